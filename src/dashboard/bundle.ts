@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { declaredOperations } from './declared.ts';
-import { shownFields } from './page/lists.ts';
+import { shownOperations } from './page/lists.ts';
 
 export interface DashboardFile {
   /** The name below `/assets/`; the page itself is `index.html`. */
@@ -18,7 +18,7 @@ export async function bundleDashboard(
 ): Promise<DashboardFile[]> {
   const { build } = await import('esbuild');
   const page = new URL('page/', import.meta.url);
-  const declared = JSON.stringify(declaredOperations(shownFields));
+  const declared = JSON.stringify(declaredOperations(shownOperations));
   const { outputFiles, metafile } = await build({
     absWorkingDir: page.pathname,
     entryPoints: { page: 'main.tsx', 'events-worker': 'events-worker.ts', style: 'style.css' },

@@ -9,31 +9,25 @@ import type { DeclaredOperation, Field } from './page/field.ts';
 
 type Json = z.core.JSONSchema.JSONSchema;
 
-/** `shown`: the fields that the page shows, by operation; undefined: all of them. */
+/** `shown`: the operations whose fields the page shows. */
 export function declaredOperations(
-  shown: ReadonlyMap<string, readonly string[] | undefined>,
+  shown: ReadonlySet<string>,
 ): Readonly<Record<string, DeclaredOperation>> {
   return Object.fromEntries(
     operations.map((operation) => [
       operation.name,
       {
         route: `${operation.verb} ${operation.path}`,
-        ...(shown.has(operation.name) && detailOf(operation, shown.get(operation.name))),
+        ...(shown.has(operation.name) && fieldsOf(operation)),
       },
     ]),
   );
 }
 
-function detailOf(
-  { input, output }: Operation,
-  names: readonly string[] | undefined,
-): Omit<DeclaredOperation, 'route'> {
-  const shown = ({ name }: Field) => names === undefined || names.includes(name);
+function fieldsOf({ input, output }: Operation): Omit<DeclaredOperation, 'route'> {
   return {
-    ...(input !== undefined && { input: wholeOf(input, 'input').filter(shown) }),
-    ...(output !== undefined && {
-      output: rowOf(wholeOf(output, 'output')).filter(shown).map(asColumn),
-    }),
+    ...(input !== undefined && { input: wholeOf(input, 'input') }),
+    ...(output !== undefined && { output: rowOf(wholeOf(output, 'output')).map(asColumn) }),
   };
 }
 

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { declaredOperations } from './declared.ts';
 import { type Field, FieldMistakes, readTyped, readValue, textOf } from './page/field.ts';
-import { shownFields } from './page/lists.ts';
+import { shownOperations } from './page/lists.ts';
 
-const declared = declaredOperations(shownFields);
+const declared = declaredOperations(shownOperations);
 const inputOf = (name: string) => declared[name]?.input ?? [];
 const limit: Field = { name: 'send', kind: 'number', isWhole: true, least: 1, most: 1_000_000 };
 const probability: Field = { name: 'probability', kind: 'number', least: 0, most: 1 };

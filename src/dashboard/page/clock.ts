@@ -7,6 +7,7 @@ import { call } from './control.ts';
 import { announceAnotherWorld, onEvents } from './events.ts';
 import { Reading } from './reading.ts';
 import type { ClockState, State } from './wire.ts';
+import { counted } from './words.ts';
 
 export const state = signal<State | undefined>(undefined);
 const heard = signal<{ readonly clock: ClockState; readonly atMs: number } | undefined>(undefined);
@@ -46,15 +47,13 @@ export function followClock(): void {
     }
   });
   const reading = new Reading(readState);
-  for (const kind of ['message', 'traffic', 'operation'] as const)
-    onEvents(kind, () => reading.soon());
+  reading.follow(['message', 'traffic', 'operation']);
   setInterval(() => {
     if ((clock.value?.rate ?? 0) <= 0 || document.visibilityState !== 'visible') return;
     tick.value = performance.now();
     const { next_at: nextAt = null } = clock.value ?? {};
     if (nextAt !== null && Date.parse(nextAt) < (nowMs.value ?? 0)) reading.soon();
   }, tickMs);
-  void readState();
 }
 
 /** What the last advance of this page did. */
@@ -76,9 +75,9 @@ export async function sayAdvanced(
   const after = state.value;
   const changes = ends.flatMap((status) => {
     const count = (after?.messages[status] ?? 0) - (before?.messages[status] ?? 0);
-    return count > 0 ? [`${count.toLocaleString('en')} ${status}`] : [];
+    return count > 0 ? [counted(count, status, status)] : [];
   });
-  const timers = `${fired} ${fired === 1 ? 'timer' : 'timers'} fired`;
+  const timers = `${counted(Number(fired), 'timer')} fired`;
   advanced.value = `${timers}: ${changes.join(', ') || 'no message changed'}.`;
 }
 

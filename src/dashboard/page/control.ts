@@ -5,6 +5,7 @@
 import { signal } from '@preact/signals';
 import { routeOf } from './declared.ts';
 import { worldPrefix } from './hosted-world.ts';
+import type { Row } from './lists.ts';
 import type { OperationName, OperationTable, Reply } from './wire.ts';
 
 /** A refusal of the control API, with its message. */
@@ -82,6 +83,9 @@ export function call<Name extends OperationName>(
 ): Promise<Reply<Name>> {
   return callIn(worldPrefix, name, ...args);
 }
+
+/** An operation by a name that is known only at run time. */
+export const callAny = call as (name: OperationName, ...args: readonly unknown[]) => Promise<Row>;
 
 /** The same in another world. */
 export async function callIn<Name extends OperationName>(

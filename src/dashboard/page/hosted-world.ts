@@ -4,11 +4,7 @@
  */
 
 /** The prefix of the control API's paths; empty for the first world. */
-export const worldPrefix = prefixIn(globalThis.location?.pathname ?? '');
-
-export function prefixIn(path: string): string {
-  return /^\/w\/[^/]+/.exec(path)?.[0] ?? '';
-}
+export const worldPrefix = /^\/w\/[^/]+/.exec(location.pathname)?.[0] ?? '';
 
 /** The id of the shown world. */
 export const shownWorld = worldPrefix.slice(3) || 'default';

@@ -84,10 +84,17 @@ export const simList: ListDeclaration = {
   list: 'sims.all',
   key: 'device_id',
   columns: ['number', 'account_id', 'connected', 'active', 'allowed', 'polling', 'queue_length'],
-  links: { queue_length: ({ number }) => messagesAddress({ from: number, status: 'queued' }) },
+  links: {
+    queue_length: ({ number }) =>
+      `#/messages?from=${encodeURIComponent(`${number}`)}&status=queued`,
+  },
   edit: 'sims.patch',
   actions: [
-    { operation: 'sims.poll', label: 'Poll now', says: pickedUp },
+    {
+      operation: 'sims.poll',
+      label: 'Poll now',
+      says: ({ picked_up: all }) => `${(all as readonly unknown[]).length} picked up`,
+    },
     {
       operation: 'sims.delete',
       label: 'Remove',
@@ -111,14 +118,6 @@ export const simList: ListDeclaration = {
   ],
   empty: 'There is no SIM.',
 };
-
-function messagesAddress(filters: Row): string {
-  return `#/messages?${new URLSearchParams(filters as Record<string, string>)}`;
-}
-
-function pickedUp({ picked_up: messages }: Row): string {
-  return `${(messages as readonly unknown[]).length} picked up`;
-}
 
 export const keyList: ListDeclaration = {
   title: 'API keys',
@@ -296,13 +295,11 @@ const lists = [
   assumptionList,
 ];
 
-/** The fields that the page shows, by operation; undefined: all of them. */
-export const shownFields: ReadonlyMap<string, readonly string[] | undefined> = new Map([
-  ...lists.flatMap(({ list, columns, edit = list, ownColumn, forms = [] }) => [
-    ...[list, edit].map((name) => [name, ownColumn === undefined ? columns : undefined] as const),
-    ...forms.map(({ operation, fields }) => [operation, fields] as const),
+/** The operations whose fields the page shows. */
+export const shownOperations: ReadonlySet<string> = new Set<OperationName>([
+  ...lists.flatMap(({ list, edit = list, forms = [] }) => [
+    ...[list, edit],
+    ...forms.map(({ operation }) => operation),
   ]),
-  ...(['clock.advance', 'clock.setMode', 'limits.patch'] as const).map(
-    (name) => [name, undefined] as const,
-  ),
+  ...(['clock.advance', 'clock.setMode', 'limits.patch'] as const),
 ]);

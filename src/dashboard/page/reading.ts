@@ -1,9 +1,10 @@
 /**
  * Reads a value again after events, at most once at a time and with pauses between readings.
  */
+import { type EventKind, onEvents } from './events.ts';
 
 /** Events within this time share one reading. */
-export const settleMs = 120;
+const settleMs = 120;
 /**
  * The pause between readings that events cause. Readings also take at most a fortieth of the time,
  * as the simulator's CPU is for its clients, unless the pause would be longer than `longestRestMs`.
@@ -22,6 +23,7 @@ export class Reading<T> {
   #again = false;
   #isOver = false;
   #restUntilMs = 0;
+  #ends: readonly (() => void)[] = [];
 
   constructor(
     load: () => Promise<T>,
@@ -31,6 +33,12 @@ export class Reading<T> {
     this.#load = load;
     this.#done = done;
     this.#failed = failed;
+  }
+
+  /** Reads now, and after events of these kinds until it is stopped. */
+  follow(kinds: readonly EventKind[]): void {
+    this.#ends = kinds.map((kind) => onEvents(kind, () => this.soon()));
+    this.now();
   }
 
   /** Reads because the user asked. */
@@ -50,6 +58,7 @@ export class Reading<T> {
   stop(): void {
     this.#isOver = true;
     clearTimeout(this.#timer);
+    for (const end of this.#ends) end();
   }
 
   /** A hidden page does not read; it reads once it is visible again. */

@@ -3,18 +3,10 @@
  */
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { type EventKind, onEvents } from './events.ts';
+import type { EventKind } from './events.ts';
 import { Reading } from './reading.ts';
 
-export interface Resource<T> {
-  /** The last answer; it stays while the next one is loading. */
-  readonly value: T | undefined;
-  readonly error: unknown;
-  /** Reads it again. */
-  readonly refresh: () => void;
-}
-
-export interface ResourceOptions {
+interface ResourceOptions {
   /** Events after which it is read again. */
   readonly on?: readonly EventKind[];
   /** How often it is read while the page is visible; undefined: only after events. */
@@ -25,7 +17,8 @@ export interface ResourceOptions {
   readonly keeps?: boolean;
 }
 
-export function useResource<T>(load: () => Promise<T>, options: ResourceOptions = {}): Resource<T> {
+/** `value`: the last answer; it stays while the next one is loading. `refresh` reads it again. */
+export function useResource<T>(load: () => Promise<T>, options: ResourceOptions = {}) {
   const { on = [], everyMs, key = '', keeps = false } = options;
   const value = useSignal<T | undefined>(undefined);
   const error = useSignal<unknown>(undefined);
@@ -47,12 +40,8 @@ export function useResource<T>(load: () => Promise<T>, options: ResourceOptions 
     );
     if (!keeps) value.value = undefined;
     refresh.current = () => reading.now();
-    const ends = on.map((kind) => onEvents(kind, () => reading.soon()));
-    reading.now();
-    return () => {
-      reading.stop();
-      for (const end of ends) end();
-    };
+    reading.follow(on);
+    return () => reading.stop();
   }, [key]);
   useEffect(() => {
     if (everyMs === undefined) return;

@@ -12,6 +12,11 @@ export const pageArgument = computed(() => decoded(parts()[1] ?? ''));
 /** The filters of the page. */
 export const pageFilters = computed(() => new URLSearchParams(hash.value.split('?')[1] ?? ''));
 
+/** One filter of the page; empty: not set. */
+export function filterValue(name: string): string {
+  return pageFilters.value.get(name) ?? '';
+}
+
 /** Returns text that is not percent-encoded unchanged. */
 function decoded(text: string): string {
   try {

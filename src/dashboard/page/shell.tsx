@@ -26,10 +26,10 @@ import { RefereePage } from './pages/referee.tsx';
 import { RequestsPage } from './pages/requests.tsx';
 import { SendPage } from './pages/send.tsx';
 import { Action, Dialog } from './parts/action.tsx';
-import { type Fact, Facts } from './parts/facts.tsx';
-import { isoTime, Time } from './parts/time.tsx';
+import { type Fact, Facts, Time } from './parts/values.tsx';
 import { pageName } from './route.ts';
 import { TokenDialog } from './token-dialog.tsx';
+import { isoTime } from './words.ts';
 import { WorldSwitcher } from './world-switcher.tsx';
 
 interface Page {
@@ -76,17 +76,6 @@ const keys: readonly Fact[] = [
   ['?', 'these keys'],
 ];
 
-function Help() {
-  const close = () => {
-    isHelpShown.value = false;
-  };
-  return (
-    <Dialog title="Keys" onClose={close}>
-      <Facts of={keys} />
-    </Dialog>
-  );
-}
-
 export function Shell() {
   useEffect(() => {
     addEventListener('keydown', onKey);
@@ -114,7 +103,11 @@ export function Shell() {
           <span class="hidden">Keys: </span>?
         </button>
         <Now />
-        {isHelpShown.value && <Help />}
+        {isHelpShown.value && (
+          <Dialog title="Keys" onClose={() => (isHelpShown.value = false)}>
+            <Facts of={keys} />
+          </Dialog>
+        )}
       </header>
       <nav class="pages" aria-label="Pages">
         {pages.map(({ name, title: text }) => (

@@ -3,6 +3,7 @@
  */
 import { call } from './control.ts';
 import { pageOf, shownWorld } from './hosted-world.ts';
+import { Choices } from './parts/fields.tsx';
 import { useResource } from './resource.ts';
 
 export function WorldSwitcher() {
@@ -10,26 +11,23 @@ export function WorldSwitcher() {
   const worlds = value?.worlds ?? [];
   const isGone = shownWorld !== 'default' && !worlds.some(({ world_id: id }) => id === shownWorld);
   if (worlds.length === 0 && !isGone) return null;
+  const gone = error === undefined ? '' : ' (gone)';
   return (
-    <label class="world-switcher">
-      <span class="dim wide">world</span>
-      <select
+    <div class="world-switcher">
+      <label class="dim wide" for="world">
+        world
+      </label>
+      <Choices
+        id="world"
         aria-label="World"
         value={shownWorld}
-        onChange={({ currentTarget }) => location.assign(pageOf(currentTarget.value))}
-      >
-        <option value="default">default</option>
-        {isGone && (
-          <option value={shownWorld}>
-            {shownWorld} {error === undefined ? '' : '(gone)'}
-          </option>
-        )}
-        {worlds.map(({ world_id: id, name }) => (
-          <option key={id} value={id}>
-            {name}
-          </option>
-        ))}
-      </select>
-    </label>
+        onChoose={(id) => location.assign(pageOf(id))}
+        choices={[
+          { value: 'default', label: 'default' },
+          ...(isGone ? [{ value: shownWorld, label: `${shownWorld}${gone}` }] : []),
+          ...worlds.map(({ world_id: value, name: label }) => ({ value, label })),
+        ]}
+      />
+    </div>
   );
 }

@@ -4,7 +4,6 @@
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { call } from './control.ts';
-import { onEvents } from './events.ts';
 import { Reading } from './reading.ts';
 import type { Account, Sim } from './wire.ts';
 
@@ -15,31 +14,23 @@ export interface World {
 }
 
 const world = signal<World | undefined>(undefined);
+let reading: Reading<World> | undefined;
 let users = 0;
-let stop = () => {};
 
-/** Undefined until it was read once. */
+/** Keeps the world read while a component is shown; undefined until it was read once. */
 export function useWorld(): World | undefined {
   useEffect(() => {
-    if (users++ === 0) stop = follow();
+    if (users++ === 0) {
+      reading = new Reading(readWorld, (read) => {
+        world.value = read;
+      });
+      reading.follow(['sim', 'clock', 'operation']);
+    }
     return () => {
-      if (--users === 0) stop();
+      if (--users === 0) reading?.stop();
     };
   }, []);
   return world.value;
-}
-
-function follow(): () => void {
-  const reading = new Reading(readWorld, (read) => {
-    world.value = read;
-  });
-  const kinds = ['sim', 'clock', 'operation'] as const;
-  const ends = kinds.map((kind) => onEvents(kind, () => reading.soon()));
-  reading.now();
-  return () => {
-    reading.stop();
-    for (const end of ends) end();
-  };
 }
 
 async function readWorld(): Promise<World> {
@@ -47,12 +38,13 @@ async function readWorld(): Promise<World> {
   return { accounts, sims };
 }
 
-export function accountChoices({ accounts }: World) {
+export function accountChoices(accounts: readonly Account[] = []) {
   return accounts.map(({ account_id: value, name: label }) => ({ value, label }));
 }
 
-/** The account's name; its id if the account was deleted. */
-export function accountName(known: World | undefined, id: string | null): string {
+/** The account's name; its id if the account was deleted. For pages that use the world. */
+export function accountName(id: string | null): string {
   if (id === null) return 'shared pool';
-  return known?.accounts.find(({ account_id: own }) => own === id)?.name ?? id.slice(0, 8);
+  const known = world.value?.accounts.find(({ account_id: own }) => own === id);
+  return known?.name ?? id.slice(0, 8);
 }

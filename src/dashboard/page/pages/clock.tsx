@@ -6,10 +6,12 @@ import { advanceClock, clock, nowMs, readState, sayAdvanced, state } from '../cl
 import { call } from '../control.ts';
 import type { Row } from '../lists.ts';
 import { Action, ConfirmedAction } from '../parts/action.tsx';
+import { Card } from '../parts/card.tsx';
 import { Loading } from '../parts/notices.tsx';
 import { OperationForm } from '../parts/operation-form.tsx';
-import { durationText, isoTime, Time } from '../parts/time.tsx';
+import { Time } from '../parts/values.tsx';
 import type { ClockState } from '../wire.ts';
+import { counted, durationText, isoTime } from '../words.ts';
 
 const jumps = ['1s', '1m', '1h', '24h'];
 
@@ -17,13 +19,12 @@ export function ClockPage() {
   const now = clock.value;
   if (now === undefined) return <Loading what="the clock" />;
   return (
-    <section class="card" aria-labelledby="clock-title">
-      <h2 id="clock-title">Clock</h2>
+    <Card title="Clock">
       <p class="big-time">
         <Time at={isoTime(nowMs.value ?? 0)} />
       </p>
       <p class="dim">
-        {now.pending} {now.pending === 1 ? 'timer' : 'timers'} pending
+        {counted(now.pending, 'timer')} pending
         {now.next_at !== null && (
           <>
             , the next in {durationText(Math.max(0, Date.parse(now.next_at) - (nowMs.value ?? 0)))}
@@ -36,7 +37,7 @@ export function ClockPage() {
         The <a href="#/past">time machine</a> shows what each earlier advance changed.
       </p>
       <StartOver />
-    </section>
+    </Card>
   );
 }
 

@@ -3,11 +3,12 @@
  */
 import { call, callIn } from '../control.ts';
 import { prefixOf, shownWorld } from '../hosted-world.ts';
-import { Choices } from '../parts/fields.tsx';
+import { Card } from '../parts/card.tsx';
+import { FilterChoices } from '../parts/fields.tsx';
 import { Empty, Loaded } from '../parts/notices.tsx';
 import { Table } from '../parts/table.tsx';
 import { useResource } from '../resource.ts';
-import { pageFilters, setFilter } from '../route.ts';
+import { filterValue } from '../route.ts';
 
 const compared = [
   'simulator.state',
@@ -24,7 +25,7 @@ const mostMessages = 1_000;
 const ignored = new Set(['memory', 'base_url', 'seed', 'next_cursor', 'device_id', 'account_id']);
 
 export function Compare() {
-  const other = pageFilters.value.get('with') ?? '';
+  const other = filterValue('with');
   const all = useResource(() => call('worlds.list'), { on: ['operation'] }).value?.worlds ?? [];
   const others = ['default', ...all.map(({ world_id: id }) => id)].filter(
     (id) => id !== shownWorld,
@@ -32,23 +33,21 @@ export function Compare() {
   if (others.length === 0) return null;
   const names = new Map(all.map(({ world_id: id, name }) => [id, name]));
   return (
-    <section class="card" aria-labelledby="compare-title">
-      <div class="card-head">
-        <h2 id="compare-title">What differs from another world</h2>
+    <Card
+      title="What differs from another world"
+      head={
         <div class="filters">
-          <Choices
-            aria-label="Compare with"
-            value={other}
-            onChoose={(id) => setFilter('with', id)}
-            choices={[
-              { value: '', label: 'compare with…' },
-              ...others.map((id) => ({ value: id, label: names.get(id) ?? id })),
-            ]}
+          <FilterChoices
+            name="with"
+            label="Compare with"
+            any="compare with…"
+            choices={others.map((id) => ({ value: id, label: names.get(id) ?? id }))}
           />
         </div>
-      </div>
+      }
+    >
       {other !== '' && <Both key={other} other={other} />}
-    </section>
+    </Card>
   );
 }
 
@@ -58,14 +57,15 @@ function Both({ other }: { readonly other: string }) {
   });
   return (
     <Loaded of={both} what="both worlds">
-      {([here, there]) => <Differences here={here ?? new Map()} there={there ?? new Map()} />}
+      {differences}
     </Loaded>
   );
 }
 
 type Leaves = ReadonlyMap<string, string>;
+const noLeaves: Leaves = new Map();
 
-function Differences({ here, there }: { readonly here: Leaves; readonly there: Leaves }) {
+function differences([here = noLeaves, there = noLeaves]: readonly Leaves[]) {
   const rows = [...new Set([...here.keys(), ...there.keys()])].filter(
     (path) => here.get(path) !== there.get(path),
   );

@@ -5,14 +5,8 @@ import { servicePaths } from '../../../sim/service-paths.ts';
 import { routeOf } from '../declared.ts';
 import type { Message, State } from '../wire.ts';
 
-export const sendPaths: Readonly<Record<string, string>> = {
-  send: servicePaths.send,
-  dashboard_send: servicePaths.dashboard_send,
-  external_send: servicePaths.external_send,
-};
-
-export function sendPath({ endpoint }: Pick<Message, 'endpoint'>): string {
-  return sendPaths[endpoint] ?? '';
+export function sendPath({ endpoint = 'send' }: { readonly endpoint?: string }): string {
+  return servicePaths[endpoint as keyof typeof servicePaths];
 }
 
 /** The body of the send that created the message, with the document's field names. */

@@ -3,6 +3,7 @@
  */
 import { useSignal } from '@preact/signals';
 import type { FindingView } from '../../../explore/finding-view.ts';
+import { Card } from '../parts/card.tsx';
 import { Events, type TraceEvent } from '../parts/trace.tsx';
 
 type Finding = Pick<FindingView, 'cause' | 'what' | 'failures' | 'timeline'>;
@@ -21,8 +22,7 @@ export function FindingFile() {
     }
   };
   return (
-    <section class="card" aria-labelledby="finding-title">
-      <h2 id="finding-title">A finding of smstwin explore</h2>
+    <Card title="A finding of smstwin explore">
       <label class="field">
         <span>Open a finding-N.json</span>
         <input
@@ -42,7 +42,7 @@ export function FindingFile() {
           <Events of={eventsOf(finding.value)} links={false} />
         </>
       )}
-    </section>
+    </Card>
   );
 }
 

@@ -2,19 +2,19 @@
  * The first page: how a client uses this world, ready to copy, and what has happened in it.
  */
 import { useSignal } from '@preact/signals';
+import { statuses } from '../../../sim/status.ts';
 import { state } from '../clock.ts';
 import { call } from '../control.ts';
 import { shownWorld } from '../hosted-world.ts';
 import { CopyButton } from '../parts/action.tsx';
-import { CopyFacts } from '../parts/facts.tsx';
+import { Card } from '../parts/card.tsx';
 import { Choices, choicesOf } from '../parts/fields.tsx';
 import { Empty, Loaded } from '../parts/notices.tsx';
-import { StatusBadge } from '../parts/status.tsx';
 import { Table } from '../parts/table.tsx';
+import { CopyFacts, StatusBadge } from '../parts/values.tsx';
 import { useResource } from '../resource.ts';
 import { addressOf } from '../route.ts';
-import { statuses } from '../wire.ts';
-import { fateText } from './fates.ts';
+import { counted, fateText } from '../words.ts';
 import { type Client, clientOf, setups } from './setups.ts';
 
 export function HomePage() {
@@ -39,8 +39,12 @@ function Happened() {
   if (now === undefined) return null;
   const { messages, requests, throttled } = now;
   const findings = (report.value?.rules ?? []).reduce((sum, rule) => sum + rule.findings.length, 0);
-  const counted = (count: number, one: string, many = `${one}s`) =>
-    `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
+  const counts = [
+    ['#/requests', counted(requests, 'request')],
+    ['#/requests?search=status%3A429', counted(throttled, 'answered 429', 'answered 429')],
+    ['#/referee', counted(findings, 'finding of the referee', 'findings of the referee')],
+    ['#/messages', counted(messages.total, 'message')],
+  ] as const;
   if (requests === 0 && messages.total === 0) {
     return (
       <Empty title="Nothing has happened yet.">
@@ -51,25 +55,13 @@ function Happened() {
     );
   }
   return (
-    <section class="card" aria-labelledby="happened-title">
-      <h2 id="happened-title">What happened since the start</h2>
+    <Card title="What happened since the start">
       <ul class="counts">
-        <li>
-          <a href="#/requests">{counted(requests, 'request')}</a>
-        </li>
-        <li>
-          <a href={addressOf('requests', '', { search: 'status:429' })}>
-            {counted(throttled, 'answered 429', 'answered 429')}
-          </a>
-        </li>
-        <li>
-          <a href="#/referee">
-            {counted(findings, 'finding of the referee', 'findings of the referee')}
-          </a>
-        </li>
-        <li>
-          <a href="#/messages">{counted(messages.total, 'message')}</a>
-        </li>
+        {counts.map(([href, text]) => (
+          <li key={href}>
+            <a href={href}>{text}</a>
+          </li>
+        ))}
         {statuses
           .filter((status) => messages[status] > 0)
           .map((status) => (
@@ -80,7 +72,7 @@ function Happened() {
             </li>
           ))}
       </ul>
-    </section>
+    </Card>
   );
 }
 
@@ -105,8 +97,7 @@ function Use({ client, accounts }: UseProps) {
   const others = accounts.filter(({ name, api_key: own }) => name !== account && own !== '');
   const setup = setups[language.value]?.(client) ?? '';
   return (
-    <section class="card" aria-labelledby="use-title">
-      <h2 id="use-title">Use it</h2>
+    <Card title="Use it">
       <CopyFacts
         of={[
           ['Base URL', baseUrl],
@@ -131,19 +122,22 @@ function Use({ client, accounts }: UseProps) {
       </div>
       <p class="dim">In your own client, change only the base URL and the key.</p>
       <pre data-testid="setup">{setup}</pre>
-    </section>
+    </Card>
   );
 }
 
 function Recipients() {
   const outcomes = useResource(() => call('outcomes.get'));
   return (
-    <section class="card" aria-labelledby="recipients-title">
-      <h2 id="recipients-title">Scripted recipients</h2>
-      <p class="dim lead">
-        Messages to all others are delivered, one status at each poll of the SIM. Add your own under{' '}
-        <a href="#/faults">Faults</a>.
-      </p>
+    <Card
+      title="Scripted recipients"
+      lead={
+        <>
+          Messages to all others are delivered, one status at each poll of the SIM. Add your own
+          under <a href="#/faults">Faults</a>.
+        </>
+      }
+    >
       <Loaded of={outcomes} what="recipients">
         {({ outcomes: all }) => (
           <Table
@@ -157,6 +151,6 @@ function Recipients() {
           />
         )}
       </Loaded>
-    </section>
+    </Card>
   );
 }

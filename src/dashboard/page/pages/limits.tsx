@@ -4,17 +4,19 @@
  */
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
+import { endpointNames } from '../../../sim/limits.ts';
 import { whileRunning } from '../clock.ts';
 import { call } from '../control.ts';
 import { declared } from '../declared.ts';
 import type { Row } from '../lists.ts';
 import { Action } from '../parts/action.tsx';
+import { Card } from '../parts/card.tsx';
 import { CellInput } from '../parts/list.tsx';
 import { Empty, Loaded } from '../parts/notices.tsx';
 import { type Column, Table } from '../parts/table.tsx';
-import { Time } from '../parts/time.tsx';
+import { Time } from '../parts/values.tsx';
 import { useResource } from '../resource.ts';
-import { type Account, type Bucket, type Endpoint, endpoints } from '../wire.ts';
+import type { Account, Bucket, Endpoint } from '../wire.ts';
 import { RequestPlot } from './request-plot.tsx';
 
 const mostAccounts = 100;
@@ -38,15 +40,14 @@ export function LimitsPage() {
   return (
     <div class="stack">
       <RequestPlot accounts={known ?? []} />
-      <section class="card" aria-labelledby="gauges-title">
-        <div class="card-head">
-          <h2 id="gauges-title">Requests left this minute</h2>
-          <Action act={refill}>Fill every bucket</Action>
-        </div>
+      <Card
+        title="Requests left this minute"
+        head={<Action act={refill}>Fill every bucket</Action>}
+      >
         <Loaded of={{ ...buckets, value: known && buckets.value }} what="limits">
           {(value) => <Gauges buckets={value.buckets} accounts={known ?? []} />}
         </Loaded>
-      </section>
+      </Card>
       <LimitForm onChanged={buckets.refresh} />
     </div>
   );
@@ -58,7 +59,7 @@ interface GaugesProps {
 }
 
 function Gauges({ buckets, accounts }: GaugesProps) {
-  const limited = endpoints.filter((name) => buckets.some(({ endpoint }) => endpoint === name));
+  const limited = endpointNames.filter((name) => buckets.some(({ endpoint }) => endpoint === name));
   if (limited.length === 0) return <Empty title="No endpoint is limited." />;
   const bucketOf = new Map(buckets.map((one) => [`${one.endpoint} ${one.account_id}`, one]));
   const columns: readonly Column<Account>[] = [
@@ -135,9 +136,10 @@ function LimitForm({ onChanged }: { readonly onChanged: () => void }) {
     onChanged();
   };
   return (
-    <section class="card" aria-labelledby="limits-title">
-      <h2 id="limits-title">Requests per minute</h2>
-      <p class="dim lead">Empty: not limited. A changed limit starts with full buckets.</p>
+    <Card
+      title="Requests per minute"
+      lead="Empty: not limited. A changed limit starts with full buckets."
+    >
       <Loaded of={limits} what="limits">
         {(now) => (
           <div class="row">
@@ -155,6 +157,6 @@ function LimitForm({ onChanged }: { readonly onChanged: () => void }) {
           </div>
         )}
       </Loaded>
-    </section>
+    </Card>
   );
 }

@@ -15,8 +15,8 @@ import {
   simList,
   worldList,
 } from '../lists.ts';
-import { CodeText } from '../parts/code-text.tsx';
 import { List, Rows } from '../parts/list.tsx';
+import { CodeText } from '../parts/values.tsx';
 import type { OperationName } from '../wire.ts';
 import { Compare } from './compare.tsx';
 

@@ -5,41 +5,31 @@ import { call } from '../control.ts';
 import { CopyButton } from '../parts/action.tsx';
 import { Detail } from '../parts/detail.tsx';
 import { ExchangeView } from '../parts/exchange.tsx';
-import { type Fact, Facts } from '../parts/facts.tsx';
 import { Loaded } from '../parts/notices.tsx';
-import { StatusBadge } from '../parts/status.tsx';
-import { durationText, Time } from '../parts/time.tsx';
 import { Trace } from '../parts/trace.tsx';
+import { type Fact, Facts, StatusBadge, Time } from '../parts/values.tsx';
 import { useResource } from '../resource.ts';
-import type { Exchange, Message, Status } from '../wire.ts';
-import { accountName, type World } from '../world.ts';
+import type { Message, Status } from '../wire.ts';
+import { counted, durationText } from '../words.ts';
+import { accountName } from '../world.ts';
 import { asCurl, asTest, sendBody, sendPath } from './copies.ts';
 import { useCaller } from './setups.ts';
 import { WaitingView } from './waiting.tsx';
 
 const usual: readonly Status[] = ['queued', 'sending', 'sent', 'delivered'];
 
-interface DetailProps {
-  readonly id: string;
-  readonly world: World | undefined;
-}
-
-export function MessageDetail({ id, world }: DetailProps) {
+export function MessageDetail({ id }: { readonly id: string }) {
   const resource = useResource(() => call('messages.get', id), { on: ['message'], key: id });
   const message = resource.value;
   return (
     <Detail
       label="Message"
       name={id}
-      head={
-        <>
-          <h2>Message</h2>
-          {message !== undefined && <StatusBadge status={message.status} />}
-        </>
-      }
+      title="Message"
+      badge={message && <StatusBadge status={message.status} />}
     >
       <Loaded of={resource} what="the message" isQuiet>
-        {(one) => <Content message={one} world={world} refresh={resource.refresh} />}
+        {(one) => <Content message={one} refresh={resource.refresh} />}
       </Loaded>
     </Detail>
   );
@@ -47,11 +37,10 @@ export function MessageDetail({ id, world }: DetailProps) {
 
 interface ContentProps {
   readonly message: Message;
-  readonly world: World | undefined;
   readonly refresh: () => void;
 }
 
-function Content({ message, world, refresh }: ContentProps) {
+function Content({ message, refresh }: ContentProps) {
   const { message_id: id, history, failure_reason: reason } = message;
   const { baseUrl, key } = useCaller(message.account_id);
   const body = JSON.stringify(sendBody(message));
@@ -69,7 +58,7 @@ function Content({ message, world, refresh }: ContentProps) {
         <CopyButton text={() => asCurl(baseUrl, sendPath(message), body, key)}>
           Copy as curl
         </CopyButton>
-        <CopyButton text={() => asTest(message, accountName(world, message.account_id))}>
+        <CopyButton text={() => asTest(message, accountName(message.account_id))}>
           Copy as test
         </CopyButton>
         <a class="button plain" href={`#/past?message_id=${id}`}>
@@ -77,7 +66,7 @@ function Content({ message, world, refresh }: ContentProps) {
         </a>
       </div>
       <blockquote class="said">{message.message}</blockquote>
-      <Facts of={factsOf(message, world)} />
+      <Facts of={factsOf(message)} />
       <Creation id={id} />
     </>
   );
@@ -101,21 +90,21 @@ function Creation({ id }: { readonly id: string }) {
   );
 }
 
-async function readCreation(id: string): Promise<{ readonly exchange: Exchange | undefined }> {
+async function readCreation(id: string) {
   const { requests } = await call('requests.list', { message_id: id });
   const created = requests.find(({ status }) => status === 202);
   return { exchange: created && (await call('requests.get', created.number)) };
 }
 
-export function factsOf(message: Message, world: World | undefined): readonly Fact[] {
+function factsOf(message: Message): readonly Fact[] {
   const { segments, encoding, send_at: sendAt, request_id: requestId } = message;
   const holdMs = sendAt === null ? 0 : Date.parse(sendAt) - Date.parse(message.created_at);
-  const length = `${[...message.message].length} characters, ${segments}`;
+  const length = `${[...message.message].length} characters`;
   return [
     ['To', mono(message.to)],
     ['From', mono(message.from_number)],
-    ['Account', accountName(world, message.account_id)],
-    ['Length', `${length} ${segments === 1 ? 'segment' : 'segments'}, ${encoding}`],
+    ['Account', accountName(message.account_id)],
+    ['Length', `${length}, ${counted(segments, 'segment')}, ${encoding}`],
     [
       'send_at',
       sendAt && (

@@ -2,19 +2,20 @@
  * The page Messages: a live list with filters, and one message in full.
  */
 import { useEffect, useMemo } from 'preact/hooks';
+import { statuses } from '../../../sim/status.ts';
 import { state } from '../clock.ts';
 import { call } from '../control.ts';
 import { Downloads } from '../parts/action.tsx';
-import { Choices, SearchInput } from '../parts/fields.tsx';
+import { FilterChoices, SearchInput } from '../parts/fields.tsx';
 import { Empty, Failure, Loading } from '../parts/notices.tsx';
-import { StatusBadge } from '../parts/status.tsx';
 import type { Column } from '../parts/table.tsx';
-import { Time } from '../parts/time.tsx';
+import { StatusBadge, Time } from '../parts/values.tsx';
 import { VirtualTable } from '../parts/virtual-table.tsx';
 import { useSettled } from '../resource.ts';
 import { addressOf, pageArgument, pageFilters, setFilter } from '../route.ts';
-import { type Message, type Reply, type Status, statuses } from '../wire.ts';
-import { accountChoices, accountName, useWorld, type World } from '../world.ts';
+import type { Message, Reply, Status } from '../wire.ts';
+import { counted } from '../words.ts';
+import { accountChoices, accountName, useWorld } from '../world.ts';
 import { MessageDetail } from './message-detail.tsx';
 import { filterNames, type MessageFilter, MessageList } from './message-list.ts';
 
@@ -22,7 +23,6 @@ export function MessagesPage() {
   const list = useMemo(() => new MessageList(), []);
   const filter = filterOf(pageFilters.value);
   const question = useSettled(JSON.stringify(filter));
-  const world = useWorld();
   useEffect(() => list.show(JSON.parse(question)), [list, question]);
   useEffect(() => list.follow(), [list]);
 
@@ -30,10 +30,10 @@ export function MessagesPage() {
   return (
     <div class={selected === '' ? 'split' : 'split has-detail'}>
       <div class="split-list">
-        <Filters filter={filter} world={world} />
-        <Rows list={list} world={world} filter={filter} />
+        <Filters filter={filter} />
+        <Rows list={list} filter={filter} />
       </div>
-      {selected !== '' && <MessageDetail id={selected} world={world} />}
+      {selected !== '' && <MessageDetail id={selected} />}
     </div>
   );
 }
@@ -48,36 +48,24 @@ function filterOf(given: URLSearchParams): MessageFilter {
   );
 }
 
-interface FiltersProps {
-  readonly filter: MessageFilter;
-  readonly world: World | undefined;
-}
-
-function Filters({ filter, world }: FiltersProps) {
+function Filters({ filter }: { readonly filter: MessageFilter }) {
+  const world = useWorld();
   const counts = state.value?.messages;
   const counted = (name: 'total' | Status) => (counts === undefined ? '' : ` (${counts[name]})`);
-  const change = (name: string) => (text: string) => setFilter(name, text);
   return (
     <search class="filters">
-      <SearchInput
-        label="Search number, text or id"
-        value={filter.search ?? ''}
-        onType={change('search')}
+      <SearchInput name="search" label="Search number, text or id" />
+      <FilterChoices
+        name="status"
+        label="Status"
+        any={`any status${counted('total')}`}
+        choices={statuses.map((value) => ({ value, label: value + counted(value) }))}
       />
-      <Choices
-        aria-label="Status"
-        value={filter.status ?? ''}
-        onChoose={change('status')}
-        choices={[
-          { value: '', label: `any status${counted('total')}` },
-          ...statuses.map((value) => ({ value, label: value + counted(value) })),
-        ]}
-      />
-      <Choices
-        aria-label="Account"
-        value={filter.account_id ?? ''}
-        onChoose={change('account_id')}
-        choices={[{ value: '', label: 'any account' }, ...(world ? accountChoices(world) : [])]}
+      <FilterChoices
+        name="account_id"
+        label="Account"
+        any="any account"
+        choices={accountChoices(world?.accounts)}
       />
       {(['from', 'to', 'request_id'] as const).map(
         (name) =>
@@ -99,14 +87,12 @@ function Filters({ filter, world }: FiltersProps) {
 
 interface RowsProps {
   readonly list: MessageList;
-  readonly world: World | undefined;
   readonly filter: MessageFilter;
 }
 
-function Rows({ list, world, filter }: RowsProps) {
+function Rows({ list, filter }: RowsProps) {
   // Reading the signal redraws the list after each change of its rows.
   list.version.value;
-  const columns = useMemo(() => columnsOf(world), [world]);
   if (list.count === 0) {
     if (list.error.value !== undefined) return <Failure error={list.error.value} />;
     if (list.isLoading.value) return <Loading what="messages" />;
@@ -137,7 +123,7 @@ function Rows({ list, world, filter }: RowsProps) {
       <p class="foot dim actions">
         <Downloads read={() => allOf(filter)} file="messages" />
         <span>
-          {list.count.toLocaleString('en')} {list.count === 1 ? 'message' : 'messages'}
+          {counted(list.count, 'message')}
           {list.hasMore ? ', more below' : ''}
         </span>
       </p>
@@ -160,26 +146,24 @@ async function allOf(filter: MessageFilter): Promise<readonly Message[]> {
   return all;
 }
 
-function columnsOf(world: World | undefined): Column<Message>[] {
-  return [
-    {
-      head: 'Accepted',
-      cell: (message, above) => (
-        <a class="row-link" href={addressOf('messages', message.message_id)}>
-          <Time at={message.created_at} above={above?.created_at} />
-        </a>
-      ),
-      kind: 'time',
-    },
-    { head: 'Status', cell: ({ status }) => <StatusBadge status={status} />, width: '8.75em' },
-    { head: 'To', cell: ({ to }) => to, width: '9em', kind: 'mono' },
-    { head: 'From', cell: (message) => message.from_number, width: '9em', kind: 'mono wide from' },
-    {
-      head: 'Account',
-      cell: ({ account_id: id }) => accountName(world, id),
-      width: '7em',
-      kind: 'wide',
-    },
-    { head: 'Text', cell: ({ message }) => message, kind: 'wide' },
-  ];
-}
+const columns: readonly Column<Message>[] = [
+  {
+    head: 'Accepted',
+    cell: (message, above) => (
+      <a class="row-link" href={addressOf('messages', message.message_id)}>
+        <Time at={message.created_at} above={above?.created_at} />
+      </a>
+    ),
+    kind: 'time',
+  },
+  { head: 'Status', cell: ({ status }) => <StatusBadge status={status} />, width: '8.75em' },
+  { head: 'To', cell: ({ to }) => to, width: '9em', kind: 'mono' },
+  { head: 'From', cell: (message) => message.from_number, width: '9em', kind: 'mono wide from' },
+  {
+    head: 'Account',
+    cell: (message) => accountName(message.account_id),
+    width: '7em',
+    kind: 'wide',
+  },
+  { head: 'Text', cell: ({ message }) => message, kind: 'wide' },
+];

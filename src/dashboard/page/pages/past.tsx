@@ -3,19 +3,19 @@
  * fork from there.
  */
 import { useSignal } from '@preact/signals';
+import { statuses } from '../../../sim/status.ts';
 import { call } from '../control.ts';
 import { pageOf, shownWorld } from '../hosted-world.ts';
 import { type Row, worldFacts } from '../lists.ts';
 import { Action, CopyButton, DownloadButton } from '../parts/action.tsx';
-import { CopyFacts, type Fact, Facts } from '../parts/facts.tsx';
+import { Card } from '../parts/card.tsx';
 import { Loaded } from '../parts/notices.tsx';
-import { ReplyStatus, StatusBadge } from '../parts/status.tsx';
 import { type Column, Table } from '../parts/table.tsx';
-import { Time } from '../parts/time.tsx';
 import { Events, statusEvent } from '../parts/trace.tsx';
+import { CopyFacts, type Fact, Facts, ReplyStatus, StatusBadge, Time } from '../parts/values.tsx';
 import { useResource, useSettled } from '../resource.ts';
-import { addressOf, pageArgument, pageFilters, setArgument } from '../route.ts';
-import { type Message, type Reply, type State, statuses } from '../wire.ts';
+import { addressOf, filterValue, pageArgument, setArgument } from '../route.ts';
+import type { Message, Reply, State } from '../wire.ts';
 import { asTestFrom } from './copies.ts';
 
 type Inputs = Reply<'past.inputs'>;
@@ -39,8 +39,7 @@ export function PastPage() {
       <Loaded of={inputs} what="the journal">
         {(value) => <Machine inputs={value} entry={chosen ?? value.lines} />}
       </Loaded>
-      <section class="card" aria-labelledby="save-title">
-        <h2 id="save-title">Take it with you</h2>
+      <Card title="Take it with you">
         <div class="actions">
           <DownloadButton read={() => call('simulator.journal')} file="journal.ndjson">
             Save the journal
@@ -53,7 +52,7 @@ export function PastPage() {
           <code>smstwin replay journal.ndjson</code> plays the journal again and compares every
           reply; a snapshot is restored by the control port, and a world continues from it.
         </p>
-      </section>
+      </Card>
     </div>
   );
 }
@@ -64,16 +63,20 @@ interface MachineProps {
   readonly entry: number;
 }
 
-function Machine({ inputs: { lines, entries, earliest }, entry }: MachineProps) {
-  const messageId = pageFilters.value.get('message_id') ?? '';
+function Machine({ inputs, entry }: MachineProps) {
+  const { lines, entries, earliest } = inputs;
+  const messageId = filterValue('message_id');
   const input = entries.find((one) => one.entry === entry);
   return (
     <div class="columns">
-      <section class="card" aria-labelledby="inputs-title">
-        <h2 id="inputs-title">Inputs</h2>
-        <p class="dim lead">
-          Every request and every operation that changed something, since <Time at={earliest} />.
-        </p>
+      <Card
+        title="Inputs"
+        lead={
+          <>
+            Every request and every operation that changed something, since <Time at={earliest} />.
+          </>
+        }
+      >
         <label class="scrubber">
           <span>
             Line {entry.toLocaleString('en')} of {lines.toLocaleString('en')}
@@ -92,22 +95,16 @@ function Machine({ inputs: { lines, entries, earliest }, entry }: MachineProps) 
           rows={entries}
           keyOf={(one) => String(one.entry)}
         />
-        <Others newest={entries[0]?.entry ?? 1} oldest={entries.at(-1)?.entry ?? 1} lines={lines} />
-      </section>
+        <Others inputs={inputs} />
+      </Card>
       <Then key={`${entry} ${messageId}`} entry={entry} messageId={messageId} at={input?.at} />
     </div>
   );
 }
 
-interface OthersProps {
-  /** Of the lines that are shown. */
-  readonly newest: number;
-  readonly oldest: number;
-  readonly lines: number;
-}
-
 /** Links to the lines before and after those that are shown. */
-function Others({ newest, oldest, lines }: OthersProps) {
+function Others({ inputs: { lines, entries } }: { readonly inputs: Inputs }) {
+  const [newest, oldest] = [entries[0]?.entry ?? 1, entries.at(-1)?.entry ?? 1];
   const link = (text: string, line: number) => (
     <a class="button plain" href={addressOf('past', String(line))}>
       {text}
@@ -165,21 +162,21 @@ interface ThenProps {
 }
 
 function Then({ entry, messageId, at }: ThenProps) {
-  const then = useResource(() => call('past.at', { entry }) as Promise<State>);
-  const before = useResource(async () =>
-    entry > 1 ? ((await call('past.at', { entry: entry - 1 })) as State) : undefined,
+  const stateAt = (line: number) => call('past.at', { entry: line }) as Promise<State>;
+  const then = useResource(() =>
+    Promise.all([stateAt(entry), entry > 1 ? stateAt(entry - 1) : undefined]),
   );
   const now = useResource(() => call('simulator.state'), { on: ['message', 'traffic', 'clock'] });
   const forked = useSignal<Row | undefined>(undefined);
   const fork = async () => {
     forked.value = await call('worlds.fork', shownWorld, { from: { entry } });
   };
-  const after = then.value;
+  const [after] = then.value ?? [];
   const testFrom = (state: State) => asTestFrom(entry, shownWorld, state, location.origin);
   return (
-    <section class="card" aria-labelledby="then-title">
-      <div class="card-head">
-        <h2 id="then-title">The world after line {entry.toLocaleString('en')}</h2>
+    <Card
+      title={`The world after line ${entry.toLocaleString('en')}`}
+      head={
         <div class="actions">
           {after !== undefined && (
             <CopyButton text={() => testFrom(after)}>Copy as test</CopyButton>
@@ -188,7 +185,8 @@ function Then({ entry, messageId, at }: ThenProps) {
             Fork here
           </Action>
         </div>
-      </div>
+      }
+    >
       {forked.value !== undefined && (
         <div role="alert">
           <p>
@@ -200,18 +198,18 @@ function Then({ entry, messageId, at }: ThenProps) {
         </div>
       )}
       <Loaded of={then} what="that instant">
-        {(state) => (
+        {([state, before]) => (
           <>
-            {before.value !== undefined && (
+            {before !== undefined && (
               <p class="dim lead">→ shows what changed since the line before.</p>
             )}
-            <Facts of={differences(before.value ?? state, state, now.value)} />
+            <Facts of={differences(before ?? state, state, now.value)} />
           </>
         )}
       </Loaded>
       {messageId !== '' && <MessageThen entry={entry} id={messageId} />}
       {at === undefined && messageId === '' && <p class="dim">This is the start.</p>}
-    </section>
+    </Card>
   );
 }
 

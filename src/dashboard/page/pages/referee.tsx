@@ -6,16 +6,17 @@ import { useSignal } from '@preact/signals';
 import { clientRules } from '../../../ledger/rules.ts';
 import { call } from '../control.ts';
 import { ConfirmedAction } from '../parts/action.tsx';
-import { CodeText } from '../parts/code-text.tsx';
+import { Card } from '../parts/card.tsx';
 import { Detail } from '../parts/detail.tsx';
 import { Empty, Loaded } from '../parts/notices.tsx';
-import { VerdictBadge } from '../parts/status.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Trace } from '../parts/trace.tsx';
+import { CodeText, VerdictBadge } from '../parts/values.tsx';
 import { useResource } from '../resource.ts';
 import { pageArgument } from '../route.ts';
 import type { ClientFinding, RefereeReport } from '../wire.ts';
-import { accountName, useWorld, type World } from '../world.ts';
+import { counted } from '../words.ts';
+import { accountName, useWorld } from '../world.ts';
 import { FindingFile } from './finding.tsx';
 
 type RuleVerdict = RefereeReport['rules'][number];
@@ -29,7 +30,7 @@ export function RefereePage() {
     on: ['traffic', 'clock'],
     key: String(isFinished.value),
   });
-  const world = useWorld();
+  useWorld();
   const number = pageArgument.value;
   return (
     <div class={number === '' ? 'split' : 'split has-detail'}>
@@ -56,12 +57,12 @@ export function RefereePage() {
           </ConfirmedAction>
         </div>
         <Loaded of={report} what="verdicts">
-          {(value) => <Report report={value} world={world} />}
+          {(value) => <Report report={value} />}
         </Loaded>
         <FindingFile />
       </div>
       {number !== '' && (
-        <Detail key={number} label="Intent" name={number} head={<h2>Request {number}</h2>}>
+        <Detail key={number} label="Intent" name={number} title={`Request ${number}`}>
           <p>
             <a href={`#/requests/${number}`}>The request and its reply</a>
           </p>
@@ -72,12 +73,7 @@ export function RefereePage() {
   );
 }
 
-interface ReportProps {
-  readonly report: RefereeReport;
-  readonly world: World | undefined;
-}
-
-function Report({ report, world }: ReportProps) {
+function Report({ report }: { readonly report: RefereeReport }) {
   const { rules, exchanges, unattributable, notice } = report;
   if (exchanges === 0) {
     return (
@@ -94,60 +90,43 @@ function Report({ report, world }: ReportProps) {
   return (
     <>
       <p role="status">
-        {exchanges.toLocaleString('en')} {exchanges === 1 ? 'request' : 'requests'}:{' '}
-        {counts.join(', ')}.
+        {counted(exchanges, 'request')}: {counts.join(', ')}.
         {unattributable > 0 &&
           ` ${unattributable} sends cannot be attributed to one message and fail no rule.`}
       </p>
       {notice !== undefined && <p>{notice}</p>}
       {broken.map((rule) => (
-        <Findings key={rule.id} rule={rule} world={world} />
+        <Findings key={rule.id} rule={rule} />
       ))}
-      <section class="card" aria-labelledby="client-rules-title">
-        <h2 id="client-rules-title">Client rules</h2>
+      <Card title="Client rules">
         <Table
           label="Table of client rules"
           columns={columns}
           rows={rules}
           keyOf={({ id }) => id}
         />
-      </section>
+      </Card>
     </>
   );
 }
 
-interface FindingsProps {
-  readonly rule: RuleVerdict;
-  readonly world: World | undefined;
-}
-
-function Findings({ rule, world }: FindingsProps) {
+function Findings({ rule }: { readonly rule: RuleVerdict }) {
   const { id, verdict, findings } = rule;
   return (
-    <section class="card" aria-labelledby={`findings-${id}`}>
-      <div class="card-head">
-        <h2 id={`findings-${id}`}>{id}</h2>
-        <VerdictBadge verdict={verdict} />
-      </div>
-      <p class="dim lead">{sentenceOf(rule)}</p>
+    <Card title={id} head={<VerdictBadge verdict={verdict} />} lead={sentenceOf(rule)}>
       <ul class="ledger">
         {findings.slice(0, shownFindings).map((finding) => (
-          <FindingItem key={finding.exchanges.join()} finding={finding} world={world} />
+          <FindingItem key={finding.exchanges.join()} finding={finding} />
         ))}
       </ul>
       {findings.length > shownFindings && (
         <p class="foot dim">{findings.length - shownFindings} more are not shown.</p>
       )}
-    </section>
+    </Card>
   );
 }
 
-interface FindingProps {
-  readonly finding: ClientFinding;
-  readonly world: World | undefined;
-}
-
-function FindingItem({ finding, world }: FindingProps) {
+function FindingItem({ finding }: { readonly finding: ClientFinding }) {
   const { account_id: account, endpoint, what, exchanges } = finding;
   return (
     <li>
@@ -155,7 +134,7 @@ function FindingItem({ finding, world }: FindingProps) {
         <CodeText text={what} />
       </p>
       <p class="dim">
-        {account === null ? 'not authenticated' : accountName(world, account)},{' '}
+        {account === null ? 'not authenticated' : accountName(account)},{' '}
         {endpoint ?? 'unknown path'}, requests{' '}
         {exchanges.map((number, at) => (
           <span key={number}>

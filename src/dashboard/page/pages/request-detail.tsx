@@ -6,48 +6,37 @@ import { call } from '../control.ts';
 import { CopyButton } from '../parts/action.tsx';
 import { Detail } from '../parts/detail.tsx';
 import { ExchangeView, faultText } from '../parts/exchange.tsx';
-import { Facts } from '../parts/facts.tsx';
 import { Loaded } from '../parts/notices.tsx';
-import { ReplyStatus } from '../parts/status.tsx';
-import { Time } from '../parts/time.tsx';
 import { Trace } from '../parts/trace.tsx';
+import { Facts, ReplyStatus, Time } from '../parts/values.tsx';
 import { useResource } from '../resource.ts';
 import type { Reply } from '../wire.ts';
-import { accountName, type World } from '../world.ts';
+import { accountName } from '../world.ts';
 import { asCurl } from './copies.ts';
 import { useCaller } from './setups.ts';
 
 interface DetailProps {
   /** Its number, from the address. */
   readonly name: string;
-  readonly world: World | undefined;
 }
 
-export function RequestDetail({ name, world }: DetailProps) {
+export function RequestDetail({ name }: DetailProps) {
   const request = useResource(() => call('requests.get', name), { key: name });
   return (
     <Detail
       label="Request"
       name={name}
-      head={
-        <>
-          <h2>Request {name}</h2>
-          {request.value !== undefined && <ReplyStatus status={request.value.status} />}
-        </>
-      }
+      title={`Request ${name}`}
+      badge={request.value && <ReplyStatus status={request.value.status} />}
     >
       <Loaded of={request} what="the request">
-        {(value) => <Content request={value} name={name} world={world} />}
+        {(value) => <Content request={value} name={name} />}
       </Loaded>
     </Detail>
   );
 }
 
-function Content({
-  request,
-  name,
-  world,
-}: DetailProps & { readonly request: Reply<'requests.get'> }) {
+function Content({ request, name }: DetailProps & { readonly request: Reply<'requests.get'> }) {
   const { at, account_id: account, duration_ms: tookMs, message_id: message, is_replay } = request;
   const { method, path, body } = request.request;
   const isThrottled = request.reply.status === 429 && request.fault === null;
@@ -58,7 +47,7 @@ function Content({
         of={[
           ['Fault', request.fault && <b class="problem">{faultText(request.fault)}</b>],
           ['Time', <Time key="at" at={at} />],
-          ['Caller', account === null ? 'not known' : accountName(world, account)],
+          ['Caller', account === null ? 'not known' : accountName(account)],
           ['Took', `${tookMs.toFixed(2)} ms`],
           [
             'Throttled',

@@ -3,20 +3,21 @@
  * chosen endpoint. Choosing bars, by dragging or with the arrow keys, finds their requests.
  */
 import { useSignal } from '@preact/signals';
+import { endpointNames } from '../../../sim/limits.ts';
 import { call } from '../control.ts';
-import { Choices, choicesOf } from '../parts/fields.tsx';
+import { Card } from '../parts/card.tsx';
+import { choicesOf, FilterChoices } from '../parts/fields.tsx';
 import { Empty, Loaded } from '../parts/notices.tsx';
-import { durationText, isoTime } from '../parts/time.tsx';
 import { useResource } from '../resource.ts';
-import { addressOf, pageFilters, setFilter } from '../route.ts';
-import { type Account, endpoints, type Reply } from '../wire.ts';
+import { addressOf, filterValue } from '../route.ts';
+import type { Account, Reply } from '../wire.ts';
+import { durationText, isoTime } from '../words.ts';
 import { accountChoices } from '../world.ts';
 
 const minuteMs = 60_000;
 
 export function RequestPlot({ accounts }: { readonly accounts: readonly Account[] }) {
-  const chosen = (name: string) => pageFilters.value.get(name) ?? '';
-  const [account, endpoint] = [chosen('account_id'), chosen('endpoint')];
+  const [account, endpoint] = [filterValue('account_id'), filterValue('endpoint')];
   const counts = useResource(() => call('requests.counts', { account_id: account, endpoint }), {
     on: ['traffic', 'clock', 'operation'],
     key: `${account} ${endpoint}`,
@@ -24,26 +25,26 @@ export function RequestPlot({ accounts }: { readonly accounts: readonly Account[
   });
   const limits = useResource(() => call('limits.get'), { on: ['operation', 'clock'] }).value;
   const limit = limits?.[endpoint as keyof typeof limits] ?? 0;
-  const any = { value: '', label: 'any account' };
   return (
-    <section class="card" aria-labelledby="plot-title">
-      <div class="card-head">
-        <h2 id="plot-title">Requests over simulated time</h2>
+    <Card
+      title="Requests over simulated time"
+      head={
         <div class="filters">
-          <Choices
-            aria-label="Account"
-            value={account}
-            onChoose={(value) => setFilter('account_id', value)}
-            choices={[any, ...accountChoices({ accounts, sims: [] })]}
+          <FilterChoices
+            name="account_id"
+            label="Account"
+            any="any account"
+            choices={accountChoices(accounts)}
           />
-          <Choices
-            aria-label="Endpoint"
-            value={endpoint}
-            onChoose={(value) => setFilter('endpoint', value)}
-            choices={[{ value: '', label: 'any endpoint' }, ...choicesOf(endpoints)]}
+          <FilterChoices
+            name="endpoint"
+            label="Endpoint"
+            any="any endpoint"
+            choices={choicesOf(endpointNames)}
           />
         </div>
-      </div>
+      }
+    >
       <Loaded of={counts} what="requests" isQuiet>
         {(all) =>
           all.bars.every(({ count }) => count === 0) ? (
@@ -57,7 +58,7 @@ export function RequestPlot({ accounts }: { readonly accounts: readonly Account[
           )
         }
       </Loaded>
-    </section>
+    </Card>
   );
 }
 

@@ -3,27 +3,27 @@
  * request in full.
  */
 import { useSignal } from '@preact/signals';
-import { useMemo } from 'preact/hooks';
+import { endpointNames } from '../../../sim/limits.ts';
 import { call } from '../control.ts';
 import { DownloadButton, Downloads } from '../parts/action.tsx';
 import { faultText } from '../parts/exchange.tsx';
 import { Choices, choicesOf, SearchInput } from '../parts/fields.tsx';
 import { Empty, Loaded } from '../parts/notices.tsx';
-import { ReplyStatus } from '../parts/status.tsx';
 import type { Column } from '../parts/table.tsx';
-import { Time } from '../parts/time.tsx';
+import { ReplyStatus, Time } from '../parts/values.tsx';
 import { VirtualTable } from '../parts/virtual-table.tsx';
 import { useResource, useSettled } from '../resource.ts';
-import { addressOf, pageArgument, pageFilters, setFilter } from '../route.ts';
-import { endpoints, type ServiceRequest } from '../wire.ts';
-import { accountName, useWorld, type World } from '../world.ts';
+import { addressOf, filterValue, pageArgument, setFilter } from '../route.ts';
+import type { ServiceRequest } from '../wire.ts';
+import { accountName, useWorld } from '../world.ts';
 import { RequestDetail } from './request-detail.tsx';
 
 const mostKept = 1_000;
 const firstRows = 200;
 
 export function RequestsPage() {
-  const search = pageFilters.value.get('search') ?? '';
+  useWorld();
+  const search = filterValue('search');
   const limit = useSignal(firstRows);
   const settled = useSettled(search);
   const requests = useResource(
@@ -31,7 +31,6 @@ export function RequestsPage() {
     { on: ['traffic'], key: settled, keeps: true },
   );
   const selected = pageArgument.value;
-  const world = useWorld();
   const more = () => {
     if (limit.value === mostKept) return;
     limit.value = mostKept;
@@ -42,17 +41,17 @@ export function RequestsPage() {
       <div class="split-list">
         <Filters search={search} />
         <Loaded of={requests} what="requests" isQuiet>
-          {({ requests: rows }) => <Rows rows={rows} world={world} search={settled} more={more} />}
+          {({ requests: rows }) => <Rows rows={rows} search={settled} more={more} />}
         </Loaded>
       </div>
-      {selected !== '' && <RequestDetail key={selected} name={selected} world={world} />}
+      {selected !== '' && <RequestDetail key={selected} name={selected} />}
     </div>
   );
 }
 
 /** Words for a search, by what they are for; each choice sets its own word in the search. */
 const offered = {
-  Endpoint: choicesOf(endpoints).map(({ label }) => ({ label, value: `endpoint:${label}` })),
+  Endpoint: choicesOf(endpointNames).map(({ label }) => ({ label, value: `endpoint:${label}` })),
   Answer: ['2xx', '4xx', '429', '5xx'].map((status) => ({
     label: status,
     value: `status:${status}`,
@@ -63,11 +62,7 @@ function Filters({ search }: { readonly search: string }) {
   const words = search.split(' ').filter((word) => word !== '');
   return (
     <search class="filters">
-      <SearchInput
-        label="to: status: request_id: key: account:, or any text"
-        value={search}
-        onType={(text) => setFilter('search', text)}
-      />
+      <SearchInput name="search" label="to: status: request_id: key: account:, or any text" />
       {Object.entries(offered).map(([name, choices]) => {
         const chosen = choices.find(({ value }) => words.includes(value));
         const others = words.filter((word) => word !== chosen?.value);
@@ -87,13 +82,11 @@ function Filters({ search }: { readonly search: string }) {
 
 interface RowsProps {
   readonly rows: readonly ServiceRequest[];
-  readonly world: World | undefined;
   readonly search: string;
   readonly more: () => void;
 }
 
-function Rows({ rows, world, search, more }: RowsProps) {
-  const columns = useMemo(() => columnsOf(world), [world]);
+function Rows({ rows, search, more }: RowsProps) {
   if (rows.length === 0) {
     return (
       <Empty title={search !== '' ? 'No request matches.' : 'No request yet.'}>
@@ -132,59 +125,57 @@ function Rows({ rows, world, search, more }: RowsProps) {
   );
 }
 
-function columnsOf(world: World | undefined): Column<ServiceRequest>[] {
-  return [
-    { head: '#', cell: ({ number }) => number, kind: 'number request-number' },
-    {
-      head: 'Time',
-      cell: ({ at, number }, above) => (
-        <a class="row-link" href={addressOf('requests', String(number))}>
-          <span class="hidden">Request {number}, </span>
-          <Time at={at} above={above?.at} />
-        </a>
-      ),
-      kind: 'time',
-    },
-    {
-      head: 'Endpoint',
-      cell: ({ method, endpoint }) => (
-        <>
-          <span class="dim">{method}</span> {endpoint ?? 'unknown path'}
-        </>
-      ),
-      kind: 'endpoint',
-    },
-    {
-      head: 'Caller',
-      cell: ({ account_id: id }) =>
-        id === null ? <span class="dim">not known</span> : accountName(world, id),
-      width: '8em',
-      kind: 'wide',
-    },
-    {
-      head: 'Answer',
-      cell: ({ status, fault }) => (
-        <>
-          <ReplyStatus status={status} />
-          {fault !== null && (
-            <b class="stand-in problem">
-              {' '}
-              !<span class="hidden"> by a fault</span>
-            </b>
-          )}
-        </>
-      ),
-      width: '6em',
-    },
-    { head: 'What happened', cell: markOf, kind: 'wide' },
-    {
-      head: 'Took',
-      cell: ({ duration_ms: ms }) => `${ms.toFixed(2)} ms`,
-      width: '7em',
-      kind: 'number wide took-column',
-    },
-  ];
-}
+const columns: readonly Column<ServiceRequest>[] = [
+  { head: '#', cell: ({ number }) => number, kind: 'number request-number' },
+  {
+    head: 'Time',
+    cell: ({ at, number }, above) => (
+      <a class="row-link" href={addressOf('requests', String(number))}>
+        <span class="hidden">Request {number}, </span>
+        <Time at={at} above={above?.at} />
+      </a>
+    ),
+    kind: 'time',
+  },
+  {
+    head: 'Endpoint',
+    cell: ({ method, endpoint }) => (
+      <>
+        <span class="dim">{method}</span> {endpoint ?? 'unknown path'}
+      </>
+    ),
+    kind: 'endpoint',
+  },
+  {
+    head: 'Caller',
+    cell: ({ account_id: id }) =>
+      id === null ? <span class="dim">not known</span> : accountName(id),
+    width: '8em',
+    kind: 'wide',
+  },
+  {
+    head: 'Answer',
+    cell: ({ status, fault }) => (
+      <>
+        <ReplyStatus status={status} />
+        {fault !== null && (
+          <b class="stand-in problem">
+            {' '}
+            !<span class="hidden"> by a fault</span>
+          </b>
+        )}
+      </>
+    ),
+    width: '6em',
+  },
+  { head: 'What happened', cell: markOf, kind: 'wide' },
+  {
+    head: 'Took',
+    cell: ({ duration_ms: ms }) => `${ms.toFixed(2)} ms`,
+    width: '7em',
+    kind: 'number wide took-column',
+  },
+];
 
 /** What the status does not tell. */
 function markOf({ fault, is_replay: isReplay, code }: ServiceRequest) {

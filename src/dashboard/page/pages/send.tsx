@@ -10,22 +10,27 @@ import { call } from '../control.ts';
 import type { Field, Typed } from '../field.ts';
 import type { Row } from '../lists.ts';
 import { CopyButton } from '../parts/action.tsx';
+import { Card } from '../parts/card.tsx';
 import { ExchangeView } from '../parts/exchange.tsx';
 import { choicesOf } from '../parts/fields.tsx';
 import { Empty, Loading } from '../parts/notices.tsx';
 import { numbersOf, OperationForm } from '../parts/operation-form.tsx';
-import { isoTime } from '../parts/time.tsx';
 import { useResource } from '../resource.ts';
 import { useDraft } from '../route.ts';
 import type { Exchange } from '../wire.ts';
+import { counted, fateText, isoTime } from '../words.ts';
 import { useWorld, type World } from '../world.ts';
-import { asCurl, sendPaths } from './copies.ts';
-import { fateText } from './fates.ts';
+import { asCurl, sendPath } from './copies.ts';
 
 const mostCharacters = 1_600;
 
 const fields: readonly Field[] = [
-  { name: 'endpoint', kind: 'choice', words: Object.keys(sendPaths), isRequired: true },
+  {
+    name: 'endpoint',
+    kind: 'choice',
+    words: ['send', 'dashboard_send', 'external_send'],
+    isRequired: true,
+  },
   { name: 'from', kind: 'phone' },
   { name: 'to', kind: 'phone' },
   { name: 'message', kind: 'text' },
@@ -50,7 +55,7 @@ export function SendPage() {
   const outcomes = scripted.value?.outcomes ?? [];
   const fate = outcomes.find(({ to }) => to === typed.value['to']);
   const hints: Readonly<Record<string, ComponentChildren>> = {
-    endpoint: `POST ${pathOf(typed.value)}`,
+    endpoint: `POST ${sendPath(typed.value)}`,
     from: `${senderHint(world, account)} Default: ${numbers[0] ?? 'none'}.`,
     to: fate === undefined ? 'E.164, such as +12025550123' : fateText(fate),
     message: <Length text={typed.value['message'] ?? ''} />,
@@ -60,19 +65,20 @@ export function SendPage() {
   };
   return (
     <div class="columns">
-      <section class="card" aria-labelledby="send-title">
-        <h2 id="send-title">A message</h2>
+      <Card title="A message">
         <OperationForm
           operation="exchanges.perform"
           of={fields}
           typed={typed}
           keepsTyped
-          world={world}
           label="Send a message"
           submit="Send message"
           placeholders={{ from: numbers[0] ?? '', send_at: '2026-01-01T00:00:00.000Z' }}
           hints={hints}
-          suggestions={{ from: choicesOf(numbers), to: outcomes.map(suggested) }}
+          suggestions={{
+            from: choicesOf(numbers),
+            to: outcomes.map((each) => ({ value: each.to, label: fateText(each) })),
+          }}
           input={({ endpoint: _, from = numbers[0], ...body }) =>
             requestOf(typed.value, from, body)
           }
@@ -81,9 +87,8 @@ export function SendPage() {
             void readState();
           }}
         />
-      </section>
-      <section class="card" aria-labelledby="exchange-title" aria-live="polite">
-        <h2 id="exchange-title">Its exchange</h2>
+      </Card>
+      <Card title="Its exchange" aria-live="polite">
         {exchange.value === undefined ? (
           <Empty title="The exchange appears here.">
             <p>Shows what was sent over the wire: headers, bodies and errors, without the key.</p>
@@ -91,24 +96,14 @@ export function SendPage() {
         ) : (
           <Outcome exchange={exchange.value} />
         )}
-      </section>
+      </Card>
     </div>
   );
 }
 
-function pathOf({ endpoint = 'send' }: Typed): string {
-  return sendPaths[endpoint] ?? '';
-}
-
 function requestOf(typed: Typed, from: unknown, { to = '', message = '', ...rest }: Row): Row {
   const body = JSON.stringify({ to, from, message, ...rest });
-  return { method: 'POST', path: pathOf(typed), body };
-}
-
-type Scripted = Parameters<typeof fateText>[0] & { readonly to: string };
-
-function suggested(outcome: Scripted) {
-  return { value: outcome.to, label: fateText(outcome) };
+  return { method: 'POST', path: sendPath(typed), body };
 }
 
 function Outcome({ exchange }: { readonly exchange: Exchange }) {
@@ -137,8 +132,8 @@ function Length({ text }: { readonly text: string }) {
   const isTooLong = length > mostCharacters;
   return (
     <span class={isTooLong ? 'problem' : ''} data-testid="length">
-      {length.toLocaleString('en')} of {mostCharacters.toLocaleString('en')} characters · {segments}{' '}
-      {segments === 1 ? 'segment' : 'segments'} · {encoding}
+      {length.toLocaleString('en')} of {mostCharacters.toLocaleString('en')} characters ·{' '}
+      {counted(segments, 'segment')} · {encoding}
       {isTooLong ? ' · too long' : ''}
     </span>
   );

@@ -5,8 +5,7 @@
 import { advanceClock, readState, whileRunning } from '../clock.ts';
 import { call } from '../control.ts';
 import { Action } from '../parts/action.tsx';
-import { CodeText } from '../parts/code-text.tsx';
-import { Time } from '../parts/time.tsx';
+import { CodeText, Time } from '../parts/values.tsx';
 import { useResource } from '../resource.ts';
 import type { Message, Reply } from '../wire.ts';
 

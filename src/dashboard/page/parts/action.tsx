@@ -4,8 +4,25 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { useRunning } from '../form.ts';
 import { Failure } from './notices.tsx';
+
+/** What runs `act` unless it is running already; its exception is kept as the error. */
+export function useRunning(act: () => Promise<unknown>) {
+  const error = useSignal<unknown>(undefined);
+  const busy = useSignal(false);
+  const run = async () => {
+    if (busy.value) return;
+    busy.value = true;
+    error.value = undefined;
+    try {
+      await act();
+    } catch (failure) {
+      error.value = failure;
+    }
+    busy.value = false;
+  };
+  return { error: error.value, isBusy: busy.value, run };
+}
 
 interface ActionProps {
   readonly act: () => Promise<unknown>;

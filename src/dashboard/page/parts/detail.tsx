@@ -10,11 +10,12 @@ interface DetailProps {
   readonly label: string;
   /** The argument of the address, which also identifies the row. */
   readonly name: string;
-  readonly head: ComponentChildren;
+  readonly title: string;
+  readonly badge?: ComponentChildren;
   readonly children: ComponentChildren;
 }
 
-export function Detail({ label, name, head, children }: DetailProps) {
+export function Detail({ label, name, title, badge, children }: DetailProps) {
   useEffect(() => {
     const leave = ({ key, defaultPrevented }: KeyboardEvent) => {
       if (key !== 'Escape' || defaultPrevented || document.querySelector('dialog')) return;
@@ -31,7 +32,8 @@ export function Detail({ label, name, head, children }: DetailProps) {
   return (
     <aside class="detail" aria-label={label}>
       <div class="detail-head">
-        {head}
+        <h2>{title}</h2>
+        {badge}
         <a class="button plain close" href={addressOf(pageName.value)}>
           Close
         </a>

@@ -2,7 +2,7 @@
  * Shows a request to the service and its reply, as sent over the wire, without the key.
  */
 import type { Exchange } from '../wire.ts';
-import { ReplyStatus } from './status.tsx';
+import { ReplyStatus } from './values.tsx';
 
 const reasons: Readonly<Record<number, string>> = {
   200: 'OK',
@@ -35,15 +35,13 @@ export function ExchangeView({ exchange, saysFault = true }: ExchangeProps) {
           Request <span class="mono">{request.method}</span>{' '}
           <span class="mono path">{request.path}</span>
         </h3>
-        <Headers of={request.headers} />
-        <Body text={request.body} />
+        <Content of={request} />
       </section>
       <section aria-label="Reply">
         <h3>
           Reply <ReplyStatus status={reply.status} /> {reasons[reply.status] ?? ''}
         </h3>
-        <Headers of={reply.headers} />
-        <Body text={reply.body} />
+        <Content of={reply} />
       </section>
       {saysFault && fault !== null && (
         <p class="failure">A fault acts on this: {faultText(fault)}.</p>
@@ -52,23 +50,21 @@ export function ExchangeView({ exchange, saysFault = true }: ExchangeProps) {
   );
 }
 
-function Headers({ of }: { readonly of: Readonly<Record<string, string>> }) {
+function Content({ of: { headers, body } }: { readonly of: Exchange['request' | 'reply'] }) {
+  const missing = body === null ? 'The body is too long to be kept.' : 'No body.';
   return (
-    <dl class="headers">
-      {Object.entries(of).map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
-    </dl>
+    <>
+      <dl class="headers">
+        {Object.entries(headers).map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+      {body ? <pre>{pretty(body)}</pre> : <p class="dim">{missing}</p>}
+    </>
   );
-}
-
-function Body({ text }: { readonly text: string | null }) {
-  if (text === null) return <p class="dim">The body is too long to be kept.</p>;
-  if (text === '') return <p class="dim">No body.</p>;
-  return <pre>{pretty(text)}</pre>;
 }
 
 /** Formats JSON with one field per line; leaves other text unchanged. */

@@ -5,7 +5,8 @@ import type { Signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
 import { chosenFields, type Field, labelOf, pathOf, type Typed } from '../field.ts';
-import { CodeText } from './code-text.tsx';
+import { filterValue, setFilter } from '../route.ts';
+import { CodeText } from './values.tsx';
 
 export interface Choice {
   readonly value: string;
@@ -134,6 +135,7 @@ interface ChoicesProps {
   readonly value: string;
   readonly choices: readonly Choice[];
   readonly onChoose: (value: string) => void;
+  readonly id?: string;
   readonly 'aria-label'?: string;
 }
 
@@ -155,21 +157,36 @@ export function Choices({ value, choices, onChoose, ...more }: ChoicesProps) {
   );
 }
 
-interface SearchProps {
+interface FilterProps {
+  /** Of the filter in the address that it sets. */
+  readonly name: string;
   readonly label: string;
-  readonly value: string;
-  readonly onType: (text: string) => void;
 }
 
 /** Shows its label as the placeholder. */
-export function SearchInput({ label, value, onType }: SearchProps) {
+export function SearchInput({ name, label }: FilterProps) {
   return (
     <input
       type="search"
       aria-label={label}
       placeholder={label}
-      value={value}
-      onInput={(event) => onType(event.currentTarget.value)}
+      value={filterValue(name)}
+      onInput={(event) => setFilter(name, event.currentTarget.value)}
+    />
+  );
+}
+
+/** `any`: the label of the choice that sets no filter. */
+export function FilterChoices(
+  props: FilterProps & { readonly any: string; readonly choices: readonly Choice[] },
+) {
+  const { name, label, any, choices } = props;
+  return (
+    <Choices
+      aria-label={label}
+      value={filterValue(name)}
+      onChoose={(value) => setFilter(name, value)}
+      choices={[{ value: '', label: any }, ...choices]}
     />
   );
 }

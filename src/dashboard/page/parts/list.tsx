@@ -4,25 +4,22 @@
  */
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { call, errorText } from '../control.ts';
+import { callAny, errorText } from '../control.ts';
 import { declared } from '../declared.ts';
 import { type Field, labelOf, readValue, textOf } from '../field.ts';
 import type { FormDeclaration, ListDeclaration, Row, RowAction } from '../lists.ts';
 import { useResource } from '../resource.ts';
-import { pageFilters, setFilter } from '../route.ts';
+import { filterValue } from '../route.ts';
 import type { OperationName } from '../wire.ts';
-import { accountName, useWorld, type World } from '../world.ts';
+import { accountName, useWorld } from '../world.ts';
 import { Action, ConfirmedAction } from './action.tsx';
-import { CodeText } from './code-text.tsx';
-import { CopyFacts } from './facts.tsx';
+import { Card } from './card.tsx';
 import { Choices, choicesFor, SearchInput } from './fields.tsx';
 import { Empty, Loaded } from './notices.tsx';
-import { type Caller, OperationForm } from './operation-form.tsx';
-import { StateBadge } from './status.tsx';
+import { OperationForm } from './operation-form.tsx';
 import { type Column, Table } from './table.tsx';
-import { Time } from './time.tsx';
+import { CodeText, CopyFacts, Time, TruthBadge } from './values.tsx';
 
-const callAny = call as Caller;
 const reread = { on: ['sim', 'message', 'traffic', 'clock', 'operation'] } as const;
 
 interface ListProps {
@@ -40,7 +37,7 @@ interface Shown {
 
 export function List({ of, link, onAct }: ListProps) {
   const { title, list, lead, forms = [] } = of;
-  const world = useWorld();
+  useWorld();
   const rows = useResource(() => of.rows?.(callAny) ?? readRows(list), reread);
   const shown = useSignal<Shown | undefined>(undefined);
   const said = useSignal('');
@@ -62,7 +59,7 @@ export function List({ of, link, onAct }: ListProps) {
     await callAny(of.edit ?? list, ...id, { [name]: value });
     rows.refresh();
   };
-  const columns = columnsOf(of, { world, link, act, change });
+  const columns = columnsOf(of, { link, act, change });
   return (
     <>
       {lead !== undefined && <p>{lead}</p>}
@@ -76,20 +73,18 @@ export function List({ of, link, onAct }: ListProps) {
       )}
       <div class="columns">
         {forms.map((form) => (
-          <section class="card" key={form.title} aria-label={form.title}>
-            <h2>{form.title}</h2>
+          <Card key={form.title} title={form.title}>
             <OperationForm
               {...form}
-              world={world}
               rows={rows.value ?? []}
               onDone={(reply) => done(form.title, form, reply)}
             />
-          </section>
+          </Card>
         ))}
       </div>
       <section class="card" aria-label={title}>
         <Loaded of={rows} what={title} isQuiet>
-          {(all) => <Rows of={of} rows={all} columns={columns} world={world} said={said.value} />}
+          {(all) => <Rows of={of} rows={all} columns={columns} said={said.value} />}
         </Loaded>
       </section>
     </>
@@ -108,8 +103,7 @@ function nameOf({ columns: [first = ''] }: ListDeclaration, row: Row): string {
 /** What only this reply contains. */
 function Once({ title, facts, onDone }: Shown & { readonly onDone: () => void }) {
   return (
-    <section class="card once" aria-label={`${title}: done`} role="alert">
-      <h2>{title}: done</h2>
+    <Card class="card once" title={`${title}: done`} role="alert">
       <p>Copy what you need now: a key is never shown again.</p>
       <CopyFacts of={facts} />
       <div class="actions">
@@ -117,7 +111,7 @@ function Once({ title, facts, onDone }: Shown & { readonly onDone: () => void })
           I have it
         </button>
       </div>
-    </section>
+    </Card>
   );
 }
 
@@ -125,7 +119,6 @@ interface RowsProps {
   readonly of: Pick<ListDeclaration, 'title' | 'columns' | 'key' | 'empty'>;
   readonly rows: readonly Row[];
   readonly columns: readonly Column<Row>[];
-  readonly world?: World | undefined;
   /** What the last operation on a row did. */
   readonly said?: string;
 }
@@ -133,11 +126,11 @@ interface RowsProps {
 /** More rows are found by searching: hundreds of inputs at once would make the page slow. */
 const mostShown = 100;
 
-export function Rows({ of, rows, columns, world, said }: RowsProps) {
-  const search = pageFilters.value.get(of.title) ?? '';
+export function Rows({ of, rows, columns, said }: RowsProps) {
+  const search = filterValue(of.title);
   const lower = search.toLowerCase();
   const fits = (row: Row) =>
-    of.columns.some((name) => cellText(name, row[name], world).toLowerCase().includes(lower));
+    of.columns.some((name) => cellText(name, row[name]).toLowerCase().includes(lower));
   const found = lower === '' ? rows : rows.filter(fits);
   return (
     <>
@@ -146,13 +139,7 @@ export function Rows({ of, rows, columns, world, said }: RowsProps) {
         <p class="dim" role="status">
           {said}
         </p>
-        {rows.length > 10 && (
-          <SearchInput
-            label={`Search ${of.title}`}
-            value={search}
-            onType={(text) => setFilter(of.title, text)}
-          />
-        )}
+        {rows.length > 10 && <SearchInput name={of.title} label={`Search ${of.title}`} />}
       </div>
       {found.length === 0 ? (
         <Empty title={rows.length === 0 ? of.empty : 'Nothing matches.'} />
@@ -173,12 +160,11 @@ export function Rows({ of, rows, columns, world, said }: RowsProps) {
   );
 }
 
-function cellText(name: string, value: unknown, world: World | undefined): string {
-  return name === 'account_id' ? accountName(world, value as string | null) : textOf(value);
+function cellText(name: string, value: unknown): string {
+  return name === 'account_id' ? accountName(value as string | null) : textOf(value);
 }
 
 interface CellContext extends Omit<ListProps, 'of'> {
-  readonly world: World | undefined;
   readonly act: (row: Row, action: RowAction) => () => Promise<void>;
   readonly change: (row: Row, name: string) => (value: unknown) => Promise<void>;
 }
@@ -204,7 +190,6 @@ function columnsOf(of: ListDeclaration, context: CellContext): Column<Row>[] {
           <Cell
             field={field}
             value={row[name]}
-            {...context}
             href={at === 0 ? context.link?.(row) : of.links?.[name]?.(row)}
             what={at === 0 ? '' : `${labelOf(field)} of ${nameOf(of, row)}`}
           />
@@ -267,14 +252,13 @@ function cellClass({ kind }: Field, name: string): string {
 interface CellProps {
   readonly field: Field;
   readonly value: unknown;
-  readonly world: World | undefined;
   readonly href?: string | undefined;
   /** What a number stands for, where it is a link. */
   readonly what: string;
 }
 
-function Cell({ field: { name, kind }, value, world, href, what }: CellProps): ComponentChildren {
-  const text = cellText(name, value, world);
+function Cell({ field: { name, kind }, value, href, what }: CellProps): ComponentChildren {
+  const text = cellText(name, value);
   if (href !== undefined && value !== 0) {
     return (
       <a href={href}>
@@ -283,7 +267,7 @@ function Cell({ field: { name, kind }, value, world, href, what }: CellProps): C
       </a>
     );
   }
-  if (kind === 'truth') return <StateBadge on={value === true} yes="yes" no="no" />;
+  if (kind === 'truth') return <TruthBadge is={value === true} />;
   if (text === '') return <span class="dim">–</span>;
   if (kind === 'time') return <Time at={text} />;
   if (name === 'open') return <CodeText text={text} />;

@@ -3,19 +3,16 @@
  */
 import { type Signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { call } from '../control.ts';
+import { ControlError, callAny } from '../control.ts';
 import { declared } from '../declared.ts';
-import { type Field, pathsOf, readTyped, type Typed } from '../field.ts';
-import { useSending } from '../form.ts';
+import { type Field, FieldMistakes, pathsOf, readTyped, type Typed } from '../field.ts';
 import type { FormDeclaration, Row } from '../lists.ts';
-import type { OperationName } from '../wire.ts';
-import { accountChoices, type World } from '../world.ts';
+import { accountChoices, useWorld, type World } from '../world.ts';
+import { useRunning } from './action.tsx';
 import { type Choice, choicesOf, FieldInput, Submit } from './fields.tsx';
 import { Failure } from './notices.tsx';
 
 interface FormProps extends Omit<FormDeclaration, 'title'> {
-  /** For operations on an account, and fields that name one. */
-  readonly world?: World | undefined;
   readonly rows?: readonly Row[];
   /** Fields in place of the declared ones. */
   readonly of?: readonly Field[];
@@ -31,30 +28,39 @@ interface FormProps extends Omit<FormDeclaration, 'title'> {
   readonly onDone: (reply: Row) => unknown;
 }
 
-const noAccounts: World = { accounts: [], sims: [] };
-
 export function OperationForm(props: FormProps) {
-  const { operation, submit, within, start = {}, world = noAccounts, rows = [], onDone } = props;
+  const { operation, submit, within, start = {}, rows = [], onDone } = props;
+  const world = useWorld();
   const fields = props.of ?? fieldsOf(props);
   const own = useSignal<Typed>(start);
   const typed = props.typed ?? own;
   const isOfAccount = declared[operation].route.includes('{account_id}');
-  const accounts = accountChoices(world);
+  const accounts = accountChoices(world?.accounts);
   const account = typed.value['account_id'] || (accounts[0]?.value ?? '');
   const choices = {
     account_id: accounts,
     'match.account_id': [{ value: '', label: 'any' }, ...accounts],
     ...(props.numbers !== undefined && { [props.numbers]: choicesOf(numbersOf(world, account)) }),
   };
-  const sending = useSending(async () => {
+  const { error, isBusy, run } = useRunning(async () => {
     const made = readTyped(fields, withFirstChoices(typed.value, choices));
     const input = props.input?.(made, rows) ?? made;
-    const reply = await (call as Caller)(operation, ...(isOfAccount ? [account] : []), input);
+    const reply = await callAny(operation, ...(isOfAccount ? [account] : []), input);
     if (!props.keepsTyped) typed.value = { ...start, ...(isOfAccount && { account_id: account }) };
     await onDone(reply);
   });
   const prefix = within === undefined ? '' : `${within}[0].`;
-  const problem = (path: string) => sending.problem(path) ?? sending.problem(prefix + path);
+  /** The mistake in this field, found here or by the control API. */
+  const problem = (path: string) => {
+    if (error instanceof FieldMistakes) return error.fields[path];
+    const isOfField =
+      error instanceof ControlError && [path, prefix + path].includes(error.path ?? '');
+    return isOfField ? error.message : undefined;
+  };
+  const onSubmit = (event: Event) => {
+    event.preventDefault();
+    void run();
+  };
   const isShown = pathsOf(fields, typed.value).some((path) => problem(path) !== undefined);
   const field = {
     typed,
@@ -64,7 +70,7 @@ export function OperationForm(props: FormProps) {
     ...(props.suggestions && { suggestions: props.suggestions }),
   };
   return (
-    <form class="row" aria-label={props.label} onSubmit={sending.onSubmit} noValidate>
+    <form class="row" aria-label={props.label} onSubmit={onSubmit} noValidate>
       {isOfAccount && <FieldInput {...field} field={{ name: 'account_id', kind: 'id' }} />}
       {fields.map((each) => (
         <FieldInput
@@ -74,16 +80,13 @@ export function OperationForm(props: FormProps) {
           hint={props.hints?.[each.name] ?? each.hint}
         />
       ))}
-      <Submit kind={props.kind ?? 'main'} aria-busy={sending.isBusy}>
+      <Submit kind={props.kind ?? 'main'} aria-busy={isBusy}>
         {submit}
       </Submit>
-      {!isShown && <Failure error={sending.error} />}
+      {!isShown && <Failure error={error} />}
     </form>
   );
 }
-
-/** An operation by a name that is known only at run time. */
-export type Caller = (name: OperationName, ...args: readonly unknown[]) => Promise<Row>;
 
 function fieldsOf({ operation, within, fields: names }: FormProps): readonly Field[] {
   const all = declared[operation].input ?? [];
@@ -95,7 +98,8 @@ function fieldsOf({ operation, within, fields: names }: FormProps): readonly Fie
 }
 
 /** The senders that the account may use, and those that it may receive at. */
-export function numbersOf({ sims }: World, account: string): string[] {
+export function numbersOf(world: World | undefined, account: string): string[] {
+  const { sims = [] } = world ?? {};
   const own = sims.filter(({ account_id: id }) => id === account);
   return [...own, ...sims.filter(({ account_id: id }) => id === null)].map(({ number }) => number);
 }

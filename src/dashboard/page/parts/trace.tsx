@@ -6,11 +6,10 @@ import { call } from '../control.ts';
 import { useResource } from '../resource.ts';
 import { addressOf, pageName } from '../route.ts';
 import type { Reply, Status } from '../wire.ts';
+import { durationText, isoTime } from '../words.ts';
 import { faultText } from './exchange.tsx';
-import { type Fact, Facts } from './facts.tsx';
 import { Loaded } from './notices.tsx';
-import { ReplyStatus, StatusShape } from './status.tsx';
-import { durationText, isoTime, Time } from './time.tsx';
+import { type Fact, Facts, ReplyStatus, StatusShape, Time } from './values.tsx';
 
 type Traced = Reply<'requests.trace'>['events'][number];
 export interface TraceEvent extends Omit<Traced, 'fault' | 'kind'> {

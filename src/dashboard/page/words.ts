@@ -1,20 +1,10 @@
 /**
- * Shows simulated times as the service writes them: UTC, with milliseconds.
+ * Counts, times and fates in words.
  */
-interface TimeProps {
-  readonly at: string;
-  /** The time above it in a list: where room is short, the same day is not shown again. */
-  readonly above?: string | undefined;
-}
 
-export function Time({ at, above }: TimeProps) {
-  const [day = '', rest = ''] = at.split('T');
-  return (
-    <time dateTime={at}>
-      <span class={above?.startsWith(day) ? 'dim same-day' : 'dim day'}>{day}</span>{' '}
-      {rest.replace('Z', '')}
-    </time>
-  );
+/** `1 message`, `1,200 messages`. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
 }
 
 export function isoTime(ms: number): string {
@@ -42,4 +32,17 @@ export function durationText(ms: number): string {
     })
     .filter((part) => part !== '')
     .join(' ');
+}
+
+interface Fate {
+  readonly ends: string;
+  readonly in?: string | undefined;
+  readonly polls?: number | undefined;
+}
+
+/** What happens to messages to a recipient. */
+export function fateText({ ends, in: at, polls = 1 }: Fate): string {
+  if (ends === 'failed') return `fails while ${at}`;
+  if (ends === 'stuck') return `stays ${at}`;
+  return polls === 1 ? 'is delivered' : `is delivered; each step takes ${polls} polls`;
 }
