@@ -2,6 +2,7 @@
  * Decides which templates a target needs: those for replies that no other assumption's answer
  * produces.
  */
+import { malformedDetails, refusals } from '../src/ledger/refusals.ts';
 import type { Json, ReplyTemplate } from '../src/ledger/reply-template.ts';
 import {
   abstracted,
@@ -10,7 +11,6 @@ import {
   inferBody,
   type Sample,
 } from './infer-template.ts';
-import { ownBodies, type Refusal, simulatorRefusals } from './simulator-replies.ts';
 import { codeOf, isObject } from './verify.ts';
 
 export type Shape = 'code_detail' | 'field_map' | 'nested';
@@ -95,12 +95,11 @@ export function templateOfRefusal(
   const [first] = samples;
   if (first === undefined) return undefined;
   const found = inferBody(samples);
-  const [status] = simulatorRefusals[kind];
-  const isDocumented = documented.includes(kind);
-  const own = ownBodies(kind)[formOf(kind, shape, codeOf(first.reply) !== undefined)];
+  const { status, documented } = ownRefusal(kind);
+  const own = ownBodyOf(kind, shape, codeOf(first.reply) !== undefined);
   const headers = headersOf(samples, ownHeaders);
   const isOwn = same(found.template.body, own);
-  const hasStatus = first.reply.status !== status && !isDocumented;
+  const hasStatus = first.reply.status !== status && !documented;
   if (isOwn && headers === undefined && !hasStatus) return undefined;
   const template: ReplyTemplate = {
     ...(hasStatus && { status: first.reply.status }),
@@ -110,19 +109,22 @@ export function templateOfRefusal(
   return { template, undetermined: found.undetermined };
 }
 
-const documented: readonly Refusal[] = [
-  'invalid_key',
-  'quota_exceeded',
-  'number_not_found',
-  'number_access_denied',
-  'not_found',
-  'device_inactive',
-];
+/** The kinds that vary by nothing but their shape. */
+export type Refusal =
+  | Exclude<keyof typeof refusals, 'invalid_field' | 'throttled' | 'overloaded'>
+  | keyof typeof malformedDetails;
 
-function formOf(kind: Refusal, shape: Shape | undefined, hasCode: boolean) {
-  const coded = shape === 'nested' ? 'nested' : 'flat';
-  const status = simulatorRefusals[kind][0];
-  return (status === 404 || status === 400) && !hasCode ? 'detail' : coded;
+/** What the simulator answers by itself: a discovered file names only differences from it. */
+export function ownRefusal(kind: Refusal) {
+  if (kind !== 'malformed_json' && kind !== 'not_an_object' && kind !== 'empty_body')
+    return refusals[kind];
+  return { ...refusals.malformed_json, detail: malformedDetails[kind] };
+}
+
+function ownBodyOf(kind: Refusal, shape: Shape | undefined, hasCode: boolean): Json {
+  const { status, code, detail: message } = ownRefusal(kind);
+  if ((status === 404 || status === 400) && !hasCode) return { detail: message };
+  return shape === 'nested' ? { error: { code, message } } : { code, detail: message };
 }
 
 const jsonType = 'application/json';
@@ -171,8 +173,8 @@ export function templateOfOthers(
   shape: Shape | undefined,
 ): ReplyTemplate | undefined {
   const bodies = seen.flatMap(([kind, { body }]) => {
-    if (body === undefined || !documented.includes(kind) || kind === 'not_found') return [];
-    const [status, code] = simulatorRefusals[kind];
+    const { status, code, documented } = ownRefusal(kind);
+    if (body === undefined || !documented || kind === 'not_found') return [];
     const general = abstracted(body, { code, status });
     return [JSON.stringify(withoutTexts(general))];
   });

@@ -8,6 +8,7 @@ import type { Observation, Seen } from '../case.ts';
 import type { Reply } from '../client.ts';
 import {
   headersOf,
+  type Refusal,
   shapeOf,
   templateOfInvalid,
   templateOfList,
@@ -19,7 +20,6 @@ import { figures, inferReceived } from '../infer-received.ts';
 import { type Inferred, inferBody, type Sample } from '../infer-template.ts';
 import { messageFields } from '../judges/body.ts';
 import { recorded } from '../recording.ts';
-import type { Refusal } from '../simulator-replies.ts';
 import { type Fields, paths, type Subject, type Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
 import { type ProvokedRefusal, provokedRefusals, sampleOf } from './provoked-refusals.ts';

@@ -1,20 +1,27 @@
 /**
- * The harness's table of the simulator's refusals matches the simulator, so that discovery names
- * only differences.
+ * The refusals that discovery takes for the simulator's own are what the simulator answers, so that
+ * a discovered file names only differences.
  */
 import { expect, test } from 'vitest';
-import { simulatorRefusals } from '../../conformance/simulator-replies.ts';
+import { ownRefusal, type Refusal } from '../../conformance/discovered-templates.ts';
 import { errorReplies } from '../../src/http/service/error-replies.ts';
 import { readJsonBody } from '../../src/http/service/send-message.ts';
+import { malformedDetails } from '../../src/ledger/refusals.ts';
 import { defaultAssumptions } from '../../src/sim/assumptions.ts';
 
-const bodies = { malformed_json: '{', not_an_object: '[]', empty_body: '' };
+const bodies: Readonly<Record<string, string>> = {
+  malformed_json: '{',
+  not_an_object: '[]',
+  empty_body: '',
+};
+const others = ['invalid_field', 'throttled', 'overloaded'];
+const kinds = new Set([...Object.keys(errorReplies), ...Object.keys(malformedDetails)]);
 
-test.each(Object.entries(simulatorRefusals))('%s', (name, [status, code, detail]) => {
-  const body = bodies[name as keyof typeof bodies];
+test.each([...kinds].filter((kind) => !others.includes(kind)))('%s', (name) => {
+  const { status, code, detail } = ownRefusal(name as Refusal);
+  const body = bodies[name];
   if (body === undefined) {
-    const own = errorReplies[name as keyof typeof errorReplies];
-    expect([own.status, own.code, own.detail]).toEqual([status, code, detail]);
+    expect(errorReplies[name as keyof typeof errorReplies]).toMatchObject({ status, code, detail });
     return;
   }
   const read = readJsonBody({ contentType: 'application/json', body }, defaultAssumptions);

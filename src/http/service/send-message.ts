@@ -5,6 +5,7 @@
  */
 
 import { isUtf8 } from 'node:buffer';
+import { malformedDetails } from '../../ledger/refusals.ts';
 import type { Assumptions } from '../../sim/assumptions.ts';
 import type { UndocumentedError } from '../../sim/errors.ts';
 import type { ApiKey } from '../../sim/records.ts';
@@ -80,17 +81,17 @@ export function readJsonBody(
     if (!isPlain(request.contentEncoding)) return { kind: 'unsupported_content_encoding' };
   }
   const text = decode(request.body);
-  if (text === undefined) return malformed('The body is not valid UTF-8.');
+  if (text === undefined) return malformed('malformed_json', 'The body is not valid UTF-8.');
   if (text === '' && assumptions.emptyBody === 'no_fields') return { kind: 'object', object: {} };
-  if (text === '') return malformed('The body is empty; a JSON object is expected.', 'empty_body');
+  if (text === '') return malformed('empty_body');
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    return malformed('The body is not valid JSON.');
+    return malformed('malformed_json');
   }
   if (value === null || typeof value !== 'object' || Array.isArray(value)) {
-    return malformed('The body is not a JSON object.', 'not_an_object');
+    return malformed('not_an_object');
   }
   return { kind: 'object', object: value as Record<string, unknown> };
 }
@@ -112,8 +113,8 @@ function decode(body: string | Uint8Array): string | undefined {
 }
 
 function malformed(
-  detail: string,
-  mistake: MalformedJson['mistake'] = 'malformed_json',
+  mistake: MalformedJson['mistake'],
+  detail: string = malformedDetails[mistake],
 ): UndocumentedError {
   return { kind: 'malformed_json', detail, mistake };
 }
