@@ -77,6 +77,16 @@ export function about(
   return { rule: rule as RuleId, name, needs, cost };
 }
 
+/** The same of an observation. */
+export function observing(
+  id: `${AssumptionName}/${string}`,
+  needs: readonly Need[],
+  cost: Cost = {},
+): Pick<Observation, 'assumption' | 'name' | 'needs' | 'cost'> {
+  const [assumption = '', name = ''] = id.split('/');
+  return { assumption: assumption as AssumptionName, name, needs, cost };
+}
+
 export type AnyCase = Case | Observation;
 
 export function idOf(one: AnyCase): string {

@@ -4,7 +4,7 @@
  * process. An observation of the harness and the example of each answer are the same probe.
  */
 import type { AssumptionName } from '../src/ledger/assumptions.ts';
-import type { Observation, Plan, Seen } from './case.ts';
+import { type Observation, observing, type Plan, type Seen } from './case.ts';
 import type { Reply, RequestOptions } from './client.ts';
 import { paths, type Subject, type Trial } from './trial.ts';
 import * as verify from './verify.ts';
@@ -83,13 +83,11 @@ export function observe(
   probe: Probe,
   more: Partial<Plan> = {},
 ): ProbedObservation {
-  const [assumption = '', name = ''] = id.split('/');
+  // One more proves that the account can send.
+  const start =
+    sends === 0 ? observing(id, ['key']) : observing(id, ['sender'], { sends: sends + 1 });
   return {
-    assumption: assumption as AssumptionName,
-    name,
-    needs: sends === 0 ? ['key'] : ['sender'],
-    // One more proves that the account can send.
-    cost: sends === 0 ? {} : { sends: sends + 1 },
+    ...start,
     sends: what,
     ...more,
     probe,

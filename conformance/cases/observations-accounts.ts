@@ -2,7 +2,7 @@
  * How a target treats accounts, their senders, limits and quotas where the document is silent: what
  * needs several accounts, many requests or a search. Observed, not judged.
  */
-import type { Observation, Seen } from '../case.ts';
+import { type Observation, observing, type Seen } from '../case.ts';
 import type { Reply } from '../client.ts';
 import { floodOf } from '../floods.ts';
 import { flood } from '../limited.ts';
@@ -20,10 +20,7 @@ function statusMeans(reply: Reply, means: Readonly<Record<number, string>>): See
 
 export const accountObservations: readonly Observation[] = [
   {
-    assumption: 'gateOrder',
-    name: 'invalid-replay',
-    needs: ['sender'],
-    cost: { sends: 3 },
+    ...observing('gateOrder/invalid-replay', ['sender'], { sends: 3 }),
     sends: 'a replay whose message is too long, and an unknown sender under a spent quota',
     run: async (t) => {
       const account = await t.account();
@@ -45,10 +42,7 @@ export const accountObservations: readonly Observation[] = [
     },
   },
   {
-    assumption: 'replayScope',
-    name: 'second-key',
-    needs: ['sender', 'other-key'],
-    cost: { sends: 2 },
+    ...observing('replayScope/second-key', ['sender', 'other-key'], { sends: 2 }),
     sends: 'one request_id with two keys of one account',
     run: async (t) => {
       const account = await t.account();
@@ -62,10 +56,7 @@ export const accountObservations: readonly Observation[] = [
     },
   },
   {
-    assumption: 'replaySpends',
-    name: 'many-replays',
-    needs: fresh,
-    cost: { sends: 122, throttled: 1 },
+    ...observing('replaySpends/many-replays', fresh, { sends: 122, throttled: 1 }),
     sends: '120 replays, then a new message',
     run: async (t) => {
       const account = await t.account();
@@ -76,10 +67,7 @@ export const accountObservations: readonly Observation[] = [
     },
   },
   {
-    assumption: 'quotaUnit',
-    name: 'three-segments',
-    needs: fresh,
-    cost: { sends: 1 },
+    ...observing('quotaUnit/three-segments', fresh, { sends: 1 }),
     sends: 'a message of three segments under a quota of two',
     run: async (t) => {
       const account = await t.account({ quota: 2 });
@@ -88,10 +76,7 @@ export const accountObservations: readonly Observation[] = [
     },
   },
   {
-    assumption: 'keyFormat',
-    name: 'prefix',
-    needs: ['key'],
-    cost: {},
+    ...observing('keyFormat/prefix', ['key']),
     sends: 'nothing: it inspects the key itself',
     run: async (t) => {
       const { key } = await authenticated(t);
@@ -102,10 +87,7 @@ export const accountObservations: readonly Observation[] = [
     },
   },
   {
-    assumption: 'disconnectedSim',
-    name: 'own-sim',
-    needs: fresh,
-    cost: { sends: 1 },
+    ...observing('disconnectedSim/own-sim', fresh, { sends: 1 }),
     sends: 'a message from a SIM that is not connected',
     run: async (t) => {
       const account = await t.account();
@@ -121,10 +103,7 @@ export const accountObservations: readonly Observation[] = [
     },
   },
   {
-    assumption: 'foreignNumber',
-    name: 'another-accounts-number',
-    needs: ['sender', 'foreign-from'],
-    cost: { sends: 1 },
+    ...observing('foreignNumber/another-accounts-number', ['sender', 'foreign-from'], { sends: 1 }),
     sends: "a message from another account's number",
     run: async (t) => {
       const account = await authenticated(t);
@@ -136,10 +115,7 @@ export const accountObservations: readonly Observation[] = [
     },
   },
   {
-    assumption: 'poolBesideOwnSim',
-    name: 'pool-number',
-    needs: ['pool'],
-    cost: { sends: 2 },
+    ...observing('poolBesideOwnSim/pool-number', ['pool'], { sends: 2 }),
     sends: 'a message from the pool number by an account with a connected SIM',
     run: async (t) => {
       const from = await t.control.poolNumber();
@@ -150,11 +126,8 @@ export const accountObservations: readonly Observation[] = [
     },
   },
   {
-    assumption: 'unauthenticatedThrottle',
-    name: 'many-without-a-key',
-    needs: ['key'],
+    ...observing('unauthenticatedThrottle/many-without-a-key', ['key']),
     alone: true,
-    cost: {},
     recordings: [floodOf.address],
     sends: 'requests without a key beyond the limit of an address',
     run: async (t) => {
@@ -167,11 +140,8 @@ export const accountObservations: readonly Observation[] = [
     },
   },
   {
-    assumption: 'clientIp',
-    name: 'forwarded-for',
-    needs: ['key'],
+    ...observing('clientIp/forwarded-for', ['key']),
     alone: true,
-    cost: {},
     recordings: [floodOf.address],
     sends: 'requests without a key until 429, then one with X-Forwarded-For',
     run: async (t) => {
@@ -182,18 +152,12 @@ export const accountObservations: readonly Observation[] = [
     },
   },
   {
-    assumption: 'errorsSpendToken',
-    name: 'many-invalid',
-    needs: fresh,
-    cost: { sends: 121, throttled: 1 },
+    ...observing('errorsSpendToken/many-invalid', fresh, { sends: 121, throttled: 1 }),
     sends: '120 invalid messages, then a valid one',
     run: async (t) => ({ answer: (await errorsSpend(t)) ? 'yes' : 'no' }),
   },
   {
-    assumption: 'requestIdMaxLength',
-    name: 'longest',
-    needs: ['sender', 'discover'],
-    cost: { sends: 20 },
+    ...observing('requestIdMaxLength/longest', ['sender', 'discover'], { sends: 20 }),
     sends: 'request_ids of many lengths',
     run: async (t) => {
       const longest = await longestRequestId(t, await ready(t));
@@ -201,10 +165,7 @@ export const accountObservations: readonly Observation[] = [
     },
   },
   {
-    assumption: 'sendAtMaxAheadDays',
-    name: 'furthest',
-    needs: ['sender', 'discover'],
-    cost: { sends: 20 },
+    ...observing('sendAtMaxAheadDays/furthest', ['sender', 'discover'], { sends: 20 }),
     sends: 'send_at of many distances',
     run: async (t) => {
       const account = await ready(t);

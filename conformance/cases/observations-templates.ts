@@ -4,7 +4,7 @@
  */
 
 import type { ReplyTemplate } from '../../src/ledger/reply-template.ts';
-import type { Observation, Seen } from '../case.ts';
+import { type Observation, observing, type Seen } from '../case.ts';
 import type { Reply } from '../client.ts';
 import {
   headersOf,
@@ -50,10 +50,7 @@ class Findings {
 
 export const templateObservations: readonly Observation[] = [
   {
-    assumption: 'replyTemplates',
-    name: 'of-refusals',
-    needs: ['sender', 'discover'],
-    cost: { sends: 23 },
+    ...observing('replyTemplates/of-refusals', ['sender', 'discover'], { sends: 23 }),
     spends: { send: 23, received: 1, tasks: 2 },
     sends: 'a request for each kind of refusal',
     run: async (t) => {
@@ -77,10 +74,7 @@ export const templateObservations: readonly Observation[] = [
     },
   },
   {
-    assumption: 'replyTemplates',
-    name: 'of-figures-and-lists',
-    needs: ['sender', 'discover'],
-    cost: { sends: 4 },
+    ...observing('replyTemplates/of-figures-and-lists', ['sender', 'discover'], { sends: 4 }),
     spends: { send: 2, dashboard_send: 1, external_send: 1, received: 1, tasks: 1 },
     sends: 'a message, and requests for statistics, lists and tasks before and after it',
     run: async (t) => {
@@ -100,11 +94,8 @@ export const templateObservations: readonly Observation[] = [
     },
   },
   {
-    assumption: 'replyTemplates',
-    name: 'of-a-429',
-    needs: ['key', 'discover'],
+    ...observing('replyTemplates/of-a-429', ['key', 'discover']),
     alone: true,
-    cost: {},
     recordings: [floodOf.received],
     sends: 'requests for received messages until one is refused',
     run: async (t) => throttledSeen((await recorded(t, floodOf.received)).refusals),

@@ -1,7 +1,8 @@
 /**
  * How a target behaves as time passes, where the document is silent. Observed, not judged.
  */
-import type { Observation, Seen } from '../case.ts';
+import type { AssumptionName } from '../../src/ledger/assumptions.ts';
+import { type Cost, type Observation, observing, type Seen } from '../case.ts';
 import { type Flood, floodOf } from '../floods.ts';
 import { flood, justAfterTheMinute, passed } from '../limited.ts';
 import { recorded } from '../recording.ts';
@@ -11,8 +12,11 @@ import { paths, type Subject, type Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
 
 const day = 86_400_000;
-const needs = ['fresh', 'clock'] as const;
-const alone = { needs, alone: true } as const;
+
+/** An observation that moves time. */
+function alone(id: `${AssumptionName}/${string}`, cost: Cost) {
+  return { ...observing(id, ['fresh', 'clock'], cost), alone: true };
+}
 
 async function statusOf(t: Trial, account: Subject, messageId: string): Promise<string> {
   const reply = await t.read(account, messageId);
@@ -104,20 +108,14 @@ async function pollInterval(t: Trial): Promise<{ ms: number; gaps: number[] } | 
 
 export const timeObservations: readonly Observation[] = [
   {
-    assumption: 'limiterRefill',
-    name: 'what-comes-back',
-    needs: ['sender'],
+    ...observing('limiterRefill/what-comes-back', ['sender'], { waits: 62 }),
     alone: true,
-    cost: { waits: 62 },
     recordings: [floodOf.send],
     sends: 'a flood of sends, and two more when its wait is over',
     run: async (t) => refillOf(await recorded(t, floodOf.send)),
   },
   {
-    ...alone,
-    assumption: 'refusedSpendsToken',
-    name: 'many-refusals',
-    cost: { sends: 620, throttled: 190 },
+    ...alone('refusedSpendsToken/many-refusals', { sends: 620, throttled: 190 }),
     sends: '120 sends, 10 s later 120 more that are refused',
     run: async (t) => {
       const account = await t.account();
@@ -140,10 +138,7 @@ export const timeObservations: readonly Observation[] = [
     },
   },
   {
-    ...alone,
-    assumption: 'pollIntervalSeconds',
-    name: 'between-two-pickups',
-    cost: { sends: 2 },
+    ...alone('pollIntervalSeconds/between-two-pickups', { sends: 2 }),
     sends: 'a message, and another one at the moment of its pickup',
     run: async (t) => {
       const interval = await pollInterval(t);
@@ -153,10 +148,7 @@ export const timeObservations: readonly Observation[] = [
     },
   },
   {
-    ...alone,
-    assumption: 'progressPace',
-    name: 'between-two-changes',
-    cost: { sends: 2 },
+    ...alone('progressPace/between-two-changes', { sends: 2 }),
     sends: 'a message, followed from its pickup to its end',
     run: async (t) => {
       const interval = await pollInterval(t);
@@ -167,11 +159,8 @@ export const timeObservations: readonly Observation[] = [
     },
   },
   {
-    ...alone,
-    assumption: 'taskPickup',
-    name: 'status-once-handed-out',
-    needs: ['sender', 'device'],
-    cost: { sends: 1 },
+    ...observing('taskPickup/status-once-handed-out', ['sender', 'device'], { sends: 1 }),
+    alone: true,
     spends: { send: 1, tasks: 1 },
     sends: 'a message from a SIM whose device asks for its tasks, and reads of it for 20 s',
     run: async (t) => {
@@ -185,10 +174,7 @@ export const timeObservations: readonly Observation[] = [
     },
   },
   {
-    ...alone,
-    assumption: 'sendsPerPoll',
-    name: 'a-queue',
-    cost: { sends: 110 },
+    ...alone('sendsPerPoll/a-queue', { sends: 110 }),
     sends: '110 messages from one SIM, counted after its next poll',
     run: async (t) => {
       const account = await t.account();
@@ -210,10 +196,7 @@ export const timeObservations: readonly Observation[] = [
     },
   },
   {
-    ...alone,
-    assumption: 'failsFrom',
-    name: 'scripted-fates',
-    cost: { sends: 3 },
+    ...alone('failsFrom/scripted-fates', { sends: 3 }),
     sends: 'messages that are scripted to fail while queued, sending and sent',
     run: async (t) => {
       const from: string[] = [];
@@ -223,10 +206,7 @@ export const timeObservations: readonly Observation[] = [
     },
   },
   {
-    ...alone,
-    assumption: 'failureRate',
-    name: 'share-of-a-hundred',
-    cost: { sends: 103 },
+    ...alone('failureRate/share-of-a-hundred', { sends: 103 }),
     sends: '100 messages to a recipient without a script',
     run: async (t) => {
       const ends: string[] = [];
@@ -249,10 +229,7 @@ export const timeObservations: readonly Observation[] = [
     },
   },
   {
-    ...alone,
-    assumption: 'deactivation',
-    name: 'queued-work',
-    cost: { sends: 2 },
+    ...alone('deactivation/queued-work', { sends: 2 }),
     sends: 'a queued message whose SIM is then deactivated',
     run: async (t) => {
       const account = await t.account();
@@ -267,10 +244,7 @@ export const timeObservations: readonly Observation[] = [
     },
   },
   {
-    ...alone,
-    assumption: 'monthlyQuota',
-    name: 'of-a-plan',
-    cost: { sends: 119 },
+    ...alone('monthlyQuota/of-a-plan', { sends: 119 }),
     sends: 'messages of an account with the plan of the target, and its statistics',
     run: async (t) => {
       const account = await t.account({ quota: 'plan' });
@@ -282,10 +256,7 @@ export const timeObservations: readonly Observation[] = [
     },
   },
   {
-    ...alone,
-    assumption: 'quotaMonth',
-    name: 'early-next-month',
-    cost: { sends: 2 },
+    ...alone('quotaMonth/early-next-month', { sends: 2 }),
     sends: 'a message on the 20th under a quota of one, another on the 2nd of the next month',
     run: async (t) => {
       const account = await t.account({ quota: 1 });
@@ -299,10 +270,7 @@ export const timeObservations: readonly Observation[] = [
     },
   },
   {
-    ...alone,
-    assumption: 'quotaRefund',
-    name: 'after-a-failure',
-    cost: { sends: 6 },
+    ...alone('quotaRefund/after-a-failure', { sends: 6 }),
     sends: 'a message that fails under a quota of one, then another',
     run: async (t) => {
       for (const [, to] of failing) {
@@ -322,10 +290,7 @@ export const timeObservations: readonly Observation[] = [
     },
   },
   {
-    ...alone,
-    assumption: 'messageRetention',
-    name: 'long-after-its-end',
-    cost: { sends: 17 },
+    ...alone('messageRetention/long-after-its-end', { sends: 17 }),
     sends: 'reads of messages from a day to a hundred years after their end',
     run: async (t) => {
       const isFound = async (days: number) => {
