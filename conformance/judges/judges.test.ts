@@ -161,6 +161,13 @@ test.each(brokenBy)('%s is broken by %s', (rule, _, exchanges) => {
 const lost: Plan = { more: { isRetried: true } };
 
 const leftAlone: [RuleId, string, Exchange[]][] = [
+  ...['20260302T100000Z', '2026-W10-1T10Z', '2026-03-02 10:00:00Z', '2026-03-02'].map(
+    (send_at): [RuleId, string, Exchange[]] => [
+      'SEND-7',
+      `the time ${send_at}, which some services read`,
+      [send(202, {}, { send_at })],
+    ],
+  ),
   [
     'RES-2',
     'either number after a send with both sender fields',

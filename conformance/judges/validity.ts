@@ -25,15 +25,7 @@ const utc = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?(?:Z|\+00:00)$/;
 const surelyShortEnough = 20;
 const longest = 1_600;
 
-/** All forms of a time that any service reads. */
-const anyForm = {
-  sendAtFormats: [
-    ...['lower_case', 'no_seconds', 'no_minutes', 'basic', 'week_date', 'ordinal_date'],
-    ...['decimal_comma', 'decimals_of_any_unit', 'nine_decimals', 'long_decimals', 'hour_24'],
-    ...['short_offset', 'date_only', 'space', 'leap_second'],
-  ],
-  sendAtZone: 'any',
-} as unknown as Parameters<typeof instantOf>[1];
+const anyForm = { sendAtFormats: 'iso8601', sendAtZone: 'any' } as const;
 
 const senderNames = ['from', 'from_number'];
 const documented = ['to', ...senderNames, 'message', 'request_id', 'send_at'];
@@ -124,10 +116,16 @@ function sendAtIs(value: unknown, exchange: Exchange, isExact: boolean): Validit
   if (value === undefined) return 'valid';
   if (value === null || value === '') return 'open';
   const { least, most } = isExact ? { least: 0, most: 0 } : ahead;
-  const at = instantOf(typeof value === 'number' ? String(value) : value, anyForm);
+  const at = typeof value === 'object' ? undefined : instantIn(String(value));
   if (at === undefined || at <= sentAt + least) return 'invalid';
   const isSurelyAhead = at > answeredAt + most && at < sentAt + dayMs;
   return utc.test(textOf(value)) && isSurelyAhead ? 'valid' : 'open';
+}
+
+/** As any service reads it: some take a space for the T, a date alone, or a leap second. */
+function instantIn(text: string): number | undefined {
+  const usual = text.replace(' ', 'T').replace(/(:\d\d):60/, '$1:59');
+  return instantOf(usual, anyForm) ?? instantOf(`${usual}T00:00:00Z`, anyForm);
 }
 
 /** When a `send_at` ends its hold; undefined if that is open. */

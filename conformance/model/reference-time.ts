@@ -10,7 +10,7 @@ const whole = /^(\d{4}-?[W\d-]+)[Tt]([\d:]+)(?:([.,])(\d+))?([Zz]|[+-][\d:]+)?$/
 /** To the millisecond, rounded up; undefined if the text is not a valid time. */
 export function instantOf(
   value: unknown,
-  { sendAtFormats, sendAtZone }: Assumptions,
+  { sendAtFormats, sendAtZone }: Pick<Assumptions, 'sendAtFormats' | 'sendAtZone'>,
 ): number | undefined {
   if (typeof value !== 'string') return undefined;
   const isIso = sendAtFormats === 'iso8601';
