@@ -22,9 +22,9 @@ function compile(...flags: readonly string[]): void {
 }
 
 beforeAll(() => {
-  mkdirSync(join(root, 'dist'), { recursive: true });
+  mkdirSync(join(root, 'build'), { recursive: true });
   // Within the project, so that the declarations find its packages.
-  folder = mkdtempSync(join(root, 'dist/public-types-'));
+  folder = mkdtempSync(join(root, 'build/public-types-'));
   compile('-p', 'tsconfig.build.json', '--outDir', folder);
   writePublicTypes(folder);
 }, 120_000);
