@@ -14,6 +14,11 @@ const alone = ['src/http/transport/open-transport.test.ts'];
 const system = ['src', 'conformance', 'bench', 'verify'].map(
   (folder) => `${folder}/**/*.system.test.ts`,
 );
+/**
+ * Installs packages, needs root or the tools of other languages: each has a command of its own,
+ * `npm run test:package` and those of its kind.
+ */
+const release = ['verify/**/*.release.test.ts'];
 
 /**
  * A long file that starts last leaves the other cores idle. Vitest knows this of a former run only.
@@ -69,7 +74,7 @@ export default defineConfig({
           include: ['src', 'conformance', 'bench', 'verify'].map(
             (folder) => `${folder}/**/*.test.ts`,
           ),
-          exclude: [...configDefaults.exclude, ...alone, ...system],
+          exclude: [...configDefaults.exclude, ...alone, ...system, ...release],
         },
       },
       { test: { ...shared, name: 'alone', include: alone } },
@@ -79,6 +84,15 @@ export default defineConfig({
           name: 'system',
           include: system,
           globalSetup: 'verify/testkit/build-program.ts',
+        },
+      },
+      {
+        test: {
+          ...shared,
+          name: 'release',
+          include: release,
+          testTimeout: 600_000,
+          hookTimeout: 600_000,
         },
       },
     ],

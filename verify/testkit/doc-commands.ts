@@ -39,15 +39,21 @@ export function linksOf(page: string): readonly string[] {
     .filter((link) => !/^https?:/.test(link));
 }
 
-/** Runs a command line as printed. Resolves to its output; rejects if its exit code is not 0. */
+/**
+ * Runs a command line as printed. Resolves to its output; rejects, with all that was printed, if its
+ * exit code is not 0.
+ */
 export async function shell(
   line: string,
   env: Readonly<Record<string, string>> = {},
   cwd = root,
 ): Promise<string> {
-  const options = { cwd, env: { ...process.env, ...env } };
-  const { stdout } = await promisify(execFile)('sh', ['-c', line], options);
-  return stdout;
+  const options = { cwd, env: { ...process.env, ...env }, maxBuffer: 64 * 1_048_576 };
+  try {
+    return (await promisify(execFile)('sh', ['-c', line], options)).stdout;
+  } catch (error) {
+    throw Object.assign(error as Error, { message: `${error}\n${Object(error).stdout}` });
+  }
 }
 
 /** Servers started by printed commands, on their own ports; `end` kills the ones still running. */

@@ -1,0 +1,117 @@
+/**
+ * The recipes of `docs/testing.md`, run in a project that has the package installed. In CI every
+ * tool is required except Go, which takes 460 MB: its recipe runs only if Go is installed.
+ */
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { blocksOf, lineFor, shell } from '../testkit/doc-commands.ts';
+import { ServedProcess } from '../testkit/served-process.ts';
+import { emptyProject, ofCheckout, packed } from './packed.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'smstwin-recipes-'));
+const project = emptyProject(folder, 'project');
+const run = (command: string) => shell(command, {}, project);
+const blocks = blocksOf('docs/testing.md');
+const commands = blocks
+  .filter(({ language }) => language === 'sh')
+  .map(({ text }) => text.trim().split('\n'));
+
+beforeAll(async () => {
+  const tools = `${ofCheckout('typescript', '@types/node', 'vitest')} jest@30`;
+  const clients = 'ky@1 got@14 axios@1 undici@7 openapi-fetch@0';
+  await run(`npm install ${packed} && npm install --save-dev ${tools} ${clients}`);
+  for (const { text } of blocks) {
+    const [, name] = /^(?:\/\/|#) (\w[\w.-]*\.\w+)\n/.exec(text) ?? [];
+    if (name !== undefined) writeFileSync(join(project, name), text);
+  }
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function isThere(tool: string): boolean {
+  try {
+    execFileSync('sh', ['-c', `command -v ${tool}`]);
+    return true;
+  } catch {
+    return process.env['CI'] !== undefined && tool !== 'go';
+  }
+}
+
+/** A recipe that needs a tool, which the name says where it is missing. */
+function recipe(tool: string, name: string, act: () => unknown): void {
+  const isMissing = !isThere(tool);
+  test.skipIf(isMissing)(`${name}${isMissing ? ` (no ${tool})` : ''}`, async () => {
+    await act();
+  });
+}
+
+recipe('npx', 'the recipes in TypeScript compile', () =>
+  run('npx tsc --noEmit --strict --module nodenext --target es2022 --skipLibCheck *.test.ts'),
+);
+
+recipe('npx', 'Vitest with ky, got, axios, undici and openapi-fetch', () =>
+  run(
+    'npx vitest run --root . --test-timeout 60000 vitest.test.ts next-timer.test.ts clients.test.ts',
+  ),
+);
+
+recipe('npx', 'Jest', () =>
+  run('npx jest --rootDir . --testTimeout 60000 --testMatch "**/jest.test.cjs"'),
+);
+
+recipe('node', 'node:test', () => run('node --test node.test.mjs'));
+
+recipe('faketime', 'processes at another speed: Node, Python and curl', () =>
+  withServer('--clock scaled', async (here, [preloaded = '']) => {
+    const [python = '', curl = ''] = commands.find(([line]) => line?.startsWith('faketime')) ?? [];
+    const startMs = performance.now();
+    for (const line of [preloaded, python]) {
+      expect(await run(here(line))).toMatch(/^sent 3 in [23] minutes$/m);
+    }
+    // The minute's limit is used up, so curl gets a 429 and waits.
+    expect(await run(here(curl))).toMatch(/"status":"queued"/);
+    expect(performance.now() - startMs, 'five minutes').toBeLessThan(60_000);
+  }),
+);
+
+recipe('pytest-3', 'pytest leaves no server behind', async () => {
+  const own = join(project, 'pytest');
+  await run(`pytest-3 -q --basetemp ${own} test_sms.py`);
+  const { pid } = JSON.parse(readFileSync(join(own, 'smstwin0', 'ready.json'), 'utf8')) as {
+    readonly pid: number;
+  };
+  expect(existsSync(`/proc/${pid}`), `the server ${pid} still runs`).toBe(false);
+});
+
+recipe('pytest-3', 'a world for each test', () =>
+  withServer('--seed 7', async (here, lines) => {
+    for (const line of lines) await run(here(line));
+  }),
+);
+
+recipe('go', 'Go', () => run('GO111MODULE=off go test sms_test.go'));
+
+recipe('curl', 'curl', () =>
+  withServer('--clock manual', async (here, lines) => {
+    let reply = '';
+    for (const line of lines) reply = await run(here(line));
+    expect(reply).toMatch(/"status":"delivered"/);
+  }),
+);
+
+/** Runs the commands of a block that starts a server, with that server's URLs and key. */
+async function withServer(
+  start: string,
+  act: (here: (line: string) => string, lines: readonly string[]) => Promise<void>,
+): Promise<void> {
+  const [first = '', ...lines] = commands.find(([line]) => line?.includes(start)) ?? [];
+  const server = await ServedProcess.byCommand(project, first, project);
+  const key = server.ready.accounts[0]?.api_key ?? '';
+  try {
+    await act((line) => `KEY=${key}; ${lineFor(server, line)}`, lines);
+  } finally {
+    await server.stop();
+  }
+}
