@@ -2,9 +2,9 @@
  * A fixed mixed load, as a recorder would see it: two accounts and several keys send, repeat, read and
  * poll over a day and a half of simulated time, and meet every refusal and every limit.
  */
-import { randomBytes } from 'node:crypto';
 import type { TrafficExchange } from '../../src/commands/recorded-traffic.ts';
 import type { Settings } from '../../src/config/settings.ts';
+import type { Rng } from '../../src/sim/rng.ts';
 import type { Simulation } from '../../src/simulation/simulation.ts';
 import { createSimulator, type SettingsInput } from '../../src/simulator.ts';
 import { ForeignService } from '../foreign/service.ts';
@@ -35,6 +35,7 @@ export interface Place {
   answer(
     asked: Asked,
   ): Pick<NonNullable<TrafficExchange['reply']>, 'status' | 'headers'> & { body: string };
+  close?(): Promise<void>;
 }
 
 const main = '+12025550102';
@@ -134,11 +135,11 @@ type Fields = Readonly<Record<string, unknown>>;
 class Recorder {
   readonly exchanges: TrafficExchange[] = [];
   readonly place: Place;
-  readonly #random: () => number;
+  readonly #rng: Rng;
 
-  constructor(place: Place, random: () => number) {
+  constructor(place: Place, rng: Rng) {
     this.place = place;
-    this.#random = random;
+    this.#rng = rng;
   }
 
   ask(
@@ -158,8 +159,8 @@ class Recorder {
     const now = place.now();
     const [plain = '', query = ''] = path.split('?', 2);
     this.exchanges.push({
-      sentAt: now - Math.floor(this.#random() * 30),
-      answeredAt: now + Math.floor(this.#random() * 40),
+      sentAt: now - this.#rng.below(30),
+      answeredAt: now + this.#rng.below(40),
       host: '',
       method,
       path: plain,
@@ -204,9 +205,9 @@ function parsed(text: string): Record<string, unknown> {
 
 const sends = ['/api/v1/sms/send/', '/api/sms/send/', '/api/external/send/'] as const;
 
-/** The whole load; `random` jitters the recorder's times. */
-export function drive(place: Place, random: () => number): TrafficExchange[] {
-  const r = new Recorder(place, random);
+/** The whole load; `rng` jitters the recorder's times. */
+export function drive(place: Place, rng: Rng): TrafficExchange[] {
+  const r = new Recorder(place, rng);
   const { key, other, second, revoked, exhausted, device } = place;
   const gets = ['/api/v1/sms/received/', '/api/v1/account/stats/', `/api/devices/${device}/tasks/`];
   let n = 0;
@@ -422,19 +423,4 @@ export function drive(place: Place, random: () => number): TrafficExchange[] {
   r.wait(3600);
   r.send(old);
   return r.exchanges;
-}
-
-/** A seeded generator of numbers from 0 to 1. */
-export function randomFrom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
-
-export function randomSeed(): number {
-  return randomBytes(4).readUInt32BE(0);
 }

@@ -1,11 +1,14 @@
 /**
- * `npx tsx verify/traffic/defects.ts`: which wrong servers the traffic of the mixed load gives away.
- * Fails if a defect is missed without a reason, or caught in spite of one.
+ * What the traffic of a wrong server shows is failed by its rule: each planted defect is given away by
+ * the traffic of the mixed load, or has a reason why traffic cannot show it. `SMSTWIN_RUNS=100` tries
+ * all of them.
  */
-import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { Rng } from '../../src/sim/rng.ts';
 import { defects, wrongSimulation } from '../defects/catalogue.ts';
+import { sample } from '../testkit/runs.ts';
 import { joinedIn, judge } from './judge.ts';
-import { drive, randomFrom, simulatedPlace } from './load.ts';
+import { drive, simulatedPlace } from './load.ts';
 
 /** Why traffic cannot show a defect, or shows it as the failure of another rule. */
 const reasons: readonly (readonly [string, readonly string[]])[] = [
@@ -67,30 +70,18 @@ const reasons: readonly (readonly [string, readonly string[]])[] = [
   ],
 ];
 
-async function main(names: readonly string[]): Promise<number> {
-  const reasonOf = new Map(reasons.flatMap(([reason, of]) => of.map((name) => [name, reason])));
-  let [caught, unseen, wrong] = [0, 0, 0];
-  for (const { name, rule } of defects) {
-    if (names.length > 0 && !names.includes(name)) continue;
-    const place = await simulatedPlace({}, wrongSimulation(name));
-    const exchanges = drive(place, randomFrom(1));
-    await place.close();
-    const { failed } = judge(exchanges, { isComplete: true, joined: joinedIn(place) });
-    const isCaught = failed.includes(rule);
-    const reason = reasonOf.get(name);
-    if (isCaught) caught++;
-    else if (reason !== undefined) unseen++;
-    const isRight = isCaught === (reason === undefined);
-    if (!isRight) wrong++;
-    const others = failed.length > 0 ? ` (failed: ${failed.join(', ')})` : '';
-    const said = isCaught ? 'caught' : `unseen: ${reason ?? 'WITHOUT A REASON'}${others}`;
-    process.stdout.write(
-      `${rule} ${name}: ${said}${isCaught && reason ? ' IN SPITE OF A REASON' : ''}\n`,
-    );
-  }
-  process.stdout.write(`${caught} caught, ${unseen} unseen for a reason, ${wrong} wrong\n`);
-  return wrong === 0 ? 0 : 1;
-}
+const reasonOf = new Map(reasons.flatMap(([reason, of]) => of.map((name) => [name, reason])));
 
-if (process.argv[1] === fileURLToPath(import.meta.url))
-  process.exitCode = await main(process.argv.slice(2));
+test('each reason is one of a defect', () => {
+  const names = new Set(defects.map(({ name }) => name));
+  expect([...reasonOf.keys()].filter((name) => !names.has(name))).toEqual([]);
+});
+
+test.each(sample(defects, 3))('$rule $name', async ({ name, rule }) => {
+  const place = await simulatedPlace({}, wrongSimulation(name));
+  const exchanges = drive(place, Rng.stream(1, 'load'));
+  await place.close();
+  const { failed } = judge(exchanges, { isComplete: true, joined: joinedIn(place) });
+  const reason = reasonOf.get(name);
+  expect(failed.includes(rule), reason ?? `failed: ${failed}`).toBe(reason === undefined);
+});

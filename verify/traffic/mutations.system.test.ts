@@ -1,0 +1,103 @@
+/**
+ * Judging recorded traffic fails no sound service, however the recording was mutilated. Sound services
+ * are the simulator under each switched assumption, and the foreign server in each variation;
+ * `SMSTWIN_RUNS=100` tries all of them, each with a hundred times as many mutations.
+ */
+import { describe, expect, test } from 'vitest';
+import type { TrafficExchange } from '../../src/commands/recorded-traffic.ts';
+import { Rng } from '../../src/sim/rng.ts';
+import { variations } from '../foreign/variation.ts';
+import { singles } from '../harness/judge.ts';
+import { runs, sample, seed } from '../testkit/runs.ts';
+import { joinedIn, judge } from './judge.ts';
+import { drive, foreignPlace, type Place, simulatedPlace } from './load.ts';
+
+interface Mutation {
+  readonly name: string;
+  readonly exchanges: readonly TrafficExchange[];
+  /** False if lines are missing in the midst. */
+  readonly mayBeComplete: boolean;
+}
+
+/** Some of: both ends cut off, a third or some bodies removed, overlapping lines shuffled, the clock skewed. */
+function mutated(whole: readonly TrafficExchange[], rng: Rng): Mutation {
+  let exchanges = [...whole];
+  const names: string[] = [];
+  const chosen = (name: string) => {
+    const isChosen = rng.fraction() < 0.6;
+    if (isChosen) names.push(name);
+    return isChosen;
+  };
+  if (chosen('cut')) {
+    const [from, to] = [rng.fraction(), rng.fraction()].toSorted();
+    exchanges = exchanges.slice(
+      Math.floor((from ?? 0) * exchanges.length),
+      Math.ceil((to ?? 1) * exchanges.length),
+    );
+  }
+  const isThinned = chosen('thinned');
+  if (isThinned) exchanges = exchanges.filter(() => rng.fraction() > 1 / 3);
+  if (chosen('bodiless'))
+    exchanges = exchanges.map((one) =>
+      one.reply === undefined || rng.fraction() > 0.1
+        ? one
+        : { ...one, reply: { ...one.reply, body: undefined } },
+    );
+  if (chosen('skewed')) {
+    // Set once, somewhere in the midst, or wrong from the start.
+    const from = rng.fraction() < 0.3 ? 0 : rng.below(exchanges.length);
+    const by = rng.fraction() < 0.5 ? -2_000 : 2_000;
+    exchanges = exchanges.map((one, at) =>
+      at < from ? one : { ...one, sentAt: one.sentAt + by, answeredAt: one.answeredAt + by },
+    );
+  }
+  if (chosen('shuffled'))
+    for (let at = 1; at < exchanges.length; at++) {
+      const [one, other] = [exchanges[at - 1], exchanges[at]];
+      const isTogether = one && other && other.sentAt <= one.answeredAt;
+      if (isTogether && rng.fraction() < 0.5) [exchanges[at - 1], exchanges[at]] = [other, one];
+    }
+  return { name: names.join(', '), exchanges, mayBeComplete: !isThinned };
+}
+
+/** What fails although the service is sound. */
+function accusations(
+  exchanges: readonly TrafficExchange[],
+  joined: readonly (readonly string[])[],
+  rng: Rng,
+): string[] {
+  const mutation = mutated(exchanges, rng);
+  const isComplete = mutation.mayBeComplete && rng.fraction() < 0.7;
+  const known = rng.fraction() < 0.5 ? joined : [];
+  const { complaints } = judge(mutation.exchanges, { isComplete, joined: known });
+  return complaints.map((one) => `${mutation.name}${isComplete ? ', complete' : ''}: ${one}`);
+}
+
+type Service = readonly [name: string, start: () => Promise<Place> | Place];
+
+const services: readonly Service[] = [
+  ...singles().map(
+    (answers): Service => [`simulator ${JSON.stringify(answers)}`, () => simulatedPlace(answers)],
+  ),
+  ...Object.entries(variations).map(
+    ([name, variation]): Service => [`foreign server "${name}"`, () => foreignPlace(variation)],
+  ),
+];
+const usual: Service = ['simulator', () => simulatedPlace()];
+
+describe.each([usual, ...sample(services, 2)])('the traffic of the %s', (name, start) => {
+  const rng = Rng.stream(seed, name);
+
+  test('fails no rule, whole or mutilated', { timeout: 600_000 }, async () => {
+    const place = await start();
+    const exchanges = drive(place, rng);
+    await place.close?.();
+    const joined = joinedIn(place);
+    const { complaints, passed } = judge(exchanges, { isComplete: true, joined });
+    expect(complaints).toEqual([]);
+    if (name === 'simulator') expect(passed).toHaveLength(39);
+    for (let one = 0; one < runs(1); one++) {
+      expect(accusations(exchanges, joined, rng), `mutation ${one}`).toEqual([]);
+    }
+  });
+});
