@@ -121,22 +121,14 @@ function hear(news: News): void {
 }
 
 function deliver(events: readonly ServerEvent[]): void {
-  const byKind = Object.fromEntries(kinds.map((kind) => [kind, []])) as unknown as {
-    [K in EventKind]: EventData[K][];
-  };
-  for (const { kind, data } of events) {
-    if (kind === 'behind') {
-      announceAnotherWorld();
-      return;
-    }
-    if (isHeard(kind)) byKind[kind].push(JSON.parse(data) as never);
+  if (events.some(({ kind }) => kind === 'behind')) {
+    announceAnotherWorld();
+    return;
   }
   for (const kind of kinds) {
-    if (byKind[kind].length === 0) continue;
-    for (const listener of [...listeners[kind]]) listener(byKind[kind] as never);
+    if (listeners[kind].size === 0) continue;
+    const own = events.filter((event) => event.kind === kind);
+    const data = own.map((event) => JSON.parse(event.data) as never);
+    if (data.length > 0) for (const listener of [...listeners[kind]]) listener(data);
   }
-}
-
-function isHeard(kind: string): kind is EventKind {
-  return kind in listeners && listeners[kind as EventKind].size > 0;
 }

@@ -4,6 +4,7 @@
  */
 import { useSignal } from '@preact/signals';
 import { statuses } from '../../../sim/status.ts';
+import { state } from '../clock.ts';
 import { call } from '../control.ts';
 import { pageOf, shownWorld } from '../hosted-world.ts';
 import { type Row, worldFacts } from '../lists.ts';
@@ -163,16 +164,17 @@ interface ThenProps {
 
 function Then({ entry, messageId, at }: ThenProps) {
   const stateAt = (line: number) => call('past.at', { entry: line }) as Promise<State>;
-  const then = useResource(() =>
-    Promise.all([stateAt(entry), entry > 1 ? stateAt(entry - 1) : undefined]),
-  );
-  const now = useResource(() => call('simulator.state'), { on: ['message', 'traffic', 'clock'] });
+  const states = useResource(() => {
+    // The journal may no longer hold the line before.
+    const before = entry > 1 ? stateAt(entry - 1).catch(() => undefined) : undefined;
+    return Promise.all([stateAt(entry), before]);
+  });
   const forked = useSignal<Row | undefined>(undefined);
   const fork = async () => {
     forked.value = await call('worlds.fork', shownWorld, { from: { entry } });
   };
-  const [after] = then.value ?? [];
-  const testFrom = (state: State) => asTestFrom(entry, shownWorld, state, location.origin);
+  const [after] = states.value ?? [];
+  const testFrom = (then: State) => asTestFrom(entry, shownWorld, then, location.origin);
   return (
     <Card
       title={`The world after line ${entry.toLocaleString('en')}`}
@@ -197,13 +199,13 @@ function Then({ entry, messageId, at }: ThenProps) {
           <CopyFacts of={worldFacts(forked.value)} />
         </div>
       )}
-      <Loaded of={then} what="that instant">
-        {([state, before]) => (
+      <Loaded of={states} what="that instant">
+        {([then, before]) => (
           <>
             {before !== undefined && (
               <p class="dim lead">→ shows what changed since the line before.</p>
             )}
-            <Facts of={differences(before ?? state, state, now.value)} />
+            <Facts of={differences(before ?? then, then, state.value)} />
           </>
         )}
       </Loaded>

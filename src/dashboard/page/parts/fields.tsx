@@ -27,8 +27,6 @@ interface FieldProps {
   readonly hint?: ComponentChildren;
   /** Choices that the declaration cannot know. */
   readonly choices?: ByPath<readonly Choice[]>;
-  /** The height of a long text. */
-  readonly rows?: number;
   /** Values that the browser offers. */
   readonly suggestions?: ByPath<readonly Choice[]>;
 }
@@ -67,7 +65,7 @@ interface InputProps extends FieldProps {
 function Input(props: InputProps) {
   const { id, path, field, typed, isInvalid, placeholders = {}, choices } = props;
   const suggested = props.suggestions?.[path] ?? [];
-  const { rows = heightOf(field) } = props;
+  const rows = heightOf(field);
   const value = typed.value[path] ?? '';
   const onType = (text: string) => {
     typed.value = { ...typed.value, [path]: text };
@@ -109,7 +107,7 @@ function Input(props: InputProps) {
   );
 }
 
-/** Undefined: one line. */
+/** The rows of a long text; undefined: one line. */
 function heightOf({ name, kind }: Field): number | undefined {
   if (kind === 'pairs') return 2;
   return name === 'message' ? 4 : undefined;
