@@ -6,20 +6,21 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { type ConformReport, runConform, startOwnSimulator } from '../testkit/conform-run.ts';
+import { expect } from 'vitest';
+import {
+  type ConformReport,
+  failures,
+  runConform,
+  startOwnSimulator,
+} from '../testkit/conform-run.ts';
 import { judgedAnswers } from '../testkit/examples/examples.ts';
-import { pairwise, type Row } from '../testkit/pairwise.ts';
+import type { Row } from '../testkit/pairwise.ts';
 
 /** One switched assumption at a time, with each answer other than its default. */
 export function singles(): Row[] {
   return Object.entries(judgedAnswers).flatMap(([name, answers]) =>
     answers.slice(1).map((answer) => ({ [name]: answer })),
   );
-}
-
-/** Rows in which every two answers occur together. */
-export function pairs(): Row[] {
-  return pairwise(judgedAnswers);
 }
 
 export interface Judged extends ConformReport {
@@ -42,10 +43,24 @@ export async function judge(assumptions: Row, ...argv: string[]): Promise<Judged
   }
 }
 
+/** No rule fails or stays unexercised, and each answer is reported as it is. */
+export async function expectSound(assumptions: Row): Promise<void> {
+  const judged = await judge(assumptions);
+  const unexercised = judged.results.filter(
+    ({ verdict, kind }) => kind === 'rule' && verdict === 'not_exercised',
+  );
+  const complaints = [
+    ...[...failures(judged.results), ...unexercised],
+    ...misjudged(assumptions, judged),
+  ];
+  expect(complaints, JSON.stringify(assumptions)).toEqual([]);
+  expect(judged.exitCode).toBe(0);
+}
+
 /**
  * Wrong observations: an answer other than the simulator's, or a missing answer without a reason.
  */
-export function misjudged(assumptions: Row, judged: Judged): string[] {
+function misjudged(assumptions: Row, judged: Judged): string[] {
   const wrong: string[] = [];
   for (const [name, answer] of Object.entries(assumptions)) {
     const reason = judged.assumptions.untold[name];
