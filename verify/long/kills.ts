@@ -13,9 +13,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { replayJournal } from '../../src/cli/replay-journal.ts';
 import type { transports } from '../../src/cli/serve-options.ts';
+import { oneOf, wholeNumber } from '../../src/commands/flag-values.ts';
+import type { Flag } from '../../src/commands/flags.ts';
 import { Rng } from '../../src/sim/rng.ts';
 import { checkpointNumber, filesOf } from '../testkit/journal-files.ts';
-import { optional, readFlags, runProgram, textOr, whole, word } from '../testkit/program-flags.ts';
+import { runProgram, transportFlag } from '../testkit/program-flags.ts';
 import type { ServedProcess } from '../testkit/served-process.ts';
 import { IdleClients } from './idle-clients.ts';
 import { Sender } from './sender.ts';
@@ -154,19 +156,28 @@ function bytesOf(journal: string): number {
   return bytes;
 }
 
-async function main(argv: string[]): Promise<number> {
-  const flags = readFlags(argv, {
-    kills: whole(1, 10_000, 20),
-    seed: whole(0, 2 ** 32 - 1, 1),
-    ending: word(...endings),
-    transport: word('hyperexpress', 'node'),
-    'journal-max': optional(textOr('')),
-    sends: whole(1, 1_000_000, 2_000),
-  });
-  const { 'journal-max': journalMax, ...plan } = flags;
-  const report = await killAndRestart({ ...plan, journalMax, unfinishedBodies: 1 });
-  process.stdout.write(`${JSON.stringify({ ...flags, ...report }, null, 2)}\n`);
-  return report.complaints.length === 0 ? 0 : 1;
-}
+const flags = [
+  { flag: '--kills <n>', about: 'how often', parse: wholeNumber(1, 10_000), fallback: 20 },
+  { flag: '--seed <n>', about: 'of all chance', parse: wholeNumber(0, 2 ** 32 - 1), fallback: 1 },
+  {
+    flag: '--ending <kind>',
+    about: endings.join('|'),
+    parse: oneOf(endings),
+    fallback: endings[0],
+  },
+  { ...transportFlag, fallback: 'hyperexpress' },
+  { flag: '--journal-max <size>', about: 'of the journal, such as 2MiB' },
+  {
+    flag: '--sends <n>',
+    about: 'most sends of a round',
+    parse: wholeNumber(1, 1_000_000),
+    fallback: 2_000,
+  },
+] as const satisfies readonly Flag[];
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) await runProgram('test:kills', main);
+if (process.argv[1] === fileURLToPath(import.meta.url))
+  process.exitCode = await runProgram({ name: 'test:kills', flags }, async (given) => {
+    const report = await killAndRestart({ ...given, unfinishedBodies: 1 });
+    process.stdout.write(`${JSON.stringify({ ...given, ...report }, null, 2)}\n`);
+    return report.complaints.length === 0 ? 0 : 1;
+  });

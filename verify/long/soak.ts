@@ -10,9 +10,11 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { transports } from '../../src/cli/serve-options.ts';
+import { wholeNumber } from '../../src/commands/flag-values.ts';
+import type { Flag } from '../../src/commands/flags.ts';
 import { Rng } from '../../src/sim/rng.ts';
 import type { Holdings } from '../testkit/probe.ts';
-import { number, readFlags, runProgram, whole, word } from '../testkit/program-flags.ts';
+import { number, runProgram, transportFlag } from '../testkit/program-flags.ts';
 import { sendPaths } from '../testkit/request.ts';
 import { type Call, Caller, DisturbedService } from './caller.ts';
 import { type Closing, closeSoak } from './closing.ts';
@@ -288,25 +290,25 @@ function countsText(counts: Readonly<Record<string, number>>): string {
     .join(', ');
 }
 
-async function main(argv: string[]): Promise<number> {
-  const { minutes, ...flags } = readFlags(argv, {
-    days: whole(2, 3_650, 30),
-    minutes: number(0.05, 24 * 60, 5),
-    seed: whole(0, Number.MAX_SAFE_INTEGER, 1),
-    transport: word('hyperexpress', 'node'),
-  });
-  const plan = { ...flags, loadMs: minutes * 60_000 * loadShare };
-  const startedMs = performance.now();
-  const say = (line: string) => {
-    const seconds = Math.round((performance.now() - startedMs) / 1_000);
-    process.stdout.write(`${String(seconds).padStart(4)} s  ${line}\n`);
-  };
-  const report = await soak({ ...plan, onProgress: say }).catch((error: unknown) => {
-    say(`the run failed: ${error instanceof Error ? error.message : String(error)}`);
-  });
-  if (report === undefined) return 1;
-  for (const line of summaryOf(plan, report)) say(line);
-  return report.complaints.length === 0 ? 0 : 1;
-}
+const flags = [
+  { flag: '--days <n>', about: 'simulated days', parse: wholeNumber(2, 3_650), fallback: 30 },
+  { flag: '--minutes <n>', about: 'real minutes', parse: number(0.05, 24 * 60), fallback: 5 },
+  { flag: '--seed <n>', about: 'of all chance', parse: wholeNumber(0, 2 ** 32 - 1), fallback: 1 },
+  { ...transportFlag, fallback: 'hyperexpress' },
+] as const satisfies readonly Flag[];
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) await runProgram('soak', main);
+if (process.argv[1] === fileURLToPath(import.meta.url))
+  process.exitCode = await runProgram({ name: 'soak', flags }, async ({ minutes, ...given }) => {
+    const plan = { ...given, loadMs: minutes * 60_000 * loadShare };
+    const startedMs = performance.now();
+    const say = (line: string) => {
+      const seconds = Math.round((performance.now() - startedMs) / 1_000);
+      process.stdout.write(`${String(seconds).padStart(4)} s  ${line}\n`);
+    };
+    const report = await soak({ ...plan, onProgress: say }).catch((error: unknown) => {
+      say(`the run failed: ${error instanceof Error ? error.message : String(error)}`);
+    });
+    if (report === undefined) return 1;
+    for (const line of summaryOf(plan, report)) say(line);
+    return report.complaints.length === 0 ? 0 : 1;
+  });

@@ -11,7 +11,7 @@ import { fuzzTransports } from '../fuzz/report.ts';
 import { runProgram } from '../testkit/program-flags.ts';
 import { isPoolProcess, runInPool, serveTasks } from '../testkit/worker-pool.ts';
 import { checkSequences } from './commands.ts';
-import { readDeepOptions } from './deep-options.ts';
+import { deepOptions, deepProgram } from './deep-options.ts';
 
 const chunkSize = 1000;
 const reportEveryMs = 30_000;
@@ -22,10 +22,11 @@ interface Chunk {
 }
 
 if (isPoolProcess) serveTasks(playChunk);
-else await runProgram('test:deep', main);
+else {
+  process.exitCode = await runProgram(deepProgram, (...given) => main(deepOptions(...given)));
+}
 
-async function main(argv: string[]): Promise<number> {
-  const options = readDeepOptions(argv);
+async function main(options: ReturnType<typeof deepOptions>): Promise<number> {
   const { sequences, seed, path, fuzz } = options;
   let isSound = true;
   if (path !== undefined) checkSequences({ sequences, seed, path });
