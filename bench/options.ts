@@ -11,7 +11,7 @@ import {
   oneOf,
   wholeNumber,
 } from '../src/commands/flag-values.ts';
-import { addFlags, type Flag, ValueError } from '../src/commands/flags.ts';
+import { addFlags, type Flag, type FlagValues, ValueError } from '../src/commands/flags.ts';
 import { isWritable } from '../src/commands/writable.ts';
 import type { LimitOverrides } from '../src/config/world-schema.ts';
 import { cases, type ScenarioName, scenarioNames, shortScenarios } from './scenarios/bench-case.ts';
@@ -46,22 +46,7 @@ export interface BenchOptions {
   readonly controlUrl: URL | undefined;
 }
 
-interface BenchFlags {
-  readonly scenario: readonly ScenarioName[];
-  readonly duration: number;
-  readonly rounds: number;
-  readonly warmUp: number;
-  readonly connections: number;
-  readonly held: number;
-  readonly rate?: number;
-  readonly slo: readonly Slo[];
-  readonly report: readonly ReportFile[];
-  readonly limit: readonly LimitOverrides[];
-  readonly apiKey?: string;
-  readonly from?: string;
-  readonly to: string;
-  readonly controlUrl?: URL;
-}
+type BenchFlags = FlagValues<typeof benchFlags>;
 
 export function addBenchFlags(command: Command): void {
   command.argument('[base_url]', 'the service to load; default: a simulator of its own');
@@ -133,7 +118,7 @@ function refuseIdleThresholds(slos: readonly Slo[], scenarios: readonly Scenario
 
 const countValue = wholeNumber(1, 9_999_999);
 
-const benchFlags: readonly Flag[] = [
+const benchFlags = [
   {
     flag: '--scenario <name>',
     about: scenarioNames.join('|'),
@@ -211,7 +196,7 @@ const benchFlags: readonly Flag[] = [
     about: "with a simulator's base_url: control port, to create callers there",
     parse: urlValue,
   },
-];
+] as const satisfies readonly Flag[];
 
 function reportValue(text: string): ReportFile {
   const [, format, path] = /^(json|html)=(.+)$/.exec(text) ?? [];

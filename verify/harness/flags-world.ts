@@ -14,7 +14,7 @@ import {
 const main = '+12025550102';
 const inactive = '+12025550103';
 const foreign = '+12025550111';
-const exhausted = '+12025550121';
+export const exhaustedFrom = '+12025550121';
 
 export const flagsSettings: SettingsInput = {
   clock: 'real',
@@ -26,11 +26,27 @@ export const flagsSettings: SettingsInput = {
         sims: [{ number: '+12025550101' }, { number: main }, { number: inactive, active: false }],
       },
       { name: 'second', sims: [{ number: foreign }] },
-      { name: 'exhausted', monthly_quota: 0, sims: [{ number: exhausted }] },
+      { name: 'exhausted', monthly_quota: 0, sims: [{ number: exhaustedFrom }] },
     ],
     pool: [{ number: '+12025550190' }],
   },
 };
+
+/** The keys of this world, of which it revokes one, and the device of the number of `--from`. */
+export function callersIn(simulator: Simulator) {
+  const accounts = [...simulator.simulation.world.accounts.values()];
+  const keysOf = (name: string) => accounts.find((account) => account.name === name)?.keys ?? [];
+  const [revoked, key, other] = keysOf('main');
+  if (revoked !== undefined) simulator.accounts.revokeKey(revoked.keyId);
+  return {
+    key: key?.key ?? '',
+    other: other?.key ?? '',
+    second: keysOf('second')[0]?.key ?? '',
+    revoked: revoked?.key ?? '',
+    exhausted: keysOf('exhausted')[0]?.key ?? '',
+    device: simulator.readyFile().accounts[0]?.sims[1]?.device_id ?? '',
+  };
+}
 
 export interface ServedWithFlags {
   readonly baseUrl: string;
@@ -76,26 +92,20 @@ export async function serveWithFlags({
   const { baseUrl } = await simulator.listen();
   simulator.wallClock.pump();
   const clock = scaledClock(rate, simulator.simulation.clock.now());
-  const keysOf = (name: string): readonly { readonly key: string; readonly keyId: string }[] => {
-    const { accounts } = simulator.simulation.world;
-    return [...accounts.values()].find((account) => account.name === name)?.keys ?? [];
-  };
-  const [revoked, key, other] = keysOf('main');
-  if (revoked !== undefined) simulator.accounts.revokeKey(revoked.keyId);
-  const device = simulator.readyFile().accounts[0]?.sims[1]?.device_id ?? '';
+  const { device, ...keys } = callersIn(simulator);
   if (asksForTasks || isUnattended) simulator.sims.patch(device, { polling: 'external' });
   const asking = setInterval(() => simulator.sims.poll(device), 1_000 / rate).unref();
   if (!asksForTasks) clearInterval(asking);
-  const calm = disturb?.(simulator, key?.key ?? '');
-  const values: Readonly<Record<string, string | undefined>> = {
-    'api-key': key?.key,
-    'other-api-key': other?.key,
-    'second-api-key': keysOf('second')[0]?.key,
-    'revoked-key': revoked?.key,
-    'exhausted-api-key': keysOf('exhausted')[0]?.key,
+  const calm = disturb?.(simulator, keys.key);
+  const values: Readonly<Record<string, string>> = {
+    'api-key': keys.key,
+    'other-api-key': keys.other,
+    'second-api-key': keys.second,
+    'revoked-key': keys.revoked,
+    'exhausted-api-key': keys.exhausted,
     from: main,
     'second-from': foreign,
-    'exhausted-from': exhausted,
+    'exhausted-from': exhaustedFrom,
     'inactive-from': inactive,
     'foreign-from': foreign,
     'unknown-from': '+12025550199',
@@ -106,7 +116,7 @@ export async function serveWithFlags({
     baseUrl,
     clock,
     flags: Object.entries(values).flatMap(([name, value]) =>
-      without.includes(name) ? [] : [`--${name}`, value ?? ''],
+      without.includes(name) ? [] : [`--${name}`, value],
     ),
     close: () => {
       clearInterval(asking);

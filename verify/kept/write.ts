@@ -7,6 +7,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Simulator } from '../../src/simulator.ts';
 import { root } from '../testkit/doc-commands.ts';
+import { bearer, postTo, sendPaths } from '../testkit/request.ts';
 
 const folder = join(root, 'verify/kept/1.0');
 rmSync(folder, { recursive: true, force: true });
@@ -31,18 +32,13 @@ const simulator = new Simulator(
   { journal: join(folder, 'journal.ndjson') },
 );
 const send = (to: string, requestId: string) =>
-  simulator.handle({
-    method: 'POST',
-    path: '/api/v1/sms/send/',
-    query: '',
-    host: 'localhost',
-    authorization: 'Bearer kept-key-1',
-    contentType: 'application/json',
-    contentEncoding: undefined,
-    forwardedFor: undefined,
-    clientIp: '127.0.0.1',
-    body: JSON.stringify({ to, from: '+12025550101', message: 'Hello', request_id: requestId }),
-  });
+  simulator.handle(
+    postTo(
+      sendPaths.send,
+      { to, from: '+12025550101', message: 'Hello', request_id: requestId },
+      { host: 'localhost', authorization: bearer('kept-key-1'), clientIp: '127.0.0.1' },
+    ),
+  );
 send('+12025550123', 'one');
 simulator.clock.advance('40s');
 send('+12025550123', 'one');

@@ -9,7 +9,7 @@ import type { Simulation } from '../../src/simulation/simulation.ts';
 import { createSimulator, type SettingsInput } from '../../src/simulator.ts';
 import { ForeignService } from '../foreign/service.ts';
 import type { Variation } from '../foreign/variation.ts';
-import { flagsSettings } from '../harness/flags-world.ts';
+import { callersIn, exhaustedFrom, flagsSettings } from '../harness/flags-world.ts';
 
 export interface Asked {
   readonly method: string;
@@ -50,23 +50,12 @@ export async function simulatedPlace(
     { ...flagsSettings, clock: 'manual', assumptions: { ...assumptions } },
     { journal: false, simulation },
   );
-  const keysOf = (name: string) =>
-    [...simulator.simulation.world.accounts.values()].find((one) => one.name === name)?.keys ?? [];
-  const [revoked, key, other] = keysOf('main');
-  if (revoked !== undefined) simulator.accounts.revokeKey(revoked.keyId);
+  const callers = callersIn(simulator);
   return {
-    key: key?.key ?? '',
-    other: other?.key ?? '',
-    second: keysOf('second')[0]?.key ?? '',
-    revoked: revoked?.key ?? '',
-    exhausted: keysOf('exhausted')[0]?.key ?? '',
-    device: simulator.readyFile().accounts[0]?.sims[1]?.device_id ?? '',
-    exhaustedFrom: '+12025550121',
+    ...callers,
+    exhaustedFrom,
     now: () => simulator.simulation.clock.now(),
-    changeSim: (change) => {
-      const [, sim] = simulator.readyFile().accounts[0]?.sims ?? [];
-      simulator.sims.patch(sim?.device_id ?? '', change);
-    },
+    changeSim: (change) => void simulator.sims.patch(callers.device, change),
     advance: (ms) => void simulator.clock.advance(`${ms}ms`),
     answer: ({ method, path: target, headers, body }) => {
       const [path = '', query = ''] = target.split('?', 2);
