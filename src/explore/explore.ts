@@ -6,9 +6,8 @@ import { exitCodeOf, exploredLine } from './exploration.ts';
 import { checkedOptions, type ExploreOptions } from './explore-options.ts';
 import { type FindingView, findingView } from './finding-view.ts';
 import { runInProcess } from './in-process-run.ts';
-import { replay } from './replay.ts';
 import type { RunClient } from './run.ts';
-import { search } from './search.ts';
+import { replay, search } from './search.ts';
 
 export type { ExploreOptions } from './explore-options.ts';
 export type { FaultName } from './fault-names.ts';
@@ -68,10 +67,8 @@ export async function explore(options: ExploreOptions): Promise<Exploration> {
     ...{ slowMs: slow, timeoutMs: timeout },
   };
   const runClient: RunClient = (...run) => runInProcess(inProcess, ...run);
-  const result =
-    schedule === undefined
-      ? await search({ ...rest, runClient, jobs: 1, mayFail })
-      : await replay({ ...rest, runClient, mayFail }, schedule);
+  const all = { ...rest, runClient, jobs: 1, mayFail };
+  const result = await (schedule === undefined ? search(all) : replay(all, schedule));
   const exploration = {
     exitCode: exitCodeOf(result),
     explored: exploredLine(result, rest),

@@ -3,16 +3,16 @@
  * point that those runs reached, to `depth` faults. A failure is run again, shrunk and grouped.
  */
 import { candidatesAfter, RunIndex, shuffled } from './candidates.ts';
-import type { FaultName } from './fault-names.ts';
 import { Findings } from './findings.ts';
 import {
   controlProblem,
   isProblem,
   type Learned,
+  type LearnOptions,
   learn,
   type Problem,
-  type Subject,
 } from './learn.ts';
+import type { KnownIntents } from './points.ts';
 import { Ended, type Run, type RunClient, runOf } from './run.ts';
 import { pointKey, type Schedule, scheduleKey } from './schedule.ts';
 import {
@@ -27,9 +27,8 @@ import {
 import { shrink } from './shrink.ts';
 import { Turns } from './turns.ts';
 
-export interface SearchOptions {
+export interface SearchOptions extends LearnOptions {
   readonly runClient: RunClient;
-  readonly faults: readonly FaultName[];
   /** Faults per schedule, at most. */
   readonly depth: number;
   /** Bounds all runs of the client, those that confirm and shrink a failure included. */
@@ -40,17 +39,22 @@ export interface SearchOptions {
   /** Stop at the first finding. */
   readonly bail: boolean;
   readonly mayFail: boolean;
-  /** Default `client`. */
-  readonly subject?: Subject;
-  /** The seconds that `throttle` asks for; by default they are measured. */
-  readonly throttleWaits?: readonly number[] | undefined;
-  /** True if the client runs on a scaled clock. */
-  readonly isScaled?: boolean;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
 }
 
 export function search(options: SearchOptions): Promise<SearchResult> {
   return new Search(options).run();
+}
+
+/** Runs one schedule, after runs without faults that show what the client achieves by itself. */
+export function replay(
+  options: SearchOptions,
+  schedule: Schedule,
+  intents: KnownIntents = {},
+): Promise<SearchResult> {
+  const faults = schedule.map(({ fault }) => fault);
+  const maxRuns = Number.POSITIVE_INFINITY;
+  return new Search({ ...options, faults, intents, maxRuns }).replay(schedule);
 }
 
 class Search {
@@ -74,14 +78,30 @@ class Search {
     this.#findings = new Findings(options.faults);
   }
 
-  async run(): Promise<SearchResult> {
+  run(): Promise<SearchResult> {
+    return this.#after((learned) => this.#descend(learned));
+  }
+
+  async replay(schedule: Schedule): Promise<SearchResult> {
+    let unmet = 0;
+    const result = await this.#after(async ({ known, expected, throttleWaits }) => {
+      const raw = await this.#runClient(schedule, known, throttleWaits);
+      const run = runOf(raw, schedule, expected, this.#options.mayFail);
+      unmet = schedule.length - raw.seen.filter(({ fault }) => fault !== undefined).length;
+      const kind = kindOfRun(run);
+      if (kind !== undefined) this.#findings.add(findingOf(run), kind);
+    });
+    return { ...result, unmet };
+  }
+
+  /** Learns what the client does without faults, then explores. */
+  async #after(explore: (learned: Learned) => Promise<void>): Promise<SearchResult> {
     try {
       const learned = await learn((...run) => this.#runClient(...run), this.#options);
       if (isProblem(learned)) this.#problem = learned;
       else {
         this.#learned = learned;
-        this.#note(learned.run);
-        await this.#descend(learned);
+        await explore(learned);
       }
     } catch (error) {
       this.#endBy(error);
@@ -101,6 +121,7 @@ class Search {
 
   async #descend(learned: Learned): Promise<void> {
     const { depth, faults, maxRuns, seed } = this.#options;
+    this.#note(learned.run);
     let runs: readonly Run[] = [learned.run];
     for (let size = 1; size <= depth && !this.#isOver; size++) {
       const { schedules, skipped } = candidatesAfter(runs, faults, this.#index);
