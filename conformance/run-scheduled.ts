@@ -6,7 +6,7 @@ import type { AnyCase } from './case.ts';
 import { startRecording } from './recording.ts';
 import { Schedule } from './schedule.ts';
 import { itemsOf, type RunItem } from './schedule-items.ts';
-import { longerThanAllowed, type Target } from './target.ts';
+import type { Target } from './target.ts';
 
 export interface Driver {
   /** Runs a case; if `lack` is given, skips it for that reason. */
@@ -27,12 +27,11 @@ export async function runScheduled(
   const { clock, ledger, startedAt, timeoutMs, signal } = target;
   for (const one of cases) if (missing.has(one)) await driver.execute(one);
   const runnable = cases.filter((one) => !missing.has(one));
-  const schedule = new Schedule(itemsOf(runnable, target), ledger, startedAt);
-  const dropped = new Map<string, string>();
+  const schedule = new Schedule(itemsOf(runnable, target), ledger, startedAt, timeoutMs);
   const active = new Set<Promise<void>>();
   let spokenAt = clock.now();
-  const start = (item: RunItem) => {
-    const work = runItem(item, target, driver, dropped).finally(() => {
+  const start = (item: RunItem, lack?: string) => {
+    const work = runItem(item, target, driver, lack).finally(() => {
       // A finished case prints its verdict; a recording prints nothing.
       if (item.kind === 'case') spokenAt = clock.now();
       schedule.finished(item);
@@ -44,21 +43,12 @@ export async function runScheduled(
     const decision = schedule.next(clock.now());
     if (decision.kind === 'done') break;
     if (decision.kind === 'start') {
-      start(decision.item);
+      start(decision.item, decision.lack);
       continue;
     }
     if (decision.kind === 'wait' && driver.isStopped()) {
       start(decision.item);
       schedule.drop(decision.item);
-      continue;
-    }
-    const tooLong = decision.kind === 'wait' && decision.ms > timeoutMs && active.size === 0;
-    if (tooLong) {
-      const { item, ms, bucket } = decision;
-      const wait = `needs a wait of ${Math.ceil(ms / 1000)} s for the limit of ${bucket}`;
-      dropped.set(item.id, `${wait}, ${longerThanAllowed}`);
-      schedule.drop(item);
-      if (item.kind === 'case') await driver.execute(item.one, dropped.get(item.id));
       continue;
     }
     const timer = new AbortController();
@@ -83,13 +73,10 @@ async function runItem(
   item: RunItem,
   target: Target,
   driver: Driver,
-  dropped: ReadonlyMap<string, string>,
+  lack: string | undefined,
 ): Promise<void> {
-  if (item.kind === 'case') {
-    const [lack] = item.after.flatMap((id) => dropped.get(id) ?? []);
-    return driver.execute(item.one, lack);
-  }
-  if (driver.isStopped()) return;
+  if (item.kind === 'case') return driver.execute(item.one, lack);
+  if (lack !== undefined || driver.isStopped()) return;
   await Promise.allSettled(
     item.recordings.map((recording) => startRecording(target, recording).result),
   );

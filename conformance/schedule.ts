@@ -5,6 +5,7 @@
  * shared by the run and its dry run.
  */
 import { type Bucket, type BucketLedger, minuteMs, type Spends } from './buckets.ts';
+import { longerThanAllowed } from './target.ts';
 
 export interface Item {
   readonly id: string;
@@ -18,7 +19,8 @@ export interface Item {
 }
 
 export type Decision<I extends Item> =
-  | { readonly kind: 'start'; readonly item: I }
+  /** `lack`: why it cannot run. */
+  | { readonly kind: 'start'; readonly item: I; readonly lack: string | undefined }
   | { readonly kind: 'wait'; readonly ms: number; readonly bucket?: Bucket; readonly item: I }
   /** Nothing can start before a running item finishes. */
   | { readonly kind: 'busy' }
@@ -31,13 +33,23 @@ export class Schedule<I extends Item> {
   readonly #running = new Map<string, I>();
   readonly #ledger: BucketLedger;
   readonly #startedAt: number;
+  readonly #timeoutMs: number;
+  /** By id: why the item cannot run. */
+  readonly #lacks = new Map<string, string>();
   /** Buckets that stay unused until the flood that needs them full is over. */
   readonly #reserved = new Set<Bucket>();
 
-  constructor(items: readonly I[], ledger: BucketLedger, startedAt: number) {
+  /** `timeoutMs`: the longest wait. */
+  constructor(
+    items: readonly I[],
+    ledger: BucketLedger,
+    startedAt: number,
+    timeoutMs = Number.POSITIVE_INFINITY,
+  ) {
     this.#waiting = [...items];
     this.#ledger = ledger;
     this.#startedAt = startedAt;
+    this.#timeoutMs = timeoutMs;
   }
 
   get running(): readonly I[] {
@@ -58,6 +70,12 @@ export class Schedule<I extends Item> {
       if (wait === undefined) continue;
       if (wait.ms === 0) return this.#start(item);
       if (shortest === undefined || wait.ms < shortest.ms) shortest = { ...wait, item };
+    }
+    if (shortest !== undefined && shortest.ms > this.#timeoutMs && this.#running.size === 0) {
+      const { item, ms, bucket } = shortest;
+      const wait = `needs a wait of ${Math.ceil(ms / 1000)} s for the limit of ${bucket}`;
+      this.#lacks.set(item.id, `${wait}, ${longerThanAllowed}`);
+      return this.#start(item);
     }
     if (shortest !== undefined) return { kind: 'wait', ...shortest };
     if (this.#running.size > 0) return { kind: 'busy' };
@@ -83,7 +101,8 @@ export class Schedule<I extends Item> {
     this.#waiting.splice(this.#waiting.indexOf(item), 1);
     this.#running.set(item.id, item);
     for (const bucket of item.full) this.#reserved.add(bucket);
-    return { kind: 'start', item };
+    const [lack] = [item.id, ...item.after].flatMap((id) => this.#lacks.get(id) ?? []);
+    return { kind: 'start', item, lack };
   }
 
   #isReady({ after }: I): boolean {

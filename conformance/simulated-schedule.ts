@@ -19,7 +19,7 @@ export function simulateSchedule(
 ): { sends: number; throttled: number; seconds: number } {
   const ledger = new BucketLedger();
   const runnable = cases.filter((one) => !skipped.has(one));
-  const schedule = new Schedule(itemsOf(runnable, means), ledger, 0);
+  const schedule = new Schedule(itemsOf(runnable, means), ledger, 0, means.timeoutMs);
   const running: { readonly item: RunItem; readonly until: number }[] = [];
   const total = { sends: 0, throttled: 0 };
   let now = 0;
@@ -30,7 +30,6 @@ export function simulateSchedule(
     now = Math.max(now, next.until);
     schedule.finished(next.item);
   };
-  const dropped = new Map<string, string>();
   for (;;) {
     const decision = schedule.next(now);
     if (decision.kind === 'done') break;
@@ -40,22 +39,13 @@ export function simulateSchedule(
     }
     const { item } = decision;
     if (decision.kind === 'wait') {
-      if (decision.ms > means.timeoutMs && running.length === 0) {
-        const wait = `needs a wait of ${Math.ceil(decision.ms / 1000)} s for the limit of`;
-        const reason = `${wait} ${decision.bucket}, longer than --timeout allows`;
-        dropped.set(item.id, reason);
-        if (item.kind === 'case') skipped.set(item.one, reason);
-        schedule.drop(item);
-        continue;
-      }
       const next = Math.min(...running.map(({ until }) => until));
       if (next <= now + decision.ms) untilNext();
       else now += decision.ms;
       continue;
     }
-    const [lack] = item.after.flatMap((id) => dropped.get(id) ?? []);
-    if (lack !== undefined && item.kind === 'case') {
-      skipped.set(item.one, lack);
+    if (decision.lack !== undefined) {
+      if (item.kind === 'case') skipped.set(item.one, decision.lack);
       schedule.finished(item);
       continue;
     }
