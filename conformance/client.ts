@@ -139,17 +139,14 @@ export class Client {
 
   async request(options: RequestOptions): Promise<Reply> {
     if (options.method === 'POST' && sendPaths.test(options.path)) this.#spend(options.body ?? '');
-    const exchange = this.#settings.masks.begin(this.#settings.baseUrl, options);
     const started = performance.now();
     const sentAt = this.#clock.now();
     const outcome = await this.#attempt(options);
-    exchange.durationMs = Math.round((performance.now() - started) * 10) / 10;
+    const durationMs = Math.round((performance.now() - started) * 10) / 10;
     this.#strikes = outcome.failure === 'timed out' ? this.#strikes + 1 : 0;
     if (outcome.status === 429) this.throttled += 1;
-    const answeredAt = this.#clock.now();
-    const reply = { ...outcome, exchange, sentAt, answeredAt };
-    this.#settings.masks.finish(exchange, reply);
-    return reply;
+    const exchange = this.masks.record(this.#settings.baseUrl, options, outcome, durationMs);
+    return { ...outcome, exchange, sentAt, answeredAt: this.#clock.now() };
   }
 
   close(): void {

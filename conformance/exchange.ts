@@ -7,11 +7,11 @@ export interface Exchange {
   readonly url: string;
   readonly requestHeaders: Readonly<Record<string, string>>;
   readonly requestBody?: string;
-  status: number;
-  replyHeaders: Readonly<Record<string, string>>;
-  replyBody: string;
-  failure?: string;
-  durationMs: number;
+  readonly status: number;
+  readonly replyHeaders: Readonly<Record<string, string>>;
+  readonly replyBody: string;
+  readonly failure?: string;
+  readonly durationMs: number;
 }
 
 /** The parts of a request that the record shows. */
@@ -50,30 +50,28 @@ export class Masks {
     return cleaned;
   }
 
-  begin(baseUrl: string, options: Sent): Exchange {
-    const requestHeaders: Record<string, string> = {};
-    for (const [name, value] of Object.entries(options.headers ?? {}))
-      requestHeaders[name] = name === 'authorization' ? maskCredential(value) : this.clean(value);
+  /** Texts are masked before they are cut: a key at the cut would keep most of its characters. */
+  record(baseUrl: string, sent: Sent, received: Received, durationMs: number): Exchange {
+    const { method, path, headers = {}, body } = sent;
+    const { status, failure } = received;
+    const shown = (all: Readonly<Record<string, string>>) =>
+      Object.fromEntries(
+        Object.entries(all).map(([name, value]) => [
+          name,
+          name === 'authorization' ? maskCredential(value) : this.clean(value),
+        ]),
+      );
     return {
-      method: options.method,
-      url: this.clean(baseUrl.replace(/\/$/, '') + options.path),
-      requestHeaders,
-      ...(options.body === undefined ? {} : { requestBody: cut(this.clean(options.body)) }),
-      status: 0,
-      replyHeaders: {},
-      replyBody: '',
-      durationMs: 0,
+      method,
+      url: this.clean(baseUrl.replace(/\/$/, '') + path),
+      requestHeaders: shown(headers),
+      ...(body !== undefined && { requestBody: cut(this.clean(body)) }),
+      status,
+      replyHeaders: shown(received.headers),
+      replyBody: cut(this.clean(received.text)),
+      ...(failure !== undefined && { failure: this.clean(failure) }),
+      durationMs,
     };
-  }
-
-  finish(exchange: Exchange, reply: Received): void {
-    exchange.status = reply.status;
-    exchange.replyHeaders = Object.fromEntries(
-      Object.entries(reply.headers).map(([name, value]) => [name, this.clean(value)]),
-    );
-    // Masked before cutting: a key at the cut would keep most of its characters.
-    exchange.replyBody = cut(this.clean(reply.text));
-    if (reply.failure !== undefined) exchange.failure = this.clean(reply.failure);
   }
 }
 

@@ -91,8 +91,7 @@ export const authCases: readonly Case[] = [
     demands: '202 and 200 with the key, 401 without',
     also: ['SEND-3', 'READ-1'],
     steps: async (t) => {
-      const account = await t.account();
-      const { messageId } = await t.queued(account);
+      const { account, messageId } = await t.accountWithMessage();
       await t.read(account, messageId);
       await t.post(paths.send, undefined, t.fields(account));
       await t.get(paths.read(messageId), undefined);
@@ -104,8 +103,7 @@ export const authCases: readonly Case[] = [
     sends: 'a request to each of the seven endpoints without a key, then with one',
     demands: '401 without a key; any other status with it',
     steps: async (t) => {
-      const account = await t.account();
-      const { messageId } = await t.queued(account);
+      const { account, messageId } = await t.accountWithMessage();
       for (const key of [undefined, account.key]) {
         for (const path of sendPaths) await t.post(path, key, t.fields(account));
         for (const path of readPaths(account, messageId)) await t.get(path, key);

@@ -177,8 +177,7 @@ function manyMinutes(one: Limited): Case {
 }
 
 async function reads(t: Trial, times: number): Promise<void> {
-  const account = await t.account();
-  const { messageId } = await t.queued(account);
+  const { account, messageId } = await t.accountWithMessage();
   await flood(times, () => t.read(account, messageId));
 }
 

@@ -48,8 +48,7 @@ async function nextChange(
  * failed, if it did.
  */
 async function failedFrom(t: Trial, to: string): Promise<string | undefined> {
-  const account = await t.account();
-  const { messageId } = await t.queued(account, { to });
+  const { account, messageId } = await t.accountWithMessage({ to });
   let before = 'queued';
   for (let i = 0; i < 6; i += 1) {
     if ((await nextChange(t, account, messageId)) === undefined) return undefined;
@@ -232,8 +231,7 @@ export const timeObservations: readonly Observation[] = [
     ...alone('deactivation/queued-work', { sends: 2 }),
     sends: 'a queued message whose SIM is then deactivated',
     run: async (t) => {
-      const account = await t.account();
-      const { messageId } = await t.queued(account);
+      const { account, messageId } = await t.accountWithMessage();
       const sim = account.sims[0]?.deviceId;
       await t.control.must('sims.patch', { id: sim, input: { active: false } });
       if ((await statusOf(t, account, messageId)) === 'failed') return { answer: 'fails' };
@@ -294,8 +292,7 @@ export const timeObservations: readonly Observation[] = [
     sends: 'reads of messages from a day to a hundred years after their end',
     run: async (t) => {
       const isFound = async (days: number) => {
-        const account = await t.account();
-        const { messageId } = await t.queued(account);
+        const { account, messageId } = await t.accountWithMessage();
         let endedAt = await t.now();
         for (let i = 0; i < 3; i += 1)
           endedAt = (await nextChange(t, account, messageId)) ?? endedAt;

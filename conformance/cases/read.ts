@@ -76,8 +76,7 @@ export const readCases: readonly Case[] = [
     sends: 'a read with the second key of the account',
     demands: "200: the message is the account's",
     steps: async (t) => {
-      const account = await t.account();
-      const { messageId } = await t.queued(account);
+      const { account, messageId } = await t.accountWithMessage();
       const { key } = await t.secondKey(account);
       await t.get(paths.read(messageId), key);
     },
@@ -87,8 +86,7 @@ export const readCases: readonly Case[] = [
     sends: 'reads of ids that no message has',
     demands: '404 with a JSON body, never a permission error',
     steps: async (t) => {
-      const account = await t.account();
-      const { messageId } = await t.queued(account);
+      const { account, messageId } = await t.accountWithMessage();
       for (const id of [messageId, ...unknownIds, ...noIds]) await t.read(account, id);
     },
   },
@@ -97,8 +95,7 @@ export const readCases: readonly Case[] = [
     sends: "reads of a message's id cut, longer, with another digit, and as a pattern",
     demands: '404 each; 200 for the id itself',
     steps: async (t) => {
-      const account = await t.account();
-      const { messageId } = await t.queued(account);
+      const { account, messageId } = await t.accountWithMessage();
       for (const id of [...nearlyThisId(messageId), messageId]) await t.read(account, id);
     },
   },
@@ -107,8 +104,7 @@ export const readCases: readonly Case[] = [
     sends: "a read and a HEAD of another account's message, and of unknown ids",
     demands: '404 for each read, and replies that do not show which message exists',
     steps: async (t) => {
-      const account = await t.account();
-      const { messageId } = await t.queued(account);
+      const { account, messageId } = await t.accountWithMessage();
       await t.read(account, messageId);
       const other = await t.otherAccount();
       const headers = { authorization: `Bearer ${other.key}` };
@@ -124,8 +120,7 @@ export const readCases: readonly Case[] = [
     sends: 'send, read, received and stats under /api/v1/',
     demands: '202, 200, 200, 200',
     steps: async (t) => {
-      const account = await t.account();
-      const { messageId } = await t.queued(account);
+      const { account, messageId } = await t.accountWithMessage();
       for (const path of [paths.read(messageId), paths.received, paths.stats])
         await t.get(path, account.key);
     },

@@ -150,8 +150,7 @@ export const resCases: readonly Case[] = [
     sends: 'a message in the first tenth of a second',
     demands: 'milliseconds with their leading zeros',
     steps: async (t) => {
-      const account = await t.account();
-      const { body } = await t.queued(account);
+      const { account, body } = await t.accountWithMessage();
       const intoMs = Date.parse(textOf(body['created_at'])) % 1_000;
       if (!Number.isNaN(intoMs)) await t.advance(1_000 + soonMs - intoMs);
       await t.queued(account);
@@ -163,8 +162,7 @@ export const resCases: readonly Case[] = [
     sends: 'a send, and two reads of it',
     demands: 'created_at is the same in all',
     steps: async (t) => {
-      const account = await t.account();
-      const { messageId } = await t.queued(account);
+      const { account, messageId } = await t.accountWithMessage();
       for (let i = 0; i < 2; i += 1) {
         await t.advance(t.controlled ? 1_500 : 50);
         await t.read(account, messageId);

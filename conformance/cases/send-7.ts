@@ -159,8 +159,9 @@ export const send7Cases: readonly Case[] = [
     sends: 'a send_at one hour ahead, and reads of it for three seconds',
     demands: 'neither sending nor any later state',
     steps: async (t) => {
-      const account = await t.account();
-      const { messageId } = await t.queued(account, { send_at: iso((await t.now()) + hour) });
+      const { account, messageId } = await t.accountWithMessage({
+        send_at: iso((await t.now()) + hour),
+      });
       for (let i = 0; i < 3; i += 1) {
         await t.advance(second);
         await t.read(account, messageId);

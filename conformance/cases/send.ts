@@ -280,8 +280,7 @@ const sentAndRead: Recording = {
   seconds: 1,
   waits: 0,
   record: async (t) => {
-    const account = await t.account();
-    const { messageId } = await t.queued(account);
+    const { account, messageId } = await t.accountWithMessage();
     await t.read(account, messageId);
   },
 };
