@@ -6,6 +6,7 @@ import { endpointOf } from './buckets.ts';
 import type { Reply, RequestOptions } from './client.ts';
 import { type Ahead, ClockOffset } from './clock-offset.ts';
 import type { Caller, Exchange, Sender } from './judges/exchange.ts';
+import { parse } from './kept-bodies.ts';
 import type { TargetFlags } from './target-flags.ts';
 import { isObject } from './verify.ts';
 
@@ -150,7 +151,8 @@ export function exchangeOf(request: RequestOptions, reply: Reply, known: Knowled
   const [path = '', query = ''] = request.path.split('?', 2);
   const id = readPath.exec(path)?.[1] ?? tasksPath.exec(path)?.[1];
   const endpoint = documentedEndpointOf(path);
-  const fields = method === 'POST' ? objectIn(body) : undefined;
+  const sent = method === 'POST' && body !== undefined ? parse(body) : undefined;
+  const fields = isObject(sent) ? sent : undefined;
   const caller = known.callerOf(request, reply);
   const number = fields?.['from'] ?? fields?.['from_number'];
   const sender =
@@ -173,13 +175,4 @@ export function exchangeOf(request: RequestOptions, reply: Reply, known: Knowled
     answeredAt: reply.answeredAt,
     isRetried: reply.interruptions > 0,
   };
-}
-
-function objectIn(text: string | undefined): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text ?? '');
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -4,64 +4,45 @@
  * checked.
  */
 
-/** Texts of JSON values; undefined for those that the entry lacks. */
-export interface EntryTexts {
-  startedDateTime?: string | undefined;
-  time?: string | undefined;
-  method?: string | undefined;
-  url?: string | undefined;
-  requestHeaders?: string | undefined;
-  sent?: string | undefined;
-  sentEncoding?: string | undefined;
-  status?: string | undefined;
-  responseHeaders?: string | undefined;
-  received?: string | undefined;
-  receivedEncoding?: string | undefined;
-  sentSize?: string | undefined;
-  receivedSize?: string | undefined;
+/** Where in an entry each value is that the referee needs. */
+const places = {
+  startedDateTime: 'startedDateTime',
+  time: 'time',
+  method: 'request.method',
+  url: 'request.url',
+  requestHeaders: 'request.headers',
+  sentSize: 'request.bodySize',
+  sent: 'request.postData.text',
+  sentEncoding: 'request.postData.encoding',
+  status: 'response.status',
+  responseHeaders: 'response.headers',
   /** As Chrome writes it where the reply broke off. */
-  error?: string | undefined;
-}
+  error: 'response._error',
+  received: 'response.content.text',
+  receivedSize: 'response.content.size',
+  receivedEncoding: 'response.content.encoding',
+} as const;
+
+type Name = keyof typeof places;
+
+/** Texts of JSON values; undefined for those that the entry lacks. */
+export type EntryTexts = { -readonly [N in Name]?: string | undefined };
 
 /** The members of an object: a value's name in `EntryTexts`, or the members of an object in it. */
-type Members = readonly { readonly name: string; readonly as: keyof EntryTexts | Members }[];
+type Members = readonly { readonly name: string; readonly as: Name | Members }[];
 
-const members: Members = [
-  { name: 'startedDateTime', as: 'startedDateTime' },
-  { name: 'time', as: 'time' },
-  {
-    name: 'request',
-    as: [
-      { name: 'method', as: 'method' },
-      { name: 'url', as: 'url' },
-      { name: 'headers', as: 'requestHeaders' },
-      { name: 'bodySize', as: 'sentSize' },
-      {
-        name: 'postData',
-        as: [
-          { name: 'text', as: 'sent' },
-          { name: 'encoding', as: 'sentEncoding' },
-        ],
-      },
-    ],
-  },
-  {
-    name: 'response',
-    as: [
-      { name: 'status', as: 'status' },
-      { name: 'headers', as: 'responseHeaders' },
-      { name: '_error', as: 'error' },
-      {
-        name: 'content',
-        as: [
-          { name: 'text', as: 'received' },
-          { name: 'size', as: 'receivedSize' },
-          { name: 'encoding', as: 'receivedEncoding' },
-        ],
-      },
-    ],
-  },
-];
+function membersAt(start: string): Members {
+  const under = (Object.entries(places) as [Name, string][]).filter(([, place]) =>
+    place.startsWith(start),
+  );
+  const names = new Set(under.map(([, place]) => place.slice(start.length).replace(/\..*/, '')));
+  return [...names].map((name) => {
+    const value = under.find(([, place]) => place === start + name)?.[0];
+    return { name, as: value ?? membersAt(`${start}${name}.`) };
+  });
+}
+
+const members = membersAt('');
 
 export const entriesKey = /"entries"\s*:\s*\[/g;
 const [space, quote, comma, colon, backslash] = [0x20, 0x22, 0x2c, 0x3a, 0x5c];
@@ -118,7 +99,7 @@ class Reader {
       if (this.at < 0) return false;
       const length = this.at - 1 - nameAt;
       if (!this.passes(colon)) return false;
-      let as: keyof EntryTexts | Members | undefined;
+      let as: Name | Members | undefined;
       for (const member of wanted) {
         const { name } = member;
         if (name.length === length && this.#text.startsWith(name, nameAt)) as = member.as;
@@ -128,7 +109,7 @@ class Reader {
     return this.passes(closeObject);
   }
 
-  #value(as: keyof EntryTexts | Members | undefined, entry: EntryTexts): boolean {
+  #value(as: Name | Members | undefined, entry: EntryTexts): boolean {
     const first = this.#next();
     const start = this.at;
     if (typeof as === 'object' && first === openObject) return this.object(as, entry);

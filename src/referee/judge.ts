@@ -10,8 +10,7 @@ import { retryAfter } from './client-1-retry-after.ts';
 import { requestIds } from './client-3-request-ids.ts';
 import { outcomes } from './client-5-outcomes.ts';
 import { reporting } from './client-10-reports.ts';
-import { polling } from './client-11-polling.ts';
-import { pace } from './client-14-pace.ts';
+import { pace } from './client-11-pace.ts';
 import { bodies } from './client-15-bodies.ts';
 import type { Exchange } from './exchange.ts';
 import { groupingOf, type Intents } from './intents.ts';
@@ -62,7 +61,6 @@ const judges: Judges = {
   ...requestIds,
   ...outcomes,
   ...reporting,
-  ...polling,
   ...pace,
   ...bodies,
 };

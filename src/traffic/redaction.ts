@@ -5,6 +5,7 @@
  * as they are, so that equal replies stay equal and different ones different.
  */
 import { createHmac } from 'node:crypto';
+import { objectIn, valueIn } from '../referee/traffic.ts';
 import { isPhoneNumber } from '../sim/phone-number.ts';
 
 export const redactions = ['numbers', 'text'] as const;
@@ -47,8 +48,9 @@ export class Redactor {
   /** The body of a request, and of its reply. */
   bodies(sent: string, replied: string, kind: ReplyKind): readonly [string, string] {
     if (this.isIdle) return [sent, replied];
-    const message = messageIn(sent);
-    const isEchoed = this.#texts && message !== undefined && message.length >= shortestEcho;
+    const text = objectIn(sent)?.['message'];
+    const message = typeof text === 'string' ? text : '';
+    const isEchoed = this.#texts && message.length >= shortestEcho;
     const echo = (value: string) =>
       isEchoed ? value.replaceAll(message, this.text(message)) : value;
     return [
@@ -84,7 +86,8 @@ export class Redactor {
   /** Replaces the values of a JSON text in place; any other text is replaced letter by letter. */
   #json(text: string, change: (name: string, value: string) => string): string {
     if (text === '') return text;
-    if (!isJson(text)) return this.#texts ? this.text(text) : this.#inText(text, true);
+    if (valueIn(text) === undefined)
+      return this.#texts ? this.text(text) : this.#inText(text, true);
     let name = '';
     return text.replace(token, (whole, content: string | undefined, colon: string | undefined) => {
       if (content === undefined) {
@@ -180,22 +183,4 @@ function validityOf(digits: string): string {
   const number = `+${digits}`;
   if (isPhoneNumber(number, 'valid')) return 'valid';
   return isPhoneNumber(number, 'possible') ? 'possible' : 'shape';
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function messageIn(sent: string): string | undefined {
-  try {
-    const { message } = Object(JSON.parse(sent));
-    return typeof message === 'string' ? message : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -1,18 +1,21 @@
-/** CLIENT-11 to CLIENT-13: how often a client polls. */
+/** CLIENT-11 to CLIENT-14: how often a client polls and retries, and how retries are spread in time. */
 import { type Exchange, wasKnownTo } from './exchange.ts';
+import { clearAttempts } from './intents.ts';
 import {
   type ClientRecord,
   consecutive,
   finding,
+  grouped,
   type Judgement,
   type Judges,
   spanText,
 } from './record.ts';
 
-export const polling: Judges = {
+export const pace: Judges = {
   'CLIENT-11': (record) => pollsSlowly(record, 'read', 'the same message'),
   'CLIENT-12': stopsPolling,
   'CLIENT-13': (record) => pollsSlowly(record, 'received', 'received messages'),
+  'CLIENT-14': spreadsAttempts,
 };
 
 const pollMs = 15_000;
@@ -66,4 +69,54 @@ function stopsPolling(record: ClientRecord): Judgement {
         ),
       ),
   };
+}
+
+const mostAttempts = 5;
+const attemptsWithinMs = 60_000;
+const fewestIntents = 10;
+const burstMs = 100;
+
+function spreadsAttempts({ intents, isPartial }: ClientRecord): Judgement {
+  const retried = intents.all.map(clearAttempts).filter(({ length }) => length > 1);
+  const byCaller = grouped(retried, ([first]) => first?.caller ?? '');
+  return {
+    exercised: retried.length,
+    findings: [
+      ...retried.flatMap(tooManyAttempts),
+      // What comes later could spread them.
+      ...(isPartial ? [] : [...byCaller.values()].flatMap(bursts)),
+    ],
+  };
+}
+
+function tooManyAttempts(attempts: readonly Exchange[]) {
+  const at = attempts.findIndex((one, n) => {
+    const sixth = attempts[n + mostAttempts];
+    return sixth !== undefined && sixth.atMs - one.atMs < attemptsWithinMs;
+  });
+  if (at < 0) return [];
+  const within = attempts.filter(
+    ({ atMs }) =>
+      atMs >= (attempts[at]?.atMs ?? 0) && atMs - (attempts[at]?.atMs ?? 0) < attemptsWithinMs,
+  );
+  const what = `${within.length} attempts at one message within a minute: make at most five, with growing pauses`;
+  return [finding(what, within)];
+}
+
+function bursts(retried: readonly (readonly Exchange[])[]) {
+  if (retried.length < fewestIntents) return [];
+  const retries = retried.flatMap((attempts) => attempts.slice(1)).sort((a, b) => a.atMs - b.atMs);
+  const densest = densestWindow(retries);
+  if (densest.length * 2 <= retries.length) return [];
+  const what = `${densest.length} of ${retries.length} retries of ${retried.length} messages arrived within 100 ms: add random jitter to each wait`;
+  return [finding(what, densest.slice(0, 20))];
+}
+
+function densestWindow(retries: readonly Exchange[]): readonly Exchange[] {
+  let [from, best, bestFrom] = [0, 0, 0];
+  for (const [to, { atMs }] of retries.entries()) {
+    while (atMs - (retries[from]?.atMs ?? 0) > burstMs) from++;
+    if (to - from + 1 > best) [best, bestFrom] = [to - from + 1, from];
+  }
+  return retries.slice(bestFrom, bestFrom + best);
 }
