@@ -92,27 +92,19 @@ export class Control {
     if (this.#clockBefore.mode !== 'manual')
       await this.call('clock.setMode', { input: { mode: 'manual' } });
     await this.advance(refillMs);
-    const { json } = await this.call('assumptions.get');
-    if (isObject(json))
-      this.assumptions = isObject(json['assumptions']) ? json['assumptions'] : json;
-    await this.#addFates(fates);
-  }
-
-  /** Adds the fates before those of the simulator. */
-  async #addFates(fates: readonly unknown[]): Promise<void> {
-    const { status, json } = await this.call('outcomes.get');
-    if (status !== 200) return;
-    this.#outcomesBefore = json;
-    const list = isObject(json) ? json['outcomes'] : json;
-    if (Array.isArray(list))
-      await this.call('outcomes.put', { input: wrapLike(json, [...fates, ...list]) });
+    this.assumptions = await this.must('assumptions.get');
+    const { outcomes } = await this.must('outcomes.get');
+    this.#outcomesBefore = outcomes;
+    // The first fate that matches a recipient applies.
+    const all = [...fates, ...(Array.isArray(outcomes) ? outcomes : [])];
+    await this.must('outcomes.put', { input: { outcomes: all } });
   }
 
   /** Restores the simulator, except for the time that has passed. */
   async end(): Promise<void> {
     for (const accountId of this.#created) await this.call('accounts.delete', { id: accountId });
     if (this.#outcomesBefore !== undefined)
-      await this.call('outcomes.put', { input: this.#outcomesBefore });
+      await this.call('outcomes.put', { input: { outcomes: this.#outcomesBefore } });
     const { mode, rate } = this.#clockBefore;
     if (typeof mode === 'string' && mode !== 'manual')
       await this.call('clock.setMode', {
@@ -278,11 +270,6 @@ function instant(value: unknown): number | undefined {
   if (typeof value !== 'string') return undefined;
   const parsed = Date.parse(value);
   return Number.isNaN(parsed) ? undefined : parsed;
-}
-
-/** The list in the same shape as a reply: bare, or as a field of an object. */
-function wrapLike(shape: unknown, list: readonly unknown[]): unknown {
-  return isObject(shape) ? { outcomes: list } : list;
 }
 
 /** The clock of a run with a control port: to wait means to move simulated time. */
