@@ -29,7 +29,7 @@ import {
 import { type Report, reportKinds } from '../src/commands/report-flag.ts';
 import { rules } from '../src/ledger/rules.ts';
 import { type EarlierReport, readReport } from './comparison.ts';
-import { type Expectation, readExpectations } from './expected-file.ts';
+import { type Expectation, readExpectations } from './expected.ts';
 import { type Profile, profiles } from './target.ts';
 import {
   flagsOfTarget,

@@ -86,8 +86,7 @@ export const templateObservations: readonly Observation[] = [
       const polled = t.controlled ? await t.account({ sim: { polling: 'external' } }) : account;
       found.add('tasks', await tasksOf(t, polled));
       const { reply } = await t.queued(account);
-      const headers = headersOf([{ reply, values: {} }], {});
-      if (headers !== undefined) found.templates['message'] = { headers };
+      found.add('message', ownWith(reply));
       for (const name of ['dashboard_send', 'external_send'] as const)
         found.add(name, await otherSend(t, account, name));
       return found.seen();
@@ -287,9 +286,7 @@ async function otherSend(
   const reply = await t.post(paths[name], account.key, t.fields(account));
   if (reply.status < 200 || reply.status > 299 || !verify.isObject(reply.json)) return undefined;
   const { json } = reply;
-  const headers = headersOf([{ reply, values: {} }], {});
-  const isOwn = hasFields(json, messageFields) && reply.status === 202;
-  if (isOwn) return headers === undefined ? undefined : { template: { headers }, undetermined: [] };
+  if (hasFields(json, messageFields) && reply.status === 202) return ownWith(reply);
   const id = String(json['message_id'] ?? json['id'] ?? '');
   const read = await t.read(account, id);
   if (read.status !== 200 || !verify.isObject(read.json))
@@ -297,7 +294,7 @@ async function otherSend(
   const values = Object.fromEntries(
     Object.entries(read.json).filter(([, value]) => value !== ''),
   ) as Sample['values'];
-  return inferredWith(headers, { reply, values }, 202);
+  return inferredWith(headersIn(reply).headers, { reply, values }, 202);
 }
 
 /**

@@ -61,6 +61,11 @@ export interface Exchange {
   readonly isRetried: boolean;
 }
 
+/** The documented method of an endpoint. */
+export function methodOf(endpoint: NonNullable<Exchange['endpoint']>): 'POST' | 'GET' {
+  return endpoint.endsWith('send') ? 'POST' : 'GET';
+}
+
 export function isSend({ method, endpoint }: Exchange): boolean {
   return method === 'POST' && endpoint?.endsWith('send') === true;
 }

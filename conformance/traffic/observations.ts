@@ -4,7 +4,7 @@
  */
 import { type AssumptionName, answersOf } from '../../src/ledger/assumptions.ts';
 import type { Discovered } from '../discover.ts';
-import { bodyOf, type Exchange, isMessageSend, isRead } from '../judges/exchange.ts';
+import { bodyOf, type Exchange, isMessageSend, isRead, methodOf } from '../judges/exchange.ts';
 import { holdOf, validityOf } from '../judges/validity.ts';
 import { documentedEndpointOf } from '../known.ts';
 import * as single from '../single-replies.ts';
@@ -39,14 +39,11 @@ const isDeclaredJson = ({ headers }: Exchange) =>
 /** Not of a path with an id, which may be unknown. */
 const hasNoSlash = ({ path, id }: Exchange) =>
   id === undefined && ![undefined, 'read', 'tasks'].includes(documentedEndpointOf(`${path}/`));
-const getEndpoints = ['received', 'tasks', 'read', 'stats'];
 
 function isWrongMethod({ method, endpoint, path }: Exchange): boolean {
   if (endpoint === undefined || !path.endsWith('/') || method === 'HEAD') return false;
-  return (
-    (method === 'GET') !== getEndpoints.includes(endpoint) &&
-    ['GET', 'POST', 'PUT'].includes(method)
-  );
+  const isOther = (method === 'GET') !== (methodOf(endpoint) === 'GET');
+  return isOther && ['GET', 'POST', 'PUT'].includes(method);
 }
 
 const rows: Readonly<Partial<Record<AssumptionName, Observe>>> = {

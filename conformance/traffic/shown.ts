@@ -4,7 +4,7 @@
  * have been used before the recording.
  */
 import type { RuleId } from '../../src/ledger/rules.ts';
-import { type Exchange, isMessageSend, isRead, isSend } from '../judges/exchange.ts';
+import { type Exchange, isMessageSend, isRead, isSend, methodOf } from '../judges/exchange.ts';
 import { isJsonObject, isOfService } from './knowledge.ts';
 
 /**
@@ -67,17 +67,10 @@ function isFirstUseOrMalformed(one: Exchange): boolean {
   return isMessageSend(one) && one.caller.key === 'valid' && status >= 200 && status < 500;
 }
 
-const methods: Readonly<Record<string, string>> = {
-  received: 'GET',
-  tasks: 'GET',
-  read: 'GET',
-  stats: 'GET',
-};
-
 /** A documented request: its method, and its path to the last slash. */
 function isDocumented({ method, endpoint, path }: Exchange): boolean {
   if (endpoint === undefined) return false;
-  return method === (methods[endpoint] ?? 'POST') && path.endsWith('/');
+  return method === methodOf(endpoint) && path.endsWith('/');
 }
 
 const isMessageBody = (one: Exchange) =>

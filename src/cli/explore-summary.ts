@@ -7,10 +7,9 @@ import type { Summary } from '../../conformance/reports/summary.ts';
 import type { Result } from '../../conformance/result.ts';
 import { foreignText, foreignTexts } from '../commands/foreign-text.ts';
 import { many } from '../commands/table.ts';
-import { exitCodeOf } from '../explore/exploration.ts';
 import { findingView, type TimelineEntry } from '../explore/finding-view.ts';
 import { scheduleText } from '../explore/schedule.ts';
-import type { Finding, SearchResult } from '../explore/search-result.ts';
+import { exitCodeOf, type Finding, type SearchResult } from '../explore/search-result.ts';
 import { clientRules } from '../ledger/rules.ts';
 import { reportExchange } from './referee-summary.ts';
 

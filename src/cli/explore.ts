@@ -11,13 +11,12 @@ import { foreignText } from '../commands/foreign-text.ts';
 import { many } from '../commands/table.ts';
 import { readWorldFile } from '../config/world-file.ts';
 import { CommandRuns } from '../explore/command-runs.ts';
-import { exploredLine } from '../explore/exploration.ts';
 import { faultNames, isCrash } from '../explore/fault-names.ts';
 import { checkFolder, readSchedule, writeFindings } from '../explore/finding-files.ts';
 import { tryLess } from '../explore/learn.ts';
 import { type Schedule, scheduleText } from '../explore/schedule.ts';
 import { replay, type SearchOptions, search } from '../explore/search.ts';
-import type { Progress, SearchResult } from '../explore/search-result.ts';
+import { exploredLine, type Progress, type SearchResult } from '../explore/search-result.ts';
 import { type ExploreFlags, exploreFlags, flagsAgain } from './explore-flags.ts';
 import { exploreJson, exploreSummary, findingText } from './explore-summary.ts';
 

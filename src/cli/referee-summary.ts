@@ -3,8 +3,7 @@
  * harness take: one result per finding, or one for a rule without findings.
  */
 
-import { type Weighed, weigh } from '../../conformance/expected.ts';
-import type { Expectation } from '../../conformance/expected-file.ts';
+import { type Expectation, type Weighed, weigh } from '../../conformance/expected.ts';
 import { counts, ruleVerdicts } from '../../conformance/outcome.ts';
 import type { Summary } from '../../conformance/reports/summary.ts';
 import type { Result, Verdict } from '../../conformance/result.ts';

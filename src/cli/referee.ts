@@ -4,7 +4,7 @@
  * exercised, 5 an expectation is stale.
  */
 import { basename } from 'node:path';
-import { readExpectations } from '../../conformance/expected-file.ts';
+import { readExpectations } from '../../conformance/expected.ts';
 import { writeReports } from '../../conformance/reports/write.ts';
 import { CommandError, UsageError } from '../commands/command-error.ts';
 import { duration, fileValue, reportValue } from '../commands/flag-values.ts';

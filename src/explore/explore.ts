@@ -2,12 +2,13 @@
  * `smstwin/explore`: tries every fault at every call of a client function, in this process and on
  * virtual time, and shrinks what makes it lose a message, send one twice, retry too early or hang.
  */
-import { exitCodeOf, exploredLine } from './exploration.ts';
+
 import { checkedOptions, type ExploreOptions } from './explore-options.ts';
 import { type FindingView, findingView } from './finding-view.ts';
 import { runInProcess } from './in-process-run.ts';
 import type { RunClient } from './run.ts';
 import { replay, search } from './search.ts';
+import { exitCodeOf, exploredLine } from './search-result.ts';
 
 export type { ExploreOptions } from './explore-options.ts';
 export type { FaultName } from './fault-names.ts';

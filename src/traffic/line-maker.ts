@@ -23,7 +23,7 @@ export function lineOf(passed: Passed, secrets: Secrets, redactor: Redactor): Re
     name === 'authorization' ? secrets.credential(value) : value,
   );
   const endpoint = matchRoute(target.split('?', 1)[0] ?? '')?.route.endpoint;
-  const [, ownKey] = /^\S+[ \t]+(.*)$/.exec(headerIn(passed.requestHeaders)) ?? [];
+  const [, ownKey] = /^\S+[ \t]+(.*)$/.exec(headerIn(passed.requestHeaders, 'authorization')) ?? [];
   const [sentBody, repliedBody] = redactor.bodies(
     secrets.hiddenInBody(sent.body ?? '', ownKey),
     secrets.hiddenInBody(answered?.body ?? '', ownKey),
@@ -61,8 +61,8 @@ function kindOf(status: number, endpoint: string | undefined): ReplyKind {
   return endpoint === 'received' || endpoint === 'tasks' ? 'list' : 'other';
 }
 
-function headerIn(raw: readonly string[]): string {
-  const at = raw.findIndex((text, i) => i % 2 === 0 && text.toLowerCase() === 'authorization');
+function headerIn(raw: readonly string[], name: string): string {
+  const at = raw.findIndex((text, i) => i % 2 === 0 && text.toLowerCase() === name);
   return at < 0 ? '' : (raw[at + 1] ?? '');
 }
 
@@ -96,8 +96,7 @@ const decoders: Readonly<Record<string, typeof gunzipSync>> = {
 /** The text of a body; left out if it is too long, of an unknown encoding, or no text. */
 function textOf(body: Body, headers: readonly string[]): Decoded {
   if (typeof body === 'number') return { omitted: body };
-  const at = headers.findIndex((text, i) => i % 2 === 0 && /^content-encoding$/i.test(text));
-  const encoding = at < 0 ? 'identity' : (headers[at + 1] ?? '').trim().toLowerCase();
+  const encoding = headerIn(headers, 'content-encoding').trim().toLowerCase() || 'identity';
   const decoder = decoders[encoding];
   if (encoding !== 'identity' && decoder === undefined && body.length > 0)
     return { omitted: body.length };
