@@ -13,11 +13,12 @@ export interface World {
   readonly sims: readonly Sim[];
 }
 
-const world = signal<World | undefined>(undefined);
+/** Undefined until it was read once. It is read again while a component uses it. */
+export const world = signal<World | undefined>(undefined);
 let reading: Reading<World> | undefined;
 let users = 0;
 
-/** Keeps the world read while a component is shown; undefined until it was read once. */
+/** Keeps the world up to date while a component is shown. */
 export function useWorld(): World | undefined {
   useEffect(() => {
     if (users++ === 0) {

@@ -7,7 +7,7 @@ import { ControlError, callAny } from '../control.ts';
 import { declared } from '../declared.ts';
 import { type Field, FieldMistakes, pathsOf, readTyped, type Typed } from '../field.ts';
 import type { FormDeclaration, Row } from '../lists.ts';
-import { accountChoices, useWorld, type World } from '../world.ts';
+import { accountChoices, type World, world } from '../world.ts';
 import { useRunning } from './action.tsx';
 import { type Choice, choicesOf, FieldInput, Submit } from './fields.tsx';
 import { Failure } from './notices.tsx';
@@ -30,17 +30,18 @@ interface FormProps extends Omit<FormDeclaration, 'title'> {
 
 export function OperationForm(props: FormProps) {
   const { operation, submit, within, start = {}, rows = [], onDone } = props;
-  const world = useWorld();
   const fields = props.of ?? fieldsOf(props);
   const own = useSignal<Typed>(start);
   const typed = props.typed ?? own;
   const isOfAccount = declared[operation].route.includes('{account_id}');
-  const accounts = accountChoices(world?.accounts);
+  const accounts = accountChoices(world.value?.accounts);
   const account = typed.value['account_id'] || (accounts[0]?.value ?? '');
   const choices = {
     account_id: accounts,
     'match.account_id': [{ value: '', label: 'any' }, ...accounts],
-    ...(props.numbers !== undefined && { [props.numbers]: choicesOf(numbersOf(world, account)) }),
+    ...(props.numbers !== undefined && {
+      [props.numbers]: choicesOf(numbersOf(world.value, account)),
+    }),
   };
   const { error, isBusy, run } = useRunning(async () => {
     const made = readTyped(fields, withFirstChoices(typed.value, choices));
@@ -98,8 +99,8 @@ function fieldsOf({ operation, within, fields: names }: FormProps): readonly Fie
 }
 
 /** The senders that the account may use, and those that it may receive at. */
-export function numbersOf(world: World | undefined, account: string): string[] {
-  const { sims = [] } = world ?? {};
+export function numbersOf(known: World | undefined, account: string): string[] {
+  const { sims = [] } = known ?? {};
   const own = sims.filter(({ account_id: id }) => id === account);
   return [...own, ...sims.filter(({ account_id: id }) => id === null)].map(({ number }) => number);
 }
