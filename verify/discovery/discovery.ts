@@ -62,7 +62,7 @@ export async function compareAfterDiscovery(variation: Variation): Promise<Compa
       passMinute,
     };
     const all = [...probes, throttledProbe];
-    const found = await compareWithTwin(file, foreign, flagsOf(server), all);
+    const found = await compareWithTwin(file, foreign, server.values, all);
     return {
       report,
       found: await readFile(file, 'utf8'),
@@ -99,7 +99,7 @@ async function lostOnTheWay(file: string): Promise<string[]> {
 async function compareWithTwin(
   file: string,
   foreign: Side,
-  flags: ReadonlyMap<string, string>,
+  flags: Readonly<Record<string, string>>,
   all: typeof probes,
 ): Promise<Difference[]> {
   const simulator = await createSimulator({
@@ -121,21 +121,14 @@ async function compareWithTwin(
   }
 }
 
-function flagsOf({ flags }: ForeignServer): ReadonlyMap<string, string> {
-  const pairs = flags.flatMap((flag, at) =>
-    at % 2 === 0 ? [[flag.slice(2), flags[at + 1] ?? ''] as const] : [],
-  );
-  return new Map(pairs);
-}
-
 function sceneOf(server: ForeignServer, nowMs: number): Promise<Scene> {
-  const flags = flagsOf(server);
-  return sceneWith(server.baseUrl, flags, flags.get('device-id') ?? '', Math.round(nowMs));
+  const { baseUrl, values } = server;
+  return sceneWith(baseUrl, values, values['device-id'] ?? '', Math.round(nowMs));
 }
 
 /** The world of the foreign server, as its flags describe it. */
-function worldOf(flags: ReadonlyMap<string, string>): WorldFixtureInput {
-  const at = (name: string) => flags.get(name) ?? '';
+function worldOf(flags: Readonly<Record<string, string>>): WorldFixtureInput {
+  const at = (name: string) => flags[name] ?? '';
   const key = (name: string) => ({ name, key: at(name) });
   return {
     accounts: [
@@ -162,11 +155,11 @@ function worldOf(flags: ReadonlyMap<string, string>): WorldFixtureInput {
 
 async function sceneWith(
   baseUrl: string,
-  flags: ReadonlyMap<string, string>,
+  flags: Readonly<Record<string, string>>,
   deviceId: string,
   nowMs: number,
 ): Promise<Scene> {
-  const at = (name: string) => flags.get(name) ?? '';
+  const at = (name: string) => flags[name] ?? '';
   const requestId = 'probe-1';
   const send = async (key: string, from: string, more: object) => {
     const fields = { to: '+442079460958', from, message: 'probe', ...more };

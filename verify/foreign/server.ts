@@ -10,8 +10,10 @@ import { type Variation, variations } from './variation.ts';
 
 export interface ForeignServer {
   readonly baseUrl: string;
-  /** The flags of `conform` that describe its world. */
+  /** The flags of `conform` that describe its world, ready for a command line. */
   readonly flags: readonly string[];
+  /** The same by name. */
+  readonly values: Readonly<Record<string, string>>;
   close(): Promise<void>;
 }
 
@@ -27,6 +29,7 @@ export async function serveForeign(
   const { port } = server.address() as AddressInfo;
   return {
     baseUrl: `http://127.0.0.1:${port}`,
+    values: service.flags,
     flags: Object.entries(service.flags).flatMap(([name, value]) => [`--${name}`, value]),
     close: async () => {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));

@@ -4,7 +4,6 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { assumptionsPage, assumptionsPageText } from '../../scripts/write-assumptions-page.ts';
 import { assumptionLedger, assumptionNames } from '../../src/sim/assumptions.ts';
 import { examples, randomAnswers } from '../testkit/examples/examples.ts';
 import { Scene } from '../testkit/scene.ts';
@@ -76,7 +75,3 @@ function codeUnder(folder: string): string {
     .join('\n')
     .replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
 }
-
-test('docs/assumptions.md is current (npx tsx scripts/write-assumptions-page.ts)', () => {
-  expect(readFileSync(assumptionsPage, 'utf8')).toBe(assumptionsPageText());
-});

@@ -80,8 +80,7 @@ export async function simulatedPlace(
 export function foreignPlace(variation: Variation): Place {
   let now = Date.parse('2026-03-05T09:00:00.250Z');
   const service = new ForeignService(variation, () => now);
-  const { flags } = service;
-  const flag = (name: string): string => String((flags as Record<string, unknown>)[name] ?? '');
+  const flag = (name: string): string => service.flags[name] ?? '';
   return {
     key: flag('api-key'),
     other: flag('other-api-key'),

@@ -1,11 +1,21 @@
 /**
- * Writes `docs/assumptions.md` from the declarations: `npx tsx scripts/write-assumptions-page.ts`.
- * A test checks that the page is current.
+ * Compares `docs/assumptions.md` with the declarations; `npx vitest run
+ * verify/repository/assumptions-page.test.ts -u` rewrites it.
  */
-import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { type AssumptionName, answersOf, declarationOf, parts } from '../src/ledger/assumptions.ts';
-import { assumptionLedger } from '../src/sim/assumptions.ts';
+import { expect, test } from 'vitest';
+import {
+  type AssumptionName,
+  answersOf,
+  declarationOf,
+  parts,
+} from '../../src/ledger/assumptions.ts';
+import { assumptionLedger } from '../../src/sim/assumptions.ts';
+
+test('docs/assumptions.md says what each answer does', async () => {
+  const page = fileURLToPath(new URL('../../docs/assumptions.md', import.meta.url));
+  await expect(pageText()).toMatchFileSnapshot(page);
+});
 
 const opening = `# Assumptions
 
@@ -20,9 +30,7 @@ and \`conform --discover FILE\` writes those observations as a file that \`--ass
 The default is the first answer of each list. This page is generated from the declarations in \`src/ledger/\`.
 `;
 
-export const assumptionsPage = new URL('../docs/assumptions.md', import.meta.url);
-
-export function assumptionsPageText(): string {
+function pageText(): string {
   const sections = Object.entries(parts).map(([title, declarations]) => {
     const names = Object.keys(declarations) as AssumptionName[];
     return `\n## ${title}\n${names.map(sectionOf).join('')}`;
@@ -43,6 +51,3 @@ function sectionOf(name: AssumptionName): string {
   const paragraphs = [question, note, list.join('\n'), `${reason}: ${why}`];
   return `\n### ${name}\n\n${paragraphs.filter((text) => text !== undefined).join('\n\n')}\n`;
 }
-
-if (process.argv[1] === fileURLToPath(import.meta.url))
-  writeFileSync(assumptionsPage, assumptionsPageText());
