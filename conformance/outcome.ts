@@ -1,9 +1,12 @@
 /**
- * The result of a whole run: a verdict for each rule, counts, findings, one exit code.
+ * The result of a whole run: a verdict for each rule, counts, findings, the answers that it observed,
+ * one exit code.
  */
+import { writeFileSync } from 'node:fs';
 import type { Weighed } from './expected.ts';
 import { bySubject, failures, isFailure, type Result, type Verdict, verdicts } from './result.ts';
 import type { Run } from './suite.ts';
+import { isObject } from './verify.ts';
 
 export interface RuleVerdict {
   readonly id: string;
@@ -79,6 +82,31 @@ export function counts(results: readonly Result[]): Record<Verdict, number> {
   >;
   for (const { verdict } of results) all[verdict] += 1;
   return all;
+}
+
+/** Without what could not be determined; reports give the reasons. */
+export interface Discovered {
+  readonly answers: Readonly<Record<string, unknown>>;
+  /** By assumption: the reason why its answer is missing. */
+  readonly undetermined: Readonly<Record<string, string>>;
+}
+
+export function discovered(results: readonly Result[]): Discovered {
+  const answers: Record<string, unknown> = {};
+  const undetermined: Record<string, string> = {};
+  for (const result of results) {
+    if (result.kind !== 'assumption') continue;
+    const { subject, seen, parts = {} } = result;
+    if (result.verdict !== 'observed') undetermined[subject] = result.reason ?? result.verdict;
+    else answers[subject] = isObject(seen) ? { ...Object(answers[subject]), ...seen } : seen;
+    for (const [part, why] of Object.entries(parts)) undetermined[`${subject}.${part}`] = why;
+  }
+  return { answers, undetermined };
+}
+
+/** An assumptions file: `serve --assumptions FILE` then behaves as the target did. */
+export function writeDiscovered(file: string, found: Discovered): void {
+  writeFileSync(file, `${JSON.stringify(found.answers, null, 2)}\n`);
 }
 
 /**

@@ -1,8 +1,7 @@
 /** The input of every report: a finished run, compared with the expectations. */
 import type { Comparison } from '../comparison.ts';
-import type { Discovered } from '../discover.ts';
 import type { Weighed } from '../expected.ts';
-import type { RuleVerdict } from '../outcome.ts';
+import type { Discovered, RuleVerdict } from '../outcome.ts';
 import type { Result, Verdict } from '../result.ts';
 
 export interface Summary {

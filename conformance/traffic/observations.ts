@@ -2,11 +2,12 @@
  * What recorded traffic shows where the document is silent: an answer for each assumption on which
  * all exchanges agree, and the shapes of replies, to see what drifts from one recording to the next.
  */
+
 import { type AssumptionName, answersOf } from '../../src/ledger/assumptions.ts';
-import type { Discovered } from '../discover.ts';
 import { bodyOf, type Exchange, isMessageSend, isRead, methodOf } from '../judges/exchange.ts';
 import { holdOf, validityOf } from '../judges/validity.ts';
 import { documentedEndpointOf } from '../known.ts';
+import type { Discovered } from '../outcome.ts';
 import * as single from '../single-replies.ts';
 import { fieldsNamed, isObject } from '../verify.ts';
 import { hasRequestId } from './shown.ts';
