@@ -56,18 +56,6 @@ export class Asker {
 
 const halfDayMs = 43_200_000;
 
-/** Sends all requests; their statuses, parted by spaces, are an answer or leave it open. */
-export function byStatuses(
-  requests: (by: Asker) => readonly RequestOptions[],
-  means: Readonly<Record<string, string>>,
-): Probe {
-  return function* (by) {
-    const statuses: number[] = [];
-    for (const request of requests(by)) statuses.push((yield request).status);
-    return answerOf(statuses.join(' '), means);
-  };
-}
-
 export function answerOf(seen: string, means: Readonly<Record<string, string>>): Seen {
   const answer = means[seen];
   return answer === undefined ? { undetermined: `an unexpected reply: ${seen}` } : { answer };
@@ -93,6 +81,23 @@ export function observe(
     probe,
     run: (t) => run(t, probe, sends > 0),
   };
+}
+
+/** Sends all requests; their statuses, parted by spaces, are an answer or leave it open. */
+export function observeStatuses(
+  id: `${AssumptionName}/${string}`,
+  sends: number,
+  what: string,
+  requests: (by: Asker) => readonly RequestOptions[],
+  means: Readonly<Record<string, string>>,
+  more: Partial<Plan> = {},
+): ProbedObservation {
+  const probe: Probe = function* (by) {
+    const statuses: number[] = [];
+    for (const request of requests(by)) statuses.push((yield request).status);
+    return answerOf(statuses.join(' '), means);
+  };
+  return observe(id, sends, what, probe, more);
 }
 
 export interface ProbedObservation extends Observation {

@@ -6,8 +6,8 @@ import type { Seen } from '../case.ts';
 import {
   type Asker,
   answerOf,
-  byStatuses,
   observe,
+  observeStatuses,
   type Probe,
   type ProbeReply,
 } from '../probe.ts';
@@ -33,42 +33,36 @@ export const replyObservations = [
       return answerOf(`${status}`, { 202: 'reject_if_different', 400: 'reject' });
     },
   ),
-  observe(
+  observeStatuses(
     'failedRequestId/after-a-403',
     2,
     'a request_id that was refused for its number, then with a good one',
-    byStatuses(
-      (by) => {
-        const request_id = by.facts.requestId();
-        return [by.send({ request_id, from: by.facts.unknownFrom }), by.send({ request_id })];
-      },
-      { '403 202': 'free', '403 403': 'burned' },
-    ),
+    (by) => {
+      const request_id = by.facts.requestId();
+      return [by.send({ request_id, from: by.facts.unknownFrom }), by.send({ request_id })];
+    },
+    { '403 202': 'free', '403 403': 'burned' },
     { needs: ['sender', 'unknown-from'] },
   ),
-  observe(
+  observeStatuses(
     'replayDifferentBody/other-text',
     2,
     'one request_id with another message',
-    byStatuses(
-      (by) => {
-        const request_id = by.facts.requestId();
-        return [by.send({ request_id }), by.send({ request_id, message: 'another' })];
-      },
-      { '202 200': 'return_original', '202 409': 'conflict' },
-    ),
+    (by) => {
+      const request_id = by.facts.requestId();
+      return [by.send({ request_id }), by.send({ request_id, message: 'another' })];
+    },
+    { '202 200': 'return_original', '202 409': 'conflict' },
   ),
-  observe(
+  observeStatuses(
     'replayAcrossEndpoints/dashboard-send',
     2,
     'one request_id at the v1 send and at the dashboard send',
-    byStatuses(
-      (by) => {
-        const request_id = by.facts.requestId();
-        return [by.send({ request_id }), by.send({ request_id }, paths.dashboard_send)];
-      },
-      { '202 200': 'shared', '202 202': 'separate' },
-    ),
+    (by) => {
+      const request_id = by.facts.requestId();
+      return [by.send({ request_id }), by.send({ request_id }, paths.dashboard_send)];
+    },
+    { '202 200': 'shared', '202 202': 'separate' },
     { spends: { send: 2, dashboard_send: 1 } },
   ),
   observe('errorBody/of-a-400', 1, 'an invalid send_at', function* (by) {
@@ -90,89 +84,83 @@ export const replyObservations = [
     const isRead = ['to', 'from', 'message'].some((field) => named.includes(field));
     return { answer: isRead ? 'no_fields' : 'malformed' };
   }),
-  observe(
+  observeStatuses(
     'contentType/plain-text',
     1,
     'a valid message declared as plain text',
-    byStatuses(
-      (by) => [by.post(by.send().body ?? '', paths.send, 'text/plain')],
-      single.contentType,
-    ),
+    (by) => [by.post(by.send().body ?? '', paths.send, 'text/plain')],
+    single.contentType,
   ),
-  observe(
+  observeStatuses(
     'trailingSlash/without-it',
     0,
     'a request for the statistics without the last slash',
-    byStatuses((by) => [by.get(paths.stats.replace(/\/$/, ''))], single.trailingSlash),
+    (by) => [by.get(paths.stats.replace(/\/$/, ''))],
+    single.trailingSlash,
   ),
-  observe(
+  observeStatuses(
     'pathCase/capitals',
     0,
     'a request for the statistics by a path with capitals',
-    byStatuses((by) => [by.get('/API/v1/account/STATS/')], { 404: 'exact', 200: 'any' }),
+    (by) => [by.get('/API/v1/account/STATS/')],
+    { 404: 'exact', 200: 'any' },
   ),
-  observe(
+  observeStatuses(
     'bearerSpace/two-spaces',
     0,
     'a request with two spaces between Bearer and the key',
-    byStatuses(
-      (by) => [{ ...by.get(paths.stats), headers: { authorization: `Bearer  ${by.facts.key}` } }],
-      { 200: 'any', 401: 'one' },
-    ),
+    (by) => [{ ...by.get(paths.stats), headers: { authorization: `Bearer  ${by.facts.key}` } }],
+    { 200: 'any', 401: 'one' },
   ),
-  observe(
+  observeStatuses(
     'methodNotAllowed/delete-stats',
     0,
     'DELETE on the statistics',
-    byStatuses((by) => [by.get(paths.stats, 'DELETE')], single.methodNotAllowed),
+    (by) => [by.get(paths.stats, 'DELETE')],
+    single.methodNotAllowed,
   ),
-  observe(
+  observeStatuses(
     'headMethod/of-the-statistics',
     0,
     'HEAD of the statistics',
-    byStatuses((by) => [by.get(paths.stats, 'HEAD')], single.headMethod),
+    (by) => [by.get(paths.stats, 'HEAD')],
+    single.headMethod,
   ),
-  observe(
+  observeStatuses(
     'keyCheck/without-a-key',
     0,
     'requests without a key: of an unknown path, and with a wrong method',
-    byStatuses(
-      () => [
-        { method: 'GET', path: '/api/v1/conformance/none/' },
-        { method: 'DELETE', path: paths.stats },
-      ],
-      {
-        '401 401': 'first',
-        '404 401': 'before_method',
-        '404 404': 'after_method',
-        '404 405': 'after_method',
-      },
-    ),
+    () => [
+      { method: 'GET', path: '/api/v1/conformance/none/' },
+      { method: 'DELETE', path: paths.stats },
+    ],
+    {
+      '401 401': 'first',
+      '404 401': 'before_method',
+      '404 404': 'after_method',
+      '404 405': 'after_method',
+    },
   ),
-  observe(
+  observeStatuses(
     'unknownFields/a-colour',
     1,
     'a message with a field that the document does not name',
-    byStatuses((by) => [by.send({ colour: 'blue' })], { 202: 'ignore', 400: 'reject' }),
+    (by) => [by.send({ colour: 'blue' })],
+    { 202: 'ignore', 400: 'reject' },
   ),
-  observe(
+  observeStatuses(
     'nullFields/request-id-and-send-at',
     2,
     'messages whose request_id or send_at is null',
-    byStatuses((by) => [by.send({ request_id: null }), by.send({ send_at: null })], {
-      '400 400': 'reject',
-      '202 202': 'absent',
-    }),
+    (by) => [by.send({ request_id: null }), by.send({ send_at: null })],
+    { '400 400': 'reject', '202 202': 'absent' },
   ),
-  observe(
+  observeStatuses(
     'typeCoercion/a-number-for-a-text',
     2,
     'messages that are a number and a boolean',
-    byStatuses((by) => [by.send({ message: 42 }), by.send({ message: true })], {
-      '400 400': 'reject',
-      '202 202': 'coerce',
-      '202 400': 'numbers',
-    }),
+    (by) => [by.send({ message: 42 }), by.send({ message: true })],
+    { '400 400': 'reject', '202 202': 'coerce', '202 400': 'numbers' },
   ),
   observe(
     'validationScope/two-mistakes',
@@ -185,31 +173,30 @@ export const replyObservations = [
       return { answer: named === 2 ? 'all' : 'first' };
     },
   ),
-  observe(
+  observeStatuses(
     'sendAtFormats/beyond-rfc-3339',
     4,
     'a send_at as usual, in the basic format, on an ordinal date, and with a decimal comma',
-    byStatuses(
-      (by) => {
-        const { ahead } = by;
-        const newYear = Date.UTC(Number(ahead.slice(0, 4)), 0, 1);
-        const ordinal = 1 + (Date.parse(ahead.slice(0, 10)) - newYear) / day;
-        const written = [
-          `${ahead}Z`,
-          `${ahead.replaceAll(/[-:]/g, '')}Z`,
-          `${ahead.slice(0, 5)}${String(ordinal).padStart(3, '0')}${ahead.slice(10)}Z`,
-          `${ahead},5Z`,
-        ];
-        return written.map((send_at) => by.send({ send_at }));
-      },
-      { '202 400 400 400': 'rfc3339', '202 202 202 202': 'iso8601' },
-    ),
+    (by) => {
+      const { ahead } = by;
+      const newYear = Date.UTC(Number(ahead.slice(0, 4)), 0, 1);
+      const ordinal = 1 + (Date.parse(ahead.slice(0, 10)) - newYear) / day;
+      const written = [
+        `${ahead}Z`,
+        `${ahead.replaceAll(/[-:]/g, '')}Z`,
+        `${ahead.slice(0, 5)}${String(ordinal).padStart(3, '0')}${ahead.slice(10)}Z`,
+        `${ahead},5Z`,
+      ];
+      return written.map((send_at) => by.send({ send_at }));
+    },
+    { '202 400 400 400': 'rfc3339', '202 202 202 202': 'iso8601' },
   ),
-  observe(
+  observeStatuses(
     'emptySendAt/empty-text',
     1,
     'a message whose send_at is empty',
-    byStatuses((by) => [by.send({ send_at: '' })], { 202: 'absent', 400: 'reject' }),
+    (by) => [by.send({ send_at: '' })],
+    { 202: 'absent', 400: 'reject' },
   ),
   observe('pathIdForm/other-spellings', 1, 'reads of a message by other spellings', function* (by) {
     const accepted = yield by.send();
@@ -222,56 +209,45 @@ export const replyObservations = [
       '404 404': 'canonical',
     });
   }),
-  observe(
+  observeStatuses(
     'emptyRequestId/empty-text',
     2,
     'two messages whose request_id is empty',
-    byStatuses((by) => [by.send({ request_id: '' }), by.send({ request_id: '' })], {
-      '202 202': 'none_supplied',
-      '400 400': 'reject',
-    }),
+    (by) => [by.send({ request_id: '' }), by.send({ request_id: '' })],
+    { '202 202': 'none_supplied', '400 400': 'reject' },
   ),
-  observe(
+  observeStatuses(
     'characterUnit/pairs-and-marks',
     2,
     '801 letters of two UTF-16 units, then 801 letters with a combining mark',
-    byStatuses(
-      (by) => [by.send({ message: '😀'.repeat(801) }), by.send({ message: 'e\u0301'.repeat(801) })],
-      { '400 400': 'utf16_units', '202 202': 'graphemes', '202 400': 'code_points' },
-    ),
+    (by) => [by.send({ message: '😀'.repeat(801) }), by.send({ message: 'e\u0301'.repeat(801) })],
+    { '400 400': 'utf16_units', '202 202': 'graphemes', '202 400': 'code_points' },
   ),
-  observe(
+  observeStatuses(
     'blankMessage/empty-and-white-space',
     2,
     'a message without a character, and one of white space',
-    byStatuses((by) => [by.send({ message: '' }), by.send({ message: ' \t\n' })], {
-      '400 400': 'reject',
-      '202 202': 'accept',
-    }),
+    (by) => [by.send({ message: '' }), by.send({ message: ' \t\n' })],
+    { '400 400': 'reject', '202 202': 'accept' },
   ),
-  observe(
+  observeStatuses(
     'numberCheck/odd-numbers',
     2,
     'recipients with an unknown country code, and with a number that no carrier has',
-    byStatuses((by) => [by.send({ to: '+999123456789' }), by.send({ to: '+11115550123' })], {
-      '202 202': 'shape',
-      '400 202': 'possible',
-      '400 400': 'valid',
-    }),
+    (by) => [by.send({ to: '+999123456789' }), by.send({ to: '+11115550123' })],
+    { '202 202': 'shape', '400 202': 'possible', '400 400': 'valid' },
   ),
-  observe(
+  observeStatuses(
     'sendAtZone/offset-and-naive',
     2,
     'a send_at with another offset, and one without any',
-    byStatuses(
-      (by) => [by.send({ send_at: `${by.ahead}+02:00` }), by.send({ send_at: by.ahead })],
-      {
-        '202 202': 'any',
-        '202 400': 'any_offset',
-        '400 202': 'naive_is_utc',
-        '400 400': 'utc_only',
-      },
-    ),
+    (by) => [by.send({ send_at: `${by.ahead}+02:00` }), by.send({ send_at: by.ahead })],
+    {
+      '202 202': 'any',
+      '202 400': 'any_offset',
+      '400 202': 'naive_is_utc',
+      '400 400': 'utc_only',
+    },
   ),
   observe('heldStatus/while-held', 1, 'a read of a held message', function* (by) {
     const held = yield by.send({ send_at: `${by.ahead}Z` });
@@ -287,15 +263,12 @@ export const replyObservations = [
     listed(() => paths.received, 'count,next,previous,results', 'page'),
     { spends: { received: 1 } },
   ),
-  observe(
+  observeStatuses(
     'receivedQuery/page-0',
     0,
     'a read of page 0 of the received messages',
-    byStatuses((by) => [by.get(`${paths.received}?page=0`)], {
-      400: 'reject',
-      404: 'not_found',
-      200: 'ignore',
-    }),
+    (by) => [by.get(`${paths.received}?page=0`)],
+    { 400: 'reject', 404: 'not_found', 200: 'ignore' },
     { spends: { received: 1 } },
   ),
   observe(
