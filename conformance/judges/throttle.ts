@@ -273,8 +273,13 @@ function judgeWait(trace: Trace, refusal: Exchange, findings: Findings): boolean
   return true;
 }
 
-/** True if nothing else of the recording may have spent at the same time as the refusal. */
-function isAlone({ exchanges, recorded }: Trace, { sentAt, answeredAt }: Exchange): boolean {
+/**
+ * True if nothing else of the recording may have spent at the same time as the refusal. A 429 does
+ * not say whose key it refused: until another reply does, its requests are spread over two buckets.
+ */
+function isAlone({ exchanges, recorded }: Trace, refusal: Exchange): boolean {
+  const { caller, sentAt, answeredAt } = refusal;
+  if (caller.account === undefined) return false;
   const slackMs = slackOf({ ...(recorded !== undefined && { recorded }) });
   const near = exchanges.filter(
     (one) => one.sentAt < answeredAt + slackMs && one.answeredAt > sentAt,

@@ -343,6 +343,21 @@ test.each([
   expect(results()).toContainEqual(expect.objectContaining({ subject: rule, verdict: 'failed' }));
 });
 
+test('a 429 of a key that no accepted request showed is not waited for', async () => {
+  const throttled = (second: number, wait: number) => {
+    const body = JSON.stringify({ detail: `Expected available in ${wait} seconds.` });
+    const one = exchange(second, send, 429, body);
+    const headers = { ...one.reply?.headers, 'retry-after': String(wait) };
+    return { ...one, reply: { status: 429, body, headers } };
+  };
+  const unpaid = Array.from({ length: 120 }, (_, n) =>
+    exchange(2 + n / 2, send, 402, '{"code":"quota_exceeded","detail":"The plan is used up."}'),
+  );
+  const file = fileOf('unpaid', asRecording([throttled(0, 1), ...unpaid, throttled(61.9, 4)]));
+  const { code, results } = await run('--traffic', file, '--traffic-complete', 'ERR-3');
+  expect([code, results().map(({ verdict }) => verdict)]).toEqual([0, ['passed']]);
+});
+
 test('flags that are for a target are refused, and a line may have spaces', async () => {
   const spaced = asRecording(sound).replaceAll(/(?<=\}|"):|^\{(?="sent")/gm, (text) => `${text} `);
   const file = fileOf('spaced.ndjson', spaced.replaceAll('"sent":', '"sent": '));
