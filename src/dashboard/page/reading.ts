@@ -9,7 +9,7 @@ const settleMs = 120;
  * The pause between readings that events cause. Readings also take at most a fortieth of the time,
  * as the simulator's CPU is for its clients, unless the pause would be longer than `longestRestMs`.
  */
-const restMs = 1_000;
+const restMs = 1_500;
 const restTimes = 40;
 const longestRestMs = 15_000;
 
