@@ -54,7 +54,7 @@ export function useResource<T>(load: () => Promise<T>, options: ResourceOptions 
   return { value: value.value, error: error.value, refresh: () => refresh.current() };
 }
 
-const typingPauseMs = 150;
+const typingPauseMs = 100;
 
 /** The text, once it has not changed for a moment. */
 export function useSettled(text: string): string {
