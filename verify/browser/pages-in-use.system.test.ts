@@ -267,8 +267,13 @@ pageTest(
     await advance.click();
     await shows('2026-02-01 00:00:00.000');
     send();
+    const untilIdle = page.getByRole('button', { name: 'Until idle' });
+    const place = (await untilIdle.boundingBox())?.x;
+    await page.reload();
+    await seen(now);
     await page.getByRole('button', { name: 'Next event' }).click();
     await seen(page.getByRole('status').getByText('1 timer fired: 1 sending.'));
+    expect((await untilIdle.boundingBox())?.x, 'a button stays where it is').toBe(place);
     await page.getByRole('button', { name: 'Until idle' }).click();
     await seen(page.getByText('0 timers pending'));
     await page.getByRole('combobox', { name: 'Mode' }).selectOption('scaled');
@@ -456,7 +461,7 @@ pageTest(
     await seen(request.getByText(/^Bearer smst_.{4}…$/));
     for (let n = 0; n < 1_000; n++) send();
     await page.reload();
-    await seen(detail.getByText('It is no longer kept'));
+    await seen(detail.getByText('It is not kept'));
   },
 );
 
@@ -481,7 +486,7 @@ pageTest(
     await seen(page.getByText('No request yet.'));
     send({ request_id: 'order-1' });
     send({ request_id: 'order-2' });
-    await seen(page.getByText('2 requests: 0 failed'));
+    await seen(page.getByText('2 requests judged. Rules: 0 failed'));
     simulator.clock.advance('3s');
     send({ request_id: 'order-2' });
     const early = page.getByRole('region', { name: 'CLIENT-1', exact: true });

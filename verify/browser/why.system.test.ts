@@ -169,10 +169,18 @@ pageTest(
     await page.keyboard.press('/');
     await page.keyboard.type('later');
     await seen(page.getByText('3 messages', { exact: true }));
-    await page.getByRole('table').getByRole('link').first().focus();
+    await page.reload();
+    await seen(page.getByText('3 messages', { exact: true }));
+    await page.keyboard.press('j');
     await page.keyboard.press('j');
     await page.keyboard.press('Enter');
-    await seen(page.getByRole('complementary', { name: 'Message' }).getByText('later 1').first());
+    const opened = page.getByRole('complementary', { name: 'Message' });
+    await seen(opened.getByText('later 1').first());
+    await page.keyboard.press('/');
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('k');
+    await page.keyboard.press('Enter');
+    await seen(opened.getByText('later 2').first());
   },
 );
 
@@ -219,7 +227,7 @@ async function savedBy(page: Page, name: string): Promise<string> {
 
 /** Runs a copied test with Vitest, as a project that has it installed. */
 async function expectToPass(text: string): Promise<void> {
-  expect(text).toContain('messages: { total: 1 }');
+  expect(text).toContain('messages: { total: 1, sending: 1 }');
   const folder = mkdtempSync(join(tmpdir(), 'smstwin-copied-test-'));
   try {
     symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
@@ -404,11 +412,13 @@ pageTest(
 
     // What did the fault on my third send do, and did my client recover?
     await home();
-    await go(/^\d+ requests$/);
+    await go(/^\d+ requests since the start$/);
     await page.getByRole('row').filter({ hasText: 'reply lost' }).getByRole('link').click();
     const trace = page.getByRole('complementary').getByRole('list', { name: 'Timeline' });
     await seen(trace.getByText('The client did not see this reply.'));
-    await seen(trace.getByRole('listitem').filter({ hasText: 'replay 4' }).getByText('200'));
+    await seen(
+      trace.getByRole('listitem').filter({ hasText: 'replay 4' }).getByText('The client recovered'),
+    );
 
     // What changed when I advanced a day?
     await home();

@@ -13,6 +13,14 @@ const restMs = 1_500;
 const restTimes = 40;
 const longestRestMs = 15_000;
 
+/** After an act of the user, readings do not rest for so long: its outcome shows everywhere at once. */
+const actMs = 1_000;
+let lastActMs = Number.NEGATIVE_INFINITY;
+
+export function noteAct(): void {
+  lastActMs = performance.now();
+}
+
 /** Runs one reading at a time. Requests during a reading cause one more reading after it. */
 export class Reading<T> {
   readonly #load: () => Promise<T>;
@@ -51,7 +59,9 @@ export class Reading<T> {
   /** Reads because of an event. */
   soon(): void {
     if (this.#isOver) return;
-    const delayMs = Math.max(settleMs, this.#restUntilMs - performance.now());
+    const nowMs = performance.now();
+    const restsMs = nowMs - lastActMs < actMs ? 0 : this.#restUntilMs - nowMs;
+    const delayMs = Math.max(settleMs, restsMs);
     this.#timer ??= setTimeout(() => this.#onceSeen(), delayMs);
   }
 

@@ -27,6 +27,7 @@ import { RequestsPage } from './pages/requests.tsx';
 import { SendPage } from './pages/send.tsx';
 import { Action, Dialog } from './parts/action.tsx';
 import { type Fact, Facts, Time } from './parts/values.tsx';
+import { goAlongRows } from './parts/virtual-table.tsx';
 import { pageName } from './route.ts';
 import { TokenDialog } from './token-dialog.tsx';
 import { isoTime } from './words.ts';
@@ -58,10 +59,15 @@ const pages: readonly Page[] = [
 
 const isHelpShown = signal(false);
 
-/** `/` goes to the search of the page, `?` shows the keys. */
+/** `/` goes to the search of the page and Escape leaves it; `?` shows the keys. */
 function onKey(event: KeyboardEvent): void {
-  if ((event.target as Element).closest('input, textarea, select, dialog') !== null) return;
+  const target = event.target as Element;
+  if (event.key === 'Escape' && target.matches('input[type="search"]')) {
+    document.querySelector<HTMLElement>('main h1')?.focus();
+  }
+  if (target.closest('input, textarea, select, dialog') !== null) return;
   if (event.key === '?') isHelpShown.value = true;
+  goAlongRows(event);
   const search = document.querySelector<HTMLElement>('main input[type="search"]');
   if (event.key !== '/' || search === null) return;
   event.preventDefault();
@@ -155,6 +161,10 @@ function Now() {
   const { mode, rate, next_at: nextAt } = clock.value;
   return (
     <div class="now">
+      {/* Before the buttons, so that a text that appears does not move them. */}
+      <span class="dim advanced" role="status">
+        {advanced.value}
+      </span>
       <Time at={isoTime(nowMs.value)} />
       <a class="badge mode" href="#/clock" title="Clock">
         {mode}
@@ -173,9 +183,6 @@ function Now() {
           </Action>
         </>
       )}
-      <span class="dim advanced" role="status">
-        {advanced.value}
-      </span>
       <span class={`live live-${connection.value}`}>
         <span class="dot" aria-hidden="true" />
         {connection.value}

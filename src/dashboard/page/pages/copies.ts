@@ -76,9 +76,11 @@ ${lines.join('\n')}
 export function asTestFrom(
   entry: number,
   world: string,
-  { clock, messages }: State,
+  { clock, messages: { total, ...byStatus } }: State,
   controlUrl: string,
 ): string {
+  const shown = Object.entries(byStatus).filter(([, count]) => count > 0);
+  const counts = [['total', total], ...shown].map(([name, count]) => `${name}: ${count}`);
   return `import { expect, test } from 'vitest';
 
 // The world ${world} after line ${entry} of its journal, at ${clock.now}.
@@ -92,7 +94,7 @@ test(${quoted(`goes on from line ${entry}`)}, async () => {
   const fork = (await reply.json()) as { base_url: string; control_url: string };
   // Let your client call fork.base_url here, with the keys of the fork.
   const state = await (await fetch(\`\${fork.control_url}${routeOf('simulator.state').path}\`)).json();
-  expect(state).toMatchObject({ messages: { total: ${messages.total} } });
+  expect(state).toMatchObject({ messages: { ${counts.join(', ')} } });
 });
 `;
 }

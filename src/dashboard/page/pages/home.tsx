@@ -40,7 +40,7 @@ function Happened() {
   const { messages, requests, throttled } = now;
   const findings = (report.value?.rules ?? []).reduce((sum, rule) => sum + rule.findings.length, 0);
   const counts = [
-    ['#/requests', counted(requests, 'request')],
+    ['#/requests', `${counted(requests, 'request')} since the start`],
     ['#/requests?search=status%3A429', counted(throttled, 'answered 429', 'answered 429')],
     ['#/referee', counted(findings, 'finding of the referee', 'findings of the referee')],
     ['#/messages', counted(messages.total, 'message')],
@@ -55,7 +55,7 @@ function Happened() {
     );
   }
   return (
-    <Card title="What happened since the start">
+    <Card title="What happened">
       <ul class="counts">
         {counts.map(([href, text]) => (
           <li key={href}>

@@ -5,7 +5,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { endpointNames } from '../../../sim/limits.ts';
-import { whileRunning } from '../clock.ts';
+import { nowMs, whileRunning } from '../clock.ts';
 import { call } from '../control.ts';
 import { declared } from '../declared.ts';
 import type { Row } from '../lists.ts';
@@ -17,6 +17,7 @@ import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/values.tsx';
 import { useResource } from '../resource.ts';
 import type { Account, Bucket, Endpoint } from '../wire.ts';
+import { durationText } from '../words.ts';
 import { RequestPlot } from './request-plot.tsx';
 
 const mostAccounts = 100;
@@ -88,12 +89,13 @@ function Gauges({ buckets, accounts }: GaugesProps) {
 function Gauge({ name, bucket }: { readonly name: string; readonly bucket: Bucket | undefined }) {
   if (bucket === undefined) return <span class="dim">full</span>;
   const { available, limit, next_at: nextAt } = bucket;
+  const waitMs = Math.max(0, Date.parse(nextAt ?? '') - (nowMs.value ?? 0));
   return (
     <>
       <Level name={`${name}: requests left`} left={available} of={limit} />
       {nextAt !== null && (
         <span class="problem">
-          429 until <Time at={nextAt} />
+          429 until <Time at={nextAt} />, for {durationText(waitMs)}
         </span>
       )}
     </>

@@ -14,7 +14,7 @@ import { counted, durationText } from '../words.ts';
 import { accountName } from '../world.ts';
 import { asCurl, asTest, sendBody, sendPath } from './copies.ts';
 import { useCaller } from './setups.ts';
-import { WaitingView } from './waiting.tsx';
+import { useWaiting, WaitingView } from './waiting.tsx';
 
 const usual: readonly Status[] = ['queued', 'sending', 'sent', 'delivered'];
 
@@ -46,13 +46,15 @@ function Content({ message, refresh }: ContentProps) {
   const body = JSON.stringify(sendBody(message));
   const last = history.at(-1)?.status;
   const isFinal = last === 'delivered' || last === 'failed';
+  const waiting = useWaiting(message);
+  const isStuck = waiting.value?.waiting_for === 'scripted_fate';
   return (
     <>
-      {!isFinal && <WaitingView message={message} onMoved={refresh} />}
+      {!isFinal && <WaitingView message={message} waiting={waiting} onMoved={refresh} />}
       {reason !== null && <p class="failure">Failed: {reason}</p>}
       <Trace
         of={{ message_id: id }}
-        ahead={isFinal ? [] : usual.slice(usual.indexOf(last ?? 'queued') + 1)}
+        ahead={isFinal || isStuck ? [] : usual.slice(usual.indexOf(last ?? 'queued') + 1)}
       />
       <div class="actions">
         <CopyButton text={() => asCurl(baseUrl, sendPath(message), body, key)}>
@@ -80,7 +82,9 @@ function Creation({ id }: { readonly id: string }) {
       <Loaded of={creation} what="the exchange">
         {({ exchange }) =>
           exchange === undefined ? (
-            <p class="dim">It is no longer kept: it is not one of the last 1,000 requests.</p>
+            <p class="dim">
+              It is not kept: it is older than the last 1,000 requests, or than the last start over.
+            </p>
           ) : (
             <ExchangeView exchange={exchange} />
           )

@@ -192,7 +192,7 @@ function Then({ entry, messageId, at }: ThenProps) {
       {forked.value !== undefined && (
         <div role="alert">
           <p>
-            The fork goes on from here, apart from this world:{' '}
+            The fork goes on from here, apart from this world, without its list of requests:{' '}
             <a href={pageOf(String(forked.value['world_id']), '#/home')}>open it</a>, or{' '}
             <a href={`#/worlds?with=${forked.value['world_id']}`}>compare it with this one</a>.
           </p>
@@ -202,9 +202,7 @@ function Then({ entry, messageId, at }: ThenProps) {
       <Loaded of={states} what="that instant">
         {([then, before]) => (
           <>
-            {before !== undefined && (
-              <p class="dim lead">→ shows what changed since the line before.</p>
-            )}
+            {before !== undefined && <p class="dim">→ shows what changed since the line before.</p>}
             <Facts of={differences(before ?? then, then, state.value)} />
           </>
         )}

@@ -90,7 +90,7 @@ function Report({ report }: { readonly report: RefereeReport }) {
   return (
     <>
       <p role="status">
-        {counted(exchanges, 'request')}: {counts.join(', ')}.
+        {counted(exchanges, 'request')} judged. Rules: {counts.join(', ')}.
         {unattributable > 0 &&
           ` ${unattributable} sends cannot be attributed to one message and fail no rule.`}
       </p>

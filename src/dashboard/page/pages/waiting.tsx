@@ -14,16 +14,20 @@ type Mover = Waiting['would_move'][number];
 
 interface WaitingProps {
   readonly message: Message;
+  readonly waiting: ReturnType<typeof useWaiting>;
   readonly onMoved: () => void;
 }
 
-export function WaitingView({ message, onMoved }: WaitingProps) {
-  const { message_id: id, status } = message;
-  const { value, refresh } = useResource(() => call('messages.waiting', id), {
+export function useWaiting({ message_id: id, status }: Message) {
+  const isFinal = status === 'delivered' || status === 'failed';
+  return useResource(() => call('messages.waiting', id), {
     on: ['message', 'sim', 'clock', 'operation'],
-    everyMs: whileRunning(2_000),
+    everyMs: isFinal ? undefined : whileRunning(2_000),
     key: `${id} ${status}`,
   });
+}
+
+export function WaitingView({ message, waiting: { value, refresh }, onMoved }: WaitingProps) {
   if (value === undefined) return null;
   const act = (name: Mover) => async () => {
     await perform(name, message, value);

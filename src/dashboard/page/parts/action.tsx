@@ -4,6 +4,7 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import { noteAct } from '../reading.ts';
 import { Failure } from './notices.tsx';
 
 /** What runs `act` unless it is running already; its exception is kept as the error. */
@@ -14,6 +15,7 @@ export function useRunning(act: () => Promise<unknown>) {
     if (busy.value) return;
     busy.value = true;
     error.value = undefined;
+    noteAct();
     try {
       await act();
     } catch (failure) {

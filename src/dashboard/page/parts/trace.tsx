@@ -83,6 +83,7 @@ interface EventsProps {
 export function Events({ of, shown, links = true }: EventsProps) {
   let before: TraceEvent | undefined;
   let sent: TraceEvent | undefined;
+  const recoveries = recoveriesIn(of);
   return (
     <>
       <Axis of={of} />
@@ -102,6 +103,9 @@ export function Events({ of, shown, links = true }: EventsProps) {
               {event.at !== '' && <Time at={event.at} above={earlier?.at} />}
               <span class="took dim">{earlier === undefined ? '' : since(earlier, event)}</span>
               {event.fault !== null && <span class="reason">{event.fault}</span>}
+              {recoveries.has(event) && (
+                <span class="told">The client recovered: this reply reached it.</span>
+              )}
               {!event.seen && <span class="reason">The client did not see this reply.</span>}
               {event.retry_after_ms !== null && (
                 <Told at={event.at} waitMs={event.retry_after_ms} />
@@ -111,6 +115,19 @@ export function Events({ of, shown, links = true }: EventsProps) {
         })}
       </ol>
     </>
+  );
+}
+
+/** Each attempt that got its answer after one that did not: its reply was lost, a 429 or a 5xx. */
+function recoveriesIn(events: readonly TraceEvent[]): ReadonlySet<TraceEvent> {
+  const attempts = events.filter(({ kind, reply }) => reply !== null && kind !== 'read');
+  const isAnswered = ({ reply, seen }: TraceEvent) =>
+    seen && reply !== null && reply !== 429 && reply < 500;
+  return new Set(
+    attempts.filter((attempt, at) => {
+      const before = attempts[at - 1];
+      return before !== undefined && !isAnswered(before) && isAnswered(attempt);
+    }),
   );
 }
 

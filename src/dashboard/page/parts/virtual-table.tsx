@@ -1,7 +1,7 @@
 /**
  * A table that renders only the visible rows, so that ten thousand rows are as fast as ten. Keeps
- * its position when rows are added above while it is scrolled or pointed at. Arrow keys, j and k
- * move between rows; a click anywhere in a row follows its link.
+ * its position when rows are added above while it is scrolled or pointed at. A click anywhere in a row
+ * follows its link.
  */
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
@@ -74,6 +74,7 @@ export function VirtualTable<T>(props: VirtualTableProps<T>) {
           {isNew.value.toLocaleString('en')} new
         </button>
       )}
+      {/* biome-ignore lint/a11y/useKeyWithClickEvents: by the keyboard, the links in its rows are used. */}
       <section
         class="scroll"
         aria-label={label}
@@ -85,7 +86,6 @@ export function VirtualTable<T>(props: VirtualTableProps<T>) {
           if (top.value === 0) isNew.value = 0;
         }}
         onClick={followRow}
-        onKeyDown={goAlongRows}
       >
         <table class="virtual" aria-rowcount={count + 1}>
           <colgroup>
@@ -156,12 +156,19 @@ function followRow({ target }: MouseEvent): void {
   (target as Element).closest('tr')?.querySelector('a')?.click();
 }
 
-function goAlongRows(event: KeyboardEvent): void {
+/**
+ * Arrow keys, j and k move the focus between rows. Where no row has it, j and k begin at the row that
+ * is shown in full, or at the first one.
+ */
+export function goAlongRows(event: KeyboardEvent): void {
   const step = steps[event.key] ?? 0;
-  const row = (event.target as Element).closest('tr');
-  if (step === 0 || row === null) return;
-  const next = step === 1 ? row.nextElementSibling : row.previousElementSibling;
-  const link = next?.querySelector('a');
+  if (step === 0) return;
+  const row =
+    (event.target as Element).closest('tr') ?? document.querySelector('.virtual .selected');
+  const next = step === 1 ? row?.nextElementSibling : row?.previousElementSibling;
+  const isLetter = event.key.length === 1;
+  const start = isLetter && row === null ? document.querySelector('.virtual tbody') : null;
+  const link = (next ?? start)?.querySelector<HTMLElement>('.row-link');
   if (!link) return;
   event.preventDefault();
   link.focus({ preventScroll: true });
