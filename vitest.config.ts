@@ -25,12 +25,14 @@ const release = ['verify/**/*.release.test.ts'];
  */
 const longest = [
   'verify/foreign/foreign.system.test.ts',
-  'verify/harness/flags-only.system.test.ts',
+  'verify/explore/commands.system.test.ts',
   'verify/explore/clients.system.test.ts',
+  'verify/harness/flags-only.system.test.ts',
+  'verify/traffic/agreement.system.test.ts',
   'verify/clients/foreign-clients.system.test.ts',
-  'verify/harness/defects.system.test.ts',
-  'verify/browser/pages-in-use.system.test.ts',
+  'verify/clients/node-clients.system.test.ts',
   'verify/browser/pages.system.test.ts',
+  'verify/harness/defects.system.test.ts',
   'verify/model/model.test.ts',
   'src/recording/checkpoints.test.ts',
 ];
