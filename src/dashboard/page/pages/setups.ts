@@ -46,18 +46,29 @@ const headers = { authorization: 'Bearer ${key}', 'content-type': 'application/j
 const reply = await fetch(\`\${baseUrl}${servicePaths.send}\`, {
   method: 'POST',
   headers,
-  body: JSON.stringify({ to: '${to}', from: '${from}', message: '${message}' }),
+  body: JSON.stringify({
+    to: '${to}',
+    from: '${from}',
+    message: '${message}',
+    request_id: crypto.randomUUID(), // Keep it to retry: the message is then sent once.
+  }),
 });
 console.log(reply.status, await reply.json());`,
 
   Python: ({ baseUrl, key, from }) => `# python3 send.py
 import json
 import urllib.request
+import uuid
 
 BASE_URL = "${baseUrl}"
 HEADERS = {"Authorization": "Bearer ${key}", "Content-Type": "application/json"}
 
-body = {"to": "${to}", "from": "${from}", "message": "${message}"}
+body = {
+    "to": "${to}",
+    "from": "${from}",
+    "message": "${message}",
+    "request_id": str(uuid.uuid4()),  # Keep it to retry: the message is then sent once.
+}
 request = urllib.request.Request(
     BASE_URL + "${servicePaths.send}", json.dumps(body).encode(), HEADERS
 )
@@ -72,13 +83,16 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"time"
 )
 
 const baseURL = "${baseUrl}"
 
 func main() {
-	body := strings.NewReader(\`{"to":"${to}","from":"${from}","message":"${message}"}\`)
-	request, _ := http.NewRequest("POST", baseURL+"${servicePaths.send}", body)
+	// Keep it to retry: the message is then sent once.
+	requestID := fmt.Sprint("hello-", time.Now().UnixNano())
+	body := fmt.Sprintf(\`{"to":"${to}","from":"${from}","message":"${message}","request_id":%q}\`, requestID)
+	request, _ := http.NewRequest("POST", baseURL+"${servicePaths.send}", strings.NewReader(body))
 	request.Header.Set("Authorization", "Bearer ${key}")
 	request.Header.Set("Content-Type", "application/json")
 	reply, err := http.DefaultClient.Do(request)
