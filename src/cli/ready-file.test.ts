@@ -46,6 +46,15 @@ test.each([
   expect(lstatSync(path)).toMatchObject({ ino: before.ino, mode: before.mode });
 });
 
+test('a link under the name that an unfinished file could have is not followed', () => {
+  const file = join(folder, 'ready.json');
+  const other = join(folder, 'other');
+  writeFileSync(other, 'kept');
+  symlinkSync(other, `${file}.${process.pid}.tmp`);
+  writeReadyFile(file, {});
+  expect(readFileSync(other, 'utf8')).toBe('kept');
+});
+
 test('a failed write leaves no partial file behind', () => {
   const path = join(folder, 'ready');
   prepareReadyFile(path);

@@ -2,6 +2,7 @@
  * `--ready-file`: writes URLs, keys and numbers for the script that started the simulator.
  * The file appears complete, so a script can wait for it to exist.
  */
+import { randomUUID } from 'node:crypto';
 import {
   accessSync,
   constants,
@@ -67,10 +68,11 @@ function temporaryFolder(): string {
 }
 
 function writeWhole(path: string, text: string): void {
-  const unfinished = `${path}.${process.pid}.tmp`;
+  // Nobody can put a link in its place beforehand.
+  const unfinished = `${path}.${randomUUID()}.tmp`;
   try {
     // The ready file holds full keys: only its owner may read it.
-    writeFileSync(unfinished, text, { mode: 0o600 });
+    writeFileSync(unfinished, text, { mode: 0o600, flag: 'wx' });
     renameSync(unfinished, path);
   } catch (error) {
     removeIfAny(unfinished);

@@ -90,8 +90,6 @@ export class FileJournal implements Journal {
   }
 
   begin(header: JournalHeader): void {
-    // The journal holds message texts: only its owner may read them.
-    fchmodSync(this.#file, 0o600);
     this.#append(asBytes(header));
   }
 
@@ -204,7 +202,10 @@ function asBytes(value: object): Buffer {
 function openJournal({ journal }: JournalFiles): number {
   try {
     const flags = O_APPEND | O_RDWR;
-    return openOwn(journal, 'journal', flags) ?? createOwn(journal);
+    const file = openOwn(journal, 'journal', flags) ?? createOwn(journal);
+    // The journal holds message texts: only its owner may read them.
+    fchmodSync(file, 0o600);
+    return file;
   } catch (error) {
     if (error instanceof JournalError) throw error;
     throw new JournalError(`${journal}: cannot open the journal (${codeOf(error)})`);

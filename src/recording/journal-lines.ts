@@ -45,6 +45,8 @@ export function readJournal(path: string): JournalLines | undefined {
     const { size, ino } = fstatSync(file);
     const wholeBytes = wholeBytesOf(file, size);
     if (wholeBytes === 0 && !beginsAs('journal', openingOf(file))) throw notAJournal(path);
+    if (isLineEndLost(readBlock(file, wholeBytes, size)))
+      throw new JournalError(`${path}: the last line is damaged: its line break was changed`);
     const [header] = linesOf(file, wholeBytes);
     return {
       // Some editors put a byte order mark before it.
@@ -58,6 +60,11 @@ export function readJournal(path: string): JournalLines | undefined {
   } finally {
     closeSync(file);
   }
+}
+
+/** True if all of the last line is there but its line break: the line may have been acknowledged. */
+function isLineEndLost(rest: Buffer): boolean {
+  return rest.length > 0 && isIntact(rest.toString('utf8', 0, rest.length - 1)) === true;
 }
 
 /** Searches backwards for the last line break. */

@@ -90,12 +90,14 @@ test.runIf(existsSync('/dev/null'))('a device as a journal is refused', () => {
   expect(existsSync('/dev/null.lock')).toBe(false);
 });
 
-test('an existing empty journal is readable by its owner alone from then on', async () => {
+test('an existing journal is readable by its owner alone from then on', async () => {
   const { journal } = scene();
   writeFileSync(journal, '');
-  chmodSync(journal, 0o666);
-  await new Simulator({ clock: 'manual' }, { journal }).close();
-  expect(statSync(journal).mode & 0o777).toBe(0o600);
+  for (const state of ['empty', 'continued']) {
+    chmodSync(journal, 0o666);
+    await new Simulator({ clock: 'manual' }, { journal }).close();
+    expect(statSync(journal).mode & 0o777, state).toBe(0o600);
+  }
 });
 
 test('leftovers of a killed process are removed', async () => {

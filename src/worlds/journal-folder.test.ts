@@ -4,8 +4,10 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -138,6 +140,20 @@ test('what a killed process left of a creation or a deletion is removed, other f
   await again.close();
   const left = ['default.ndjson', 'notes.txt', `${world.world_id}.ndjson`];
   expect(readdirSync(folder).sort()).toEqual(left.sort());
+});
+
+test('a journal behind a link is refused by name, and what the link leads to stays', async () => {
+  const folder = newFolder();
+  const server = start(folder);
+  const { world_id: id } = server.worlds.create({});
+  const journal = join(folder, `${id}.ndjson`);
+  const other = join(parent, 'other.ndjson');
+  renameSync(journal, other);
+  symlinkSync(other, journal);
+  expect(() => server.worlds.delete(id)).toThrow(`${journal}: it is a symbolic link`);
+  await server.close();
+  expect(() => start(folder)).toThrow(`${journal}: it is a symbolic link; move it away`);
+  expect(readFileSync(other, 'utf8')).toContain('"journal"');
 });
 
 test('a journal that cannot be played is named, nothing starts, and every journal is unlocked', async () => {

@@ -3,7 +3,7 @@
  * the worlds are there again. The journal's modification time is the last use of its world, so that
  * a lifetime continues where it was.
  */
-import { existsSync, mkdirSync, readdirSync, statSync, utimesSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readdirSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { codeOf, JournalError } from '../recording/journal-error.ts';
 import {
@@ -71,6 +71,7 @@ export class JournalFolder {
 
   /** Removes the files of a world. Its journal goes first: without it there is no world. */
   remove(worldId: string): void {
+    refuseLink(this.fileOf(worldId));
     const files = journalFiles(this.fileOf(worldId));
     const { checkpoint } = headerOf(files.journal) ?? {};
     removeOwn(files.journal, 'journal');
@@ -80,6 +81,7 @@ export class JournalFolder {
 
   #savedWorld(worldId: string): readonly SavedWorld[] {
     const journal = this.fileOf(worldId);
+    refuseLink(journal);
     const header = headerOf(journal);
     // Its creation was not answered.
     if (header === undefined || isUnfinishedFork(header, journal)) this.remove(worldId);
@@ -97,6 +99,12 @@ export class JournalFolder {
     if (existsSync(journal)) return;
     removeOwn(join(this.#folder, nameOf(name)), part === 'next' ? 'journal' : (part as Kind));
   }
+}
+
+/** What a link leads to belongs to another folder. */
+function refuseLink(journal: string): void {
+  if (lstatSync(journal, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return;
+  throw new JournalError(`${journal}: it is a symbolic link; move it away`);
 }
 
 function headerOf(journal: string): JournalHeader | undefined {
