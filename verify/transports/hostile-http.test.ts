@@ -151,6 +151,9 @@ both('nothing behind a reply that ends its connection is served', async (kind) =
   const heads = [
     'Connection: close\r\nContent-Length: 2\r\n\r\n{}',
     'Connection: CLOSE\r\n\r\n',
+    'Connection: close, x\r\n\r\n',
+    'Connection: keep-alive , close\r\n\r\n',
+    'Connection: close\r\nConnection: keep-alive\r\n\r\n',
     'Content-Length: 2\r\nContent-Length: 90\r\n\r\n{}',
     'Content-Length: 2097152\r\n\r\n',
     'Transfer-Encoding: xchunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n',
@@ -162,7 +165,16 @@ both('nothing behind a reply that ends its connection is served', async (kind) =
     await socket.rest();
   }
   await alive(port);
-  expect(seen).toEqual(['/outer', '/outer', '/alive']);
+  expect(seen).toEqual([...Array(5).fill('/outer'), '/alive']);
+});
+
+test('node: chunks of an HTTP/1.0 client are refused, and nothing behind them is served', async () => {
+  const { port, seen } = await startSeeing('node');
+  const socket = await dial(port);
+  const head = 'POST /old HTTP/1.0\r\nHost: x\r\nConnection: keep-alive\r\n';
+  await socket.write(`${head}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n${get('/inner')}`);
+  expect(await socket.rest()).toMatch(/^HTTP\/1.1 400 /);
+  expect(seen).toEqual([]);
 });
 
 both('a client that closes, and sends a byte too many, gets its reply', async (kind) => {

@@ -141,7 +141,9 @@ export class NodeTransport implements Transport {
     const outlet = new NodeOutlet(draft, response, this.#lines);
     this.#answers.pending.add(outlet);
     const encoding = incoming.headers['transfer-encoding'];
-    const isUnclear = encoding !== undefined && encoding.toLowerCase() !== 'chunked';
+    const isUnclear =
+      encoding !== undefined &&
+      (encoding.toLowerCase() !== 'chunked' || incoming.httpVersion === '1.0');
     if (isUnclear || !hasItsHost(incoming) || this.#broken.has(incoming)) {
       this.#answers.refuse(outlet, this.#port.replies.malformed);
       return;

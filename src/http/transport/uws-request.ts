@@ -15,6 +15,9 @@ import { statusTexts } from './status-texts.ts';
 import { keepAliveSeconds, plainIp } from './transport.ts';
 import { jsonType } from './transport-replies.ts';
 
+/** `close` among the options of a `Connection` header. */
+const closeOption = /(?:^|,)[ \t]*close[ \t]*(?:,|$)/i;
+
 /** The part of HyperExpress' request that is used. */
 interface Head {
   readonly headers: Readonly<Record<string, string>>;
@@ -38,8 +41,10 @@ export class UwsRequest implements ApiRequest, Outlet {
   readonly contentType: string | undefined;
   readonly contentEncoding: string | undefined;
   readonly forwardedFor: string | undefined;
-  /** True if the client asked to close the connection, by the rule of uWebSockets.js. */
+  /** True if the client asked to close the connection. */
   readonly isLast: boolean;
+  /** True if uWebSockets.js closes the connection by itself: after any `Connection` of 5 characters. */
+  readonly #isClosedByServer: boolean;
   readonly #response: Response;
   #body: string | Uint8Array = '';
   #lent: ArrayBuffer | undefined;
@@ -59,7 +64,14 @@ export class UwsRequest implements ApiRequest, Outlet {
     this.contentType = headers['content-type'];
     this.contentEncoding = headers['content-encoding'];
     this.forwardedFor = headers['x-forwarded-for'];
-    this.isLast = headers['connection']?.length === 5;
+    const connection = headers['connection'];
+    this.#isClosedByServer = connection?.length === 5;
+    this.isLast =
+      connection !== undefined &&
+      (this.#isClosedByServer ||
+        closeOption.test(connection) ||
+        // Of several headers, `headers` holds the last one.
+        closeOption.test(raw.getHeader('connection')));
     this.#response = response;
   }
 
@@ -111,7 +123,7 @@ export class UwsRequest implements ApiRequest, Outlet {
       return;
     }
     this.#isWaiting = true;
-    const connection = this.isLast ? 'close' : 'unsaid';
+    const connection = this.#isClosedByServer ? 'close' : 'unsaid';
     setImmediate(() =>
       this.later(() => {
         this.#response.completed = true;
