@@ -8,6 +8,7 @@ import { CommandError } from '../commands/command-error.ts';
 import type { TrafficEvent, TrafficExchange } from '../commands/recorded-traffic.ts';
 import { many } from '../commands/table.ts';
 import { openPlain } from '../config/plain-file.ts';
+import { isIntact } from '../recording/journal-checksum.ts';
 import { entryIn, type RequestEntry } from '../recording/journal-entry.ts';
 import { valueIn } from '../recording/request-line.ts';
 import { pathOf } from '../referee/har-feed.ts';
@@ -133,7 +134,7 @@ async function* eventsOfJournal(
   let faults = 0;
   for await (const text of lines) {
     if (++number === 1) continue;
-    const entry = entryOf(text);
+    const entry = isIntact(text) === false ? undefined : entryOf(text);
     // A killed process may leave part of its last line.
     if (entry === undefined && !text.endsWith('}')) continue;
     if (entry === undefined) throw new CommandError(2, `${path}: line ${number} is damaged`);

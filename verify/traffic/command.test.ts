@@ -183,6 +183,14 @@ test('a journal is judged, and what an operation changes cuts it', async () => {
   expect(results().find(({ subject }) => subject === 'SEND-4')?.verdict).toBe('passed');
 });
 
+test('a changed byte in a journal is an error, not a verdict', async () => {
+  const simulator = new Simulator({ clock: 'manual' });
+  sendBy(simulator, 0, { message: 'Hi' });
+  const file = fileOf('run.ndjson', simulator.journalText().replace('Hi', 'Ho'));
+  const { code, error } = await run('--traffic', file);
+  expect([code, error]).toEqual([2, expect.stringContaining('run.ndjson: line 2 is damaged')]);
+});
+
 test('what a fault did at the proxy is not blamed on the service', async () => {
   const text = asRecording([sound[0], exchange(30, send, 503, '{}')].flatMap((one) => one ?? []));
   const struck = text.replace(
