@@ -1,7 +1,15 @@
 /**
  * The recording proxy: what passes is unchanged, and the file holds what it should and no more.
  */
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { createServer as createHttpServer, type Server } from 'node:http';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -209,7 +217,9 @@ test('a later recording of the same name continues the file with the same digest
   for (const message of ['one', 'two']) {
     const recording = await record(baseUrl, { out });
     await send(recording.baseUrl, { message });
+    expect(statSync(out).mode & 0o777).toBe(0o600);
     await recording.close();
+    chmodSync(out, 0o644);
   }
   const [one, two] = linesOf(out);
   expect(two?.request.headers['authorization']).toBe(one?.request.headers['authorization']);

@@ -126,6 +126,8 @@ export class RecordingFile {
   async #open(): Promise<void> {
     const handle = await promises.open(this.#path, 'a+', ownerOnly);
     this.#handle = handle;
+    // An existing file has another mode.
+    await handle.chmod(ownerOnly);
     this.#size = (await handle.stat()).size;
     const last = Buffer.alloc(1);
     if (this.#size > 0) await handle.read(last, 0, 1, this.#size - 1);
