@@ -5,6 +5,7 @@
 
 import { processIo, runSubcommand, type Subcommand } from './cli/process.ts';
 import type { CommandIo } from './commands/flags.ts';
+import { foreignText } from './commands/foreign-text.ts';
 
 const subcommands: Readonly<
   Record<string, { readonly summary: string; readonly run: Subcommand }>
@@ -64,7 +65,8 @@ async function main(argv: readonly string[], io: CommandIo): Promise<number> {
   if (name === 'help') return main([...rest.slice(0, 1), '--help'], io);
   const subcommand = name !== undefined && Object.hasOwn(subcommands, name) && subcommands[name];
   if (!subcommand) {
-    const problem = name === undefined ? 'a command is missing' : `unknown command '${name}'`;
+    const problem =
+      name === undefined ? 'a command is missing' : `unknown command '${foreignText(name)}'`;
     io.error(`smstwin: ${problem}; there are ${Object.keys(subcommands).join(', ')} (--help)\n`);
     return 2;
   }

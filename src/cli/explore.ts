@@ -19,6 +19,7 @@ import { replay, type SearchOptions, search } from '../explore/search.ts';
 import { exploredLine, type Progress, type SearchResult } from '../explore/search-result.ts';
 import { type ExploreFlags, exploreFlags, flagsAgain } from './explore-flags.ts';
 import { exploreJson, exploreSummary, findingText } from './explore-summary.ts';
+import { noticesTo } from './process.ts';
 
 export async function explore(argv: readonly string[], io: CommandIo): Promise<number> {
   const command = newCommand('explore', "Run a client's own command under every fault.", io);
@@ -113,7 +114,7 @@ function report(
   io: CommandIo,
 ): number {
   const { findings, unconfirmed, unstable, problem, intents, levels } = result;
-  const complain = (line: string) => io.error(`smstwin explore: ${foreignText(line)}\n`);
+  const complain = noticesTo(io, 'smstwin explore');
   const again = { command, flags: flagsAgain(flags), intents };
   const files = levels.length === 0 ? [] : writeFindings(flags.out, findings, again, complain);
   for (const [at, finding] of findings.entries()) {

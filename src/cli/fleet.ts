@@ -1,7 +1,7 @@
 /**
  * `smstwin fleet`: several `serve` processes behind HAProxy, on one base URL and one control URL.
  */
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { UsageError } from '../commands/command-error.ts';
 import { duration, fileValue, isWebAddress, wholeNumber } from '../commands/flag-values.ts';
 import {
@@ -14,18 +14,20 @@ import {
   readFlags,
   withoutFlags,
 } from '../commands/flags.ts';
+import { foreignText } from '../commands/foreign-text.ts';
 import { isExecutable } from '../commands/shipped-files.ts';
-import { reasonOf } from '../config/plain-file.ts';
+import { readText } from '../config/world-file.ts';
 import { fixedClientIp } from '../fleet/refusals.ts';
 import type { JoinedShard } from '../fleet/shard.ts';
 import { banner } from './banner.ts';
 import { portValue } from './flag-values.ts';
-import { stopSignal } from './process.ts';
+import { noticesTo, stopSignal } from './process.ts';
 import { prepareReadyFile, writeAuthority, writeReadyFile } from './ready-file.ts';
 import { addServeFlags, serveOptions } from './serve-options.ts';
 
 const mostShards = 64;
 const exitWithinMs = 4_900;
+const mostJoinBytes = 1_048_576;
 
 /** Flags that the fleet sets for its shards, or keeps for itself. */
 const own = [
@@ -125,8 +127,8 @@ export async function fleet(argv: readonly string[], io: CommandIo): Promise<num
     journalDir: options.journalDir,
     shardTimeoutMs: flags.shardTimeout,
     statsPort: flags.statsPort,
-    notice: (line) => io.error(`smstwin: ${line}\n`),
-    onLine: (line) => io.error(`${line}\n`),
+    notice: noticesTo(io, 'smstwin'),
+    onLine: (line) => io.error(`${foreignText(line)}\n`),
     onShutdown: stop,
   });
   if (flags.printConfig !== undefined) {
@@ -150,12 +152,14 @@ export async function fleet(argv: readonly string[], io: CommandIo): Promise<num
 
 function readJoined(file: string): readonly JoinedShard[] {
   const isUrl = (url: unknown) => typeof url === 'string' && isWebAddress(url);
+  const text = readText(file, '--join', mostJoinBytes);
   try {
-    const list = JSON.parse(readFileSync(file, 'utf8')) as readonly JoinedShard[];
-    const isList = Array.isArray(list) && list.length > 0;
-    if (isList && list.every((one) => isUrl(one.base_url) && isUrl(one.control_url))) return list;
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw new UsageError(`--join ${file}: ${reasonOf(error)}`);
+    const list = JSON.parse(text) as readonly (JoinedShard | null)[];
+    const isShard = (one: JoinedShard | null): one is JoinedShard =>
+      isUrl(one?.base_url) && isUrl(one?.control_url);
+    if (Array.isArray(list) && list.length > 0 && list.every(isShard)) return list;
+  } catch {
+    // Not JSON.
   }
   throw new UsageError(`--join ${file}: expected a JSON list of {"base_url", "control_url"}`);
 }

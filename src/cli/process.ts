@@ -4,6 +4,7 @@
 import * as nodeModule from 'node:module';
 import { CommandError, printedError } from '../commands/command-error.ts';
 import type { CommandIo } from '../commands/flags.ts';
+import { foreignText } from '../commands/foreign-text.ts';
 import { smstwinVersion } from '../commands/version.ts';
 
 // Node 22.8 and later keep compiled code between runs. The types are those of Node 20.
@@ -29,7 +30,6 @@ export async function runSubcommand(
   argv: readonly string[],
   io: CommandIo,
 ): Promise<number> {
-  const prefix = `smstwin ${name}`;
   try {
     return await run(argv, io);
   } catch (error) {
@@ -37,9 +37,20 @@ export async function runSubcommand(
       io.error(printedError(name, error));
       return error.exitCode;
     }
-    io.error(`${prefix}: ${error instanceof Error ? (error.stack ?? error.message) : error}\n`);
+    const notice = noticesTo(io, `smstwin ${name}`);
+    for (const line of stackOf(error)) notice(line);
     return 1;
   }
+}
+
+/** Prints a line, safe to print: it may quote a file's name or what others wrote. */
+export function noticesTo(io: Pick<CommandIo, 'error'>, prefix: string): (line: string) => void {
+  return (line) => io.error(`${prefix}: ${foreignText(line)}\n`);
+}
+
+/** The lines that describe a bug. */
+export function stackOf(error: unknown): readonly string[] {
+  return String(error instanceof Error ? (error.stack ?? error.message) : error).split('\n');
 }
 
 /** `stopped` resolves at the first signal or call of `stop`; a second signal exits at once. */

@@ -18,7 +18,7 @@ import { readFaultsFile } from '../config/world-file.ts';
 import { startRecording } from '../traffic/record.ts';
 import { type Redaction, redactions } from '../traffic/redaction.ts';
 import { hostValue, portValue, sizeValue } from './flag-values.ts';
-import { stopSignal } from './process.ts';
+import { noticesTo, stopSignal } from './process.ts';
 import { writeAuthority } from './ready-file.ts';
 import { tlsFlags } from './serve-options.ts';
 
@@ -64,7 +64,7 @@ export async function record(argv: readonly string[], io: CommandIo): Promise<nu
   const { upstream, out, faults, ...flags } = command.opts<FlagValues<typeof recordFlags>>();
   if (upstream === undefined) throw new UsageError('--upstream is missing: name the service');
   if (out === undefined) throw new UsageError('--out is missing: name the file to record in');
-  const notice = (line: string) => io.error(`smstwin record: ${line}\n`);
+  const notice = noticesTo(io, 'smstwin record');
   const tls = await tlsOf(flags, [flags.host]);
   const authority = tls?.ca === undefined ? undefined : writeAuthority(tls.ca, out);
   const recording = await startRecording({

@@ -7,8 +7,11 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { sendBy } from '../../verify/testkit/control-fixture.ts';
 import { CommandError } from '../commands/command-error.ts';
+import { exchangesOfHar } from '../referee/har-feed.ts';
+import { judge } from '../referee/judge.ts';
 import { Simulator } from '../simulator.ts';
 import { referee } from './referee.ts';
+import { refereeSummary } from './referee-summary.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'smstwin-referee-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -329,4 +332,24 @@ test('a recording of a proxy is judged, and what its faults did is not a reply t
   expect(ended.out).toContain('FAILED  CLIENT-3');
   expect(ended.out).toContain('key:0123456789ab, send');
   expect(ended.errors).toMatch(/recorded.ndjson: 1 line cannot be read; skipped\n$/);
+});
+
+test('a finding with many exchanges of one intent reads each of its attempts a few times', () => {
+  const sends = Array.from({ length: 2_000 }, (_, at) => ({ atMs: at, status: 429 }));
+  const report = judge(exchangesOfHar(harOf(...sends), 'run.har', () => {}));
+  const [intent] = report.intents.all;
+  if (intent === undefined) throw new Error('the record has an intent');
+  expect(intent.attempts).toHaveLength(2_000);
+  let reads = 0;
+  const attempts = new Proxy(intent.attempts, {
+    get(all, key) {
+      reads += 1;
+      return Reflect.get(all, key);
+    },
+  });
+  const what = { accountId: undefined, endpoint: 'send', what: 'x', exchanges: intent.attempts };
+  const rules = report.rules.slice(0, 1).map((rule) => ({ ...rule, findings: [what] }));
+  const intents = { ...report.intents, all: [{ ...intent, attempts }] };
+  refereeSummary({ ...report, rules, intents }, { file: 'run.har', expected: [] });
+  expect(reads).toBeLessThan(10 * 2_000);
 });

@@ -16,7 +16,6 @@ import {
   newCommand,
   readFlags,
 } from '../commands/flags.ts';
-import { foreignText } from '../commands/foreign-text.ts';
 import type { TrafficExchange } from '../commands/recorded-traffic.ts';
 import { readText, reasonOf } from '../config/plain-file.ts';
 import type { Exchange } from '../referee/exchange.ts';
@@ -24,6 +23,7 @@ import { exchangesOfHar, exchangesOfTraffic } from '../referee/har-feed.ts';
 import { readIntentsFile } from '../referee/intents-file.ts';
 import { isOfAccount, judge, reportJson } from '../referee/judge.ts';
 import { isRecording, readTraffic } from '../traffic/read-traffic.ts';
+import { noticesTo } from './process.ts';
 import { exchangesOfJournalFile, type RecordedTraffic } from './referee-journal.ts';
 import { clientRulesTable, refereeSummary, refereeText } from './referee-summary.ts';
 
@@ -114,7 +114,7 @@ async function judgeFile(file: string, flags: RefereeFlags, io: CommandIo): Prom
   io.out(refereeText(report, summary));
   const streams = {
     out: io.out,
-    error: (line: string) => io.error(`smstwin referee: ${line}\n`),
+    error: noticesTo(io, 'smstwin referee'),
   };
   return writeReports(flags.report, summary, streams, {
     json: () => `${JSON.stringify(reportJson(report), null, 2)}\n`,
@@ -129,7 +129,7 @@ async function trafficOf(
   io: CommandIo,
   isPartial: boolean,
 ): Promise<Omit<RecordedTraffic, 'notices'>> {
-  const notice = (line: string) => io.error(`smstwin referee: ${foreignText(line)}\n`);
+  const notice = noticesTo(io, 'smstwin referee');
   const recorded = isRecording(file) ? await recordedIn(file, notice) : undefined;
   if (!file.endsWith('.har') && recorded === undefined) {
     const traffic = exchangesOfJournalFile(file);

@@ -7,6 +7,7 @@ import { fileValue } from '../commands/flag-values.ts';
 import { addArgument, addFlags, type CommandIo, newCommand, readFlags } from '../commands/flags.ts';
 import { foreignJson, foreignText } from '../commands/foreign-text.ts';
 import { many } from '../commands/table.ts';
+import { noticesTo } from './process.ts';
 import { type Replayed, replayJournal } from './replay-journal.ts';
 
 export async function replay(argv: readonly string[], io: CommandIo): Promise<number> {
@@ -21,8 +22,9 @@ export async function replay(argv: readonly string[], io: CommandIo): Promise<nu
     io.out(`${foreignJson(JSON.stringify(report(replayed), null, 2))}\n`);
     return differing === 0 ? 0 : 1;
   }
-  if (isTruncated)
-    io.error(`smstwin replay: ${file}: the last line is incomplete and was ignored\n`);
+  if (isTruncated) {
+    noticesTo(io, 'smstwin replay')(`${file}: the last line is incomplete and was ignored`);
+  }
   for (const { line, at, input, expected, actual } of differences) {
     const [recorded, replies] = [expected, actual].map(foreignText);
     io.out(

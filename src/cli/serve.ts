@@ -6,7 +6,7 @@ import { addFlags, type CommandIo, type Flag, newCommand, readFlags } from '../c
 import { JournalError } from '../recording/journal-error.ts';
 import type { InternalOptions } from '../simulator.ts';
 import { banner } from './banner.ts';
-import { stopSignal } from './process.ts';
+import { noticesTo, stackOf, stopSignal } from './process.ts';
 import {
   type AuthorityFile,
   prepareReadyFile,
@@ -50,7 +50,7 @@ export async function serve(
   const options = await serveOptions(command);
   if (options.readyFile !== undefined) prepareReadyFile(options.readyFile);
   const { createSimulator } = await import('../simulator.ts');
-  const notice = (line: string) => io.error(`smstwin: ${line}\n`);
+  const notice = noticesTo(io, 'smstwin');
   const simulator = await createSimulator(options.settings, {
     simulation: asked?.simulation,
     journal: options.journal,
@@ -102,19 +102,19 @@ export async function serve(
 const minuteMs = 60_000;
 
 /**
- * Prints the stack of a bug. A journal that cannot be written fails each request, so of that error
- * one line a minute is printed; the health of the control port shows it, too.
+ * Prints the stack of a bug. A journal that cannot be written fails each request, so one line a
+ * minute is printed for it; the health of the control port shows it, too.
  */
 export function internalErrorLog(
   notice: (line: string) => void,
   nowMs: () => number = Date.now,
 ): (error: unknown) => void {
-  let quietUntilMs = 0;
+  const quietUntilMs = new Map<string, number>();
   return (error) => {
     if (!(error instanceof JournalError)) {
-      notice(error instanceof Error ? (error.stack ?? error.message) : String(error));
-    } else if (nowMs() >= quietUntilMs) {
-      quietUntilMs = nowMs() + minuteMs;
+      for (const line of stackOf(error)) notice(line);
+    } else if (nowMs() >= (quietUntilMs.get(error.message) ?? 0)) {
+      quietUntilMs.set(error.message, nowMs() + minuteMs);
       notice(`${error.message}; every request is 500 until a restart with room on the disk`);
     }
   };

@@ -1,12 +1,16 @@
 /**
  * Text that others wrote (a server under test, a client, a file), made safe to print. Terminals obey
- * control characters, and a CI log obeys lines that begin with `::` or hold `##[`.
+ * control characters, and a CI log obeys lines that begin with `::` or hold `##[`, `##vso[` or
+ * `##teamcity[`.
  */
 
 /** C0, DEL, C1, line separators, marks that reorder text, halves of surrogate pairs. */
 const invisible =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a terminal obeys.
-  /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\p{Surrogate}]/gu;
+  /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\p{Surrogate}]/gu;
+
+/** The first character of what a CI log obeys anywhere in a line. */
+const marked = /#(?=#\w*\[)/g;
 
 const short: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
@@ -15,14 +19,14 @@ export function foreignText(text: string): string {
   return text
     .replace(invisible, (character) => short[character] ?? escaped(character))
     .replace(/^(\s*):(?=:)/, (_, space: string) => `${space}${escaped(':')}`)
-    .replaceAll('##[', `${escaped('#')}#[`);
+    .replace(marked, escaped);
 }
 
 /** JSON with what it leaves as it is escaped too: it reads the same. */
 export function foreignJson(json: string): string {
   return json
     .replace(invisible, (character) => (character === '\n' ? character : escaped(character)))
-    .replaceAll('##[', `${escaped('#')}#[`);
+    .replace(marked, escaped);
 }
 
 function escaped(character: string): string {

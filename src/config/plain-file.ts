@@ -37,20 +37,25 @@ export function openPlain(path: string, options: OpenOptions = {}): number {
 export function readText(path: string, mostBytes: number): string {
   const file = openPlain(path);
   try {
-    const { size } = fstatSync(file);
-    if (size > mostBytes) {
-      const most = `${mostBytes / 2 ** 20} MiB`;
-      throw new FileRefused(`it has ${size} bytes, and at most ${most} are read`);
-    }
-    const bytes = Buffer.allocUnsafe(size);
-    let length = 0;
-    for (let read = -1; read !== 0 && length < size; length += read) {
-      read = readSync(file, bytes, length, size - length, length);
-    }
-    return bytes.toString('utf8', 0, length).replace(/^\uFEFF/, '');
+    return readOpened(file, mostBytes);
   } finally {
     closeSync(file);
   }
+}
+
+/** `readText` for a file that is open already. */
+export function readOpened(file: number, mostBytes: number): string {
+  const { size } = fstatSync(file);
+  if (size > mostBytes) {
+    const most = mostBytes < 2 ** 20 ? `${mostBytes} bytes` : `${mostBytes / 2 ** 20} MiB`;
+    throw new FileRefused(`it has ${size} bytes, and at most ${most} are read`);
+  }
+  const bytes = Buffer.allocUnsafe(size);
+  let length = 0;
+  for (let read = -1; read !== 0 && length < size; length += read) {
+    read = readSync(file, bytes, length, size - length, length);
+  }
+  return bytes.toString('utf8', 0, length).replace(/^\uFEFF/, '');
 }
 
 const reasons: Readonly<Record<string, string>> = {

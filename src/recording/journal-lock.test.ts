@@ -6,7 +6,9 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
+  truncateSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
@@ -63,6 +65,17 @@ test.each([
   const simulator = open(file);
   expect(JSON.parse(readFileSync(`${file}.lock`, 'utf8'))).toMatchObject({ pid: process.pid });
   await simulator.close();
+});
+
+test('a lock file that is too large is refused by name, and left as it is', () => {
+  const file = newFile();
+  writeFileSync(`${file}.lock`, '{"pid":');
+  truncateSync(`${file}.lock`, 2 ** 20);
+  expect(() => open(file)).toThrow(
+    /^[^\n]*\.lock: it has 1048576 bytes, and at most 1024 bytes are read; move it away[^\n]*$/,
+  );
+  expect(statSync(`${file}.lock`).size).toBe(2 ** 20);
+  rmSync(`${file}.lock`);
 });
 
 test('an empty lock counts as being written for a second', async () => {

@@ -6,10 +6,11 @@
 import { randomUUID } from 'node:crypto';
 import { closeSync, fstatSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { readOpened, reasonOf } from '../config/plain-file.ts';
 import { WallClock } from '../simulation/wall-clock.ts';
 import { codeOf, JournalError } from './journal-error.ts';
 import { journalFiles } from './journal-files.ts';
-import { openOwn, removeOwn } from './own-files.ts';
+import { openOwn, refusal, removeOwn } from './own-files.ts';
 
 interface Owner {
   readonly pid: number;
@@ -23,6 +24,8 @@ interface Owner {
 const tries = 10;
 /** An empty lock may be in the middle of being written. */
 const writtenWithinMs = 1_000;
+/** A lock holds a process id and a start time: about 40 bytes. */
+const mostLockBytes = 1_024;
 /** Locks of this process, for systems that do not report start times. */
 const held = new Set<string>();
 
@@ -57,7 +60,7 @@ function isStale(lock: string, path: string): boolean {
   if (found === undefined) return false;
   const owner = ownerIn(found.text);
   const isHeld = owner === undefined ? isBeingWritten(found) : isRunning(owner, lock);
-  if (isHeld) throw refusal(path, owner);
+  if (isHeld) throw heldBy(path, owner);
   return true;
 }
 
@@ -74,7 +77,7 @@ function removeStale(lock: string, path: string): void {
   }
 }
 
-function refusal(path: string, owner: Owner | undefined): JournalError {
+function heldBy(path: string, owner: Owner | undefined): JournalError {
   const writer = owner === undefined ? 'another process' : `process ${owner.pid}`;
   return new JournalError(
     `${path}: ${writer} writes this journal; stop it, or record in another file`,
@@ -138,7 +141,9 @@ function read(lock: string): Lock | undefined {
   const file = openOwn(lock, 'lock');
   if (file === undefined) return undefined;
   try {
-    return { text: readFileSync(file, 'utf8'), writtenMs: fstatSync(file).mtimeMs };
+    return { text: readOpened(file, mostLockBytes), writtenMs: fstatSync(file).mtimeMs };
+  } catch (error) {
+    throw refusal(lock, reasonOf(error));
   } finally {
     closeSync(file);
   }

@@ -92,6 +92,7 @@ function open(path: string, flags: number): number | undefined {
   }
 }
 
-function refusal(path: string, why: string): JournalError {
+/** A file that is left as it is. */
+export function refusal(path: string, why: string): JournalError {
   return new JournalError(`${path}: ${why}; move it away, or name another journal`);
 }

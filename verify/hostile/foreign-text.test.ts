@@ -28,8 +28,9 @@ const flagsFor = (name: string) =>
 const reportsOf = (name: string) =>
   kinds.map((kind) => readFileSync(join(folder, `${name}.${kind}`), 'utf8'));
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a terminal obeys.
-const obeyed = /[\u0000-\u0009\u000b-\u001f\u007f\u009b]|^\s*::(?:error::|add-mask)|##\[/m;
+const obeyed =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a terminal obeys.
+  /[\u0000-\u0009\u000b-\u001f\u007f\u009b\u061c]|^\s*::(?:error::|add-mask)|##(?:vso)?\[/m;
 
 test.each(['ids with control characters', 'hostile words'])(
   'conform prints a server of %s as plain text',

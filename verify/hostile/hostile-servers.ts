@@ -69,10 +69,18 @@ function drip(start: string, piece: string): Answer {
 
 const filler = 'x'.repeat(65_536);
 export const hostileWords =
-  '\u001b]0;PWNED\u0007\u001b[2J\r\n::error::planted\n::add-mask::a\u009b1m\u0085PASSED';
+  '\u001b]0;PWNED\u0007\u001b[2J\r\n::error::planted\n::add-mask::a\u009b1m\u0085PASSED' +
+  '##vso[task.complete]\u061c';
 
-/** A test that takes a sample takes every fifth. */
+/** The first three differ most in kind: `npm run test:all` plays only these. */
 export const hostileServers: Readonly<Record<string, Answer>> = {
+  'endless body': flood(
+    Number.MAX_SAFE_INTEGER,
+    head('202 Accepted', [jsonType, 'transfer-encoding: chunked']),
+    `10000\r\n${filler}\r\n`,
+  ),
+  'nested brackets': whole('202 Accepted', '['.repeat(1e4) + ']'.repeat(1e4)),
+  'fields of another type': messageWith({ message_id: { toString: null }, status: { valueOf: 1 } }),
   'another body of 125 kB each time': anew(() =>
     messageWith({ more: randomBytes(62_500).toString('hex') }),
   ),
@@ -80,11 +88,6 @@ export const hostileServers: Readonly<Record<string, Answer>> = {
   reset: (socket) => socket.resetAndDestroy(),
   'dripping head': drip('HTTP/1.1 200 OK\r\n', 'x-drip: 1\r\n'),
   'dripping body': drip(head('202 Accepted', [jsonType, 'content-length: 1000000']), ' '),
-  'endless body': flood(
-    Number.MAX_SAFE_INTEGER,
-    head('202 Accepted', [jsonType, 'transfer-encoding: chunked']),
-    `10000\r\n${filler}\r\n`,
-  ),
   'body of 600 MB': flood(
     600 * mebibyte,
     head('202 Accepted', [jsonType, `content-length: ${600 * mebibyte}`]),
@@ -92,7 +95,6 @@ export const hostileServers: Readonly<Record<string, Answer>> = {
   ),
   'body of 5 MB': whole('202 Accepted', JSON.stringify({ ...message, more: 'x'.repeat(5e6) })),
   'body of 125 kB': whole('202 Accepted', JSON.stringify({ ...message, more: 'x'.repeat(125e3) })),
-  'nested brackets': whole('202 Accepted', '['.repeat(1e4) + ']'.repeat(1e4)),
   'gzip bomb': whole(
     '202 Accepted',
     gzipSync(Buffer.alloc(100 * mebibyte)),
@@ -104,7 +106,6 @@ export const hostileServers: Readonly<Record<string, Answer>> = {
     socket.write(`HTTP/1.1 200 OK\r\n${'set-cookie: a=b\r\n'.repeat(1e5)}\r\n`),
   'redirect to itself': (socket, path) =>
     socket.write(head('302 Found', [`location: ${path}`, 'content-length: 0'])),
-  'fields of another type': messageWith({ message_id: { toString: null }, status: { valueOf: 1 } }),
   'status 999': whole('999 Odd', '{}'),
   'no HTTP': (socket) => socket.write('220 smtp ready\r\n'),
   noise: (socket) => socket.write(Buffer.from([0, 255, 27, 13, 10, 13, 10, 1, 2, 3])),

@@ -67,7 +67,7 @@ test('a command line that cannot be carried out ends with 2 and a line that name
   const journal = join(folder, 'run.ndjson');
   const unlock = lockJournal(journal);
   const ends = await Promise.all([
-    run('sevre'),
+    run('sevre\n::error::\u001b[2J'),
     run('rules', '--jsn'),
     run('serve', '--world', world),
     run('serve', ...anyPorts, '--journal', journal),
@@ -77,7 +77,9 @@ test('a command line that cannot be carried out ends with 2 and a line that name
     ends.map(() => ({ code: 2, out: '' })),
   );
   expect(ends.map(({ error }) => error)).toEqual([
-    expect.stringMatching(/^smstwin: unknown command 'sevre'; there are serve, .*\n$/),
+    expect.stringMatching(
+      /^smstwin: unknown command 'sevre\\n::error::\\u001b\[2J'; there are serve, .*\n$/,
+    ),
     "smstwin rules: unknown option '--jsn' (Did you mean --json?)\n",
     'smstwin serve: world.json: accounts[0].sims[0].number: expected an E.164 number such as "+12025550101"; got "1"\n' +
       'smstwin serve: world.json: pol: this key is not known here\n',

@@ -62,6 +62,7 @@ const traps: readonly (readonly [string, RegExp, Readonly<Record<string, string>
       'src/recording/journal-file.ts': modesAreIgnored,
       'src/recording/journal-lock.ts': modesAreIgnored,
       'src/recording/journal-successor.ts': modesAreIgnored,
+      'src/traffic/recording-file.ts': modesAreIgnored,
       'src/worlds/journal-folder.ts': modesAreIgnored,
     },
   ],
