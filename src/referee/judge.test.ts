@@ -668,7 +668,7 @@ test.each([
   expect(retryAfterMs).toBe(44_000);
   const refused = { ...send(0, { id: 'a', status }), retryAfter: header, retryAfterMs };
   const early = verdicts([refused, send(43_999, { id: 'a' })]);
-  expect(early.what(rule)[0]).toMatch(/: wait until that time \(at /);
+  expect(early.what(rule)[0]).toMatch(/: wait until that time \(request at /);
   expect(verdicts([refused, send(44_000, { id: 'a' })]).broken).toEqual([]);
 });
 

@@ -45,7 +45,7 @@ export type Judges = Readonly<Partial<Record<ClientRuleId, Judge>>>;
 /** A finding that these exchanges prove; the last of them is the one at fault. */
 export function finding(what: string, exchanges: readonly Exchange[]): Finding {
   const last = exchanges.at(-1);
-  const when = last === undefined ? '' : ` (at ${isoTime(last.atMs)})`;
+  const when = last === undefined ? '' : ` (request at ${isoTime(last.atMs)})`;
   const { accountId, endpoint } = last ?? {};
   return { accountId, endpoint, what: `${what}${when}`, exchanges };
 }

@@ -178,6 +178,7 @@ pageTest(
     await seen(opened.getByText('later 1').first());
     await page.keyboard.press('/');
     await page.keyboard.press('Escape');
+    await seen(page.getByText('63 messages', { exact: true }));
     await page.keyboard.press('k');
     await page.keyboard.press('Enter');
     await seen(opened.getByText('later 2').first());

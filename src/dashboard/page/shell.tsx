@@ -63,7 +63,8 @@ const isHelpShown = signal(false);
 function onKey(event: KeyboardEvent): void {
   const target = event.target as Element;
   if (event.key === 'Escape' && target.matches('input[type="search"]')) {
-    document.querySelector<HTMLElement>('main h1')?.focus();
+    // First the browser empties the search, which another focus would keep from the page.
+    setTimeout(() => document.querySelector<HTMLElement>('main h1')?.focus());
   }
   if (target.closest('input, textarea, select, dialog') !== null) return;
   if (event.key === '?') isHelpShown.value = true;
@@ -105,7 +106,7 @@ export function Shell() {
           smstwin
         </a>
         <WorldSwitcher />
-        <button type="button" class="button plain" onClick={() => (isHelpShown.value = true)}>
+        <button type="button" class="button plain help" onClick={() => (isHelpShown.value = true)}>
           <span class="hidden">Keys: </span>?
         </button>
         <Now />
