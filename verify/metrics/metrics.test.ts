@@ -296,6 +296,12 @@ test('several worlds are labelled, one is not; of more than a hundred there are 
   expect(acceptedOf(mostLabelledWorlds + 1)).toEqual([{ labels: {}, value: 1 }]);
 });
 
+test('other requests get a turn after each world', () => {
+  const { counts, simulation } = start();
+  const worlds = ['w0', 'w1', 'w2'].map((worldId) => ({ worldId, counts, simulation }));
+  expect([...familiesOf(worlds)]).toHaveLength(worlds.length);
+});
+
 test('the metrics of one world are asked for by its id, and grow no more with the others', async () => {
   const simulator = start();
   const worlds = Array.from({ length: mostLabelledWorlds }, () => simulator.worlds.create({}));
