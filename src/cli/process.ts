@@ -43,7 +43,7 @@ export async function runSubcommand(
   }
 }
 
-/** Prints a line, safe to print: it may quote a file's name or what others wrote. */
+/** What prints a line with this prefix. Foreign text in the line, such as a file's name, is made safe. */
 export function noticesTo(io: Pick<CommandIo, 'error'>, prefix: string): (line: string) => void {
   return (line) => io.error(`${prefix}: ${foreignText(line)}\n`);
 }

@@ -68,7 +68,7 @@ function temporaryFolder(): string {
 }
 
 function writeWhole(path: string, text: string): void {
-  // Nobody can put a link in its place beforehand.
+  // A name that cannot be guessed: no link can wait under it.
   const unfinished = `${path}.${randomUUID()}.tmp`;
   try {
     // The ready file holds full keys: only its owner may read it.

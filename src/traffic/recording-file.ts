@@ -126,7 +126,7 @@ export class RecordingFile {
   async #open(): Promise<void> {
     const handle = await promises.open(this.#path, 'a+', ownerOnly);
     this.#handle = handle;
-    // An existing file has another mode.
+    // A file that existed keeps its mode when it is opened.
     await handle.chmod(ownerOnly);
     this.#size = (await handle.stat()).size;
     const last = Buffer.alloc(1);

@@ -73,7 +73,7 @@ test('the first block of the README serves, the second tests; CI runs their part
   const ci = readFileSync(join(root, '.ci/run'), 'utf8');
   for (const line of ['npm ci', 'npm run test:all']) expect(ci).toContain(`quietly ${line}`);
   const all = manifest.scripts['test:all']?.replace(/SMSTWIN_RUNS=\d+ /, '') ?? '?';
-  expect(all?.startsWith(manifest.scripts['test'] ?? '-')).toBe(true);
+  expect(all.startsWith(manifest.scripts['test'] ?? '-')).toBe(true);
 });
 
 test('the README takes a newcomer from npm start to delivered, through a day and a lost reply', async () => {

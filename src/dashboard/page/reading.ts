@@ -60,8 +60,8 @@ export class Reading<T> {
   soon(): void {
     if (this.#isOver) return;
     const nowMs = performance.now();
-    const restsMs = nowMs - lastActMs < actMs ? 0 : this.#restUntilMs - nowMs;
-    const delayMs = Math.max(settleMs, restsMs);
+    const restLeftMs = nowMs - lastActMs < actMs ? 0 : this.#restUntilMs - nowMs;
+    const delayMs = Math.max(settleMs, restLeftMs);
     this.#timer ??= setTimeout(() => this.#onceSeen(), delayMs);
   }
 

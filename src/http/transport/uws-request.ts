@@ -70,7 +70,7 @@ export class UwsRequest implements ApiRequest, Outlet {
       connection !== undefined &&
       (this.#isClosedByServer ||
         closeOption.test(connection) ||
-        // Of several headers, `headers` holds the last one.
+        // Of several headers, `headers` holds the last one, and `getHeader` finds the first.
         closeOption.test(raw.getHeader('connection')));
     this.#response = response;
   }

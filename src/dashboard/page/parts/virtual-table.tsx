@@ -157,16 +157,16 @@ function followRow({ target }: MouseEvent): void {
 }
 
 /**
- * Arrow keys, j and k move the focus between rows. Where no row has it, j and k begin at the row that
- * is shown in full, or at the first one.
+ * Arrow keys, j and k move the focus between rows. If no row has it, j and k begin at the row whose
+ * detail is open, or at the first one. Shortcuts of the browser, such as Ctrl+K, stay its own.
  */
 export function goAlongRows(event: KeyboardEvent): void {
   const step = steps[event.key] ?? 0;
-  if (step === 0) return;
-  const row =
-    (event.target as Element).closest('tr') ?? document.querySelector('.virtual .selected');
-  const next = step === 1 ? row?.nextElementSibling : row?.previousElementSibling;
+  if (step === 0 || event.ctrlKey || event.metaKey || event.altKey) return;
   const isLetter = event.key.length === 1;
+  const open = isLetter ? document.querySelector('.virtual .selected') : null;
+  const row = (event.target as Element).closest('tr') ?? open;
+  const next = step === 1 ? row?.nextElementSibling : row?.previousElementSibling;
   const start = isLetter && row === null ? document.querySelector('.virtual tbody') : null;
   const link = (next ?? start)?.querySelector<HTMLElement>('.row-link');
   if (!link) return;
