@@ -6,11 +6,11 @@ import { type EventKind, onEvents } from './events.ts';
 /** Events within this time share one reading. */
 const settleMs = 120;
 /**
- * The pause between readings that events cause. Readings also take at most a hundredth of the time,
+ * The pause between readings that events cause. Readings also take at most a fortieth of the time,
  * as the simulator's CPU is for its clients, unless the pause would be longer than `longestRestMs`.
  */
 const restMs = 1_500;
-const restTimes = 100;
+const restTimes = 40;
 const longestRestMs = 15_000;
 
 /** After an act of the user, readings do not rest for so long: its outcome shows everywhere at once. */
