@@ -4,7 +4,11 @@ import { HandleTable } from './handle-table.ts';
 
 function allOf(table: HandleTable, tag: number): number[] {
   const found: number[] = [];
-  for (let handle = table.first(tag); handle >= 0; handle = table.next()) found.push(handle);
+  const none = table.find(tag, (handle) => {
+    found.push(handle);
+    return false;
+  });
+  expect(none).toBe(-1);
   return found.sort((a, b) => a - b);
 }
 
@@ -29,10 +33,12 @@ test('a table finds every handle of a tag, after any additions, replacements and
           const at = of(tag).indexOf(handle);
           expect(table.delete(tag, handle)).toBe(at >= 0);
           if (at >= 0) of(tag).splice(at, 1);
-        } else if (of(tag).length > 0) {
-          const first = table.first(tag);
-          table.replaceLast(handle);
-          of(tag)[of(tag).indexOf(first)] = handle;
+        } else {
+          const [other = handle] = of(tag);
+          const isKnown = of(tag).includes(other);
+          expect(table.find(tag, (one) => one === other)).toBe(isKnown ? other : -1);
+          expect(table.replace(tag, other, handle)).toBe(isKnown);
+          if (isKnown) of(tag)[0] = handle;
         }
       }
       for (const [each, handles] of model) {

@@ -3,7 +3,6 @@
  * collector does not walk. Several handles may share a tag, so the reader compares the messages.
  * Grows in 1,024 shards, one at a time and at different fill levels, so that no growth takes long.
  */
-import { assert } from './errors.ts';
 
 const shardBits = 10;
 const shardCount = 1 << shardBits;
@@ -15,9 +14,6 @@ export class HandleTable {
   readonly #shards: (Int32Array | undefined)[] = new Array<undefined>(shardCount).fill(undefined);
   readonly #sizes = new Uint32Array(shardCount);
   #size = 0;
-  /** The state of the iteration that `next` continues. */
-  #tag = 0;
-  #slot = 0;
 
   get size(): number {
     return this.#size;
@@ -47,29 +43,22 @@ export class HandleTable {
     this.#size++;
   }
 
-  /** The first handle with this tag, or -1; `next` gives the others. */
-  first(tag: number): number {
-    this.#tag = tag | 0;
+  /** The first handle with this tag that `isWanted`, or -1. */
+  find(tag: number, isWanted: (handle: number) => boolean): number {
     const slots = this.#shards[tag >>> (32 - shardBits)];
     if (slots === undefined) return -1;
-    this.#slot = tag & (slots.length / wordsPerSlot - 1);
-    return this.#find(slots);
+    const slot = slotOf(slots, tag, isWanted);
+    return slot < 0 ? -1 : (slots[slot * wordsPerSlot + 1] as number) - 1;
   }
 
-  /**
-   * The next handle with the tag of the last `first`, or -1. Do not change the table in between.
-   */
-  next(): number {
-    const slots = this.#shards[this.#tag >>> (32 - shardBits)];
-    return slots === undefined ? -1 : this.#find(slots);
-  }
-
-  /** Replaces the handle that `first` or `next` returned last. */
-  replaceLast(handle: number): void {
-    const slots = this.#shards[this.#tag >>> (32 - shardBits)];
-    assert(slots !== undefined, 'a handle was found before it is replaced');
-    const last = (this.#slot - 1) & (slots.length / wordsPerSlot - 1);
-    slots[last * wordsPerSlot + 1] = handle + 1;
+  /** Replaces one entry; false if there is none. */
+  replace(tag: number, handle: number, by: number): boolean {
+    const slots = this.#shards[tag >>> (32 - shardBits)];
+    if (slots === undefined) return false;
+    const slot = slotOf(slots, tag, (held) => held === handle);
+    if (slot < 0) return false;
+    slots[slot * wordsPerSlot + 1] = by + 1;
+    return true;
   }
 
   /** Removes one entry; false if there is none. */
@@ -77,14 +66,9 @@ export class HandleTable {
     const shard = tag >>> (32 - shardBits);
     const slots = this.#shards[shard];
     if (slots === undefined) return false;
-    const mask = slots.length / wordsPerSlot - 1;
-    let slot = tag & mask;
-    for (; ; slot = (slot + 1) & mask) {
-      const held = slots[slot * wordsPerSlot + 1] as number;
-      if (held === 0) return false;
-      if (held === handle + 1 && slots[slot * wordsPerSlot] === (tag | 0)) break;
-    }
-    closeGap(slots, slot, mask);
+    const slot = slotOf(slots, tag, (held) => held === handle);
+    if (slot < 0) return false;
+    closeGap(slots, slot);
     this.#sizes[shard] = (this.#sizes[shard] as number) - 1;
     this.#size--;
     return true;
@@ -100,16 +84,15 @@ export class HandleTable {
       }
     }
   }
+}
 
-  #find(slots: Int32Array): number {
-    const mask = slots.length / wordsPerSlot - 1;
-    let slot = this.#slot;
-    for (; ; slot = (slot + 1) & mask) {
-      const held = slots[slot * wordsPerSlot + 1] as number;
-      if (held !== 0 && slots[slot * wordsPerSlot] !== this.#tag) continue;
-      this.#slot = (slot + 1) & mask;
-      return held - 1;
-    }
+/** The slot of the first entry with this tag that `isWanted`, or -1. */
+function slotOf(slots: Int32Array, tag: number, isWanted: (handle: number) => boolean): number {
+  const mask = slots.length / wordsPerSlot - 1;
+  for (let slot = tag & mask; ; slot = (slot + 1) & mask) {
+    const held = slots[slot * wordsPerSlot + 1] as number;
+    if (held === 0) return -1;
+    if (slots[slot * wordsPerSlot] === (tag | 0) && isWanted(held - 1)) return slot;
   }
 }
 
@@ -142,7 +125,8 @@ function insert(slots: Int32Array, tag: number, handle: number): void {
 /**
  * Moves later entries of the run back, so that a search does not stop too early at the empty slot.
  */
-function closeGap(slots: Int32Array, emptied: number, mask: number): void {
+function closeGap(slots: Int32Array, emptied: number): void {
+  const mask = slots.length / wordsPerSlot - 1;
   let gap = emptied;
   for (let slot = (gap + 1) & mask; ; slot = (slot + 1) & mask) {
     const held = slots[slot * wordsPerSlot + 1] as number;

@@ -1,14 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { dayMs, minuteMs, Twin } from '../../verify/testkit/twin.ts';
+import { acmeNumber, dayMs, hourMs, minuteMs, recipient, Twin } from '../../verify/testkit/twin.ts';
 import type { Assumptions } from './assumptions.ts';
-import { VirtualClock } from './clock.ts';
 import type { ServiceError } from './errors.ts';
-import { ReplayWindow } from './idempotency.ts';
-import type { EndpointName } from './limits.ts';
 import type { ApiKey } from './records.ts';
+import { send } from './send.ts';
+import { type SendEndpoint, sendEndpoints } from './stored-message.ts';
 
-const start = Date.parse('2026-01-01T00:00:00.000Z');
 const refusal: ServiceError = { kind: 'quota_exceeded' };
 const failedRequestId = 'burned';
 const shared = {
@@ -17,15 +15,51 @@ const shared = {
   failedRequestId,
 } as const;
 
-function twoKeys(): readonly [ApiKey, ApiKey] {
-  const twin = new Twin();
-  const { world } = twin.simulation;
-  const account = twin.account();
-  return [world.createKey(account, 'first'), world.createKey(account, 'second')];
-}
+/** The window of an account of the product, with refusals that the account was given. */
+class Window {
+  readonly twin = new Twin({ noLimits: true });
+  readonly #account = this.twin.account();
+  readonly keys: readonly [ApiKey, ApiKey];
 
-const keys = twoKeys();
-const [key] = keys;
+  constructor() {
+    const { world } = this.twin.simulation;
+    this.keys = [world.createKey(this.#account, 'first'), world.createKey(this.#account, 'second')];
+  }
+
+  /** Burns an id. `body` tells this refusal from others. */
+  burn(requestId: string, body = '', key = this.keys[0], endpoint: SendEndpoint = 'send'): void {
+    const atMs = this.twin.now();
+    this.#account.replays.keep({ requestId, key, endpoint, atMs, body, outcome: refusal });
+  }
+
+  /** Creates a message, and returns the body of the reply. */
+  accept(requestId: string, key: ApiKey, endpoint: SendEndpoint): string {
+    const fields = { to: recipient, from: acmeNumber, message: 'hello', request_id: requestId };
+    const call = { account: this.#account, key, endpoint, body: fields };
+    const decision = send(this.twin.simulation.world, call);
+    if (decision.kind !== 'queued') throw new Error(`expected a new message, got ${decision.kind}`);
+    return decision.body;
+  }
+
+  /** The body of the first use, if there is one. */
+  find(
+    requestId: string,
+    scope: Pick<Assumptions, keyof typeof shared> = shared,
+    key = this.keys[0],
+    endpoint: SendEndpoint = 'send',
+  ): string | undefined {
+    return this.#account.replays.find(requestId, key, endpoint, scope)?.body;
+  }
+
+  /** The refusals in memory, and those of one id in other scopes. */
+  get size(): number {
+    let size = 0;
+    for (const newest of this.#account.replays.entries()) {
+      for (let use: typeof newest | undefined = newest; use !== undefined; use = use.older) size++;
+    }
+    return size;
+  }
+}
 
 test.each([
   [0, true],
@@ -33,28 +67,24 @@ test.each([
   [dayMs, true],
   [dayMs + 1, false],
 ])('SEND-4 a use %i ms ago is found: %s', (ageMs, found) => {
-  const clock = new VirtualClock(start);
-  const window = new ReplayWindow(clock.now);
-  window.keep({ requestId: 'a', key, endpoint: 'send', atMs: start, body: 'x', outcome: refusal });
-  clock.advanceTo(start + ageMs);
-  expect(window.find('a', key, 'send', shared)?.body).toBe(found ? 'x' : undefined);
+  const window = new Window();
+  window.burn('a', 'x');
+  const accepted = window.accept('b', window.keys[0], 'send');
+  window.twin.advance(ageMs);
+  expect(window.find('a')).toBe(found ? 'x' : undefined);
+  expect(window.find('b')).toBe(found ? accepted : undefined);
 });
 
 test('SEND-4 where a scope is widened at run time, the oldest use counts', () => {
-  const clock = new VirtualClock(start);
-  const window = new ReplayWindow(clock.now);
+  const window = new Window();
   const byKey = { ...shared, replayScope: 'api_key' } as const;
-  const [first, second] = keys;
-  for (const [by, body] of [
-    [first, 'old'],
-    [second, 'new'],
-  ] as const) {
-    const atMs = clock.now();
-    window.keep({ requestId: 'a', key: by, endpoint: 'send', atMs, body, outcome: refusal });
-    clock.advanceTo(atMs + minuteMs);
-  }
-  expect(window.find('a', second, 'send', byKey)?.body).toBe('new');
-  expect(window.find('a', second, 'send', shared)?.body).toBe('old');
+  const [first, second] = window.keys;
+  window.burn('a', 'old', first);
+  window.twin.advance(minuteMs);
+  window.burn('a', 'new', second);
+  window.twin.advance(minuteMs);
+  expect(window.find('a', byKey, second)).toBe('new');
+  expect(window.find('a', shared, second)).toBe('old');
 });
 
 test('SEND-4 a burned refusal hides no message once failedRequestId is free', () => {
@@ -86,20 +116,18 @@ test('SEND-4 a refused replay burns no id: after 24 h the request_id is free', (
 });
 
 test('SEND-4 looking up a use does not extend its 24 h', () => {
-  const clock = new VirtualClock(start);
-  const window = new ReplayWindow(clock.now);
-  window.keep({ requestId: 'a', key, endpoint: 'send', atMs: start, body: 'x', outcome: refusal });
+  const window = new Window();
+  window.burn('a');
+  const accepted = window.accept('b', window.keys[0], 'send');
   for (let hour = 1; hour <= 24; hour++) {
-    clock.advanceTo(start + hour * 3_600_000);
-    expect(window.find('a', key, 'send', shared)).toBeDefined();
+    window.twin.advance(hourMs);
+    expect([window.find('a'), window.find('b')]).toEqual(['', accepted]);
   }
-  clock.advanceTo(start + dayMs + 1);
-  expect(window.find('a', key, 'send', shared)).toBeUndefined();
+  window.twin.advance(1);
+  expect([window.find('a'), window.find('b')]).toEqual([undefined, undefined]);
 });
 
-const scope: fc.Arbitrary<
-  Pick<Assumptions, 'replayScope' | 'replayAcrossEndpoints' | 'failedRequestId'>
-> = fc.record({
+const scope: fc.Arbitrary<Pick<Assumptions, keyof typeof shared>> = fc.record({
   failedRequestId: fc.constant(failedRequestId),
   replayScope: fc.constantFrom('account', 'api_key'),
   replayAcrossEndpoints: fc.constantFrom('shared', 'separate'),
@@ -112,8 +140,9 @@ const uses = fc.array(
       fc.constantFrom(dayMs - 1, dayMs, dayMs + 1),
     ),
     requestId: fc.constantFrom('a', 'b', 'c', '__proto__'),
-    key: fc.constantFrom(...keys),
-    endpoint: fc.constantFrom<EndpointName>('send', 'dashboard_send'),
+    keyPlace: fc.constantFrom(0, 1),
+    endpoint: fc.constantFrom(...sendEndpoints),
+    isBurned: fc.boolean(),
     others: fc.oneof(
       { weight: 4, arbitrary: fc.constant(0) },
       { weight: 1, arbitrary: fc.nat(150) },
@@ -122,46 +151,43 @@ const uses = fc.array(
   { maxLength: 40 },
 );
 
+interface ListedUse {
+  readonly requestId: string;
+  readonly key: ApiKey;
+  readonly endpoint: SendEndpoint;
+  readonly atMs: number;
+  readonly body: string;
+}
+
 test('SEND-4 in any scope, a use is found exactly when a list of all uses has it within 24 h', () => {
   fc.assert(
     fc.property(uses, scope, (list, assumptions) => {
-      const clock = new VirtualClock(start);
-      const window = new ReplayWindow(clock.now);
-      const all: {
-        requestId: string;
-        key: ApiKey;
-        endpoint: EndpointName;
-        atMs: number;
-        body: string;
-      }[] = [];
+      const window = new Window();
+      window.twin.simulation.assume(assumptions);
+      const all: ListedUse[] = [];
       let serial = 0;
-      for (const { afterMs, requestId, key: by, endpoint, others } of list) {
-        clock.advanceTo(clock.now() + afterMs);
-        const atMs = clock.now();
+      for (const { afterMs, requestId, keyPlace, endpoint, isBurned, others } of list) {
+        window.twin.advance(afterMs);
+        const atMs = window.twin.now();
+        const key = window.keys[keyPlace] as ApiKey;
         const known = all.find(
           (use) =>
             use.requestId === requestId &&
             atMs - use.atMs <= dayMs &&
-            (assumptions.replayScope === 'account' || use.key === by) &&
+            (assumptions.replayScope === 'account' || use.key === key) &&
             (assumptions.replayAcrossEndpoints === 'shared' || use.endpoint === endpoint),
         );
-        expect(window.find(requestId, by, endpoint, assumptions)?.body).toBe(known?.body);
-        if (known === undefined) {
-          const use = { requestId, key: by, endpoint, atMs, body: `body ${serial++}` };
-          all.push(use);
-          window.keep({ ...use, outcome: refusal });
+        expect(window.find(requestId, assumptions, key, endpoint)).toBe(known?.body);
+        if (known === undefined && isBurned) {
+          const body = `body ${serial++}`;
+          window.burn(requestId, body, key, endpoint);
+          all.push({ requestId, key, endpoint, atMs, body });
+        } else if (known === undefined) {
+          const body = window.accept(requestId, key, endpoint);
+          all.push({ requestId, key, endpoint, atMs, body });
         }
         // Other ids crowd in and must push nothing out.
-        for (let i = 0; i < others; i++) {
-          window.keep({
-            requestId: `other ${serial++}`,
-            key: by,
-            endpoint,
-            atMs,
-            body: '',
-            outcome: refusal,
-          });
-        }
+        for (let i = 0; i < others; i++) window.burn(`other ${serial++}`, '', key, endpoint);
       }
     }),
     { numRuns: 150 },
@@ -169,69 +195,36 @@ test('SEND-4 in any scope, a use is found exactly when a list of all uses has it
 });
 
 test('SEND-4 no use is forgotten early at the documented rate on three endpoints for a day and more', () => {
-  const clock = new VirtualClock(start);
-  const window = new ReplayWindow(clock.now);
+  const window = new Window();
   const perMinute = 40;
   const minutes = 1_500;
   for (let minute = 0; minute < minutes; minute++) {
-    clock.advanceTo(start + minute * minuteMs);
-    for (let i = 0; i < perMinute; i++) {
-      const requestId = `${minute}.${i}`;
-      window.keep({
-        requestId,
-        key,
-        endpoint: 'send',
-        atMs: clock.now(),
-        body: requestId,
-        outcome: refusal,
-      });
-    }
+    for (let i = 0; i < perMinute; i++) window.burn(`${minute}.${i}`, `${minute}.${i}`);
     const oldest = Math.max(0, minute - 1_440);
-    expect(window.find(`${oldest}.0`, key, 'send', shared)?.body).toBe(`${oldest}.0`);
-    if (oldest > 0) expect(window.find(`${oldest - 1}.0`, key, 'send', shared)).toBeUndefined();
+    expect(window.find(`${oldest}.0`)).toBe(`${oldest}.0`);
+    if (oldest > 0) expect(window.find(`${oldest - 1}.0`)).toBeUndefined();
+    window.twin.advance(minuteMs);
   }
 });
 
 test('memory follows the uses of the last day, not all uses ever', () => {
-  const clock = new VirtualClock(start);
-  const window = new ReplayWindow(clock.now);
+  const window = new Window();
   const minutesPerDay = 1_440;
   let most = 0;
   for (let minute = 0; minute < 20 * minutesPerDay; minute++) {
-    clock.advanceTo(start + minute * minuteMs);
-    const requestId = `${minute}`;
-    window.keep({
-      requestId,
-      key,
-      endpoint: 'send',
-      atMs: clock.now(),
-      body: '',
-      outcome: refusal,
-    });
-    most = Math.max(most, window.size);
+    window.burn(`${minute}`);
+    window.twin.advance(minuteMs);
+    most = Math.max(most, window.twin.account().replays.size);
   }
   expect(most).toBeGreaterThanOrEqual(minutesPerDay + 1);
   expect(most).toBeLessThanOrEqual(4 * minutesPerDay);
 });
 
 test('memory follows the uses of the last day where two keys use the same id for ever', () => {
-  const clock = new VirtualClock(start);
-  const window = new ReplayWindow(clock.now);
+  const window = new Window();
   for (let turn = 0; turn < 100; turn++) {
-    clock.advanceTo(start + turn * 13 * 3_600_000);
-    const by = keys[turn % 2] ?? key;
-    window.keep({
-      requestId: 'daily',
-      key: by,
-      endpoint: 'send',
-      atMs: clock.now(),
-      body: '',
-      outcome: refusal,
-    });
+    window.burn('daily', '', window.keys[turn % 2]);
+    window.twin.advance(13 * hourMs);
   }
-  let chain = 0;
-  for (const use of window.entries()) {
-    for (let older: typeof use | undefined = use; older; older = older.older) chain++;
-  }
-  expect(chain).toBe(2);
+  expect(window.size).toBe(2);
 });

@@ -22,12 +22,10 @@ export interface AcceptedUse<Key> extends WireFields {
 
 /** Finds the messages of an account by their `request_id`. */
 export interface AcceptedUses<M> {
-  first(requestId: string): M | undefined;
-  /** The message after the one that `first` or `next` returned. */
-  next(requestId: string): M | undefined;
+  /** In no particular order. */
+  of(requestId: string): readonly M[];
   add(requestId: string, message: M): void;
-  /** Replaces the message that was found last. */
-  replaceLast(message: M): void;
+  replace(requestId: string, message: M, by: M): void;
 }
 
 /** The first use of a `request_id`, and its reply. */
@@ -95,7 +93,7 @@ export class ReplayWindow<Key, M extends AcceptedUse<Key>> {
     if (this.#isAccepted(use)) return;
     const uses = this.#withRoom();
     const { requestId, key, endpoint, atMs, body, outcome } = use;
-    const older = this.#living(uses.peek(requestId));
+    const older = this.#unexpired(uses.peek(requestId));
     const kept = { requestId, key, endpoint, atMs, body, outcome, older };
     uses.set(requestId, kept, { start: atMs });
   }
@@ -119,8 +117,7 @@ export class ReplayWindow<Key, M extends AcceptedUse<Key>> {
     oldestMs: number,
   ): M | undefined {
     let oldest: M | undefined;
-    let message = this.#accepted?.first(requestId);
-    for (; message !== undefined; message = this.#accepted?.next(requestId)) {
+    for (const message of this.#accepted?.of(requestId) ?? []) {
       const counts =
         message.createdAtMs >= oldestMs && isInScope(message, key, endpoint, assumptions);
       if (counts && (oldest === undefined || message.arrival < oldest.arrival)) oldest = message;
@@ -134,12 +131,9 @@ export class ReplayWindow<Key, M extends AcceptedUse<Key>> {
     if (accepted === undefined || !isAccepted<Key, M>(outcome)) return false;
     if (outcome.createdAtMs !== atMs || outcome.endpoint !== endpoint) return false;
     if (outcome.key !== key || outcome.requestId !== requestId) return false;
-    let other = accepted.first(requestId);
-    while (other !== undefined && !this.#isDead(other.createdAtMs)) {
-      other = accepted.next(requestId);
-    }
-    if (other === undefined) accepted.add(requestId, outcome);
-    else accepted.replaceLast(outcome);
+    const expired = accepted.of(requestId).find((other) => this.#isExpired(other.createdAtMs));
+    if (expired === undefined) accepted.add(requestId, outcome);
+    else accepted.replace(requestId, expired, outcome);
     return true;
   }
 
@@ -170,7 +164,7 @@ export class ReplayWindow<Key, M extends AcceptedUse<Key>> {
       perf: { now: this.#now },
       dispose: (kept, _requestId, reason) => {
         assert(
-          reason !== 'evict' || this.#isDead(kept.atMs),
+          reason !== 'evict' || this.#isExpired(kept.atMs),
           'no request_id is forgotten inside its window',
         );
       },
@@ -178,13 +172,13 @@ export class ReplayWindow<Key, M extends AcceptedUse<Key>> {
   }
 
   /** The chain without its expired end; older uses follow younger ones. */
-  #living(use: Use<Key, M> | undefined): Use<Key, M> | undefined {
-    if (use === undefined || this.#isDead(use.atMs)) return undefined;
-    const older = this.#living(use.older);
+  #unexpired(use: Use<Key, M> | undefined): Use<Key, M> | undefined {
+    if (use === undefined || this.#isExpired(use.atMs)) return undefined;
+    const older = this.#unexpired(use.older);
     return older === use.older ? use : { ...use, older };
   }
 
-  #isDead(atMs: number): boolean {
+  #isExpired(atMs: number): boolean {
     return this.#now() - atMs > replayWindowMs;
   }
 }

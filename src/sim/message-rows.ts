@@ -57,14 +57,12 @@ export class MessageRows<Home> {
     const words = this.#words;
     if (!readUuid(messageId, words, 0)) return -1;
     const [a = 0, b, c, d] = words;
-    for (let handle = this.#ids.first(a); handle >= 0; handle = this.#ids.next()) {
+    return this.#ids.find(a, (handle) => {
       const chunk = this.chunkOf(handle);
       const { ids } = chunk.columns;
       const at = 4 * chunk.placeOf(rowOf(handle));
-      if (ids[at] === a && ids[at + 1] === b && ids[at + 2] === c && ids[at + 3] === d)
-        return handle;
-    }
-    return -1;
+      return ids[at] === a && ids[at + 1] === b && ids[at + 2] === c && ids[at + 3] === d;
+    });
   }
 
   /** A new last row; the caller fills it, then calls `added`. */
@@ -92,23 +90,29 @@ export class MessageRows<Home> {
     return handle;
   }
 
-  /** The first of the account's messages that used this `request_id`, or -1. */
-  firstUse(account: number, requestId: string): number {
-    return this.#matching(this.#uses.first(hashText(requestId, account)), account, requestId);
-  }
-
-  /** The use after the last `firstUse` or `nextUse`, or -1. */
-  nextUse(account: number, requestId: string): number {
-    return this.#matching(this.#uses.next(), account, requestId);
+  /** The account's messages that used this `request_id`, in no particular order. */
+  usesOf(account: number, requestId: string): readonly number[] {
+    const found: number[] = [];
+    this.#uses.find(hashText(requestId, account), (handle) => {
+      const chunk = this.chunkOf(handle);
+      const { columns, slab } = chunk;
+      const place = chunk.placeOf(rowOf(handle));
+      const isOwn = columns.account[place] === account;
+      if (isOwn && slab.isAt(slab.after(columns.textAt[place] as number), requestId)) {
+        found.push(handle);
+      }
+      return false;
+    });
+    return found;
   }
 
   addUse(account: number, requestId: string, handle: number): void {
     this.#uses.add(hashText(requestId, account), handle);
   }
 
-  /** Replaces the use that was found last. */
-  replaceUse(handle: number): void {
-    this.#uses.replaceLast(handle);
+  replaceUse(account: number, requestId: string, handle: number, by: number): void {
+    const isKnown = this.#uses.replace(hashText(requestId, account), handle, by);
+    assert(isKnown, 'a use is found before it is replaced');
   }
 
   /** Handles of messages that a `request_id` finds. */
@@ -133,17 +137,6 @@ export class MessageRows<Home> {
     if (!chunk.isFull) return;
     if (chunk.held === 0) this.#giveUp(chunk);
     else chunk.packIfSparse();
-  }
-
-  #matching(first: number, account: number, requestId: string): number {
-    for (let handle = first; handle >= 0; handle = this.#uses.next()) {
-      const chunk = this.chunkOf(handle);
-      const { columns, slab } = chunk;
-      const place = chunk.placeOf(rowOf(handle));
-      if (columns.account[place] !== account) continue;
-      if (slab.isAt(slab.after(columns.textAt[place] as number), requestId)) return handle;
-    }
-    return -1;
   }
 
   /** Adds empty rows for arrival numbers without a message, as in a restored world. */

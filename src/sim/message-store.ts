@@ -231,16 +231,15 @@ export class MessageStore implements AccountHome {
   /** The uses of `request_id` by an account. */
   usesOf(account: Account): AcceptedUses<Message> {
     return {
-      first: (requestId) => this.#found(this.#rows.firstUse(account.slot, requestId)),
-      next: (requestId) => this.#found(this.#rows.nextUse(account.slot, requestId)),
+      of: (requestId) =>
+        this.#rows.usesOf(account.slot, requestId).map((handle) => this.#at(handle)),
       add: (requestId, { chunk, row }) =>
         this.#rows.addUse(account.slot, requestId, handleOf(chunk, row)),
-      replaceLast: ({ chunk, row }) => this.#rows.replaceUse(handleOf(chunk, row)),
+      replace: (requestId, { chunk, row }, by) => {
+        const handle = handleOf(chunk, row);
+        this.#rows.replaceUse(account.slot, requestId, handle, handleOf(by.chunk, by.row));
+      },
     };
-  }
-
-  #found(handle: number): Message | undefined {
-    return handle < 0 ? undefined : this.#at(handle);
   }
 
   #at(handle: number): Message {
