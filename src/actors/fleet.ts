@@ -2,7 +2,7 @@
  * The devices of the world, each with its running actor. Reports events to the device machine and
  * carries out its decisions.
  * Rules: SVC-3, STATE-2, STATE-4. Assumes: deactivation, failsFrom.
- * `polling.ts` defines a poll; `progress.ts` defines how a message moves on.
+ * `polling.ts` defines a poll and how a message moves on.
  * Each device is a root actor with its own actor system: stopping an actor scans all timers of its
  * system, so a shared system would make that slow.
  */
@@ -17,8 +17,7 @@ import { OperationRefused } from '../sim/operation-refused.ts';
 import type { Device, Message } from '../sim/records.ts';
 import { deviceMachine, type PolledBy } from './device-machine.ts';
 import type { Lifecycle } from './lifecycle.ts';
-import { Polling } from './polling.ts';
-import { Progress } from './progress.ts';
+import { Polling, Progress } from './polling.ts';
 
 type DeviceActor = Actor<typeof deviceMachine>;
 
@@ -27,6 +26,7 @@ const nothingDue = { nextPollAt: undefined, nextStepAt: undefined };
 export class Fleet implements Dispatch {
   readonly #clock: VirtualClock;
   readonly #assumptions: AssumptionsInForce;
+  readonly #lifecycle: Lifecycle;
   readonly #progress: Progress;
   readonly #polling: Polling;
   readonly #actors = new Map<Device, DeviceActor>();
@@ -40,6 +40,7 @@ export class Fleet implements Dispatch {
   constructor(clock: VirtualClock, lifecycle: Lifecycle, assumptions: AssumptionsInForce) {
     this.#clock = clock;
     this.#assumptions = assumptions;
+    this.#lifecycle = lifecycle;
     this.#progress = new Progress(clock.now, lifecycle, assumptions);
     this.#polling = new Polling(clock.now, this.#progress, assumptions);
     this.#machine = deviceMachine.provide({
@@ -81,7 +82,7 @@ export class Fleet implements Dispatch {
     const { device } = message;
     const nowMs = this.#clock.now();
     device.work.add(message, nowMs);
-    this.#progress.accepted(message);
+    this.#lifecycle.accepted(message);
     if (isStuckIn(message, 'queued') || device.polling === 'external') return;
     // For most sends the device already wakes early enough, so they send no event to the machine.
     const { nextWakeAt } = this.#actor(device).getSnapshot().context;

@@ -6,9 +6,8 @@
  *
  * It starts in `queued`, may fail from each state that is not final, and never leaves `delivered`
  * or `failed`. The machine says which steps exist; these choose the event and its time:
- * - `polling.ts`: a poll picks up what is queued;
- * - `progress.ts`: a message in flight progresses, or fails if that is its fate; the assumption
- *   `failsFrom` narrows the states from which it may fail;
+ * - `polling.ts`: a poll picks up what is queued; a message in flight progresses, or fails if that is
+ *   its fate; the assumption `failsFrom` narrows the states from which it may fail;
  * - `sim/outcomes.ts`: the fate, drawn when the message is accepted;
  * - `lifecycle.ts`: takes the step and writes it down.
  *

@@ -1,15 +1,19 @@
 /**
- * What a poll does, and the times of a device's polls. Rules: SVC-3, STATE-2, SEND-7.
- * Assumes: pollIntervalSeconds, sendsPerPoll, taskPickup.
- * `device-machine.ts` decides whether a device may poll.
+ * What a poll does, when a device polls, and how a message moves on.
+ * Rules: SVC-3, STATE-2 to STATE-4, SEND-7.
+ * Assumes: pollIntervalSeconds, sendsPerPoll, taskPickup, progressPace, failsFrom.
+ * `device-machine.ts` decides whether a device may poll; `message-machine.ts`, whether a step exists.
  */
 import type { AssumptionsInForce } from '../sim/assumptions-in-force.ts';
+import { Batch } from '../sim/batch.ts';
 import { type Cohort, sizeOf } from '../sim/cohort.ts';
-import { isQueued } from '../sim/device-work.ts';
+import { isEarlier, isInFlight, isQueued, isStuckIn, pollsOf } from '../sim/device-work.ts';
 import { msPerSecond } from '../sim/limits.ts';
+import { isUnprompted } from '../sim/outcomes.ts';
 import type { Device, Message } from '../sim/records.ts';
+import type { MessageEvent } from '../sim/status.ts';
 import type { DueWork } from './device-machine.ts';
-import type { Progress } from './progress.ts';
+import type { Lifecycle } from './lifecycle.ts';
 
 type Read = 'pollIntervalSeconds' | 'sendsPerPoll' | 'taskPickup';
 
@@ -93,4 +97,211 @@ export class Polling {
     }
     work.ready.length = kept;
   }
+}
+
+/**
+ * Shortest and longest delay of `progressPace: own_delay`; each delay is drawn evenly between them.
+ */
+const shortestPaceMs = 1_000;
+const longestPaceMs = 10_000;
+/** The longest time until a device reports a task that it was handed (`taskPickup: reported`). */
+const longestReportMs = 20_000;
+
+/**
+ * Chooses the next event of a message, and the row in which it waits for the event after. The fate
+ * (`sim/outcomes.ts`) says whether that is `progressed`, `failed`, or never comes; the assumption
+ * `progressPace`, when.
+ */
+export class Progress {
+  readonly #now: () => number;
+  readonly #lifecycle: Lifecycle;
+  readonly #assumptions: AssumptionsInForce<'progressPace' | 'failsFrom'>;
+
+  constructor(
+    now: () => number,
+    lifecycle: Lifecycle,
+    assumptions: AssumptionsInForce<'progressPace' | 'failsFrom'>,
+  ) {
+    this.#now = now;
+    this.#lifecycle = lifecycle;
+    this.#assumptions = assumptions;
+  }
+
+  /**
+   * At a poll: the `due` cohorts of a batch become `sending`, or fail if that is their fate. Adds
+   * the picked-up ones to `taken`, if given.
+   */
+  pickUp(
+    batch: Batch<Message>,
+    due: readonly Cohort[],
+    work: Device['work'],
+    taken: Message[] | undefined,
+  ): void {
+    this.#stepTogether(batch, due, 'picked_up');
+    const moved = batch.cohorts.filter((one) => one.batch === batch && !isQueued(one));
+    if (taken !== undefined) {
+      const pickedUp = moved.filter(({ status }) => status !== 'failed');
+      for (const message of batch.membersOf(pickedUp)) taken.push(message);
+    }
+    const inFlight = moved.filter(isInFlight);
+    if (inFlight.length > 0) this.#followUp(work, new Batch(batch, inFlight));
+  }
+
+  /**
+   * At a poll under `taskPickup: reported`: the `due` cohorts leave their row, still queued, and are
+   * reported later. Returns those that fail now instead.
+   */
+  handOut(
+    batch: Batch<Message>,
+    due: readonly Cohort[],
+    work: Device['work'],
+    taken: Message[],
+  ): Cohort[] {
+    const handed = due.filter((cohort) => failureOf(cohort) === undefined);
+    for (const message of batch.membersOf(handed)) {
+      taken.push(message);
+      const delayMs = this.#drawnMs(message, longestReportMs);
+      work.paced.push({ message, from: 'queued', dueAtMs: this.#now() + delayMs });
+    }
+    for (const cohort of handed) cohort.batch = undefined;
+    batch.cohorts = batch.cohorts.filter((cohort) => !handed.includes(cohort));
+    return due.filter((cohort) => !handed.includes(cohort));
+  }
+
+  /**
+   * At a poll: steps each cohort in flight that is due and has not changed after `changedBeforeMs`.
+   */
+  report({ work }: Device, changedBeforeMs: number): void {
+    let kept = 0;
+    for (const batch of work.inFlight) {
+      // An operation may already have moved a message on, so this checks that it is still in
+      // flight.
+      const due = batch.cohorts.filter(
+        (one) =>
+          isInFlight(one) && work.pollCount >= one.duePoll && one.changedAtMs <= changedBeforeMs,
+      );
+      for (const cohort of due) cohort.duePoll = work.pollCount + pollsOf(cohort);
+      this.#stepTogether(batch, due, 'progressed');
+      if (batch.keep(isInFlight)) work.inFlight[kept++] = batch;
+    }
+    work.inFlight.length = kept;
+  }
+
+  /** Takes the due steps of messages that move at their own pace. */
+  takeDueSteps({ work: { paced } }: Device): void {
+    const nowMs = this.#now();
+    for (let due = paced.takeDue(nowMs); due.length > 0; due = paced.takeDue(nowMs)) {
+      for (const { message, from } of due) {
+        // An operation already took this step, so the message now waits in another row.
+        if (message.status !== from) continue;
+        const reason = failureOf(message.cohort);
+        const event = from === 'queued' ? 'picked_up' : 'progressed';
+        this.#lifecycle.step(message, reason === undefined ? event : 'failed', reason);
+        this.#followUpAlone(message);
+      }
+    }
+  }
+
+  /** Returns false if the machine has no step. */
+  stepByOperation(message: Message): boolean {
+    const from = message.status;
+    if (!this.#lifecycle.step(message, from === 'queued' ? 'picked_up' : 'progressed'))
+      return false;
+    const { cohort, device } = message;
+    if (from === 'queued') this.#leftQueue(message);
+    const waitsForPolls =
+      (from === 'sending' || from === 'sent') &&
+      !isStuckIn(message, from) &&
+      this.#assumptions.answers.progressPace === 'per_poll';
+    // The cohort is already in the row of messages in flight.
+    if (waitsForPolls) cohort.duePoll = device.work.pollCount + pollsOf(message);
+    else this.#followUpAlone(message);
+    return true;
+  }
+
+  /** Returns false if the message is final or may not fail from its status. */
+  failByOperation(message: Message, reason: string): boolean {
+    const mayFail = this.#assumptions.answers.failsFrom.some((from) => from === message.status);
+    if (!mayFail || !this.#lifecycle.step(message, 'failed', reason)) return false;
+    if (message.cohort.previousStatus === 'queued') this.#leftQueue(message);
+    return true;
+  }
+
+  /** The device was deactivated. */
+  failQueued({ work }: Device): void {
+    if (!this.#assumptions.answers.failsFrom.includes('queued')) return;
+    const failed: Message[] = [];
+    const cohorts: Cohort[] = [];
+    for (const batch of work.takeQueued()) {
+      const stepped = batch.cohorts.filter((cohort) =>
+        this.#lifecycle.stepTogether(batch, cohort, 'failed', 'device_deactivated'),
+      );
+      cohorts.push(...stepped);
+      if (this.#lifecycle.reader !== undefined) failed.push(...batch.membersOf(stepped));
+      batch.keep(isQueued);
+    }
+    const inOrder = new Batch(failed.sort((a, b) => (isEarlier(a, b) ? -1 : 1)));
+    this.#lifecycle.announce(inOrder, cohorts);
+  }
+
+  /** `progressPace` was switched: moves messages in flight to the rows of the new pace. */
+  changePace({ work }: Device): void {
+    const { inFlight, paced } = work.rows();
+    const handedOut = paced.filter(
+      ({ message, from }) => from === 'queued' && message.status === from,
+    );
+    const rows = [...inFlight, ...paced.map(({ message }) => message)];
+    const messages = new Map(rows.map((message) => [message.arrival, message]));
+    work.inFlight = [];
+    work.paced.clear();
+    for (const step of handedOut) work.paced.push(step);
+    const moving = [...messages.values()].filter(({ cohort }) => isInFlight(cohort));
+    if (moving.length > 0) {
+      this.#followUp(work, new Batch(moving, new Set(moving.map(({ cohort }) => cohort))));
+    }
+  }
+
+  #leftQueue(message: Message): void {
+    message.cohort.batch = undefined;
+    message.device.work.held.left(message);
+  }
+
+  #followUpAlone(message: Message): void {
+    const { cohort, device } = message;
+    if (isInFlight(cohort)) this.#followUp(device.work, new Batch([message], [cohort]));
+  }
+
+  /** Puts messages in flight into the rows where their next steps are looked up. */
+  #followUp(work: Device['work'], batch: Batch<Message>): void {
+    if (this.#assumptions.answers.progressPace === 'per_poll') {
+      for (const cohort of batch.cohorts) cohort.duePoll = work.pollCount + pollsOf(cohort);
+      work.inFlight.push(batch);
+      return;
+    }
+    for (const message of batch.membersOf(batch.cohorts)) {
+      const dueAtMs = this.#now() + this.#drawnMs(message, longestPaceMs) * pollsOf(message);
+      work.paced.push({ message, from: message.status, dueAtMs });
+    }
+    for (const cohort of batch.cohorts) cohort.batch = undefined;
+  }
+
+  #drawnMs({ account }: Message, longestMs: number): number {
+    return shortestPaceMs + account.paces.below(longestMs - shortestPaceMs + 1);
+  }
+
+  /** Steps these cohorts with the event; cohorts whose fate is to fail now fail instead. */
+  #stepTogether(batch: Batch<Message>, due: readonly Cohort[], event: MessageEvent): void {
+    const stepped = due.filter((cohort) => {
+      const reason = failureOf(cohort);
+      const next = reason === undefined ? event : 'failed';
+      return this.#lifecycle.stepTogether(batch, cohort, next, reason);
+    });
+    this.#lifecycle.announce(batch, stepped);
+  }
+}
+
+/** The failure reason if the fate makes the cohort fail now; otherwise undefined. */
+function failureOf({ fate, status }: Cohort): string | undefined {
+  if (fate === undefined || fate.ends !== 'failed' || fate.in !== status) return undefined;
+  return isUnprompted(fate) ? 'unprompted' : 'scripted';
 }

@@ -16,7 +16,7 @@ import {
 } from '../config/settings.ts';
 import { type ServedTls, tlsOf } from '../config/tls.ts';
 import { readAssumptionsFile, readWorldFile } from '../config/world-file.ts';
-import { defaultMaxMessages } from '../sim/retention.ts';
+import { defaultMaxMessages } from '../sim/message-store.ts';
 import {
   assumptionValue,
   baseUrlValue,

@@ -1,8 +1,7 @@
 /**
  * Injects the faults of one run's schedule, and records the point of each exchange.
  */
-import type { Handled } from '../http/service/api.ts';
-import { authenticate } from '../http/service/authenticate.ts';
+import { authenticate, type Handled } from '../http/service/api.ts';
 import type { FaultKind } from '../http/service/fault.ts';
 import type { ApiRequest } from '../http/service/messages.ts';
 import { RecordedExchange } from '../recording/recorded-exchange.ts';

@@ -17,7 +17,7 @@ import type { WordRefusal } from '../http/transport/transport.ts';
 import { transportReplies } from '../http/transport/transport-replies.ts';
 import { defaultAssumptions } from '../sim/assumptions.ts';
 import { documentedLimitsPerMinute, type EndpointName, endpointNames } from '../sim/limits.ts';
-import { sendEndpoints } from '../sim/stored-message.ts';
+import { sendEndpoints } from '../sim/message.ts';
 import { type ApiReply, type ApiRequest, Simulator } from '../simulator.ts';
 import { openApiText } from './service-document.ts';
 

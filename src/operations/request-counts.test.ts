@@ -4,8 +4,8 @@
 import { expect, test } from 'vitest';
 import { controlFixture, sendBy } from '../../verify/testkit/control-fixture.ts';
 import { requestTo } from '../../verify/testkit/request.ts';
+import { mostSeries, RequestSeconds } from '../recording/exchange-record.ts';
 import { RecordedExchange } from '../recording/recorded-exchange.ts';
-import { mostSeries, RequestSeconds } from '../recording/request-seconds.ts';
 
 test('requests are counted by second, endpoint and account, since a reset', async () => {
   const { simulator, call } = controlFixture({ limits: { send: 2 } });

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { longestKeptBody, type RecordedExchange, textOf } from '../recording/recorded-exchange.ts';
 import { isoTime } from '../sim/iso-time.ts';
 import { endpointNames } from '../sim/limits.ts';
-import { sendEndpoints } from '../sim/stored-message.ts';
+import { sendEndpoints } from '../sim/message.ts';
 import { timeSchema } from './duration.ts';
 import { exchangeViewSchema, faultOf } from './exchange-view.ts';
 

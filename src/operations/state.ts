@@ -3,7 +3,7 @@
  */
 import { z } from 'zod';
 import { maxMessagesSchema } from '../config/settings.ts';
-import { defaultMaxMessages } from '../sim/retention.ts';
+import { defaultMaxMessages } from '../sim/message-store.ts';
 import { type Status, statuses } from '../sim/status.ts';
 import { clockState, clockStateSchema } from './clock-state.ts';
 import type { Live } from './live.ts';

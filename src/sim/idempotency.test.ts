@@ -3,9 +3,9 @@ import { expect, test } from 'vitest';
 import { acmeNumber, dayMs, hourMs, minuteMs, recipient, Twin } from '../../verify/testkit/twin.ts';
 import type { Assumptions } from './assumptions.ts';
 import type { ServiceError } from './errors.ts';
+import { type SendEndpoint, sendEndpoints } from './message.ts';
 import type { ApiKey } from './records.ts';
 import { send } from './send.ts';
-import { type SendEndpoint, sendEndpoints } from './stored-message.ts';
 
 const refusal: ServiceError = { kind: 'quota_exceeded' };
 const failedRequestId = 'burned';

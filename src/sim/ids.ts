@@ -58,7 +58,7 @@ export function drawUuidWords(rng: Rng, words: Uint32Array, at: number): void {
 
 /**
  * The lower-case text. One call makes one flat string; concatenated pieces would make a tree of
- * strings and cost four times as much (`bench/core-send.ts`).
+ * strings and cost four times as much.
  */
 export function uuidText(words: Uint32Array, at: number): string {
   const a = words[at] as number;

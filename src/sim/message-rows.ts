@@ -3,8 +3,7 @@
  * a row by id or by account and `request_id`. A handle is the number of the chunk and the place in
  * it. Chunk numbers and buffers are reused.
  */
-import { type Buffers, Chunk, rowsPerChunk } from './chunk.ts';
-import { Columns } from './columns.ts';
+import { type Buffers, Chunk, Columns, rowsPerChunk } from './chunk.ts';
 import { assert } from './errors.ts';
 import { HandleTable } from './handle-table.ts';
 import { readUuid } from './ids.ts';

@@ -3,14 +3,14 @@
  * its bound it forgets the oldest final messages.
  * Rules: STATE-1, RES-2, SEND-4.
  */
-import { AccountMessages } from './account-messages.ts';
-import type { Chunk } from './chunk.ts';
-import { rowsPerChunk } from './chunk.ts';
+
+import { type Chunk, rowsPerChunk } from './chunk.ts';
 import { type Cohort, moveTo } from './cohort.ts';
 import { assert } from './errors.ts';
 import type { AcceptedUses } from './idempotency.ts';
 import { drawUuidWords, readUuid } from './ids.ts';
 import { replayWindowMs } from './limits.ts';
+import { CohortSlots, type Home as HomeOf, Slots, sendEndpoints } from './message.ts';
 import { handleOf, MessageRows, rowOf } from './message-rows.ts';
 import type { Fate } from './outcomes.ts';
 import {
@@ -18,11 +18,8 @@ import {
   type Account,
   type AccountHome,
   type Device,
-  type HeldMessages,
   Message,
 } from './records.ts';
-import type { Retention } from './retention.ts';
-import { CohortSlots, type Home as HomeOf, Slots, sendEndpoints } from './stored-message.ts';
 
 /** A send forgets at most this many messages, if more than one must go. */
 const mostForgottenBySend = 4;
@@ -224,10 +221,6 @@ export class MessageStore implements AccountHome {
     if (device.messagesHeld === 0) this.devices.release(device);
   }
 
-  messagesOf(account: Account): HeldMessages {
-    return new AccountMessages(this, account);
-  }
-
   /** The uses of `request_id` by an account. */
   usesOf(account: Account): AcceptedUses<Message> {
     return {
@@ -283,5 +276,48 @@ export class MessageStore implements AccountHome {
     if (cohort.size === 0) this.cohorts.release(cohort);
     device.messagesHeld--;
     if (device.isRemoved) this.removed(device);
+  }
+}
+
+/** The default of `--max-messages`. */
+export const defaultMaxMessages = 1_000_000;
+/**
+ * Without an explicit number, unfinished messages beyond this many do not count. So a load test
+ * that saturates the service has room for messages that devices have not finished.
+ */
+export const countedUnfinished = 500_000;
+/** Without an explicit number, a world holds at most this many unfinished messages. */
+export const mostUnfinished = 4_000_000;
+
+export const overloadedNotice =
+  'sends are answered 503 overloaded: all messages that --max-messages allows are unfinished; ' +
+  'allow more, or let their devices poll';
+
+/** A number is exact; undefined is the default, with extra room for unfinished messages. */
+export type MaxMessages = number | 'unlimited' | undefined;
+
+/** How many messages a world holds, and counts of what it has forgotten. */
+export class Retention {
+  readonly maxMessages: MaxMessages;
+  forgottenMessages = 0;
+  /** Forgotten messages that were younger than the replay window. */
+  forgottenRequestIds = 0;
+  /** Called when a message is refused for lack of room. */
+  onOverloaded: () => void = () => {};
+
+  constructor(maxMessages: MaxMessages) {
+    this.maxMessages = maxMessages;
+  }
+
+  /** How many messages must go before the next one is accepted; infinite if none is accepted. */
+  excess(held: number, unfinished: number): number {
+    const { maxMessages } = this;
+    if (maxMessages === 'unlimited') return 0;
+    if (maxMessages !== undefined) {
+      return unfinished >= maxMessages ? Number.POSITIVE_INFINITY : held + 1 - maxMessages;
+    }
+    if (unfinished >= mostUnfinished) return Number.POSITIVE_INFINITY;
+    const counted = held - unfinished + Math.min(unfinished, countedUnfinished);
+    return counted + 1 - defaultMaxMessages;
   }
 }

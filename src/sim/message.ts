@@ -1,11 +1,16 @@
 /**
- * The seven fields of a message that the service shows, and its history for the control port.
- * Rules: RES-1 to RES-6. Assumes: heldStatus, messageRetention.
+ * A message: what the service and the control port show of it, and its fields as the rules see them.
+ * Rules: RES-1 to RES-6, STATE-1. Assumes: heldStatus, messageRetention. All times are epoch
+ * milliseconds; 0 means "never", because no simulated time is 0.
  */
-
 import type { Assumptions } from './assumptions.ts';
+import type { Chunk } from './chunk.ts';
+import { Cohort, type CohortAccount } from './cohort.ts';
+import { assert } from './errors.ts';
+import { uuidText } from './ids.ts';
 import { isoTime } from './iso-time.ts';
-import { msPerDay } from './limits.ts';
+import { type EndpointName, msPerDay } from './limits.ts';
+import type { Fate } from './outcomes.ts';
 import type { Status } from './status.ts';
 
 /** The wire fields of a message, except its status. */
@@ -79,4 +84,234 @@ export function messageHistory(message: Past): HistoryEntry[] {
   if (message.endedAtMs > 0)
     history.push({ status: message.status, at: isoTime(message.endedAtMs) });
   return history;
+}
+
+/** The endpoint that accepted a message. */
+export type SendEndpoint = Extract<EndpointName, 'send' | 'dashboard_send' | 'external_send'>;
+/** Columns store the index in this list. */
+export const sendEndpoints: readonly SendEndpoint[] = ['send', 'dashboard_send', 'external_send'];
+
+/** The objects that rows refer to. */
+export interface Home<A extends Slotted, D extends Slotted, M> {
+  readonly accounts: Slots<A>;
+  readonly devices: Slots<D>;
+  readonly cohorts: CohortSlots;
+  /** The message with this arrival number, if it is held. */
+  ofArrival(arrival: number): M | undefined;
+}
+
+/** The cohort of every forgotten message. */
+const gone = new Cohort({ counts: {} as CohortAccount['counts'], ended: () => {} }, undefined);
+gone.become('delivered', 1);
+
+/**
+ * A reference to the row of a message. Created on demand, so two objects may refer to the same
+ * message: compare arrival numbers.
+ */
+export class StoredMessage<
+  Key,
+  A extends Slotted & CohortAccount & { readonly keys: readonly Key[] },
+  D extends Slotted,
+  M,
+> {
+  readonly chunk: Chunk<Home<A, D, M>>;
+  readonly row: number;
+
+  constructor(chunk: Chunk<Home<A, D, M>>, row: number) {
+    this.chunk = chunk;
+    this.row = row;
+  }
+
+  /** Its place among all messages of the world, in the order of acceptance. */
+  get arrival(): number {
+    return this.chunk.firstArrival + this.row;
+  }
+
+  get home(): Home<A, D, M> {
+    return this.chunk.home;
+  }
+
+  /**
+   * True if the message was dropped to make room. It then reads as delivered, so that no code acts
+   * on it.
+   */
+  get isForgotten(): boolean {
+    return !this.chunk.isHeldAt(this.row);
+  }
+
+  get messageId(): string {
+    return uuidText(this.chunk.columns.ids, 4 * this.#place);
+  }
+
+  get account(): A {
+    return this.chunk.home.accounts.at(this.chunk.columns.account[this.#place] as number);
+  }
+
+  /** The key that sent it; undefined if the snapshot does not contain it. */
+  get key(): Key | undefined {
+    const ordinal = this.chunk.columns.key[this.#place] as number;
+    return ordinal === 0 ? undefined : this.account.keys[ordinal - 1];
+  }
+
+  /** The sending device; its number is `from_number` on the wire. */
+  get device(): D {
+    return this.chunk.home.devices.at(this.chunk.columns.device[this.#place] as number);
+  }
+
+  get endpoint(): SendEndpoint {
+    return sendEndpoints[this.chunk.columns.endpointAt(this.#place)] as SendEndpoint;
+  }
+
+  get text(): string {
+    return this.chunk.slab.read(this.chunk.columns.textAt[this.#place] as number);
+  }
+
+  /** True if the text or the `request_id` contains `lower`; case is ignored. */
+  says(lower: string): boolean {
+    const { columns, slab } = this.chunk;
+    const place = this.#place;
+    const at = columns.textAt[place] as number;
+    if (slab.mentions(at, lower)) return true;
+    return columns.hasRequestId(place) && slab.mentions(slab.after(at), lower);
+  }
+
+  /** Empty if the caller gave none. */
+  get requestId(): string {
+    const { columns, slab } = this.chunk;
+    const place = this.#place;
+    return columns.hasRequestId(place)
+      ? slab.read(slab.after(columns.textAt[place] as number))
+      : '';
+  }
+
+  get to(): string {
+    return `+${this.chunk.columns.to[this.#place]}`;
+  }
+
+  get createdAtMs(): number {
+    return this.chunk.columns.createdAtMs[this.#place] as number;
+  }
+
+  /** When the hold ends, or 0. */
+  get sendAtMs(): number {
+    return this.chunk.sendAtOf(this.row);
+  }
+
+  get fate(): Fate | undefined {
+    return this.chunk.fates.get(this.#place);
+  }
+
+  /**
+   * The number that the caller named, if the message goes out from another one (`disconnectedSim`);
+   * else empty.
+   */
+  get sender(): string {
+    return this.chunk.senders.get(this.#place) ?? '';
+  }
+
+  set sender(number: string) {
+    this.chunk.touch();
+    this.chunk.senders.set(this.#place, number, this.chunk.columns.capacity);
+  }
+
+  /** Its status and history, shared with the messages that move with it. */
+  get cohort(): Cohort {
+    const { columns, home } = this.chunk;
+    const place = this.#place;
+    return columns.isHeld(place) ? home.cohorts.at(columns.cohort[place] as number) : gone;
+  }
+
+  set cohort(cohort: Cohort) {
+    this.chunk.touch();
+    const { columns, home } = this.chunk;
+    const place = this.#place;
+    const slot = columns.cohort[place] as number;
+    columns.cohort[place] = home.cohorts.slotOf(cohort);
+    if (slot !== 0 && slot !== cohort.slot) home.cohorts.releaseIfEmpty(slot);
+  }
+
+  get status(): Status {
+    return this.cohort.status;
+  }
+
+  get sendingAtMs(): number {
+    return this.cohort.sendingAtMs;
+  }
+
+  get sentAtMs(): number {
+    return this.cohort.sentAtMs;
+  }
+
+  /** When it became `delivered` or `failed`. */
+  get endedAtMs(): number {
+    return this.cohort.endedAtMs;
+  }
+
+  get failureReason(): string | undefined {
+    return this.cohort.failureReason;
+  }
+
+  /** The number of the device's poll from which on the next step may be taken. */
+  get duePoll(): number {
+    return this.cohort.duePoll;
+  }
+
+  /** When the status was last written. */
+  get changedAtMs(): number {
+    return this.cohort.changedAtMs || this.createdAtMs;
+  }
+
+  isHeldAt(nowMs: number): boolean {
+    return this.sendAtMs > nowMs && this.status === 'queued';
+  }
+
+  get #place(): number {
+    return this.chunk.placeOf(this.row);
+  }
+}
+
+/** Only `Slots` writes `slot`; 0: no number. */
+interface Slotted {
+  slot: number;
+}
+
+/**
+ * Assigns small numbers to live objects, so that columns can store numbers. A number is reused once
+ * its object has left.
+ */
+export class Slots<T extends Slotted> {
+  protected items: (T | undefined)[] = [undefined];
+  readonly #free: number[] = [];
+
+  /** The number of this object; assigns one if needed. */
+  slotOf(item: T): number {
+    if (item.slot > 0) return item.slot;
+    item.slot = this.#free.pop() ?? this.items.length;
+    this.items[item.slot] = item;
+    return item.slot;
+  }
+
+  at(slot: number): T {
+    const item = this.items[slot];
+    assert(item !== undefined, 'a column names an object that is there');
+    return item;
+  }
+
+  *[Symbol.iterator](): IterableIterator<T> {
+    for (const item of this.items) if (item !== undefined) yield item;
+  }
+
+  release(item: T): void {
+    if (item.slot === 0) return;
+    this.items[item.slot] = undefined;
+    this.#free.push(item.slot);
+    item.slot = 0;
+  }
+}
+
+export class CohortSlots extends Slots<Cohort> {
+  releaseIfEmpty(slot: number): void {
+    const cohort = this.at(slot);
+    if (cohort.size === 0) this.release(cohort);
+  }
 }

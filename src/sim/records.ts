@@ -6,10 +6,10 @@
 import { Cohort } from './cohort.ts';
 import { DeviceWork } from './device-work.ts';
 import { type AcceptedUses, ReplayWindow, type Use } from './idempotency.ts';
+import { type SendEndpoint, StoredMessage } from './message.ts';
 import { QuotaCount, type QuotaState } from './quota.ts';
 import type { Rng, RngState } from './rng.ts';
 import type { Status } from './status.ts';
-import { type SendEndpoint, StoredMessage } from './stored-message.ts';
 
 /** Identifies a key without its full text. */
 export interface KeyDigest {
@@ -50,17 +50,10 @@ export interface ReceivedMessage {
 /** A monthly quota; undefined means the quota of the assumption `monthlyQuota`. */
 export type MonthlyQuota = number | 'unlimited' | undefined;
 
-/** The messages that an account holds, in the order of acceptance. */
-export interface HeldMessages extends Iterable<Message> {
-  readonly length: number;
-  /** A negative index counts from the end. */
-  at(index: number): Message | undefined;
-}
-
 /** The store of an account's messages. */
 export interface AccountHome {
   readonly now: () => number;
-  messagesOf(account: Account): HeldMessages;
+  newestFirst(account: Account): Iterable<Message>;
   usesOf(account: Account): AcceptedUses<Message>;
   /** A cohort has become final. */
   ended(cohort: Cohort): void;
@@ -113,7 +106,7 @@ export class Account {
     this.name = name;
     this.monthlyQuota = monthlyQuota;
     this.#home = home;
-    this.messages = home.messagesOf(this);
+    this.messages = new HeldMessages(home, this);
     this.replays = new ReplayWindow(home.now, home.usesOf(this));
     this.quota = new QuotaCount(home.now);
     this.unbatched = new Cohort(this, undefined);
@@ -231,3 +224,37 @@ export class Message extends StoredMessage<ApiKey, Account, Device, Message> {}
 
 /** The first use of a `request_id` in an account. */
 export type FirstUse = Use<ApiKey, Message>;
+
+/**
+ * The messages that an account holds, in the order of acceptance. Found by a walk over all messages,
+ * because few callers need them.
+ */
+export class HeldMessages {
+  readonly #home: AccountHome;
+  readonly #account: Account;
+
+  constructor(home: AccountHome, account: Account) {
+    this.#home = home;
+    this.#account = account;
+  }
+
+  get length(): number {
+    const { counts, forgotten } = this.#account;
+    const { queued, sending, sent, delivered, failed } = counts;
+    return queued + sending + sent + delivered + failed - forgotten.delivered - forgotten.failed;
+  }
+
+  /** A negative index counts from the end. */
+  at(index: number): Message | undefined {
+    const newest = index < 0 ? -1 - index : this.length - 1 - index;
+    let at = 0;
+    for (const message of this.#home.newestFirst(this.#account)) {
+      if (at++ === newest) return message;
+    }
+    return undefined;
+  }
+
+  [Symbol.iterator](): Iterator<Message> {
+    return [...this.#home.newestFirst(this.#account)].reverse()[Symbol.iterator]();
+  }
+}

@@ -4,9 +4,14 @@ import { expect, test } from 'vitest';
 import { dayMs, hourMs, minuteMs, pollMs, recipient, Twin } from '../../verify/testkit/twin.ts';
 import { walk } from '../simulation/invariants/walk.ts';
 import { documentedLimitsPerMinute } from './limits.ts';
+import { sendEndpoints } from './message.ts';
+import {
+  countedUnfinished,
+  defaultMaxMessages,
+  mostUnfinished,
+  Retention,
+} from './message-store.ts';
 import type { Message } from './records.ts';
-import { countedUnfinished, defaultMaxMessages, mostUnfinished, Retention } from './retention.ts';
-import { sendEndpoints } from './stored-message.ts';
 
 const stuck = '+12025550163';
 

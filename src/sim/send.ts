@@ -6,10 +6,9 @@
  */
 
 import type { ServiceError } from './errors.ts';
-import { messageBody } from './message.ts';
+import { messageBody, type SendEndpoint } from './message.ts';
 import { unitsOf } from './quota.ts';
-import type { Account, ApiKey, Device, FirstUse } from './records.ts';
-import { Message } from './records.ts';
+import { type Account, type ApiKey, type Device, type FirstUse, Message } from './records.ts';
 import { parseSendAt } from './send-at.ts';
 import {
   asText,
@@ -19,7 +18,6 @@ import {
   type SendRequest,
   validateSend,
 } from './send-request.ts';
-import type { SendEndpoint } from './stored-message.ts';
 import type { World } from './world.ts';
 
 export interface SendCall {

@@ -1,6 +1,6 @@
 /**
  * What an unfinished message waits for, and until when: reads the rows of its device, and predicts
- * the poll at which the device (`actors/polling.ts`, `actors/progress.ts`) moves it on.
+ * the poll at which the device (`actors/polling.ts`) moves it on.
  * Rules: STATE-2 to STATE-4, SVC-3, SEND-7. Assumes: pollIntervalSeconds, sendsPerPoll, progressPace.
  */
 import type { Assumptions } from './assumptions.ts';

@@ -15,7 +15,7 @@ import { assert } from './errors.ts';
 import { drawKey, drawUuid } from './ids.ts';
 import { KeyRing } from './key-ring.ts';
 import { msPerSecond } from './limits.ts';
-import { MessageStore, type SavedMessage } from './message-store.ts';
+import { type MaxMessages, MessageStore, Retention, type SavedMessage } from './message-store.ts';
 import { OperationRefused, refuseMore } from './operation-refused.ts';
 import type { Outcomes } from './outcomes.ts';
 import {
@@ -28,7 +28,6 @@ import {
   type ReceivedMessage,
   type SimState,
 } from './records.ts';
-import { type MaxMessages, Retention } from './retention.ts';
 import { Rng, type RngState } from './rng.ts';
 
 /** State of a world that its maps do not show. */

@@ -62,7 +62,7 @@ test('STATE-3 the status of a message is written in one place', () => {
   expect(coreLinesWith(/\.become\(/).map((line) => line.split(':')[0])).toEqual([
     'actors/lifecycle.ts',
     ...Array(3).fill('sim/cohort.ts'),
-    'sim/stored-message.ts',
+    'sim/message.ts',
   ]);
 });
 

@@ -4,8 +4,7 @@
  * catalogue are made of the combinators below.
  */
 import type { Settings } from '../../src/config/settings.ts';
-import type { Handled } from '../../src/http/service/api.ts';
-import { authenticate } from '../../src/http/service/authenticate.ts';
+import { authenticate, type Handled } from '../../src/http/service/api.ts';
 import { errorReply } from '../../src/http/service/error-replies.ts';
 import type { ApiReply, ApiRequest } from '../../src/http/service/messages.ts';
 import { matchRoute } from '../../src/http/service/routes.ts';

@@ -3,22 +3,20 @@
  * The gates run in the order written here: route, authenticate, throttle, then the endpoint's own
  * checks.
  * Rules: AUTH-1, AUTH-3, AUTH-6, ERR-3, LIMIT-1 to LIMIT-7. Assumes: gateOrder, errorsSpendToken,
- * replaySpends, unauthenticatedThrottle, clientIp, pathIdForm, receivedShape, tasksShape,
+ * replaySpends, unauthenticatedThrottle, clientIp, bearerSpace, pathIdForm, receivedShape, tasksShape,
  * replyTemplates.
  */
-
 import type { ServiceError } from '../../sim/errors.ts';
 import { canonicalUuid } from '../../sim/ids.ts';
 import { addressCaller, type Limiter } from '../../sim/limiter.ts';
 import type { EndpointName } from '../../sim/limits.ts';
+import type { SendEndpoint } from '../../sim/message.ts';
 import { type AccountStats, accountStats, read } from '../../sim/read.ts';
 import { listReceived } from '../../sim/received.ts';
 import type { ApiKey } from '../../sim/records.ts';
 import { noReplyTemplates } from '../../sim/reply-templates.ts';
-import type { SendEndpoint } from '../../sim/stored-message.ts';
 import { pollTasks, taskDetails } from '../../sim/tasks.ts';
 import type { World } from '../../sim/world.ts';
-import { authenticate } from './authenticate.ts';
 import type { ApiReply, ApiRequest } from './messages.ts';
 import {
   allowedMethods,
@@ -225,4 +223,15 @@ function statsValues({ messages, quota, sims_connected, received }: AccountStats
     sims_connected,
     received,
   };
+}
+
+const bearer = { any: /^bearer[ \t]+(\S+)$/i, one: /^bearer (\S+)$/i };
+
+/** The key that the request carries; undefined when it is missing, malformed, wrong or revoked. */
+export function authenticate(world: World, authorization: string | undefined): ApiKey | undefined {
+  if (authorization === undefined) return undefined;
+  const key = world.validKeyOfHeader(authorization);
+  if (key !== undefined) return key;
+  const token = bearer[world.assumptions.bearerSpace].exec(authorization)?.[1];
+  return token === undefined ? undefined : world.validKey(token);
 }

@@ -8,8 +8,7 @@ import type { Limiter } from '../../sim/limiter.ts';
 import { msPerSecond } from '../../sim/limits.ts';
 import { Rng } from '../../sim/rng.ts';
 import type { World } from '../../sim/world.ts';
-import { addressOf, type Handled, handle } from './api.ts';
-import { authenticate } from './authenticate.ts';
+import { addressOf, authenticate, type Handled, handle } from './api.ts';
 import {
   Fault,
   type FaultKind,
