@@ -19,7 +19,9 @@ export interface Timer {
 export class VirtualClock {
   #nowMs: number;
   #arrivals = 0;
-  readonly #heap: Timer[] = [];
+  readonly #heap = new MinHeap<Timer>(isBefore, (timer, place) => {
+    timer.index = place;
+  });
 
   /** `startMs`: epoch milliseconds. Never 0: `lru-cache` treats 0 as "no expiry". */
   constructor(startMs: number) {
@@ -34,32 +36,32 @@ export class VirtualClock {
 
   /** Timers that have not fired. */
   get pending(): number {
-    return this.#heap.length;
+    return this.#heap.items.length;
   }
 
   /** Timers that have not fired: the next one first, the others in heap order. */
   get timers(): readonly Timer[] {
-    return this.#heap;
+    return this.#heap.items;
   }
 
   /** The next deadline in epoch milliseconds, if any timer is pending. */
   get nextAtMs(): number | undefined {
-    return this.#heap[0]?.deadlineMs;
+    return this.#heap.peek()?.deadlineMs;
   }
 
   setTimeout(fire: () => void, delayMs: number): Timer {
     // No advance in whole milliseconds could land exactly on a fractional deadline.
     const deadlineMs = this.#nowMs + Math.max(0, Math.ceil(delayMs));
     if (!Number.isSafeInteger(deadlineMs)) throw new RangeError(`not a delay: ${delayMs}`);
-    const timer: Timer = { deadlineMs, arrival: this.#arrivals++, fire, index: this.#heap.length };
+    const timer: Timer = { deadlineMs, arrival: this.#arrivals++, fire, index: -1 };
     this.#heap.push(timer);
-    this.#rise(timer);
     return timer;
   }
 
   clearTimeout(timer: Timer | undefined): void {
     if (timer === undefined || timer.index < 0) return;
-    this.#remove(timer);
+    this.#heap.removeAt(timer.index);
+    timer.index = -1;
   }
 
   /**
@@ -69,52 +71,16 @@ export class VirtualClock {
   advanceTo(wantedMs: number): number {
     if (!Number.isSafeInteger(wantedMs)) throw new RangeError(`not a time: ${wantedMs}`);
     const targetMs = Math.min(wantedMs, latestTimeMs);
+    const heap = this.#heap;
     let fired = 0;
-    for (let next = this.#heap[0]; next && next.deadlineMs <= targetMs; next = this.#heap[0]) {
+    for (let next = heap.peek(); next && next.deadlineMs <= targetMs; next = heap.peek()) {
       if (next.deadlineMs > this.#nowMs) this.#nowMs = next.deadlineMs;
-      this.#remove(next);
+      this.clearTimeout(next);
       next.fire();
       fired++;
     }
     if (targetMs > this.#nowMs) this.#nowMs = targetMs;
     return fired;
-  }
-
-  #remove(timer: Timer): void {
-    const last = this.#heap.pop();
-    const hole = timer.index;
-    timer.index = -1;
-    if (last === undefined || last === timer) return;
-    this.#heap[hole] = last;
-    last.index = hole;
-    this.#rise(last);
-    this.#sink(last);
-  }
-
-  #rise(timer: Timer): void {
-    while (timer.index > 0) {
-      const parent = this.#heap[(timer.index - 1) >> 1];
-      if (parent === undefined || !isBefore(timer, parent)) return;
-      this.#swap(timer, parent);
-    }
-  }
-
-  #sink(timer: Timer): void {
-    for (;;) {
-      const left = this.#heap[2 * timer.index + 1];
-      const right = this.#heap[2 * timer.index + 2];
-      const smaller = left && right && isBefore(right, left) ? right : left;
-      if (smaller === undefined || !isBefore(smaller, timer)) return;
-      this.#swap(smaller, timer);
-    }
-  }
-
-  #swap(a: Timer, b: Timer): void {
-    const index = a.index;
-    a.index = b.index;
-    b.index = index;
-    this.#heap[a.index] = a;
-    this.#heap[b.index] = b;
   }
 }
 
@@ -122,58 +88,82 @@ function isBefore(a: Timer, b: Timer): boolean {
   return a.deadlineMs !== b.deadlineMs ? a.deadlineMs < b.deadlineMs : a.arrival < b.arrival;
 }
 
-/** A binary min-heap: `peek` takes constant time, `push` and `pop` logarithmic time. */
+/** A binary min-heap: `peek` takes constant time, every change logarithmic time. */
 export class MinHeap<T> {
   readonly #isBefore: (a: T, b: T) => boolean;
-  readonly #items: T[] = [];
+  readonly #moved: (item: T, place: number) => void;
+  /** The first one first, the others in heap order. */
+  readonly items: T[] = [];
 
-  /** `isBefore` must be a total order; otherwise equal items come out in any order. */
-  constructor(isBefore: (a: T, b: T) => boolean) {
+  /**
+   * `isBefore` must be a total order; otherwise equal items come out in any order. `moved` learns
+   * the place of each item, which `removeAt` takes.
+   */
+  constructor(
+    isBefore: (a: T, b: T) => boolean,
+    moved: (item: T, place: number) => void = () => {},
+  ) {
     this.#isBefore = isBefore;
-  }
-
-  get size(): number {
-    return this.#items.length;
+    this.#moved = moved;
   }
 
   peek(): T | undefined {
-    return this.#items[0];
+    return this.items[0];
   }
 
   push(item: T): void {
-    const items = this.#items;
-    let hole = items.length;
-    items.push(item);
-    while (hole > 0) {
-      const up = (hole - 1) >> 1;
-      const parent = items[up] as T;
-      if (!this.#isBefore(item, parent)) break;
-      items[hole] = parent;
-      hole = up;
-    }
-    items[hole] = item;
+    this.#rise(item, this.items.push(item) - 1);
   }
 
   pop(): T | undefined {
-    const items = this.#items;
-    const top = items[0];
+    return this.removeAt(0);
+  }
+
+  removeAt(place: number): T | undefined {
+    const { items } = this;
+    const removed = items[place];
     const last = items.pop();
-    if (last === undefined || items.length === 0) return top;
-    let hole = 0;
-    for (;;) {
-      let child = 2 * hole + 1;
-      if (child >= items.length) break;
-      if (child + 1 < items.length && this.#isBefore(items[child + 1] as T, items[child] as T))
-        child++;
-      if (!this.#isBefore(items[child] as T, last)) break;
-      items[hole] = items[child] as T;
-      hole = child;
-    }
-    items[hole] = last;
-    return top;
+    if (last !== undefined && place < items.length) this.#sink(last, this.#rise(last, place));
+    return removed;
   }
 
   clear(): void {
-    this.#items.length = 0;
+    this.items.length = 0;
+  }
+
+  /** Moves an item up from a place to where it belongs, and returns its place. */
+  #rise(item: T, from: number): number {
+    let hole = from;
+    while (hole > 0) {
+      const up = (hole - 1) >> 1;
+      const parent = this.items[up] as T;
+      if (!this.#isBefore(item, parent)) break;
+      this.#put(parent, hole);
+      hole = up;
+    }
+    this.#put(item, hole);
+    return hole;
+  }
+
+  #sink(item: T, from: number): void {
+    const { items } = this;
+    let hole = from;
+    for (;;) {
+      const left = 2 * hole + 1;
+      const right = left + 1;
+      if (left >= items.length) break;
+      const isRightFirst =
+        right < items.length && this.#isBefore(items[right] as T, items[left] as T);
+      const child = isRightFirst ? right : left;
+      if (!this.#isBefore(items[child] as T, item)) break;
+      this.#put(items[child] as T, hole);
+      hole = child;
+    }
+    this.#put(item, hole);
+  }
+
+  #put(item: T, place: number): void {
+    this.items[place] = item;
+    this.#moved(item, place);
   }
 }

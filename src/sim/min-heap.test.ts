@@ -4,7 +4,12 @@ import { MinHeap } from './clock.ts';
 
 test('an empty heap has nothing to peek at and nothing to pop', () => {
   const heap = new MinHeap<number>((a, b) => a < b);
-  expect([heap.size, heap.peek(), heap.pop(), heap.size]).toEqual([0, undefined, undefined, 0]);
+  expect([heap.items.length, heap.peek(), heap.pop(), heap.items.length]).toEqual([
+    0,
+    undefined,
+    undefined,
+    0,
+  ]);
 });
 
 test('a heap gives what a sorted list would, however pushes and pops are mixed', () => {
@@ -20,7 +25,7 @@ test('a heap gives what a sorted list would, however pushes and pops are mixed',
           sorted.sort((a, b) => a - b);
         }
         expect(heap.peek()).toBe(sorted[0]);
-        expect(heap.size).toBe(sorted.length);
+        expect(heap.items.length).toBe(sorted.length);
       }
       heap.clear();
       expect(heap.pop()).toBeUndefined();
