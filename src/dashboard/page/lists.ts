@@ -35,6 +35,8 @@ export interface RowAction extends Pick<FormDeclaration, 'operation' | 'input' |
   /** What it does, if it must be confirmed. */
   readonly warning?: string;
   readonly isFor?: (row: Row) => boolean;
+  /** Where the page goes afterwards, if it cannot stay. */
+  readonly leads?: (row: Row, shownWorld: string) => string | undefined;
 }
 
 export interface ListDeclaration {
@@ -47,7 +49,7 @@ export interface ListDeclaration {
   /** In order; the first one names the row. */
   readonly columns: readonly string[];
   /** Where the cells of a column lead. */
-  readonly links?: Readonly<Record<string, (row: Row) => string>>;
+  readonly links?: Readonly<Record<string, (row: Row, shownWorld: string) => string | undefined>>;
   /** Columns that a phone does not show. */
   readonly wide?: readonly string[];
   /** Changes the columns that are also fields of its input, in place. */
@@ -60,7 +62,7 @@ export interface ListDeclaration {
   readonly lead?: string;
 }
 
-export const accountList: ListDeclaration = {
+const accountList: ListDeclaration = {
   title: 'Accounts',
   list: 'accounts.list',
   key: 'account_id',
@@ -79,7 +81,7 @@ export const accountList: ListDeclaration = {
   lead: 'Accounts are independent: quotas, limits, keys and messages of one do not affect another.',
 };
 
-export const simList: ListDeclaration = {
+const simList: ListDeclaration = {
   title: 'SIMs',
   list: 'sims.all',
   key: 'device_id',
@@ -119,7 +121,7 @@ export const simList: ListDeclaration = {
   empty: 'There is no SIM.',
 };
 
-export const keyList: ListDeclaration = {
+const keyList: ListDeclaration = {
   title: 'API keys',
   list: 'accounts.allKeys',
   key: 'key_id',
@@ -145,7 +147,7 @@ export const keyList: ListDeclaration = {
   empty: 'There is no key.',
 };
 
-export const receivedList: ListDeclaration = {
+const receivedList: ListDeclaration = {
   title: 'Received messages',
   list: 'sims.allReceived',
   key: 'message_id',
@@ -164,7 +166,7 @@ export const receivedList: ListDeclaration = {
   empty: 'Nothing received yet. Inject a message, as if a phone had sent it to one of the numbers.',
 };
 
-export const faultList: ListDeclaration = {
+const faultList: ListDeclaration = {
   title: 'Faults',
   list: 'faults.list',
   key: 'fault_id',
@@ -187,7 +189,7 @@ export const faultList: ListDeclaration = {
 /** Every world has these outcomes: they reappear after removal. */
 const fixedRecipient = /^\+1202555016[0-6]$/;
 
-export const outcomeList: ListDeclaration = {
+const outcomeList: ListDeclaration = {
   title: 'Scripted recipients',
   list: 'outcomes.get',
   rows: async (call) => {
@@ -230,14 +232,20 @@ function asOutcome({ messages: _, ...outcome }: Row): Row {
   return outcome;
 }
 
-export const worldList: ListDeclaration = {
+const worldList: ListDeclaration = {
   title: 'Worlds',
   list: 'worlds.list',
   key: 'world_id',
   columns: ['name', 'base_url', 'expires_at'],
+  links: { name: ({ world_id: id }, shown) => (id === shown ? undefined : `/w/${id}/#/home`) },
   actions: [
     { operation: 'worlds.fork', label: 'Fork', shows: worldFacts },
-    { operation: 'worlds.delete', label: 'Delete', warning: 'Everything in it is lost.' },
+    {
+      operation: 'worlds.delete',
+      label: 'Delete',
+      warning: 'Everything in it is lost.',
+      leads: ({ world_id: id }, shown) => (id === shown ? '/#/worlds' : undefined),
+    },
   ],
   forms: [
     {
@@ -263,7 +271,7 @@ export function worldFacts({ base_url: baseUrl, accounts }: Row): readonly Fact[
   ];
 }
 
-export const assumptionList: ListDeclaration = {
+const assumptionList: ListDeclaration = {
   title: 'Assumptions',
   list: 'assumptions.ledger',
   rows: async (call) => {
@@ -284,22 +292,25 @@ export const assumptionList: ListDeclaration = {
   lead: 'What the document leaves open, and the answer in force; a change applies from now on.',
 };
 
-const lists = [
-  accountList,
-  simList,
-  keyList,
-  receivedList,
-  faultList,
-  outcomeList,
-  worldList,
-  assumptionList,
-];
+/** The pages with lists, by their names. */
+export const listPages: Readonly<Record<string, readonly ListDeclaration[]>> = {
+  received: [receivedList],
+  faults: [faultList, outcomeList],
+  accounts: [accountList],
+  keys: [keyList],
+  sims: [simList],
+  worlds: [worldList],
+  rules: [assumptionList],
+};
 
 /** The operations whose fields the page shows. */
 export const shownOperations: ReadonlySet<string> = new Set<OperationName>([
-  ...lists.flatMap(({ list, edit = list, forms = [] }) => [
-    ...[list, edit],
-    ...forms.map(({ operation }) => operation),
-  ]),
+  ...Object.values(listPages)
+    .flat()
+    .flatMap(({ list, edit = list, forms = [] }) => [
+      list,
+      edit,
+      ...forms.map(({ operation }) => operation),
+    ]),
   ...(['clock.advance', 'clock.setMode', 'limits.patch'] as const),
 ]);

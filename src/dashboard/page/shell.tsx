@@ -8,24 +8,19 @@ import { advanceClock, advanced, clock, nowMs } from './clock.ts';
 import { tokenIsMissing } from './control.ts';
 import { connection, reconnectNow } from './events.ts';
 import { shownWorld } from './hosted-world.ts';
+import { listPages } from './lists.ts';
 import { ClockPage } from './pages/clock.tsx';
+import { Compare } from './pages/compare.tsx';
 import { HomePage } from './pages/home.tsx';
 import { LimitsPage } from './pages/limits.tsx';
-import {
-  AccountsPage,
-  FaultsPage,
-  KeysPage,
-  ReceivedPage,
-  RulesAndAssumptionsPage,
-  SimsPage,
-  WorldsPage,
-} from './pages/list-pages.tsx';
 import { MessagesPage } from './pages/messages.tsx';
 import { PastPage } from './pages/past.tsx';
 import { RefereePage } from './pages/referee.tsx';
 import { RequestsPage } from './pages/requests.tsx';
+import { Rules } from './pages/rules.tsx';
 import { SendPage } from './pages/send.tsx';
 import { Action, Dialog } from './parts/action.tsx';
+import { List } from './parts/list.tsx';
 import { type Fact, Facts, Time } from './parts/values.tsx';
 import { goAlongRows } from './parts/virtual-table.tsx';
 import { pageName } from './route.ts';
@@ -36,7 +31,8 @@ import { WorldSwitcher } from './world-switcher.tsx';
 interface Page {
   readonly name: string;
   readonly title: string;
-  readonly view: ComponentType;
+  /** What it shows, below its lists if it has any. */
+  readonly view?: ComponentType;
 }
 
 const pages: readonly Page[] = [
@@ -45,17 +41,31 @@ const pages: readonly Page[] = [
   { name: 'requests', title: 'Requests', view: RequestsPage },
   { name: 'referee', title: 'Referee', view: RefereePage },
   { name: 'send', title: 'Send', view: SendPage },
-  { name: 'received', title: 'Received', view: ReceivedPage },
+  { name: 'received', title: 'Received' },
   { name: 'clock', title: 'Clock', view: ClockPage },
   { name: 'past', title: 'Time machine', view: PastPage },
-  { name: 'faults', title: 'Faults', view: FaultsPage },
+  { name: 'faults', title: 'Faults' },
   { name: 'limits', title: 'Limits', view: LimitsPage },
-  { name: 'accounts', title: 'Accounts', view: AccountsPage },
-  { name: 'keys', title: 'API keys', view: KeysPage },
-  { name: 'sims', title: 'SIMs', view: SimsPage },
-  { name: 'worlds', title: 'Worlds', view: WorldsPage },
-  { name: 'rules', title: 'Rules and assumptions', view: RulesAndAssumptionsPage },
+  { name: 'accounts', title: 'Accounts' },
+  { name: 'keys', title: 'API keys' },
+  { name: 'sims', title: 'SIMs' },
+  { name: 'worlds', title: 'Worlds', view: Compare },
+  { name: 'rules', title: 'Rules and assumptions', view: Rules },
 ];
+
+const noPage: Page = { name: 'none', title: 'No such page', view: NoPage };
+
+function isShown({ name }: Page): boolean {
+  return name === pageName.value;
+}
+
+function NoPage() {
+  return (
+    <p>
+      Go to <a href="#/home">Home</a>.
+    </p>
+  );
+}
 
 const isHelpShown = signal(false);
 
@@ -89,9 +99,8 @@ export function Shell() {
     return () => removeEventListener('keydown', onKey);
   }, []);
   if (tokenIsMissing.value) return <TokenDialog />;
-  const page = pages.find(({ name }) => name === pageName.value);
-  const title = page?.title ?? 'No such page';
-  const View = page?.view;
+  const { name: shown, title, view: View } = pages.find(isShown) ?? noPage;
+  const lists = listPages[shown];
   return (
     <div class={`shell connection-${connection.value}`}>
       <button
@@ -118,20 +127,23 @@ export function Shell() {
       </header>
       <nav class="pages" aria-label="Pages">
         {pages.map(({ name, title: text }) => (
-          <a key={name} href={`#/${name}`} aria-current={name === page?.name ? 'page' : undefined}>
+          <a key={name} href={`#/${name}`} aria-current={name === shown ? 'page' : undefined}>
             {text}
           </a>
         ))}
       </nav>
-      <main id="main" class={`page page-${page?.name ?? 'none'}`}>
+      <main id="main" class={`page page-${shown}`}>
         <LostConnection />
         <Title text={title} />
-        {View === undefined ? (
-          <p>
-            Go to <a href="#/home">Home</a>.
-          </p>
+        {lists === undefined ? (
+          View && <View />
         ) : (
-          <View />
+          <div class="stack">
+            {lists.map((list) => (
+              <List key={list.title} of={list} />
+            ))}
+            {View && <View />}
+          </div>
         )}
       </main>
     </div>

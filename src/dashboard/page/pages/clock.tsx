@@ -5,7 +5,7 @@ import { signal } from '@preact/signals';
 import { advanceClock, clock, nowMs, readState, sayAdvanced, state } from '../clock.ts';
 import { call } from '../control.ts';
 import type { Row } from '../lists.ts';
-import { Action, ConfirmedAction } from '../parts/action.tsx';
+import { Action } from '../parts/action.tsx';
 import { Card } from '../parts/card.tsx';
 import { Loading } from '../parts/notices.tsx';
 import { OperationForm } from '../parts/operation-form.tsx';
@@ -59,12 +59,12 @@ function StartOver() {
     <div class="jumps">
       <h3>Start over</h3>
       <div class="actions">
-        <ConfirmedAction
+        <Action
           act={reset}
           warning="The world is then as it was at the start, clock included. Undo brings it back until this tab is closed, without the list of requests."
         >
           Start over
-        </ConfirmedAction>
+        </Action>
         {before.value !== undefined && <Action act={undo}>Undo: bring back what was</Action>}
       </div>
     </div>

@@ -5,7 +5,7 @@
 import { useSignal } from '@preact/signals';
 import { clientRules } from '../../../ledger/rules.ts';
 import { call } from '../control.ts';
-import { ConfirmedAction } from '../parts/action.tsx';
+import { Action } from '../parts/action.tsx';
 import { Card } from '../parts/card.tsx';
 import { Detail } from '../parts/detail.tsx';
 import { Empty, Loaded } from '../parts/notices.tsx';
@@ -46,7 +46,7 @@ export function RefereePage() {
             />
             The client has finished: judge what it left undone, too
           </label>
-          <ConfirmedAction
+          <Action
             warning="The requests so far are no longer judged."
             act={async () => {
               await call('referee.restart');
@@ -54,7 +54,7 @@ export function RefereePage() {
             }}
           >
             Clear record
-          </ConfirmedAction>
+          </Action>
         </div>
         <Loaded of={report} what="verdicts">
           {(value) => <Report report={value} />}

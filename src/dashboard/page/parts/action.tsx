@@ -33,10 +33,17 @@ interface ActionProps {
   readonly disabled?: boolean;
   /** An accessible name, needed if the button's text does not name its object. */
   readonly label?: string;
+  /** What is lost: the button asks in a dialog before it acts. */
+  readonly warning?: string | undefined;
 }
 
-export function Action({ act, children, kind = 'plain', disabled = false, label }: ActionProps) {
+export function Action(props: ActionProps) {
+  const { act, children, kind = 'plain', disabled = false, label, warning } = props;
   const { error, isBusy, run } = useRunning(act);
+  const isAsked = useSignal(false);
+  const ask = (isOpen: boolean) => {
+    isAsked.value = isOpen;
+  };
   return (
     <>
       <button
@@ -45,48 +52,15 @@ export function Action({ act, children, kind = 'plain', disabled = false, label 
         disabled={disabled}
         aria-busy={isBusy}
         aria-label={label}
-        onClick={() => void run()}
+        onClick={() => (warning === undefined ? void run() : ask(true))}
       >
         {children}
       </button>
       <Failure error={error} />
-    </>
-  );
-}
-
-interface ConfirmedProps {
-  readonly act: () => Promise<unknown>;
-  /** The verb. */
-  readonly children: string;
-  /** The object of the action. */
-  readonly what?: string;
-  /** What is lost. */
-  readonly warning: string;
-}
-
-/** A button that asks in a dialog before it acts. */
-export function ConfirmedAction({ act, children, what = '', warning }: ConfirmedProps) {
-  const isAsked = useSignal(false);
-  const question = `${children} ${what}`.trim();
-  const close = () => {
-    isAsked.value = false;
-  };
-  return (
-    <>
-      <button
-        type="button"
-        class="button plain"
-        aria-label={question}
-        onClick={() => {
-          isAsked.value = true;
-        }}
-      >
-        {children}
-      </button>
       {isAsked.value && (
-        <Dialog title={`${question}?`} leave="Cancel" onClose={close}>
+        <Dialog title={`${label ?? children}?`} leave="Cancel" onClose={() => ask(false)}>
           <p>{warning}</p>
-          <Action act={() => act().then(close)} kind="danger">
+          <Action act={() => act().then(() => ask(false))} kind="danger">
             {children}
           </Action>
         </Dialog>

@@ -46,7 +46,19 @@ export function FieldInput(props: FieldProps) {
     <>
       <div class={field.kind === 'variants' ? 'field broad' : 'field'}>
         <label for={id}>{labelOf(field)}</label>
-        <Input {...props} id={id} path={path} isInvalid={mistake !== undefined} />
+        <Input
+          id={id}
+          field={field}
+          value={typed.value[path] ?? ''}
+          placeholder={props.placeholders?.[path]}
+          choices={choices?.[path]}
+          suggestions={props.suggestions?.[path]}
+          onType={(text) => {
+            typed.value = { ...typed.value, [path]: text };
+          }}
+          aria-describedby={`${id}-hint`}
+          aria-invalid={mistake !== undefined}
+        />
         <div class="hint" id={`${id}-hint`}>
           {mistake === undefined ? shownHint : <span class="problem">{mistake}</span>}
         </div>
@@ -56,55 +68,62 @@ export function FieldInput(props: FieldProps) {
   );
 }
 
-interface InputProps extends FieldProps {
-  readonly id: string;
-  readonly path: string;
-  readonly isInvalid: boolean;
+interface InputProps {
+  readonly field: Field;
+  readonly value: string;
+  readonly placeholder?: string | undefined;
+  /** Choices in place of the declared ones. */
+  readonly choices?: readonly Choice[] | undefined;
+  readonly suggestions?: readonly Choice[] | undefined;
+  /** Called with each change of the text, and with what is chosen. */
+  readonly onType: (text: string) => void;
+  /** Called with a text that is left or ended by Enter, and with what is chosen in its place. */
+  readonly onEnter?: (text: string) => void;
+  readonly id?: string;
+  readonly 'aria-label'?: string;
+  readonly 'aria-describedby'?: string;
+  readonly 'aria-invalid'?: boolean;
 }
 
-function Input(props: InputProps) {
-  const { id, path, field, typed, isInvalid, placeholders = {}, choices } = props;
-  const suggested = props.suggestions?.[path] ?? [];
-  const rows = heightOf(field);
-  const value = typed.value[path] ?? '';
-  const onType = (text: string) => {
-    typed.value = { ...typed.value, [path]: text };
+/** The input of a field without fields of its own. */
+export function Input({ field, choices, suggestions = [], onType, onEnter, ...more }: InputProps) {
+  const offered = choices ?? choicesFor(field);
+  if (offered.length > 0) {
+    return <Choices {...more} choices={offered} onChoose={onEnter ?? onType} />;
+  }
+  const on = {
+    onInput: (event: Typing) => onType(event.currentTarget.value),
+    onChange: (event: Typing) => onEnter?.(event.currentTarget.value),
   };
-  const shared = {
-    id,
-    'aria-describedby': `${id}-hint`,
-    'aria-invalid': isInvalid,
-    ...(placeholders[path] !== undefined && { placeholder: placeholders[path] }),
-  };
-  const offered = choices?.[path] ?? choicesFor(field);
-  if (offered.length > 0)
-    return <Choices {...shared} value={value} choices={offered} onChoose={onType} />;
-  const onInput = (event: { readonly currentTarget: { readonly value: string } }) =>
-    onType(event.currentTarget.value);
-  if (rows !== undefined) return <textarea {...shared} {...{ rows, value, onInput }} />;
-  const input = (
-    <input
-      {...shared}
-      // Not `number`: for text that is not a number, the browser would return an empty text.
-      type={field.kind === 'phone' ? 'tel' : 'text'}
-      {...(field.kind === 'number' && { inputmode: 'decimal' as const })}
-      {...(suggested.length > 0 && { list: `${id}-list` })}
-      autocomplete="off"
-      spellcheck={false}
-      {...{ value, onInput }}
-    />
-  );
-  if (suggested.length === 0) return input;
+  // In a row of a list, Enter ends the text.
+  const rows = onEnter === undefined ? heightOf(field) : undefined;
+  if (rows !== undefined) return <textarea {...more} {...on} rows={rows} />;
+  const list = suggestions.length > 0 ? `${more.id}-list` : undefined;
   return (
     <>
-      {input}
-      <datalist id={`${id}-list`}>
-        {suggested.map(({ value: each, label }) => (
-          <option key={each} value={each} label={label} />
-        ))}
-      </datalist>
+      <input
+        {...more}
+        {...on}
+        // Not `number`: for text that is not a number, the browser would return an empty text.
+        type={field.kind === 'phone' ? 'tel' : 'text'}
+        inputmode={field.kind === 'number' && field.words === undefined ? 'decimal' : undefined}
+        list={list}
+        autocomplete="off"
+        spellcheck={false}
+      />
+      {list !== undefined && (
+        <datalist id={list}>
+          {suggestions.map(({ value, label }) => (
+            <option key={value} value={value} label={label} />
+          ))}
+        </datalist>
+      )}
     </>
   );
+}
+
+interface Typing {
+  readonly currentTarget: { readonly value: string };
 }
 
 /** The rows of a long text; undefined: one line. */
@@ -114,7 +133,7 @@ function heightOf({ name, kind }: Field): number | undefined {
 }
 
 /** The choices that the declaration gives; `default` leaves an optional field out. */
-export function choicesFor(field: Field): Choice[] {
+function choicesFor(field: Field): Choice[] {
   const { kind, fields = [], isRequired } = field;
   if (kind === 'variants') {
     return fields.map(({ title = '' }, at) => ({ value: String(at), label: title }));
@@ -129,12 +148,9 @@ function choiceNames({ kind, words = [] }: Field): readonly string[] {
   return kind === 'choice' ? words : [];
 }
 
-interface ChoicesProps {
-  readonly value: string;
+interface ChoicesProps extends Pick<InputProps, 'id' | 'aria-label' | 'value'> {
   readonly choices: readonly Choice[];
   readonly onChoose: (value: string) => void;
-  readonly id?: string;
-  readonly 'aria-label'?: string;
 }
 
 /** A list to choose from, without a visible label. */

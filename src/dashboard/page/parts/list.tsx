@@ -7,14 +7,15 @@ import type { ComponentChildren } from 'preact';
 import { callAny, errorText } from '../control.ts';
 import { declared } from '../declared.ts';
 import { type Field, labelOf, readValue, textOf } from '../field.ts';
+import { shownWorld } from '../hosted-world.ts';
 import type { FormDeclaration, ListDeclaration, Row, RowAction } from '../lists.ts';
 import { useResource } from '../resource.ts';
 import { filterValue } from '../route.ts';
 import type { OperationName } from '../wire.ts';
 import { accountName, useWorld } from '../world.ts';
-import { Action, ConfirmedAction } from './action.tsx';
+import { Action } from './action.tsx';
 import { Card } from './card.tsx';
-import { Choices, choicesFor, SearchInput } from './fields.tsx';
+import { Input, SearchInput } from './fields.tsx';
 import { Empty, Loaded } from './notices.tsx';
 import { OperationForm } from './operation-form.tsx';
 import { type Column, Table } from './table.tsx';
@@ -22,20 +23,12 @@ import { CodeText, CopyFacts, Time, TruthBadge } from './values.tsx';
 
 const reread = { on: ['sim', 'message', 'traffic', 'clock', 'operation'] } as const;
 
-interface ListProps {
-  readonly of: ListDeclaration;
-  /** Where the name of a row leads. */
-  readonly link?: ((row: Row) => string | undefined) | undefined;
-  /** Called after an operation on a row. */
-  readonly onAct?: (operation: OperationName, row: Row) => void;
-}
-
 interface Shown {
   readonly title: string;
   readonly facts: readonly (readonly [string, string])[];
 }
 
-export function List({ of, link, onAct }: ListProps) {
+export function List({ of }: { readonly of: ListDeclaration }) {
   const { title, list, lead, forms = [] } = of;
   useWorld();
   const rows = useResource(() => of.rows?.(callAny) ?? readRows(list), reread);
@@ -45,21 +38,22 @@ export function List({ of, link, onAct }: ListProps) {
     if (shows !== undefined) shown.value = { title: label, facts: shows(reply) };
     rows.refresh();
   };
-  const act = (row: Row, action: RowAction) => async () => {
-    const { operation, input, label, says } = action;
+  const act = async (row: Row, action: RowAction) => {
+    const { operation, input, label, says, leads } = action;
     const id = declared[operation].route.includes('{') ? [row[of.key]] : [];
     const given = input === undefined ? [] : [input(row, rows.value ?? [])];
     const reply = await callAny(operation, ...id, ...given);
     if (says !== undefined) said.value = `${nameOf(of, row)}: ${says(reply)}.`;
-    onAct?.(operation, row);
+    const next = leads?.(row, shownWorld);
+    if (next !== undefined) location.assign(next);
     done(`${label} ${nameOf(of, row)}`, action, reply);
   };
-  const change = (row: Row, name: string) => async (value: unknown) => {
+  const change = async (row: Row, name: string, value: unknown) => {
     const id = of.ownColumn === undefined ? [row[of.key]] : [];
     await callAny(of.edit ?? list, ...id, { [name]: value });
     rows.refresh();
   };
-  const columns = columnsOf(of, { link, act, change });
+  const columns = columnsOf(of, act, change);
   return (
     <>
       {lead !== undefined && <p>{lead}</p>}
@@ -164,13 +158,11 @@ function cellText(name: string, value: unknown): string {
   return name === 'account_id' ? accountName(value as string | null) : textOf(value);
 }
 
-interface CellContext extends Omit<ListProps, 'of'> {
-  readonly act: (row: Row, action: RowAction) => () => Promise<void>;
-  readonly change: (row: Row, name: string) => (value: unknown) => Promise<void>;
-}
+type Act = (row: Row, action: RowAction) => Promise<void>;
+type Change = (row: Row, name: string, value: unknown) => Promise<void>;
 
-function columnsOf(of: ListDeclaration, context: CellContext): Column<Row>[] {
-  const { actions = [], wide = [], edit } = of;
+function columnsOf(of: ListDeclaration, act: Act, change: Change): Column<Row>[] {
+  const { actions = [], wide = [], links = {}, edit } = of;
   const fieldIn = (operation: OperationName, name: string, io: 'input' | 'output') =>
     declared[operation][io]?.find((field) => field.name === name);
   const columns = of.columns.map((name, at): Column<Row> => {
@@ -186,20 +178,21 @@ function columnsOf(of: ListDeclaration, context: CellContext): Column<Row>[] {
       namesRow: at === 0,
       cell: (row) => {
         const own = edit && isOwn ? fieldIn(edit, nameOf(of, row), 'input') : input;
+        const label = `${labelOf(field)} of ${nameOf(of, row)}`;
         return own === undefined ? (
           <Cell
             field={field}
             value={row[name]}
-            href={at === 0 ? context.link?.(row) : of.links?.[name]?.(row)}
-            what={at === 0 ? '' : `${labelOf(field)} of ${nameOf(of, row)}`}
+            href={links[name]?.(row, shownWorld)}
+            what={at === 0 ? '' : label}
           />
         ) : (
           <>
             <CellInput
               field={own}
-              label={isOwn ? nameOf(of, row) : `${labelOf(field)} of ${nameOf(of, row)}`}
+              label={isOwn ? nameOf(of, row) : label}
               value={row[name]}
-              onChange={context.change(row, own.name)}
+              onChange={(value) => change(row, own.name, value)}
             />
             {isOwn && textOf(row[name]) !== textOf(row['default']) && (
               <span class="badge status-sending">not the default ({textOf(row['default'])})</span>
@@ -210,34 +203,28 @@ function columnsOf(of: ListDeclaration, context: CellContext): Column<Row>[] {
     };
   });
   if (actions.length === 0) return columns;
-  return [...columns, actionColumn(of, actions, context)];
+  return [...columns, actionColumn(of, actions, act)];
 }
 
-function actionColumn(
-  of: ListDeclaration,
-  actions: readonly RowAction[],
-  context: CellContext,
-): Column<Row> {
+function actionColumn(of: ListDeclaration, all: readonly RowAction[], act: Act): Column<Row> {
   return {
     head: 'Operations',
     kind: 'last',
     isHeadHidden: true,
     cell: (row) => (
       <div class="actions">
-        {actions.map((action) => {
-          const { label, warning, isFor } = action;
-          const shared = { key: label, act: context.act(row, action) };
-          if (isFor?.(row) === false) return null;
-          return warning === undefined ? (
-            <Action {...shared} label={`${label} ${nameOf(of, row)}`}>
-              {label}
+        {all
+          .filter(({ isFor }) => isFor?.(row) !== false)
+          .map((action) => (
+            <Action
+              key={action.label}
+              act={() => act(row, action)}
+              label={`${action.label} ${nameOf(of, row)}`}
+              warning={action.warning}
+            >
+              {action.label}
             </Action>
-          ) : (
-            <ConfirmedAction {...shared} what={nameOf(of, row)} warning={warning}>
-              {label}
-            </ConfirmedAction>
-          );
-        })}
+          ))}
       </div>
     ),
   };
@@ -296,13 +283,10 @@ export function CellInput({ field, label, value, onChange }: CellInputProps) {
       problem.value = failure instanceof RangeError ? failure.message : errorText(failure);
     }
   };
-  const text = textOf(value);
-  const choices = choicesFor({ ...field, isRequired: true });
-  const isChoice = field.kind !== 'truth' && choices.length > 0;
   const isOn = value === true;
   return (
     <>
-      {field.kind === 'truth' && (
+      {field.kind === 'truth' ? (
         <button
           type="button"
           role="switch"
@@ -313,25 +297,16 @@ export function CellInput({ field, label, value, onChange }: CellInputProps) {
         >
           {isOn ? 'yes' : 'no'}
         </button>
-      )}
-      {isChoice && (
-        <Choices
+      ) : (
+        <Input
+          field={{ ...field, isRequired: true }}
           aria-label={label}
-          choices={choices}
-          value={text}
-          onChoose={(chosen) => void change(chosen)}
-        />
-      )}
-      {field.kind !== 'truth' && !isChoice && (
-        <input
-          type="text"
-          aria-label={label}
-          value={draft.value ?? text}
-          placeholder={field.isNullable ? 'none' : ''}
-          onInput={(event) => {
-            draft.value = event.currentTarget.value;
+          value={draft.value ?? textOf(value)}
+          placeholder={field.isNullable ? 'none' : undefined}
+          onType={(text) => {
+            draft.value = text;
           }}
-          onChange={(event) => void change(event.currentTarget.value)}
+          onEnter={(text) => void change(text)}
         />
       )}
       {problem.value !== '' && (
