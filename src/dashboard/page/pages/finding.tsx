@@ -59,23 +59,19 @@ function eventsOf({ failures, timeline }: Finding): TraceEvent[] {
     const { number, at, method, target, fault, status, seen, attempt } = exchange;
     const sendKind = (attempt ?? 1) > 1 ? 'retry' : 'request';
     const kind = method === 'GET' ? 'read' : sendKind;
-    const none = { at, number, reply: null, seen: true, fault: null, retry_after_ms: null };
     const proved = failures.filter(({ exchanges }) => exchanges.at(-1) === number);
     return [
       {
-        ...none,
         kind,
+        at,
+        number,
         reply: status,
         seen,
-        fault: fault === null ? null : `fault: ${fault}`,
+        fault: fault && `fault: ${fault}`,
         text: `${method} ${target}`,
       },
       ...proved.map(
-        ({ cause, what }): TraceEvent => ({
-          ...none,
-          kind: 'finding',
-          text: `${cause}: ${what}`,
-        }),
+        ({ cause, what }): TraceEvent => ({ kind: 'finding', at, text: `${cause}: ${what}` }),
       ),
     ];
   });

@@ -12,7 +12,7 @@ import { Action, CopyButton, DownloadButton } from '../parts/action.tsx';
 import { Card } from '../parts/card.tsx';
 import { Loaded } from '../parts/notices.tsx';
 import { type Column, Table } from '../parts/table.tsx';
-import { Events, statusEvent } from '../parts/trace.tsx';
+import { Events } from '../parts/trace.tsx';
 import { CopyFacts, type Fact, Facts, ReplyStatus, StatusBadge, Time } from '../parts/values.tsx';
 import { useResource, useSettled } from '../resource.ts';
 import { addressOf, filterValue, pageArgument, setArgument } from '../route.ts';
@@ -258,7 +258,11 @@ function MessageThen({ entry, id }: { readonly entry: number; readonly id: strin
         {message.value !== undefined && <StatusBadge status={message.value.status} />}
       </h3>
       {message.error !== undefined && <p class="dim">It was not there yet.</p>}
-      {message.value !== undefined && <Events of={message.value.history.map(statusEvent)} />}
+      {message.value !== undefined && (
+        <Events
+          of={message.value.history.map(({ status, at }) => ({ kind: 'status', at, text: status }))}
+        />
+      )}
     </>
   );
 }

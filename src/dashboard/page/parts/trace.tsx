@@ -9,12 +9,15 @@ import type { Reply, Status } from '../wire.ts';
 import { durationText, isoTime } from '../words.ts';
 import { faultText } from './exchange.tsx';
 import { Loaded } from './notices.tsx';
-import { type Fact, Facts, ReplyStatus, StatusShape, Time } from './values.tsx';
+import { Facts, ReplyStatus, StatusShape, Time } from './values.tsx';
 
 type Traced = Reply<'requests.trace'>['events'][number];
-export interface TraceEvent extends Omit<Traced, 'fault' | 'kind'> {
+/** Only a request has a reply. */
+export interface TraceEvent
+  extends Pick<Traced, 'at' | 'text'>,
+    Partial<Pick<Traced, 'number' | 'reply' | 'seen' | 'retry_after_ms'>> {
   readonly kind: Traced['kind'] | 'expected';
-  readonly fault: string | null;
+  readonly fault?: string | null;
 }
 
 interface TraceProps {
@@ -39,11 +42,9 @@ export function Trace({ of, hasFacts = false, ahead = [] }: TraceProps) {
             <Facts
               of={[
                 ['Account', account ?? 'not authenticated'],
-                ...([
-                  ['Request', what],
-                  ['request_id', requestId],
-                  ['To', to],
-                ] satisfies Fact[]),
+                ['Request', what],
+                ['request_id', requestId],
+                ['To', to],
               ]}
             />
           )}
@@ -62,14 +63,8 @@ function withFault(event: Traced): TraceEvent {
   return { ...event, fault: event.fault && faultText(event.fault) };
 }
 
-const nothing = { number: null, reply: null, seen: true, fault: null, retry_after_ms: null };
-
-export function statusEvent({ status, at }: { readonly status: Status; readonly at: string }) {
-  return { ...nothing, kind: 'status' as const, at, text: status };
-}
-
 function expected(status: Status): TraceEvent {
-  return { ...statusEvent({ status, at: '' }), kind: 'expected' };
+  return { kind: 'expected', at: '', text: status };
 }
 
 interface EventsProps {
@@ -81,35 +76,33 @@ interface EventsProps {
 }
 
 export function Events({ of, shown, links = true }: EventsProps) {
-  let before: TraceEvent | undefined;
-  let sent: TraceEvent | undefined;
-  const recoveries = recoveriesIn(of);
   return (
     <>
       <Axis of={of} />
       <ol class="timeline" aria-label="Timeline">
         {of.map((event, at) => {
-          const [earlier, told] = [before, event.reply === null ? undefined : sent];
-          before = event;
-          sent = event.reply === null ? sent : event;
+          const earlier = of[at - 1];
+          const last = (is: typeof isRequest) =>
+            is(event) ? of.slice(0, at).findLast(is) : undefined;
+          const [told, tried] = [last(isRequest), last(isAttempt)];
           return (
             <li
               key={`${event.at} ${event.number} ${event.text} ${at}`}
               class={`event ${event.kind} status-${event.text}`}
-              aria-current={event.number === shown && event.reply !== null ? 'true' : undefined}
+              aria-current={isRequest(event) && event.number === shown ? 'true' : undefined}
             >
               {told?.retry_after_ms != null && <Wait told={told} until={event.at} />}
               <What event={event} isLink={links} />
               {event.at !== '' && <Time at={event.at} above={earlier?.at} />}
               <span class="took dim">{earlier === undefined ? '' : since(earlier, event)}</span>
-              {event.fault !== null && <span class="reason">{event.fault}</span>}
-              {recoveries.has(event) && (
+              {event.fault && <span class="reason">{event.fault}</span>}
+              {tried && !isAnswered(tried) && isAnswered(event) && (
                 <span class="told">The client recovered: this reply reached it.</span>
               )}
-              {!event.seen && <span class="reason">The client did not see this reply.</span>}
-              {event.retry_after_ms !== null && (
-                <Told at={event.at} waitMs={event.retry_after_ms} />
+              {event.seen === false && (
+                <span class="reason">The client did not see this reply.</span>
               )}
+              {event.retry_after_ms != null && <Told at={event.at} waitMs={event.retry_after_ms} />}
             </li>
           );
         })}
@@ -118,17 +111,17 @@ export function Events({ of, shown, links = true }: EventsProps) {
   );
 }
 
-/** Each attempt that got its answer after one that did not: its reply was lost, a 429 or a 5xx. */
-function recoveriesIn(events: readonly TraceEvent[]): ReadonlySet<TraceEvent> {
-  const attempts = events.filter(({ kind, reply }) => reply !== null && kind !== 'read');
-  const isAnswered = ({ reply, seen }: TraceEvent) =>
-    seen && reply !== null && reply !== 429 && reply < 500;
-  return new Set(
-    attempts.filter((attempt, at) => {
-      const before = attempts[at - 1];
-      return before !== undefined && !isAnswered(before) && isAnswered(attempt);
-    }),
-  );
+function isRequest({ reply }: TraceEvent): boolean {
+  return typeof reply === 'number';
+}
+
+function isAttempt(event: TraceEvent): boolean {
+  return isRequest(event) && event.kind !== 'read';
+}
+
+/** False if the reply was lost, a 429 or a 5xx. */
+function isAnswered({ reply, seen }: TraceEvent): boolean {
+  return seen === true && typeof reply === 'number' && reply !== 429 && reply < 500;
 }
 
 interface WhatProps {
@@ -138,7 +131,7 @@ interface WhatProps {
 
 function What({ event: { kind, number, reply, text }, isLink }: WhatProps) {
   if (kind === 'finding') return <span class="reason">{text}</span>;
-  if (reply === null) {
+  if (typeof reply !== 'number') {
     return (
       <span class="step">
         <StatusShape status={text ?? ''} /> {text}
