@@ -22,4 +22,3 @@ export type ServiceRequest = Reply<'requests.list'>['requests'][number];
 export type Bucket = Reply<'limits.buckets'>['buckets'][number];
 export type Endpoint = Bucket['endpoint'];
 export type RefereeReport = Reply<'referee.report'>;
-export type ClientFinding = RefereeReport['rules'][number]['findings'][number];

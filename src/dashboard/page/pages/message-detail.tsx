@@ -1,20 +1,21 @@
 /**
  * One message in full: what happened to it, what it waits for, and the exchange that created it.
  */
+import { advanceClock, readState, whileRunning } from '../clock.ts';
 import { call } from '../control.ts';
-import { CopyButton } from '../parts/action.tsx';
+import type { Row } from '../lists.ts';
+import { Action, CopyButton } from '../parts/action.tsx';
 import { Detail } from '../parts/detail.tsx';
 import { ExchangeView } from '../parts/exchange.tsx';
 import { Loaded } from '../parts/notices.tsx';
 import { Trace } from '../parts/trace.tsx';
-import { type Fact, Facts, StatusBadge, Time } from '../parts/values.tsx';
+import { CodeText, type Fact, Facts, StatusBadge, Time } from '../parts/values.tsx';
 import { useResource } from '../resource.ts';
-import type { Message, Status } from '../wire.ts';
+import type { Message, Reply, Status } from '../wire.ts';
 import { counted, durationText } from '../words.ts';
 import { accountName } from '../world.ts';
 import { asCurl, asTest, sendBody, sendPath } from './copies.ts';
 import { useCaller } from './setups.ts';
-import { useWaiting, WaitingView } from './waiting.tsx';
 
 const usual: readonly Status[] = ['queued', 'sending', 'sent', 'delivered'];
 
@@ -41,20 +42,34 @@ interface ContentProps {
 }
 
 function Content({ message, refresh }: ContentProps) {
-  const { message_id: id, history, failure_reason: reason } = message;
+  const { message_id: id, history, status, failure_reason: reason } = message;
   const { baseUrl, key } = useCaller(message.account_id);
   const body = JSON.stringify(sendBody(message));
-  const last = history.at(-1)?.status;
-  const isFinal = last === 'delivered' || last === 'failed';
-  const waiting = useWaiting(message);
+  const isFinal = status === 'delivered' || status === 'failed';
+  const waiting = useResource(() => call('messages.waiting', id), {
+    on: ['message', 'sim', 'clock', 'operation'],
+    everyMs: isFinal ? undefined : whileRunning(2_000),
+    key: `${id} ${status}`,
+  });
   const isStuck = waiting.value?.waiting_for === 'scripted_fate';
+  const onMoved = async () => {
+    await readState();
+    waiting.refresh();
+    refresh();
+  };
   return (
     <>
-      {!isFinal && <WaitingView message={message} waiting={waiting} onMoved={refresh} />}
+      {!isFinal && waiting.value !== undefined && (
+        <WaitingView message={message} waiting={waiting.value} onMoved={onMoved} />
+      )}
       {reason !== null && <p class="failure">Failed: {reason}</p>}
       <Trace
         of={{ message_id: id }}
-        ahead={isFinal || isStuck ? [] : usual.slice(usual.indexOf(last ?? 'queued') + 1)}
+        ahead={
+          isFinal || isStuck
+            ? []
+            : usual.slice(usual.indexOf(history.at(-1)?.status ?? 'queued') + 1)
+        }
       />
       <div class="actions">
         <CopyButton text={() => asCurl(baseUrl, sendPath(message), body, key)}>
@@ -73,6 +88,72 @@ function Content({ message, refresh }: ContentProps) {
     </>
   );
 }
+
+type Waiting = Reply<'messages.waiting'>;
+
+interface WaitingProps {
+  readonly message: Message;
+  readonly waiting: Waiting;
+  readonly onMoved: () => Promise<void>;
+}
+
+/** Why the message is not final yet, and buttons for the operations that would move it on. */
+function WaitingView({ message, waiting, onMoved }: WaitingProps) {
+  return (
+    <section class="waiting" aria-label="Why it waits">
+      <p>
+        <CodeText text={waiting.sentence} />{' '}
+        {waiting.until !== null && (
+          <span class="dim">
+            (<Time at={waiting.until} />)
+          </span>
+        )}
+      </p>
+      <div class="actions">
+        {waiting.would_move.map((name) => {
+          const [label, move] = moverOf(name, message, waiting);
+          const kind = name === 'messages.fail' ? 'danger' : 'plain';
+          return (
+            <Action key={name} act={() => move().then(onMoved)} kind={kind}>
+              {label}
+            </Action>
+          );
+        })}
+      </div>
+    </section>
+  );
+}
+
+type Mover = readonly [label: string, move: () => Promise<unknown>];
+
+function moverOf(
+  name: Waiting['would_move'][number],
+  { message_id: id, device_id: sim }: Message,
+  { waiting_for: reason, until }: Waiting,
+): Mover {
+  switch (name) {
+    case 'clock.advance':
+      return ['Advance to then', () => advanceClock({ to: until })];
+    case 'sims.poll':
+      return ['Poll now', () => call(name, sim)];
+    case 'messages.progress':
+      return ['Next step', () => call(name, id)];
+    case 'messages.fail':
+      return ['Make it fail', () => call(name, id)];
+    case 'sims.patch': {
+      const [label, change] = simChanges[reason] ?? [
+        'Let it poll by itself',
+        { polling: 'simulated' },
+      ];
+      return [label, () => call(name, sim, change)];
+    }
+  }
+}
+
+const simChanges: Readonly<Record<string, readonly [label: string, change: Row]>> = {
+  sim_active: ['Activate the SIM', { active: true }],
+  sim_connected: ['Connect the SIM', { connected: true }],
+};
 
 function Creation({ id }: { readonly id: string }) {
   const creation = useResource(() => readCreation(id), { key: id });

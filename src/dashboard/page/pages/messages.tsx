@@ -6,13 +6,14 @@ import { statuses } from '../../../sim/status.ts';
 import { state } from '../clock.ts';
 import { call } from '../control.ts';
 import { Downloads } from '../parts/action.tsx';
+import { Split } from '../parts/detail.tsx';
 import { FilterChoices, SearchInput } from '../parts/fields.tsx';
 import { Empty, Failure, Loading } from '../parts/notices.tsx';
 import type { Column } from '../parts/table.tsx';
 import { StatusBadge, Time } from '../parts/values.tsx';
 import { VirtualTable } from '../parts/virtual-table.tsx';
 import { useSettled } from '../resource.ts';
-import { addressOf, pageArgument, pageFilters, setFilter } from '../route.ts';
+import { addressOf, pageFilters, setFilter } from '../route.ts';
 import type { Message, Reply, Status } from '../wire.ts';
 import { counted } from '../words.ts';
 import { accountChoices, accountName, useWorld } from '../world.ts';
@@ -26,15 +27,11 @@ export function MessagesPage() {
   useEffect(() => list.show(JSON.parse(question)), [list, question]);
   useEffect(() => list.follow(), [list]);
 
-  const selected = pageArgument.value;
   return (
-    <div class={selected === '' ? 'split' : 'split has-detail'}>
-      <div class="split-list">
-        <Filters filter={filter} />
-        <Rows list={list} filter={filter} />
-      </div>
-      {selected !== '' && <MessageDetail id={selected} />}
-    </div>
+    <Split detail={(id) => <MessageDetail id={id} />}>
+      <Filters filter={filter} />
+      <Rows list={list} filter={filter} />
+    </Split>
   );
 }
 
@@ -116,7 +113,6 @@ function Rows({ list, filter }: RowsProps) {
         count={list.count}
         rowAt={list.at}
         keyOf={(message) => message.message_id}
-        selectedKey={pageArgument.value}
         onEnd={list.more}
         onSee={list.see}
       />

@@ -7,14 +7,13 @@ import { clientRules } from '../../../ledger/rules.ts';
 import { call } from '../control.ts';
 import { Action } from '../parts/action.tsx';
 import { Card } from '../parts/card.tsx';
-import { Detail } from '../parts/detail.tsx';
+import { Detail, Split } from '../parts/detail.tsx';
 import { Empty, Loaded } from '../parts/notices.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Trace } from '../parts/trace.tsx';
 import { CodeText, VerdictBadge } from '../parts/values.tsx';
 import { useResource } from '../resource.ts';
-import { pageArgument } from '../route.ts';
-import type { ClientFinding, RefereeReport } from '../wire.ts';
+import type { RefereeReport } from '../wire.ts';
 import { counted } from '../words.ts';
 import { accountName, useWorld } from '../world.ts';
 import { FindingFile } from './finding.tsx';
@@ -31,37 +30,10 @@ export function RefereePage() {
     key: String(isFinished.value),
   });
   useWorld();
-  const number = pageArgument.value;
   return (
-    <div class={number === '' ? 'split' : 'split has-detail'}>
-      <div class="stack split-list referee">
-        <div class="card-head">
-          <label class="check">
-            <input
-              type="checkbox"
-              checked={isFinished.value}
-              onChange={(event) => {
-                isFinished.value = event.currentTarget.checked;
-              }}
-            />
-            The client has finished: judge what it left undone, too
-          </label>
-          <Action
-            warning="The requests so far are no longer judged."
-            act={async () => {
-              await call('referee.restart');
-              report.refresh();
-            }}
-          >
-            Clear record
-          </Action>
-        </div>
-        <Loaded of={report} what="verdicts">
-          {(value) => <Report report={value} />}
-        </Loaded>
-        <FindingFile />
-      </div>
-      {number !== '' && (
+    <Split
+      kind="stack split-list referee"
+      detail={(number) => (
         <Detail key={number} label="Intent" name={number} title={`Request ${number}`}>
           <p>
             <a href={`#/requests/${number}`}>The request and its reply</a>
@@ -69,7 +41,33 @@ export function RefereePage() {
           <Trace of={{ number }} hasFacts />
         </Detail>
       )}
-    </div>
+    >
+      <div class="card-head">
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={isFinished.value}
+            onChange={(event) => {
+              isFinished.value = event.currentTarget.checked;
+            }}
+          />
+          The client has finished: judge what it left undone, too
+        </label>
+        <Action
+          warning="The requests so far are no longer judged."
+          act={async () => {
+            await call('referee.restart');
+            report.refresh();
+          }}
+        >
+          Clear record
+        </Action>
+      </div>
+      <Loaded of={report} what="verdicts">
+        {(value) => <Report report={value} />}
+      </Loaded>
+      <FindingFile />
+    </Split>
   );
 }
 
@@ -115,37 +113,32 @@ function Findings({ rule }: { readonly rule: RuleVerdict }) {
   return (
     <Card title={id} head={<VerdictBadge verdict={verdict} />} lead={sentenceOf(rule)}>
       <ul class="ledger">
-        {findings.slice(0, shownFindings).map((finding) => (
-          <FindingItem key={finding.exchanges.join()} finding={finding} />
-        ))}
+        {findings
+          .slice(0, shownFindings)
+          .map(({ account_id: account, endpoint, what, exchanges }) => (
+            <li key={exchanges.join()}>
+              <p class="breaks">
+                <CodeText text={what} />
+              </p>
+              <p class="dim">
+                {account === null ? 'not authenticated' : accountName(account)},{' '}
+                {endpoint ?? 'unknown path'}, requests{' '}
+                {exchanges.map((number, at) => (
+                  <span key={number}>
+                    {at > 0 && ', '}
+                    <a href={`#/referee/${number}`} aria-label={`Timeline of request ${number}`}>
+                      {number}
+                    </a>
+                  </span>
+                ))}
+              </p>
+            </li>
+          ))}
       </ul>
       {findings.length > shownFindings && (
         <p class="foot dim">{findings.length - shownFindings} more are not shown.</p>
       )}
     </Card>
-  );
-}
-
-function FindingItem({ finding }: { readonly finding: ClientFinding }) {
-  const { account_id: account, endpoint, what, exchanges } = finding;
-  return (
-    <li>
-      <p class="breaks">
-        <CodeText text={what} />
-      </p>
-      <p class="dim">
-        {account === null ? 'not authenticated' : accountName(account)},{' '}
-        {endpoint ?? 'unknown path'}, requests{' '}
-        {exchanges.map((number, at) => (
-          <span key={number}>
-            {at > 0 && ', '}
-            <a href={`#/referee/${number}`} aria-label={`Timeline of request ${number}`}>
-              {number}
-            </a>
-          </span>
-        ))}
-      </p>
-    </li>
   );
 }
 

@@ -5,18 +5,21 @@
 import { useSignal } from '@preact/signals';
 import { endpointNames } from '../../../sim/limits.ts';
 import { call } from '../control.ts';
-import { DownloadButton, Downloads } from '../parts/action.tsx';
-import { faultText } from '../parts/exchange.tsx';
+import { CopyButton, DownloadButton, Downloads } from '../parts/action.tsx';
+import { Detail, Split } from '../parts/detail.tsx';
+import { ExchangeView, faultText } from '../parts/exchange.tsx';
 import { Choices, choicesOf, SearchInput } from '../parts/fields.tsx';
 import { Empty, Loaded } from '../parts/notices.tsx';
 import type { Column } from '../parts/table.tsx';
-import { ReplyStatus, Time } from '../parts/values.tsx';
+import { Trace } from '../parts/trace.tsx';
+import { Facts, ReplyStatus, Time } from '../parts/values.tsx';
 import { VirtualTable } from '../parts/virtual-table.tsx';
 import { useResource, useSettled } from '../resource.ts';
-import { addressOf, filterValue, pageArgument, setFilter } from '../route.ts';
-import type { ServiceRequest } from '../wire.ts';
+import { addressOf, filterValue, setFilter } from '../route.ts';
+import type { Reply, ServiceRequest } from '../wire.ts';
 import { accountName, useWorld } from '../world.ts';
-import { RequestDetail } from './request-detail.tsx';
+import { asCurl } from './copies.ts';
+import { useCaller } from './setups.ts';
 
 const mostKept = 1_000;
 const firstRows = 200;
@@ -30,22 +33,18 @@ export function RequestsPage() {
     () => call('requests.list', { search: settled, limit: limit.value }),
     { on: ['traffic'], key: settled, keeps: true },
   );
-  const selected = pageArgument.value;
   const more = () => {
     if (limit.value === mostKept) return;
     limit.value = mostKept;
     requests.refresh();
   };
   return (
-    <div class={selected === '' ? 'split' : 'split has-detail'}>
-      <div class="split-list">
-        <Filters search={search} />
-        <Loaded of={requests} what="requests" isQuiet>
-          {({ requests: rows }) => <Rows rows={rows} search={settled} more={more} />}
-        </Loaded>
-      </div>
-      {selected !== '' && <RequestDetail key={selected} name={selected} />}
-    </div>
+    <Split detail={(number) => <RequestDetail key={number} number={number} />}>
+      <Filters search={search} />
+      <Loaded of={requests} what="requests" isQuiet>
+        {({ requests: rows }) => <Rows rows={rows} search={settled} more={more} />}
+      </Loaded>
+    </Split>
   );
 }
 
@@ -106,7 +105,6 @@ function Rows({ rows, search, more }: RowsProps) {
         count={rows.length}
         rowAt={(index) => rows[index]}
         keyOf={({ number }) => String(number)}
-        selectedKey={pageArgument.value}
         onEnd={more}
       />
       <p class="foot dim actions">
@@ -181,4 +179,64 @@ const columns: readonly Column<ServiceRequest>[] = [
 function markOf({ fault, is_replay: isReplay, code }: ServiceRequest) {
   if (fault !== null) return <span class="problem">{faultText(fault)}</span>;
   return isReplay ? <span class="dim">replay</span> : <span class="mono">{code}</span>;
+}
+
+interface DetailProps {
+  /** From the address. */
+  readonly number: string;
+}
+
+/**
+ * Request and reply as sent, the fault that struck it, the message that came of it, and all attempts
+ * at the same message.
+ */
+function RequestDetail({ number }: DetailProps) {
+  const request = useResource(() => call('requests.get', number), { key: number });
+  return (
+    <Detail
+      label="Request"
+      name={number}
+      title={`Request ${number}`}
+      badge={request.value && <ReplyStatus status={request.value.status} />}
+    >
+      <Loaded of={request} what="the request">
+        {(value) => <Content request={value} number={number} />}
+      </Loaded>
+    </Detail>
+  );
+}
+
+function Content({ request, number }: DetailProps & { readonly request: Reply<'requests.get'> }) {
+  const { at, account_id: account, duration_ms: tookMs, message_id: message, is_replay } = request;
+  const { method, path, body } = request.request;
+  const isThrottled = request.reply.status === 429 && request.fault === null;
+  const caller = useCaller(account);
+  return (
+    <>
+      <Facts
+        of={[
+          ['Fault', request.fault && <b class="problem">{faultText(request.fault)}</b>],
+          ['Time', <Time key="at" at={at} />],
+          ['Caller', account === null ? 'not known' : accountName(account)],
+          ['Took', `${tookMs.toFixed(2)} ms`],
+          [
+            'Throttled',
+            isThrottled ? <a href="#/limits">Limits says when the next passes</a> : null,
+          ],
+          ['Replay', is_replay ? 'The reply to the first use of this request_id, again.' : null],
+          ['Message', message && <a href={`#/messages/${message}`}>{message}</a>],
+        ]}
+      />
+      {method === 'POST' && body !== null && (
+        <div class="actions">
+          <CopyButton text={() => asCurl(caller.baseUrl, path, body, caller.key)}>
+            Copy as curl
+          </CopyButton>
+        </div>
+      )}
+      <ExchangeView exchange={request} saysFault={false} />
+      <h3 class="section">What happened to it</h3>
+      <Trace of={{ number }} />
+    </>
+  );
 }

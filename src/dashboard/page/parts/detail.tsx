@@ -1,9 +1,27 @@
 /**
- * The pane of one object beside its list. Escape or Close leaves it; the focus returns to the row.
+ * A list, and beside it the pane of the object that the address names. Escape or Close leaves the
+ * pane; the focus returns to the row.
  */
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { addressOf, pageName } from '../route.ts';
+import { addressOf, pageArgument, pageName } from '../route.ts';
+
+interface SplitProps {
+  readonly kind?: string;
+  /** The pane of the named object. */
+  readonly detail: (name: string) => ComponentChildren;
+  readonly children: ComponentChildren;
+}
+
+export function Split({ kind = 'split-list', detail, children }: SplitProps) {
+  const name = pageArgument.value;
+  return (
+    <div class={name === '' ? 'split' : 'split has-detail'}>
+      <div class={kind}>{children}</div>
+      {name !== '' && detail(name)}
+    </div>
+  );
+}
 
 interface DetailProps {
   /** The accessible name of the pane. */

@@ -6,6 +6,7 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { pageArgument } from '../route.ts';
 import { Cells, type Column, TableHead } from './table.tsx';
 
 interface VirtualTableProps<T> {
@@ -13,8 +14,8 @@ interface VirtualTableProps<T> {
   readonly columns: readonly Column<T>[];
   readonly count: number;
   readonly rowAt: (index: number) => T | undefined;
+  /** Also the argument of the address while the row's detail is shown. */
   readonly keyOf: (row: T) => string;
-  readonly selectedKey?: string;
   /** Called when the last rows are about to become visible. */
   readonly onEnd?: () => unknown;
   /** Called with the visible rows. */
@@ -25,7 +26,7 @@ const rowHeight = 34;
 const spareRows = 8;
 
 export function VirtualTable<T>(props: VirtualTableProps<T>) {
-  const { label, columns, count, rowAt, keyOf, selectedKey, onEnd, onSee } = props;
+  const { label, columns, count, rowAt, keyOf, onEnd, onSee } = props;
   const region = useRef<HTMLDivElement>(null);
   const top = useSignal(0);
   const height = useSignal(600);
@@ -58,7 +59,7 @@ export function VirtualTable<T>(props: VirtualTableProps<T>) {
     if (row === undefined) continue;
     const key = keyOf(row);
     rows.push(
-      <tr key={key} aria-rowindex={index + 2} class={key === selectedKey ? 'selected' : ''}>
+      <tr key={key} aria-rowindex={index + 2} class={key === pageArgument.value ? 'selected' : ''}>
         <Cells row={row} above={rowAt(index - 1)} columns={columns} />
       </tr>,
     );
