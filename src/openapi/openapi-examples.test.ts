@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { defaultAssumptions } from '../sim/assumptions.ts';
 import type { EndpointName } from '../sim/limits.ts';
 import { Simulator } from '../simulator.ts';
-import { exampleOf, exampleSend, exampleSendByAlias } from './examples.ts';
+import { exampleSend, exampleSendByAlias, replyOf } from './replies.ts';
 
 test('the examples are replies of the default world with seed 1', () => {
   const simulator = new Simulator({ clock: 'manual', seed: 1 });
@@ -24,7 +24,7 @@ test('the examples are replies of the default world with seed 1', () => {
     });
     return { status, json: JSON.parse(text) as Readonly<Record<string, unknown>> };
   };
-  const example = (endpoint: EndpointName) => exampleOf(endpoint, defaultAssumptions);
+  const example = (endpoint: EndpointName) => replyOf(endpoint, defaultAssumptions).example;
   const send = '/api/v1/sms/send/';
 
   const first = ask(send, exampleSend);

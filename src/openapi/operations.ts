@@ -2,7 +2,6 @@
  * The seven operations of the OpenAPI document: their replies and the rules they implement.
  */
 import type { EndpointName } from '../sim/limits.ts';
-import type { ReplyName } from './replies.ts';
 
 export interface Operation {
   readonly operationId: string;
@@ -10,15 +9,10 @@ export interface Operation {
   readonly summary: string;
   readonly description: string;
   readonly rules: readonly string[];
-  /** Replies by status. */
-  readonly success: Readonly<Record<number, Success>>;
+  /** What a reply of success means, by its status. */
+  readonly success: Readonly<Record<number, string>>;
   /** What may not be found, apart from unknown paths. */
   readonly notFound?: string;
-}
-
-interface Success {
-  readonly description: string;
-  readonly reply: ReplyName;
 }
 
 export const tags = {
@@ -31,13 +25,8 @@ export const tags = {
 const queuing = {
   tag: 'Messages',
   success: {
-    200: {
-      description:
-        'A replay: the body is identical to the original 202 body, whatever its present status ' +
-        '(SEND-4).',
-      reply: 'QueuedMessage',
-    },
-    202: { description: 'Queued, not yet sent (SEND-3).', reply: 'QueuedMessage' },
+    200: 'A replay: the body is identical to the original 202 body, whatever its present status (SEND-4).',
+    202: 'Queued, not yet sent (SEND-3).',
   },
 } as const;
 
@@ -76,9 +65,7 @@ export const operations: Readonly<Record<EndpointName, Operation>> = {
     summary: 'List the inbound messages',
     description: 'Newest first. Polling every 15 to 30 seconds is recommended.',
     rules: ['LIMIT-4'],
-    success: {
-      200: { description: 'One page of the inbound messages.', reply: 'ReceivedMessages' },
-    },
+    success: { 200: 'One page of the inbound messages.' },
     notFound: 'The page does not exist.',
   },
   tasks: {
@@ -89,7 +76,7 @@ export const operations: Readonly<Record<EndpointName, Operation>> = {
       'Polled by devices. Handing out a task is its pickup, so no task is handed out twice. ' +
       'SIMs that the simulator polls itself get no tasks here.',
     rules: ['STATE-2', 'SVC-3', 'LIMIT-5', 'VER-1'],
-    success: { 200: { description: 'The tasks handed out by this poll.', reply: 'Tasks' } },
+    success: { 200: 'The tasks handed out by this poll.' },
     notFound: 'The account has no such device.',
   },
   read: {
@@ -98,7 +85,7 @@ export const operations: Readonly<Record<EndpointName, Operation>> = {
     summary: 'Read one message and its current status',
     description: 'Not rate-limited; polling a message every 15 to 20 seconds is recommended.',
     rules: ['READ-1', 'READ-2', 'READ-3', 'LIMIT-6', 'STATE-3', 'STATE-4', 'STATE-5'],
-    success: { 200: { description: "The caller's own message (READ-1).", reply: 'Message' } },
+    success: { 200: "The caller's own message (READ-1)." },
     notFound: 'The id is unknown or belongs to another account; both look the same (READ-2).',
   },
   stats: {
@@ -107,6 +94,6 @@ export const operations: Readonly<Record<EndpointName, Operation>> = {
     summary: 'Read the statistics of the account',
     description: 'Not rate-limited.',
     rules: ['LIMIT-6'],
-    success: { 200: { description: 'The present figures.', reply: 'AccountStats' } },
+    success: { 200: 'The present figures.' },
   },
 };

@@ -1,13 +1,13 @@
 /**
  * The refusals that each operation of the OpenAPI document may return. The real reply to a mistake
- * is the example, and gives the schema: both have the shape of the assumptions in force.
+ * is the example, and gives schema and headers: all have the shape of the assumptions in force.
  * Rules: SEND-5, READ-2, AUTH-3 to AUTH-5, ERR-1 to ERR-4. Assumes: trailingSlash,
  * methodNotAllowed, headMethod, receivedQuery, contentType, replayDifferentBody, unknownFields,
  * validationScope, errorBody, replyTemplates.
  */
 import { z } from 'zod';
 import { errorReplies, errorReply } from '../http/service/error-replies.ts';
-import type { ApiReply, ApiRequest } from '../http/service/messages.ts';
+import type { ApiReply } from '../http/service/messages.ts';
 import { allowedMethods, type Route, routes } from '../http/service/routes.ts';
 import { readJsonBody } from '../http/service/send-message.ts';
 import { refuse, refuseUnread } from '../http/service/templated-replies.ts';
@@ -17,56 +17,46 @@ import type { Assumptions } from '../sim/assumptions.ts';
 import type { ServiceError } from '../sim/errors.ts';
 import type { EndpointName } from '../sim/limits.ts';
 import { readReceivedQuery, receivedParameters } from '../sim/received.ts';
-import { noReplyTemplates } from '../sim/reply-templates.ts';
 import { documentedFields, validateSend } from '../sim/send-request.ts';
-import { exampleSendByAlias } from './examples.ts';
 import { componentRef, type Json, jsonContent, schemaOf } from './json-schema.ts';
 import { operations } from './operations.ts';
-import { anyWording } from './replies.ts';
+import { anyWording, exampleSendByAlias } from './replies.ts';
 
 /** A refusal of one endpoint. */
 export interface Refusal {
   /** The name of its schema among the components. */
   readonly name: string;
-  readonly status: number;
   readonly description: string;
   readonly schema: z.ZodType;
-  readonly headers?: Readonly<Record<string, Json>>;
   /** The real reply, shown as the example. */
   readonly reply: ApiReply;
 }
 
 type Kind = ServiceError['kind'];
 
-/** What the document says of a kind, unless an endpoint has words of its own. */
-const texts: Readonly<Record<Exclude<Kind, 'invalid_field' | 'not_found' | 'throttled'>, string>> =
-  {
-    invalid_key: 'The API key is missing, wrong or revoked (AUTH-3; the spelling is the contract).',
-    quota_exceeded: 'The monthly SMS limit of the plan is reached (ERR-1).',
-    number_not_found: 'No SIM of the account has the sender number (AUTH-4).',
-    number_access_denied:
-      'The number exists, but the account may not send from it (AUTH-5; the spelling is the ' +
-      'contract).',
-    device_inactive: 'The SIM behind the sender number is deactivated (ERR-2).',
-    malformed_json: 'The body is not a JSON object (`malformedJson`).',
-    method_not_allowed: 'Another method on this path (`methodNotAllowed`).',
-    request_id_conflict:
-      'The `request_id` was used within 24 hours for another message (`replayDifferentBody`).',
-    overloaded:
-      'The service holds as many messages as `--max-messages` allows, and could forget no more, as ' +
-      'the others are not final yet.',
-    unsupported_media_type: 'The body is not declared as `application/json` (`contentType`).',
-    unsupported_content_encoding:
-      'The body has a `Content-Encoding` such as `gzip` (`contentType`).',
-  };
-
-const headersOf: Partial<Record<Kind, Readonly<Record<string, Json>>>> = {
-  invalid_key: { 'WWW-Authenticate': header('The required scheme.', z.literal('Bearer')) },
-  method_not_allowed: { Allow: header('The methods that this path accepts.', z.string()) },
-  throttled: {
-    'Retry-After': header('Seconds until a request would succeed (ERR-3).', z.int().min(1)),
-  },
+/** The rule of each kind, or the assumption that permits it; absent: an endpoint describes it. */
+const sources: Readonly<Partial<Record<Kind, string>>> = {
+  invalid_key: 'AUTH-3; the spelling is the contract',
+  quota_exceeded: 'ERR-1',
+  number_not_found: 'AUTH-4',
+  number_access_denied: 'AUTH-5; the spelling is the contract',
+  device_inactive: 'ERR-2',
+  malformed_json: '`malformedJson`',
+  method_not_allowed: '`methodNotAllowed`',
+  request_id_conflict: '`replayDifferentBody`',
+  overloaded: '`--max-messages`',
+  unsupported_media_type: '`contentType`',
+  unsupported_content_encoding: '`contentType`',
 };
+
+/** What the document says of the headers of refusals; templates may set others. */
+const headers: Readonly<Record<string, Json>> = {
+  'www-authenticate': header('The required scheme.', z.literal('Bearer')),
+  allow: header('The methods that this path accepts.', z.string()),
+  'retry-after': header('Seconds until a request would succeed (ERR-3).', z.int().min(1)),
+};
+
+const setByTemplate = header('Set by `replyTemplates`.', z.string());
 
 const exampleWaitSeconds = 42;
 
@@ -78,118 +68,104 @@ export function refusalsOf(
 ): Refusal[] {
   const route: Route = routes[endpoint];
   const { receivedQuery, methodNotAllowed, headMethod } = assumptions;
-  const refusals = [refusalOf({ kind: 'invalid_key' }, assumptions)];
-  if (route.method === 'POST') refusals.push(...sendRefusals(assumptions));
+  const of = (error: ServiceError, own: Partial<Refusal> = {}) =>
+    refusalOf(error, route, assumptions, own);
+  const refusals = [of({ kind: 'invalid_key' })];
+  if (route.method === 'POST') {
+    refusals.push(...sendErrors(assumptions).map((error) => of(error)), tooLarge(assumptions));
+    const names = assumptions.unknownFields === 'reject' ? undefined : documentedFields;
+    const wrong = validateSend({ ...exampleSendByAlias, to: '2025550123' }, assumptions, 0);
+    const text = 'A field failed validation (SEND-5)';
+    if (wrong.kind === 'invalid_field') {
+      refusals.push(of(wrong, failingFields(wrong, names, text, assumptions)));
+    }
+  }
   if (endpoint === 'received' && receivedQuery === 'reject') {
-    refusals.push(
-      ...invalidField('InvalidParameter', readReceivedQuery(wrongPage), assumptions, {
-        names: Object.keys(receivedParameters),
-        text: 'A parameter is not a whole number in its range',
-      }),
-    );
+    const wrong = readReceivedQuery({ page: '0', page_size: null });
+    const text = 'A parameter is not a whole number in its range';
+    if (wrong.kind === 'invalid_field') {
+      const own = failingFields(wrong, Object.keys(receivedParameters), text, assumptions);
+      refusals.push(of(wrong, { ...own, name: 'InvalidParameter' }));
+    }
   }
   const missing = notFoundTexts(endpoint, assumptions).join('\n\n');
-  if (missing !== '') {
-    const own = { description: missing };
-    refusals.push(refusalOf({ kind: 'not_found' }, assumptions, own, route.pattern));
-  }
+  if (missing !== '') refusals.push(of({ kind: 'not_found' }, { description: missing }));
   if (methodNotAllowed === '405') {
-    const allow = allowedMethods(route, headMethod);
-    refusals.push(refusalOf({ kind: 'method_not_allowed', allow }, assumptions));
+    refusals.push(of({ kind: 'method_not_allowed', allow: allowedMethods(route, headMethod) }));
   }
   if (limitPerMinute !== null) {
-    const detail = 'States the wait in seconds, the same number as the header.';
-    refusals.push(
-      refusalOf({ kind: 'throttled', retryAfterSeconds: exampleWaitSeconds }, assumptions, {
-        description:
-          `More than ${limitPerMinute} requests per minute. The wait of \`Retry-After\` ` +
-          'is authoritative (ERR-3, ERR-4).',
-        schema: z.strictObject({ detail: z.string().describe(detail) }),
-      }),
-    );
+    const description =
+      `More than ${limitPerMinute} requests per minute. The wait of \`Retry-After\`, in seconds, ` +
+      'is authoritative; the body states it too (ERR-3, ERR-4).';
+    const error = { kind: 'throttled', retryAfterSeconds: exampleWaitSeconds } as const;
+    refusals.push(of(error, { description }));
   }
   return refusals;
 }
 
-const wrongPage = { page: '0', page_size: null };
-
-function sendRefusals(assumptions: Assumptions): Refusal[] {
-  const { replayDifferentBody, contentType, unknownFields } = assumptions;
-  const noJson = readJsonBody({ contentType: 'application/json', body: '{' }, assumptions);
-  const wrongSend = validateSend({ ...exampleSendByAlias, to: '2025550123' }, assumptions, 0);
-  const plain = (...errors: ServiceError[]) => errors.map((error) => refusalOf(error, assumptions));
-  return [
-    ...plain({ kind: 'quota_exceeded' }, { kind: 'number_not_found' }),
-    ...plain({ kind: 'number_access_denied' }, { kind: 'device_inactive' }, { kind: 'overloaded' }),
-    tooLarge(assumptions),
-    ...invalidField('InvalidField', wrongSend, assumptions, {
-      names: unknownFields === 'reject' ? undefined : documentedFields,
-      text: 'A field failed validation',
-      rule: ' (SEND-5)',
-    }),
-    ...(noJson.kind === 'malformed_json' ? plain(noJson) : []),
-    ...(replayDifferentBody === 'conflict' ? plain({ kind: 'request_id_conflict' }) : []),
-    ...(contentType === 'reject_415'
-      ? plain({ kind: 'unsupported_media_type' }, { kind: 'unsupported_content_encoding' })
-      : []),
+function sendErrors(assumptions: Assumptions): ServiceError[] {
+  const { replayDifferentBody, contentType } = assumptions;
+  const errors: ServiceError[] = [
+    { kind: 'quota_exceeded' },
+    { kind: 'number_not_found' },
+    { kind: 'number_access_denied' },
+    { kind: 'device_inactive' },
+    { kind: 'overloaded' },
   ];
+  const noJson = readJsonBody({ contentType: 'application/json', body: '{' }, assumptions);
+  if (noJson.kind === 'malformed_json') errors.push(noJson);
+  if (replayDifferentBody === 'conflict') errors.push({ kind: 'request_id_conflict' });
+  if (contentType === 'reject_415') {
+    errors.push({ kind: 'unsupported_media_type' }, { kind: 'unsupported_content_encoding' });
+  }
+  return errors;
 }
 
-/** The reply to this error; `own`: what differs from the table. `path`: of a template's endpoint. */
+/** The reply to this error; `own`: what differs from the table. */
 function refusalOf(
   error: ServiceError,
+  { method, pattern: path }: Route,
   assumptions: Assumptions,
-  own: Partial<Refusal> = {},
-  path = '/',
+  own: Partial<Refusal>,
 ): Refusal {
   const { kind } = error;
-  const reply = errorReply(error, assumptions);
-  const headers = headersOf[kind];
-  const refusal: Refusal = {
-    name: pascal(kind),
-    status: reply.status,
-    description: kind in texts ? texts[kind as keyof typeof texts] : '',
-    schema: likeReply(JSON.parse(reply.body), z.literal(errorReplies[kind].code ?? '')),
-    reply,
-    ...(headers !== undefined && { headers }),
+  const { code, detail } = errorReplies[kind];
+  const client = { authorization: undefined, clientIp: '192.0.2.1', forwardedFor: undefined };
+  const request = { method, path, query: '', contentType: undefined, body: '', ...client };
+  const plain = errorReply(error, assumptions);
+  const reply = refuse({ seed: 0, now: () => 0, assumptions }, request, error);
+  return {
+    name: kind.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase()),
+    description: `${detail.slice(0, -1)} (${sources[kind]}).`,
+    schema: likeReply(JSON.parse(plain.body), z.literal(code ?? '')),
     ...own,
+    ...(JSON.stringify(reply) !== JSON.stringify(plain) && { schema: anyWording }),
+    reply,
   };
-  return worded(refusal, error, assumptions, path);
 }
 
-/** SEND-5: the body names the failing field. `mistake` is a real one, for the example. */
-function invalidField(
-  name: string,
-  mistake: ReturnType<typeof readReceivedQuery | typeof validateSend>,
+/** SEND-5: how a body names its failing fields. `names`: undefined if any field may fail. */
+function failingFields(
+  mistake: ServiceError,
+  names: readonly string[] | undefined,
+  text: string,
   assumptions: Assumptions,
-  { names, text, rule = '' }: { names: readonly string[] | undefined; text: string; rule?: string },
-): Refusal[] {
-  if (mistake.kind !== 'invalid_field') return [];
-  const { errorBody, validationScope } = assumptions;
-  const isMap = errorBody === 'field_map';
-  const isFirst = validationScope === 'first';
-  const all = ` Every failing field is ${isMap ? 'one' : 'a member of `errors`'} (\`validationScope\`).`;
-  const map = fieldMap(names);
-  const code = names === undefined ? z.string() : z.enum(names);
-  const { body } = errorReply(mistake, assumptions);
-  const shownMap = isFirst ? map.meta({ minProperties: 1, maxProperties: 1 }) : map;
-  return [
-    refusalOf(mistake, assumptions, {
-      name,
-      description: `${text}: its name is ${isMap ? 'a member' : 'the code'}${rule}.${isFirst ? '' : all}`,
-      schema: isMap ? shownMap : likeReply(JSON.parse(body), code, map),
-    }),
-  ];
-}
-
-/** The failing fields, each with one reason. */
-function fieldMap(names: readonly string[] | undefined): z.ZodType {
+): Pick<Refusal, 'description' | 'schema'> {
+  const isMap = assumptions.errorBody === 'field_map';
+  const isFirst = assumptions.validationScope === 'first';
   const reasons = z.array(z.string()).length(1);
-  const map =
+  const map = (
     names === undefined
       ? z.record(z.string(), reasons)
-      : z.strictObject(Object.fromEntries(names.map((name) => [name, reasons.optional()])));
-  return map.meta({ minProperties: 1 });
+      : z.strictObject(Object.fromEntries(names.map((name) => [name, reasons.optional()])))
+  ).meta({ minProperties: 1, ...(isFirst && { maxProperties: 1 }) });
+  const code = names === undefined ? z.string() : z.enum(names);
+  const body: unknown = JSON.parse(errorReply(mistake, assumptions).body);
+  const all = ` Every failing field is ${isMap ? 'one' : 'a member of `errors`'} (\`validationScope\`).`;
+  return {
+    description: `${text}: its name is ${isMap ? 'a member' : 'the code'}.${isFirst ? '' : all}`,
+    schema: isMap ? map : likeReply(body, code, map),
+  };
 }
 
 /** The schema of bodies like this one: the same members, texts but for the code and the fields. */
@@ -211,65 +187,15 @@ function tooLarge(assumptions: Assumptions): Refusal {
   const wordRefusal: WordRefusal = (...refusal) => refuseUnread(setting, ...refusal);
   const serve = { service: (): ApiReply => reply, wordRefusal };
   const { tooLarge: reply } = transportReplies(serve, defaultBodyLimitBytes)();
-  const hasTemplate = assumptions.replyTemplates.error !== undefined;
+  const isWorded = assumptions.replyTemplates.error !== undefined;
   return {
     name: 'TooLarge',
-    status: reply.status,
     description: `The body is longer than ${defaultBodyLimitBytes} bytes.`,
-    schema: hasTemplate
+    schema: isWorded
       ? anyWording
       : likeReply(JSON.parse(reply.body), z.literal('request_too_large')),
-    reply: asExample(reply),
+    reply,
   };
-}
-
-const exampleRequest: ApiRequest = {
-  method: 'GET',
-  path: '/',
-  query: '',
-  authorization: undefined,
-  contentType: undefined,
-  clientIp: '192.0.2.1',
-  forwardedFor: undefined,
-  body: '',
-};
-
-/** The refusal as it is sent; unchanged if no template words it. */
-function worded(
-  refusal: Refusal,
-  error: ServiceError,
-  assumptions: Assumptions,
-  path: string,
-): Refusal {
-  if (assumptions.replyTemplates === noReplyTemplates) return refusal;
-  const setting = { seed: 0, now: () => 0, assumptions };
-  const reply = refuse(setting, { ...exampleRequest, path }, error);
-  const isSame =
-    reply.body === refusal.reply.body &&
-    JSON.stringify(reply.headers) === JSON.stringify(refusal.reply.headers);
-  if (isSame) return refusal;
-  const names = Object.keys(reply.headers ?? {}).filter((name) => name !== 'content-type');
-  const written = names.map((name) => name.replace(/(?<=^|-)[a-z]/g, (one) => one.toUpperCase()));
-  const others = header('Set by `replyTemplates`.', z.string());
-  return {
-    ...refusal,
-    status: reply.status,
-    schema: anyWording,
-    headers: Object.fromEntries(
-      written.map((name) => [name, refusal.headers?.[name] ?? others] as const),
-    ),
-    reply: asExample(reply),
-  };
-}
-
-/** The reply with a body that is JSON, as examples in the document must be. */
-function asExample(reply: ApiReply): ApiReply {
-  try {
-    JSON.parse(reply.body);
-    return reply;
-  } catch {
-    return { ...reply, body: JSON.stringify(reply.body) };
-  }
 }
 
 function notFoundTexts(endpoint: EndpointName, assumptions: Assumptions): string[] {
@@ -288,24 +214,38 @@ function notFoundTexts(endpoint: EndpointName, assumptions: Assumptions): string
 /** One response per status, in order; refusals with the same status differ by their body. */
 export function refusalResponses(refusals: readonly Refusal[]): Record<string, Json> {
   const responses: Record<string, Json> = {};
-  for (const status of [...new Set(refusals.map((refusal) => refusal.status))].sort()) {
-    const those = refusals.filter((refusal) => refusal.status === status);
+  for (const status of [...new Set(refusals.map(({ reply }) => reply.status))].sort()) {
+    const those = refusals.filter(({ reply }) => reply.status === status);
     const refs = those.map(({ name }) => componentRef(name));
-    const headers: Json = Object.assign({}, ...those.map((refusal) => refusal.headers));
+    const sent = new Set(those.flatMap(({ reply }) => Object.keys(reply.headers ?? {})));
+    sent.delete('content-type');
     responses[status] = {
       description: those.map(({ description }) => description).join('\n\n'),
-      ...(Object.keys(headers).length > 0 && { headers }),
-      content: {
-        'application/json': {
-          schema: refs.length === 1 ? refs[0] : { anyOf: refs },
-          examples: Object.fromEntries(
-            those.map(({ name, reply }) => [name, { value: JSON.parse(reply.body) as Json }]),
-          ),
-        },
-      },
+      ...(sent.size > 0 && {
+        headers: Object.fromEntries(
+          [...sent].map((name) => [
+            name.replace(/(?<=^|-)[a-z]/g, (letter) => letter.toUpperCase()),
+            headers[name] ?? setByTemplate,
+          ]),
+        ),
+      }),
+      ...jsonContent(refs.length === 1 ? (refs[0] as Json) : { anyOf: refs }, {
+        examples: Object.fromEntries(
+          those.map(({ name, reply }) => [name, { value: exampleOf(reply) }]),
+        ),
+      }),
     };
   }
   return responses;
+}
+
+/** The body as JSON; a template may make it a text that is none. */
+function exampleOf({ body }: ApiReply): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return body;
+  }
 }
 
 export function redirectResponse({ pattern }: Route): Json {
@@ -320,8 +260,4 @@ export function redirectResponse({ pattern }: Route): Json {
 
 function header(description: string, schema: z.ZodType): Json {
   return { description, required: true, schema: schemaOf(schema, 'output') };
-}
-
-function pascal(kind: string): string {
-  return kind.replace(/(^|_)([a-z])/g, (_, __, letter: string) => letter.toUpperCase());
 }

@@ -1,15 +1,62 @@
 /**
- * The bodies of successful replies, as schemas for the OpenAPI document.
+ * The successful replies of the OpenAPI document: the schema of each body, and an example. The
+ * examples are one sequence of calls in the default world, which `openapi-examples.test.ts` repeats.
  * Rules: RES-1 to RES-5, SEND-3, READ-1. Assumes: heldStatus, receivedShape, tasksShape,
- * replyTemplates.
+ * requestIdMaxLength.
  */
 import { z } from 'zod';
 import type { Assumptions } from '../sim/assumptions.ts';
+import type { EndpointName } from '../sim/limits.ts';
 import { e164 } from '../sim/phone-number.ts';
 import type { AccountStats } from '../sim/read.ts';
 import type { ReceivedPage } from '../sim/received.ts';
 import { statuses } from '../sim/status.ts';
 import type { Task } from '../sim/tasks.ts';
+
+interface Reply {
+  /** The name of its schema among the components. */
+  readonly name: string;
+  readonly schema: z.ZodType;
+  readonly example: unknown;
+}
+
+/** The endpoint's reply; the example is that of the sequence. */
+export function replyOf(endpoint: EndpointName, assumptions: Assumptions): Reply {
+  const isPage = assumptions.receivedShape === 'page';
+  const isObject = assumptions.tasksShape === 'tasks';
+  const sent = { ...queuedExample, request_id: exampleSendUnder(assumptions).request_id };
+  switch (endpoint) {
+    case 'send':
+    case 'dashboard_send':
+    case 'external_send':
+      return { name: 'QueuedMessage', schema: message(queuedStatus), example: sent };
+    case 'read':
+      return {
+        name: 'Message',
+        schema: message(readStatus(assumptions)),
+        example: { ...sent, status: 'delivered' },
+      };
+    case 'received':
+      return {
+        name: 'ReceivedMessages',
+        schema: isPage ? receivedPage : receivedPage.shape.results,
+        example: isPage ? receivedExample : receivedExample.results,
+      };
+    case 'tasks':
+      return {
+        name: 'Tasks',
+        schema: isObject ? tasks : tasks.shape.tasks,
+        example: isObject ? { tasks: tasksExample } : tasksExample,
+      };
+    case 'stats':
+      return { name: 'AccountStats', schema: accountStats, example: statsExample };
+  }
+}
+
+/** The first send, with a `request_id` that is not too long. */
+export function exampleSendUnder({ requestIdMaxLength }: Assumptions) {
+  return { ...exampleSend, request_id: exampleSend.request_id.slice(0, requestIdMaxLength) };
+}
 
 /** The schema of a reply whose wording is a template: any body. */
 export const anyWording = z.unknown().describe('Worded by the assumption `replyTemplates`.');
@@ -35,11 +82,11 @@ function message(status: z.ZodType) {
   });
 }
 
-const queuedMessage = message(z.literal('queued').describe('Always `queued` here (SEND-3).'));
+const queuedStatus = z.literal('queued').describe('Always `queued` here (SEND-3).');
 
-function readMessage({ heldStatus }: Assumptions) {
+function readStatus({ heldStatus }: Assumptions) {
   const shown = heldStatus === 'queued' ? statuses : [...statuses, heldStatus];
-  return message(z.enum(shown).describe('The current status (RES-5).'));
+  return z.enum(shown).describe('The current status (RES-5).');
 }
 
 const receivedPage = z.strictObject({
@@ -92,18 +139,57 @@ const accountStats = z.strictObject({
   received: count.describe('Inbound messages.'),
 }) satisfies z.ZodType<AccountStats>;
 
-/** The schemas by their name in the document. */
-export function replySchemas(assumptions: Assumptions) {
-  const { receivedShape, tasksShape, replyTemplates } = assumptions;
-  const page = receivedShape === 'page' ? receivedPage : receivedPage.shape.results;
-  const work = tasksShape === 'tasks' ? tasks : tasks.shape.tasks;
-  return {
-    QueuedMessage: queuedMessage,
-    Message: readMessage(assumptions),
-    ReceivedMessages: replyTemplates.received === undefined ? page : anyWording,
-    Tasks: replyTemplates.tasks === undefined ? work : anyWording,
-    AccountStats: replyTemplates.stats === undefined ? accountStats : anyWording,
-  } as const satisfies Record<string, z.ZodType>;
-}
+export const exampleSend = {
+  to: '+12025550123',
+  from: '+12025550101',
+  message: 'Your code is 4711.',
+  request_id: 'order-1001',
+} as const;
 
-export type ReplyName = keyof ReturnType<typeof replySchemas>;
+export const exampleSendByAlias = {
+  to: '+12025550123',
+  from_number: '+12025550101',
+  message: 'Your parcel is on its way.',
+} as const;
+
+const queuedExample = {
+  status: 'queued',
+  message_id: '5d7bc081-00bd-4af3-bd1d-9d90f7969ece',
+  request_id: exampleSend.request_id,
+  device_id: '1baa192d-d5a2-4236-8707-282206a81904',
+  from_number: exampleSend.from,
+  to: exampleSend.to,
+  created_at: '2026-01-01T00:00:00.000Z',
+} as const;
+
+const receivedExample: ReceivedPage = {
+  count: 1,
+  next: null,
+  previous: null,
+  results: [
+    {
+      message_id: 'f32ea785-3ebf-4bcc-9f10-e95089f5ad04',
+      device_id: queuedExample.device_id,
+      from_number: exampleSend.to,
+      to: exampleSend.from,
+      message: 'Thank you!',
+      received_at: '2026-01-01T00:05:00.000Z',
+    },
+  ],
+};
+
+const tasksExample: readonly Task[] = [
+  {
+    message_id: '075d0691-3444-4f89-a758-52cfffde389a',
+    to: exampleSendByAlias.to,
+    from_number: exampleSendByAlias.from_number,
+    message: exampleSendByAlias.message,
+  },
+];
+
+const statsExample: AccountStats = {
+  messages: { queued: 0, sending: 1, sent: 0, delivered: 1, failed: 0 },
+  quota: { used: 2, limit: 10_000 },
+  sims_connected: 2,
+  received: 1,
+};

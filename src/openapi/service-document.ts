@@ -9,11 +9,10 @@ import { assumptionNames, declarationOf } from '../ledger/assumptions.ts';
 import type { Assumptions } from '../sim/assumptions.ts';
 import { type EndpointName, endpointNames, type LimitsPerMinute } from '../sim/limits.ts';
 import { receivedParameters } from '../sim/received.ts';
-import { exampleOf, exampleSendByAlias, exampleSendUnder } from './examples.ts';
 import { componentRef, type Json, jsonContent, schemaOf } from './json-schema.ts';
 import { operations, tags } from './operations.ts';
 import { type Refusal, redirectResponse, refusalResponses, refusalsOf } from './refusals.ts';
-import { anyWording, replySchemas } from './replies.ts';
+import { anyWording, exampleSendByAlias, exampleSendUnder, replyOf } from './replies.ts';
 import { sendBodySchema } from './send.ts';
 
 /** The inputs of the document. */
@@ -77,15 +76,13 @@ export function openApi({ assumptions, limits, baseUrl }: Described): Json {
 }
 
 function componentSchemas(refusals: readonly Refusal[], assumptions: Assumptions): Json {
-  const replies = { ...replySchemas(assumptions) };
-  const errors = Object.fromEntries(refusals.map(({ name, schema }) => [name, schema]));
+  const replies = endpointNames
+    .filter((endpoint) => templateOf(endpoint, assumptions) === undefined)
+    .map((endpoint) => replyOf(endpoint, assumptions));
   return {
     SendRequest: schemaOf(sendBodySchema(assumptions), 'input'),
     ...Object.fromEntries(
-      Object.entries({ ...replies, ...errors }).map(([name, schema]) => [
-        name,
-        schemaOf(schema, 'output'),
-      ]),
+      [...replies, ...refusals].map(({ name, schema }) => [name, schemaOf(schema, 'output')]),
     ),
   };
 }
@@ -109,17 +106,16 @@ function operationOf(
   const { operationId, tag, summary, success } = operations[endpoint];
   const route: Route = routes[endpoint];
   const parameters = [...pathParameters(route, assumptions), ...queryParameters(endpoint)];
-  const successes = Object.entries(success).map(([status, { description, reply }]) => {
-    const template = templateOf(endpoint, assumptions);
-    const own = template?.status ?? status;
-    if (template !== undefined) {
-      return [own, { description, ...jsonContent(schemaOf(anyWording, 'output')) }];
-    }
-    const isWorded = Object.hasOwn(assumptions.replyTemplates, endpoint);
-    const examples = { [reply]: { value: exampleOf(endpoint, assumptions) } };
-    const content = jsonContent(componentRef(reply), isWorded ? {} : { examples });
-    return [status, { description, ...content }];
-  });
+  const { name, example } = replyOf(endpoint, assumptions);
+  const template = templateOf(endpoint, assumptions);
+  const content =
+    template === undefined
+      ? jsonContent(componentRef(name), { examples: { [name]: { value: example } } })
+      : jsonContent(schemaOf(anyWording, 'output'));
+  const successes = Object.entries(success).map(([status, description]) => [
+    template?.status ?? status,
+    { description, ...content },
+  ]);
   return {
     operationId,
     tags: [tag],
@@ -159,10 +155,9 @@ function describe(endpoint: EndpointName, assumptions: Assumptions): string {
   );
 }
 
-/** The template of a send endpoint, if it may answer in another way than the v1 send. */
+/** The template that words the endpoint's reply; that of messages keeps their schema. */
 function templateOf(endpoint: EndpointName, { replyTemplates }: Assumptions) {
-  const isOtherSend = endpoint === 'dashboard_send' || endpoint === 'external_send';
-  return isOtherSend ? replyTemplates[endpoint] : undefined;
+  return endpoint === 'send' || endpoint === 'read' ? undefined : replyTemplates[endpoint];
 }
 
 /** `pathIdForm: any`: upper or lower case, with all four hyphens or without hyphens. */
