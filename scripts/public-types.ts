@@ -95,7 +95,7 @@ export function writePublicTypes(folder: string): void {
   writeFileSync(`${folder}/methods.d.ts`, methodTypes());
   const api = readFileSync(`${folder}/api.d.ts`, 'utf8')
     .replace(/import type \{ (?!Activity)\w+ \} from '\.\/operations\/.*\n/g, '')
-    .replace(/Methods<typeof (\w+)>/g, (_, noun: string) => `methods.${interfaceOf(noun)}`);
+    .replace(/NounMethods\['(\w+)'\]/g, (_, noun: string) => `methods.${interfaceOf(noun)}`);
   writeFileSync(`${folder}/api.d.ts`, `import type * as methods from './methods.ts';\n${api}`);
 }
 

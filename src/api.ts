@@ -6,23 +6,8 @@
 import { SettingsError } from './config/mistakes.ts';
 import type { SettingsInput } from './config/settings.ts';
 import type { ApiReply, ApiRequest } from './http/service/messages.ts';
-import type { accounts } from './operations/accounts.ts';
 import type { Activity } from './operations/activity.ts';
-import type { assumptions } from './operations/assumptions.ts';
-import type { clock } from './operations/clock.ts';
-import type { Methods } from './operations/define.ts';
-import type { exchanges } from './operations/exchanges.ts';
-import type { faults } from './operations/faults.ts';
-import type { limits } from './operations/limits.ts';
-import type { messages } from './operations/messages.ts';
-import type { outcomes } from './operations/outcomes.ts';
-import type { past } from './operations/past.ts';
-import type { referee } from './operations/referee.ts';
-import type { requests } from './operations/requests.ts';
-import type { sims } from './operations/sims.ts';
-import type { simulator } from './operations/simulator.ts';
-import type { snapshots } from './operations/snapshots.ts';
-import type { worlds } from './operations/worlds.ts';
+import type { NounMethods } from './operations/table.ts';
 import type { Listening, ListenOptions } from './ports.ts';
 import {
   type ReadyFile,
@@ -43,41 +28,41 @@ export type { ReadyFile, SimulatorOptions } from './simulator.ts';
 /** One simulated service. Its methods are the operations of the control port. */
 export interface Simulator {
   /** Simulated time: read it, move it, and set what moves it. */
-  readonly clock: Methods<typeof clock>;
+  readonly clock: NounMethods['clock'];
   /** Accounts and their API keys. */
-  readonly accounts: Methods<typeof accounts>;
+  readonly accounts: NounMethods['accounts'];
   /** SIMs, the shared pool, and inbound messages. */
-  readonly sims: Methods<typeof sims>;
+  readonly sims: NounMethods['sims'];
   /** Accepted messages: find them, wait for them, step them, make them fail. */
-  readonly messages: Methods<typeof messages>;
+  readonly messages: NounMethods['messages'];
   /** Requests per minute of each endpoint. */
-  readonly limits: Methods<typeof limits>;
+  readonly limits: NounMethods['limits'];
   /** The answers where the document is silent. */
-  readonly assumptions: Methods<typeof assumptions>;
+  readonly assumptions: NounMethods['assumptions'];
   /** What becomes of a message, by its recipient. */
-  readonly outcomes: Methods<typeof outcomes>;
+  readonly outcomes: NounMethods['outcomes'];
   /** Injected failures: delays, errors, lost replies. */
-  readonly faults: Methods<typeof faults>;
+  readonly faults: NounMethods['faults'];
   /** The last requests to the service, with their replies. */
-  readonly requests: Methods<typeof requests>;
+  readonly requests: NounMethods['requests'];
   /** Makes a request to the service with the key of an account. */
-  readonly exchanges: Methods<typeof exchanges>;
+  readonly exchanges: NounMethods['exchanges'];
   /** Judges the client by what it sent so far; `sim.referee.restart()` starts anew. */
-  readonly referee: Methods<typeof referee>['judge'] & Pick<Methods<typeof referee>, 'restart'>;
+  readonly referee: NounMethods['referee']['judge'] & Pick<NounMethods['referee'], 'restart'>;
   /** The whole state: take it, and continue from it. */
-  readonly snapshots: Methods<typeof snapshots>;
+  readonly snapshots: NounMethods['snapshots'];
   /** The world as of an earlier instant, rebuilt from its journal. */
-  readonly past: Methods<typeof past>;
+  readonly past: NounMethods['past'];
   /** Isolated simulators beside this one, on the same ports. */
-  readonly worlds: Methods<typeof worlds>;
+  readonly worlds: NounMethods['worlds'];
   /** Counts of what the simulator holds. */
-  readonly state: Methods<typeof simulator>['state'];
+  readonly state: NounMethods['simulator']['state'];
   /** Checks all invariants: what was checked, and what is broken. */
-  readonly invariants: Methods<typeof simulator>['invariants'];
+  readonly invariants: NounMethods['simulator']['invariants'];
   /** The metrics for Prometheus, as values and without those of the process. */
-  readonly metrics: Methods<typeof simulator>['metrics'];
+  readonly metrics: NounMethods['simulator']['metrics'];
   /** Restores the start state, clock included. */
-  readonly reset: Methods<typeof simulator>['reset'];
+  readonly reset: NounMethods['simulator']['reset'];
   /** `listen(kind, listener)` calls for every event of a kind; returns what removes the listener. */
   readonly activity: Pick<Activity, 'listen'>;
   /** A standard `fetch` that answers in this process, without a port; the origin is ignored. */

@@ -7,27 +7,12 @@
 import { parseSettings, type Settings, type SettingsInput, type Share } from './config/settings.ts';
 import type { ApiReply, ApiRequest, Delivery } from './http/service/messages.ts';
 import { InProcessFetch } from './http/transport/in-process-fetch.ts';
-import { accounts } from './operations/accounts.ts';
 import { Activity } from './operations/activity.ts';
-import { assumptions } from './operations/assumptions.ts';
-import { clock } from './operations/clock.ts';
-import { type Methods, methodsOf, replay } from './operations/define.ts';
-import { exchanges } from './operations/exchanges.ts';
-import { faults } from './operations/faults.ts';
-import { limits } from './operations/limits.ts';
+import { methodsOf, replay } from './operations/define.ts';
 import type { Live } from './operations/live.ts';
-import { messages } from './operations/messages.ts';
 import { OpenWaits } from './operations/open-waits.ts';
-import { outcomes } from './operations/outcomes.ts';
-import { past } from './operations/past.ts';
 import { type ReadyNumbers, readyNumbers } from './operations/ready-numbers.ts';
-import { referee } from './operations/referee.ts';
-import { requests } from './operations/requests.ts';
-import { sims } from './operations/sims.ts';
-import { simulator } from './operations/simulator.ts';
-import { snapshots } from './operations/snapshots.ts';
-import { recordedOperation } from './operations/table.ts';
-import { worlds } from './operations/worlds.ts';
+import { type NounMethods, nouns, recordedOperation } from './operations/table.ts';
 import {
   type Listening,
   type ListenOptions,
@@ -115,9 +100,8 @@ export interface InternalOptions extends SimulatorOptions {
   readonly hosted?: HostedHeader | undefined;
 }
 
-type Own = Methods<typeof simulator>;
-type RefereeMethods = Methods<typeof referee>;
-type Referee = RefereeMethods['judge'] & Pick<RefereeMethods, 'restart'>;
+type Own = NounMethods['simulator'];
+type Referee = NounMethods['referee']['judge'] & Pick<NounMethods['referee'], 'restart'>;
 
 /** Replies of all worlds that a fault delays, until they are sent. */
 const underway = new WeakMap<
@@ -128,22 +112,22 @@ const underway = new WeakMap<
 export class Simulator implements Live, Resumed {
   readonly settings: Settings;
   readonly wallClock: WallClock;
-  readonly clock: Methods<typeof clock> = methodsOf(this, clock);
-  readonly accounts: Methods<typeof accounts> = methodsOf(this, accounts);
-  readonly sims: Methods<typeof sims> = methodsOf(this, sims);
-  readonly messages: Methods<typeof messages> = methodsOf(this, messages);
-  readonly limits: Methods<typeof limits> = methodsOf(this, limits);
-  readonly assumptions: Methods<typeof assumptions> = methodsOf(this, assumptions);
-  readonly outcomes: Methods<typeof outcomes> = methodsOf(this, outcomes);
-  readonly faults: Methods<typeof faults> = methodsOf(this, faults);
-  readonly requests: Methods<typeof requests> = methodsOf(this, requests);
-  readonly exchanges: Methods<typeof exchanges> = methodsOf(this, exchanges);
+  readonly clock: NounMethods['clock'] = methodsOf(this, nouns.clock);
+  readonly accounts: NounMethods['accounts'] = methodsOf(this, nouns.accounts);
+  readonly sims: NounMethods['sims'] = methodsOf(this, nouns.sims);
+  readonly messages: NounMethods['messages'] = methodsOf(this, nouns.messages);
+  readonly limits: NounMethods['limits'] = methodsOf(this, nouns.limits);
+  readonly assumptions: NounMethods['assumptions'] = methodsOf(this, nouns.assumptions);
+  readonly outcomes: NounMethods['outcomes'] = methodsOf(this, nouns.outcomes);
+  readonly faults: NounMethods['faults'] = methodsOf(this, nouns.faults);
+  readonly requests: NounMethods['requests'] = methodsOf(this, nouns.requests);
+  readonly exchanges: NounMethods['exchanges'] = methodsOf(this, nouns.exchanges);
   /** Reports with `sim.referee({ partial: true })`; `sim.referee.restart()` starts anew. */
   readonly referee: Referee = refereeOf(this);
-  readonly snapshots: Methods<typeof snapshots> = methodsOf(this, snapshots);
-  readonly past: Methods<typeof past> = methodsOf(this, past);
-  readonly worlds: Methods<typeof worlds> = methodsOf(this, worlds);
-  readonly #own = methodsOf(this, simulator);
+  readonly snapshots: NounMethods['snapshots'] = methodsOf(this, nouns.snapshots);
+  readonly past: NounMethods['past'] = methodsOf(this, nouns.past);
+  readonly worlds: NounMethods['worlds'] = methodsOf(this, nouns.worlds);
+  readonly #own = methodsOf(this, nouns.simulator);
   /** Counts of what the simulator holds. */
   readonly state: Own['state'] = this.#own.state;
   /** Checks all invariants: what was checked, and what is broken. */
@@ -313,13 +297,16 @@ export class Simulator implements Live, Resumed {
    * last reset.
    */
   journalText(): string {
-    if (this.#journal === undefined) throw new OperationRefused('conflict', 'no journal is kept');
-    return this.#journal.text();
+    return this.#keptJournal.text();
   }
 
   recordedRun(): RecordedRun {
-    if (this.#journal === undefined) throw new OperationRefused('conflict', 'no journal is kept');
-    return this.#journal.run();
+    return this.#keptJournal.run();
+  }
+
+  get #keptJournal(): Journal {
+    if (this.#journal !== undefined) return this.#journal;
+    throw new OperationRefused('conflict', 'no journal is kept');
   }
 
   /** The URL of the service; empty while it does not listen. */
@@ -429,10 +416,6 @@ export class Simulator implements Live, Resumed {
     await journal?.close();
   }
 
-  startMs(): number {
-    return this.wallClock.startMs();
-  }
-
   freshSimulation(startMs: number): Simulation {
     const simulation = this.makeSimulation(this.settings, startMs);
     if (this.#keyDigests.size > 0) simulation.world.keyRing.digestWith(sha256);
@@ -453,6 +436,6 @@ export async function createSimulator(
 }
 
 function refereeOf(live: Live): Referee {
-  const { judge, restart } = methodsOf(live, referee);
-  return Object.assign((...args: Parameters<typeof judge>) => judge(...args), { restart });
+  const { judge, restart } = methodsOf(live, nouns.referee);
+  return Object.assign(judge, { restart });
 }

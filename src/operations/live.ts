@@ -2,22 +2,15 @@
  * The simulator as operations see it. A reset or a restore replaces the simulation, so operations
  * ask for it at each call and never keep it.
  */
-import type { Settings } from '../config/settings.ts';
-import type { ApiReply, ApiRequest, Delivery } from '../http/service/messages.ts';
-import type { ExchangeRecord } from '../recording/exchange-record.ts';
+import type { Delivery } from '../http/service/messages.ts';
 import type { Counts } from '../simulation/metrics/families.ts';
 import type { Simulation } from '../simulation/simulation.ts';
-import type { WallClock } from '../simulation/wall-clock.ts';
 import type { WorldSimulator, Worlds } from '../worlds/worlds.ts';
 import type { Activity } from './activity.ts';
 import type { OpenWaits } from './open-waits.ts';
 
 export interface Live extends WorldSimulator {
-  readonly settings: Settings;
-  readonly simulation: Simulation;
-  readonly wallClock: WallClock;
   readonly activity: Activity;
-  readonly exchangeRecord: ExchangeRecord;
   readonly counts: Counts;
   readonly waits: OpenWaits;
   readonly hosting: Worlds<Live>;
@@ -38,14 +31,8 @@ export interface Live extends WorldSimulator {
     act: () => T,
     recorded?: (result: T) => unknown,
   ): T;
-  /** Replaces the current simulation. */
-  replace(simulation: Simulation): void;
   /** A simulation in the start state, at another simulated time. */
   freshSimulation(startMs: number): Simulation;
-  /** The start of simulated time now. */
-  startMs(): number;
-  /** Answers one request of the service. */
-  handle(request: ApiRequest): ApiReply;
   /** Reports that a delayed reply of any world was sent, or that its client has gone. */
   left(delivery: Delivery, isSeen: boolean): void;
   /** Why the world's inputs can no longer be recorded, and all its requests fail. */

@@ -62,7 +62,7 @@ export const simulator = {
     summary:
       'Restores the world as it was at the start, clock included, and empties the log of requests.',
     input: z.custom<number>(),
-    inputFrom: (live) => live.startMs(),
+    inputFrom: ({ wallClock }) => wallClock.startMs(),
     arguments: () => undefined as never,
     output: clockStateSchema,
     recorded: 'reset',

@@ -4,7 +4,7 @@
 import { accounts } from './accounts.ts';
 import { assumptions } from './assumptions.ts';
 import { clock } from './clock.ts';
-import { type Operation, recordedName } from './define.ts';
+import { type Methods, type Operation, recordedName } from './define.ts';
 import { events } from './events.ts';
 import { exchanges } from './exchanges.ts';
 import { faults } from './faults.ts';
@@ -38,6 +38,8 @@ export const nouns = {
   worlds,
 };
 type Nouns = typeof nouns;
+/** The methods of a simulator: `clock.advance` is `sim.clock.advance()`. */
+export type NounMethods = { readonly [N in keyof Nouns]: Methods<Nouns[N]> };
 type Declared = { [N in keyof Nouns]: Nouns[N][keyof Nouns[N]] }[keyof Nouns];
 /** Input and reply of each operation on the control port, by its name. */
 export type OperationTable = {

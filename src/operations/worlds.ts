@@ -17,10 +17,11 @@ import {
 import { assumptionsSchema, limitOverridesSchema, worldSchema } from '../config/world-schema.ts';
 import { JournalError } from '../recording/journal-error.ts';
 import { atOnce } from '../sim/at-once.ts';
+import { isoTime } from '../sim/iso-time.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import type { ApiKey } from '../sim/records.ts';
 import { forkedKey } from '../worlds/fork.ts';
-import { expiryText, type HostedWorld, type WorldOptions } from '../worlds/worlds.ts';
+import type { HostedWorld, WorldOptions } from '../worlds/worlds.ts';
 import { defineOperation } from './define.ts';
 import { durationMs, timeSchema } from './duration.ts';
 import type { Live } from './live.ts';
@@ -236,9 +237,14 @@ function withOwnWords<T>(act: () => T): T {
 }
 
 function viewOf(world: HostedWorld<Live>): View {
-  const { worldId, name } = world;
-  const messages = world.simulator.simulation.world.messages.size;
-  return { world_id: worldId, name, ...urlsOf(world), expires_at: expiryText(world), messages };
+  const { worldId, name, expiresAtMs } = world;
+  return {
+    world_id: worldId,
+    name,
+    ...urlsOf(world),
+    expires_at: expiresAtMs === undefined ? null : isoTime(expiresAtMs),
+    messages: world.simulator.simulation.world.messages.size,
+  };
 }
 
 /** The view with the URLs for a client that reached the control port by this `Host`. */
@@ -258,7 +264,7 @@ function createdView(world: HostedWorld<Live>): Created {
 
 /** Tells the keys that a world has from its start from those that were created later. */
 function startKeys(simulator: Live): (key: ApiKey) => boolean {
-  const fresh = simulator.freshSimulation(simulator.startMs());
+  const fresh = simulator.freshSimulation(simulator.wallClock.startMs());
   fresh.stop();
   const { keyFormat } = simulator.simulation.world.assumptions;
   const isForked = ({ account: { accountId }, keyId, key }: ApiKey) =>

@@ -4,12 +4,7 @@
  * A request to the first world costs a look at its path and host; once there are other worlds, also
  * a look-up of its key.
  */
-import {
-  inheritedSettings,
-  type Settings,
-  type SettingsInput,
-  type Share,
-} from '../config/settings.ts';
+import { inheritedSettings, type SettingsInput, type Share } from '../config/settings.ts';
 import type { ApiReply, ApiRequest } from '../http/service/messages.ts';
 import { routes } from '../http/service/routes.ts';
 import type { Checkpointed } from '../recording/checkpoint-state.ts';
@@ -22,11 +17,8 @@ import {
 import type { RecordedRun } from '../recording/journal-lines.ts';
 import { type Instant, playUntil } from '../recording/past.ts';
 import type { Player } from '../recording/play.ts';
-import { isoTime } from '../sim/iso-time.ts';
 import { OperationRefused, refuseMore } from '../sim/operation-refused.ts';
 import { Rng } from '../sim/rng.ts';
-import type { Simulation } from '../simulation/simulation.ts';
-import type { WallClock } from '../simulation/wall-clock.ts';
 import { addressIn, prefixOf, Readdressed, withLinksUnder, worldOfHost } from './address.ts';
 import { copyInto, type Forkable } from './fork.ts';
 import type { JournalFolder } from './journal-folder.ts';
@@ -41,15 +33,10 @@ const sweepMs = 250;
 
 /** The parts of a simulator that hosting uses. */
 export interface WorldSimulator extends Forkable, Player, Checkpointed {
-  readonly settings: Settings;
-  readonly simulation: Simulation;
-  readonly wallClock: WallClock;
   /** True while a client waits for it or reads its events: it then does not expire. */
   readonly isWaitedFor: boolean;
   /** Called whenever the simulation was replaced. */
   onReplaced: (() => void) | undefined;
-  handle(request: ApiRequest): ApiReply;
-  replace(simulation: Simulation): void;
   /** The run since the start, the last checkpoint, or without a journal file the last reset. */
   recordedRun(): RecordedRun;
   close(): Promise<void>;
@@ -94,7 +81,8 @@ interface HostOptions {
 }
 
 export class Worlds<S extends WorldSimulator> {
-  readonly #first: S;
+  /** The world that the server started with; not one of the list. */
+  readonly first: Entry<S>;
   readonly #most: number;
   readonly #make: Make<S>;
   readonly #folder: JournalFolder | undefined;
@@ -105,7 +93,6 @@ export class Worlds<S extends WorldSimulator> {
   #ids: Rng | undefined;
   /** How many ids were drawn. */
   #drawn = 0;
-  #expiring = 0;
   #sweeping: NodeJS.Timeout | undefined;
   /** The world that answered last: Node's server shows its clock in `Date`. */
   #lastAnswered: S;
@@ -119,9 +106,9 @@ export class Worlds<S extends WorldSimulator> {
     this.#most = most;
     this.#folder = folder;
     this.#share = share;
-    this.#first = first;
     this.#make = make;
     this.#lastAnswered = first;
+    this.first = entryOf(firstWorldId, firstWorldId, first, undefined);
   }
 
   get size(): number {
@@ -132,18 +119,8 @@ export class Worlds<S extends WorldSimulator> {
     return [...this.#byId.values()];
   }
 
-  get first(): HostedWorld<S> {
-    return {
-      worldId: firstWorldId,
-      name: firstWorldId,
-      simulator: this.#first,
-      ttlMs: undefined,
-      expiresAtMs: undefined,
-    };
-  }
-
   isFirst(simulator: WorldSimulator): boolean {
-    return simulator === this.#first;
+    return simulator === this.first.simulator;
   }
 
   get lastAnswered(): S {
@@ -151,6 +128,10 @@ export class Worlds<S extends WorldSimulator> {
   }
 
   get(worldId: string): HostedWorld<S> | undefined {
+    return this.#entry(worldId);
+  }
+
+  #entry(worldId: string): Entry<S> | undefined {
     return worldId === firstWorldId ? this.first : this.#byId.get(worldId);
   }
 
@@ -194,7 +175,7 @@ export class Worlds<S extends WorldSimulator> {
 
   /** Starts the worlds that an earlier process recorded. Throws a JournalError. */
   restore(folder: JournalFolder): void {
-    const { clock, boundTo } = this.#first.settings;
+    const { clock, boundTo } = this.first.simulator.settings;
     for (const { worldId, journal, header, lastUsedMs } of folder.saved()) {
       const { number, ttl_ms: ttlMs } = header.world;
       while (this.#drawn < number) this.#drawId();
@@ -256,8 +237,7 @@ export class Worlds<S extends WorldSimulator> {
     this.#byId.delete(worldId);
     this.#byName.delete(entry.name);
     this.#keys.forget(entry);
-    if (entry.ttlMs !== undefined) this.#expiring--;
-    if (this.#lastAnswered === simulator) this.#lastAnswered = this.#first;
+    if (this.#lastAnswered === simulator) this.#lastAnswered = this.first.simulator;
     return simulator.close();
   }
 
@@ -278,26 +258,24 @@ export class Worlds<S extends WorldSimulator> {
       const entry = this.#ofKey(request.authorization);
       if (entry !== undefined) return this.#answer(entry, request);
     }
-    this.#lastAnswered = this.#first;
-    return this.#first.handle(request);
+    return this.#answer(this.first, request);
   }
 
   /** The world with this id. The request renews its time to live. */
   use(worldId: string): S | undefined {
-    if (worldId === firstWorldId) return this.#first;
-    const entry = this.#byId.get(worldId);
-    if (entry === undefined || this.#isExpired(entry)) return undefined;
+    const entry = this.#entry(worldId);
+    if (entry === undefined || isExpired(entry)) return undefined;
     touch(entry);
     return entry.simulator;
   }
 
   #handleAt(worldId: string, request: ApiRequest, path?: string): ApiReply {
     const own = path === undefined ? request : new Readdressed(request, path);
-    const entry = this.#byId.get(worldId);
-    if (entry === undefined ? worldId !== firstWorldId : this.#isExpired(entry)) {
+    const entry = this.#entry(worldId);
+    if (entry === undefined || isExpired(entry)) {
       return { status: 404, body: JSON.stringify(unknownWorld(worldId)) };
     }
-    const reply = entry === undefined ? this.#first.handle(own) : this.#answer(entry, own);
+    const reply = this.#answer(entry, own);
     if (path === undefined) return reply;
     return withLinksUnder(reply, prefixOf(worldId), path === routes.received.pattern);
   }
@@ -310,7 +288,7 @@ export class Worlds<S extends WorldSimulator> {
 
   /** Only a request with a key of the world renews its lifetime: addresses can be guessed. */
   #answer(entry: Entry<S>, request: ApiRequest): ApiReply {
-    if (entry.ttlMs !== undefined && hasKeyOf(entry, request)) touch(entry);
+    if (entry.ttlMs !== undefined && hasKey(entry, request.authorization)) touch(entry);
     this.#lastAnswered = entry.simulator;
     return entry.simulator.handle(request);
   }
@@ -321,15 +299,14 @@ export class Worlds<S extends WorldSimulator> {
    */
   #ofKey(authorization: string | undefined): Entry<S> | undefined {
     if (authorization === undefined) return undefined;
-    if (this.#first.simulation.world.keyRing.findHeader(authorization) !== undefined)
-      return undefined;
+    if (hasKey(this.first, authorization)) return undefined;
     const entry = this.#keys.find(authorization);
-    return entry === undefined || this.#isExpired(entry) ? undefined : entry;
+    return entry === undefined || isExpired(entry) ? undefined : entry;
   }
 
   #isKeyInUse(text: string): boolean {
     return (
-      this.#first.simulation.world.keyRing.find(text) !== undefined ||
+      this.first.simulator.simulation.world.keyRing.find(text) !== undefined ||
       this.#keys.findKey(text) !== undefined
     );
   }
@@ -355,7 +332,7 @@ export class Worlds<S extends WorldSimulator> {
   }
 
   #drawId(): string {
-    this.#ids ??= Rng.stream(this.#first.settings.seed, 'worlds');
+    this.#ids ??= Rng.stream(this.first.simulator.settings.seed, 'worlds');
     this.#drawn++;
     let worldId = 'w';
     for (let n = 0; n < idLength; n++) worldId += idAlphabet[this.#ids.below(idAlphabet.length)];
@@ -372,17 +349,7 @@ export class Worlds<S extends WorldSimulator> {
     for (const key of simulator.simulation.world.keys.values()) {
       if (key.key !== '' && this.#isKeyInUse(key.key)) throw keyInUse();
     }
-    const entry: Entry<S> = {
-      worldId,
-      name,
-      simulator,
-      ttlMs,
-      lastUsedMs,
-      notedMs: lastUsedMs,
-      get expiresAtMs() {
-        return ttlMs === undefined ? undefined : this.lastUsedMs + ttlMs;
-      },
-    };
+    const entry = entryOf(worldId, name, simulator, ttlMs, lastUsedMs);
     this.#byId.set(worldId, entry);
     this.#byName.set(name, entry);
     const watchKeys = () => simulator.simulation.world.keyRing.watch(this.#keys.watcherFor(entry));
@@ -392,25 +359,46 @@ export class Worlds<S extends WorldSimulator> {
       watchKeys();
     };
     if (ttlMs !== undefined) {
-      this.#expiring++;
       this.#sweeping ??= setInterval(() => this.#sweep(), sweepMs).unref();
     }
     return entry;
   }
 
-  #isExpired({ expiresAtMs, simulator }: Entry<S>): boolean {
-    return expiresAtMs !== undefined && Date.now() > expiresAtMs && !simulator.isWaitedFor;
-  }
-
   #sweep(): void {
+    let isNeeded = false;
     for (const entry of this.#byId.values()) {
-      if (this.#isExpired(entry)) void this.delete(entry);
+      isNeeded ||= entry.ttlMs !== undefined;
+      if (isExpired(entry)) void this.delete(entry);
       else this.#noteUse(entry);
     }
-    if (this.#expiring > 0) return;
+    if (isNeeded) return;
     clearInterval(this.#sweeping);
     this.#sweeping = undefined;
   }
+}
+
+function entryOf<S>(
+  worldId: string,
+  name: string,
+  simulator: S,
+  ttlMs: number | undefined,
+  lastUsedMs = 0,
+): Entry<S> {
+  return {
+    worldId,
+    name,
+    simulator,
+    ttlMs,
+    lastUsedMs,
+    notedMs: lastUsedMs,
+    get expiresAtMs() {
+      return ttlMs === undefined ? undefined : this.lastUsedMs + ttlMs;
+    },
+  };
+}
+
+function isExpired({ expiresAtMs, simulator }: Entry<WorldSimulator>): boolean {
+  return expiresAtMs !== undefined && Date.now() > expiresAtMs && !simulator.isWaitedFor;
 }
 
 /** The body of the 404 for an unknown or expired world. */
@@ -422,18 +410,13 @@ export function unknownWorld(worldId: string): { readonly code: string; readonly
   };
 }
 
-/** When a world expires, as shown to users. */
-export function expiryText({ expiresAtMs }: HostedWorld<unknown>): string | null {
-  return expiresAtMs === undefined ? null : isoTime(expiresAtMs);
-}
-
 function touch(entry: Entry<unknown>): void {
   if (entry.ttlMs !== undefined) entry.lastUsedMs = Date.now();
 }
 
-function hasKeyOf(entry: Entry<WorldSimulator>, { authorization }: ApiRequest): boolean {
-  if (authorization === undefined) return false;
-  return entry.simulator.simulation.world.keyRing.findHeader(authorization) !== undefined;
+function hasKey({ simulator }: Entry<WorldSimulator>, authorization: string | undefined): boolean {
+  const { keyRing } = simulator.simulation.world;
+  return authorization !== undefined && keyRing.findHeader(authorization) !== undefined;
 }
 
 export function keyInUse(path?: string): OperationRefused {
