@@ -79,7 +79,6 @@ const closeGraceMs = 4_000;
 export async function openPorts(simulator: Live, options: ListenOptions): Promise<Ports> {
   const { host = loopback, port = 0, control = false, transport: kind = 'hyperexpress' } = options;
   const { publicUrl, tls } = options;
-  const scheme = tls === undefined ? 'http' : 'https';
   const opened: Transport[] = [];
   const close = async () => {
     await Promise.all(opened.map((transport) => transport.close(closeGraceMs)));
@@ -95,7 +94,7 @@ export async function openPorts(simulator: Live, options: ListenOptions): Promis
     if (service.fallbackReason !== undefined) options.onNotice?.(service.fallbackReason);
     opened.push(service.transport);
     const servicePort = await service.transport.listen(port, host);
-    const baseUrl = publicUrl ?? urlOf(host, servicePort, scheme);
+    const baseUrl = publicUrl ?? urlOf(host, servicePort, tls);
     if (control === false) {
       const listening = { baseUrl, controlUrl: null };
       return { listening, urlsFor: () => listening, close };
@@ -112,16 +111,9 @@ export async function openPorts(simulator: Live, options: ListenOptions): Promis
     const ownPort = await controlPort.listen(control.port ?? 0, controlHost);
     const isPublic = publicHost !== undefined && !isLoopback(controlHost);
     const controlUrl = urlOf(isPublic ? publicHost : controlHost, ownPort);
-    const urlsFor = (asked: string | undefined): Listening => {
-      if (asked === undefined) return { baseUrl, controlUrl };
-      const hostname = hostOf(`http://${asked}`);
-      const isOurName = publicUrl !== undefined || isLoopback(hostname);
-      return {
-        baseUrl: isOurName ? baseUrl : urlOf(hostname, servicePort, scheme),
-        controlUrl: `http://${asked}`,
-      };
-    };
-    return { listening: { baseUrl, controlUrl }, urlsFor, close };
+    const listening = { baseUrl, controlUrl };
+    const urlsFor = (asked: string | undefined) => urlsAskedBy(asked, listening, publicUrl);
+    return { listening, urlsFor, close };
   } catch (error) {
     await close();
     throw error;
@@ -143,10 +135,25 @@ export function serviceHandler(simulator: Live): ServiceHandler {
   };
 }
 
+/** The URLs for a client that reached the control port by this `Host`. */
+export function urlsAskedBy<Urls extends { readonly baseUrl: string }>(
+  asked: string | undefined,
+  urls: Urls,
+  publicUrl: string | undefined,
+): Urls {
+  if (asked === undefined) return urls;
+  const controlUrl = `http://${asked}`;
+  if (publicUrl !== undefined || isLoopback(hostOf(controlUrl))) return { ...urls, controlUrl };
+  const base = new URL(urls.baseUrl);
+  base.hostname = new URL(controlUrl).hostname;
+  return { ...urls, baseUrl: base.origin, controlUrl };
+}
+
 const loopbackOf: Readonly<Record<string, string>> = { '0.0.0.0': loopback, '::': '::1' };
 
-/** The URL for a client on this machine. */
-export function urlOf(host: string, port: number, scheme = 'http'): string {
+/** The URL for a client on this machine; HTTPS with a certificate. */
+export function urlOf(host: string, port: number, tls?: TlsPair): string {
+  const scheme = tls === undefined ? 'http' : 'https';
   const reachable = loopbackOf[host] ?? host;
   return `${scheme}://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
 }

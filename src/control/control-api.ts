@@ -24,7 +24,7 @@ import {
 import type { Live } from '../operations/live.ts';
 import type { KeyTexts } from '../sim/key-texts.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
-import { addressIn, Readdressed } from '../worlds/address.ts';
+import { addressIn, readdressed } from '../worlds/address.ts';
 import { unknownWorld } from '../worlds/worlds.ts';
 import { servedOperations } from './documents.ts';
 import { controlHeaders, createGuard, type GuardOptions, type Refusal } from './guard.ts';
@@ -92,7 +92,7 @@ export function controlPort(
       if (address === undefined) return answerIn(undefined, request);
       const refusal = guard(request);
       if (refusal !== undefined && refusal.status !== 401) return refused(refusal);
-      const own = new ReaddressedControl(request, address.path);
+      const own = within(request, address.path);
       // Without the token, no reply tells whether the world exists, and none renews its lifetime.
       if (refusal !== undefined) return answerIn(undefined, own);
       return answers.hasWorld(address.worldId)
@@ -101,17 +101,15 @@ export function controlPort(
     },
     intake: (request) => {
       const address = addressIn(request.path);
-      const own = address === undefined ? request : new ReaddressedControl(request, address.path);
+      const own = address === undefined ? request : within(request, address.path);
       return intakeOf(find(own));
     },
   };
 }
 
-/** A request under `/w/<world_id>`, readdressed as if that world had its own control port. */
-class ReaddressedControl extends Readdressed<ControlRequest> implements ControlRequest {
-  get headers(): ControlRequest['headers'] {
-    return this.request.headers;
-  }
+/** A request under `/w/<world_id>`, as if that world had its own control port. */
+function within(request: ControlRequest, path: string): ControlRequest {
+  return { ...readdressed(request, path), headers: request.headers };
 }
 
 function refused({ status, code, message }: Refusal): ApiReply {

@@ -2,23 +2,28 @@
  * A child process of the fleet: HAProxy, or a shard. It ends with the fleet, however that ends.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
+import { listenError } from '../http/transport/transport.ts';
+import { pause } from './ask.ts';
 
 export interface ChildOptions {
   readonly file: string;
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   /** Gets each line that it writes to stderr. */
-  readonly onLine: (line: string) => void;
+  readonly onLine?: (line: string) => void;
 }
 
-/** Its end, as a log names it. */
-export type Ending = string;
+const pauseMs = 10;
 
 export class Child {
   readonly #process: ChildProcess;
-  readonly ended: Promise<Ending>;
+  /** How it ended, as a log names it. */
+  readonly ended: Promise<string>;
   hasEnded = false;
+  /** What it wrote last to stderr. */
+  lastLine: string | undefined;
 
   constructor({ file, argv, env, onLine }: ChildOptions) {
     // Linux ends the child with this process, even if a SIGKILL ends this one.
@@ -30,7 +35,7 @@ export class Child {
       detached: true,
     });
     this.ended = new Promise((resolve) => {
-      const end = (how: Ending) => {
+      const end = (how: string) => {
         this.hasEnded = true;
         resolve(how);
       };
@@ -38,7 +43,11 @@ export class Child {
       this.#process.once('exit', (code, signal) => end(signal ?? `exit code ${code}`));
     });
     const { stderr } = this.#process;
-    if (stderr !== null) createInterface({ input: stderr }).on('line', onLine);
+    if (stderr === null) return;
+    createInterface({ input: stderr }).on('line', (line) => {
+      this.lastLine = line;
+      onLine?.(line);
+    });
   }
 
   get pid(): number {
@@ -47,6 +56,22 @@ export class Child {
 
   signal(name: NodeJS.Signals): void {
     if (!this.hasEnded) this.#process.kill(name);
+  }
+
+  /** Resolves once it is there. Otherwise kills it, and resolves to how it ended. */
+  async until(
+    isThere: () => boolean | Promise<boolean>,
+    withinMs: number,
+  ): Promise<string | undefined> {
+    const until = performance.now() + withinMs;
+    while (!(await isThere())) {
+      if (this.hasEnded || performance.now() > until) {
+        this.signal('SIGKILL');
+        return this.ended;
+      }
+      await pause(pauseMs);
+    }
+    return undefined;
   }
 
   /** Asks it to end by this signal, and kills it after `graceMs`. */
@@ -60,3 +85,19 @@ export class Child {
 
 /** Other systems than Linux have no such signal: there, a killed fleet leaves its children. */
 const isBindable = process.platform === 'linux';
+
+/**
+ * A port for a process that is started next, which binds it itself: the port that is given, or any
+ * free one for 0. Throws a PortInUseError.
+ */
+export function freePort(port: number, host: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once('error', (error) => reject(listenError(error, port, host)));
+    probe.listen(port, host, () => {
+      const address = probe.address();
+      const found = typeof address === 'object' && address !== null ? address.port : port;
+      probe.close(() => resolve(found));
+    });
+  });
+}

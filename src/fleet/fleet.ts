@@ -6,14 +6,13 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { availableParallelism, tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { UsageError } from '../commands/command-error.ts';
-import { isLoopback } from '../commands/flag-values.ts';
 import type { TlsPair } from '../config/tls.ts';
 import { controlPort } from '../control/control-api.ts';
 import { nodeTransport } from '../http/transport/open-transport.ts';
 import type { Transport } from '../http/transport/transport.ts';
-import { urlOf } from '../ports.ts';
+import { urlOf, urlsAskedBy } from '../ports.ts';
+import { freePort } from './child.ts';
 import { FleetControl, type Parts } from './control.ts';
-import { freePort } from './free-port.ts';
 import { Haproxy, writeRouterFiles } from './haproxy.ts';
 import type { RouterPlan } from './haproxy-config.ts';
 import { Routes } from './routes.ts';
@@ -117,7 +116,7 @@ export class Fleet {
     this.#refuseOtherSettings();
     const port = await freePort(options.port, host);
     if (options.statsPort !== undefined) await freePort(options.statsPort, loopback);
-    const baseUrl = options.publicUrl ?? urlOf(host, port, this.#scheme);
+    const baseUrl = options.publicUrl ?? urlOf(host, port, options.tls);
     this.#shards = await (options.join === undefined
       ? this.#startShards(baseUrl)
       : Promise.all(options.join.map((urls, at) => Shard.join(this.#optionsOf(at), urls))));
@@ -171,7 +170,8 @@ export class Fleet {
       const answers = new FleetControl(parts, {
         wide,
         maxMessages: options.wide?.maxMessages,
-        urlsFor: (asked) => this.#urlsFor(asked, baseUrl, port, controlUrl ?? ''),
+        urlsFor: (asked) =>
+          urlsAskedBy(asked, { baseUrl, controlUrl: controlUrl ?? '' }, options.publicUrl),
         onShutdown: options.onShutdown,
       });
       const service = controlPort({ ...control, token: control.token }, answers);
@@ -277,20 +277,5 @@ export class Fleet {
           isBusy = false;
         });
     }, watchMs);
-  }
-
-  get #scheme(): string {
-    return this.#options.tls === undefined ? 'http' : 'https';
-  }
-
-  #urlsFor(asked: string | undefined, baseUrl: string, port: number, controlUrl: string) {
-    if (asked === undefined) return { baseUrl, controlUrl };
-    const { hostname } = new URL(`http://${asked}`);
-    const bare = hostname.replace(/^\[|\]$/g, '');
-    const isOurName = this.#options.publicUrl !== undefined || isLoopback(bare);
-    return {
-      baseUrl: isOurName ? baseUrl : urlOf(bare, port, this.#scheme),
-      controlUrl: `http://${asked}`,
-    };
   }
 }

@@ -61,7 +61,6 @@ export class Haproxy {
   readonly maps: RouterMaps = { worlds: new Map(), keys: new Map(), held: new Map() };
   #child: Child | undefined;
   isStopping = false;
-  #lastLine = '';
   /** True while it answers. */
   isReady = false;
   /** Changes are made one after another. */
@@ -119,21 +118,11 @@ export class Haproxy {
       file: 'haproxy',
       argv: ['-db', '-q', '-f', fileIn(this.#plan, 'haproxy.cfg')],
       env: this.#env,
-      onLine: (line) => {
-        this.#lastLine = line;
-      },
     });
     this.#child = child;
-    const until = performance.now() + startWithinMs;
-    while (!(await this.#answers())) {
-      if (child.hasEnded || performance.now() > until) {
-        child.signal('SIGKILL');
-        throw new CommandError(
-          3,
-          `HAProxy did not start (${await child.ended}): ${this.#lastLine}`,
-        );
-      }
-      await pause(pauseMs);
+    const how = await child.until(() => this.#answers(), startWithinMs);
+    if (how !== undefined) {
+      throw new CommandError(3, `HAProxy did not start (${how}): ${child.lastLine ?? ''}`);
     }
     this.isReady = true;
   }

@@ -11,8 +11,7 @@ import type { ReadyNumbers } from '../operations/ready-numbers.ts';
 import { routeOf } from '../operations/table.ts';
 import { firstWorldId } from '../worlds/worlds.ts';
 import { type Answer, type Asked, ask, open, pause, Unanswered } from './ask.ts';
-import { Child } from './child.ts';
-import { freePort } from './free-port.ts';
+import { Child, type ChildOptions, freePort } from './child.ts';
 import { shardName } from './haproxy-config.ts';
 
 /** What a ready file says. */
@@ -34,14 +33,9 @@ export interface ShardOptions {
 }
 
 /** How a process of this shard is started. */
-export interface Launch {
-  readonly file: string;
-  readonly argv: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
+interface Launch extends ChildOptions {
   /** For its ready file. */
   readonly folder: string;
-  /** Gets its other lines on stderr. */
-  readonly onLine: (line: string) => void;
 }
 
 /** `resuming`: it listens, and the fleet brings it up to date. */
@@ -81,8 +75,6 @@ export class Shard {
   /** Where HAProxy reaches it. */
   #address = '';
   #state: ShardState = 'starting';
-  #errors: string[] = [];
-  #whenReady: Promise<void> = Promise.resolve();
   #isStopping = false;
   /** Called when the process has ended, and again when it runs again, before it counts as ready. */
   onEnded: () => Promise<void> = async () => {};
@@ -210,7 +202,7 @@ export class Shard {
     const until = performance.now() + this.#options.timeoutMs;
     for (;;) {
       try {
-        await this.#within(until);
+        await this.#started(until);
         return await act(this.#withToken(asked));
       } catch (error) {
         if (!(error instanceof Unanswered)) throw error;
@@ -230,14 +222,14 @@ export class Shard {
     return `shard ${this.index} did not come back within ${this.#options.timeoutMs} ms`;
   }
 
-  async #within(until: number): Promise<void> {
+  /** Waits while it starts again, until the fleet has brought it up to date. */
+  async #started(until: number): Promise<void> {
     if (this.#state !== 'starting') return;
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      const ms = until - performance.now();
-      timer = setTimeout(() => reject(new ShardUnavailable(this.#late)), ms);
-    });
-    await Promise.race([this.#whenReady, late]).finally(() => clearTimeout(timer));
+    const isThere = () => this.#state !== 'starting' && this.#state !== 'resuming';
+    while (!isThere()) {
+      if (performance.now() > until) throw new ShardUnavailable(this.#late);
+      await pause(pauseMs);
+    }
   }
 
   #withToken(asked: Asked): Asked {
@@ -266,29 +258,19 @@ export class Shard {
     if (launch === undefined) return;
     const readyFile = join(launch.folder, `${this.name}.json`);
     rmSync(readyFile, { force: true });
-    this.#errors = [];
     const child = new Child({
       ...launch,
       argv: [...launch.argv, ...this.#ports, '--ready-file', readyFile],
       onLine: (line) => {
-        this.#errors = [...this.#errors.slice(-9), line];
-        if (this.#state === 'ready') launch.onLine(line);
+        if (this.#state === 'ready') launch.onLine?.(line);
       },
     });
     this.#child = child;
-    const until = performance.now() + startWithinMs;
-    while (!existsSync(readyFile)) {
-      if (child.hasEnded || performance.now() > until) {
-        child.signal('SIGKILL');
-        const how = await child.ended;
-        const [last = how] = this.#errors.slice(-1);
-        const code = Number(/^exit code (\d+)$/.exec(how)?.[1] ?? 1);
-        throw new CommandError(
-          code,
-          `shard ${this.index}: ${last.replace(/^smstwin serve: /, '')}`,
-        );
-      }
-      await pause(pauseMs);
+    const how = await child.until(() => existsSync(readyFile), startWithinMs);
+    if (how !== undefined) {
+      const code = Number(/^exit code (\d+)$/.exec(how)?.[1] ?? 1);
+      const why = (child.lastLine ?? how).replace(/^smstwin serve: /, '');
+      throw new CommandError(code, `shard ${this.index}: ${why}`);
     }
     this.#ready = JSON.parse(readFileSync(readyFile, 'utf8')) as Ready;
     rmSync(readyFile, { force: true });
@@ -300,10 +282,6 @@ export class Shard {
       const how = await this.#child?.ended;
       if (this.#isStopping) return;
       this.#state = 'starting';
-      let isThere = () => {};
-      this.#whenReady = new Promise((resolve) => {
-        isThere = resolve;
-      });
       const { notice, index, timeoutMs } = this.#options;
       notice(
         `shard ${index} ended (${how}); its requests wait up to ${timeoutMs} ms for its return`,
@@ -314,7 +292,6 @@ export class Shard {
       this.#state = 'resuming';
       await this.onAgain();
       this.#state = 'ready';
-      isThere();
       notice(`shard ${index} runs again`);
     }
   }

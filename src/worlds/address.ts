@@ -33,51 +33,22 @@ export function prefixOf(worldId: string): string {
   return `${prefix}${worldId}`;
 }
 
-/** A request with another path. The other fields are read on demand: some are costly to read. */
-export class Readdressed<R extends ApiRequest> implements ApiRequest {
-  readonly path: string;
-  protected readonly request: R;
-
-  constructor(request: R, path: string) {
-    this.request = request;
-    this.path = path;
-  }
-
-  get method(): string {
-    return this.request.method;
-  }
-
-  get query(): string {
-    return this.request.query;
-  }
-
-  get host(): string | undefined {
-    return this.request.host;
-  }
-
-  get authorization(): string | undefined {
-    return this.request.authorization;
-  }
-
-  get contentType(): string | undefined {
-    return this.request.contentType;
-  }
-
-  get contentEncoding(): string | undefined {
-    return this.request.contentEncoding;
-  }
-
-  get clientIp(): string {
-    return this.request.clientIp;
-  }
-
-  get forwardedFor(): string | undefined {
-    return this.request.forwardedFor;
-  }
-
-  get body(): string | Uint8Array {
-    return this.request.body;
-  }
+/** The request with another path. The address is read on demand: the transport makes its text. */
+export function readdressed(request: ApiRequest, path: string): ApiRequest {
+  return {
+    method: request.method,
+    path,
+    query: request.query,
+    host: request.host,
+    authorization: request.authorization,
+    contentType: request.contentType,
+    contentEncoding: request.contentEncoding,
+    forwardedFor: request.forwardedFor,
+    body: request.body,
+    get clientIp() {
+      return request.clientIp;
+    },
+  };
 }
 
 /**

@@ -19,7 +19,7 @@ import { type Instant, playUntil } from '../recording/past.ts';
 import type { Player } from '../recording/play.ts';
 import { OperationRefused, refuseMore } from '../sim/operation-refused.ts';
 import { Rng } from '../sim/rng.ts';
-import { addressIn, prefixOf, Readdressed, withLinksUnder, worldOfHost } from './address.ts';
+import { addressIn, prefixOf, readdressed, withLinksUnder, worldOfHost } from './address.ts';
 import { copyInto, type Forkable } from './fork.ts';
 import type { JournalFolder } from './journal-folder.ts';
 import { KeyDirectory } from './key-directory.ts';
@@ -270,7 +270,7 @@ export class Worlds<S extends WorldSimulator> {
   }
 
   #handleAt(worldId: string, request: ApiRequest, path?: string): ApiReply {
-    const own = path === undefined ? request : new Readdressed(request, path);
+    const own = path === undefined ? request : readdressed(request, path);
     const entry = this.#entry(worldId);
     if (entry === undefined || isExpired(entry)) {
       return { status: 404, body: JSON.stringify(unknownWorld(worldId)) };
