@@ -19,9 +19,9 @@ import {
 import type { TrafficExchange } from '../commands/recorded-traffic.ts';
 import { readText, reasonOf } from '../config/plain-file.ts';
 import type { Exchange } from '../referee/exchange.ts';
-import { exchangesOfHar, exchangesOfTraffic } from '../referee/har-feed.ts';
 import { readIntentsFile } from '../referee/intents-file.ts';
 import { isOfAccount, judge, reportJson } from '../referee/judge.ts';
+import { exchangesOfHar, exchangesOfTraffic } from '../referee/traffic-feed.ts';
 import { isRecording, readTraffic } from '../traffic/read-traffic.ts';
 import { noticesTo } from './process.ts';
 import { exchangesOfJournalFile, type RecordedTraffic } from './referee-journal.ts';

@@ -3,7 +3,7 @@
  */
 import { expect, test } from 'vitest';
 import { controlFixture, sendBy } from '../../verify/testkit/control-fixture.ts';
-import { exchangesOfHar } from '../referee/har-feed.ts';
+import { exchangesOfHar } from '../referee/traffic-feed.ts';
 
 test('GET /control/har gives the last requests in order, and the referee reads them', async () => {
   const { simulator, call } = controlFixture({ limits: { send: 2 } });

@@ -1,6 +1,6 @@
 /**
  * One client request and its reply, as the referee judges them. Two feeds produce exchanges: the
- * simulator's record (`recorded-feed.ts`) and HAR files (`har-feed.ts`).
+ * simulator's record (`recorded-feed.ts`) and recorded traffic (`traffic-feed.ts`).
  */
 import type { EndpointName } from '../sim/limits.ts';
 

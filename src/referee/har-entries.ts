@@ -1,165 +1,186 @@
 /**
- * Reads from the entries of a HAR file what the referee needs, as the JSON text of each value, and skips
- * the rest: most of a large file's time would go into values that nothing reads. Skipped values are not
- * checked.
+ * Reads the entries of a HAR 1.2 file one by one, from its text in pieces, as browsers and proxies
+ * write them: Chromium may leave out credentials and bodies, Playwright writes -1 where no reply
+ * came, mitmproxy encodes bodies that are not text.
  */
+import { basename } from 'node:path';
+import { z } from 'zod';
+import { CommandError } from '../commands/command-error.ts';
+import type { TrafficExchange } from '../commands/recorded-traffic.ts';
+import { mistakeLine, mistakesOf } from '../config/mistakes.ts';
 
-/** Where in an entry each value is that the referee needs. */
-const places = {
-  startedDateTime: 'startedDateTime',
-  time: 'time',
-  method: 'request.method',
-  url: 'request.url',
-  requestHeaders: 'request.headers',
-  sentSize: 'request.bodySize',
-  sent: 'request.postData.text',
-  sentEncoding: 'request.postData.encoding',
-  status: 'response.status',
-  responseHeaders: 'response.headers',
-  /** As Chrome writes it where the reply broke off. */
-  error: 'response._error',
-  received: 'response.content.text',
-  receivedSize: 'response.content.size',
-  receivedEncoding: 'response.content.encoding',
-} as const;
+const contentSchema = z
+  .looseObject({ text: z.string().optional(), encoding: z.string().optional() })
+  .nullish();
+const entrySchema = z.object({
+  startedDateTime: z.string().refine((text) => !Number.isNaN(Date.parse(text)), {
+    error: 'expected an ISO 8601 time',
+  }),
+  time: z.number().catch(0),
+  request: z.object({
+    method: z.string(),
+    url: z.string(),
+    headers: z.unknown(),
+    postData: contentSchema,
+    bodySize: z.number().catch(0),
+  }),
+  response: z.object({
+    status: z.number().catch(0),
+    headers: z.unknown(),
+    content: contentSchema,
+    /** As Chrome writes it where the reply broke off. */
+    _error: z.string().nullish(),
+  }),
+});
+export type HarEntry = z.output<typeof entrySchema>;
 
-type Name = keyof typeof places;
+const longestEntry = 64 * 1_048_576;
+const entriesKey = /"entries"\s*:\s*\[/;
+const [space, quote, backslash, open, close] = [0x20, 0x22, 0x5c, 0x7b, 0x7d];
 
-/** Texts of JSON values; undefined for those that the entry lacks. */
-export type EntryTexts = { -readonly [N in Name]?: string | undefined };
+export class HarEntries {
+  readonly #name: string;
+  /** What comes before the entries; undefined until they begin. */
+  #before: string | undefined;
+  #text = '';
+  #number = 0;
+  #unread = 0;
+  #mistake = '';
 
-/** The members of an object: a value's name in `EntryTexts`, or the members of an object in it. */
-type Members = readonly { readonly name: string; readonly as: Name | Members }[];
+  /** `name` is the file's. */
+  constructor(name: string) {
+    this.#name = name;
+  }
 
-function membersAt(start: string): Members {
-  const under = (Object.entries(places) as [Name, string][]).filter(([, place]) =>
-    place.startsWith(start),
-  );
-  const names = new Set(under.map(([, place]) => place.slice(start.length).replace(/\..*/, '')));
-  return [...names].map((name) => {
-    const value = under.find(([, place]) => place === start + name)?.[0];
-    return { name, as: value ?? membersAt(`${start}${name}.`) };
-  });
-}
+  get haveBegun(): boolean {
+    return this.#before !== undefined;
+  }
 
-const members = membersAt('');
+  /** The file without the entries that were found. */
+  get rest(): string {
+    return `${this.#before ?? ''}${this.#text}`;
+  }
 
-export const entriesKey = /"entries"\s*:\s*\[/g;
-const [space, quote, comma, colon, backslash] = [0x20, 0x22, 0x2c, 0x3a, 0x5c];
-const [openArray, closeArray, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d];
+  /** The entries that end in this piece. */
+  *add(piece: string): Generator<HarEntry> {
+    this.#text += piece;
+    if (this.#before === undefined) {
+      const key = entriesKey.exec(this.#text);
+      const start = key === null ? 0 : key.index + key[0].length;
+      if (start > 0) this.#before = this.#text.slice(0, start);
+      this.#text = this.#text.slice(start);
+    }
+    let at = 0;
+    while (this.#before !== undefined) {
+      const next = afterSpace(this.#text, at);
+      const start = this.#text[next] === ',' ? afterSpace(this.#text, next + 1) : next;
+      const end = endOfObject(this.#text, start);
+      if (end < 0) break;
+      yield* this.read(this.#parsed(this.#text.slice(start, end)));
+      at = end;
+    }
+    this.#text = this.#text.slice(at);
+    if (this.#text.length > longestEntry)
+      throw new CommandError(2, `${this.#name}: an entry has more than ${longestEntry} characters`);
+  }
 
-/** Calls `each` for every entry, until it returns false. False if the file was not read to its end. */
-export function readEntries(text: string, each: (entry: EntryTexts) => boolean): boolean {
-  entriesKey.lastIndex = 0;
-  if (!entriesKey.test(text)) return false;
-  const start = entriesKey.lastIndex;
-  const reader = new Reader(text, start);
-  do {
-    const entry: EntryTexts = {};
-    if (!reader.object(members, entry) || !each(entry)) return false;
-  } while (reader.passes(comma));
-  return isRest(text.slice(0, start) + text.slice(reader.at));
-}
+  /** The entry in a value; none if it lacks something, which `end` reports. */
+  read(value: unknown): readonly HarEntry[] {
+    const reading = entrySchema.safeParse(value, { reportInput: true });
+    const place = ['log', 'entries', this.#number++];
+    if (reading.success) return [reading.data];
+    const [mistake] = mistakesOf(reading.error, place);
+    if (this.#unread++ === 0 && mistake !== undefined) this.#mistake = mistakeLine(mistake);
+    return [];
+  }
 
-/** True for a HAR file whose entries were taken out. */
-function isRest(text: string): boolean {
-  try {
-    const { log } = JSON.parse(text);
-    return Array.isArray(log.entries) && log.entries.length === 0;
-  } catch {
-    return false;
+  /** Says how many entries were skipped. */
+  end(onNotice: (line: string) => void): void {
+    if (this.#unread === 0) return;
+    const count = this.#unread === 1 ? '1 entry' : `${this.#unread} entries`;
+    onNotice(`${basename(this.#name)}: ${count} cannot be read; skipped: ${this.#mistake}`);
+  }
+
+  #parsed(text: string): unknown {
+    try {
+      return JSON.parse(text);
+    } catch {
+      throw new CommandError(2, `${this.#name}: entry ${this.#number + 1} is not JSON`);
+    }
   }
 }
 
-class Reader {
-  readonly #text: string;
-  /** The place of the next character. */
-  at: number;
-
-  constructor(text: string, at: number) {
-    this.#text = text;
-    this.at = at;
-  }
-
-  /** Moves past the character if it comes next, after spaces. */
-  passes(code: number): boolean {
-    const isNext = this.#next() === code;
-    if (isNext) this.at++;
-    return isNext;
-  }
-
-  /** Moves past an object, and keeps the texts of its members; false if there is no object. */
-  object(wanted: Members, entry: EntryTexts): boolean {
-    if (!this.passes(openObject)) return false;
-    if (this.passes(closeObject)) return true;
-    do {
-      if (this.#next() !== quote) return false;
-      const nameAt = this.at + 1;
-      this.at = endOfString(this.#text, nameAt);
-      if (this.at < 0) return false;
-      const length = this.at - 1 - nameAt;
-      if (!this.passes(colon)) return false;
-      let as: Name | Members | undefined;
-      for (const member of wanted) {
-        const { name } = member;
-        if (name.length === length && this.#text.startsWith(name, nameAt)) as = member.as;
-      }
-      if (!this.#value(as, entry)) return false;
-    } while (this.passes(comma));
-    return this.passes(closeObject);
-  }
-
-  #value(as: Name | Members | undefined, entry: EntryTexts): boolean {
-    const first = this.#next();
-    const start = this.at;
-    if (typeof as === 'object' && first === openObject) return this.object(as, entry);
-    this.at = endOfValue(this.#text, start);
-    if (this.at < 0) return false;
-    if (as === undefined) return true;
-    const text = this.#text.slice(start, this.at);
-    if (typeof as === 'object') return text.trimEnd() === 'null';
-    entry[as] = text;
-    return true;
-  }
-
-  /** The next character that is not a space. */
-  #next(): number {
-    this.at = afterSpace(this.#text, this.at);
-    return this.#text.charCodeAt(this.at);
-  }
+/** The exchange of an entry. Its path is as sent, and its credential shows the key. */
+export function exchangeOfEntry({
+  startedDateTime,
+  time,
+  request,
+  response,
+}: HarEntry): TrafficExchange {
+  const sentAt = Date.parse(startedDateTime);
+  const { host, pathname, search } = URL.canParse(request.url) ? new URL(request.url) : unknownUrl;
+  const headers = headersOf(request.headers, ['authorization', 'content-type']);
+  return {
+    sentAt,
+    answeredAt: sentAt + Math.max(0, Math.ceil(time)),
+    host,
+    method: request.method,
+    path: pathname,
+    query: search.slice(1),
+    headers,
+    showsCredential: headers['authorization'] !== undefined,
+    body: textOf(request.postData, request.bodySize),
+    // Recorders write status 0 or less where no whole reply came.
+    reply:
+      response.status > 0
+        ? {
+            status: response.status,
+            headers: headersOf(response.headers, replyHeaders),
+            body: textOf(response.content, response.content?.['size']),
+          }
+        : undefined,
+    isForced: false,
+    isSeen: response.status > 0 && !response._error,
+  };
 }
 
-export function afterSpace(text: string, from: number): number {
+const unknownUrl = new URL('http://unknown/');
+const replyHeaders = ['content-type', 'retry-after', 'date', 'allow', 'location'];
+
+/** Undefined if there was a body and it was not saved; its size is then positive, or -1: unknown. */
+function textOf(content: z.output<typeof contentSchema>, size: unknown): string | undefined {
+  const { text = '', encoding } = content ?? {};
+  if (text === '' && (Number(size) > 0 || Number(size) === -1)) return undefined;
+  return encoding === 'base64' ? Buffer.from(text, 'base64').toString('utf8') : text;
+}
+
+function headersOf(headers: unknown, names: readonly string[]): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (const { name, value } of Array.isArray(headers) ? headers.map(Object) : []) {
+    const lower = String(name).toLowerCase();
+    if (names.includes(lower) && typeof value === 'string') found[lower] ??= value;
+  }
+  return found;
+}
+
+function afterSpace(text: string, from: number): number {
   let at = from;
   while (text.charCodeAt(at) <= space) at++;
   return at;
 }
 
-/** The place after the value that begins at `start`; -1 if it has no end. */
-export function endOfValue(text: string, start: number): number {
-  const first = text.charCodeAt(start);
-  if (first === quote) return endOfString(text, start + 1);
-  const isNested = first === openObject || first === openArray;
+/** The place after the object that begins at `start`; -1 if none begins there, or it has no end. */
+function endOfObject(text: string, start: number): number {
+  if (text.charCodeAt(start) !== open) return -1;
   let depth = 0;
+  let isString = false;
   for (let at = start; at < text.length; at++) {
     const code = text.charCodeAt(at);
-    if (code === quote) {
-      at = endOfString(text, at + 1) - 1;
-      if (at < 0) return -1;
-    } else if (code === openObject || code === openArray) depth++;
-    else if (code === closeObject || code === closeArray) {
-      if (--depth <= 0) return isNested ? at + 1 : at;
-    } else if (code === comma && depth === 0) return at;
-  }
-  return -1;
-}
-
-/** The place after the string whose first character is at `start`; -1 if it has no end. */
-function endOfString(text: string, start: number): number {
-  for (let at = start; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code === quote) return at + 1;
-    if (code === backslash) at++;
+    if (code === quote) isString = !isString;
+    else if (isString) {
+      if (code === backslash) at++;
+    } else if (code === open) depth++;
+    else if (code === close && --depth === 0) return at + 1;
   }
   return -1;
 }

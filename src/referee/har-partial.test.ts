@@ -5,9 +5,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { runs } from '../../verify/testkit/runs.ts';
-import { exchangesOfHar } from './har-feed.ts';
 import { latestReports } from './intents-file.ts';
 import { type JudgeOptions, judge } from './judge.ts';
+import { exchangesOfHar } from './traffic-feed.ts';
 
 const from = <T>(...values: readonly T[]) => fc.constantFrom(...values);
 const line = fc.record({

@@ -8,8 +8,7 @@ import { openPlain, reasonOf } from '../config/plain-file.ts';
 
 /** Longer texts would wait for a full collection of garbage. */
 const pieceBytes = 65_536;
-/** The longest line, and the longest entry of a HAR file. */
-export const longestLine = 64 * 1_048_576;
+const longestLine = 64 * 1_048_576;
 
 export async function* piecesOf(path: string): AsyncGenerator<string> {
   let file: number;

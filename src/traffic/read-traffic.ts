@@ -11,7 +11,7 @@ import { openPlain } from '../config/plain-file.ts';
 import { isIntact } from '../recording/journal-checksum.ts';
 import { entryIn, type RequestEntry } from '../recording/journal-entry.ts';
 import { valueIn } from '../recording/request-line.ts';
-import { pathOf } from '../referee/har-feed.ts';
+import { pathOf } from '../referee/traffic-feed.ts';
 import { Copies } from './copies.ts';
 import { exchangesOfHarFile } from './har-file.ts';
 import { linesOf, piecesOf } from './open-text.ts';
@@ -75,7 +75,7 @@ async function* eventsOf(
   if (start.startsWith('{"journal":')) yield* eventsOfJournal(linesOf(all(), path), path);
   else if (lineOpening.test(start) && !/^\s*\{\s*"log"/.test(start))
     yield* eventsOfRecording(linesOf(all(), path), path, onNotice);
-  else if (/^\s*\{/.test(start)) yield* exchangesOfHarFile(all(), path);
+  else if (/^\s*\{/.test(start)) yield* exchangesOfHarFile(all(), path, onNotice);
   else throw new CommandError(2, `${path}: neither a recording, a HAR file nor a journal`);
 }
 

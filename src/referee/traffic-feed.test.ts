@@ -2,9 +2,9 @@
  * HAR files as browsers and proxies write them.
  */
 import { expect, test } from 'vitest';
-import { readEntries } from './har-entries.ts';
-import { exchangesOfHar } from './har-feed.ts';
+import { HarEntries } from './har-entries.ts';
 import { judge } from './judge.ts';
+import { exchangesOfHar } from './traffic-feed.ts';
 
 const key = `smst_${'Ab1'.repeat(13)}x`;
 const send = 'https://sms.example/api/v1/sms/send/';
@@ -176,15 +176,19 @@ test.each([
     cache: { status: [odd, { status: -1 }], time: null },
   }));
   const text = write({ log: { creator: { name: odd }, entries, pages: [odd] } });
-  const found: unknown[] = [];
-  const isRead = readEntries(text, ({ sent = '', url = '', status, received }) => {
-    found.push([JSON.parse(sent), JSON.parse(url), Number(status), received]);
-    return true;
-  });
-  expect(isRead).toBe(true);
-  expect(found).toEqual(
-    entries.map(({ request }) => [request.postData?.text, request.url, 202, undefined]),
-  );
+  for (const length of [text.length, 1, 7]) {
+    const read = new HarEntries('run.har');
+    const found: unknown[] = [];
+    for (let at = 0; at < text.length; at += length) {
+      for (const { request, response } of read.add(text.slice(at, at + length))) {
+        found.push([request.postData?.text, request.url, response.status, response.content]);
+      }
+    }
+    expect(found).toEqual(
+      entries.map(({ request }) => [request.postData?.text, request.url, 202, null]),
+    );
+    expect(JSON.parse(read.rest)).toMatchObject({ log: { entries: [], pages: [odd] } });
+  }
   expect(exchangesOfHar(text, 'run.har').map(({ body }) => body)).toEqual(
     entries.map(() => ({ message: odd })),
   );
