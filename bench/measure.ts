@@ -7,7 +7,7 @@ import { UsageError } from '../src/commands/command-error.ts';
 import { whyNoNativeServer } from '../src/http/transport/open-transport.ts';
 import type { LoadResult } from './load/load-result.ts';
 import { median } from './load/load-result.ts';
-import { runLoad } from './load/saturate.ts';
+import { runLoad } from './load/run-load.ts';
 import { Ordinals, type Workload } from './load/workload.ts';
 import type { BenchOptions } from './options.ts';
 import type { BenchCase } from './scenarios/bench-case.ts';

@@ -7,7 +7,7 @@ import { UsageError } from '../../src/commands/command-error.ts';
 import { routes } from '../../src/http/service/routes.ts';
 import type { LoadResult } from '../load/load-result.ts';
 import { invalidity } from '../load/load-result.ts';
-import { runLoad } from '../load/saturate.ts';
+import { runLoad } from '../load/run-load.ts';
 import type { Load } from '../load/workload.ts';
 import { Ordinals, type Workload } from '../load/workload.ts';
 import type { BenchOptions } from '../options.ts';

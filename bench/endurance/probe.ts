@@ -3,7 +3,7 @@
  * because the load generator's process is busy.
  */
 import { createHistogram } from 'node:perf_hooks';
-import { openLoop } from '../load/open-loop.ts';
+import { runLoad } from '../load/run-load.ts';
 import type { ProbeOrder, ProbeReport } from '../servers/messages.ts';
 
 const connections = 16;
@@ -20,7 +20,7 @@ export async function probe(
   // A short one first: its report says that the probe has started.
   for (let durationMs = startMs; ; durationMs = intervalMs) {
     const load = { connections, durationMs, perSecond };
-    const { latency, requests, errors, late, dropped } = await openLoop(target, workload, load);
+    const { latency, requests, errors, late, dropped } = await runLoad(target, workload, load);
     all.add(latency);
     report({
       kind: 'probed',

@@ -1,8 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
-import { openLoop } from './open-loop.ts';
-import { saturate } from './saturate.ts';
+import { runLoad } from './run-load.ts';
 import type { Target, Workload } from './workload.ts';
 
 let server: Server | undefined;
@@ -45,7 +44,7 @@ test('saturation never repeats a request_id, on any connection', async () => {
   const bodies: string[] = [];
   const target = await serve(bodies);
   const load = { connections: 4, durationMs: 5_000, requests: 200 };
-  const result = await saturate(target, fresh, load);
+  const result = await runLoad(target, fresh, load);
   expect(result).toMatchObject({ requests: 200, errors: 0 });
   expect(new Set(bodies).size).toBe(bodies.length);
 });
@@ -54,14 +53,14 @@ test('open loop sends at the requested rate, each request with its own text', as
   const bodies: string[] = [];
   const target = await serve(bodies);
   const load = { connections: 4, durationMs: 500, perSecond: 100 };
-  const result = await openLoop(target, fresh, load);
+  const result = await runLoad(target, fresh, load);
   expect(result).toMatchObject({ requests: 50, errors: 0, dropped: 0 });
   expect(new Set(bodies).size).toBe(50);
 });
 
 test('open loop includes the waiting time in the latency', async () => {
   const target = await serve([], 202, 100);
-  const result = await openLoop(target, fresh, { connections: 1, durationMs: 500, perSecond: 20 });
+  const result = await runLoad(target, fresh, { connections: 1, durationMs: 500, perSecond: 20 });
   // Ten requests of 100 ms each on one connection, one every 50 ms: the last waits for about 450
   // ms.
   expect(result.latency.max / 1_000).toBeGreaterThan(400);
@@ -70,18 +69,14 @@ test('open loop includes the waiting time in the latency', async () => {
 
 test('an unexpected status is an error', async () => {
   const target = await serve([], 500);
-  const result = await openLoop(target, fresh, { connections: 1, durationMs: 100, perSecond: 50 });
+  const result = await runLoad(target, fresh, { connections: 1, durationMs: 100, perSecond: 50 });
   expect(result.errors).toBe(5);
 });
 
 test.each([
-  ['saturation', saturate],
-  [
-    'open loop',
-    (...[target, workload, load]: Parameters<typeof saturate>) =>
-      openLoop(target, workload, { ...load, perSecond: 100 }),
-  ],
-])('%s closes a connection whose reply does not end', async (_, generate) => {
+  ['saturation', undefined],
+  ['open loop', 100],
+])('%s closes a connection whose reply does not end', async (_, perSecond) => {
   let sentBytes = 0;
   const endless = createServer((_request, response) => {
     response.writeHead(202, { 'content-length': 1e12 });
@@ -95,8 +90,26 @@ test.each([
   server = endless;
   await new Promise<void>((resolve) => endless.listen(0, '127.0.0.1', resolve));
   const target = { host: '127.0.0.1', port: (endless.address() as AddressInfo).port };
-  const result = await generate(target, fresh, { connections: 2, durationMs: 500 });
+  const result = await runLoad(target, fresh, { connections: 2, durationMs: 500, perSecond });
   expect(result.requests).toBe(0);
   expect(result.errors).toBeGreaterThan(0);
   expect(sentBytes).toBeLessThan(64 * 1_048_576);
+});
+
+test.each([
+  ['states no length', {}],
+  ['ends its connection', { connection: 'close', 'content-length': 2 }],
+])('a reply that %s is read whole, and the next request follows', async (_, headers) => {
+  const made = createServer((request, response) => {
+    request.resume().on('end', () => {
+      response.writeHead(202, headers);
+      response.write('{');
+      setTimeout(() => response.end('}'), 5);
+    });
+  });
+  server = made;
+  await new Promise<void>((resolve) => made.listen(0, '127.0.0.1', resolve));
+  const target = { host: '127.0.0.1', port: (made.address() as AddressInfo).port };
+  const load = { connections: 2, durationMs: 10_000, requests: 20 };
+  expect(await runLoad(target, fresh, load)).toMatchObject({ requests: 20, errors: 0 });
 });

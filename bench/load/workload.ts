@@ -71,6 +71,3 @@ export interface Load {
   /** Called at the end of the measurement, while the last replies still arrive. */
   readonly whenOver?: () => void;
 }
-
-/** A connection with a longer reply is closed: a server that never ends one must not fill the memory. */
-export const mostReplyBytes = 1_048_576;

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { LoadResult } from '../../bench/load/load-result.ts';
-import { openLoop } from '../../bench/load/open-loop.ts';
+import { runLoad } from '../../bench/load/run-load.ts';
 import type { RequestTemplate } from '../../bench/load/workload.ts';
 import { transports } from '../../src/cli/serve-options.ts';
 import type { ReadyFile } from '../../src/simulator.ts';
@@ -145,7 +145,7 @@ function callSteadily({ ready, perMinute, seconds }: CallersPlan): Promise<LoadR
     }),
   );
   if (first === undefined) throw new Error('no account calls');
-  return openLoop(
+  return runLoad(
     { host, port: Number(port) },
     { requests: [first, ...others], expects: [202] },
     {

@@ -3,22 +3,28 @@
  * reply. Node's own client costs several times as much, and the generator is the bottleneck.
  */
 import { connect, type Socket } from 'node:net';
-import { mostReplyBytes, type Target } from './workload.ts';
+import type { Target } from './workload.ts';
 
 export interface ConnectionListener {
-  reply(connection: OpenConnection, status: number, intendedMs: number): void;
-  broken(connection: OpenConnection, wasBusy: boolean): void;
+  reply(status: number, startedMs: number): void;
+  /** It may send its next request. */
+  free(connection: Connection): void;
+  broken(connection: Connection, wasBusy: boolean): void;
 }
 
+/** A server that never ends a reply must not fill the memory, and one that is silent ends the wait. */
+const mostReplyBytes = 1_048_576;
+const longestSilenceMs = 10_000;
 const noBytes = Buffer.alloc(0);
 
-export class OpenConnection {
+export class Connection {
   readonly #target: Target;
   readonly #listener: ConnectionListener;
   #socket: Socket | undefined;
   #received: Buffer = noBytes;
-  #intendedMs = 0;
+  #startedMs = 0;
   #isBusy = false;
+  /** Since the last reply. */
   attempts = 0;
 
   constructor(target: Target, listener: ConnectionListener) {
@@ -33,18 +39,20 @@ export class OpenConnection {
       socket.once('connect', () => {
         socket.off('error', reject);
         socket.on('error', () => {});
+        socket.on('close', () => this.#closed(socket));
         resolve();
       });
       socket.once('error', reject);
       socket.on('data', (chunk: Buffer) => this.#receive(chunk));
-      socket.on('close', () => this.#closed(socket));
+      socket.setTimeout(longestSilenceMs, () => socket.destroy());
       this.#socket = socket;
     });
   }
 
-  send(bytes: Buffer, intendedMs: number): void {
+  /** `startedMs`: when its latency begins. */
+  send(bytes: Buffer, startedMs: number): void {
     this.#isBusy = true;
-    this.#intendedMs = intendedMs;
+    this.#startedMs = startedMs;
     // A copy: the bytes may be changed for another connection before the kernel has taken them.
     this.#socket?.write(Buffer.from(bytes));
   }
@@ -57,16 +65,18 @@ export class OpenConnection {
 
   #receive(chunk: Buffer): void {
     const bytes = this.#received.length === 0 ? chunk : Buffer.concat([this.#received, chunk]);
-    const length = replyLength(bytes);
-    if (length === undefined || bytes.length < length) {
+    const reply = wholeReply(bytes);
+    if (reply === undefined) {
       this.#received = bytes;
       if (bytes.length > mostReplyBytes) this.#socket?.destroy();
       return;
     }
     this.#received = noBytes;
     this.#isBusy = false;
-    const status = Number(bytes.toString('latin1', 9, 12));
-    this.#listener.reply(this, status, this.#intendedMs);
+    this.attempts = 0;
+    this.#listener.reply(reply.status, this.#startedMs);
+    if (reply.isLast) this.#socket?.destroy();
+    else this.#listener.free(this);
   }
 
   #closed(socket: Socket): void {
@@ -78,14 +88,18 @@ export class OpenConnection {
   }
 }
 
-const lengthHeader = /\r\ncontent-length: *(\d+)/i;
+const framing = /\r\ncontent-length: *(\d+)|\r\ntransfer-encoding: *(chunked)/i;
+const closing = /^HTTP\/1\.0|\r\nconnection: *close/i;
 
-/**
- * Length of the whole reply, known once its head is complete. The service always states a length.
- */
-function replyLength(bytes: Buffer): number | undefined {
+/** Undefined until the reply is whole. No other follows it, as its request was the only one. */
+function wholeReply(bytes: Buffer): { status: number; isLast: boolean } | undefined {
   const headEnd = bytes.indexOf('\r\n\r\n');
   if (headEnd < 0) return undefined;
-  const length = lengthHeader.exec(bytes.toString('latin1', 0, headEnd));
-  return headEnd + 4 + Number(length?.[1] ?? 0);
+  const head = bytes.toString('latin1', 0, headEnd);
+  const [, length = 0, chunked] = framing.exec(head) ?? [];
+  const isWhole =
+    chunked === undefined
+      ? bytes.length >= headEnd + 4 + Number(length)
+      : bytes.toString('latin1', bytes.length - 7) === '\r\n0\r\n\r\n';
+  return isWhole ? { status: Number(head.slice(9, 12)), isLast: closing.test(head) } : undefined;
 }

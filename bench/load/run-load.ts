@@ -1,0 +1,155 @@
+/**
+ * The load of every scenario. With a rate it is an open loop: requests start at their scheduled
+ * time, whether or not earlier ones were answered, and latency counts from that time, so a stalling
+ * server is charged for every request that it delays. A due request takes a free connection or waits
+ * for one. Delays of the scheduler itself are counted separately, because they invalidate the run.
+ * Without a rate it saturates: every connection sends again as soon as it is answered.
+ */
+import { Connection } from './connection.ts';
+import { type LoadResult, Tally } from './load-result.ts';
+import {
+  type Load,
+  Ordinals,
+  requestBytes,
+  stamper,
+  type Target,
+  type Workload,
+} from './workload.ts';
+
+/** A request later than this counts as late; Node's timers are accurate to about a millisecond. */
+const lateMs = 10;
+/** The longest queue for a connection, in seconds of the rate. */
+const backlogSeconds = 2;
+const drainMs = 1_000;
+const mostAttempts = 3;
+
+/** Loads that share their ordinals never send the same fresh text twice. */
+export async function runLoad(
+  target: Target,
+  workload: Workload,
+  load: Load,
+  ordinals = new Ordinals(),
+): Promise<LoadResult> {
+  const generator = new Generator(target, workload, load, ordinals);
+  await generator.open();
+  await (load.perSecond === undefined ? generator.saturate() : generator.send(load.perSecond));
+  return generator.finish();
+}
+
+class Generator {
+  readonly #load: Load;
+  readonly #tally: Tally;
+  readonly #stamps: readonly (() => Buffer)[];
+  readonly #connections: readonly Connection[];
+  readonly #free: Connection[] = [];
+  /** Scheduled times of requests that wait for a connection, from `#first` on. */
+  readonly #waiting: number[] = [];
+  #first = 0;
+  #turn = 0;
+  #inFlight = 0;
+  #isSaturating = false;
+  /** Ends the saturation. */
+  #stop = (): void => {};
+
+  constructor(target: Target, workload: Workload, load: Load, ordinals: Ordinals) {
+    const host = `${target.host}:${target.port}`;
+    this.#load = load;
+    this.#tally = new Tally(workload.expects);
+    this.#stamps = workload.requests.map((template) =>
+      stamper(template, requestBytes(template, host), ordinals),
+    );
+    const connections = Array.from({ length: load.connections });
+    this.#connections = connections.map(() => new Connection(target, this));
+  }
+
+  async open(): Promise<void> {
+    await Promise.all(this.#connections.map((connection) => this.#open(connection)));
+  }
+
+  /** Until the time is over, or the last of a number of replies has come. */
+  async saturate(): Promise<void> {
+    this.#isSaturating = true;
+    let timer: NodeJS.Timeout | undefined;
+    await new Promise<void>((resolve) => {
+      this.#stop = resolve;
+      timer = setTimeout(resolve, this.#load.durationMs);
+      for (const connection of this.#free.splice(0)) this.free(connection);
+    });
+    clearTimeout(timer);
+    this.#isSaturating = false;
+  }
+
+  async send(perSecond: number): Promise<void> {
+    const startedMs = performance.now();
+    const count = Math.floor((this.#load.durationMs / 1_000) * perSecond);
+    const dueMs = (n: number) => startedMs + (n * 1_000) / perSecond;
+    for (let next = 0; next < count; ) {
+      const nowMs = performance.now();
+      for (; next < count && dueMs(next) <= nowMs; next++) {
+        if (nowMs - dueMs(next) > lateMs) this.#tally.late++;
+        const connection = this.#free.pop();
+        if (connection !== undefined) this.#start(connection, dueMs(next));
+        else if (this.#backlog > backlogSeconds * perSecond) this.#tally.dropped++;
+        else this.#waiting.push(dueMs(next));
+      }
+      if (next < count) await sleep(Math.max(1, dueMs(next) - performance.now()));
+    }
+    const untilMs = performance.now() + drainMs;
+    while (this.#inFlight + this.#backlog > 0 && performance.now() < untilMs) await sleep(5);
+    this.#tally.dropped += this.#inFlight + this.#backlog;
+  }
+
+  finish(): LoadResult {
+    this.#load.whenOver?.();
+    const result = this.#tally.finish();
+    for (const connection of this.#connections) connection.close();
+    return result;
+  }
+
+  get #backlog(): number {
+    return this.#waiting.length - this.#first;
+  }
+
+  #start(connection: Connection, startedMs: number): void {
+    this.#inFlight++;
+    const stamp = this.#stamps[this.#turn++ % this.#stamps.length];
+    if (stamp !== undefined) connection.send(stamp(), startedMs);
+  }
+
+  reply(status: number, startedMs: number): void {
+    this.#inFlight--;
+    const nowMs = performance.now();
+    this.#tally.reply(status, nowMs - startedMs, nowMs);
+    if (this.#tally.requests === this.#load.requests) this.#stop();
+  }
+
+  free(connection: Connection): void {
+    if (this.#isSaturating) this.#start(connection, performance.now());
+    else if (this.#backlog > 0) this.#start(connection, this.#waiting[this.#first++] ?? 0);
+    else this.#free.push(connection);
+  }
+
+  broken(connection: Connection, wasBusy: boolean): void {
+    if (wasBusy) {
+      this.#inFlight--;
+      this.#tally.error();
+    }
+    const index = this.#free.indexOf(connection);
+    if (index >= 0) this.#free.splice(index, 1);
+    if (connection.attempts < mostAttempts) void this.#open(connection);
+  }
+
+  async #open(connection: Connection): Promise<void> {
+    try {
+      await connection.open();
+    } catch {
+      this.#tally.error();
+      return;
+    }
+    this.free(connection);
+  }
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
