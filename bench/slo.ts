@@ -25,79 +25,68 @@ export interface Slo {
   readonly isMet: (figures: Figures) => boolean;
 }
 
+/** A figure by name, and what one of each of its units is worth in the unit of the figure. */
+interface Metric {
+  readonly units: Readonly<Record<string, number>>;
+  readonly of: (figures: Figures, unit: string) => number | undefined;
+  /** True if only an endurance run measures it. */
+  readonly isEndurance?: true;
+}
+
+const time = { us: 0.001, ms: 1, s: 1_000 };
+const share = { '%': 0.01 };
+const count = { '': 1 };
+
+const metrics: Readonly<Record<string, Metric>> = {
+  max: { units: time, of: ({ maxMs }) => maxMs },
+  mean: { units: time, of: ({ meanMs }) => meanMs },
+  rps: { units: count, of: ({ perSecond }) => perSecond },
+  errors: { units: count, of: ({ errors }) => errors },
+  cpu: {
+    units: { us: 1, x: 1 },
+    of: ({ cpuRatio, cpuMicros }, unit) => (unit === 'x' ? cpuRatio : cpuMicros),
+  },
+  growth: { units: share, of: ({ endurance }) => endurance?.growth, isEndurance: true },
+  loss: { units: share, of: ({ endurance }) => endurance?.loss, isEndurance: true },
+  probe_p99: { units: time, of: ({ endurance }) => endurance?.probeP99, isEndurance: true },
+  probe_max: { units: time, of: ({ endurance }) => endurance?.probeMax, isEndurance: true },
+};
+
+function metricOf(name: string): Metric | undefined {
+  const percent = /^p(\d{1,2}(?:\.\d+)?)$/.exec(name)?.[1];
+  if (percent === undefined) return Object.hasOwn(metrics, name) ? metrics[name] : undefined;
+  return { units: time, of: ({ percentile }) => percentile(Number(percent)) };
+}
+
 /** True if only an endurance run measures this figure. */
 export function isEnduranceOnly(metric: string): boolean {
-  return /^(growth|loss|probe_)/.test(metric);
+  return metrics[metric]?.isEndurance === true;
 }
 
-const shape =
-  /^(p\d{1,2}(?:\.\d+)?|max|mean|rps|errors|cpu|growth|loss|probe_p99|probe_max)(<=|>=|<|>)(\d+(?:\.\d+)?)(us|ms|s|x|%)?$/;
+const relations: Readonly<Record<string, (value: number, bound: number) => boolean>> = {
+  '<': (value, bound) => value < bound,
+  '<=': (value, bound) => value <= bound,
+  '>': (value, bound) => value > bound,
+  '>=': (value, bound) => value >= bound,
+};
 
-/** What one of a unit is worth in the unit of the figure. */
-type Units = Readonly<Record<string, number>>;
-
-const timeUnits: Units = { us: 0.001, ms: 1, s: 1_000 };
-const cpuUnits: Units = { us: 1, x: 1 };
-const shareUnits: Units = { '%': 0.01 };
-const countUnits: Units = { '': 1 };
-
-function unitsOf(metric: string): Units {
-  if (metric.startsWith('p') || metric === 'max' || metric === 'mean') return timeUnits;
-  if (metric === 'growth' || metric === 'loss') return shareUnits;
-  return metric === 'cpu' ? cpuUnits : countUnits;
-}
+const shape = /^([a-z_]+\d*(?:\.\d+)?)(<=|>=|<|>)(\d+(?:\.\d+)?)(us|ms|s|x|%)?$/;
 
 export function sloValue(text: string): Slo {
-  const match = shape.exec(text.replaceAll(' ', ''));
-  const [, metric = '', relation = '', digits = '', unit = ''] = match ?? [];
-  const factor = unitsOf(metric)[unit];
-  if (match === null || factor === undefined) {
+  const [, name = '', relation = '', digits, unit = ''] =
+    shape.exec(text.replaceAll(' ', '')) ?? [];
+  const metric = metricOf(name);
+  const factor = metric?.units[unit];
+  const holds = relations[relation];
+  if (metric === undefined || factor === undefined || holds === undefined) {
     throw new ValueError(
       "expected a threshold such as 'p99<50ms', 'max<1s', 'rps>10000', 'errors<1', 'cpu<1.5x' " +
         "or 'cpu<30us'; of endurance 'growth<15%', 'loss<10%', 'probe_p99<25ms' or 'probe_max<1s'",
     );
   }
-  const bound = Number(digits) * factor;
   const isMet = (figures: Figures): boolean => {
-    const value = figureOf(metric, unit, figures);
-    return value !== undefined && holds(value, relation, bound);
+    const value = metric.of(figures, unit);
+    return value !== undefined && holds(value, Number(digits) * factor);
   };
-  return { text, metric, isMet };
-}
-
-function figureOf(metric: string, unit: string, figures: Figures): number | undefined {
-  switch (metric) {
-    case 'max':
-      return figures.maxMs;
-    case 'mean':
-      return figures.meanMs;
-    case 'rps':
-      return figures.perSecond;
-    case 'errors':
-      return figures.errors;
-    case 'cpu':
-      return unit === 'x' ? figures.cpuRatio : figures.cpuMicros;
-    case 'growth':
-    case 'loss':
-      return figures.endurance?.[metric];
-    case 'probe_p99':
-      return figures.endurance?.probeP99;
-    case 'probe_max':
-      return figures.endurance?.probeMax;
-    default:
-      return figures.percentile(Number(metric.slice(1)));
-  }
-}
-
-function holds(value: number, relation: string, bound: number): boolean {
-  switch (relation) {
-    case '<':
-      return value < bound;
-    case '<=':
-      return value <= bound;
-    case '>':
-      return value > bound;
-    default:
-      return value >= bound;
-  }
+  return { text, metric: name, isMet };
 }

@@ -63,19 +63,7 @@ export class Tally {
   finish(): LoadResult {
     const durationMs = performance.now() - this.#startedMs;
     const { user, system } = process.cpuUsage(this.#cpu);
-    const { requests, latency, seconds, statuses, errors, late, dropped } = this;
-    const generatorCores = (user + system) / 1_000 / durationMs;
-    return {
-      requests,
-      durationMs,
-      latency,
-      seconds,
-      statuses,
-      errors,
-      late,
-      dropped,
-      generatorCores,
-    };
+    return { ...this, durationMs, generatorCores: (user + system) / 1_000 / durationMs };
   }
 
   #second(nowMs: number): Second {
