@@ -5,15 +5,15 @@
  */
 
 import type { LimitOverrides } from '../../src/config/world-schema.ts';
-import type { RequestView } from '../../src/operations/request-views.ts';
 import {
   documentedLimitsPerMinute,
   type EndpointName,
   endpointNames,
 } from '../../src/sim/limits.ts';
 import { Rng } from '../../src/sim/rng.ts';
+import { servicePaths } from '../../src/sim/service-paths.ts';
 import { type ApiRequest, createSimulator, type Simulator } from '../../src/simulator.ts';
-import { type AuditEntry, type AuditRun, auditRun, windowMs } from './recount.ts';
+import { type AuditRun, auditRun, RecordReader, windowMs } from './recount.ts';
 
 export interface OwnAuditOptions {
   readonly accounts: number;
@@ -54,19 +54,8 @@ export async function ownAudit(options: OwnAuditOptions): Promise<AuditRun> {
 function loadAndCount(simulator: Simulator, options: OwnAuditOptions): AuditRun {
   const users = Array.from({ length: options.accounts }, (_, n) => createUser(simulator, n));
   const limited = endpointNames.filter((name) => documentedLimitsPerMinute[name] !== null);
-  const entries: AuditEntry[] = [];
-  const invalid: string[] = [];
-  let lastRead = simulator.exchangeRecord.total;
-  const readRecord = (): void => {
-    const views = simulator.requests.list().toReversed();
-    for (const view of views) {
-      if (view.number <= lastRead) continue;
-      if (view.number !== lastRead + 1) invalid.push(`the record lacks request ${lastRead + 1}`);
-      lastRead = view.number;
-      const entry = entryOf(view);
-      if (entry !== undefined) entries.push(entry);
-    }
-  };
+  const record = new RecordReader();
+  const readRecord = () => record.take(simulator.requests.list());
   const rng = Rng.stream(1, 'limit-audit');
   const endMs = startMs + options.minutes * windowMs;
   const perMs = (overload * users.length * sumOf(limited)) / windowMs;
@@ -91,7 +80,7 @@ function loadAndCount(simulator: Simulator, options: OwnAuditOptions): AuditRun 
       if (sent % (users.length * 4) !== 0) continue;
       const anonymous = { ...requestOf(user, 'send', rng), authorization: undefined };
       const passed = simulator.handle(anonymous).status !== 429;
-      entries.push({ atMs: nowMs, endpoint: 'send', user: anonymous.clientIp, passed });
+      record.entries.push({ atMs: nowMs, endpoint: 'send', user: anonymous.clientIp, passed });
       sent++;
     }
     if (sent % 5_000 < perMs * stepMs) {
@@ -99,7 +88,7 @@ function loadAndCount(simulator: Simulator, options: OwnAuditOptions): AuditRun 
     }
   }
   readRecord();
-  return auditRun(entries, documentedLimitsPerMinute, invalid);
+  return auditRun(record.entries, documentedLimitsPerMinute, sent);
 }
 
 function createUser(simulator: Simulator, n: number): User {
@@ -112,15 +101,9 @@ function createUser(simulator: Simulator, n: number): User {
 
 function requestOf(user: User, endpoint: EndpointName, rng: Rng): ApiRequest {
   const isSend = endpoint.endsWith('send');
-  const path = {
-    send: '/api/v1/sms/send/',
-    dashboard_send: '/api/sms/send/',
-    external_send: '/api/external/send/',
-    received: '/api/v1/sms/received/',
-    tasks: `/api/devices/${user.deviceId}/tasks/`,
-    read: '/api/v1/sms/00000000-0000-4000-8000-000000000000/',
-    stats: '/api/v1/account/stats/',
-  }[endpoint];
+  const path = servicePaths[endpoint]
+    .replace('{device_id}', user.deviceId)
+    .replace('{message_id}', '00000000-0000-4000-8000-000000000000');
   return {
     method: isSend ? 'POST' : 'GET',
     path,
@@ -131,13 +114,6 @@ function requestOf(user: User, endpoint: EndpointName, rng: Rng): ApiRequest {
     forwardedFor: undefined,
     body: isSend ? JSON.stringify({ to: '+12025550199', from: user.from, message: 'Audit.' }) : '',
   };
-}
-
-/** One row of the server's record; undefined for a row without a user. */
-export function entryOf(view: RequestView): AuditEntry | undefined {
-  if (view.endpoint === null || view.account_id === null) return undefined;
-  const passed = view.status !== 429;
-  return { atMs: Date.parse(view.at), endpoint: view.endpoint, user: view.account_id, passed };
 }
 
 function sumOf(names: readonly EndpointName[]): number {

@@ -4,6 +4,7 @@
  * The recount shares no code with the service's limiter: it only keeps the times of accepted
  * requests.
  */
+import type { RequestView } from '../../src/operations/request-views.ts';
 import type { EndpointName } from '../../src/sim/limits.ts';
 
 export interface AuditEntry {
@@ -47,34 +48,34 @@ export function audit(
 ): EndpointAudit[] {
   const windows = new Map<string, Window>();
   const audits = new Map<EndpointName, Draft>();
-  for (const entry of entries) {
-    const limit = limits[entry.endpoint];
+  for (const { passed, ...request } of entries) {
+    const { endpoint, user, atMs } = request;
+    const limit = limits[endpoint];
     if (limit === null || limit === undefined) continue;
-    const draft = entryOf(audits, entry.endpoint, () => new Draft(limit));
-    draft.users.add(entry.user);
-    const window = entryOf(windows, `${entry.endpoint} ${entry.user}`, () => new Window());
-    const passedBefore = window.countAt(entry.atMs);
-    if (entry.passed) {
-      draft.passed++;
-      window.add(entry.atMs);
-      draft.fullest = Math.max(draft.fullest, passedBefore + 1);
-      if (passedBefore >= limit) draft.breach({ ...breachOf(entry, 'over'), passedBefore });
-    } else {
-      draft.refused++;
-      if (passedBefore < limit) draft.breach({ ...breachOf(entry, 'under'), passedBefore });
+    const found = entryOf(audits, endpoint, () => newDraft(endpoint, limit));
+    const window = entryOf(windows, `${endpoint} ${user}`, () => new Window());
+    const passedBefore = window.countAt(atMs);
+    found.users.add(user);
+    found[passed ? 'passed' : 'refused']++;
+    if (passed) {
+      window.add(atMs);
+      found.fullestWindow = Math.max(found.fullestWindow, passedBefore + 1);
+    }
+    if (passed === passedBefore < limit) continue;
+    const kind = passed ? 'over' : 'under';
+    found[kind]++;
+    if (found.firstBreaches.length < shownBreaches) {
+      found.firstBreaches.push({ kind, ...request, passedBefore });
     }
   }
-  return [...audits].map(([endpoint, draft]) => ({
-    endpoint,
-    limit: draft.limit,
-    users: draft.users.size,
-    passed: draft.passed,
-    refused: draft.refused,
-    fullestWindow: draft.fullest,
-    over: draft.over,
-    under: draft.under,
-    firstBreaches: draft.breaches,
-  }));
+  return [...audits.values()].map((found) => ({ ...found, users: found.users.size }));
+}
+
+type Draft = ReturnType<typeof newDraft>;
+
+function newDraft(endpoint: EndpointName, limit: number) {
+  const counts = { passed: 0, refused: 0, fullestWindow: 0, over: 0, under: 0 };
+  return { endpoint, limit, users: new Set<string>(), ...counts, firstBreaches: [] as Breach[] };
 }
 
 /** The times of accepted requests, oldest first; those 60 s ago or older are dropped. */
@@ -83,44 +84,13 @@ class Window {
   #first = 0;
 
   countAt(nowMs: number): number {
-    for (;;) {
-      const oldest = this.#times[this.#first];
-      if (oldest === undefined || oldest + windowMs > nowMs) break;
-      this.#first++;
-    }
+    while ((this.#times[this.#first] ?? nowMs) + windowMs <= nowMs) this.#first++;
     return this.#times.length - this.#first;
   }
 
   add(atMs: number): void {
     this.#times.push(atMs);
   }
-}
-
-class Draft {
-  readonly limit: number;
-  readonly users = new Set<string>();
-  readonly breaches: Breach[] = [];
-  passed = 0;
-  refused = 0;
-  fullest = 0;
-  over = 0;
-  under = 0;
-
-  constructor(limit: number) {
-    this.limit = limit;
-  }
-
-  breach(breach: Breach): void {
-    this[breach.kind]++;
-    if (this.breaches.length < shownBreaches) this.breaches.push(breach);
-  }
-}
-
-function breachOf(
-  { endpoint, user, atMs }: AuditEntry,
-  kind: Breach['kind'],
-): Omit<Breach, 'passedBefore'> {
-  return { kind, endpoint, user, atMs };
 }
 
 function entryOf<K, V>(map: Map<K, V>, key: K, make: () => V): V {
@@ -132,9 +102,24 @@ function entryOf<K, V>(map: Map<K, V>, key: K, make: () => V): V {
   return value;
 }
 
-/**
- * The findings of an audit, of an own or a running simulator.
- */
+/** The requests of the service's own record, read piece by piece before it overflows. */
+export class RecordReader {
+  readonly entries: AuditEntry[] = [];
+  /** Numbers that were read; those of a fleet have gaps, and do not come in order. */
+  readonly #read = new Set<number>();
+
+  /** `views`: newest first, as the record lists them. Keeps those of `isOurs`. */
+  take(views: readonly RequestView[], isOurs: (accountId: string) => boolean = () => true): void {
+    for (const { number, at, endpoint, account_id: user, status } of views.toReversed()) {
+      if (this.#read.has(number)) continue;
+      this.#read.add(number);
+      if (endpoint === null || user === null || !isOurs(user)) continue;
+      this.entries.push({ atMs: Date.parse(at), endpoint, user, passed: status !== 429 });
+    }
+  }
+}
+
+/** The findings of an audit, of an own or a running simulator. */
 export interface AuditRun {
   readonly endpoints: readonly EndpointAudit[];
   /** Simulated seconds of load. */
@@ -146,10 +131,11 @@ export interface AuditRun {
   readonly perSecond: readonly { readonly accepted: number; readonly refused: number }[];
 }
 
+/** `sent`: how many requests were sent, all of which the entries should show. */
 export function auditRun(
   entries: readonly AuditEntry[],
   limits: Readonly<Partial<Record<EndpointName, number | null>>>,
-  invalid: readonly string[] = [],
+  sent = entries.length,
 ): AuditRun {
   const startMs = entries[0]?.atMs ?? 0;
   const endMs = entries.at(-1)?.atMs ?? startMs;
@@ -166,9 +152,20 @@ export function auditRun(
     endpoints: audit(entries, limits),
     simulatedSeconds: (endMs - startMs) / 1_000,
     requests: entries.length,
-    invalid,
+    invalid: doubtsOf(entries, sent),
     perSecond,
   };
+}
+
+function doubtsOf(entries: readonly AuditEntry[], sent: number): readonly string[] {
+  const doubts: string[] = [];
+  if (entries.length !== sent) {
+    doubts.push(`${sent} requests were sent, but the record has ${entries.length}`);
+  }
+  if (entries.every(({ passed }) => passed)) {
+    doubts.push('nothing was refused: no limit was reached');
+  }
+  return doubts;
 }
 
 export function isBroken({ endpoints }: AuditRun): boolean {

@@ -10,9 +10,7 @@ import {
   type RemoteUser,
   unusedName,
 } from '../servers/control-client.ts';
-import { entryOf } from './own-audit.ts';
-import type { AuditEntry } from './recount.ts';
-import { type AuditRun, auditRun } from './recount.ts';
+import { type AuditRun, auditRun, RecordReader } from './recount.ts';
 
 export interface RemoteAuditOptions {
   readonly durationMs: number;
@@ -40,51 +38,24 @@ export async function remoteAudit(
     users.push(await control.createUser(`${name}-${n}`, `${number.slice(0, -1)}${n}`, 2));
   }
   try {
-    const record = new RecordReader(control, users);
-    await record.skip();
+    const accounts = new Set(users.map(({ accountId }) => accountId));
+    const record = new RecordReader();
+    const read = async () => record.take(await control.requests(), (id) => accounts.has(id));
+    // What the record holds already.
+    await read();
     const untilMs = performance.now() + options.durationMs;
     let sent = 0;
     while (performance.now() < untilMs || sent < fewest) {
       await sendBatch(client, users, sent, options.to);
       sent += batch;
-      await record.read();
+      await read();
       options.onProgress(`limit-audit: ${sent} requests`);
       await new Promise((resolve) => setTimeout(resolve, pauseMs));
     }
-    const { entries } = record;
-    return auditRun(entries, documentedLimitsPerMinute, doubtsOf(entries, sent));
+    return auditRun(record.entries, documentedLimitsPerMinute, sent);
   } finally {
     client.close();
     for (const user of users) await control.deleteUser(user);
-  }
-}
-
-/** Reads the simulator's record of requests piece by piece. */
-class RecordReader {
-  readonly #control: ControlClient;
-  readonly #accounts: ReadonlySet<string>;
-  /** Numbers that were read; those of a fleet have gaps, and do not come in order. */
-  readonly #read = new Set<number>();
-  /** The sends of these users. */
-  readonly entries: AuditEntry[] = [];
-
-  constructor(control: ControlClient, users: readonly RemoteUser[]) {
-    this.#control = control;
-    this.#accounts = new Set(users.map(({ accountId }) => accountId));
-  }
-
-  /** Leaves out what the record holds already. */
-  async skip(): Promise<void> {
-    for (const { number } of await this.#control.requests()) this.#read.add(number);
-  }
-
-  async read(): Promise<void> {
-    for (const view of await this.#control.requests()) {
-      if (this.#read.has(view.number)) continue;
-      this.#read.add(view.number);
-      const entry = entryOf(view);
-      if (entry !== undefined && this.#accounts.has(entry.user)) this.entries.push(entry);
-    }
   }
 }
 
@@ -101,16 +72,6 @@ async function sendBatch(
     return send(client, apiKey, { to, from: user?.from, message: 'Audit.' });
   });
   await Promise.all(sends);
-}
-
-/** Why the record may not show what was sent. */
-function doubtsOf(entries: readonly AuditEntry[], sent: number): readonly string[] {
-  const doubts: string[] = [];
-  if (entries.length !== sent)
-    doubts.push(`${sent} requests were sent, but the record has ${entries.length}`);
-  if (entries.every(({ passed }) => passed))
-    doubts.push('nothing was refused: no limit was reached');
-  return doubts;
 }
 
 async function send(client: Client, apiKey: string, body: unknown): Promise<void> {

@@ -56,10 +56,10 @@ export class ControlClient {
     await this.#call('accounts.delete', accountId);
   }
 
-  /** The last requests, oldest first. */
+  /** The last requests, newest first. */
   async requests(): Promise<readonly RequestView[]> {
     const { requests } = await this.#call('requests.list');
-    return (requests as RequestView[]).toReversed();
+    return requests as RequestView[];
   }
 
   async rssBytes(): Promise<number> {
