@@ -20,7 +20,7 @@ test.each([
   ],
   [['--rate', '10000000'], 'expected a whole number from 1 to 9999999'],
   [['--connections', '99999999999'], 'expected a whole number from 1 to 9999999'],
-  [['--report', 'pdf=x'], 'expected json=FILE or html=FILE'],
+  [['--report', 'pdf=x'], 'expected one of json, html'],
   [['--report', 'html=/nonexistent/x'], '/nonexistent/x cannot be written'],
   [['--report', 'json=/'], '/ cannot be written'],
   [['--duration', '10'], 'expected a time'],

@@ -73,12 +73,10 @@ async function run(options: BenchOptions, io: CommandIo): Promise<number> {
     audit: audit ?? null,
   };
   io.out(summaryText(result));
-  for (const { format, path } of options.reports) {
-    writeFileSync(
-      path,
-      format === 'json' ? `${JSON.stringify(result, null, 2)}\n` : htmlReport(result),
-    );
-    io.out(`\n${format} report: ${path}\n`);
+  for (const { kind, file = '' } of options.reports) {
+    const text = kind === 'json' ? `${JSON.stringify(result, null, 2)}\n` : htmlReport(result);
+    writeFileSync(file, text);
+    io.out(`\n${kind} report: ${file}\n`);
   }
   return exitCode(result);
 }

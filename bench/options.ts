@@ -9,74 +9,46 @@ import {
   headerValue,
   isLoopback,
   oneOf,
+  reportOf,
   wholeNumber,
 } from '../src/commands/flag-values.ts';
-import { addFlags, type Flag, type FlagValues, ValueError } from '../src/commands/flags.ts';
-import { isWritable } from '../src/commands/writable.ts';
+import {
+  addArgument,
+  addFlags,
+  type Flag,
+  type FlagValues,
+  ValueError,
+} from '../src/commands/flags.ts';
 import type { LimitOverrides } from '../src/config/world-schema.ts';
 import { cases, type ScenarioName, scenarioNames, shortScenarios } from './scenarios/bench-case.ts';
 import { isEnduranceOnly, type Slo, sloValue } from './slo.ts';
 
-export interface ReportFile {
-  readonly format: 'json' | 'html';
-  readonly path: string;
-}
-
-export interface BenchOptions {
-  readonly baseUrl: URL | undefined;
-  readonly scenarios: readonly ScenarioName[];
-  /** Duration of the load on the service, over all rounds. */
-  readonly durationMs: number;
-  readonly rounds: number;
-  /**
-   * A count, not a time: on a busy machine a second may be too short for the compiler to settle.
-   */
-  readonly warmUpRequests: number;
-  readonly connections: number;
-  /** Messages that a simulator of our own holds before the first round. */
-  readonly held: number;
-  /** Requests per second in open loop; undefined saturates. */
-  readonly perSecond: number | undefined;
-  readonly slos: readonly Slo[];
-  readonly reports: readonly ReportFile[];
-  readonly limits: LimitOverrides;
-  readonly apiKey: string | undefined;
-  readonly from: string | undefined;
-  readonly to: string;
-  readonly controlUrl: URL | undefined;
-}
-
 type BenchFlags = FlagValues<typeof benchFlags>;
+export type BenchOptions = ReturnType<typeof benchOptions>;
 
 export function addBenchFlags(command: Command): void {
-  command.argument('[base_url]', 'the service to load; default: a simulator of its own');
+  addArgument(command, '[base_url]', 'the service to load; default: its own simulator', ownMachine);
   addFlags(command, benchFlags);
 }
 
-export function benchOptions(command: Command): BenchOptions {
+export function benchOptions(command: Command) {
   const flags = command.opts<BenchFlags>();
-  const [address] = command.args;
-  const baseUrl = address === undefined ? undefined : baseUrlOf(address);
-  const scenarios = flags.scenario.length === 0 ? shortScenarios : [...new Set(flags.scenario)];
-  refuseIdleThresholds(flags.slo, scenarios);
+  const { scenario, duration, warmUp, rate, slo, report, limit, ...others } = flags;
+  const baseUrl = command.processedArgs[0] as URL | undefined;
+  const scenarios: readonly ScenarioName[] =
+    scenario.length === 0 ? shortScenarios : [...new Set(scenario)];
+  refuseIdleThresholds(slo, scenarios);
   if (baseUrl === undefined) refuseFlagsOfBaseUrl(flags);
   else refuseFlagsOfOwnServer(flags);
+  const limits: LimitOverrides = Object.assign({}, ...limit);
   return {
-    baseUrl,
-    scenarios,
-    durationMs: flags.duration,
-    rounds: flags.rounds,
-    warmUpRequests: flags.warmUp,
-    connections: flags.connections,
-    held: flags.held,
-    perSecond: flags.rate,
-    slos: flags.slo,
-    reports: flags.report,
-    limits: Object.assign({}, ...flags.limit),
-    apiKey: flags.apiKey,
-    from: flags.from,
-    to: flags.to,
-    controlUrl: flags.controlUrl,
+    ...{ ...others, baseUrl, scenarios, limits, slos: slo, reports: report },
+    /** Duration of the load on the service, over all rounds. */
+    durationMs: duration,
+    /** A count, as on a busy machine a second may be too short for the compiler to settle. */
+    warmUpRequests: warmUp,
+    /** Requests per second in open loop; undefined saturates. */
+    perSecond: rate,
   };
 }
 
@@ -175,7 +147,7 @@ const benchFlags = [
   {
     flag: '--report <format=file>',
     about: 'write a report: json=FILE or html=FILE',
-    parse: reportValue,
+    parse: reportOf(['json', 'html']),
     repeatable: true,
   },
   {
@@ -194,39 +166,23 @@ const benchFlags = [
   {
     flag: '--control-url <url>',
     about: "with a simulator's base_url: control port, to create callers there",
-    parse: urlValue,
+    parse: httpAddress,
   },
 ] as const satisfies readonly Flag[];
 
-function reportValue(text: string): ReportFile {
-  const [, format, path] = /^(json|html)=(.+)$/.exec(text) ?? [];
-  if ((format !== 'json' && format !== 'html') || path === undefined) {
-    throw new ValueError('expected json=FILE or html=FILE');
-  }
-  if (!isWritable(path))
-    throw new ValueError(`${path} cannot be written; check that its folder exists and is writable`);
-  return { format, path };
-}
-
-function urlValue(text: string): URL {
+function httpAddress(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol === 'http:') return url;
-  throw new ValueError('expected an address such as http://127.0.0.1:8081');
+  throw new ValueError('expected an address such as http://127.0.0.1:8080');
 }
 
 /** Only loopback may be loaded, so that a typing mistake never becomes an attack. */
-function baseUrlOf(text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url?.protocol !== 'http:')
-    throw new UsageError(
-      `base_url: expected an address such as http://127.0.0.1:8080; got ${text}`,
-    );
-  if (!isLoopback(url.hostname.replace(/^\[|\]$/g, ''))) {
-    throw new UsageError(
-      `base_url: ${url.hostname} is not this machine; a bench loads only loopback addresses`,
-    );
-  }
-  return url;
+function ownMachine(text: string): URL {
+  const url = httpAddress(text);
+  if (isLoopback(url.hostname.replace(/^\[|\]$/g, ''))) return url;
+  throw new ValueError(
+    `${url.hostname} is not this machine; a bench loads only loopback addresses`,
+  );
 }
 
 function dashed(name: string): string {

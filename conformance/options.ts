@@ -12,6 +12,8 @@ import {
   isWebAddress,
   oneOf,
   phoneNumber,
+  type Report,
+  reportKinds,
   reportValue,
   webAddress,
   wholeNumber,
@@ -26,7 +28,6 @@ import {
   readFlags,
   ValueError,
 } from '../src/commands/flags.ts';
-import { type Report, reportKinds } from '../src/commands/report-flag.ts';
 import { rules } from '../src/ledger/rules.ts';
 import { type EarlierReport, readReport } from './comparison.ts';
 import { type Expectation, readExpectations } from './expected.ts';

@@ -3,8 +3,8 @@
  * reports; HTML, JUnit and JSON escape their own.
  */
 import { writeFileSync } from 'node:fs';
+import type { Report, ReportKind } from '../../src/commands/flag-values.ts';
 import { foreignJson, foreignTexts } from '../../src/commands/foreign-text.ts';
-import type { Report, ReportKind } from '../../src/commands/report-flag.ts';
 import { isFailure, type Result, verdicts } from '../result.ts';
 import { htmlReport } from './html.ts';
 import { junitReport } from './junit.ts';

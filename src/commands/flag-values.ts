@@ -2,10 +2,10 @@
  * Readers of flag values that several commands share: each reads one text, or throws a ValueError
  * that says what it expected.
  */
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { isIPv4 } from 'node:net';
+import { dirname } from 'node:path';
 import { ValueError } from './flags.ts';
-import { type Report, readReport } from './report-flag.ts';
-import { isWritable } from './writable.ts';
 
 export function wholeNumber(least: number, most: number): (text: string) => number {
   return (text) => {
@@ -61,16 +61,43 @@ export function fileValue(text: string): string {
 
 /** A file that can be written, checked before a run whose findings would be lost otherwise. */
 export function writableFile(text: string): string {
-  if (isWritable(text)) return text;
-  throw new ValueError('cannot be written; check that its folder exists and is writable');
+  return writable(text, '');
 }
 
-export function reportValue(text: string): Report {
-  const report = readReport(text);
-  if (typeof report === 'string') throw new ValueError(report);
-  return report;
+function writable(file: string, named: string): string {
+  try {
+    const isThere = existsSync(file);
+    accessSync(isThere ? file : dirname(file), constants.W_OK);
+    if (!isThere || !statSync(file).isDirectory()) return file;
+  } catch {
+    // Reported below.
+  }
+  throw new ValueError(`${named}cannot be written; check that its folder exists and is writable`);
 }
 
+export const reportKinds = ['junit', 'json', 'html', 'tap', 'markdown', 'github'] as const;
+export type ReportKind = (typeof reportKinds)[number];
+
+export interface Report<Kind extends ReportKind = ReportKind> {
+  readonly kind: Kind;
+  /** Undefined: standard output, for `github` alone. */
+  readonly file?: string;
+}
+
+/** Reads `kind=FILE`. */
+export function reportOf<const Kind extends ReportKind>(kinds: readonly Kind[]) {
+  return (text: string): Report<Kind> => {
+    const [word = '', ...rest] = text.split('=');
+    const file = rest.join('=');
+    const kind = kinds.find((known) => known === word);
+    if (kind === undefined) throw new ValueError(`expected one of ${kinds.join(', ')}`);
+    if (file !== '') return { kind, file: writable(file, `${file} `) };
+    if (kind === 'github') return { kind };
+    throw new ValueError(`expected ${kind}=FILE`);
+  };
+}
+
+export const reportValue = reportOf(reportKinds);
 /** A key or token. One that no header can carry was probably pasted with a line break. */
 export function headerValue(text: string): string {
   if (/^[ -~\u00a0-\u00ff]*$/.test(text)) return text;
