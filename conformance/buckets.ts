@@ -20,6 +20,15 @@ export type Bucket = Endpoint | 'address';
 /** Requests to each bucket. */
 export type Spends = Readonly<Partial<Record<Bucket, number>>>;
 
+export function entriesOf(spends: Spends): [Bucket, number][] {
+  return Object.entries(spends) as [Bucket, number][];
+}
+
+/** Those that send messages. */
+export function sendsIn(spends: Spends): number {
+  return (spends.send ?? 0) + (spends.dashboard_send ?? 0) + (spends.external_send ?? 0);
+}
+
 export const minuteMs = 60_000;
 
 const paths: readonly (readonly [Endpoint, RegExp])[] = [

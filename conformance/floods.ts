@@ -57,18 +57,18 @@ function recordingOf(bucket: Bucket, needs: readonly Need[]): Recording<Flood> {
     spends: { [bucket]: limitOf(bucket) + surplus + 3 },
     throttled: surplus + 3,
     seconds: 66,
-    waits: 0,
     full: [bucket],
-    record: (t) => record(t, bucket),
+    account: { sims: 2 },
+    record: (t, account) => record(t, account, bucket),
   };
 }
 
 /** Floods run one after another, so that each sees what the previous one left of its bucket. */
 const turns = new WeakMap<object, Promise<unknown>>();
 
-async function record(t: Trial, bucket: Bucket): Promise<Flood> {
+async function record(t: Trial, account: Subject, bucket: Bucket): Promise<Flood> {
   const before = turns.get(t.target) ?? Promise.resolve();
-  const burst = before.then(() => spend(t, bucket));
+  const burst = before.then(() => spend(t, account, bucket));
   turns.set(
     t.target,
     burst.catch(() => {}),
@@ -78,7 +78,7 @@ async function record(t: Trial, bucket: Bucket): Promise<Flood> {
     // The bucket may not have been full, or another client used it. It is full a minute after this
     // run has emptied it, and two floods agree if no other client uses it.
     await t.pause(minuteMs + apartMs, `the limit of ${bucket}`);
-    ({ call, hadTooFew, ...one } = await spend(t, bucket).catch((error: unknown) => {
+    ({ call, hadTooFew, ...one } = await spend(t, account, bucket).catch((error: unknown) => {
       if (error instanceof SendsExhausted) return burst;
       throw error;
     }));
@@ -96,9 +96,8 @@ async function record(t: Trial, bucket: Bucket): Promise<Flood> {
   return { ...one, wait };
 }
 
-async function spend(t: Trial, bucket: Bucket) {
+async function spend(t: Trial, account: Subject, bucket: Bucket) {
   const { clock, startedAt } = t.target;
-  const account = await t.account({ sims: 2 });
   const one = limited.find(({ name }) => name === bucket);
   const limit = limitOf(bucket);
   const hasOther = t.controlled || t.target.flags.otherApiKey !== undefined;

@@ -11,7 +11,7 @@ import type { TrafficReader } from '../src/commands/recorded-traffic.ts';
 import { smstwinVersion } from '../src/commands/version.ts';
 import { sentenceOf } from '../src/ledger/assumptions.ts';
 import { BucketLedger } from './buckets.ts';
-import { type AnyCase, idOf, subjectOf } from './case.ts';
+import type { AnyCase } from './case.ts';
 import { allCases } from './cases/all.ts';
 import { Client } from './client.ts';
 import { type Clock, wallClock } from './clock.ts';
@@ -213,11 +213,7 @@ type Facts = Pick<
 >;
 
 function summarise(ran: Run, options: ConformOptions, facts: Facts): Summary {
-  const weighed = weigh(
-    options.expected,
-    ran.results,
-    allCases.map((one) => ({ id: idOf(one), subject: subjectOf(one) })),
-  );
+  const weighed = weigh(options.expected, ran.results, allCases);
   const rules = ruleVerdicts(ran.results);
   return {
     title: 'Conformance',

@@ -3,8 +3,8 @@
  */
 
 import { rules } from '../src/ledger/rules.ts';
-import { type Bucket, limitOf, type Spends } from './buckets.ts';
-import { type AnyCase, idOf, spendsOf, subjectOf } from './case.ts';
+import { entriesOf, limitOf, sendsIn } from './buckets.ts';
+import type { AnyCase } from './case.ts';
 import type { Recording } from './recording.ts';
 import { simulateSchedule } from './simulated-schedule.ts';
 import { lacks, longerThanAllowed, type Means, type Profile } from './target.ts';
@@ -19,7 +19,7 @@ const most: Readonly<Record<Profile, { readonly each: number; readonly inAll: nu
 export function listing(cases: readonly AnyCase[]): string {
   const lines = cases.map((one) => {
     const needs = one.needs.length === 0 ? '' : `  (needs ${one.needs.join(', ')})`;
-    return `${idOf(one)}  ${one.sends}${needs}\n`;
+    return `${one.id}  ${one.sends}${needs}\n`;
   });
   return lines.join('');
 }
@@ -57,23 +57,18 @@ function byWorth(cases: readonly AnyCase[]): AnyCase[] {
   const others: AnyCase[] = [];
   const observations: AnyCase[] = [];
   for (const each of cases.toSorted((a, b) => sendsOf(a) - sendsOf(b))) {
-    if (!('rule' in each)) observations.push(each);
-    else if (seen.has(subjectOf(each))) others.push(each);
+    if ('run' in each) observations.push(each);
+    else if (seen.has(each.subject)) others.push(each);
     else cheapest.push(each);
-    seen.add(subjectOf(each));
+    seen.add(each.subject);
   }
   return [...cheapest, ...others, ...observations];
 }
 
 /** The sends of a case, plus those of recordings that it is the first to judge. */
 function sendsOf(one: AnyCase, made: ReadonlySet<Recording> = new Set()): number {
-  const own = one.spends === undefined ? (one.cost.sends ?? 0) : sendsIn(one.spends);
   const recordings = (one.recordings ?? []).filter((recording) => !made.has(recording));
-  return recordings.reduce((sum, { spends }) => sum + sendsIn(spends), own);
-}
-
-export function sendsIn(spends: Spends): number {
-  return (spends.send ?? 0) + (spends.dashboard_send ?? 0) + (spends.external_send ?? 0);
+  return recordings.reduce((sum, { spends }) => sum + sendsIn(spends), sendsIn(one.spends));
 }
 
 function whatIsMissing(one: AnyCase, means: Means, profile: Profile): string | undefined {
@@ -83,13 +78,9 @@ function whatIsMissing(one: AnyCase, means: Means, profile: Profile): string | u
   const missing = one.needs.map((need) => lacks(means, need)).filter((lack) => lack !== undefined);
   if (missing.length > 0) return `needs ${[...new Set(missing)].join(', ')}`;
   if (means.hasControl) return undefined;
-  const waits = Math.max(
-    one.cost.waits ?? 0,
-    ...(one.recordings ?? []).map((recording) => recording.waits),
-  );
+  const waits = Math.max(...[one, ...(one.recordings ?? [])].map(({ waits: each = 0 }) => each));
   if (waits * 1000 > means.timeoutMs) return `needs a wait of ${waits} s, ${longerThanAllowed}`;
-  const [bucket, count] =
-    Object.entries(spendsOf(one)).find(([name, n]) => n > limitOf(name as Bucket)) ?? [];
+  const [bucket, count] = entriesOf(one.spends).find(([name, n]) => n > limitOf(name)) ?? [];
   return bucket === undefined ? undefined : `needs ${count} requests to ${bucket} within a minute`;
 }
 
@@ -115,7 +106,7 @@ export function dryRun(cases: readonly AnyCase[], means: Means, profile: Profile
   ];
   for (const one of cases) {
     const reason = reasons.get(one);
-    if (reason !== undefined) lines.push(`Skipped: ${idOf(one)}: ${reason}`);
+    if (reason !== undefined) lines.push(`Skipped: ${one.id}: ${reason}`);
   }
   return `${lines.join('\n')}\n`;
 }
@@ -126,10 +117,10 @@ const secondsPerRequest = 0.0005;
 function withControl(cases: readonly AnyCase[]): Estimate {
   const sum = (cost: (one: AnyCase) => number | undefined) =>
     cases.reduce((total, one) => total + (cost(one) ?? 0), 0);
-  const sends = sum((one) => one.cost.sends);
+  const sends = sum((one) => sendsIn(one.spends));
   return {
     sends,
-    throttled: sum((one) => one.cost.throttled),
+    throttled: sum((one) => one.throttled),
     seconds: (sends + cases.length * 20) * secondsPerRequest,
   };
 }
@@ -140,7 +131,7 @@ function withControl(cases: readonly AnyCase[]): Estimate {
  */
 export function select(cases: readonly AnyCase[], patterns: readonly string[]): AnyCase[] {
   if (patterns.length === 0) return [...cases];
-  return cases.filter((one) => isSelected(idOf(one), subjectOf(one), patterns));
+  return cases.filter((one) => isSelected(one.id, one.subject, patterns));
 }
 
 export function isSelected(id: string, subject: string, patterns: readonly string[]): boolean {

@@ -4,7 +4,7 @@
  * process. An observation of the harness and the example of each answer are the same probe.
  */
 import type { AssumptionName } from '../src/ledger/assumptions.ts';
-import { type Observation, observing, type Plan, type Seen } from './case.ts';
+import { about, type Observation, type Seen } from './case.ts';
 import type { Reply, RequestOptions } from './client.ts';
 import { paths, type Subject, type Trial } from './trial.ts';
 import * as verify from './verify.ts';
@@ -69,17 +69,16 @@ export function observe(
   sends: number,
   what: string,
   probe: Probe,
-  more: Partial<Plan> = {},
+  more: Partial<Observation> = {},
 ): ProbedObservation {
   // One more proves that the account can send.
-  const start =
-    sends === 0 ? observing(id, ['key']) : observing(id, ['sender'], { sends: sends + 1 });
+  const start = sends === 0 ? about(id, ['key']) : about(id, ['sender'], { send: sends + 1 });
   return {
     ...start,
     sends: what,
     ...more,
     probe,
-    run: (t) => run(t, probe, sends > 0),
+    run: (t, account) => run(t, account, probe, sends > 0),
   };
 }
 
@@ -90,7 +89,7 @@ export function observeStatuses(
   what: string,
   requests: (by: Asker) => readonly RequestOptions[],
   means: Readonly<Record<string, string>>,
-  more: Partial<Plan> = {},
+  more: Partial<Observation> = {},
 ): ProbedObservation {
   const probe: Probe = function* (by) {
     const statuses: number[] = [];
@@ -104,8 +103,8 @@ export interface ProbedObservation extends Observation {
   readonly probe: Probe;
 }
 
-async function run(t: Trial, probe: Probe, isSending: boolean): Promise<Seen> {
-  const account = await (isSending ? ready(t) : authenticated(t));
+async function run(t: Trial, account: Subject, probe: Probe, isSending: boolean): Promise<Seen> {
+  await (isSending ? requireSender(t, account) : requireKey(t, account));
   const { flags, control } = t.target;
   const steps = probe(
     new Asker({
@@ -123,31 +122,24 @@ async function run(t: Trial, probe: Probe, isSending: boolean): Promise<Seen> {
   return step.value;
 }
 
-/** An account whose key the service accepts, and that asks for a key. */
-export async function authenticated(t: Trial): Promise<Subject> {
-  const account = await t.account();
-  const known = await t.get(paths.stats, account.key);
+/** Requires that the service asks for a key, and accepts that of the account. */
+export async function requireKey(t: Trial, { key }: Subject): Promise<void> {
+  const known = await t.get(paths.stats, key);
   const stranger = await t.get(paths.stats, undefined);
   verify.given(() => {
     verify.status(known, 200);
     verify.status(stranger, 401);
   });
-  return account;
 }
 
 const proven = new WeakMap<object, Promise<unknown>>();
 
-/**
- * An account that is known to be able to send, so that a refusal has a meaning. A shared account is
- * checked once.
- */
-export async function ready(t: Trial): Promise<Subject> {
-  const account = await t.account();
+/** Requires that the account can send, so that a refusal has a meaning. A shared one is checked once. */
+export async function requireSender(t: Trial, account: Subject): Promise<void> {
   const before = t.controlled ? undefined : proven.get(t.target);
   const proof = before ?? t.queued(account);
   proven.set(t.target, proof);
   await proof;
-  return account;
 }
 
 /**

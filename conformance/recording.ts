@@ -5,18 +5,25 @@
  */
 import type { Spends } from './buckets.ts';
 import type { Need, Target } from './target.ts';
-import { Trial } from './trial.ts';
+import { type AccountPlan, type Subject, Trial } from './trial.ts';
 
-export interface Recording<T = unknown> {
-  readonly name: string;
+/** What a case or a recording needs, and what it costs. */
+export interface Requirements {
   readonly needs: readonly Need[];
+  /** Requests to limited endpoints. The run waits out a 429 that only these cause. */
   readonly spends: Spends;
   /** The number of 429s that it provokes. */
   readonly throttled?: number;
-  /** Its duration in real seconds. */
-  readonly seconds: number;
-  /** The longest single wait in seconds; the recording is skipped if this exceeds `--timeout`. */
-  readonly waits: number;
+  /** The longest single wait in seconds, if time cannot be moved; skipped if `--timeout` is shorter. */
+  readonly waits?: number;
+  /** The account that its steps begin with. */
+  readonly account?: AccountPlan;
+}
+
+export interface Recording<T = unknown> extends Requirements {
+  readonly name: string;
+  /** Its duration in real seconds; default: 1. */
+  readonly seconds?: number;
   /** Buckets that must be full, and that no other case may use meanwhile. */
   readonly full?: readonly (keyof Spends)[];
   /**
@@ -26,7 +33,7 @@ export interface Recording<T = unknown> {
   readonly follows?: Recording;
   /** Recorded when nothing else can start: it leaves a bucket empty or unused for a minute. */
   readonly inIdleTime?: boolean;
-  readonly record: (t: Trial) => Promise<T>;
+  readonly record: (t: Trial, account: Subject) => Promise<T>;
 }
 
 interface StartedRecording {
@@ -59,7 +66,10 @@ export function startRecording(target: Target, recording: Recording): StartedRec
   const earlier = recordings.get(recording.name);
   if (earlier !== undefined) return earlier;
   const trial = new Trial(target, isOfLimits(recording) ? {} : recording.spends);
-  const result = recording.record(trial).finally(() => trial.end());
+  const result = trial
+    .account(recording.account)
+    .then((account) => recording.record(trial, account))
+    .finally(() => trial.end());
   // Each case that judges it sees the error; without a case, it is ignored.
   result.catch(() => {});
   const started = { trial, result };

@@ -9,12 +9,12 @@ import type { Target } from './target.ts';
 import { Trial } from './trial.ts';
 
 const limitCase: Case = {
-  rule: 'LIMIT-1',
-  name: 'flood',
+  id: 'LIMIT-1/flood',
+  subject: 'LIMIT-1',
   needs: [],
   sends: 'more than the limit',
   demands: 'the limit',
-  cost: {},
+  spends: {},
 };
 const caller = { account: 'own', key: 'valid', isNew: false };
 const send = { caller, method: 'POST', endpoint: 'send', isRetried: false };

@@ -1,7 +1,7 @@
 /**
  * Runs one case and gives it a verdict: `passed` only if the case's precondition came true.
  */
-import { type AnyCase, type Case, idOf, type Seen, spendsOf, subjectOf } from './case.ts';
+import type { AnyCase, Case, Seen } from './case.ts';
 import { RecipientBlocked, type Reply, SendsExhausted } from './client.ts';
 import { ControlFailed } from './control.ts';
 import type { Exchange } from './exchange.ts';
@@ -58,20 +58,18 @@ export function judgeAgain(one: Case, { result, trial }: Ran): Result {
 
 async function runOnce(one: AnyCase, target: Target): Promise<Ran> {
   // A case that provokes 429s does not wait them out.
-  const trial = new Trial(target, (one.cost.throttled ?? 0) === 0 ? spendsOf(one) : {});
+  const trial = new Trial(target, one.throttled === undefined ? one.spends : {});
   const started = performance.now();
   let found: Found;
   try {
-    if ('rule' in one) {
-      const heard = await judgeExchanges(one, trial);
-      found = heard ?? judged(trial);
-    } else found = sighted(await one.run(trial));
+    if ('run' in one) found = sighted(await one.run(trial, await trial.account(one.account)));
+    else found = (await judgeExchanges(one, trial)) ?? judged(trial);
   } catch (error) {
     found = target.signal.aborted
       ? { verdict: 'not_exercised', reason: 'the run was interrupted' }
       : verdictOf(error);
   }
-  if ('rule' in one && !isFailure(found.verdict) && trial.unusable !== undefined)
+  if (!('run' in one) && !isFailure(found.verdict) && trial.unusable !== undefined)
     found = brokenBy(trial.unusable);
   return { result: resultOf(one, found, trial, performance.now() - started), trial };
 }
@@ -81,7 +79,7 @@ async function judgeExchanges(one: Case, trial: Trial): Promise<Found | undefine
   let failure: unknown;
   try {
     for (const recording of one.recordings ?? []) await recorded(trial, recording);
-    await one.steps?.(trial);
+    await one.steps?.(trial, await trial.account(one.account));
   } catch (error) {
     // What came before may show why the steps could not go on.
     failure = error;
@@ -91,7 +89,7 @@ async function judgeExchanges(one: Case, trial: Trial): Promise<Found | undefine
 
 /** `failure` is why the steps could not go on; the judges' own finding comes before it. */
 function judgeTrace(one: Case, trial: Trial, failure: unknown): Found | undefined {
-  const judgements = [one.rule, ...(one.also ?? [])].map((rule) => {
+  const judgements = [one.subject, ...(one.also ?? [])].map((rule) => {
     const findings = new Findings();
     judges[rule](trial.trace(), findings);
     return findings;
@@ -184,11 +182,11 @@ function resultOf(one: AnyCase, found: Found, trial?: Trial, durationMs = 0): Re
       : [...all.slice(0, keptFirst), ...all.slice(-keptLast)];
   const clean = (text: string) => trial?.target.client.masks.clean(text) ?? text;
   return {
-    id: idOf(one),
-    subject: subjectOf(one),
-    kind: 'rule' in one ? 'rule' : 'assumption',
+    id: one.id,
+    subject: one.subject,
+    kind: 'run' in one ? 'assumption' : 'rule',
     sends: trial?.said ?? one.sends,
-    ...('rule' in one ? { demands: one.demands } : {}),
+    ...('run' in one ? {} : { demands: one.demands }),
     ...found,
     ...(found.reason === undefined ? {} : { reason: clean(found.reason) }),
     ...(found.actual === undefined ? {} : { actual: clean(found.actual) }),

@@ -33,7 +33,7 @@ export async function runScheduled(
   const start = (item: RunItem, lack?: string) => {
     const work = runItem(item, target, driver, lack).finally(() => {
       // A finished case prints its verdict; a recording prints nothing.
-      if (item.kind === 'case') spokenAt = clock.now();
+      if (item.one !== undefined) spokenAt = clock.now();
       schedule.finished(item);
       active.delete(work);
     });
@@ -75,7 +75,7 @@ async function runItem(
   driver: Driver,
   lack: string | undefined,
 ): Promise<void> {
-  if (item.kind === 'case') return driver.execute(item.one, lack);
+  if (item.one !== undefined) return driver.execute(item.one, lack);
   if (lack !== undefined || driver.isStopped()) return;
   await Promise.allSettled(
     item.recordings.map((recording) => startRecording(target, recording).result),

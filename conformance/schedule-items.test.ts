@@ -13,8 +13,7 @@ const means = {
 
 /** The recordings that a case judges, without a control port. */
 function recordingsOf(id: string) {
-  const one = allCases.find((each) => 'rule' in each && `${each.rule}/${each.name}` === id);
-  return [...(one?.recordings ?? [])];
+  return allCases.find((each) => each.id === id)?.recordings ?? [];
 }
 
 const recordings = [
@@ -25,9 +24,7 @@ const [anyCase] = allCases;
 const items = anyCase === undefined ? [] : itemsOf([{ ...anyCase, recordings }], means);
 
 function itemWith(name: string) {
-  return items.find(
-    (item) => item.kind === 'recordings' && item.recordings.some((one) => one.name === name),
-  );
+  return items.find(({ recordings }) => recordings.some((one) => one.name === name));
 }
 
 test('a recording that follows another waits for it', () => {
@@ -39,5 +36,5 @@ test('a recording that follows another waits for it', () => {
 test('recordings for idle time come last, and their cases wait for them', () => {
   const early = itemWith('an early flood of tasks');
   expect(items.slice(-2)).toEqual([itemWith('an early request for received'), early]);
-  expect(items.find(({ kind }) => kind === 'case')?.after).toContain(early?.id);
+  expect(items.find(({ one }) => one !== undefined)?.after).toContain(early?.id);
 });

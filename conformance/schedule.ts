@@ -4,7 +4,7 @@
  * last minute's limits; a flood starts when its bucket is full. A pure function of the ledger,
  * shared by the run and its dry run.
  */
-import { type Bucket, type BucketLedger, minuteMs, type Spends } from './buckets.ts';
+import { type Bucket, type BucketLedger, entriesOf, minuteMs, type Spends } from './buckets.ts';
 import { longerThanAllowed } from './target.ts';
 
 export interface Item {
@@ -150,8 +150,4 @@ export class Schedule<I extends Item> {
     }
     return longest;
   }
-}
-
-function entriesOf(spends: Spends): [Bucket, number][] {
-  return Object.entries(spends) as [Bucket, number][];
 }

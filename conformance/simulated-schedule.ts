@@ -1,15 +1,11 @@
 /**
  * Simulates a schedule without sending requests, to estimate its requests and duration.
  */
-import { type Bucket, BucketLedger, type Spends } from './buckets.ts';
+import { BucketLedger, entriesOf, sendsIn } from './buckets.ts';
 import type { AnyCase } from './case.ts';
 import { Schedule } from './schedule.ts';
 import { itemsOf, type RunItem } from './schedule-items.ts';
 import type { Means } from './target.ts';
-
-/** The time of a request and its reply. */
-const secondsPerRequest = 0.02;
-const requestsOfACase = 5;
 
 /** Adds cases that would wait too long to `skipped`, with the reason. */
 export function simulateSchedule(
@@ -32,7 +28,7 @@ export function simulateSchedule(
   };
   for (;;) {
     const decision = schedule.next(now);
-    if (decision.kind === 'done') break;
+    if (decision.kind === 'done') return { ...total, seconds: now / 1000 };
     if (decision.kind === 'busy') {
       untilNext();
       continue;
@@ -42,30 +38,15 @@ export function simulateSchedule(
       const next = Math.min(...running.map(({ until }) => until));
       if (next <= now + decision.ms) untilNext();
       else now += decision.ms;
-      continue;
-    }
-    if (decision.lack !== undefined) {
-      if (item.kind === 'case') skipped.set(item.one, decision.lack);
+    } else if (decision.lack !== undefined) {
+      if (item.one !== undefined) skipped.set(item.one, decision.lack);
       schedule.finished(item);
-      continue;
-    }
-    const spends = item.kind === 'case' ? [item.spends] : item.recordings.map((one) => one.spends);
-    for (const one of spends) note(one);
-    running.push({ item, until: now + secondsOf(item) * 1000 });
-    if (item.kind === 'case') total.throttled += item.one.cost.throttled ?? 0;
-    else for (const one of item.recordings) total.throttled += one.throttled ?? 0;
-  }
-  return { ...total, seconds: now / 1000 };
-
-  function note(spends: Spends): void {
-    for (const [bucket, count] of Object.entries(spends) as [Bucket, number][]) {
-      for (let i = 0; i < count; i += 1) ledger.note(bucket, now, true);
-      if (bucket.endsWith('send')) total.sends += count;
+    } else {
+      for (const [bucket, count] of entriesOf(item.spends))
+        for (let i = 0; i < count; i += 1) ledger.note(bucket, now, true);
+      running.push({ item, until: now + item.seconds * 1000 });
+      total.sends += sendsIn(item.spends);
+      total.throttled += item.throttled;
     }
   }
-}
-
-function secondsOf(item: RunItem): number {
-  if (item.kind === 'recordings') return Math.max(...item.recordings.map(({ seconds }) => seconds));
-  return (item.one.cost.waits ?? 0) + requestsOfACase * secondsPerRequest;
 }

@@ -3,7 +3,8 @@
  * touch time or shared buckets run in parallel, the others one by one. Without one, all cases share
  * one account, and the schedule decides the order.
  */
-import { type AnyCase, type Case, idOf } from './case.ts';
+import { sendsIn } from './buckets.ts';
+import { type AnyCase, type Case, runsAlone } from './case.ts';
 import { ControlFailed } from './control.ts';
 import { messagesOfOthers } from './judges/other-traffic.ts';
 import { unaffordable } from './plan.ts';
@@ -51,7 +52,7 @@ export async function runSuite(
     if (stopped !== undefined) return notRun(one, stopped);
     if (lack !== undefined) return skipped(one, lack);
     const ran = await runCase(one, target);
-    const mayChange = 'rule' in one && !target.hasControl;
+    const mayChange = !('run' in one) && !target.hasControl;
     if (mayChange && isFailure(ran.result.verdict)) failed.set(one, ran);
     return ran.result;
   };
@@ -59,7 +60,7 @@ export async function runSuite(
     if (options.signal.aborted) stopped ??= 'the run was interrupted';
     const found = await resultOf(one, lack);
     const result = alike && counts(found.verdict) ? { ...found, ...meaningless } : found;
-    byId.set(idOf(one), result);
+    byId.set(one.id, result);
     options.onResult(result, byId.size, cases.length);
     if (options.bail && isFailure(result.verdict)) stopped ??= 'stopped by --bail';
     const inDoubt = stopped === undefined && !options.signal.aborted && lastUnanswered(result);
@@ -95,7 +96,7 @@ export async function runSuite(
     const again = await recheck(cases, byId, target, { isStopped, say, onResult });
     for (const [id, result] of again) byId.set(id, result);
   }
-  run.results.push(...cases.flatMap((one) => byId.get(idOf(one)) ?? []));
+  run.results.push(...cases.flatMap((one) => byId.get(one.id) ?? []));
   if (traffic !== undefined) run.results.push(traffic);
   run.interrupted = options.signal.aborted;
   const isOutOfTime = ({ verdict, reason = '' }: Result) =>
@@ -182,11 +183,11 @@ async function answersAllAlike(target: Target): Promise<boolean> {
 /** Sorts cheap cases first, and rules before observations. */
 function arrange(cases: readonly AnyCase[]): { together: AnyCase[]; alone: AnyCase[] } {
   const costOf = (one: AnyCase) =>
-    (one.cost.sends ?? 0) + 1_000 * (one.cost.throttled ?? 0) + ('rule' in one ? 0 : 500);
+    sendsIn(one.spends) + 1_000 * (one.throttled ?? 0) + ('run' in one ? 500 : 0);
   const sorted = cases.toSorted((a, b) => costOf(a) - costOf(b));
   return {
-    together: sorted.filter((one) => one.alone !== true),
-    alone: sorted.filter((one) => one.alone === true),
+    together: sorted.filter((one) => !runsAlone(one)),
+    alone: sorted.filter(runsAlone),
   };
 }
 
@@ -240,14 +241,14 @@ async function recheck(
   target: Target,
   { isStopped, say, onResult }: Recheck,
 ): Promise<Map<string, Result>> {
-  const failing = cases.filter((one) => isFailure(first.get(idOf(one))?.verdict ?? 'passed'));
+  const failing = cases.filter((one) => isFailure(first.get(one.id)?.verdict ?? 'passed'));
   // Recordings belong to a target: under a new one they are made once more.
   const again: Target = { ...target, waits: new Set() };
   const results = new Map<string, Result>();
   for (const one of failing) {
     if (isStopped()) break;
     const execute = async (judged: AnyCase) => {
-      const before = first.get(idOf(judged));
+      const before = first.get(judged.id);
       if (before === undefined) return;
       const result = weighed(before, (await runCase(judged, again)).result);
       results.set(result.id, result);

@@ -211,12 +211,6 @@ export class Trial {
     return { reply, body, messageId: textOf(body['message_id']) };
   }
 
-  /** The message of an account of its own, if there can be several. */
-  async accountWithMessage(fields: Fields = {}): Promise<Queued & { readonly account: Subject }> {
-    const account = await this.account();
-    return { account, ...(await this.queued(account, fields)) };
-  }
-
   post(path: string, key: string | undefined, body: unknown, more: Headers = {}): Promise<Reply> {
     return this.request({
       method: 'POST',

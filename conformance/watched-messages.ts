@@ -171,8 +171,7 @@ export const watched: Recording<Watched[]> = {
   spends: { send: 2 },
   seconds: 90,
   waits: 30,
-  record: async (t) => {
-    const account = await t.account();
+  record: async (t, account) => {
     const successor = () => queuedToWatch(t, account);
     const messages = [await successor()];
     if (!t.controlled)

@@ -5,7 +5,7 @@
 
 import { assumptionNames } from '../../src/ledger/assumptions.ts';
 import { rules } from '../../src/ledger/rules.ts';
-import { type AnyCase, subjectOf } from '../case.ts';
+import type { AnyCase } from '../case.ts';
 import { authCases } from './auth.ts';
 import { err1QuotaCases } from './err-1-quota.ts';
 import { limitCases } from './limits.ts';
@@ -36,4 +36,4 @@ export const allCases: readonly AnyCase[] = [
   ...accountObservations,
   ...timeObservations,
   ...templateObservations,
-].toSorted((a: AnyCase, b: AnyCase) => order.indexOf(subjectOf(a)) - order.indexOf(subjectOf(b)));
+].toSorted((a: AnyCase, b: AnyCase) => order.indexOf(a.subject) - order.indexOf(b.subject));

@@ -15,12 +15,9 @@ function withHeader(t: Trial, authorization: string) {
   return t.request({ method: 'GET', path: paths.stats, headers: { authorization } });
 }
 
-/** The account, whose key was used once, and statistics without a key. */
-async function withGoodKey(t: Trial): Promise<Subject> {
-  const account = await t.account();
-  await t.get(paths.stats, account.key);
-  await t.get(paths.stats, undefined);
-  return account;
+/** Statistics with the right key and without one. */
+async function useGoodKey(t: Trial, { key }: Subject): Promise<void> {
+  for (const each of [key, undefined]) await t.get(paths.stats, each);
 }
 
 /** The paths of all reads: of a message, of lists, of the device's tasks. */
@@ -86,24 +83,24 @@ function altered(number: string, seed: number): string[] {
 
 export const authCases: readonly Case[] = [
   {
-    ...about('AUTH-1/bearer-key-is-accepted', ['sender'], { sends: 2 }),
+    ...about('AUTH-1/bearer-key-is-accepted', ['sender'], { send: 2 }),
     sends: 'a send and a read with `Authorization: Bearer <key>`, and without',
     demands: '202 and 200 with the key, 401 without',
     also: ['SEND-3', 'READ-1'],
-    steps: async (t) => {
-      const { account, messageId } = await t.accountWithMessage();
+    steps: async (t, account) => {
+      const { messageId } = await t.queued(account);
       await t.read(account, messageId);
       await t.post(paths.send, undefined, t.fields(account));
       await t.get(paths.read(messageId), undefined);
     },
   },
   {
-    ...about('AUTH-1/every-endpoint-asks', ['sender', 'device'], { sends: 7 }),
+    ...about('AUTH-1/every-endpoint-asks', ['sender', 'device']),
     spends: { send: 3, dashboard_send: 2, external_send: 2, received: 1, tasks: 2, address: 1 },
     sends: 'a request to each of the seven endpoints without a key, then with one',
     demands: '401 without a key; any other status with it',
-    steps: async (t) => {
-      const { account, messageId } = await t.accountWithMessage();
+    steps: async (t, account) => {
+      const { messageId } = await t.queued(account);
       for (const key of [undefined, account.key]) {
         for (const path of sendPaths) await t.post(path, key, t.fields(account));
         for (const path of readPaths(account, messageId)) await t.get(path, key);
@@ -114,8 +111,9 @@ export const authCases: readonly Case[] = [
     ...about('AUTH-1/no-other-scheme', ['key']),
     sends: 'the right key under other schemes, without a scheme, and in the query',
     demands: '401 each',
-    steps: async (t) => {
-      const { key } = await withGoodKey(t);
+    steps: async (t, account) => {
+      const { key } = account;
+      await useGoodKey(t, account);
       const basic = Buffer.from(`${key}:`).toString('base64');
       t.target.client.masks.hide(basic);
       for (const header of [`Token ${key}`, `Basic ${basic}`, `ApiKey ${key}`, key, 'Bearer', ''])
@@ -128,8 +126,8 @@ export const authCases: readonly Case[] = [
     ...about('AUTH-2/shown-once', ['fresh']),
     sends: 'the creation of a key on the control port, then the list of keys',
     demands: 'the chosen name in both; the full key only at creation, and it is accepted',
-    steps: async (t) => {
-      const account = await withGoodKey(t);
+    steps: async (t, account) => {
+      await useGoodKey(t, account);
       await t.get(paths.stats, await t.createdKey(account, 'chosen by the user'));
     },
   },
@@ -137,8 +135,7 @@ export const authCases: readonly Case[] = [
     ...about('AUTH-2/keys-differ', ['key', 'other-key']),
     sends: 'statistics with two keys of one account, with a control port after a third was revoked',
     demands: 'different keys, and both work',
-    steps: async (t) => {
-      const account = await t.account();
+    steps: async (t, account) => {
       await t.get(paths.stats, account.key);
       const second = await t.secondKey(account);
       if (t.controlled) await t.revoke(await t.secondKey(account));
@@ -146,19 +143,20 @@ export const authCases: readonly Case[] = [
     },
   },
   {
-    ...about('AUTH-3/missing-key', ['key'], { sends: 1 }),
-    spends: { send: 1, address: 1 },
+    ...about('AUTH-3/missing-key', ['key'], { send: 1, address: 1 }),
     sends: 'requests without a key; the send is invalid too',
     demands: `401 with code ${code}`,
-    steps: async (t) => everywhere(t, undefined, await withGoodKey(t), [paths.send]),
+    steps: async (t, account) => {
+      await useGoodKey(t, account);
+      await everywhere(t, undefined, account, [paths.send]);
+    },
   },
   {
-    ...about('AUTH-3/wrong-key', ['key'], { sends: 1 }),
-    spends: { send: 1, received: 1, address: 1 },
+    ...about('AUTH-3/wrong-key', ['key'], { send: 1, received: 1, address: 1 }),
     sends: 'requests with an unknown key',
     demands: `401 with code ${code}`,
-    steps: async (t) => {
-      const account = await withGoodKey(t);
+    steps: async (t, account) => {
+      await useGoodKey(t, account);
       await everywhere(t, `wrong${account.key.slice(5)}`, account, [paths.send]);
     },
   },
@@ -166,8 +164,9 @@ export const authCases: readonly Case[] = [
     ...about('AUTH-3/nearly-right-key', ['key']),
     sends: 'the key with a letter changed, dropped or added, in other case, or cut in half',
     demands: `401 with code ${code}`,
-    steps: async (t) => {
-      const { key } = await withGoodKey(t);
+    steps: async (t, account) => {
+      const { key } = account;
+      await useGoodKey(t, account);
       for (const wrong of nearlyRight(key)) {
         t.target.client.masks.hide(wrong);
         await t.get(paths.stats, wrong);
@@ -175,13 +174,13 @@ export const authCases: readonly Case[] = [
     },
   },
   {
-    ...about('AUTH-3/nearly-right-key-everywhere', ['sender'], { sends: 6 }),
+    ...about('AUTH-3/nearly-right-key-everywhere', ['sender']),
     spends: { send: 2, dashboard_send: 2, external_send: 2, address: 6 },
     sends:
       'the key in other case, cut in half, with one letter changed or a dot added, to each endpoint (on sends: other case on each, the others on one)',
     demands: `401 with code ${code}`,
-    steps: async (t) => {
-      const account = await withGoodKey(t);
+    steps: async (t, account) => {
+      await useGoodKey(t, account);
       for (const { wrong, posts } of nearly(account.key)) {
         t.target.client.masks.hide(wrong);
         await everywhere(t, wrong, account, posts);
@@ -189,12 +188,11 @@ export const authCases: readonly Case[] = [
     },
   },
   {
-    ...about('AUTH-3/revoked-key', ['key', 'revoked-key'], { sends: 3 }),
+    ...about('AUTH-3/revoked-key', ['key', 'revoked-key']),
     spends: { send: 1, dashboard_send: 1, external_send: 1, received: 1, address: 1 },
     sends: 'requests to each endpoint with a key that was accepted and has been revoked',
     demands: `401 with code ${code}; the account's other keys still work`,
-    steps: async (t) => {
-      const account = await t.account();
+    steps: async (t, account) => {
       const { flags } = t.target;
       let revoked = flags.revokedKey;
       if (t.controlled) {
@@ -210,31 +208,29 @@ export const authCases: readonly Case[] = [
     },
   },
   {
-    ...about('AUTH-4/unknown-number', ['sender', 'unknown-from'], { sends: 2 }),
+    ...about('AUTH-4/unknown-number', ['sender', 'unknown-from'], { send: 2 }),
     sends: 'a `from` that no SIM has, after one that the account has',
     demands: '403 with code from_number_not_found',
-    steps: async (t) => {
-      const account = await t.account();
+    steps: async (t, account) => {
       await t.queued(account);
       await t.send(account, { from: t.unusedNumber() });
     },
   },
   {
-    ...about('AUTH-4/unknown-to-an-account-without-sims', ['fresh'], { sends: 2 }),
+    ...about('AUTH-4/unknown-to-an-account-without-sims', ['fresh'], { send: 2 }),
     sends: 'a `from` that no SIM has, by an account without any',
     demands: '403 with code from_number_not_found',
-    steps: async (t) => {
-      await t.queued(await t.account());
+    steps: async (t, account) => {
+      await t.queued(account);
       await t.send(await t.account({ sims: 0 }), { from: t.unusedNumber() });
     },
   },
   {
-    ...about('AUTH-4/every-digit-counts', ['sender'], { sends: 4 }),
+    ...about('AUTH-4/every-digit-counts', ['sender'], { send: 4 }),
     sends:
       "the account's number with one digit changed, as `from`: the first, the last, one in between",
     demands: '403: this is a different number',
-    steps: async (t) => {
-      const account = await t.account();
+    steps: async (t, account) => {
       await t.queued(account);
       for (const from of altered(account.from, t.target.seed)) {
         t.target.known.addAltered(from);
@@ -243,11 +239,11 @@ export const authCases: readonly Case[] = [
     },
   },
   {
-    ...about('AUTH-5/not-allowed', ['fresh'], { sends: 4 }),
+    ...about('AUTH-5/not-allowed', ['fresh'], { send: 4 }),
     sends: 'a message from a number that the account may no longer use, then from its other number',
     demands: '403 with code from_number_access_deniedd, then 202',
-    steps: async (t) => {
-      const account = await t.account({ sims: 2 });
+    account: { sims: 2 },
+    steps: async (t, account) => {
       await t.queued(account);
       await t.patchSim(account, 0, { allowed: false });
       await t.send(account);
@@ -257,24 +253,23 @@ export const authCases: readonly Case[] = [
     },
   },
   {
-    ...about('AUTH-5/another-accounts-number', ['sender', 'foreign-from'], { sends: 2 }),
+    ...about('AUTH-5/another-accounts-number', ['sender', 'foreign-from'], { send: 2 }),
     sends: "another account's number",
     demands:
       '403 with code from_number_access_deniedd, or from_number_not_found where the service hides it (foreignNumber)',
-    steps: async (t) => {
-      const account = await t.account();
+    steps: async (t, account) => {
       await t.queued(account);
       const from = t.target.flags.foreignFrom ?? (await t.account()).from;
       await t.send(account, { from });
     },
   },
   {
-    ...about('ERR-2/deactivated-sim', ['sender', 'inactive-from'], { sends: 3 }),
+    ...about('ERR-2/deactivated-sim', ['sender', 'inactive-from'], { send: 3 }),
     sends:
       'a message from a deactivated SIM, under both names of the field, and from an active one',
     demands: '503 with code device_inactive; 202 from the active one',
-    steps: async (t) => {
-      const account = await t.account({ sims: 2 });
+    account: { sims: 2 },
+    steps: async (t, account) => {
       const from = t.target.flags.inactiveFrom ?? account.sims[1]?.number;
       if (t.controlled) {
         await t.queued(account, { from });
@@ -286,11 +281,10 @@ export const authCases: readonly Case[] = [
     },
   },
   {
-    ...about('ERR-2/active-again', ['fresh'], { sends: 2 }),
+    ...about('ERR-2/active-again', ['fresh'], { send: 2 }),
     sends: 'a message from a SIM that was deactivated and activated again',
     demands: '503, then 202',
-    steps: async (t) => {
-      const account = await t.account();
+    steps: async (t, account) => {
       for (const active of [false, true]) {
         await t.patchSim(account, 0, { active });
         await t.send(account);
@@ -298,50 +292,46 @@ export const authCases: readonly Case[] = [
     },
   },
   {
-    ...about('SVC-1/through-its-own-sim', ['sender', 'device'], { sends: 1 }),
+    ...about('SVC-1/through-its-own-sim', ['sender', 'device'], { send: 1 }),
     sends: 'a message from each SIM of the account',
     demands: '202, from that number and device',
-    steps: async (t) => {
-      const account = await t.account({ sims: 2 });
+    account: { sims: 2 },
+    steps: async (t, account) => {
       for (const { number } of account.sims) await t.send(account, { from: number });
     },
   },
   {
-    ...about('SVC-1/pool-without-a-sim', ['pool'], { sends: 2 }),
+    ...about('SVC-1/pool-without-a-sim', ['pool'], { send: 2 }),
     sends: 'a message from the pool number by an account without a SIM',
     demands: '202, from the pool number, through a device',
-    steps: async (t) => {
-      await t.send(await t.account({ sims: 0 }), { from: await t.control.poolNumber() });
-    },
+    account: { sims: 0 },
+    steps: async (t, account) => t.send(account, { from: await t.control.poolNumber() }),
   },
   {
-    ...about('SVC-1/pool-with-a-disconnected-sim', ['pool'], { sends: 1 }),
+    ...about('SVC-1/pool-with-a-disconnected-sim', ['pool'], { send: 1 }),
     sends: 'a message from the pool number by an account whose only SIM is not connected',
     demands: '202: it has no connected SIM of its own',
-    steps: async (t) => {
-      const account = await t.account();
+    steps: async (t, account) => {
       await t.patchSim(account, 0, { connected: false });
       await t.send(account, { from: await t.control.poolNumber() });
     },
   },
   {
-    ...about('SVC-1/not-through-anothers-sim', ['sender', 'second-account'], { sends: 2 }),
+    ...about('SVC-1/not-through-anothers-sim', ['sender', 'second-account'], { send: 2 }),
     sends: "a message from another account's number, by an account without a SIM if possible",
     demands: '403',
-    steps: async (t) => {
-      const owner = await t.account();
+    steps: async (t, owner) => {
       await t.queued(owner);
       const other = t.controlled ? await t.account({ sims: 0 }) : await t.otherAccount();
       await t.send(other, { from: owner.from });
     },
   },
   {
-    ...about('SVC-4/successes-are-json', ['sender', 'device'], { sends: 4 }),
+    ...about('SVC-4/successes-are-json', ['sender', 'device']),
     spends: { send: 2, dashboard_send: 1, external_send: 1, received: 1, tasks: 1 },
     sends: 'a good request to each of the seven endpoints, and a replay',
     demands: 'JSON bodies, declared as application/json',
-    steps: async (t) => {
-      const account = await t.account();
+    steps: async (t, account) => {
       const fields = t.fields(account, { request_id: t.requestId() });
       const { messageId } = await t.queued(account, fields);
       for (const path of sendPaths) await t.post(path, account.key, fields);
@@ -352,8 +342,8 @@ export const authCases: readonly Case[] = [
     ...about('SVC-4/refusals-are-json', ['key']),
     sends: 'a good request, one without a key, one for an unknown id',
     demands: 'JSON bodies, declared as application/json',
-    steps: async (t) => {
-      const account = await withGoodKey(t);
+    steps: async (t, account) => {
+      await useGoodKey(t, account);
       await t.read(account, unknownId);
     },
   },

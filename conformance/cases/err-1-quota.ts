@@ -23,26 +23,27 @@ async function sendTimes(t: Trial, account: Subject, times: number): Promise<voi
 
 export const err1QuotaCases: readonly Case[] = [
   {
-    ...about('ERR-1/exhausted-account', ['sender', 'exhausted-key'], { sends: 2 }),
+    ...about('ERR-1/exhausted-account', ['sender', 'exhausted-key'], { send: 2 }),
     sends: 'a message by an account whose quota is spent, and by one whose is not',
     demands: '402 with code quota_exceeded; 202',
-    steps: async (t) => {
-      await t.queued(await t.account());
+    steps: async (t, account) => {
+      await t.queued(account);
       await t.send(await exhausted(t));
     },
   },
   {
-    ...about('ERR-1/exactly-the-quota', ['fresh'], { sends: 7 }),
+    ...about('ERR-1/exactly-the-quota', ['fresh'], { send: 7 }),
     sends: 'messages up to a quota of five and one more',
     demands: 'five times 202, then 402 with code quota_exceeded',
-    steps: async (t) => sendTimes(t, await t.account({ quota: 5 }), 7),
+    account: { quota: 5 },
+    steps: (t, account) => sendTimes(t, account, 7),
   },
   {
-    ...about('ERR-1/of-the-account', ['fresh'], { sends: 5 }),
+    ...about('ERR-1/of-the-account', ['fresh'], { send: 5 }),
     sends: 'messages from two SIMs and with two keys of one account, under a quota of two',
     demands: 'two times 202, then 402; another account is not affected',
-    steps: async (t) => {
-      const account = await t.account({ sims: 2, quota: 2 });
+    account: { sims: 2, quota: 2 },
+    steps: async (t, account) => {
       const second = { ...account, key: (await t.secondKey(account)).key };
       const from = account.sims[1]?.number;
       await t.send(account);
@@ -53,11 +54,11 @@ export const err1QuotaCases: readonly Case[] = [
     },
   },
   {
-    ...about('ERR-1/refusals-do-not-count', ['fresh'], { sends: 9 }),
+    ...about('ERR-1/refusals-do-not-count', ['fresh'], { send: 9 }),
     sends: 'refused messages (400, 403, 503) under a quota of two, then valid ones',
     demands: 'two times 202, then 402',
-    steps: async (t) => {
-      const account = await t.account({ sims: 2, quota: 2 });
+    account: { sims: 2, quota: 2 },
+    steps: async (t, account) => {
       await t.patchSim(account, 1, { active: false });
       for (let i = 0; i < 2; i += 1) {
         await t.send(account, { message: 'x'.repeat(1601) });
@@ -68,25 +69,24 @@ export const err1QuotaCases: readonly Case[] = [
     },
   },
   {
-    ...about('ERR-1/reads-go-on', ['fresh'], { sends: 2 }),
+    ...about('ERR-1/reads-go-on', ['fresh'], { send: 2 }),
     also: ['READ-1'],
     sends: 'a read after the quota was spent',
     demands: '200',
-    steps: async (t) => {
-      const account = await t.account({ quota: 1 });
+    account: { quota: 1 },
+    steps: async (t, account) => {
       const { messageId } = await t.queued(account);
       await t.send(account);
       await t.read(account, messageId);
     },
   },
   {
-    ...about('ERR-1/monthly', ['fresh', 'clock'], { sends: 6 }),
-    alone: true,
+    ...about('ERR-1/monthly', ['fresh', 'clock'], { send: 6 }),
     sends:
       'messages under a quota of one: on the 2nd of a month, on the 3rd, the 9th and the 27th, in the next month',
     demands: '202, then 402 for the rest of the month, and 202 in the next one',
-    steps: async (t) => {
-      const account = await t.account({ quota: 1 });
+    account: { quota: 1 },
+    steps: async (t, account) => {
       const now = new Date(await t.now());
       const second = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 2, 0, 0, 10);
       // The last is later than the end of the calendar month and later than 30 days.
@@ -98,7 +98,7 @@ export const err1QuotaCases: readonly Case[] = [
     },
   },
   {
-    ...about('ERR-1/exceeding-is-not-queued', ['sender', 'exhausted-sender'], { sends: 2 }),
+    ...about('ERR-1/exceeding-is-not-queued', ['sender', 'exhausted-sender'], { send: 2 }),
     sends:
       'a message beyond the quota, held for ten minutes, twice under one request_id; then the list of messages',
     demands: '402, no replay, and no message',
@@ -111,22 +111,20 @@ export const err1QuotaCases: readonly Case[] = [
     },
   },
   {
-    ...about('ERR-1/held-counts-once', ['fresh'], { sends: 3 }),
+    ...about('ERR-1/held-counts-once', ['fresh'], { send: 3 }),
     sends: 'a held message and two others under a quota of two',
     demands: '202, 202, then 402',
-    steps: async (t) => {
-      const account = await t.account({ quota: 2 });
+    account: { quota: 2 },
+    steps: async (t, account) => {
       await t.send(account, { send_at: new Date((await t.now()) + 3_600_000).toISOString() });
       await sendTimes(t, account, 2);
     },
   },
   {
-    ...about('ERR-1/many-at-once', ['fresh'], { sends: 30 }),
+    ...about('ERR-1/many-at-once', ['fresh'], { send: 30 }),
     sends: '30 messages at once under a quota of five',
     demands: 'five times 202, 25 times 402',
-    steps: async (t) => {
-      const account = await t.account({ quota: 5 });
-      await flood(30, () => t.send(account));
-    },
+    account: { quota: 5 },
+    steps: (t, account) => flood(30, () => t.send(account)),
   },
 ];

@@ -10,7 +10,7 @@ import { floodOf } from '../floods.ts';
 import { caseName, flood, justAfterTheMinute, type Limited, limited, passed } from '../limited.ts';
 import { type Recording, recorded } from '../recording.ts';
 import type { Need } from '../target.ts';
-import { paths, type Trial } from '../trial.ts';
+import { paths, type Subject, type Trial } from '../trial.ts';
 
 const seconds = 1_000;
 const unknownId = '00000000-0000-4000-8000-000000000000';
@@ -27,12 +27,11 @@ interface FloodCase {
 function byFlood(
   id: `${RuleId}/${string}`,
   bucket: keyof typeof floodOf,
-  { needs = [], waits, sends, demands }: FloodCase,
+  { needs = [], sends, demands, ...more }: FloodCase,
 ): Case {
   const recording = floodOf[bucket];
   return {
-    ...about(id, [...recording.needs, ...needs], waits === undefined ? {} : { waits }),
-    alone: true,
+    ...about(id, [...recording.needs, ...needs], {}, more),
     recordings: [recording],
     sends,
     demands,
@@ -94,8 +93,7 @@ const earlyFlood: Recording = {
   seconds: 2,
   waits: 62,
   inIdleTime: true,
-  record: async (t) => {
-    const { key, sims } = await t.account();
+  record: async (t, { key, sims }) => {
     const poll = () => t.get(paths.tasks(sims[0]?.deviceId ?? ''), key);
     const replies = await flood(limits.tasks + 2, poll);
     // A bucket with a continuous refill has some tokens again.
@@ -115,8 +113,8 @@ const earlyRequest: Recording = {
   seconds: 61,
   waits: 62,
   inIdleTime: true,
-  record: async (t) => {
-    await t.get(paths.received, (await t.account()).key);
+  record: async (t, { key }) => {
+    await t.get(paths.received, key);
     await t.pause(61 * seconds, 'tokens to accumulate');
   },
 };
@@ -131,8 +129,7 @@ const steadyBursts: Recording = {
   seconds: 72,
   waits: 35,
   follows: floodOf.received,
-  record: async (t) => {
-    const { key } = await t.account();
+  record: async (t, { key }) => {
     for (const pause of [0, 35, 35]) {
       await t.pause(pause * seconds, 'the next burst of requests for received messages');
       await flood(inABurst, () => t.get(paths.received, key));
@@ -154,13 +151,11 @@ function manyMinutes(one: Limited): Case {
   const half = one.limit / 2;
   return {
     ...about(`${one.rule}/many-minutes`, recordings?.[0]?.needs ?? ['clock']),
-    alone: true,
-    ...(recordings !== undefined && { recordings: recordings }),
+    ...(recordings !== undefined && { recordings }),
     sends: `requests to ${one.name} in several minutes, after pauses and steadily`,
     demands: `${one.limit} pass in any minute, whatever came before it`,
-    steps: async (t) => {
+    steps: async (t, account) => {
       if (!t.controlled) return;
-      const account = await t.account();
       await justAfterTheMinute(t);
       await one.call(t, account);
       for (const pause of [340, 90, 65]) {
@@ -176,8 +171,8 @@ function manyMinutes(one: Limited): Case {
   };
 }
 
-async function reads(t: Trial, times: number): Promise<void> {
-  const { account, messageId } = await t.accountWithMessage();
+async function reads(t: Trial, account: Subject, times: number): Promise<void> {
+  const { messageId } = await t.queued(account);
   await flood(times, () => t.read(account, messageId));
 }
 
@@ -200,7 +195,6 @@ export const limitCases: readonly Case[] = [
   },
   {
     ...about('LIMIT-7/the-others-stay-whole', ['sender']),
-    alone: true,
     recordings: floods,
     sends: 'floods of four endpoints, one after another, and many reads',
     demands: 'as many pass at each: requests to other endpoints do not count',
@@ -230,9 +224,9 @@ export const limitCases: readonly Case[] = [
     ...about('AUTH-6/users-of-the-pool-do-not-share', ['pool']),
     sends: '121 sends from the pool number by one account without a SIM, then one by another',
     demands: '429 for the first account, 202 for the second',
-    steps: async (t) => {
+    account: { sims: 0 },
+    steps: async (t, account) => {
       const from = await t.control.poolNumber();
-      const account = await t.account({ sims: 0 });
       const other = await t.account({ sims: 0 });
       await flood(limits.send + 1, () => t.send(account, { from }));
       await t.send(other, { from });
@@ -256,23 +250,22 @@ export const limitCases: readonly Case[] = [
     demands: '200 each',
   }),
   {
-    ...about('READ-3/many-reads', ['sender'], { sends: 1 }),
+    ...about('READ-3/many-reads', ['sender'], { send: 1 }),
     sends: '300 reads of one message',
     demands: '200 each',
-    steps: (t) => reads(t, 300),
+    steps: (t, account) => reads(t, account, 300),
   },
   {
-    ...about('LIMIT-6/reads', ['sender'], { sends: 1 }),
+    ...about('LIMIT-6/reads', ['sender'], { send: 1 }),
     sends: '150 reads of one message',
     demands: 'no 429',
-    steps: (t) => reads(t, 150),
+    steps: (t, account) => reads(t, account, 150),
   },
   {
     ...about('LIMIT-6/reads-of-unknown-ids', ['key']),
     sends: '150 reads of unknown ids',
     demands: '404 each, no 429',
-    steps: async (t) => {
-      const account = await t.account();
+    steps: async (t, account) => {
       await t.get(paths.stats, account.key);
       await flood(150, () => t.read(account, unknownId));
     },
@@ -281,9 +274,6 @@ export const limitCases: readonly Case[] = [
     ...about('LIMIT-6/stats', ['key']),
     sends: '230 requests for the account statistics',
     demands: 'no 429',
-    steps: async (t) => {
-      const { key } = await t.account();
-      await flood(230, () => t.get(paths.stats, key));
-    },
+    steps: (t, { key }) => flood(230, () => t.get(paths.stats, key)),
   },
 ];

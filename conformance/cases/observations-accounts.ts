@@ -2,11 +2,11 @@
  * How a target treats accounts, their senders, limits and quotas where the document is silent: what
  * needs several accounts, many requests or a search. Observed, not judged.
  */
-import { type Observation, observing, type Seen } from '../case.ts';
+import { about, type Observation, type Seen } from '../case.ts';
 import type { Reply } from '../client.ts';
 import { floodOf } from '../floods.ts';
 import { flood } from '../limited.ts';
-import { answerOf, authenticated, largestAccepted, ready } from '../probe.ts';
+import { answerOf, largestAccepted, requireKey, requireSender } from '../probe.ts';
 import { recorded } from '../recording.ts';
 import type { Subject, Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
@@ -20,10 +20,9 @@ function statusMeans(reply: Reply, means: Readonly<Record<number, string>>): See
 
 export const accountObservations: readonly Observation[] = [
   {
-    ...observing('gateOrder/invalid-replay', ['sender'], { sends: 3 }),
+    ...about('gateOrder/invalid-replay', ['sender'], { send: 3 }),
     sends: 'a replay whose message is too long, and an unknown sender under a spent quota',
-    run: async (t) => {
-      const account = await t.account();
+    run: async (t, account) => {
       const request_id = t.requestId();
       await t.queued(account, { request_id });
       const reply = await t.send(account, { request_id, message: 'x'.repeat(1601) });
@@ -42,10 +41,9 @@ export const accountObservations: readonly Observation[] = [
     },
   },
   {
-    ...observing('replayScope/second-key', ['sender', 'other-key'], { sends: 2 }),
+    ...about('replayScope/second-key', ['sender', 'other-key'], { send: 2 }),
     sends: 'one request_id with two keys of one account',
-    run: async (t) => {
-      const account = await t.account();
+    run: async (t, account) => {
       const fields = { request_id: t.requestId() };
       await t.queued(account, fields);
       const { key } = await t.secondKey(account);
@@ -56,10 +54,9 @@ export const accountObservations: readonly Observation[] = [
     },
   },
   {
-    ...observing('replaySpends/many-replays', fresh, { sends: 122, throttled: 1 }),
+    ...about('replaySpends/many-replays', fresh, { send: 122 }, { throttled: 1 }),
     sends: '120 replays, then a new message',
-    run: async (t) => {
-      const account = await t.account();
+    run: async (t, account) => {
       const fields = { request_id: t.requestId() };
       await t.queued(account, fields);
       await flood(120, () => t.send(account, fields));
@@ -67,30 +64,29 @@ export const accountObservations: readonly Observation[] = [
     },
   },
   {
-    ...observing('quotaUnit/three-segments', fresh, { sends: 1 }),
+    ...about('quotaUnit/three-segments', fresh, { send: 1 }),
     sends: 'a message of three segments under a quota of two',
-    run: async (t) => {
-      const account = await t.account({ quota: 2 });
+    account: { quota: 2 },
+    run: async (t, account) => {
       const reply = await t.send(account, { message: 'x'.repeat(400) });
       return statusMeans(reply, { 202: 'messages', 402: 'segments' });
     },
   },
   {
-    ...observing('keyFormat/prefix', ['key']),
+    ...about('keyFormat/prefix', ['key']),
     sends: 'nothing: it inspects the key itself',
-    run: async (t) => {
-      const { key } = await authenticated(t);
-      const prefix = /^([A-Za-z0-9_.~-]{0,32})[A-Za-z0-9]{40}$/.exec(key)?.[1];
+    run: async (t, account) => {
+      await requireKey(t, account);
+      const prefix = /^([A-Za-z0-9_.~-]{0,32})[A-Za-z0-9]{40}$/.exec(account.key)?.[1];
       return prefix === undefined
         ? { undetermined: 'the key does not end in 40 letters and digits' }
         : { answer: prefix };
     },
   },
   {
-    ...observing('disconnectedSim/own-sim', fresh, { sends: 1 }),
+    ...about('disconnectedSim/own-sim', fresh, { send: 1 }),
     sends: 'a message from a SIM that is not connected',
-    run: async (t) => {
-      const account = await t.account();
+    run: async (t, account) => {
       const sim = account.sims[0]?.deviceId;
       await t.control.must('sims.patch', { id: sim, input: { connected: false } });
       const reply = await t.send(account);
@@ -103,10 +99,10 @@ export const accountObservations: readonly Observation[] = [
     },
   },
   {
-    ...observing('foreignNumber/another-accounts-number', ['sender', 'foreign-from'], { sends: 1 }),
+    ...about('foreignNumber/another-accounts-number', ['sender', 'foreign-from'], { send: 1 }),
     sends: "a message from another account's number",
-    run: async (t) => {
-      const account = await authenticated(t);
+    run: async (t, account) => {
+      await requireKey(t, account);
       const from = t.target.flags.foreignFrom ?? (await t.account()).from;
       const code = verify.codeOf(await t.send(account, { from })) ?? '';
       if (code.startsWith('from_number_access_denied')) return { answer: 'access_denied' };
@@ -115,33 +111,31 @@ export const accountObservations: readonly Observation[] = [
     },
   },
   {
-    ...observing('poolBesideOwnSim/pool-number', ['pool'], { sends: 2 }),
+    ...about('poolBesideOwnSim/pool-number', ['pool'], { send: 2 }),
     sends: 'a message from the pool number by an account with a connected SIM',
-    run: async (t) => {
+    run: async (t, account) => {
       const from = await t.control.poolNumber();
       const without = await t.send(await t.account({ sims: 0 }), { from });
       verify.given(() => verify.accepted(without));
-      const reply = await t.send(await t.account(), { from });
+      const reply = await t.send(account, { from });
       return statusMeans(reply, { 403: 'access_denied', 202: 'allow' });
     },
   },
   {
-    ...observing('unauthenticatedThrottle/many-without-a-key', ['key']),
-    alone: true,
+    ...about('unauthenticatedThrottle/many-without-a-key', ['key']),
     recordings: [floodOf.address],
     sends: 'requests without a key beyond the limit of an address',
-    run: async (t) => {
+    run: async (t, account) => {
       const { refusals } = await recorded(t, floodOf.address);
       if (refusals.length > 0) return { answer: 'then_429' };
-      if (t.controlled && (await errorsSpend(t))) return { answer: 'always_401' };
+      if (t.controlled && (await errorsSpend(t, account))) return { answer: 'always_401' };
       return {
         undetermined: 'either refused requests spend nothing here, or they are never throttled',
       };
     },
   },
   {
-    ...observing('clientIp/forwarded-for', ['key']),
-    alone: true,
+    ...about('clientIp/forwarded-for', ['key']),
     recordings: [floodOf.address],
     sends: 'requests without a key until 429, then one with X-Forwarded-For',
     run: async (t) => {
@@ -152,23 +146,24 @@ export const accountObservations: readonly Observation[] = [
     },
   },
   {
-    ...observing('errorsSpendToken/many-invalid', fresh, { sends: 121, throttled: 1 }),
+    ...about('errorsSpendToken/many-invalid', fresh, { send: 121 }, { throttled: 1 }),
     sends: '120 invalid messages, then a valid one',
-    run: async (t) => ({ answer: (await errorsSpend(t)) ? 'yes' : 'no' }),
+    run: async (t, account) => ({ answer: (await errorsSpend(t, account)) ? 'yes' : 'no' }),
   },
   {
-    ...observing('requestIdMaxLength/longest', ['sender', 'discover'], { sends: 20 }),
+    ...about('requestIdMaxLength/longest', ['sender', 'discover'], { send: 20 }),
     sends: 'request_ids of many lengths',
-    run: async (t) => {
-      const longest = await longestRequestId(t, await ready(t));
+    run: async (t, account) => {
+      await requireSender(t, account);
+      const longest = await longestRequestId(t, account);
       return typeof longest === 'string' ? { undetermined: longest } : { answer: longest };
     },
   },
   {
-    ...observing('sendAtMaxAheadDays/furthest', ['sender', 'discover'], { sends: 20 }),
+    ...about('sendAtMaxAheadDays/furthest', ['sender', 'discover'], { send: 20 }),
     sends: 'send_at of many distances',
-    run: async (t) => {
-      const account = await ready(t);
+    run: async (t, account) => {
+      await requireSender(t, account);
       const accepts = async (days: number) => {
         const send_at = new Date((await t.now()) + days * day).toISOString();
         return (await t.send(account, { send_at })).status === 202;
@@ -184,8 +179,7 @@ export const accountObservations: readonly Observation[] = [
 ];
 
 /** True if 120 refusals emptied a bucket of 120. */
-async function errorsSpend(t: Trial): Promise<boolean> {
-  const account = await t.account();
+async function errorsSpend(t: Trial, account: Subject): Promise<boolean> {
   const refusals = await flood(120, () => t.send(account, { message: 'x'.repeat(1601) }));
   verify.given(() => {
     for (const reply of refusals) verify.status(reply, 400);

@@ -4,7 +4,7 @@
  */
 
 import type { ReplyTemplate } from '../../src/ledger/reply-template.ts';
-import { type Observation, observing, type Seen } from '../case.ts';
+import { about, type Observation, type Seen } from '../case.ts';
 import type { Reply } from '../client.ts';
 import {
   headersOf,
@@ -50,11 +50,10 @@ class Findings {
 
 export const templateObservations: readonly Observation[] = [
   {
-    ...observing('replyTemplates/of-refusals', ['sender', 'discover'], { sends: 23 }),
+    ...about('replyTemplates/of-refusals', ['sender', 'discover']),
     spends: { send: 23, received: 1, tasks: 2 },
     sends: 'a request for each kind of refusal',
-    run: async (t) => {
-      const account = await t.account();
+    run: async (t, account) => {
       const found = new Findings();
       const shape = await invalidFields(t, account, found);
       const refusals = await provokedRefusals(t, account);
@@ -74,11 +73,10 @@ export const templateObservations: readonly Observation[] = [
     },
   },
   {
-    ...observing('replyTemplates/of-figures-and-lists', ['sender', 'discover'], { sends: 4 }),
+    ...about('replyTemplates/of-figures-and-lists', ['sender', 'discover']),
     spends: { send: 2, dashboard_send: 1, external_send: 1, received: 1, tasks: 1 },
     sends: 'a message, and requests for statistics, lists and tasks before and after it',
-    run: async (t) => {
-      const account = await t.account();
+    run: async (t, account) => {
       const found = new Findings();
       found.add('stats', await statsOf(t, account));
       found.add('received', await receivedOf(t, account));
@@ -93,8 +91,7 @@ export const templateObservations: readonly Observation[] = [
     },
   },
   {
-    ...observing('replyTemplates/of-a-429', ['key', 'discover']),
-    alone: true,
+    ...about('replyTemplates/of-a-429', ['key', 'discover']),
     recordings: [floodOf.received],
     sends: 'requests for received messages until one is refused',
     run: async (t) => throttledSeen((await recorded(t, floodOf.received)).refusals),

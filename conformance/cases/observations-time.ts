@@ -2,7 +2,7 @@
  * How a target behaves as time passes, where the document is silent. Observed, not judged.
  */
 import type { AssumptionName } from '../../src/ledger/assumptions.ts';
-import { type Cost, type Observation, observing, type Seen } from '../case.ts';
+import { about, type Observation, type Seen } from '../case.ts';
 import { type Flood, floodOf } from '../floods.ts';
 import { flood, justAfterTheMinute, passed } from '../limited.ts';
 import { recorded } from '../recording.ts';
@@ -14,8 +14,8 @@ import * as verify from '../verify.ts';
 const day = 86_400_000;
 
 /** An observation that moves time. */
-function alone(id: `${AssumptionName}/${string}`, cost: Cost) {
-  return { ...observing(id, ['fresh', 'clock'], cost), alone: true };
+function moving<S extends AssumptionName>(id: `${S}/${string}`, send: number) {
+  return about(id, ['fresh', 'clock'], { send });
 }
 
 async function statusOf(t: Trial, account: Subject, messageId: string): Promise<string> {
@@ -48,7 +48,8 @@ async function nextChange(
  * failed, if it did.
  */
 async function failedFrom(t: Trial, to: string): Promise<string | undefined> {
-  const { account, messageId } = await t.accountWithMessage({ to });
+  const account = await t.account();
+  const { messageId } = await t.queued(account, { to });
   let before = 'queued';
   for (let i = 0; i < 6; i += 1) {
     if ((await nextChange(t, account, messageId)) === undefined) return undefined;
@@ -87,8 +88,10 @@ function refillOf({ wait, refusals, first }: Flood): Seen {
 }
 
 /** The time between two pickups, and between the changes of the second message after its pickup. */
-async function pollInterval(t: Trial): Promise<{ ms: number; gaps: number[] } | undefined> {
-  const account = await t.account();
+async function pollInterval(
+  t: Trial,
+  account: Subject,
+): Promise<{ ms: number; gaps: number[] } | undefined> {
   const first = await t.queued(account);
   const pickup = await nextChange(t, account, first.messageId);
   const second = await t.queued(account);
@@ -107,17 +110,16 @@ async function pollInterval(t: Trial): Promise<{ ms: number; gaps: number[] } | 
 
 export const timeObservations: readonly Observation[] = [
   {
-    ...observing('limiterRefill/what-comes-back', ['sender'], { waits: 62 }),
-    alone: true,
+    ...about('limiterRefill/what-comes-back', ['sender'], {}, { waits: 62 }),
     recordings: [floodOf.send],
     sends: 'a flood of sends, and two more when its wait is over',
     run: async (t) => refillOf(await recorded(t, floodOf.send)),
   },
   {
-    ...alone('refusedSpendsToken/many-refusals', { sends: 620, throttled: 190 }),
+    ...moving('refusedSpendsToken/many-refusals', 620),
+    throttled: 190,
     sends: '120 sends, 10 s later 120 more that are refused',
-    run: async (t) => {
-      const account = await t.account();
+    run: async (t, account) => {
       await justAfterTheMinute(t);
       const spent = await flood(120, () => t.send(account));
       verify.given(() => verify.equal('successes', spent.filter(passed).length, 120));
@@ -137,20 +139,20 @@ export const timeObservations: readonly Observation[] = [
     },
   },
   {
-    ...alone('pollIntervalSeconds/between-two-pickups', { sends: 2 }),
+    ...moving('pollIntervalSeconds/between-two-pickups', 2),
     sends: 'a message, and another one at the moment of its pickup',
-    run: async (t) => {
-      const interval = await pollInterval(t);
+    run: async (t, account) => {
+      const interval = await pollInterval(t, account);
       return interval === undefined
         ? { undetermined: 'no pickup was seen' }
         : { answer: Math.round(interval.ms / 1000) };
     },
   },
   {
-    ...alone('progressPace/between-two-changes', { sends: 2 }),
+    ...moving('progressPace/between-two-changes', 2),
     sends: 'a message, followed from its pickup to its end',
-    run: async (t) => {
-      const interval = await pollInterval(t);
+    run: async (t, account) => {
+      const interval = await pollInterval(t, account);
       if (interval === undefined || interval.gaps.length === 0)
         return { undetermined: 'no change after the pickup was seen' };
       const atPolls = interval.gaps.every((gap) => gap % interval.ms === 0);
@@ -158,9 +160,8 @@ export const timeObservations: readonly Observation[] = [
     },
   },
   {
-    ...observing('taskPickup/status-once-handed-out', ['sender', 'device'], { sends: 1 }),
+    ...about('taskPickup/status-once-handed-out', ['sender', 'device'], { send: 1, tasks: 1 }),
     alone: true,
-    spends: { send: 1, tasks: 1 },
     sends: 'a message from a SIM whose device asks for its tasks, and reads of it for 20 s',
     run: async (t) => {
       const handedOut = await untilHandedOut(t, (account, message) =>
@@ -173,10 +174,9 @@ export const timeObservations: readonly Observation[] = [
     },
   },
   {
-    ...alone('sendsPerPoll/a-queue', { sends: 110 }),
+    ...moving('sendsPerPoll/a-queue', 110),
     sends: '110 messages from one SIM, counted after its next poll',
-    run: async (t) => {
-      const account = await t.account();
+    run: async (t, account) => {
       const replies = await flood(110, () => t.send(account));
       const ids = replies.map((reply) =>
         String(verify.given(() => verify.accepted(reply))['message_id']),
@@ -195,7 +195,7 @@ export const timeObservations: readonly Observation[] = [
     },
   },
   {
-    ...alone('failsFrom/scripted-fates', { sends: 3 }),
+    ...moving('failsFrom/scripted-fates', 3),
     sends: 'messages that are scripted to fail while queued, sending and sent',
     run: async (t) => {
       const from: string[] = [];
@@ -205,7 +205,7 @@ export const timeObservations: readonly Observation[] = [
     },
   },
   {
-    ...alone('failureRate/share-of-a-hundred', { sends: 103 }),
+    ...moving('failureRate/share-of-a-hundred', 103),
     sends: '100 messages to a recipient without a script',
     run: async (t) => {
       const ends: string[] = [];
@@ -228,10 +228,10 @@ export const timeObservations: readonly Observation[] = [
     },
   },
   {
-    ...alone('deactivation/queued-work', { sends: 2 }),
+    ...moving('deactivation/queued-work', 2),
     sends: 'a queued message whose SIM is then deactivated',
-    run: async (t) => {
-      const { account, messageId } = await t.accountWithMessage();
+    run: async (t, account) => {
+      const { messageId } = await t.queued(account);
       const sim = account.sims[0]?.deviceId;
       await t.control.must('sims.patch', { id: sim, input: { active: false } });
       if ((await statusOf(t, account, messageId)) === 'failed') return { answer: 'fails' };
@@ -242,10 +242,10 @@ export const timeObservations: readonly Observation[] = [
     },
   },
   {
-    ...alone('monthlyQuota/of-a-plan', { sends: 119 }),
+    ...moving('monthlyQuota/of-a-plan', 119),
     sends: 'messages of an account with the plan of the target, and its statistics',
-    run: async (t) => {
-      const account = await t.account({ quota: 'plan' });
+    account: { quota: 'plan' },
+    run: async (t, account) => {
       const stated = quotaIn((await t.get(paths.stats, account.key)).json);
       if (stated !== undefined) return { answer: stated };
       for (let n = 0; n < 119; n += 1)
@@ -254,10 +254,10 @@ export const timeObservations: readonly Observation[] = [
     },
   },
   {
-    ...alone('quotaMonth/early-next-month', { sends: 2 }),
+    ...moving('quotaMonth/early-next-month', 2),
     sends: 'a message on the 20th under a quota of one, another on the 2nd of the next month',
-    run: async (t) => {
-      const account = await t.account({ quota: 1 });
+    account: { quota: 1 },
+    run: async (t, account) => {
       const now = new Date(await t.now());
       await t.control.advanceTo(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 20));
       await t.queued(account);
@@ -268,7 +268,7 @@ export const timeObservations: readonly Observation[] = [
     },
   },
   {
-    ...alone('quotaRefund/after-a-failure', { sends: 6 }),
+    ...moving('quotaRefund/after-a-failure', 6),
     sends: 'a message that fails under a quota of one, then another',
     run: async (t) => {
       for (const [, to] of failing) {
@@ -288,11 +288,12 @@ export const timeObservations: readonly Observation[] = [
     },
   },
   {
-    ...alone('messageRetention/long-after-its-end', { sends: 17 }),
+    ...moving('messageRetention/long-after-its-end', 17),
     sends: 'reads of messages from a day to a hundred years after their end',
     run: async (t) => {
       const isFound = async (days: number) => {
-        const { account, messageId } = await t.accountWithMessage();
+        const account = await t.account();
+        const { messageId } = await t.queued(account);
         let endedAt = await t.now();
         for (let i = 0; i < 3; i += 1)
           endedAt = (await nextChange(t, account, messageId)) ?? endedAt;

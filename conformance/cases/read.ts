@@ -29,33 +29,29 @@ export function nearlyThisId(id: string): string[] {
 
 export const readCases: readonly Case[] = [
   {
-    ...about('READ-1/own-message', ['sender'], { sends: 2 }),
+    ...about('READ-1/own-message', ['sender'], { send: 2 }),
     sends: 'two messages, and a read of each',
     demands: '200 with the Message body of that message',
-    steps: async (t) => {
-      const account = await t.account();
+    steps: async (t, account) => {
       const both = [await t.queued(account), await t.queued(account)];
       for (const { messageId } of both) await t.read(account, messageId);
     },
   },
   {
-    ...about('READ-1/held-message', ['sender'], { sends: 1 }),
+    ...about('READ-1/held-message', ['sender'], { send: 1 }),
     sends: 'a read of a message that is held for an hour',
     demands: '200 with its Message body',
-    steps: async (t) => {
-      const account = await t.account();
+    steps: async (t, account) => {
       const send_at = new Date((await t.now()) + 3_600_000).toISOString();
       const { messageId } = await t.queued(account, { send_at });
       await t.read(account, messageId);
     },
   },
   {
-    ...about('READ-1/a-month-later', ['fresh', 'clock'], { sends: 1 }),
-    alone: true,
+    ...about('READ-1/a-month-later', ['fresh', 'clock'], { send: 1 }),
     sends: 'reads of a message one, two and thirty-one days after it was sent',
     demands: '200 with the Message body',
-    steps: async (t) => {
-      const account = await t.account();
+    steps: async (t, account) => {
       const sentAt = await t.now();
       const { messageId } = await t.queued(account);
       for (const days of [1, 2, 31]) {
@@ -66,45 +62,44 @@ export const readCases: readonly Case[] = [
   },
   {
     ...about('READ-1/current-status', ['sender']),
-    alone: true,
     recordings: [watched],
     sends: 'reads of a message until it has been picked up',
     demands: '200 each time, and the status changes from queued',
   },
   {
-    ...about('READ-1/any-key-of-the-account', ['sender', 'other-key'], { sends: 1 }),
+    ...about('READ-1/any-key-of-the-account', ['sender', 'other-key'], { send: 1 }),
     sends: 'a read with the second key of the account',
     demands: "200: the message is the account's",
-    steps: async (t) => {
-      const { account, messageId } = await t.accountWithMessage();
+    steps: async (t, account) => {
+      const { messageId } = await t.queued(account);
       const { key } = await t.secondKey(account);
       await t.get(paths.read(messageId), key);
     },
   },
   {
-    ...about('READ-2/unknown-id', ['sender'], { sends: 1 }),
+    ...about('READ-2/unknown-id', ['sender'], { send: 1 }),
     sends: 'reads of ids that no message has',
     demands: '404 with a JSON body, never a permission error',
-    steps: async (t) => {
-      const { account, messageId } = await t.accountWithMessage();
+    steps: async (t, account) => {
+      const { messageId } = await t.queued(account);
       for (const id of [messageId, ...unknownIds, ...noIds]) await t.read(account, id);
     },
   },
   {
-    ...about('READ-2/nearly-an-id', ['sender'], { sends: 1 }),
+    ...about('READ-2/nearly-an-id', ['sender'], { send: 1 }),
     sends: "reads of a message's id cut, longer, with another digit, and as a pattern",
     demands: '404 each; 200 for the id itself',
-    steps: async (t) => {
-      const { account, messageId } = await t.accountWithMessage();
+    steps: async (t, account) => {
+      const { messageId } = await t.queued(account);
       for (const id of [...nearlyThisId(messageId), messageId]) await t.read(account, id);
     },
   },
   {
-    ...about('READ-2/another-accounts-id', ['sender', 'second-account'], { sends: 1 }),
+    ...about('READ-2/another-accounts-id', ['sender', 'second-account'], { send: 1 }),
     sends: "a read and a HEAD of another account's message, and of unknown ids",
     demands: '404 for each read, and replies that do not show which message exists',
-    steps: async (t) => {
-      const { account, messageId } = await t.accountWithMessage();
+    steps: async (t, account) => {
+      const { messageId } = await t.queued(account);
       await t.read(account, messageId);
       const other = await t.otherAccount();
       const headers = { authorization: `Bearer ${other.key}` };
@@ -115,23 +110,21 @@ export const readCases: readonly Case[] = [
     },
   },
   {
-    ...about('VER-1/under-v1', ['sender'], { sends: 1 }),
-    spends: { send: 1, received: 1 },
+    ...about('VER-1/under-v1', ['sender'], { send: 1, received: 1 }),
     sends: 'send, read, received and stats under /api/v1/',
     demands: '202, 200, 200, 200',
-    steps: async (t) => {
-      const { account, messageId } = await t.accountWithMessage();
+    steps: async (t, account) => {
+      const { messageId } = await t.queued(account);
       for (const path of [paths.read(messageId), paths.received, paths.stats])
         await t.get(path, account.key);
     },
   },
   {
-    ...about('VER-1/without-version', ['sender', 'device'], { sends: 2 }),
+    ...about('VER-1/without-version', ['sender', 'device']),
     spends: { dashboard_send: 1, external_send: 1, tasks: 1 },
     sends: 'dashboard send, external send and device tasks without a version prefix',
     demands: 'they exist: neither 404 nor 405',
-    steps: async (t) => {
-      const account = await t.account();
+    steps: async (t, account) => {
       await t.read(account, unknownIds[0] ?? '');
       for (const path of [paths.dashboard_send, paths.external_send])
         await t.post(path, account.key, t.fields(account));
@@ -139,12 +132,10 @@ export const readCases: readonly Case[] = [
     },
   },
   {
-    ...about('VER-1/received-is-no-message-id', ['key']),
-    spends: { received: 1 },
+    ...about('VER-1/received-is-no-message-id', ['key'], { received: 1 }),
     sends: 'a read of received messages, and of an unknown id',
     demands: '200 with JSON for the list, 404 for the unknown id',
-    steps: async (t) => {
-      const account = await t.account();
+    steps: async (t, account) => {
       await t.get(paths.received, account.key);
       await t.read(account, unknownIds[0] ?? '');
     },

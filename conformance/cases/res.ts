@@ -22,10 +22,7 @@ const oneMessage: Recording = {
   name: 'a message, a read and a replay',
   needs: ['sender'],
   spends: { send: 2 },
-  seconds: 1,
-  waits: 0,
-  record: async (t) => {
-    const account = await t.account();
+  record: async (t, account) => {
     const fields = { request_id: t.requestId() };
     await sendAndRead(t, account, fields);
     await t.send(account, fields);
@@ -58,11 +55,10 @@ const everyBodyOfTheRun: readonly Case[] = rulesOfBodies.map((rule) => ({
 /** A case that sends each request_id and reads the message. */
 function echoed(name: string, sends: string, ids: (t: Trial) => readonly string[]): Case {
   return {
-    ...about(`RES-3/${name}`, ['sender'], { sends: 2 }),
+    ...about(`RES-3/${name}`, ['sender'], { send: 2 }),
     sends,
     demands: 'the same request_id in the 202 and in a read of the message',
-    steps: async (t) => {
-      const account = await t.account();
+    steps: async (t, account) => {
       const stated = t.assumption('requestIdMaxLength');
       const longest = typeof stated === 'number' ? stated : 255;
       const allowed = ids(t).filter(({ length }) => length <= longest);
@@ -86,7 +82,7 @@ export const resCases: readonly Case[] = [
   ),
   ofOneMessage('RES-5/status-is-a-state', 'status is one of the five states'),
   {
-    ...about('RES-2/numbers-of-this-message', ['sender', 'second-sender'], { sends: 1 }),
+    ...about('RES-2/numbers-of-this-message', ['sender', 'second-sender'], { send: 1 }),
     sends:
       'a message from each of two SIMs, without a control port from another account, and a read of each',
     demands: 'from_number is the number that was named, to is the recipient',
@@ -98,20 +94,20 @@ export const resCases: readonly Case[] = [
     },
   },
   {
-    ...about('RES-6/device-is-the-sim', ['sender', 'device'], { sends: 1 }),
+    ...about('RES-6/device-is-the-sim', ['sender', 'device'], { send: 1 }),
     sends: 'a message from each SIM of an account',
     demands: 'device_id is that of the SIM behind `from`',
-    steps: async (t) => {
-      const account = await t.account({ sims: 2 });
+    account: { sims: 2 },
+    steps: async (t, account) => {
       for (const { number } of account.sims) await sendAndRead(t, account, { from: number });
     },
   },
   {
-    ...about('RES-6/another-accounts-sim', ['sender', 'second-sender'], { sends: 2 }),
+    ...about('RES-6/another-accounts-sim', ['sender', 'second-sender'], { send: 2 }),
     sends: 'a message from a number of each of two accounts',
     demands: 'two device_ids: a SIM belongs to one account',
-    steps: async (t) => {
-      for (const account of [await t.account(), await t.otherAccount()]) await t.queued(account);
+    steps: async (t, own) => {
+      for (const account of [own, await t.otherAccount()]) await t.queued(account);
     },
   },
   echoed('request-id-echoed', 'a send with a request_id, and a read of it', (t) => [t.requestId()]),
@@ -127,11 +123,10 @@ export const resCases: readonly Case[] = [
     ` ${t.requestId()} `,
   ]),
   {
-    ...about('RES-3/long-id-is-echoed', ['sender'], { sends: 1 }),
+    ...about('RES-3/long-id-is-echoed', ['sender'], { send: 1 }),
     sends: `a send with a request_id of ${longLength} characters, and a read of it`,
     demands: 'the whole request_id in the 202 and in a read of the message',
-    steps: async (t) => {
-      const account = await t.account();
+    steps: async (t, account) => {
       const reply = await t.send(account, { request_id: t.requestId().padEnd(longLength, 'p') });
       if (reply.status === 400)
         t.lack(`a target that takes request_ids of ${longLength} characters (requestIdMaxLength)`);
@@ -139,30 +134,30 @@ export const resCases: readonly Case[] = [
     },
   },
   {
-    ...about('RES-3/empty-when-none', ['sender'], { sends: 1 }),
+    ...about('RES-3/empty-when-none', ['sender'], { send: 1 }),
     sends: 'a send without a request_id, and a read of it',
     demands: 'request_id is the empty string',
-    steps: async (t) => sendAndRead(t, await t.account()),
+    steps: sendAndRead,
   },
   {
-    ...about('RES-4/early-in-a-second', ['sender'], { sends: 2 }),
+    ...about('RES-4/early-in-a-second', ['sender'], { send: 2 }),
     alone: true,
     sends: 'a message in the first tenth of a second',
     demands: 'milliseconds with their leading zeros',
-    steps: async (t) => {
-      const { account, body } = await t.accountWithMessage();
+    steps: async (t, account) => {
+      const { body } = await t.queued(account);
       const intoMs = Date.parse(textOf(body['created_at'])) % 1_000;
       if (!Number.isNaN(intoMs)) await t.advance(1_000 + soonMs - intoMs);
       await t.queued(account);
     },
   },
   {
-    ...about('RES-4/created-at-stays', ['sender'], { sends: 1 }),
+    ...about('RES-4/created-at-stays', ['sender'], { send: 1 }),
     alone: true,
     sends: 'a send, and two reads of it',
     demands: 'created_at is the same in all',
-    steps: async (t) => {
-      const { account, messageId } = await t.accountWithMessage();
+    steps: async (t, account) => {
+      const { messageId } = await t.queued(account);
       for (let i = 0; i < 2; i += 1) {
         await t.advance(t.controlled ? 1_500 : 50);
         await t.read(account, messageId);
@@ -171,7 +166,6 @@ export const resCases: readonly Case[] = [
   },
   {
     ...about('RES-4/created-at-stays-all-its-life', ['sender']),
-    alone: true,
     recordings: [watched],
     sends: 'a message, and reads of it until it is final',
     demands: 'created_at is that of the 202, whatever the status',

@@ -42,7 +42,7 @@ interface ReplayPlan {
 function replaysAfter(name: string, plan: ReplayPlan): Case {
   const { needs: wanted = ['fresh'], sends = 3, event, account, happens, ...more } = plan;
   return {
-    ...about(`SEND-4/${name}`, wanted, { sends }),
+    ...about(`SEND-4/${name}`, wanted, { send: sends }),
     ...more,
     sends: `a replay after ${event}`,
     demands: same,
@@ -73,8 +73,13 @@ const heldForMs = 60_000;
  * Sends the same fields several times, over connections that are already open, so that the requests
  * arrive together.
  */
-async function atOnce(t: Trial, all: readonly Fields[], times: number, apartMs: number) {
-  const account = await t.account();
+async function atOnce(
+  t: Trial,
+  account: Subject,
+  all: readonly Fields[],
+  times: number,
+  apartMs: number,
+) {
   const sends = all.flatMap((fields) => Array.from({ length: times }, () => fields));
   await Promise.all(sends.map(() => t.get(paths.stats, account.key)));
   await Promise.all(
@@ -145,11 +150,9 @@ function aged(
   texts: Pick<Case, 'sends' | 'demands'>,
 ): Case {
   return {
-    ...about(id, clock, { sends: ages.length + 1 }),
+    ...about(id, clock, { send: ages.length + 1 }),
     ...texts,
-    alone: true,
-    steps: async (t) => {
-      const account = await t.account();
+    steps: async (t, account) => {
       const fields = await first(t, account);
       let at = 0;
       for (const age of ages) {
@@ -169,8 +172,6 @@ export const refusals: Recording = {
   name: 'refused sends',
   needs: ['sender'],
   spends: { send: 6 },
-  seconds: 1,
-  waits: 0,
   record: async (t) => {
     const { unknownFrom, inactiveFrom, exhaustedApiKey: key, exhaustedFrom } = t.target.flags;
     const account = await t.account({ sims: 2 });
@@ -195,22 +196,20 @@ function exhausted(key: string | undefined, from: string | undefined): Subject |
 
 export const send4Cases: readonly Case[] = [
   {
-    ...about('SEND-4/replay-is-identical', needs, { sends: 3 }),
+    ...about('SEND-4/replay-is-identical', needs, { send: 3 }),
     sends: 'the same request_id a second and a third time',
     demands: '200 and a body identical to the original 202 body',
-    steps: async (t) => {
-      const account = await t.account();
+    steps: async (t, account) => {
       const fields = await first(t, account);
       for (let i = 0; i < 2; i += 1) await t.send(account, fields);
     },
   },
   {
-    ...about('SEND-4/another-body-is-no-new-message', needs, { sends: 4 }),
+    ...about('SEND-4/another-body-is-no-new-message', needs, { send: 4 }),
     sends: 'the same request_id with another text, with a send_at, and as at first',
     demands:
       '200 and the original body, or 409 where the body differs (replayDifferentBody); never a new message',
-    steps: async (t) => {
-      const account = await t.account();
+    steps: async (t, account) => {
       const fields = await first(t, account);
       const send_at = new Date((await t.now()) + hour).toISOString();
       for (const other of [{ message: 'another text' }, { send_at }, {}])
@@ -218,8 +217,7 @@ export const send4Cases: readonly Case[] = [
     },
   },
   {
-    ...about('SEND-4/no-second-message', ['sender', 'device'], { sends: 3 }),
-    spends: { send: 3, tasks: 1 },
+    ...about('SEND-4/no-second-message', ['sender', 'device'], { send: 3, tasks: 1 }),
     sends: 'replays, then the list of messages or the tasks of the device',
     demands: 'one message exists',
     steps: (t) =>
@@ -230,20 +228,20 @@ export const send4Cases: readonly Case[] = [
       }),
   },
   {
-    ...about('SEND-4/fifty-at-once', needs, { sends: idsAtOnce * sendsOfEach }),
+    ...about('SEND-4/fifty-at-once', needs, { send: idsAtOnce * sendsOfEach }),
     sends:
       'fifty sends at once over connections that are open: ten request_ids five times each, half of them with a send_at; with a control port also rounds of eight, a few milliseconds apart',
     demands: 'of each request_id exactly one 202, else 200, all bodies equal',
-    steps: async (t) => {
+    steps: async (t, account) => {
       const send_at = new Date((await t.now()) + heldForMs).toISOString();
       const ids = Array.from({ length: idsAtOnce }, (_, i) => ({
         request_id: t.requestId(),
         ...(i % 2 === 0 && { send_at }),
       }));
-      await atOnce(t, ids, sendsOfEach, 0);
+      await atOnce(t, account, ids, sendsOfEach, 0);
       if (!t.controlled) return;
       for (const apartMs of raceRounds)
-        await atOnce(t, [{ request_id: t.requestId() }], inARound, apartMs);
+        await atOnce(t, account, [{ request_id: t.requestId() }], inARound, apartMs);
     },
   },
   replaysAfter('refusals-between-do-not-matter', {
@@ -288,33 +286,31 @@ export const send4Cases: readonly Case[] = [
     happens: (t) => t.advance(day - 1_000),
   }),
   {
-    ...about('SEND-4/spends-no-quota', ['fresh'], { sends: 7 }),
+    ...about('SEND-4/spends-no-quota', ['fresh'], { send: 7 }),
     also: ['ERR-1'],
     sends: 'four replays under a quota of two, then two more messages',
     demands: 'the replays are 200, the second message is 202, the third 402: no replay was counted',
-    steps: async (t) => {
-      const account = await t.account({ quota: 2 });
+    account: { quota: 2 },
+    steps: async (t, account) => {
       const fields = await first(t, account);
       for (let i = 0; i < 4; i += 1) await t.send(account, fields);
       for (let i = 0; i < 2; i += 1) await t.send(account);
     },
   },
   {
-    ...about('SEND-4/other-keys-are-other-messages', needs, { sends: 4 }),
+    ...about('SEND-4/other-keys-are-other-messages', needs, { send: 4 }),
     sends: 'two request_ids, alternating',
     demands: 'each replays its own message',
-    steps: async (t) => {
-      const account = await t.account();
+    steps: async (t, account) => {
       const both = [await first(t, account), await first(t, account)];
       for (const fields of both) await t.send(account, fields);
     },
   },
   {
-    ...about('SEND-4/accounts-do-not-share', ['sender', 'second-account'], { sends: 4 }),
+    ...about('SEND-4/accounts-do-not-share', ['sender', 'second-account'], { send: 4 }),
     sends: 'one request_id from two accounts, and again',
     demands: 'two messages, and each account replays its own',
-    steps: async (t) => {
-      const account = await t.account();
+    steps: async (t, account) => {
       const other = await t.otherAccount();
       const fields = await first(t, account);
       // Without a number of the second account, its refusal distinguishes the accounts.
@@ -325,8 +321,7 @@ export const send4Cases: readonly Case[] = [
     },
   },
   {
-    ...about('SEND-4/many-later-messages', needs, { sends: 1 }),
-    alone: true,
+    ...about('SEND-4/many-later-messages', needs, { send: 1 }),
     recordings: [floodOf.send],
     sends: 'a replay after more than 100 later messages with request_ids of their own',
     demands: same,
@@ -339,7 +334,7 @@ export const send4Cases: readonly Case[] = [
     },
   },
   {
-    ...about('SEND-4/ids-of-any-script', needs, { sends: 2 }),
+    ...about('SEND-4/ids-of-any-script', needs, { send: 2 }),
     sends: 'a request_id with letters of other scripts and an emoji, twice',
     demands: same,
     steps: async (t) => {
@@ -350,7 +345,7 @@ export const send4Cases: readonly Case[] = [
     },
   },
   {
-    ...about('SEND-4/nearly-the-same-id', needs, { sends: 19 }),
+    ...about('SEND-4/nearly-the-same-id', needs, { send: 19 }),
     sends:
       'request_ids that differ in letter case, an accent or its encoding, white space, an escape, a wildcard, an invisible character or a leading zero',
     demands: '202 for each; those that a service might change then replay their own message',
@@ -370,7 +365,7 @@ export const send4Cases: readonly Case[] = [
     },
   },
   {
-    ...about('SEND-4/last-letter-tells-ids-apart', needs, { sends: 5 }),
+    ...about('SEND-4/last-letter-tells-ids-apart', needs, { send: 5 }),
     sends: 'two request_ids of the longest accepted length that differ in the last character alone',
     demands: '202 for both, two messages; the first replays its own',
     steps: async (t) => {
@@ -389,8 +384,7 @@ export const send4Cases: readonly Case[] = [
     },
   },
   {
-    ...about('SEND-4/whatever-the-status', needs, { sends: 2 }),
-    alone: true,
+    ...about('SEND-4/whatever-the-status', needs, { send: 2 }),
     recordings: [watched],
     sends: 'a replay of each watched message after its last change, with a control port after each',
     demands: '200 and the original body, which says queued',
@@ -410,12 +404,10 @@ export const send4Cases: readonly Case[] = [
     demands: '200, then a new message: a replay does not prolong the window',
   }),
   {
-    ...about('SEND-4/send-at-has-passed', needs, { sends: 4, waits: 5 }),
-    alone: true,
+    ...about('SEND-4/send-at-has-passed', needs, { send: 4 }, { waits: 5 }),
     sends: 'a replay of a held message, an invalid one, and one after its send_at has passed',
     demands: '200 and the original body: the replay is no new message to validate',
-    steps: async (t) => {
-      const account = await t.account();
+    steps: async (t, account) => {
       const [fields, untilMs] = await heldBriefly(t, account);
       await t.send(account, fields);
       await t.send(account, { ...fields, message: tooLong });
@@ -424,8 +416,7 @@ export const send4Cases: readonly Case[] = [
     },
   },
   {
-    ...about('SEND-4/held-message-after-24-hours', clock, { sends: 2 }),
-    alone: true,
+    ...about('SEND-4/held-message-after-24-hours', clock, { send: 2 }),
     sends: 'a message held for 30 hours, and its request_id again one second after 24 hours',
     demands: 'a new message: the 24 hours begin with the first use, not with send_at',
     steps: async (t) => {

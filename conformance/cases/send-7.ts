@@ -7,7 +7,7 @@
 import type { RuleId } from '../../src/ledger/rules.ts';
 import { about, type Case } from '../case.ts';
 import { pollIntervalMs } from '../judges/status.ts';
-import { paths, type Trial } from '../trial.ts';
+import { paths, type Subject, type Trial } from '../trial.ts';
 import { textOf } from '../verify.ts';
 import { queuedToWatch, watch, watched } from '../watched-messages.ts';
 
@@ -36,12 +36,10 @@ interface Values {
 /** A case that sends one message with each value of `send_at`. */
 function ofValues({ id, sends, demands, needs = ['sender'], values, tries }: Values): Case {
   return {
-    ...about(id, needs, { sends: tries ?? values(0, 0).length }),
-    ...(needs.includes('clock') && { alone: true }),
+    ...about(id, needs, { send: tries ?? values(0, 0).length }),
     sends,
     demands,
-    steps: async (t) => {
-      const account = await t.account();
+    steps: async (t, account) => {
       const now = await t.now();
       const { least } = t.controlled ? { least: 0 } : t.target.known.clock.ahead;
       const all = values(now, now + least);
@@ -104,12 +102,12 @@ const valueCases: readonly Values[] = [
 ];
 
 /** Reads a held message up to its time and until it has been picked up. */
-async function hold(t: Trial, delayMs: number): Promise<void> {
+async function hold(t: Trial, account: Subject, delayMs: number): Promise<void> {
   const most = t.assumption('sendAtMaxAheadDays');
   if (typeof most === 'number' && most * day <= delayMs)
     t.lack('a target that takes a send_at so far ahead (sendAtMaxAheadDays)');
   const until = (await t.now()) + delayMs;
-  const one = await queuedToWatch(t, await t.account(), { send_at: iso(until) }, until);
+  const one = await queuedToWatch(t, account, { send_at: iso(until) }, until);
   if (!t.controlled) {
     // In real time, reads go on until a late message has been explained.
     await watch(t, [one], { forMs: delayMs + 52 * second, afterEndMs: 0 });
@@ -128,11 +126,10 @@ async function hold(t: Trial, delayMs: number): Promise<void> {
 
 function holds(name: string, ahead: string, delayMs: number): Case {
   return {
-    ...about(`SEND-7/${name}`, ['fresh', 'clock'], { sends: 1 }),
-    alone: true,
+    ...about(`SEND-7/${name}`, ['fresh', 'clock'], { send: 1 }),
     sends: `a send_at ${ahead} ahead, and reads of it until it is picked up`,
     demands: 'held until then, picked up within about one poll of it',
-    steps: (t) => hold(t, delayMs),
+    steps: (t, account) => hold(t, account, delayMs),
   };
 }
 
@@ -141,27 +138,23 @@ export const send7Cases: readonly Case[] = [
   {
     ...holds('holds-twelve-seconds', 'twelve seconds', 12 * second),
     needs: ['sender'],
-    cost: { sends: 1, waits: 40 },
+    waits: 40,
   },
   holds('holds-ten-minutes', 'ten minutes', 10 * minute),
   holds('holds-twelve-hours', 'twelve hours', 12 * hour),
   holds('holds-three-days', 'three days', 3 * day),
   {
     ...about('SEND-7/absent-is-immediate', ['sender']),
-    alone: true,
     recordings: [watched],
     sends: 'a message without send_at',
     demands: 'picked up within about one poll',
   },
   {
-    ...about('SEND-7/held-is-not-sent-early', ['sender'], { sends: 1, waits: 3 }),
-    alone: true,
+    ...about('SEND-7/held-is-not-sent-early', ['sender'], { send: 1 }, { waits: 3 }),
     sends: 'a send_at one hour ahead, and reads of it for three seconds',
     demands: 'neither sending nor any later state',
-    steps: async (t) => {
-      const { account, messageId } = await t.accountWithMessage({
-        send_at: iso((await t.now()) + hour),
-      });
+    steps: async (t, account) => {
+      const { messageId } = await t.queued(account, { send_at: iso((await t.now()) + hour) });
       for (let i = 0; i < 3; i += 1) {
         await t.advance(second);
         await t.read(account, messageId);
@@ -169,13 +162,12 @@ export const send7Cases: readonly Case[] = [
     },
   },
   {
-    ...about('SEND-7/tasks-keep-the-hold', ['sender', 'device'], { sends: 1 }),
+    ...about('SEND-7/tasks-keep-the-hold', ['sender', 'device'], { send: 1, tasks: 1 }),
     alone: true,
-    spends: { send: 1, tasks: 1 },
     sends: 'a send_at one hour ahead from a SIM whose device asks for its tasks before that time',
     demands: 'not among the tasks, and still held',
-    steps: async (t) => {
-      const account = await t.account({ sim: { polling: 'external' } });
+    account: { sim: { polling: 'external' } },
+    steps: async (t, account) => {
       const { messageId } = await t.queued(account, { send_at: iso((await t.now()) + hour) });
       for (const pause of t.controlled ? [0, 30 * minute] : [0]) {
         await t.advance(pause);
@@ -185,8 +177,7 @@ export const send7Cases: readonly Case[] = [
     },
   },
   {
-    ...about('SEND-7/holds-to-the-second', ['fresh', 'clock'], { sends: 1 }),
-    alone: true,
+    ...about('SEND-7/holds-to-the-second', ['fresh', 'clock'], { send: 1 }),
     sends: 'a send_at at the 58th second of a minute, three minutes ahead',
     demands: 'still held in the last second before it',
     steps: async (t) => {
@@ -200,14 +191,16 @@ export const send7Cases: readonly Case[] = [
     },
   },
   {
-    ...about('SEND-7/nothing-ends-a-hold', ['sender'], { sends: 9, waits: realSeconds }),
-    alone: true,
-    spends: { send: 5, dashboard_send: 2, external_send: 2, tasks: 1 },
+    ...about(
+      'SEND-7/nothing-ends-a-hold',
+      ['sender'],
+      { send: 5, dashboard_send: 2, external_send: 2, tasks: 1 },
+      { waits: realSeconds },
+    ),
     sends:
       'messages held for an hour by each send endpoint, for a day and for 40 days; then a poll for tasks, a replay and an immediate message',
     demands: 'all of them are still held after a poll of the device',
-    steps: async (t) => {
-      const account = await t.account();
+    steps: async (t, account) => {
       const now = await t.now();
       const send_at = iso(now + hour);
       const fields = { send_at, request_id: t.requestId() };

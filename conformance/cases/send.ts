@@ -7,7 +7,7 @@ import type { RuleId } from '../../src/ledger/rules.ts';
 import { about, type Case } from '../case.ts';
 import type { Recording } from '../recording.ts';
 import type { Need } from '../target.ts';
-import { type Fields, paths, type Trial } from '../trial.ts';
+import { type Fields, paths, type Subject, type Trial } from '../trial.ts';
 
 /** The number of tries if all cases share an account and its limits. */
 const fewTries = 3;
@@ -31,11 +31,10 @@ interface Table {
 function refuses({ id, sends, rows, most, tries = fewTries }: Table): Case {
   const known = most ?? (typeof rows === 'function' ? tries : rows.length);
   return {
-    ...about(id, ['sender'], { sends: Math.min(known, tries) }),
+    ...about(id, ['sender'], { send: Math.min(known, tries) }),
     sends,
     demands: '400 that names the failing field',
-    steps: async (t) => {
-      const account = await t.account();
+    steps: async (t, account) => {
       const own = { to: t.recipient, from: account.from };
       const all = typeof rows === 'function' ? rows(own) : rows;
       const chosen = t.someOf(all, tries);
@@ -183,10 +182,7 @@ const malformedBodies: Recording = {
   name: 'malformed bodies',
   needs: ['sender'],
   spends: { send: fewTries + 1 },
-  seconds: 1,
-  waits: 0,
-  record: async (t) => {
-    const account = await t.account();
+  record: async (t, account) => {
     for (const body of t.someOf(malformed, fewTries)) await t.post(paths.send, account.key, body);
     await t.send(account);
   },
@@ -211,11 +207,10 @@ interface Texts {
 /** A case that sends one message with each of these texts. */
 function ofTexts({ id, sends, demands, texts }: Texts): Case {
   return {
-    ...about(id, ['sender'], { sends: texts.length }),
+    ...about(id, ['sender'], { send: texts.length }),
     sends,
     demands,
-    steps: async (t) => {
-      const account = await t.account();
+    steps: async (t, account) => {
       for (const message of texts) await t.send(account, { message });
     },
   };
@@ -264,8 +259,7 @@ const textCases: readonly Texts[] = [
 ];
 
 /** Sends a message under the name `from`, then under the alias alone. */
-async function underBothNames(t: Trial, numbers: readonly string[]): Promise<void> {
-  const account = await t.account();
+async function underBothNames(t: Trial, account: Subject, numbers: readonly string[]) {
   for (const from of numbers) {
     await t.send(account, { from });
     await t.send(account, { from: undefined, from_number: from });
@@ -277,10 +271,8 @@ const sentAndRead: Recording = {
   name: 'a message and its read',
   needs: ['sender'],
   spends: { send: 1 },
-  seconds: 1,
-  waits: 0,
-  record: async (t) => {
-    const { account, messageId } = await t.accountWithMessage();
+  record: async (t, account) => {
+    const { messageId } = await t.queued(account);
     await t.read(account, messageId);
   },
 };
@@ -293,22 +285,20 @@ export const sendCases: readonly Case[] = [
   malformedCase('SEND-5', 'a 4xx with a JSON body, never a 5xx, and the service keeps running'),
   malformedCase('SVC-4', 'a 4xx whose own body is JSON'),
   {
-    ...about('SEND-2/numbers-of-other-lands', ['sender', 'unknown-from'], { sends: 4 }),
+    ...about('SEND-2/numbers-of-other-lands', ['sender', 'unknown-from'], { send: 4 }),
     sends:
       'from an unknown sender, so that none is sent: messages to a malformed number and to well-formed ones of three countries, which are reserved for fiction',
     demands: 'no 400 for a well-formed recipient',
-    steps: async (t) => {
-      const account = { ...(await t.account()), from: t.unusedNumber() };
-      for (const to of ['abc', ...abroad]) await t.send(account, { to });
+    steps: async (t, account) => {
+      const from = t.unusedNumber();
+      for (const to of ['abc', ...abroad]) await t.send(account, { from, to });
     },
   },
   {
-    ...about('SEND-6/far-too-long', ['sender'], { sends: 4 }),
-    spends: { send: 2, dashboard_send: 1, external_send: 1 },
+    ...about('SEND-6/far-too-long', ['sender'], { send: 2, dashboard_send: 1, external_send: 1 }),
     sends: '161 letters, then 5,000 with a send_at; 5,000 by the other two sends',
     demands: '202: more than one segment is allowed; then 400 by the send that the document shows',
-    steps: async (t) => {
-      const account = await t.account();
+    steps: async (t, account) => {
       await t.send(account, { message: 'a'.repeat(161) });
       const send_at = new Date((await t.now()) + 3_600_000).toISOString();
       await t.send(account, { message: 'a'.repeat(5_000), send_at });
@@ -317,12 +307,11 @@ export const sendCases: readonly Case[] = [
     },
   },
   {
-    ...about('SEND-3/escaped-text', ['sender'], { sends: 2 }),
+    ...about('SEND-3/escaped-text', ['sender'], { send: 2 }),
     also: ['RES-3'],
     sends: 'a text and a request_id with emoji and accents, written with the escapes of JSON',
     demands: '202, and the request_id as it was sent, where the service takes such ids',
-    steps: async (t) => {
-      const account = await t.account();
+    steps: async (t, account) => {
       const rich = 'caf\u00e9 \u{1f600}';
       const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
       for (const fields of [{ message: rich }, { request_id: `${t.requestId()} ${rich}` }]) {
@@ -332,11 +321,10 @@ export const sendCases: readonly Case[] = [
     },
   },
   {
-    ...about('SEND-5/refused-is-not-queued', ['fresh'], { sends: 3 }),
+    ...about('SEND-5/refused-is-not-queued', ['fresh'], { send: 3 }),
     sends: 'invalid messages with a request_id, then the list of messages',
     demands: 'only the valid message exists',
-    steps: async (t) => {
-      const account = await t.account();
+    steps: async (t, account) => {
       for (const fields of [{}, { message: tooLong }, { to: 'abc' }])
         await t.send(account, { ...fields, request_id: t.requestId() });
       await t.list(account);
@@ -361,15 +349,15 @@ export const sendCases: readonly Case[] = [
     demands: 'the reply says queued: nothing is sent yet',
   },
   {
-    ...about('SEND-1/alias-is-equivalent', needs, { sends: 2 }),
+    ...about('SEND-1/alias-is-equivalent', needs, { send: 2 }),
     sends: 'one message with `from`, one with `from_number` alone',
     demands: '202 for both, from the same number and device',
-    steps: async (t) => underBothNames(t, [(await t.account()).from]),
+    steps: (t, account) => underBothNames(t, account, [account.from]),
   },
   {
-    ...about('SEND-1/alias-is-judged-alike', ['sender', 'unknown-from'], { sends: 4 }),
+    ...about('SEND-1/alias-is-judged-alike', ['sender', 'unknown-from'], { send: 4 }),
     sends: 'an unknown number and a malformed one, under `from` and under `from_number`',
     demands: 'the same refusals under both names',
-    steps: (t) => underBothNames(t, [t.unusedNumber(), 'no-number']),
+    steps: (t, account) => underBothNames(t, account, [t.unusedNumber(), 'no-number']),
   },
 ];

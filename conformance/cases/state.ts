@@ -19,7 +19,6 @@ const dayMs = 86_400_000;
 function ofWatched(id: `${RuleId}/${string}`, demands: string): Case {
   return {
     ...about(id, ['sender']),
-    alone: true,
     recordings: [watched],
     sends: 'messages, with a control port of every fate, read until after their end',
     demands,
@@ -64,9 +63,8 @@ export const stateCases: readonly Case[] = [
     'the first change of a message that does not fail is from queued to sending',
   ),
   {
-    ...about('STATE-2/pickup-by-a-polling-device', ['sender', 'device'], { sends: 1 }),
+    ...about('STATE-2/pickup-by-a-polling-device', ['sender', 'device'], { send: 1, tasks: 2 }),
     alone: true,
-    spends: { send: 1, tasks: 2 },
     sends: 'a long message with an emoji from a SIM whose device asks for its tasks, twice',
     demands: 'queued until the device polls, and sending at once or within 20 s (taskPickup)',
     steps: async (t) => {
@@ -82,9 +80,7 @@ export const stateCases: readonly Case[] = [
     },
   },
   {
-    ...about('STATE-2/tasks-of-another-account', ['sender', 'device', 'second-account'], {
-      sends: 1,
-    }),
+    ...about('STATE-2/tasks-of-another-account', ['sender', 'device', 'second-account']),
     spends: { send: 1, tasks: 1 },
     sends: "polls for the device with another account's key, then with its own",
     demands: 'its own key gets the task; that another one gets it too breaks no rule, but is said',
@@ -98,8 +94,7 @@ export const stateCases: readonly Case[] = [
     },
   },
   {
-    ...about('STATE-2/only-its-own-device-picks-up', ['sender', 'device'], { sends: 1 }),
-    spends: { send: 1, tasks: 4 },
+    ...about('STATE-2/only-its-own-device-picks-up', ['sender', 'device'], { send: 1, tasks: 4 }),
     sends: "polls for the account's other device and for ids nearly those of the message's device",
     demands: 'not handed out until its own device polls',
     steps: async (t) => {
@@ -123,12 +118,10 @@ export const stateCases: readonly Case[] = [
   ),
   ofWatched('STATE-3/reaches-delivered', 'a message that does not fail ends as delivered'),
   {
-    ...about('STATE-3/never-backwards', ['sender'], { sends: 4, waits: 3 }),
-    alone: true,
+    ...about('STATE-3/never-backwards', ['sender'], { send: 4 }, { waits: 3 }),
     sends: 'reads of a message with two keys, each twice in a row, and a replay at each new status',
     demands: 'no read shows an older status than an earlier read',
-    steps: async (t) => {
-      const account = await t.account();
+    steps: async (t, account) => {
       const fields = { request_id: t.requestId() };
       const { messageId } = await t.queued(account, fields);
       const hasOther = t.controlled || t.target.flags.otherApiKey !== undefined;
@@ -164,8 +157,7 @@ export const stateCases: readonly Case[] = [
     },
   },
   {
-    ...about('STATE-5/failed-is-final', ['fresh', 'clock'], { sends: 3 }),
-    alone: true,
+    ...about('STATE-5/failed-is-final', ['fresh', 'clock'], { send: 3 }),
     sends: 'messages that fail, read for five polls more, a day and a month later',
     demands: 'failed for ever',
     steps: (t) =>

@@ -11,7 +11,7 @@ import { numbers, type Scene } from '../scene.ts';
 import type { Example, Examples } from './example.ts';
 
 export const probed: Examples = Object.fromEntries(
-  replyObservations.map(({ assumption, probe }): [string, Example] => [
+  replyObservations.map(({ subject: assumption, probe }): [string, Example] => [
     assumption,
     {
       scene: (scene) => answerShown(probe, scene),
