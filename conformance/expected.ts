@@ -90,10 +90,13 @@ function isMeant(entry: Expectation, id: string, subject: string): boolean {
   return entry.case === undefined ? subject === entry.rule : id === entry.case;
 }
 
+/** What an expectation may name. */
+export type Known = Pick<Result, 'id' | 'subject'>;
+
 export function weigh(
   entries: readonly Expectation[],
   results: readonly Result[],
-  known: readonly { readonly id: string; readonly subject: string }[],
+  known: readonly Known[],
 ): Weighed {
   const expected = new Map<string, string>();
   const stale: string[] = [];

@@ -6,28 +6,22 @@
 import { setMaxListeners } from 'node:events';
 import { CommandError, printedError, UsageError } from '../src/commands/command-error.ts';
 import type { CommandIo } from '../src/commands/flags.ts';
-import { foreignText } from '../src/commands/foreign-text.ts';
 import type { TrafficReader } from '../src/commands/recorded-traffic.ts';
 import { smstwinVersion } from '../src/commands/version.ts';
-import { sentenceOf } from '../src/ledger/assumptions.ts';
 import { BucketLedger } from './buckets.ts';
 import type { AnyCase } from './case.ts';
 import { allCases } from './cases/all.ts';
 import { Client } from './client.ts';
 import { type Clock, wallClock } from './clock.ts';
-import { compared } from './comparison.ts';
 import { Control, ControlFailed, controlledClock } from './control.ts';
 import { Masks } from './exchange.ts';
-import { expectationsOf, weigh, writeExpectations } from './expected.ts';
+import { finish, type Streams } from './finish.ts';
 import { KeptBodies } from './kept-bodies.ts';
 import { Known } from './known.ts';
 import { type ConformOptions, parseOptions } from './options.ts';
-import { counts, discovered, exitCode, ruleVerdicts, unmet, writeDiscovered } from './outcome.ts';
+import { discovered } from './outcome.ts';
 import { dryRun, listing, select } from './plan.ts';
-import { because, type Summary } from './reports/summary.ts';
-import { progressLine, textReport } from './reports/text.ts';
-import { writeReports } from './reports/write.ts';
-import type { Result } from './result.ts';
+import { progressLine } from './reports/text.ts';
 import { type Run, runSuite, unreached } from './suite.ts';
 import { fates, type Means, type Profile, type Target } from './target.ts';
 import { keysIn } from './target-flags.ts';
@@ -39,9 +33,7 @@ export interface OwnSimulator {
   close(): Promise<void>;
 }
 
-export interface ConformIo {
-  readonly stdout: (text: string) => void;
-  readonly stderr: (text: string) => void;
+export interface ConformIo extends Streams {
   readonly env?: CommandIo['env'];
   /** Starts a simulator for a run without a base_url; its clock may be in any mode. */
   readonly startOwn?: () => Promise<OwnSimulator>;
@@ -142,37 +134,20 @@ async function run(
   });
   const ran =
     typeof control === 'string'
-      ? unreached(cases, control)
+      ? unreached(cases, masks.clean(control))
       : await runWith(control, cases, options, io, { client, signal, clock, known });
   client.close();
   const facts = {
     baseUrl: masks.clean(baseUrl),
     startedAt: startedAt.toISOString(),
     durationMs: Date.now() - startedAt.getTime(),
+    seed: options.seed,
     sends: client.sends,
     throttled: client.throttled,
     interruptions: Object.fromEntries(client.interruptions),
+    discovered: discovered(ran.results),
   };
-  const summary = summarise(ran, options, facts);
-  if (ran.unreached === undefined) io.stdout(textReport(summary));
-  else io.stderr(`smstwin conform: ${foreignText(masks.clean(ran.unreached))}\n`);
-  const exitCode = writeReports(options.reports, summary, {
-    out: io.stdout,
-    error: (line) => io.stderr(`smstwin conform: ${line}\n`),
-  });
-  if (options.discover !== undefined && ran.unreached === undefined) {
-    writeDiscovered(options.discover, summary.discovered);
-  }
-  if (options.writeExpected !== undefined && ran.unreached === undefined) {
-    const reasonOf = (result: Result) =>
-      `seen on ${facts.startedAt.slice(0, 10)}: ${because(result)}`;
-    const { results, weighed } = summary;
-    writeExpectations(
-      options.writeExpected,
-      expectationsOf(options.expected, results, weighed, reasonOf),
-    );
-  }
-  return exitCode;
+  return finish(ran, facts, allCases, options, io);
 }
 
 async function runWith(
@@ -205,32 +180,6 @@ async function runWith(
     await control?.end().catch((error: unknown) => io.stderr(`${String(error)}\n`));
     client.close();
   }
-}
-
-type Facts = Pick<
-  Summary,
-  'baseUrl' | 'startedAt' | 'durationMs' | 'sends' | 'throttled' | 'interruptions'
->;
-
-function summarise(ran: Run, options: ConformOptions, facts: Facts): Summary {
-  const weighed = weigh(options.expected, ran.results, allCases);
-  const rules = ruleVerdicts(ran.results);
-  return {
-    title: 'Conformance',
-    sentenceOf,
-    ...facts,
-    seed: options.seed,
-    exitCode: exitCode(ran, weighed, options.required),
-    interrupted: ran.interrupted,
-    reachable: ran.reachable,
-    counts: counts(ran.results),
-    rules,
-    unmet: unmet(options.required, rules),
-    ...(options.compare !== undefined && { comparison: compared(options.compare, ran.results) }),
-    results: ran.results,
-    weighed,
-    discovered: discovered(ran.results),
-  };
 }
 
 /** The control port, if one was given; a text says why it cannot be used. */

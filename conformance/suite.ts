@@ -23,6 +23,8 @@ export interface Run {
   interrupted: boolean;
   /** The budget of sends, or of time, kept a case from running. */
   budgetReached: boolean;
+  /** True if it need not exercise every rule. */
+  readonly mayMiss?: boolean;
 }
 
 export interface RunOptions {

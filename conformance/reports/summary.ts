@@ -4,27 +4,32 @@ import type { Weighed } from '../expected.ts';
 import type { Discovered, RuleVerdict } from '../outcome.ts';
 import type { Result, Verdict } from '../result.ts';
 
-export interface Summary {
-  /** The title of the reports; in lower case, the package of JUnit. */
-  readonly title: string;
-  /** The word for the verdict `observed`, if not that. */
-  readonly observedName?: string;
-  /** The sentence of a rule; empty for an unknown id. */
-  readonly sentenceOf: (id: string) => string;
+/** What happened, before anything is weighed. */
+export interface Facts {
   readonly baseUrl: string;
   readonly startedAt: string;
   readonly durationMs: number;
   /** Of random values, if there are any. */
   readonly seed?: number;
-  readonly exitCode: number;
-  readonly interrupted: boolean;
-  readonly reachable: boolean;
   readonly sends: number;
   /** What `sends` counts, where it is something else. */
   readonly sendsAre?: string;
   readonly throttled: number;
   /** Connections that broke and were retried, by error. */
   readonly interruptions: Readonly<Record<string, number>>;
+  readonly discovered: Discovered;
+}
+
+export interface Summary extends Facts {
+  /** The title of the reports; in lower case, the package of JUnit. */
+  readonly title: string;
+  /** The word for the verdict `observed`, if not that. */
+  readonly observedName?: string;
+  /** The sentence of a rule; empty for an unknown id. */
+  readonly sentenceOf: (id: string) => string;
+  readonly exitCode: number;
+  readonly interrupted: boolean;
+  readonly reachable: boolean;
   readonly counts: Readonly<Record<Verdict, number>>;
   readonly rules: readonly RuleVerdict[];
   /** Rules that had to be tested and were not. */
@@ -32,7 +37,6 @@ export interface Summary {
   readonly comparison?: Comparison;
   readonly results: readonly Result[];
   readonly weighed: Weighed;
-  readonly discovered: Discovered;
 }
 
 /** A verdict as reports for people name it. */

@@ -6,27 +6,19 @@ import { CommandError } from '../../src/commands/command-error.ts';
 import { foreignText } from '../../src/commands/foreign-text.ts';
 import type { TrafficReader } from '../../src/commands/recorded-traffic.ts';
 import { many } from '../../src/commands/table.ts';
-import { sentenceOf } from '../../src/ledger/assumptions.ts';
 import { type RuleId, rules } from '../../src/ledger/rules.ts';
-import { compared } from '../comparison.ts';
-import { expectationsOf, weigh, writeExpectations } from '../expected.ts';
+import { finish, type Streams } from '../finish.ts';
 import { otherBefore, runsOf } from '../flood-lines.ts';
 import type { Exchange } from '../judges/exchange.ts';
 import type { ConformOptions, TrafficFlags } from '../options.ts';
-import { counts, ruleVerdicts, unmet, writeDiscovered } from '../outcome.ts';
 import { isSelected } from '../plan.ts';
-import { because, type Summary } from '../reports/summary.ts';
-import { textReport } from '../reports/text.ts';
-import { writeReports } from '../reports/write.ts';
-import { isFailure, type Result } from '../result.ts';
+import type { Result } from '../result.ts';
 import { driftOf, driftTable, type Portrait } from './drift.ts';
 import { Observations } from './observations.ts';
 import { shown, unseen } from './shown.ts';
 import { type RuleFinding, TrafficJudge } from './traffic-judge.ts';
 
-export interface TrafficIo {
-  readonly stdout: (text: string) => void;
-  readonly stderr: (text: string) => void;
+interface TrafficIo extends Streams {
   readonly readTraffic: TrafficReader;
   readonly isTerminal?: boolean;
 }
@@ -77,15 +69,11 @@ export async function conformTraffic(
   if (unseenKey !== undefined)
     throw new CommandError(2, `--same-account ${unseenKey}: no exchange has this key`);
   const { results, observations } = now;
-  const known = rules.map(({ id }) => ({ id: `${id}/traffic`, subject: id }));
-  const weighed = weigh(options.expected, results, known);
-  const verdicts = ruleVerdicts(results);
   const [file = ''] = traffic.files;
   const more =
     traffic.files.length > 1 ? ` and ${many(traffic.files.length - 1, 'more file')}` : '';
-  const summary: Summary = {
-    title: 'Conformance',
-    sentenceOf,
+  const run = { results, reachable: true, interrupted: false, budgetReached: false, mayMiss: true };
+  const facts = {
     baseUrl: `${basename(file)}${more}`,
     startedAt: startedAt.toISOString(),
     durationMs: Date.now() - startedAt.getTime(),
@@ -93,31 +81,12 @@ export async function conformTraffic(
     sendsAre: 'exchanges',
     throttled: judge.throttled,
     interruptions: {},
-    exitCode: 0,
-    interrupted: false,
-    reachable: true,
-    counts: counts(results),
-    rules: verdicts,
-    unmet: unmet(options.required, verdicts),
-    ...(options.compare !== undefined && { comparison: compared(options.compare, results) }),
-    results,
-    weighed,
     discovered: observations.discovered(),
   };
-  const whole = { ...summary, exitCode: exitCodeOf(summary) };
-  io.stdout(textReport(whole));
-  const exitCode = writeReports(options.reports, whole, {
-    out: io.stdout,
-    error: (line) => io.stderr(`smstwin conform: ${line}\n`),
-  });
+  const known = rules.map(({ id }) => ({ id: `${id}/traffic`, subject: id }));
+  const exitCode = finish(run, facts, known, options, io);
   const hasDrifted =
     traffic.drift !== undefined && (await drifted(now, traffic.drift, traffic, ids, io));
-  if (options.discover !== undefined) writeDiscovered(options.discover, whole.discovered);
-  if (options.writeExpected !== undefined)
-    writeExpectations(
-      options.writeExpected,
-      expectationsOf(options.expected, results, weighed, (result) => `seen: ${because(result)}`),
-    );
   return hasDrifted && [0, 4].includes(exitCode) ? 1 : exitCode;
 }
 
@@ -136,15 +105,6 @@ async function drifted(
 
 function foreignLines(text: string): string {
   return text.split('\n').map(foreignText).join('\n');
-}
-
-/** Unlike a run of its own, traffic need not exercise every rule. */
-function exitCodeOf({ results, weighed, unmet: open = [] }: Summary): number {
-  const isNew = ({ id, verdict }: Result) => isFailure(verdict) && !weighed.expected.has(id);
-  if (results.some(isNew)) return 1;
-  if (weighed.stale.length > 0) return 5;
-  const isJudged = ({ id, verdict }: Result) => verdict === 'passed' || weighed.expected.has(id);
-  return open.length === 0 && results.some(isJudged) ? 0 : 4;
 }
 
 function resultOf(rule: RuleId, finding: RuleFinding | undefined): Result {

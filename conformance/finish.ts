@@ -1,0 +1,56 @@
+/**
+ * The end of a run, or of a reading of recorded traffic: weighs its results, prints and writes its
+ * reports and the files of `--discover` and `--write-expected`, and returns the exit code.
+ */
+import { foreignText } from '../src/commands/foreign-text.ts';
+import { sentenceOf } from '../src/ledger/assumptions.ts';
+import { compared } from './comparison.ts';
+import { expectationsOf, type Known, weigh, writeExpectations } from './expected.ts';
+import type { ConformOptions } from './options.ts';
+import { counts, exitCode, ruleVerdicts, unmet, writeDiscovered } from './outcome.ts';
+import { because, type Facts } from './reports/summary.ts';
+import { textReport } from './reports/text.ts';
+import { writeReports } from './reports/write.ts';
+import type { Run } from './suite.ts';
+
+/** What takes the lines of the command. */
+export interface Streams {
+  readonly stdout: (text: string) => void;
+  readonly stderr: (text: string) => void;
+}
+
+export function finish(
+  run: Run,
+  facts: Facts,
+  known: readonly Known[],
+  options: ConformOptions,
+  { stdout: out, stderr }: Streams,
+): number {
+  const { results, unreached, interrupted, reachable } = run;
+  const error = (line: string) => stderr(`smstwin conform: ${line}\n`);
+  const weighed = weigh(options.expected, results, known);
+  const rules = ruleVerdicts(results);
+  const summary = {
+    title: 'Conformance',
+    sentenceOf,
+    ...facts,
+    exitCode: exitCode(run, weighed, options.required),
+    ...{ interrupted, reachable, counts: counts(results), rules },
+    unmet: unmet(options.required, rules),
+    ...(options.compare !== undefined && { comparison: compared(options.compare, results) }),
+    ...{ results, weighed },
+  };
+  if (unreached === undefined) out(textReport(summary));
+  else error(foreignText(unreached));
+  const code = writeReports(options.reports, summary, { out, error });
+  if (unreached !== undefined) return code;
+  if (options.discover !== undefined) writeDiscovered(options.discover, facts.discovered);
+  // A recording may be of another day.
+  const seen = options.traffic === undefined ? `seen on ${facts.startedAt.slice(0, 10)}` : 'seen';
+  if (options.writeExpected !== undefined)
+    writeExpectations(
+      options.writeExpected,
+      expectationsOf(options.expected, results, weighed, (one) => `${seen}: ${because(one)}`),
+    );
+  return code;
+}
