@@ -10,7 +10,7 @@ import {
   type EndpointName,
   endpointNames,
 } from '../../src/sim/limits.ts';
-import { Rng } from '../../src/sim/rng.ts';
+import { Rng } from '../../src/sim/random.ts';
 import { servicePaths } from '../../src/sim/service-paths.ts';
 import { type ApiRequest, createSimulator, type Simulator } from '../../src/simulator.ts';
 import { type AuditRun, auditRun, RecordReader, windowMs } from './recount.ts';

@@ -4,8 +4,8 @@
  */
 import type { Batch } from '../sim/batch.ts';
 import { alone, type Cohort, sizeOf } from '../sim/cohort.ts';
+import { MessageCounts } from '../sim/counts.ts';
 import { assert } from '../sim/errors.ts';
-import { MessageCounts } from '../sim/message-counts.ts';
 import type { Message } from '../sim/records.ts';
 import type { MessageEvent, Status } from '../sim/status.ts';
 import { messageSteps } from './message-machine.ts';

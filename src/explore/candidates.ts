@@ -4,7 +4,7 @@
  * faults never reaches one of its faults, or its last fault has the same effect on client and
  * service as another fault.
  */
-import { Rng } from '../sim/rng.ts';
+import { Rng } from '../sim/random.ts';
 import { equalFault, type FaultName, faultsAt } from './fault-names.ts';
 import type { Run } from './run.ts';
 import { type Point, pointKey, type Schedule, scheduleKey } from './schedule.ts';

@@ -6,7 +6,7 @@ import { advanceSchema, targetOf } from '../operations/clock.ts';
 import type { ClockState } from '../operations/clock-state.ts';
 import { readInput } from '../operations/input.ts';
 import { routeOf } from '../operations/table.ts';
-import { isoTime } from '../sim/iso-time.ts';
+import { isoTime } from '../sim/clock.ts';
 import type { Answer, Asked } from './ask.ts';
 import type { Changes } from './changes.ts';
 import type { Shard } from './shard.ts';

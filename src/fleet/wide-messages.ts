@@ -5,7 +5,7 @@ import type { ControlReply, ControlRequest } from '../http/transport/transport.t
 import { readInput } from '../operations/input.ts';
 import { routeOf } from '../operations/table.ts';
 import { waitInputSchema } from '../operations/wait.ts';
-import { isoTime } from '../sim/iso-time.ts';
+import { isoTime } from '../sim/clock.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import { askedOf, pause } from './ask.ts';
 import { okReply, passedReply } from './replies.ts';

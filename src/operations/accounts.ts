@@ -4,7 +4,7 @@
 import { z } from 'zod';
 import { monthlyQuotaSchema, nameSchema } from '../config/world-schema.ts';
 import { sha256 } from '../recording/digest.ts';
-import { isoTime } from '../sim/iso-time.ts';
+import { isoTime } from '../sim/clock.ts';
 import { keyPrefix } from '../sim/key-ring.ts';
 import type { Account, ApiKey } from '../sim/records.ts';
 import { statuses } from '../sim/status.ts';

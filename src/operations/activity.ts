@@ -4,7 +4,7 @@
  */
 import type { ExchangeRecord } from '../recording/exchange-record.ts';
 import type { RecordedExchange } from '../recording/recorded-exchange.ts';
-import { isoTime } from '../sim/iso-time.ts';
+import { isoTime } from '../sim/clock.ts';
 import type { Message } from '../sim/records.ts';
 import type { Status } from '../sim/status.ts';
 import type { Simulation } from '../simulation/simulation.ts';

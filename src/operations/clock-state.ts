@@ -3,8 +3,7 @@
  */
 import { z } from 'zod';
 import { shownClockModes } from '../config/settings.ts';
-import { latestTimeMs } from '../sim/clock.ts';
-import { isoTime } from '../sim/iso-time.ts';
+import { isoTime, latestTimeMs } from '../sim/clock.ts';
 import type { Simulation } from '../simulation/simulation.ts';
 import type { WallClock } from '../simulation/wall-clock.ts';
 import { timeSchema } from './duration.ts';

@@ -3,8 +3,7 @@
  */
 import { z } from 'zod';
 import { clockModes, largestRate } from '../config/settings.ts';
-import { latestTimeMs } from '../sim/clock.ts';
-import { isoTime } from '../sim/iso-time.ts';
+import { isoTime, latestTimeMs } from '../sim/clock.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import type { Simulation } from '../simulation/simulation.ts';
 import { type ClockState, clockState, clockStateSchema } from './clock-state.ts';

@@ -3,7 +3,7 @@
  */
 import { z } from 'zod';
 import { limitOverridesSchema } from '../config/world-schema.ts';
-import { isoTime } from '../sim/iso-time.ts';
+import { isoTime } from '../sim/clock.ts';
 import { endpointNames } from '../sim/limits.ts';
 import { defineOperation } from './define.ts';
 import { timeSchema } from './duration.ts';

@@ -3,7 +3,7 @@
  * show. Assumes: heldStatus.
  */
 import { z } from 'zod';
-import { isoTime } from '../sim/iso-time.ts';
+import { isoTime } from '../sim/clock.ts';
 import { endpointNames } from '../sim/limits.ts';
 import { messageBody, messageHistory, shownStatus } from '../sim/message.ts';
 import type { Message } from '../sim/records.ts';

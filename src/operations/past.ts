@@ -7,7 +7,7 @@ import type { Entry, OperationEntry } from '../recording/journal-entry.ts';
 import { JournalError } from '../recording/journal-error.ts';
 import { extentOf, type Instant } from '../recording/past.ts';
 import { atOnce } from '../sim/at-once.ts';
-import { isoTime } from '../sim/iso-time.ts';
+import { isoTime } from '../sim/clock.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import { defineOperation } from './define.ts';
 import { timeMs, timeSchema } from './duration.ts';

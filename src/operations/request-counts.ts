@@ -2,7 +2,7 @@
  * Requests over simulated time, in bars of a width that fits a plot.
  */
 import { z } from 'zod';
-import { isoTime } from '../sim/iso-time.ts';
+import { isoTime } from '../sim/clock.ts';
 import { endpointNames } from '../sim/limits.ts';
 import { timeSchema } from './duration.ts';
 import type { Live } from './live.ts';

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { longestKeptBody, type RecordedExchange, textOf } from '../recording/recorded-exchange.ts';
-import { isoTime } from '../sim/iso-time.ts';
+import { isoTime } from '../sim/clock.ts';
 import { endpointNames } from '../sim/limits.ts';
 import { sendEndpoints } from '../sim/message.ts';
 import { timeSchema } from './duration.ts';

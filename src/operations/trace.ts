@@ -7,7 +7,7 @@ import type { RecordedExchange } from '../recording/recorded-exchange.ts';
 import { type Exchange, messageIdOf, requestIdOf } from '../referee/exchange.ts';
 import type { Intents } from '../referee/intents.ts';
 import { defaultGraceMs, type RefereeReport } from '../referee/judge.ts';
-import { isoTime } from '../sim/iso-time.ts';
+import { isoTime } from '../sim/clock.ts';
 import { type HistoryEntry, messageHistory } from '../sim/message.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import { timeSchema } from './duration.ts';

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import type { ExchangeRecord } from '../recording/exchange-record.ts';
-import { isoTime } from '../sim/iso-time.ts';
+import { isoTime } from '../sim/clock.ts';
 import { endpointNames } from '../sim/limits.ts';
 import { timeSchema } from './duration.ts';
 

@@ -3,8 +3,8 @@
  * on. Rules: STATE-2 to STATE-4, SVC-3, SEND-7.
  */
 import { z } from 'zod';
+import { isoTime } from '../sim/clock.ts';
 import { pollsOf } from '../sim/device-work.ts';
-import { isoTime } from '../sim/iso-time.ts';
 import type { Message } from '../sim/records.ts';
 import { servicePaths } from '../sim/service-paths.ts';
 import { type Waiting, waitingOf, waitingReasons } from '../sim/waiting.ts';

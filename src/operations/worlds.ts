@@ -17,7 +17,7 @@ import {
 import { assumptionsSchema, limitOverridesSchema, worldSchema } from '../config/world-schema.ts';
 import { JournalError } from '../recording/journal-error.ts';
 import { atOnce } from '../sim/at-once.ts';
-import { isoTime } from '../sim/iso-time.ts';
+import { isoTime } from '../sim/clock.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import type { ApiKey } from '../sim/records.ts';
 import { forkedKey } from '../worlds/fork.ts';

@@ -3,8 +3,7 @@
  * JSON: the first one the head, the others messages and the work of devices.
  */
 import type { Settings } from '../config/settings.ts';
-import { drawKey } from '../sim/ids.ts';
-import { Rng, type RngState } from '../sim/rng.ts';
+import { drawKey, Rng, type RngState } from '../sim/random.ts';
 import type { World } from '../sim/world.ts';
 import type { Simulation } from '../simulation/simulation.ts';
 import type { WallClock } from '../simulation/wall-clock.ts';

@@ -9,7 +9,7 @@
  * process.
  */
 import { promises } from 'node:fs';
-import { isoTime } from '../sim/iso-time.ts';
+import { isoTime } from '../sim/clock.ts';
 import { writeCheckpoint } from './checkpoint-file.ts';
 import type { CheckpointState } from './checkpoint-state.ts';
 import { lineOf } from './journal-checksum.ts';

@@ -5,8 +5,8 @@
  */
 import { addressOf, type Handled } from '../http/service/api.ts';
 import type { ApiRequest } from '../http/service/messages.ts';
+import { RequestCounts } from '../sim/counts.ts';
 import { type EndpointName, endpointNames } from '../sim/limits.ts';
-import { RequestCounts } from '../simulation/metrics/request-counts.ts';
 import type { Simulation } from '../simulation/simulation.ts';
 import { WallClock } from '../simulation/wall-clock.ts';
 import type { Journal } from './journal.ts';

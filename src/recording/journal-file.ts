@@ -14,7 +14,7 @@ import {
   renameSync,
   writeSync,
 } from 'node:fs';
-import { isoTime } from '../sim/iso-time.ts';
+import { isoTime } from '../sim/clock.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import type { Journal } from './journal.ts';
 import { lineOf } from './journal-checksum.ts';
@@ -22,8 +22,7 @@ import type { EndedEntry, OperationEntry } from './journal-entry.ts';
 import { codeOf, JournalError } from './journal-error.ts';
 import type { JournalFiles } from './journal-files.ts';
 import type { JournalHeader } from './journal-header.ts';
-import type { RecordedRun } from './journal-lines.ts';
-import { readJournal } from './journal-lines.ts';
+import { type RecordedRun, readJournal } from './journal-lines.ts';
 import { createOwn, openOwn } from './own-files.ts';
 import type { RecordedExchange } from './recorded-exchange.ts';
 import { requestLine } from './request-line.ts';

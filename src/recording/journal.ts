@@ -4,7 +4,7 @@
  * of a run cannot be replayed. `journal-file.ts` records in a file.
  */
 import type { Settings } from '../config/settings.ts';
-import { isoTime } from '../sim/iso-time.ts';
+import { isoTime } from '../sim/clock.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import { lineOf } from './journal-checksum.ts';
 import { type EndedEntry, type Entry, entryIn } from './journal-entry.ts';

@@ -2,7 +2,7 @@
  * Plays a recorded run up to an earlier instant: after a line of its journal, or at a simulated time
  * since the last reset or restored snapshot. Yields between slices.
  */
-import { isoTime } from '../sim/iso-time.ts';
+import { isoTime } from '../sim/clock.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import type { Checkpointed } from './checkpoint-state.ts';
 import type { Entry, OperationEntry } from './journal-entry.ts';

@@ -3,7 +3,7 @@
  * results of operations by digest.
  */
 import type { ApiReply, ApiRequest } from '../http/service/messages.ts';
-import { isoTime } from '../sim/iso-time.ts';
+import { isoTime } from '../sim/clock.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import type { Simulation } from '../simulation/simulation.ts';
 import type { ExchangeRecord } from './exchange-record.ts';

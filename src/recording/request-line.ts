@@ -5,7 +5,7 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { crc32 } from 'node:zlib';
-import { isoTime } from '../sim/iso-time.ts';
+import { isoTime } from '../sim/clock.ts';
 import { sha256 } from './digest.ts';
 import { checksumEnd, checksumMember } from './journal-checksum.ts';
 import { JsonBytes } from './json-bytes.ts';

@@ -1,5 +1,5 @@
 /** The exchanges and intents of a report, for the dashboard and other views. */
-import { isoTime } from '../sim/iso-time.ts';
+import { isoTime } from '../sim/clock.ts';
 import { type Exchange, isAccepted, messageIdOf, requestIdOf } from './exchange.ts';
 import { type Intent, isAttributable } from './intents.ts';
 import type { ClientRecord } from './record.ts';

@@ -3,7 +3,7 @@
  */
 
 import type { ClientRuleId } from '../ledger/rules.ts';
-import { isoTime } from '../sim/iso-time.ts';
+import { isoTime } from '../sim/clock.ts';
 import type { Exchange } from './exchange.ts';
 import type { Intents } from './intents.ts';
 import type { Report } from './intents-file.ts';

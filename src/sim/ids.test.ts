@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { canonicalUuid, drawKey, drawUuid, isUuid } from './ids.ts';
-import { Rng } from './rng.ts';
+import { canonicalUuid, drawKey, drawUuid, isUuid, Rng } from './random.ts';
 
 const version4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 

@@ -6,7 +6,7 @@
 import { type Buffers, Chunk, Columns, rowsPerChunk } from './chunk.ts';
 import { assert } from './errors.ts';
 import { HandleTable } from './handle-table.ts';
-import { readUuid } from './ids.ts';
+import { readUuid } from './random.ts';
 import { hashText, TextSlab } from './text-slab.ts';
 
 const rowBits = 12;

@@ -8,11 +8,11 @@ import { type Chunk, rowsPerChunk } from './chunk.ts';
 import { type Cohort, moveTo } from './cohort.ts';
 import { assert } from './errors.ts';
 import type { AcceptedUses } from './idempotency.ts';
-import { drawUuidWords, readUuid } from './ids.ts';
 import { replayWindowMs } from './limits.ts';
 import { CohortSlots, type Home as HomeOf, Slots, sendEndpoints } from './message.ts';
 import { handleOf, MessageRows, rowOf } from './message-rows.ts';
 import type { Fate } from './outcomes.ts';
+import { drawUuidWords, readUuid } from './random.ts';
 import {
   type AcceptedSend,
   type Account,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { acmeNumber, recipient, Twin } from '../../verify/testkit/twin.ts';
-import { isoTime } from './iso-time.ts';
+import { isoTime } from './clock.ts';
 import { messageBody, messageHistory, shownStatus } from './message.ts';
 import { statuses } from './status.ts';
 

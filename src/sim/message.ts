@@ -5,12 +5,12 @@
  */
 import type { Assumptions } from './assumptions.ts';
 import type { Chunk } from './chunk.ts';
+import { isoTime } from './clock.ts';
 import { Cohort, type CohortAccount } from './cohort.ts';
 import { assert } from './errors.ts';
-import { uuidText } from './ids.ts';
-import { isoTime } from './iso-time.ts';
 import { type EndpointName, msPerDay } from './limits.ts';
 import type { Fate } from './outcomes.ts';
+import { uuidText } from './random.ts';
 import type { Status } from './status.ts';
 
 /** The wire fields of a message, except its status. */

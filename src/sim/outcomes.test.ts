@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { defaultAssumptions, unfinishedStatuses } from './assumptions.ts';
 import { isUnprompted, numberTest, type Outcome, Outcomes } from './outcomes.ts';
-import { Rng } from './rng.ts';
+import { Rng } from './random.ts';
 
 const rng = () => Rng.stream(1, 'fates');
 

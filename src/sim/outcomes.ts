@@ -4,7 +4,7 @@
  * decide it.
  */
 import { type Assumptions, type UnfinishedStatus, unfinishedStatuses } from './assumptions.ts';
-import type { Rng } from './rng.ts';
+import type { Rng } from './random.ts';
 import type { Status } from './status.ts';
 
 /** A rule as world files and the control port write it; `*` in `to` stands for any digits. */

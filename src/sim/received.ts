@@ -4,8 +4,8 @@
  */
 import { z } from 'zod';
 import type { Assumptions } from './assumptions.ts';
+import { isoTime } from './clock.ts';
 import type { FieldFailure, ServiceError } from './errors.ts';
-import { isoTime } from './iso-time.ts';
 import type { Account, ReceivedMessage } from './records.ts';
 
 export interface ReceivedEntry {

@@ -8,7 +8,7 @@ import { DeviceWork } from './device-work.ts';
 import { type AcceptedUses, ReplayWindow, type Use } from './idempotency.ts';
 import { type SendEndpoint, StoredMessage } from './message.ts';
 import { QuotaCount, type QuotaState } from './quota.ts';
-import type { Rng, RngState } from './rng.ts';
+import type { Rng, RngState } from './random.ts';
 import type { Status } from './status.ts';
 
 /** Identifies a key without its full text. */

@@ -6,8 +6,8 @@
  */
 import { z } from 'zod';
 import type { Assumptions } from './assumptions.ts';
+import { isoTime } from './clock.ts';
 import type { FieldFailure } from './errors.ts';
-import { isoTime } from './iso-time.ts';
 import { messageMaxCharacters, msPerDay } from './limits.ts';
 import { e164, isPhoneNumber } from './phone-number.ts';
 import { parseSendAt, sendAtPattern } from './send-at.ts';

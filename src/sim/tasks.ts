@@ -3,8 +3,8 @@
  * Handing out a task is the pickup, so each task is handed out once.
  */
 
+import { isoTime } from './clock.ts';
 import type { ServiceError } from './errors.ts';
-import { isoTime } from './iso-time.ts';
 import type { Account } from './records.ts';
 import type { World } from './world.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { isUuid, readUuid, uuidText } from './ids.ts';
+import { isUuid, readUuid, uuidText } from './random.ts';
 
 test('RES-2 a UUID becomes words and the same text again', () => {
   fc.assert(

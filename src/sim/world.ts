@@ -12,12 +12,12 @@ import { mostAccounts, mostDevices, mostKeys, mostSims } from './bounds.ts';
 import type { Cohort } from './cohort.ts';
 import type { Dispatch } from './dispatch.ts';
 import { assert } from './errors.ts';
-import { drawKey, drawUuid } from './ids.ts';
 import { KeyRing } from './key-ring.ts';
 import { msPerSecond } from './limits.ts';
 import { type MaxMessages, MessageStore, Retention, type SavedMessage } from './message-store.ts';
 import { OperationRefused, refuseMore } from './operation-refused.ts';
 import type { Outcomes } from './outcomes.ts';
+import { drawKey, drawUuid, Rng, type RngState } from './random.ts';
 import {
   type AcceptedSend,
   Account,
@@ -28,7 +28,6 @@ import {
   type ReceivedMessage,
   type SimState,
 } from './records.ts';
-import { Rng, type RngState } from './rng.ts';
 
 /** State of a world that its maps do not show. */
 export interface WorldCounters {

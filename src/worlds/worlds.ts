@@ -18,7 +18,7 @@ import type { RecordedRun } from '../recording/journal-lines.ts';
 import { type Instant, playUntil } from '../recording/past.ts';
 import type { Player } from '../recording/play.ts';
 import { OperationRefused, refuseMore } from '../sim/operation-refused.ts';
-import { Rng } from '../sim/rng.ts';
+import { Rng } from '../sim/random.ts';
 import { addressIn, prefixOf, readdressed, withLinksUnder, worldOfHost } from './address.ts';
 import { copyInto, type Forkable } from './fork.ts';
 import type { JournalFolder } from './journal-folder.ts';

@@ -5,7 +5,7 @@
 
 import type { Simulator } from '../../src/api.ts';
 import type { FaultInput } from '../../src/config/fault-schema.ts';
-import { Rng } from '../../src/sim/rng.ts';
+import { Rng } from '../../src/sim/random.ts';
 
 export type Trouble =
   | 'throttle'

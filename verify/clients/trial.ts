@@ -11,7 +11,7 @@ import type { RefereeReportJson } from '../../src/operations/referee.ts';
 import type { RequestEntry } from '../../src/recording/journal-entry.ts';
 import { type Report, readIntentsFile } from '../../src/referee/intents-file.ts';
 import { judge, type RefereeReport, reportJson } from '../../src/referee/judge.ts';
-import { Rng } from '../../src/sim/rng.ts';
+import { Rng } from '../../src/sim/random.ts';
 import type { ClientRow, Message } from './client.ts';
 
 /** One run of a client, as it stands when the client has ended. */

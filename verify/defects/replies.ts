@@ -4,7 +4,7 @@
  * ERR-2, SEND-5, SVC-4, VER-1.
  */
 import type { ApiReply } from '../../src/http/service/messages.ts';
-import { isoTime } from '../../src/sim/iso-time.ts';
+import { isoTime } from '../../src/sim/clock.ts';
 import { msPerDay } from '../../src/sim/limits.ts';
 import { messageBody } from '../../src/sim/message.ts';
 import {

@@ -3,7 +3,7 @@
  * SEND-5, SEND-6, SEND-7, SVC-1, SVC-4, AUTH-4, AUTH-5, ERR-1, ERR-2, SEND-4.
  */
 import type { Handled } from '../../src/http/service/api.ts';
-import { isoTime } from '../../src/sim/iso-time.ts';
+import { isoTime } from '../../src/sim/clock.ts';
 import { msPerDay } from '../../src/sim/limits.ts';
 import { isPhoneNumber } from '../../src/sim/phone-number.ts';
 import { QuotaCount } from '../../src/sim/quota.ts';

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { ReadyNumbers } from '../../src/operations/ready-numbers.ts';
-import { Rng } from '../../src/sim/rng.ts';
+import { Rng } from '../../src/sim/random.ts';
 import { Caller } from '../long/caller.ts';
 import { sendPaths } from '../testkit/request.ts';
 import { ServedProcess } from '../testkit/served-process.ts';

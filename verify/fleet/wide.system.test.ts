@@ -7,7 +7,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Rng } from '../../src/sim/rng.ts';
+import { Rng } from '../../src/sim/random.ts';
 import { type Answer, type Call, Caller } from '../long/caller.ts';
 import { sendPaths } from '../testkit/request.ts';
 import { ServedProcess } from '../testkit/served-process.ts';

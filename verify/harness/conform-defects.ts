@@ -8,7 +8,7 @@
 import { randomInt } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { Rng } from '../../src/sim/rng.ts';
+import { Rng } from '../../src/sim/random.ts';
 import { defects } from '../defects/catalogue.ts';
 import type { Defect } from '../defects/planted.ts';
 import { isPoolProcess, runInPool, serveTasks } from '../testkit/worker-pool.ts';

@@ -14,7 +14,7 @@ import {
   type Assumptions,
   assumptionNames,
 } from '../../src/sim/assumptions.ts';
-import { Rng } from '../../src/sim/rng.ts';
+import { Rng } from '../../src/sim/random.ts';
 import { judgedAnswers, repliesOfExamples } from '../testkit/examples/examples.ts';
 import { runs } from '../testkit/runs.ts';
 import { judge, singles } from './judge.ts';

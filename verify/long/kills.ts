@@ -15,7 +15,7 @@ import { replayJournal } from '../../src/cli/replay-journal.ts';
 import type { transports } from '../../src/cli/serve-options.ts';
 import { oneOf, wholeNumber } from '../../src/commands/flag-values.ts';
 import type { Flag } from '../../src/commands/flags.ts';
-import { Rng } from '../../src/sim/rng.ts';
+import { Rng } from '../../src/sim/random.ts';
 import { checkpointNumber, filesOf } from '../testkit/journal-files.ts';
 import { runProgram, transportFlag } from '../testkit/program-flags.ts';
 import type { ServedProcess } from '../testkit/served-process.ts';

@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 import type { transports } from '../../src/cli/serve-options.ts';
 import { wholeNumber } from '../../src/commands/flag-values.ts';
 import type { Flag } from '../../src/commands/flags.ts';
-import { Rng } from '../../src/sim/rng.ts';
+import { Rng } from '../../src/sim/random.ts';
 import type { Holdings } from '../testkit/probe.ts';
 import { number, runProgram, transportFlag } from '../testkit/program-flags.ts';
 import { sendPaths } from '../testkit/request.ts';

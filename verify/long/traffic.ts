@@ -2,7 +2,7 @@
  * The mixed load: draws a caller's next request at random and judges the answer. Answers may be
  * missing only while faults are set or a process is replaced.
  */
-import type { Rng } from '../../src/sim/rng.ts';
+import type { Rng } from '../../src/sim/random.ts';
 import { type SendPath, sendPaths } from '../testkit/request.ts';
 import type { Answer, Call, DisturbedService } from './caller.ts';
 import { createdAtMs, type Ledger, type RecordedSend } from './ledger.ts';

@@ -7,7 +7,7 @@ import { afterEach, expect, test } from 'vitest';
 import { MetricsText } from '../../bench/servers/metrics-text.ts';
 import { matchRoute } from '../../src/http/service/routes.ts';
 import { atOnce } from '../../src/sim/at-once.ts';
-import { Rng } from '../../src/sim/rng.ts';
+import { Rng } from '../../src/sim/random.ts';
 import { statuses } from '../../src/sim/status.ts';
 import {
   familiesOf,

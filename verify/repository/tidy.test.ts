@@ -69,7 +69,9 @@ const inFolder = (folder: string) => code.filter(({ path }) => path.startsWith(f
 test('the tree is read: modules, tests and imports are found', () => {
   expect(code.length).toBeGreaterThan(50);
   expect(tests.length).toBeGreaterThan(20);
-  expect(code.find(({ path }) => path === 'src/sim/world.ts')?.imports).toContain('src/sim/rng.ts');
+  expect(code.find(({ path }) => path === 'src/sim/world.ts')?.imports).toContain(
+    'src/sim/random.ts',
+  );
 });
 
 test('code imports no test and nothing of verify/', () => {

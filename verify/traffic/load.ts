@@ -4,7 +4,7 @@
  */
 import type { TrafficExchange } from '../../src/commands/recorded-traffic.ts';
 import type { Settings } from '../../src/config/settings.ts';
-import type { Rng } from '../../src/sim/rng.ts';
+import type { Rng } from '../../src/sim/random.ts';
 import type { Simulation } from '../../src/simulation/simulation.ts';
 import { createSimulator, type SettingsInput } from '../../src/simulator.ts';
 import { ForeignService } from '../foreign/service.ts';

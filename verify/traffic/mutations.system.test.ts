@@ -5,7 +5,7 @@
  */
 import { describe, expect, test } from 'vitest';
 import type { TrafficExchange } from '../../src/commands/recorded-traffic.ts';
-import { Rng } from '../../src/sim/rng.ts';
+import { Rng } from '../../src/sim/random.ts';
 import { variations } from '../foreign/variation.ts';
 import { singles } from '../harness/judge.ts';
 import { runs, sample, seed } from '../testkit/runs.ts';

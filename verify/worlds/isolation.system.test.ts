@@ -5,7 +5,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { ApiRequest } from '../../src/http/service/messages.ts';
-import { Rng } from '../../src/sim/rng.ts';
+import { Rng } from '../../src/sim/random.ts';
 import { Simulator } from '../../src/simulator.ts';
 import { type Command, outcomeOf, someCommands } from '../testkit/random-commands.ts';
 

@@ -7,10 +7,10 @@
  * replyTemplates.
  */
 import type { ServiceError } from '../../sim/errors.ts';
-import { canonicalUuid } from '../../sim/ids.ts';
 import { addressCaller, type Limiter } from '../../sim/limiter.ts';
 import type { EndpointName } from '../../sim/limits.ts';
 import type { SendEndpoint } from '../../sim/message.ts';
+import { canonicalUuid } from '../../sim/random.ts';
 import { type AccountStats, accountStats, read } from '../../sim/read.ts';
 import { listReceived } from '../../sim/received.ts';
 import type { ApiKey } from '../../sim/records.ts';

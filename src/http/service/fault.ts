@@ -5,7 +5,7 @@
 
 import type { EndpointName } from '../../sim/limits.ts';
 import { type NumberTest, numberTest } from '../../sim/outcomes.ts';
-import type { Rng, RngState } from '../../sim/rng.ts';
+import type { Rng, RngState } from '../../sim/random.ts';
 import type { World } from '../../sim/world.ts';
 import { authenticate } from './api.ts';
 import type { ApiRequest } from './messages.ts';

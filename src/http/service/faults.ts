@@ -6,7 +6,7 @@
 
 import type { Limiter } from '../../sim/limiter.ts';
 import { msPerSecond } from '../../sim/limits.ts';
-import { Rng } from '../../sim/rng.ts';
+import { Rng } from '../../sim/random.ts';
 import type { World } from '../../sim/world.ts';
 import { addressOf, authenticate, type Handled, handle } from './api.ts';
 import {

@@ -4,12 +4,11 @@
  * Rules: SEND-5, ERR-3, ERR-4. Assumes: replyTemplates, notFoundBody, malformedJson.
  */
 import type { ReplyTemplate } from '../../ledger/reply-template.ts';
+import { isoTime } from '../../sim/clock.ts';
 import type { ServiceError } from '../../sim/errors.ts';
-import { drawUuid } from '../../sim/ids.ts';
-import { isoTime } from '../../sim/iso-time.ts';
 import type { EndpointName } from '../../sim/limits.ts';
+import { drawUuid, Rng } from '../../sim/random.ts';
 import { noReplyTemplates, type TemplateName } from '../../sim/reply-templates.ts';
-import { Rng } from '../../sim/rng.ts';
 import type { World } from '../../sim/world.ts';
 import { codedBody, errorReplies, errorReply } from './error-replies.ts';
 import { fillBody, fillText, RawJson, type Values } from './fill-template.ts';

@@ -2,7 +2,7 @@
  * Checks each message by itself: its history and its owner.
  * Rules: STATE-1 to STATE-5, SVC-1, RES-2.
  */
-import { isUuid } from '../../sim/ids.ts';
+import { isUuid } from '../../sim/random.ts';
 import type { Message } from '../../sim/records.ts';
 import type { Status } from '../../sim/status.ts';
 import type { Simulation } from '../simulation.ts';

@@ -3,12 +3,11 @@
  * and state when a scraper asks; nothing here runs per request.
  */
 
+import type { Histogram, MessageCounts, RequestCounts } from '../../sim/counts.ts';
 import { endpointNames, msPerSecond } from '../../sim/limits.ts';
-import type { Histogram, MessageCounts } from '../../sim/message-counts.ts';
 import type { Account, Device } from '../../sim/records.ts';
 import { type Status, statuses } from '../../sim/status.ts';
 import type { Simulation } from '../simulation.ts';
-import type { RequestCounts } from './request-counts.ts';
 
 /** Counts of one world that outlive its resets. */
 export interface Counts {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Rng } from './rng.ts';
+import { Rng } from './random.ts';
 
 function draw(rng: Rng, count: number): number[] {
   return Array.from({ length: count }, () => rng.uint32());
