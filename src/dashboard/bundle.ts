@@ -3,6 +3,7 @@
  * is a development dependency, so only a checkout or the build may call this.
  */
 import { readFileSync } from 'node:fs';
+import { statusTexts } from '../http/transport/status-texts.ts';
 import { declaredOperations } from './declared.ts';
 import { shownOperations } from './page/lists.ts';
 
@@ -32,7 +33,7 @@ export async function bundleDashboard(
     format: 'esm',
     target: 'es2022',
     minify: true,
-    define: { declaredOperations: declared },
+    define: { declaredOperations: declared, statusTexts: JSON.stringify(statusTexts) },
     jsx: 'automatic',
     jsxImportSource: 'preact',
     tsconfigRaw: {},

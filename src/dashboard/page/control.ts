@@ -3,10 +3,24 @@
  * page ask for it. The token is kept for this tab only.
  */
 import { signal } from '@preact/signals';
-import { routeOf } from './declared.ts';
-import { worldPrefix } from './hosted-world.ts';
+import type { DeclaredOperation } from './field.ts';
 import type { Row } from './lists.ts';
+import { worldPrefix } from './route.ts';
 import type { OperationName, OperationTable, Reply } from './wire.ts';
+
+/** The bundler inserts the operations as they are declared. */
+declare const declaredOperations: Readonly<Record<OperationName, DeclaredOperation>>;
+
+export const declared = declaredOperations;
+
+/** The verb and path of an operation, with its id filled in. */
+export function routeOf(
+  name: OperationName,
+  id = '',
+): { readonly verb: string; readonly path: string } {
+  const [verb = '', path = ''] = declared[name].route.split(' ');
+  return { verb, path: path.replace(/\{\w+\}/, encodeURIComponent(id)) };
+}
 
 /** A refusal of the control API, with its message. */
 export class ControlError extends Error {
@@ -36,34 +50,31 @@ export function controlToken(): string | null {
   return sessionStorage.getItem(tokenName);
 }
 
-/** Sends a request with the token; a reply with 401 makes the page ask. */
-async function fetchControl(path: string, init: RequestInit): Promise<Response> {
-  const token = controlToken();
-  const headers = new Headers(init.headers);
-  if (token !== null) headers.set('authorization', `Bearer ${token}`);
-  const response = await fetch(path, { ...init, headers, cache: 'no-store' });
-  if (response.status === 401) tokenIsMissing.value = true;
-  return response;
-}
-
 /** The last answer of each address that was read: shown while the simulator does not answer. */
 const lastAnswers = new Map<string, string>();
 const mostAnswers = 100;
 const longestAnswer = 300_000;
 
-async function readText(address: string): Promise<{ status: number; text: string }> {
+function keepAnswer(address: string, { ok }: Response, text: string): void {
+  lastAnswers.delete(address);
+  if (ok && text.length < longestAnswer) lastAnswers.set(address, text);
+  const [oldest] = lastAnswers.keys();
+  if (oldest !== undefined && lastAnswers.size > mostAnswers) lastAnswers.delete(oldest);
+}
+
+/** Sends a request with the token; a reply with 401 makes the page ask for it. */
+async function answerOf(method: string, address: string, body: string | null) {
+  const headers = new Headers(body === null ? {} : { 'content-type': 'application/json' });
+  const token = controlToken();
+  if (token !== null) headers.set('authorization', `Bearer ${token}`);
   try {
-    const response = await fetchControl(address, { method: 'GET' });
+    const response = await fetch(address, { method, headers, body, cache: 'no-store' });
     const text = await response.text();
-    lastAnswers.delete(address);
-    if (response.ok && text.length < longestAnswer) lastAnswers.set(address, text);
-    for (const oldest of lastAnswers.keys()) {
-      if (lastAnswers.size <= mostAnswers) break;
-      lastAnswers.delete(oldest);
-    }
+    if (response.status === 401) tokenIsMissing.value = true;
+    if (method === 'GET') keepAnswer(address, response, text);
     return { status: response.status, text };
   } catch (error) {
-    const text = lastAnswers.get(address);
+    const text = method === 'GET' ? lastAnswers.get(address) : undefined;
     if (text === undefined) throw error;
     return { status: 200, text };
   }
@@ -93,18 +104,13 @@ export async function callIn<Name extends OperationName>(
   name: Name,
   ...args: Arguments<Name>
 ): Promise<Reply<Name>> {
-  const [first, second] = args as readonly unknown[];
-  const hasId = typeof first === 'string' || typeof first === 'number';
-  const id = hasId ? String(first) : '';
-  const input = (hasId ? second : first) as Input | undefined;
-  const { verb, path: own } = routeOf(name, id);
-  const path = `${prefix}${own}`;
+  const given = args as readonly unknown[];
+  const [id, input] = typeof given[0] === 'object' ? ['', given[0]] : given;
+  const { verb, path } = routeOf(name, String(id ?? ''));
   const isQuery = verb === 'GET' || verb === 'DELETE';
-  const address = isQuery ? `${path}${queryText(input ?? {})}` : path;
-  const { status, text } =
-    verb === 'GET'
-      ? await readText(address)
-      : await sent(verb, address, isQuery ? undefined : input);
+  const query = isQuery ? queryText((input ?? {}) as Input) : '';
+  const body = isQuery || input === undefined ? null : JSON.stringify(input);
+  const { status, text } = await answerOf(verb, `${prefix}${path}${query}`, body);
   const json = parsed(text);
   if (status < 400) return json as Reply<Name>;
   const { error } = (json ?? {}) as { error?: { message?: string; path?: string } };
@@ -118,17 +124,6 @@ function parsed(text: string): unknown {
   } catch {
     return text;
   }
-}
-
-async function sent(method: string, address: string, input: Input | undefined) {
-  const response = await fetchControl(address, {
-    method,
-    ...(input !== undefined && {
-      body: JSON.stringify(input),
-      headers: { 'content-type': 'application/json' },
-    }),
-  });
-  return { status: response.status, text: await response.text() };
 }
 
 /** `?a=1&b=2`, without empty values. */

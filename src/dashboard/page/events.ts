@@ -5,8 +5,7 @@
  */
 import { signal } from '@preact/signals';
 import type { EventData } from '../../operations/activity-events.ts';
-import { controlToken, tokenIsMissing } from './control.ts';
-import { routeOf } from './declared.ts';
+import { controlToken, routeOf, tokenIsMissing } from './control.ts';
 import {
   aliveEveryMs,
   EventDesk,
@@ -15,7 +14,7 @@ import {
   type Stream,
   type Wish,
 } from './event-desk.ts';
-import { worldPrefix } from './hosted-world.ts';
+import { worldPrefix } from './route.ts';
 
 const kinds = ['message', 'sim', 'clock', 'traffic', 'operation'] as const;
 export type EventKind = (typeof kinds)[number];
@@ -29,23 +28,20 @@ export type EventListener<K extends EventKind> = (
 
 export const connection = signal<'connecting' | 'live' | 'lost' | 'gone'>('connecting');
 
-const listeners: { readonly [K in EventKind]: Set<EventListener<K>> } = {
-  message: new Set(),
-  sim: new Set(),
-  clock: new Set(),
-  traffic: new Set(),
-  operation: new Set(),
-};
+const listeners = new Map<EventKind, Set<EventListener<never>>>(
+  kinds.map((kind) => [kind, new Set()]),
+);
 
 /** Returns the function that removes the listener. */
 export function onEvents<K extends EventKind>(kind: K, listener: EventListener<K>): () => void {
-  listeners[kind].add(listener);
-  return () => void listeners[kind].delete(listener);
+  const own = listeners.get(kind);
+  own?.add(listener);
+  return () => void own?.delete(listener);
 }
 
 /** Announces that all data read so far may be out of date. */
 export function announceAnotherWorld(): void {
-  for (const own of Object.values(listeners)) for (const listener of [...own]) listener(undefined);
+  for (const own of listeners.values()) for (const listener of [...own]) listener(undefined);
 }
 
 let say: (wish: Wish) => void = () => {};
@@ -125,10 +121,11 @@ function deliver(events: readonly ServerEvent[]): void {
     announceAnotherWorld();
     return;
   }
-  for (const kind of kinds) {
-    if (listeners[kind].size === 0) continue;
-    const own = events.filter((event) => event.kind === kind);
-    const data = own.map((event) => JSON.parse(event.data) as never);
-    if (data.length > 0) for (const listener of [...listeners[kind]]) listener(data);
+  for (const [kind, own] of listeners) {
+    if (own.size === 0) continue;
+    const data = events.flatMap((event) =>
+      event.kind === kind ? [JSON.parse(event.data) as never] : [],
+    );
+    if (data.length > 0) for (const listener of [...own]) listener(data);
   }
 }

@@ -1,6 +1,7 @@
 /**
- * Reads a value again after events, at most once at a time and with pauses between readings.
+ * A value that is read again after events, at most once at a time and with pauses between readings.
  */
+import { signal } from '@preact/signals';
 import { type EventKind, onEvents } from './events.ts';
 
 /** Events within this time share one reading. */
@@ -23,30 +24,33 @@ export function noteAct(): void {
 
 /** Runs one reading at a time. Requests during a reading cause one more reading after it. */
 export class Reading<T> {
+  /** The last answer; it stays while the next one is loading. */
+  readonly value = signal<T | undefined>(undefined);
+  readonly error = signal<unknown>(undefined);
   readonly #load: () => Promise<T>;
-  readonly #done: (value: T) => void;
-  readonly #failed: (error: unknown) => void;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #followers = 0;
   #runs = false;
   #again = false;
-  #isOver = false;
   #restUntilMs = 0;
   #ends: readonly (() => void)[] = [];
 
-  constructor(
-    load: () => Promise<T>,
-    done: (value: T) => void = () => {},
-    failed: (error: unknown) => void = () => {},
-  ) {
+  constructor(load: () => Promise<T>) {
     this.#load = load;
-    this.#done = done;
-    this.#failed = failed;
   }
 
-  /** Reads now, and after events of these kinds until it is stopped. */
-  follow(kinds: readonly EventKind[]): void {
-    this.#ends = kinds.map((kind) => onEvents(kind, () => this.soon()));
-    this.now();
+  /** Reads now, and after events of these kinds until its last follower has left. */
+  follow(kinds: readonly EventKind[]): () => void {
+    if (this.#followers++ === 0) {
+      this.#ends = kinds.map((kind) => onEvents(kind, () => this.soon()));
+      this.now();
+    }
+    return () => {
+      if (--this.#followers > 0) return;
+      clearTimeout(this.#timer);
+      this.#timer = undefined;
+      for (const end of this.#ends) end();
+    };
   }
 
   /** Reads because the user asked. */
@@ -58,17 +62,11 @@ export class Reading<T> {
 
   /** Reads because of an event. */
   soon(): void {
-    if (this.#isOver) return;
+    if (this.#followers === 0) return;
     const nowMs = performance.now();
     const restLeftMs = nowMs - lastActMs < actMs ? 0 : this.#restUntilMs - nowMs;
     const delayMs = Math.max(settleMs, restLeftMs);
     this.#timer ??= setTimeout(() => this.#onceSeen(), delayMs);
-  }
-
-  stop(): void {
-    this.#isOver = true;
-    clearTimeout(this.#timer);
-    for (const end of this.#ends) end();
   }
 
   /** A hidden page does not read; it reads once it is visible again. */
@@ -78,7 +76,7 @@ export class Reading<T> {
   }
 
   async #run(): Promise<void> {
-    if (this.#isOver) return;
+    if (this.#followers === 0) return;
     if (this.#runs) {
       this.#again = true;
       return;
@@ -86,10 +84,10 @@ export class Reading<T> {
     this.#runs = true;
     const startedMs = performance.now();
     try {
-      const value = await this.#load();
-      if (!this.#isOver) this.#done(value);
+      this.value.value = await this.#load();
+      this.error.value = undefined;
     } catch (error) {
-      if (!this.#isOver) this.#failed(error);
+      this.error.value = error;
     }
     this.#runs = false;
     const endedMs = performance.now();

@@ -1,8 +1,24 @@
 /**
- * The shown page and its filters, from the hash of the address: `#/messages/<id>?status=queued`.
+ * What the address says: the world of the server, by its path `/w/<world_id>/` (`/`: the first
+ * world); the page and its filters, by its hash: `#/messages/<id>?status=queued`.
  */
 import { computed, type Signal, signal, useSignal, useSignalEffect } from '@preact/signals';
 import type { Typed } from './field.ts';
+
+/** The prefix of the control API's paths; empty for the first world. */
+export const worldPrefix = /^\/w\/[^/]+/.exec(location.pathname)?.[0] ?? '';
+
+/** The id of the shown world. */
+export const shownWorld = worldPrefix.slice(3) || 'default';
+
+export function prefixOf(worldId: string): string {
+  return worldId === 'default' ? '' : `/w/${worldId}`;
+}
+
+/** The address of another world's dashboard: the same page, unless another is given. */
+export function pageOf(worldId: string, hash = globalThis.location.hash): string {
+  return `${prefixOf(worldId)}/${hash}`;
+}
 
 const hash = signal(location.hash);
 

@@ -2,9 +2,9 @@
  * Shows which world the page is about, and links to the others. Hidden while there is only one.
  */
 import { call } from './control.ts';
-import { pageOf, shownWorld } from './hosted-world.ts';
 import { Choices } from './parts/fields.tsx';
 import { useResource } from './resource.ts';
+import { pageOf, shownWorld } from './route.ts';
 
 export function WorldSwitcher() {
   const { value, error } = useResource(() => call('worlds.list'), { on: ['operation', 'clock'] });

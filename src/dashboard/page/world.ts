@@ -1,7 +1,6 @@
 /**
  * The accounts and SIMs, which most pages show. All parts of a page share one reading.
  */
-import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { call } from './control.ts';
 import { Reading } from './reading.ts';
@@ -13,24 +12,13 @@ export interface World {
   readonly sims: readonly Sim[];
 }
 
+const reading = new Reading(readWorld);
 /** Undefined until it was read once. It is read again while a component uses it. */
-export const world = signal<World | undefined>(undefined);
-let reading: Reading<World> | undefined;
-let users = 0;
+export const world = reading.value;
 
 /** Keeps the world up to date while a component is shown. */
 export function useWorld(): World | undefined {
-  useEffect(() => {
-    if (users++ === 0) {
-      reading = new Reading(readWorld, (read) => {
-        world.value = read;
-      });
-      reading.follow(['sim', 'clock', 'operation']);
-    }
-    return () => {
-      if (--users === 0) reading?.stop();
-    };
-  }, []);
+  useEffect(() => reading.follow(['sim', 'clock', 'operation']), []);
   return world.value;
 }
 

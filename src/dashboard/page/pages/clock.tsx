@@ -10,7 +10,6 @@ import { Card } from '../parts/card.tsx';
 import { Loading } from '../parts/notices.tsx';
 import { OperationForm } from '../parts/operation-form.tsx';
 import { Time } from '../parts/values.tsx';
-import type { ClockState } from '../wire.ts';
 import { counted, durationText, isoTime } from '../words.ts';
 
 const jumps = ['1s', '1m', '1h', '24h'];
@@ -31,8 +30,36 @@ export function ClockPage() {
           </>
         )}
       </p>
-      <Mode now={now} />
-      <Jumps now={now} />
+      <div class="jumps">
+        <OperationForm
+          // Starts again with the mode in force, which others may change, too.
+          key={`${now.mode} ${now.rate}`}
+          operation="clock.setMode"
+          start={{ mode: now.mode, ...(now.mode === 'scaled' && { rate: String(now.rate) }) }}
+          submit="Set mode"
+          kind="plain"
+          onDone={() => readState()}
+        />
+      </div>
+      {/* The bar on top of every page has the other ways to advance. */}
+      <div class="jumps">
+        <h3>Advance</h3>
+        <div class="actions">
+          {jumps.map((jump) => (
+            <Action key={jump} act={() => advanceClock({ by: jump })} label={`Advance ${jump}`}>
+              +{jump}
+            </Action>
+          ))}
+        </div>
+        <OperationForm
+          operation="clock.advance"
+          start={{ by: '90s' }}
+          placeholders={{ to: now.now }}
+          submit="Advance"
+          kind="plain"
+          onDone={(reply) => sayAdvanced(reply, state.peek())}
+        />
+      </div>
       <p class="dim">
         The <a href="#/past">time machine</a> shows what each earlier advance changed.
       </p>
@@ -67,46 +94,6 @@ function StartOver() {
         </Action>
         {before.value !== undefined && <Action act={undo}>Undo: bring back what was</Action>}
       </div>
-    </div>
-  );
-}
-
-function Mode({ now }: { readonly now: ClockState }) {
-  return (
-    <div class="jumps">
-      <OperationForm
-        // Starts again with the mode in force, which others may change, too.
-        key={`${now.mode} ${now.rate}`}
-        operation="clock.setMode"
-        start={{ mode: now.mode, ...(now.mode === 'scaled' && { rate: String(now.rate) }) }}
-        submit="Set mode"
-        kind="plain"
-        onDone={() => readState()}
-      />
-    </div>
-  );
-}
-
-/** The bar on top of every page has the other ways to advance. */
-function Jumps({ now }: { readonly now: ClockState }) {
-  return (
-    <div class="jumps">
-      <h3>Advance</h3>
-      <div class="actions">
-        {jumps.map((jump) => (
-          <Action key={jump} act={() => advanceClock({ by: jump })} label={`Advance ${jump}`}>
-            +{jump}
-          </Action>
-        ))}
-      </div>
-      <OperationForm
-        operation="clock.advance"
-        start={{ by: '90s' }}
-        placeholders={{ to: now.now }}
-        submit="Advance"
-        kind="plain"
-        onDone={(reply) => sayAdvanced(reply, state.peek())}
-      />
     </div>
   );
 }

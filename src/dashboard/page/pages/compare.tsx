@@ -2,13 +2,12 @@
  * What differs between this world and another one, such as a fork beside its origin.
  */
 import { call, callIn } from '../control.ts';
-import { prefixOf, shownWorld } from '../hosted-world.ts';
 import { Card } from '../parts/card.tsx';
 import { FilterChoices } from '../parts/fields.tsx';
 import { Empty, Loaded } from '../parts/notices.tsx';
 import { Table } from '../parts/table.tsx';
 import { useResource } from '../resource.ts';
-import { filterValue } from '../route.ts';
+import { filterValue, prefixOf, shownWorld } from '../route.ts';
 
 const compared = [
   'simulator.state',

@@ -2,7 +2,7 @@
  * A message as a curl command and as a test, and an earlier instant as a test, for the clipboard.
  */
 import { servicePaths } from '../../../sim/service-paths.ts';
-import { routeOf } from '../declared.ts';
+import { routeOf } from '../control.ts';
 import type { Message, State } from '../wire.ts';
 
 export function sendPath({ endpoint = 'send' }: { readonly endpoint?: string }): string {

@@ -2,10 +2,10 @@
  * The first page: how a client uses this world, ready to copy, and what has happened in it.
  */
 import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
 import { statuses } from '../../../sim/status.ts';
 import { state } from '../clock.ts';
 import { call } from '../control.ts';
-import { shownWorld } from '../hosted-world.ts';
 import { CopyButton } from '../parts/action.tsx';
 import { Card } from '../parts/card.tsx';
 import { Choices, choicesOf } from '../parts/fields.tsx';
@@ -13,9 +13,10 @@ import { Empty, Loaded } from '../parts/notices.tsx';
 import { Table } from '../parts/table.tsx';
 import { CopyFacts, StatusBadge } from '../parts/values.tsx';
 import { useResource } from '../resource.ts';
-import { addressOf } from '../route.ts';
+import { addressOf, shownWorld } from '../route.ts';
+import type { Reply } from '../wire.ts';
 import { counted, fateText } from '../words.ts';
-import { type Client, clientOf, setups } from './setups.ts';
+import { clientOf, setups } from './setups.ts';
 
 export function HomePage() {
   const world = useResource(() => call('worlds.get', shownWorld), { on: ['sim'] });
@@ -23,7 +24,7 @@ export function HomePage() {
     <div class="stack">
       <Happened />
       <Loaded of={world} what="this world">
-        {(value) => <Use client={clientOf(value)} accounts={value.accounts} />}
+        {(value) => <Use world={value} />}
       </Loaded>
       <Recipients />
     </div>
@@ -39,12 +40,23 @@ function Happened() {
   if (now === undefined) return null;
   const { messages, requests, throttled } = now;
   const findings = (report.value?.rules ?? []).reduce((sum, rule) => sum + rule.findings.length, 0);
-  const counts = [
+  const counts: readonly (readonly [href: string, what: ComponentChildren])[] = [
     ['#/requests', `${counted(requests, 'request')} since the start`],
     ['#/requests?search=status%3A429', counted(throttled, 'answered 429', 'answered 429')],
     ['#/referee', counted(findings, 'finding of the referee', 'findings of the referee')],
     ['#/messages', counted(messages.total, 'message')],
-  ] as const;
+    ...statuses
+      .filter((status) => messages[status] > 0)
+      .map(
+        (status) =>
+          [
+            addressOf('messages', '', { status }),
+            <>
+              <StatusBadge status={status} /> {messages[status].toLocaleString('en')}
+            </>,
+          ] as const,
+      ),
+  ];
   if (requests === 0 && messages.total === 0) {
     return (
       <Empty title="Nothing has happened yet.">
@@ -57,32 +69,19 @@ function Happened() {
   return (
     <Card title="What happened">
       <ul class="counts">
-        {counts.map(([href, text]) => (
+        {counts.map(([href, what]) => (
           <li key={href}>
-            <a href={href}>{text}</a>
+            <a href={href}>{what}</a>
           </li>
         ))}
-        {statuses
-          .filter((status) => messages[status] > 0)
-          .map((status) => (
-            <li key={status}>
-              <a href={addressOf('messages', '', { status })}>
-                <StatusBadge status={status} /> {messages[status].toLocaleString('en')}
-              </a>
-            </li>
-          ))}
       </ul>
     </Card>
   );
 }
 
-interface UseProps {
-  readonly client: Client | undefined;
-  readonly accounts: readonly { readonly name: string; readonly api_key: string }[];
-}
-
-function Use({ client, accounts }: UseProps) {
+function Use({ world }: { readonly world: Reply<'worlds.get'> }) {
   const language = useSignal('curl');
+  const client = clientOf(world);
   if (client === undefined) {
     return (
       <Empty title="No key of this world can be shown again.">
@@ -94,7 +93,7 @@ function Use({ client, accounts }: UseProps) {
     );
   }
   const { baseUrl, account, key, from } = client;
-  const others = accounts.filter(({ name, api_key: own }) => name !== account && own !== '');
+  const others = world.accounts.filter(({ name, api_key: own }) => name !== account && own !== '');
   const setup = setups[language.value]?.(client) ?? '';
   return (
     <Card title="Use it">

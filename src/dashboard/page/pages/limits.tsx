@@ -2,12 +2,9 @@
  * The page Limits: how many requests each account has left at each endpoint, how many were made
  * and refused over time, and the limits, which can be changed.
  */
-import { useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
 import { endpointNames } from '../../../sim/limits.ts';
 import { nowMs, whileRunning } from '../clock.ts';
-import { call } from '../control.ts';
-import { declared } from '../declared.ts';
+import { call, declared } from '../control.ts';
 import type { Row } from '../lists.ts';
 import { Action } from '../parts/action.tsx';
 import { Card } from '../parts/card.tsx';
@@ -24,14 +21,11 @@ const mostAccounts = 100;
 
 export function LimitsPage() {
   const accounts = useResource(() => call('accounts.list'), { on: ['message', 'operation'] });
-  const isUsed = useSignal(false);
   const buckets = useResource(() => call('limits.buckets'), {
     on: ['traffic', 'clock', 'operation'],
     // Only passing time fills them again.
-    everyMs: isUsed.value ? whileRunning(1_000) : undefined,
-  });
-  useEffect(() => {
-    isUsed.value = buckets.value?.buckets.some((one) => one.available < one.limit) ?? false;
+    everyMs: (all) =>
+      all?.buckets.some((one) => one.available < one.limit) ? whileRunning(1_000) : undefined,
   });
   const known = accounts.value?.accounts;
   const refill = async () => {
@@ -71,7 +65,15 @@ function Gauges({ buckets, accounts }: GaugesProps) {
         <Gauge name={`${endpoint} of ${name}`} bucket={bucketOf.get(`${endpoint} ${id}`)} />
       ),
     })),
-    { head: 'Monthly quota', cell: (account) => <Quota account={account} /> },
+    {
+      head: 'Monthly quota',
+      cell: ({ name, quota_used: used, effective_monthly_quota: quota }) =>
+        quota === 'unlimited' ? (
+          <span class="dim">unlimited</span>
+        ) : (
+          <Level name={`messages of ${name} left this month`} left={quota - used} of={quota} />
+        ),
+    },
   ];
   return (
     <>
@@ -100,12 +102,6 @@ function Gauge({ name, bucket }: { readonly name: string; readonly bucket: Bucke
       )}
     </>
   );
-}
-
-function Quota({ account }: { readonly account: Account }) {
-  const { name, quota_used: used, effective_monthly_quota: quota } = account;
-  if (quota === 'unlimited') return <span class="dim">unlimited</span>;
-  return <Level name={`messages of ${name} left this month`} left={quota - used} of={quota} />;
 }
 
 interface LevelProps {

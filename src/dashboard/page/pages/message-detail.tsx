@@ -48,7 +48,7 @@ function Content({ message, refresh }: ContentProps) {
   const isFinal = status === 'delivered' || status === 'failed';
   const waiting = useResource(() => call('messages.waiting', id), {
     on: ['message', 'sim', 'clock', 'operation'],
-    everyMs: isFinal ? undefined : whileRunning(2_000),
+    everyMs: () => (isFinal ? undefined : whileRunning(2_000)),
     key: `${id} ${status}`,
   });
   const isStuck = waiting.value?.waiting_for === 'scripted_fate';

@@ -55,13 +55,15 @@ export class MessageList {
 
   /** Listens to events until the returned function is called. */
   follow(): () => void {
-    const end = onEvents('message', (events) => {
-      if (events === undefined) this.#makeStale(this.#segments.length);
-      else this.#hear(events);
-    });
+    const ends = [
+      this.#reading.follow([]),
+      onEvents('message', (events) => {
+        if (events === undefined) this.#makeStale(this.#segments.length);
+        else this.#hear(events);
+      }),
+    ];
     return () => {
-      end();
-      this.#reading.stop();
+      for (const end of ends) end();
       this.#question++;
     };
   }

@@ -6,7 +6,6 @@ import { useSignal } from '@preact/signals';
 import { statuses } from '../../../sim/status.ts';
 import { state } from '../clock.ts';
 import { call } from '../control.ts';
-import { pageOf, shownWorld } from '../hosted-world.ts';
 import { type Row, worldFacts } from '../lists.ts';
 import { Action, CopyButton, DownloadButton } from '../parts/action.tsx';
 import { Card } from '../parts/card.tsx';
@@ -15,7 +14,7 @@ import { type Column, Table } from '../parts/table.tsx';
 import { Events } from '../parts/trace.tsx';
 import { CopyFacts, type Fact, Facts, ReplyStatus, StatusBadge, Time } from '../parts/values.tsx';
 import { useResource, useSettled } from '../resource.ts';
-import { addressOf, filterValue, pageArgument, setArgument } from '../route.ts';
+import { addressOf, filterValue, pageArgument, pageOf, setArgument, shownWorld } from '../route.ts';
 import type { Message, Reply, State } from '../wire.ts';
 import { asTestFrom } from './copies.ts';
 

@@ -3,8 +3,8 @@
  */
 import { servicePaths } from '../../../sim/service-paths.ts';
 import { call } from '../control.ts';
-import { shownWorld } from '../hosted-world.ts';
 import { useResource } from '../resource.ts';
+import { shownWorld } from '../route.ts';
 import type { Reply } from '../wire.ts';
 import { asCurl } from './copies.ts';
 

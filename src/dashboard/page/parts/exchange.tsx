@@ -4,21 +4,8 @@
 import type { Exchange } from '../wire.ts';
 import { ReplyStatus } from './values.tsx';
 
-const reasons: Readonly<Record<number, string>> = {
-  200: 'OK',
-  202: 'Accepted',
-  400: 'Bad Request',
-  401: 'Unauthorized',
-  402: 'Payment Required',
-  403: 'Forbidden',
-  404: 'Not Found',
-  409: 'Conflict',
-  413: 'Content Too Large',
-  415: 'Unsupported Media Type',
-  429: 'Too Many Requests',
-  500: 'Internal Server Error',
-  503: 'Service Unavailable',
-};
+/** The bundler inserts the reason phrase of each status. */
+declare const statusTexts: Readonly<Record<number, string>>;
 
 interface ExchangeProps {
   readonly exchange: Exchange;
@@ -39,7 +26,7 @@ export function ExchangeView({ exchange, saysFault = true }: ExchangeProps) {
       </section>
       <section aria-label="Reply">
         <h3>
-          Reply <ReplyStatus status={reply.status} /> {reasons[reply.status] ?? ''}
+          Reply <ReplyStatus status={reply.status} /> {statusTexts[reply.status] ?? ''}
         </h3>
         <Content of={reply} />
       </section>

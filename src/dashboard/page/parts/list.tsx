@@ -4,13 +4,11 @@
  */
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { callAny, errorText } from '../control.ts';
-import { declared } from '../declared.ts';
+import { callAny, declared, errorText } from '../control.ts';
 import { type Field, labelOf, readValue, textOf } from '../field.ts';
-import { shownWorld } from '../hosted-world.ts';
 import type { FormDeclaration, ListDeclaration, Row, RowAction } from '../lists.ts';
 import { useResource } from '../resource.ts';
-import { filterValue } from '../route.ts';
+import { filterValue, shownWorld } from '../route.ts';
 import type { OperationName } from '../wire.ts';
 import { accountName, useWorld } from '../world.ts';
 import { Action } from './action.tsx';

@@ -3,8 +3,7 @@
  */
 import { type Signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { ControlError, callAny } from '../control.ts';
-import { declared } from '../declared.ts';
+import { ControlError, callAny, declared } from '../control.ts';
 import { type Field, FieldMistakes, pathsOf, readTyped, type Typed } from '../field.ts';
 import type { FormDeclaration, Row } from '../lists.ts';
 import { accountChoices, type World, world } from '../world.ts';
