@@ -138,14 +138,10 @@ function alternativesOf(alternatives: readonly Json[], all: Definitions): Omit<F
   }
   const words = fields.flatMap((each) => each.words ?? []);
   const main = fields.find(({ kind }) => kind !== 'choice');
-  const {
-    name: _,
-    isRequired: __,
-    ...shape
-  } = fields.length > 2 || main === undefined
-    ? ({ name: '', kind: main === undefined ? 'choice' : 'json' } as const)
-    : main;
-  return { ...shape, ...(words.length > 0 && { words }) };
+  if (main === undefined) return { kind: 'choice', words };
+  const { name: _, isRequired: __, ...own } = main;
+  const shape = fields.length > 2 ? { kind: 'json' as const } : own;
+  return words.length > 0 ? { ...shape, words } : shape;
 }
 
 /** A variant's title: its own, or the words that only it has. */

@@ -5,7 +5,7 @@ import { signal } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { advanceClock, advanced, clock, nowMs } from './clock.ts';
-import { tokenIsMissing } from './control.ts';
+import { call, tokenIsMissing } from './control.ts';
 import { connection, reconnectNow } from './events.ts';
 import { listPages } from './lists.ts';
 import { ClockPage } from './pages/clock.tsx';
@@ -19,13 +19,14 @@ import { RequestsPage } from './pages/requests.tsx';
 import { Rules } from './pages/rules.tsx';
 import { SendPage } from './pages/send.tsx';
 import { Action, Dialog } from './parts/action.tsx';
+import { Choices } from './parts/fields.tsx';
 import { List } from './parts/list.tsx';
 import { type Fact, Facts, Time } from './parts/values.tsx';
 import { goAlongRows } from './parts/virtual-table.tsx';
-import { pageName, shownWorld } from './route.ts';
+import { useResource } from './resource.ts';
+import { pageName, pageOf, shownWorld } from './route.ts';
 import { TokenDialog } from './token-dialog.tsx';
 import { isoTime } from './words.ts';
-import { WorldSwitcher } from './world-switcher.tsx';
 
 interface Page {
   readonly name: string;
@@ -204,29 +205,53 @@ function Now() {
 }
 
 function LostConnection() {
+  const isGone = connection.value === 'gone';
   return (
     <div role="alert" class="lost-place">
-      {connection.value === 'gone' && (
+      {(isGone || connection.value === 'lost') && (
         <div class="lost">
           <p>
-            <b>This world was deleted.</b> The page shows what it last received.
+            <b>{isGone ? 'This world was deleted.' : 'The simulator does not answer.'}</b> The page
+            shows what it last received{isGone ? '.' : ', and reconnects by itself.'}
           </p>
-          <a class="button plain" href="/">
-            Go to the first world
-          </a>
+          {isGone ? (
+            <a class="button plain" href="/">
+              Go to the first world
+            </a>
+          ) : (
+            <button type="button" class="button plain" onClick={reconnectNow}>
+              Try now
+            </button>
+          )}
         </div>
       )}
-      {connection.value === 'lost' && (
-        <div class="lost">
-          <p>
-            <b>The simulator does not answer.</b> The page shows what it last received, and
-            reconnects by itself.
-          </p>
-          <button type="button" class="button plain" onClick={reconnectNow}>
-            Try now
-          </button>
-        </div>
-      )}
+    </div>
+  );
+}
+
+/** Shows which world the page is about, and links to the others. Hidden while there is only one. */
+function WorldSwitcher() {
+  const { value, error } = useResource(() => call('worlds.list'), { on: ['operation', 'clock'] });
+  const worlds = value?.worlds ?? [];
+  const isGone = shownWorld !== 'default' && !worlds.some(({ world_id: id }) => id === shownWorld);
+  if (worlds.length === 0 && !isGone) return null;
+  const gone = error === undefined ? '' : ' (gone)';
+  return (
+    <div class="world-switcher">
+      <label class="dim wide" for="world">
+        world
+      </label>
+      <Choices
+        id="world"
+        aria-label="World"
+        value={shownWorld}
+        onChoose={(id) => location.assign(pageOf(id))}
+        choices={[
+          { value: 'default', label: 'default' },
+          ...(isGone ? [{ value: shownWorld, label: `${shownWorld}${gone}` }] : []),
+          ...worlds.map(({ world_id: value, name: label }) => ({ value, label })),
+        ]}
+      />
     </div>
   );
 }

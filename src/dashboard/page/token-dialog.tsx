@@ -1,7 +1,6 @@
 /**
  * Asks for the control token, once per tab.
  */
-import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { readState } from './clock.ts';
 import { controlToken, keepToken, tokenIsMissing } from './control.ts';
@@ -9,7 +8,6 @@ import { reconnectNow } from './events.ts';
 import { Submit } from './parts/fields.tsx';
 
 export function TokenDialog() {
-  const token = useSignal('');
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => input.current?.focus(), []);
   const wasWrong = tokenIsMissing.value && controlToken() !== null;
@@ -20,8 +18,9 @@ export function TokenDialog() {
         aria-label="Control token"
         onSubmit={(event) => {
           event.preventDefault();
-          if (token.value === '') return;
-          keepToken(token.value);
+          const token = input.current?.value ?? '';
+          if (token === '') return;
+          keepToken(token);
           reconnectNow();
           void readState();
         }}
@@ -39,10 +38,6 @@ export function TokenDialog() {
             autocomplete="off"
             aria-invalid={wasWrong}
             aria-describedby="token-hint"
-            value={token.value}
-            onInput={(event) => {
-              token.value = event.currentTarget.value;
-            }}
           />
           <p id="token-hint" class={wasWrong ? 'problem' : 'hint'}>
             {wasWrong ? 'This token is wrong.' : 'Kept in this tab until it is closed.'}

@@ -6,10 +6,12 @@ import type { FindingView } from '../../../explore/finding-view.ts';
 import { Card } from '../parts/card.tsx';
 import { Events, type TraceEvent } from '../parts/trace.tsx';
 
-type Finding = Pick<FindingView, 'cause' | 'what' | 'failures' | 'timeline'>;
+interface Opened extends Pick<FindingView, 'cause' | 'what'> {
+  readonly events: readonly TraceEvent[];
+}
 
 export function FindingFile() {
-  const finding = useSignal<Finding | undefined>(undefined);
+  const finding = useSignal<Opened | undefined>(undefined);
   const problem = useSignal('');
   const open = async (file: File | undefined) => {
     if (file === undefined) return;
@@ -39,22 +41,21 @@ export function FindingFile() {
           <p>
             <b>{finding.value.cause}</b>: {finding.value.what}
           </p>
-          <Events of={eventsOf(finding.value)} links={false} />
+          <Events of={finding.value.events} links={false} />
         </>
       )}
     </Card>
   );
 }
 
-function findingIn(text: string): Finding {
-  const { cause, what, failures, timeline } = JSON.parse(text) as Finding;
-  const made = { cause: String(cause), what: String(what), failures, timeline };
-  eventsOf(made);
-  return made;
+/** Throws if the text is no finding. */
+function findingIn(text: string): Opened {
+  const finding = JSON.parse(text) as FindingView;
+  return { cause: String(finding.cause), what: String(finding.what), events: eventsOf(finding) };
 }
 
 /** Each exchange, and after the last one that proves a failure, the failure. */
-function eventsOf({ failures, timeline }: Finding): TraceEvent[] {
+function eventsOf({ failures, timeline }: FindingView): TraceEvent[] {
   return timeline.flatMap((exchange): TraceEvent[] => {
     const { number, at, method, target, fault, status, seen, attempt } = exchange;
     const sendKind = (attempt ?? 1) > 1 ? 'retry' : 'request';

@@ -51,6 +51,7 @@ function Content({ message, refresh }: ContentProps) {
     everyMs: () => (isFinal ? undefined : whileRunning(2_000)),
     key: `${id} ${status}`,
   });
+  const creation = useResource(() => readCreation(id), { key: id });
   const isStuck = waiting.value?.waiting_for === 'scripted_fate';
   const onMoved = async () => {
     await readState();
@@ -84,7 +85,18 @@ function Content({ message, refresh }: ContentProps) {
       </div>
       <blockquote class="said">{message.message}</blockquote>
       <Facts of={factsOf(message)} />
-      <Creation id={id} />
+      <h3 class="section">The exchange that created it</h3>
+      <Loaded of={creation} what="the exchange">
+        {({ exchange }) =>
+          exchange === undefined ? (
+            <p class="dim">
+              It is not kept: it is older than the last 1,000 requests, or than the last start over.
+            </p>
+          ) : (
+            <ExchangeView exchange={exchange} />
+          )
+        }
+      </Loaded>
     </>
   );
 }
@@ -154,26 +166,6 @@ const simChanges: Readonly<Record<string, readonly [label: string, change: Row]>
   sim_active: ['Activate the SIM', { active: true }],
   sim_connected: ['Connect the SIM', { connected: true }],
 };
-
-function Creation({ id }: { readonly id: string }) {
-  const creation = useResource(() => readCreation(id), { key: id });
-  return (
-    <>
-      <h3 class="section">The exchange that created it</h3>
-      <Loaded of={creation} what="the exchange">
-        {({ exchange }) =>
-          exchange === undefined ? (
-            <p class="dim">
-              It is not kept: it is older than the last 1,000 requests, or than the last start over.
-            </p>
-          ) : (
-            <ExchangeView exchange={exchange} />
-          )
-        }
-      </Loaded>
-    </>
-  );
-}
 
 async function readCreation(id: string) {
   const { requests } = await call('requests.list', { message_id: id });

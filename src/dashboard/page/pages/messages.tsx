@@ -13,7 +13,7 @@ import type { Column } from '../parts/table.tsx';
 import { StatusBadge, Time } from '../parts/values.tsx';
 import { VirtualTable } from '../parts/virtual-table.tsx';
 import { useSettled } from '../resource.ts';
-import { addressOf, pageFilters, setFilter } from '../route.ts';
+import { addressOf, filterValue, setFilter } from '../route.ts';
 import type { Message, Reply, Status } from '../wire.ts';
 import { counted } from '../words.ts';
 import { accountChoices, accountName, useWorld } from '../world.ts';
@@ -22,7 +22,9 @@ import { filterNames, type MessageFilter, MessageList } from './message-list.ts'
 
 export function MessagesPage() {
   const list = useMemo(() => new MessageList(), []);
-  const filter = filterOf(pageFilters.value);
+  const filter: MessageFilter = Object.fromEntries(
+    filterNames.flatMap((name) => (filterValue(name) === '' ? [] : [[name, filterValue(name)]])),
+  );
   const question = useSettled(JSON.stringify(filter));
   useEffect(() => list.show(JSON.parse(question)), [list, question]);
   useEffect(() => list.follow(), [list]);
@@ -32,16 +34,6 @@ export function MessagesPage() {
       <Filters filter={filter} />
       <Rows list={list} filter={filter} />
     </Split>
-  );
-}
-
-/** The filters of the address that the operation takes. */
-function filterOf(given: URLSearchParams): MessageFilter {
-  return Object.fromEntries(
-    filterNames.flatMap((name) => {
-      const value = given.get(name);
-      return value === null ? [] : [[name, value]];
-    }),
   );
 }
 

@@ -6,7 +6,7 @@ import { useSignal } from '@preact/signals';
 import { statuses } from '../../../sim/status.ts';
 import { state } from '../clock.ts';
 import { call } from '../control.ts';
-import { type Row, worldFacts } from '../lists.ts';
+import { worldFacts } from '../lists.ts';
 import { Action, CopyButton, DownloadButton } from '../parts/action.tsx';
 import { Card } from '../parts/card.tsx';
 import { Loaded } from '../parts/notices.tsx';
@@ -66,7 +66,13 @@ interface MachineProps {
 function Machine({ inputs, entry }: MachineProps) {
   const { lines, entries, earliest } = inputs;
   const messageId = filterValue('message_id');
-  const input = entries.find((one) => one.entry === entry);
+  const [newest, oldest] = [entries[0]?.entry ?? 1, entries.at(-1)?.entry ?? 1];
+  const link = (text: string, line: number) => (
+    <a class="button plain" href={addressOf('past', String(line))}>
+      {text}
+    </a>
+  );
+  const isStart = entries.every((one) => one.entry !== entry);
   return (
     <div class="columns">
       <Card
@@ -95,26 +101,13 @@ function Machine({ inputs, entry }: MachineProps) {
           rows={entries}
           keyOf={(one) => String(one.entry)}
         />
-        <Others inputs={inputs} />
+        <p class="actions foot">
+          {newest < lines && link('Newer inputs', Math.min(lines, newest + 1 + shownInputs / 2))}
+          {oldest > 2 && link('Older inputs', Math.max(2, oldest - shownInputs / 2))}
+        </p>
       </Card>
-      <Then key={`${entry} ${messageId}`} entry={entry} messageId={messageId} at={input?.at} />
+      <Then key={`${entry} ${messageId}`} entry={entry} messageId={messageId} isStart={isStart} />
     </div>
-  );
-}
-
-/** Links to the lines before and after those that are shown. */
-function Others({ inputs: { lines, entries } }: { readonly inputs: Inputs }) {
-  const [newest, oldest] = [entries[0]?.entry ?? 1, entries.at(-1)?.entry ?? 1];
-  const link = (text: string, line: number) => (
-    <a class="button plain" href={addressOf('past', String(line))}>
-      {text}
-    </a>
-  );
-  return (
-    <p class="actions foot">
-      {newest < lines && link('Newer inputs', Math.min(lines, newest + 1 + shownInputs / 2))}
-      {oldest > 2 && link('Older inputs', Math.max(2, oldest - shownInputs / 2))}
-    </p>
   );
 }
 
@@ -158,17 +151,17 @@ interface ThenProps {
   readonly entry: number;
   /** Of the message to show; empty: none. */
   readonly messageId: string;
-  readonly at: string | undefined;
+  readonly isStart: boolean;
 }
 
-function Then({ entry, messageId, at }: ThenProps) {
+function Then({ entry, messageId, isStart }: ThenProps) {
   const stateAt = (line: number) => call('past.at', { entry: line }) as Promise<State>;
   const states = useResource(() => {
     // The journal may no longer hold the line before.
     const before = entry > 1 ? stateAt(entry - 1).catch(() => undefined) : undefined;
     return Promise.all([stateAt(entry), before]);
   });
-  const forked = useSignal<Row | undefined>(undefined);
+  const forked = useSignal<Reply<'worlds.fork'> | undefined>(undefined);
   const fork = async () => {
     forked.value = await call('worlds.fork', shownWorld, { from: { entry } });
   };
@@ -192,8 +185,8 @@ function Then({ entry, messageId, at }: ThenProps) {
         <div role="alert">
           <p>
             The fork goes on from here, apart from this world, without its list of requests:{' '}
-            <a href={pageOf(String(forked.value['world_id']), '#/home')}>open it</a>, or{' '}
-            <a href={`#/worlds?with=${forked.value['world_id']}`}>compare it with this one</a>.
+            <a href={pageOf(forked.value.world_id, '#/home')}>open it</a>, or{' '}
+            <a href={`#/worlds?with=${forked.value.world_id}`}>compare it with this one</a>.
           </p>
           <CopyFacts of={worldFacts(forked.value)} />
         </div>
@@ -207,7 +200,7 @@ function Then({ entry, messageId, at }: ThenProps) {
         )}
       </Loaded>
       {messageId !== '' && <MessageThen entry={entry} id={messageId} />}
-      {at === undefined && messageId === '' && <p class="dim">This is the start.</p>}
+      {isStart && messageId === '' && <p class="dim">This is the start.</p>}
     </Card>
   );
 }

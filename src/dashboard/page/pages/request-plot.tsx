@@ -81,6 +81,8 @@ function Plot({ counts: { width_ms: widthMs, from, bars }, limit, search }: Plot
   const perBar = (limit * widthMs) / minuteMs;
   const most = Math.max(4, perBar, ...bars.map(({ count }) => count));
   const top = (count: number) => 100 * (1 - count / most);
+  const bar = (kind: string, at: number, from: number, to: number) =>
+    from < to && <rect class={kind} x={at + 0.1} width={0.8} y={from} height={to - from} />;
   const timeOf = (at: number) => isoTime(Date.parse(from) + at * widthMs);
   const summary = `${text(total)} requests, ${text(throttled)} of them answered 429, by ${durationText(widthMs)}`;
   const within = (at: number) => Math.max(0, Math.min(bars.length - 1, at));
@@ -96,8 +98,7 @@ function Plot({ counts: { width_ms: widthMs, from, bars }, limit, search }: Plot
     event.preventDefault();
     brush.value = [event.shiftKey ? (anchor ?? within(next)) : within(next), within(next)];
   };
-  const [start = 0, end = -1] = brush.value ?? [];
-  const [first, last] = end < 0 ? [0, -1] : [Math.min(start, end), Math.max(start, end)];
+  const [first = 0, last = -1] = brush.value?.toSorted((one, other) => one - other) ?? [];
   const brushed = bars.slice(first, last + 1).reduce((all, { count }) => all + count, 0);
   const chosen =
     last < first
@@ -113,7 +114,7 @@ function Plot({ counts: { width_ms: widthMs, from, bars }, limit, search }: Plot
           aria-label={summary}
           aria-valuemin={0}
           aria-valuemax={bars.length - 1}
-          aria-valuenow={end < 0 ? 0 : end}
+          aria-valuenow={brush.value?.[1] ?? 0}
           aria-valuetext={chosen}
           onKeyDown={chooseByKey}
           onPointerDown={(event) => {
@@ -135,8 +136,8 @@ function Plot({ counts: { width_ms: widthMs, from, bars }, limit, search }: Plot
               <g key={timeOf(at)}>
                 <title>{`${timeOf(at).replace('T', ' ')}: ${text(count - refused)} not throttled, ${text(refused)} answered 429`}</title>
                 <rect x={at} width={1} y={0} height={100} fill="transparent" />
-                <Bar at={at} from={top(count - refused)} to={100} kind="passed" />
-                <Bar at={at} from={top(count)} to={top(count - refused)} kind="refused" />
+                {bar('passed', at, top(count - refused), 100)}
+                {bar('refused', at, top(count), top(count - refused))}
               </g>
             ))}
             {limit > 0 && (
@@ -182,19 +183,6 @@ const steps: Readonly<Record<string, (end: number | undefined, count: number) =>
   Home: () => 0,
   End: (_, count) => count - 1,
 };
-
-interface BarProps {
-  readonly at: number;
-  readonly from: number;
-  readonly to: number;
-  readonly kind: string;
-}
-
-function Bar({ at, from, to, kind }: BarProps) {
-  return from === to ? null : (
-    <rect class={kind} x={at + 0.1} width={0.8} y={from} height={to - from} />
-  );
-}
 
 /** UTC, as everywhere on the page. */
 function clockText(time: string): string {

@@ -7,8 +7,7 @@ import type { ComponentChildren } from 'preact';
 import { segmentText } from '../../../sim/segments.ts';
 import { nowMs, readState, state } from '../clock.ts';
 import { call } from '../control.ts';
-import type { Field, Typed } from '../field.ts';
-import type { Row } from '../lists.ts';
+import type { Field } from '../field.ts';
 import { CopyButton } from '../parts/action.tsx';
 import { Card } from '../parts/card.tsx';
 import { ExchangeView } from '../parts/exchange.tsx';
@@ -70,7 +69,6 @@ export function SendPage() {
           operation="exchanges.perform"
           of={fields}
           typed={typed}
-          keepsTyped
           label="Send a message"
           submit="Send message"
           placeholders={{ from: numbers[0] ?? '', send_at: '2026-01-01T00:00:00.000Z' }}
@@ -79,9 +77,11 @@ export function SendPage() {
             from: choicesOf(numbers),
             to: outcomes.map((each) => ({ value: each.to, label: fateText(each) })),
           }}
-          input={({ endpoint: _, from = numbers[0], ...body }) =>
-            requestOf(typed.value, from, body)
-          }
+          input={({ endpoint: _, from = numbers[0], to = '', message = '', ...rest }) => ({
+            method: 'POST',
+            path: sendPath(typed.value),
+            body: JSON.stringify({ to, from, message, ...rest }),
+          })}
           onDone={(made) => {
             exchange.value = made as unknown as Exchange;
             void readState();
@@ -99,11 +99,6 @@ export function SendPage() {
       </Card>
     </div>
   );
-}
-
-function requestOf(typed: Typed, from: unknown, { to = '', message = '', ...rest }: Row): Row {
-  const body = JSON.stringify({ to, from, message, ...rest });
-  return { method: 'POST', path: sendPath(typed), body };
 }
 
 function Outcome({ exchange }: { readonly exchange: Exchange }) {
@@ -140,19 +135,17 @@ function Length({ text }: { readonly text: string }) {
 }
 
 function LaterChoices({ onChoose }: { readonly onChoose: (iso: string) => void }) {
-  const later = (ms: number) => () => onChoose(isoTime((nowMs.value ?? 0) + ms));
+  const choice = (text: string, iso: () => string) => (
+    <button type="button" class="link" onClick={() => onChoose(iso())}>
+      {text}
+    </button>
+  );
   return (
     <span class="inline">
       Simulated time, UTC.
-      <button type="button" class="link" onClick={later(60_000)}>
-        in a minute
-      </button>
-      <button type="button" class="link" onClick={later(3_600_000)}>
-        in an hour
-      </button>
-      <button type="button" class="link" onClick={() => onChoose('')}>
-        now
-      </button>
+      {choice('in a minute', () => isoTime((nowMs.value ?? 0) + 60_000))}
+      {choice('in an hour', () => isoTime((nowMs.value ?? 0) + 3_600_000))}
+      {choice('now', () => '')}
     </span>
   );
 }

@@ -20,27 +20,26 @@ interface FieldProps {
   readonly field: Field;
   readonly typed: Signal<Typed>;
   readonly path?: string;
-  /** The message of the mistake at this path. */
-  readonly problem?: (path: string) => string | undefined;
-  readonly placeholders?: Typed;
+  readonly mistakes: ByPath<string>;
+  readonly placeholders?: Typed | undefined;
   /** Replaces the description of the declaration. */
   readonly hint?: ComponentChildren;
   /** Choices that the declaration cannot know. */
-  readonly choices?: ByPath<readonly Choice[]>;
+  readonly choices: ByPath<readonly Choice[]>;
   /** Values that the browser offers. */
-  readonly suggestions?: ByPath<readonly Choice[]>;
+  readonly suggestions?: ByPath<readonly Choice[]> | undefined;
 }
 
 /** A field; the fields of an object; or a choice of variants and the fields of the chosen one. */
 export function FieldInput(props: FieldProps) {
-  const { field, typed, path = field.name, problem, choices } = props;
-  const { hint = choices?.[path] === undefined ? field.hint : undefined } = props;
+  const { field, typed, path = field.name, choices } = props;
+  const { hint = choices[path] === undefined ? field.hint : undefined } = props;
   const id = useId();
   const inner = (each: Field) => (
     <FieldInput {...props} key={each.name} field={each} path={pathOf(path, each.name)} />
   );
   if (field.kind === 'object') return <>{field.fields?.map(inner)}</>;
-  const mistake = problem?.(path);
+  const mistake = props.mistakes[path];
   const shownHint = typeof hint === 'string' ? <CodeText text={hint} /> : hint;
   return (
     <>
@@ -51,7 +50,7 @@ export function FieldInput(props: FieldProps) {
           field={field}
           value={typed.value[path] ?? ''}
           placeholder={props.placeholders?.[path]}
-          choices={choices?.[path]}
+          choices={choices[path]}
           suggestions={props.suggestions?.[path]}
           onType={(text) => {
             typed.value = { ...typed.value, [path]: text };

@@ -21,6 +21,7 @@ import { CodeText, CopyFacts, Time, TruthBadge } from './values.tsx';
 
 const reread = { on: ['sim', 'message', 'traffic', 'clock', 'operation'] } as const;
 
+/** What only one reply contains. */
 interface Shown {
   readonly title: string;
   readonly facts: readonly (readonly [string, string])[];
@@ -56,12 +57,15 @@ export function List({ of }: { readonly of: ListDeclaration }) {
     <>
       {lead !== undefined && <p>{lead}</p>}
       {shown.value !== undefined && (
-        <Once
-          {...shown.value}
-          onDone={() => {
-            shown.value = undefined;
-          }}
-        />
+        <Card class="card once" title={`${shown.value.title}: done`} role="alert">
+          <p>Copy what you need now: a key is never shown again.</p>
+          <CopyFacts of={shown.value.facts} />
+          <div class="actions">
+            <button type="button" class="button plain" onClick={() => (shown.value = undefined)}>
+              I have it
+            </button>
+          </div>
+        </Card>
       )}
       <div class="columns">
         {forms.map((form) => (
@@ -90,21 +94,6 @@ async function readRows(list: OperationName): Promise<readonly Row[]> {
 
 function nameOf({ columns: [first = ''] }: ListDeclaration, row: Row): string {
   return textOf(row[first]);
-}
-
-/** What only this reply contains. */
-function Once({ title, facts, onDone }: Shown & { readonly onDone: () => void }) {
-  return (
-    <Card class="card once" title={`${title}: done`} role="alert">
-      <p>Copy what you need now: a key is never shown again.</p>
-      <CopyFacts of={facts} />
-      <div class="actions">
-        <button type="button" class="button plain" onClick={onDone}>
-          I have it
-        </button>
-      </div>
-    </Card>
-  );
 }
 
 interface RowsProps {

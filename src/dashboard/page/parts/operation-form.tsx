@@ -15,10 +15,8 @@ interface FormProps extends Omit<FormDeclaration, 'title'> {
   readonly rows?: readonly Row[];
   /** Fields in place of the declared ones. */
   readonly of?: readonly Field[];
-  /** What is typed, if others read it, too. */
+  /** What is typed, if others read it, too: it stays after it was sent. */
   readonly typed?: Signal<Typed>;
-  /** True if what is typed stays after it was sent. */
-  readonly keepsTyped?: boolean;
   /** By the names of fields. */
   readonly hints?: Readonly<Record<string, ComponentChildren>>;
   readonly suggestions?: Readonly<Record<string, readonly Choice[]>>;
@@ -46,35 +44,27 @@ export function OperationForm(props: FormProps) {
     const made = readTyped(fields, withFirstChoices(typed.value, choices));
     const input = props.input?.(made, rows) ?? made;
     const reply = await callAny(operation, ...(isOfAccount ? [account] : []), input);
-    if (!props.keepsTyped) typed.value = { ...start, ...(isOfAccount && { account_id: account }) };
+    own.value = { ...start, ...(isOfAccount && { account_id: account }) };
     await onDone(reply);
   });
-  const prefix = within === undefined ? '' : `${within}[0].`;
-  /** The mistake in this field, found here or by the control API. */
-  const problem = (path: string) => {
-    if (error instanceof FieldMistakes) return error.fields[path];
-    const isOfField =
-      error instanceof ControlError && [path, prefix + path].includes(error.path ?? '');
-    return isOfField ? error.message : undefined;
-  };
-  const onSubmit = (event: Event) => {
-    event.preventDefault();
-    void run();
-  };
-  const isShown = pathsOf(fields, typed.value).some((path) => problem(path) !== undefined);
-  const field = {
-    typed,
-    problem,
-    choices,
-    ...(props.placeholders && { placeholders: props.placeholders }),
-    ...(props.suggestions && { suggestions: props.suggestions }),
-  };
+  const mistakes = mistakesIn(error, within);
+  const isShown = pathsOf(fields, typed.value).some((path) => mistakes[path] !== undefined);
+  const { placeholders, suggestions } = props;
+  const shared = { typed, mistakes, choices, placeholders, suggestions };
   return (
-    <form class="row" aria-label={props.label} onSubmit={onSubmit} noValidate>
-      {isOfAccount && <FieldInput {...field} field={{ name: 'account_id', kind: 'id' }} />}
+    <form
+      class="row"
+      aria-label={props.label}
+      onSubmit={(event) => {
+        event.preventDefault();
+        void run();
+      }}
+      noValidate
+    >
+      {isOfAccount && <FieldInput {...shared} field={{ name: 'account_id', kind: 'id' }} />}
       {fields.map((each) => (
         <FieldInput
-          {...field}
+          {...shared}
           key={each.name}
           field={each}
           hint={props.hints?.[each.name] ?? each.hint}
@@ -86,6 +76,13 @@ export function OperationForm(props: FormProps) {
       {!isShown && <Failure error={error} />}
     </form>
   );
+}
+
+/** The mistakes by field, found here or by the control API. */
+function mistakesIn(error: unknown, within = ''): FieldMistakes['fields'] {
+  if (error instanceof FieldMistakes) return error.fields;
+  if (!(error instanceof ControlError)) return {};
+  return { [(error.path ?? '').replace(`${within}[0].`, '')]: error.message };
 }
 
 function fieldsOf({ operation, within, fields: names }: FormProps): readonly Field[] {

@@ -34,16 +34,10 @@ interface TableProps<T> {
 export function Table<T>({ label, columns, rows, keyOf, kind }: TableProps<T>) {
   const place = useRef<HTMLElement>(null);
   const isWide = useSignal(false);
-  useLayoutEffect(() => {
-    const element = place.current;
-    if (element === null) return;
-    const observer = new ResizeObserver(() => {
-      // A rounded width may differ by one pixel.
-      isWide.value = element.scrollWidth > element.clientWidth + 1;
-    });
-    observer.observe(element);
-    return () => observer.disconnect();
-  }, [isWide]);
+  useMeasured(place, (element) => {
+    // A rounded width may differ by one pixel.
+    isWide.value = element.scrollWidth > element.clientWidth + 1;
+  });
   const reach = isWide.value ? { tabIndex: 0, 'aria-label': label } : {};
   return (
     <section class="table-scroll" ref={place} {...reach}>
@@ -59,6 +53,20 @@ export function Table<T>({ label, columns, rows, keyOf, kind }: TableProps<T>) {
       </table>
     </section>
   );
+}
+
+/** Calls `measure` whenever the size of the element has changed. */
+export function useMeasured(
+  place: { readonly current: HTMLElement | null },
+  measure: (element: HTMLElement) => void,
+): void {
+  useLayoutEffect(() => {
+    const { current } = place;
+    if (current === null) return;
+    const observer = new ResizeObserver(() => measure(current));
+    observer.observe(current);
+    return () => observer.disconnect();
+  }, []);
 }
 
 interface PartProps<T> {

@@ -55,18 +55,19 @@ export function Facts({ of }: { readonly of: readonly Fact[] }) {
 
 /** Each with a button that copies it. */
 export function CopyFacts({ of }: { readonly of: readonly (readonly [string, string])[] }) {
-  const copied = of.map(
-    ([name, value]): Fact => [
-      name,
-      <span key={name} class="actions">
-        <span class="mono breaks">{value}</span>
-        <CopyButton what={name} text={() => value}>
-          Copy
-        </CopyButton>
-      </span>,
-    ],
+  return (
+    <Facts
+      of={of.map(([name, value]) => [
+        name,
+        <span key={name} class="actions">
+          <span class="mono breaks">{value}</span>
+          <CopyButton what={name} text={() => value}>
+            Copy
+          </CopyButton>
+        </span>,
+      ])}
+    />
   );
-  return <Facts of={copied} />;
 }
 
 const shapes: Readonly<Record<string, string>> = {

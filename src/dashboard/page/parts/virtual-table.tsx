@@ -7,7 +7,7 @@ import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { pageArgument } from '../route.ts';
-import { Cells, type Column, TableHead } from './table.tsx';
+import { Cells, type Column, TableHead, useMeasured } from './table.tsx';
 
 interface VirtualTableProps<T> {
   readonly label: string;
@@ -31,15 +31,9 @@ export function VirtualTable<T>(props: VirtualTableProps<T>) {
   const top = useSignal(0);
   const height = useSignal(600);
 
-  useLayoutEffect(() => {
-    const element = region.current;
-    if (element === null) return;
-    const observer = new ResizeObserver(() => {
-      height.value = element.clientHeight;
-    });
-    observer.observe(element);
-    return () => observer.disconnect();
-  }, [height]);
+  useMeasured(region, (element) => {
+    height.value = element.clientHeight;
+  });
 
   const isNew = useSignal(0);
   useStayingInPlace(region, count, rowAt, keyOf, (rows) => {
@@ -138,7 +132,7 @@ function useStayingInPlace<T>(
     if (before === undefined || before === firstKey.current) return;
     const element = region.current;
     if (element === null || (element.scrollTop === 0 && !element.matches(':hover'))) return;
-    for (let index = 0; index < Math.min(count, mostNewRows); index++) {
+    for (let index = 1; index < Math.min(count, mostNewRows); index++) {
       const row = rowAt(index);
       if (row === undefined || keyOf(row) !== before) continue;
       element.scrollTop += index * rowHeight;
