@@ -10,7 +10,6 @@ import { InProcessFetch } from './http/transport/in-process-fetch.ts';
 import { Activity } from './operations/activity.ts';
 import { methodsOf, replay } from './operations/define.ts';
 import type { Live } from './operations/live.ts';
-import { OpenWaits } from './operations/open-waits.ts';
 import { type ReadyNumbers, readyNumbers } from './operations/ready-numbers.ts';
 import { type NounMethods, nouns, recordedOperation } from './operations/table.ts';
 import {
@@ -137,7 +136,7 @@ export class Simulator implements Live, Resumed {
   readonly reset: Own['reset'] = this.#own.reset;
   readonly activity: Activity = new Activity(this);
   readonly exchangeRecord: ExchangeRecord;
-  readonly waits = new OpenWaits();
+  readonly waits: Live['waits'] = new Set();
   #messageCounts = new MessageCounts();
   /** The worlds of this server. */
   readonly hosting: Worlds<Simulator>;
@@ -377,7 +376,8 @@ export class Simulator implements Live, Resumed {
 
   /** Stops accepting requests, finishes those in flight, and releases everything. */
   async close(): Promise<void> {
-    this.waits.close();
+    const closing = new OperationRefused('conflict', 'the simulator is closing');
+    for (const abort of this.waits) abort(closing);
     this.#inProcess.close();
     if (this.hosting.isFirst(this)) await this.hosting.close();
     await this.#ports?.close();

@@ -4,7 +4,7 @@
 import { z } from 'zod';
 import { controlDocument } from '../openapi/control-document.ts';
 import { openApiText } from '../openapi/service-document.ts';
-import { defineOperation, type Operation, WholeReply } from '../operations/define.ts';
+import { defineOperation, type Operation, operationsOf, WholeReply } from '../operations/define.ts';
 import { operations } from '../operations/table.ts';
 
 /**
@@ -16,9 +16,8 @@ const documentSchema = z.looseObject({ openapi: z.string() }).meta({ id: 'OpenAp
 
 let controlText: string | undefined;
 
-const documents: readonly Operation[] = [
-  defineOperation({
-    name: 'documents.service',
+const documents = {
+  service: defineOperation({
     http: 'GET /openapi.json',
     scope: 'local',
     summary: 'The service as OpenAPI 3.1, under the assumptions and limits in force.',
@@ -31,8 +30,7 @@ const documents: readonly Operation[] = [
       }),
     reply: (body) => new WholeReply({ status: 200, body }),
   }),
-  defineOperation({
-    name: 'documents.control',
+  control: defineOperation({
     http: 'GET /control/openapi.json',
     scope: 'local',
     summary: 'The control port as OpenAPI 3.1: this document.',
@@ -43,10 +41,10 @@ const documents: readonly Operation[] = [
     },
     reply: (body) => new WholeReply({ status: 200, body }),
   }),
-];
+};
 
 /** Everything that the control port serves, except the dashboard. */
 export const servedOperations: readonly Operation[] = [
   ...operations.filter(({ path }) => path !== ''),
-  ...documents,
+  ...operationsOf('documents', documents),
 ];

@@ -64,9 +64,7 @@ type KeyView = Readonly<z.output<typeof keyViewSchema>>;
 
 export const accounts = {
   list: defineOperation({
-    name: 'accounts.list',
     http: 'GET /control/accounts',
-    scope: 'merged',
     summary: 'All accounts.',
     output: z.strictObject({ accounts: z.array(accountViewSchema) }),
     run: (live) => [...live.simulation.world.accounts.values()].map((each) => viewOf(live, each)),
@@ -74,7 +72,6 @@ export const accounts = {
   }),
 
   create: defineOperation({
-    name: 'accounts.create',
     http: 'POST /control/accounts',
     scope: 'owner',
     summary: 'A new account, without keys and SIMs.',
@@ -90,18 +87,14 @@ export const accounts = {
   }),
 
   get: defineOperation({
-    name: 'accounts.get',
     http: 'GET /control/accounts/{account_id}',
-    scope: 'owner',
     summary: 'One account.',
     output: accountViewSchema,
     run: viewOf,
   }),
 
   patch: defineOperation({
-    name: 'accounts.patch',
     http: 'PATCH /control/accounts/{account_id}',
-    scope: 'owner',
     summary: 'Renames an account or changes its plan.',
     input: accountInputSchema.partial(),
     output: accountViewSchema,
@@ -117,10 +110,8 @@ export const accounts = {
   }),
 
   delete: defineOperation({
-    name: 'accounts.delete',
     http: 'DELETE /control/accounts/{account_id}',
     changesKeys: true,
-    scope: 'owner',
     summary: 'Deletes an account with its keys, SIMs and messages.',
     recorded: true,
     run: ({ simulation, activity }, account) => {
@@ -133,9 +124,7 @@ export const accounts = {
   }),
 
   keys: defineOperation({
-    name: 'accounts.keys',
     http: 'GET /control/accounts/{account_id}/keys',
-    scope: 'owner',
     summary: 'The keys of an account, without their full text.',
     output: z.strictObject({ keys: z.array(keyViewSchema) }),
     run: (_, { keys }) => keys.map(keyView),
@@ -143,9 +132,7 @@ export const accounts = {
   }),
 
   allKeys: defineOperation({
-    name: 'accounts.allKeys',
     http: 'GET /control/keys',
-    scope: 'merged',
     summary: 'The keys of all accounts, without their full text.',
     output: z.strictObject({ keys: z.array(ownedKeySchema) }),
     run: ({ simulation }) =>
@@ -160,11 +147,9 @@ export const accounts = {
   }),
 
   createKey: defineOperation({
-    name: 'accounts.createKey',
     http: 'POST /control/accounts/{account_id}/keys',
     showsKeys: true,
     changesKeys: true,
-    scope: 'owner',
     summary: 'A new key: the only time its full text is shown.',
     status: 201,
     input: keyInputSchema,
@@ -186,10 +171,8 @@ export const accounts = {
   }),
 
   revokeKey: defineOperation({
-    name: 'accounts.revokeKey',
     http: 'DELETE /control/keys/{key_id}',
     changesKeys: true,
-    scope: 'owner',
     summary: 'Revokes a key. Revoking it again changes nothing.',
     recorded: true,
     run: ({ simulation }, key) => simulation.world.revokeKey(key),

@@ -25,7 +25,6 @@ type LedgerEntry = Readonly<z.output<typeof ledgerEntrySchema>>;
 
 export const assumptions = {
   get: defineOperation({
-    name: 'assumptions.get',
     http: 'GET /control/assumptions',
     scope: 'local',
     summary: 'The answers in force where the document is silent, by name.',
@@ -34,9 +33,7 @@ export const assumptions = {
   }),
 
   patch: defineOperation({
-    name: 'assumptions.patch',
     http: 'PATCH /control/assumptions',
-    scope: 'all',
     summary: 'Switches assumptions for everything that happens from now on.',
     input: assumptionsSchema,
     output: inForceSchema,
@@ -50,7 +47,6 @@ export const assumptions = {
   }),
 
   ledger: defineOperation({
-    name: 'assumptions.ledger',
     http: 'GET /control/assumptions/ledger',
     scope: 'local',
     summary: 'Every gap of the document with its answers.',

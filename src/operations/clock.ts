@@ -60,7 +60,6 @@ export type Advance = { readonly by: string | number } | Exclude<AdvanceInput, {
 
 export const clock = {
   now: defineOperation({
-    name: 'clock.now',
     scope: 'local',
     summary: 'The simulated time in epoch milliseconds.',
     output: z.int(),
@@ -68,18 +67,14 @@ export const clock = {
   }),
 
   state: defineOperation({
-    name: 'clock.state',
     http: 'GET /control/clock',
-    scope: 'merged',
     summary: 'Simulated time, and the timers that wait for it.',
     output: clockStateSchema,
     run: clockState,
   }),
 
   setMode: defineOperation({
-    name: 'clock.setMode',
     http: 'PUT /control/clock',
-    scope: 'all',
     summary: 'Sets what moves simulated time. Time continues from the present.',
     input: modeSchema,
     output: clockStateSchema,
@@ -99,9 +94,7 @@ export const clock = {
   }),
 
   advance: defineOperation({
-    name: 'clock.advance',
     http: 'POST /control/clock/advance',
-    scope: 'all',
     summary: 'Moves simulated time; answers when everything that fell due has happened.',
     description: 'If the clock is not manual, time continues from there.',
     input: advanceSchema,

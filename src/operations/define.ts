@@ -6,6 +6,7 @@
  */
 import type { z } from 'zod';
 import type { ControlReply } from '../http/transport/transport.ts';
+import { atOnce } from '../sim/at-once.ts';
 import { readInput } from './input.ts';
 import type { Live } from './live.ts';
 import { inSlices } from './slices.ts';
@@ -36,10 +37,7 @@ type Given<Input> = Input extends z.ZodType
  */
 export type Scope = 'all' | 'owner' | 'merged' | 'local';
 
-interface Described<Name extends string> {
-  /** Noun and verb, such as `clock.advance`: the name in journals and OpenAPI. */
-  readonly name: Name;
-  readonly scope: Scope;
+interface Described {
   /** True if it concerns the whole server, and not one of its worlds. */
   readonly ofServer?: true;
   /**
@@ -68,13 +66,14 @@ interface Described<Name extends string> {
 }
 
 interface Declaration<
-  Name extends string,
   H extends Http | '',
   In extends Schema,
   Out extends Schema,
   Args extends readonly unknown[],
   Result,
-> extends Described<Name> {
+> extends Described {
+  /** By default, what the other fields imply. */
+  readonly scope?: Scope;
   /** Verb and path, with ids in braces; if absent, the operation is only a method. */
   readonly http?: H;
   /** The query of a GET or DELETE, the body of all others. */
@@ -92,22 +91,22 @@ interface Declaration<
    * it.
    */
   readonly inputFrom?: (live: Live) => z.input<NonNullable<In>>;
-  readonly run: (live: Live, ...given: [...Found<H>, ...Parsed<In>]) => Result;
-  /** As `run`, for a port: runs in slices. */
-  readonly slices?: (
-    live: Live,
-    ...given: [...Found<H>, ...Parsed<In>]
-  ) => Generator<undefined, Result>;
   /** The HTTP reply, if it is not the result itself. */
   readonly reply?: (result: Result, live: Live, headers: Headers) => unknown;
 }
 type Headers = Readonly<Record<string, string>>;
 
+type Run<H, In, Result> = (live: Live, ...given: [...Found<H>, ...Parsed<In>]) => Result;
+/** What it does: at once, or long work that a port runs in slices. */
+type Work<H, In, Result> =
+  | { readonly run: Run<H, In, Result>; readonly slices?: undefined }
+  | { readonly slices: Run<H, In, Generator<undefined, Result>>; readonly run?: undefined };
+
 /** An operation as the rest of the program sees it. `types` exists only for the compiler. */
-export interface Operation<
-  Name extends string = string,
-  Types extends OperationTypes = OperationTypes,
-> extends Described<Name> {
+export interface Operation<Types extends OperationTypes = OperationTypes> extends Described {
+  /** Noun and verb, such as `clock.advance`: the name in journals and OpenAPI. */
+  readonly name: string;
+  readonly scope: Scope;
   readonly verb: Verb;
   /** Empty for a method without a route. */
   readonly path: string;
@@ -135,35 +134,48 @@ interface OperationTypes {
 }
 
 export function defineOperation<
-  const Name extends string,
   Result,
   const H extends Http | '' = '',
   In extends Schema = undefined,
   Out extends Schema = undefined,
   Args extends readonly unknown[] = Given<In>,
 >(
-  declaration: Declaration<Name, H, In, Out, Args, Result>,
-): Operation<
-  Name,
-  {
-    args: [...Id<H>, ...Args];
-    result: Result;
-    id: Id<H>;
-    input: Given<In>;
-    reply: Out extends z.ZodType ? z.output<Out> : undefined;
-  }
-> {
-  const { http, ...described } = declaration;
+  declaration: Declaration<H, In, Out, Args, Result> & Work<H, In, Result>,
+): Operation<{
+  args: [...Id<H>, ...Args];
+  result: Result;
+  id: Id<H>;
+  input: Given<In>;
+  reply: Out extends z.ZodType ? z.output<Out> : undefined;
+}> {
+  const { http, slices, ...described } = declaration;
   const [verb = '', path = ''] = (http ?? 'POST ').split(' ');
+  const target = /\{(\w+)\}/.exec(path)?.[1] as keyof Targets | undefined;
   return {
     input: undefined,
     output: undefined,
     examples: [],
+    scope: scopeOf(described, target),
+    ...(slices && { slices, run: (...args: Parameters<typeof slices>) => atOnce(slices(...args)) }),
     ...described,
     verb: verb as Verb,
     path,
-    target: /\{(\w+)\}/.exec(path)?.[1] as keyof Targets | undefined,
+    target,
   } as never;
+}
+
+/** The shards that an operation concerns, if it does not say so. */
+function scopeOf({ ofShard, recorded }: Described, target: string | undefined): Scope {
+  if (ofShard === true) return 'local';
+  if (target !== undefined) return 'owner';
+  return recorded ? 'all' : 'merged';
+}
+
+/** The operations of a noun, which name them: `clock` and `advance` make `clock.advance`. */
+export function operationsOf(noun: string, operations: Noun): readonly Operation[] {
+  return Object.entries(operations).map(([verb, operation]) =>
+    Object.assign(operation, { name: `${noun}.${verb}` }),
+  );
 }
 
 /** A reply that is not a JSON value: a text, or a stream of events. */
@@ -178,7 +190,7 @@ export class WholeReply {
 /** Several operations by the names of their methods. */
 export type Noun = Readonly<Record<string, Operation>>;
 export type Methods<N extends Noun> = {
-  readonly [K in keyof N]: N[K] extends Operation<string, infer T extends OperationTypes>
+  readonly [K in keyof N]: N[K] extends Operation<infer T extends OperationTypes>
     ? (...args: T['args']) => T['result']
     : never;
 };

@@ -14,7 +14,6 @@ import { keptEvents, mostEventsPerSecond } from './event-streams.ts';
 
 export const events = {
   stream: defineOperation({
-    name: 'events.stream',
     http: 'GET /control/events',
     scope: 'merged',
     summary: `Server-sent events: ${defaultKinds.join(', ')}, and \`request\` and \`operation\` if asked for.`,

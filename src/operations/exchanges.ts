@@ -9,7 +9,7 @@ import { OperationRefused } from '../sim/operation-refused.ts';
 import type { ApiKey } from '../sim/records.ts';
 import { servicePaths } from '../sim/service-paths.ts';
 import { defineOperation } from './define.ts';
-import { exchangeViewSchema, faultOf } from './exchange-view.ts';
+import { detailOf, exchangeViewSchema } from './request-views.ts';
 
 const exchangeInputSchema = z.strictObject({
   method: z.enum(['GET', 'POST']),
@@ -29,9 +29,7 @@ const exchangeInputSchema = z.strictObject({
 });
 export const exchanges = {
   perform: defineOperation({
-    name: 'exchanges.perform',
     http: 'POST /control/accounts/{account_id}/requests',
-    scope: 'owner',
     summary:
       'Sends a request to the service with a key of the account, and returns the exchange without the key.',
     input: exchangeInputSchema,
@@ -49,7 +47,7 @@ export const exchanges = {
     run: (live, account, { method, path, query, body, key_id: keyId }) => {
       const key = chooseKey(account.keys, keyId);
       const contentType = body === '' ? undefined : 'application/json';
-      const reply = live.handle({
+      const { body: answer } = live.handle({
         method,
         path,
         query,
@@ -59,24 +57,12 @@ export const exchanges = {
         forwardedFor: undefined,
         body,
       });
-      const newest = live.exchangeRecord.get(live.exchangeRecord.total);
-      return {
-        request: {
-          method,
-          path: query === '' ? path : `${path}?${query}`,
-          headers: {
-            authorization: `Bearer ${keyPrefix(key)}…`,
-            ...(contentType !== undefined && { 'content-type': contentType }),
-          },
-          body,
-        },
-        reply: {
-          status: reply.status,
-          headers: { 'content-type': 'application/json', ...reply.headers },
-          body: reply.body,
-        },
-        fault: faultOf({ ...reply, isForced: newest?.isForced === true }),
-      };
+      const [exchange] = live.exchangeRecord.newest();
+      if (exchange === undefined) throw new Error('the record has the request just answered');
+      const { request, reply, fault } = detailOf(exchange);
+      // The record shows no revoked key, and leaves out long bodies.
+      const headers = { ...request.headers, authorization: `Bearer ${keyPrefix(key)}…` };
+      return { request: { ...request, headers, body }, reply: { ...reply, body: answer }, fault };
     },
   }),
 };

@@ -4,7 +4,7 @@
 import { z } from 'zod';
 import { faultInputSchema, mostFaults } from '../config/fault-schema.ts';
 import type { Fault, FaultSpec } from '../http/service/fault.ts';
-import { OperationRefused } from '../sim/operation-refused.ts';
+import { refuseMore } from '../sim/operation-refused.ts';
 import { defineOperation } from './define.ts';
 import { accountIdOf } from './query.ts';
 
@@ -23,9 +23,7 @@ export type FaultView = FaultSpec & {
 
 export const faults = {
   list: defineOperation({
-    name: 'faults.list',
     http: 'GET /control/faults',
-    scope: 'merged',
     summary: 'The faults in force, and how often each has acted.',
     output: z.strictObject({ faults: z.array(faultViewSchema) }),
     run: ({ simulation }) => simulation.faults.list.map(faultView),
@@ -33,9 +31,7 @@ export const faults = {
   }),
 
   add: defineOperation({
-    name: 'faults.add',
     http: 'POST /control/faults',
-    scope: 'all',
     summary: 'Adds a fault.',
     status: 201,
     input: faultInputSchema,
@@ -48,9 +44,7 @@ export const faults = {
       { when: { nth: [1] }, fault: { kind: 'delay', ms: 0 } },
     ],
     run: ({ simulation: { faults, world } }, { match, ...spec }) => {
-      if (faults.list.length >= mostFaults) {
-        throw new OperationRefused('conflict', `there are ${mostFaults} faults already`);
-      }
+      refuseMore(faults.list.length, mostFaults, 'faults');
       const { account_id: called } = match;
       if (called === undefined) return faultView(faults.add({ match, ...spec }));
       const account_id = accountIdOf(world, called, 'match.account_id');
@@ -59,16 +53,13 @@ export const faults = {
   }),
 
   clear: defineOperation({
-    name: 'faults.clear',
     http: 'DELETE /control/faults',
-    scope: 'all',
     summary: 'Removes all faults.',
     recorded: true,
     run: ({ simulation }) => simulation.faults.clear(),
   }),
 
   remove: defineOperation({
-    name: 'faults.remove',
     http: 'DELETE /control/faults/{fault_id}',
     scope: 'all',
     summary: 'Removes one fault.',

@@ -20,7 +20,6 @@ const limitsSchema = z
 
 export const limits = {
   get: defineOperation({
-    name: 'limits.get',
     http: 'GET /control/limits',
     scope: 'local',
     summary: 'Requests per minute and endpoint; null for no limit.',
@@ -29,9 +28,7 @@ export const limits = {
   }),
 
   patch: defineOperation({
-    name: 'limits.patch',
     http: 'PATCH /control/limits',
-    scope: 'all',
     summary: 'Changes limits; a changed one starts with full buckets.',
     input: limitOverridesSchema,
     output: limitsSchema,
@@ -47,9 +44,7 @@ export const limits = {
   }),
 
   reset: defineOperation({
-    name: 'limits.reset',
     http: 'POST /control/limits/reset',
-    scope: 'all',
     summary: 'Fills every bucket.',
     output: z.strictObject({ status: z.literal('ok') }),
     recorded: true,
@@ -58,9 +53,7 @@ export const limits = {
   }),
 
   buckets: defineOperation({
-    name: 'limits.buckets',
     http: 'GET /control/limits/buckets',
-    scope: 'merged',
     summary: 'How many requests each account could still make now, for each limited endpoint.',
     output: z.strictObject({
       buckets: z.array(

@@ -3,16 +3,17 @@
  * ask for it at each call and never keep it.
  */
 import type { Delivery } from '../http/service/messages.ts';
+import type { OperationRefused } from '../sim/operation-refused.ts';
 import type { Counts } from '../simulation/metrics/families.ts';
 import type { Simulation } from '../simulation/simulation.ts';
 import type { WorldSimulator, Worlds } from '../worlds/worlds.ts';
 import type { Activity } from './activity.ts';
-import type { OpenWaits } from './open-waits.ts';
 
 export interface Live extends WorldSimulator {
   readonly activity: Activity;
   readonly counts: Counts;
-  readonly waits: OpenWaits;
+  /** The open waits in real time; closing the simulator ends them. */
+  readonly waits: Set<(end: OperationRefused) => void>;
   readonly hosting: Worlds<Live>;
   /** The URL of the service; empty while it does not listen. */
   readonly baseUrl: string;

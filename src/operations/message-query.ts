@@ -3,7 +3,6 @@
  * message shown, so a page never repeats or skips messages that arrived meanwhile.
  */
 import { z } from 'zod';
-import { atOnce } from '../sim/at-once.ts';
 import { isReadable, shownStatus } from '../sim/message.ts';
 import type { Account, Message } from '../sim/records.ts';
 import type { World } from '../sim/world.ts';
@@ -51,10 +50,6 @@ interface Found {
 /** Messages examined before other requests get a turn. */
 const lookedAtOnce = 256;
 
-export function findMessages(world: World, match: MessageMatch, limit: number): Found {
-  return atOnce(searchMessages(world, match, limit));
-}
-
 /**
  * The newest `limit` messages that match and arrived before `before`, and whether there are more.
  */
@@ -81,14 +76,16 @@ export function* searchMessages(
   return { messages, hasMore: false };
 }
 
-export function countMessages(world: World, match: MessageMatch): number {
+/** How many match, and the newest `limit` of them. */
+export function newestMatching(world: World, match: MessageMatch, limit: number) {
+  const messages: Message[] = [];
   let count = 0;
   const account = accountOf(world, match);
-  if (account === null) return 0;
+  if (account === null) return { count, messages };
   for (const message of world.messages.newestFirst(account)) {
-    if (matches(world, match, message)) count++;
+    if (matches(world, match, message) && ++count <= limit) messages.push(message);
   }
-  return count;
+  return { count, messages };
 }
 
 export function matches(world: World, match: MessageMatch, message: Message): boolean {

@@ -33,8 +33,6 @@ function* pageOf(
 
 /** `wait` with `advance`, synchronously. Journals record it as the wait. */
 const advancing = defineOperation({
-  name: 'messages.advanceUntil',
-  scope: 'all',
   summary: 'Moves simulated time until enough messages match, synchronously.',
   input: waitInputSchema,
   output: waitedSchema,
@@ -44,8 +42,6 @@ const advancing = defineOperation({
 
 export const messages = {
   list: defineOperation({
-    name: 'messages.list',
-    scope: 'merged',
     summary: 'The newest messages that match, as many as `limit` says, newest first.',
     input: querySchema.prefault({}),
     output: z.array(messageRecordSchema),
@@ -54,9 +50,7 @@ export const messages = {
   }),
 
   page: defineOperation({
-    name: 'messages.page',
     http: 'GET /control/messages',
-    scope: 'merged',
     summary: 'One page of the messages of all accounts, newest first.',
     input: querySchema.prefault({}),
     output: z.strictObject({
@@ -64,14 +58,11 @@ export const messages = {
       next_cursor: z.string().nullable().describe('Null: there are no more.'),
     }),
     examples: [{ status: 'queued', limit: 1 }, { text: 'Hello' }, { to: '+12025550123' }],
-    run: (live, query) => atOnce(pageOf(live, query)),
     slices: pageOf,
   }),
 
   wait: defineOperation({
-    name: 'messages.wait',
     http: 'POST /control/messages/wait',
-    scope: 'merged',
     summary: 'Answers when enough messages match.',
     description:
       'Answers 408 after `timeout_ms`. With a manual clock, `advance` moves simulated time until then.',
@@ -89,27 +80,21 @@ export const messages = {
   advanceUntil: advancing,
 
   get: defineOperation({
-    name: 'messages.get',
     http: 'GET /control/messages/{message_id}',
-    scope: 'owner',
     summary: 'The full record of a message, with its history.',
     output: messageRecordSchema,
     run: ({ simulation }, message) => messageRecord(simulation.world, message),
   }),
 
   waiting: defineOperation({
-    name: 'messages.waiting',
     http: 'GET /control/messages/{message_id}/waiting',
-    scope: 'owner',
     summary: 'Why the message has its status: what it waits for, until when, what would move it.',
     output: waitingSchema,
     run: waitingView,
   }),
 
   progress: defineOperation({
-    name: 'messages.progress',
     http: 'POST /control/messages/{message_id}/progress',
-    scope: 'owner',
     summary: 'Takes one legal step: queued, sending, sent, delivered.',
     output: messageRecordSchema,
     refusals: [409],
@@ -124,9 +109,7 @@ export const messages = {
   }),
 
   fail: defineOperation({
-    name: 'messages.fail',
     http: 'POST /control/messages/{message_id}/fail',
-    scope: 'owner',
     summary: 'Makes the message fail.',
     input: z.strictObject({ reason: z.string().min(1).max(200).default('forced') }).prefault({}),
     output: messageRecordSchema,

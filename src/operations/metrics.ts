@@ -2,7 +2,6 @@
  * Metrics for Prometheus. The method returns values; the control port returns text.
  */
 import { z } from 'zod';
-import { atOnce } from '../sim/at-once.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import {
   familiesOf,
@@ -40,10 +39,8 @@ function* metricsOf(live: Live, { world }: z.output<typeof querySchema>) {
 }
 
 export const metrics = defineOperation({
-  name: 'simulator.metrics',
   http: 'GET /control/metrics',
   ofServer: true,
-  scope: 'merged',
   summary: 'Metrics: OpenMetrics if `Accept` names it, otherwise the text format of Prometheus.',
   description:
     `Of several worlds, each sample has the label \`world\`. Of more than ${mostLabelledWorlds} ` +
@@ -52,7 +49,6 @@ export const metrics = defineOperation({
   input: querySchema,
   output: z.string(),
   examples: [{ world: 'default' }],
-  run: (live, query) => atOnce(metricsOf(live, query)),
   slices: metricsOf,
   reply: async (families, _, headers) => {
     const { exposition } = await import('../simulation/metrics/exposition.ts');

@@ -17,7 +17,6 @@ const outcomesSchema = z.strictObject({
 
 export const outcomes = {
   get: defineOperation({
-    name: 'outcomes.get',
     http: 'GET /control/outcomes',
     scope: 'local',
     summary: 'The scripted fates, by recipient.',
@@ -26,9 +25,7 @@ export const outcomes = {
   }),
 
   put: defineOperation({
-    name: 'outcomes.put',
     http: 'PUT /control/outcomes',
-    scope: 'all',
     summary:
       'Replaces the scripted fates. The fixed recipients stay; the given fates take precedence.',
     input: outcomesSchema,
@@ -49,9 +46,7 @@ export const outcomes = {
   }),
 
   hits: defineOperation({
-    name: 'outcomes.hits',
     http: 'GET /control/outcomes/hits',
-    scope: 'merged',
     summary: 'The number of messages to the recipients of each scripted fate.',
     output: z.strictObject({
       hits: z

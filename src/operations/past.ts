@@ -6,7 +6,6 @@ import { z } from 'zod';
 import type { Entry, OperationEntry } from '../recording/journal-entry.ts';
 import { JournalError } from '../recording/journal-error.ts';
 import { extentOf, type Instant } from '../recording/past.ts';
-import { atOnce } from '../sim/at-once.ts';
 import { isoTime } from '../sim/clock.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import { defineOperation } from './define.ts';
@@ -48,10 +47,8 @@ type EntryView = z.output<typeof entrySchema>;
 
 export const past = {
   at: defineOperation({
-    name: 'past.at',
     http: 'GET /control/at',
     ofShard: true,
-    scope: 'local',
     summary:
       'What GET of the state, a message or a SIM would have answered at an earlier instant, rebuilt from the journal.',
     description:
@@ -60,17 +57,14 @@ export const past = {
     output: z.union([stateSchema, messageRecordSchema, simViewSchema]),
     refusals: [409],
     examples: [{ entry: 1 }],
-    run: (live, query) => atOnce(seenAt(live, query)),
     slices: seenAt,
     reply: (seen, live, { host }) =>
       'clock' in seen ? { ...seen, base_url: live.urlsFor(host).baseUrl } : seen,
   }),
 
   inputs: defineOperation({
-    name: 'past.inputs',
     http: 'GET /control/journal/inputs',
     ofShard: true,
-    scope: 'local',
     summary:
       'The inputs of the run, newest first: the entries of the journal without their bodies.',
     input: z
@@ -86,7 +80,6 @@ export const past = {
     }),
     refusals: [409],
     examples: [{ limit: 2 }],
-    run: (live, query) => atOnce(inputsOf(live, query)),
     slices: inputsOf,
   }),
 };
@@ -161,23 +154,16 @@ function viewOf(entry: Exclude<Entry, { ended: unknown }>, place: number) {
 
 /** What other operations were given may be secret. */
 function givenToClock({ operation, args: [given] }: OperationEntry): string | null {
-  if (!operation.startsWith('clock.') || given === undefined) return null;
-  // Journals of earlier versions have a duration or a mode alone.
-  if (typeof given !== 'object' || given === null) return withUnit(given);
+  if (!operation.startsWith('clock.') || typeof given !== 'object' || given === null) return null;
   const parts = Object.entries(given)
     // A fleet's own: the real time from which its clocks count.
     .filter(([name]) => name !== 'since_ms')
     .map(([name, value]) => {
       if (value === true) return name;
-      if (name === 'by') return `by ${withUnit(value)}`;
       const isInstant = name === 'to' && typeof value === 'number';
       return `${name} ${isInstant ? isoTime(value) : value}`;
     });
   return parts.join(', ');
-}
-
-function withUnit(value: unknown): string {
-  return typeof value === 'number' ? `${value} ms` : String(value);
 }
 
 function* refusing<T>(work: Generator<undefined, T>): Generator<undefined, T> {

@@ -109,21 +109,16 @@ export type RefereeReportJson = Readonly<z.output<typeof reportJsonSchema>>;
 
 export const referee = {
   report: defineOperation({
-    name: 'referee.report',
     http: 'GET /control/referee',
-    scope: 'merged',
     summary: 'Judges the client by the requests so far: a verdict for each client rule.',
     input: inputSchema,
     output: reportJsonSchema,
     examples: [{ partial: 'true' }, { grace: '2s', details: 'true' }],
-    run: (live, input) => atOnce(reportOn(live, { ...input, intents: [] })),
     slices: (live, input) => slicesOf(live, { ...input, intents: [] }),
   }),
 
   judge: defineOperation({
-    name: 'referee.judge',
     http: 'POST /control/referee',
-    scope: 'merged',
     summary: 'The same report, with what the client meant to send and what it reported.',
     input: withIntentsSchema,
     output: reportJsonSchema,
@@ -142,14 +137,11 @@ export const referee = {
         ],
       },
     ],
-    run: (live, input) => atOnce(reportOn(live, input)),
     slices: slicesOf,
   }),
 
   restart: defineOperation({
-    name: 'referee.restart',
     http: 'DELETE /control/referee',
-    scope: 'all',
     summary: 'Forgets the requests so far: the next report begins here.',
     recorded: true,
     run: ({ exchangeRecord }): void => exchangeRecord.restart(),

@@ -8,8 +8,33 @@ import { isoTime } from '../sim/clock.ts';
 import { endpointNames } from '../sim/limits.ts';
 import { sendEndpoints } from '../sim/message.ts';
 import { timeSchema } from './duration.ts';
-import { exchangeViewSchema, faultOf } from './exchange-view.ts';
 
+const headersSchema = z.record(z.string(), z.string());
+
+export const exchangeViewSchema = z
+  .strictObject({
+    request: z
+      .strictObject({
+        method: z.string(),
+        path: z.string(),
+        headers: headersSchema.describe('The key is shortened.'),
+        body: z.string(),
+      })
+      .meta({ id: 'ExchangeRequest' }),
+    reply: z
+      .strictObject({ status: z.int(), headers: headersSchema, body: z.string() })
+      .meta({ id: 'ExchangeReply' }),
+    fault: z
+      .strictObject({
+        status: z.int().nullable().describe('Of a reply that the fault made itself.'),
+        delay_ms: z.int().nullable(),
+        cut: z.enum(['close', 'truncate', 'reset', 'hang']).nullable(),
+      })
+      .meta({ id: 'ExchangeFault' })
+      .nullable()
+      .describe('How an injected fault changed the reply or its delivery.'),
+  })
+  .meta({ id: 'Exchange' });
 const { request, reply, fault } = exchangeViewSchema.shape;
 
 export const requestViewSchema = z
@@ -86,6 +111,13 @@ export function detailOf(exchange: RecordedExchange): RequestDetail {
     to: fieldOf(exchange.body, 'to'),
     request_id: fieldOf(exchange.body, 'request_id'),
   };
+}
+
+/** How an injected fault changed the reply or its delivery. */
+export function faultOf({ delivery, isForced, status }: RecordedExchange): z.output<typeof fault> {
+  if (delivery === undefined && !isForced) return null;
+  const { delayMs = null, cut = null } = delivery ?? {};
+  return { status: isForced ? status : null, delay_ms: delayMs, cut };
 }
 
 /** A field of a body that is a JSON object, if it is a text that is not empty. */

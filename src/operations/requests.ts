@@ -3,7 +3,6 @@
  */
 import { z } from 'zod';
 import { keptRequests } from '../recording/exchange-record.ts';
-import { atOnce } from '../sim/at-once.ts';
 import { defineOperation } from './define.ts';
 import { harOf, harSchema } from './har.ts';
 import { limitSchema } from './query.ts';
@@ -20,9 +19,7 @@ import { traceOf, traceQuerySchema, traceSchema } from './trace.ts';
 
 export const requests = {
   list: defineOperation({
-    name: 'requests.list',
     http: 'GET /control/requests',
-    scope: 'merged',
     summary:
       'The last 1,000 requests to the service since the start or a reset, newest first, without keys.',
     input: z
@@ -56,7 +53,6 @@ export const requests = {
   }),
 
   get: defineOperation({
-    name: 'requests.get',
     http: 'GET /control/requests/{number}',
     scope: 'local',
     summary: 'One of the last 1,000 requests as sent over the wire, with its reply.',
@@ -65,23 +61,18 @@ export const requests = {
   }),
 
   trace: defineOperation({
-    name: 'requests.trace',
     http: 'GET /control/trace',
     ofShard: true,
-    scope: 'local',
     summary:
       'Everything that happened to one intent: its requests, faults, statuses, reads and findings, in order.',
     input: traceQuerySchema,
     output: traceSchema,
     examples: [{ number: 1 }],
-    run: (live, query) => atOnce(traceOf(live, query)),
     slices: traceOf,
   }),
 
   counts: defineOperation({
-    name: 'requests.counts',
     http: 'GET /control/requests/counts',
-    scope: 'merged',
     summary: 'Requests over simulated time, and those answered 429, since the start or a reset.',
     input: countsQuerySchema.prefault({}),
     output: requestCountsSchema,
@@ -90,9 +81,7 @@ export const requests = {
   }),
 
   har: defineOperation({
-    name: 'requests.har',
     http: 'GET /control/har',
-    scope: 'merged',
     summary: 'The last 1,000 requests as HAR 1.2, without keys; the referee reads it, too.',
     output: harSchema,
     run: ({ exchangeRecord, baseUrl }) =>

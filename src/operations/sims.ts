@@ -41,9 +41,7 @@ const simRemoved = 'sim_removed';
 
 export const sims = {
   list: defineOperation({
-    name: 'sims.list',
     http: 'GET /control/accounts/{account_id}/sims',
-    scope: 'owner',
     summary: 'The SIMs of an account.',
     output: z.strictObject({ sims: z.array(simViewSchema) }),
     run: (_, { devices }) => devices.map(simView),
@@ -51,9 +49,7 @@ export const sims = {
   }),
 
   all: defineOperation({
-    name: 'sims.all',
     http: 'GET /control/sims',
-    scope: 'merged',
     summary: 'All SIMs: those of every account, and the numbers of the shared pool.',
     output: z.strictObject({ sims: z.array(simViewSchema) }),
     run: ({ simulation }) => [...simulation.world.devices.values()].map(simView),
@@ -61,18 +57,14 @@ export const sims = {
   }),
 
   get: defineOperation({
-    name: 'sims.get',
     http: 'GET /control/sims/{device_id}',
-    scope: 'owner',
     summary: 'One SIM.',
     output: simViewSchema,
     run: (_, device) => simView(device),
   }),
 
   create: defineOperation({
-    name: 'sims.create',
     http: 'POST /control/accounts/{account_id}/sims',
-    scope: 'owner',
     summary: 'Pairs a new SIM.',
     status: 201,
     input: simInputSchema,
@@ -85,9 +77,7 @@ export const sims = {
   }),
 
   patch: defineOperation({
-    name: 'sims.patch',
     http: 'PATCH /control/sims/{device_id}',
-    scope: 'owner',
     summary: 'Changes a SIM or a pool number: connected, active, allowed, or who polls.',
     input: z.strictObject({
       ...stateSchemas,
@@ -112,9 +102,7 @@ export const sims = {
   }),
 
   delete: defineOperation({
-    name: 'sims.delete',
     http: 'DELETE /control/sims/{device_id}',
-    scope: 'owner',
     summary: 'Removes a SIM, or a number of the shared pool. Its messages stay.',
     description: `Messages that are not final fail with \`${simRemoved}\`; 409 if the assumption failsFrom forbids that.`,
     refusals: [409],
@@ -123,9 +111,7 @@ export const sims = {
   }),
 
   poll: defineOperation({
-    name: 'sims.poll',
     http: 'POST /control/sims/{device_id}/poll',
-    scope: 'owner',
     summary: 'Makes the device poll now: it reports progress and picks up work.',
     output: z.strictObject({
       picked_up: z.array(z.uuid()).describe('Ids of the messages that became `sending`.'),
@@ -139,7 +125,6 @@ export const sims = {
   }),
 
   pool: defineOperation({
-    name: 'sims.pool',
     http: 'GET /control/pool',
     scope: 'local',
     summary: 'The numbers of the shared pool.',
@@ -149,9 +134,7 @@ export const sims = {
   }),
 
   addToPool: defineOperation({
-    name: 'sims.addToPool',
     http: 'POST /control/pool',
-    scope: 'all',
     summary: 'A new number of the shared pool.',
     status: 201,
     input: z.strictObject({ number: numberSchema }),
@@ -163,7 +146,6 @@ export const sims = {
   }),
 
   removeFromPool: defineOperation({
-    name: 'sims.removeFromPool',
     http: 'DELETE /control/pool/{device_id}',
     scope: 'all',
     summary: 'Removes a number of the shared pool. Its messages stay, as with any SIM.',
@@ -178,9 +160,7 @@ export const sims = {
   }),
 
   received: defineOperation({
-    name: 'sims.received',
     http: 'GET /control/accounts/{account_id}/received',
-    scope: 'owner',
     summary: 'The inbound messages of an account, newest first.',
     input: z.strictObject({ limit: limitSchema(1_000, 200) }).prefault({}),
     output: z.strictObject({ received: z.array(receivedViewSchema) }),
@@ -190,9 +170,7 @@ export const sims = {
   }),
 
   allReceived: defineOperation({
-    name: 'sims.allReceived',
     http: 'GET /control/received',
-    scope: 'merged',
     summary: 'The inbound messages of all accounts, newest first.',
     input: z.strictObject({ limit: limitSchema(1_000, 200) }).prefault({}),
     output: z.strictObject({ received: z.array(ownedReceivedSchema) }),
@@ -209,9 +187,7 @@ export const sims = {
   }),
 
   receive: defineOperation({
-    name: 'sims.receive',
     http: 'POST /control/accounts/{account_id}/received',
-    scope: 'owner',
     summary: 'Adds an inbound message, to a SIM of the account or to a number of the shared pool.',
     status: 201,
     input: z.strictObject({

@@ -14,10 +14,8 @@ import { stateOf, stateSchema } from './state.ts';
 
 export const simulator = {
   health: defineOperation({
-    name: 'simulator.health',
     http: 'GET /control/health',
     ofServer: true,
-    scope: 'merged',
     summary:
       'Answers once both ports listen; 503 with the reason once a journal cannot be written.',
     output: z.strictObject({ status: z.literal('ok') }),
@@ -32,9 +30,7 @@ export const simulator = {
   }),
 
   state: defineOperation({
-    name: 'simulator.state',
     http: 'GET /control/state',
-    scope: 'merged',
     summary: 'The clock, and counts of what the simulator holds.',
     output: stateSchema,
     run: stateOf,
@@ -42,9 +38,7 @@ export const simulator = {
   }),
 
   invariants: defineOperation({
-    name: 'simulator.invariants',
     http: 'GET /control/invariants',
-    scope: 'merged',
     summary: 'Checks all invariants of the world; walks its whole state.',
     input: invariantsQuerySchema,
     output: invariantsSchema,
@@ -55,10 +49,8 @@ export const simulator = {
   metrics,
 
   reset: defineOperation({
-    name: 'simulator.reset',
     http: 'POST /control/reset',
     changesKeys: true,
-    scope: 'all',
     summary:
       'Restores the world as it was at the start, clock included, and empties the log of requests.',
     input: z.custom<number>(),
@@ -76,7 +68,6 @@ export const simulator = {
   }),
 
   shutdown: defineOperation({
-    name: 'simulator.shutdown',
     http: 'POST /control/shutdown',
     ofServer: true,
     scope: 'all',
@@ -98,10 +89,8 @@ export const simulator = {
   }),
 
   journal: defineOperation({
-    name: 'simulator.journal',
     http: 'GET /control/journal',
     ofShard: true,
-    scope: 'local',
     summary:
       'The run as NDJSON: seed and settings, then every input with its simulated time, since the checkpoint if the header names one. Without --journal, the inputs that memory keeps.',
     contentType: 'application/x-ndjson',

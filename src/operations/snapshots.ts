@@ -51,10 +51,8 @@ const inputSchema = z.preprocess(
 
 export const snapshots = {
   take: defineOperation({
-    name: 'snapshots.take',
     http: 'GET /control/snapshot',
     ofShard: true,
-    scope: 'local',
     summary: 'The whole state, without full keys.',
     output: snapshotSchema.meta({ id: 'Snapshot' }),
     refusals: [409],
@@ -63,11 +61,9 @@ export const snapshots = {
   }),
 
   restore: defineOperation({
-    name: 'snapshots.restore',
     http: 'PUT /control/snapshot',
     changesKeys: true,
     ofShard: true,
-    scope: 'local',
     summary: 'Continues from a snapshot as if its simulator had never stopped.',
     input: inputSchema,
     bodyLimitBytes: snapshotLimitBytes,

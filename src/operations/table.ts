@@ -4,7 +4,7 @@
 import { accounts } from './accounts.ts';
 import { assumptions } from './assumptions.ts';
 import { clock } from './clock.ts';
-import { type Methods, type Operation, recordedName } from './define.ts';
+import { type Methods, type Operation, operationsOf, recordedName } from './define.ts';
 import { events } from './events.ts';
 import { exchanges } from './exchanges.ts';
 import { faults } from './faults.ts';
@@ -40,15 +40,20 @@ export const nouns = {
 type Nouns = typeof nouns;
 /** The methods of a simulator: `clock.advance` is `sim.clock.advance()`. */
 export type NounMethods = { readonly [N in keyof Nouns]: Methods<Nouns[N]> };
-type Declared = { [N in keyof Nouns]: Nouns[N][keyof Nouns[N]] }[keyof Nouns];
+/** Such as `clock.advance`. */
+export type OperationName = {
+  [N in keyof Nouns]: `${N}.${keyof Nouns[N] & string}`;
+}[keyof Nouns];
 /** Input and reply of each operation on the control port, by its name. */
 export type OperationTable = {
-  [O in Declared as O['name']]: NonNullable<O['types']>;
+  [Name in OperationName]: Name extends `${infer N extends keyof Nouns}.${infer Verb}`
+    ? TypesOf<Nouns[N][Verb & keyof Nouns[N]]>
+    : never;
 };
-export type OperationName = keyof OperationTable;
+type TypesOf<O> = O extends Operation<infer T> ? T : never;
 
-export const operations: readonly Operation[] = Object.values(nouns).flatMap((noun) =>
-  Object.values<Operation>(noun),
+export const operations: readonly Operation[] = Object.entries(nouns).flatMap(([noun, own]) =>
+  operationsOf(noun, own),
 );
 
 const byName = new Map(operations.map((operation) => [operation.name, operation]));

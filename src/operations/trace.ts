@@ -11,10 +11,10 @@ import { isoTime } from '../sim/clock.ts';
 import { type HistoryEntry, messageHistory } from '../sim/message.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import { timeSchema } from './duration.ts';
-import { exchangeViewSchema, faultOf } from './exchange-view.ts';
 import type { Live } from './live.ts';
 import { reportingOn } from './live-report.ts';
 import { limitSchema } from './query.ts';
+import { exchangeViewSchema, faultOf } from './request-views.ts';
 import { find } from './targets.ts';
 
 export const traceQuerySchema = z.strictObject({

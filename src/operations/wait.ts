@@ -4,11 +4,11 @@
  */
 import { z } from 'zod';
 import { latestTimeMs } from '../sim/clock.ts';
-import { OperationRefused } from '../sim/operation-refused.ts';
+import { OperationRefused, refuseMore } from '../sim/operation-refused.ts';
 import type { World } from '../sim/world.ts';
 import { longestTimerMs, WallClock } from '../simulation/wall-clock.ts';
 import type { Live } from './live.ts';
-import { countMessages, findMessages, largestPage, matchIn, matchSchema } from './message-query.ts';
+import { largestPage, matchIn, matchSchema, newestMatching } from './message-query.ts';
 import { messageRecord, messageRecordSchema } from './message-record.ts';
 
 export const waitInputSchema = z
@@ -34,6 +34,9 @@ export const waitedSchema = z.strictObject({
   messages: z.array(messageRecordSchema).describe(`The newest ${largestPage} of them.`),
 });
 type Waited = Readonly<z.output<typeof waitedSchema>>;
+
+/** The largest number of open waits in real time; one more is refused. */
+export const mostWaits = 1_000;
 
 /** Counting a million messages takes longer than this. */
 const longLookMs = 1;
@@ -68,6 +71,7 @@ export function waitFor(live: Live, given: Wait): Promise<Waited> {
       end();
       reject(error);
     };
+    refuseMore(live.waits.size, mostWaits, 'waits');
     live.waits.add(abort);
     let isLooking = false;
     let lookTookMs = 0;
@@ -115,10 +119,10 @@ function withAccountId(world: World, wait: Wait): Wait {
 }
 
 function foundIn(world: World, { match, count }: Wait): Waited | undefined {
-  const matching = countMessages(world, match);
-  if (matching < count) return undefined;
-  const { messages } = findMessages(world, match, largestPage);
-  return { count: matching, messages: messages.map((message) => messageRecord(world, message)) };
+  const found = newestMatching(world, match, largestPage);
+  if (found.count < count) return undefined;
+  const messages = found.messages.map((message) => messageRecord(world, message));
+  return { count: found.count, messages };
 }
 
 function timeout(
@@ -126,9 +130,7 @@ function timeout(
   { match, count, timeout_ms: timeoutMs }: Wait,
   unit: string,
 ): OperationRefused {
-  const matching = countMessages(world, match);
-  return new OperationRefused(
-    'timeout',
-    `${matching} of ${count} messages matched within ${timeoutMs} ${unit}`,
-  );
+  const { count: matching } = newestMatching(world, match, 0);
+  const message = `${matching} of ${count} messages matched within ${timeoutMs} ${unit}`;
+  return new OperationRefused('timeout', message);
 }

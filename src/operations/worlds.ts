@@ -16,7 +16,6 @@ import {
 } from '../config/settings.ts';
 import { assumptionsSchema, limitOverridesSchema, worldSchema } from '../config/world-schema.ts';
 import { JournalError } from '../recording/journal-error.ts';
-import { atOnce } from '../sim/at-once.ts';
 import { isoTime } from '../sim/clock.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import type { ApiKey } from '../sim/records.ts';
@@ -89,10 +88,8 @@ type Created = Readonly<z.output<typeof createdSchema>>;
 
 export const worlds = {
   list: defineOperation({
-    name: 'worlds.list',
     http: 'GET /control/worlds',
     ofServer: true,
-    scope: 'merged',
     summary: 'The worlds that were created and still exist.',
     output: z.strictObject({ worlds: z.array(viewSchema) }),
     run: ({ hosting }) => hosting.list.map(viewOf),
@@ -102,7 +99,6 @@ export const worlds = {
   }),
 
   create: defineOperation({
-    name: 'worlds.create',
     http: 'POST /control/worlds',
     showsKeys: true,
     ofServer: true,
@@ -129,11 +125,9 @@ export const worlds = {
   }),
 
   get: defineOperation({
-    name: 'worlds.get',
     http: 'GET /control/worlds/{world_id}',
     showsKeys: true,
     ofServer: true,
-    scope: 'owner',
     summary:
       'One world, as its creation answered; `default` is the one that the server started with.',
     description:
@@ -147,23 +141,19 @@ export const worlds = {
   }),
 
   delete: defineOperation({
-    name: 'worlds.delete',
     http: 'DELETE /control/worlds/{world_id}',
     ofServer: true,
     changesKeys: true,
-    scope: 'owner',
     summary: 'Deletes a world with everything in it.',
     refusals: [409],
     run: ({ hosting }, world) => void hosting.delete(world),
   }),
 
   fork: defineOperation({
-    name: 'worlds.fork',
     http: 'POST /control/worlds/{world_id}/fork',
     showsKeys: true,
     ofServer: true,
     changesKeys: true,
-    scope: 'owner',
     summary:
       'Copies a world at this instant or an earlier one, clock included. The copy has its own keys.',
     status: 201,
@@ -171,7 +161,6 @@ export const worlds = {
     output: createdSchema,
     refusals: [409, 503],
     examples: [{ name: 'checkout-3-retry' }, { from: { entry: 1 } }],
-    run: (live, world, input) => atOnce(forked(live, world, input)),
     slices: forked,
     reply: (view, live, { host }) => reachedBy(view, live, host),
   }),
