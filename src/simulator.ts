@@ -26,7 +26,8 @@ import { type Journal, MemoryJournal } from './recording/journal.ts';
 import { resultDigest } from './recording/journal-entry.ts';
 import type { HostedHeader } from './recording/journal-header.ts';
 import type { RecordedRun } from './recording/journal-lines.ts';
-import { openRun, type Resumed, type Run } from './recording/resume.ts';
+import type { Player } from './recording/play.ts';
+import { openRun, type Run } from './recording/resume.ts';
 import { isoTime } from './sim/clock.ts';
 import { MessageCounts, RequestCounts } from './sim/counts.ts';
 import { overloadedNotice } from './sim/message-store.ts';
@@ -107,7 +108,7 @@ const underway = new WeakMap<
   { readonly simulator: Simulator; readonly request: number }
 >();
 
-export class Simulator implements Live, Resumed {
+export class Simulator implements Live, Player {
   readonly settings: Settings;
   readonly wallClock: WallClock;
   readonly clock: NounMethods['clock'] = methodsOf(this, nouns.clock);

@@ -1,16 +1,16 @@
 /**
  * The file of a checkpoint: an opening, then parts of any content, each compressed and preceded by
- * its compressed length (four bytes, big endian). Files of the first format have no opening. The journal's header holds the digest of the whole file, so that
- * a damaged or exchanged file is never restored.
+ * its compressed length (four bytes, big endian). Files of the first format have no opening. The
+ * journal's header holds the digest of the whole file, so that a damaged or exchanged file is never
+ * restored.
  */
 import { createHash } from 'node:crypto';
 import { closeSync, promises, readSync } from 'node:fs';
-
 import { promisify } from 'node:util';
 import { brotliCompress, brotliDecompressSync, constants } from 'node:zlib';
 import { openPlain, reasonOf } from '../config/plain-file.ts';
 import { codeOf, JournalError } from './journal-error.ts';
-import { checkpointOpening, openingOf } from './own-files.ts';
+import { checkpointOpening, openingOf } from './journal-files.ts';
 
 export interface CheckpointDigest {
   readonly bytes: number;
@@ -41,7 +41,7 @@ export async function writeCheckpoint(
     let bytes = 0;
     const write = async (piece: Uint8Array) => {
       hash.update(piece);
-      await writeWhole(file, piece);
+      await file.writeFile(piece);
       bytes += piece.length;
     };
     await write(Buffer.from(checkpointOpening));
@@ -59,10 +59,6 @@ export async function writeCheckpoint(
   } finally {
     await file.close();
   }
-}
-
-export async function writeWhole(file: promises.FileHandle, bytes: Uint8Array): Promise<void> {
-  for (let at = 0; at < bytes.length; ) at += (await file.write(bytes, at)).bytesWritten;
 }
 
 /**

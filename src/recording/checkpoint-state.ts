@@ -5,33 +5,13 @@
 import type { Settings } from '../config/settings.ts';
 import { drawKey, Rng, type RngState } from '../sim/random.ts';
 import type { World } from '../sim/world.ts';
-import type { Simulation } from '../simulation/simulation.ts';
-import type { WallClock } from '../simulation/wall-clock.ts';
 import { sha256 } from './digest.ts';
-import type { ExchangeRecord } from './exchange-record.ts';
+import type { Player } from './play.ts';
 import { restoreState } from './restore-state.ts';
 import { type StateHead, type StatePart, stateFormat } from './state-format.ts';
 import { StateImage } from './take-state.ts';
 
-/** The parts of a simulator that a checkpoint saves and restores. */
-export interface Checkpointed {
-  readonly settings: Settings;
-  readonly simulation: Simulation;
-  readonly wallClock: WallClock;
-  readonly exchangeRecord: ExchangeRecord;
-  /** An empty simulation of the same classes. */
-  makeSimulation(settings: Settings, startMs: number): Simulation;
-  replace(simulation: Simulation): void;
-}
-
-export interface CheckpointState {
-  /** The simulated time of the checkpoint. */
-  readonly atMs: number;
-  /** Each part is made when it is read. */
-  readonly parts: Iterable<Uint8Array>;
-  /** Call when no more parts are needed. */
-  release(): void;
-}
+export type CheckpointState = ReturnType<typeof checkpointState>;
 
 interface Head {
   readonly state: StateHead;
@@ -52,7 +32,8 @@ interface DrawnKey {
 /** A drawn key ends with this many random characters. */
 const drawnCharacters = 40;
 
-export function checkpointState(simulator: Checkpointed): CheckpointState {
+/** Each part is made when it is read. Call `release` when no more are needed. */
+export function checkpointState(simulator: Player) {
   const { world } = simulator.simulation;
   const { cohorts, devices } = world.messages;
   const removed = [...devices].filter(({ isRemoved }) => isRemoved);
@@ -69,7 +50,7 @@ export function checkpointState(simulator: Checkpointed): CheckpointState {
 }
 
 /** Replaces the simulator's state by the state in `parts`. */
-export function restoreCheckpoint(simulator: Checkpointed, parts: Iterable<Uint8Array>): void {
+export function restoreCheckpoint(simulator: Player, parts: Iterable<Uint8Array>): void {
   const values = decoded(parts);
   const { state, requests, drawn_keys: drawnKeys } = headOf(values);
   const { settings, simulation, wallClock, exchangeRecord } = simulator;

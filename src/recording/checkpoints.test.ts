@@ -31,7 +31,7 @@ import { outcomeOf, someCommands } from '../../verify/testkit/random-commands.ts
 import { runs } from '../../verify/testkit/runs.ts';
 import { replayJournal } from '../cli/replay-journal.ts';
 import { type SettingsInput, Simulator, type SimulatorOptions } from '../simulator.ts';
-import { checkpointOpening } from './own-files.ts';
+import { checkpointOpening } from './journal-files.ts';
 
 let folder: string;
 let files = 0;
@@ -281,7 +281,8 @@ test.each([
   const header = headerOfFile(file);
   const changed = { ...header, checkpoint: { ...header.checkpoint, ...change } };
   writeFileSync(file, withChecksums([JSON.stringify(changed), ...lines].join('\n')));
-  const refusal = `${file}: the first line is damaged: its checkpoint cannot be read`;
+  const [field] = Object.keys(change);
+  const refusal = `${file}: the first line is damaged: checkpoint.${field}: `;
   expect(() => start(file)).toThrow(refusal);
   expect(() => replayJournal(file)).toThrow(refusal);
 });

@@ -13,21 +13,25 @@ import { isoTime } from '../sim/clock.ts';
 import { writeCheckpoint } from './checkpoint-file.ts';
 import type { CheckpointState } from './checkpoint-state.ts';
 import { lineOf } from './journal-checksum.ts';
-import { codeOf } from './journal-error.ts';
+import { codeOf, JournalError } from './journal-error.ts';
 import type { FileJournal, JournalWatch } from './journal-file.ts';
 import {
   checkpointFile,
   type JournalFiles,
   namedCheckpoint,
   nameOf,
+  removeOwn,
   syncFolder,
 } from './journal-files.ts';
 import type { Checkpoint, JournalHeader } from './journal-header.ts';
-import { writeSuccessor } from './journal-successor.ts';
-import { removeOwn } from './own-files.ts';
 
 /** The default of `--journal-max`. */
 export const defaultJournalMaxBytes = 1024 * 1024 * 1024;
+
+/** The largest remainder that is copied synchronously, while the service waits. */
+const lastCopyBytes = 65_536;
+const blockBytes = 1_048_576;
+const permissions = 0o777;
 
 export interface CheckpointPlan {
   readonly path: string;
@@ -172,4 +176,52 @@ function discard(path: string, kind: 'checkpoint' | 'journal'): void {
   } catch {
     // It is not ours, or the folder cannot be written.
   }
+}
+
+/**
+ * Writes the journal that continues from a checkpoint: its header, and a copy of the inputs since
+ * the state was taken. Returns where in the old journal the copy ends; `continueIn` adds the rest.
+ */
+async function writeSuccessor(
+  files: JournalFiles,
+  header: string,
+  journal: FileJournal,
+  fromBytes: number,
+  attempt: Attempt,
+): Promise<number> {
+  const from = await promises.open(files.journal, 'r');
+  try {
+    const to = await promises.open(files.next, 'wx', 0o600);
+    try {
+      await to.chmod((await from.stat()).mode & permissions);
+      await to.writeFile(header);
+      const copiedTo = await copy(from, to, journal, fromBytes, attempt);
+      await to.sync();
+      return await copy(from, to, journal, copiedTo, attempt);
+    } finally {
+      await to.close();
+    }
+  } finally {
+    await from.close();
+  }
+}
+
+/** Inputs keep arriving, but at the speed of the same disk, so the copy catches up. */
+async function copy(
+  from: promises.FileHandle,
+  to: promises.FileHandle,
+  journal: FileJournal,
+  fromBytes: number,
+  attempt: Attempt,
+): Promise<number> {
+  const block = Buffer.allocUnsafe(blockBytes);
+  let copiedTo = fromBytes;
+  while (journal.bytes - copiedTo > lastCopyBytes && !attempt.isStopped) {
+    const length = Math.min(journal.bytes - copiedTo, blockBytes);
+    const { bytesRead } = await from.read(block, 0, length, copiedTo);
+    if (bytesRead === 0) throw new JournalError('the journal is shorter than what was written');
+    await to.writeFile(block.subarray(0, bytesRead));
+    copiedTo += bytesRead;
+  }
+  return copiedTo;
 }

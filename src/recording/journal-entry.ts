@@ -82,7 +82,7 @@ function isRecordedRequest(request: unknown): boolean {
   return request['method'] !== undefined && request['path'] !== undefined;
 }
 
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 

@@ -9,11 +9,6 @@ export class JournalError extends CommandError {
   }
 }
 
-/** The first line of an error's message, for use at the end of a one-line message. */
-export function firstLine(error: unknown): string {
-  return String(error instanceof Error ? error.message : error).split('\n', 1)[0] ?? '';
-}
-
 /** The system's code of a failed call, such as `ENOSPC`. */
 export function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : String(error);

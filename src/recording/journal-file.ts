@@ -20,10 +20,9 @@ import type { Journal } from './journal.ts';
 import { lineOf } from './journal-checksum.ts';
 import type { EndedEntry, OperationEntry } from './journal-entry.ts';
 import { codeOf, JournalError } from './journal-error.ts';
-import type { JournalFiles } from './journal-files.ts';
+import { createOwn, type JournalFiles, openOwn } from './journal-files.ts';
 import type { JournalHeader } from './journal-header.ts';
 import { type RecordedRun, readJournal } from './journal-lines.ts';
-import { createOwn, openOwn } from './own-files.ts';
 import type { RecordedExchange } from './recorded-exchange.ts';
 import { requestLine } from './request-line.ts';
 

@@ -1,12 +1,25 @@
 /**
  * The files of one run: the journal, its lock, and the checkpoint that its header names. Any other
- * file of these names belongs to an unfinished or replaced checkpoint.
+ * file of these names belongs to an unfinished or replaced checkpoint. A file that exists is opened,
+ * emptied or removed only if smstwin wrote it: a plain file, not a link, whose first characters are
+ * those of its kind. Any other file is refused by name and left as it is.
  */
-import { promises, realpathSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  ftruncateSync,
+  lstatSync,
+  openSync,
+  promises,
+  readSync,
+  realpathSync,
+  rmSync,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { openPlain, reasonOf } from '../config/plain-file.ts';
 import { codeOf, JournalError } from './journal-error.ts';
-import type { Checkpoint } from './journal-header.ts';
-import { removeOwn } from './own-files.ts';
+import { type Checkpoint, readFormats } from './journal-header.ts';
 
 export interface JournalFiles {
   /** With symbolic links resolved: renaming over a link would replace the link. */
@@ -68,4 +81,84 @@ export async function syncFolder({ journal }: JournalFiles): Promise<void> {
   } catch {
     // Windows cannot open folders.
   }
+}
+
+/** The first characters of each kind of file. A killed process may have written only some. */
+const openings = {
+  journal: readFormats.map((format) => `{"journal":${format},"smstwin":"`),
+  checkpoint: ['smstwin checkpoint\n'],
+  lock: ['{"pid":'],
+} as const;
+export type Kind = keyof typeof openings;
+
+export const checkpointOpening = openings.checkpoint[0];
+/** More than the longest opening, and a byte order mark, which some editors add. */
+const openingBytes = 64;
+/** The mode of every file: only its owner may read the texts and keys in it. */
+const ownerOnly = 0o600;
+
+/** Undefined if there is no such file. Throws a JournalError for a file of another kind. */
+export function openOwn(path: string, kind: Kind, flags = constants.O_RDONLY): number | undefined {
+  const file = open(path, flags);
+  if (file === undefined) return undefined;
+  try {
+    // A lock is linked under a second name while it is written, and its content is never emptied.
+    if (kind !== 'lock' && fstatSync(file).nlink > 1) throw refusal(path, 'it is a hard link');
+    if (!beginsAs(kind, openingOf(file))) throw refusal(path, `not a ${kind} of smstwin`);
+    return file;
+  } catch (error) {
+    closeSync(file);
+    throw error;
+  }
+}
+
+/** Throws a JournalError if there is a file of another kind. */
+export function checkOwn(path: string, kind: Kind): void {
+  const file = openOwn(path, kind);
+  if (file !== undefined) closeSync(file);
+}
+
+/** Creates a file that does not exist yet, for appending. */
+export function createOwn(path: string): number {
+  return openSync(path, 'ax+', ownerOnly);
+}
+
+/** Removes a file and frees its blocks at once, even if it is open. */
+export function removeOwn(path: string, kind: Kind): void {
+  const file = openOwn(path, kind, constants.O_RDWR);
+  if (file === undefined) return;
+  try {
+    if (kind !== 'lock') ftruncateSync(file);
+    // Another file may have taken the name since it was opened.
+    const now = lstatSync(path, { throwIfNoEntry: false });
+    if (now?.ino === fstatSync(file).ino) rmSync(path, { force: true });
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** True if a file with these first characters may be of this kind, or was begun as one. */
+export function beginsAs(kind: Kind, begun: string): boolean {
+  return openings[kind].some((opening) => begun.startsWith(opening) || opening.startsWith(begun));
+}
+
+/** Decodes each byte as one character, so that binary data is never mistaken for text. */
+export function openingOf(file: number): string {
+  const block = Buffer.alloc(openingBytes);
+  const text = block.toString('latin1', 0, readSync(file, block, 0, openingBytes, 0));
+  return text.replace(/^\u00EF\u00BB\u00BF/, '');
+}
+
+function open(path: string, flags: number): number | undefined {
+  try {
+    return openPlain(path, { flags, isLinkRefused: true });
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw refusal(path, reasonOf(error));
+  }
+}
+
+/** A file that is left as it is. */
+export function refusal(path: string, why: string): JournalError {
+  return new JournalError(`${path}: ${why}; move it away, or name another journal`);
 }

@@ -5,6 +5,8 @@
  */
 import { z } from 'zod';
 import { smstwinVersion } from '../commands/version.ts';
+import { mistakeLine, mistakesOf } from '../config/mistakes.ts';
+import { reasonOf } from '../config/plain-file.ts';
 import {
   parseSettings,
   type Settings,
@@ -15,8 +17,7 @@ import { shownPrefix } from '../sim/key-ring.ts';
 import type { KeyDigest } from '../sim/records.ts';
 import { sha256 } from './digest.ts';
 import { isIntact } from './journal-checksum.ts';
-import { isObject } from './journal-entry.ts';
-import { firstLine, JournalError } from './journal-error.ts';
+import { JournalError } from './journal-error.ts';
 
 /**
  * Since format 2, each line ends with a checksum, and an operation is not called a lever. Since
@@ -29,7 +30,7 @@ const checkpointSchema = z.strictObject({
   number: z.int().min(1),
   file: z
     .string()
-    .regex(/^[^/\\]+$/)
+    .regex(/^[^/\\]+$/, { error: 'expected a name without a folder' })
     .describe('Next to the journal.'),
   bytes: z.int().min(0),
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
@@ -47,20 +48,22 @@ const hostedSchema = z.strictObject({
 /** What a restart needs of a world besides its run. */
 export type HostedHeader = Readonly<z.output<typeof hostedSchema>>;
 
-export interface JournalHeader {
-  /** The first field of the file: `own-files.ts` knows a journal by it. */
-  readonly journal: (typeof readFormats)[number];
-  readonly smstwin: string;
-  readonly seed: number;
-  /** The simulated time at the start, in ISO 8601. */
-  readonly started_at: string;
-  readonly settings: JournalSettings;
-  /** Present if a user created the world. */
-  readonly world?: HostedHeader;
-  readonly checkpoint?: Checkpoint;
-}
-
-type JournalSettings = Readonly<Record<string, unknown>>;
+const headerSchema = z.object({
+  journal: z.literal(readFormats).describe('The first field: a journal is known by it.'),
+  smstwin: z.string(),
+  seed: z.number(),
+  started_at: z
+    .string()
+    .refine((time) => startTimeSchema.safeParse(time).success, {
+      error: 'expected a valid start time',
+    })
+    .describe('The simulated time at the start.'),
+  settings: z.record(z.string(), z.unknown(), { error: 'expected an object' }),
+  world: hostedSchema.exactOptional().describe('Present if a user created the world.'),
+  checkpoint: checkpointSchema.exactOptional(),
+});
+export type JournalHeader = Readonly<z.output<typeof headerSchema>>;
+type JournalSettings = JournalHeader['settings'];
 
 /** The digests of keys whose text is not known, by their placeholders in the settings. */
 export type KeyDigests = ReadonlyMap<string, KeyDigest>;
@@ -72,14 +75,11 @@ export function headerOf(
   world?: HostedHeader,
   keyDigests = noDigests,
 ): JournalHeader {
-  const startedAt = new Date(startedAtMs).toISOString();
-  const { seed } = settings;
-  const smstwin = smstwinVersion();
   return {
     journal: journalFormat,
-    smstwin,
-    seed,
-    started_at: startedAt,
+    smstwin: smstwinVersion(),
+    seed: settings.seed,
+    started_at: new Date(startedAtMs).toISOString(),
     settings: journalSettings(settings, keyDigests),
     ...(world !== undefined && { world }),
   };
@@ -125,43 +125,27 @@ export function notAJournal(name: string): JournalError {
 
 /** `name` is the file, for error messages. */
 export function readHeader(line: string, name: string): JournalHeader {
-  let header: Partial<JournalHeader> | null = null;
+  let header: unknown;
   try {
-    header = JSON.parse(line) as Partial<JournalHeader> | null;
+    header = JSON.parse(line);
   } catch {
     // Reported below.
   }
-  if (typeof header !== 'object' || header === null || header.journal === undefined) {
-    throw notAJournal(name);
-  }
-  if (!readFormats.some((format) => format === header.journal)) {
+  const { journal: format } = Object(header);
+  if (format === undefined) throw notAJournal(name);
+  if (!readFormats.some((known) => known === format)) {
     const formats = `this version reads formats ${readFormats.join(' and ')}`;
     throw new JournalError(
-      `${name}: journal format ${header.journal}; ${formats}: use the version that wrote it`,
+      `${name}: journal format ${format}; ${formats}: use the version that wrote it`,
     );
   }
-  if (header.journal !== 1 && isIntact(line) !== true) {
+  if (format !== 1 && isIntact(line) !== true) {
     throw new JournalError(`${name}: the first line is damaged: its checksum differs`);
   }
-  if (
-    typeof header.started_at !== 'string' ||
-    !startTimeSchema.safeParse(header.started_at).success
-  ) {
-    throw new JournalError(
-      `${name}: the first line is damaged: started_at is not a valid start time`,
-    );
-  }
-  if (!isObject(header.settings)) {
-    throw new JournalError(`${name}: the first line is damaged: settings are missing`);
-  }
-  if (header.world !== undefined && !hostedSchema.safeParse(header.world).success) {
-    throw new JournalError(`${name}: the first line is damaged: its world cannot be read`);
-  }
-  if (header.checkpoint !== undefined && !checkpointSchema.safeParse(header.checkpoint).success) {
-    throw new JournalError(`${name}: the first line is damaged: its checkpoint cannot be read`);
-  }
-  const { crc32: _, ...read } = header as JournalHeader & { readonly crc32?: number };
-  return read;
+  const reading = headerSchema.safeParse(header, { reportInput: true });
+  if (reading.success) return reading.data;
+  const [mistake = ''] = mistakesOf(reading.error).map(mistakeLine);
+  throw new JournalError(`${name}: the first line is damaged: ${mistake}`);
 }
 
 /** Refuses a journal that was recorded with other settings. */
@@ -209,6 +193,6 @@ export function settingsOfHeader(
     parseSettings(settings);
     return { settings: settings as unknown as SettingsInput, keyDigests };
   } catch (error) {
-    throw new JournalError(`${name}: the settings cannot be read: ${firstLine(error)}`);
+    throw new JournalError(`${name}: the settings cannot be read: ${reasonOf(error)}`);
   }
 }

@@ -8,8 +8,8 @@ import { openPlain, reasonOf } from '../config/plain-file.ts';
 import { isIntact } from './journal-checksum.ts';
 import { type Entry, entryIn } from './journal-entry.ts';
 import { codeOf, JournalError } from './journal-error.ts';
+import { beginsAs, openingOf } from './journal-files.ts';
 import { notAJournal } from './journal-header.ts';
-import { beginsAs, openingOf } from './own-files.ts';
 import { valueIn } from './request-line.ts';
 
 export interface JournalLines {
@@ -106,14 +106,10 @@ function* entriesOf(path: string, to: number, inode: number): Generator<Entry> {
     if (fstatSync(file).ino !== inode) {
       throw new JournalError(`${path}: replaced while it was read; read it again`);
     }
-    let number = 0;
-    let isSummed = false;
+    const read = lineReader(path);
     for (const line of linesOf(file, to)) {
-      number++;
-      const isWhole = isIntact(line);
-      if (number === 1) isSummed = isWhole !== undefined;
-      else if (isWhole ?? !isSummed) yield entryOf(line, number, path);
-      else throw new JournalError(`${path}: line ${number} is damaged: its checksum differs`);
+      const entry = read(line);
+      if (entry !== undefined) yield entry;
     }
   } catch (error) {
     throw error instanceof JournalError ? error : unreadable(path, error);
@@ -122,14 +118,30 @@ function* entriesOf(path: string, to: number, inode: number): Generator<Entry> {
   }
 }
 
-function entryOf(line: string, number: number, path: string): Entry {
-  try {
-    const entry = entryIn(valueIn(line));
+/** Reads one line after another; the first one, the header, has no entry. */
+export function lineReader(path: string): (line: string) => Entry | undefined {
+  let number = 0;
+  let isSummed = false;
+  return (line) => {
+    number++;
+    const isWhole = isIntact(line);
+    if (number === 1) {
+      isSummed = isWhole !== undefined;
+      return undefined;
+    }
+    const entry = (isWhole ?? !isSummed) ? entryOf(line) : undefined;
     if (entry !== undefined) return entry;
+    const why = isWhole === true || !isSummed ? '' : ': its checksum differs';
+    throw new JournalError(`${path}: line ${number} is damaged${why}`);
+  };
+}
+
+function entryOf(line: string): Entry | undefined {
+  try {
+    return entryIn(valueIn(line));
   } catch {
-    // Reported below.
+    return undefined;
   }
-  throw new JournalError(`${path}: line ${number} is damaged`);
 }
 
 function unreadable(path: string, error: unknown): JournalError {

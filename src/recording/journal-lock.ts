@@ -9,8 +9,7 @@ import { dirname, join } from 'node:path';
 import { readOpened, reasonOf } from '../config/plain-file.ts';
 import { WallClock } from '../simulation/wall-clock.ts';
 import { codeOf, JournalError } from './journal-error.ts';
-import { journalFiles } from './journal-files.ts';
-import { openOwn, refusal, removeOwn } from './own-files.ts';
+import { journalFiles, openOwn, refusal, removeOwn } from './journal-files.ts';
 
 interface Owner {
   readonly pid: number;

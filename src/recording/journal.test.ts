@@ -305,15 +305,15 @@ function thrownBy(act: () => unknown): unknown {
   return undefined;
 }
 
-const noStart = 'started_at is not a valid start time';
+const noStart = 'started_at: expected a valid start time';
 test.each([
-  [{ settings: undefined }, 'settings are missing'],
-  [{ settings: null }, 'settings are missing'],
-  [{ settings: [] }, 'settings are missing'],
+  [{ settings: undefined }, 'settings: is missing: expected an object'],
+  [{ settings: null }, 'settings: expected an object; got null'],
+  [{ settings: [] }, 'settings: expected an object; got a list of 0'],
   [{ started_at: '1960-01-01T00:00:00.000Z' }, noStart],
   [{ started_at: '9999-01-01T00:00:00.000Z' }, noStart],
-  [{ started_at: 1e12 }, noStart],
-  [{ started_at: null }, noStart],
+  [{ started_at: 1e12 }, 'started_at: expected a string, in quotes; got 1000000000000'],
+  [{ started_at: null }, 'started_at: expected a string; got null'],
 ])('a first line with %j is damaged, and the journal is unlocked', async (change, complaint) => {
   const file = newFile();
   await new Simulator(settings, { journal: file }).close();

@@ -4,7 +4,6 @@
  */
 import { isoTime } from '../sim/clock.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
-import type { Checkpointed } from './checkpoint-state.ts';
 import type { Entry, OperationEntry } from './journal-entry.ts';
 import { readHeader } from './journal-header.ts';
 import type { RecordedRun } from './journal-lines.ts';
@@ -48,7 +47,7 @@ function newTimeOf({ operation, args, result }: OperationEntry): number | undefi
 
 /** The caller holds the simulator's wall clock. */
 export function* playUntil(
-  simulator: Player & Checkpointed,
+  simulator: Player,
   run: RecordedRun,
   instant: Instant,
 ): Generator<undefined, void> {

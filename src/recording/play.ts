@@ -2,10 +2,13 @@
  * Plays a journal's inputs on a simulator in its start state. Compares replies byte for byte and
  * results of operations by digest.
  */
+import { reasonOf } from '../config/plain-file.ts';
+import type { Settings } from '../config/settings.ts';
 import type { ApiReply, ApiRequest } from '../http/service/messages.ts';
 import { isoTime } from '../sim/clock.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import type { Simulation } from '../simulation/simulation.ts';
+import type { WallClock } from '../simulation/wall-clock.ts';
 import type { ExchangeRecord } from './exchange-record.ts';
 import {
   type EndedEntry,
@@ -16,18 +19,23 @@ import {
   recordedReply,
   resultDigest,
 } from './journal-entry.ts';
-import { firstLine, JournalError } from './journal-error.ts';
+import { JournalError } from './journal-error.ts';
 
 /** A line that changes the run. */
 type Input = Exclude<Entry, EndedEntry>;
 
-/** The simulator on which a run is played. */
+/** The simulator on which a run is played, and whose state a checkpoint saves and restores. */
 export interface Player {
+  readonly settings: Settings;
   readonly simulation: Simulation;
-  handle(request: ApiRequest): ApiReply;
+  readonly wallClock: WallClock;
   readonly exchangeRecord: ExchangeRecord;
+  handle(request: ApiRequest): ApiReply;
   /** Runs a recorded operation again; undefined if no operation has this name. */
   replayOperation(name: string, args: readonly unknown[]): { readonly result: unknown } | undefined;
+  /** An empty simulation of the same classes. */
+  makeSimulation(settings: Settings, startMs: number): Simulation;
+  replace(simulation: Simulation): void;
 }
 
 export interface Difference {
@@ -94,7 +102,7 @@ function playLine(simulator: Player, entry: Input, place: string): Found {
   try {
     return playEntry(simulator, entry);
   } catch (error) {
-    throw new JournalError(`${place} cannot be played: ${firstLine(error)}`, { cause: error });
+    throw new JournalError(`${place} cannot be played: ${reasonOf(error)}`, { cause: error });
   }
 }
 

@@ -2,14 +2,15 @@
  * Resumes a run from its journal: restores the checkpoint that its header names, replays the
  * recorded inputs, then appends to the file.
  */
+import { reasonOf } from '../config/plain-file.ts';
 import type { Settings } from '../config/settings.ts';
 import { atOnce } from '../sim/at-once.ts';
 import { readCheckpoint } from './checkpoint-file.ts';
-import { type Checkpointed, checkpointState, restoreCheckpoint } from './checkpoint-state.ts';
+import { checkpointState, restoreCheckpoint } from './checkpoint-state.ts';
 import { Checkpoints } from './checkpoints.ts';
-import { firstLine, JournalError } from './journal-error.ts';
+import { JournalError } from './journal-error.ts';
 import { FileJournal } from './journal-file.ts';
-import { journalFiles, namedCheckpoint, removeLeftovers } from './journal-files.ts';
+import { checkOwn, journalFiles, namedCheckpoint, removeLeftovers } from './journal-files.ts';
 import {
   checkSameSettings,
   type HostedHeader,
@@ -20,13 +21,7 @@ import {
 } from './journal-header.ts';
 import { type JournalLines, readJournal } from './journal-lines.ts';
 import { lockJournal } from './journal-lock.ts';
-import { checkOwn } from './own-files.ts';
 import { type Played, type Player, playing } from './play.ts';
-
-/** A simulator that records further inputs after the run was played on it. */
-export interface Resumed extends Player, Checkpointed {
-  readonly settings: Settings;
-}
 
 export interface RunOptions {
   /** What the header of a new journal says of a world that a user created. */
@@ -45,7 +40,7 @@ export interface Run {
   /** The simulated time at the start; undefined for a new file. */
   readonly startedAtMs: number | undefined;
   /** Replays the file, reports an incomplete last line and continues recording. */
-  resume(simulator: Resumed, options: ResumeOptions): FileJournal;
+  resume(simulator: Player, options: ResumeOptions): FileJournal;
   /** Unlocks the file if the run fails to start. */
   abandon(): void;
 }
@@ -79,7 +74,7 @@ function resume(
   lines: JournalLines | undefined,
   found: JournalHeader | undefined,
   unlock: () => void,
-  simulator: Resumed,
+  simulator: Player,
   { journalMaxBytes, onNotice, hosted, keyDigests }: ResumeOptions & RunOptions,
 ): FileJournal {
   const { wallClock, simulation } = simulator;
@@ -110,7 +105,7 @@ function resume(
 
 /** Returns the number of inputs of the run so far. */
 function playSame(
-  simulator: Resumed,
+  simulator: Player,
   lines: JournalLines,
   header: JournalHeader,
   path: string,
@@ -132,7 +127,7 @@ function playSame(
  * clock.
  */
 export function* playingFrom(
-  simulator: Player & Checkpointed,
+  simulator: Player,
   lines: Pick<JournalLines, 'entries'>,
   { checkpoint }: JournalHeader,
   path: string,
@@ -144,7 +139,7 @@ export function* playingFrom(
       restoreCheckpoint(simulator, parts);
       simulator.exchangeRecord.restart(true);
     } catch (error) {
-      throw new JournalError(`${file}: cannot be restored: ${firstLine(error)}`, { cause: error });
+      throw new JournalError(`${file}: cannot be restored: ${reasonOf(error)}`, { cause: error });
     }
   }
   return yield* playing(simulator, lines.entries, path);

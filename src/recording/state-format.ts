@@ -70,6 +70,7 @@ const messagesSchema = z
     sender: rare(numberSchema).describe('The number asked for, where it goes out through another.'),
   })
   .describe('One column for each field, in the order of acceptance.');
+export const messageColumns = Object.keys(messagesSchema.shape);
 
 const cohortSchema = z
   .strictObject({
@@ -156,26 +157,15 @@ const deviceSchema = z.strictObject({
 const bucketNumber = z.int().min(-latestTimeMs).max(latestTimeMs);
 const bucketsSchema = z.array(z.tuple([z.string(), z.array(bucketNumber)]));
 
-const limiterSchema = z.strictObject(
-  Object.fromEntries(
-    endpointNames.map((name) => [
-      name,
-      z.strictObject({
-        limit: z.int().min(1).nullable(),
-        turned_at_ms: timeMs,
-        recent: bucketsSchema,
-        older: bucketsSchema,
-      }),
-    ]),
-  ),
-) as unknown as z.ZodType<Readonly<Record<(typeof endpointNames)[number], EndpointBuckets>>>;
-
-export interface EndpointBuckets {
-  readonly limit: number | null;
-  readonly turned_at_ms: number;
-  readonly recent: readonly (readonly [string, readonly number[]])[];
-  readonly older: readonly (readonly [string, readonly number[]])[];
-}
+const limiterSchema = z.record(
+  z.enum(endpointNames),
+  z.strictObject({
+    limit: z.int().min(1).nullable(),
+    turned_at_ms: timeMs,
+    recent: bucketsSchema,
+    older: bucketsSchema,
+  }),
+);
 
 const headSchema = z.strictObject({
   snapshot: z.literal(stateFormat),

@@ -9,15 +9,14 @@ import { rowsPerChunk } from '../sim/chunk.ts';
 import type { Cohort } from '../sim/cohort.ts';
 import type { WorkImage } from '../sim/device-work.ts';
 import { keyPrefix } from '../sim/key-ring.ts';
-import type { Limiter } from '../sim/limiter.ts';
-import { type EndpointName, endpointNames, replayWindowMs } from '../sim/limits.ts';
+import { endpointNames, replayWindowMs } from '../sim/limits.ts';
 import { type Fate, isUnprompted } from '../sim/outcomes.ts';
 import { type Account, type ApiKey, type Device, type FirstUse, Message } from '../sim/records.ts';
 import type { World } from '../sim/world.ts';
-import type { Simulation } from '../simulation/simulation.ts';
-import type { WallClock } from '../simulation/wall-clock.ts';
 import { sha256 } from './digest.ts';
+import type { Player } from './play.ts';
 import {
+  messageColumns,
   type SavedAccount,
   type SavedCohort,
   type SavedDevice,
@@ -31,10 +30,7 @@ import {
 } from './state-format.ts';
 
 /** The parts of a simulator whose state is saved. */
-export interface Saved {
-  readonly simulation: Simulation;
-  readonly wallClock: WallClock;
-}
+type Saved = Pick<Player, 'simulation' | 'wallClock'>;
 
 type Chunk = World['messages']['chunks'][number];
 
@@ -244,22 +240,7 @@ export class StateImage {
 }
 
 function noMessages(): SavedMessages {
-  return {
-    message_id: [],
-    account: [],
-    device: [],
-    key: [],
-    cohort: [],
-    endpoint: [],
-    request_id: [],
-    to: [],
-    text: [],
-    created_at_ms: [],
-    arrival: [],
-    send_at_ms: [],
-    fate: [],
-    sender: [],
-  };
+  return Object.fromEntries(messageColumns.map((name) => [name, []])) as unknown as SavedMessages;
 }
 
 function groupsOf({ ready, inFlight, held }: WorkImage<Message>, device: number): Group[] {
@@ -301,7 +282,10 @@ function headOf({
     assumptions: world.assumptions,
     outcomes: [...world.outcomes.list] as StateHead['outcomes'],
     limiter: Object.fromEntries(
-      endpointNames.map((name) => [name, bucketsOf(limiter, name)]),
+      endpointNames.map((name) => {
+        const { limit, turnedAtMs, recent, older } = limiter.stateOf(name);
+        return [name, { limit, turned_at_ms: turnedAtMs, recent, older }];
+      }),
     ) as StateHead['limiter'],
     faults: {
       created: faults.created,
@@ -318,11 +302,6 @@ function headOf({
     },
     awake: fleet.inWakeOrder().map(({ deviceId }) => deviceId),
   };
-}
-
-function bucketsOf(limiter: Limiter, endpoint: EndpointName): StateHead['limiter'][EndpointName] {
-  const { limit, turnedAtMs, recent, older } = limiter.stateOf(endpoint);
-  return { limit, turned_at_ms: turnedAtMs, recent, older };
 }
 
 function accountOf(account: Account, nowMs: number): SavedAccount {

@@ -8,9 +8,8 @@ import { CommandError } from '../commands/command-error.ts';
 import type { TrafficEvent, TrafficExchange } from '../commands/recorded-traffic.ts';
 import { many } from '../commands/table.ts';
 import { openPlain } from '../config/plain-file.ts';
-import { isIntact } from '../recording/journal-checksum.ts';
-import { entryIn, type RequestEntry } from '../recording/journal-entry.ts';
-import { valueIn } from '../recording/request-line.ts';
+import type { RequestEntry } from '../recording/journal-entry.ts';
+import { lineReader } from '../recording/journal-lines.ts';
 import { pathOf } from '../referee/traffic-feed.ts';
 import { Copies } from './copies.ts';
 import { exchangesOfHarFile } from './har-file.ts';
@@ -130,14 +129,12 @@ async function* eventsOfJournal(
   lines: AsyncIterable<string>,
   path: string,
 ): AsyncGenerator<TrafficEvent> {
-  let number = 0;
+  const read = lineReader(path);
   let faults = 0;
   for await (const text of lines) {
-    if (++number === 1) continue;
-    const entry = isIntact(text) === false ? undefined : entryOf(text);
     // A killed process may leave part of its last line.
-    if (entry === undefined && !text.endsWith('}')) continue;
-    if (entry === undefined) throw new CommandError(2, `${path}: line ${number} is damaged`);
+    const entry = text.endsWith('}') ? read(text) : undefined;
+    if (entry === undefined) continue;
     if ('request' in entry) yield exchangeOfEntry(entry, faults > 0);
     if (!('operation' in entry)) continue;
     const { operation } = entry;
@@ -146,14 +143,6 @@ async function* eventsOfJournal(
     else if (!harmless.test(operation)) yield 'cut';
     // A snapshot may bring faults along.
     if (operation.startsWith('snapshot')) faults = Number.POSITIVE_INFINITY;
-  }
-}
-
-function entryOf(text: string): ReturnType<typeof entryIn> {
-  try {
-    return entryIn(valueIn(text));
-  } catch {
-    return undefined;
   }
 }
 

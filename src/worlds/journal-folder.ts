@@ -8,13 +8,14 @@ import { join } from 'node:path';
 import { codeOf, JournalError } from '../recording/journal-error.ts';
 import {
   journalFiles,
+  type Kind,
   namedCheckpoint,
   nameOf,
   removeLeftovers,
+  removeOwn,
 } from '../recording/journal-files.ts';
 import { type JournalHeader, readHeader } from '../recording/journal-header.ts';
 import { readJournal } from '../recording/journal-lines.ts';
-import { type Kind, removeOwn } from '../recording/own-files.ts';
 
 const extension = '.ndjson';
 /** The files of worlds that were created; the first world has another id. */

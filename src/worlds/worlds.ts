@@ -7,7 +7,6 @@
 import { inheritedSettings, type SettingsInput, type Share } from '../config/settings.ts';
 import type { ApiReply, ApiRequest } from '../http/service/messages.ts';
 import { routes } from '../http/service/routes.ts';
-import type { Checkpointed } from '../recording/checkpoint-state.ts';
 import {
   type HostedHeader,
   type KeyDigests,
@@ -32,7 +31,7 @@ const idLength = 7;
 const sweepMs = 250;
 
 /** The parts of a simulator that hosting uses. */
-export interface WorldSimulator extends Forkable, Player, Checkpointed {
+export interface WorldSimulator extends Forkable, Player {
   /** True while a client waits for it or reads its events: it then does not expire. */
   readonly isWaitedFor: boolean;
   /** Called whenever the simulation was replaced. */
