@@ -5,18 +5,18 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { CommandError } from '../commands/command-error.ts';
+import { shippedPath } from '../commands/shipped-files.ts';
 import { inheritedSettings } from '../config/settings.ts';
 import { type Report, readIntentsFile } from '../referee/intents-file.ts';
 import { Simulation } from '../simulation/simulation.ts';
 import { type SettingsInput, Simulator } from '../simulator.ts';
 import { runChild } from './child-run.ts';
-import { nodeOptionsOfClock } from './clock-option.ts';
 import { credentialsOf } from './credentials.ts';
 import type { KnownIntents } from './points.ts';
-import type { RawRun } from './run.ts';
-import { type Schedule, waitsOf } from './schedule.ts';
-import type { Ending } from './verdict.ts';
+import type { Schedule } from './schedule.ts';
+import type { Ending, RawRun } from './verdict.ts';
 import { recordedBy, WatchedRun } from './watched-run.ts';
 
 export const variables = ['base_url', 'api_key', 'from', 'control_url'] as const;
@@ -90,11 +90,9 @@ export class CommandRuns {
     const intentsFile = join(this.#folder, `${name}.ndjson`);
     const stateFolder = join(this.#folder, name);
     mkdirSync(stateFolder);
-    const waits = waitsOf(schedule, throttleWaits);
-    const waitMs = waits.reduce((sum, each) => sum + (each * 1_000) / rate, 0);
     try {
       const env = this.#environment(world.simulator, intentsFile, stateFolder);
-      const ending = await this.#ended(watched, env, waitMs);
+      const ending = await this.#ended(watched, env);
       const read = reportsIn(intentsFile);
       return {
         // A client that was killed may have written half a line.
@@ -113,8 +111,9 @@ export class CommandRuns {
   }
 
   /** Starts the command once more after each crash; the last process decides how the run ended. */
-  async #ended(watched: WatchedRun, env: CommandOptions['env'], waitMs: number): Promise<Ending> {
-    const { command, timeoutMs, signal } = this.#options;
+  async #ended(watched: WatchedRun, env: CommandOptions['env']): Promise<Ending> {
+    const { command, signal, rate = 1 } = this.#options;
+    const timeoutMs = this.#options.timeoutMs + watched.waitMs / rate;
     for (;;) {
       let isCrashed = false;
       const onStart = (kill: () => void) => {
@@ -123,8 +122,7 @@ export class CommandRuns {
           kill();
         };
       };
-      const timeout = timeoutMs + waitMs;
-      const ending = await runChild({ command, env, timeoutMs: timeout, signal, onStart });
+      const ending = await runChild({ command, env, timeoutMs, signal, onStart });
       if (!isCrashed) return ending;
     }
   }
@@ -178,4 +176,17 @@ function reportsIn(file: string): readonly Report[] | string | undefined {
 
 function badFile(why: string, { tail }: Ending): Ending {
   return { kind: 'failed', how: `the file that SMSTWIN_INTENTS names is wrong: ${why}`, tail };
+}
+
+/**
+ * The `NODE_OPTIONS` that load `smstwin/clock` first. In a checkout the clock is TypeScript, which
+ * needs `tsx`.
+ */
+export function nodeOptionsOfClock(): string {
+  const isCheckout = import.meta.url.endsWith('.ts');
+  const clock = isCheckout
+    ? new URL('../testing/clock.ts', import.meta.url).href
+    : pathToFileURL(shippedPath('clock.js')).href;
+  const compiler = isCheckout ? `--import=${import.meta.resolve('tsx')} ` : '';
+  return `${compiler}--import=${clock}`;
 }

@@ -4,16 +4,11 @@
 import { UsageError } from '../commands/command-error.ts';
 import type { ReadyNumbers } from '../operations/ready-numbers.ts';
 
-export interface Credentials {
-  readonly apiKey: string;
-  readonly from: string;
-}
-
 /**
  * Prefers an account with a SIM of its own. Throws a UsageError if the world has no account with a
  * key, or no number to send from.
  */
-export function credentialsOf({ accounts, pool }: ReadyNumbers): Credentials {
+export function credentialsOf({ accounts, pool }: ReadyNumbers) {
   const usable = accounts.filter(({ api_key }) => api_key !== '');
   const account = usable.find(({ sims }) => sims.length > 0) ?? usable[0];
   if (account === undefined) {

@@ -6,9 +6,8 @@ import { Simulation } from '../simulation/simulation.ts';
 import { type SettingsInput, Simulator } from '../simulator.ts';
 import { credentialsOf } from './credentials.ts';
 import type { KnownIntents } from './points.ts';
-import type { RawRun } from './run.ts';
-import { type Schedule, waitsOf } from './schedule.ts';
-import type { Ending } from './verdict.ts';
+import type { Schedule } from './schedule.ts';
+import type { Ending, RawRun } from './verdict.ts';
 import { VirtualTime } from './virtual-time.ts';
 import { recordedBy, WatchedRun } from './watched-run.ts';
 
@@ -49,8 +48,7 @@ export async function runInProcess(
   const time = new VirtualTime(startMs);
   try {
     const watched = new WatchedRun(schedule, known, throttleWaits, options.slowMs);
-    const waitSeconds = waitsOf(schedule, throttleWaits).reduce((sum, each) => sum + each, 0);
-    const timeoutMs = options.timeoutMs + waitSeconds * 1_000;
+    const timeoutMs = options.timeoutMs + watched.waitMs;
     const simulator = new Simulator(
       { ...options.settings, clock: { now: () => Date.now() } },
       {
@@ -93,7 +91,8 @@ class ClientRun {
         this.#ending ??= { kind: 'passed', how: '', tail: '' };
       },
       (error: unknown) => {
-        this.#ending ??= { kind: 'failed', how: messageOf(error), tail: stackOf(error) };
+        const { message = String(error), stack = '' } = error instanceof Error ? error : {};
+        this.#ending ??= { kind: 'failed', how: `it threw: ${message}`, tail: stack };
       },
     );
   }
@@ -108,8 +107,9 @@ class ClientRun {
   /** Ends the run: requests that the client still makes are never answered. */
   end(isOver: boolean, timeoutMs: number): Ending {
     const how = `the client did not end within ${timeoutMs / 1_000} s of simulated time`;
-    this.#ending ??= { kind: 'timeout', how, tail: '' };
-    return isOver ? this.#ending : { kind: 'timeout', how, tail: '' };
+    const late: Ending = { kind: 'timeout', how, tail: '' };
+    this.#ending ??= late;
+    return isOver ? this.#ending : late;
   }
 
   async #fetch(simulator: Simulator, ...request: Parameters<typeof fetch>): Promise<Response> {
@@ -121,12 +121,4 @@ class ClientRun {
       this.#open--;
     }
   }
-}
-
-function messageOf(error: unknown): string {
-  return `it threw: ${error instanceof Error ? error.message : String(error)}`;
-}
-
-function stackOf(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? '') : '';
 }

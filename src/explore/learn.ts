@@ -7,9 +7,9 @@
 
 import { type FaultName, faultsAt } from './fault-names.ts';
 import { agreedIntents, type KnownIntents } from './points.ts';
-import { type RawRun, type Run, type RunClient, runOf } from './run.ts';
+import { type Run, type RunClient, runOf } from './run.ts';
 import { type Point, pointKey, pointText, type Schedule } from './schedule.ts';
-import { acceptedIn, type Expected, equalAccepted, totalOf } from './verdict.ts';
+import { acceptedIn, type Expected, equalAccepted, type RawRun, totalOf } from './verdict.ts';
 
 export interface Learned {
   readonly subject: Explored;

@@ -1,29 +1,17 @@
 /**
  * One run of the client, before and after it is judged, and the function that starts one.
  */
-import type { Report } from '../referee/intents-file.ts';
 import type { KnownIntents } from './points.ts';
 import type { Point, Schedule } from './schedule.ts';
-import { type Ending, type Expected, type Failure, failuresOf } from './verdict.ts';
-import type { Seen } from './watched-run.ts';
-
-/** A run that is not judged yet. */
-export interface RawRun {
-  readonly ending: Ending;
-  readonly seen: readonly Seen[];
-  readonly intents: KnownIntents;
-  readonly reports: readonly Report[] | undefined;
-}
+import { type Expected, type Failure, failuresOf, type RawRun } from './verdict.ts';
 
 /** A judged run. */
-export interface Run {
+export interface Run extends Pick<RawRun, 'ending' | 'seen'> {
   readonly schedule: Schedule;
   /** The points that it reached, in order. */
   readonly trace: readonly Point[];
   /** The gravest first. */
   readonly failures: readonly Failure[];
-  readonly ending: Ending;
-  readonly seen: readonly Seen[];
 }
 
 /**
@@ -49,17 +37,12 @@ export class Ended extends Error {
 
 /** Judges a run. `mayFail`: the run does not fail only because the client ends with an error. */
 export function runOf(
-  { ending, seen, reports }: RawRun,
+  raw: RawRun,
   schedule: Schedule,
   expected: Expected | undefined,
   mayFail: boolean,
 ): Run {
-  const exchanges = seen.map(({ exchange }) => exchange);
-  return {
-    schedule,
-    trace: seen.flatMap(({ point }) => (point === undefined ? [] : [point])),
-    failures: failuresOf({ ending, exchanges, reports, expected, mayFail }),
-    ending,
-    seen,
-  };
+  const { ending, seen } = raw;
+  const trace = seen.flatMap(({ point }) => point ?? []);
+  return { schedule, trace, failures: failuresOf(raw, expected, mayFail), ending, seen };
 }

@@ -84,10 +84,9 @@ class Search {
 
   async replay(schedule: Schedule): Promise<SearchResult> {
     let unmet = 0;
-    const result = await this.#after(async ({ known, expected, throttleWaits }) => {
-      const raw = await this.#runClient(schedule, known, throttleWaits);
-      const run = runOf(raw, schedule, expected, this.#options.mayFail);
-      unmet = schedule.length - raw.seen.filter(({ fault }) => fault !== undefined).length;
+    const result = await this.#after(async (learned) => {
+      const run = await this.#try(schedule, learned);
+      unmet = schedule.length - run.seen.filter(({ fault }) => fault !== undefined).length;
       const kind = kindOfRun(run);
       if (kind !== undefined) this.#findings.add(findingOf(run), kind);
     });

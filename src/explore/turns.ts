@@ -5,32 +5,20 @@
 export class Turns {
   readonly #together = new Set<Promise<unknown>>();
   #alone: Promise<unknown> = Promise.resolve();
-  #isAlone = false;
 
   async together<T>(work: () => Promise<T>): Promise<T> {
-    while (this.#isAlone) await this.#alone;
+    for (let last: unknown; last !== this.#alone; ) {
+      last = this.#alone;
+      await last;
+    }
     const running = work();
     this.#together.add(running);
-    try {
-      return await running;
-    } finally {
-      this.#together.delete(running);
-    }
+    return running.finally(() => this.#together.delete(running));
   }
 
-  async alone(work: () => Promise<void>): Promise<void> {
-    while (this.#isAlone) await this.#alone;
-    this.#isAlone = true;
-    let resolve = () => {};
-    this.#alone = new Promise<void>((done) => {
-      resolve = done;
-    });
-    try {
-      await Promise.allSettled(this.#together);
-      await work();
-    } finally {
-      this.#isAlone = false;
-      resolve();
-    }
+  alone(work: () => Promise<void>): Promise<void> {
+    const running = Promise.allSettled([this.#alone, ...this.#together]).then(work);
+    this.#alone = running.catch(() => {});
+    return running;
   }
 }

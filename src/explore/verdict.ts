@@ -6,7 +6,8 @@ import type { ClientRuleId } from '../ledger/rules.ts';
 import { type Exchange, isAccepted, isSend } from '../referee/exchange.ts';
 import type { Report } from '../referee/intents-file.ts';
 import { judge } from '../referee/judge.ts';
-import { contentName } from './points.ts';
+import { contentName, type KnownIntents } from './points.ts';
+import type { Seen } from './watched-run.ts';
 
 /** How the client's run ended. */
 export interface Ending {
@@ -15,6 +16,15 @@ export interface Ending {
   readonly how: string;
   /** The last lines of its output, or its error. */
   readonly tail: string;
+}
+
+/** A run that is not judged yet. */
+export interface RawRun {
+  readonly ending: Ending;
+  readonly seen: readonly Seen[];
+  readonly intents: KnownIntents;
+  /** Undefined without an intents file. */
+  readonly reports: readonly Report[] | undefined;
 }
 
 /** One reason why a run failed. */
@@ -34,30 +44,27 @@ export interface Expected {
   readonly total: number;
 }
 
-export interface Judged {
-  readonly ending: Ending;
-  readonly exchanges: readonly Exchange[];
-  /** Undefined without an intents file. */
-  readonly reports: readonly Report[] | undefined;
-  /** What was accepted without faults; undefined for the run without faults itself. */
-  readonly expected: Expected | undefined;
-  /** True if a run does not fail only because the client ends with an error. */
-  readonly mayFail: boolean;
-}
-
-/** All failures, the gravest first. */
-export function failuresOf(run: Judged): Failure[] {
+/**
+ * All failures, the gravest first. `expected`: what was accepted without faults; undefined for the
+ * run without faults itself. `mayFail`: the run does not fail only because the client ends with an
+ * error.
+ */
+export function failuresOf(
+  run: RawRun,
+  expected: Expected | undefined,
+  mayFail: boolean,
+): readonly Failure[] {
   const { ending } = run;
-  const rules = brokenRules(run);
+  const exchanges = run.seen.map(({ exchange }) => exchange);
+  const rules = brokenRules(run, exchanges);
   // The referee cannot tell which of several equal sends is a retry; the count can.
   const isTwice = rules.some(({ cause }) => cause === 'CLIENT-5');
-  const counted = miscounted(run).filter(({ cause }) => !isTwice || cause !== 'sent_twice');
+  const counted = miscounted(run, exchanges, expected).filter(
+    ({ cause }) => !isTwice || cause !== 'sent_twice',
+  );
   const failures = [...rules, ...counted];
-  if (ending.kind === 'timeout') {
-    failures.push({ cause: 'timeout', what: ending.how, exchanges: run.exchanges.slice(-1) });
-  }
-  if (ending.kind === 'failed' && !run.mayFail) {
-    failures.push({ cause: 'failed', what: ending.how, exchanges: run.exchanges.slice(-1) });
+  if (ending.kind === 'timeout' || (ending.kind === 'failed' && !mayFail)) {
+    failures.push({ cause: ending.kind, what: ending.how, exchanges: exchanges.slice(-1) });
   }
   return failures.sort((one, other) => gravity(one) - gravity(other));
 }
@@ -85,7 +92,7 @@ function gravity({ cause }: Failure): number {
   return place < 0 ? gravest.length : place;
 }
 
-function brokenRules({ ending, exchanges, reports }: Judged): Failure[] {
+function brokenRules({ ending, reports }: RawRun, exchanges: readonly Exchange[]): Failure[] {
   const { rules } = judge(exchanges, { isPartial: ending.kind === 'timeout', reports });
   // A client that ends with an error says that it gave up.
   const saysSo = ending.kind === 'failed' && reports === undefined;
@@ -96,7 +103,11 @@ function brokenRules({ ending, exchanges, reports }: Judged): Failure[] {
     );
 }
 
-function miscounted({ ending, exchanges, reports, expected }: Judged): Failure[] {
+function miscounted(
+  { ending, reports }: RawRun,
+  exchanges: readonly Exchange[],
+  expected: Expected | undefined,
+): Failure[] {
   if (expected === undefined) return [];
   const failures: Failure[] = [];
   const accepted = acceptedIn(exchanges);

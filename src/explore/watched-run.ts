@@ -28,6 +28,8 @@ export class WatchedRun {
   recorded: () => readonly Exchange[] = () => [];
   /** Ends the client's processes. */
   crash: () => void = () => {};
+  /** How long its throttles make a client wait. */
+  readonly waitMs: number;
   readonly #arrivals: Arrival[] = [];
   readonly #points: Points;
   readonly #faults: ReadonlyMap<string, { readonly name: FaultName; readonly waitSeconds: number }>;
@@ -42,6 +44,7 @@ export class WatchedRun {
   ) {
     this.#points = new Points(known);
     const waits = [...waitsOf(schedule, throttleWaits)];
+    this.waitMs = waits.reduce((sum, seconds) => sum + seconds * 1_000, 0);
     this.#faults = new Map(
       schedule.map(({ at, fault: name }) => {
         const waitSeconds = (name === 'throttle' ? waits.shift() : undefined) ?? 1;

@@ -7,7 +7,7 @@ import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
 import { matchRoute } from '../http/service/routes.ts';
 import { isoTime } from '../sim/clock.ts';
 import { type Body, longestRecordedBody, type Passed } from './proxy.ts';
-import type { RecordedLine } from './recorded-line.ts';
+import type { RecordedBody, RecordedLine } from './recorded-line.ts';
 import type { Redactor, ReplyKind } from './redaction.ts';
 import type { Secrets } from './secrets.ts';
 
@@ -81,12 +81,9 @@ function chosen(
   return found;
 }
 
-interface Decoded {
-  readonly body?: string;
-  readonly omitted?: number;
-}
-
-const decoders: Readonly<Record<string, typeof gunzipSync>> = {
+type Decoder = (body: Buffer, bounds: { readonly maxOutputLength: number }) => Buffer;
+const decoders: Readonly<Record<string, Decoder>> = {
+  identity: (body) => body,
   gzip: gunzipSync,
   'x-gzip': gunzipSync,
   deflate: inflateSync,
@@ -94,19 +91,15 @@ const decoders: Readonly<Record<string, typeof gunzipSync>> = {
 };
 
 /** The text of a body; left out if it is too long, of an unknown encoding, or no text. */
-function textOf(body: Body, headers: readonly string[]): Decoded {
+function textOf(body: Body, headers: readonly string[]): Omit<RecordedBody, 'headers'> {
   if (typeof body === 'number') return { omitted: body };
+  if (body.length === 0) return { body: '' };
   const encoding = headerIn(headers, 'content-encoding').trim().toLowerCase() || 'identity';
-  const decoder = decoders[encoding];
-  if (encoding !== 'identity' && decoder === undefined && body.length > 0)
-    return { omitted: body.length };
   try {
-    const bytes =
-      decoder === undefined || body.length === 0
-        ? body
-        : decoder(body, { maxOutputLength: longestRecordedBody });
-    return isUtf8(bytes) ? { body: bytes.toString('utf8') } : { omitted: body.length };
+    const bytes = decoders[encoding]?.(body, { maxOutputLength: longestRecordedBody });
+    if (bytes !== undefined && isUtf8(bytes)) return { body: bytes.toString('utf8') };
   } catch {
-    return { omitted: body.length };
+    // It is not of this encoding, or too long.
   }
+  return { omitted: body.length };
 }

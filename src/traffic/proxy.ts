@@ -66,8 +66,8 @@ const longestHead = 1_048_576;
 const broken = /^(?:ECONNRESET|EPIPE|HPE_.*)$/;
 
 export class RecordingProxy {
+  readonly server: Server;
   readonly #options: ProxyOptions;
-  readonly #server: Server;
   readonly #agents = new WeakMap<Socket, HttpAgent>();
   readonly #needsRecipient: boolean;
   /** Those that were not reported yet. */
@@ -87,20 +87,16 @@ export class RecordingProxy {
     server.on('checkContinue', take);
     server.on('checkExpectation', take);
     server.maxHeadersCount = 0;
-    this.#server = server;
-  }
-
-  get server(): Server {
-    return this.#server;
+    this.server = server;
   }
 
   /** Finishes what is in flight, for a while. */
   async close(): Promise<void> {
-    const closed = new Promise((resolve) => this.#server.close(resolve));
-    this.#server.closeIdleConnections();
+    const closed = new Promise((resolve) => this.server.close(resolve));
+    this.server.closeIdleConnections();
     const timer = setTimeout(() => {
       for (const passage of this.#passages) passage.stop();
-      this.#server.closeAllConnections();
+      this.server.closeAllConnections();
     }, closeWithinMs);
     await closed;
     clearTimeout(timer);
@@ -110,22 +106,22 @@ export class RecordingProxy {
   }
 
   #take(request: IncomingMessage, response: ServerResponse): void {
-    const { upstream, faults, onPassed } = this.#options;
+    const { faults, onPassed } = this.#options;
     const passage = new Passage(request, response, (passed) => {
       this.#passages.delete(passage);
       onPassed(passed);
     });
     this.#passages.add(passage);
     response.sendDate = false;
+    const passTo = (to: string) => this.#pass(passage, faults.strike(this.#subjectOf(passage, to)));
     if (!this.#needsRecipient) {
-      this.#pass(passage, faults.strike(this.#subjectOf(passage, '')), upstream);
+      passTo('');
       return;
     }
     if (request.headers.expect !== undefined) response.writeContinue();
     request.on('end', () => {
-      const { body } = passage.asked;
-      const to = typeof body === 'number' ? '' : recipientOf(body);
-      this.#pass(passage, faults.strike(this.#subjectOf(passage, to)), upstream);
+      const body = passage.asked();
+      passTo(typeof body === 'number' ? '' : recipientOf(body));
     });
     request.resume();
   }
@@ -137,7 +133,7 @@ export class RecordingProxy {
     return { endpoint: matchRoute(path)?.route.endpoint, accountId, to };
   }
 
-  #pass(passage: Passage, { acting, delayMs }: Strike, upstream: URL): void {
+  #pass(passage: Passage, { acting, delayMs }: Strike): void {
     passage.fault = acting?.kind ?? (delayMs > 0 ? 'delay' : undefined);
     const late = (act: () => void) => {
       if (delayMs > 0) setTimeout(act, delayMs);
@@ -148,7 +144,7 @@ export class RecordingProxy {
       late(() => passage.strike(acting));
       return;
     }
-    const outgoing = this.#send(passage, upstream);
+    const outgoing = this.#send(passage);
     outgoing.on('response', (reply) =>
       late(() => (acting === undefined ? passage.answer(reply) : passage.mistreat(reply, acting))),
     );
@@ -162,7 +158,8 @@ export class RecordingProxy {
     });
   }
 
-  #send({ request, response, target, asked }: Passage, upstream: URL): ClientRequest {
+  #send({ request, response, target, asked }: Passage): ClientRequest {
+    const { upstream } = this.#options;
     const send = upstream.protocol === 'https:' ? httpsRequest : httpRequest;
     const outgoing = send({
       host: upstream.hostname.replace(/^\[|\]$/g, ''),
@@ -182,7 +179,8 @@ export class RecordingProxy {
     });
     outgoing.once('socket', (socket) => this.#endTogether(socket, request.socket));
     if (request.readableEnded) {
-      outgoing.end(typeof asked.body === 'number' ? undefined : asked.body);
+      const body = asked();
+      outgoing.end(typeof body === 'number' ? undefined : body);
       return outgoing;
     }
     request.on('end', () => outgoing.addTrailers(pairsOf(request.rawTrailers)));
@@ -230,7 +228,7 @@ class Passage {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly target: string;
-  readonly asked = new Tap();
+  readonly asked: () => Body;
   fault: FaultKind['kind'] | undefined;
   readonly #clientIp: string;
   readonly #sentMs = Date.now();
@@ -250,7 +248,7 @@ class Passage {
     this.#onPassed = onPassed;
     // A socket that has closed does not know its address.
     this.#clientIp = plainIp(request.socket.remoteAddress ?? '');
-    request.on('data', (chunk: Buffer) => this.asked.add(chunk));
+    this.asked = copyOf(request);
     count(request.socket, 1);
     response.once('close', () => {
       count(request.socket, -1);
@@ -262,11 +260,10 @@ class Passage {
   answer(reply: IncomingMessage): void {
     const { response } = this;
     this.#head(reply, reply.rawHeaders);
-    const answered = new Tap();
-    reply.on('data', (chunk: Buffer) => answered.add(chunk));
+    const answered = copyOf(reply);
     reply.on('end', () => {
       response.addTrailers(pairsOf(reply.rawTrailers));
-      this.#keep(reply, answered.body);
+      this.#keep(reply, answered());
     });
     reply.on('close', () => {
       if (reply.complete) return;
@@ -279,10 +276,9 @@ class Passage {
   /** Waits for the whole reply of the service, and gives the client something else. */
   mistreat(reply: IncomingMessage, { kind }: FaultKind): void {
     const { response } = this;
-    const answered = new Tap();
-    reply.on('data', (chunk: Buffer) => answered.add(chunk));
+    const answered = copyOf(reply);
     reply.on('end', () => {
-      const { body } = answered;
+      const body = answered();
       this.#keep(reply, body);
       const bytes = typeof body === 'number' ? Buffer.alloc(0) : body;
       const own = (length: number) => [
@@ -370,7 +366,7 @@ class Passage {
       method: request.method ?? '',
       target,
       requestHeaders: request.rawHeaders,
-      requestBody: asked.body,
+      requestBody: asked(),
       reply: this.#reply,
       failure,
       fault,
@@ -379,19 +375,15 @@ class Passage {
 }
 
 /** Keeps a copy of a body that passes, up to a bound. */
-class Tap {
-  #chunks: Buffer[] = [];
-  #length = 0;
-
-  add(chunk: Buffer): void {
-    this.#length += chunk.length;
-    if (this.#length <= longestRecordedBody) this.#chunks.push(chunk);
-    else this.#chunks = [];
-  }
-
-  get body(): Body {
-    return this.#length > longestRecordedBody ? this.#length : Buffer.concat(this.#chunks);
-  }
+function copyOf(message: IncomingMessage): () => Body {
+  let chunks: Buffer[] = [];
+  let length = 0;
+  message.on('data', (chunk: Buffer) => {
+    length += chunk.length;
+    if (length <= longestRecordedBody) chunks.push(chunk);
+    else chunks = [];
+  });
+  return () => (length > longestRecordedBody ? length : Buffer.concat(chunks));
 }
 
 /** A forced 429 asks for a second, unless the fault says otherwise. */

@@ -25,13 +25,10 @@ export interface RecordOptions {
   readonly onNotice?: (line: string) => void;
 }
 
-export interface RunningRecording {
-  readonly baseUrl: string;
-  /** Finishes what is in flight and writes what waits. */
-  close(): Promise<void>;
-}
+export type RunningRecording = Awaited<ReturnType<typeof startRecording>>;
 
-export async function startRecording(options: RecordOptions): Promise<RunningRecording> {
+/** Its `close` finishes what is in flight and writes what waits. */
+export async function startRecording(options: RecordOptions) {
   const { upstream, out, host = '127.0.0.1', port = 0, redact = [] } = options;
   const { rotate = Number.POSITIVE_INFINITY, onNotice = () => {} } = options;
   checkAddress(port, host);

@@ -11,30 +11,20 @@ export interface RecordedLine {
   /** The digest of the client's address. */
   readonly client: string;
   readonly fault?: FaultKind['kind'];
-  readonly request: RecordedRequest;
+  /** The path is as sent, with the query. */
+  readonly request: RecordedBody & { readonly method: string; readonly path: string };
   /** Absent if no whole reply came. */
-  readonly reply?: RecordedReply;
+  readonly reply?: RecordedBody & { readonly status: number };
   /** Why there is none, or why the client did not see it. */
   readonly failure?: string;
 }
 
 /** Bodies are decoded text; a body that is not text, or too long, is left out. */
 export interface RecordedBody {
+  readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
   /** The bytes of a body that was left out. */
   readonly omitted?: number;
-}
-
-export interface RecordedRequest extends RecordedBody {
-  readonly method: string;
-  /** As sent, with the query. */
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
-}
-
-export interface RecordedReply extends RecordedBody {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
 }
 
 /** Every line of a recording begins so. */

@@ -37,17 +37,13 @@ export class Redactor {
     this.#texts = what.includes('text');
   }
 
-  get isIdle(): boolean {
-    return !this.#numbers && !this.#texts;
-  }
-
   path(path: string): string {
     return this.#numbers ? this.#inText(path) : path;
   }
 
   /** The body of a request, and of its reply. */
   bodies(sent: string, replied: string, kind: ReplyKind): readonly [string, string] {
-    if (this.isIdle) return [sent, replied];
+    if (!this.#numbers && !this.#texts) return [sent, replied];
     const text = objectIn(sent)?.['message'];
     const message = typeof text === 'string' ? text : '';
     const isEchoed = this.#texts && message.length >= shortestEcho;

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { nodeOptionsOfClock } from './clock-option.ts';
+import { nodeOptionsOfClock } from './command-runs.ts';
 
 test('NODE_OPTIONS load files that exist', () => {
   const urls = nodeOptionsOfClock().replaceAll('--import=', '').split(' ');
