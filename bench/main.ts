@@ -8,7 +8,7 @@ import { type CommandIo, newCommand, readFlags } from '../src/commands/flags.ts'
 import { ownAudit } from './audit/own-audit.ts';
 import { type AuditRun, isBroken } from './audit/recount.ts';
 import { remoteAudit } from './audit/remote-audit.ts';
-import { enduranceCases, endure } from './endurance/endurance.ts';
+import { endure } from './endurance/endurance.ts';
 import type { EnduranceResult } from './endurance/endurance-result.ts';
 import { measure } from './measure.ts';
 import { addBenchFlags, type BenchOptions, benchOptions } from './options.ts';
@@ -23,8 +23,7 @@ import {
   intervalText,
   summaryText,
 } from './report/text.ts';
-import { type BenchCase, cases } from './scenarios/bench-case.ts';
-import { remoteServer } from './servers/remote-server.ts';
+import { cases } from './scenarios/bench-case.ts';
 
 const thresholdCrossed = 7;
 const notValid = 8;
@@ -43,20 +42,23 @@ export async function bench(argv: readonly string[], io: CommandIo): Promise<num
 async function run(options: BenchOptions, io: CommandIo): Promise<number> {
   const startedAt = new Date().toISOString();
   const onProgress = progress(io);
-  const results: CaseResult[] = [];
-  for (const benchCase of cases) {
-    if (!options.scenarios.includes(benchCase.scenario)) continue;
-    const result = await runCase(benchCase, options, onProgress);
-    onProgress('');
-    io.out(caseText(result));
-    results.push(result);
-  }
+  const measured: CaseResult[] = [];
   const endured: EnduranceResult[] = [];
-  for (const endurance of options.scenarios.includes('endurance') ? enduranceCases : []) {
-    io.out(`\n${endurance.name}: ${endurance.what}\n${intervalHead}`);
-    const result = await endure(endurance, options, (interval) => io.out(intervalText(interval)));
-    io.out(enduranceText(result));
-    endured.push(result);
+  for (const benchCase of cases) {
+    const { scenario, name, what } = benchCase;
+    if (!options.scenarios.includes(scenario)) continue;
+    if (scenario === 'endurance') {
+      io.out(`\n${name}: ${what}\n${intervalHead}`);
+      const result = await endure(benchCase, options, (one) => io.out(intervalText(one)));
+      io.out(enduranceText(result));
+      endured.push(result);
+    } else {
+      const measurement = await measure(benchCase, options, onProgress);
+      onProgress('');
+      const result = caseResult(measurement, options.slos, options.perSecond !== undefined);
+      io.out(caseText(result));
+      measured.push(result);
+    }
   }
   const audit = await runAudit(options, onProgress);
   onProgress('');
@@ -68,7 +70,7 @@ async function run(options: BenchOptions, io: CommandIo): Promise<number> {
     connections: options.connections,
     duration_ms: options.durationMs,
     held: options.baseUrl === undefined ? options.held : null,
-    cases: results,
+    cases: measured,
     endurance: endured,
     audit: audit ?? null,
   };
@@ -79,34 +81,6 @@ async function run(options: BenchOptions, io: CommandIo): Promise<number> {
     io.out(`\n${kind} report: ${file}\n`);
   }
   return exitCode(result);
-}
-
-async function runCase(
-  benchCase: BenchCase,
-  options: BenchOptions,
-  onProgress: (line: string) => void,
-): Promise<CaseResult> {
-  const { baseUrl, perSecond } = options;
-  const measured = baseUrl === undefined ? benchCase : withThrottling(benchCase);
-  const measurement = await measure(measured, {
-    ...options,
-    onProgress,
-    ...(baseUrl === undefined
-      ? {}
-      : { startService: () => remoteServer(baseUrl, options, benchCase) }),
-  });
-  return caseResult(measurement, options.slos, perSecond !== undefined);
-}
-
-/** A service that is not our own may have limits on, so a 429 is an expected reply there. */
-function withThrottling(benchCase: BenchCase): BenchCase {
-  return {
-    ...benchCase,
-    workload: (caller) => {
-      const workload = benchCase.workload(caller);
-      return { ...workload, expects: [...workload.expects, 429] };
-    },
-  };
 }
 
 async function runAudit(

@@ -78,7 +78,7 @@ function refuseFlagsOfOwnServer({ limit, apiKey, from, controlUrl, scenario }: B
 /** Refuses a threshold that no case measures: it would look as if it had been met. */
 function refuseIdleThresholds(slos: readonly Slo[], scenarios: readonly ScenarioName[]): void {
   const endures = scenarios.includes('endurance');
-  const isMeasured = cases.some(({ scenario }) => scenarios.includes(scenario)) || endures;
+  const isMeasured = cases.some(({ scenario }) => scenarios.includes(scenario));
   const idle = isMeasured
     ? slos.find(({ metric }) => isEnduranceOnly(metric) && !endures)
     : slos[0];

@@ -90,3 +90,7 @@ export function sloValue(text: string): Slo {
   };
   return { text, metric: name, isMet };
 }
+
+export function judged(slos: readonly Slo[], figures: Figures) {
+  return slos.map((slo) => ({ slo: slo.text, met: slo.isMet(figures) }));
+}

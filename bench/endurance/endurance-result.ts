@@ -3,7 +3,7 @@
  */
 import type { RecordableHistogram } from 'node:perf_hooks';
 import type { Percentiles } from '../servers/messages.ts';
-import { type Figures, type Slo, sloValue } from '../slo.ts';
+import { type Figures, judged, type Slo, sloValue } from '../slo.ts';
 
 export interface Interval {
   /** Seconds since the load began. */
@@ -18,25 +18,10 @@ export interface Interval {
   readonly probe_ms: Percentiles | null;
 }
 
-export interface EnduranceResult {
-  readonly case: string;
-  readonly what: string;
-  readonly invalid: readonly string[];
-  readonly warm_up_s: number;
-  readonly intervals: readonly Interval[];
-  readonly probe_ms: Percentiles;
-  /** Requests of the load and of the probe that failed. */
-  readonly errors: number;
-  /** Change from the end of the warm-up to the end of the run, along the fitted line. */
-  readonly memory_growth: number;
-  readonly throughput_loss: number;
-  /** Largest less smallest memory after the warm-up, over the smallest. */
-  readonly memory_spread: number;
-  readonly slos: readonly { readonly slo: string; readonly met: boolean }[];
-}
+export type EnduranceResult = ReturnType<typeof enduranceResult>;
 
 /** The default thresholds; `--slo` replaces the one for the same figure. */
-export const defaultThresholds = [
+const defaultThresholds = [
   'growth<15%',
   'loss<10%',
   'probe_p99<25ms',
@@ -59,7 +44,7 @@ export interface Observed {
   readonly invalid: readonly string[];
 }
 
-export function enduranceResult(observed: Observed, given: readonly Slo[]): EnduranceResult {
+export function enduranceResult(observed: Observed, given: readonly Slo[]) {
   const { intervals, probe, latency, errors } = observed;
   const warmUpSeconds = (observed.durationMs / 1_000) * warmUpShare;
   const settled = intervals.filter(({ at_s: at }) => at > warmUpSeconds);
@@ -80,21 +65,22 @@ export function enduranceResult(observed: Observed, given: readonly Slo[]): Endu
   };
   const named = new Set(given.map(({ metric }) => metric));
   const defaults = defaultThresholds.map(sloValue).filter(({ metric }) => !named.has(metric));
+  const tooShort = settled.length < 2 ? ['too few intervals after the warm-up; run it longer'] : [];
   return {
     case: observed.case,
     what: observed.what,
-    invalid: [
-      ...observed.invalid,
-      ...(settled.length < 2 ? ['too few intervals after the warm-up; run it longer'] : []),
-    ],
+    invalid: [...observed.invalid, ...tooShort],
     warm_up_s: warmUpSeconds,
     intervals,
     probe_ms: probe,
+    /** Requests of the load and of the probe that failed. */
     errors,
+    /** Change from the end of the warm-up to the end of the run, along the fitted line. */
     memory_growth: growth,
     throughput_loss: loss,
+    /** Largest less smallest memory after the warm-up, over the smallest. */
     memory_spread: Math.max(...memory) / Math.min(...memory) - 1,
-    slos: [...defaults, ...given].map((slo) => ({ slo: slo.text, met: slo.isMet(figures) })),
+    slos: judged([...defaults, ...given], figures),
   };
 }
 

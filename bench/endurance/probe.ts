@@ -2,9 +2,9 @@
  * A probe during a load: requests at a low, fixed rate in open loop. It runs in a separate process,
  * because the load generator's process is busy.
  */
-import { createHistogram } from 'node:perf_hooks';
+import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
 import { runLoad } from '../load/run-load.ts';
-import type { ProbeOrder, ProbeReport } from '../servers/messages.ts';
+import type { Percentiles, ProbeOrder, ProbeReport } from '../servers/messages.ts';
 
 const connections = 16;
 const microsPerMs = 1_000;
@@ -16,28 +16,21 @@ export async function probe(
   report: (report: ProbeReport) => void,
 ): Promise<never> {
   const all = createHistogram({ lowest: 1, highest: 60_000_000, figures: 3 });
+  const total = { requests: 0, failed: 0, late: 0 };
   const workload = { requests: [request], expects: [200] } as const;
   // A short one first: its report says that the probe has started.
   for (let durationMs = startMs; ; durationMs = intervalMs) {
-    const load = { connections, durationMs, perSecond };
-    const { latency, requests, errors, late, dropped } = await runLoad(target, workload, load);
-    all.add(latency);
-    report({
-      kind: 'probed',
-      interval: percentilesOf(latency),
-      run: percentilesOf(all),
-      requests,
-      failed: errors + dropped,
-      late,
-    });
+    const load = await runLoad(target, workload, { connections, durationMs, perSecond });
+    all.add(load.latency);
+    total.requests += load.requests;
+    total.failed += load.errors + load.dropped;
+    total.late += load.late;
+    const interval = percentilesOf(load.latency);
+    report({ kind: 'probed', interval, run: percentilesOf(all), ...total });
   }
 }
 
-function percentilesOf(latency: {
-  percentile(percent: number): number;
-  max: number;
-  count: number;
-}) {
+function percentilesOf(latency: RecordableHistogram): Percentiles {
   if (latency.count === 0) return { p50: 0, p99: 0, max: 0 };
   const ms = (micros: number) => micros / microsPerMs;
   return {

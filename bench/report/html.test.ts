@@ -31,7 +31,7 @@ const valid: CaseResult = {
   cpu_ratio: 1.25,
   without_floors: null,
   bar: 1.3,
-  servers: { service: figures(12.5), hyperexpress: figures(10), raw: figures(8) },
+  servers: { service: figures(12.5), hyperexpress: figures(10) },
   start_ms: 600,
   idle_rss_bytes: 9e7,
   slos: [{ slo: 'p99<50ms', met: true }],

@@ -3,51 +3,12 @@
  */
 import type { AuditRun } from '../audit/recount.ts';
 import type { EnduranceResult } from '../endurance/endurance-result.ts';
-import type { Second } from '../load/load-result.ts';
 import { invalidity, median } from '../load/load-result.ts';
-import {
-  cpuOf,
-  type Measurement,
-  type Round,
-  type ServerName,
-  servers,
-  throughputOf,
-} from '../measure.ts';
-import type { Figures, Slo } from '../slo.ts';
+import { cpuOf, type Measurement, type Round, throughputOf } from '../measure.ts';
+import { type Figures, judged, type Slo } from '../slo.ts';
 
-export interface ServerFigures {
-  readonly cpu_us_per_request: number | null;
-  readonly requests_per_second: number;
-  readonly latency_ms: Readonly<Record<'p50' | 'p90' | 'p99' | 'p99_9' | 'max', number>>;
-  readonly rss_bytes: number | null;
-  readonly statuses: Readonly<Record<string, number>>;
-  /** CPU per request, all rounds. */
-  readonly rounds: readonly (number | null)[];
-}
-
-export interface CaseResult {
-  readonly case: string;
-  readonly scenario: string;
-  readonly what: string;
-  /** Why there is no headline figure; empty if the run is valid. */
-  readonly invalid: readonly string[];
-  /** The headline: CPU per request as a multiple of the bare HyperExpress handler's. */
-  readonly cpu_ratio: number | null;
-  /** Why there is no floor, and therefore no ratio. */
-  readonly without_floors: string | null;
-  readonly bar: number | null;
-  readonly servers: { readonly service: ServerFigures } & Readonly<
-    Partial<Record<ServerName, ServerFigures>>
-  >;
-  readonly start_ms: number | null;
-  readonly idle_rss_bytes: number | null;
-  readonly slos: readonly { readonly slo: string; readonly met: boolean }[];
-  readonly generator_cores: number;
-  /** Seconds of load on the service, of all rounds in order. */
-  readonly seconds: readonly Second[];
-  /** Percentile and milliseconds, for the plot. */
-  readonly distribution: readonly (readonly [number, number])[];
-}
+export type ServerFigures = ReturnType<typeof serverFigures>;
+export type CaseResult = ReturnType<typeof caseResult>;
 
 export interface BenchResult {
   readonly node: string;
@@ -66,44 +27,40 @@ const plotted = [
   0, 10, 20, 30, 40, 50, 60, 70, 75, 80, 85, 90, 92.5, 95, 97.5, 99, 99.5, 99.9, 99.99, 100,
 ];
 
-export function caseResult(
-  measurement: Measurement,
-  slos: readonly Slo[],
-  isOpenLoop: boolean,
-): CaseResult {
+export function caseResult(measurement: Measurement, slos: readonly Slo[], isOpenLoop: boolean) {
   const { case: benchCase, rounds } = measurement;
   const loads = rounds.service.map(({ load }) => load);
   // A floor that failed invalidates the ratio.
-  const floors = [...rounds.hyperexpress, ...rounds.raw].map(({ load }) => load);
-  const invalid = [
+  const floor = rounds.hyperexpress.map(({ load }) => load);
+  /** Why there is no headline figure; empty if the run is valid. */
+  const invalid: readonly string[] = [
     ...invalidity(loads, isOpenLoop),
-    ...(floors.length === 0 ? [] : invalidity(floors, isOpenLoop)).map((why) => `floor: ${why}`),
+    ...(floor.length === 0 ? [] : invalidity(floor, isOpenLoop)).map((why) => `floor: ${why}`),
   ];
   const ratio = cpuOf(rounds.service) / cpuOf(rounds.hyperexpress);
-  const figures = figuresOf(rounds.service, ratio);
   return {
     case: benchCase.name,
     scenario: benchCase.scenario,
     what: benchCase.what,
     invalid,
+    /** The headline: CPU per request as a multiple of the bare HyperExpress handler's. */
     cpu_ratio: invalid.length > 0 ? null : known(ratio),
     bar: benchCase.bar ?? null,
-    without_floors: measurement.withoutFloors ?? null,
+    /** Why there is no floor, and therefore no ratio. */
+    without_floors: measurement.withoutFloor ?? null,
     servers: {
-      ...Object.fromEntries(
-        servers
-          .filter((name) => rounds[name].length > 0)
-          .map((name) => [name, serverFigures(rounds[name])]),
-      ),
+      ...(floor.length > 0 && { hyperexpress: serverFigures(rounds.hyperexpress) }),
       service: serverFigures(rounds.service),
     },
     start_ms: known(measurement.startMs),
     idle_rss_bytes: known(measurement.idleRssBytes),
-    slos: slos.map((slo) => ({ slo: slo.text, met: slo.isMet(figures) })),
+    slos: judged(slos, figuresOf(rounds.service, ratio)),
     generator_cores: Math.max(...loads.map(({ generatorCores }) => generatorCores)),
+    /** Seconds of load on the service, of all rounds in order. */
     seconds: loads.flatMap(({ seconds, durationMs }) =>
       seconds.slice(0, Math.max(1, Math.floor(durationMs / 1_000))),
     ),
+    /** Percentile and milliseconds, for the plot. */
     distribution: plotted.map((percent) => [percent, percentile(rounds.service, percent)] as const),
   };
 }
@@ -113,7 +70,7 @@ export function withoutRatio({ without_floors: why }: CaseResult): string {
   return why === null ? '' : `No ratio: there is no floor. ${why}`;
 }
 
-function serverFigures(rounds: readonly Round[]): ServerFigures {
+function serverFigures(rounds: readonly Round[]) {
   const statuses: Record<string, number> = {};
   for (const { load } of rounds) {
     for (const [status, count] of Object.entries(load.statuses)) {
@@ -132,6 +89,7 @@ function serverFigures(rounds: readonly Round[]): ServerFigures {
     },
     rss_bytes: known(Math.max(...rounds.map(({ rssBytes }) => rssBytes))),
     statuses,
+    /** CPU per request, all rounds. */
     rounds: rounds.map(({ cpuMicrosPerRequest }) => known(cpuMicrosPerRequest)),
   };
 }

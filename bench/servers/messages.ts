@@ -4,22 +4,16 @@
 import type { SettingsInput } from '../../src/simulator.ts';
 import type { RequestTemplate, Target } from '../load/workload.ts';
 
-/** `raw`: uWebSockets.js alone; `hyperexpress`: a handler as in HyperExpress's own examples. */
+/** `hyperexpress`: a handler as in HyperExpress's own examples. */
 export type ServerSpec =
+  | { readonly kind: 'hyperexpress' }
   | {
       readonly kind: 'simulator';
       readonly settings: SettingsInput;
       readonly preload: number;
       /** True if it opens a control port. */
-      readonly control?: boolean;
-    }
-  | { readonly kind: 'raw' | 'hyperexpress'; readonly reply: FloorReply };
-
-/** The floor's answer to every request. */
-export interface FloorReply {
-  readonly postStatus: number;
-  readonly body: Readonly<Record<string, unknown>>;
-}
+      readonly control: boolean;
+    };
 
 /** Answered with a report at the end of each interval, until the process ends. */
 export interface ProbeOrder {
@@ -38,8 +32,9 @@ export interface Percentiles {
 
 export interface ProbeReport {
   readonly kind: 'probed';
-  /** Milliseconds: for the last interval, and for the whole run so far. */
+  /** Milliseconds of the last interval. */
   readonly interval: Percentiles;
+  /** Of the whole run so far. */
   readonly run: Percentiles;
   readonly requests: number;
   readonly failed: number;
@@ -63,10 +58,5 @@ export type Report =
       readonly from: string;
       readonly messageIds: readonly string[];
     }
-  | {
-      readonly kind: 'usage';
-      readonly cpuMicros: number;
-      readonly rssBytes: number;
-      readonly heapBytes: number;
-    }
+  | { readonly kind: 'usage'; readonly cpuMicros: number; readonly rssBytes: number }
   | { readonly kind: 'failed'; readonly why: string };

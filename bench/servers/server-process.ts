@@ -1,7 +1,8 @@
 /**
- * Controls a server in a child process.
+ * Starts and asks a server in a child process.
  */
 import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { isExecutable, shippedPath } from '../../src/commands/shipped-files.ts';
@@ -25,65 +26,36 @@ export interface LoadedServer {
   stop(): Promise<void>;
 }
 
-export class ServerProcess implements LoadedServer {
-  readonly #child: ChildProcess;
-  readonly target: Target;
-  readonly started: Started;
-  readonly messageIds: readonly string[];
-
-  private constructor(child: ChildProcess, started: Started) {
-    this.#child = child;
-    this.started = started;
-    this.messageIds = started.messageIds;
-    this.target = { host: '127.0.0.1', port: started.port };
-  }
-
-  static async start(spec: ServerSpec): Promise<ServerProcess> {
-    const child = startChild(['--expose-gc', '--max-old-space-size=4096']);
-    try {
-      return new ServerProcess(child, await ask(child, { kind: 'start', spec }, 'started'));
-    } catch (error) {
-      // A running child would keep this process alive.
+/** In a child process. */
+export async function startServer(spec: ServerSpec): Promise<LoadedServer & { started: Started }> {
+  const child = startChild(['--expose-gc', '--max-old-space-size=4096']);
+  const exited = once(child, 'exit');
+  const started = await ask(child, { kind: 'start', spec }, 'started');
+  return {
+    target: { host: '127.0.0.1', port: started.port },
+    started,
+    messageIds: started.messageIds,
+    usage: () => ask(child, { kind: 'usage' }, 'usage'),
+    stop: async () => {
       child.kill('SIGKILL');
-      throw error;
-    }
-  }
-
-  usage(): Promise<Usage> {
-    return ask(this.#child, { kind: 'usage' }, 'usage');
-  }
-
-  stop(): Promise<void> {
-    return new Promise((resolve) => {
-      if (this.#child.exitCode !== null || this.#child.signalCode !== null) resolve();
-      else {
-        this.#child.once('exit', () => resolve());
-        this.#child.kill('SIGKILL');
-      }
-    });
-  }
+      await exited;
+    },
+  };
 }
 
-/** The probe of a server, in a child process. */
-export class ProbeProcess {
-  readonly #child: ChildProcess;
+/** The probe of a server, in a child process, once it has its first result. */
+export interface Probe {
+  readonly latest: () => ProbeReport;
+  readonly stop: () => void;
+}
 
-  private constructor(child: ChildProcess) {
-    this.#child = child;
-  }
-
-  static start(order: ProbeOrder, hear: (report: ProbeReport) => void): ProbeProcess {
-    const child = startChild([]);
-    child.on('message', (report: Report) => {
-      if (report.kind === 'probed') hear(report);
-    });
-    child.send(order);
-    return new ProbeProcess(child);
-  }
-
-  stop(): void {
-    this.#child.kill('SIGKILL');
-  }
+export async function startProbe(order: ProbeOrder): Promise<Probe> {
+  const child = startChild([]);
+  let latest = await ask(child, order, 'probed');
+  child.on('message', (report: Report) => {
+    if (report.kind === 'probed') latest = report;
+  });
+  return { latest: () => latest, stop: () => child.kill('SIGKILL') };
 }
 
 function startChild(flags: readonly string[]): ChildProcess {
@@ -109,24 +81,29 @@ function ask<K extends Report['kind']>(
   kind: K,
 ): Promise<Extract<Report, { kind: K }>> {
   return new Promise((resolve, reject) => {
-    const end = (act: () => void): void => {
+    const end = (): void => {
       clearTimeout(timer);
-      child.off('message', hear);
-      child.off('exit', exited);
-      act();
+      child.off('message', hear).off('exit', exited);
+    };
+    const fail = (why: string): void => {
+      end();
+      // A running child would keep this process alive.
+      child.kill('SIGKILL');
+      reject(new Error(why));
     };
     const hear = (report: Report): void => {
-      if (report.kind === kind) end(() => resolve(report as Extract<Report, { kind: K }>));
-      else if (report.kind === 'failed') end(() => reject(new Error(report.why)));
+      if (report.kind === 'failed') fail(report.why);
+      if (report.kind !== kind) return;
+      end();
+      resolve(report as Extract<Report, { kind: K }>);
     };
     const exited = (code: number | null): void =>
-      end(() => reject(new Error(`a server of the bench exited with code ${code}`)));
+      fail(`a server of the bench exited with code ${code}`);
     const timer = setTimeout(
-      () => end(() => reject(new Error(`a server of the bench did not answer ${order.kind}`))),
+      () => fail(`a server of the bench did not answer ${order.kind}`),
       order.kind === 'start' ? startWithinMs : answerWithinMs,
     );
-    child.on('message', hear);
-    child.on('exit', exited);
+    child.on('message', hear).on('exit', exited);
     child.send(order);
   });
 }

@@ -1,25 +1,42 @@
 /**
- * A running service. Its CPU cannot be measured; its memory only over a control port.
+ * The service under load: a simulator of our own in a child process, or a running service, whose CPU
+ * cannot be measured, and its memory only over a control port.
  */
 import { describe } from '../../conformance/verify.ts';
 import { UsageError } from '../../src/commands/command-error.ts';
 import type { BenchOptions } from '../options.ts';
 import type { BenchCase } from '../scenarios/bench-case.ts';
 import { boundedClient, ControlClient, unusedName } from './control-client.ts';
-import type { LoadedServer } from './server-process.ts';
+import { type LoadedServer, startServer } from './server-process.ts';
 
-export async function remoteServer(
-  baseUrl: URL,
+export interface Service extends LoadedServer {
+  readonly control: ControlClient | undefined;
+}
+
+/** Reads need some messages; a service that is not our own gets no more than these. */
+const fewestRead = 200;
+
+/** `needsControl`: a simulator of our own opens a control port. */
+export async function startService(
+  { settings, reads }: BenchCase,
   options: BenchOptions,
-  { reads }: Pick<BenchCase, 'reads'>,
-): Promise<LoadedServer> {
+  needsControl = false,
+): Promise<Service> {
+  const { baseUrl, held } = options;
+  if (baseUrl !== undefined) return remoteService(baseUrl, options, reads ? fewestRead : 0);
+  const preload = reads ? Math.max(held, fewestRead) : held;
+  const server = await startServer({ kind: 'simulator', settings, preload, control: needsControl });
+  const { controlUrl } = server.started;
+  return { ...server, control: needsControl ? new ControlClient(new URL(controlUrl)) : undefined };
+}
+
+async function remoteService(baseUrl: URL, options: BenchOptions, count: number): Promise<Service> {
   const control = options.controlUrl && new ControlClient(options.controlUrl);
   const { name, number } = unusedName();
   const user =
     options.apiKey === undefined ? await control?.createUser(name, number, 1) : undefined;
   const apiKey = options.apiKey ?? user?.apiKeys[0] ?? '';
   const from = options.from ?? user?.from ?? '';
-  const count = reads ? fewestRead : 0;
   const body = JSON.stringify({ to: options.to, from, message: 'Preloaded by the bench.' });
   const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
   const messageIds: string[] = [];
@@ -39,10 +56,11 @@ export async function remoteServer(
     target: { host: baseUrl.hostname.replace(/^\[|\]$/g, ''), port: Number(baseUrl.port || 80) },
     started: { apiKey, from, startedMs: Number.NaN },
     messageIds,
+    control,
     usage: async () => {
       if (control === undefined) return undefined;
       const rssBytes = await control.rssBytes();
-      return { kind: 'usage', cpuMicros: Number.NaN, rssBytes, heapBytes: Number.NaN };
+      return { kind: 'usage', cpuMicros: Number.NaN, rssBytes };
     },
     stop: async () => {
       if (user !== undefined) await control?.deleteUser(user);
@@ -51,6 +69,3 @@ export async function remoteServer(
 }
 
 const sendPath = '/api/v1/sms/send/';
-
-/** Reads need some messages; a service that is not our own gets no more than these. */
-export const fewestRead = 200;
