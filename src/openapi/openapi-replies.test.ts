@@ -14,7 +14,7 @@ import {
 import { routes } from '../http/service/routes.ts';
 import { refuseUnread } from '../http/service/templated-replies.ts';
 import type { WordRefusal } from '../http/transport/transport.ts';
-import { transportReplies } from '../http/transport/transport-replies.ts';
+import { transportReply } from '../http/transport/transport-replies.ts';
 import { defaultAssumptions } from '../sim/assumptions.ts';
 import { documentedLimitsPerMinute, type EndpointName, endpointNames } from '../sim/limits.ts';
 import { sendEndpoints } from '../sim/message.ts';
@@ -181,7 +181,7 @@ test.each(['code_detail', 'field_map', 'nested'] as const)(
     const setting = { seed: 0, now: () => 0, assumptions: { ...defaultAssumptions, errorBody } };
     const wordRefusal: WordRefusal = (...refusal) => refuseUnread(setting, ...refusal);
     const serve = { service: () => tooLarge, wordRefusal };
-    const { tooLarge } = transportReplies(serve, 65_536)();
+    const tooLarge = transportReply(serve, 'tooLarge', 65_536);
     for (const endpoint of ['send', 'dashboard_send', 'external_send'] as const) {
       const service = new DescribedService({ errorBody });
       expect(service.recognise(endpoint, tooLarge)).toEqual(['413 TooLarge']);

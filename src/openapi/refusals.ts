@@ -12,7 +12,7 @@ import { allowedMethods, type Route, routes } from '../http/service/routes.ts';
 import { readJsonBody } from '../http/service/send-message.ts';
 import { refuse, refuseUnread } from '../http/service/templated-replies.ts';
 import { defaultBodyLimitBytes, type WordRefusal } from '../http/transport/transport.ts';
-import { transportReplies } from '../http/transport/transport-replies.ts';
+import { transportReply } from '../http/transport/transport-replies.ts';
 import type { Assumptions } from '../sim/assumptions.ts';
 import type { ServiceError } from '../sim/errors.ts';
 import type { EndpointName } from '../sim/limits.ts';
@@ -186,7 +186,7 @@ function tooLarge(assumptions: Assumptions): Refusal {
   const setting = { seed: 0, now: () => 0, assumptions };
   const wordRefusal: WordRefusal = (...refusal) => refuseUnread(setting, ...refusal);
   const serve = { service: (): ApiReply => reply, wordRefusal };
-  const { tooLarge: reply } = transportReplies(serve, defaultBodyLimitBytes)();
+  const reply = transportReply(serve, 'tooLarge', defaultBodyLimitBytes);
   const isWorded = assumptions.replyTemplates.error !== undefined;
   return {
     name: 'TooLarge',

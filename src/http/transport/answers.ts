@@ -1,9 +1,10 @@
 /**
- * Decides how each request of a port is answered, over either transport: now or later, whole or
+ * Decides how each request of a port is answered, over any transport: now or later, whole or
  * cut by a fault, or as a stream of events. A transport only writes, by an Outlet per request.
  * Nothing may throw, because native code calls it and the process would end.
  */
-import type { ApiReply, Delivery } from '../service/messages.ts';
+import type { ApiReply, ApiRequest, Delivery } from '../service/messages.ts';
+import type { ArrivingBody } from './arriving-body.ts';
 import type { EventStream } from './event-stream.ts';
 import type { ServedPort } from './served-port.ts';
 import type { ControlReply, ControlRequest, EventsReply } from './transport.ts';
@@ -56,7 +57,46 @@ export class Answers {
     for (const stream of this.#streams) stream.finish();
   }
 
-  give(outlet: Outlet, request: ControlRequest, reply: ControlReply | Promise<ControlReply>): void {
+  /** Serves a whole request. */
+  serve(outlet: Outlet, request: ApiRequest): void {
+    const { serve } = this.#port;
+    try {
+      if ('service' in serve) this.#deliver(outlet, serve.service(request));
+      else {
+        // The control port is Node's, which reads all headers.
+        const whole = request as ControlRequest;
+        this.#give(outlet, whole, serve.control(whole));
+      }
+    } catch (error) {
+      this.fail(outlet, error);
+    }
+  }
+
+  /** Takes a piece of a body, or refuses it. */
+  take(outlet: Outlet, body: ArrivingBody, piece: Uint8Array): void {
+    if (outlet.isAnswered) return;
+    const refusal = body.take(piece);
+    if (refusal === 'no_room') this.refuse(outlet, this.#port.reply('busy'));
+    else if (refusal === 'too_long') this.refuse(outlet, this.#port.tooLong(body.intake));
+  }
+
+  /** Serves a request whose body has arrived. */
+  arrived(outlet: Outlet, request: ApiRequest & { body: Uint8Array | string }, body: ArrivingBody) {
+    if (outlet.isAnswered) return;
+    if (body.isTooLong) {
+      this.decline(outlet, this.#port.tooLong(body.intake));
+      return;
+    }
+    request.body = body.bytes;
+    body.release();
+    this.serve(outlet, request);
+  }
+
+  #give(
+    outlet: Outlet,
+    request: ControlRequest,
+    reply: ControlReply | Promise<ControlReply>,
+  ): void {
     if (!(reply instanceof Promise)) {
       this.#giveNow(outlet, request, reply);
       return;
@@ -71,14 +111,14 @@ export class Answers {
     if (isEvents(reply)) {
       this.#stream(outlet, reply);
     } else if (isContent(reply)) {
-      const { status, payload, contentType, headers } = contentOnWire(reply, request);
-      outlet.write(status, payload, contentType, headers, this.#isClosing);
+      const { status, content, contentType, headers } = contentOnWire(reply, request);
+      outlet.write(status, content, contentType, headers, this.#isClosing);
     } else {
-      this.deliver(outlet, reply);
+      this.#deliver(outlet, reply);
     }
   }
 
-  deliver(outlet: Outlet, reply: ApiReply): void {
+  #deliver(outlet: Outlet, reply: ApiReply): void {
     if (reply.delivery === undefined) this.#write(outlet, reply, this.#isClosing);
     else this.#mistreat(outlet, reply, reply.delivery);
   }
@@ -106,7 +146,7 @@ export class Answers {
     this.#port.report(error);
     // After half a reply the connection is unusable.
     if (outlet.isAnswered) outlet.drop();
-    else this.decline(outlet, this.#port.replies.internalError);
+    else this.decline(outlet, this.#port.reply('internalError'));
   }
 
   #later(outlet: Outlet, write: () => void): void {

@@ -8,26 +8,21 @@ import type { ApiReply } from '../service/messages.ts';
 
 /** The limits for a body; known as soon as the head has arrived. */
 export interface Intake {
-  /** A longer body is answered `over`, and is not kept. */
+  /** A longer body is refused, and is not kept. */
   readonly limitBytes: number;
   /** Up to here a body that is too long is read to its end, and the connection stays open. */
   readonly drainBytes: number;
-  readonly over: ApiReply;
+  /** Default: the transport's own 413. */
+  readonly over?: ApiReply;
 }
 
 /** The memory for all bodies that are arriving on one port. */
 export class BodyRoom {
   readonly #limitBytes: number;
-  readonly #replies: { readonly busy: ApiReply };
   #heldBytes = 0;
 
-  constructor(limitBytes: number, replies: { readonly busy: ApiReply }) {
+  constructor(limitBytes: number) {
     this.#limitBytes = limitBytes;
-    this.#replies = replies;
-  }
-
-  get busy(): ApiReply {
-    return this.#replies.busy;
   }
 
   get heldBytes(): number {
@@ -71,18 +66,18 @@ export class ArrivingBody {
     return this.#buffer?.subarray(0, this.#size) ?? Buffer.alloc(0);
   }
 
-  /** Copies the next piece. The caller must answer a refusal at once and end the connection. */
-  take(piece: Uint8Array): ApiReply | undefined {
+  /** Copies the next piece. The caller must refuse at once what cannot be taken. */
+  take(piece: Uint8Array): 'too_long' | 'no_room' | undefined {
     const from = this.#size;
     this.#size += piece.byteLength;
     if (this.isTooLong) {
       this.release();
-      return this.#size > this.intake.drainBytes ? this.intake.over : undefined;
+      return this.#size > this.intake.drainBytes ? 'too_long' : undefined;
     }
     const buffer = this.#roomFor(this.#size);
     if (buffer === undefined) {
       this.release();
-      return this.#room.busy;
+      return 'no_room';
     }
     buffer.set(piece, from);
     return undefined;

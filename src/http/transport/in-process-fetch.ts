@@ -4,15 +4,11 @@
  * A request takes no turn of the event loop unless a fault delays or truncates its reply, so fake
  * timers cannot pass it. The origin of a URL is ignored.
  */
-// Not the global one: a fake would hold back a truncated reply until the test moves time.
-import { setImmediate } from 'node:timers';
-import type { ApiReply, ApiRequest, Delivery } from '../service/messages.ts';
+import { Answers } from './answers.ts';
 import { ArrivingBody } from './arriving-body.ts';
+import { type DispatchHandler, type DispatchOptions, FetchOutlet } from './fetch-outlet.ts';
 import { ServedPort } from './served-port.ts';
-import { statusTexts } from './status-texts.ts';
 import type { ServiceHandler, TransportOptions } from './transport.ts';
-import { jsonType } from './transport-replies.ts';
-import { type DispatchHandler, type DispatchOptions, Receiver } from './undici-handler.ts';
 
 /** Read once: a test may put `sim.fetch` in its place. */
 const platformFetch = globalThis.fetch;
@@ -20,14 +16,14 @@ const loopback = '127.0.0.1';
 
 export class InProcessFetch {
   readonly #port: ServedPort;
-  readonly #handle: (request: ApiRequest) => ApiReply;
-  /** Replies that a fault holds back, each with what ends that. */
-  readonly #delayed = new Map<Receiver, () => void>();
+  readonly #answers: Answers;
+  /** Without a reply yet: as many as the callers wait for. */
+  readonly #open = new Set<FetchOutlet>();
   #isClosed = false;
 
   constructor(serve: ServiceHandler, options: TransportOptions) {
     this.#port = new ServedPort(serve, options);
-    this.#handle = serve.service;
+    this.#answers = new Answers(this.#port);
   }
 
   /** A relative URL is resolved against `baseUrl`. */
@@ -45,166 +41,77 @@ export class InProcessFetch {
 
   /** Called by `fetch`, once for each request and each redirect that it follows. */
   dispatch(options: DispatchOptions, handler: DispatchHandler): boolean {
-    const receiver = new Receiver(handler);
-    if (this.#isClosed) receiver.fail(connectionRefused());
-    else void this.#perform(options, receiver);
+    const request = requestOf(options);
+    const outlet = new FetchOutlet(request, handler, this.#port, this.#open);
+    if (this.#isClosed) outlet.fail(connectionRefused());
+    else void this.#perform(options.body, request, outlet);
     return true;
   }
 
-  /** Refuses further requests, and ends those that a fault delays without a reply. */
+  /** Refuses further requests, and ends the others without a reply. */
   close(): void {
     this.#isClosed = true;
-    for (const [receiver, stop] of this.#delayed) {
-      stop();
-      receiver.fail(new SocketError());
-    }
-    this.#delayed.clear();
+    for (const outlet of this.#open) outlet.leave();
   }
 
-  async #perform(options: DispatchOptions, receiver: Receiver): Promise<void> {
+  async #perform(
+    pieces: DispatchOptions['body'],
+    request: ReturnType<typeof requestOf>,
+    outlet: FetchOutlet,
+  ): Promise<void> {
     const body = new ArrivingBody(this.#port.intake, this.#port.room);
+    outlet.onLeft(() => body.release());
     try {
-      receiver.start(() => {
-        body.release();
-        this.#delayed.get(receiver)?.();
-        this.#delayed.delete(receiver);
+      outlet.start();
+      await collect(pieces, (piece) => {
+        this.#answers.take(outlet, body, piece);
+        return !outlet.isAnswered;
       });
-      const refusal = await collect(options.body, body);
-      if (receiver.isOver) return;
-      const reply =
-        refusal === undefined
-          ? this.#answer(options, body.bytes)
-          : this.#answerItself(options, refusal);
-      this.#deliver(options.method, reply, receiver);
+      this.#answers.arrived(outlet, request, body);
     } catch (error) {
-      receiver.fail(error as Error);
+      outlet.fail(error as Error);
     } finally {
       body.release();
     }
   }
-
-  #answerItself({ path }: DispatchOptions, reply: ApiReply): ApiReply {
-    this.#port.answersItself(path.replace(/\?.*/, ''), reply);
-    return reply;
-  }
-
-  #answer(options: DispatchOptions, body: Uint8Array): ApiReply {
-    const { method, path: target, headers } = options;
-    const named = new Headers(headers);
-    const header = (name: string) => named.get(name) ?? undefined;
-    const mark = target.indexOf('?');
-    try {
-      return this.#handle({
-        method,
-        path: mark < 0 ? target : target.slice(0, mark),
-        query: mark < 0 ? '' : target.slice(mark + 1),
-        authorization: header('authorization'),
-        contentType: header('content-type'),
-        contentEncoding: header('content-encoding'),
-        clientIp: loopback,
-        forwardedFor: header('x-forwarded-for'),
-        body,
-      });
-    } catch (error) {
-      this.#port.report(error);
-      return this.#answerItself(options, this.#port.replies.internalError);
-    }
-  }
-
-  #deliver(method: string, reply: ApiReply, receiver: Receiver): void {
-    const { delayMs = 0, cut }: Delivery = reply.delivery ?? {};
-    if (cut === 'hang' && this.#delayed.size < this.#port.mostDelayed) {
-      this.#delayed.set(receiver, () => this.#port.left(reply.delivery, false));
-      return;
-    }
-    if (delayMs <= 0 || this.#delayed.size >= this.#port.mostDelayed) {
-      if (delayMs > 0) this.#port.left(reply.delivery, true);
-      this.#write(method, reply, cut, receiver);
-      return;
-    }
-    // The client's own timers, fake ones included: its time-outs and the delay keep their order.
-    const { setTimeout, clearTimeout } = globalThis;
-    const timer = setTimeout(() => {
-      this.#delayed.delete(receiver);
-      this.#port.left(reply.delivery, true);
-      this.#write(method, reply, cut, receiver);
-    }, delayMs);
-    this.#delayed.set(receiver, () => {
-      clearTimeout(timer);
-      this.#port.left(reply.delivery, false);
-    });
-  }
-
-  #write(method: string, reply: ApiReply, cut: Delivery['cut'], receiver: Receiver): void {
-    const { status, headers } = reply;
-    const bytes = Buffer.from(reply.body);
-    const hasBody = method !== 'HEAD';
-    if (cut === 'reset') {
-      receiver.fail(connectionReset());
-      return;
-    }
-    if (
-      cut === 'close' ||
-      cut === 'hang' ||
-      (cut === 'truncate' && (!hasBody || bytes.length < 2))
-    ) {
-      receiver.fail(new SocketError());
-      return;
-    }
-    const isBodiless = status === 204 || status === 304;
-    receiver.head(status, statusTexts[status] ?? 'Unknown', {
-      date: new Date(this.#port.now?.() ?? Date.now()).toUTCString(),
-      ...(!isBodiless && { 'content-type': jsonType, 'content-length': String(bytes.length) }),
-      ...headers,
-    });
-    if (cut === 'truncate') {
-      receiver.data(bytes.subarray(0, bytes.length >> 1));
-      // After `fetch` has resolved with the head.
-      setImmediate(() => receiver.fail(new SocketError()));
-      return;
-    }
-    if (hasBody && !isBodiless) receiver.data(bytes);
-    receiver.end();
-  }
 }
 
-/** Reads the body to its end; or, if it is too long, returns the refusal and stops reading. */
+function requestOf({ method, path: target, headers }: DispatchOptions) {
+  const named = new Headers(headers);
+  const header = (name: string) => named.get(name) ?? undefined;
+  const mark = target.indexOf('?');
+  return {
+    method,
+    path: mark < 0 ? target : target.slice(0, mark),
+    query: mark < 0 ? '' : target.slice(mark + 1),
+    authorization: header('authorization'),
+    contentType: header('content-type'),
+    contentEncoding: header('content-encoding'),
+    clientIp: loopback,
+    forwardedFor: header('x-forwarded-for'),
+    body: '' as string | Uint8Array,
+  };
+}
+
+/** Reads the body to its end, or until `take` wants no more. */
 async function collect(
   pieces: DispatchOptions['body'],
-  body: ArrivingBody,
-): Promise<ApiReply | undefined> {
+  take: (piece: Uint8Array) => boolean,
+): Promise<void> {
   const iterator = pieces?.[Symbol.asyncIterator]();
   for (let next = await iterator?.next(); next?.done === false; next = await iterator?.next()) {
     const { value } = next;
-    const refusal = body.take(typeof value === 'string' ? Buffer.from(value) : value);
-    if (refusal === undefined) continue;
+    if (take(typeof value === 'string' ? Buffer.from(value) : value)) continue;
     // Not awaited, as `for await` would do: the caller's stream may never end.
     iterator?.return?.().catch(() => {});
-    return refusal;
+    return;
   }
-  return body.isTooLong ? body.intake.over : undefined;
 }
 
 function urlOf(input: string | URL, baseUrl: string): string | URL {
   return typeof input === 'string' && URL.canParse(input, baseUrl)
     ? new URL(input, baseUrl)
     : input;
-}
-
-/** What undici reports when a server closes the connection before the end of its reply. */
-class SocketError extends Error {
-  override readonly name = 'SocketError';
-  readonly code = 'UND_ERR_SOCKET';
-  readonly socket = null;
-  constructor() {
-    super('other side closed');
-  }
-}
-
-/** What undici reports when a connection is reset. */
-function connectionReset(): Error {
-  const error = new Error('read ECONNRESET');
-  return Object.assign(error, { code: 'ECONNRESET', syscall: 'read', errno: -104 });
 }
 
 function connectionRefused(): Error {

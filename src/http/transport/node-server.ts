@@ -18,7 +18,6 @@ import {
   listenError,
   quiet,
   type Serve,
-  type ServiceHandler,
   type Transport,
   type TransportOptions,
 } from './transport.ts';
@@ -86,18 +85,18 @@ export class NodeTransport implements Transport {
     // Node would drop all headers after the first 1,000; `maxHeaderSize` bounds them instead.
     server.maxHeadersCount = 0;
     this.#server = server;
-    if ('service' in serve)
-      this.#servePlainly(serve, tls === undefined ? 'connection' : 'secureConnection');
+    if ('service' in serve) {
+      this.#servePlainly(tls === undefined ? 'connection' : 'secureConnection');
+    }
   }
 
   /** Puts `PlainConnection` before `node:http`, which otherwise takes each new connection. */
-  #servePlainly({ service }: ServiceHandler, connected: 'connection' | 'secureConnection'): void {
+  #servePlainly(connected: 'connection' | 'secureConnection'): void {
     const server = this.#server;
     const takers = server.listeners(connected);
     server.removeAllListeners(connected);
     const lane: PlainLane = {
       port: this.#port,
-      service,
       answers: this.#answers,
       lines: this.#lines,
       open: this.#plain,
@@ -145,13 +144,13 @@ export class NodeTransport implements Transport {
       encoding !== undefined &&
       (encoding.toLowerCase() !== 'chunked' || incoming.httpVersion === '1.0');
     if (isUnclear || !hasItsHost(incoming) || this.#broken.has(incoming)) {
-      this.#answers.refuse(outlet, this.#port.replies.malformed);
+      this.#answers.refuse(outlet, this.#port.reply('malformed'));
       return;
     }
     const length = incoming.headers['content-length'];
     const size = length === undefined ? 0 : Number(length);
     if (size === 0 && encoding === undefined) {
-      this.#dispatch(draft, outlet);
+      this.#answers.serve(outlet, draft);
       return;
     }
     let intake: Intake;
@@ -159,44 +158,21 @@ export class NodeTransport implements Transport {
       intake = this.#port.intakeOf(draft);
     } catch (error) {
       this.#port.report(error);
-      this.#answers.refuse(outlet, this.#port.replies.internalError);
+      this.#answers.refuse(outlet, this.#port.reply('internalError'));
       return;
     }
-    if (size > intake.drainBytes) this.#answers.refuse(outlet, intake.over);
+    if (size > intake.drainBytes) this.#answers.refuse(outlet, this.#port.tooLong(intake));
     else this.#collect(incoming, draft, outlet, new ArrivingBody(intake, this.#port.room));
   }
 
   #collect(incoming: IncomingMessage, draft: Draft, outlet: NodeOutlet, body: ArrivingBody): void {
     outlet.onClose(() => body.release());
-    incoming.on('data', (chunk: Buffer) => {
-      if (outlet.isAnswered) return;
-      const refusal = body.take(chunk);
-      if (refusal !== undefined) this.#answers.refuse(outlet, refusal);
-    });
-    incoming.on('end', () => {
-      if (outlet.isAnswered) return;
-      if (body.isTooLong) {
-        this.#answers.decline(outlet, body.intake.over);
-        return;
-      }
-      draft.body = body.bytes;
-      body.release();
-      this.#dispatch(draft, outlet);
-    });
+    incoming.on('data', (chunk: Buffer) => this.#answers.take(outlet, body, chunk));
+    incoming.on('end', () => this.#answers.arrived(outlet, draft, body));
     // The parser refused the rest of this body.
-    incoming.once(broken, () => this.#answers.refuse(outlet, this.#port.replies.malformed));
+    incoming.once(broken, () => this.#answers.refuse(outlet, this.#port.reply('malformed')));
     // The client left in the middle of its body; `close` cleans up.
     incoming.on('error', () => {});
-  }
-
-  #dispatch(request: Draft, outlet: NodeOutlet): void {
-    const { serve } = this.#port;
-    try {
-      if ('service' in serve) this.#answers.deliver(outlet, serve.service(request));
-      else this.#answers.give(outlet, request, serve.control(request));
-    } catch (error) {
-      this.#answers.fail(outlet, error);
-    }
   }
 
   /** Answers what Node's parser refuses. A timeout gets no answer, as in uWebSockets.js. */
@@ -209,7 +185,6 @@ export class NodeTransport implements Transport {
       socket.destroy();
       return;
     }
-    const { headersTooLarge, malformed } = this.#port.replies;
     if (code === 'HPE_INVALID_METHOD') {
       this.#serveUnusual(readUnusualMethod(rawPacket, bytesParsed, socket), socket);
       return;
@@ -220,7 +195,9 @@ export class NodeTransport implements Transport {
       arriving.emit(broken);
       return;
     }
-    const reply = code === 'HPE_HEADER_OVERFLOW' ? headersTooLarge : malformed;
+    const reply = this.#port.reply(
+      code === 'HPE_HEADER_OVERFLOW' ? 'headersTooLarge' : 'malformed',
+    );
     this.#turns.afterAll(socket, () => {
       // The reply before may have ended the connection.
       if (!socket.writable) return;

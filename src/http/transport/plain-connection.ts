@@ -14,13 +14,12 @@ import { type HeadLines, resetSocket } from './node-reply.ts';
 import { type PlainFields, plainStart, readPlainFields } from './plain-head.ts';
 import type { ServedPort } from './served-port.ts';
 import { statusTexts } from './status-texts.ts';
-import { plainIp, type ServiceHandler } from './transport.ts';
+import { plainIp } from './transport.ts';
 import { jsonType } from './transport-replies.ts';
 
 /** What all connections of a port share. */
 export interface PlainLane {
   readonly port: ServedPort;
-  readonly service: ServiceHandler['service'];
   readonly answers: Answers;
   readonly lines: HeadLines;
   readonly open: Set<PlainConnection>;
@@ -148,7 +147,7 @@ export class PlainConnection {
     if (end <= bytes.length) {
       // A view of what arrived: valid during the call.
       if (length > 0) request.body = bytes.subarray(bodyAt, end);
-      this.#dispatch(request);
+      answers.serve(request, request);
       return end;
     }
     answers.pending.add(request);
@@ -172,27 +171,13 @@ export class PlainConnection {
     if (request === undefined) return 0;
     const taken = Math.min(this.#missingBytes, bytes.length);
     if (performance.now() > this.#bodyUntilMs) this.#socket.destroy();
-    const refusal = body.take(bytes.subarray(0, taken));
-    if (refusal !== undefined) {
-      this.#lane.answers.refuse(request, refusal);
-      return taken;
-    }
     this.#missingBytes -= taken;
-    if (this.#missingBytes > 0) return taken;
-    request.body = body.bytes;
-    body.release();
+    const { answers } = this.#lane;
+    answers.take(request, body, bytes.subarray(0, taken));
+    if (this.#missingBytes > 0 || request.isAnswered) return taken;
     this.#body = undefined;
-    this.#dispatch(request);
+    answers.arrived(request, request, body);
     return taken;
-  }
-
-  #dispatch(request: PlainRequest): void {
-    const { answers, service } = this.#lane;
-    try {
-      answers.deliver(request, service(request));
-    } catch (error) {
-      answers.fail(request, error);
-    }
   }
 
   #handOver(bytes: Buffer): void {
@@ -216,7 +201,7 @@ export class PlainConnection {
   /** The client sends no more. Node's parser refuses half a body, and then so does this. */
   readonly #onEnd = (): void => {
     if (this.#body !== undefined && this.#current !== undefined) {
-      this.#lane.answers.refuse(this.#current, this.#lane.port.replies.malformed);
+      this.#lane.answers.refuse(this.#current, this.#lane.port.reply('malformed'));
     }
     if (this.#socket.writable) this.#socket.end();
   };
@@ -237,8 +222,12 @@ class PlainRequest implements ApiRequest, Outlet {
   readonly method: string;
   readonly path: string;
   readonly query: string;
+  readonly host: string;
+  readonly authorization: string | undefined;
+  readonly contentType: string | undefined;
+  readonly contentEncoding: string | undefined;
+  readonly forwardedFor: string | undefined;
   body: string | Uint8Array = '';
-  readonly #fields: PlainFields;
   readonly #connection: PlainConnection;
   readonly #lines: HeadLines;
   #isAnswered = false;
@@ -257,27 +246,11 @@ class PlainRequest implements ApiRequest, Outlet {
     this.method = method;
     this.path = path;
     this.query = query;
-    this.#fields = fields;
-  }
-
-  get host(): string {
-    return this.#fields.host;
-  }
-
-  get authorization(): string | undefined {
-    return this.#fields.authorization;
-  }
-
-  get contentType(): string | undefined {
-    return this.#fields.contentType;
-  }
-
-  get contentEncoding(): string | undefined {
-    return this.#fields.contentEncoding;
-  }
-
-  get forwardedFor(): string | undefined {
-    return this.#fields.forwardedFor;
+    this.host = fields.host;
+    this.authorization = fields.authorization;
+    this.contentType = fields.contentType;
+    this.contentEncoding = fields.contentEncoding;
+    this.forwardedFor = fields.forwardedFor;
   }
 
   get clientIp(): string {

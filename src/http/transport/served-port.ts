@@ -1,6 +1,6 @@
 /**
  * State that both transports derive once per port from the handler and the options: limits,
- * prepared replies, the clock behind `Date`, and the receiver of unexpected errors.
+ * its own replies, the clock behind `Date`, and the receiver of unexpected errors.
  */
 import type { ApiReply, Delivery } from '../service/messages.ts';
 import { BodyRoom, type Intake } from './arriving-body.ts';
@@ -14,11 +14,10 @@ import {
   type Serve,
   type TransportOptions,
 } from './transport.ts';
-import { type TransportReplies, transportReplies } from './transport-replies.ts';
+import { type OwnReply, transportReply } from './transport-replies.ts';
 
 export class ServedPort {
   readonly serve: Serve;
-  readonly #replies: () => TransportReplies;
   readonly intake: Intake;
   readonly room: BodyRoom;
   readonly mostDelayed: number;
@@ -29,23 +28,12 @@ export class ServedPort {
   readonly #onInternalError: ((error: unknown) => void) | undefined;
 
   constructor(serve: Serve, options: TransportOptions) {
-    const limitBytes = options.bodyLimitBytes ?? defaultBodyLimitBytes;
-    const drainBytes = options.drainLimitBytes ?? defaultDrainLimitBytes;
     this.serve = serve;
-    const replies = transportReplies(serve, limitBytes);
-    this.#replies = replies;
     this.intake = {
-      limitBytes,
-      drainBytes,
-      get over() {
-        return replies().tooLarge;
-      },
+      limitBytes: options.bodyLimitBytes ?? defaultBodyLimitBytes,
+      drainBytes: options.drainLimitBytes ?? defaultDrainLimitBytes,
     };
-    this.room = new BodyRoom(options.heldLimitBytes ?? defaultHeldLimitBytes, {
-      get busy() {
-        return replies().busy;
-      },
-    });
+    this.room = new BodyRoom(options.heldLimitBytes ?? defaultHeldLimitBytes);
     this.mostDelayed = options.mostDelayed ?? defaultMostDelayed;
     this.idleTimeoutMs = options.idleTimeoutMs ?? idleTimeoutMs;
     this.now = options.now;
@@ -53,8 +41,14 @@ export class ServedPort {
     this.#onInternalError = options.onInternalError;
   }
 
-  get replies(): TransportReplies {
-    return this.#replies();
+  /** A reply of the transport itself. */
+  reply(name: OwnReply): ApiReply {
+    return transportReply(this.serve, name, this.intake.limitBytes);
+  }
+
+  /** The reply to a body that is longer than its limit. */
+  tooLong({ over }: Intake): ApiReply {
+    return over ?? this.reply('tooLarge');
   }
 
   /** The limits for this request's body. Runs the control port's own code, which may throw. */

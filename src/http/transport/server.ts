@@ -36,7 +36,6 @@ export class HyperExpressTransport implements Transport {
   readonly #tlsFiles: TlsFiles | undefined;
   readonly #port: ServedPort;
   readonly #answers: Answers;
-  readonly #service: ServiceHandler['service'];
   /** The method of a request on the any-method route, in its original case. */
   #unusualMethod = '';
   #closing: Promise<void> | undefined;
@@ -51,7 +50,6 @@ export class HyperExpressTransport implements Transport {
       max_body_length: Number.POSITIVE_INFINITY,
       ...this.#tlsFiles?.options,
     });
-    this.#service = serve.service;
     this.#answers = new Answers(this.#port);
     this.#patch();
     // Common methods have their own routes: reading the method of a request costs a native call.
@@ -123,7 +121,7 @@ export class HyperExpressTransport implements Transport {
     const encoding = headers['transfer-encoding'];
     if (request.isLast) this.#answers.pending.add(request);
     if (length === undefined && encoding === undefined) {
-      this.#dispatch(request);
+      this.#answers.serve(request, request);
       return;
     }
     // The parser takes any other encoding for chunks, and one of several lengths.
@@ -132,9 +130,10 @@ export class HyperExpressTransport implements Transport {
         ? length !== '' && raw.getHeader('content-length') === length
         : encoding.toLowerCase() === 'chunked' && countOf('transfer-encoding', raw) === 1;
     const size = Number(length ?? 0);
-    if (!isClear) this.#refuse(request, this.#port.replies.conflictingLength);
-    else if (size > this.#port.intake.drainBytes) this.#refuse(request, this.#port.intake.over);
-    else if (size === 0 && encoding === undefined) this.#dispatch(request);
+    if (!isClear) this.#refuse(request, this.#port.reply('conflictingLength'));
+    else if (size > this.#port.intake.drainBytes)
+      this.#refuse(request, this.#port.reply('tooLarge'));
+    else if (size === 0 && encoding === undefined) this.#answers.serve(request, request);
     else this.#collect(request);
   }
 
@@ -152,7 +151,7 @@ export class HyperExpressTransport implements Transport {
     request.onBody((chunk, isLast) => {
       if (isLast && body === undefined && chunk.byteLength <= intake.limitBytes) {
         request.lend(chunk);
-        this.#dispatch(request);
+        this.#answers.serve(request, request);
         return;
       }
       if (body === undefined) {
@@ -160,28 +159,9 @@ export class HyperExpressTransport implements Transport {
         body = arriving;
         request.onLeft(() => arriving.release());
       }
-      const refusal = body.take(new Uint8Array(chunk));
-      if (refusal !== undefined) this.#answers.refuse(request, refusal);
-      else if (isLast) this.#collected(request, body);
+      this.#answers.take(request, body, new Uint8Array(chunk));
+      if (isLast) this.#answers.arrived(request, request, body);
     });
-  }
-
-  #collected(request: UwsRequest, body: ArrivingBody): void {
-    if (body.isTooLong) {
-      this.#answers.decline(request, body.intake.over);
-      return;
-    }
-    request.body = body.bytes;
-    body.release();
-    this.#dispatch(request);
-  }
-
-  #dispatch(request: UwsRequest): void {
-    try {
-      this.#answers.deliver(request, this.#service(request));
-    } catch (error) {
-      this.#answers.fail(request, error);
-    }
   }
 }
 
