@@ -22,27 +22,12 @@ export function fullBucket(): ReferenceBucket {
   return { spentAt: [], missing: 0, lookedAt: 0, windowStart: 0, spentInWindow: 0 };
 }
 
-/** Spends a token; if there is none, returns the seconds until the next one. */
-export function spendToken(
-  bucket: ReferenceBucket,
-  limit: number,
-  now: number,
-  assumptions: LimiterAssumptions,
-): { spent: true } | { spent: false; retryAfterSeconds: number } {
-  const waitMs = waitForToken(bucket, limit, now, assumptions);
-  return waitMs === 0
-    ? { spent: true }
-    : { spent: false, retryAfterSeconds: Math.ceil(waitMs / 1000) };
-}
-
-type LimiterAssumptions = Pick<Assumptions, 'limiterRefill' | 'refusedSpendsToken'>;
-
 /** Spends a token and returns 0, or the milliseconds until the next one. */
 export function waitForToken(
   bucket: ReferenceBucket,
   limit: number,
   now: number,
-  { limiterRefill, refusedSpendsToken }: LimiterAssumptions,
+  { limiterRefill, refusedSpendsToken }: Pick<Assumptions, 'limiterRefill' | 'refusedSpendsToken'>,
 ): number {
   const refusalCounts = refusedSpendsToken === 'yes';
   switch (limiterRefill) {
@@ -59,12 +44,7 @@ export function waitForToken(
   }
 }
 
-function slidingWait(
-  bucket: ReferenceBucket,
-  limit: number,
-  now: number,
-  refusalCounts: boolean,
-): number {
+function slidingWait(bucket: ReferenceBucket, limit: number, now: number, refusalCounts: boolean) {
   bucket.spentAt = bucket.spentAt.filter((at) => at > now - minuteMs);
   if (bucket.spentAt.length < limit) {
     bucket.spentAt.push(now);
@@ -82,7 +62,7 @@ function continuousWait(
   limit: number,
   now: number,
   refusalCounts: boolean,
-): number {
+) {
   // `limit` 60,000ths of a token return every millisecond.
   bucket.missing = Math.max(0, bucket.missing - (now - bucket.lookedAt) * limit);
   bucket.lookedAt = now;
@@ -98,12 +78,7 @@ function continuousWait(
   return Math.ceil(lacking / limit);
 }
 
-function intervalWait(
-  bucket: ReferenceBucket,
-  limit: number,
-  now: number,
-  windowStart: number,
-): number {
+function intervalWait(bucket: ReferenceBucket, limit: number, now: number, windowStart: number) {
   if (windowStart !== bucket.windowStart) {
     bucket.windowStart = windowStart;
     bucket.spentInWindow = 0;

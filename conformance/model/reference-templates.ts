@@ -5,23 +5,12 @@
  */
 import type { ReplyTemplate } from '../../src/ledger/reply-template.ts';
 import type { Assumptions } from './assumptions.ts';
-import type { ModelRequest } from './messages.ts';
-
-/** The reply to reword, from the reference model. */
-interface Reply {
-  readonly status: number;
-  readonly body: unknown;
-  readonly bytes?: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly failing?: readonly string[];
-  readonly page?: object;
-}
+import type { Expected, ModelRequest } from './reference-replies.ts';
 
 interface Context {
   readonly request: ModelRequest;
   /** Undefined: the path is not one of the document's. */
   readonly endpoint: string | undefined;
-  readonly isGet: boolean;
   readonly nowMs: number;
   readonly assumptions: Assumptions;
 }
@@ -29,7 +18,7 @@ interface Context {
 type Values = Readonly<Record<string, unknown>>;
 type Fields = Readonly<Record<string, unknown>>;
 
-export function reworded<R extends Reply>(reply: R, context: Context): R {
+export function reworded(reply: Expected, context: Context): Expected {
   const templates = context.assumptions.replyTemplates as Readonly<Record<string, ReplyTemplate>>;
   const name = namesOf(reply, context).find((each) => Object.hasOwn(templates, each));
   const template = name === undefined ? undefined : templates[name];
@@ -42,7 +31,7 @@ export function reworded<R extends Reply>(reply: R, context: Context): R {
     status: template.status ?? reply.status,
     ...(isWorded && { body: filled(template.body, values, reply.failing ?? []) }),
     headers: headersOf(reply.headers, template.headers ?? {}, values),
-  } as unknown as R;
+  };
 }
 
 const byStatus: Readonly<Record<number, string>> = {
@@ -56,7 +45,7 @@ const byStatus: Readonly<Record<number, string>> = {
 };
 
 /** The templates that apply to this reply, the most specific first. */
-function namesOf({ status, body, failing }: Reply, context: Context): readonly string[] {
+function namesOf({ status, body, failing }: Expected, context: Context): readonly string[] {
   const { endpoint, request, assumptions } = context;
   if (status < 300) {
     if (endpoint === 'send' || endpoint === 'read') return ['message'];
@@ -102,8 +91,9 @@ function codeIn(body: unknown): unknown {
   return code ?? error?.code;
 }
 
-function valuesOf(reply: Reply, template: ReplyTemplate, context: Context): Values {
-  const { request, nowMs, endpoint, isGet } = context;
+function valuesOf(reply: Expected, template: ReplyTemplate, context: Context): Values {
+  const { request, nowMs, endpoint } = context;
+  const isGet = endpoint !== undefined && !endpoint.endsWith('send');
   const { status, body, headers, failing = [] } = reply;
   const wait = headers['retry-after'];
   const shared = {
@@ -129,7 +119,7 @@ function valuesOf(reply: Reply, template: ReplyTemplate, context: Context): Valu
 
 function ofEndpoint(
   endpoint: string,
-  { body, page }: Reply,
+  { body, page }: Expected,
   template: ReplyTemplate,
   shared: Values,
 ): Values {

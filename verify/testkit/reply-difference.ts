@@ -1,7 +1,7 @@
 /**
  * Compares a reply with the reference model's expectation.
  */
-import type { Expected } from '../../conformance/model/reference-model.ts';
+import type { Expected } from '../../conformance/model/reference-replies.ts';
 import type { ApiReply } from '../../src/http/service/messages.ts';
 
 /** Describes how a reply differs from the expected one; undefined if it does not. */

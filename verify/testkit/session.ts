@@ -3,13 +3,10 @@
  * are compared. The model gets the values that the simulator draws, and checks that they are
  * possible. `steps/` plays random and chosen steps on a session.
  */
-import {
-  type Expected,
-  isUuid,
-  type Outcome,
-  ReferenceModel,
-} from '../../conformance/model/reference-model.ts';
+import { ReferenceModel } from '../../conformance/model/reference-model.ts';
 import { type Fate, isPaced, type Status } from '../../conformance/model/reference-phone.ts';
+import { type Expected, isUuid } from '../../conformance/model/reference-replies.ts';
+import type { Outcome } from '../../conformance/model/reference-world.ts';
 import type { ApiReply, ApiRequest } from '../../src/http/service/messages.ts';
 import { type Assumptions, defaultAssumptions } from '../../src/sim/assumptions.ts';
 import { messageHistory } from '../../src/sim/message.ts';

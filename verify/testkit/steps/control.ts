@@ -2,7 +2,7 @@
  * Control operations that the reference model knows: keys, SIMs, limits, quotas, fates.
  */
 import fc from 'fast-check';
-import type { Outcome } from '../../../conformance/model/reference-model.ts';
+import type { Outcome } from '../../../conformance/model/reference-world.ts';
 import type { AssumptionName, Assumptions } from '../../../src/sim/assumptions.ts';
 import { accountCount, at, expectUuid, type Session, scripted } from '../session.ts';
 import { stepKind } from './step.ts';
