@@ -54,9 +54,9 @@ export interface RequestOptions {
 export interface ClientSettings {
   readonly baseUrl: string;
   readonly timeoutMs: number;
-  readonly maxSends?: number;
+  readonly maxSends?: number | undefined;
   /** Undefined: every recipient is allowed. */
-  readonly allowTo?: readonly string[];
+  readonly allowTo?: readonly string[] | undefined;
   readonly masks: Masks;
   readonly signal?: AbortSignal;
   readonly clock?: Clock;

@@ -64,7 +64,7 @@ export class Control {
 
   constructor(settings: {
     readonly url: string;
-    readonly token?: string;
+    readonly token: string | undefined;
     readonly timeoutMs: number;
     readonly masks: Masks;
     readonly seed: number;

@@ -34,15 +34,15 @@ export function finish(
     title: 'Conformance',
     sentenceOf,
     ...facts,
-    exitCode: exitCode(run, weighed, options.required),
+    exitCode: exitCode(run, weighed, options.require),
     ...{ interrupted, reachable, counts: counts(results), rules },
-    unmet: unmet(options.required, rules),
+    unmet: unmet(options.require, rules),
     ...(options.compare !== undefined && { comparison: compared(options.compare, results) }),
     ...{ results, weighed },
   };
   if (unreached === undefined) out(textReport(summary));
   else error(foreignText(unreached));
-  const code = writeReports(options.reports, summary, { out, error });
+  const code = writeReports(options.report, summary, { out, error });
   if (unreached !== undefined) return code;
   if (options.discover !== undefined) writeDiscovered(options.discover, facts.discovered);
   // A recording may be of another day.

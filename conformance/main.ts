@@ -126,8 +126,9 @@ async function run(
   const client = new Client({
     bodies: new KeptBodies(),
     baseUrl,
-    ...options,
-    timeoutMs: options.replyTimeoutMs,
+    maxSends: options.maxSends,
+    allowTo: options.allowTo,
+    timeoutMs: options.replyTimeout,
     masks,
     signal,
     clock: { now: clock.now, sleep: (io.clock ?? wallClock).sleep },
@@ -169,8 +170,8 @@ async function runWith(
   const target: Target = { ...meansOf(options), ...means, ...fresh, ...controlled };
   try {
     return await runSuite(cases, target, {
-      bail: options.bail,
-      recheck: options.recheck,
+      bail: options.bail === true,
+      recheck: options.recheck === true,
       signal,
       profile: profileOf(options),
       onResult: (result, done, total) => io.stdout(progressLine(result, done, total)),
@@ -188,10 +189,10 @@ async function reachControl(
   masks: Masks,
   known: Known,
 ): Promise<Control | undefined | string> {
-  const { controlUrl, controlToken, replyTimeoutMs: timeoutMs, seed } = options;
+  const { controlUrl, controlToken, replyTimeout: timeoutMs, seed } = options;
   if (controlUrl === undefined) return undefined;
-  const token = controlToken === undefined ? {} : { token: controlToken };
-  const control = new Control({ url: controlUrl, ...token, timeoutMs, masks, seed, known });
+  const settings = { url: controlUrl, token: controlToken, timeoutMs, masks, seed, known };
+  const control = new Control(settings);
   try {
     await control.begin(fates);
     return control;
@@ -202,13 +203,9 @@ async function reachControl(
 }
 
 function meansOf(options: ConformOptions): Means {
-  const { flags, allowTo, maxSends, timeoutMs, seed } = options;
+  const { flags, allowTo, maxSends, timeout: timeoutMs, seed } = options;
   return {
-    flags,
-    seed,
-    timeoutMs,
-    ...(allowTo === undefined ? {} : { allowTo }),
-    ...(maxSends === undefined ? {} : { maxSends }),
+    ...{ flags, seed, timeoutMs, allowTo, maxSends },
     discovers: options.discover !== undefined,
     isOwn: options.baseUrl === undefined,
     hasControl: options.controlUrl !== undefined || options.baseUrl === undefined,

@@ -12,7 +12,6 @@ import {
   isWebAddress,
   oneOf,
   phoneNumber,
-  type Report,
   reportKinds,
   reportValue,
   webAddress,
@@ -23,64 +22,26 @@ import {
   addFlags,
   type CommandIo,
   type Flag,
+  type FlagValues,
   givenAs,
   newCommand,
   readFlags,
   ValueError,
 } from '../src/commands/flags.ts';
 import { rules } from '../src/ledger/rules.ts';
-import { type EarlierReport, readReport } from './comparison.ts';
-import { type Expectation, readExpectations } from './expected.ts';
-import { type Profile, profiles } from './target.ts';
+import { readReport } from './comparison.ts';
+import { readExpectations } from './expected.ts';
+import { profiles } from './target.ts';
 import {
   flagsOfTarget,
   refuseOtherRecipient,
   refuseWithoutBaseUrl,
-  type TargetFlags,
   targetFlagsIn,
 } from './target-flags.ts';
 
-/** Recorded traffic to judge in place of a target. */
-export interface TrafficFlags {
-  readonly files: readonly string[];
-  /** They hold all traffic of their accounts and addresses. */
-  readonly isComplete: boolean;
-  /** Lists of keys, each of one account. */
-  readonly joined: readonly (readonly string[])[];
-  /** An older recording to compare with. */
-  readonly drift?: string;
-}
-
-export interface ConformOptions {
-  readonly traffic?: TrafficFlags;
-  readonly baseUrl?: string;
-  readonly patterns: readonly string[];
-  readonly flags: TargetFlags;
-  readonly controlUrl?: string;
-  readonly controlToken?: string;
-  readonly profile?: Profile;
-  readonly maxSends?: number;
-  readonly allowTo?: readonly string[];
-  readonly list: boolean;
-  readonly dryRun: boolean;
-  readonly reports: readonly Report[];
-  readonly expected: readonly Expectation[];
-  readonly writeExpected?: string;
-  /** An earlier report to compare with. */
-  readonly compare?: EarlierReport;
-  /** Ids of rules that must be tested, or `all`. */
-  readonly required: readonly string[];
-  readonly recheck: boolean;
-  readonly discover?: string;
-  readonly seed: number;
-  readonly timeoutMs: number;
-  readonly replyTimeoutMs: number;
-  readonly bail: boolean;
-}
-
 const wholeCount = wholeNumber(0, 999_999_999);
 
-const flagsOfConform: readonly Flag[] = [
+const flagsOfConform = [
   ...flagsOfTarget,
   { flag: '--control-url <url>', about: "a simulator's control port", parse: webAddress },
   {
@@ -165,7 +126,7 @@ const flagsOfConform: readonly Flag[] = [
   {
     flag: '--same-account <digest,digest>',
     about: 'these keys, as the recording names them, belong to one account',
-    parse: (text: string) => text,
+    parse: String,
     repeatable: true,
   },
   {
@@ -173,7 +134,12 @@ const flagsOfConform: readonly Flag[] = [
     about: 'print what changed since an older recording; exit 1 if something did',
     parse: fileValue,
   },
-];
+] as const satisfies readonly Flag[];
+
+type Given = FlagValues<typeof flagsOfConform>;
+export type ConformOptions = NonNullable<ReturnType<typeof parseOptions>>;
+/** Recorded traffic to judge in place of a target. */
+export type TrafficFlags = NonNullable<ReturnType<typeof trafficOf>>;
 
 /** A number without a unit is seconds. */
 function timeoutValue(text: string): number {
@@ -188,7 +154,7 @@ function requiredRule(text: string): string {
 }
 
 /** Undefined if `--help` or `--version` has printed its text. */
-export function parseOptions(argv: readonly string[], io: CommandIo): ConformOptions | undefined {
+export function parseOptions(argv: readonly string[], io: CommandIo) {
   const about =
     'Checks a target rule by rule; without a base_url it starts a simulator of its own.';
   const command = newCommand('conform', about, io)
@@ -199,67 +165,43 @@ export function parseOptions(argv: readonly string[], io: CommandIo): ConformOpt
     );
   addFlags(command, flagsOfConform);
   if (readFlags(command, argv, io.env) === 'answered') return undefined;
-  const given = command.opts<Record<string, unknown>>();
-  const asked = splitArguments(command.args);
-  const traffic = trafficOf(given, asked, command, argv);
-  const { baseUrl } = asked;
-  const patterns =
-    traffic === undefined
-      ? asked.patterns
-      : asked.patterns.filter((one) => !traffic.files.includes(one));
+  const given = command.opts<Given>();
+  const { baseUrl, patterns } = splitArguments(command.args);
+  const traffic = trafficOf(given, baseUrl, patterns, command, argv);
   // The list of cases does not depend on the target.
-  if (baseUrl === undefined && given['list'] !== true) refuseWithoutBaseUrl(command, argv);
+  if (baseUrl === undefined && !given.list) refuseWithoutBaseUrl(command, argv);
   const flags = targetFlagsIn(given);
-  const allowTo = given['allowTo'] as readonly string[];
-  refuseOtherRecipient(flags, allowTo);
+  refuseOtherRecipient(flags, given.allowTo);
   return {
-    ...(baseUrl === undefined ? {} : { baseUrl }),
-    ...(traffic !== undefined && { traffic }),
-    patterns,
+    ...given,
+    baseUrl,
+    traffic,
+    patterns: patterns.filter((one) => !traffic?.files.includes(one)),
     flags,
-    ...pick(
-      given,
-      'controlUrl',
-      'controlToken',
-      'profile',
-      'maxSends',
-      'discover',
-      'writeExpected',
-    ),
-    ...(allowTo.length > 0 && { allowTo }),
-    list: given['list'] === true,
-    dryRun: given['dryRun'] === true,
-    reports: given['report'] as readonly Report[],
-    expected: given['expected'] === undefined ? [] : readExpectations(String(given['expected'])),
-    ...(given['compare'] !== undefined && { compare: readReport(String(given['compare'])) }),
-    required: given['require'] as readonly string[],
-    recheck: given['recheck'] === true,
-    seed: given['seed'] as number,
-    timeoutMs: given['timeout'] as number,
-    replyTimeoutMs: given['replyTimeout'] as number,
-    bail: given['bail'] === true,
+    allowTo: given.allowTo.length > 0 ? given.allowTo : undefined,
+    expected: given.expected === undefined ? [] : readExpectations(given.expected),
+    compare: given.compare === undefined ? undefined : readReport(given.compare),
   };
 }
 
 /** With `--traffic`, arguments that name files are more of them, as a shell expands `*`. */
 function trafficOf(
-  given: Record<string, unknown>,
-  { baseUrl, patterns }: { readonly baseUrl?: string; readonly patterns: readonly string[] },
+  given: Given,
+  baseUrl: string | undefined,
+  patterns: readonly string[],
   command: Command,
   argv: readonly string[],
-): TrafficFlags | undefined {
-  const named = given['traffic'] as readonly string[];
-  const drift = given['drift'] as string | undefined;
-  const sameAccount = given['sameAccount'] as readonly string[];
+) {
+  const { traffic: named, drift, sameAccount } = given;
   if (named.length === 0) {
-    const lone = ['trafficComplete', 'drift'].find((name) => given[name] !== undefined);
+    const lone = (['trafficComplete', 'drift'] as const).find((name) => given[name] !== undefined);
     const needy = lone ?? (sameAccount.length > 0 ? 'sameAccount' : undefined);
     if (needy === undefined) return undefined;
     throw new UsageError(`${givenAs(command, needy, argv)} needs --traffic`);
   }
   if (baseUrl !== undefined)
     throw new UsageError('--traffic judges recordings and sends nothing: leave out the base_url');
-  const useless = ['list', 'dryRun', 'recheck'].find((name) => given[name] === true);
+  const useless = (['list', 'dryRun', 'recheck'] as const).find((name) => given[name]);
   if (useless !== undefined)
     throw new UsageError(
       `${givenAs(command, useless, argv)} is for a target: leave it out with --traffic`,
@@ -272,12 +214,8 @@ function trafficOf(
     throw new UsageError(
       `--same-account ${misnamed}: expected the name of a key in the file, such as key:0123456789ab`,
     );
-  return {
-    files,
-    isComplete: given['trafficComplete'] === true,
-    joined,
-    ...(drift !== undefined && { drift }),
-  };
+  // `isComplete`: they hold all traffic of their accounts and addresses. `joined`: of one account each.
+  return { files, isComplete: given.trafficComplete === true, joined, drift };
 }
 
 /** A digest in a recording or a HAR file; the id of a key in a journal. */
@@ -285,7 +223,7 @@ const keyName = /^(?:(?:key|sha256):[0-9a-f]{12,64}|[0-9a-f]{8}(?:-[0-9a-f]{4}){
 
 /** A report would replace what it reports on. */
 function refuseOverwriting(
-  given: Record<string, unknown>,
+  given: Given,
   inputs: readonly string[],
   command: Command,
   argv: readonly string[],
@@ -296,21 +234,15 @@ function refuseOverwriting(
   };
   const read = new Set(inputs.map(idOf));
   const outputs = [
-    ...['discover', 'writeExpected'].map((name) => [name, given[name]]),
-    ...(given['report'] as readonly Report[]).map(({ file }) => ['report', file]),
-  ] as [string, string | undefined][];
+    ...(['discover', 'writeExpected'] as const).map((name) => [name, given[name]] as const),
+    ...given.report.map(({ file }) => ['report', file] as const),
+  ];
   for (const [name, file] of outputs) {
     const id = file === undefined ? undefined : idOf(file);
     if (id === undefined || !read.has(id)) continue;
     const flag = givenAs(command, name, argv);
     throw new UsageError(`${flag} ${file}: it is read by this run; name another file`);
   }
-}
-
-function pick(given: Record<string, unknown>, ...names: string[]): Partial<ConformOptions> {
-  return Object.fromEntries(
-    names.filter((name) => given[name] !== undefined).map((name) => [name, given[name]]),
-  );
 }
 
 /**

@@ -39,8 +39,8 @@ export type Need = keyof typeof neededFlags | keyof typeof neededControl | 'disc
 /** What is known of a target before the first request. */
 export interface Means {
   readonly flags: TargetFlags;
-  readonly allowTo?: readonly string[];
-  readonly maxSends?: number;
+  readonly allowTo?: readonly string[] | undefined;
+  readonly maxSends?: number | undefined;
   /** `--discover`: also observes assumptions that only matter for a simulator. */
   readonly discovers: boolean;
   /** True if a control port creates accounts and moves time. */
