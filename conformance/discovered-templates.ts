@@ -2,6 +2,7 @@
  * Decides which templates a target needs: those for replies that no other assumption's answer
  * produces.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { malformedDetails, refusals } from '../src/ledger/refusals.ts';
 import type { Json, ReplyTemplate } from '../src/ledger/reply-template.ts';
 import {
@@ -33,9 +34,9 @@ const ownInvalid: Readonly<Record<Shape, readonly [first: Json, all: Json]>> = {
 
 /** The named shape of a 400, ignoring its texts; undefined for any other shape. */
 export function shapeOf(template: Json | undefined): Shape | undefined {
-  const shape = JSON.stringify(sorted(withoutTexts(template ?? null)));
+  const shape = withoutTexts(template ?? null);
   return (Object.keys(ownInvalid) as Shape[]).find((name) =>
-    ownInvalid[name].some((own) => JSON.stringify(sorted(own)) === shape),
+    ownInvalid[name].some((own) => isDeepStrictEqual(own, shape)),
   );
 }
 
@@ -43,44 +44,53 @@ function withoutTexts(template: Json): Json {
   if (typeof template === 'string') return template.includes(' ') ? detail : template;
   if (Array.isArray(template)) return template.map(withoutTexts);
   if (!isObject(template)) return template;
-  return mapped(template, withoutTexts);
-}
-
-function mapped(object: object, change: (value: Json) => Json): Json {
   return Object.fromEntries(
-    Object.entries(object).map(([name, value]) => [name, change(value as Json)]),
+    Object.entries(template).map(([name, value]) => [name, withoutTexts(value as Json)]),
   );
 }
 
-function sorted(value: Json): Json {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (!isObject(value)) return value;
-  const members = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return mapped(Object.fromEntries(members), sorted);
+/** A reply that the simulator gives by itself. */
+interface Own {
+  /** Undefined: any status, as the document states it. */
+  readonly status?: number;
+  /** Its wordings; none if it has others than these samples. */
+  readonly bodies: readonly Json[];
+  readonly headers?: OwnHeaders;
 }
 
-function same(one: Json | undefined, other: Json): boolean {
-  return JSON.stringify(sorted(one ?? null)) === JSON.stringify(sorted(other));
+/** What the samples have and the simulator's own reply has not; undefined: nothing. */
+export function templateOf(samples: readonly Sample[], own: Own): Inferred | undefined {
+  const [first] = samples;
+  if (first === undefined) return undefined;
+  const { template, undetermined } = inferBody(samples);
+  const headers = headersOf(samples, own.headers);
+  const { status } = first.reply;
+  const isOwnBody = own.bodies.some((body) => isDeepStrictEqual(template.body, body));
+  const isOwnStatus = own.status === undefined || own.status === status;
+  if (isOwnBody && isOwnStatus && headers === undefined) return undefined;
+  const differing = {
+    ...(!isOwnStatus && { status }),
+    ...(headers !== undefined && { headers }),
+    ...(!isOwnBody && template),
+  };
+  return { template: differing, undetermined };
 }
 
 /** `both`: the reply to a body with two mistakes, in `to` and `send_at`. */
 export function templateOfInvalid(samples: readonly Sample[], both: Sample): Inferred | undefined {
-  const found = inferBody(samples);
-  const { body } = found.template;
-  const bothFields = ['to', 'send_at'];
-  const named = bothFields.filter((field) => both.reply.text.includes(`"${field}"`));
-  const isAll = named.length === 2;
+  const { body } = inferBody(samples).template;
+  const named = ['to', 'send_at'].filter((field) => both.reply.text.includes(`"${field}"`));
   const shape = shapeOf(body);
-  const headers = headersOf(samples, {});
-  const own = shape === undefined ? undefined : ownInvalid[shape][isAll ? 1 : 0];
   const isCovered = body !== undefined && coversFields(body, both.reply.json as Json, named);
-  if (own !== undefined && same(body, own) && isCovered)
-    return headers === undefined ? undefined : { template: { headers }, undetermined: [] };
+  const isOwn = shape !== undefined && isCovered;
+  const bodies = isOwn ? [ownInvalid[shape][named.length === 2 ? 1 : 0]] : [];
+  const found = templateOf(samples, { bodies });
+  if (found === undefined || (found.template.body ?? found.template.text) === undefined)
+    return found;
   if (body === undefined || !JSON.stringify(body).includes('{field}'))
     return { template: {}, undetermined: ['its 400 does not name the failing field as such'] };
   const undetermined = isCovered ? [] : ['two mistakes are worded differently from one'];
-  const template = { body, ...(headers !== undefined && { headers }) };
-  return { template, undetermined: [...found.undetermined, ...undetermined] };
+  return { ...found, undetermined: [...found.undetermined, ...undetermined] };
 }
 
 /** Headers that the simulator sets by itself. */
@@ -90,23 +100,12 @@ export function templateOfRefusal(
   kind: Refusal,
   samples: readonly Sample[],
   shape: Shape | undefined,
-  ownHeaders: OwnHeaders = {},
+  headers: OwnHeaders = {},
 ): Inferred | undefined {
-  const [first] = samples;
-  if (first === undefined) return undefined;
-  const found = inferBody(samples);
   const { status, documented } = ownRefusal(kind);
-  const own = ownBodyOf(kind, shape, codeOf(first.reply) !== undefined);
-  const headers = headersOf(samples, ownHeaders);
-  const isOwn = same(found.template.body, own);
-  const hasStatus = first.reply.status !== status && !documented;
-  if (isOwn && headers === undefined && !hasStatus) return undefined;
-  const template: ReplyTemplate = {
-    ...(hasStatus && { status: first.reply.status }),
-    ...(headers !== undefined && { headers }),
-    ...(!isOwn && found.template),
-  };
-  return { template, undetermined: found.undetermined };
+  const hasCode = samples[0] !== undefined && codeOf(samples[0].reply) !== undefined;
+  const bodies = [ownBodyOf(kind, shape, hasCode)];
+  return templateOf(samples, { bodies, headers, ...(!documented && { status }) });
 }
 
 /** The kinds that vary by nothing but their shape. */
@@ -133,7 +132,7 @@ const shown = ['content-type', 'www-authenticate', 'allow', 'location'];
 /** Headers that differ from the simulator's own; null for one that the target does not send. */
 export function headersOf(
   samples: readonly Sample[],
-  own: OwnHeaders,
+  own: OwnHeaders = {},
 ): ReplyTemplate['headers'] | undefined {
   const ours: OwnHeaders = { 'content-type': jsonType, ...own };
   const headers: Record<string, string | null> = {};
@@ -184,7 +183,7 @@ export function templateOfOthers(
   const body = JSON.parse(first) as Json;
   const own = { code: '{code}', detail };
   const nested = { error: { code: '{code}', message: detail } };
-  const isOwn = same(body, shape === 'nested' ? nested : own);
+  const isOwn = isDeepStrictEqual(body, shape === 'nested' ? nested : own);
   return isOwn ? undefined : { body };
 }
 
@@ -202,8 +201,8 @@ export function templateOfList(
   if (list === undefined || lists.length > 1)
     return { undetermined: `${lists.length} lists in it` };
   const [listName, entries] = list as [string, readonly Json[]];
-  const body = mapped(json, (value) => value) as Record<string, Json>;
-  for (const [name, value] of Object.entries(body)) {
+  const body: Record<string, Json> = {};
+  for (const [name, value] of Object.entries(json) as [string, Json][]) {
     if (name === listName) body[name] = '{items}';
     else if (value === entries.length && /count|total/i.test(name)) body[name] = '{count}';
     else if (value === null && own.includes(name)) body[name] = `{${name}}`;

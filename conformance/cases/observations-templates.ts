@@ -10,6 +10,7 @@ import {
   headersOf,
   type Refusal,
   shapeOf,
+  templateOf,
   templateOfInvalid,
   templateOfList,
   templateOfOthers,
@@ -22,7 +23,7 @@ import { messageFields } from '../judges/body.ts';
 import { recorded } from '../recording.ts';
 import { type Fields, paths, type Subject, type Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
-import { type ProvokedRefusal, provokedRefusals, sampleOf } from './provoked-refusals.ts';
+import { provoked, sampleOf } from './provoked-refusals.ts';
 
 /** The templates found so far, by kind. */
 class Findings {
@@ -56,8 +57,9 @@ export const templateObservations: readonly Observation[] = [
     run: async (t, account) => {
       const found = new Findings();
       const shape = await invalidFields(t, account, found);
-      const refusals = await provokedRefusals(t, account);
-      for (const { kind, name = kind, samples, status, own } of refusals) {
+      let headers: ReplyTemplate['headers'];
+      for await (const { kind, name = kind, samples, status, own } of provoked(t, account)) {
+        if (kind === 'number_not_found') headers = headersOf(samples);
         const ofKind = samples.filter(({ reply }) => status.includes(reply.status));
         found.add(name, templateOfRefusal(kind, ofKind, shape, own));
         if (ofKind.length > 0 && name === kind)
@@ -67,7 +69,7 @@ export const templateObservations: readonly Observation[] = [
       found.dropRepeated('malformed_json', ['not_an_object', 'empty_body']);
       const general = templateOfOthers(found.refusals, shape);
       if (general !== undefined)
-        found.templates['error'] = { ...general, ...sharedHeaders(refusals) };
+        found.templates['error'] = { ...general, ...(headers && { headers }) };
       found.add('redirect', await redirectOf(t, account));
       return found.seen();
     },
@@ -133,31 +135,12 @@ async function orderOfFields(t: Trial, account: Subject): Promise<string[] | und
   return order.join() === Object.keys(allWrong).join() ? undefined : order;
 }
 
-/** The content type for refusals that were not seen. */
-function sharedHeaders(refusals: readonly ProvokedRefusal[]): Pick<ReplyTemplate, 'headers'> {
-  const [first] = refusals.find(({ kind }) => kind === 'number_not_found')?.samples ?? [];
-  return first === undefined ? {} : headersIn(first.reply);
-}
-
 async function redirectOf(t: Trial, { key }: Subject): Promise<Inferred | undefined> {
   const reply = await t.get(paths.stats.replace(/\/$/, ''), key);
   if (reply.status < 300 || reply.status > 399) return undefined;
-  const sample = sampleOf(reply, { location: paths.stats });
-  const headers = headersOf([sample], { location: '{location}' });
-  const isOwn = reply.status === 301 && reply.text === '{}' && headers === undefined;
-  return isOwn ? undefined : inferredWith(headers, sample, 301);
-}
-
-/** The template of a sample; it states the status only if that is not the usual one. */
-function inferredWith(
-  headers: ReplyTemplate['headers'],
-  sample: Sample,
-  usualStatus: number,
-): Inferred {
-  const { template, undetermined } = inferBody([sample]);
-  const { status } = sample.reply;
-  const ownStatus = status === usualStatus ? {} : { status };
-  return { template: { ...ownStatus, ...(headers && { headers }), ...template }, undetermined };
+  const samples = [sampleOf(reply, { location: paths.stats })];
+  const headers = { location: '{location}' };
+  return templateOf(samples, { status: 301, bodies: [{}], headers });
 }
 
 /** Statistics: which figures change when a message is accepted. */
@@ -271,7 +254,7 @@ function ownWith(reply: Reply): Inferred | undefined {
 }
 
 function headersIn(reply: Sample['reply']): Pick<ReplyTemplate, 'headers'> {
-  const headers = headersOf([{ reply, values: {} }], {});
+  const headers = headersOf([{ reply, values: {} }]);
   return headers === undefined ? {} : { headers };
 }
 
@@ -291,7 +274,7 @@ async function otherSend(
   const values = Object.fromEntries(
     Object.entries(read.json).filter(([, value]) => value !== ''),
   ) as Sample['values'];
-  return inferredWith(headersIn(reply).headers, { reply, values }, 202);
+  return templateOf([{ reply, values }], { status: 202, bodies: [] });
 }
 
 /**
@@ -306,17 +289,11 @@ function throttledSeen(refusals: readonly Reply[]): Seen {
     .slice(0, 3)
     .map((reply) => sampleOf(reply, { retry_after: Number(reply.headers['retry-after']) }));
   if (samples.length === 0) return { undetermined: 'no 429 was seen' };
-  const { template, undetermined } = inferBody(samples);
-  const headers = headersOf(samples, {});
-  const ownDetail = 'Request was throttled. Expected available in {retry_after} seconds.';
-  const body = JSON.stringify(template.body);
-  if (!String(Object(template.body)['detail']).includes('{retry_after}'))
+  if (!String(Object(inferBody(samples).template.body)['detail']).includes('{retry_after}'))
     return { undetermined: 'its detail does not state the wait of Retry-After' };
-  const isOwn = body === JSON.stringify({ detail: ownDetail });
-  const isOwnSingular = body === JSON.stringify({ detail: ownDetail.replace('seconds', 'second') });
-  if ((isOwn || isOwnSingular) && headers === undefined) return { answer: {} };
-  return {
-    answer: { throttled: { ...(headers && { headers }), ...(!isOwn && template) } },
-    parts: undetermined.length === 0 ? {} : { throttled: undetermined.join('; ') },
-  };
+  const detail = 'Request was throttled. Expected available in {retry_after} seconds.';
+  const bodies = [{ detail }, { detail: detail.replace('seconds', 'second') }];
+  const found = new Findings();
+  found.add('throttled', templateOf(samples, { bodies }));
+  return found.seen();
 }

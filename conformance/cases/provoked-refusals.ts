@@ -24,18 +24,13 @@ type Provoked = readonly [Promise<Reply>, Sample['values']?];
 const requiredFields: readonly string[] = ['to', 'from', 'message'];
 const unknownIds = ['7d3c8f7e-93a5-4c8e-8a47-2f1d7c1b5e10', '0c2f7a51-5b0e-4f0b-9c1a-66d3a9e0f7b2'];
 
-export async function provokedRefusals(
-  t: Trial,
-  account: Subject,
-): Promise<readonly ProvokedRefusal[]> {
-  const refusals = new Refusals();
-  await unknownIdsAndKeys(t, account, refusals);
-  await wrongMethods(t, account, refusals);
-  await wrongBodies(t, account, refusals);
-  await reusedRequestId(t, account, refusals);
-  await wrongSenders(t, account, refusals);
-  await wrongAccounts(t, account, refusals);
-  return refusals.all;
+export async function* provoked(t: Trial, account: Subject): AsyncGenerator<ProvokedRefusal> {
+  yield* unknownIdsAndKeys(t, account);
+  yield* wrongMethods(t, account);
+  yield* wrongBodies(t, account);
+  yield* reusedRequestId(t, account);
+  yield* wrongSenders(t, account);
+  yield* wrongAccounts(t, account);
 }
 
 /** A reply with the values of its own request and others. */
@@ -44,42 +39,38 @@ export function sampleOf(reply: Reply, values: Sample['values'] = {}): Sample {
   return { reply, values: { path: new URL(url).pathname, method, ...values } };
 }
 
-class Refusals {
-  readonly all: ProvokedRefusal[] = [];
-
-  async add(
-    kind: Refusal,
-    status: readonly number[],
-    replies: readonly Provoked[],
-    more: Pick<ProvokedRefusal, 'name' | 'own'> = {},
-  ): Promise<void> {
-    const samples: Sample[] = [];
-    for (const [reply, values] of replies) samples.push(sampleOf(await reply, values));
-    this.all.push({ kind, status, samples, ...more });
-  }
+async function refusal(
+  kind: Refusal,
+  status: readonly number[],
+  replies: readonly Provoked[],
+  more: Pick<ProvokedRefusal, 'name' | 'own'> = {},
+): Promise<ProvokedRefusal> {
+  const samples: Sample[] = [];
+  for (const [reply, values] of replies) samples.push(sampleOf(await reply, values));
+  return { kind, status, samples, ...more };
 }
 
-async function unknownIdsAndKeys(t: Trial, account: Subject, refusals: Refusals): Promise<void> {
+async function* unknownIdsAndKeys(t: Trial, account: Subject) {
   const { key } = account;
   const keyless = t.get(paths.stats, undefined);
   const wrongKey = t.get(paths.read(unknownIds[0] ?? ''), 'no-such-key');
   const own = { 'www-authenticate': 'Bearer' };
-  await refusals.add('invalid_key', [401], [[keyless], [wrongKey]], { own });
+  yield refusal('invalid_key', [401], [[keyless], [wrongKey]], { own });
   const messages = unknownIds.map((id): Provoked => [t.read(account, id)]);
-  await refusals.add('not_found', [404], messages);
+  yield refusal('not_found', [404], messages);
   const unknownPaths = ['/api/v1/sms-conformance/', '/conformance/none/'];
   const atPaths = unknownPaths.map((path): Provoked => [t.get(path, key)]);
-  await refusals.add('not_found', [404], atPaths, { name: 'path_not_found' });
+  yield refusal('not_found', [404], atPaths, { name: 'path_not_found' });
   const devices = unknownIds.map((id): Provoked => [t.get(paths.tasks(id), key)]);
-  await refusals.add('not_found', [404], devices, { name: 'device_not_found' });
+  yield refusal('not_found', [404], devices, { name: 'device_not_found' });
 }
 
-async function wrongMethods(t: Trial, { key }: Subject, refusals: Refusals): Promise<void> {
+async function* wrongMethods(t: Trial, { key }: Subject) {
   const call = (method: string, path: string): Promise<Reply> =>
     t.request({ method, path, headers: { authorization: `Bearer ${key}` } });
   const head = await call('HEAD', paths.stats);
   const allow = head.status === 200 ? 'GET, HEAD' : 'GET';
-  await refusals.add(
+  yield refusal(
     'method_not_allowed',
     [405, 400, 501],
     [
@@ -90,7 +81,7 @@ async function wrongMethods(t: Trial, { key }: Subject, refusals: Refusals): Pro
   );
 }
 
-async function wrongBodies(t: Trial, account: Subject, refusals: Refusals): Promise<void> {
+async function* wrongBodies(t: Trial, account: Subject) {
   const { key } = account;
   const csv = t.request({
     method: 'POST',
@@ -98,45 +89,45 @@ async function wrongBodies(t: Trial, account: Subject, refusals: Refusals): Prom
     headers: { authorization: `Bearer ${key}`, 'content-type': 'text/csv' },
     body: JSON.stringify(t.fields(account)),
   });
-  await refusals.add('unsupported_media_type', [415, 400, 406], [[csv]]);
+  yield refusal('unsupported_media_type', [415, 400, 406], [[csv]]);
   const malformed = ['{', '{"to":'].map((body): Provoked => [t.post(paths.send, key, body)]);
-  await refusals.add('malformed_json', [400, 422], malformed);
-  await refusals.add('not_an_object', [400, 422], [[t.post(paths.send, key, '[]')]]);
+  yield refusal('malformed_json', [400, 422], malformed);
+  yield refusal('not_an_object', [400, 422], [[t.post(paths.send, key, '[]')]]);
   const empty = t.post(paths.send, key, '');
   // If the reply names fields, the target read the empty body as an object without fields
   // (`emptyBody`).
   const isRead = verify.fieldsNamed(await empty).some((name) => requiredFields.includes(name));
-  if (!isRead) await refusals.add('empty_body', [400, 422], [[empty]]);
+  if (!isRead) yield refusal('empty_body', [400, 422], [[empty]]);
 }
 
-async function reusedRequestId(t: Trial, account: Subject, refusals: Refusals): Promise<void> {
+async function* reusedRequestId(t: Trial, account: Subject) {
   const request_id = t.requestId();
   await t.queued(account, { request_id });
   const reuse = t.send(account, { request_id, message: 'another text' });
-  await refusals.add('request_id_conflict', [409, 422, 400], [[reuse]]);
+  yield refusal('request_id_conflict', [409, 422, 400], [[reuse]]);
 }
 
-async function wrongSenders(t: Trial, account: Subject, refusals: Refusals): Promise<void> {
+async function* wrongSenders(t: Trial, account: Subject) {
   const { flags } = t.target;
   const unknown = flags.unknownFrom ?? (t.controlled ? t.control.unusedNumber() : undefined);
   if (unknown !== undefined)
-    await refusals.add('number_not_found', [403], [[t.send(account, { from: unknown })]]);
+    yield refusal('number_not_found', [403], [[t.send(account, { from: unknown })]]);
   const foreign = t.controlled ? (await t.account()).from : flags.foreignFrom;
   if (foreign === undefined) return;
   const denied = t.send(account, { from: foreign });
   const isUnknown = verify.codeOf(await denied) === 'from_number_not_found';
-  if (!isUnknown) await refusals.add('number_access_denied', [403], [[denied]]);
+  if (!isUnknown) yield refusal('number_access_denied', [403], [[denied]]);
 }
 
-async function wrongAccounts(t: Trial, account: Subject, refusals: Refusals): Promise<void> {
+async function* wrongAccounts(t: Trial, account: Subject) {
   const exhausted = await exhaustedAccount(t, account);
-  if (exhausted !== undefined) await refusals.add('quota_exceeded', [402], [[t.send(exhausted)]]);
+  if (exhausted !== undefined) yield refusal('quota_exceeded', [402], [[t.send(exhausted)]]);
   const inactive = t.controlled
     ? await t.account({ sim: { active: false } })
     : { ...account, from: t.target.flags.inactiveFrom };
   if (inactive.from === undefined) return;
   const fields = t.fields(account, { from: inactive.from });
-  await refusals.add('device_inactive', [503], [[t.post(paths.send, inactive.key, fields)]]);
+  yield refusal('device_inactive', [503], [[t.post(paths.send, inactive.key, fields)]]);
 }
 
 async function exhaustedAccount(t: Trial, { from }: Subject): Promise<Subject | undefined> {
