@@ -47,25 +47,24 @@ async function answer(
 ): Promise<void> {
   const parts: Buffer[] = [];
   for await (const part of request) parts.push(part as Buffer);
-  const { pathname, searchParams: query } = new URL(request.url ?? '/', 'http://service');
+  const [path = '/', query = ''] = (request.url ?? '/').split('?', 2);
   const { status, body, headers } = service.answer({
     method: request.method ?? 'GET',
-    path: pathname,
+    path,
     query,
     headers: request.headers,
     address: request.socket.remoteAddress ?? '',
     body: Buffer.concat(parts),
   });
   const { addsRequestHeaders, answersInChunks } = variation;
-  const text = typeof body === 'string' ? body : JSON.stringify(body);
   response.writeHead(status, {
-    'content-type': answersInChunks ? 'application/json; charset=UTF-8' : service.contentType,
-    ...(answersInChunks ? { connection: 'close' } : { 'content-length': Buffer.byteLength(text) }),
+    'content-type': service.contentType,
+    ...(answersInChunks ? { connection: 'close' } : { 'content-length': Buffer.byteLength(body) }),
     ...(addsRequestHeaders && { 'cf-ray': randomUUID(), server: 'cdn' }),
     ...headers,
   });
-  if (answersInChunks) response.write(text.slice(0, 7));
-  response.end(request.method === 'HEAD' ? undefined : text.slice(answersInChunks ? 7 : 0));
+  if (answersInChunks) response.write(body.slice(0, 7));
+  response.end(request.method === 'HEAD' ? undefined : body.slice(answersInChunks ? 7 : 0));
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -2,147 +2,129 @@
  * The answers of the foreign server where the document is silent. Every combination is permitted:
  * the harness must not fail a rule on any of them.
  */
+import type { Assumptions } from '../../conformance/model/assumptions.ts';
+import type { wordings } from './wording.ts';
+
 export interface Variation {
-  /** How the 120 requests a minute refill; by default sliding. */
-  readonly refill?: 'sliding' | 'interval_aligned' | 'interval' | 'continuous';
-  /** A 429 counts as a request too; only for the sliding refill. */
-  readonly refusalsSpend?: boolean;
+  /** Answers other than those that all variations share. */
+  readonly answers?: Partial<Assumptions>;
+  /** By default `code_detail`. */
+  readonly wording?: keyof typeof wordings;
   /** `detail` states the wait with decimals; the header rounds it up. */
   readonly statesFractions?: boolean;
-  readonly errorsAreFree?: boolean;
-  readonly errorShape?: 'code_detail' | 'field_map' | 'nested' | 'title' | 'framework' | 'jsonapi';
-  readonly namesAllFields?: boolean;
-  readonly wrongMethodIs404?: boolean;
-  readonly redirectsToSlash?: boolean;
-  readonly readsAnyContentType?: boolean;
-  readonly coercesText?: boolean;
-  readonly acceptsBlank?: boolean;
-  readonly acceptsOffsets?: boolean;
-  readonly countsGraphemes?: boolean;
-  readonly refusesUnknownFields?: boolean;
-  readonly nullIsAbsent?: boolean;
-  readonly aliasWins?: boolean;
-  readonly replayBeforeThrottle?: boolean;
-  readonly replayOfOtherBodyIs409?: boolean;
-  readonly replayPerEndpoint?: boolean;
-  readonly foreignNumberIsUnknown?: boolean;
+  /** Writes device ids in capitals. */
   readonly upperCaseIds?: boolean;
-  readonly arrays?: boolean;
-  readonly unauthenticatedIsNever429?: boolean;
   /** Adds headers that differ from reply to reply, as a CDN does. */
   readonly addsRequestHeaders?: boolean;
-  readonly holdsAsScheduled?: boolean;
-  readonly asksKeyFirst?: boolean;
-  readonly refusesHead?: boolean;
-  readonly servesWithoutSlash?: boolean;
-  readonly readsAnyPathCase?: boolean;
-  readonly emptyBodyHasNoFields?: boolean;
-  readonly emptySendAtIsAbsent?: boolean;
+  /** Reads a `send_at` with a space in place of its T. */
   readonly readsSpaceInTime?: boolean;
-  /** Reports the failing field that comes last in the document's table. */
-  readonly namesLastFirst?: boolean;
-  /** Seconds between two polls of a device; by default one. */
-  readonly pollSeconds?: number;
-  /** Messages that a device takes at one poll. */
-  readonly sendsPerPoll?: number;
   /** Every message fails once it was sent. */
   readonly messagesFail?: boolean;
-  /** A refused send uses up its `request_id`. */
-  readonly burnsRequestIds?: boolean;
-  /** The caller's address is taken from `X-Forwarded-For`. */
-  readonly readsForwardedFor?: boolean;
   /** Sends bodies in chunks and with line breaks, then closes the connection. */
   readonly answersInChunks?: boolean;
+  readonly contentType?: string;
 }
-
-/** Differs from the simulator's defaults wherever it can. */
-const odd: Variation = {
-  refill: 'interval_aligned',
-  errorsAreFree: true,
-  errorShape: 'nested',
-  namesAllFields: true,
-  wrongMethodIs404: true,
-  redirectsToSlash: true,
-  readsAnyContentType: true,
-  coercesText: true,
-  acceptsBlank: true,
-  acceptsOffsets: true,
-  countsGraphemes: true,
-  refusesUnknownFields: true,
-  nullIsAbsent: true,
-  aliasWins: true,
-  replayBeforeThrottle: true,
-  replayOfOtherBodyIs409: true,
-  replayPerEndpoint: true,
-  foreignNumberIsUnknown: true,
-  upperCaseIds: true,
-  arrays: true,
-  unauthenticatedIsNever429: true,
-  addsRequestHeaders: true,
-  holdsAsScheduled: true,
-};
 
 export const variations: Readonly<Record<string, Variation>> = {
   plain: {},
-  odd,
+  /** Differs from the simulator's defaults wherever it can. */
+  odd: {
+    answers: {
+      limiterRefill: 'interval_aligned',
+      errorsSpendToken: 'no',
+      validationScope: 'all',
+      methodNotAllowed: '404',
+      trailingSlash: 'redirect',
+      contentType: 'ignore',
+      typeCoercion: 'coerce',
+      blankMessage: 'accept',
+      sendAtZone: 'any_offset',
+      characterUnit: 'graphemes',
+      unknownFields: 'reject',
+      nullFields: 'absent',
+      bothSenderFields: 'alias_wins',
+      replaySpends: 'nothing',
+      replayDifferentBody: 'conflict',
+      replayAcrossEndpoints: 'separate',
+      foreignNumber: 'not_found',
+      unauthenticatedThrottle: 'always_401',
+      heldStatus: 'scheduled',
+      pathIdForm: 'any_case',
+    },
+    wording: 'arrays',
+    upperCaseIds: true,
+    addsRequestHeaders: true,
+  },
   django: {
-    errorShape: 'field_map',
-    namesAllFields: true,
-    redirectsToSlash: true,
-    coercesText: true,
-    acceptsOffsets: true,
+    answers: {
+      errorBody: 'field_map',
+      validationScope: 'all',
+      trailingSlash: 'redirect',
+      typeCoercion: 'coerce',
+      sendAtZone: 'any_offset',
+      pathIdForm: 'any_case',
+    },
     upperCaseIds: true,
   },
   gateway: {
-    refill: 'continuous',
-    errorsAreFree: true,
-    errorShape: 'title',
+    answers: {
+      limiterRefill: 'continuous',
+      errorsSpendToken: 'no',
+      replaySpends: 'nothing',
+      contentType: 'ignore',
+    },
+    wording: 'title',
     addsRequestHeaders: true,
-    replayBeforeThrottle: true,
-    readsAnyContentType: true,
   },
   framework: {
-    refill: 'interval_aligned',
-    errorShape: 'framework',
-    namesAllFields: true,
-    nullIsAbsent: true,
-    asksKeyFirst: true,
-    refusesHead: true,
-    servesWithoutSlash: true,
-    readsAnyPathCase: true,
-    emptyBodyHasNoFields: true,
-    emptySendAtIsAbsent: true,
+    answers: {
+      limiterRefill: 'interval_aligned',
+      validationScope: 'all',
+      nullFields: 'absent',
+      keyCheck: 'first',
+      headMethod: 'refused',
+      trailingSlash: 'served',
+      pathCase: 'any',
+      emptyBody: 'no_fields',
+      emptySendAt: 'absent',
+    },
+    wording: 'framework',
     readsSpaceInTime: true,
-    namesLastFirst: true,
+    contentType: 'application/json; charset=utf-8',
   },
-  /** Errors as JSON:API words them: a pointer to the failing field; figures that stay the same. */
   jsonapi: {
-    errorShape: 'jsonapi',
-    namesAllFields: true,
-    redirectsToSlash: true,
-    refusesUnknownFields: true,
-    replayOfOtherBodyIs409: true,
+    answers: {
+      validationScope: 'all',
+      trailingSlash: 'redirect',
+      unknownFields: 'reject',
+      replayDifferentBody: 'conflict',
+    },
+    wording: 'jsonapi',
   },
   /** Slow telephones that take a few messages at a time; all messages fail. */
   telecom: {
-    refill: 'interval',
-    pollSeconds: 7,
-    sendsPerPoll: 12,
+    answers: {
+      limiterRefill: 'interval',
+      pollIntervalSeconds: 7,
+      sendsPerPoll: 12,
+      failedRequestId: 'burned',
+      clientIp: 'x_forwarded_for',
+      trailingSlash: 'redirect',
+    },
     messagesFail: true,
-    burnsRequestIds: true,
-    readsForwardedFor: true,
     answersInChunks: true,
-    redirectsToSlash: true,
+    contentType: 'application/json; charset=UTF-8',
   },
   /** Counts refused requests. */
   strict: {
-    refusalsSpend: true,
+    answers: {
+      refusedSpendsToken: 'yes',
+      unknownFields: 'reject',
+      replayAcrossEndpoints: 'separate',
+      pollIntervalSeconds: 3,
+    },
+    wording: 'arrays',
     statesFractions: true,
-    errorShape: 'nested',
-    refusesUnknownFields: true,
-    replayPerEndpoint: true,
     addsRequestHeaders: true,
-    arrays: true,
-    pollSeconds: 3,
   },
 };

@@ -94,26 +94,11 @@ export function foreignPlace(variation: Variation): Place {
       now += ms;
     },
     answer: ({ method, path, headers, body }) => {
-      const { pathname, searchParams: query } = new URL(path, 'http://service');
-      const address = '127.0.0.1';
-      const bytes = Buffer.from(body);
-      const reply = service.answer({
-        method,
-        path: pathname,
-        query,
-        headers,
-        address,
-        body: bytes,
-      });
-      return {
-        status: reply.status,
-        headers: {
-          'content-type': service.contentType,
-          date: new Date(now).toUTCString(),
-          ...(reply.headers as Record<string, string>),
-        },
-        body: typeof reply.body === 'string' ? reply.body : JSON.stringify(reply.body),
-      };
+      const [plain = '', query = ''] = path.split('?', 2);
+      const request = { method, path: plain, query, headers, address: '127.0.0.1' };
+      const reply = service.answer({ ...request, body: Buffer.from(body) });
+      const date = new Date(now).toUTCString();
+      return { ...reply, headers: { 'content-type': service.contentType, date, ...reply.headers } };
     },
   };
 }
