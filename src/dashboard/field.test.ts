@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { declaredOperations } from './declared.ts';
-import { type Field, FieldMistakes, readTyped, readValue, textOf } from './page/field.ts';
+import { type Field, Refusal, readTyped, readValue, textOf } from './page/field.ts';
 import { shownOperations } from './page/lists.ts';
 
 const declared = declaredOperations(shownOperations);
@@ -31,10 +31,10 @@ test('plain digits are read, with room around them', () => {
 
 test('all mistakes of a form are named together, by field', () => {
   const read = () => readTyped(inputOf('limits.patch'), { send: 'abc', read: '3', tasks: '0' });
-  expect(read).toThrow(FieldMistakes);
+  expect(read).toThrow(Refusal);
   expect(read).toThrow(
     expect.objectContaining({
-      fields: {
+      mistakes: {
         send: 'expected a whole number from 1 to 1000000, in plain digits; got "abc"',
         tasks: 'expected a whole number from 1 to 1000000, in plain digits; got "0"',
       },

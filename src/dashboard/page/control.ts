@@ -3,7 +3,7 @@
  * page ask for it. The token is kept for this tab only.
  */
 import { signal } from '@preact/signals';
-import type { DeclaredOperation } from './field.ts';
+import { type DeclaredOperation, Refusal } from './field.ts';
 import type { Row } from './lists.ts';
 import { worldPrefix } from './route.ts';
 import type { OperationName, OperationTable, Reply } from './wire.ts';
@@ -20,20 +20,6 @@ export function routeOf(
 ): { readonly verb: string; readonly path: string } {
   const [verb = '', path = ''] = declared[name].route.split(' ');
   return { verb, path: path.replace(/\{\w+\}/, encodeURIComponent(id)) };
-}
-
-/** A refusal of the control API, with its message. */
-export class ControlError extends Error {
-  override readonly name = 'ControlError';
-  readonly status: number;
-  /** The path of the mistake in the input, if known. */
-  readonly path: string | undefined;
-
-  constructor(status: number, message: string, path: string | undefined) {
-    super(message);
-    this.status = status;
-    this.path = path;
-  }
 }
 
 /** True if the page needs a token and has none or a wrong one. */
@@ -114,7 +100,7 @@ export async function callIn<Name extends OperationName>(
   const json = parsed(text);
   if (status < 400) return json as Reply<Name>;
   const { error } = (json ?? {}) as { error?: { message?: string; path?: string } };
-  throw new ControlError(status, error?.message ?? `status ${status}`, error?.path);
+  throw new Refusal({ [error?.path ?? '']: error?.message ?? `status ${status}` });
 }
 
 /** A journal is not JSON. */
@@ -138,9 +124,6 @@ function queryText(values: Input): string {
 
 /** A readable message for an error. */
 export function errorText(error: unknown): string {
-  if (error instanceof ControlError) {
-    return error.path === undefined ? error.message : `${error.path}: ${error.message}`;
-  }
   if (error instanceof TypeError) return 'The simulator does not answer.';
   return error instanceof Error ? error.message : String(error);
 }

@@ -83,22 +83,18 @@ export class EventDesk {
     if (this.#isRunning) return;
     this.#isRunning = true;
     let pauseMs = 0;
-    while (this.#readers.size > 0) {
+    while (this.#readers.size > 0 && !this.#isOver) {
       const outcome = await this.#read();
-      if (outcome === 'refused' || outcome === 'gone') {
-        this.#tell(outcome);
-        break;
-      }
-      if (outcome === 'failed') this.#tell('lost');
       // A stream that worked is reopened at once; only a failure is reported.
-      pauseMs = outcome === 'failed' ? Math.min(5_000, Math.max(500, pauseMs * 2)) : 100;
-      if (outcome !== 'left') await this.#pause(pauseMs);
+      if (outcome !== 'ended' && outcome !== 'left') this.#tell(outcome);
+      pauseMs = outcome === 'lost' ? Math.min(5_000, Math.max(500, pauseMs * 2)) : 100;
+      if (outcome === 'lost' || outcome === 'ended') await this.#pause(pauseMs);
     }
     this.#isRunning = false;
   }
 
   /** Resolves when the stream ends: `left` if its last reader left. */
-  async #read(): Promise<'ended' | 'failed' | 'refused' | 'gone' | 'left'> {
+  async #read(): Promise<'ended' | 'left' | 'lost' | 'refused' | 'gone'> {
     const { url, token } = this.#stream;
     this.#abort = new AbortController();
     const { signal } = this.#abort;
@@ -110,7 +106,7 @@ export class EventDesk {
       const response = await fetch(url, { headers, signal });
       if (response.status === 401) return 'refused';
       if (response.status === 404) return 'gone';
-      if (!response.ok || response.body === null) return 'failed';
+      if (!response.ok || response.body === null) return 'lost';
       hasBegun = true;
       this.#tell('live');
       const reader = new EventReader();
@@ -124,7 +120,7 @@ export class EventDesk {
       }
     } catch {
       if (signal.aborted) return 'left';
-      return hasBegun ? 'ended' : 'failed';
+      return hasBegun ? 'ended' : 'lost';
     }
   }
 

@@ -47,14 +47,17 @@ export interface DeclaredOperation {
 /** What was typed, by the path of the field; the chosen variant is at the path of the variants. */
 export type Typed = Readonly<Record<string, string>>;
 
-/** The mistakes of a form, by path. The fields show them, and the form is not sent. */
-export class FieldMistakes extends Error {
-  override readonly name = 'FieldMistakes';
-  readonly fields: Readonly<Record<string, string>>;
+/** Why an input is refused, here or by the control API: by the path of the field, if it is known. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+  readonly mistakes: Readonly<Record<string, string>>;
 
-  constructor(fields: Readonly<Record<string, string>>) {
-    super(Object.values(fields).join('; '));
-    this.fields = fields;
+  constructor(mistakes: Readonly<Record<string, string>>) {
+    const lines = Object.entries(mistakes).map(([path, text]) =>
+      path === '' ? text : `${path}: ${text}`,
+    );
+    super(lines.join('; '));
+    this.mistakes = mistakes;
   }
 }
 
@@ -90,7 +93,7 @@ export function pathOf(parent: string, name: string): string {
 export function readTyped(fields: readonly Field[], typed: Typed): Record<string, unknown> {
   const mistakes: Record<string, string> = {};
   const value = readObject(fields, '', typed, mistakes);
-  if (Object.keys(mistakes).length > 0) throw new FieldMistakes(mistakes);
+  if (Object.keys(mistakes).length > 0) throw new Refusal(mistakes);
   return value;
 }
 

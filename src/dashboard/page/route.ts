@@ -15,11 +15,6 @@ export function prefixOf(worldId: string): string {
   return worldId === 'default' ? '' : `/w/${worldId}`;
 }
 
-/** The address of another world's dashboard: the same page, unless another is given. */
-export function pageOf(worldId: string, hash = globalThis.location.hash): string {
-  return `${prefixOf(worldId)}/${hash}`;
-}
-
 const hash = signal(location.hash);
 
 export const pageName = computed(() => parts()[0] || 'home');

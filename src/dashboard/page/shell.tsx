@@ -24,7 +24,7 @@ import { List } from './parts/list.tsx';
 import { type Fact, Facts, Time } from './parts/values.tsx';
 import { goAlongRows } from './parts/virtual-table.tsx';
 import { useResource } from './resource.ts';
-import { pageName, pageOf, shownWorld } from './route.ts';
+import { pageName, prefixOf, shownWorld } from './route.ts';
 import { TokenDialog } from './token-dialog.tsx';
 import { isoTime } from './words.ts';
 
@@ -245,7 +245,7 @@ function WorldSwitcher() {
         id="world"
         aria-label="World"
         value={shownWorld}
-        onChoose={(id) => location.assign(pageOf(id))}
+        onChoose={(id) => location.assign(`${prefixOf(id)}/${location.hash}`)}
         choices={[
           { value: 'default', label: 'default' },
           ...(isGone ? [{ value: shownWorld, label: `${shownWorld}${gone}` }] : []),

@@ -14,7 +14,7 @@ import { type Column, Table } from '../parts/table.tsx';
 import { Events } from '../parts/trace.tsx';
 import { CopyFacts, type Fact, Facts, ReplyStatus, StatusBadge, Time } from '../parts/values.tsx';
 import { useResource, useSettled } from '../resource.ts';
-import { addressOf, filterValue, pageArgument, pageOf, setArgument, shownWorld } from '../route.ts';
+import { addressOf, filterValue, pageArgument, setArgument, shownWorld } from '../route.ts';
 import type { Message, Reply, State } from '../wire.ts';
 import { asTestFrom } from './copies.ts';
 
@@ -185,7 +185,7 @@ function Then({ entry, messageId, isStart }: ThenProps) {
         <div role="alert">
           <p>
             The fork goes on from here, apart from this world, without its list of requests:{' '}
-            <a href={pageOf(forked.value.world_id, '#/home')}>open it</a>, or{' '}
+            <a href={`/w/${forked.value.world_id}/#/home`}>open it</a>, or{' '}
             <a href={`#/worlds?with=${forked.value.world_id}`}>compare it with this one</a>.
           </p>
           <CopyFacts of={worldFacts(forked.value)} />

@@ -267,7 +267,7 @@ export function CellInput({ field, label, value, onChange }: CellInputProps) {
       await onChange(readValue(field, text));
       problem.value = '';
     } catch (failure) {
-      problem.value = failure instanceof RangeError ? failure.message : errorText(failure);
+      problem.value = errorText(failure);
     }
   };
   const isOn = value === true;

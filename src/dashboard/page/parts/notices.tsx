@@ -3,7 +3,6 @@
  */
 import type { ComponentChildren } from 'preact';
 import { errorText } from '../control.ts';
-import { FieldMistakes } from '../field.ts';
 
 export function Empty(props: { readonly title: string; readonly children?: ComponentChildren }) {
   return (
@@ -47,9 +46,9 @@ export function Loaded<T>({ of, what, isQuiet = false, children }: LoadedProps<T
   );
 }
 
-/** Renders nothing for undefined, and nothing for mistakes that the fields already show. */
+/** Renders nothing for undefined. */
 export function Failure({ error }: { readonly error: unknown }) {
-  if (error === undefined || error instanceof FieldMistakes) return null;
+  if (error === undefined) return null;
   return (
     <p class="failure" role="alert">
       {errorText(error)}

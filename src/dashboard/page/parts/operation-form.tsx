@@ -3,8 +3,8 @@
  */
 import { type Signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { ControlError, callAny, declared } from '../control.ts';
-import { type Field, FieldMistakes, pathsOf, readTyped, type Typed } from '../field.ts';
+import { callAny, declared } from '../control.ts';
+import { type Field, pathsOf, Refusal, readTyped, type Typed } from '../field.ts';
 import type { FormDeclaration, Row } from '../lists.ts';
 import { accountChoices, type World, world } from '../world.ts';
 import { useRunning } from './action.tsx';
@@ -78,11 +78,12 @@ export function OperationForm(props: FormProps) {
   );
 }
 
-/** The mistakes by field, found here or by the control API. */
-function mistakesIn(error: unknown, within = ''): FieldMistakes['fields'] {
-  if (error instanceof FieldMistakes) return error.fields;
-  if (!(error instanceof ControlError)) return {};
-  return { [(error.path ?? '').replace(`${within}[0].`, '')]: error.message };
+/** The mistakes by the path of the field. */
+function mistakesIn(error: unknown, within = ''): Refusal['mistakes'] {
+  if (!(error instanceof Refusal)) return {};
+  return Object.fromEntries(
+    Object.entries(error.mistakes).map(([path, text]) => [path.replace(`${within}[0].`, ''), text]),
+  );
 }
 
 function fieldsOf({ operation, within, fields: names }: FormProps): readonly Field[] {

@@ -28,10 +28,9 @@ interface TableProps<T> {
   readonly columns: readonly Column<T>[];
   readonly rows: readonly T[];
   readonly keyOf: (row: T) => string;
-  readonly kind?: string;
 }
 
-export function Table<T>({ label, columns, rows, keyOf, kind }: TableProps<T>) {
+export function Table<T>({ label, columns, rows, keyOf }: TableProps<T>) {
   const place = useRef<HTMLElement>(null);
   const isWide = useSignal(false);
   useMeasured(place, (element) => {
@@ -41,7 +40,7 @@ export function Table<T>({ label, columns, rows, keyOf, kind }: TableProps<T>) {
   const reach = isWide.value ? { tabIndex: 0, 'aria-label': label } : {};
   return (
     <section class="table-scroll" ref={place} {...reach}>
-      <table class={kind}>
+      <table>
         <TableHead columns={columns} />
         <tbody>
           {rows.map((row, at) => (
