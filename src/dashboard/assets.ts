@@ -7,7 +7,6 @@ import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { shippedFile, shippedNames } from '../commands/shipped-files.ts';
 import type { ContentReply, ControlRequest } from '../http/transport/transport.ts';
-import type { DashboardFile } from './bundle.ts';
 
 const typeOf: Readonly<Record<string, string>> = {
   html: 'text/html; charset=utf-8',
@@ -42,31 +41,17 @@ export async function dashboardFile(request: ControlRequest): Promise<ContentRep
   return (await loading).get(request.path)?.(request);
 }
 
-/** Builds or loads the files ahead of the first request. */
-export async function loadFiles(): Promise<ReadonlyMap<string, Answer>> {
-  const files = isCheckout() ? await madeHere() : packagedFiles();
+/** Builds the files in a checkout; reads those of a package. */
+async function loadFiles(): Promise<ReadonlyMap<string, Answer>> {
+  const files = import.meta.url.endsWith('.ts')
+    ? await (await import('./bundle.ts')).bundleDashboard()
+    : shippedNames('dashboard').map((name) => ({ name, bytes: shippedFile(`dashboard/${name}`) }));
   return new Map(
     files.map(({ name, bytes }) => [
       name === 'index.html' ? '/' : `/assets/${name}`,
       answerWith(name, bytes),
     ]),
   );
-}
-
-function isCheckout(): boolean {
-  return import.meta.url.endsWith('.ts');
-}
-
-async function madeHere(): Promise<DashboardFile[]> {
-  const { bundleDashboard } = await import('./bundle.ts');
-  return bundleDashboard();
-}
-
-function packagedFiles(): DashboardFile[] {
-  return shippedNames('dashboard').map((name) => ({
-    name,
-    bytes: shippedFile(`dashboard/${name}`),
-  }));
 }
 
 function answerWith(name: string, bytes: Uint8Array): Answer {

@@ -29,7 +29,7 @@ export const nowMs = computed(() => {
   return Date.parse(clock.now) + Math.floor(passedMs * clock.rate);
 });
 
-export function hearClock(clock: ClockState): void {
+function hearClock(clock: ClockState): void {
   const atMs = performance.now();
   heard.value = { clock, atMs };
   tick.value = atMs;

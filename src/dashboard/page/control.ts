@@ -3,7 +3,7 @@
  * page ask for it. The token is kept for this tab only.
  */
 import { signal } from '@preact/signals';
-import { type DeclaredOperation, Refusal } from './field.ts';
+import { type DeclaredOperation, Refusal, readJson } from './field.ts';
 import type { Row } from './lists.ts';
 import { worldPrefix } from './route.ts';
 import type { OperationName, OperationTable, Reply } from './wire.ts';
@@ -97,19 +97,11 @@ export async function callIn<Name extends OperationName>(
   const query = isQuery ? queryText((input ?? {}) as Input) : '';
   const body = isQuery || input === undefined ? null : JSON.stringify(input);
   const { status, text } = await answerOf(verb, `${prefix}${path}${query}`, body);
-  const json = parsed(text);
+  // A journal is not JSON.
+  const json = text === '' ? undefined : readJson(text);
   if (status < 400) return json as Reply<Name>;
   const { error } = (json ?? {}) as { error?: { message?: string; path?: string } };
   throw new Refusal({ [error?.path ?? '']: error?.message ?? `status ${status}` });
-}
-
-/** A journal is not JSON. */
-function parsed(text: string): unknown {
-  try {
-    return text === '' ? undefined : JSON.parse(text);
-  } catch {
-    return text;
-  }
 }
 
 /** `?a=1&b=2`, without empty values. */

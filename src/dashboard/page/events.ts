@@ -56,9 +56,7 @@ export function followEvents(): void {
   document.addEventListener('visibilitychange', () => listen());
   addEventListener('pagehide', () => listen(false));
   addEventListener('pageshow', () => listen());
-  setInterval(() => {
-    if (isVisible()) listen();
-  }, aliveEveryMs);
+  setInterval(() => listen(), aliveEveryMs);
 }
 
 /** Tries again at once instead of waiting for the next attempt, with the token of now. */
@@ -92,11 +90,7 @@ function joinDesk(): void {
   say = (wish) => worker.port.postMessage(wish);
 }
 
-function isVisible(): boolean {
-  return document.visibilityState === 'visible';
-}
-
-function listen(isListening = isVisible()): void {
+function listen(isListening = document.visibilityState === 'visible'): void {
   if (!isListening) isStale = true;
   say({ isListening });
 }

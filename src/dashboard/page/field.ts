@@ -178,7 +178,7 @@ function readPair(line: string): readonly [string, string] {
 }
 
 /** Text that is not JSON is the value itself. */
-function readJson(text: string): unknown {
+export function readJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -21,7 +21,7 @@ export const pageName = computed(() => parts()[0] || 'home');
 /** The part after the page's name; may be empty. */
 export const pageArgument = computed(() => decoded(parts()[1] ?? ''));
 /** The filters of the page. */
-export const pageFilters = computed(() => new URLSearchParams(hash.value.split('?')[1] ?? ''));
+const pageFilters = computed(() => new URLSearchParams(hash.value.split('?')[1] ?? ''));
 
 /** One filter of the page; empty: not set. */
 export function filterValue(name: string): string {

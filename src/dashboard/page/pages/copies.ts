@@ -10,7 +10,7 @@ export function sendPath({ endpoint = 'send' }: { readonly endpoint?: string }):
 }
 
 /** The body of the send that created the message, with the document's field names. */
-export function sendBody(message: Message): Readonly<Record<string, string>> {
+export function sendBody(message: Message) {
   return {
     to: message.to,
     from: message.from_number,
@@ -34,15 +34,11 @@ export function asCurl(baseUrl: string, path: string, body: string, key = ''): s
 const hourMs = 3_600_000;
 
 export function asTest(message: Message, account: string): string {
-  const { request_id, to, send_at, status } = message;
-  const holdMs = send_at === null ? 0 : Date.parse(send_at) - Date.parse(message.created_at);
-  const lines = Object.entries({
-    to,
-    from: message.from_number,
-    message: message.message,
-    ...(request_id !== '' && { request_id }),
-  }).map(([name, value]) => `      ${name}: ${quoted(value)},`);
-  if (send_at !== null) {
+  const { to, status } = message;
+  const { send_at, ...body } = sendBody(message);
+  const holdMs = send_at === undefined ? 0 : Date.parse(send_at) - Date.parse(message.created_at);
+  const lines = Object.entries(body).map(([name, value]) => `      ${name}: ${quoted(value)},`);
+  if (send_at !== undefined) {
     lines.push(`      send_at: new Date(simulator.clock.now() + ${holdMs}).toISOString(),`);
   }
   return `import { expect } from 'vitest';

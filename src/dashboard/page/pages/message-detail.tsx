@@ -25,7 +25,6 @@ export function MessageDetail({ id }: { readonly id: string }) {
   return (
     <Detail
       label="Message"
-      name={id}
       title="Message"
       badge={message && <StatusBadge status={message.status} />}
     >

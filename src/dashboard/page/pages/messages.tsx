@@ -98,24 +98,21 @@ function Rows({ list, filter }: RowsProps) {
     );
   }
   return (
-    <>
-      <VirtualTable
-        label="Messages"
-        columns={columns}
-        count={list.count}
-        rowAt={list.at}
-        keyOf={(message) => message.message_id}
-        onEnd={list.more}
-        onSee={list.see}
-      />
-      <p class="foot dim actions">
-        <Downloads read={() => allOf(filter)} file="messages" />
-        <span>
-          {counted(list.count, 'message')}
-          {list.hasMore ? ', more below' : ''}
-        </span>
-      </p>
-    </>
+    <VirtualTable
+      label="Messages"
+      columns={columns}
+      count={list.count}
+      rowAt={list.at}
+      keyOf={(message) => message.message_id}
+      onEnd={list.more}
+      onSee={list.see}
+    >
+      <Downloads read={() => allOf(filter)} file="messages" />
+      <span>
+        {counted(list.count, 'message')}
+        {list.hasMore ? ', more below' : ''}
+      </span>
+    </VirtualTable>
   );
 }
 

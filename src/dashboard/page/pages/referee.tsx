@@ -34,7 +34,7 @@ export function RefereePage() {
     <Split
       kind="stack split-list referee"
       detail={(number) => (
-        <Detail key={number} label="Intent" name={number} title={`Request ${number}`}>
+        <Detail key={number} label="Intent" title={`Request ${number}`}>
           <p>
             <a href={`#/requests/${number}`}>The request and its reply</a>
           </p>

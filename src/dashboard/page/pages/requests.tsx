@@ -98,28 +98,25 @@ function Rows({ rows, search, more }: RowsProps) {
     );
   }
   return (
-    <>
-      <VirtualTable
-        label="Requests"
-        columns={columns}
-        count={rows.length}
-        rowAt={(index) => rows[index]}
-        keyOf={({ number }) => String(number)}
-        onEnd={more}
+    <VirtualTable
+      label="Requests"
+      columns={columns}
+      count={rows.length}
+      rowAt={(index) => rows[index]}
+      keyOf={({ number }) => String(number)}
+      onEnd={more}
+    >
+      <DownloadButton read={() => call('requests.har')} file="requests.har">
+        Save all as HAR
+      </DownloadButton>
+      <Downloads
+        read={async () => (await call('requests.list', { search })).requests}
+        file="requests"
       />
-      <p class="foot dim actions">
-        <DownloadButton read={() => call('requests.har')} file="requests.har">
-          Save all as HAR
-        </DownloadButton>
-        <Downloads
-          read={async () => (await call('requests.list', { search })).requests}
-          file="requests"
-        />
-        <span>
-          {rows.length.toLocaleString('en')} of the last {mostKept.toLocaleString('en')}
-        </span>
-      </p>
-    </>
+      <span>
+        {rows.length.toLocaleString('en')} of the last {mostKept.toLocaleString('en')}
+      </span>
+    </VirtualTable>
   );
 }
 
@@ -195,7 +192,6 @@ function RequestDetail({ number }: DetailProps) {
   return (
     <Detail
       label="Request"
-      name={number}
       title={`Request ${number}`}
       badge={request.value && <ReplyStatus status={request.value.status} />}
     >

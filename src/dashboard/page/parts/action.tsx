@@ -156,7 +156,7 @@ export function Downloads({ read, file }: DownloadProps) {
 }
 
 /** RFC 4180; a value that is not a text or a number is JSON. */
-export function csvOf(rows: readonly object[]): string {
+function csvOf(rows: readonly object[]): string {
   const names = Object.keys(rows[0] ?? {});
   const cell = (value: unknown) => {
     const text =

@@ -26,14 +26,13 @@ export function Split({ kind = 'split-list', detail, children }: SplitProps) {
 interface DetailProps {
   /** The accessible name of the pane. */
   readonly label: string;
-  /** The argument of the address, which also identifies the row. */
-  readonly name: string;
   readonly title: string;
   readonly badge?: ComponentChildren;
   readonly children: ComponentChildren;
 }
 
-export function Detail({ label, name, title, badge, children }: DetailProps) {
+export function Detail({ label, title, badge, children }: DetailProps) {
+  const name = pageArgument.value;
   useEffect(() => {
     const leave = ({ key, defaultPrevented }: KeyboardEvent) => {
       if (key !== 'Escape' || defaultPrevented || document.querySelector('dialog')) return;

@@ -20,6 +20,8 @@ interface VirtualTableProps<T> {
   readonly onEnd?: () => unknown;
   /** Called with the visible rows. */
   readonly onSee?: (first: number, last: number) => void;
+  /** What is below the table. */
+  readonly children: ComponentChildren;
 }
 
 const rowHeight = 34;
@@ -96,6 +98,7 @@ export function VirtualTable<T>(props: VirtualTableProps<T>) {
           </tbody>
         </table>
       </section>
+      <p class="foot dim actions">{props.children}</p>
     </>
   );
 }
