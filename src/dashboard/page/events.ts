@@ -56,7 +56,9 @@ export function followEvents(): void {
   document.addEventListener('visibilitychange', () => listen());
   addEventListener('pagehide', () => listen(false));
   addEventListener('pageshow', () => listen());
-  setInterval(() => listen(), aliveEveryMs);
+  setInterval(() => {
+    if (isVisible()) listen();
+  }, aliveEveryMs);
 }
 
 /** Tries again at once instead of waiting for the next attempt, with the token of now. */
@@ -90,7 +92,11 @@ function joinDesk(): void {
   say = (wish) => worker.port.postMessage(wish);
 }
 
-function listen(isListening = document.visibilityState === 'visible'): void {
+function isVisible(): boolean {
+  return document.visibilityState === 'visible';
+}
+
+function listen(isListening = isVisible()): void {
   if (!isListening) isStale = true;
   say({ isListening });
 }

@@ -41,7 +41,7 @@ export function FindingFile() {
           <p>
             <b>{finding.value.cause}</b>: {finding.value.what}
           </p>
-          <Events of={finding.value.events} links={false} />
+          <Events of={finding.value.events} />
         </>
       )}
     </Card>

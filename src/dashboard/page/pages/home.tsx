@@ -60,9 +60,7 @@ function Happened() {
   if (requests === 0 && messages.total === 0) {
     return (
       <Empty title="Nothing has happened yet.">
-        <p>
-          Copy the command below, or <a href="#/send">send a message from here</a>.
-        </p>
+        Copy the command below, or <a href="#/send">send a message from here</a>.
       </Empty>
     );
   }
@@ -85,10 +83,8 @@ function Use({ world }: { readonly world: Reply<'worlds.get'> }) {
   if (client === undefined) {
     return (
       <Empty title="No key of this world can be shown again.">
-        <p>
-          Create one under <a href="#/keys">API keys</a>. A key needs an account with a number, or a
-          number of the pool.
-        </p>
+        Create one under <a href="#/keys">API keys</a>. A key needs an account with a number, or a
+        number of the pool.
       </Empty>
     );
   }

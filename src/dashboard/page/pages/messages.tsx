@@ -87,13 +87,11 @@ function Rows({ list, filter }: RowsProps) {
     if (list.isLoading.value) return <Loading what="messages" />;
     return Object.keys(filter).length > 0 ? (
       <Empty title="No message matches.">
-        <p>The search covers both numbers, the text, the request_id and the message_id.</p>
+        The search covers both numbers, the text, the request_id and the message_id.
       </Empty>
     ) : (
       <Empty title="No messages yet.">
-        <p>
-          <a href="#/send">Send one from here</a>, or with a key of yours to the service.
-        </p>
+        <a href="#/send">Send one from here</a>, or with a key of yours to the service.
       </Empty>
     );
   }

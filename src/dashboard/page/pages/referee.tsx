@@ -76,7 +76,7 @@ function Report({ report }: { readonly report: RefereeReport }) {
   if (exchanges === 0) {
     return (
       <Empty title="No request yet.">
-        <p>The requests of clients are judged here as soon as they arrive.</p>
+        The requests of clients are judged here as soon as they arrive.
       </Empty>
     );
   }

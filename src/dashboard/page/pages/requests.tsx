@@ -89,11 +89,9 @@ function Rows({ rows, search, more }: RowsProps) {
   if (rows.length === 0) {
     return (
       <Empty title={search !== '' ? 'No request matches.' : 'No request yet.'}>
-        <p>
-          {search !== ''
-            ? `The search covers the last ${mostKept.toLocaleString('en')} requests.`
-            : 'Requests to the service appear here as they arrive.'}
-        </p>
+        {search !== ''
+          ? `The search covers the last ${mostKept.toLocaleString('en')} requests.`
+          : 'Requests to the service appear here as they arrive.'}
       </Empty>
     );
   }

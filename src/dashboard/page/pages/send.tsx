@@ -91,7 +91,7 @@ export function SendPage() {
       <Card title="Its exchange" aria-live="polite">
         {exchange.value === undefined ? (
           <Empty title="The exchange appears here.">
-            <p>Shows what was sent over the wire: headers, bodies and errors, without the key.</p>
+            Shows what was sent over the wire: headers, bodies and errors, without the key.
           </Empty>
         ) : (
           <Outcome exchange={exchange.value} />

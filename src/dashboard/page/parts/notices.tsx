@@ -8,7 +8,7 @@ export function Empty(props: { readonly title: string; readonly children?: Compo
   return (
     <div class="empty">
       <p class="empty-title">{props.title}</p>
-      {props.children}
+      {props.children !== undefined && <p>{props.children}</p>}
     </div>
   );
 }

@@ -18,6 +18,8 @@ export interface TraceEvent
     Partial<Pick<Traced, 'number' | 'reply' | 'seen' | 'retry_after_ms'>> {
   readonly kind: Traced['kind'] | 'expected';
   readonly fault?: string | null;
+  /** Where a request leads. */
+  readonly href?: string;
 }
 
 interface TraceProps {
@@ -49,7 +51,7 @@ export function Trace({ of, hasFacts = false, ahead = [] }: TraceProps) {
             />
           )}
           <Events
-            of={[...events.map(withFault), ...ahead.map(expected)]}
+            of={[...events.map(shownEvent), ...ahead.map(expected)]}
             shown={'number' in of ? Number(of.number) : undefined}
           />
           {omitted > 0 && <p class="foot dim">{omitted} more are not shown.</p>}
@@ -59,8 +61,11 @@ export function Trace({ of, hasFacts = false, ahead = [] }: TraceProps) {
   );
 }
 
-function withFault(event: Traced): TraceEvent {
-  return { ...event, fault: event.fault && faultText(event.fault) };
+function shownEvent(event: Traced): TraceEvent {
+  // The referee's record reaches further back than the list of requests.
+  const page = pageName.value === 'referee' ? 'referee' : 'requests';
+  const href = addressOf(page, String(event.number));
+  return { ...event, fault: event.fault && faultText(event.fault), href };
 }
 
 function expected(status: Status): TraceEvent {
@@ -71,11 +76,9 @@ interface EventsProps {
   readonly of: readonly TraceEvent[];
   /** The number of the request that the page is about. */
   readonly shown?: number | undefined;
-  /** False if the requests are not of this service. */
-  readonly links?: boolean;
 }
 
-export function Events({ of, shown, links = true }: EventsProps) {
+export function Events({ of, shown }: EventsProps) {
   return (
     <>
       <Axis of={of} />
@@ -92,7 +95,7 @@ export function Events({ of, shown, links = true }: EventsProps) {
               aria-current={isRequest(event) && event.number === shown ? 'true' : undefined}
             >
               {told?.retry_after_ms != null && <Wait told={told} until={event.at} />}
-              <What event={event} isLink={links} />
+              <What {...event} />
               {event.at !== '' && <Time at={event.at} above={earlier?.at} />}
               <span class="took dim">{earlier === undefined ? '' : since(earlier, event)}</span>
               {event.fault && <span class="reason">{event.fault}</span>}
@@ -124,12 +127,7 @@ function isAnswered({ reply, seen }: TraceEvent): boolean {
   return seen === true && typeof reply === 'number' && reply !== 429 && reply < 500;
 }
 
-interface WhatProps {
-  readonly event: TraceEvent;
-  readonly isLink: boolean;
-}
-
-function What({ event: { kind, number, reply, text }, isLink }: WhatProps) {
+function What({ kind, number, reply, text, href }: TraceEvent) {
   if (kind === 'finding') return <span class="reason">{text}</span>;
   if (typeof reply !== 'number') {
     return (
@@ -139,19 +137,10 @@ function What({ event: { kind, number, reply, text }, isLink }: WhatProps) {
       </span>
     );
   }
-  // The referee's record reaches further back than the list of requests.
-  const page = pageName.value === 'referee' ? 'referee' : 'requests';
+  const name = `${kind} ${number}`;
   return (
     <span class="actions">
-      {isLink ? (
-        <a href={addressOf(page, String(number))}>
-          {kind} {number}
-        </a>
-      ) : (
-        <b>
-          {kind} {number}
-        </b>
-      )}
+      {href === undefined ? <b>{name}</b> : <a href={href}>{name}</a>}
       <ReplyStatus status={reply} />
       {text}
     </span>
