@@ -29,10 +29,15 @@ export const nowMs = computed(() => {
   return Date.parse(clock.now) + Math.floor(passedMs * clock.rate);
 });
 
-function hearClock(clock: ClockState): void {
+/** `isAnother`: the world is known to be another one. Time that went back shows that, too. */
+function hearClock(clock: ClockState, isAnother = false): void {
+  const known = heard.value;
   const atMs = performance.now();
   heard.value = { clock, atMs };
   tick.value = atMs;
+  // More than the rounding of a running clock.
+  const isBack = known && Date.parse(clock.now) < Date.parse(known.clock.now) - 1_000;
+  if (isAnother || isBack) announceAnotherWorld();
 }
 
 const tickMs = 250;
@@ -41,10 +46,7 @@ export function followClock(): void {
   onEvents('clock', (events) => {
     const last = events?.at(-1);
     if (last === undefined) void readState();
-    else {
-      if (isEarlier(last)) announceAnotherWorld();
-      hearClock(last);
-    }
+    else hearClock(last);
   });
   const reading = new Reading(readState);
   reading.follow(['message', 'traffic', 'operation']);
@@ -91,15 +93,7 @@ export async function readState(): Promise<void> {
     const isAnother =
       before !== undefined &&
       (now.messages.total < before.messages.total || now.requests < before.requests);
-    const isBack = isEarlier(now.clock);
     state.value = now;
-    hearClock(now.clock);
-    if (isAnother || isBack) announceAnotherWorld();
+    hearClock(now.clock, isAnother);
   } catch {}
-}
-
-/** True if time went back by more than the rounding of a running clock. */
-function isEarlier({ now }: ClockState): boolean {
-  const known = heard.value;
-  return known !== undefined && Date.parse(now) < Date.parse(known.clock.now) - 1_000;
 }

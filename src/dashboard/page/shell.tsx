@@ -23,7 +23,7 @@ import { Choices } from './parts/fields.tsx';
 import { List } from './parts/list.tsx';
 import { type Fact, Facts, Time } from './parts/values.tsx';
 import { goAlongRows } from './parts/virtual-table.tsx';
-import { useResource } from './resource.ts';
+import { useResource } from './reading.ts';
 import { pageName, prefixOf, shownWorld } from './route.ts';
 import { TokenDialog } from './token-dialog.tsx';
 import { isoTime } from './words.ts';

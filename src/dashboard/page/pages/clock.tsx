@@ -6,8 +6,7 @@ import { advanceClock, clock, nowMs, readState, sayAdvanced, state } from '../cl
 import { call } from '../control.ts';
 import type { Row } from '../lists.ts';
 import { Action } from '../parts/action.tsx';
-import { Card } from '../parts/card.tsx';
-import { Loading } from '../parts/notices.tsx';
+import { Card, Loading } from '../parts/frame.tsx';
 import { OperationForm } from '../parts/operation-form.tsx';
 import { Time } from '../parts/values.tsx';
 import { counted, durationText, isoTime } from '../words.ts';

@@ -2,11 +2,10 @@
  * What differs between this world and another one, such as a fork beside its origin.
  */
 import { call, callIn } from '../control.ts';
-import { Card } from '../parts/card.tsx';
 import { FilterChoices } from '../parts/fields.tsx';
-import { Empty, Loaded } from '../parts/notices.tsx';
+import { Card, Empty, Loaded } from '../parts/frame.tsx';
 import { Table } from '../parts/table.tsx';
-import { useResource } from '../resource.ts';
+import { useResource } from '../reading.ts';
 import { filterValue, prefixOf, shownWorld } from '../route.ts';
 
 const compared = [

@@ -3,7 +3,7 @@
  */
 import { useSignal } from '@preact/signals';
 import type { FindingView } from '../../../explore/finding-view.ts';
-import { Card } from '../parts/card.tsx';
+import { Card } from '../parts/frame.tsx';
 import { Events, type TraceEvent } from '../parts/trace.tsx';
 
 interface Opened extends Pick<FindingView, 'cause' | 'what'> {

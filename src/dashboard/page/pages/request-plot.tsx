@@ -5,10 +5,9 @@
 import { useSignal } from '@preact/signals';
 import { endpointNames } from '../../../sim/limits.ts';
 import { call } from '../control.ts';
-import { Card } from '../parts/card.tsx';
 import { choicesOf, FilterChoices } from '../parts/fields.tsx';
-import { Empty, Loaded } from '../parts/notices.tsx';
-import { useResource } from '../resource.ts';
+import { Card, Empty, Loaded } from '../parts/frame.tsx';
+import { useResource } from '../reading.ts';
 import { addressOf, filterValue } from '../route.ts';
 import type { Account, Reply } from '../wire.ts';
 import { durationText, isoTime } from '../words.ts';

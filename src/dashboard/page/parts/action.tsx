@@ -5,7 +5,7 @@ import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { noteAct } from '../reading.ts';
-import { Failure } from './notices.tsx';
+import { Failure } from './frame.tsx';
 
 /** What runs `act` unless it is running already; its exception is kept as the error. */
 export function useRunning(act: () => Promise<unknown>) {

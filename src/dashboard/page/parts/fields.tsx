@@ -132,19 +132,13 @@ function heightOf({ name, kind }: Field): number | undefined {
 }
 
 /** The choices that the declaration gives; `default` leaves an optional field out. */
-function choicesFor(field: Field): Choice[] {
-  const { kind, fields = [], isRequired } = field;
+function choicesFor({ kind, fields = [], words = [], isRequired }: Field): Choice[] {
   if (kind === 'variants') {
     return fields.map(({ title = '' }, at) => ({ value: String(at), label: title }));
   }
-  const names = choiceNames(field);
-  if (names.length === 0 || isRequired) return choicesOf(names);
-  return [{ value: '', label: 'default' }, ...choicesOf(names)];
-}
-
-function choiceNames({ kind, words = [] }: Field): readonly string[] {
-  if (kind === 'truth') return ['yes', 'no'];
-  return kind === 'choice' ? words : [];
+  if (kind !== 'truth' && kind !== 'choice') return [];
+  const named = choicesOf(kind === 'truth' ? ['yes', 'no'] : words);
+  return isRequired ? named : [{ value: '', label: 'default' }, ...named];
 }
 
 interface ChoicesProps extends Pick<InputProps, 'id' | 'aria-label' | 'value'> {

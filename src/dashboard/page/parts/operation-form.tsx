@@ -9,7 +9,7 @@ import type { FormDeclaration, Row } from '../lists.ts';
 import { accountChoices, type World, world } from '../world.ts';
 import { useRunning } from './action.tsx';
 import { type Choice, choicesOf, FieldInput, Submit } from './fields.tsx';
-import { Failure } from './notices.tsx';
+import { Failure } from './frame.tsx';
 
 interface FormProps extends Omit<FormDeclaration, 'title'> {
   readonly rows?: readonly Row[];

@@ -3,12 +3,12 @@
  * the statuses of its message, and what the referee finds.
  */
 import { call } from '../control.ts';
-import { useResource } from '../resource.ts';
+import { useResource } from '../reading.ts';
 import { addressOf, pageName } from '../route.ts';
 import type { Reply, Status } from '../wire.ts';
 import { durationText, isoTime } from '../words.ts';
 import { faultText } from './exchange.tsx';
-import { Loaded } from './notices.tsx';
+import { Loaded } from './frame.tsx';
 import { Facts, ReplyStatus, StatusShape, Time } from './values.tsx';
 
 type Traced = Reply<'requests.trace'>['events'][number];

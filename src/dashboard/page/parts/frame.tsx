@@ -1,8 +1,36 @@
 /**
- * Notices in place of content: it is loading, it is empty, or it cannot be shown.
+ * The frame of a part of a page, and notices in place of its content: it is loading, it is empty, or
+ * it cannot be shown.
  */
 import type { ComponentChildren } from 'preact';
+import { useId } from 'preact/hooks';
 import { errorText } from '../control.ts';
+
+interface CardProps {
+  readonly title: string;
+  /** What stands beside the title. */
+  readonly head?: ComponentChildren;
+  /** A sentence below the title. */
+  readonly lead?: ComponentChildren;
+  readonly children: ComponentChildren;
+  readonly class?: string;
+  readonly role?: 'alert';
+  readonly 'aria-live'?: 'polite';
+}
+
+export function Card({ title, head, lead, children, class: kind = 'card', ...more }: CardProps) {
+  const id = useId();
+  return (
+    <section class={kind} aria-labelledby={id} {...more}>
+      <div class="card-head">
+        <h2 id={id}>{title}</h2>
+        {head}
+      </div>
+      {lead !== undefined && <p class="dim lead">{lead}</p>}
+      {children}
+    </section>
+  );
+}
 
 export function Empty(props: { readonly title: string; readonly children?: ComponentChildren }) {
   return (
