@@ -28,7 +28,7 @@ import { addressIn, readdressed } from '../worlds/address.ts';
 import { unknownWorld } from '../worlds/worlds.ts';
 import { servedOperations } from './documents.ts';
 import { controlHeaders, createGuard, type GuardOptions, type Refusal } from './guard.ts';
-import { errorReply, type Found, lookUpIn, shortened } from './look-up.ts';
+import { errorReply, type Found, type FoundOperation, lookUpIn, shortened } from './look-up.ts';
 
 /** What answers on a control port. */
 export interface ControlAnswers {
@@ -36,7 +36,7 @@ export interface ControlAnswers {
   readonly hasWorld: (worldId: string) => boolean;
   /** `worldId`: undefined for a request that names no world. */
   readonly answer: (
-    found: Extract<Found, { readonly kind: 'row' }>,
+    found: FoundOperation,
     request: ControlRequest,
     worldId: string | undefined,
   ) => ControlReply | Promise<ControlReply>;

@@ -1,15 +1,19 @@
 /**
  * Finds the operation for a request, or the error reply if there is none.
  */
-
 import type { ApiReply } from '../http/service/messages.ts';
 import type { ControlRequest } from '../http/transport/transport.ts';
 import type { Operation } from '../operations/define.ts';
 
+export interface FoundOperation {
+  readonly kind: 'row';
+  readonly operation: Operation;
+  readonly id: string | undefined;
+}
 export type Found =
   | { readonly kind: 'page' }
   | { readonly kind: 'refused'; readonly reply: ApiReply }
-  | { readonly kind: 'row'; readonly operation: Operation; readonly id: string | undefined };
+  | FoundOperation;
 
 type Asked = Pick<ControlRequest, 'method' | 'path'>;
 

@@ -6,7 +6,7 @@
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import { type Answer, type Asked, pause, textOf } from './ask.ts';
-import type { Parts } from './control.ts';
+import type { Parts } from './routes.ts';
 import { type Shard, ShardUnavailable } from './shard.ts';
 
 /** What one shard has to do. */

@@ -4,7 +4,7 @@
  * from the answers of all.
  */
 import { type ControlAnswers, failure } from '../control/control-api.ts';
-import { errorReply } from '../control/look-up.ts';
+import { errorReply, type FoundOperation } from '../control/look-up.ts';
 import type { ControlReply, ControlRequest } from '../http/transport/transport.ts';
 import { nounOf, type Operation } from '../operations/define.ts';
 import { routeOf } from '../operations/table.ts';
@@ -13,26 +13,12 @@ import { OperationRefused } from '../sim/operation-refused.ts';
 import { prefixOf } from '../worlds/address.ts';
 import { firstWorldId } from '../worlds/worlds.ts';
 import { type Answer, type Asked, askedOf, jsonOf } from './ask.ts';
-import type { Haproxy } from './haproxy.ts';
 import { NewWorlds } from './new-worlds.ts';
 import { refuseRouted } from './refusals.ts';
 import { changedReply, joinedMetrics, okReply, openEvents, passedReply } from './replies.ts';
-import type { Routes, WorldView } from './routes.ts';
+import type { Parts, WorldView } from './routes.ts';
 import { type Shard, ShardUnavailable, stopping } from './shard.ts';
-
-export type Found = Parameters<ControlAnswers['answer']>[0];
-
-/** What the fleet is made of. */
-export interface Parts {
-  readonly shards: readonly [Shard, ...Shard[]];
-  readonly routes: Routes;
-  readonly haproxy: Haproxy;
-}
-
-/** A first world that spans all shards. */
-export interface WideWorld {
-  answer(found: Found, request: ControlRequest): Promise<ControlReply>;
-}
+import type { Wide } from './wide.ts';
 
 export interface ControlOptions {
   /** The URLs for a client that reached the control port by this `Host`. */
@@ -40,7 +26,8 @@ export interface ControlOptions {
     readonly baseUrl: string;
     readonly controlUrl: string;
   };
-  readonly wide?: WideWorld | undefined;
+  /** A first world that spans all shards. */
+  readonly wide?: Wide | undefined;
   /** `--max-messages` of each world, where that of a shard is a part of it. */
   readonly maxMessages?: number | undefined;
   readonly onShutdown: () => void;
@@ -68,7 +55,7 @@ export class FleetControl implements ControlAnswers {
   readonly withoutKeys = (reply: ControlReply): ControlReply => reply;
 
   readonly answer = async (
-    found: Found,
+    found: FoundOperation,
     request: ControlRequest,
     worldId: string | undefined,
   ): Promise<ControlReply> => {
@@ -93,7 +80,7 @@ export class FleetControl implements ControlAnswers {
   /** One world on one shard: the shard's own reply. */
   async #inWorld(
     shard: Shard,
-    { operation }: Found,
+    { operation }: FoundOperation,
     request: ControlRequest,
     worldId: string | undefined,
   ): Promise<ControlReply> {
@@ -109,7 +96,7 @@ export class FleetControl implements ControlAnswers {
     return changedReply(answer, (state: object) => ({ ...state, base_url: base }));
   }
 
-  async #onServer(found: Found, request: ControlRequest): Promise<ControlReply> {
+  async #onServer(found: FoundOperation, request: ControlRequest): Promise<ControlReply> {
     const { operation, id } = found;
     const { shards, routes } = this.#parts;
     switch (operation.scope) {

@@ -10,12 +10,12 @@ import type { TlsPair } from '../config/tls.ts';
 import { controlPort } from '../control/control-api.ts';
 import { nodeTransport } from '../http/transport/open-transport.ts';
 import type { Transport } from '../http/transport/transport.ts';
-import { urlOf, urlsAskedBy } from '../ports.ts';
+import { type ControlOptions, urlOf, urlsAskedBy } from '../ports.ts';
 import { freePort } from './child.ts';
-import { FleetControl, type Parts } from './control.ts';
+import { FleetControl } from './control.ts';
 import { Haproxy, writeRouterFiles } from './haproxy.ts';
 import type { RouterPlan } from './haproxy-config.ts';
-import { Routes } from './routes.ts';
+import { type Parts, Routes } from './routes.ts';
 import { type JoinedShard, type Ready, Shard, type ShardOptions } from './shard.ts';
 import { Wide } from './wide.ts';
 
@@ -32,14 +32,7 @@ export interface FleetOptions {
   readonly env: Readonly<Record<string, string>>;
   readonly host: string;
   readonly port: number;
-  readonly control:
-    | {
-        readonly host: string;
-        readonly port: number;
-        readonly token?: string;
-        readonly allowedHosts?: readonly string[];
-      }
-    | false;
+  readonly control: (ControlOptions & { readonly host: string; readonly port: number }) | false;
   readonly publicUrl: string | undefined;
   /** The certificate and its key, if the base URL is HTTPS. */
   readonly tls: TlsPair | undefined;

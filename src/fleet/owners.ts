@@ -5,8 +5,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { routeOf } from '../operations/table.ts';
 import { firstWorldId } from '../worlds/worlds.ts';
-import type { Parts } from './control.ts';
-import { keysOf } from './routes.ts';
+import { keysOf, type Parts } from './routes.ts';
 import type { Shard } from './shard.ts';
 
 interface AccountView {

@@ -29,17 +29,23 @@ interface Placed extends WorldView {
   readonly keys: ReadonlySet<string>;
 }
 
+/** What the fleet is made of. */
+export interface Parts {
+  readonly shards: readonly [Shard, ...Shard[]];
+  readonly routes: Routes;
+  readonly haproxy: Haproxy;
+}
+
 /** Worlds of which the keys are read at one time. */
 const readAtOnce = 16;
 
 export class Routes {
-  readonly #haproxy: Pick<Haproxy, 'change'>;
+  readonly #haproxy: Haproxy;
   readonly #worlds = new Map<string, Placed>();
-  readonly #keys = new Map<string, Shard>();
   /** The keys of the first world, if it spans all shards. */
   #ofFirst: ReadonlyMap<string, Shard> = new Map();
 
-  constructor(haproxy: Pick<Haproxy, 'change'>) {
+  constructor(haproxy: Haproxy) {
     this.#haproxy = haproxy;
   }
 
@@ -67,7 +73,7 @@ export class Routes {
   /** True if a world has this name (`name:…`) or a key with this digest (`key:…`). */
   isTaken(nameOrKey: string): boolean {
     const text = nameOrKey.slice(nameOrKey.indexOf(':') + 1);
-    if (nameOrKey.startsWith('key:')) return this.#keys.has(digestOf(text));
+    if (nameOrKey.startsWith('key:')) return this.#haproxy.maps.keys.has(digestOf(text));
     return this.worlds.some(({ name }) => name === text);
   }
 
@@ -95,11 +101,9 @@ export class Routes {
     const valid = found.filter(({ revoked_at: revokedAt }) => revokedAt === null);
     const keys = new Set(valid.map(({ sha256 }) => digestOf(sha256)));
     this.#worlds.set(id, { ...view, shard, keys });
-    for (const key of before) this.#keys.delete(key);
-    for (const key of keys) this.#keys.set(key, shard);
     await this.#haproxy.change([
       { map: 'worlds', key: id, value: shard.name },
-      ...this.#keyChanges([...before, ...keys]),
+      ...this.#keyChanges(before, new Map([...keys].map((key) => [key, shard]))),
     ]);
   }
 
@@ -112,10 +116,9 @@ export class Routes {
   async forget(worldId: string): Promise<void> {
     const keys = this.#worlds.get(worldId)?.keys ?? [];
     this.#worlds.delete(worldId);
-    for (const key of keys) this.#keys.delete(key);
     await this.#haproxy.change([
       { map: 'worlds', key: worldId, value: undefined },
-      ...this.#keyChanges(keys),
+      ...this.#keyChanges(keys, new Map()),
     ]);
   }
 
@@ -127,7 +130,7 @@ export class Routes {
         .filter(({ revoked_at: revokedAt }) => revokedAt === null)
         .map(({ sha256, account_id: id }) => [digestOf(sha256), ownerOf(id)]),
     );
-    await this.#haproxy.change(this.#keyChanges([...before.keys(), ...this.#ofFirst.keys()]));
+    await this.#haproxy.change(this.#keyChanges(before.keys(), this.#ofFirst));
   }
 
   async #readView(shard: Shard, view: WorldView): Promise<void> {
@@ -136,10 +139,10 @@ export class Routes {
     else this.#worlds.set(view.world_id, { ...placed, ...view });
   }
 
-  /** The map's entries for keys, as they should be now. */
-  #keyChanges(keys: Iterable<string>): readonly MapChange[] {
-    return [...new Set(keys)].map((key) => {
-      const shard = this.#ofFirst.get(key) ?? this.#keys.get(key);
+  /** These keys take the place of those before; a key of the first world stays its own. */
+  #keyChanges(before: Iterable<string>, now: ReadonlyMap<string, Shard>): readonly MapChange[] {
+    return [...new Set([...before, ...now.keys()])].map((key) => {
+      const shard = this.#ofFirst.get(key) ?? now.get(key);
       return { map: 'keys', key, value: shard?.name };
     });
   }

@@ -4,17 +4,17 @@
  * account's replies are byte for byte those of one process. What changes the world happens on every
  * shard (`changes.ts`), what only shows it is answered by the owner, or joined.
  */
-import { errorReply } from '../control/look-up.ts';
+import { errorReply, type FoundOperation } from '../control/look-up.ts';
 import type { ControlReply, ControlRequest } from '../http/transport/transport.ts';
 import type { Operation } from '../operations/define.ts';
 import { type OperationName, routeOf } from '../operations/table.ts';
 import { type Answer, type Asked, askedOf, jsonOf } from './ask.ts';
 import { Changes, type How } from './changes.ts';
-import type { Found, Parts, WideWorld } from './control.ts';
 import { joined, shardNumber } from './join.ts';
 import { Owners, type OwnersOptions } from './owners.ts';
 import { refuseInexact } from './refusals.ts';
 import { changedReply, okReply, openEvents, passedReply } from './replies.ts';
+import type { Parts } from './routes.ts';
 import type { Shard } from './shard.ts';
 import { WideClock } from './wide-clock.ts';
 import { pageOfMessages, waitForMessages } from './wide-messages.ts';
@@ -31,7 +31,7 @@ interface Sim {
   readonly account_id: string | null;
 }
 
-export class Wide implements WideWorld {
+export class Wide {
   readonly #parts: Parts;
   readonly #baseUrl: string;
   readonly #owners: Owners;
@@ -67,7 +67,7 @@ export class Wide implements WideWorld {
     await this.#clock.resume(shard);
   }
 
-  async answer(found: Found, request: ControlRequest): Promise<ControlReply> {
+  async answer(found: FoundOperation, request: ControlRequest): Promise<ControlReply> {
     const { operation, id } = found;
     const { shards } = this.#parts;
     const asked = askedOf(request);
@@ -153,7 +153,7 @@ export class Wide implements WideWorld {
   }
 
   /** On the shard that has the account, message, SIM or key; what changes it, on the others, too. */
-  async #byOwner({ operation, id = '' }: Found, asked: Asked): Promise<ControlReply> {
+  async #byOwner({ operation, id = '' }: FoundOperation, asked: Asked): Promise<ControlReply> {
     const { shards } = this.#parts;
     switch (operation.target) {
       case undefined:
@@ -169,11 +169,10 @@ export class Wide implements WideWorld {
       case 'device_id':
         return this.#onDevice(operation, asked, id);
       default: {
-        for (const shard of shards.slice(1)) {
-          const answer = await shard.ask(asked);
-          if (answer.status !== 404) return passedReply(answer);
-        }
-        return passedReply(await shards[0].ask(asked));
+        const [first, ...others] = shards;
+        let answer = await first.ask(asked);
+        for (const shard of others) if (answer.status === 404) answer = await shard.ask(asked);
+        return passedReply(answer);
       }
     }
   }
