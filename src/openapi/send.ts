@@ -18,20 +18,24 @@ const hourMs = 3_600_000;
 export function sendBodySchema(assumptions: Assumptions): z.ZodType {
   const { bothSenderFields, unknownFields } = assumptions;
   const { to, sender, message, ...optional } = sendFields(assumptions);
-  const recipient = to.meta({ description: `Recipient, E.164. ${numberText(assumptions)}` });
+  const recipient = to.meta({ description: 'Recipient, E.164 (`numberCheck`).' });
   const asText = textOrMore(assumptions);
   const from = sender.meta({
-    description:
-      'Sender number, E.164, of a SIM that the account can send from. ' +
-      `${numberText(assumptions)}`,
+    description: 'Sender number, E.164 (`numberCheck`), of a SIM that the account can send from.',
   });
   const rest = {
-    message: asText(message).meta({ description: messageText(assumptions) }),
+    message: asText(message).meta({
+      description: `Body text, at most ${messageMaxCharacters} characters (SEND-6, \`characterUnit\`, \`blankMessage\`).`,
+    }),
     request_id: orNull(asText(optional.request_id), assumptions).meta({
-      description: requestIdText(assumptions),
+      description:
+        `The caller's idempotency key: a repeat within ${replayWindowMs / hourMs} hours returns ` +
+        'the original message (SEND-4, `emptyRequestId`).',
     }),
     send_at: orNull(sendAtOrEmpty(optional.send_at, assumptions), assumptions).meta({
-      description: sendAtText(assumptions),
+      description:
+        'Hold the message until this time, which must be in the future (`sendAtFormats`, ' +
+        '`sendAtMaxAheadDays`). Default: send immediately (SEND-7).',
     }),
   };
   const ignored = (by: string) => z.unknown().optional().describe(`Ignored if \`${by}\` is given.`);
@@ -78,46 +82,4 @@ function textOrMore({ typeCoercion }: Assumptions) {
     const more = typeCoercion === 'coerce' ? [z.number(), z.boolean()] : [z.number()];
     return z.union([schema, ...more]);
   };
-}
-
-function numberText({ numberCheck }: Assumptions): string {
-  return {
-    shape: 'Any number of this shape is accepted (`numberCheck`).',
-    possible: 'Country code and length must be possible (`numberCheck`).',
-    valid: 'It must be a valid number (`numberCheck`).',
-  }[numberCheck];
-}
-
-function messageText({ blankMessage, characterUnit }: Assumptions): string {
-  const unit = {
-    code_points: 'code points',
-    utf16_units: 'UTF-16 units',
-    graphemes: 'graphemes',
-  }[characterUnit];
-  const blank = blankMessage === 'accept' ? '' : ' May not be blank (`blankMessage`).';
-  return (
-    `Body text, at most ${messageMaxCharacters} characters (SEND-6), counted as ${unit} ` +
-    `(\`characterUnit\`).${blank}`
-  );
-}
-
-function requestIdText({ emptyRequestId }: Assumptions): string {
-  const empty =
-    emptyRequestId === 'none_supplied' ? ' The empty string means no key (`emptyRequestId`).' : '';
-  return (
-    `The caller's idempotency key: a repeat within ${replayWindowMs / hourMs} hours ` +
-    `returns the original message (SEND-4).${empty}`
-  );
-}
-
-function sendAtText({ sendAtFormats, sendAtMaxAheadDays }: Assumptions): string {
-  const form = sendAtFormats === 'rfc3339' ? 'RFC 3339' : 'ISO 8601';
-  const ahead =
-    sendAtMaxAheadDays === 'unlimited'
-      ? ''
-      : ` and at most ${sendAtMaxAheadDays} days ahead (\`sendAtMaxAheadDays\`)`;
-  return (
-    `${form} (\`sendAtFormats\`): hold the message until this time, which must be in the ` +
-    `future${ahead}. Default: send immediately (SEND-7).`
-  );
 }

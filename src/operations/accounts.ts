@@ -11,6 +11,7 @@ import { statuses } from '../sim/status.ts';
 import { defineOperation } from './define.ts';
 import { timeSchema } from './duration.ts';
 import type { Live } from './live.ts';
+import { eachOf } from './query.ts';
 import { simView } from './sim-view.ts';
 
 const quotaSchema = monthlyQuotaSchema
@@ -23,14 +24,7 @@ const accountInputSchema = z.strictObject({
 const keyInputSchema = z.strictObject({ name: nameSchema });
 
 const countSchema = z.int().min(0);
-const countsSchema = z
-  .strictObject(
-    Object.fromEntries(statuses.map((status) => [status, countSchema])) as Record<
-      (typeof statuses)[number],
-      typeof countSchema
-    >,
-  )
-  .meta({ id: 'MessageCounts' });
+const countsSchema = z.strictObject(eachOf(statuses, countSchema)).meta({ id: 'MessageCounts' });
 
 const accountViewSchema = z
   .strictObject({

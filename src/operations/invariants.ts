@@ -11,8 +11,10 @@ import { Findings, mostLines } from '../simulation/invariants/findings.ts';
 import { walk } from '../simulation/invariants/walk.ts';
 import { readInput } from './input.ts';
 import type { Live } from './live.ts';
+import { eachOf } from './query.ts';
 
 const countSchema = z.int().min(0);
+const checkedNames = Object.keys(new Findings().checked) as (keyof Findings['checked'])[];
 
 export const invariantsQuerySchema = z
   .strictObject({
@@ -27,11 +29,7 @@ export const invariantsSchema = z
   .strictObject({
     sound: z.boolean(),
     checked: z
-      .strictObject(
-        Object.fromEntries(
-          Object.keys(new Findings().checked).map((name) => [name, countSchema]),
-        ) as Record<keyof Findings['checked'], typeof countSchema>,
-      )
+      .strictObject(eachOf(checkedNames, countSchema))
       .describe('How many of each were checked.'),
     broken: z
       .array(z.string())

@@ -7,16 +7,10 @@ import { isoTime } from '../sim/clock.ts';
 import { endpointNames } from '../sim/limits.ts';
 import { defineOperation } from './define.ts';
 import { timeSchema } from './duration.ts';
+import { eachOf } from './query.ts';
 
 const limitSchema = z.int().min(1).nullable();
-const limitsSchema = z
-  .strictObject(
-    Object.fromEntries(endpointNames.map((name) => [name, limitSchema])) as Record<
-      (typeof endpointNames)[number],
-      typeof limitSchema
-    >,
-  )
-  .meta({ id: 'Limits' });
+const limitsSchema = z.strictObject(eachOf(endpointNames, limitSchema)).meta({ id: 'Limits' });
 
 export const limits = {
   get: defineOperation({

@@ -1,11 +1,20 @@
 /**
- * Parses query values: numbers given as text, and names given for ids.
+ * Parts of inputs and outputs that several operations have: numbers given as text, names given for
+ * ids, and one schema for several names.
  */
 import { z } from 'zod';
 import { numberSchema } from '../config/world-schema.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import type { Account } from '../sim/records.ts';
 import type { World } from '../sim/world.ts';
+
+/** The members of an object that has the same for each of these names. */
+export function eachOf<Name extends string, Schema extends z.ZodType>(
+  names: readonly Name[],
+  schema: Schema,
+): Record<Name, Schema> {
+  return Object.fromEntries(names.map((name) => [name, schema])) as Record<Name, Schema>;
+}
 
 /** The largest number of results to return; a number in JavaScript, digits in a query. */
 export function limitSchema(largest: number, fallback: number) {

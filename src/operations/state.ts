@@ -7,6 +7,7 @@ import { defaultMaxMessages } from '../sim/message-store.ts';
 import { type Status, statuses } from '../sim/status.ts';
 import { clockState, clockStateSchema } from './clock-state.ts';
 import type { Live } from './live.ts';
+import { eachOf } from './query.ts';
 
 const countSchema = z.int().min(0);
 
@@ -19,10 +20,7 @@ export const stateSchema = z
     sims: countSchema.describe('Includes numbers of the shared pool.'),
     messages: z.strictObject({
       total: countSchema.describe('All accepted messages, including forgotten ones.'),
-      ...(Object.fromEntries(statuses.map((status) => [status, countSchema])) as Record<
-        Status,
-        typeof countSchema
-      >),
+      ...eachOf(statuses, countSchema),
     }),
     actors: z.strictObject({
       running: countSchema,

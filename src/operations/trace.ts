@@ -5,7 +5,6 @@
 import { z } from 'zod';
 import type { RecordedExchange } from '../recording/recorded-exchange.ts';
 import { type Exchange, messageIdOf, requestIdOf } from '../referee/exchange.ts';
-import type { Intents } from '../referee/intents.ts';
 import { defaultGraceMs, type RefereeReport } from '../referee/judge.ts';
 import { isoTime } from '../sim/clock.ts';
 import { type HistoryEntry, messageHistory } from '../sim/message.ts';
@@ -55,17 +54,6 @@ type Trace = z.output<typeof traceSchema>;
 
 const mostRequests = 100;
 
-/** The exchanges of one intent. */
-interface IntentExchanges {
-  /** The first exchange that was asked for; undefined if the record does not have it. */
-  readonly asked: Exchange | undefined;
-  readonly messageId: string | undefined;
-  /** Its sends. For a request of no intent: the equal requests of its caller. */
-  readonly attempts: readonly Exchange[];
-  /** Reads of its message, unless a read was asked for: that is an attempt. */
-  readonly reads: readonly Exchange[];
-}
-
 export function* traceOf(
   live: Live,
   { number, message_id: givenId }: z.output<typeof traceQuerySchema>,
@@ -111,39 +99,29 @@ export function* traceOf(
   };
 }
 
+/**
+ * The exchanges of one intent: the first one that was asked for, its sends, and the reads of its
+ * message. A request of no intent has the equal requests of its caller instead, a read likewise.
+ */
 function exchangesOfIntent(
   { exchanges, intents }: RefereeReport,
   number: number | undefined,
   askedId: string | undefined,
-): IntentExchanges {
+) {
   const isAsked = (exchange: Exchange) =>
     askedId === undefined
       ? exchange.number === number
       : messageIdOf(exchange) === askedId && exchange.endpoint !== 'read';
   const asked = exchanges.find(isAsked);
-  const attempts = asked === undefined ? [] : attemptsLike(asked, exchanges, intents);
+  const isLikeAsked = ({ caller, method, target }: Exchange) =>
+    caller === asked?.caller && method === asked.method && target === asked.target;
+  const intent = asked && intents.all.find(({ attempts }) => attempts.includes(asked));
+  const attempts = intent?.attempts ?? exchanges.filter(isLikeAsked);
   const messageId = askedId ?? attempts.map(messageIdOf).find((id) => id !== undefined);
-  if (messageId === undefined || asked?.endpoint === 'read') {
-    return { asked, messageId, attempts, reads: [] };
-  }
-  const reads = exchanges.filter(
-    ({ endpoint, target }) => endpoint === 'read' && target.includes(messageId),
-  );
+  const isRead = ({ endpoint, target }: Exchange) =>
+    endpoint === 'read' && messageId !== undefined && target.includes(messageId);
+  const reads = asked?.endpoint === 'read' ? [] : exchanges.filter(isRead);
   return { asked, messageId, attempts, reads };
-}
-
-/** The attempts of its intent; without an intent, the equal requests of its caller. */
-function attemptsLike(
-  asked: Exchange,
-  exchanges: readonly Exchange[],
-  intents: Intents,
-): readonly Exchange[] {
-  const intent = intents.all.find(({ attempts }) => attempts.includes(asked));
-  if (intent !== undefined) return intent.attempts;
-  const { caller, method, target } = asked;
-  return exchanges.filter(
-    (other) => other.caller === caller && other.method === method && other.target === target,
-  );
 }
 
 /** At most `mostRequests` exchanges around this one. */
