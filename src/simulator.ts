@@ -10,7 +10,7 @@ import { InProcessFetch } from './http/transport/in-process-fetch.ts';
 import { Activity } from './operations/activity.ts';
 import { methodsOf, replay } from './operations/define.ts';
 import type { Live } from './operations/live.ts';
-import { type ReadyNumbers, readyNumbers } from './operations/ready-numbers.ts';
+import { type ReadyFile, readyNumbers } from './operations/ready-numbers.ts';
 import { type NounMethods, nouns, recordedOperation } from './operations/table.ts';
 import {
   type Listening,
@@ -42,20 +42,7 @@ import { firstWorldId, Worlds } from './worlds/worlds.ts';
 
 export type { SettingsInput } from './config/settings.ts';
 export type { ApiReply, ApiRequest } from './http/service/messages.ts';
-
-/** The content of `--ready-file`: where the simulator listens, and the keys and numbers to use. */
-export interface ReadyFile extends ReadyNumbers {
-  /** The URL of the service; empty while it does not listen. */
-  readonly base_url: string;
-  /** The URL of the control port; null if it is not open. */
-  readonly control_url: string | null;
-  /** The process that serves. */
-  readonly pid: number;
-  /** The certificate to trust; only of `serve --tls self-signed`. */
-  readonly tls_ca_file?: string;
-  /** The seed of keys, ids and random outcomes. */
-  readonly seed: number;
-}
+export type { ReadyFile } from './operations/ready-numbers.ts';
 
 /** How a simulator records its run; every field is optional. */
 export interface SimulatorOptions {

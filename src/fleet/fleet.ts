@@ -10,13 +10,14 @@ import type { TlsPair } from '../config/tls.ts';
 import { controlPort } from '../control/control-api.ts';
 import { nodeTransport } from '../http/transport/open-transport.ts';
 import type { Transport } from '../http/transport/transport.ts';
+import type { ReadyFile } from '../operations/ready-numbers.ts';
 import { type ControlOptions, urlOf, urlsAskedBy } from '../ports.ts';
 import { freePort } from './child.ts';
 import { FleetControl } from './control.ts';
 import { Haproxy, writeRouterFiles } from './haproxy.ts';
 import type { RouterPlan } from './haproxy-config.ts';
 import { type Parts, Routes } from './routes.ts';
-import { type JoinedShard, type Ready, Shard, type ShardOptions } from './shard.ts';
+import { type JoinedShard, Shard, type ShardOptions } from './shard.ts';
 import { Wide } from './wide.ts';
 
 export interface FleetOptions {
@@ -69,7 +70,7 @@ export class Fleet {
   #haproxy: Haproxy | undefined;
   #control: Transport | undefined;
   #watching: NodeJS.Timeout | undefined;
-  #ready: Ready | undefined;
+  #ready: ReadyFile | undefined;
 
   private constructor(options: FleetOptions) {
     this.#options = options;
@@ -174,7 +175,7 @@ export class Fleet {
       });
       controlUrl = urlOf(control.host, await this.#control.listen(control.port, control.host));
     }
-    this.#ready = { ...this.#ready, control_url: (controlUrl ?? null) as string };
+    this.#ready = { ...this.#ready, control_url: controlUrl ?? null };
     this.#watch(routes);
   }
 

@@ -7,20 +7,15 @@ import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { CommandError, UsageError } from '../commands/command-error.ts';
 import { reasonOf } from '../config/plain-file.ts';
-import type { ReadyNumbers } from '../operations/ready-numbers.ts';
+import type { ReadyFile } from '../operations/ready-numbers.ts';
 import { routeOf } from '../operations/table.ts';
 import { firstWorldId } from '../worlds/worlds.ts';
 import { type Answer, type Asked, ask, open, pause, Unanswered } from './ask.ts';
 import { Child, type ChildOptions, freePort } from './child.ts';
 import { shardName } from './haproxy-config.ts';
 
-/** What a ready file says. */
-export interface Ready extends ReadyNumbers {
-  readonly base_url: string;
-  readonly control_url: string;
-  readonly pid: number;
-  readonly seed: number;
-}
+/** What the ready file of a shard says, which has a control port. */
+type Ready = ReadyFile & { readonly control_url: string };
 
 /** Where a shard listens that runs elsewhere. */
 export type JoinedShard = Pick<Ready, 'base_url' | 'control_url'>;

@@ -73,7 +73,6 @@ export const accounts = {
     input: accountInputSchema,
     output: accountViewSchema,
     refusals: [409],
-    recorded: true,
     recordedResult: asFirstRecorded,
     examples: [{ name: 'hooli', monthly_quota: 'unlimited' }, { name: 'umbrella' }],
     run: (live, { name, monthly_quota: quota }) =>
@@ -93,7 +92,6 @@ export const accounts = {
     input: accountInputSchema.partial(),
     output: accountViewSchema,
     refusals: [409],
-    recorded: true,
     recordedResult: asFirstRecorded,
     examples: [{ monthly_quota: null }, { monthly_quota: 3 }, { name: 'initech' }],
     run: (live, account, { name, monthly_quota: quota }) => {
@@ -107,7 +105,6 @@ export const accounts = {
     http: 'DELETE /control/accounts/{account_id}',
     changesKeys: true,
     summary: 'Deletes an account with its keys, SIMs and messages.',
-    recorded: true,
     run: ({ simulation, activity }, account) => {
       const devices = [...account.devices];
       simulation.world.deleteAccount(account);
@@ -156,7 +153,6 @@ export const accounts = {
       })
       .meta({ id: 'CreatedKey' }),
     refusals: [409],
-    recorded: true,
     examples: [{ name: 'second' }],
     run: (live, account, { name }) => {
       const { keyId, key, createdAtMs } = live.simulation.world.createKey(account, name);
@@ -168,7 +164,6 @@ export const accounts = {
     http: 'DELETE /control/keys/{key_id}',
     changesKeys: true,
     summary: 'Revokes a key. Revoking it again changes nothing.',
-    recorded: true,
     run: ({ simulation }, key) => simulation.world.revokeKey(key),
   }),
 };

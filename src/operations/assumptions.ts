@@ -37,7 +37,6 @@ export const assumptions = {
     summary: 'Switches assumptions for everything that happens from now on.',
     input: assumptionsSchema,
     output: inForceSchema,
-    recorded: true,
     recordedResult: asFirstRecorded,
     examples: [{ errorBody: 'nested' }],
     run: ({ simulation }, overrides) => {

@@ -78,7 +78,6 @@ export const clock = {
     summary: 'Sets what moves simulated time. Time continues from the present.',
     input: modeSchema,
     output: clockStateSchema,
-    recorded: true,
     examples: [{ mode: 'scaled', rate: 60 }, { mode: 'manual' }, { mode: 'real' }],
     arguments: (mode: Mode['mode'] | Mode, rate?: number): Mode => {
       if (typeof mode === 'object') return mode;
@@ -102,7 +101,6 @@ export const clock = {
       now: timeSchema,
       fired: z.int().min(0).describe('Timers that fired on the way.'),
     }),
-    recorded: true,
     examples: [{ by: '24h' }, { to: '2030-01-01T00:00:00Z' }, { until_idle: true }],
     arguments: (how: Advance | string | number): AdvanceInput => withUnit(how),
     run: (live, how) => {

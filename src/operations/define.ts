@@ -49,7 +49,10 @@ interface Described {
   readonly changesKeys?: true;
   readonly summary: string;
   readonly description?: string;
-  /** True if journals record and replay it; a text is its name in journals. */
+  /**
+   * Whether journals record and replay it; a text is its name in journals. By default they do,
+   * unless it is a GET, of the server, or a method alone.
+   */
   readonly recorded?: boolean | string;
   /** The status of success over HTTP: 200, or 204 without an output. */
   readonly status?: number;
@@ -107,6 +110,7 @@ export interface Operation<Types extends OperationTypes = OperationTypes> extend
   /** Noun and verb, such as `clock.advance`: the name in journals and OpenAPI. */
   readonly name: string;
   readonly scope: Scope;
+  readonly recorded: boolean | string;
   readonly verb: Verb;
   /** Empty for a method without a route. */
   readonly path: string;
@@ -149,26 +153,25 @@ export function defineOperation<
   reply: Out extends z.ZodType ? z.output<Out> : undefined;
 }> {
   const { http, slices, ...described } = declaration;
+  const { ofShard, ofServer } = declaration;
   const [verb = '', path = ''] = (http ?? 'POST ').split(' ');
+  const { recorded = verb !== 'GET' && path !== '' && ofServer !== true } = declaration;
   const target = /\{(\w+)\}/.exec(path)?.[1] as keyof Targets | undefined;
+  let scope: Scope = recorded === false ? 'merged' : 'all';
+  if (target !== undefined) scope = 'owner';
+  if (ofShard === true) scope = 'local';
   return {
     input: undefined,
     output: undefined,
     examples: [],
-    scope: scopeOf(described, target),
+    recorded,
+    scope,
     ...(slices && { slices, run: (...args: Parameters<typeof slices>) => atOnce(slices(...args)) }),
     ...described,
     verb: verb as Verb,
     path,
     target,
   } as never;
-}
-
-/** The shards that an operation concerns, if it does not say so. */
-function scopeOf({ ofShard, recorded }: Described, target: string | undefined): Scope {
-  if (ofShard === true) return 'local';
-  if (target !== undefined) return 'owner';
-  return recorded ? 'all' : 'merged';
 }
 
 /** The operations of a noun, which name them: `clock` and `advance` make `clock.advance`. */
@@ -217,7 +220,7 @@ export function perform(
 ): unknown {
   const { recorded, target, inputFrom } = operation;
   const input = inputFrom === undefined ? given : inputFrom(live);
-  if (recorded === undefined || recorded === false) {
+  if (recorded === false) {
     live.wallClock.pump();
     return announced(operation, live, run(operation, live, id, input));
   }

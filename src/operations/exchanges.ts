@@ -36,6 +36,8 @@ export const exchanges = {
     output: exchangeViewSchema,
     bodyLimitBytes: 1_048_576,
     refusals: [409],
+    // The request itself is.
+    recorded: false,
     examples: [
       { method: 'GET', path: servicePaths.stats },
       {

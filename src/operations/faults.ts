@@ -38,7 +38,6 @@ export const faults = {
     bodyLimitBytes: 1_048_576,
     output: faultViewSchema,
     refusals: [409],
-    recorded: true,
     examples: [
       { when: { every: 2 }, fault: { kind: 'status', status: 503, body: { a: 1 } } },
       { when: { nth: [1] }, fault: { kind: 'delay', ms: 0 } },
@@ -55,7 +54,6 @@ export const faults = {
   clear: defineOperation({
     http: 'DELETE /control/faults',
     summary: 'Removes all faults.',
-    recorded: true,
     run: ({ simulation }) => simulation.faults.clear(),
   }),
 
@@ -63,7 +61,6 @@ export const faults = {
     http: 'DELETE /control/faults/{fault_id}',
     scope: 'all',
     summary: 'Removes one fault.',
-    recorded: true,
     run: ({ simulation }, { faultId }) => void simulation.faults.remove(faultId),
   }),
 };

@@ -26,7 +26,6 @@ export const limits = {
     summary: 'Changes limits; a changed one starts with full buckets.',
     input: limitOverridesSchema,
     output: limitsSchema,
-    recorded: true,
     examples: [{ read: 60, send: null }, { send: 1 }, { send: 120 }],
     run: ({ simulation: { limiter } }, limits) => {
       for (const endpoint of endpointNames) {
@@ -41,7 +40,6 @@ export const limits = {
     http: 'POST /control/limits/reset',
     summary: 'Fills every bucket.',
     output: z.strictObject({ status: z.literal('ok') }),
-    recorded: true,
     run: ({ simulation }) => simulation.limiter.reset(),
     reply: () => ({ status: 'ok' }),
   }),

@@ -69,6 +69,7 @@ export const messages = {
     input: waitInputSchema,
     output: waitedSchema,
     refusals: [408, 409],
+    recorded: false,
     isAsync: true,
     examples: [{ match: { status: 'sent' }, advance: true, timeout_ms: 90_000 }],
     run: async (live, wait) =>
@@ -98,7 +99,6 @@ export const messages = {
     summary: 'Takes one legal step: queued, sending, sent, delivered.',
     output: messageRecordSchema,
     refusals: [409],
-    recorded: true,
     run: ({ simulation }, message) => {
       const { status } = message;
       if (!simulation.fleet.progress(message)) {
@@ -114,7 +114,6 @@ export const messages = {
     input: z.strictObject({ reason: z.string().min(1).max(200).default('forced') }).prefault({}),
     output: messageRecordSchema,
     refusals: [409],
-    recorded: true,
     examples: [{ reason: 'no_route' }],
     run: ({ simulation }, message, { reason }) => {
       const { status } = message;

@@ -3,11 +3,7 @@
  */
 import { z } from 'zod';
 import { OperationRefused } from '../sim/operation-refused.ts';
-import {
-  familiesOf,
-  type MeasuredWorld,
-  mostLabelledWorlds,
-} from '../simulation/metrics/families.ts';
+import { familiesOf, mostLabelledWorlds } from '../simulation/metrics/families.ts';
 import { defineOperation, WholeReply } from './define.ts';
 import type { Live } from './live.ts';
 
@@ -27,15 +23,7 @@ function* metricsOf(live: Live, { world }: z.output<typeof querySchema>) {
   }
   const own = isFirst ? [first, ...list] : [{ worldId: '', simulator: live }];
   const shown = named === undefined ? own : [named];
-  return yield* familiesOf(
-    shown.map(
-      ({ worldId, simulator: { counts, simulation } }): MeasuredWorld => ({
-        worldId,
-        counts,
-        simulation,
-      }),
-    ),
-  );
+  return yield* familiesOf(shown);
 }
 
 export const metrics = defineOperation({

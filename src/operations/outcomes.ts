@@ -31,7 +31,6 @@ export const outcomes = {
     input: outcomesSchema,
     bodyLimitBytes: 4 * 1_048_576,
     output: outcomesSchema,
-    recorded: true,
     examples: [
       { outcomes: [{ to: '+1202555012*', ends: 'failed', in: 'sent', polls: 2 }] },
       { outcomes: [{ to: '+1202555016*', ends: 'stuck', in: 'sending' }] },

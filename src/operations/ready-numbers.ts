@@ -22,6 +22,20 @@ export const readyNumbersSchema = z.strictObject({
 });
 export type ReadyNumbers = Readonly<z.output<typeof readyNumbersSchema>>;
 
+/** The content of `--ready-file`: where the simulator listens, and the keys and numbers to use. */
+export interface ReadyFile extends ReadyNumbers {
+  /** The URL of the service; empty while it does not listen. */
+  readonly base_url: string;
+  /** The URL of the control port; null if it is not open. */
+  readonly control_url: string | null;
+  /** The process that serves. */
+  readonly pid: number;
+  /** The certificate to trust; only of `serve --tls self-signed`. */
+  readonly tls_ca_file?: string;
+  /** The seed of keys, ids and random outcomes. */
+  readonly seed: number;
+}
+
 /** `isShown`: whether the text of a key may be shown; at creation, that of every key. */
 export function readyNumbers(
   world: World,

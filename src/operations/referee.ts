@@ -123,6 +123,7 @@ export const referee = {
     input: withIntentsSchema,
     output: reportJsonSchema,
     bodyLimitBytes: 4 * 1_048_576,
+    recorded: false,
     examples: [
       {
         partial: true,
@@ -143,7 +144,6 @@ export const referee = {
   restart: defineOperation({
     http: 'DELETE /control/referee',
     summary: 'Forgets the requests so far: the next report begins here.',
-    recorded: true,
     run: ({ exchangeRecord }): void => exchangeRecord.restart(),
   }),
 };

@@ -70,7 +70,6 @@ export const sims = {
     input: simInputSchema,
     output: simViewSchema,
     refusals: [409],
-    recorded: true,
     examples: [{ number: '+12025550177' }, { number: '+12025550178', polling: 'external' }],
     run: (live, account, { number, ...state }) =>
       changed(live, live.simulation.world.createSim(account, number, state)),
@@ -85,7 +84,6 @@ export const sims = {
     }),
     output: simViewSchema,
     refusals: [409],
-    recorded: true,
     examples: [
       ...[{ allowed: false }, { connected: false }, { connected: true }, { active: false }],
       ...[{ active: true }, { polling: 'external' as const }, { polling: 'simulated' as const }],
@@ -106,7 +104,6 @@ export const sims = {
     summary: 'Removes a SIM, or a number of the shared pool. Its messages stay.',
     description: `Messages that are not final fail with \`${simRemoved}\`; 409 if the assumption failsFrom forbids that.`,
     refusals: [409],
-    recorded: true,
     run: removeSim,
   }),
 
@@ -117,7 +114,6 @@ export const sims = {
       picked_up: z.array(z.uuid()).describe('Ids of the messages that became `sending`.'),
     }),
     refusals: [409],
-    recorded: true,
     run: ({ simulation }, device) => {
       const taken = simulation.fleet.pollNow(device);
       return { picked_up: taken.map(({ messageId }) => messageId) };
@@ -140,7 +136,6 @@ export const sims = {
     input: z.strictObject({ number: numberSchema }),
     output: simViewSchema,
     refusals: [409],
-    recorded: true,
     examples: [{ number: '+12025550198' }],
     run: (live, { number }) => changed(live, live.simulation.world.createPoolNumber(number)),
   }),
@@ -150,7 +145,6 @@ export const sims = {
     scope: 'all',
     summary: 'Removes a number of the shared pool. Its messages stay, as with any SIM.',
     refusals: [409],
-    recorded: true,
     run: (live, device) => {
       if (device.account !== undefined) {
         throw new OperationRefused('not_found', `the SIM ${device.number} belongs to an account`);
@@ -196,7 +190,6 @@ export const sims = {
       message: z.string().max(10_000),
     }),
     output: receivedViewSchema,
-    recorded: true,
     examples: [{ from: '+12025550199', to: '+12025550101', message: 'hi \u{1F600}' }],
     run: ({ simulation: { world } }, account, { from, to, message }) => {
       const device = world.deviceByNumber(to);

@@ -11,21 +11,27 @@ import { type Waiting, waitingOf, waitingReasons } from '../sim/waiting.ts';
 import { timeSchema } from './duration.ts';
 import type { Live } from './live.ts';
 
-/** In the order in which they help. */
-const movers = [
-  'clock.advance',
-  'sims.poll',
-  'sims.patch',
-  'messages.progress',
-  'messages.fail',
-] as const;
+type Assumptions = Live['simulation']['world']['assumptions'];
+
+/** The operations in the order in which they help, and whether each would move a message. */
+const movers = {
+  'clock.advance': (_, { untilMs }) => untilMs !== undefined,
+  'sims.poll': (_, { reason }, { progressPace }) =>
+    ['poll', 'queue', 'external_poll'].includes(reason) ||
+    (reason === 'progress' && progressPace === 'per_poll'),
+  'sims.patch': (_, { reason }) =>
+    ['sim_active', 'sim_connected', 'external_poll'].includes(reason),
+  'messages.progress': (_, { reason }) => reason !== 'nothing',
+  'messages.fail': ({ status }, _, { failsFrom }) => failsFrom.some((from) => from === status),
+} satisfies Record<string, (message: Message, waiting: Waiting, rules: Assumptions) => boolean>;
+const moverNames = Object.keys(movers) as (keyof typeof movers)[];
 
 export const waitingSchema = z
   .strictObject({
     waiting_for: z.enum(waitingReasons).describe('`nothing`: the status is final.'),
     until: timeSchema.nullable().describe('When the wait ends by itself; null: it does not.'),
     sentence: z.string(),
-    would_move: z.array(z.enum(movers)).describe('The operations that would move it on.'),
+    would_move: z.array(z.enum(moverNames)).describe('The operations that would move it on.'),
   })
   .meta({ id: 'Waiting' });
 type WaitingView = Readonly<z.output<typeof waitingSchema>>;
@@ -39,7 +45,7 @@ export function waitingView(live: Live, message: Message): WaitingView {
     waiting_for: reason,
     until: untilMs === undefined ? null : isoTime(untilMs),
     sentence: sentenceOf(message, waiting, nowMs),
-    would_move: movers.filter((name) => moves(name, message, waiting, world.assumptions)),
+    would_move: moverNames.filter((name) => movers[name](message, waiting, world.assumptions)),
   };
 }
 
@@ -89,28 +95,4 @@ function nextStatus({ status, fate }: Message): string {
 /** `7 s`, `0.5 s`, `86400 s`: a number that can be compared with the clock. */
 function secondsText(ms: number): string {
   return `${ms / 1_000} s`;
-}
-
-function moves(
-  name: (typeof movers)[number],
-  { status }: Message,
-  { reason, untilMs }: Waiting,
-  { failsFrom, progressPace }: Live['simulation']['world']['assumptions'],
-): boolean {
-  const isOff = reason === 'sim_active' || reason === 'sim_connected';
-  switch (name) {
-    case 'clock.advance':
-      return untilMs !== undefined;
-    case 'sims.poll':
-      return (
-        ['poll', 'queue', 'external_poll'].includes(reason) ||
-        (reason === 'progress' && progressPace === 'per_poll')
-      );
-    case 'sims.patch':
-      return isOff || reason === 'external_poll';
-    case 'messages.progress':
-      return reason !== 'nothing';
-    case 'messages.fail':
-      return failsFrom.some((from) => from === status);
-  }
 }

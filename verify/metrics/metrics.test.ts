@@ -278,10 +278,10 @@ function acceptedOf(count: number): readonly Sample[] | undefined {
   const sender = start();
   sendBy(sender, 0, {});
   const other = start();
-  const worlds = Array.from({ length: count }, (_, n) => {
-    const { counts, simulation } = n === 0 ? sender : other;
-    return { worldId: `w${n}`, counts, simulation };
-  });
+  const worlds = Array.from({ length: count }, (_, n) => ({
+    worldId: `w${n}`,
+    simulator: n === 0 ? sender : other,
+  }));
   const families = atOnce(familiesOf(worlds));
   return families.find(({ name }) => name === 'smstwin_messages_accepted_total')?.values;
 }
@@ -297,8 +297,8 @@ test('several worlds are labelled, one is not; of more than a hundred there are 
 });
 
 test('other requests get a turn after each world', () => {
-  const { counts, simulation } = start();
-  const worlds = ['w0', 'w1', 'w2'].map((worldId) => ({ worldId, counts, simulation }));
+  const simulator = start();
+  const worlds = ['w0', 'w1', 'w2'].map((worldId) => ({ worldId, simulator }));
   expect([...familiesOf(worlds)]).toHaveLength(worlds.length);
 });
 

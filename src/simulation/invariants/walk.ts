@@ -29,7 +29,7 @@ export function walk(simulation: Simulation): Findings {
     checkKeptUses(simulation, account, found);
   }
   checkKeys(simulation, found);
-  checkLimiter(simulation, found);
+  for (const endpoint of endpointNames) checkEndpoint(simulation, endpoint, found);
   checkClock(simulation, found);
   return found;
 }
@@ -134,10 +134,6 @@ function checkKeys({ world, clock }: Simulation, found: Findings): void {
  * Checks that no bucket holds a state that its refill could not have produced.
  * Rules: LIMIT-1 to LIMIT-6. Assumes: limiterRefill, refusedSpendsToken.
  */
-function checkLimiter(simulation: Simulation, found: Findings): void {
-  for (const endpoint of endpointNames) checkEndpoint(simulation, endpoint, found);
-}
-
 function checkEndpoint(
   { limiter, clock, world }: Simulation,
   endpoint: EndpointName,

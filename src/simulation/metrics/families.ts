@@ -15,11 +15,15 @@ export interface Counts {
   readonly messages: MessageCounts;
 }
 
+interface Measured {
+  readonly counts: Counts;
+  readonly simulation: Simulation;
+}
+
 export interface MeasuredWorld {
   /** The value of the label `world`, if there are several worlds. */
   readonly worldId: string;
-  readonly counts: Counts;
-  readonly simulation: Simulation;
+  readonly simulator: Measured;
 }
 
 type Labels = Readonly<Record<string, string | number>>;
@@ -44,7 +48,7 @@ interface Declared {
   readonly type: Family['type'];
   /** False if a sum over worlds says nothing; then it is left out of totals. */
   readonly isSummed?: false;
-  readonly samples: (world: MeasuredWorld, name: string) => readonly Sample[];
+  readonly samples: (world: Measured, name: string) => readonly Sample[];
 }
 
 const throttledStatus = 429;
@@ -156,10 +160,10 @@ export function* familiesOf(worlds: readonly MeasuredWorld[]): Generator<undefin
   const families = declared
     .filter((family) => !isTotal || family.isSummed !== false)
     .map((family) => ({ ...family, gathered: new Map<string, Gathered>() }));
-  for (const world of worlds) {
-    const own = worlds.length === 1 || isTotal ? withoutLabels : { world: world.worldId };
+  for (const { worldId, simulator } of worlds) {
+    const own = worlds.length === 1 || isTotal ? withoutLabels : { world: worldId };
     for (const { name, samples, gathered } of families) {
-      for (const sample of samples(world, name)) {
+      for (const sample of samples(simulator, name)) {
         const key = isTotal ? keyOf(sample) : `${gathered.size}`;
         const known = gathered.get(key);
         if (known !== undefined) known.value += sample.value;
