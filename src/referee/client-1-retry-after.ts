@@ -1,6 +1,7 @@
 /** CLIENT-1, CLIENT-2, CLIENT-17: requests during the wait that a 429 or a 503 asks for. */
 import {
   type Exchange,
+  grouped,
   isSameMessage,
   isSend,
   messageOf,
@@ -12,9 +13,10 @@ import {
   type ClientRecord,
   type Finding,
   finding,
-  grouped,
   type Judgement,
   type Judges,
+  judgement,
+  notExercised,
   spanText,
 } from './record.ts';
 
@@ -36,16 +38,14 @@ function endOf({ atMs, retryAfterMs = 0 }: Exchange): number {
 }
 
 function retriesInTime({ exchanges, intents }: ClientRecord, status: 429 | 503): Judgement {
-  if (!exchanges.some((exchange) => asksForWait(exchange, status)))
-    return { exercised: 0, findings: [] };
+  if (!exchanges.some((exchange) => asksForWait(exchange, status))) return notExercised;
   const gets = exchanges.filter(({ method }) => method === 'GET');
   const equalGets = grouped(gets, ({ caller, credential, target }) =>
     [caller, credential, target].join('\n'),
   );
   const series = [...intents.all.map(clearAttempts), ...equalGets.values()];
   const retries = series.flatMap((requests) => retriesOf(requests, status));
-  const early = retries.filter(([refused, retry]) => retry.atMs < endOf(refused));
-  return { exercised: retries.length, findings: early.map(earlyFinding) };
+  return judgement(retries, ([refused, retry]) => retry.atMs < endOf(refused), earlyFinding);
 }
 
 function earlyFinding([refused, retry]: Retry): Finding {
@@ -82,8 +82,7 @@ function retriesOf(series: readonly Exchange[], status: 429 | 503): Retry[] {
 function holdsBackOthers(record: ClientRecord): Judgement {
   const { exchanges, graceMs, isCutAtStart } = record;
   // A request may retry one that is older than the record.
-  if (isCutAtStart || !exchanges.some((exchange) => asksForWait(exchange)))
-    return { exercised: 0, findings: [] };
+  if (isCutAtStart || !exchanges.some((exchange) => asksForWait(exchange))) return notExercised;
   const retries = new PossibleRetries(record);
   /** By caller and endpoint: the 429 whose wait began first. */
   const inForce = new Map<string, Exchange>();

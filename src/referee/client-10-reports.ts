@@ -3,16 +3,16 @@
  * `request_id` are judged one by one. Those without are counted: equal messages cannot be told
  * apart.
  */
-import { type Exchange, firstAcceptances, messageIdOf } from './exchange.ts';
+import { type Exchange, firstAcceptances, grouped, messageIdOf } from './exchange.ts';
 import type { Intent } from './intents.ts';
 import type { Report } from './intents-file.ts';
 import {
   type ClientRecord,
   type Finding,
   finding,
-  grouped,
   type Judgement,
   type Judges,
+  notExercised,
 } from './record.ts';
 import { contentOfReport, ReportedIntents } from './reported-intents.ts';
 
@@ -20,7 +20,7 @@ export const reporting: Judges = { 'CLIENT-10': reportsTruthfully };
 
 function reportsTruthfully(record: ClientRecord): Judgement {
   const { intents, isPartial, reports = [] } = record;
-  if (isPartial || reports.length === 0) return { exercised: 0, findings: [] };
+  if (isPartial || reports.length === 0) return notExercised;
   const reportedIntents = new ReportedIntents(intents.all, reports);
   const groups = grouped(reports, (report) => report.request_id ?? contentOfReport(report));
   const fates = fatesIn(record);

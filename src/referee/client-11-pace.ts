@@ -1,13 +1,12 @@
 /** CLIENT-11 to CLIENT-14: how often a client polls and retries, and how retries are spread in time. */
-import { type Exchange, wasKnownTo } from './exchange.ts';
+import { consecutive, type Exchange, grouped, wasKnownTo } from './exchange.ts';
 import { clearAttempts } from './intents.ts';
 import {
   type ClientRecord,
-  consecutive,
   finding,
-  grouped,
   type Judgement,
   type Judges,
+  judgement,
   spanText,
 } from './record.ts';
 
@@ -40,18 +39,17 @@ function polled({ caller, endpoint, target }: Exchange): string {
 }
 
 function pollsSlowly(record: ClientRecord, endpoint: string, what: string): Judgement {
-  const polls = pollsOf(record, endpoint);
-  return {
-    exercised: polls.length,
-    findings: polls
-      .filter(([earlier, later]) => later.atMs - earlier.atMs < pollMs)
-      .map(([earlier, later]) =>
-        finding(
-          `${what} polled again after ${spanText(later.atMs - earlier.atMs)}: poll no faster than every 15 s`,
-          [earlier, later],
-        ),
-      ),
-  };
+  return judgement(
+    pollsOf(record, endpoint),
+    ([earlier, later]) => later.atMs - earlier.atMs < pollMs,
+    ([earlier, later]) => {
+      const after = spanText(later.atMs - earlier.atMs);
+      return finding(`${what} polled again after ${after}: poll no faster than every 15 s`, [
+        earlier,
+        later,
+      ]);
+    },
+  );
 }
 
 function stopsPolling(record: ClientRecord): Judgement {

@@ -1,6 +1,7 @@
 /** CLIENT-3, CLIENT-4, CLIENT-6, CLIENT-7: how a client uses `request_id`. */
 import {
   type Exchange,
+  grouped,
   isAccepted,
   isInFlight,
   isRefusal,
@@ -14,9 +15,9 @@ import { dayMs, type Intent } from './intents.ts';
 import {
   type ClientRecord,
   finding,
-  grouped,
   type Judgement,
   type Judges,
+  judgement,
   spanText,
 } from './record.ts';
 
@@ -28,22 +29,20 @@ export const requestIds: Judges = {
 };
 
 function keepsItsId({ intents }: ClientRecord): Judgement {
-  const retried = intents.all.flatMap(retriesOfUncertain);
-  return {
-    exercised: retried.length,
-    findings: retried
-      .filter(([earlier, retry]) => requestIdOf(earlier) !== requestIdOf(retry))
-      .map(([earlier, retry]) => {
-        const id = requestIdOf(retry);
-        const change =
-          id === undefined ? 'carries no request_id' : `carries the new request_id ${id}`;
-        const cause = earlier.isSeen ? `a ${earlier.status}` : 'a reply that it did not see';
-        return finding(
-          `the retry after ${cause} ${change} instead of ${requestIdOf(earlier)}: keep the id of the message, or it can be sent twice`,
-          [earlier, retry],
-        );
-      }),
-  };
+  return judgement(
+    intents.all.flatMap(retriesOfUncertain),
+    ([earlier, retry]) => requestIdOf(earlier) !== requestIdOf(retry),
+    ([earlier, retry]) => {
+      const id = requestIdOf(retry);
+      const change =
+        id === undefined ? 'carries no request_id' : `carries the new request_id ${id}`;
+      const cause = earlier.isSeen ? `a ${earlier.status}` : 'a reply that it did not see';
+      return finding(
+        `the retry after ${cause} ${change} instead of ${requestIdOf(earlier)}: keep the id of the message, or it can be sent twice`,
+        [earlier, retry],
+      );
+    },
+  );
 }
 
 /**
@@ -98,23 +97,20 @@ function reusesNoId({ exchanges, intents }: ClientRecord): Judgement {
 }
 
 function retriesWithinADay({ intents }: ClientRecord): Judgement {
-  const retries = intents.all.flatMap(retriesOfHeld);
-  return {
-    exercised: retries.length,
-    findings: retries
-      .filter(({ first, retry }) => retry.atMs - first.atMs > dayMs)
-      .map(({ first, retry }) =>
-        finding(
-          `the request_id ${requestIdOf(retry)} is ${spanText(retry.atMs - first.atMs)} old: the service has forgotten it after 24 h and may send the message again; look up what became of it instead`,
-          [first, retry],
-        ),
+  return judgement(
+    intents.all.flatMap(retriesOfHeld),
+    ([first, retry]) => retry.atMs - first.atMs > dayMs,
+    ([first, retry]) =>
+      finding(
+        `the request_id ${requestIdOf(retry)} is ${spanText(retry.atMs - first.atMs)} old: the service has forgotten it after 24 h and may send the message again; look up what became of it instead`,
+        [first, retry],
       ),
-  };
+  );
 }
 
 /** Each attempt under an id that the service may hold, with the first such attempt. */
 function retriesOfHeld({ attempts }: Intent) {
-  const retries: { readonly first: Exchange; readonly retry: Exchange }[] = [];
+  const retries: (readonly [first: Exchange, retry: Exchange])[] = [];
   const held = new Map<string, Exchange>();
   if (attempts.length < 2) return retries;
   for (const one of attempts) {
@@ -122,7 +118,7 @@ function retriesOfHeld({ attempts }: Intent) {
     if (requestId === undefined) continue;
     const id = `${requestId}\n${messageOf(one)}`;
     const first = held.get(id);
-    if (first !== undefined) retries.push({ first, retry: one });
+    if (first !== undefined) retries.push([first, one]);
     // A refusal says that the service holds no message under the id.
     if (refusedForGood.includes(one.status)) held.delete(id);
     else if (first === undefined && isHeld(one)) held.set(id, one);

@@ -1,5 +1,6 @@
 /** CLIENT-5, CLIENT-8, CLIENT-9: what became of an intent, and what its client did about it. */
 import {
+  consecutive,
   type Exchange,
   firstAcceptances,
   isAccepted,
@@ -11,11 +12,12 @@ import {
 import { clearAttempts, type Intent, isAttributable, lastOf } from './intents.ts';
 import {
   type ClientRecord,
-  consecutive,
   type Finding,
   finding,
   type Judgement,
   type Judges,
+  judgement,
+  notExercised,
 } from './record.ts';
 import { ReportedIntents } from './reported-intents.ts';
 
@@ -27,20 +29,21 @@ export const outcomes: Judges = {
 
 function sendsOnce({ intents }: ClientRecord): Judgement {
   const judged = intents.all.map(clearAttempts).filter(({ length }) => length > 0);
-  const findings = judged.flatMap((attempts) => {
-    const accepted = firstAcceptances(attempts);
-    if (accepted.length < 2) return [];
-    const ids = accepted.map((acceptance) => messageIdOf(acceptance) ?? 'no message_id').join(', ');
-    const what = `one message was accepted ${accepted.length} times (${ids}): retry under the same request_id, within 24 h`;
-    return [finding(what, accepted)];
-  });
-  return { exercised: judged.length, findings };
+  return judgement(
+    judged.map(firstAcceptances),
+    ({ length }) => length > 1,
+    (accepted) => {
+      const ids = accepted.map((one) => messageIdOf(one) ?? 'no message_id').join(', ');
+      const what = `one message was accepted ${accepted.length} times (${ids}): retry under the same request_id, within 24 h`;
+      return finding(what, accepted);
+    },
+  );
 }
 
 function acceptsRefusals({ exchanges }: ClientRecord): Judgement {
   const isFinal = ({ status, isSeen }: Exchange) => isSeen && refusedForGood.includes(status);
   const exercised = exchanges.filter(isFinal).length;
-  if (exercised === 0) return { exercised, findings: [] };
+  if (exercised === 0) return notExercised;
   const isRepeat = ([refused, later]: readonly [Exchange, Exchange]) =>
     isFinal(refused) &&
     wasKnownTo(later, refused) &&
@@ -64,7 +67,7 @@ function isNextMonth(refused: Exchange, later: Exchange): boolean {
 }
 
 function givesNothingUp({ intents, isPartial, reports = [] }: ClientRecord): Judgement {
-  if (isPartial) return { exercised: 0, findings: [] };
+  if (isPartial) return notExercised;
   const unresolved = intents.all.filter(
     (intent) => isAttributable(intent) && intent.attempts.some(isUnresolved),
   );
@@ -74,8 +77,8 @@ function givesNothingUp({ intents, isPartial, reports = [] }: ClientRecord): Jud
       ? []
       : new ReportedIntents(intents.all, reports).of(reportsOfOutcomes),
   );
-  const givenUp = unresolved.filter((intent) => !isSettled(intent) && !reported.has(intent));
-  return { exercised: unresolved.length, findings: givenUp.map(givenUpFinding) };
+  const isGivenUp = (intent: Intent) => !isSettled(intent) && !reported.has(intent);
+  return judgement(unresolved, isGivenUp, givenUpFinding);
 }
 
 /** True if the client saw an acceptance or a final refusal. */

@@ -164,3 +164,31 @@ function firstOfEachId(accepted: readonly Exchange[]): readonly Exchange[] {
 function hasMessageId(exchange: Exchange): boolean {
   return messageIdOf(exchange) !== undefined;
 }
+
+/** Each exchange with the one before it that has the same key. */
+export function* consecutive(
+  exchanges: readonly Exchange[],
+  keyOf: (exchange: Exchange) => string | undefined,
+): Generator<readonly [earlier: Exchange, later: Exchange]> {
+  const last = new Map<string, Exchange>();
+  for (const exchange of exchanges) {
+    const key = keyOf(exchange);
+    if (key === undefined) continue;
+    const earlier = last.get(key);
+    if (earlier !== undefined) yield [earlier, exchange];
+    last.set(key, exchange);
+  }
+}
+
+/** The items by their key, in order. */
+export function grouped<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const item of items) push(groups, keyOf(item), item);
+  return groups;
+}
+
+export function push<T>(lists: Map<string, T[]>, key: string, item: T): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [item]);
+  else list.push(item);
+}

@@ -7,6 +7,7 @@ import { UsageError } from '../commands/command-error.ts';
 import { many } from '../commands/table.ts';
 import { mistakeLine, mistakesOf } from '../config/mistakes.ts';
 import { readText } from '../config/world-file.ts';
+import { type Exchange, grouped, senderOf } from './exchange.ts';
 
 /** A message that the client meant to send, and the outcome that it reported. */
 export const reportSchema = z.strictObject({
@@ -44,13 +45,9 @@ const shownMistakes = 100;
 
 /** One report of each intent: its last line counts, and it keeps all lines. */
 export function latestReports(reports: readonly Report[]): Report[] {
-  const linesOf = new Map<string, Report[]>();
-  for (const report of reports) {
-    const lines = linesOf.get(report.intent);
-    if (lines === undefined) linesOf.set(report.intent, [report]);
-    else lines.push(report);
-  }
-  return [...linesOf.values()].map((lines) => Object.assign({}, ...lines, { lines }) as Report);
+  return [...grouped(reports, ({ intent }) => intent).values()].map(
+    (lines) => Object.assign({}, ...lines, { lines }) as Report,
+  );
 }
 
 /** The report of a line, or its mistakes. */
@@ -63,4 +60,47 @@ function lineOf(line: string): Report | string[] {
   }
   const reading = reportSchema.safeParse(value, { reportInput: true });
   return reading.success ? reading.data : mistakesOf(reading.error).map(mistakeLine);
+}
+
+/** The names of one id. */
+interface Named {
+  latest: string;
+  isSole: boolean;
+  /** By what a line says: first all of it, then without the sender, then the sender alone. */
+  readonly byText: Map<string, string>;
+}
+
+/**
+ * The names that the client's own file gives to its sends, by `request_id`. Where two lines give one
+ * id two names, as two accounts may, the line whose content is closest to the send's decides.
+ */
+export class IntentNames {
+  readonly #ids = new Map<string, Named>();
+
+  constructor(reports: readonly Report[] = []) {
+    for (const report of reports) {
+      for (const line of report.lines ?? [report]) this.#add(line);
+    }
+  }
+
+  of(send: Exchange, id: string): string | undefined {
+    const named = this.#ids.get(id);
+    if (named === undefined || named.isSole) return named?.latest;
+    const texts = textsOf(send.body?.['to'], senderOf(send), send.body?.['message']);
+    const text = texts.find((one) => named.byText.has(one));
+    return named.byText.get(text ?? '') ?? named.latest;
+  }
+
+  #add({ intent, to, from, message, request_id: id }: Report): void {
+    if (id === undefined) return;
+    const named = this.#ids.get(id) ?? { latest: intent, isSole: true, byText: new Map() };
+    this.#ids.set(id, named);
+    if (named.latest !== intent) named.isSole = false;
+    named.latest = intent;
+    for (const text of textsOf(to, from, message)) named.byText.set(text, intent);
+  }
+}
+
+function textsOf(to: unknown, from: unknown, message: unknown): readonly string[] {
+  return [[to, from, message], [to, message], [from]].map((part) => JSON.stringify(part));
 }

@@ -20,11 +20,11 @@ import {
   isSentAlike,
   isUnresolved,
   messageOf,
+  push,
   requestIdOf,
   wasKnownTo,
 } from './exchange.ts';
-import { IntentNames } from './intent-names.ts';
-import type { Report } from './intents-file.ts';
+import { IntentNames, type Report } from './intents-file.ts';
 
 export interface Intent {
   /** Of its first attempt. */
@@ -389,10 +389,4 @@ function hasUnknownKey(exchange: Exchange): boolean {
 
 function idKey({ caller }: Exchange, id: string): string {
   return `${caller}\n${id}`;
-}
-
-function push<T>(lists: Map<string, T[]>, key: string, item: T): void {
-  const list = lists.get(key);
-  if (list === undefined) lists.set(key, [item]);
-  else list.push(item);
 }

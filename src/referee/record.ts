@@ -42,6 +42,17 @@ export interface Judgement {
 export type Judge = (record: ClientRecord) => Judgement;
 export type Judges = Readonly<Partial<Record<ClientRuleId, Judge>>>;
 
+/** What a rule says of each of the cases in which it could be broken. */
+export function judgement<T>(
+  cases: readonly T[],
+  isBroken: (one: T) => boolean,
+  findingOf: (one: T) => Finding,
+): Judgement {
+  return { exercised: cases.length, findings: cases.filter(isBroken).map(findingOf) };
+}
+
+export const notExercised: Judgement = { exercised: 0, findings: [] };
+
 /** A finding that these exchanges prove; the last of them is the one at fault. */
 export function finding(what: string, exchanges: readonly Exchange[]): Finding {
   const last = exchanges.at(-1);
@@ -64,30 +75,4 @@ export function spanText(ms: number): string {
 function secondsText(ms: number): string {
   const seconds = (ms / 1_000).toFixed(3).replace(/0{1,2}$/, '');
   return `${seconds} s`;
-}
-
-/** Each exchange with the one before it that has the same key. */
-export function* consecutive(
-  exchanges: readonly Exchange[],
-  keyOf: (exchange: Exchange) => string | undefined,
-): Generator<readonly [earlier: Exchange, later: Exchange]> {
-  const last = new Map<string, Exchange>();
-  for (const exchange of exchanges) {
-    const key = keyOf(exchange);
-    if (key === undefined) continue;
-    const earlier = last.get(key);
-    if (earlier !== undefined) yield [earlier, exchange];
-    last.set(key, exchange);
-  }
-}
-
-/** The items by their key, in order. */
-export function grouped<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
-  const groups = new Map<string, T[]>();
-  for (const item of items) {
-    const group = groups.get(keyOf(item));
-    if (group === undefined) groups.set(keyOf(item), [item]);
-    else group.push(item);
-  }
-  return groups;
 }

@@ -8,8 +8,7 @@ import { type RecordedExchange, textOf } from '../recording/recorded-exchange.ts
 import { atOnce } from '../sim/at-once.ts';
 import type { KeyTexts } from '../sim/key-texts.ts';
 import type { Exchange } from './exchange.ts';
-import { plainAddress, plainJson } from './plain-spelling.ts';
-import { asksForWait, isGarbled, objectIn, waitMs } from './traffic.ts';
+import { asksForWait, isGarbled, objectIn, plainAddress, plainJson, waitMs } from './traffic.ts';
 
 const exchangesPerSlice = 50;
 

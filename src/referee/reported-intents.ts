@@ -3,18 +3,15 @@
  * the line and a send have a `request_id`, otherwise by content.
  */
 import { type Exchange, requestIdOf, senderOf } from './exchange.ts';
-import { IntentNames } from './intent-names.ts';
 import type { Intent } from './intents.ts';
-import type { Report } from './intents-file.ts';
+import { IntentNames, type Report } from './intents-file.ts';
 
 /** Places of intents in the record, by a key. */
 class Places {
   readonly #places = new Map<string, Set<number>>();
 
   add(key: string, place: number): void {
-    const known = this.#places.get(key);
-    if (known === undefined) this.#places.set(key, new Set([place]));
-    else known.add(place);
+    this.#places.set(key, (this.#places.get(key) ?? new Set()).add(place));
   }
 
   of(key: string): ReadonlySet<number> {

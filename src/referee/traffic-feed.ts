@@ -12,8 +12,16 @@ import { matchRoute } from '../http/service/routes.ts';
 import { sha256 } from '../recording/digest.ts';
 import type { Exchange } from './exchange.ts';
 import { exchangeOfEntry, HarEntries } from './har-entries.ts';
-import { plainAddress, plainJson } from './plain-spelling.ts';
-import { asksForWait, endpointOf, isGarbled, objectIn, valueIn, waitMs } from './traffic.ts';
+import {
+  asksForWait,
+  endpointOf,
+  isGarbled,
+  objectIn,
+  plainAddress,
+  plainJson,
+  valueIn,
+  waitMs,
+} from './traffic.ts';
 
 /**
  * Throws a CommandError that names what is wrong. `name` is the file's. Entries that cannot be read

@@ -1,5 +1,5 @@
 /**
- * Parsing that both feeds share: JSON objects, endpoints and waits.
+ * Parsing that both feeds share: JSON objects, endpoints, waits, and keys behind escapes.
  */
 import { matchRoute } from '../http/service/routes.ts';
 import type { EndpointName } from '../sim/limits.ts';
@@ -10,11 +10,6 @@ export function objectIn(text: string): Exchange['body'] {
   const value = valueIn(text);
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
   return isObject ? (value as Exchange['body']) : undefined;
-}
-
-export function stringIn(json: string | undefined): string | undefined {
-  const value = valueIn(json);
-  return typeof value === 'string' ? value : undefined;
 }
 
 /** The value in a JSON text; undefined for any other text. */
@@ -58,4 +53,30 @@ export function isGarbled(status: number, text: string): boolean {
   const isOk = status >= 200 && status < 300;
   if (text === '' || (!isOk && !/^\s*[{[]/.test(text))) return false;
   return valueIn(text) === undefined;
+}
+
+/** What a key consists of. */
+const inKeys = /[A-Za-z0-9_.~+/=-]/;
+/** Does not match if the backslash itself is escaped. */
+const jsonEscape = /(?<!\\)((?:\\\\)*)\\u00([0-7][0-9a-f])/gi;
+const percentEscape = /%([0-7][0-9a-f])/gi;
+
+/**
+ * Decodes escaped characters of a key: `\u004b` in JSON and `%4B` in a URL both mean K. The decoded
+ * request means the same, and shows any key that an escape hid.
+ */
+export function plainJson(text: string): string {
+  if (!text.includes('\\u00')) return text;
+  return text.replaceAll(jsonEscape, (whole, before: string, code: string) => {
+    const character = String.fromCharCode(Number.parseInt(code, 16));
+    return inKeys.test(character) ? `${before}${character}` : whole;
+  });
+}
+
+export function plainAddress(text: string): string {
+  if (!text.includes('%')) return text;
+  return text.replaceAll(percentEscape, (whole, code: string) => {
+    const character = String.fromCharCode(Number.parseInt(code, 16));
+    return inKeys.test(character) && !'/+='.includes(character) ? character : whole;
+  });
 }
