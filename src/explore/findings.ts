@@ -1,11 +1,11 @@
 /**
  * The findings of a search, each with the schedules that fail for the same cause: those with more
- * or stronger faults, and those with the same faults at other messages.
+ * or stronger faults, and those with the same faults at other messages. Shrinks a failing schedule:
+ * drops and weakens faults until every one is needed.
  */
-import type { FaultName } from './fault-names.ts';
+import { type FaultName, faultNames, faultsAt } from './fault-names.ts';
 import { type Schedule, scheduleKey, shapeOf } from './schedule.ts';
 import type { Finding } from './search-result.ts';
-import { simpler } from './shrink.ts';
 
 export class Findings {
   readonly #faults: readonly FaultName[];
@@ -50,4 +50,56 @@ export class Findings {
     this.#bySchedule.set(key, finding);
     if (scheduleKey(finding.schedule) !== scheduleKey(schedule)) finding.also.push(schedule);
   }
+}
+
+/** `fails` is true for a schedule that fails for the same cause. */
+export async function shrink(
+  schedule: Schedule,
+  faults: readonly FaultName[],
+  fails: (schedule: Schedule) => Promise<boolean>,
+): Promise<Schedule> {
+  const tried = new Set([scheduleKey(schedule)]);
+  let smallest = schedule;
+  for (;;) {
+    const next = await firstOf(simpler(smallest, faults), async (one) => {
+      const key = scheduleKey(one);
+      if (one.length === 0 || tried.has(key)) return false;
+      tried.add(key);
+      return fails(one);
+    });
+    if (next === undefined) return smallest;
+    smallest = next;
+  }
+}
+
+/** First the schedules that lack one fault, then those with a weaker one, the weakest first. */
+export function simpler(schedule: Schedule, faults: readonly FaultName[]): Schedule[] {
+  const weaker = schedule.flatMap(({ at, fault }, place) =>
+    faultsAt(at.endpoint, faultNames.slice(0, faultNames.indexOf(fault)))
+      .filter((name) => faults.includes(name))
+      .map((name) => schedule.with(place, { at, fault: name })),
+  );
+  const without = schedule.map((_, dropped) => schedule.filter((_, place) => place !== dropped));
+  const shifted = schedule.map((_, place) => withoutAttempt(schedule, place));
+  return [...without, ...shifted, ...weaker];
+}
+
+/** Without a fault and its attempt: faults at later attempts of the intent move up by one. */
+function withoutAttempt(schedule: Schedule, dropped: number): Schedule {
+  const gone = schedule[dropped]?.at;
+  return schedule
+    .filter((_, place) => place !== dropped)
+    .map(({ at, fault }) => {
+      const isLater =
+        at.endpoint === gone?.endpoint && at.intent === gone.intent && at.attempt > gone.attempt;
+      return { at: isLater ? { ...at, attempt: at.attempt - 1 } : at, fault };
+    });
+}
+
+async function firstOf<T>(
+  all: readonly T[],
+  is: (one: T) => Promise<boolean>,
+): Promise<T | undefined> {
+  for (const one of all) if (await is(one)) return one;
+  return undefined;
 }

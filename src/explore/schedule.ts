@@ -89,11 +89,6 @@ export function scheduleText(schedule: Schedule): string {
   return schedule.map(({ at, fault }) => `${fault} at ${pointText(at)}`).join('; then ');
 }
 
-/** Every schedule that lacks one of the faults. */
-export function withoutOne(schedule: Schedule): Schedule[] {
-  return schedule.map((_, dropped) => schedule.filter((_, at) => at !== dropped));
-}
-
 /** The schedule with its intents renumbered from 1, so that the same faults at others are equal. */
 export function shapeOf(schedule: Schedule): string {
   const seen = new Map<string, number>();

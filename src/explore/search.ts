@@ -3,7 +3,7 @@
  * point that those runs reached, to `depth` faults. A failure is run again, shrunk and grouped.
  */
 import { candidatesAfter, RunIndex, shuffled } from './candidates.ts';
-import { Findings } from './findings.ts';
+import { Findings, shrink } from './findings.ts';
 import {
   controlProblem,
   isProblem,
@@ -24,8 +24,6 @@ import {
   type SearchResult,
   type Stop,
 } from './search-result.ts';
-import { shrink } from './shrink.ts';
-import { Turns } from './turns.ts';
 
 export interface SearchOptions extends LearnOptions {
   readonly runClient: RunClient;
@@ -249,5 +247,30 @@ class Search {
       levels: this.#levels,
       findings: this.#findings.all,
     };
+  }
+}
+
+/**
+ * Lets some work go on together, and some alone: that waits for all other work to end, and new work
+ * waits for it.
+ */
+class Turns {
+  readonly #together = new Set<Promise<unknown>>();
+  #alone: Promise<unknown> = Promise.resolve();
+
+  async together<T>(work: () => Promise<T>): Promise<T> {
+    for (let last: unknown; last !== this.#alone; ) {
+      last = this.#alone;
+      await last;
+    }
+    const running = work();
+    this.#together.add(running);
+    return running.finally(() => this.#together.delete(running));
+  }
+
+  alone(work: () => Promise<void>): Promise<void> {
+    const running = Promise.allSettled([this.#alone, ...this.#together]).then(work);
+    this.#alone = running.catch(() => {});
+    return running;
   }
 }

@@ -3,9 +3,8 @@
  */
 import { z } from 'zod';
 import { clientRules } from '../ledger/rules.ts';
-import { detailsOf } from '../referee/details.ts';
 import { latestReports, reportSchema } from '../referee/intents-file.ts';
-import { defaultGraceMs, reportJson } from '../referee/judge.ts';
+import { defaultGraceMs, detailsOf, reportJson } from '../referee/judge.ts';
 import { atOnce } from '../sim/at-once.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import { defineOperation } from './define.ts';

@@ -65,11 +65,11 @@ export async function writeCheckpoint(
  * The parts of a file with the given digest; throws a JournalError for any other file. `journal` is
  * for error messages.
  */
-export function readCheckpoint(
+export function* readCheckpoint(
   path: string,
   expected: CheckpointDigest,
   journal: string,
-): Iterable<Buffer> {
+): Generator<Buffer> {
   const file = openCheckpoint(path, journal);
   try {
     const hash = createHash('sha256');
@@ -84,10 +84,10 @@ export function readCheckpoint(
           'or record in another file',
       );
     }
+    yield* partsOf(file);
   } finally {
     closeSync(file);
   }
-  return { [Symbol.iterator]: () => partsOf(path, journal) };
 }
 
 function openCheckpoint(path: string, journal: string): number {
@@ -112,19 +112,14 @@ function* blocksOf(file: number): Generator<Buffer> {
   }
 }
 
-function* partsOf(path: string, journal: string): Generator<Buffer> {
-  const file = openCheckpoint(path, journal);
-  try {
-    const isFirstFormat = !openingOf(file).startsWith(checkpointOpening);
-    for (let at = isFirstFormat ? 0 : checkpointOpening.length; ; ) {
-      const length = read(file, at, lengthBytes);
-      if (length.length === 0) return;
-      const body = read(file, at + lengthBytes, length.readUInt32BE());
-      yield brotliDecompressSync(body);
-      at += lengthBytes + body.length;
-    }
-  } finally {
-    closeSync(file);
+function* partsOf(file: number): Generator<Buffer> {
+  const isFirstFormat = !openingOf(file).startsWith(checkpointOpening);
+  for (let at = isFirstFormat ? 0 : checkpointOpening.length; ; ) {
+    const length = read(file, at, lengthBytes);
+    if (length.length === 0) return;
+    const body = read(file, at + lengthBytes, length.readUInt32BE());
+    yield brotliDecompressSync(body);
+    at += lengthBytes + body.length;
   }
 }
 

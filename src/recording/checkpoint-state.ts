@@ -6,6 +6,7 @@ import type { Settings } from '../config/settings.ts';
 import { drawKey, Rng, type RngState } from '../sim/random.ts';
 import type { World } from '../sim/world.ts';
 import { sha256 } from './digest.ts';
+import { JournalError } from './journal-error.ts';
 import type { Player } from './play.ts';
 import { restoreState } from './restore-state.ts';
 import { type StateHead, type StatePart, stateFormat } from './state-format.ts';
@@ -70,7 +71,8 @@ function headOf(values: Iterator<unknown>): Head {
   try {
     const head = values.next().value as Head | undefined;
     if (head?.state.snapshot === stateFormat) return head;
-  } catch {
+  } catch (error) {
+    if (error instanceof JournalError) throw error;
     // Earlier versions wrote binary parts.
   }
   throw new Error('it has the format of another version; continue this run with that version');

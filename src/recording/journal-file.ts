@@ -45,12 +45,14 @@ export interface JournalWatch {
 
 export class FileJournal implements Journal {
   readonly keepsExchanges = false;
+  /** The length of the file: the end of its last line. */
+  bytes: number;
+  /** Inputs recorded since this process opened the file. */
+  inputs = 0;
   readonly #path: string;
   readonly #files: JournalFiles;
   readonly #unlock: () => void;
   #file: number;
-  #bytes: number;
-  #inputs = 0;
   #watch: JournalWatch | undefined;
   #failure: JournalError | undefined;
 
@@ -63,7 +65,7 @@ export class FileJournal implements Journal {
     this.#files = files;
     this.#unlock = unlock;
     this.#file = file;
-    this.#bytes = fstatSync(this.#file).size;
+    this.bytes = fstatSync(this.#file).size;
   }
 
   /** Why a line could not be written; no later one is. */
@@ -71,20 +73,10 @@ export class FileJournal implements Journal {
     return this.#failure?.message;
   }
 
-  /** The length of the file: the end of its last line. */
-  get bytes(): number {
-    return this.#bytes;
-  }
-
-  /** Inputs recorded since this process opened the file. */
-  get inputs(): number {
-    return this.#inputs;
-  }
-
   /** Removes an incomplete last line. */
   truncate(bytes: number): void {
     ftruncateSync(this.#file, bytes);
-    this.#bytes = bytes;
+    this.bytes = bytes;
   }
 
   begin(header: JournalHeader): void {
@@ -133,7 +125,7 @@ export class FileJournal implements Journal {
     const successor = openOwn(next, 'journal', O_APPEND | O_RDWR);
     if (successor === undefined) throw new JournalError(`${next}: removed by another program`);
     try {
-      const rest = bytesOf(this.#file, fromBytes, this.#bytes, this.#path);
+      const rest = bytesOf(this.#file, fromBytes, this.bytes, this.#path);
       for (let at = 0; at < rest.length; ) at += writeSync(successor, rest, at);
     } finally {
       closeSync(successor);
@@ -161,15 +153,15 @@ export class FileJournal implements Journal {
 
   #record(line: Buffer): void {
     this.#append(line);
-    this.#inputs++;
-    if (this.#watch !== undefined && this.#bytes >= this.#watch.dueBytes) this.#watch.onDue();
+    this.inputs++;
+    if (this.#watch !== undefined && this.bytes >= this.#watch.dueBytes) this.#watch.onDue();
   }
 
   /** After a failed write, no input is answered: later ones would replay differently. */
   #append(line: Buffer): void {
     if (this.#failure !== undefined) throw this.#failure;
     for (let at = 0; at < line.length; ) at += this.#write(line, at);
-    this.#bytes += line.length;
+    this.bytes += line.length;
   }
 
   #write(bytes: Uint8Array, at: number): number {
@@ -186,7 +178,7 @@ export class FileJournal implements Journal {
     this.#file = -1;
     try {
       this.#file = openJournal(this.#files);
-      this.#bytes = fstatSync(this.#file).size;
+      this.bytes = fstatSync(this.#file).size;
     } catch (error) {
       this.#failure = error as JournalError;
     }

@@ -12,7 +12,6 @@ import { endpointNames } from '../sim/limits.ts';
 import { messageBody, sendEndpoints } from '../sim/message.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import { type Fate, unpromptedFate } from '../sim/outcomes.ts';
-import type { PacedStep } from '../sim/paced-steps.ts';
 import { Account, type ApiKey, Device, type Message } from '../sim/records.ts';
 import { walk } from '../simulation/invariants/walk.ts';
 import { Simulation } from '../simulation/simulation.ts';
@@ -199,17 +198,14 @@ class Restoring {
     }
     const messagesOf = (arrivals: readonly number[]): Message[] =>
       arrivals.flatMap((arrival) => store.ofArrival(arrival) ?? []);
-    const batches = members.map((arrivals) => new Batch<Message>(messagesOf(arrivals)));
-    for (const [place, { cohorts }] of this.#head.batches.entries()) {
-      listed(batches, place).cohorts = cohorts.map((cohort) => listed(this.#cohorts, cohort));
-    }
+    const rows = this.#head.batches.map((row, place) => {
+      const batch = new Batch<Message>(messagesOf(listed(members, place)));
+      batch.cohorts = row.cohorts.map((cohort) => listed(this.#cohorts, cohort));
+      return { ...row, batch };
+    });
     for (const [place, { batch }] of this.#head.cohorts.entries()) {
-      if (batch !== null) listed(this.#cohorts, place).batch = listed(batches, batch);
+      if (batch !== null) listed(this.#cohorts, place).batch = listed(rows, batch).batch;
     }
-    const rows = this.#head.batches.map((row, place) => ({
-      ...row,
-      batch: listed(batches, place),
-    }));
     for (const [place, { poll_count: pollCount }] of this.#head.devices.entries()) {
       const own = rows.filter(({ device }) => device === place);
       const batchesIn = (wanted: string) =>
@@ -227,12 +223,9 @@ class Restoring {
         },
         paced: paced
           .filter(({ device }) => device === place)
-          .flatMap(({ arrival, from, due_at_ms: dueAtMs }) => {
-            const message = store.ofArrival(arrival);
-            return message === undefined
-              ? []
-              : [{ message, from, dueAtMs } satisfies PacedStep<Message>];
-          }),
+          .flatMap(({ arrival, from, due_at_ms: dueAtMs }) =>
+            messagesOf([arrival]).map((message) => ({ message, from, dueAtMs })),
+          ),
       });
     }
   }

@@ -139,6 +139,7 @@ export function* playingFrom(
       restoreCheckpoint(simulator, parts);
       simulator.exchangeRecord.restart(true);
     } catch (error) {
+      if (error instanceof JournalError) throw error;
       throw new JournalError(`${file}: cannot be restored: ${reasonOf(error)}`, { cause: error });
     }
   }

@@ -51,12 +51,9 @@ export function takeSnapshot(saved: Saved): Snapshot {
 }
 
 /** Batches of one device and row: polls handle them like one. */
-interface Group {
-  readonly device: number;
-  readonly row: 'ready' | 'in_flight' | 'held';
-  readonly ends_at_ms: number;
+type Group = Omit<StateHead['batches'][number], 'cohorts'> & {
   readonly batches: readonly Batch<Message>[];
-}
+};
 
 /** The state at the instant when it is made. */
 export class StateImage {

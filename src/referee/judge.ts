@@ -6,26 +6,23 @@
 import { many } from '../commands/table.ts';
 import { type ClientRuleId, clientRules, type Level } from '../ledger/rules.ts';
 import { atOnce } from '../sim/at-once.ts';
+import { isoTime } from '../sim/clock.ts';
 import { retryAfter } from './client-1-retry-after.ts';
-import { requestIds } from './client-3-request-ids.ts';
+import { requests } from './client-3-requests.ts';
 import { outcomes } from './client-5-outcomes.ts';
-import { reporting } from './client-10-reports.ts';
 import { pace } from './client-11-pace.ts';
-import { bodies } from './client-15-bodies.ts';
-import type { Exchange } from './exchange.ts';
-import { groupingOf, type Intents } from './intents.ts';
+import { type Exchange, isAccepted, messageIdOf, requestIdOf } from './exchange.ts';
+import { groupingOf, type Intent, type Intents, isAttributable } from './intents.ts';
 import type { Report } from './intents-file.ts';
-import type { ClientRecord, Finding, Judge, Judges } from './record.ts';
+import type { ClientRecord, Finding, Judge, Judgement, Judges } from './record.ts';
 
 /** `failed`: a rule that a client must keep; `advice`: one that it should keep. */
 export type ClientVerdict = 'passed' | 'failed' | 'advice' | 'not_exercised';
 
-export interface RuleJudgement {
+export interface RuleJudgement extends Judgement {
   readonly id: ClientRuleId;
   readonly level: Level;
   readonly verdict: ClientVerdict;
-  readonly exercised: number;
-  readonly findings: readonly Finding[];
 }
 
 export interface RefereeReport {
@@ -58,11 +55,9 @@ export interface JudgeOptions {
 
 const judges: Judges = {
   ...retryAfter,
-  ...requestIds,
+  ...requests,
   ...outcomes,
-  ...reporting,
   ...pace,
-  ...bodies,
 };
 
 export const defaultGraceMs = 1_000;
@@ -149,5 +144,47 @@ export function reportJson({ rules, exchanges, intents, notice }: RefereeReport)
     })),
     unattributable: intents.unattributable,
     exchanges: exchanges.length,
+  };
+}
+
+/** The exchanges and intents of a report, for the dashboard and other views. */
+export function detailsOf({ exchanges, intents }: Pick<ClientRecord, 'exchanges' | 'intents'>) {
+  return { exchanges: exchanges.map(exchangeDetails), intents: intents.all.map(intentDetails) };
+}
+
+function exchangeDetails(one: Exchange) {
+  const status = one.reply?.['status'];
+  return {
+    number: one.number,
+    at: isoTime(one.atMs),
+    answered_at: isoTime(one.answeredAtMs),
+    seen: one.isSeen,
+    account_id: one.accountId ?? null,
+    account: one.accountName ?? null,
+    endpoint: one.endpoint ?? null,
+    method: one.method,
+    path: one.target,
+    request_id: requestIdOf(one) ?? null,
+    status: one.status,
+    retry_after: one.retryAfter ?? null,
+    retry_after_ms: one.retryAfterMs ?? null,
+    message_id: messageIdOf(one) ?? null,
+    message_status: typeof status === 'string' ? status : null,
+  };
+}
+
+function intentDetails(intent: Intent) {
+  const { attempts, requestId } = intent;
+  const [first] = attempts;
+  const accepted = attempts.filter(isAccepted).map((one) => messageIdOf(one) ?? one.number);
+  const to = first?.body?.['to'];
+  return {
+    account_id: first?.accountId ?? null,
+    endpoint: first?.endpoint ?? null,
+    to: typeof to === 'string' ? to : null,
+    request_id: requestId ?? null,
+    attributable: isAttributable(intent),
+    accepted: new Set(accepted).size,
+    exchanges: attempts.map(({ number }) => number),
   };
 }

@@ -52,12 +52,8 @@ export class FakedClientClock implements ClientClock {
   async advance(by: string | number): Promise<void> {
     const endMs = Date.now() + durationMs(by, 'by');
     for (let leftMs = endMs - Date.now(); leftMs > 0; leftMs = endMs - Date.now()) {
-      let isOver = false;
-      const end = () => {
-        isOver = true;
-      };
-      globalThis.setTimeout(end, Math.min(leftMs, longestStepMs));
-      await this.#run(() => isOver);
+      const stepMs = Math.min(leftMs, longestStepMs);
+      await this.until(new Promise<void>((resolve) => void globalThis.setTimeout(resolve, stepMs)));
     }
     await vi.advanceTimersByTimeAsync(0);
     await this.#settle();

@@ -2,18 +2,18 @@
  * Reads recorded traffic in one pass: recordings, HAR files and journals, gzipped or not, merged in
  * the order of their times.
  */
-import { closeSync, readSync } from 'node:fs';
+import { closeSync, createReadStream, readSync } from 'node:fs';
 import { basename } from 'node:path';
+import { createGunzip } from 'node:zlib';
 import { CommandError } from '../commands/command-error.ts';
 import type { TrafficEvent, TrafficExchange } from '../commands/recorded-traffic.ts';
 import { many } from '../commands/table.ts';
-import { openPlain } from '../config/plain-file.ts';
+import { openPlain, reasonOf } from '../config/plain-file.ts';
 import type { RequestEntry } from '../recording/journal-entry.ts';
 import { lineReader } from '../recording/journal-lines.ts';
 import { pathOf } from '../referee/traffic-feed.ts';
 import { Copies } from './copies.ts';
 import { exchangesOfHarFile } from './har-file.ts';
-import { linesOf, piecesOf } from './open-text.ts';
 import { lineOpening, type RecordedBody, type RecordedLine, readLine } from './recorded-line.ts';
 
 export async function* readTraffic(
@@ -176,4 +176,47 @@ function exchangeOfEntry({ at, request, reply }: RequestEntry, isForced: boolean
     isForced,
     isSeen: reply.delivery?.cut === undefined,
   };
+}
+
+/** Longer texts would wait for a full collection of garbage. */
+const pieceBytes = 65_536;
+const longestLine = 64 * 1_048_576;
+
+/** The text of a file, piece by piece, gzipped or not: it may be larger than memory. */
+async function* piecesOf(path: string): AsyncGenerator<string> {
+  let file: number;
+  try {
+    file = openPlain(path);
+  } catch (error) {
+    throw new CommandError(2, `${path}: ${reasonOf(error)}`);
+  }
+  const magic = Buffer.alloc(2);
+  readSync(file, magic, 0, 2, 0);
+  const bytes = createReadStream('', { fd: file, start: 0, highWaterMark: pieceBytes });
+  const isZipped = magic[0] === 0x1f && magic[1] === 0x8b;
+  const plain = isZipped ? bytes.pipe(createGunzip({ chunkSize: pieceBytes })) : bytes;
+  bytes.on('error', (error) => plain.destroy(error));
+  plain.setEncoding('utf8');
+  try {
+    for await (const piece of plain) yield piece as string;
+  } catch (error) {
+    // A file that was cut off is read as far as it goes.
+    if ((error as NodeJS.ErrnoException).code === 'Z_BUF_ERROR') return;
+    throw new CommandError(2, `${path}: ${reasonOf(error)}`);
+  } finally {
+    bytes.destroy();
+  }
+}
+
+/** Lines without their ends. The last one may be incomplete. */
+async function* linesOf(pieces: AsyncIterable<string>, path: string): AsyncGenerator<string> {
+  let rest = '';
+  for await (const piece of pieces) {
+    const lines = (rest + piece).split('\n');
+    rest = lines.pop() ?? '';
+    if (rest.length > longestLine)
+      throw new CommandError(2, `${path}: a line has more than ${longestLine} characters`);
+    yield* lines;
+  }
+  if (rest !== '') yield rest;
 }

@@ -1,4 +1,7 @@
-/** CLIENT-3, CLIENT-4, CLIENT-6, CLIENT-7: how a client uses `request_id`. */
+/**
+ * CLIENT-3, CLIENT-4, CLIENT-6, CLIENT-7: how a client uses `request_id`. CLIENT-15: no body causes
+ * a 400. CLIENT-16: a key is in the `Authorization` header alone.
+ */
 import {
   type Exchange,
   grouped,
@@ -21,11 +24,13 @@ import {
   spanText,
 } from './record.ts';
 
-export const requestIds: Judges = {
+export const requests: Judges = {
   'CLIENT-3': keepsItsId,
   'CLIENT-4': givesAnId,
   'CLIENT-6': reusesNoId,
   'CLIENT-7': retriesWithinADay,
+  'CLIENT-15': sendsValidBodies,
+  'CLIENT-16': keepsItsKey,
 };
 
 function keepsItsId({ intents }: ClientRecord): Judgement {
@@ -130,4 +135,31 @@ function retriesOfHeld({ attempts }: Intent) {
 function isHeld(send: Exchange): boolean {
   const { status, isSeen } = send;
   return isAccepted(send) || (!isSeen && (status === 0 || status >= 500));
+}
+
+function sendsValidBodies({ exchanges }: ClientRecord): Judgement {
+  return judgement(
+    exchanges.filter(isSend),
+    ({ status, isForced }) => status === 400 && isForced !== true,
+    (send) =>
+      finding(
+        `the body was refused by validation: ${shown(send.reply)}; check it before it is sent`,
+        [send],
+      ),
+  );
+}
+
+function shown(reply: Readonly<Record<string, unknown>> | undefined): string {
+  const text = JSON.stringify(reply ?? {});
+  return text.length > 200 ? `${text.slice(0, 200)}...` : text;
+}
+
+function keepsItsKey({ exchanges }: ClientRecord): Judgement {
+  const what =
+    'an API key is in the path, the query or the body, where logs record it: send it in the Authorization header alone';
+  return judgement(
+    exchanges,
+    ({ showsKey }) => showsKey,
+    (one) => finding(what, [one]),
+  );
 }
