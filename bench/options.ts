@@ -17,6 +17,8 @@ import {
   addFlags,
   type Flag,
   type FlagValues,
+  flag,
+  list,
   ValueError,
 } from '../src/commands/flags.ts';
 import type { LimitOverrides } from '../src/config/world-schema.ts';
@@ -91,83 +93,43 @@ function refuseIdleThresholds(slos: readonly Slo[], scenarios: readonly Scenario
 const countValue = wholeNumber(1, 9_999_999);
 
 const benchFlags = [
-  {
-    flag: '--scenario <name>',
-    about: scenarioNames.join('|'),
-    parse: oneOf(scenarioNames),
-    repeatable: true,
-    shown: 'all but endurance',
-  },
-  {
-    flag: '--duration <time>',
-    about: 'duration of load for each case, over all rounds; give endurance 10m',
-    parse: duration({
+  list('--scenario <name>', scenarioNames.join('|'), oneOf(scenarioNames), 'all but endurance'),
+  flag(
+    '--duration <time>',
+    'duration of load for each case, over all rounds; give endurance 10m',
+    duration({
       leastMs: 100,
       mostMs: 24 * 3_600_000,
       expected: 'a time from 100ms to 24h, such as 10s',
     }),
-    fallback: 10_000,
-    shown: '10s',
-  },
-  {
-    flag: '--rounds <n>',
-    about: 'number of rounds that share the duration',
-    parse: countValue,
-    fallback: 10,
-  },
-  {
-    flag: '--warm-up <n>',
-    about: 'requests to each server before the first round',
-    parse: countValue,
-    fallback: 60_000,
-  },
-  {
-    flag: '--connections <n>',
-    about: 'number of open connections',
-    parse: countValue,
-    fallback: 64,
-  },
-  {
-    flag: '--held <n>',
-    about: 'messages that its own simulator holds before the first round',
-    parse: wholeNumber(0, 2_000_000),
-    fallback: 1_000_000,
-  },
-  {
-    flag: '--rate <n>',
-    about: 'requests per second in open loop; default: saturation',
-    parse: countValue,
-  },
-  {
-    flag: '--slo <threshold>',
-    about: "threshold such as 'p99<50ms'; exit 7 if crossed",
-    parse: sloValue,
-    repeatable: true,
-  },
-  {
-    flag: '--report <format=file>',
-    about: 'write a report: json=FILE or html=FILE',
-    parse: reportOf(['json', 'html']),
-    repeatable: true,
-  },
-  {
-    flag: '--limit <endpoint=N|off>',
-    about: 'limit-audit: limits of its own simulator',
-    parse: limitValue,
-    repeatable: true,
-  },
-  {
-    flag: '--api-key <key>',
-    about: 'with a base_url: API key of the sender',
-    parse: headerValue,
-  },
-  { flag: '--from <number>', about: 'with a base_url: the sender number' },
-  { flag: '--to <number>', about: 'recipient number', fallback: '+12025550199' },
-  {
-    flag: '--control-url <url>',
-    about: "with a simulator's base_url: control port, to create callers there",
-    parse: httpAddress,
-  },
+    10_000,
+    '10s',
+  ),
+  flag('--rounds <n>', 'number of rounds that share the duration', countValue, 10),
+  flag('--warm-up <n>', 'requests to each server before the first round', countValue, 60_000),
+  flag('--connections <n>', 'number of open connections', countValue, 64),
+  flag(
+    '--held <n>',
+    'messages that its own simulator holds before the first round',
+    wholeNumber(0, 2_000_000),
+    1_000_000,
+  ),
+  flag('--rate <n>', 'requests per second in open loop; default: saturation', countValue),
+  list('--slo <threshold>', "threshold such as 'p99<50ms'; exit 7 if crossed", sloValue),
+  list(
+    '--report <format=file>',
+    'write a report: json=FILE or html=FILE',
+    reportOf(['json', 'html']),
+  ),
+  list('--limit <endpoint=N|off>', 'limit-audit: limits of its own simulator', limitValue),
+  flag('--api-key <key>', 'with a base_url: API key of the sender', headerValue),
+  flag('--from <number>', 'with a base_url: the sender number', (text) => text),
+  flag('--to <number>', 'recipient number', (text) => text, '+12025550199'),
+  flag(
+    '--control-url <url>',
+    "with a simulator's base_url: control port, to create callers there",
+    httpAddress,
+  ),
 ] as const satisfies readonly Flag[];
 
 function httpAddress(text: string): URL {

@@ -6,7 +6,7 @@
 import { resolve } from 'node:path';
 import { writeReports } from '../../conformance/reports/write.ts';
 import { UsageError } from '../commands/command-error.ts';
-import { addFlags, type CommandIo, newCommand, readFlags } from '../commands/flags.ts';
+import { addFlags, type CommandIo, newCommand, passedOn, readFlags } from '../commands/flags.ts';
 import { foreignText } from '../commands/foreign-text.ts';
 import { many } from '../commands/table.ts';
 import { readWorldFile } from '../config/world-file.ts';
@@ -17,7 +17,7 @@ import { tryLess } from '../explore/learn.ts';
 import { type Schedule, scheduleText } from '../explore/schedule.ts';
 import { replay, type SearchOptions, search } from '../explore/search.ts';
 import { exploredLine, type Progress, type SearchResult } from '../explore/search-result.ts';
-import { type ExploreFlags, exploreFlags, flagsAgain } from './explore-flags.ts';
+import { type ExploreFlags, exploreFlags, searchFlags } from './explore-flags.ts';
 import { exploreJson, exploreSummary, findingText } from './explore-summary.ts';
 import { noticesTo } from './process.ts';
 
@@ -29,10 +29,19 @@ export async function explore(argv: readonly string[], io: CommandIo): Promise<n
   if (command.args.length === 0 || command.args[0] === '') {
     throw new UsageError('name the command to run: smstwin explore -- npm test');
   }
-  return run(command.args, command.opts<ExploreFlags>(), io);
+  const end = argv.indexOf('--');
+  const own = end < 0 ? argv : argv.slice(0, end);
+  const again = passedOn(command, command, own, io.env, searchFlags);
+  return run(command.args, command.opts<ExploreFlags>(), again, io);
 }
 
-async function run(command: readonly string[], flags: ExploreFlags, io: CommandIo) {
+/** `again`: the flags with which a replay runs the command in the same way. */
+async function run(
+  command: readonly string[],
+  flags: ExploreFlags,
+  again: readonly string[],
+  io: CommandIo,
+) {
   const { seed, world, rate, env: ownVariables, depth, maxRuns } = flags;
   refuseTwice(flags);
   const single = flags.schedule === undefined ? undefined : readSchedule(flags.schedule);
@@ -51,8 +60,8 @@ async function run(command: readonly string[], flags: ExploreFlags, io: CommandI
     ownVariables,
     settings: { seed, ...(world !== undefined && { world: await readWorldFile(world) }) },
     rate,
-    slowMs: flags.slow.ms,
-    timeoutMs: flags.timeout.ms,
+    slowMs: flags.slow,
+    timeoutMs: flags.timeout,
     signal: interrupt.signal,
   });
   process.on('SIGINT', stop).on('SIGTERM', stop);
@@ -69,7 +78,7 @@ async function run(command: readonly string[], flags: ExploreFlags, io: CommandI
       bail: flags.bail ?? false,
       mayFail: flags.commandMayFail ?? false,
       subject: 'command',
-      throttleWaits: flags.throttleWaits?.map(({ ms }) => Math.ceil(ms / 1_000)),
+      throttleWaits: flags.throttleWaits?.map((ms) => Math.ceil(ms / 1_000)),
       isScaled: rate !== undefined,
       onProgress: progressTo(io),
     };
@@ -77,7 +86,7 @@ async function run(command: readonly string[], flags: ExploreFlags, io: CommandI
       single === undefined
         ? await search(options)
         : await replay(options, single.schedule, single.intents);
-    return report(result, { command, flags, startMs, single: single?.schedule }, io);
+    return report(result, { command, flags, again, startMs, single: single?.schedule }, io);
   } finally {
     process.off('SIGINT', stop).off('SIGTERM', stop);
     await runs.close();
@@ -103,6 +112,7 @@ function repeated(names: readonly string[]): string | undefined {
 interface Context {
   readonly command: readonly string[];
   readonly flags: ExploreFlags;
+  readonly again: readonly string[];
   readonly startMs: number;
   /** The schedule of `--schedule`. */
   readonly single: Schedule | undefined;
@@ -110,13 +120,13 @@ interface Context {
 
 function report(
   result: SearchResult,
-  { command, flags, startMs, single }: Context,
+  { command, flags, again, startMs, single }: Context,
   io: CommandIo,
 ): number {
   const { findings, unconfirmed, unstable, problem, intents, levels } = result;
   const complain = noticesTo(io, 'smstwin explore');
-  const again = { command, flags: flagsAgain(flags), intents };
-  const files = levels.length === 0 ? [] : writeFindings(flags.out, findings, again, complain);
+  const known = { command, flags: again, intents };
+  const files = levels.length === 0 ? [] : writeFindings(flags.out, findings, known, complain);
   for (const [at, finding] of findings.entries()) {
     io.out(findingText(finding, single ? 'FAILED' : 'FOUND', files[at]));
   }

@@ -13,6 +13,8 @@ import {
   type CommandIo,
   type Flag,
   type FlagValues,
+  flag,
+  list,
   newCommand,
   readFlags,
 } from '../commands/flags.ts';
@@ -28,45 +30,24 @@ import { exchangesOfJournalFile, type RecordedTraffic } from './referee-journal.
 import { clientRulesTable, refereeSummary, refereeText } from './referee-summary.ts';
 
 const refereeFlags = [
-  {
-    flag: '--account <name>',
-    about: 'judge this account alone, by name or id',
-    parse: (text) => text,
-    repeatable: true,
-  },
-  {
-    flag: '--intents <file>',
-    about: 'what the client meant to send, and what it reported',
-    parse: fileValue,
-  },
-  { flag: '--strict', about: 'advice counts as failure' },
-  {
-    flag: '--partial',
-    about: 'the client has not finished: judge nothing that depends on what comes',
-  },
-  {
-    flag: '--grace <duration>',
-    about: 'how long after a 429 a request was still in flight',
-    parse: duration({
+  list('--account <name>', 'judge this account alone, by name or id', (text) => text),
+  flag('--intents <file>', 'what the client meant to send, and what it reported', fileValue),
+  flag('--strict', 'advice counts as failure'),
+  flag('--partial', 'the client has not finished: judge nothing that depends on what comes'),
+  flag(
+    '--grace <duration>',
+    'how long after a 429 a request was still in flight',
+    duration({
       leastMs: 0,
       mostMs: Number.MAX_SAFE_INTEGER,
       expected: 'a duration such as 1s, 500ms or 2m',
     }),
-    fallback: 1_000,
-    shown: '1s',
-  },
-  {
-    flag: '--report <kind=file>',
-    about: 'junit, json, html, tap, markdown, github',
-    parse: reportValue,
-    repeatable: true,
-  },
-  {
-    flag: '--expected <file>',
-    about: 'failures that are known, each with a reason',
-    parse: fileValue,
-  },
-  { flag: '--list', about: 'print the client rules' },
+    1_000,
+    '1s',
+  ),
+  list('--report <kind=file>', 'junit, json, html, tap, markdown, github', reportValue),
+  flag('--expected <file>', 'failures that are known, each with a reason', fileValue),
+  flag('--list', 'print the client rules'),
 ] as const satisfies readonly Flag[];
 
 type RefereeFlags = FlagValues<typeof refereeFlags>;

@@ -5,7 +5,7 @@
 import type { Command } from 'commander';
 import { UsageError } from '../commands/command-error.ts';
 import { fileValue, isLoopback, oneOf } from '../commands/flag-values.ts';
-import { addFlags, type Flag, type FlagValues } from '../commands/flags.ts';
+import { addFlags, type Flag, type FlagValues, flag, list } from '../commands/flags.ts';
 import {
   clockModes,
   defaultRate,
@@ -37,150 +37,106 @@ export const transports = ['hyperexpress', 'node'] as const;
 
 /** Also of other commands that serve. */
 export const tlsFlags = [
-  { flag: '--tls-cert <file>', about: 'serve HTTPS with this certificate (PEM)', parse: fileValue },
-  { flag: '--tls-key <file>', about: 'the private key of --tls-cert (PEM)', parse: fileValue },
-  {
-    flag: '--tls <kind>',
-    about: 'serve HTTPS with a certificate made at the start: self-signed',
-    parse: oneOf(['self-signed']),
-  },
-  {
-    flag: '--tls-name <name>',
-    about: 'also make the certificate for this host name or address',
-    parse: hostNameValue,
-    repeatable: true,
-  },
+  flag('--tls-cert <file>', 'serve HTTPS with this certificate (PEM)', fileValue),
+  flag('--tls-key <file>', 'the private key of --tls-cert (PEM)', fileValue),
+  flag(
+    '--tls <kind>',
+    'serve HTTPS with a certificate made at the start: self-signed',
+    oneOf(['self-signed']),
+  ),
+  list(
+    '--tls-name <name>',
+    'also make the certificate for this host name or address',
+    hostNameValue,
+  ),
 ] as const satisfies readonly Flag[];
 
-const file = <const Text extends string>(flag: Text, about: string) =>
-  ({ flag, about, parse: fileValue }) as const;
 const choice = <const Text extends string, const Word extends string>(
-  flag: Text,
+  text: Text,
   about: string,
-  words: readonly Word[],
-) =>
-  ({
-    flag,
-    about: `${about}: ${words.join('|')}`,
-    parse: oneOf(words),
-    fallback: words[0],
-  }) as const;
+  words: readonly [Word, ...Word[]],
+) => flag(text, `${about}: ${words.join('|')}`, oneOf(words), words[0]);
 
 const serveFlags = [
-  {
-    flag: '--host <host>',
-    about: 'address on which the service listens',
-    parse: hostValue,
-    fallback: '127.0.0.1',
-  },
-  {
-    flag: '--port <port>',
-    about: 'port of the service; 0 selects a free one',
-    parse: portValue,
-    fallback: 8080,
-  },
-  {
-    flag: '--control-host <host>',
-    about: 'address on which the control port listens',
-    parse: hostValue,
-    fallback: '127.0.0.1',
-  },
-  {
-    flag: '--control-port <port>',
-    about: 'control port; 0 selects a free one',
-    parse: portValue,
-    fallback: 8081,
-  },
-  { flag: '--no-control', about: 'do not open the control port' },
-  {
-    flag: '--control-token <token>',
-    about: 'bearer token that the control port requires',
-    parse: tokenValue,
-  },
-  {
-    flag: '--control-allowed-host <name>',
-    about: 'accept this Host name on the control port, such as that of a container',
-    parse: hostNameValue,
-    repeatable: true,
-  },
+  flag('--host <host>', 'address on which the service listens', hostValue, '127.0.0.1'),
+  flag('--port <port>', 'port of the service; 0 selects a free one', portValue, 8080),
+  flag(
+    '--control-host <host>',
+    'address on which the control port listens',
+    hostValue,
+    '127.0.0.1',
+  ),
+  flag('--control-port <port>', 'control port; 0 selects a free one', portValue, 8081),
+  flag('--no-control', 'do not open the control port'),
+  flag('--control-token <token>', 'bearer token that the control port requires', tokenValue),
+  list(
+    '--control-allowed-host <name>',
+    'accept this Host name on the control port, such as that of a container',
+    hostNameValue,
+  ),
   choice('--clock <mode>', 'what moves simulated time', clockModes),
-  {
-    flag: '--rate <n>',
-    about: `simulated seconds per second, scaled only (default: ${defaultRate})`,
-    parse: rateValue,
-  },
+  flag(
+    '--rate <n>',
+    `simulated seconds per second, scaled only (default: ${defaultRate})`,
+    rateValue,
+  ),
   choice(
     '--retry-after <seconds>',
     'which seconds Retry-After counts on a scaled clock; send_at is always compared with ' +
       'simulated time',
     retryAfterSeconds,
   ),
-  {
-    flag: '--start-time <ISO>',
-    about: 'start time of a manual clock',
-    parse: startTimeValue,
-  },
-  {
-    flag: '--seed <n>',
-    about: 'seed of keys, ids and random outcomes',
-    parse: seedValue,
-    fallback: 1,
-  },
-  file('--world <file>', 'accounts, SIMs and fates as JSON or YAML (world.schema.json)'),
-  {
-    flag: '--assume <name=value>',
-    about: 'answer to an assumption',
-    parse: assumptionValue,
-    repeatable: true,
-  },
-  file('--assumptions <file>', 'answers to assumptions as JSON or YAML'),
-  {
-    flag: '--limit <endpoint=N|off>',
-    about: 'requests per minute of an endpoint',
-    parse: limitValue,
-    repeatable: true,
-  },
-  { flag: '--no-limits', about: 'disable rate limits and quotas' },
-  {
-    flag: '--max-messages <n>',
-    about:
-      'messages to hold, or unlimited; above this the oldest final ones are forgotten ' +
+  flag('--start-time <ISO>', 'start time of a manual clock', startTimeValue),
+  flag('--seed <n>', 'seed of keys, ids and random outcomes', seedValue, 1),
+  flag('--world <file>', 'accounts, SIMs and fates as JSON or YAML (world.schema.json)', fileValue),
+  list('--assume <name=value>', 'answer to an assumption', assumptionValue),
+  flag('--assumptions <file>', 'answers to assumptions as JSON or YAML', fileValue),
+  list('--limit <endpoint=N|off>', 'requests per minute of an endpoint', limitValue),
+  flag('--no-limits', 'disable rate limits and quotas'),
+  flag(
+    '--max-messages <n>',
+    'messages to hold, or unlimited; above this the oldest final ones are forgotten ' +
       `(default: ${defaultMaxMessages.toLocaleString('en')}, plus room for unfinished ones)`,
-    parse: maxMessagesValue,
-  },
-  file(
+    maxMessagesValue,
+  ),
+  flag(
     '--journal <file>',
     'record every input of the first world in this file; an existing run continues',
+    fileValue,
   ),
-  file(
+  flag(
     '--journal-dir <folder>',
     'record every world in a journal of its own in this folder; all of them continue',
+    fileValue,
   ),
-  {
-    flag: '--journal-max <size>',
-    about: 'size near which a checkpoint replaces the recorded inputs',
-    parse: sizeValue,
-    shown: '1GiB',
-  },
-  file('--ready-file <file>', 'write URLs, keys and numbers here once both ports listen'),
+  flag(
+    '--journal-max <size>',
+    'size near which a checkpoint replaces the recorded inputs (default: 1GiB)',
+    sizeValue,
+  ),
+  flag(
+    '--ready-file <file>',
+    'write URLs, keys and numbers here once both ports listen',
+    fileValue,
+  ),
   choice(
     '--transport <name>',
     'the HTTP server; only node answers HTTP/1.0 (ab, nginx by default)',
     transports,
   ),
-  {
-    flag: '--public-url <url>',
-    about: 'base URL to hand out (default: the Host of the request, if it is allowed)',
-    parse: baseUrlValue,
-  },
+  flag(
+    '--public-url <url>',
+    'base URL to hand out (default: the Host of the request, if it is allowed)',
+    baseUrlValue,
+  ),
   ...tlsFlags,
-  { flag: '--trust-proxy', about: 'read the client IP from X-Forwarded-For' },
+  flag('--trust-proxy', 'read the client IP from X-Forwarded-For'),
   choice('--log <format>', 'log one line per request to stderr', logModes),
-  {
-    flag: '--shard <i/N>',
-    about: 'this is server i of N of a fleet, from 0: no two draw the same id for a world',
-    parse: shardValue,
-  },
+  flag(
+    '--shard <i/N>',
+    'this is server i of N of a fleet, from 0: no two draw the same id for a world',
+    shardValue,
+  ),
 ] as const satisfies readonly Flag[];
 
 type ServeFlags = FlagValues<typeof serveFlags>;

@@ -20,10 +20,10 @@ export interface Flag {
   readonly flag: string;
   readonly about: string;
   /** Reads one value, or throws a ValueError. */
-  readonly parse?: (text: string) => unknown;
+  readonly parse?: ((text: string) => unknown) | undefined;
   readonly fallback?: unknown;
   /** The fallback as shown in the help. */
-  readonly shown?: string;
+  readonly shown?: string | undefined;
   /** Each use adds a value; the result is a list. */
   readonly repeatable?: true;
 }
@@ -56,6 +56,39 @@ type OneOf<Each extends Flag> = Each extends { parse: (text: string) => infer Va
   : Each['flag'] extends `${string} <${string}`
     ? string
     : boolean;
+
+/** A switch. */
+export function flag<const Text extends string>(
+  flag: Text,
+  about: string,
+): { flag: Text; about: string };
+/** A value; undefined where it is not given. */
+export function flag<const Text extends string, Value>(
+  flag: Text,
+  about: string,
+  parse: (text: string) => Value,
+): { flag: Text; about: string; parse: (text: string) => Value };
+/** A value with its fallback, and how the help shows that. */
+export function flag<const Text extends string, Value>(
+  flag: Text,
+  about: string,
+  parse: (text: string) => Value,
+  fallback: NoInfer<Value>,
+  shown?: string,
+): { flag: Text; about: string; parse: (text: string) => Value; fallback: Value };
+export function flag(flag: string, about: string, ...[parse, fallback, shown]: unknown[]): Flag {
+  return { flag, about, parse, fallback, shown } as Flag;
+}
+
+/** A repeatable flag. */
+export function list<const Text extends string, Value>(
+  flag: Text,
+  about: string,
+  parse: (text: string) => Value,
+  shown?: string,
+) {
+  return { flag, about, parse, shown, repeatable: true } as const;
+}
 
 /**
  * An invalid flag value. The message says what was expected; the parser adds the flag and value.
