@@ -11,7 +11,7 @@ import { findingView, type TimelineEntry } from '../explore/finding-view.ts';
 import { scheduleText } from '../explore/schedule.ts';
 import { exitCodeOf, type Finding, type SearchResult } from '../explore/search-result.ts';
 import { clientRules } from '../ledger/rules.ts';
-import { reportExchange } from './referee-summary.ts';
+import { reportExchange, withoutTarget } from './referee-summary.ts';
 
 export interface Explored {
   readonly result: SearchResult;
@@ -36,17 +36,13 @@ export function exploreSummary(explored: Explored): Summary {
     startedAt,
     durationMs,
     exitCode: exitCodeOf(result),
+    ...withoutTarget,
     interrupted: result.stop === 'interrupted',
-    reachable: true,
     sends: result.runs,
     sendsAre: 'runs',
-    throttled: 0,
-    interruptions: {},
     counts: counts(results),
     rules: ruleVerdicts(results),
     results,
-    weighed: { expected: new Map(), stale: [] },
-    discovered: { answers: {}, undetermined: {} },
   };
 }
 

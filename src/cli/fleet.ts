@@ -9,6 +9,7 @@ import {
   type CommandIo,
   type Flag,
   type FlagValues,
+  flag,
   newCommand,
   passedOn,
   readFlags,
@@ -19,10 +20,9 @@ import { isExecutable } from '../commands/shipped-files.ts';
 import { readText } from '../config/world-file.ts';
 import { fixedClientIp } from '../fleet/refusals.ts';
 import type { JoinedShard } from '../fleet/shard.ts';
-import { banner } from './banner.ts';
 import { portValue } from './flag-values.ts';
-import { noticesTo, stopSignal } from './process.ts';
-import { prepareReadyFile, writeAuthority, writeReadyFile } from './ready-file.ts';
+import { closeAtStop, noticesTo, stopSignal } from './process.ts';
+import { announce, prepareReadyFile } from './ready-file.ts';
 import { addServeFlags, serveOptions } from './serve-options.ts';
 
 const mostShards = 64;
@@ -37,31 +37,26 @@ const own = [
 ];
 
 const fleetFlags = [
-  {
-    flag: '--shards <n>',
-    about: 'processes to start',
-    parse: wholeNumber(1, mostShards),
-    fallback: 2,
-  },
-  {
-    flag: '--shard-timeout <duration>',
-    about: 'how long requests wait for a shard that starts again; then 503',
-    parse: duration({ mostMs: 600_000, expected: 'a duration up to 10 minutes, such as 10s' }),
-    fallback: 10_000,
-    shown: '10s',
-  },
-  {
-    flag: '--join <file>',
-    about: 'a JSON list of {"base_url", "control_url"} of running `serve` processes, not --shards',
-    parse: fileValue,
-  },
-  {
-    flag: '--print-config <dir>',
-    about: "with --join: write HAProxy's configuration and maps here, and start nothing",
-    parse: fileValue,
-  },
-  { flag: '--wide', about: 'the first world spans all shards, by account' },
-  { flag: '--stats-port <port>', about: "port of HAProxy's page", parse: portValue },
+  flag('--shards <n>', 'processes to start', wholeNumber(1, mostShards), 2),
+  flag(
+    '--shard-timeout <duration>',
+    'how long requests wait for a shard that starts again; then 503',
+    duration({ mostMs: 600_000, expected: 'a duration up to 10 minutes, such as 10s' }),
+    10_000,
+    '10s',
+  ),
+  flag(
+    '--join <file>',
+    'a JSON list of {"base_url", "control_url"} of running `serve` processes, not --shards',
+    fileValue,
+  ),
+  flag(
+    '--print-config <dir>',
+    "with --join: write HAProxy's configuration and maps here, and start nothing",
+    fileValue,
+  ),
+  flag('--wide', 'the first world spans all shards, by account'),
+  flag('--stats-port <port>', "port of HAProxy's page", portValue),
 ] as const satisfies readonly Flag[];
 
 export async function fleet(argv: readonly string[], io: CommandIo): Promise<number> {
@@ -135,19 +130,8 @@ export async function fleet(argv: readonly string[], io: CommandIo): Promise<num
     await started.stop();
     return 0;
   }
-  const { ca } = options.tls ?? {};
-  const authority = ca === undefined ? undefined : writeAuthority(ca, options.readyFile);
-  const served = {
-    ...started.readyFile,
-    ...(authority !== undefined && { tls_ca_file: authority.path }),
-  };
-  if (options.readyFile !== undefined) writeReadyFile(options.readyFile, served);
-  io.out(banner(served, options, io));
-  await stopped;
-  setTimeout(() => process.exit(0), exitWithinMs).unref();
-  await started.stop();
-  authority?.release();
-  return 0;
+  announce(started.readyFile, options, io);
+  return closeAtStop(stopped, () => started.stop(), exitWithinMs);
 }
 
 function readJoined(file: string): readonly JoinedShard[] {

@@ -69,3 +69,15 @@ export function stopSignal(): { readonly stopped: Promise<void>; readonly stop: 
   process.on('SIGTERM', stop);
   return { stopped, stop };
 }
+
+/** Waits for `stopped` and closes; after `withinMs` the process exits even if that has not finished. */
+export async function closeAtStop(
+  stopped: Promise<void>,
+  close: () => Promise<void>,
+  withinMs = 4_500,
+): Promise<number> {
+  await stopped;
+  setTimeout(() => process.exit(0), withinMs).unref();
+  await close();
+  return 0;
+}

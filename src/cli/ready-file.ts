@@ -15,6 +15,10 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { UsageError } from '../commands/command-error.ts';
+import type { CommandIo } from '../commands/flags.ts';
+import type { ReadyFile } from '../simulator.ts';
+import { banner } from './banner.ts';
+import type { ServeOptions } from './serve-options.ts';
 
 /** Removes the file of an earlier run. Throws a UsageError if the path cannot be written. */
 export function prepareReadyFile(path: string): void {
@@ -38,28 +42,30 @@ export function writeReadyFile(path: string, content: unknown): void {
   writeWhole(path, `${JSON.stringify(content, null, 2)}\n`);
 }
 
-/** A file with the certificate to trust, and what removes it if no flag named it. */
-export interface AuthorityFile {
-  readonly path: string;
-  readonly release: () => void;
+/** Writes the files of `options` that say how to reach what is served, and prints the banner. */
+export function announce(ready: ReadyFile, options: ServeOptions, io: CommandIo): void {
+  const { tls, readyFile } = options;
+  const served =
+    tls?.ca === undefined ? ready : { ...ready, tls_ca_file: writeAuthority(tls.ca, readyFile) };
+  if (readyFile !== undefined) writeReadyFile(readyFile, served);
+  io.out(banner(served, options, io));
 }
 
-/** Beside the ready file; without one, in a private folder. Throws a UsageError. */
-export function writeAuthority(ca: string, readyFile: string | undefined): AuthorityFile {
-  if (readyFile !== undefined) {
-    const path = resolve(`${readyFile}.ca.pem`);
-    writeWhole(path, ca);
-    return { path, release: () => {} };
-  }
-  const folder = temporaryFolder();
-  const path = join(folder, 'ca.pem');
-  writeWhole(path, ca);
-  return { path, release: () => rmSync(folder, { recursive: true, force: true }) };
+/**
+ * Writes the certificate to trust beside the ready file; without one, in a private folder that ends
+ * with the process. Returns its path. Throws a UsageError.
+ */
+export function writeAuthority(ca: string, readyFile: string | undefined): string {
+  const path = readyFile === undefined ? join(ownFolder(), 'ca.pem') : `${readyFile}.ca.pem`;
+  writeWhole(resolve(path), ca);
+  return resolve(path);
 }
 
-function temporaryFolder(): string {
+function ownFolder(): string {
   try {
-    return mkdtempSync(join(tmpdir(), 'smstwin-ca-'));
+    const folder = mkdtempSync(join(tmpdir(), 'smstwin-ca-'));
+    process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+    return folder;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     const where = `${tmpdir()} cannot be written (${code})`;

@@ -9,6 +9,7 @@ import {
   type CommandIo,
   type Flag,
   type FlagValues,
+  flag,
   newCommand,
   readFlags,
   ValueError,
@@ -18,42 +19,28 @@ import { readFaultsFile } from '../config/world-file.ts';
 import { startRecording } from '../traffic/record.ts';
 import { type Redaction, redactions } from '../traffic/redaction.ts';
 import { hostValue, portValue, sizeValue } from './flag-values.ts';
-import { noticesTo, stopSignal } from './process.ts';
+import { closeAtStop, noticesTo, stopSignal } from './process.ts';
 import { writeAuthority } from './ready-file.ts';
 import { tlsFlags } from './serve-options.ts';
 
-/** The process exits after this time even if a reply is still under way. */
-const closeWithinMs = 4_500;
-
 const recordFlags = [
-  { flag: '--upstream <url>', about: 'the service to forward to', parse: upstreamValue },
-  { flag: '--out <file>', about: 'the recording (.ndjson); appended to', parse: fileValue },
-  {
-    flag: '--host <host>',
-    about: 'the address to listen on',
-    parse: hostValue,
-    fallback: '127.0.0.1',
-  },
-  { flag: '--port <port>', about: '0: any free port', parse: portValue, fallback: 8090 },
-  {
-    flag: '--redact <what>',
-    about: 'replace numbers, text, or both (numbers,text), each always by the same',
-    parse: redactValue,
-    fallback: [],
-    shown: 'neither',
-  },
-  {
-    flag: '--rotate <size>',
-    about: 'start a new file at this size',
-    parse: sizeValue,
-    fallback: 256 * 2 ** 20,
-    shown: '256MiB',
-  },
-  {
-    flag: '--faults <file>',
-    about: 'faults that strike at the proxy: a list of faults as the control port takes them',
-    parse: fileValue,
-  },
+  flag('--upstream <url>', 'the service to forward to', upstreamValue),
+  flag('--out <file>', 'the recording (.ndjson); appended to', fileValue),
+  flag('--host <host>', 'the address to listen on', hostValue, '127.0.0.1'),
+  flag('--port <port>', '0: any free port', portValue, 8090),
+  flag(
+    '--redact <what>',
+    'replace numbers, text, or both (numbers,text), each always by the same',
+    redactValue,
+    [],
+    'neither',
+  ),
+  flag('--rotate <size>', 'start a new file at this size', sizeValue, 256 * 2 ** 20, '256MiB'),
+  flag(
+    '--faults <file>',
+    'faults that strike at the proxy: a list of faults as the control port takes them',
+    fileValue,
+  ),
   ...tlsFlags,
 ] as const satisfies readonly Flag[];
 
@@ -78,12 +65,8 @@ export async function record(argv: readonly string[], io: CommandIo): Promise<nu
   io.out(
     `Recording ${recording.baseUrl} -> ${upstream} in ${isAbsolute(out) ? out : `./${out}`}\n`,
   );
-  if (authority !== undefined) io.out(`Clients must trust ${authority.path}\n`);
-  const { stopped } = stopSignal();
-  await stopped;
-  setTimeout(() => process.exit(0), closeWithinMs).unref();
-  await recording.close();
-  return 0;
+  if (authority !== undefined) io.out(`Clients must trust ${authority}\n`);
+  return closeAtStop(stopSignal().stopped, () => recording.close());
 }
 
 function upstreamValue(text: string): string {

@@ -36,18 +36,24 @@ export function refereeSummary(report: RefereeReport, context: Context): Summary
     startedAt: new Date().toISOString(),
     durationMs: 0,
     exitCode,
-    interrupted: false,
-    reachable: true,
+    ...withoutTarget,
     sends: report.exchanges.length,
-    throttled: 0,
-    interruptions: {},
     counts: counts(results),
     rules: ruleVerdicts(results),
     results,
     weighed,
-    discovered: { answers: {}, undetermined: {} },
   };
 }
+
+/** What a summary says of a run that sent nothing to a target itself. */
+export const withoutTarget = {
+  interrupted: false,
+  reachable: true,
+  throttled: 0,
+  interruptions: {},
+  weighed: { expected: new Map(), stale: [] },
+  discovered: { answers: {}, undetermined: {} },
+} satisfies Partial<Summary>;
 
 function exitCodeOf(
   report: RefereeReport,

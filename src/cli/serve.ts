@@ -5,19 +5,10 @@
 import { addFlags, type CommandIo, type Flag, newCommand, readFlags } from '../commands/flags.ts';
 import { JournalError } from '../recording/journal-error.ts';
 import type { InternalOptions } from '../simulator.ts';
-import { banner } from './banner.ts';
-import { noticesTo, stackOf, stopSignal } from './process.ts';
-import {
-  type AuthorityFile,
-  prepareReadyFile,
-  writeAuthority,
-  writeReadyFile,
-} from './ready-file.ts';
+import { closeAtStop, noticesTo, stackOf, stopSignal } from './process.ts';
+import { announce, prepareReadyFile } from './ready-file.ts';
 import { requestLine } from './request-log.ts';
 import { addServeFlags, serveOptions } from './serve-options.ts';
-
-/** The process exits after this time even if closing has not finished. */
-const closeWithinMs = 4_500;
 
 /** Flags that only a checkout's `serve` has (`verify/defects/flags.ts`), and what they ask for. */
 export interface CheckoutFlags {
@@ -65,38 +56,25 @@ export async function serve(
     simulator.activity.listen('request', (request) => io.error(requestLine(log, request)));
   }
   const { stopped, stop } = stopSignal();
-  let authority: AuthorityFile | undefined;
   try {
-    const { tls, readyFile } = options;
-    if (tls?.ca !== undefined) authority = writeAuthority(tls.ca, readyFile);
     await simulator.listen({
       host: options.host,
       port: options.port,
       publicUrl: options.publicUrl,
-      tls,
+      tls: options.tls,
       control: options.control,
       transport: options.transport,
       onNotice: notice,
       onInternalError: internalErrorLog(notice),
       onShutdown: stop,
     });
-    const served = {
-      ...simulator.readyFile(),
-      ...(authority !== undefined && { tls_ca_file: authority.path }),
-    };
-    if (readyFile !== undefined) writeReadyFile(readyFile, served);
-    io.out(banner(served, options, io));
+    announce(simulator.readyFile(), options, io);
   } catch (error) {
-    authority?.release();
     // Open ports would keep the process running and the journal locked.
     await simulator.close();
     throw error;
   }
-  await stopped;
-  setTimeout(() => process.exit(0), closeWithinMs).unref();
-  await simulator.close();
-  authority?.release();
-  return 0;
+  return closeAtStop(stopped, () => simulator.close());
 }
 
 const minuteMs = 60_000;

@@ -5,7 +5,8 @@
 import { X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import { UsageError } from '../commands/command-error.ts';
-import { readText, reasonOf } from './plain-file.ts';
+import { reasonOf } from './plain-file.ts';
+import { readText } from './world-file.ts';
 
 /** A certificate with its chain, and its private key, as PEM. */
 export interface TlsPair {
@@ -52,7 +53,10 @@ export async function tlsOf(
 }
 
 function readPair(certFile: string, keyFile: string): TlsPair {
-  const pair = { cert: readPem('--tls-cert', certFile), key: readPem('--tls-key', keyFile) };
+  const pair = {
+    cert: readText(certFile, '--tls-cert', mostBytes),
+    key: readText(keyFile, '--tls-key', mostBytes),
+  };
   if (/^-----BEGIN ENCRYPTED |^Proc-Type:.*ENCRYPTED/m.test(pair.key)) {
     const message = 'the key needs a passphrase, which is not supported: decrypt it first';
     throw new UsageError(`--tls-key ${keyFile}: ${message} (openssl pkey -in KEY -out PLAIN)`);
@@ -72,14 +76,6 @@ function readPair(certFile: string, keyFile: string): TlsPair {
     throw new UsageError(`--tls-cert ${certFile}: the certificate is valid from ${validFrom}`);
   }
   return pair;
-}
-
-function readPem(flag: string, file: string): string {
-  try {
-    return readText(file, mostBytes);
-  } catch (error) {
-    throw new UsageError(`${flag} ${file}: ${reasonOf(error)}`);
-  }
 }
 
 /** The first certificate of a file, which is the server's own. */

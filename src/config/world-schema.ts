@@ -35,8 +35,12 @@ export type DeepReadonly<T> = T extends readonly (infer Item)[]
 export type LimitOverrides = { readonly [E in EndpointName]?: number | null };
 
 const quotaError = 'expected a whole number from 0 to 1000000000, or "unlimited"';
-const limitError = 'expected a whole number from 1 to 1000000, or null for no limit';
-const pollsError = 'expected a whole number from 1 to 1000000';
+
+/** Every mistake is worded as the range, `or` what else is allowed. */
+function wholeNumber(least: number, most: number, or = '') {
+  const error = `expected a whole number from ${least} to ${most}${or}`;
+  return z.int({ error }).min(least, { error }).max(most, { error });
+}
 
 export const nameSchema = z.string().min(1).max(100);
 
@@ -64,10 +68,7 @@ const keySchema = z.strictObject({
 export const pollingSchema = z.enum(['simulated', 'external']);
 
 export const monthlyQuotaSchema = z.union(
-  [
-    z.int({ error: quotaError }).min(0, { error: quotaError }).max(1e9, { error: quotaError }),
-    z.enum(['unlimited'], { error: quotaError }),
-  ],
+  [wholeNumber(0, 1e9, ', or "unlimited"'), z.enum(['unlimited'], { error: quotaError })],
   { error: quotaError },
 );
 
@@ -99,10 +100,7 @@ const accountSchema = z.strictObject({
     .default(() => []),
 });
 
-const pollsSchema = z
-  .int({ error: pollsError })
-  .min(1, { error: pollsError })
-  .max(1_000_000, { error: pollsError })
+const pollsSchema = wholeNumber(1, 1_000_000)
   .default(1)
   .describe('How many polls each step takes.');
 
@@ -121,12 +119,7 @@ export const outcomeSchema = z.discriminatedUnion('ends', [
     .meta({ title: 'fails or stays' }),
 ]);
 
-const limitSchema = z
-  .int({ error: limitError })
-  .min(1, { error: limitError })
-  .max(1_000_000, { error: limitError })
-  .nullable()
-  .exactOptional();
+const limitSchema = wholeNumber(1, 1_000_000, ', or null for no limit').nullable().exactOptional();
 
 export const limitOverridesSchema = z.strictObject(
   Object.fromEntries(endpointNames.map((name) => [name, limitSchema])),
