@@ -7,7 +7,6 @@ import { UsageError } from '../../src/commands/command-error.ts';
 import { routes } from '../../src/http/service/routes.ts';
 import { invalidity, type LoadResult } from '../load/load-result.ts';
 import { runLoad } from '../load/run-load.ts';
-import { Ordinals } from '../load/workload.ts';
 import type { BenchOptions } from '../options.ts';
 import { type BenchCase, workloadOf } from '../scenarios/bench-case.ts';
 import type { MetricsText } from '../servers/metrics-text.ts';
@@ -54,7 +53,7 @@ export async function endure(
     } as const;
     probe = await startProbe(order);
     const workload = workloadOf(endured, { ...started, to, messageIds: [] }, baseUrl === undefined);
-    const ordinals = new Ordinals();
+    const ordinals = { next: 0 };
     const latency = createHistogram({ lowest: 1, highest: 60_000_000, figures: 3 });
     const intervals: Interval[] = [];
     const loads: LoadResult[] = [];

@@ -9,7 +9,7 @@ import { Connection } from './connection.ts';
 import { type LoadResult, Tally } from './load-result.ts';
 import {
   type Load,
-  Ordinals,
+  type Ordinals,
   requestBytes,
   stamper,
   type Target,
@@ -28,7 +28,7 @@ export async function runLoad(
   target: Target,
   workload: Workload,
   load: Load,
-  ordinals = new Ordinals(),
+  ordinals: Ordinals = { next: 0 },
 ): Promise<LoadResult> {
   const generator = new Generator(target, workload, load, ordinals);
   await generator.open();

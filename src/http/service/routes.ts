@@ -13,18 +13,19 @@ export interface Route {
   readonly pattern: string;
 }
 
+const routeOf = <const E extends EndpointName, const M extends Route['method']>(
+  method: M,
+  endpoint: E,
+) => ({ endpoint, method, pattern: servicePaths[endpoint] });
+
 export const routes = {
-  send: { endpoint: 'send', method: 'POST', pattern: servicePaths.send },
-  dashboard_send: {
-    endpoint: 'dashboard_send',
-    method: 'POST',
-    pattern: servicePaths.dashboard_send,
-  },
-  external_send: { endpoint: 'external_send', method: 'POST', pattern: servicePaths.external_send },
-  received: { endpoint: 'received', method: 'GET', pattern: servicePaths.received },
-  tasks: { endpoint: 'tasks', method: 'GET', pattern: servicePaths.tasks },
-  read: { endpoint: 'read', method: 'GET', pattern: servicePaths.read },
-  stats: { endpoint: 'stats', method: 'GET', pattern: servicePaths.stats },
+  send: routeOf('POST', 'send'),
+  dashboard_send: routeOf('POST', 'dashboard_send'),
+  external_send: routeOf('POST', 'external_send'),
+  received: routeOf('GET', 'received'),
+  tasks: routeOf('GET', 'tasks'),
+  read: routeOf('GET', 'read'),
+  stats: routeOf('GET', 'stats'),
 } as const satisfies Record<EndpointName, Route>;
 
 /** The route of a path; `id` is its variable part, undecoded. */

@@ -121,13 +121,14 @@ function templateOf(
   assumptions: Refused,
 ): ReplyTemplate | undefined {
   const { replyTemplates, notFoundBody, malformedJson } = assumptions;
+  const endpoint = routeOf(request.path, assumptions)?.endpoint;
   switch (error.kind) {
     case 'invalid_field':
     case 'throttled':
       return replyTemplates[error.kind];
     case 'not_found':
       return (
-        replyTemplates[missing[endpointOf(request, assumptions) ?? 'path'] ?? 'not_found'] ??
+        replyTemplates[(endpoint && missing[endpoint]) ?? 'path_not_found'] ??
         replyTemplates.not_found ??
         (notFoundBody === 'code_detail' ? replyTemplates.error : undefined)
       );
@@ -144,23 +145,15 @@ function templateOf(
   }
 }
 
-function endpointOf({ path }: Pick<ApiRequest, 'path'>, assumptions: Refused) {
-  return routeOf(path, assumptions)?.endpoint;
-}
-
 function routeOf(path: string, assumptions: Refused) {
   return (matchRoute(path) ?? matchOtherSpelling(path, assumptions))?.route;
 }
 
-/** The template for a 404, by the endpoint or path that was not found. */
-const missing: Readonly<Partial<Record<EndpointName | 'path', TemplateName>>> = {
-  path: 'path_not_found',
+/** The template for a 404 of an endpoint; of the others, their path was not found. */
+const missing: Readonly<Partial<Record<EndpointName, TemplateName>>> = {
+  read: 'not_found',
   tasks: 'device_not_found',
   received: 'page_not_found',
-  send: 'path_not_found',
-  dashboard_send: 'path_not_found',
-  external_send: 'path_not_found',
-  stats: 'path_not_found',
 };
 
 /** The failing fields as the template orders them; a sender counts as `from` under either name. */

@@ -88,32 +88,37 @@ export class NodeOutlet implements Outlet {
     headers: ApiReply['headers'],
     ends: boolean,
   ): void {
-    const response = this.#response;
     if (this.isAnswered) return;
-    const bodiless = status === 204 || status === 304;
-    const raw = [...this.#lines.raw(response, ends)];
-    if (!bodiless) {
-      raw.push('content-type', headers?.['content-type'] ?? contentType);
-      raw.push('content-length', String(Buffer.byteLength(payload)));
-    }
-    for (const name in headers) {
-      if (bodiless || name !== 'content-type') raw.push(name, headers[name] ?? '');
-    }
-    response.writeHead(status, raw);
-    if (bodiless) response.end();
-    else response.end(payload);
+    const isBodiless = status === 204 || status === 304;
+    const length = isBodiless ? undefined : Buffer.byteLength(payload);
+    this.#head(status, length, contentType, headers, ends);
+    this.#response.end(isBodiless ? undefined : payload);
   }
 
   truncate({ status, body, headers }: ApiReply): void {
-    const response = this.#response;
     if (this.isAnswered) return;
     const bytes = Buffer.from(body);
-    const all = { 'content-type': jsonType, 'content-length': String(bytes.length), ...headers };
-    response.writeHead(status, [
-      ...this.#lines.raw(response, false),
-      ...Object.entries(all).flat(),
-    ]);
+    const response = this.#response;
+    this.#head(status, bytes.length, jsonType, headers, false);
     response.write(bytes.subarray(0, bytes.length >> 1), () => response.socket?.destroySoon());
+  }
+
+  #head(
+    status: number,
+    length: number | undefined,
+    contentType: string,
+    headers: ApiReply['headers'],
+    ends: boolean,
+  ): void {
+    const raw = [...this.#lines.raw(this.#response, ends)];
+    if (length !== undefined) {
+      raw.push('content-type', headers?.['content-type'] ?? contentType);
+      raw.push('content-length', String(length));
+    }
+    for (const name in headers) {
+      if (length === undefined || name !== 'content-type') raw.push(name, headers[name] ?? '');
+    }
+    this.#response.writeHead(status, raw);
   }
 
   drop(): void {

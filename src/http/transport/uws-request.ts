@@ -15,6 +15,12 @@ import { statusTexts } from './status-texts.ts';
 import { keepAliveSeconds, plainIp } from './transport.ts';
 import { jsonType } from './transport-replies.ts';
 
+/**
+ * uWebSockets.js does not show the backlog of a client that only sends HEAD requests. So one in so
+ * many, at random, ends its connection, which frees the backlog of a client that does not read.
+ */
+const lastHeadOneIn = 2_048;
+
 /** `close` among the options of a `Connection` header. */
 const closeOption = /(?:^|,)[ \t]*close[ \t]*(?:,|$)/i;
 
@@ -115,7 +121,7 @@ export class UwsRequest implements ApiRequest, Outlet {
     ends: boolean,
   ): void {
     if (this.isAnswered) return;
-    const isLastHead = this.method === 'HEAD' && heads.isLast();
+    const isLastHead = this.method === 'HEAD' && Math.random() * lastHeadOneIn < 1;
     if (!ends && !this.isLast && !isLastHead) {
       this.#response.completed = true;
       const { raw } = this.#response;
@@ -254,25 +260,6 @@ export function closeQuietly(raw: HttpResponse): void {
   }
 }
 
-/**
- * uWebSockets.js does not show the backlog of a client that only sends HEAD requests. So one in
- * some thousands ends its connection, which frees the backlog of a client that does not read.
- */
-class HeadCount {
-  #left = HeadCount.#some();
-
-  isLast(): boolean {
-    this.#left--;
-    if (this.#left > 0) return false;
-    this.#left = HeadCount.#some();
-    return true;
-  }
-
-  static #some(): number {
-    return 2_048 + Math.floor(Math.random() * 4_096);
-  }
-}
-
 const connectionLines = {
   keep: `\r\nconnection: keep-alive\r\nkeep-alive: timeout=${keepAliveSeconds}`,
   close: '\r\nconnection: close',
@@ -304,5 +291,3 @@ function headOf(status: number, contentType: string | undefined, connection: Con
   const type = contentType === undefined ? '' : `\r\ncontent-type: ${contentType}`;
   return `${status} ${statusTexts[status] ?? 'Unknown'}${type}${connectionLines[connection]}`;
 }
-
-const heads = new HeadCount();
