@@ -155,13 +155,9 @@ const deviceOfTheSim: Judge = (trace, findings) => {
     const other = owners.get(id) ?? one;
     owners.set(id, other);
     isKnown ||= one.sender.deviceId !== undefined || other.caller.account !== one.caller.account;
-    findings.judge([other, one], () =>
-      verify.that(
-        other.caller.account === one.caller.account,
-        'another device_id for a number of another account',
-        id,
-      ),
-    );
+    const isOfOne = other.caller.account === one.caller.account;
+    const expected = 'another device_id for a number of another account';
+    findings.that([other, one], isOfOne, expected, id);
   }
   const accounts = new Set(trace.exchanges.map(({ caller }) => caller.account));
   if (!isKnown && accounts.size < 2 && findings.broken === undefined) {

@@ -4,7 +4,7 @@
  */
 import type { Reply } from '../client.ts';
 import type { Ahead } from '../clock-offset.ts';
-import { Lacking, PreconditionMissing, RuleBroken } from '../verify.ts';
+import { Lacking, PreconditionMissing, RuleBroken, that } from '../verify.ts';
 import type { Exchange } from './exchange.ts';
 
 export interface Trace {
@@ -75,6 +75,16 @@ export class Findings {
     if (this.#holds(proof, check)) this.exercised += 1;
   }
 
+  /** One condition; by default, the last reply of the proof is what was found. */
+  that(
+    proof: readonly Exchange[],
+    holds: boolean,
+    expected: string,
+    actual: string | Reply = proof.at(-1)?.reply ?? 'nothing',
+  ): void {
+    this.judge(proof, () => that(holds, expected, actual));
+  }
+
   #holds(proof: readonly Exchange[], check: () => void): boolean {
     try {
       check();
@@ -100,6 +110,15 @@ export class Findings {
   /** A check that holds wherever the rule does not apply: it does not count as an exercise. */
   require(proof: readonly Exchange[], check: () => void): void {
     this.#holds(proof, check);
+  }
+
+  requireThat(
+    proof: readonly Exchange[],
+    holds: boolean,
+    expected: string,
+    actual: string | Reply = proof.at(-1)?.reply ?? 'nothing',
+  ): void {
+    this.require(proof, () => that(holds, expected, actual));
   }
 
   /** Records what would be needed to judge. */

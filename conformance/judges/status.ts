@@ -192,9 +192,8 @@ function judgeTasks(
     return;
   const plain = (id: unknown) => verify.textOf(id).replaceAll('-', '').toLowerCase();
   const isItsOwn = plain(tasks.id) === plain(bodyOf(send)['device_id']);
-  findings.require([send, tasks], () =>
-    verify.that(isItsOwn, `no task for ${tasks.id}`, 'the message of another device'),
-  );
+  const expected = `no task for ${tasks.id}`;
+  findings.requireThat([send, tasks], isItsOwn, expected, 'the message of another device');
   const place = trace.exchanges.indexOf(tasks);
   const later = reads.filter(
     (read) => read.sentAt >= tasks.answeredAt && trace.exchanges.indexOf(read) > place,
@@ -207,12 +206,10 @@ function judgeTasks(
     findings.lack('reads until 20 s after the message was handed out');
     return;
   }
-  findings.judge([send, tasks, shown], () =>
-    verify.that(
-      late === undefined || statusOf(late) !== 'queued',
-      `another status than queued ${latestMs / 1000} s after it was handed out`,
-      verify.describe(shown.reply),
-    ),
+  findings.that(
+    [send, tasks, shown],
+    late === undefined || statusOf(late) !== 'queued',
+    `another status than queued ${latestMs / 1000} s after it was handed out`,
   );
 }
 
@@ -242,9 +239,7 @@ function neverBackwards({ reads }: History, slackMs: number, findings: Findings)
     const rank = ranks.indexOf(statusOf(read));
     const before = latest === undefined ? -1 : ranks.indexOf(statusOf(latest));
     if (latest !== undefined && rank >= 0 && read.sentAt >= latest.answeredAt + slackMs)
-      findings.require([latest, read], () =>
-        verify.that(rank >= before, `${ranks[before]} or later`, read.reply),
-      );
+      findings.requireThat([latest, read], rank >= before, `${ranks[before]} or later`);
     if (rank > before) latest = read;
   }
 }
@@ -259,18 +254,17 @@ function reachesDelivered(trace: Trace, history: History, findings: Findings): v
     end === 'failed'
   )
     return;
-  findings.judge([history.send], () =>
-    verify.that(end === 'delivered', 'delivered within seven polls', describeHistory(history)),
-  );
+  const isDelivered = end === 'delivered';
+  const expected = 'delivered within seven polls';
+  findings.that([history.send], isDelivered, expected, describeHistory(history));
 }
 
 const failsUnfinished: Judge = (trace, findings) => {
   for (const step of stepsOf(historiesIn(trace))) {
     if (step.to.status !== 'failed') continue;
-    findings.judge(proofOf(step), () => {
-      const isUnfinished = order.slice(0, 3).includes(step.from.status);
-      verify.that(isUnfinished, 'failed after an unfinished state', describeHistory(step.history));
-    });
+    const isUnfinished = order.slice(0, 3).includes(step.from.status);
+    const expected = 'failed after an unfinished state';
+    findings.that(proofOf(step), isUnfinished, expected, describeHistory(step.history));
   }
   const failsFrom = trace.assumption('failsFrom');
   if (Array.isArray(failsFrom) && failsFrom.length === 0)
@@ -284,13 +278,9 @@ const staysAtItsEnd: Judge = (trace, findings) => {
     const end = history.sightings.findIndex(({ status }) => final.includes(status));
     const last = history.reads.at(-1);
     if (end < 0 || last === undefined || history.sightings[end]?.exchange === last) continue;
-    findings.judge([history.send, last], () =>
-      verify.that(
-        end === history.sightings.length - 1,
-        'nothing after the final state',
-        describeHistory(history),
-      ),
-    );
+    const isLast = end === history.sightings.length - 1;
+    const expected = 'nothing after the final state';
+    findings.that([history.send, last], isLast, expected, describeHistory(history));
   }
   findings.lack('a message that ends within the wait');
 };
@@ -425,24 +415,15 @@ const holds: Judge = (trace, findings) => {
 
 function judgeHold(trace: Trace, history: History, until: number, findings: Findings): void {
   const seconds = Math.round((until - history.send.sentAt) / 1000);
-  for (const read of history.reads)
-    if (read.answeredAt < until)
-      findings.judge([history.send, read], () =>
-        verify.that(
-          !pickedUp.includes(statusOf(read)) || mayFail(trace, read),
-          `held for ${seconds} s`,
-          `${statusOf(read)} before`,
-        ),
-      );
-  for (const tasks of tasksIn(trace))
-    if (tasks.answeredAt < until)
-      findings.require([history.send, tasks], () =>
-        verify.that(
-          !tasks.reply.text.includes(history.messageId),
-          'tasks without the held message',
-          tasks.reply,
-        ),
-      );
+  for (const read of history.reads.filter(({ answeredAt }) => answeredAt < until)) {
+    const isHeld = !pickedUp.includes(statusOf(read)) || mayFail(trace, read);
+    const proof = [history.send, read];
+    findings.that(proof, isHeld, `held for ${seconds} s`, `${statusOf(read)} before`);
+  }
+  for (const tasks of tasksIn(trace).filter(({ answeredAt }) => answeredAt < until)) {
+    const isIn = tasks.reply.text.includes(history.messageId);
+    findings.requireThat([history.send, tasks], !isIn, 'tasks without the held message');
+  }
   judgePickup(trace, history, findings);
 }
 

@@ -3,7 +3,7 @@
  * their shape, of who may ask for them, or of how often one is handed out.
  */
 import { textOf } from '../verify.ts';
-import { type Exchange, isAccepted, isMessageSend, messageIdOf } from './exchange.ts';
+import { isAccepted, isMessageSend, messageIdOf } from './exchange.ts';
 import type { Findings, Trace } from './judge.ts';
 
 export function hearOfTasks({ exchanges }: Trace, findings: Findings): void {
@@ -45,12 +45,4 @@ function longestTextIn(json: unknown, start: string): string | undefined {
   return Object.values(json)
     .map((part) => longestTextIn(part, start))
     .reduce((a, b) => ((b?.length ?? 0) > (a?.length ?? 0) ? b : a), undefined);
-}
-
-/** The other sends, whose fields the document does not show, may take what this one refuses. */
-export function hearOfLengths({ exchanges }: Trace, longest: number, findings: Findings): void {
-  const isLong = ({ fields }: Exchange) => [...textOf(fields?.['message'])].length > longest;
-  for (const one of exchanges)
-    if (one.method === 'POST' && !isMessageSend(one) && isLong(one) && isAccepted(one))
-      findings.notice(`${one.endpoint} takes a message of more than ${longest} characters`, one);
 }

@@ -235,12 +235,10 @@ function judgeWait(trace: Trace, refusal: Exchange, findings: Findings): boolean
       // Recorded errors and replays may spend nothing.
       (recorded === undefined || isRefused(one) || (one.reply.status < 300 && !isReplay(one)))
     )
-      findings.judge([refusal, one], () =>
-        verify.that(
-          one.reply.status === 429,
-          `429 one second before Retry-After (${seconds} s) is over`,
-          one.reply,
-        ),
+      findings.that(
+        [refusal, one],
+        one.reply.status === 429,
+        `429 one second before Retry-After (${seconds} s) is over`,
       );
   if (recorded !== undefined && !isAlone(trace, refusal)) return false;
   const [next] = later;
@@ -263,12 +261,10 @@ function judgeWait(trace: Trace, refusal: Exchange, findings: Findings): boolean
     findings.lack(others);
     return false;
   }
-  findings.judge([refusal, next], () =>
-    verify.that(
-      next.reply.status !== 429 && next.reply.status < 500,
-      `a success when Retry-After (${seconds} s) is over`,
-      next.reply,
-    ),
+  findings.that(
+    [refusal, next],
+    next.reply.status !== 429 && next.reply.status < 500,
+    `a success when Retry-After (${seconds} s) is over`,
   );
   return true;
 }
