@@ -13,6 +13,7 @@ export const limits = {
 } as const;
 
 export type Endpoint = keyof typeof limits;
+export const endpoints = Object.keys(limits) as readonly Endpoint[];
 
 /** A bucket of the run's own account, or of its address for the list of received messages. */
 export type Bucket = Endpoint | 'address';

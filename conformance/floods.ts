@@ -5,11 +5,11 @@
  * others, so that the kind of refill shows (`limiterRefill`). Everything that the empty bucket must
  * not affect is asked directly after it.
  */
-import { type Bucket, limitOf, minuteMs } from './buckets.ts';
+import { type Bucket, endpoints, limitOf, minuteMs } from './buckets.ts';
 import { type Reply, SendsExhausted } from './client.ts';
 import type { Exchange } from './judges/exchange.ts';
 import { messagesOfOthers } from './judges/other-traffic.ts';
-import { agentOf, flood, limited, passed, queriesOf } from './limited.ts';
+import { agentOf, flood, isSending, passed, pathFor, queriesOf, request } from './limited.ts';
 import type { Recording } from './recording.ts';
 import type { Need } from './target.ts';
 import { type Fields, paths, type Subject, type Trial } from './trial.ts';
@@ -39,9 +39,7 @@ const apartMs = 1_850;
 /** By then every permitted bucket is full. */
 const fullAgainMs = 2 * minuteMs + 1_000;
 
-type Shared = (typeof limited)[number]['name'];
-
-export const floodOf: Readonly<Record<Shared | 'address', Recording<Flood>>> = {
+export const floodOf: Readonly<Record<Bucket, Recording<Flood>>> = {
   send: recordingOf('send', ['sender']),
   dashboard_send: recordingOf('dashboard_send', ['sender']),
   external_send: recordingOf('external_send', ['sender']),
@@ -98,7 +96,7 @@ async function record(t: Trial, account: Subject, bucket: Bucket): Promise<Flood
 
 async function spend(t: Trial, account: Subject, bucket: Bucket) {
   const { clock, startedAt } = t.target;
-  const one = limited.find(({ name }) => name === bucket);
+  const one = bucket === 'address' ? undefined : bucket;
   const limit = limitOf(bucket);
   const hasOther = t.controlled || t.target.flags.otherApiKey !== undefined;
   const keys = [account.key, hasOther ? (await t.secondKey(account)).key : account.key];
@@ -109,17 +107,17 @@ async function spend(t: Trial, account: Subject, bucket: Bucket) {
     if (one === undefined) return t.get(paths.received, undefined, headers);
     const key = keys[i % 2];
     const ofSim = { ...account, sims: account.sims.slice((i >> 1) % account.sims.length) };
-    if (!one.isSend) return one.call(t, ofSim, key, { headers, query: queryOf(i) });
+    if (!isSending(one)) return request(t, one, ofSim, key, { headers, query: queryOf(i) });
     // New ids, so that each later replay has the same number of messages after it.
     const request_id = t.requestId();
     const from = ofSim.sims[0]?.number ?? account.from;
     const message = `conformance ${request_id}`;
     const body = t.fields(account, { request_id, from, message });
-    const reply = t.post(one.path(account), key, body, headers);
+    const reply = t.post(pathFor(one, account), key, body, headers);
     sent.push({ body, reply });
     return reply;
   };
-  if (one?.isSend) refuseBeyondBudget(t, limit + surplus);
+  if (isSending(bucket)) refuseBeyondBudget(t, limit + surplus);
   if (t.controlled) await t.pause(fullAgainMs, 'a full bucket');
   await inTheMiddleOfAMinute(t);
   await warmUp(t, account);
@@ -250,21 +248,21 @@ function areOthersKnown({ target }: Trial): boolean {
 /** A request to everything that the empty bucket must not affect. True if one was throttled. */
 async function requestOthers(t: Trial, bucket: Bucket, account: Subject): Promise<boolean> {
   let isRefused = false;
-  const flooded = limited.find(({ name }) => name === bucket);
-  for (const one of limited) {
+  const flooded = bucket === 'address' ? undefined : bucket;
+  for (const one of endpoints) {
     // Skipped, so that a flood of other requests costs no send; the floods of sends test this pair
     // from the other side.
-    if (one === flooded || (one.isSend && flooded?.isSend !== true && !t.controlled)) continue;
-    if (one.name === 'tasks' && account.sims.length === 0) continue;
+    if (one === flooded || (isSending(one) && !isSending(bucket) && !t.controlled)) continue;
+    if (one === 'tasks' && account.sims.length === 0) continue;
     // An endpoint that was flooded earlier is empty because of its own limit.
-    if (recent(t, one.name, account).some(({ reply }) => reply.status === 429)) continue;
-    const { status } = await one.call(t, account);
+    if (recent(t, one, account).some(({ reply }) => reply.status === 429)) continue;
+    const { status } = await request(t, one, account);
     isRefused ||= status === 429;
   }
   if (flooded !== undefined && (t.controlled || t.target.flags.secondApiKey !== undefined)) {
     const other = await t.otherAccount();
-    if (flooded.isSend || flooded.name === 'received') await flooded.call(t, other);
-    else await t.get(flooded.path(account), other.key);
+    if (flooded === 'tasks') await t.get(pathFor(flooded, account), other.key);
+    else await request(t, flooded, other);
   }
   if (bucket === 'received') await fromSecondAddress(t, { authorization: `Bearer ${account.key}` });
   if (bucket === 'address') await fromSecondAddress(t, {});

@@ -3,10 +3,11 @@
  */
 
 import { rules } from '../src/ledger/rules.ts';
-import { entriesOf, limitOf, sendsIn } from './buckets.ts';
+import { BucketLedger, entriesOf, limitOf, sendsIn } from './buckets.ts';
 import type { AnyCase } from './case.ts';
 import type { Recording } from './recording.ts';
-import { simulateSchedule } from './simulated-schedule.ts';
+import { Schedule } from './schedule.ts';
+import { itemsOf, type RunItem } from './schedule-items.ts';
 import { lacks, longerThanAllowed, type Means, type Profile } from './target.ts';
 
 /** The most sends of one case and of a whole run, for each profile. */
@@ -123,6 +124,50 @@ function withControl(cases: readonly AnyCase[]): Estimate {
     throttled: sum((one) => one.throttled),
     seconds: (sends + cases.length * 20) * secondsPerRequest,
   };
+}
+
+/** Without a control port: a run of the schedule that sends nothing. Adds what would wait too long to `skipped`. */
+function simulateSchedule(
+  cases: readonly AnyCase[],
+  skipped: Map<AnyCase, string>,
+  means: Means,
+): Estimate {
+  const ledger = new BucketLedger();
+  const runnable = cases.filter((one) => !skipped.has(one));
+  const schedule = new Schedule(itemsOf(runnable, means), ledger, 0, means.timeoutMs);
+  const running: { readonly item: RunItem; readonly until: number }[] = [];
+  const total = { sends: 0, throttled: 0 };
+  let now = 0;
+  const untilNext = () => {
+    running.sort((a, b) => a.until - b.until);
+    const next = running.shift();
+    if (next === undefined) return;
+    now = Math.max(now, next.until);
+    schedule.finished(next.item);
+  };
+  for (;;) {
+    const decision = schedule.next(now);
+    if (decision.kind === 'done') return { ...total, seconds: now / 1000 };
+    if (decision.kind === 'busy') {
+      untilNext();
+      continue;
+    }
+    const { item } = decision;
+    if (decision.kind === 'wait') {
+      const next = Math.min(...running.map(({ until }) => until));
+      if (next <= now + decision.ms) untilNext();
+      else now += decision.ms;
+    } else if (decision.lack !== undefined) {
+      if (item.one !== undefined) skipped.set(item.one, decision.lack);
+      schedule.finished(item);
+    } else {
+      for (const [bucket, count] of entriesOf(item.spends))
+        for (let i = 0; i < count; i += 1) ledger.note(bucket, now, true);
+      running.push({ item, until: now + item.seconds * 1000 });
+      total.sends += sendsIn(item.spends);
+      total.throttled += item.throttled;
+    }
+  }
 }
 
 /**

@@ -4,10 +4,10 @@
  */
 
 import type { RuleId } from '../../src/ledger/rules.ts';
-import { limits } from '../buckets.ts';
+import { type Endpoint, endpoints, limits } from '../buckets.ts';
 import { about, type Case } from '../case.ts';
 import { floodOf } from '../floods.ts';
-import { caseName, flood, justAfterTheMinute, type Limited, limited, passed } from '../limited.ts';
+import { flood, justAfterTheMinute, passed, request } from '../limited.ts';
 import { type Recording, recorded } from '../recording.ts';
 import type { Need } from '../target.ts';
 import { paths, type Subject, type Trial } from '../trial.ts';
@@ -38,8 +38,18 @@ function byFlood(
   };
 }
 
-function ofEndpoint(one: Limited): Case[] {
-  const { name, rule, limit } = one;
+const ruleOf = {
+  send: 'LIMIT-1',
+  dashboard_send: 'LIMIT-2',
+  external_send: 'LIMIT-3',
+  received: 'LIMIT-4',
+  tasks: 'LIMIT-5',
+} as const;
+
+function ofEndpoint(name: Endpoint): Case[] {
+  const rule = ruleOf[name];
+  const limit = limits[name];
+  const caseName = name.replace('_', '-');
   const many = `more than ${limit} requests to ${name}`;
   return [
     byFlood(`${rule}/${limit}-pass`, name, {
@@ -51,30 +61,30 @@ function ofEndpoint(one: Limited): Case[] {
       sends: `${many} at once, then one before and one after Retry-After`,
       demands: 'what was spent is back after a minute, and not before',
     }),
-    byFlood(`ERR-3/sufficient-and-tight-${caseName(one)}`, name, {
+    byFlood(`ERR-3/sufficient-and-tight-${caseName}`, name, {
       waits: 62,
       sends: `requests to ${name} until 429; one a second before Retry-After is over, one after it`,
       demands: 'Retry-After in whole seconds; the first is 429, the second passes',
     }),
-    byFlood(`ERR-4/detail-${caseName(one)}`, name, {
+    byFlood(`ERR-4/detail-${caseName}`, name, {
       sends: `requests to ${name} until 429`,
       demands: 'a JSON object with a text `detail` that states the seconds of Retry-After',
     }),
-    byFlood(`LIMIT-7/${caseName(one)}-leaves-the-others`, name, {
+    byFlood(`LIMIT-7/${caseName}-leaves-the-others`, name, {
       sends: `${many}, then some to every other endpoint`,
       demands: 'a 429 at this endpoint, none at the others',
     }),
-    byFlood(`AUTH-6/keys-of-a-user-share-${caseName(one)}`, name, {
+    byFlood(`AUTH-6/keys-of-a-user-share-${caseName}`, name, {
       needs: ['other-key'],
       sends: `${many} with two keys of one account in turn`,
       demands: `${limit} pass, then 429`,
     }),
-    byFlood(`AUTH-6/users-do-not-share-${caseName(one)}`, name, {
+    byFlood(`AUTH-6/users-do-not-share-${caseName}`, name, {
       needs: ['second-account'],
       sends: `${many} by one account, then one by another, from one address`,
       demands: '429 for the first account, none for the second',
     }),
-    manyMinutes(one),
+    manyMinutes(name),
   ];
 }
 
@@ -137,7 +147,7 @@ const steadyBursts: Recording = {
   },
 };
 
-const inRealTime: Partial<Record<Limited['name'], readonly Recording[]>> = {
+const inRealTime: Partial<Record<Endpoint, readonly Recording[]>> = {
   tasks: [earlyFlood, floodOf.tasks],
   received: [earlyRequest, floodOf.received, steadyBursts],
 };
@@ -146,25 +156,25 @@ const inRealTime: Partial<Record<Limited['name'], readonly Recording[]>> = {
  * Floods after pauses that are long enough for tokens to accumulate, more than a minute, and just
  * over a minute; then steady requests. Without a control port, only of endpoints that cost nothing.
  */
-function manyMinutes(one: Limited): Case {
-  const recordings = inRealTime[one.name];
-  const half = one.limit / 2;
+function manyMinutes(name: Endpoint): Case {
+  const recordings = inRealTime[name];
+  const limit = limits[name];
   return {
-    ...about(`${one.rule}/many-minutes`, recordings?.[0]?.needs ?? ['clock']),
+    ...about(`${ruleOf[name]}/many-minutes`, recordings?.[0]?.needs ?? ['clock']),
     ...(recordings !== undefined && { recordings }),
-    sends: `requests to ${one.name} in several minutes, after pauses and steadily`,
-    demands: `${one.limit} pass in any minute, whatever came before it`,
+    sends: `requests to ${name} in several minutes, after pauses and steadily`,
+    demands: `${limit} pass in any minute, whatever came before it`,
     steps: async (t, account) => {
       if (!t.controlled) return;
       await justAfterTheMinute(t);
-      await one.call(t, account);
+      await request(t, name, account);
       for (const pause of [340, 90, 65]) {
         await t.advance(pause * seconds);
-        await flood(one.limit + 2, () => one.call(t, account));
+        await flood(limit + 2, () => request(t, name, account));
       }
       await t.advance(65 * seconds);
       for (let i = 0; i < 3; i += 1) {
-        await flood(half, () => one.call(t, account));
+        await flood(limit / 2, () => request(t, name, account));
         await t.advance(40 * seconds);
       }
     },
@@ -179,7 +189,7 @@ async function reads(t: Trial, account: Subject, times: number): Promise<void> {
 const floods = [floodOf.send, floodOf.dashboard_send, floodOf.external_send, floodOf.received];
 
 export const limitCases: readonly Case[] = [
-  ...limited.flatMap(ofEndpoint),
+  ...endpoints.flatMap(ofEndpoint),
   {
     ...byFlood('LIMIT-1/throttled-is-not-queued', 'send', {
       sends: 'more than 120 sends; the list of messages or of tasks, and a refused send again',

@@ -155,7 +155,7 @@ export const accountObservations: readonly Observation[] = [
     sends: 'request_ids of many lengths',
     run: async (t, account) => {
       await requireSender(t, account);
-      const longest = await longestRequestId(t, account);
+      const longest = await findLongest(t, account);
       return typeof longest === 'string' ? { undetermined: longest } : { answer: longest };
     },
   },
@@ -189,19 +189,7 @@ async function errorsSpend(t: Trial, account: Subject): Promise<boolean> {
   return valid.status === 429;
 }
 
-const longest = new WeakMap<object, Promise<number | string>>();
-
-/**
- * The longest accepted `request_id`, searched once if all cases share an account; or why it is
- * unknown.
- */
-function longestRequestId(t: Trial, account: Subject): Promise<number | string> {
-  const known = t.controlled ? undefined : longest.get(t.target);
-  const found = known ?? findLongest(t, account);
-  longest.set(t.target, found);
-  return found;
-}
-
+/** The longest accepted `request_id`, or why it is unknown. */
 async function findLongest(t: Trial, account: Subject): Promise<number | string> {
   const accepts = async (length: number) =>
     (await t.send(account, { request_id: t.requestId().slice(-length).padEnd(length, 'r') }))

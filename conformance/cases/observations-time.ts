@@ -5,6 +5,7 @@ import type { AssumptionName } from '../../src/ledger/assumptions.ts';
 import { about, type Observation, type Seen } from '../case.ts';
 import { type Flood, floodOf } from '../floods.ts';
 import { flood, justAfterTheMinute, passed } from '../limited.ts';
+import { largestAccepted } from '../probe.ts';
 import { recorded } from '../recording.ts';
 import { recipients } from '../target.ts';
 import { untilHandedOut, untilReported } from '../tasks.ts';
@@ -302,13 +303,7 @@ export const timeObservations: readonly Observation[] = [
       };
       const most = 36_500;
       if (await isFound(most + 1)) return { answer: 'forever' };
-      let kept = 0;
-      let gone = most + 1;
-      while (gone - kept > 1) {
-        const days = Math.floor((kept + gone) / 2);
-        if (await isFound(days)) kept = days;
-        else gone = days;
-      }
+      const kept = await largestAccepted(0, most, isFound);
       return kept > 0 ? { answer: kept } : { undetermined: 'it is gone within a day' };
     },
   },
