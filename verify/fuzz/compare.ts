@@ -5,9 +5,7 @@
  * as docs/proxies.md says.
  */
 import fc from 'fast-check';
-import type { TransportKind } from '../../src/http/transport/open-transport.ts';
-import { openTransport } from '../../src/http/transport/open-transport.ts';
-import type { Transport } from '../../src/http/transport/transport.ts';
+import { openTransport, type TransportKind } from '../../src/http/transport/open-transport.ts';
 import { RawSocket } from '../testkit/raw-socket.ts';
 import { crlf } from './framed.ts';
 import { escaped, weighted } from './piece.ts';
@@ -87,47 +85,33 @@ interface Heard {
   readonly replies: readonly string[];
 }
 
-class Listener {
-  readonly #transport: Transport;
-  readonly #port: number;
-  readonly #served: string[];
-
-  private constructor(transport: Transport, port: number, served: string[]) {
-    this.#transport = transport;
-    this.#port = port;
-    this.#served = served;
-  }
-
-  static async open(kind: TransportKind): Promise<Listener> {
-    const served: string[] = [];
-    const { transport } = await openTransport(kind, {
-      service: ({ method, path, body }) => {
-        served.push(`${method} ${path}`);
-        return { status: 200, body: JSON.stringify([path, Buffer.from(body).toString().length]) };
-      },
-    });
-    return new Listener(transport, await transport.listen(0, '127.0.0.1'), served);
-  }
-
-  async hear(bytes: string, cuts: readonly number[]): Promise<Heard> {
-    const socket = await RawSocket.open(this.#port);
-    await socket.write(bytes, cuts);
-    const text = await socket.rest();
-    const replies = [...text.matchAll(/HTTP\/1\.1 (\d+)|\["[^\]]*\]/g)].map(
-      ([found, status]) => status ?? found,
-    );
-    return { served: this.#served.splice(0), replies };
-  }
-
-  close(): Promise<void> {
-    return this.#transport.close(0);
-  }
+async function listener(kind: TransportKind) {
+  const served: string[] = [];
+  const { transport } = await openTransport(kind, {
+    service: ({ method, path, body }) => {
+      served.push(`${method} ${path}`);
+      return { status: 200, body: JSON.stringify([path, Buffer.from(body).toString().length]) };
+    },
+  });
+  const port = await transport.listen(0, '127.0.0.1');
+  return {
+    hear: async (bytes: string, cuts: readonly number[]): Promise<Heard> => {
+      const socket = await RawSocket.open(port);
+      await socket.write(bytes, cuts);
+      const text = await socket.rest();
+      const replies = [...text.matchAll(/HTTP\/1\.1 (\d+)|\["[^\]]*\]/g)].map(
+        ([found, status]) => status ?? found,
+      );
+      return { served: served.splice(0), replies };
+    },
+    close: () => transport.close(0),
+  };
 }
 
 /** Throws at the first difference that docs/proxies.md does not name. */
 export async function compareTransports(requests: number, seed: number): Promise<number> {
-  const native = await Listener.open('hyperexpress');
-  const node = await Listener.open('node');
+  const native = await listener('hyperexpress');
+  const node = await listener('node');
   let sent = 0;
   try {
     for (let run = 0; sent < requests; run++) {

@@ -8,9 +8,9 @@ import fc from 'fast-check';
 import type { TransportKind } from '../../src/http/transport/open-transport.ts';
 import { rowOf } from './control-rows.ts';
 import { type Conversation, conversations, describe } from './conversation.ts';
-import { type Facts, gatherFacts } from './facts.ts';
+import { gatherFacts } from './facts.ts';
 import type { Served } from './served.ts';
-import { FuzzWorker, type Port, type Tally } from './worker.ts';
+import { FuzzWorker, type Tally } from './worker.ts';
 
 export interface FuzzPlan {
   readonly requests: number;
@@ -38,126 +38,74 @@ const lastOutputWithinMs = 200;
 const reportEveryMs = 30_000;
 
 export async function fuzz(plan: FuzzPlan, served: Served): Promise<FuzzReport> {
+  const { requests, seed, transport, chunk: only, onProgress } = plan;
   const tally: Tally = { requests: 0, connections: 0, closed: 0, replies: new Map() };
-  const { base_url: service, control_url: control } = served.ready;
-  const portOf = (url: string | null) => Number(new URL(url ?? '').port);
-  const ports = { service: portOf(service), control: portOf(control) } satisfies Record<
-    Port,
-    number
-  >;
-  const workers = Array.from(
-    { length: workersAtOnce },
-    () => new FuzzWorker(ports, plan.transport, tally),
-  );
+  const newWorker = () => new FuzzWorker(served.ready, transport, tally);
+  const first = newWorker();
+  const workers = [first, ...Array.from({ length: workersAtOnce - 1 }, newWorker)];
+  const facts = gatherFacts();
+  const arbitrary = conversations(facts);
+  const startedMs = performance.now();
+  const seconds = () => (performance.now() - startedMs) / 1_000;
+  const timer = setInterval(() => {
+    const done = `${tally.requests} of ${requests} requests, ${Math.round(seconds())} s`;
+    onProgress?.(`${transport}: ${done}`);
+  }, reportEveryMs);
+  // A replayed chunk is played completely.
+  const goesOn = () => only !== undefined || tally.requests < requests;
   try {
-    return await new Run(plan, served, workers, tally).run();
+    let warmRss = await rssOf(first);
+    for (let chunk = only ?? 0; tally.requests < requests; chunk++) {
+      const isWarm = tally.requests < warmUpShare * requests;
+      const how = { seed: seed * 1_000_000 + chunk, numRuns: conversationsPerChunk };
+      await first.reset(facts.revokedKeyId);
+      await playAll(fc.sample(arbitrary, how), workers, served, goesOn).catch((error: unknown) => {
+        const again = `npm run test:deep -- 0 ${seed} --fuzz 1 --transport ${transport} --chunk ${chunk}`;
+        const text = error instanceof Error ? error.message : String(error);
+        throw new FuzzFailure(`${text}\nseed ${seed}, chunk ${chunk}; again with: ${again}`);
+      });
+      if (isWarm) warmRss = await rssOf(first);
+      if (only !== undefined) break;
+    }
+    return { ...tally, seconds: seconds(), rssBytes: [warmRss, await rssOf(first)] };
   } finally {
+    clearInterval(timer);
     for (const worker of workers) worker.close();
   }
 }
 
-class Run {
-  readonly #plan: FuzzPlan;
-  readonly #served: Served;
-  readonly #workers: readonly FuzzWorker[];
-  readonly #tally: Tally;
-  readonly #startedMs = performance.now();
-  #reportedMs = performance.now();
-
-  constructor(plan: FuzzPlan, served: Served, workers: readonly FuzzWorker[], tally: Tally) {
-    this.#plan = plan;
-    this.#served = served;
-    this.#workers = workers;
-    this.#tally = tally;
-  }
-
-  async run(): Promise<FuzzReport> {
-    const { requests, chunk } = this.#plan;
-    const [first] = this.#workers;
-    if (first === undefined) throw new Error('no worker');
-    const facts = gatherFacts();
-    const arbitrary = conversations(facts);
-    let warmRss = await rssOf(first);
-    for (let i = chunk ?? 0; this.#tally.requests < requests; i++) {
-      const isWarm = this.#tally.requests < warmUpShare * requests;
-      await this.#chunk(i, arbitrary, facts, first);
-      if (isWarm) warmRss = await rssOf(first);
-      this.#progress();
-      if (chunk !== undefined) break;
+/** Plays the conversations by all workers; a failure names what was played at the same time. */
+async function playAll(
+  all: readonly Conversation[],
+  workers: readonly FuzzWorker[],
+  served: Served,
+  goesOn: () => boolean,
+): Promise<void> {
+  const playing = new Set<Conversation>();
+  const queue = all.values();
+  let hasFailed = false;
+  const work = async (worker: FuzzWorker) => {
+    for (const each of queue) {
+      if (hasFailed || !goesOn()) return;
+      playing.add(each);
+      try {
+        await worker.play(each);
+        const complaint = served.complaint();
+        if (complaint !== undefined) throw new Error(complaint);
+      } catch (error) {
+        hasFailed = true;
+        playing.delete(each);
+        // The exit of a process is noticed later than the end of its connections.
+        await new Promise((resolve) => setTimeout(resolve, lastOutputWithinMs));
+        const why = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+        const simultaneous = [...playing].map((one) => `at the same time ${describe(one)}`);
+        const lines = [served.complaint(), why, describe(each), ...simultaneous];
+        throw new Error(lines.filter(Boolean).join('\n'));
+      }
+      playing.delete(each);
     }
-    const seconds = (performance.now() - this.#startedMs) / 1000;
-    return { ...this.#tally, seconds, rssBytes: [warmRss, await rssOf(first)] };
-  }
-
-  async #chunk(
-    number: number,
-    arbitrary: fc.Arbitrary<Conversation>,
-    facts: Facts,
-    first: FuzzWorker,
-  ): Promise<void> {
-    const all = fc.sample(arbitrary, {
-      seed: this.#plan.seed * 1_000_000 + number,
-      numRuns: conversationsPerChunk,
-    });
-    await first.reset(facts.revokedKeyId);
-    const { requests } = this.#plan;
-    // A replayed chunk is played completely.
-    const isAlone = this.#plan.chunk !== undefined;
-    const playing = new Map<FuzzWorker, Conversation>();
-    let next = 0;
-    let hasFailed = false;
-    await Promise.all(
-      this.#workers.map(async (worker) => {
-        const goesOn = () => !hasFailed && (isAlone || this.#tally.requests < requests);
-        for (let each = all[next++]; each !== undefined && goesOn(); each = all[next++]) {
-          playing.set(worker, each);
-          try {
-            await worker.play(each);
-            const complaint = this.#served.complaint();
-            if (complaint !== undefined) throw new Error(complaint);
-          } catch (error) {
-            hasFailed = true;
-            playing.delete(worker);
-            // The exit of a process is noticed later than the end of its connections.
-            await new Promise((resolve) => setTimeout(resolve, lastOutputWithinMs));
-            throw this.#failure(number, error, each, [...playing.values()]);
-          }
-          playing.delete(worker);
-        }
-      }),
-    );
-  }
-
-  #failure(
-    chunk: number,
-    error: unknown,
-    failed: Conversation,
-    simultaneous: readonly Conversation[],
-  ): FuzzFailure {
-    const { seed, transport } = this.#plan;
-    const why = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-    return new FuzzFailure(
-      [
-        this.#served.complaint() ?? '',
-        why,
-        describe(failed),
-        ...simultaneous.map((each) => `at the same time ${describe(each)}`),
-        `seed ${seed}, chunk ${chunk}; again with: npm run test:deep -- 0 ${seed} --fuzz 1 --transport ${transport} --chunk ${chunk}`,
-      ]
-        .filter(Boolean)
-        .join('\n'),
-    );
-  }
-
-  #progress(): void {
-    if (performance.now() - this.#reportedMs < reportEveryMs) return;
-    this.#reportedMs = performance.now();
-    const seconds = Math.round((performance.now() - this.#startedMs) / 1000);
-    const { requests, transport } = this.#plan;
-    this.#plan.onProgress?.(
-      `${transport}: ${this.#tally.requests} of ${requests} requests, ${seconds} s`,
-    );
-  }
+  };
+  await Promise.all(workers.map(work));
 }
 
 async function rssOf(worker: FuzzWorker): Promise<number> {

@@ -5,6 +5,7 @@
 
 import type { TransportKind } from '../../src/http/transport/open-transport.ts';
 import { routeOf } from '../../src/operations/table.ts';
+import type { ReadyFile } from '../../src/simulator.ts';
 import { type RawReply, WrongReply } from '../testkit/http-reply.ts';
 import { RawSocket } from '../testkit/raw-socket.ts';
 import { type Row, rowOf } from './control-rows.ts';
@@ -14,7 +15,7 @@ import { pieceOf } from './framed.ts';
 import { bytesOf, escaped, type Piece } from './piece.ts';
 import { checkDocumented, checkReply } from './reply.ts';
 
-export type Port = Conversation['port'];
+type Port = Conversation['port'];
 
 /** The results of a run so far; workers add to it. */
 export interface Tally {
@@ -25,10 +26,7 @@ export interface Tally {
   readonly replies: Map<number, number>;
 }
 
-export interface Ports {
-  readonly service: number;
-  readonly control: number;
-}
+type FuzzedUrls = Pick<ReadyFile, 'base_url' | 'control_url'>;
 
 const crlf = '\r\n';
 const sane: Readonly<Record<Port, Piece>> = {
@@ -40,14 +38,14 @@ const sane: Readonly<Record<Port, Piece>> = {
 };
 
 export class FuzzWorker {
-  readonly #ports: Ports;
+  readonly #urls: FuzzedUrls;
   readonly #transport: TransportKind;
   readonly #tally: Tally;
   readonly #kept: Partial<Record<Port, RawSocket>> = {};
   #played = 0;
 
-  constructor(ports: Ports, transport: TransportKind, tally: Tally) {
-    this.#ports = ports;
+  constructor(urls: FuzzedUrls, transport: TransportKind, tally: Tally) {
+    this.#urls = urls;
     this.#transport = transport;
     this.#tally = tally;
   }
@@ -112,7 +110,7 @@ export class FuzzWorker {
   async ask(port: Port, piece: Piece): Promise<RawReply> {
     const kept = this.#kept[port];
     const isUsable = kept !== undefined && !kept.isClosed;
-    const connection = isUsable ? kept : await RawSocket.open(this.#ports[port]);
+    const connection = isUsable ? kept : await this.#dial(port);
     this.#kept[port] = connection;
     const [reply] = await this.#exchange(connection, port, [piece], []);
     if (reply === undefined) throw new Error('one request, one reply');
@@ -127,7 +125,12 @@ export class FuzzWorker {
 
   #open(port: Port): Promise<RawSocket> {
     this.#tally.connections++;
-    return RawSocket.open(this.#ports[port]);
+    return this.#dial(port);
+  }
+
+  #dial(port: Port): Promise<RawSocket> {
+    const { base_url: service, control_url: control } = this.#urls;
+    return RawSocket.open(Number(new URL({ service, control }[port] ?? '').port));
   }
 
   /** Sends whole requests at once and reads a reply to each, up to one that ends the connection. */

@@ -18,7 +18,6 @@ import type { Flag } from '../../src/commands/flags.ts';
 import { Rng } from '../../src/sim/random.ts';
 import { checkpointNumber, filesOf } from '../testkit/journal-files.ts';
 import { runProgram, transportFlag } from '../testkit/program-flags.ts';
-import type { ServedProcess } from '../testkit/served-process.ts';
 import { IdleClients } from './idle-clients.ts';
 import { Sender } from './sender.ts';
 import { type Ending, endings, Service } from './service.ts';
@@ -53,92 +52,64 @@ const sampleMs = 50;
 const checkedEachTime = 2_000;
 
 export async function killAndRestart(plan: KillPlan): Promise<KillReport> {
+  const { kills, sends, seed, ending, transport, journalMax, unfinishedBodies } = plan;
   const folder = mkdtempSync(join(tmpdir(), 'smstwin-kills-'));
-  const run = new Kills(plan, folder);
+  const sender = new Sender();
+  const flags = ['--no-limits', '--transport', transport];
+  if (journalMax !== undefined) flags.push('--journal-max', journalMax);
+  const complain = (text: string) => void sender.complaints.push(text);
+  const service = new Service({ folder, flags, complain });
+  const { journal } = service;
+  const chance = Rng.stream(seed, 'kills');
+  let largestBytes = 0;
+  let duringCheckpoint = 0;
+  const sampler = setInterval(() => {
+    largestBytes = Math.max(largestBytes, bytesOf(journal));
+  }, sampleMs);
   try {
-    return await run.run();
-  } finally {
-    await run.end();
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-class Kills {
-  readonly #plan: KillPlan;
-  readonly #service: Service;
-  readonly #chance: Rng;
-  readonly #sender = new Sender();
-  readonly #sampler: NodeJS.Timeout;
-  #largestBytes = 0;
-  #duringCheckpoint = 0;
-
-  constructor(plan: KillPlan, folder: string) {
-    this.#plan = plan;
-    const { transport, journalMax } = plan;
-    const flags = ['--no-limits', '--transport', transport];
-    if (journalMax !== undefined) flags.push('--journal-max', journalMax);
-    const complain = (text: string) => void this.#sender.complaints.push(text);
-    this.#service = new Service({ folder, flags, complain });
-    this.#chance = Rng.stream(plan.seed, 'kills');
-    this.#sampler = setInterval(() => {
-      this.#largestBytes = Math.max(this.#largestBytes, bytesOf(this.#service.journal));
-    }, sampleMs);
-  }
-
-  async run(): Promise<KillReport> {
-    const sender = this.#sender;
-    for (let round = 0; round < this.#plan.kills; round++) {
-      const served = await this.#service.start();
+    for (let round = 0; round < kills; round++) {
+      const served = await service.start();
       await sender.check(served, checkedEachTime);
-      await this.#endUnderLoad(served, round);
-      if (isUnfinished(this.#service.journal)) this.#duringCheckpoint++;
+      const { baseUrl, controlUrl } = served;
+      const counts = { count: 5, streams: 1, unfinishedBodies };
+      const peers = new IdleClients({ baseUrl, controlUrl, ...counts });
+      await peers.open();
+      const endsAfter = leastSends + chance.below(sends);
+      const end = async () => {
+        if (journalMax !== undefined && round % 2 === 1) {
+          while (!isUnfinished(journal)) await sleep(1);
+          await sleep(chance.fraction() * 100);
+        }
+        await service.end(ending);
+      };
+      let ended: Promise<void> | undefined;
+      await sender.load(served, (replies) => {
+        if (replies >= endsAfter) ended ??= end();
+      });
+      if (ended === undefined) throw new Error(`the service ended under load: ${served.errors}`);
+      await ended;
+      peers.close();
+      if (isUnfinished(journal)) duringCheckpoint++;
     }
-    const last = await this.#service.start();
+    const last = await service.start();
     await sender.check(last);
     await sender.checkState(last);
     await last.kill();
-    const { differing, differences } = replayJournal(this.#service.journal);
-    if (differing > 0) {
-      sender.complaints.push(`the replay differs: ${JSON.stringify(differences[0])}`);
-    }
+    const { differing, differences } = replayJournal(journal);
+    if (differing > 0) complain(`the replay differs: ${JSON.stringify(differences[0])}`);
     return {
       acknowledged: sender.acknowledged.size,
-      duringCheckpoint: this.#duringCheckpoint,
-      checkpoints: checkpointNumber(this.#service.journal),
-      largestBytes: this.#largestBytes,
-      longestStartMs: Math.round(this.#service.longestStartMs),
-      longestEndMs: Math.round(this.#service.longestEndMs),
+      duringCheckpoint,
+      checkpoints: checkpointNumber(journal),
+      largestBytes,
+      longestStartMs: Math.round(service.longestStartMs),
+      longestEndMs: Math.round(service.longestEndMs),
       complaints: sender.complaints,
     };
-  }
-
-  async end(): Promise<void> {
-    clearInterval(this.#sampler);
-    await this.#service.kill();
-  }
-
-  /** Ends the process while senders and slow peers are connected. */
-  async #endUnderLoad(served: ServedProcess, round: number): Promise<void> {
-    const { sends, unfinishedBodies } = this.#plan;
-    const { baseUrl, controlUrl } = served;
-    const counts = { count: 5, streams: 1, unfinishedBodies };
-    const peers = new IdleClients({ baseUrl, controlUrl, ...counts });
-    await peers.open();
-    const endsAfter = leastSends + this.#chance.below(sends);
-    const end = async () => {
-      if (this.#plan.journalMax !== undefined && round % 2 === 1) {
-        while (!isUnfinished(this.#service.journal)) await sleep(1);
-        await sleep(this.#chance.fraction() * 100);
-      }
-      await this.#service.end(this.#plan.ending);
-    };
-    let ending: Promise<void> | undefined;
-    await this.#sender.load(served, (replies) => {
-      if (replies >= endsAfter) ending ??= end();
-    });
-    if (ending === undefined) throw new Error(`the service ended under load: ${served.errors}`);
-    await ending;
-    peers.close();
+  } finally {
+    clearInterval(sampler);
+    await service.kill();
+    rmSync(folder, { recursive: true, force: true });
   }
 }
 
