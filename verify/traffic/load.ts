@@ -166,6 +166,14 @@ class Recorder {
   wait(seconds: number): void {
     this.place.advance(Math.round(seconds * 1000));
   }
+
+  /** Does this so many times, each after a pause. */
+  times(count: number, seconds: number, act: (at: number) => void): void {
+    for (let at = 0; at < count; at++) {
+      this.wait(seconds);
+      act(at);
+    }
+  }
 }
 
 function parsed(text: string): Record<string, unknown> {
@@ -246,26 +254,24 @@ export function drive(place: Place, rng: Rng): TrafficExchange[] {
     r.send({ to: '+12025550161', message: 'fails', request_id: id() }),
     r.send({ send_at: new Date(place.now() + 40_000).toISOString() }),
     r.send({ send_at: new Date(place.now() + 90_000).toISOString(), request_id: id() }),
-    r.send({ request_id: id() }, second === '' ? key : other),
+    r.send({ request_id: id() }, other),
     r.send({ from: foreign, request_id: id() }, second),
   ].map(({ json }) => json['message_id']);
-  for (let second5 = 0; second5 < 36; second5++) {
-    r.wait(5);
+  r.times(36, 5, (at) => {
     for (const message of followed.slice(0, 6)) r.read(message);
-    if (second5 === 3) r.ask('GET', `/api/v1/sms/${String(followed[0])}/`, undefined);
+    if (at === 3) r.ask('GET', `/api/v1/sms/${String(followed[0])}/`, undefined);
     r.read(followed[6], second);
-    if (second5 % 6 === 0) r.read(followed[0], other);
-    if (second5 % 9 === 0) r.read(followed[0], second);
-  }
+    if (at % 6 === 0) r.read(followed[0], other);
+    if (at % 9 === 0) r.read(followed[0], second);
+  });
   const near = String(followed[0]).replace(/-.*/, '-0000-4000-8000-000000000000');
   for (const strange of ['00000000-0000-4000-8000-000000000000', 'not-an-id', near])
     r.read(strange);
   // Read every two seconds: no state can pass unseen.
   const closely = [r.send({ request_id: id() }), r.send({})].map(({ json }) => json['message_id']);
-  for (let second2 = 0; second2 < 50; second2++) {
-    r.wait(2);
+  r.times(50, 2, () => {
     for (const message of closely) r.read(message);
-  }
+  });
   // Held messages, and a device that asks for its work meanwhile.
   const inAnHour = { send_at: new Date(place.now() + 3_600_000).toISOString() };
   const held = [
@@ -278,12 +284,11 @@ export function drive(place: Place, rng: Rng): TrafficExchange[] {
   ].map(({ json }) => json['message_id']);
   r.send({ send_at: '2020-01-01T00:00:00.000Z' }, key, sends[2]);
   place.changeSim?.({ polling: 'external' });
-  for (let ten = 0; ten < 12; ten++) {
-    r.wait(1);
+  r.times(12, 1, () => {
     r.ask('GET', `/api/devices/${device}/tasks/`, key);
     r.wait(10);
     for (const message of held) r.read(message);
-  }
+  });
   place.changeSim?.({ polling: 'simulated' });
   r.wait(3_700);
   r.send({ ...inAnHour, request_id: 'held' });
@@ -299,17 +304,12 @@ export function drive(place: Place, rng: Rng): TrafficExchange[] {
   r.send(replayed, key, sends[1]);
   r.wait(60);
   r.read(first.json['message_id']);
-  for (let one = 0; one < 60; one++) r.send({ request_id: id() });
+  r.times(60, 0, () => r.send({ request_id: id() }));
   r.wait(61);
   r.send(replayed);
   for (const odd of [
-    `${'a'.repeat(130)}-1`,
-    `${'a'.repeat(130)}-2`,
-    'Case-Of-It',
-    'case-of-it',
-    ' spaced ',
-    'spaced',
-    'ünïcödé',
+    ...[`${'a'.repeat(130)}-1`, `${'a'.repeat(130)}-2`, 'Case-Of-It', 'case-of-it', ' spaced '],
+    ...['spaced', 'ünïcödé'],
   ])
     for (const _ of [1, 2]) r.send({ request_id: odd, message: `odd ${odd}` });
   if (place.changeSim !== undefined) {
@@ -328,21 +328,16 @@ export function drive(place: Place, rng: Rng): TrafficExchange[] {
   r.send({ request_id: refused.request_id });
   r.wait(130);
   // What one bucket has to do with another.
-  for (let one = 0; one < 100; one++) {
-    r.wait(0.2);
-    r.read(first.json['message_id']);
-  }
-  for (let one = 0; one < 70; one++) {
-    r.wait(0.5);
+  r.times(100, 0.2, () => r.read(first.json['message_id']));
+  r.times(70, 0.5, () => {
     for (const path of sends) r.send({}, key, path);
-  }
+  });
   r.wait(130);
-  for (let one = 0; one < 130; one++) {
-    r.wait(0.05);
+  r.times(130, 0.05, () => {
     r.ask('GET', gets[0] ?? '', undefined);
     r.read('00000000-0000-4000-8000-000000000001');
-  }
-  for (let one = 0; one < 20; one++) r.ask('GET', gets[0] ?? '', key);
+  });
+  r.times(20, 0, () => r.ask('GET', gets[0] ?? '', key));
   r.wait(130);
   // Each limit: a flood, a minute of a request a second, and the first ones that pass again.
   for (const [path, method, limit] of [
@@ -355,31 +350,24 @@ export function drive(place: Place, rng: Rng): TrafficExchange[] {
       else r.send({ to: '+12125550154' }, by, path);
     };
     r.toNextMinute();
-    for (let one = 0; one < Math.max(130, limit + 10); one++) {
-      r.wait(0.05);
-      spend(one % 3 === 0 ? other : key);
-    }
-    for (let one = 0; one < 75; one++) {
-      r.wait(1);
-      spend(one % 5 === 0 ? other : key);
-      if (one < 3) r.read(first.json['message_id']);
-      if (one < 3) r.ask('GET', '/api/v1/account/stats/', key);
-      if (one < 3 && method === 'GET') r.ask('GET', path, second);
-      if (one < 3 && method === 'POST') r.send({ from: foreign }, second, path);
-    }
+    r.times(130, 0.05, (at) => spend(at % 3 === 0 ? other : key));
+    r.times(75, 1, (at) => {
+      spend(at % 5 === 0 ? other : key);
+      if (at >= 3) return;
+      r.read(first.json['message_id']);
+      r.ask('GET', '/api/v1/account/stats/', key);
+      if (method === 'GET') r.ask('GET', path, second);
+      else r.send({ from: foreign }, second, path);
+    });
     r.wait(150);
     // Steady, just above the limit.
-    for (let one = 0; one < limit * 1.2; one++) {
-      r.wait(56 / limit);
-      spend(key);
-    }
+    r.times(limit * 1.2, 56 / limit, () => spend(key));
     r.wait(150);
   }
-  for (let one = 0; one < 150; one++) {
-    r.wait(0.2);
+  r.times(150, 0.2, () => {
     r.read(first.json['message_id']);
     r.ask('GET', '/api/v1/account/stats/', key);
-  }
+  });
   // The edges of a day.
   const old = { request_id: id(), message: 'yesterday' };
   const kept = r.send(old);

@@ -78,6 +78,15 @@ export function sending(habits: Partial<Habits> = {}): Program {
   return onFetch((job) => inTurn(job, habits));
 }
 
+/** Does this for one message after the other. */
+export function oneByOne(
+  act: (job: Job, message: Message, at: number) => Promise<unknown>,
+): Program {
+  return onFetch(async (job) => {
+    for (const [at, message] of job.messages.entries()) await act(job, message, at);
+  });
+}
+
 export async function inTurn(job: Job, habits: Partial<Habits> = {}): Promise<void> {
   for (const message of job.messages) await deliver(job, message, but(habits));
 }

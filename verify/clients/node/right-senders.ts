@@ -12,6 +12,7 @@ import {
   impatient,
   inTurn,
   isConfirmed,
+  oneByOne,
   onFetch,
   post,
   type Reply,
@@ -86,26 +87,19 @@ async function withTwoKeys(job: Job): Promise<void> {
   await Promise.all([sendBy(job, messages.splice(0, 1)), sendBy({ ...job, key }, messages)]);
 }
 
-async function restarted(job: Job): Promise<void> {
-  for (const message of job.messages) {
-    // The client was killed before it could read this reply. After its restart it waits first.
-    if (job.random() < 0.5) {
-      void post(job, bodyOf(message));
-      await sleep(61_000);
-    }
-    await deliver(job, message);
+async function restarted(job: Job, message: Message): Promise<void> {
+  // The client was killed before it could read this reply. After its restart it waits first.
+  if (job.random() < 0.5) {
+    void post(job, bodyOf(message));
+    await sleep(61_000);
   }
+  await deliver(job, message);
 }
 
-async function byAnotherEndpoint(job: Job): Promise<void> {
-  for (const message of job.messages) {
-    if (isConfirmed(await post(job, bodyOf(message)))) {
-      reportAccepted(job, message);
-      continue;
-    }
-    await sleep(61_000);
-    await deliver(job, message, but({ path: '/api/external/send/' }));
-  }
+async function byAnotherEndpoint(job: Job, message: Message): Promise<void> {
+  if (isConfirmed(await post(job, bodyOf(message)))) return reportAccepted(job, message);
+  await sleep(61_000);
+  await deliver(job, message, but({ path: '/api/external/send/' }));
 }
 
 async function rotatesKey(job: Job): Promise<void> {
@@ -131,19 +125,16 @@ async function waitsForNextMonth(job: Job): Promise<void> {
   }
 }
 
-async function hedges(job: Job): Promise<void> {
-  for (const message of job.messages) {
-    for (;;) {
-      const first = post(job, bodyOf(message));
-      const isLate = await Promise.race([first.then(() => false), sleep(3_000).then(() => true)]);
-      const second = isLate ? [post(job, bodyOf(message))] : [];
-      const replies = await Promise.all([first, ...second]);
-      // One may be confirmed and the other a 429, which holds for the next message too.
-      if (replies.some((reply) => reply?.status === 429)) await sleep(61_000);
-      if (replies.some(isConfirmed)) break;
-      await sleep(20_000);
-    }
-    reportAccepted(job, message);
+async function hedges(job: Job, message: Message): Promise<void> {
+  for (;;) {
+    const first = post(job, bodyOf(message));
+    const isLate = await Promise.race([first.then(() => false), sleep(3_000).then(() => true)]);
+    const second = isLate ? [post(job, bodyOf(message))] : [];
+    const replies = await Promise.all([first, ...second]);
+    // One may be confirmed and the other a 429, which holds for the next message too.
+    if (replies.some((reply) => reply?.status === 429)) await sleep(61_000);
+    if (replies.some(isConfirmed)) return reportAccepted(job, message);
+    await sleep(20_000);
   }
 }
 
@@ -233,13 +224,11 @@ function ofGlobex(job: Job): Pick<Job, 'key'> & Pick<Message, 'from'> {
   return { key: account?.api_key ?? '', from: account?.sims[0]?.number ?? '' };
 }
 
-async function withTwoAccounts(job: Job): Promise<void> {
+async function withTwoAccounts(job: Job, message: Message, at: number): Promise<void> {
   const { key, from } = ofGlobex(job);
-  for (const [at, message] of job.messages.entries()) {
-    const habits = but({ idOf: () => `order-${Math.floor(at / 2)}` });
-    if (at % 2 === 0) await deliver(job, message, habits);
-    else await deliver({ ...job, key }, { ...message, from }, habits);
-  }
+  const habits = but({ idOf: () => `order-${Math.floor(at / 2)}` });
+  if (at % 2 === 0) await deliver(job, message, habits);
+  else await deliver({ ...job, key }, { ...message, from }, habits);
 }
 
 async function byAnotherAccount(job: Job): Promise<void> {
@@ -284,11 +273,11 @@ export const rightSenders: readonly NodeClient[] = right({
   ],
   'restarted-in-the-middle': [
     'is killed while it waits for a reply, again and again, with its ids on disk',
-    onFetch(restarted),
+    oneByOne(restarted),
   ],
   'other-endpoint-after-a-lost-reply': [
     'retries a lost send by another endpoint, which knows the same request_id',
-    onFetch(byAnotherEndpoint),
+    oneByOne(byAnotherEndpoint),
   ],
   'equal-texts-on-purpose': [
     'sends the same text to the same number several times, each under an id of its own',
@@ -296,11 +285,9 @@ export const rightSenders: readonly NodeClient[] = right({
   ],
   'service-clock-jumps': [
     'keeps working across jumps of the service’s clock',
-    onFetch(async (job) => {
-      for (const message of job.messages) {
-        await deliver(job, message);
-        jump(job, (1 + Math.floor(job.random() * 30)) * hourMs);
-      }
+    oneByOne(async (job, message) => {
+      await deliver(job, message);
+      jump(job, (1 + Math.floor(job.random() * 30)) * hourMs);
     }),
   ],
   'rotates-its-key': [
@@ -318,15 +305,13 @@ export const rightSenders: readonly NodeClient[] = right({
   ],
   'alias-on-retry-alone': [
     'sends from first, and from_number in another order on a retry',
-    onFetch(async (job) => {
-      for (const message of job.messages) {
-        let attempts = 0;
-        const bodyOfAttempt: typeof careful.bodyOf = ({ to, from, message: text }, id) =>
-          attempts++ === 0
-            ? { to, from, message: text, request_id: id }
-            : { request_id: id, message: text, to, from_number: from };
-        await deliver(job, message, but({ bodyOf: bodyOfAttempt }));
-      }
+    oneByOne((job, message) => {
+      let attempts = 0;
+      const bodyOfAttempt: typeof careful.bodyOf = ({ to, from, message: text }, id) =>
+        attempts++ === 0
+          ? { to, from, message: text, request_id: id }
+          : { request_id: id, message: text, to, from_number: from };
+      return deliver(job, message, but({ bodyOf: bodyOfAttempt }));
     }),
   ],
   schedules: [
@@ -348,11 +333,9 @@ export const rightSenders: readonly NodeClient[] = right({
   ],
   'one-id-for-each-day': [
     'uses one id every other day, for another message each time',
-    onFetch(async (job) => {
-      for (const message of job.messages) {
-        await deliver(job, message, but({ idOf: () => 'reminder' }));
-        await sleep(49 * hourMs);
-      }
+    oneByOne(async (job, message) => {
+      await deliver(job, message, but({ idOf: () => 'reminder' }));
+      await sleep(49 * hourMs);
     }),
   ],
   'waits-for-the-next-month': [
@@ -368,11 +351,9 @@ export const rightSenders: readonly NodeClient[] = right({
   ],
   'corrects-its-sender': [
     'meets a 403, and sends the same message under the same id from another number',
-    onFetch(async (job) => {
-      for (const message of job.messages) {
-        const reply = await tryOnce(job, { ...message, from: '+12025550199' });
-        if (reply?.status === 403) await deliver(job, message);
-      }
+    oneByOne(async (job, message) => {
+      const reply = await tryOnce(job, { ...message, from: '+12025550199' });
+      if (reply?.status === 403) await deliver(job, message);
     }),
   ],
   'long-texts': [
@@ -411,7 +392,7 @@ export const rightSenders: readonly NodeClient[] = right({
   ],
   hedges: [
     'sends the same request again when no reply has come within three seconds',
-    onFetch(hedges),
+    oneByOne(hedges),
   ],
   'spreads-its-retries': [
     'sends 34 messages at once, and retries each at a time of its own',
@@ -447,7 +428,7 @@ export const rightSenders: readonly NodeClient[] = right({
   ],
   'two-accounts-with-equal-ids': [
     'sends for two accounts in turn, under ids that are equal',
-    onFetch(withTwoAccounts),
+    oneByOne(withTwoAccounts),
   ],
   'other-account-after-a-402': [
     'sends over a second account, under a new id, when the quota of the first is spent',
@@ -472,9 +453,7 @@ export const rightSenders: readonly NodeClient[] = right({
   ],
   'reads-once-at-once': [
     'reads each message right after it was sent, once',
-    onFetch(async (job) => {
-      for (const message of job.messages) await get(job, await sent(job, message));
-    }),
+    oneByOne(async (job, message) => get(job, await sent(job, message))),
   ],
   'walks-pages': [
     'asks for all pages of received messages at once, every half minute',

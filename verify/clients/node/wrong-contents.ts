@@ -10,6 +10,7 @@ import {
   deliver,
   get,
   inTurn,
+  oneByOne,
   onFetch,
   post,
   type Reply,
@@ -28,13 +29,11 @@ function isFinal(reply: Reply | undefined): boolean {
 
 /** Sends each message, and reads it after each pause until `isOver`. */
 function polling(pauseMs: number, isOver = isFinal, to?: string) {
-  return onFetch(async (job) => {
-    for (const message of job.messages) {
-      const path = await sent(job, { ...message, ...(to !== undefined && { to }) });
-      for (let look = 1; look <= 20; look++) {
-        await sleep(pauseMs);
-        if (isOver(await get(job, path))) break;
-      }
+  return oneByOne(async (job, message) => {
+    const path = await sent(job, { ...message, ...(to !== undefined && { to }) });
+    for (let look = 1; look <= 20; look++) {
+      await sleep(pauseMs);
+      if (isOver(await get(job, path))) break;
     }
   });
 }
@@ -59,14 +58,12 @@ async function pollsTwice(job: Job): Promise<void> {
   await Promise.all([poll(0), poll(7_000)]);
 }
 
-async function pollsByPRetry(job: Job): Promise<void> {
-  for (const message of job.messages) {
-    const path = await sent(job, message);
-    await pRetry(async () => {
-      if (!isFinal(await get(job, path))) throw new Error('not final');
-    });
-  }
-}
+const pollsByPRetry = oneByOne(async (job, message) => {
+  const path = await sent(job, message);
+  await pRetry(async () => {
+    if (!isFinal(await get(job, path))) throw new Error('not final');
+  });
+});
 
 function numbers(count: number): number[] {
   return Array.from({ length: count }, (_, at) => at + 1);
@@ -149,7 +146,7 @@ export const wrongContents: readonly NodeClient[] = [
     'polls-every-14-seconds': ['reads a message every 14 seconds', polling(14_000)],
     'p-retry-polls': [
       'polls by p-retry, whose first pause is one second',
-      { library: 'p-retry', run: pollsByPRetry },
+      { ...pollsByPRetry, library: 'p-retry' },
     ],
     'two-pollers': [
       'polls each message every 20 seconds in two processes',

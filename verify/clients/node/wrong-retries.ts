@@ -13,6 +13,7 @@ import {
   type Habits,
   impatient,
   inTurn,
+  oneByOne,
   onFetch,
   post,
   sending,
@@ -244,11 +245,9 @@ export const wrongRetries: readonly NodeClient[] = [
   ...breaking('CLIENT-6', { also: ['CLIENT-10'] })({
     'counter-restarts': [
       'counts its request_ids from 1 again after each restart',
-      onFetch(async (job) => {
-        for (const [at, message] of job.messages.entries()) {
-          await deliver(job, message, but({ idOf: () => `message-${(at % 2) + 1}` }));
-        }
-      }),
+      oneByOne((job, message, at) =>
+        deliver(job, message, but({ idOf: () => `message-${(at % 2) + 1}` })),
+      ),
     ],
     'constant-id': [
       'took the request_id of the example in the documentation',
@@ -296,13 +295,11 @@ export const wrongRetries: readonly NodeClient[] = [
     ],
     'repeats-a-404': [
       'asks for a message by its own id instead of message_id, again and again',
-      onFetch(async (job) => {
-        for (const message of job.messages) {
-          await deliver(job, message);
-          for (let look = 1; look <= 3; look++) {
-            await get(job, `/api/v1/sms/${message.intent}/`);
-            await sleep(20_000);
-          }
+      oneByOne(async (job, message) => {
+        await deliver(job, message);
+        for (let look = 1; look <= 3; look++) {
+          await get(job, `/api/v1/sms/${message.intent}/`);
+          await sleep(20_000);
         }
       }),
     ],
