@@ -2,7 +2,6 @@
  * Creates worlds, each on the shard with the fewest messages. Names and explicit keys are unique in
  * the whole fleet, also among worlds that are created at the same time.
  */
-import { routeOf } from '../operations/table.ts';
 import { sha256 } from '../recording/digest.ts';
 import { type OperationRefused, refuseMore } from '../sim/operation-refused.ts';
 import { keyInUse, mostWorlds, nameInUse } from '../worlds/worlds.ts';
@@ -85,8 +84,7 @@ export class NewWorlds {
       return;
     }
     await this.#routes.readShard(shard);
-    const { path } = routeOf('simulator.state');
-    const { retention } = await shard.read<{ retention: { held: number } }>(path);
+    const { retention } = await shard.read('simulator.state');
     const own = this.#routes.worlds.filter((world) => world.shard === shard);
     const inWorlds = own.reduce((sum, { messages }) => sum + messages, 0);
     this.#burdens.set(shard, retention.held + inWorlds + own.length * burdenOfWorld);

@@ -3,15 +3,9 @@
  * what the start has placed.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { routeOf } from '../operations/table.ts';
 import { firstWorldId } from '../worlds/worlds.ts';
 import { keysOf, type Parts } from './routes.ts';
-import type { Shard } from './shard.ts';
-
-interface AccountView {
-  readonly account_id: string;
-  readonly name: string;
-}
+import type { ReplyOf, Shard } from './shard.ts';
 
 export interface OwnersOptions {
   /** True if accounts without a SIM influence each other: they then share a shard. */
@@ -23,7 +17,7 @@ export interface OwnersOptions {
 export class Owners {
   readonly #parts: Parts;
   readonly #options: OwnersOptions;
-  #accounts: readonly AccountView[] = [];
+  #accounts: ReplyOf<'accounts.list'>['accounts'] = [];
   #places: Record<string, number> = {};
 
   constructor(parts: Parts, options: OwnersOptions) {
@@ -58,8 +52,7 @@ export class Owners {
   /** Reads all accounts and keys, and routes by them. */
   async read(): Promise<void> {
     const { shards, routes } = this.#parts;
-    const { path } = routeOf('accounts.list');
-    const { accounts } = await shards[0].read<{ accounts: readonly AccountView[] }>(path);
+    const { accounts } = await shards[0].read('accounts.list');
     this.#accounts = accounts;
     const created = accounts.filter(({ account_id: id }) => this.#places[id] === undefined);
     for (const { account_id: id } of created) this.#places[id] = this.#placeOf(id);

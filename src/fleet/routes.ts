@@ -6,28 +6,16 @@ import { routeOf } from '../operations/table.ts';
 import { prefixOf } from '../worlds/address.ts';
 import { firstWorldId } from '../worlds/worlds.ts';
 import type { Haproxy, MapChange } from './haproxy.ts';
-import type { Shard } from './shard.ts';
+import type { ReplyOf, Shard } from './shard.ts';
 
-export interface WorldView {
-  readonly world_id: string;
-  readonly name: string;
-  readonly expires_at: string | null;
-  /** Messages that it holds. */
-  readonly messages: number;
-}
+export type WorldView = ReplyOf<'worlds.list'>['worlds'][number];
+type KeyView = ReplyOf<'accounts.allKeys'>['keys'][number];
 
-export interface KeyView {
-  readonly key_id: string;
-  readonly account_id: string;
-  readonly revoked_at: string | null;
-  readonly sha256: string;
-}
-
-interface Placed extends WorldView {
+type Placed = WorldView & {
   readonly shard: Shard;
   /** The digests of its valid keys. */
   readonly keys: ReadonlySet<string>;
-}
+};
 
 /** What the fleet is made of. */
 export interface Parts {
@@ -79,8 +67,7 @@ export class Routes {
 
   /** Reads all worlds of a shard, and the keys of those that are new. */
   async readShard(shard: Shard): Promise<void> {
-    const { path } = routeOf('worlds.list');
-    const { worlds } = await shard.read<{ worlds: readonly WorldView[] }>(path);
+    const { worlds } = await shard.read('worlds.list');
     const listed = new Set(worlds.map(({ world_id: id }) => id));
     const gone = this.worlds.filter((each) => each.shard === shard && !listed.has(each.world_id));
     for (const { world_id: id } of gone) await this.forget(id);

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { CommandError, UsageError } from '../commands/command-error.ts';
 import { reasonOf } from '../config/plain-file.ts';
 import type { ReadyFile } from '../operations/ready-numbers.ts';
-import { routeOf } from '../operations/table.ts';
+import { type OperationName, type OperationTable, routeOf } from '../operations/table.ts';
 import { firstWorldId } from '../worlds/worlds.ts';
 import { type Answer, type Asked, ask, open, pause, Unanswered } from './ask.ts';
 import { Child, type ChildOptions, freePort } from './child.ts';
@@ -48,6 +48,9 @@ export class ShardUnavailable extends Error {
     this.mayHaveHappened = mayHaveHappened;
   }
 }
+
+/** What an operation answers. */
+export type ReplyOf<Name extends OperationName> = OperationTable[Name]['reply'];
 
 const startWithinMs = 600_000;
 const pauseMs = 10;
@@ -107,13 +110,11 @@ export class Shard {
   }
 
   async #readJoined(urls: JoinedShard): Promise<void> {
-    const first = await this.#read<Pick<Ready, 'accounts' | 'pool'>>(
-      routeOf('worlds.get', firstWorldId).path,
-    );
-    const { seed } = await this.#read<Pick<Ready, 'seed'>>(routeOf('simulator.state').path);
-    this.#ready = { ...this.#ready, ...first, ...urls, seed };
-    const answers = await this.#read<{ clientIp: string }>(routeOf('assumptions.get').path);
-    if (answers.clientIp !== 'x_forwarded_for') {
+    const { accounts, pool } = await this.#read('worlds.get', firstWorldId);
+    const { seed } = await this.#read('simulator.state');
+    this.#ready = { ...this.#ready, accounts, pool, seed };
+    const { clientIp } = await this.#read('assumptions.get');
+    if (clientIp !== 'x_forwarded_for') {
       throw new UsageError(`${urls.base_url}: start it with --trust-proxy`);
     }
   }
@@ -150,16 +151,15 @@ export class Shard {
     return this.#untilThere(asked, (own) => open(this.#ready.control_url, own, signal));
   }
 
-  /** Reads JSON from its control port. */
-  async read<T>(path: string): Promise<T> {
-    return read<T>(await this.ask({ method: 'GET', path }), path);
+  /** Reads what an operation shows. */
+  async read<Name extends OperationName>(name: Name): Promise<ReplyOf<Name>> {
+    return replyIn(name, await this.ask(routeOf(name)));
   }
 
   /** As `read`, while it does not count as ready. */
-  async #read<T>(path: string): Promise<T> {
-    const asked = this.#withToken({ method: 'GET', path });
+  async #read<Name extends OperationName>(name: Name, id?: string): Promise<ReplyOf<Name>> {
     const signal = AbortSignal.timeout(this.#options.timeoutMs);
-    return read<T>(await ask(this.#ready.control_url, asked, signal), path);
+    return replyIn(name, await this.askNow(routeOf(name, id), signal));
   }
 
   /** Asks it while it does not count as ready. */
@@ -302,7 +302,7 @@ export class Shard {
   }
 }
 
-function read<T>({ status, body }: Answer, path: string): T {
-  if (status === 200) return JSON.parse(body) as T;
-  throw new CommandError(1, `${path} was answered ${status}: ${body.slice(0, 300)}`);
+function replyIn<Name extends OperationName>(name: Name, { status, body }: Answer): ReplyOf<Name> {
+  if (status === 200) return JSON.parse(body) as ReplyOf<Name>;
+  throw new CommandError(1, `${name} was answered ${status}: ${body.slice(0, 300)}`);
 }

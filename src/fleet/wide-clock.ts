@@ -9,18 +9,13 @@ import { routeOf } from '../operations/table.ts';
 import { isoTime } from '../sim/clock.ts';
 import type { Answer, Asked } from './ask.ts';
 import type { Changes } from './changes.ts';
-import type { Shard } from './shard.ts';
+import type { ReplyOf, Shard } from './shard.ts';
 
 interface Line {
   readonly wallMs: number;
   readonly simulatedMs: number;
   readonly mode: string;
   readonly rate: number;
-}
-
-interface Reached {
-  readonly now: string;
-  readonly fired: number;
 }
 
 export class WideClock {
@@ -69,7 +64,7 @@ export class WideClock {
   }
 
   /** Throws an OperationRefused. */
-  advance(given: unknown): Promise<Reached> {
+  advance(given: unknown): Promise<ReplyOf<'clock.advance'>> {
     return this.#changes.exclusively(async () => {
       const lead = await stateOf(this.#shards[0]);
       const { mode } = lead;
@@ -94,10 +89,10 @@ export class WideClock {
     });
   }
 
-  async #move(how: object): Promise<Reached> {
+  async #move(how: object): Promise<ReplyOf<'clock.advance'>> {
     const answers = await this.#changes.make(askedTo('clock.advance', how));
     const moved = answers.flatMap(({ status, body }) =>
-      status === 200 ? [JSON.parse(body) as Reached] : [],
+      status === 200 ? [JSON.parse(body) as ReplyOf<'clock.advance'>] : [],
     );
     return {
       now: moved.reduce((latest, { now }) => (now > latest ? now : latest), ''),
@@ -106,8 +101,8 @@ export class WideClock {
   }
 }
 
-async function stateOf(shard: Shard): Promise<ClockState> {
-  return shard.read<ClockState>(routeOf('clock.state').path);
+function stateOf(shard: Shard): Promise<ClockState> {
+  return shard.read('clock.state');
 }
 
 async function advanceTo(shard: Shard, to: string): Promise<void> {

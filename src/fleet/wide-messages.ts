@@ -3,24 +3,21 @@
  */
 import type { ControlReply, ControlRequest } from '../http/transport/transport.ts';
 import { readInput } from '../operations/input.ts';
+import { defaultPage, largestPage } from '../operations/message-query.ts';
 import { routeOf } from '../operations/table.ts';
 import { waitInputSchema } from '../operations/wait.ts';
 import { isoTime } from '../sim/clock.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import { askedOf, pause } from './ask.ts';
 import { okReply, passedReply } from './replies.ts';
-import type { Shard } from './shard.ts';
+import type { ReplyOf, Shard } from './shard.ts';
 import type { WideClock } from './wide-clock.ts';
 
-interface Page {
-  readonly messages: readonly { readonly created_at: string }[];
-  readonly next_cursor: string | null;
-}
+type Page = ReplyOf<'messages.page'>;
 
 type Shards = readonly [Shard, ...Shard[]];
 
 const waitPauseMs = 20;
-const largestPage = 1_000;
 /** The part of a cursor for a shard that has shown all. */
 const ended = 'x';
 
@@ -31,7 +28,7 @@ export async function pageOfMessages(
 ): Promise<ControlReply> {
   const query = new URLSearchParams(request.query);
   const cursors = query.get('cursor')?.split('.') ?? [];
-  const limit = query.get('limit') ?? '50';
+  const limit = query.get('limit') ?? `${defaultPage}`;
   const pageOf = (at: number, most: string) => {
     const own = new URLSearchParams(query);
     own.set('limit', most);
@@ -87,7 +84,7 @@ export async function waitForMessages(
     if (refusal !== undefined) return passedReply(refusal);
     const parts = answers
       .filter(({ status }) => status === 200)
-      .map((answer) => JSON.parse(answer.body) as Page & { readonly count: number });
+      .map((answer) => JSON.parse(answer.body) as ReplyOf<'messages.wait'>);
     const matching = parts.reduce((sum, part) => sum + part.count, 0);
     const messages = parts.flatMap((part) => part.messages).slice(0, largestPage);
     if (matching >= count) return okReply({ count: matching, messages });

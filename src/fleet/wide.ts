@@ -25,12 +25,6 @@ export interface WideOptions extends OwnersOptions {
   readonly baseUrl: string;
 }
 
-interface Sim {
-  readonly device_id: string;
-  readonly number: string;
-  readonly account_id: string | null;
-}
-
 export class Wide {
   readonly #parts: Parts;
   readonly #baseUrl: string;
@@ -180,13 +174,15 @@ export class Wide {
   /** A SIM that was created later has another id on each shard: its number tells which it is. */
   async #onDevice(operation: Operation, asked: Asked, id: string): Promise<ControlReply> {
     const { shards } = this.#parts;
-    const { path } = routeOf('sims.all');
     const lists = await Promise.all(
-      shards.map(async (shard) => (await shard.read<{ sims: readonly Sim[] }>(path)).sims),
+      shards.map(async (shard) => (await shard.read('sims.all')).sims),
     );
-    const isThere = (shard: Shard, { device_id: own, account_id: account }: Sim) =>
-      own === id && (account === null || this.#owners.of(account) === shard);
-    const at = shards.findIndex((shard, place) => lists[place]?.some((sim) => isThere(shard, sim)));
+    const at = shards.findIndex((shard, place) =>
+      lists[place]?.some(
+        ({ device_id: own, account_id: account }) =>
+          own === id && (account === null || this.#owners.of(account) === shard),
+      ),
+    );
     const first = shards[at] ?? shards[0];
     const sim = lists[at]?.find(({ device_id: own }) => own === id);
     const isOfPool = sim?.account_id === null;
