@@ -64,10 +64,6 @@ const tags: Readonly<Record<NounOf<OperationName> | 'documents', string>> = {
   documents: 'OpenAPI documents.',
 };
 
-const idTexts: Readonly<Record<string, string>> = {
-  account_id: 'The id or the name of the account.',
-};
-
 export function controlDocument(operations: readonly Operation[]): Json {
   const schemas: Schemas = {};
   namedSchemaOf('Error', errorSchema, 'output', schemas);
@@ -161,7 +157,10 @@ export function refusalsOf(operation: Operation): number[] {
 
 function pathParameters({ target }: Operation): Json[] {
   if (target === undefined) return [];
-  const description = idTexts[target] ?? 'An id from the reply of another operation.';
+  const description =
+    target === 'account_id'
+      ? 'The id or the name of the account.'
+      : 'An id from the reply of another operation.';
   return [{ name: target, in: 'path', required: true, description, schema: { type: 'string' } }];
 }
 

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { isReadable, shownStatus } from '../sim/message.ts';
-import type { Account, Message } from '../sim/records.ts';
+import type { Message } from '../sim/records.ts';
 import type { World } from '../sim/world.ts';
 import { accountIdOf, limitSchema, numberFilterSchema } from './query.ts';
 
@@ -64,9 +64,7 @@ export function* searchMessages(
   const messages: Message[] = [];
   const lower = search.toLowerCase();
   const mayBe = formsOf(lower);
-  const account = accountOf(world, match);
-  if (account === null) return { messages, hasMore: false };
-  for (const message of world.messages.newestFirst(account, before)) {
+  for (const message of newestOf(world, match, before)) {
     if (++lookedAt % lookedAtOnce === 0) yield;
     if (lower !== '' && !mentions(message, lower, mayBe)) continue;
     if (!matches(world, match, message)) continue;
@@ -80,9 +78,7 @@ export function* searchMessages(
 export function newestMatching(world: World, match: MessageMatch, limit: number) {
   const messages: Message[] = [];
   let count = 0;
-  const account = accountOf(world, match);
-  if (account === null) return { count, messages };
-  for (const message of world.messages.newestFirst(account)) {
+  for (const message of newestOf(world, match)) {
     if (matches(world, match, message) && ++count <= limit) messages.push(message);
   }
   return { count, messages };
@@ -119,7 +115,9 @@ function mentions(
   );
 }
 
-/** The account of the filters; undefined for all accounts, null if the named one does not exist. */
-function accountOf(world: World, { account_id: id }: MessageMatch): Account | undefined | null {
-  return id === undefined ? undefined : (world.accounts.get(id) ?? null);
+/** The messages of the account in the filters, or of all accounts, newest first. */
+function newestOf(world: World, { account_id: id }: MessageMatch, before?: number) {
+  const account = id === undefined ? undefined : world.accounts.get(id);
+  const isUnknown = id !== undefined && account === undefined;
+  return isUnknown ? [] : world.messages.newestFirst(account, before);
 }

@@ -3,8 +3,9 @@
  */
 import { z } from 'zod';
 import { maxMessagesSchema } from '../config/settings.ts';
-import { defaultMaxMessages } from '../sim/message-store.ts';
-import { type Status, statuses } from '../sim/status.ts';
+import { endpointNames } from '../sim/limits.ts';
+import { defaultMaxMessages } from '../sim/retention.ts';
+import { statuses } from '../sim/status.ts';
 import { clockState, clockStateSchema } from './clock-state.ts';
 import type { Live } from './live.ts';
 import { eachOf } from './query.ts';
@@ -47,6 +48,7 @@ export function stateOf(live: Live): State {
   const clock = clockState(live);
   const { world, fleet, faults } = live.simulation;
   const { retention } = world.messages;
+  const { requests: requestCounts } = live.counts;
   const { rss, heapUsed } = process.memoryUsage();
   const counts = { queued: 0, sending: 0, sent: 0, delivered: 0, failed: 0 };
   for (const account of world.accounts.values()) {
@@ -58,7 +60,7 @@ export function stateOf(live: Live): State {
     seed: world.seed,
     accounts: world.accounts.size,
     sims: world.devices.size,
-    messages: { total: sumOf(counts), ...counts },
+    messages: { total: Object.values(counts).reduce((sum, count) => sum + count), ...counts },
     actors: { running: fleet.size, awake: fleet.awake },
     timers: clock.pending,
     retention: {
@@ -68,20 +70,8 @@ export function stateOf(live: Live): State {
       forgotten_request_ids: retention.forgottenRequestIds,
     },
     requests: live.exchangeRecord.total,
-    throttled: throttledOf(live),
+    throttled: endpointNames.reduce((sum, each) => sum + requestCounts.count(each, 429), 0),
     faults: faults.list.length,
     memory: { rss_bytes: rss, heap_used_bytes: heapUsed },
   };
-}
-
-function throttledOf({ exchangeRecord }: Live): number {
-  let sum = 0;
-  for (const { status, count } of exchangeRecord.counts.answeredByStatus()) {
-    if (status === 429) sum += count;
-  }
-  return sum;
-}
-
-function sumOf(counts: Readonly<Record<Status, number>>): number {
-  return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
