@@ -1,10 +1,12 @@
 /**
  * `smstwin bench`: measures the service's cost relative to a bare handler, and audits its rate
- * limits. Exit codes: 3 base_url unreachable, 7 a threshold or a limit broken, 8 the run is not
+ * limits. Exit codes: 2 the key is refused, 3 base_url unreachable, 7 a threshold or a limit broken, 8 the run is not
  * valid.
  */
 import { writeFileSync } from 'node:fs';
+import { CommandError, UsageError } from '../src/commands/command-error.ts';
 import { type CommandIo, newCommand, readFlags } from '../src/commands/flags.ts';
+import { routeOf } from '../src/operations/table.ts';
 import { ownAudit } from './audit/own-audit.ts';
 import { type AuditRun, isBroken } from './audit/recount.ts';
 import { remoteAudit } from './audit/remote-audit.ts';
@@ -12,7 +14,6 @@ import { endure } from './endurance/endurance.ts';
 import type { EnduranceResult } from './endurance/endurance-result.ts';
 import { measure } from './measure.ts';
 import { addBenchFlags, type BenchOptions, benchOptions } from './options.ts';
-import { reach } from './reach.ts';
 import { htmlReport } from './report/html.ts';
 import { type BenchResult, type CaseResult, caseResult } from './report/result.ts';
 import {
@@ -24,7 +25,9 @@ import {
   summaryText,
 } from './report/text.ts';
 import { cases } from './scenarios/bench-case.ts';
+import { boundedClient, patienceMs } from './servers/control-client.ts';
 
+const notReachable = 3;
 const thresholdCrossed = 7;
 const notValid = 8;
 const auditedAccounts = 200;
@@ -37,6 +40,36 @@ export async function bench(argv: readonly string[], io: CommandIo): Promise<num
   const options = benchOptions(command);
   await reach(options);
   return run(options, io);
+}
+
+/** Checks before a long load that a running service answers and accepts the key. */
+async function reach({ baseUrl, controlUrl, apiKey }: BenchOptions): Promise<void> {
+  if (baseUrl === undefined) return;
+  const headers = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
+  const status = await statusOf(new URL('/api/v1/account/stats/', baseUrl), headers);
+  if (apiKey !== undefined && status === 401) {
+    throw new UsageError(`--api-key: ${baseUrl.origin} refuses this key (401)`);
+  }
+  if (controlUrl === undefined) return;
+  const { path } = routeOf('simulator.health');
+  const health = await statusOf(new URL(path, controlUrl), {});
+  if (health !== 200) {
+    throw new CommandError(
+      notReachable,
+      `${controlUrl.origin} is not a control port: ${path} answered ${health}`,
+    );
+  }
+}
+
+/** Not by `fetch`, which refuses several ports that a service may use. */
+async function statusOf(url: URL, headers: Readonly<Record<string, string>>): Promise<number> {
+  const client = boundedClient(url);
+  const reply = await client.request({ method: 'GET', path: url.pathname, headers });
+  client.close();
+  if (reply.status !== 0) return reply.status;
+  const { failure = 'no reply' } = reply;
+  const why = failure === 'timed out' ? `no answer within ${patienceMs / 1_000} s` : failure;
+  throw new CommandError(notReachable, `${url.origin} is not reachable: ${why}`);
 }
 
 async function run(options: BenchOptions, io: CommandIo): Promise<number> {

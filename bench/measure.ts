@@ -5,7 +5,7 @@
  */
 import { UsageError } from '../src/commands/command-error.ts';
 import { whyNoNativeServer } from '../src/http/transport/open-transport.ts';
-import { type LoadResult, median } from './load/load-result.ts';
+import { median } from './load/load-result.ts';
 import { runLoad } from './load/run-load.ts';
 import type { Load, Workload } from './load/workload.ts';
 import type { BenchOptions } from './options.ts';
@@ -13,27 +13,12 @@ import { type BenchCase, workloadOf } from './scenarios/bench-case.ts';
 import { type LoadedServer, startServer } from './servers/server-process.ts';
 import { startService } from './servers/service.ts';
 
-export interface Round {
-  readonly load: LoadResult;
-  /** NaN if the server's process is not our own. */
-  readonly cpuMicrosPerRequest: number;
-  readonly rssBytes: number;
-  /** Cores that the server's process kept busy. */
-  readonly serverCores: number;
-}
+export type Round = Awaited<ReturnType<typeof runRound>>;
 
 export const servers = ['service', 'hyperexpress'] as const;
 export type ServerName = (typeof servers)[number];
 
-export interface Measurement {
-  readonly case: BenchCase;
-  /** Empty for the floor if there is none. */
-  readonly rounds: Readonly<Record<ServerName, readonly Round[]>>;
-  /** Why there is no floor: the native server cannot be loaded. */
-  readonly withoutFloor: string | undefined;
-  readonly startMs: number;
-  readonly idleRssBytes: number;
-}
+export type Measurement = Awaited<ReturnType<typeof measure>>;
 
 const warmUpMs = 4_000;
 
@@ -41,12 +26,13 @@ export async function measure(
   benchCase: BenchCase,
   options: BenchOptions,
   onProgress: (line: string) => void,
-): Promise<Measurement> {
+) {
   const { baseUrl, durationMs, rounds: count, connections, perSecond, warmUpRequests } = options;
   const service = await startService(benchCase, options);
   const running: Partial<Record<ServerName, LoadedServer>> = { service };
   try {
     const idleRssBytes = (await service.usage())?.rssBytes ?? Number.NaN;
+    /** Why there is no floor: the native server cannot be loaded. */
     const withoutFloor = await whyNoNativeServer();
     if (withoutFloor === undefined) {
       running.hyperexpress = await startServer({ kind: 'hyperexpress' });
@@ -80,25 +66,20 @@ export async function measure(
   }
 }
 
-async function runRound(server: LoadedServer, workload: Workload, load: Load): Promise<Round> {
+async function runRound(server: LoadedServer, workload: Workload, options: Load) {
   const before = await server.usage();
   let after = Promise.resolve(before);
   const whenOver = (): void => {
     after = server.usage();
   };
-  const result = await runLoad(server.target, workload, { ...load, whenOver });
+  const load = await runLoad(server.target, workload, { ...options, whenOver });
   const usage = await after;
   const cpu = (usage?.cpuMicros ?? Number.NaN) - (before?.cpuMicros ?? Number.NaN);
-  return roundOf(result, cpu, usage?.rssBytes ?? Number.NaN);
-}
-
-/** `cpuMicros`: CPU time of the server's process for the whole load. */
-export function roundOf(load: LoadResult, cpuMicros: number, rssBytes: number): Round {
   return {
     load,
-    cpuMicrosPerRequest: cpuMicros / Math.max(1, load.requests),
-    rssBytes,
-    serverCores: cpuMicros / 1_000 / load.durationMs,
+    /** NaN if the server's process is not our own. */
+    cpuMicrosPerRequest: cpu / Math.max(1, load.requests),
+    rssBytes: usage?.rssBytes ?? Number.NaN,
   };
 }
 

@@ -24,20 +24,6 @@ export interface Breach {
   readonly passedBefore: number;
 }
 
-export interface EndpointAudit {
-  readonly endpoint: EndpointName;
-  readonly limit: number;
-  readonly users: number;
-  readonly passed: number;
-  readonly refused: number;
-  /** The most requests that any user passed within 60 s. */
-  readonly fullestWindow: number;
-  /** Requests accepted above the limit (`over`) and refused below it (`under`). */
-  readonly over: number;
-  readonly under: number;
-  readonly firstBreaches: readonly Breach[];
-}
-
 export const windowMs = 60_000;
 const shownBreaches = 5;
 
@@ -45,7 +31,7 @@ const shownBreaches = 5;
 export function audit(
   entries: readonly AuditEntry[],
   limits: Readonly<Partial<Record<EndpointName, number | null>>>,
-): EndpointAudit[] {
+) {
   const windows = new Map<string, Window>();
   const audits = new Map<EndpointName, Draft>();
   for (const { passed, ...request } of entries) {
@@ -74,8 +60,19 @@ export function audit(
 type Draft = ReturnType<typeof newDraft>;
 
 function newDraft(endpoint: EndpointName, limit: number) {
-  const counts = { passed: 0, refused: 0, fullestWindow: 0, over: 0, under: 0 };
-  return { endpoint, limit, users: new Set<string>(), ...counts, firstBreaches: [] as Breach[] };
+  return {
+    endpoint,
+    limit,
+    users: new Set<string>(),
+    passed: 0,
+    refused: 0,
+    /** The most requests that any user passed within 60 s. */
+    fullestWindow: 0,
+    /** Requests accepted above the limit (`over`) and refused below it (`under`). */
+    over: 0,
+    under: 0,
+    firstBreaches: [] as Breach[],
+  };
 }
 
 /** The times of accepted requests, oldest first; those 60 s ago or older are dropped. */
@@ -120,23 +117,14 @@ export class RecordReader {
 }
 
 /** The findings of an audit, of an own or a running simulator. */
-export interface AuditRun {
-  readonly endpoints: readonly EndpointAudit[];
-  /** Simulated seconds of load. */
-  readonly simulatedSeconds: number;
-  readonly requests: number;
-  /** Why the counts are not valid, such as a gap in the record. */
-  readonly invalid: readonly string[];
-  /** Accepted and refused sends per simulated second, for the plot. */
-  readonly perSecond: readonly { readonly accepted: number; readonly refused: number }[];
-}
+export type AuditRun = ReturnType<typeof auditRun>;
 
 /** `sent`: how many requests were sent, all of which the entries should show. */
 export function auditRun(
   entries: readonly AuditEntry[],
   limits: Readonly<Partial<Record<EndpointName, number | null>>>,
   sent = entries.length,
-): AuditRun {
+) {
   const startMs = entries[0]?.atMs ?? 0;
   const endMs = entries.at(-1)?.atMs ?? startMs;
   const perSecond = Array.from({ length: Math.floor((endMs - startMs) / 1_000) + 1 }, () => ({
@@ -150,9 +138,12 @@ export function auditRun(
   }
   return {
     endpoints: audit(entries, limits),
+    /** Of load. */
     simulatedSeconds: (endMs - startMs) / 1_000,
     requests: entries.length,
+    /** Why the counts are not valid, such as a gap in the record. */
     invalid: doubtsOf(entries, sent),
+    /** Accepted and refused sends per simulated second, for the plot. */
     perSecond,
   };
 }
