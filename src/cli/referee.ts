@@ -26,7 +26,7 @@ import { isOfAccount, judge, reportJson } from '../referee/judge.ts';
 import { exchangesOfHar, exchangesOfTraffic } from '../referee/traffic-feed.ts';
 import { isRecording, readTraffic } from '../traffic/read-traffic.ts';
 import { noticesTo } from './process.ts';
-import { exchangesOfJournalFile, type RecordedTraffic } from './referee-journal.ts';
+import { exchangesOfJournalFile } from './referee-journal.ts';
 import { clientRulesTable, refereeSummary, refereeText } from './referee-summary.ts';
 
 const refereeFlags = [
@@ -105,11 +105,7 @@ async function judgeFile(file: string, flags: RefereeFlags, io: CommandIo): Prom
 /** Its text and its exchanges are in memory together. */
 const mostHarBytes = 256 * 2 ** 20;
 
-async function trafficOf(
-  file: string,
-  io: CommandIo,
-  isPartial: boolean,
-): Promise<Omit<RecordedTraffic, 'notices'>> {
+async function trafficOf(file: string, io: CommandIo, isPartial: boolean) {
   const notice = noticesTo(io, 'smstwin referee');
   const recorded = isRecording(file) ? await recordedIn(file, notice) : undefined;
   if (!file.endsWith('.har') && recorded === undefined) {

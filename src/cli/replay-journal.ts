@@ -2,25 +2,15 @@
  * Replays a recorded run from its file alone.
  */
 
-import type { ExchangeRecord, RecordBound } from '../recording/exchange-record.ts';
+import type { RecordBound } from '../recording/exchange-record.ts';
 import { JournalError } from '../recording/journal-error.ts';
-import { type JournalHeader, readHeader, settingsOfHeader } from '../recording/journal-header.ts';
+import { readHeader, settingsOfHeader } from '../recording/journal-header.ts';
 import { type JournalLines, readJournal } from '../recording/journal-lines.ts';
-import type { Played } from '../recording/play.ts';
 import { playingFrom } from '../recording/resume.ts';
 import { atOnce } from '../sim/at-once.ts';
-import type { World } from '../sim/world.ts';
 import { Simulator } from '../simulator.ts';
 
-export interface Replayed extends Played {
-  readonly header: JournalHeader;
-  /** True if an incomplete last line was ignored. */
-  readonly isTruncated: boolean;
-  /** The recorded exchanges, for the referee. */
-  readonly exchangeRecord: ExchangeRecord;
-  /** The world at the end of the run. */
-  readonly world: World;
-}
+export type Replayed = ReturnType<typeof replayLines>;
 
 /**
  * Replays a journal in a new simulator, from its checkpoint if it has one, and compares every
@@ -42,7 +32,7 @@ function replayLines(
   path: string,
   lines: JournalLines | undefined,
   recordBound: RecordBound | undefined,
-): Replayed {
+) {
   if (lines === undefined) throw new JournalError(`${path}: there is no such file`);
   if (lines.header === undefined) {
     const state = lines.isTruncated ? 'has an incomplete first line' : 'is empty';
@@ -60,8 +50,11 @@ function replayLines(
     simulator.wallClock.hold();
     const played = atOnce(playingFrom(simulator, lines, header, path));
     const { exchangeRecord } = simulator;
+    /** At the end of the run. */
     const { world } = simulator.simulation;
-    return { ...played, header, isTruncated: lines.isTruncated, exchangeRecord, world };
+    /** True if an incomplete last line was ignored. */
+    const { isTruncated } = lines;
+    return { ...played, header, isTruncated, exchangeRecord, world };
   } finally {
     void simulator.close();
   }

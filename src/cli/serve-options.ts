@@ -12,9 +12,8 @@ import {
   logModes,
   retryAfterSeconds,
   type SettingsInput,
-  type Share,
 } from '../config/settings.ts';
-import { type ServedTls, tlsOf } from '../config/tls.ts';
+import { tlsOf } from '../config/tls.ts';
 import { readAssumptionsFile, readWorldFile } from '../config/world-file.ts';
 import { defaultMaxMessages } from '../sim/message-store.ts';
 import {
@@ -141,50 +140,35 @@ const serveFlags = [
 
 type ServeFlags = FlagValues<typeof serveFlags>;
 
-type AsGiven = 'host' | 'port' | 'transport' | 'publicUrl' | 'readyFile' | 'journal' | 'journalDir';
-export interface ServeOptions extends Pick<ServeFlags, AsGiven> {
-  readonly settings: SettingsInput;
-  readonly control:
-    | {
-        readonly host: string;
-        readonly port: number;
-        readonly token?: string;
-        readonly allowedHosts?: readonly string[];
-      }
-    | false;
-  readonly tls: ServedTls | undefined;
-  readonly journalMaxBytes?: number;
-  /** Which server of a fleet this is. */
-  readonly share: Share | undefined;
-}
+export type ServeOptions = Awaited<ReturnType<typeof serveOptions>>;
 
 export function addServeFlags(command: Command): void {
   addFlags(command, serveFlags);
 }
 
-export async function serveOptions(command: Command): Promise<ServeOptions> {
+export async function serveOptions(command: Command) {
   const flags = command.opts<ServeFlags>();
   refuseContradictions(flags);
   const world = flags.world === undefined ? undefined : await readWorldFile(flags.world);
   const answers =
     flags.assumptions === undefined ? {} : await readAssumptionsFile(flags.assumptions);
   const { host, port, transport, publicUrl, readyFile, journal, journalDir } = flags;
+  const settings: SettingsInput = {
+    clock: flags.clock,
+    retryAfterSeconds: flags.retryAfter,
+    seed: flags.seed,
+    assumptions: Object.assign({}, answers, ...flags.assume),
+    limits: Object.assign({}, ...flags.limit),
+    noLimits: !flags.limits,
+    trustProxy: flags.trustProxy === true,
+    log: flags.log,
+    maxMessages: flags.maxMessages,
+    rate: flags.rate,
+    startTime: flags.startTime,
+    world,
+  };
   return {
-    ...{ host, port, transport, publicUrl, readyFile, journal, journalDir },
-    settings: {
-      clock: flags.clock,
-      retryAfterSeconds: flags.retryAfter,
-      seed: flags.seed,
-      assumptions: Object.assign({}, answers, ...flags.assume),
-      limits: Object.assign({}, ...flags.limit),
-      noLimits: !flags.limits,
-      trustProxy: flags.trustProxy === true,
-      log: flags.log,
-      maxMessages: flags.maxMessages,
-      rate: flags.rate,
-      startTime: flags.startTime,
-      world,
-    },
+    ...{ host, port, transport, publicUrl, readyFile, journal, journalDir, settings },
     control: flags.control && {
       host: flags.controlHost,
       port: flags.controlPort,
@@ -192,7 +176,8 @@ export async function serveOptions(command: Command): Promise<ServeOptions> {
       ...(flags.controlAllowedHost.length > 0 && { allowedHosts: flags.controlAllowedHost }),
     },
     tls: await tlsOf(flags, handedOut(flags)),
-    ...(flags.journalMax !== undefined && { journalMaxBytes: flags.journalMax }),
+    journalMaxBytes: flags.journalMax,
+    /** Which server of a fleet this is. */
     share: flags.shard,
   };
 }
