@@ -55,12 +55,13 @@ const numbered = handling(({ world }) => {
   };
 });
 
-/** Spells one code differently from the document. */
-function respelt(code: string, otherwise: string): Planted {
-  return replying(
+/** A row of a defect that spells one code differently from the document. */
+function respelt(code: string, otherwise: string): readonly [does: string, planted: Planted] {
+  const planted = replying(
     ({ reply }) => ({ ...reply, body: reply.body.replaceAll(`"${code}"`, `"${otherwise}"`) }),
     ({ reply }) => reply.status >= 400,
   );
+  return [`the code is ${otherwise}`, planted];
 }
 
 function asPage({ reply }: Exchange): ApiReply {
@@ -251,10 +252,7 @@ export const replyDefects: readonly DefectRow[] = [
     ],
   }),
   ...breaking('AUTH-3', {
-    'right-spelling-invalid-key': [
-      'the code is auth_invalid_key',
-      respelt('auth_invalid_keyy', 'auth_invalid_key'),
-    ],
+    'right-spelling-invalid-key': respelt('auth_invalid_keyy', 'auth_invalid_key'),
     'missing-key-403': [
       'a missing key is answered 403',
       refusing(401, ({ request, reply }) =>
@@ -269,28 +267,19 @@ export const replyDefects: readonly DefectRow[] = [
     ],
   }),
   ...breaking('AUTH-4', {
-    'wrong-spelling-not-found': [
-      'the code is from_number_not_foundd',
-      respelt('from_number_not_found', 'from_number_not_foundd'),
-    ],
+    'wrong-spelling-not-found': respelt('from_number_not_found', 'from_number_not_foundd'),
   }),
   ...breaking('AUTH-5', {
-    'right-spelling-access-denied': [
-      'the code is from_number_access_denied',
-      respelt('from_number_access_deniedd', 'from_number_access_denied'),
-    ],
+    'right-spelling-access-denied': respelt(
+      'from_number_access_deniedd',
+      'from_number_access_denied',
+    ),
   }),
   ...breaking('ERR-1', {
-    'wrong-spelling-quota': [
-      'the code is quota_exceded',
-      respelt('quota_exceeded', 'quota_exceded'),
-    ],
+    'wrong-spelling-quota': respelt('quota_exceeded', 'quota_exceded'),
   }),
   ...breaking('ERR-2', {
-    'wrong-spelling-inactive': [
-      'the code is device_inactivee',
-      respelt('device_inactive', 'device_inactivee'),
-    ],
+    'wrong-spelling-inactive': respelt('device_inactive', 'device_inactivee'),
   }),
   ...breaking('SEND-5', {
     'validation-no-field': [

@@ -2,6 +2,8 @@
  * Runs the command `smstwin explore` of this checkout in a child process.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { loader, program } from '../testkit/program.ts';
 
@@ -15,23 +17,18 @@ export interface Explored {
 }
 
 /** Calls `use` with the process as soon as it has started. */
-export function runExplore(
+export async function runExplore(
   argv: readonly string[],
   use: (child: ChildProcess) => void = () => {},
 ): Promise<Explored> {
   const child = spawn(process.execPath, [...loader, program, 'explore', ...argv], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  let out = '';
-  let error = '';
-  child.stdout.on('data', (bytes: Buffer) => {
-    out += bytes.toString();
-  });
-  child.stderr.on('data', (bytes: Buffer) => {
-    error += bytes.toString();
-  });
   use(child);
-  return new Promise((resolve) => {
-    child.once('close', (exitCode) => resolve({ exitCode, out, error }));
-  });
+  const [[exitCode], out, error] = await Promise.all([
+    once(child, 'close'),
+    text(child.stdout),
+    text(child.stderr),
+  ]);
+  return { exitCode, out, error };
 }

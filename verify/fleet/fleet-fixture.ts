@@ -6,6 +6,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { loader, program } from '../testkit/program.ts';
 import { bearer, sendPaths } from '../testkit/request.ts';
 import { ServedProcess } from '../testkit/served-process.ts';
@@ -44,8 +45,8 @@ export class FleetFixture {
   }
 
   control(method: string, path: string, body?: unknown): Promise<Reply> {
-    const text = body === undefined ? null : JSON.stringify(body);
-    return ask(`${this.served.controlUrl}${path}`, { method, body: text });
+    const json = body === undefined ? null : JSON.stringify(body);
+    return ask(`${this.served.controlUrl}${path}`, { method, body: json });
   }
 
   get(path: string, key?: string, headers: Record<string, string> = {}): Promise<Reply> {
@@ -64,9 +65,9 @@ export class FleetFixture {
   async map(name: 'worlds' | 'keys' | 'held'): Promise<ReadonlyMap<string, string>> {
     const [folder = ''] = readdirSync(this.folder).filter((each) => each.startsWith('smstwin-'));
     const at = join(this.folder, folder);
-    const text = await runtime(join(at, 'haproxy.sock'), `show map ${join(at, `${name}.map`)}`);
+    const shown = await runtime(join(at, 'haproxy.sock'), `show map ${join(at, `${name}.map`)}`);
     return new Map(
-      text
+      shown
         .trim()
         .split('\n')
         .filter((line) => line !== '')
@@ -88,15 +89,8 @@ export async function ask(url: string, init: RequestInit): Promise<Reply> {
 }
 
 function runtime(path: string, command: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    let text = '';
-    const socket = connect(path, () => socket.write(`${command}\n`));
-    socket.on('data', (piece: Buffer) => {
-      text += piece.toString();
-    });
-    socket.once('error', reject);
-    socket.once('end', () => resolve(text));
-  });
+  const socket = connect(path, () => socket.write(`${command}\n`));
+  return text(socket);
 }
 
 /** A fleet that starts is ended. */

@@ -3,8 +3,8 @@
  */
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import { listen } from '../testkit/listen.ts';
 import { ForeignService } from './service.ts';
 import { type Variation, variations } from './variation.ts';
 
@@ -25,10 +25,8 @@ export async function serveForeign(
   const server = createServer((request, response) => {
     void answer(service, variation, request, response);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
   return {
-    baseUrl: `http://127.0.0.1:${port}`,
+    baseUrl: `http://127.0.0.1:${await listen(server)}`,
     values: service.flags,
     flags: Object.entries(service.flags).flatMap(([name, value]) => [`--${name}`, value]),
     close: async () => {

@@ -1,11 +1,11 @@
 /**
  * Servers that follow none of the rules, for tests of the harness: none may get a single `passed`.
  */
-import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type RequestListener } from 'node:http';
 import { scaledClock } from '../../conformance/clock.ts';
 import { conform } from '../../conformance/main.ts';
 import type { Verdict } from '../../conformance/result.ts';
+import { listen } from '../testkit/listen.ts';
 
 export interface Fake {
   readonly url: string;
@@ -36,12 +36,6 @@ export async function fake(listener: RequestListener): Promise<Fake> {
         server.closeAllConnections();
       }),
   };
-}
-
-export function listen(server: Server): Promise<number> {
-  return new Promise((resolve) => {
-    server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
-  });
 }
 
 /** Echoes the key, hostile text and control characters, which every report must handle. */

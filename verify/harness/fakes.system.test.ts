@@ -4,7 +4,8 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { allFlags, fake, listen, type Outcome, run } from './fake-servers.ts';
+import { listen } from '../testkit/listen.ts';
+import { allFlags, fake, type Outcome, run } from './fake-servers.ts';
 
 function nothingPassed({ verdicts, out }: Outcome): void {
   expect(Object.keys(verdicts).length, out).toBeGreaterThan(150);
@@ -64,13 +65,7 @@ test('a target that never answers is not reachable, in one line: exit 3', async 
 
 test('a target that closes every connection is not reachable, in one line: exit 3', async () => {
   const server = createServer((socket) => socket.destroy());
-  const port = await new Promise<number>((resolve) => {
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      resolve(typeof address === 'object' && address !== null ? address.port : 0);
-    });
-  });
-  const url = `http://127.0.0.1:${port}`;
+  const url = `http://127.0.0.1:${await listen(server)}`;
   saidOnce(await run(url, ...allFlags), `${url} is not reachable: ECONNRESET`);
   server.close();
 });

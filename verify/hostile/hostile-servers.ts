@@ -5,6 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { createServer, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
+import { listen } from '../testkit/listen.ts';
 
 type Answer = (socket: Socket, path: string) => void;
 
@@ -148,11 +149,8 @@ export async function serveHostile(answer: Answer, politeReplies = 0): Promise<H
       else answer(socket, path);
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  const port = typeof address === 'object' ? address?.port : 0;
   return {
-    baseUrl: `http://127.0.0.1:${port}`,
+    baseUrl: `http://127.0.0.1:${await listen(server)}`,
     close: () => {
       server.close();
       for (const socket of sockets) socket.destroy();

@@ -6,7 +6,6 @@
 import { execFile, fork } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -14,6 +13,7 @@ import { promisify } from 'node:util';
 import { median } from '../../bench/load/load-result.ts';
 import { selfSigned } from '../../src/config/self-signed.ts';
 import { createSimulator } from '../../src/simulator.ts';
+import { listen } from '../testkit/listen.ts';
 
 const kinds = ['bare', 'node', 'hyperexpress', 'node tls', 'hyperexpress tls'] as const;
 type Kind = (typeof kinds)[number];
@@ -35,7 +35,7 @@ const reply = JSON.stringify({
   updated_at: '2026-01-01T00:00:00.000Z',
 });
 
-function bare(): Promise<Started> {
+async function bare(): Promise<Started> {
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -48,11 +48,7 @@ function bare(): Promise<Started> {
       response.end(reply);
     });
   });
-  return new Promise((resolve) => {
-    server.listen(0, '127.0.0.1', () => {
-      resolve({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, key: '' });
-    });
-  });
+  return { url: `http://127.0.0.1:${await listen(server)}`, key: '' };
 }
 
 async function start(kind: Kind): Promise<Started> {

@@ -7,65 +7,47 @@
 export type Choices = Readonly<Record<string, readonly unknown[]>>;
 export type Row = Readonly<Record<string, unknown>>;
 
-/** The index of a row's answer to each question; undefined if not chosen yet. */
-type Draft = (number | undefined)[];
+/** The indices of a question and of one of its answers. */
+type Choice = readonly [q: number, a: number];
+type Pair = readonly [Choice, Choice];
 
 export function pairwise(choices: Choices): Row[] {
-  const names = Object.keys(choices);
-  const answers = names.map((name) => choices[name] ?? []);
-  const open = pairsOf(answers);
+  const questions = Object.entries(choices);
+  const all = questions.map(([, answers], q) => [...answers.keys()].map((a): Choice => [q, a]));
+  /** The pairs that no row contains yet. */
+  const open = new Map<number, Pair>();
+  for (const [q, ones] of all.entries())
+    for (const others of all.slice(q + 1))
+      for (const one of ones) for (const other of others) open.set(keyOf(one, other), [one, other]);
   const rows: Row[] = [];
-  for (let seed = first(open); seed !== undefined; seed = first(open)) {
-    const draft = completed(seed, answers, open);
-    eachPair(draft, (pair) => open.delete(pair));
-    rows.push(Object.fromEntries(names.map((name, q) => [name, answers[q]?.[draft[q] ?? 0]])));
+  for (let [pair] = open.values(); pair !== undefined; [pair] = open.values()) {
+    const row = completed(pair, all, open);
+    for (const one of row) for (const other of row) open.delete(keyOf(one, other));
+    const answers = row.map(([q, a]) => [q, questions[q]?.[1][a]] as const);
+    const sorted = answers.toSorted(([q], [r]) => q - r);
+    rows.push(Object.fromEntries(sorted.map(([q, answer]) => [questions[q]?.[0], answer])));
   }
   return rows;
 }
 
-/** Two questions and an answer to each as one number, with 10 bits for each of the four. */
-function pairKey(q: number, a: number, r: number, b: number): number {
+/** A pair as one number, with 10 bits for each of the four indices. */
+function keyOf([q, a]: Choice, [r, b]: Choice): number {
   return q < r ? ((q * 1024 + a) * 1024 + r) * 1024 + b : ((r * 1024 + b) * 1024 + q) * 1024 + a;
-}
-
-function pairsOf(answers: readonly (readonly unknown[])[]): Set<number> {
-  const pairs = new Set<number>();
-  for (const [q, of] of answers.entries())
-    for (const [r, others] of answers.entries())
-      if (q < r)
-        for (const a of of.keys()) for (const b of others.keys()) pairs.add(pairKey(q, a, r, b));
-  return pairs;
-}
-
-/** A pair that no row contains yet. */
-function first(open: ReadonlySet<number>): number | undefined {
-  for (const pair of open) return pair;
-  return undefined;
 }
 
 /**
  * Completes a row around one open pair: for each question, the answer that covers most open pairs.
  */
 function completed(
-  seed: number,
-  answers: readonly (readonly unknown[])[],
-  open: ReadonlySet<number>,
-): Draft {
-  const draft: Draft = answers.map(() => undefined);
-  const high = Math.floor(seed / 1024 ** 2);
-  draft[Math.floor(high / 1024)] = high % 1024;
-  draft[Math.floor(seed / 1024) % 1024] = seed % 1024;
-  for (const [q, of] of answers.entries()) {
-    if (draft[q] !== undefined) continue;
-    const closes = [...of.keys()].map(
-      (a) => draft.filter((b, r) => b !== undefined && open.has(pairKey(q, a, r, b))).length,
-    );
-    draft[q] = closes.indexOf(Math.max(...closes));
+  pair: Pair,
+  all: readonly (readonly Choice[])[],
+  open: ReadonlyMap<number, unknown>,
+): Choice[] {
+  const row: Choice[] = [...pair];
+  for (const [q, ones] of all.entries()) {
+    if (pair.some(([asked]) => asked === q)) continue;
+    const closes = ones.map((one) => row.filter((other) => open.has(keyOf(one, other))).length);
+    row.push(ones[closes.indexOf(Math.max(...closes))] as Choice);
   }
-  return draft;
-}
-
-function eachPair(draft: Draft, visit: (pair: number) => void): void {
-  for (const [q, a = 0] of draft.entries())
-    for (const [r, b = 0] of draft.entries()) if (q < r) visit(pairKey(q, a, r, b));
+  return row;
 }
