@@ -21,8 +21,6 @@ export type Means = { readonly control: true } | Pick<FlagsWorldPlan, 'rate' | '
 export const withControl: Means = { control: true };
 
 export interface Kill {
-  readonly name: string;
-  readonly rule: string;
   /** Cases of the rule that fail. */
   readonly caughtBy: readonly string[];
   /** Failing cases of other rules, if none of the rule itself fails. */
@@ -53,8 +51,6 @@ export async function tryDefect(
     elsewhere = idsOfFailures(await resultsOn(name, others, means));
   }
   return {
-    name,
-    rule,
     caughtBy,
     elsewhere,
     verdicts: caughtBy.length > 0 ? [] : own.map(outcome),

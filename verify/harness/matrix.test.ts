@@ -8,8 +8,6 @@ import type { Kill } from './kill.ts';
 import { rowOf, type Tried, verdictOf } from './matrix.ts';
 
 const kill: Kill = {
-  name: 'one',
-  rule: 'SEND-4',
   caughtBy: [],
   elsewhere: [],
   verdicts: [],
