@@ -13,7 +13,7 @@ export interface ConnectionListener {
 }
 
 /** A server that never ends a reply must not fill the memory, and one that is silent ends the wait. */
-const mostReplyBytes = 1_048_576;
+export const mostReplyBytes = 1_048_576;
 const longestSilenceMs = 10_000;
 const noBytes = Buffer.alloc(0);
 

@@ -110,6 +110,6 @@ test.each([
   server = made;
   await new Promise<void>((resolve) => made.listen(0, '127.0.0.1', resolve));
   const target = { host: '127.0.0.1', port: (made.address() as AddressInfo).port };
-  const load = { connections: 2, durationMs: 10_000, requests: 20 };
+  const load = { connections: 2, durationMs: 200, perSecond: 100 };
   expect(await runLoad(target, fresh, load)).toMatchObject({ requests: 20, errors: 0 });
 });

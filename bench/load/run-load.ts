@@ -1,12 +1,13 @@
 /**
- * The load of every scenario. With a rate it is an open loop: requests start at their scheduled
- * time, whether or not earlier ones were answered, and latency counts from that time, so a stalling
- * server is charged for every request that it delays. A due request takes a free connection or waits
- * for one. Delays of the scheduler itself are counted separately, because they invalidate the run.
- * Without a rate it saturates: every connection sends again as soon as it is answered.
+ * The load of every scenario. Without a rate it saturates (`saturate.ts`). With one it is an open
+ * loop: requests start at their scheduled time, whether or not earlier ones were answered, and
+ * latency counts from that time, so a stalling server is charged for every request that it delays. A
+ * due request takes a free connection or waits for one. Delays of the scheduler itself are counted
+ * separately, because they invalidate the run.
  */
 import { Connection } from './connection.ts';
 import { type LoadResult, Tally } from './load-result.ts';
+import { saturate } from './saturate.ts';
 import {
   type Load,
   type Ordinals,
@@ -30,13 +31,15 @@ export async function runLoad(
   load: Load,
   ordinals: Ordinals = { next: 0 },
 ): Promise<LoadResult> {
-  const generator = new Generator(target, workload, load, ordinals);
-  await generator.open();
-  await (load.perSecond === undefined ? generator.saturate() : generator.send(load.perSecond));
-  return generator.finish();
+  const { perSecond } = load;
+  if (perSecond === undefined) return saturate(target, workload, load, ordinals);
+  const loop = new OpenLoop(target, workload, load, ordinals);
+  await loop.open();
+  await loop.send(perSecond);
+  return loop.finish();
 }
 
-class Generator {
+class OpenLoop {
   readonly #load: Load;
   readonly #tally: Tally;
   readonly #stamps: readonly (() => Buffer)[];
@@ -47,9 +50,6 @@ class Generator {
   #first = 0;
   #turn = 0;
   #inFlight = 0;
-  #isSaturating = false;
-  /** Ends the saturation. */
-  #stop = (): void => {};
 
   constructor(target: Target, workload: Workload, load: Load, ordinals: Ordinals) {
     const host = `${target.host}:${target.port}`;
@@ -64,19 +64,6 @@ class Generator {
 
   async open(): Promise<void> {
     await Promise.all(this.#connections.map((connection) => this.#open(connection)));
-  }
-
-  /** Until the time is over, or the last of a number of replies has come. */
-  async saturate(): Promise<void> {
-    this.#isSaturating = true;
-    let timer: NodeJS.Timeout | undefined;
-    await new Promise<void>((resolve) => {
-      this.#stop = resolve;
-      timer = setTimeout(resolve, this.#load.durationMs);
-      for (const connection of this.#free.splice(0)) this.free(connection);
-    });
-    clearTimeout(timer);
-    this.#isSaturating = false;
   }
 
   async send(perSecond: number): Promise<void> {
@@ -120,12 +107,10 @@ class Generator {
     this.#inFlight--;
     const nowMs = performance.now();
     this.#tally.reply(status, nowMs - startedMs, nowMs);
-    if (this.#tally.requests === this.#load.requests) this.#stop();
   }
 
   free(connection: Connection): void {
-    if (this.#isSaturating) this.#start(connection, performance.now());
-    else if (this.#backlog > 0) this.#start(connection, this.#waiting[this.#first++] ?? 0);
+    if (this.#backlog > 0) this.#start(connection, this.#waiting[this.#first++] ?? 0);
     else this.#free.push(connection);
   }
 

@@ -1,0 +1,101 @@
+/**
+ * Saturation: every connection sends its next request as soon as the last is answered. Uses
+ * autocannon without a rate: with one, its latencies are wrong and each second's requests leave in
+ * one burst.
+ */
+import autocannon from 'autocannon';
+import { mostReplyBytes } from './connection.ts';
+import { type LoadResult, Tally } from './load-result.ts';
+import { type Load, type Ordinals, stamper, type Target, type Workload } from './workload.ts';
+
+/** The part of autocannon's client that its typings omit. */
+interface LiveClient {
+  getRequestBuffer(): Buffer;
+  destroy(): void;
+  on(event: 'response', hear: (status: number, bytes: number, ms: number) => void): void;
+  on(event: 'body', hear: (bytes: Buffer) => void): void;
+}
+
+export async function saturate(
+  target: Target,
+  workload: Workload,
+  load: Load,
+  ordinals: Ordinals,
+): Promise<LoadResult> {
+  const tally = new Tally(workload.expects);
+  const most = load.requests ?? Number.POSITIVE_INFINITY;
+  let isOver = false;
+  let finish = (): void => {};
+  const measured = new Promise<LoadResult>((resolve) => {
+    finish = () => {
+      if (isOver) return;
+      isOver = true;
+      load.whenOver?.();
+      resolve(tally.finish());
+    };
+  });
+  const setupClient = (bare: unknown): void => {
+    const client = bare as LiveClient;
+    let bodyBytes = 0;
+    // Autocannon keeps a body until its end.
+    client.on('body', ({ length }) => {
+      bodyBytes += length;
+      if (bodyBytes <= mostReplyBytes) return;
+      tally.error();
+      client.destroy();
+    });
+    client.on('response', (status, _bytes, ms) => {
+      bodyBytes = 0;
+      if (isOver) return;
+      tally.reply(status, ms, performance.now());
+      if (tally.requests >= most) finish();
+    });
+    stampEach(client, workload, ordinals);
+  };
+  const options = {
+    url: `http://${target.host}:${target.port}`,
+    connections: load.connections,
+    // Stopped explicitly below: autocannon rounds its own duration up to a full second.
+    duration: Math.ceil(load.durationMs / 1_000) + 60,
+    timeout: 10,
+    // How often it checks whether it was stopped.
+    sampleInt: 100,
+    requests: workload.requests.map(({ method, path, headers, body }) => ({
+      method,
+      path,
+      headers: { ...headers },
+      ...(method === 'POST' ? { body } : {}),
+    })),
+    setupClient,
+  };
+  let ended = (): void => {};
+  const end = new Promise<void>((resolve) => {
+    ended = resolve;
+  });
+  const instance = autocannon(options as never, () => ended());
+  instance.on('reqError', () => tally.error());
+  const timer = setTimeout(finish, load.durationMs);
+  const result = await measured;
+  clearTimeout(timer);
+  instance.stop();
+  await end;
+  return result;
+}
+
+/** Writes the slot into the bytes that autocannon has built, just before each send. */
+function stampEach(client: LiveClient, workload: Workload, ordinals: Ordinals): void {
+  const built = client.getRequestBuffer.bind(client);
+  const stamps = new Map<Buffer, () => Buffer>();
+  const byStart = workload.requests.filter(({ slot }) => slot !== undefined);
+  if (byStart.length === 0) return;
+  client.getRequestBuffer = () => {
+    const bytes = built();
+    let stamp = stamps.get(bytes);
+    if (stamp === undefined) {
+      const template = byStart.find(({ slot }) => slot !== undefined && bytes.includes(slot.text));
+      stamp = template === undefined ? () => bytes : stamper(template, bytes, ordinals);
+      stamps.set(bytes, stamp);
+    }
+    return stamp();
+  };
+}
