@@ -25,11 +25,10 @@ const ignored = new Set(['memory', 'base_url', 'seed', 'next_cursor', 'device_id
 export function Compare() {
   const other = filterValue('with');
   const all = useResource(() => call('worlds.list'), { on: ['operation'] }).value?.worlds ?? [];
-  const others = ['default', ...all.map(({ world_id: id }) => id)].filter(
-    (id) => id !== shownWorld,
+  const others = [{ world_id: 'default', name: 'default' }, ...all].filter(
+    ({ world_id: id }) => id !== shownWorld,
   );
   if (others.length === 0) return null;
-  const names = new Map(all.map(({ world_id: id, name }) => [id, name]));
   return (
     <Card
       title="What differs from another world"
@@ -39,7 +38,7 @@ export function Compare() {
             name="with"
             label="Compare with"
             any="compare with…"
-            choices={others.map((id) => ({ value: id, label: names.get(id) ?? id }))}
+            choices={others.map(({ world_id: value, name: label }) => ({ value, label }))}
           />
         </div>
       }
