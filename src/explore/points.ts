@@ -5,7 +5,8 @@
  * again even if the client's requests come in another order.
  */
 import { contentOf, type Exchange, isSend, messageIdOf } from '../referee/exchange.ts';
-import { type Intent, intentsOf } from '../referee/intents.ts';
+import { groupingOf, type Intent } from '../referee/intents.ts';
+import { atOnce } from '../sim/at-once.ts';
 import type { EndpointName } from '../sim/limits.ts';
 import type { Point } from './schedule.ts';
 
@@ -57,7 +58,8 @@ export class Points {
 
 /** The content of a send, and which of the intents with this content it belongs to. */
 function sendName(send: Exchange, earlier: readonly Exchange[]): string {
-  const { all } = intentsOf([...earlier, send], { isPartial: false, reports: undefined });
+  const knowledge = { isPartial: false, isCutAtStart: false, reports: undefined };
+  const { all } = atOnce(groupingOf([...earlier, send], knowledge));
   const holds = ({ attempts }: Intent) => attempts.includes(send);
   const own = all.find(holds);
   const equal = all.filter(({ content }) => content === own?.content);

@@ -3,10 +3,8 @@
  * costs no time. Moves to the next timer when the client has nothing else to do.
  */
 import fakeTimers from '@sinonjs/fake-timers';
-import { areTimersFake, fakeRestOfTime, nextTurn, realTimers } from '../testing/rest-of-time.ts';
+import { areTimersFake, fakeRestOfTime, quiet, realTimers } from '../testing/rest-of-time.ts';
 
-/** Turns of the event loop in which a client may act on what it got, before time moves on. */
-const quietTurns = 3;
 /** Real milliseconds between two checks of a client that waits for no timer. */
 const idleMs = 1;
 /** A client that waits for a reply without a timer counts as hung after this real time. */
@@ -47,7 +45,7 @@ export class VirtualTime {
     const endMs = this.#clock.now + timeoutMs;
     let idleTurns = 0;
     for (;;) {
-      for (let turns = 0; turns < quietTurns && !isOver(); turns++) await nextTurn();
+      await quiet(isOver);
       if (isOver()) return true;
       if (this.#clock.countTimers() > 0) {
         idleTurns = 0;

@@ -25,6 +25,7 @@ const tries = 10;
 const writtenWithinMs = 1_000;
 /** A lock holds a process id and a start time: about 40 bytes. */
 const mostLockBytes = 1_024;
+const onlyNew = { flag: 'wx', mode: 0o600 } as const;
 /** Locks of this process, for systems that do not report start times. */
 const held = new Set<string>();
 
@@ -57,9 +58,8 @@ function acquire(lock: string, path: string): () => void {
 function isStale(lock: string, path: string): boolean {
   const found = read(lock);
   if (found === undefined) return false;
-  const owner = ownerIn(found.text);
-  const isHeld = owner === undefined ? isBeingWritten(found) : isRunning(owner, lock);
-  if (isHeld) throw heldBy(path, owner);
+  const { owner, isBeingWritten } = found;
+  if (owner === undefined ? isBeingWritten : isRunning(owner, lock)) throw heldBy(path, owner);
   return true;
 }
 
@@ -83,56 +83,45 @@ function heldBy(path: string, owner: Owner | undefined): JournalError {
   );
 }
 
-/** Returns false if the lock exists. */
+/**
+ * Returns false if the lock exists. Writes a temporary file and hard-links it, so readers never see
+ * an empty lock where the file system has hard links.
+ */
 function create(lock: string, path: string): boolean {
   const owner: Owner = { pid: process.pid, started: lookUp(process.pid)?.started ?? null };
   const text = JSON.stringify(owner);
-  try {
-    return createWhole(lock, text) ?? createNew(lock, text);
-  } catch (error) {
-    throw new JournalError(`${path}: cannot create the lock ${lock} (${codeOf(error)})`);
-  }
-}
-
-/**
- * Writes a temporary file and hard-links it, so readers never see an empty lock. Undefined without
- * hard links.
- */
-function createWhole(lock: string, text: string): boolean | undefined {
   const own = join(dirname(lock), `.smstwin-lock-${randomUUID()}`);
   try {
-    writeFileSync(own, text, { flag: 'wx', mode: 0o600 });
+    writeFileSync(own, text, onlyNew);
     linkSync(own, lock);
     return true;
   } catch (error) {
-    return codeOf(error) === 'EEXIST' ? false : undefined;
+    if (codeOf(error) === 'EEXIST') return false;
   } finally {
     rmSync(own, { force: true });
   }
-}
-
-function createNew(lock: string, text: string): boolean {
   try {
-    writeFileSync(lock, text, { flag: 'wx', mode: 0o600 });
+    writeFileSync(lock, text, onlyNew);
     return true;
   } catch (error) {
     if (codeOf(error) === 'EEXIST') return false;
-    throw error;
+    throw new JournalError(`${path}: cannot create the lock ${lock} (${codeOf(error)})`);
   }
 }
 
 function release(lock: string): void {
   if (!held.delete(lock)) return;
   try {
-    if (ownerIn(read(lock)?.text ?? '')?.pid === process.pid) removeOwn(lock, 'lock');
+    if (read(lock)?.owner?.pid === process.pid) removeOwn(lock, 'lock');
   } catch {
     // Another program put its own file there.
   }
 }
 
 interface Lock {
-  readonly text: string;
-  readonly writtenMs: number;
+  /** Undefined if the text is incomplete. */
+  readonly owner: Owner | undefined;
+  readonly isBeingWritten: boolean;
 }
 
 /** Undefined if the file does not exist. */
@@ -140,7 +129,10 @@ function read(lock: string): Lock | undefined {
   const file = openOwn(lock, 'lock');
   if (file === undefined) return undefined;
   try {
-    return { text: readOpened(file, mostLockBytes), writtenMs: fstatSync(file).mtimeMs };
+    const text = readOpened(file, mostLockBytes);
+    // The file system's clock may also run ahead of ours.
+    const ageMs = Math.abs(WallClock.nowMs() - fstatSync(file).mtimeMs);
+    return { owner: ownerIn(text), isBeingWritten: text === '' && ageMs < writtenWithinMs };
   } catch (error) {
     throw refusal(lock, reasonOf(error));
   } finally {
@@ -148,7 +140,6 @@ function read(lock: string): Lock | undefined {
   }
 }
 
-/** Undefined if the text is incomplete. */
 function ownerIn(text: string): Owner | undefined {
   try {
     const { pid, started } = JSON.parse(text) as Partial<Owner>;
@@ -158,11 +149,6 @@ function ownerIn(text: string): Owner | undefined {
   } catch {
     return undefined;
   }
-}
-
-function isBeingWritten({ text, writtenMs }: Lock): boolean {
-  // The file system's clock may also run ahead of ours.
-  return text === '' && Math.abs(WallClock.nowMs() - writtenMs) < writtenWithinMs;
 }
 
 function isRunning({ pid, started }: Owner, lock: string): boolean {
@@ -175,7 +161,7 @@ function isRunning({ pid, started }: Owner, lock: string): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+    return codeOf(error) === 'EPERM';
   }
 }
 

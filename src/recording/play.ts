@@ -77,8 +77,7 @@ export function* playing(
       continue;
     }
     inputs++;
-    const found =
-      wentBack(simulator, entry) ?? playLine(simulator, entry, `${name}: line ${lines}`);
+    const found = playInput(simulator, entry, `${name}: line ${lines}`);
     if (found === undefined) continue;
     differing++;
     if (differences.length < keptDifferences) {
@@ -88,19 +87,19 @@ export function* playing(
   return { inputs, differing, differences };
 }
 
-/** Simulated time goes back only by a reset or a restore, which are recorded inputs. */
-function wentBack({ simulation }: Player, { at }: Input): Found {
-  const nowMs = simulation.clock.now();
-  if (Date.parse(at) >= nowMs) return undefined;
-  return { input: 'the clock', expected: at, actual: `already at ${isoTime(nowMs)}` };
-}
-
 /**
- * A recorded input succeeded once, so an exception means that this line was not recorded by a run.
+ * Simulated time goes back only by a reset or a restore, which are recorded inputs. A recorded input
+ * succeeded once, so an exception means that this line was not recorded by a run.
  */
-function playLine(simulator: Player, entry: Input, place: string): Found {
+function playInput(simulator: Player, entry: Input, place: string): Found {
+  const { clock } = simulator.simulation;
+  const nowMs = clock.now();
+  if (Date.parse(entry.at) < nowMs) {
+    return { input: 'the clock', expected: entry.at, actual: `already at ${isoTime(nowMs)}` };
+  }
   try {
-    return playEntry(simulator, entry);
+    clock.advanceTo(Date.parse(entry.at));
+    return 'request' in entry ? playRequest(simulator, entry) : playOperation(simulator, entry);
   } catch (error) {
     throw new JournalError(`${place} cannot be played: ${reasonOf(error)}`, { cause: error });
   }
@@ -108,11 +107,6 @@ function playLine(simulator: Player, entry: Input, place: string): Found {
 
 function playEnded({ exchangeRecord }: Player, { at, ended, seen }: EndedEntry): void {
   exchangeRecord.ended(ended, Date.parse(at), seen !== false);
-}
-
-function playEntry(simulator: Player, entry: Input): Found {
-  simulator.simulation.clock.advanceTo(Date.parse(entry.at));
-  return 'request' in entry ? playRequest(simulator, entry) : playOperation(simulator, entry);
 }
 
 type Found = Pick<Difference, 'input' | 'expected' | 'actual'> | undefined;

@@ -7,7 +7,6 @@
  * `device_inactive` another sender continues it, too.
  * Runs in one pass; each send looks at few intents.
  */
-import { atOnce } from '../sim/at-once.ts';
 import {
   contentOf,
   type Exchange,
@@ -81,10 +80,11 @@ export interface Intents {
 }
 
 export interface Knowledge {
-  /** More exchanges may follow: only what they cannot change is decided. */
+  /** True if more exchanges may follow: only what they cannot change is decided. */
   readonly isPartial: boolean;
   /** Exchanges may be missing before the first one: only equal ids prove one intent. */
-  readonly isCutAtStart?: boolean;
+  readonly isCutAtStart: boolean;
+  /** What the client reported of its intents; undefined without an intents file. */
   readonly reports: readonly Report[] | undefined;
 }
 
@@ -92,11 +92,7 @@ export const dayMs = 86_400_000;
 
 const sendsPerSlice = 50;
 
-export function intentsOf(exchanges: readonly Exchange[], knowledge: Knowledge): Intents {
-  return atOnce(groupingOf(exchanges, knowledge));
-}
-
-/** The same in slices. */
+/** Works in slices. */
 export function groupingOf(
   exchanges: readonly Exchange[],
   knowledge: Knowledge,
@@ -128,7 +124,7 @@ class Grouping {
   readonly #lastUse = new Map<string, number>();
   readonly #lastOfName = new Map<string, number>();
 
-  constructor(sends: readonly Exchange[], { isPartial, isCutAtStart = false, reports }: Knowledge) {
+  constructor(sends: readonly Exchange[], { isPartial, isCutAtStart, reports }: Knowledge) {
     this.#sends = sends;
     this.#isPartial = isPartial;
     this.#isCutAtStart = isCutAtStart;

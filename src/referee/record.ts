@@ -5,20 +5,13 @@
 import type { ClientRuleId } from '../ledger/rules.ts';
 import { isoTime } from '../sim/clock.ts';
 import type { Exchange } from './exchange.ts';
-import type { Intents } from './intents.ts';
-import type { Report } from './intents-file.ts';
+import type { Intents, Knowledge } from './intents.ts';
 
-export interface ClientRecord {
+export interface ClientRecord extends Knowledge {
   readonly exchanges: readonly Exchange[];
   readonly intents: Intents;
-  /** True if the client has not finished: what depends on what did not come yet is not judged. */
-  readonly isPartial: boolean;
-  /** True if exchanges may be missing before the first one. */
-  readonly isCutAtStart: boolean;
   /** How long after a 429 a request still counts as sent before it (CLIENT-2). */
   readonly graceMs: number;
-  /** What the client reported of its intents; undefined without an intents file. */
-  readonly reports: readonly Report[] | undefined;
   /** Whether a message is never delivered; undefined where only its client's reads say so. */
   readonly endsUndelivered: ((messageId: string) => boolean) | undefined;
 }

@@ -6,10 +6,8 @@ import { channel } from 'node:diagnostics_channel';
 import { performance } from 'node:perf_hooks';
 import { vi } from 'vitest';
 import { durationMs } from '../operations/duration.ts';
-import { type FiredTimer, fakeRestOfTime, nextTurn, realTimers } from './rest-of-time.ts';
+import { type FiredTimer, fakeRestOfTime, quiet, realTimers } from './rest-of-time.ts';
 
-/** Turns of the event loop in which a client may react before time moves on. */
-const quietTurns = 3;
 /** If a reply takes longer than this real time, it probably waits for simulated time. */
 const mostStandstillMs = 250;
 /** Real time between two checks of work that waits for no timer. */
@@ -105,11 +103,8 @@ export class FakedClientClock implements ClientClock {
     this.#open--;
   }
 
-  async #settle(isOver = () => false): Promise<void> {
-    for (let turns = 0; turns < quietTurns && !isOver(); turns++) {
-      await nextTurn();
-      if (this.#requests.isBusy) turns = 0;
-    }
+  #settle(isOver = () => false): Promise<void> {
+    return quiet(isOver, () => this.#requests.isBusy);
   }
 }
 

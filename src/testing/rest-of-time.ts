@@ -38,8 +38,19 @@ export interface FiredTimer {
 export const realTimers = { setImmediate, setTimeout };
 
 /** Resolves in the next turn of the event loop. */
-export function nextTurn(): Promise<void> {
+function nextTurn(): Promise<void> {
   return new Promise((resolve) => void realTimers.setImmediate(resolve));
+}
+
+/** Turns of the event loop in which a client may act on what it got, before time moves on. */
+const quietTurns = 3;
+
+/** Resolves after so many turns in a row in which the client was not busy, or when it is over. */
+export async function quiet(isOver: () => boolean, isBusy = () => false): Promise<void> {
+  for (let turns = 0; turns < quietTurns && !isOver(); turns++) {
+    await nextTurn();
+    if (isBusy()) turns = 0;
+  }
 }
 
 export function areTimersFake(): boolean {

@@ -5,8 +5,8 @@
 import { isUtf8 } from 'node:buffer';
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
 import { matchRoute } from '../http/service/routes.ts';
-import { isoTime } from '../sim/clock.ts';
-import { type Body, longestRecordedBody, type Passed } from './proxy.ts';
+import { isoTime } from '../sim/iso-time.ts';
+import { type Body, type Header, longestRecordedBody, type Passed } from './proxy.ts';
 import type { RecordedBody, RecordedLine } from './recorded-line.ts';
 import type { Redactor, ReplyKind } from './redaction.ts';
 import type { Secrets } from './secrets.ts';
@@ -61,21 +61,20 @@ function kindOf(status: number, endpoint: string | undefined): ReplyKind {
   return endpoint === 'received' || endpoint === 'tasks' ? 'list' : 'other';
 }
 
-function headerIn(raw: readonly string[], name: string): string {
-  const at = raw.findIndex((text, i) => i % 2 === 0 && text.toLowerCase() === name);
-  return at < 0 ? '' : (raw[at + 1] ?? '');
+function headerIn(headers: readonly Header[], wanted: string): string {
+  return headers.find(([name]) => name.toLowerCase() === wanted)?.[1] ?? '';
 }
 
 function chosen(
-  raw: readonly string[],
+  headers: readonly Header[],
   names: readonly string[],
   shown: (name: string, value: string) => string,
 ): Record<string, string> {
   const found: Record<string, string> = {};
-  for (let at = 0; at + 1 < raw.length; at += 2) {
-    const name = (raw[at] ?? '').toLowerCase();
+  for (const [own, text] of headers) {
+    const name = own.toLowerCase();
     if (!names.includes(name)) continue;
-    const value = shown(name, raw[at + 1] ?? '');
+    const value = shown(name, text);
     found[name] = found[name] === undefined ? value : `${found[name]}, ${value}`;
   }
   return found;
@@ -91,7 +90,7 @@ const decoders: Readonly<Record<string, Decoder>> = {
 };
 
 /** The text of a body; left out if it is too long, of an unknown encoding, or no text. */
-function textOf(body: Body, headers: readonly string[]): Omit<RecordedBody, 'headers'> {
+function textOf(body: Body, headers: readonly Header[]): Omit<RecordedBody, 'headers'> {
   if (typeof body === 'number') return { omitted: body };
   if (body.length === 0) return { body: '' };
   const encoding = headerIn(headers, 'content-encoding').trim().toLowerCase() || 'identity';

@@ -28,8 +28,7 @@ export interface Passed {
   readonly clientIp: string;
   readonly method: string;
   readonly target: string;
-  /** Names and values in turn. */
-  readonly requestHeaders: readonly string[];
+  readonly requestHeaders: readonly Header[];
   readonly requestBody: Body;
   /** Undefined if no whole reply came. */
   readonly reply: Replied | undefined;
@@ -39,9 +38,11 @@ export interface Passed {
 
 export interface Replied {
   readonly status: number;
-  readonly headers: readonly string[];
+  readonly headers: readonly Header[];
   readonly body: Body;
 }
+
+export type Header = readonly [name: string, value: string];
 
 /** A body, or how long it is if it is too long to keep. */
 export type Body = Buffer | number;
@@ -307,9 +308,9 @@ class Passage {
     else if (fault.kind === 'lost_request') this.#tell('the fault kept it from the service');
     else if (fault.kind === 'status') {
       const { status, body, headers = {} } = forcedReply(fault);
-      const lines = Object.entries({ 'content-type': 'application/json', ...headers }).flat();
+      const lines = Object.entries({ 'content-type': 'application/json', ...headers });
       const bytes = Buffer.from(body);
-      response.writeHead(status, [...lines, 'content-length', String(bytes.length)]);
+      response.writeHead(status, [...lines.flat(), 'content-length', String(bytes.length)]);
       response.end(bytes);
       this.#reply = { status, headers: lines, body: bytes };
     }
@@ -346,12 +347,12 @@ class Passage {
     const { response } = this;
     // Node would add these if the service left them out.
     for (const name of ['connection', 'transfer-encoding'])
-      if (!has(headers, name)) response.removeHeader(name);
+      if (!pairsOf(headers).some(([own]) => isNamed(own, name))) response.removeHeader(name);
     response.writeHead(statusCode, statusMessage, headers);
   }
 
-  #keep({ statusCode: status = 0, rawHeaders: headers, complete }: IncomingMessage, body: Body) {
-    if (complete) this.#reply = { status, headers, body };
+  #keep({ statusCode: status = 0, rawHeaders, complete }: IncomingMessage, body: Body) {
+    if (complete) this.#reply = { status, headers: pairsOf(rawHeaders), body };
   }
 
   /** Reports the exchange, once. */
@@ -365,7 +366,7 @@ class Passage {
       clientIp: this.#clientIp,
       method: request.method ?? '',
       target,
-      requestHeaders: request.rawHeaders,
+      requestHeaders: pairsOf(request.rawHeaders),
       requestBody: asked(),
       reply: this.#reply,
       failure,
@@ -393,20 +394,18 @@ function forcedReply(fault: Extract<FaultKind, { kind: 'status' }>): ReturnType<
   return { ...forced({ body: { detail }, ...fault }), headers: { 'retry-after': '1' } };
 }
 
-function has(headers: readonly string[], name: string): boolean {
-  return headers.some((text, at) => at % 2 === 0 && text.toLowerCase() === name);
-}
-
 function withHost(headers: readonly string[], host: string): string[] {
-  return headers.map((text, at) =>
-    at % 2 === 1 && headers[at - 1]?.toLowerCase() === 'host' ? host : text,
-  );
+  return pairsOf(headers).flatMap(([name, value]) => [name, isNamed(name, 'host') ? host : value]);
 }
 
 function withoutFraming(headers: readonly string[]): string[] {
   return pairsOf(headers)
     .filter(([name]) => !/^(?:content-length|transfer-encoding|content-encoding)$/i.test(name))
     .flat();
+}
+
+function isNamed(name: string, wanted: string): boolean {
+  return name.toLowerCase() === wanted;
 }
 
 function pairsOf(raw: readonly string[]): [string, string][] {

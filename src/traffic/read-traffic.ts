@@ -28,10 +28,8 @@ export async function* readTraffic(
     if (!first.done) heads.push({ events, event: first.value });
   }
   while (heads.length > 0) {
-    const [head] = heads.reduce(
-      (least, one, at): [(typeof heads)[number], number] =>
-        timeOf(one.event) < timeOf(least[0].event) ? [one, at] : least,
-      [heads[0] as (typeof heads)[number], 0] as [(typeof heads)[number], number],
+    const head = heads.reduce((least, one) =>
+      timeOf(one.event) < timeOf(least.event) ? one : least,
     );
     yield head.event;
     const next = await head.events.next();

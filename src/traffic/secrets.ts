@@ -3,7 +3,7 @@
  * digest, in rotated and in later recordings too, and it cannot be computed without the salt.
  */
 import { createHmac, randomBytes } from 'node:crypto';
-import { closeSync, openSync, writeSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { CommandError } from '../commands/command-error.ts';
 import { readText, reasonOf } from '../config/plain-file.ts';
 
@@ -30,9 +30,7 @@ export function saltOf(out: string): string {
   const file = `${out}.salt`;
   try {
     const salt = randomBytes(saltBytes).toString('hex');
-    const descriptor = openSync(file, 'wx', ownerOnly);
-    writeSync(descriptor, `${salt}\n`);
-    closeSync(descriptor);
+    writeFileSync(file, `${salt}\n`, { flag: 'wx', mode: ownerOnly });
     return salt;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
