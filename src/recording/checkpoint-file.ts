@@ -1,5 +1,5 @@
 /**
- * The file of a checkpoint: an opening, then parts of any content, each compressed and preceded by
+ * The file of a checkpoint: an opening, then parts in JSON, each compressed and preceded by
  * its compressed length (four bytes, big endian). Files of the first format have no opening. The
  * journal's header holds the digest of the whole file, so that a damaged or exchanged file is never
  * restored.
@@ -32,7 +32,7 @@ const compress = promisify(brotliCompress) as (
  */
 export async function writeCheckpoint(
   path: string,
-  parts: Iterable<Uint8Array>,
+  parts: Iterable<unknown>,
   progress: { readonly isStopped: boolean },
 ): Promise<CheckpointDigest | undefined> {
   const file = await promises.open(path, 'wx', 0o600);
@@ -46,7 +46,7 @@ export async function writeCheckpoint(
     };
     await write(Buffer.from(checkpointOpening));
     for (const part of parts) {
-      const body = await compress(part, compression);
+      const body = await compress(Buffer.from(JSON.stringify(part)), compression);
       if (progress.isStopped) return undefined;
       const length = Buffer.alloc(lengthBytes);
       length.writeUInt32BE(body.length);
@@ -69,7 +69,7 @@ export function* readCheckpoint(
   path: string,
   expected: CheckpointDigest,
   journal: string,
-): Generator<Buffer> {
+): Generator<unknown> {
   const file = openCheckpoint(path, journal);
   try {
     const hash = createHash('sha256');
@@ -112,13 +112,13 @@ function* blocksOf(file: number): Generator<Buffer> {
   }
 }
 
-function* partsOf(file: number): Generator<Buffer> {
+function* partsOf(file: number): Generator<unknown> {
   const isFirstFormat = !openingOf(file).startsWith(checkpointOpening);
   for (let at = isFirstFormat ? 0 : checkpointOpening.length; ; ) {
     const length = read(file, at, lengthBytes);
     if (length.length === 0) return;
     const body = read(file, at + lengthBytes, length.readUInt32BE());
-    yield brotliDecompressSync(body);
+    yield JSON.parse(brotliDecompressSync(body).toString('utf8'));
     at += lengthBytes + body.length;
   }
 }

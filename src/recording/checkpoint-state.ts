@@ -1,6 +1,6 @@
 /**
- * Converts the state of one instant to the parts of a checkpoint, and back. Each part is a line of
- * JSON: the first one the head, the others messages and the work of devices.
+ * Converts the state of one instant to the parts of a checkpoint, and back: first the head, then
+ * messages and the work of devices.
  */
 import type { Settings } from '../config/settings.ts';
 import { drawKey, Rng, type RngState } from '../sim/random.ts';
@@ -45,19 +45,18 @@ export function checkpointState(simulator: Player) {
   const head: Head = { state, requests, drawn_keys: drawnKeysOf(world) };
   return {
     atMs: state.clock.now_ms,
-    parts: encoded(head, image),
+    parts: partsOf(head, image),
     release: () => image.release(),
   };
 }
 
 /** Replaces the simulator's state by the state in `parts`. */
-export function restoreCheckpoint(simulator: Player, parts: Iterable<Uint8Array>): void {
-  const values = decoded(parts);
-  const { state, requests, drawn_keys: drawnKeys } = headOf(values);
+export function restoreCheckpoint(simulator: Player, parts: Generator<unknown>): void {
+  const { state, requests, drawn_keys: drawnKeys } = headOf(parts);
   const { settings, simulation, wallClock, exchangeRecord } = simulator;
   const known = textsOf(simulation.world, drawnKeys);
   const make = (own: Settings, startMs: number) => simulator.makeSimulation(own, startMs);
-  const restored = restoreState(state, values as Iterable<StatePart>, { settings, known, make });
+  const restored = restoreState(state, parts as Generator<StatePart>, { settings, known, make });
   for (const [keyId, { rng }] of Object.entries(drawnKeys)) {
     const key = restored.world.keys.get(keyId);
     if (key !== undefined) key.drawnFrom = rng;
@@ -67,9 +66,9 @@ export function restoreCheckpoint(simulator: Player, parts: Iterable<Uint8Array>
   exchangeRecord.resumeAt(requests);
 }
 
-function headOf(values: Iterator<unknown>): Head {
+function headOf(parts: Iterator<unknown>): Head {
   try {
-    const head = values.next().value as Head | undefined;
+    const head = parts.next().value as Head | undefined;
     if (head?.state.snapshot === stateFormat) return head;
   } catch (error) {
     if (error instanceof JournalError) throw error;
@@ -78,13 +77,9 @@ function headOf(values: Iterator<unknown>): Head {
   throw new Error('it has the format of another version; continue this run with that version');
 }
 
-function* encoded(head: Head, image: StateImage): Generator<Uint8Array> {
-  yield Buffer.from(JSON.stringify(head));
-  for (const part of image.parts()) yield Buffer.from(JSON.stringify(part));
-}
-
-function* decoded(parts: Iterable<Uint8Array>): Generator<unknown> {
-  for (const part of parts) yield JSON.parse(Buffer.from(part).toString('utf8'));
+function* partsOf(head: Head, image: StateImage): Generator<Head | StatePart> {
+  yield head;
+  yield* image.parts();
 }
 
 function drawnKeysOf({ keys }: World): Record<string, DrawnKey> {

@@ -141,6 +141,8 @@ export function* playingFrom(
     } catch (error) {
       if (error instanceof JournalError) throw error;
       throw new JournalError(`${file}: cannot be restored: ${reasonOf(error)}`, { cause: error });
+    } finally {
+      parts.return(undefined);
     }
   }
   return yield* playing(simulator, lines.entries, path);
