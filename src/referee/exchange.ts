@@ -140,10 +140,8 @@ export function messageIdOf({ reply }: Exchange): string | undefined {
  */
 export function firstAcceptances(attempts: readonly Exchange[]): readonly Exchange[] {
   const created = firstOfEachId(attempts.filter(({ status }) => status === 202));
-  const [named, unnamed] = [
-    created.filter(hasMessageId),
-    created.filter((exchange) => !hasMessageId(exchange)),
-  ];
+  const named = created.filter(hasMessageId);
+  const unnamed = created.filter((exchange) => !hasMessageId(exchange));
   const createdIds = new Set(created.map(messageIdOf));
   const replays = attempts.filter((attempt) => attempt.status === 200 && hasMessageId(attempt));
   const shown = firstOfEachId(replays).filter((replay) => !createdIds.has(messageIdOf(replay)));

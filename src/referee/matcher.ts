@@ -2,7 +2,9 @@
  * `expect(sim).toPassReferee()`, for Vitest and, by `expect.extend`, for Jest: fails with what the
  * client did wrong.
  */
+import { many } from '../commands/table.ts';
 import type { ClientRuleId } from '../ledger/rules.ts';
+import type { reportJson } from './judge.ts';
 
 /** What `toPassReferee` judges, and what it lets pass. */
 export interface PassRefereeOptions {
@@ -28,18 +30,7 @@ export interface PassRefereeOptions {
 }
 
 interface Refereed {
-  referee(options: Omit<PassRefereeOptions, 'allow'>): {
-    readonly rules: readonly {
-      readonly id: ClientRuleId;
-      readonly level: string;
-      readonly verdict: string;
-      readonly findings: readonly {
-        readonly what: string;
-        readonly exchanges: readonly number[];
-      }[];
-    }[];
-    readonly exchanges: number;
-  };
+  referee(options: Omit<PassRefereeOptions, 'allow'>): ReturnType<typeof reportJson>;
 }
 
 /** What a matcher of Vitest or Jest returns. */
@@ -67,7 +58,7 @@ export function toPassReferee(received: unknown, options: PassRefereeOptions = {
       .map(({ what, exchanges: numbers }) => `  ${what} [exchanges ${numbers.join(', ')}]`),
     ...(findings.length > shownFindings ? [`  and ${findings.length - shownFindings} more`] : []),
   ]);
-  const count = `${exchanges} exchange${exchanges === 1 ? '' : 's'}`;
+  const count = many(exchanges, 'exchange');
   return {
     pass: broken.length === 0,
     message: () =>
