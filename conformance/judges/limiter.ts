@@ -207,7 +207,7 @@ function tooMany(
   granted: readonly Exchange[],
   spent: readonly Exchange[],
 ): Unexplained | undefined {
-  const found = excess[h.refill](bucket, granted);
+  const found = overfull(h.refill, bucket, granted);
   if (found !== undefined || !h.refusalsSpend || h.refill !== 'sliding') return found;
   for (const one of granted) {
     const before = spent.filter(
@@ -220,8 +220,6 @@ function tooMany(
   return undefined;
 }
 
-type Excess = (bucket: Bucket, granted: readonly Exchange[]) => Unexplained | undefined;
-
 function excessOf({ limit, name }: Bucket, exchange: Exchange, passed: number, ms: number) {
   return {
     exchange,
@@ -230,18 +228,6 @@ function excessOf({ limit, name }: Bucket, exchange: Exchange, passed: number, m
     expected: `429 for ${name} after ${limit} requests in a minute`,
     actual: `${passed} passed within ${(ms / 1000).toFixed(1)} s`,
   };
-}
-
-/** The first span of a minute that certainly holds more than the limit, among those that begin here. */
-function overfull(
-  bucket: Bucket,
-  granted: readonly Exchange[],
-  from: number,
-  to: number,
-): Unexplained | undefined {
-  const inside = granted.filter(({ sentAt, answeredAt }) => sentAt >= from && answeredAt < to);
-  const first = inside[bucket.limit];
-  return first && excessOf(bucket, first, inside.length, first.answeredAt - from);
 }
 
 const burstMs = 15_000;
@@ -253,48 +239,59 @@ export function wasFull({ limit }: Bucket, granted: readonly Exchange[]): boolea
   return first !== undefined && last !== undefined && last.answeredAt - first.sentAt < burstMs;
 }
 
-const excess: Readonly<Record<Refill, Excess>> = {
-  sliding: (bucket, granted) => {
-    for (const { sentAt } of granted) {
-      const found = overfull(bucket, granted, sentAt, sentAt + minuteMs - bucket.slackMs);
-      if (found !== undefined) return found;
-    }
-    return undefined;
+type Windows = (
+  bucket: Bucket,
+  granted: readonly Exchange[],
+) => Generator<readonly [from: number, to: number]>;
+
+/** The spans in which a bucket that comes back all at once, or token by token, lets the limit pass. */
+const windows: Readonly<Record<Exclude<Refill, 'continuous'>, Windows>> = {
+  *sliding({ slackMs }, granted) {
+    for (const { sentAt } of granted) yield [sentAt, sentAt + minuteMs - slackMs];
   },
-  interval: (bucket, granted) => {
+  *interval(bucket, granted) {
     const { slackMs, ahead } = bucket;
     let from = bucket.knownSince + minuteMs + slackMs;
     for (const [i, { sentAt, answeredAt }] of granted.entries()) {
       const isFull = i === 0 && ahead === undefined && wasFull(bucket, granted);
       if (sentAt < from && !isFull) continue;
       // A window may have begun earlier than its first certain request.
-      const found = overfull(bucket, granted, sentAt, sentAt + minuteMs - 3 * slackMs);
-      if (found !== undefined) return found;
+      yield [sentAt, sentAt + minuteMs - 3 * slackMs];
       from = answeredAt + minuteMs + slackMs;
     }
-    return undefined;
   },
-  interval_aligned: (bucket, granted) => {
+  *interval_aligned(bucket, granted) {
     const { phase, drift } = minutesOf(bucket);
-    const starts = new Set(granted.map(({ sentAt }) => minuteStart(sentAt, phase)));
-    for (const start of starts) {
-      const found = overfull(bucket, granted, start + drift, start + minuteMs - drift);
-      if (found !== undefined) return found;
-    }
-    return undefined;
-  },
-  continuous: (bucket, granted) => {
-    for (const [i, { sentAt }] of granted.entries()) {
-      let until = sentAt;
-      for (let j = i; j < granted.length; j += 1) {
-        const last = granted[j];
-        if (last === undefined) break;
-        until = Math.max(until, last.answeredAt);
-        const span = until - sentAt + bucket.slackMs;
-        const most = bucket.limit + (span * bucket.limit) / minuteMs;
-        if (j - i + 1 > most) return excessOf(bucket, last, j - i + 1, until - sentAt);
-      }
-    }
-    return undefined;
+    for (const start of new Set(granted.map(({ sentAt }) => minuteStart(sentAt, phase))))
+      yield [start + drift, start + minuteMs - drift];
   },
 };
+
+/** The first span that certainly holds more than the limit. */
+function overfull(
+  refill: Refill,
+  bucket: Bucket,
+  granted: readonly Exchange[],
+): Unexplained | undefined {
+  if (refill === 'continuous') return overflowing(bucket, granted);
+  for (const [from, to] of windows[refill](bucket, granted)) {
+    const inside = granted.filter(({ sentAt, answeredAt }) => sentAt >= from && answeredAt < to);
+    const first = inside[bucket.limit];
+    if (first !== undefined) return excessOf(bucket, first, inside.length, first.answeredAt - from);
+  }
+  return undefined;
+}
+
+/** Tokens that come back steadily let more pass, the longer it takes. */
+function overflowing(bucket: Bucket, granted: readonly Exchange[]): Unexplained | undefined {
+  for (const [i, { sentAt }] of granted.entries()) {
+    let until = sentAt;
+    for (const [n, one] of granted.slice(i).entries()) {
+      until = Math.max(until, one.answeredAt);
+      const span = until - sentAt + bucket.slackMs;
+      const most = bucket.limit + (span * bucket.limit) / minuteMs;
+      if (n + 1 > most) return excessOf(bucket, one, n + 1, until - sentAt);
+    }
+  }
+  return undefined;
+}
