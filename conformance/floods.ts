@@ -61,16 +61,9 @@ function recordingOf(bucket: Bucket, needs: readonly Need[]): Recording<Flood> {
   };
 }
 
-/** Floods run one after another, so that each sees what the previous one left of its bucket. */
-const turns = new WeakMap<object, Promise<unknown>>();
-
 async function record(t: Trial, account: Subject, bucket: Bucket): Promise<Flood> {
-  const before = turns.get(t.target) ?? Promise.resolve();
-  const burst = before.then(() => spend(t, account, bucket));
-  turns.set(
-    t.target,
-    burst.catch(() => {}),
-  );
+  // Each flood sees what the previous one left of its bucket.
+  const burst = t.inTurn('flood', () => spend(t, account, bucket));
   let { call, hadTooFew, ...one } = await burst;
   if (hadTooFew && t.target.timeoutMs > minuteMs + apartMs) {
     // The bucket may not have been full, or another client used it. It is full a minute after this

@@ -164,6 +164,7 @@ async function runWith(
     ledger: new BucketLedger(),
     startedAt: clock.now(),
     waits: new Set<never>(),
+    turns: new Map<string, Promise<unknown>>(),
     strange429s: new Set<never>(),
     log: [],
   };

@@ -87,7 +87,7 @@ export async function runSuite(
     await runScheduled(first, missing, target, { execute, isStopped, say: options.onWait });
   }
   await inTurn(last, 1, execute);
-  const { onWait: say, onResult } = options;
+  const { onResult } = options;
   const traffic = target.hasControl ? undefined : otherTraffic(target);
   if (traffic !== undefined)
     for (const result of acquitted(failed)) {
@@ -95,7 +95,7 @@ export async function runSuite(
       onResult(result, byId.size, cases.length);
     }
   if (options.recheck) {
-    const again = await recheck(cases, byId, target, { isStopped, say, onResult });
+    const again = await recheck(cases, byId, target, options, isStopped);
     for (const [id, result] of again) byId.set(id, result);
   }
   run.results.push(...cases.flatMap((one) => byId.get(one.id) ?? []));
@@ -227,21 +227,15 @@ function lastUnanswered(result: Result): boolean {
 }
 
 /**
- * `--recheck`: judges each failure once more, one case at a time. A failure that passes then is
- * `flaky`.
+ * `--recheck`: judges each failure once more, one case at a time; one that passes then is `flaky`.
+ * Returns the failures, by case id, with the verdict after the second judgement.
  */
-interface Recheck {
-  readonly isStopped: () => boolean;
-  readonly say: (line: string) => void;
-  readonly onResult: (result: Result, done: number, total: number) => void;
-}
-
-/** The failures, by case id, with the verdict after the second judgement. */
 async function recheck(
   cases: readonly AnyCase[],
   first: ReadonlyMap<string, Result>,
   target: Target,
-  { isStopped, say, onResult }: Recheck,
+  { onWait: say, onResult }: RunOptions,
+  isStopped: () => boolean,
 ): Promise<Map<string, Result>> {
   const failing = cases.filter((one) => isFailure(first.get(one.id)?.verdict ?? 'passed'));
   // Recordings belong to a target: under a new one they are made once more.

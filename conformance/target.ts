@@ -66,6 +66,8 @@ export interface Target extends Means {
   /** When the run began, in that clock. */
   readonly startedAt: number;
   readonly signal: AbortSignal;
+  /** The latest work of each kind that is done one after another. */
+  readonly turns: Map<string, Promise<unknown>>;
   /** Current waits, for display. */
   readonly waits: Set<{ readonly what: string; readonly until: number }>;
 }

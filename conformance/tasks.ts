@@ -31,19 +31,11 @@ export async function untilReported(t: Trial, { account, messageId }: HandedOut)
  * with this text, and whatever must not hand it out.
  */
 export function untilHandedOut(t: Trial, send: Send): Promise<HandedOut> {
-  const before = turns.get(t.target) ?? Promise.resolve();
-  const mine = before.then(() => handedOut(t, send));
-  turns.set(
-    t.target,
-    mine.catch(() => {}),
-  );
-  return mine;
+  // One case at a time: a poll hands out the messages of all.
+  return t.inTurn('tasks', () => handedOut(t, send));
 }
 
 type Send = (account: Subject, text: string) => Promise<unknown>;
-
-/** One case at a time: a poll hands out the messages of all. */
-const turns = new WeakMap<object, Promise<unknown>>();
 
 async function handedOut(t: Trial, send: Send): Promise<HandedOut> {
   const account = await t.account(t.controlled ? { sims: 2, sim: { polling: 'external' } } : {});

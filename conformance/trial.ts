@@ -282,6 +282,17 @@ export class Trial {
     return this.#patientAt[bucket] !== undefined;
   }
 
+  /** Work of one kind is done once the run's earlier work of that kind is over. */
+  inTurn<T>(kind: string, work: () => Promise<T>): Promise<T> {
+    const { turns } = this.target;
+    const done = (turns.get(kind) ?? Promise.resolve()).then(work);
+    turns.set(
+      kind,
+      done.catch(() => {}),
+    );
+    return done;
+  }
+
   /** The target's time, as far as it is known. */
   async now(): Promise<number> {
     return this.target.clock.now();

@@ -211,16 +211,18 @@ export function invalid(reply: Reply, ...fields: string[]): void {
   );
 }
 
+/** The seconds that a 429 says to wait; undefined for another reply or header. */
+export function waitIn({ status: code, headers }: Reply): number | undefined {
+  const value = headers['retry-after']?.trim() ?? '';
+  return code === 429 && /^\d{1,9}$/.test(value) ? Number(value) : undefined;
+}
+
 /** The header of a 429, which must be whole seconds (ERR-3). */
 export function retryAfter(reply: Reply): number {
   status(reply, 429);
-  const value = reply.headers['retry-after'];
-  that(
-    value !== undefined && /^\d{1,9}$/.test(value.trim()),
-    `Retry-After with a number of seconds, not ${value ?? 'none'}`,
-    reply,
-  );
-  return Number(value);
+  const value = reply.headers['retry-after'] ?? 'none';
+  const expected = `Retry-After with a number of seconds, not ${value}`;
+  return waitIn(reply) ?? fail(expected, describe(reply), reply.exchange);
 }
 
 export function isObject(value: unknown): value is Record<string, unknown> {

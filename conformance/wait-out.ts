@@ -48,7 +48,7 @@ export async function waitOut(
     sentAt = clock.now();
     refusal = await call();
   }
-  const seconds = secondsOf(refusal);
+  const seconds = verify.waitIn(refusal);
   if (seconds === undefined || seconds < 1 || seconds > longestWaitSeconds) return undefined;
   const askedAt = sentAt;
   let from = clock.now();
@@ -56,11 +56,11 @@ export async function waitOut(
   if (seconds >= 2) {
     const lead = t.controlled ? 0 : leadMs;
     await t.pause(sentAt + (seconds - 1) * 1_000 - lead - clock.now(), what);
-    let again = secondsOf(await call());
+    let again = verify.waitIn(await call());
     if (again !== undefined && again > 2 && !t.controlled) {
       // Either the early request prolonged the wait (`refusedSpendsToken`), or this one passes.
       await t.pause(sentAt + seconds * 1_000 + lateMs - clock.now(), what);
-      again = secondsOf(await call());
+      again = verify.waitIn(await call());
     }
     if (again !== undefined) {
       from = clock.now();
@@ -72,12 +72,4 @@ export async function waitOut(
   await t.get(paths.stats, account.key);
   await call();
   return { seconds, askedAt, next: await call() };
-}
-
-function secondsOf(reply: Reply): number | undefined {
-  try {
-    return verify.retryAfter(reply);
-  } catch {
-    return undefined;
-  }
 }
