@@ -5,7 +5,7 @@
 import { isUtf8 } from 'node:buffer';
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
 import { matchRoute } from '../http/service/routes.ts';
-import { isoTime } from '../sim/iso-time.ts';
+import { isoTime } from '../sim/clock.ts';
 import { type Body, type Header, longestRecordedBody, type Passed } from './proxy.ts';
 import type { RecordedBody, RecordedLine } from './recorded-line.ts';
 import type { Redactor, ReplyKind } from './redaction.ts';
