@@ -10,7 +10,11 @@ import type { TrafficExchange } from '../commands/recorded-traffic.ts';
 import { mistakeLine, mistakesOf } from '../config/mistakes.ts';
 
 const contentSchema = z
-  .looseObject({ text: z.string().optional(), encoding: z.string().optional() })
+  .object({
+    text: z.string().optional(),
+    encoding: z.string().optional(),
+    size: z.unknown().optional(),
+  })
   .nullish();
 const entrySchema = z.object({
   startedDateTime: z.string().refine((text) => !Number.isNaN(Date.parse(text)), {
@@ -34,15 +38,34 @@ const entrySchema = z.object({
 });
 export type HarEntry = z.output<typeof entrySchema>;
 
+/** A member that its schema names, and those in its value; none: the whole value is kept. */
+interface Member {
+  readonly name: string;
+  readonly own: readonly Member[];
+}
+
+function membersOf(schema: z.core.$ZodType): readonly Member[] {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable)
+    return membersOf(schema.unwrap());
+  if (!(schema instanceof z.ZodObject)) return [];
+  return Object.entries(schema.shape).map(([name, own]) => ({ name, own: membersOf(own) }));
+}
+
+const entryMembers = membersOf(entrySchema);
 const longestEntry = 64 * 1_048_576;
 const entriesKey = /"entries"\s*:\s*\[/;
-const [space, quote, backslash, open, close] = [0x20, 0x22, 0x5c, 0x7b, 0x7d];
+const [space, quote, comma, colon, backslash] = [0x20, 0x22, 0x2c, 0x3a, 0x5c];
+const [openList, closeList, open, close] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 export class HarEntries {
   readonly #name: string;
   /** What comes before the entries; undefined until they begin. */
   #before: string | undefined;
+  /** The text that is not read yet. */
   #text = '';
+  /** Set while that text is the beginning of an entry. */
+  #end: EndSearch | undefined;
+  readonly #reader = new EntryReader();
   #number = 0;
   #unread = 0;
   #mistake = '';
@@ -63,33 +86,51 @@ export class HarEntries {
 
   /** The entries that end in this piece. */
   *add(piece: string): Generator<HarEntry> {
-    this.#text += piece;
-    if (this.#before === undefined) {
-      const key = entriesKey.exec(this.#text);
-      const start = key === null ? 0 : key.index + key[0].length;
-      if (start > 0) this.#before = this.#text.slice(0, start);
-      this.#text = this.#text.slice(start);
-    }
+    let text = piece;
     let at = 0;
+    if (this.#end === undefined) {
+      text = this.#text + piece;
+      this.#text = '';
+    }
+    if (this.#before === undefined) {
+      const key = entriesKey.exec(text);
+      at = key === null ? 0 : key.index + key[0].length;
+      if (at > 0) this.#before = text.slice(0, at);
+    }
     while (this.#before !== undefined) {
-      const next = afterSpace(this.#text, at);
-      const start = this.#text[next] === ',' ? afterSpace(this.#text, next + 1) : next;
-      const end = endOfObject(this.#text, start);
+      if (this.#end === undefined) {
+        const next = afterSpace(text, at);
+        const start = text.charCodeAt(next) === comma ? afterSpace(text, next + 1) : next;
+        if (text.charCodeAt(start) !== open) break;
+        const entry = this.#reader.entryIn(text, start);
+        if (entry !== undefined) {
+          yield* this.read(entry);
+          at = this.#reader.at;
+          continue;
+        }
+        this.#end = new EndSearch();
+        at = start;
+      }
+      const end = this.#end.in(text, at);
       if (end < 0) break;
-      yield* this.read(this.#parsed(this.#text.slice(start, end)));
+      this.#end = undefined;
+      const whole = this.#text + text.slice(at, end);
+      this.#text = '';
+      yield* this.read(this.#parsed(whole));
       at = end;
     }
-    this.#text = this.#text.slice(at);
+    this.#text += text.slice(at);
     if (this.#text.length > longestEntry)
       throw new CommandError(2, `${this.#name}: an entry has more than ${longestEntry} characters`);
   }
 
   /** The entry in a value; none if it lacks something, which `end` reports. */
   read(value: unknown): readonly HarEntry[] {
+    const place = this.#number++;
+    if (isEntry(value)) return [value];
     const reading = entrySchema.safeParse(value, { reportInput: true });
-    const place = ['log', 'entries', this.#number++];
     if (reading.success) return [reading.data];
-    const [mistake] = mistakesOf(reading.error, place);
+    const [mistake] = mistakesOf(reading.error, ['log', 'entries', place]);
     if (this.#unread++ === 0 && mistake !== undefined) this.#mistake = mistakeLine(mistake);
     return [];
   }
@@ -108,6 +149,33 @@ export class HarEntries {
       throw new CommandError(2, `${this.#name}: entry ${this.#number + 1} is not JSON`);
     }
   }
+}
+
+/** True for an entry as most are, much sooner than its schema says so. */
+function isEntry(value: unknown): value is HarEntry {
+  const { startedDateTime, time, request, response } = Object(value);
+  return (
+    typeof startedDateTime === 'string' &&
+    !Number.isNaN(Date.parse(startedDateTime)) &&
+    Number.isFinite(time) &&
+    typeof request?.method === 'string' &&
+    typeof request.url === 'string' &&
+    Number.isFinite(request.bodySize) &&
+    isContent(request.postData) &&
+    Number.isFinite(response?.status) &&
+    isContent(response.content) &&
+    isText(response._error ?? undefined)
+  );
+}
+
+function isContent(value: unknown): boolean {
+  if (value === undefined || value === null) return true;
+  const { text, encoding } = Object(value);
+  return typeof value === 'object' && !Array.isArray(value) && isText(text) && isText(encoding);
+}
+
+function isText(value: unknown): boolean {
+  return value === undefined || typeof value === 'string';
 }
 
 /** The exchange of an entry. Its path is as sent, and its credential shows the key. */
@@ -136,7 +204,7 @@ export function exchangeOfEntry({
         ? {
             status: response.status,
             headers: headersOf(response.headers, replyHeaders),
-            body: textOf(response.content, response.content?.['size']),
+            body: textOf(response.content, response.content?.size),
           }
         : undefined,
     isForced: false,
@@ -169,18 +237,128 @@ function afterSpace(text: string, from: number): number {
   return at;
 }
 
-/** The place after the object that begins at `start`; -1 if none begins there, or it has no end. */
-function endOfObject(text: string, start: number): number {
-  if (text.charCodeAt(start) !== open) return -1;
-  let depth = 0;
-  let isString = false;
-  for (let at = start; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code === quote) isString = !isString;
-    else if (isString) {
-      if (code === backslash) at++;
-    } else if (code === open) depth++;
-    else if (code === close && --depth === 0) return at + 1;
+/**
+ * Reads the members that the schema names and skips the others: most of the time would go into
+ * values that nothing uses. Skipped values are not checked.
+ */
+class EntryReader {
+  #text = '';
+  /** The place of the next character. */
+  at = 0;
+  /** The last value of each member: an entry often has the headers of the entry before. */
+  readonly #last = new Map<Member, { readonly json: string; readonly value: unknown }>();
+
+  /** Undefined if no entry begins there, or not all of it is there. */
+  entryIn(text: string, start: number): unknown {
+    this.#text = text;
+    this.at = start;
+    try {
+      return this.#object(entryMembers);
+    } catch {
+      return undefined;
+    }
   }
-  return -1;
+
+  #object(members: readonly Member[]): unknown {
+    const found: Record<string, unknown> = {};
+    this.#expect(open);
+    if (this.#passes(close)) return found;
+    do {
+      this.#next();
+      const start = this.at;
+      this.at = endOfString(this.#text, start);
+      const length = this.at - start - 2;
+      const member = members.find(
+        ({ name }) => name.length === length && this.#text.startsWith(name, start + 1),
+      );
+      this.#expect(colon);
+      if (member === undefined) this.at = endOfValue(this.#text, this.at);
+      else found[member.name] = this.#value(member);
+    } while (this.#passes(comma));
+    this.#expect(close);
+    return found;
+  }
+
+  #value(member: Member): unknown {
+    const first = this.#next();
+    if (first === open && member.own.length > 0) return this.#object(member.own);
+    const start = this.at;
+    this.at = endOfValue(this.#text, start);
+    const json = this.#text.slice(start, this.at);
+    const last = this.#last.get(member);
+    if (last?.json === json) return last.value;
+    const value: unknown = JSON.parse(json);
+    this.#last.set(member, { json, value });
+    return value;
+  }
+
+  #expect(code: number): void {
+    if (!this.#passes(code)) throw noEnd;
+  }
+
+  /** Moves past the character if it comes next. */
+  #passes(code: number): boolean {
+    const isNext = this.#next() === code;
+    if (isNext) this.at++;
+    return isNext;
+  }
+
+  /** The next character after spaces. */
+  #next(): number {
+    this.at = afterSpace(this.#text, this.at);
+    return this.#text.charCodeAt(this.at);
+  }
+}
+
+const noEnd = new SyntaxError('a value has no end');
+
+/** The place after the value that begins at `start`, after spaces. */
+function endOfValue(text: string, start: number): number {
+  let depth = 0;
+  for (let at = afterSpace(text, start); at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === quote) {
+      at = endOfString(text, at) - 1;
+      if (depth === 0) return at + 1;
+    } else if (code === open || code === openList) depth++;
+    else if (code === close || code === closeList) {
+      if (depth === 0) return at;
+      if (--depth === 0) return at + 1;
+    } else if (code === comma && depth === 0) return at;
+  }
+  throw noEnd;
+}
+
+/** The place after the string that begins at `start`. */
+function endOfString(text: string, start: number): number {
+  let at = text.charCodeAt(start) === quote ? text.indexOf('"', start + 1) : -1;
+  while (at > 0 && isEscaped(text, at)) at = text.indexOf('"', at + 1);
+  if (at < 0) throw noEnd;
+  return at + 1;
+}
+
+function isEscaped(text: string, at: number): boolean {
+  let first = at;
+  while (text.charCodeAt(first - 1) === backslash) first--;
+  return (at - first) % 2 === 1;
+}
+
+/** Finds the end of an object whose text comes in pieces, and reads each piece once. */
+class EndSearch {
+  #depth = 0;
+  #isString = false;
+  #isEscaped = false;
+
+  /** The place after the object in the text that goes on at `start`; -1 if it does not end there. */
+  in(text: string, start: number): number {
+    for (let at = start; at < text.length; at++) {
+      const code = text.charCodeAt(at);
+      if (this.#isEscaped) this.#isEscaped = false;
+      else if (code === quote) this.#isString = !this.#isString;
+      else if (this.#isString) this.#isEscaped = code === backslash;
+      else if (code === open) this.#depth++;
+      else if (code === close && --this.#depth === 0) return at + 1;
+    }
+    return -1;
+  }
 }
