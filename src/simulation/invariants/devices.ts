@@ -94,8 +94,10 @@ export function checkCohorts({ world }: Simulation, found: Findings): void {
   }
 }
 
-/** A message that its device was handed is paced, and queued until the device reports it. */
-const waitingRows = new Set<string | undefined>(['ready', 'held', 'paced']);
+/**
+ * Rows of a queued message. `paced`: an external device took the task and has not reported it yet.
+ */
+const queuedRows = ['ready', 'held', 'paced'];
 
 export function checkRows(simulation: Simulation, found: Findings): void {
   const rows = new Map<number, string>();
@@ -103,11 +105,11 @@ export function checkRows(simulation: Simulation, found: Findings): void {
     collectRows(simulation, device, rows, found);
   }
   for (const message of simulation.world.messages.values()) {
-    const expected = expectedRow(simulation, message);
+    const permitted = permittedRows(simulation, message);
     const row = rows.get(message.arrival);
-    const isRight = expected === 'waiting' ? waitingRows.has(row) : row === expected;
-    if (isRight) continue;
+    if (permitted.includes(row)) continue;
     const { messageId, status } = message;
+    const expected = permitted === queuedRows ? 'waiting' : permitted[0];
     found.report('SVC-3', `message ${messageId} is ${status} in the row ${row}, not ${expected}`);
   }
 }
@@ -157,10 +159,12 @@ function isInFlight(moving: Pick<Message, 'status' | 'fate'>): boolean {
   return (status === 'sending' || status === 'sent') && !isStuckIn(moving, status);
 }
 
-/** The row that a message must be in; undefined if it is final or stuck. */
-function expectedRow({ world }: Simulation, message: Message): string | undefined {
+/** The rows that a message may be in; a final or stuck message is in no row: undefined. */
+function permittedRows({ world }: Simulation, message: Message): readonly (string | undefined)[] {
   const { status } = message;
-  if (isStuckIn(message, status) || status === 'delivered' || status === 'failed') return undefined;
-  if (status === 'queued') return 'waiting';
-  return world.assumptions.progressPace === 'per_poll' ? 'inFlight' : 'paced';
+  if (isStuckIn(message, status) || status === 'delivered' || status === 'failed') {
+    return [undefined];
+  }
+  if (status === 'queued') return queuedRows;
+  return [world.assumptions.progressPace === 'per_poll' ? 'inFlight' : 'paced'];
 }
