@@ -8,19 +8,21 @@ import { type EventKind, onEvents } from './events.ts';
 
 /** Events within this time share one reading. */
 const settleMs = 120;
-/**
- * The pause between readings that events cause. Readings also take at most a fortieth of the time,
- * as the simulator's CPU is for its clients, unless the pause would be longer than `longestRestMs`.
- */
+/** The least time from the start of a reading to the next one that an event causes. */
 const restMs = 1_500;
-const restTimes = 40;
+/**
+ * A pause lasts at least this many times as long as the reading before it, but at most
+ * `longestRestMs`: the CPU is for the simulator's clients.
+ */
+const pausePerReading = 40;
 const longestRestMs = 15_000;
 
 /** After an act of the user, readings do not rest for so long: its outcome shows everywhere at once. */
 const actMs = 1_000;
+/** Of the page, not of one reading: an action may change what any reading shows. */
 let lastActMs = Number.NEGATIVE_INFINITY;
 
-export function noteAct(): void {
+export function noteUserAction(): void {
   lastActMs = performance.now();
 }
 
@@ -30,10 +32,14 @@ export class Reading<T> {
   readonly value = signal<T | undefined>(undefined);
   readonly error = signal<unknown>(undefined);
   readonly #load: () => Promise<T>;
+  /**
+   * Set from the first event until the next reading starts, also while a hidden page waits: later
+   * events join it.
+   */
   #timer: ReturnType<typeof setTimeout> | undefined;
   #followers = 0;
-  #runs = false;
-  #again = false;
+  #isRunning = false;
+  #isRequestedAgain = false;
   #restUntilMs = 0;
   #ends: readonly (() => void)[] = [];
 
@@ -68,22 +74,22 @@ export class Reading<T> {
     const nowMs = performance.now();
     const restLeftMs = nowMs - lastActMs < actMs ? 0 : this.#restUntilMs - nowMs;
     const delayMs = Math.max(settleMs, restLeftMs);
-    this.#timer ??= setTimeout(() => this.#onceSeen(), delayMs);
+    this.#timer ??= setTimeout(() => this.#readWhenVisible(), delayMs);
   }
 
   /** A hidden page does not read; it reads once it is visible again. */
-  #onceSeen(): void {
+  #readWhenVisible(): void {
     if (document.visibilityState === 'visible') this.now();
     else document.addEventListener('visibilitychange', () => this.now(), { once: true });
   }
 
   async #run(): Promise<void> {
     if (this.#followers === 0) return;
-    if (this.#runs) {
-      this.#again = true;
+    if (this.#isRunning) {
+      this.#isRequestedAgain = true;
       return;
     }
-    this.#runs = true;
+    this.#isRunning = true;
     const startedMs = performance.now();
     try {
       this.value.value = await this.#load();
@@ -91,12 +97,12 @@ export class Reading<T> {
     } catch (error) {
       this.error.value = error;
     }
-    this.#runs = false;
+    this.#isRunning = false;
     const endedMs = performance.now();
-    const longRestMs = Math.min(longestRestMs, restTimes * (endedMs - startedMs));
+    const longRestMs = Math.min(longestRestMs, pausePerReading * (endedMs - startedMs));
     this.#restUntilMs = Math.max(startedMs + restMs, endedMs + longRestMs);
-    if (this.#again) {
-      this.#again = false;
+    if (this.#isRequestedAgain) {
+      this.#isRequestedAgain = false;
       this.soon();
     }
   }

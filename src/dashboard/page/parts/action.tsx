@@ -4,7 +4,7 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { noteAct } from '../reading.ts';
+import { noteUserAction } from '../reading.ts';
 import { Failure } from './frame.tsx';
 
 /** What runs `act` unless it is running already; its exception is kept as the error. */
@@ -15,7 +15,7 @@ export function useRunning(act: () => Promise<unknown>) {
     if (busy.value) return;
     busy.value = true;
     error.value = undefined;
-    noteAct();
+    noteUserAction();
     try {
       await act();
     } catch (failure) {
