@@ -140,7 +140,7 @@ export function Shell() {
         ) : (
           <div class="stack">
             {lists.map((list) => (
-              <List key={list.title} of={list} />
+              <List key={list.title} declaration={list} />
             ))}
             {View && <View />}
           </div>

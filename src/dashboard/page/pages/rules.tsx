@@ -15,7 +15,7 @@ export function Rules() {
         What the document states, and <code>smstwin conform</code> checks.
       </p>
       <Rows
-        of={ruleList}
+        declaration={ruleList}
         rows={rules as unknown as readonly Row[]}
         columns={[
           { head: 'Rule', cell: ({ id }) => String(id), kind: 'mono', namesRow: true },

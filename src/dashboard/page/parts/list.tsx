@@ -21,46 +21,50 @@ import { CodeText, CopyFacts, Time, TruthBadge } from './values.tsx';
 const reread = { on: ['sim', 'message', 'traffic', 'clock', 'operation'] } as const;
 
 /** What only one reply contains. */
-interface Shown {
+interface OneTimeReply {
   readonly title: string;
   readonly facts: readonly (readonly [string, string])[];
 }
 
-export function List({ of }: { readonly of: ListDeclaration }) {
-  const { title, list, lead, forms = [] } = of;
+export function List({ declaration }: { readonly declaration: ListDeclaration }) {
+  const { title, list, lead, forms = [] } = declaration;
   useWorld();
-  const rows = useResource(() => of.rows?.(callAny) ?? readRows(list), reread);
-  const shown = useSignal<Shown | undefined>(undefined);
-  const said = useSignal('');
+  const rows = useResource(() => declaration.rows?.(callAny) ?? readRows(list), reread);
+  const oneTimeReply = useSignal<OneTimeReply | undefined>(undefined);
+  const statusText = useSignal('');
   const done = (label: string, { shows }: Pick<FormDeclaration, 'shows'>, reply: Row) => {
-    if (shows !== undefined) shown.value = { title: label, facts: shows(reply) };
+    if (shows !== undefined) oneTimeReply.value = { title: label, facts: shows(reply) };
     rows.refresh();
   };
   const act = async (row: Row, action: RowAction) => {
     const { operation, input, label, says, leads } = action;
-    const id = declared[operation].route.includes('{') ? [row[of.key]] : [];
+    const id = declared[operation].route.includes('{') ? [row[declaration.key]] : [];
     const given = input === undefined ? [] : [input(row, rows.value ?? [])];
     const reply = await callAny(operation, ...id, ...given);
-    if (says !== undefined) said.value = `${nameOf(of, row)}: ${says(reply)}.`;
+    if (says !== undefined) statusText.value = `${nameOf(declaration, row)}: ${says(reply)}.`;
     const next = leads?.(row, shownWorld);
     if (next !== undefined) location.assign(next);
-    done(`${label} ${nameOf(of, row)}`, action, reply);
+    done(`${label} ${nameOf(declaration, row)}`, action, reply);
   };
   const change = async (row: Row, name: string, value: unknown) => {
-    const id = of.ownColumn === undefined ? [row[of.key]] : [];
-    await callAny(of.edit ?? list, ...id, { [name]: value });
+    const id = declaration.ownColumn === undefined ? [row[declaration.key]] : [];
+    await callAny(declaration.edit ?? list, ...id, { [name]: value });
     rows.refresh();
   };
-  const columns = columnsOf(of, act, change);
+  const columns = columnsOf(declaration, act, change);
   return (
     <>
       {lead !== undefined && <p>{lead}</p>}
-      {shown.value !== undefined && (
-        <Card class="card once" title={`${shown.value.title}: done`} role="alert">
+      {oneTimeReply.value !== undefined && (
+        <Card class="card once" title={`${oneTimeReply.value.title}: done`} role="alert">
           <p>Copy what you need now: a key is never shown again.</p>
-          <CopyFacts of={shown.value.facts} />
+          <CopyFacts of={oneTimeReply.value.facts} />
           <div class="actions">
-            <button type="button" class="button plain" onClick={() => (shown.value = undefined)}>
+            <button
+              type="button"
+              class="button plain"
+              onClick={() => (oneTimeReply.value = undefined)}
+            >
               I have it
             </button>
           </div>
@@ -79,7 +83,14 @@ export function List({ of }: { readonly of: ListDeclaration }) {
       </div>
       <section class="card" aria-label={title}>
         <Loaded of={rows} what={title} isQuiet>
-          {(all) => <Rows of={of} rows={all} columns={columns} said={said.value} />}
+          {(all) => (
+            <Rows
+              declaration={declaration}
+              rows={all}
+              columns={columns}
+              statusText={statusText.value}
+            />
+          )}
         </Loaded>
       </section>
     </>
@@ -96,39 +107,40 @@ function nameOf({ columns: [first = ''] }: ListDeclaration, row: Row): string {
 }
 
 interface RowsProps {
-  readonly of: Pick<ListDeclaration, 'title' | 'columns' | 'key' | 'empty'>;
+  readonly declaration: Pick<ListDeclaration, 'title' | 'columns' | 'key' | 'empty'>;
   readonly rows: readonly Row[];
   readonly columns: readonly Column<Row>[];
   /** What the last operation on a row did. */
-  readonly said?: string;
+  readonly statusText?: string;
 }
 
 /** More rows are found by searching: hundreds of inputs at once would make the page slow. */
 const mostShown = 100;
 
-export function Rows({ of, rows, columns, said }: RowsProps) {
-  const search = filterValue(of.title);
+export function Rows({ declaration, rows, columns, statusText }: RowsProps) {
+  const { title, key, empty } = declaration;
+  const search = filterValue(title);
   const lower = search.toLowerCase();
   const fits = (row: Row) =>
-    of.columns.some((name) => cellText(name, row[name]).toLowerCase().includes(lower));
+    declaration.columns.some((name) => cellText(name, row[name]).toLowerCase().includes(lower));
   const found = lower === '' ? rows : rows.filter(fits);
   return (
     <>
       <div class="card-head">
-        <h2>{of.title}</h2>
+        <h2>{title}</h2>
         <p class="dim" role="status">
-          {said}
+          {statusText}
         </p>
-        {rows.length > 10 && <SearchInput name={of.title} label={`Search ${of.title}`} />}
+        {rows.length > 10 && <SearchInput name={title} label={`Search ${title}`} />}
       </div>
       {found.length === 0 ? (
-        <Empty title={rows.length === 0 ? of.empty : 'Nothing matches.'} />
+        <Empty title={rows.length === 0 ? empty : 'Nothing matches.'} />
       ) : (
         <Table
-          label={`Table of ${of.title}`}
+          label={`Table of ${title}`}
           columns={columns}
           rows={found.slice(0, mostShown)}
-          keyOf={(row) => String(row[of.key])}
+          keyOf={(row) => String(row[key])}
         />
       )}
       {found.length > mostShown && (
@@ -147,13 +159,14 @@ function cellText(name: string, value: unknown): string {
 type Act = (row: Row, action: RowAction) => Promise<void>;
 type Change = (row: Row, name: string, value: unknown) => Promise<void>;
 
-function columnsOf(of: ListDeclaration, act: Act, change: Change): Column<Row>[] {
-  const { actions = [], wide = [], links = {}, edit } = of;
+function columnsOf(declaration: ListDeclaration, act: Act, change: Change): Column<Row>[] {
+  const { actions = [], wide = [], links = {}, edit } = declaration;
   const fieldIn = (operation: OperationName, name: string, io: 'input' | 'output') =>
     declared[operation][io]?.find((field) => field.name === name);
-  const columns = of.columns.map((name, at): Column<Row> => {
-    const isOwn = name === of.ownColumn;
-    const field = fieldIn(of.list, name, 'output') ?? { name, kind: isOwn ? 'json' : 'number' };
+  const columns = declaration.columns.map((name, at): Column<Row> => {
+    const isSettingColumn = name === declaration.ownColumn;
+    const kind = isSettingColumn ? 'json' : 'number';
+    const field = fieldIn(declaration.list, name, 'output') ?? { name, kind };
     const input = edit && fieldIn(edit, name, 'input');
     const isWide = wide.includes(name) ? 'wide' : '';
     return {
@@ -163,9 +176,10 @@ function columnsOf(of: ListDeclaration, act: Act, change: Change): Column<Row>[]
       cellKind: `${cellClass(field, name)} ${isWide}`,
       namesRow: at === 0,
       cell: (row) => {
-        const own = edit && isOwn ? fieldIn(edit, nameOf(of, row), 'input') : input;
-        const label = `${labelOf(field)} of ${nameOf(of, row)}`;
-        return own === undefined ? (
+        const rowName = nameOf(declaration, row);
+        const label = `${labelOf(field)} of ${rowName}`;
+        const inputField = edit && isSettingColumn ? fieldIn(edit, rowName, 'input') : input;
+        return inputField === undefined ? (
           <Cell
             field={field}
             value={row[name]}
@@ -173,26 +187,26 @@ function columnsOf(of: ListDeclaration, act: Act, change: Change): Column<Row>[]
             what={at === 0 ? '' : label}
           />
         ) : (
-          <>
-            <CellInput
-              field={own}
-              label={isOwn ? nameOf(of, row) : label}
-              value={row[name]}
-              onChange={(value) => change(row, own.name, value)}
-            />
-            {isOwn && textOf(row[name]) !== textOf(row['default']) && (
-              <span class="badge status-sending">not the default ({textOf(row['default'])})</span>
-            )}
-          </>
+          <EditableCell
+            field={inputField}
+            label={isSettingColumn ? rowName : label}
+            value={row[name]}
+            onChange={(value) => change(row, inputField.name, value)}
+            defaultText={isSettingColumn ? textOf(row['default']) : undefined}
+          />
         );
       },
     };
   });
   if (actions.length === 0) return columns;
-  return [...columns, actionColumn(of, actions, act)];
+  return [...columns, actionColumn(declaration, actions, act)];
 }
 
-function actionColumn(of: ListDeclaration, all: readonly RowAction[], act: Act): Column<Row> {
+function actionColumn(
+  declaration: ListDeclaration,
+  all: readonly RowAction[],
+  act: Act,
+): Column<Row> {
   return {
     head: 'Operations',
     kind: 'last',
@@ -205,7 +219,7 @@ function actionColumn(of: ListDeclaration, all: readonly RowAction[], act: Act):
             <Action
               key={action.label}
               act={() => act(row, action)}
-              label={`${action.label} ${nameOf(of, row)}`}
+              label={`${action.label} ${nameOf(declaration, row)}`}
               warning={action.warning}
             >
               {action.label}
@@ -246,6 +260,22 @@ function Cell({ field: { name, kind }, value, href, what }: CellProps): Componen
   if (name === 'open') return <CodeText text={text} />;
   if (typeof value === 'number') return value.toLocaleString('en');
   return name === 'prefix' ? `${text}…` : text;
+}
+
+interface EditableCellProps extends CellInputProps {
+  /** Undefined if the column has no defaults. */
+  readonly defaultText: string | undefined;
+}
+
+function EditableCell({ defaultText, ...input }: EditableCellProps) {
+  return (
+    <>
+      <CellInput {...input} />
+      {defaultText !== undefined && textOf(input.value) !== defaultText && (
+        <span class="badge status-sending">not the default ({defaultText})</span>
+      )}
+    </>
+  );
 }
 
 interface CellInputProps {
