@@ -1,6 +1,7 @@
 /**
- * Files that ship with the code: beside the bundle in the package, inside of the executable that
- * `npm run build:binary` makes. A checkout has them elsewhere, and does not ask here.
+ * Files that ship with the code. In the package they are next to the bundle; in the single
+ * executable (`npm run build:binary`) they are embedded assets. A checkout asks here only whether
+ * it is the executable: it reads or builds the files at their places in the sources.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,11 +13,11 @@ interface Executable {
   getRawAsset(name: string): ArrayBuffer;
 }
 
-// The types are those of a Node that does not have it everywhere; Bun and Deno do not have it.
-const sea: unknown = process.getBuiltinModule('node:sea' as 'node:os');
+// Unknown: Bun and Deno do not have the module, which its types leave out.
+const sea: unknown = process.getBuiltinModule('node:sea');
 const executable = (sea as Executable | undefined)?.isSea() ? (sea as Executable) : undefined;
 
-/** True in the single executable: there is no file of the program but the executable itself. */
+/** True in the single executable, which is the program's only file. */
 export const isExecutable = executable !== undefined;
 
 /** The names of the files in a folder. */
