@@ -1,7 +1,7 @@
 /**
  * The rows of all messages that a world holds: chunks in order of arrival, and the tables that find
- * a row by id or by account and `request_id`. A handle is the number of the chunk and the place in
- * it. Chunk numbers and buffers are reused.
+ * a row by id or by account and `request_id`. A handle is a chunk number and a row in that chunk.
+ * Chunk numbers and buffers are reused.
  */
 import { type Buffers, Chunk, Columns, rowsPerChunk } from './chunk.ts';
 import { assert } from './errors.ts';
@@ -64,24 +64,25 @@ export class MessageRows<Home> {
     });
   }
 
-  /** A new last row; the caller fills it, then calls `added`. */
+  /** A new last row; the caller fills it, then calls `registerRow`. */
   newRow(arrival: number): Chunk<Home> {
     let chunk = this.#chunks.at(-1);
     if (chunk === undefined || arrival >= chunk.firstArrival + rowsPerChunk) {
-      if (chunk !== undefined) this.#fill(chunk, rowsPerChunk);
+      if (chunk !== undefined) this.#addEmptyRows(chunk, rowsPerChunk);
       chunk = this.#newChunk(arrival - (arrival % rowsPerChunk), chunk);
     }
     chunk.touch();
     assert(arrival >= chunk.firstArrival + chunk.rows, 'messages come in order of arrival');
-    this.#fill(chunk, arrival - chunk.firstArrival);
+    this.#addEmptyRows(chunk, arrival - chunk.firstArrival);
     chunk.addRow();
     return chunk;
   }
 
   /** Registers the filled last row. Returns its handle. */
-  added(chunk: Chunk<Home>): number {
+  registerRow(chunk: Chunk<Home>): number {
     const row = chunk.rows - 1;
     const handle = handleOf(chunk, row);
+    // A chunk is packed only after its last row, so here a row is its own place.
     this.#ids.add(chunk.columns.ids[4 * row] as number, handle);
     chunk.held++;
     this.size++;
@@ -134,16 +135,17 @@ export class MessageRows<Home> {
     chunk.held--;
     this.size--;
     if (!chunk.isFull) return;
-    if (chunk.held === 0) this.#giveUp(chunk);
+    if (chunk.held === 0) this.#releaseChunk(chunk);
     else chunk.packIfSparse();
   }
 
   /** Adds empty rows for arrival numbers without a message, as in a restored world. */
-  #fill(chunk: Chunk<Home>, rows: number): void {
+  #addEmptyRows(chunk: Chunk<Home>, rows: number): void {
     if (chunk.rows >= rows) return;
     chunk.touch();
     while (chunk.rows < rows) {
       const row = chunk.addRow();
+      // The chunk is not packed yet: see `registerRow`.
       chunk.columns.forget(row);
     }
     if (chunk.isFull) this.#seal(chunk);
@@ -171,21 +173,21 @@ export class MessageRows<Home> {
   /** Releases the unused memory of a full chunk. */
   #seal(chunk: Chunk<Home>): void {
     if (chunk.slab.bytes.length > chunk.slab.used * slabReserve) chunk.slab.trim();
-    if (chunk.held === 0) this.#giveUp(chunk);
+    if (chunk.held === 0) this.#releaseChunk(chunk);
     else chunk.packIfSparse();
   }
 
-  #giveUp(chunk: Chunk<Home>): void {
+  #releaseChunk(chunk: Chunk<Home>): void {
     const buffers = chunk.empty();
     if (buffers.columns.capacity === rowsPerChunk) this.#spare = buffers;
     this.#numbered[chunk.number] = undefined;
     this.#freeNumbers.push(chunk.number);
     this.#byArrival.delete(chunk.firstArrival / rowsPerChunk);
-    this.#chunks.splice(this.placeOf(chunk.firstArrival), 1);
+    this.#chunks.splice(this.chunkIndexOf(chunk.firstArrival), 1);
   }
 
   /** The index in `chunks` of the first chunk that ends after this arrival. */
-  placeOf(arrival: number): number {
+  chunkIndexOf(arrival: number): number {
     let low = 0;
     let high = this.#chunks.length;
     while (low < high) {

@@ -144,7 +144,7 @@ export class MessageStore implements AccountHome {
     columns.setFlags(row, sendEndpoints.indexOf(send.endpoint), requestId !== '');
     if (send.sendAtMs > 0) chunk.setSendAt(row, send.sendAtMs);
     if (fate !== undefined) chunk.fates.set(row, fate, columns.capacity);
-    this.#rows.added(chunk);
+    this.#rows.registerRow(chunk);
     device.messagesHeld++;
     this.unfinished++;
     return new Message(chunk, row);
@@ -242,7 +242,7 @@ export class MessageStore implements AccountHome {
   /** Looks at each row once; looks again only if an earlier message has become final. */
   #oldestFinal(): Message | undefined {
     const { chunks } = this.#rows;
-    for (let at = this.#rows.placeOf(this.firstFinal); at < chunks.length; at++) {
+    for (let at = this.#rows.chunkIndexOf(this.firstFinal); at < chunks.length; at++) {
       const chunk = chunks[at] as Chunk<Home>;
       const { columns } = chunk;
       let row = chunk.heldFrom(Math.max(0, this.firstFinal - chunk.firstArrival));
