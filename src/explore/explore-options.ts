@@ -21,8 +21,9 @@ export interface ExploreOptions {
   /** How long `slow` holds a reply. Default `'3s'`. */
   readonly slow?: string | number;
   /**
-   * What the throttles of a schedule ask for, the last one also for the rest. By default more than
-   * twice as long as the client waits by itself.
+   * How long the `throttle` faults of a schedule ask the client to wait, in order, rounded up to whole
+   * seconds. Further ones use the last value. By default more than twice as long as the client waits
+   * by itself.
    */
   readonly throttleWaits?: readonly (string | number)[];
   /** Simulated time that a run may take. Default `'10m'`. */
@@ -66,6 +67,7 @@ const optionsSchema = z.strictObject({
     .default(faultNames.filter((name) => !isCrash(name))),
   slow: durationSchema.prefault('3s'),
   throttleWaits: z
+    // `Retry-After` is in whole seconds.
     .array(durationSchema.transform((ms) => Math.ceil(ms / 1_000)))
     .min(1)
     .optional(),

@@ -50,6 +50,7 @@ export async function runInProcess(
     const watched = new WatchedRun(schedule, known, throttleWaits, options.slowMs);
     const timeoutMs = options.timeoutMs + watched.waitMs;
     const simulator = new Simulator(
+      // VirtualTime fakes `Date`, so the simulator follows the client's virtual clock.
       { ...options.settings, clock: { now: () => Date.now() } },
       {
         journal: false,
@@ -62,8 +63,8 @@ export async function runInProcess(
     );
     watched.recorded = () => recordedBy(simulator);
     const client = new ClientRun(options.client, simulator);
-    const isOver = await time.run(client, timeoutMs);
-    const ending = client.end(isOver, timeoutMs);
+    const endedInTime = await time.run(client, timeoutMs);
+    const ending = client.end(endedInTime, timeoutMs);
     const { seen, intents } = watched;
     return { ending, seen, intents, reports: client.reports };
   } finally {
@@ -104,15 +105,19 @@ class ClientRun {
   readonly isOver = (): boolean => this.#ending !== undefined;
   readonly isWaiting = (): boolean => this.#open > 0;
 
-  /** Ends the run: requests that the client still makes are never answered. */
-  end(isOver: boolean, timeoutMs: number): Ending {
+  /**
+   * Ends the run: requests that the client still makes are never answered. A client that ended only
+   * after the timeout still counts as timed out.
+   */
+  end(endedInTime: boolean, timeoutMs: number): Ending {
     const how = `the client did not end within ${timeoutMs / 1_000} s of simulated time`;
     const late: Ending = { kind: 'timeout', how, tail: '' };
     this.#ending ??= late;
-    return isOver ? this.#ending : late;
+    return endedInTime ? this.#ending : late;
   }
 
   async #fetch(simulator: Simulator, ...request: Parameters<typeof fetch>): Promise<Response> {
+    // The run is over: this request must never be answered.
     if (this.#ending !== undefined) return new Promise(() => {});
     this.#open++;
     try {
