@@ -84,7 +84,7 @@ function shownIn(
   const target = query === '' ? path : `${path}?${query}`;
   const text = typeof body === 'string' ? body : '';
   const plain = { target: plainAddress(target), text: plainJson(textOf(body)) };
-  const showsKey = keys.in(`${plain.target}\n${plain.text}`).length > 0;
+  const showsKey = keys.findIn(`${plain.target}\n${plain.text}`).length > 0;
   if (!showsKey) return { target, text, showsKey };
   return { target: keys.hidden(plain.target), text: keys.hidden(plainJson(text)), showsKey };
 }

@@ -23,16 +23,20 @@ const texts = new KeyTexts(
 
 test('AUTH-2 drawn and given keys are found, and other keys of the drawn form', () => {
   const removed = drawn.replaceAll('a', 'z');
-  expect(texts.in(`k=${drawn}&x "${given}!" word ${removed}.`)).toEqual([given, drawn, removed]);
-  expect(texts.in('smst_short, team-key-of-acm, 0123456789abcdef0123456789abcdef01234567')).toEqual(
-    [],
-  );
+  expect(texts.findIn(`k=${drawn}&x "${given}!" word ${removed}.`)).toEqual([
+    given,
+    drawn,
+    removed,
+  ]);
+  expect(
+    texts.findIn('smst_short, team-key-of-acm, 0123456789abcdef0123456789abcdef01234567'),
+  ).toEqual([]);
 });
 
 test('AUTH-2 a key that is known by its digest is found in a longer text', () => {
   const digest = { sha256: digestOf(given), prefix: given.slice(0, 8) };
   const known = new KeyTexts([keyOf('', { digest })], digestOf);
-  expect(known.in(`team-key, x${given}=1`)).toEqual([given]);
+  expect(known.findIn(`team-key, x${given}=1`)).toEqual([given]);
 });
 
 test('AUTH-2 a hidden key keeps its length, and is hidden the same way each time', () => {
@@ -43,5 +47,5 @@ test('AUTH-2 a hidden key keeps its length, and is hidden the same way each time
   expect(second).not.toBe(first);
   expect(hidden).not.toContain(given.slice(0, 8));
   expect(texts.hidden(hidden)).toBe(hidden);
-  expect(texts.in(hidden)).toHaveLength(2);
+  expect(texts.findIn(hidden)).toHaveLength(2);
 });

@@ -1,6 +1,7 @@
 /**
  * Finds API keys in a text: in a request, where the referee judges a key outside its header
- * (CLIENT-16), and in whatever leaves the process (AUTH-2). No request pays for this.
+ * (CLIENT-16), and in whatever leaves the process (AUTH-2). The referee, the control port and copies
+ * of journals use it; the service answers its requests without it.
  */
 import type { ApiKey, KeyDigest } from './records.ts';
 import { hashText } from './text-slab.ts';
@@ -8,41 +9,45 @@ import { hashText } from './text-slab.ts';
 /** Shorter keys are not searched for: any word could be one. */
 const shortestSoughtKey = 12;
 const longestKey = 200;
-const drawnCharacters = 40;
-/** With a shorter prefix, too many other texts look like a drawn key. */
+const generatedCharacters = 40;
+/** With a shorter prefix, too many other texts look like a generated key. */
 const shortestPrefix = 3;
 const standInMark = 'hidKey';
 const standIn = `${standInMark}[0-9a-f]{6,}`;
 
 export class KeyTexts {
-  /** Matches what is drawn with the prefixes of these keys: other worlds' and removed keys, too. */
-  readonly #drawn: RegExp;
-  readonly #others: readonly string[];
+  /**
+   * Matches every generated key that has one of these prefixes, so it also finds keys of other
+   * worlds and removed keys. Stand-ins match, too.
+   */
+  readonly #generated: RegExp;
+  /** Keys that are searched for as they are: chosen ones, or generated ones with a short prefix. */
+  readonly #literalKeys: readonly string[];
   /** The digests of keys whose text is not known, by their prefix. */
   readonly #digests = new Map<string, Set<string>>();
   readonly #digestOf: (text: string) => string;
 
   constructor(keys: Iterable<ApiKey>, digestOf: (text: string) => string) {
     const prefixes = new Set<string>();
-    const others: string[] = [];
+    const literalKeys: string[] = [];
     for (const { key: text, digest, drawnFrom } of keys) {
-      const prefix = text.slice(0, -drawnCharacters);
+      const prefix = text.slice(0, -generatedCharacters);
       if (digest !== undefined) this.#noteDigest(digest);
       else if (drawnFrom !== undefined && prefix.length >= shortestPrefix) prefixes.add(prefix);
-      else if (text.length >= shortestSoughtKey) others.push(text);
+      else if (text.length >= shortestSoughtKey) literalKeys.push(text);
     }
-    const drawn = [...prefixes].map(
-      (prefix) => `${escaped(prefix)}[A-Za-z0-9]{${drawnCharacters}}`,
+    const generated = [...prefixes].map(
+      (prefix) => `${escaped(prefix)}[A-Za-z0-9]{${generatedCharacters}}`,
     );
-    this.#drawn = new RegExp([...drawn, standIn].join('|'), 'g');
-    this.#others = others;
+    this.#generated = new RegExp([...generated, standIn].join('|'), 'g');
+    this.#literalKeys = literalKeys;
     this.#digestOf = digestOf;
   }
 
   /** The keys in a text, and the stand-ins of keys that were hidden in it. */
-  in(text: string): string[] {
-    const found = new Set(this.#others.filter((key) => text.includes(key)));
-    for (const [key] of text.matchAll(this.#drawn)) found.add(key);
+  findIn(text: string): string[] {
+    const found = new Set(this.#literalKeys.filter((key) => text.includes(key)));
+    for (const [key] of text.matchAll(this.#generated)) found.add(key);
     for (const [prefix, digests] of this.#digests) {
       for (let at = text.indexOf(prefix); at >= 0; at = text.indexOf(prefix, at + 1)) {
         const key = this.#keyAt(text, at, digests);
@@ -57,7 +62,10 @@ export class KeyTexts {
    * same for the same key: a journal without keys replays to the same replies.
    */
   hidden(text: string): string {
-    return this.in(text).reduce((left, key) => left.replaceAll(key, standInOf(key)), text);
+    return this.findIn(text).reduce(
+      (partlyHidden, key) => partlyHidden.replaceAll(key, standInOf(key)),
+      text,
+    );
   }
 
   #noteDigest({ prefix, sha256 }: KeyDigest): void {

@@ -122,8 +122,8 @@ function dateMs({ year: yearText, month, day, week, weekday, ordinal }: Parts): 
   }
   const ms = Date.UTC(year, Number(month) - 1, Number(day));
   // `Date.UTC` carries 30 February over into March.
-  const read = new Date(ms);
-  const exists = read.getUTCMonth() === Number(month) - 1 && read.getUTCDate() === Number(day);
+  const date = new Date(ms);
+  const exists = date.getUTCMonth() === Number(month) - 1 && date.getUTCDate() === Number(day);
   return exists ? ms : Number.NaN;
 }
 
