@@ -31,27 +31,29 @@ export async function explore(argv: readonly string[], io: CommandIo): Promise<n
   }
   const end = argv.indexOf('--');
   const own = end < 0 ? argv : argv.slice(0, end);
-  const again = passedOn(command, command, own, io.env, searchFlags);
-  return run(command.args, command.opts<ExploreFlags>(), again, io);
+  const replayFlags = passedOn(command, command, own, io.env, searchFlags);
+  return run(command.args, command.opts<ExploreFlags>(), replayFlags, io);
 }
 
-/** `again`: the flags with which a replay runs the command in the same way. */
+/** `replayFlags`: the flags with which a replay runs the command in the same way. */
 async function run(
   command: readonly string[],
   flags: ExploreFlags,
-  again: readonly string[],
+  replayFlags: readonly string[],
   io: CommandIo,
 ) {
   const { seed, world, rate, env: ownVariables, depth, maxRuns } = flags;
-  refuseTwice(flags);
-  const single = flags.schedule === undefined ? undefined : readSchedule(flags.schedule);
+  refuseDuplicates(flags);
+  const givenSchedule = flags.schedule === undefined ? undefined : readSchedule(flags.schedule);
   const faults =
     flags.faults ?? faultNames.filter((name) => flags.crash === true || !isCrash(name));
-  const crash = [...faults, ...(single?.schedule ?? []).map(({ fault }) => fault)].find(isCrash);
+  const crash = [...faults, ...(givenSchedule?.schedule ?? []).map(({ fault }) => fault)].find(
+    isCrash,
+  );
   if (crash !== undefined && flags.crash !== true) {
     throw new UsageError(`${crash} kills the command and starts it again: add --crash to allow it`);
   }
-  if (single === undefined) checkFolder(flags.out);
+  if (givenSchedule === undefined) checkFolder(flags.out);
   const interrupt = new AbortController();
   const stop = () => interrupt.abort();
   const runs = new CommandRuns({
@@ -83,10 +85,11 @@ async function run(
       onProgress: progressTo(io),
     };
     const result =
-      single === undefined
+      givenSchedule === undefined
         ? await search(options)
-        : await replay(options, single.schedule, single.intents);
-    return report(result, { command, flags, again, startMs, single: single?.schedule }, io);
+        : await replay(options, givenSchedule.schedule, givenSchedule.intents);
+    const schedule = givenSchedule?.schedule;
+    return report(result, { command, flags, replayFlags, startMs, givenSchedule: schedule }, io);
   } finally {
     process.off('SIGINT', stop).off('SIGTERM', stop);
     await runs.close();
@@ -94,7 +97,7 @@ async function run(
 }
 
 /** Throws a UsageError for a variable that is set twice, or a file that two reports share. */
-function refuseTwice({ env, report }: ExploreFlags): void {
+function refuseDuplicates({ env, report }: ExploreFlags): void {
   const variable = repeated(env.map(({ name }) => name));
   if (variable !== undefined) {
     throw new UsageError(`--env ${variable}: the variable is set twice; remove one of the two`);
@@ -112,23 +115,48 @@ function repeated(names: readonly string[]): string | undefined {
 interface Context {
   readonly command: readonly string[];
   readonly flags: ExploreFlags;
-  readonly again: readonly string[];
+  readonly replayFlags: readonly string[];
   readonly startMs: number;
   /** The schedule of `--schedule`. */
-  readonly single: Schedule | undefined;
+  readonly givenSchedule: Schedule | undefined;
 }
 
-function report(
-  result: SearchResult,
-  { command, flags, again, startMs, single }: Context,
-  io: CommandIo,
-): number {
-  const { findings, unconfirmed, unstable, problem, intents, levels } = result;
+function report(result: SearchResult, context: Context, io: CommandIo): number {
+  const { command, flags, startMs, givenSchedule } = context;
   const complain = noticesTo(io, 'smstwin explore');
-  const known = { command, flags: again, intents };
+  printFindings(result, context, io, complain);
+  const line = exploredLine(result, flags);
+  io.out(`${line}\n`);
+  if (givenSchedule === undefined) io.out(`${countsLine(result)}\n`);
+  const explored = {
+    result,
+    line,
+    command: command.join(' '),
+    startedAt: new Date(startMs).toISOString(),
+    durationMs: Date.now() - startMs,
+  };
+  return writeReports(
+    flags.report,
+    exploreSummary(explored),
+    { out: io.out, error: complain },
+    {
+      json: () => `${JSON.stringify(exploreJson(explored), null, 2)}\n`,
+    },
+  );
+}
+
+/** Writes the files of the findings, and prints all that the search found or met. */
+function printFindings(
+  result: SearchResult,
+  { command, flags, replayFlags, givenSchedule }: Context,
+  io: CommandIo,
+  complain: (line: string) => void,
+): void {
+  const { findings, unconfirmed, unstable, problem, intents, levels } = result;
+  const known = { command, flags: replayFlags, intents };
   const files = levels.length === 0 ? [] : writeFindings(flags.out, findings, known, complain);
   for (const [at, finding] of findings.entries()) {
-    io.out(findingText(finding, single ? 'FAILED' : 'FOUND', files[at]));
+    io.out(findingText(finding, givenSchedule ? 'FAILED' : 'FOUND', files[at]));
   }
   for (const finding of unconfirmed) io.out(findingText(finding, 'NOT CONFIRMED', seenOnce));
   const note = [
@@ -147,27 +175,9 @@ function report(
     const met = `${many(result.unmet ?? 0, 'fault')} of the schedule met no call of the client`;
     complain(`${met}: if its calls have changed, explore it again`);
   }
-  if (single !== undefined && findings.length === 0 && problem === undefined && !result.stop) {
-    io.out(`PASSED  ${scheduleText(single)}\n`);
+  if (givenSchedule && findings.length === 0 && problem === undefined && !result.stop) {
+    io.out(`PASSED  ${scheduleText(givenSchedule)}\n`);
   }
-  const line = exploredLine(result, flags);
-  io.out(`${line}\n`);
-  if (single === undefined) io.out(`${countsLine(result)}\n`);
-  const explored = {
-    result,
-    line,
-    command: command.join(' '),
-    startedAt: new Date(startMs).toISOString(),
-    durationMs: Date.now() - startMs,
-  };
-  return writeReports(
-    flags.report,
-    exploreSummary(explored),
-    { out: io.out, error: complain },
-    {
-      json: () => `${JSON.stringify(exploreJson(explored), null, 2)}\n`,
-    },
-  );
 }
 
 const seenOnce = 'seen once: the exploration ended before this schedule was run again';
