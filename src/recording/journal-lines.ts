@@ -121,17 +121,19 @@ function* entriesOf(path: string, to: number, inode: number): Generator<Entry> {
 /** Reads one line after another; the first one, the header, has no entry. */
 export function lineReader(path: string): (line: string) => Entry | undefined {
   let number = 0;
-  let isSummed = false;
+  let hasChecksums = false;
   return (line) => {
     number++;
-    const isWhole = isIntact(line);
+    // Undefined for a line without a checksum.
+    const isMatching = isIntact(line);
     if (number === 1) {
-      isSummed = isWhole !== undefined;
+      hasChecksums = isMatching !== undefined;
       return undefined;
     }
-    const entry = (isWhole ?? !isSummed) ? entryOf(line) : undefined;
+    const isTrusted = isMatching ?? !hasChecksums;
+    const entry = isTrusted ? entryOf(line) : undefined;
     if (entry !== undefined) return entry;
-    const why = isWhole === true || !isSummed ? '' : ': its checksum differs';
+    const why = isMatching === true || !hasChecksums ? '' : ': its checksum differs';
     throw new JournalError(`${path}: line ${number} is damaged${why}`);
   };
 }

@@ -15,7 +15,7 @@ export type Redaction = (typeof redactions)[number];
 
 /** Fields of a send and of a Message body that hold a number, whatever its spelling. */
 const numberNames = ['to', 'from', 'from_number'];
-/** Fields that are never a text of people, wherever they are. */
+/** Values that are never personal text: UUIDs and times. */
 const plainValue =
   /^(?:[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}|\d{4}-\d\d-\d\dT[\d:.Z+-]+)$/i;
 const e164InText = /(?<![\w-])(\+|%2B)([1-9]\d{5,14})(?![\w-])/gi;
@@ -28,48 +28,46 @@ const replacedDigits = 7;
 
 export class Redactor {
   readonly #salt: string;
-  readonly #numbers: boolean;
-  readonly #texts: boolean;
+  readonly #hidesNumbers: boolean;
+  readonly #hidesTexts: boolean;
 
   constructor(salt: string, what: readonly Redaction[]) {
     this.#salt = salt;
-    this.#numbers = what.includes('numbers');
-    this.#texts = what.includes('text');
+    this.#hidesNumbers = what.includes('numbers');
+    this.#hidesTexts = what.includes('text');
   }
 
   path(path: string): string {
-    return this.#numbers ? this.#inText(path) : path;
+    return this.#hidesNumbers ? this.#inText(path) : path;
   }
 
   /** The body of a request, and of its reply. */
   bodies(sent: string, replied: string, kind: ReplyKind): readonly [string, string] {
-    if (!this.#numbers && !this.#texts) return [sent, replied];
+    if (!this.#hidesNumbers && !this.#hidesTexts) return [sent, replied];
     const text = objectIn(sent)?.['message'];
     const message = typeof text === 'string' ? text : '';
-    const isEchoed = this.#texts && message.length >= shortestEcho;
+    const isEchoed = this.#hidesTexts && message.length >= shortestEcho;
     const echo = (value: string) =>
       isEchoed ? value.replaceAll(message, this.text(message)) : value;
-    return [
-      this.#json(sent, (name, value) => this.#value(name, value, name === 'message')),
-      kind === 'error'
-        ? this.#inText(echo(replied), true)
-        : this.#json(replied, (name, value) =>
-            this.#value(name, echo(value), kind === 'list' || name === 'message'),
-          ),
-    ];
+    const request = this.#json(sent, (name, value) => this.#value(name, value, name === 'message'));
+    if (kind === 'error') return [request, this.#inText(echo(replied), true)];
+    const reply = this.#json(replied, (name, value) =>
+      this.#value(name, echo(value), kind === 'list' || name === 'message'),
+    );
+    return [request, reply];
   }
 
   #value(name: string, value: string, isText: boolean): string {
-    if (this.#numbers && numberNames.includes(name))
+    if (this.#hidesNumbers && numberNames.includes(name))
       return value.replace(/\d{2,15}/g, (digits) => this.number(digits));
     if (plainValue.test(value)) return value;
     if (/^\+[1-9]\d{5,14}$/.test(value)) return this.#inText(value);
-    if (isText && this.#texts) return this.text(value);
+    if (isText && this.#hidesTexts) return this.text(value);
     return this.#inText(value, isText);
   }
 
   #inText(text: string, isForPeople = false): string {
-    if (!this.#numbers) return text;
+    if (!this.#hidesNumbers) return text;
     const replaced = text.replace(
       e164InText,
       (_, plus: string, digits: string) => plus + this.number(digits),
@@ -83,11 +81,12 @@ export class Redactor {
   #json(text: string, change: (name: string, value: string) => string): string {
     if (text === '') return text;
     if (valueIn(text) === undefined)
-      return this.#texts ? this.text(text) : this.#inText(text, true);
+      return this.#hidesTexts ? this.text(text) : this.#inText(text, true);
     let name = '';
     return text.replace(token, (whole, content: string | undefined, colon: string | undefined) => {
       if (content === undefined) {
-        const isNumber = this.#numbers && numberNames.includes(name) && /^\d{2,15}$/.test(whole);
+        const isNumber =
+          this.#hidesNumbers && numberNames.includes(name) && /^\d{2,15}$/.test(whole);
         return isNumber ? this.number(whole) : whole;
       }
       const quoted = `"${content}"`;
