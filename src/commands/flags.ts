@@ -160,8 +160,8 @@ export function readFlags(
 }
 
 /**
- * The flags that a command gets, from its command line and environment, for a child process that
- * takes those of `taker`; `without` names flags that the child does not get.
+ * The arguments for a child process: the flags that `command` was given, on its command line or in
+ * the environment, and that `taker` also has, except those that `without` names.
  */
 export function passedOn(
   taker: Command,
@@ -183,7 +183,7 @@ export function passedOn(
   return passed;
 }
 
-/** The environment for a child process: it gets flags, and none of them a second time from here. */
+/** The environment of a child process that gets all flags as arguments: no variable sets one. */
 export function withoutFlags(env: CommandIo['env']): Record<string, string> {
   return Object.fromEntries(
     Object.entries(env).flatMap(([name, value]) =>

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { endpointNames } from '../sim/limits.ts';
 import { recipientSchema } from './world-schema.ts';
 
-/** Of one simulator, and of one file. */
+/** The largest number of faults of one simulator, and of one file. */
 export const mostFaults = 1_000;
 /** The largest body of a fault's reply, in characters of JSON. */
 export const longestFaultBody = 65_536;
@@ -38,8 +38,15 @@ export const mostFaultHeaders = 20;
 export const longestFaultHeader = 1_000;
 /** Headers that only the transport writes: they frame the reply and manage the connection. */
 const transportHeaders = [
-  ...['connection', 'content-length', 'date', 'keep-alive', 'proxy-connection', 'te', 'trailer'],
-  ...['transfer-encoding', 'upgrade'],
+  'connection',
+  'content-length',
+  'date',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
 ];
 
 const headersRecord = z

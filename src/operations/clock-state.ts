@@ -24,6 +24,7 @@ export function clockState(live: {
   readonly wallClock: WallClock;
 }): ClockState {
   const { simulation, wallClock } = live;
+  // A running clock is otherwise behind: it is advanced only at deadlines and before requests.
   wallClock.pump();
   const { clock } = simulation;
   const { nextAtMs } = clock;

@@ -31,7 +31,7 @@ const modeSchema = z.strictObject({
 });
 type Mode = z.input<typeof modeSchema>;
 
-/** Exactly one of the three. */
+/** Exactly one of `by`, `to` and `until_idle`. */
 export const advanceSchema = z
   .union(
     [

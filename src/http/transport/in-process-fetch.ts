@@ -1,8 +1,8 @@
 /**
  * `sim.fetch`: Node's own `fetch` with a dispatcher that hands each request to the service in this
- * process. Bodies, redirects, abort signals and errors are thereby undici's, as over a socket.
- * A request takes no turn of the event loop unless a fault delays or truncates its reply, so fake
- * timers cannot pass it. The origin of a URL is ignored.
+ * process. So undici handles bodies, redirects, abort signals and errors, as it does over a socket.
+ * A request takes no turn of the event loop, unless a fault delays or truncates its reply: fake
+ * timers cannot fire before the reply. The origin of a URL is ignored.
  */
 import { Answers } from './answers.ts';
 import { ArrivingBody } from './arriving-body.ts';
@@ -17,7 +17,7 @@ const loopback = '127.0.0.1';
 export class InProcessFetch {
   readonly #port: ServedPort;
   readonly #answers: Answers;
-  /** Without a reply yet: as many as the callers wait for. */
+  /** The requests without a reply yet, one for each that a caller waits for. */
   readonly #open = new Set<FetchOutlet>();
   #isClosed = false;
 

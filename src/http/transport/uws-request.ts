@@ -204,6 +204,7 @@ function writeReply(
   connection: Connection,
 ): void {
   if (status === 204 || status === 304) {
+    // uWebSockets.js is not asked to close here, so it does not write `close` itself.
     writeHead(raw, status, undefined, headers, connection === 'keep' ? 'keep' : 'close');
     raw.endWithoutBody();
     return;

@@ -1,6 +1,6 @@
 /**
  * Checks the store of messages against a walk over its rows: the tables that find them, and its
- * counts.
+ * counts. A "use" is the first send with a `request_id`.
  * Rules: READ-1, STATE-1, SEND-4.
  */
 
@@ -55,8 +55,11 @@ function checkUses(messages: Simulation['world']['messages'], found: Findings): 
   }
 }
 
-/** The scope in which a use finds only itself. */
-const narrowest = {
+/**
+ * The narrowest replay scope: only a send with the same key and endpoint counts as a repeat, and
+ * only of an accepted message.
+ */
+const narrowestScope = {
   replayScope: 'api_key',
   replayAcrossEndpoints: 'separate',
   failedRequestId: 'free',
@@ -69,7 +72,7 @@ export function checkAcceptedUses({ world, clock }: Simulation, found: Findings)
     const { requestId, createdAtMs, account, key, endpoint, messageId } = message;
     if (requestId === '' || createdAtMs < oldestMs) continue;
     found.checked.replays++;
-    const use = key && account.replays.find(requestId, key, endpoint, narrowest);
+    const use = key && account.replays.find(requestId, key, endpoint, narrowestScope);
     if (use === undefined) {
       const lost = `message ${messageId} has a request_id that is missing in the window`;
       found.report('SEND-4', lost);

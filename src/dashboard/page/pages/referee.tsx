@@ -28,6 +28,7 @@ export function RefereePage() {
     on: ['traffic', 'clock'],
     key: String(isFinished.value),
   });
+  // The findings show account names, which come from the world.
   useWorld();
   return (
     <Split
