@@ -43,12 +43,12 @@ export interface Intent {
 interface Gathered extends Intent {
   /** In the client's file, of its latest named attempt. */
   name: string | undefined;
-  /** The last number of a send that came before any confirmed attempt's reply had left. */
-  openUntil: number;
+  /** The last send number that can still be a retry: no confirmed reply had left before it. */
+  matchableUntil: number;
 }
 
 /** What is known of one `request_id` of one caller. */
-interface Use {
+interface IdUse {
   /** The intent that got the id last, and whether one of its messages was accepted under the id. */
   latest: Gathered | undefined;
   isLatestAccepted: boolean;
@@ -107,15 +107,15 @@ class Grouping {
   readonly #names: IntentNames;
   readonly #all: Gathered[] = [];
   readonly #reuses: Reuse[] = [];
-  readonly #uses = new Map<string, Use>();
+  readonly #idUses = new Map<string, IdUse>();
   readonly #intentOf = new Map<Exchange, Gathered>();
   /** By content: intents without a `request_id` that were not confirmed yet. */
-  readonly #bare = new Map<string, Gathered[]>();
+  readonly #withoutId = new Map<string, Gathered[]>();
   /**
-   * By content: intents left unresolved whose `request_id` does not come again. By message alone
-   * those whose sender's SIM is deactivated.
+   * Intents left unresolved whose `request_id` does not come again, by content. An intent whose
+   * sender's SIM is deactivated is also found by its message alone: another sender may continue it.
    */
-  readonly #left = new Map<string, Gathered[]>();
+  readonly #abandoned = new Map<string, Gathered[]>();
   /** By `request_id` alone: intents of callers without an account. */
   readonly #unauthenticated = new Map<string, Gathered[]>();
   /** By name in the client's file. */
@@ -147,7 +147,7 @@ class Grouping {
       for (const intent of this.#all) {
         // An equal send that comes next could be open at the same time.
         const isOpen = lastOf(intent).openUntil === Number.POSITIVE_INFINITY;
-        if (intent.requestId === undefined && isOpen) blurLast(intent);
+        if (intent.requestId === undefined && isOpen) markLastUnclear(intent);
       }
     }
     const unattributable = this.#all.reduce(
@@ -161,13 +161,14 @@ class Grouping {
     const content = contentOf(send);
     const id = requestIdOf(send);
     const intent =
-      (id === undefined ? this.#ofContent(send, content, id) : this.#ofId(send, content, id)) ??
-      this.#begin(send, content, id);
+      (id === undefined
+        ? this.#findByContent(send, content, id)
+        : this.#findById(send, content, id)) ?? this.#begin(send, content, id);
     intent.attempts.push(send);
     this.#intentOf.set(send, intent);
-    if (isConfirmed(send)) intent.openUntil = Math.min(intent.openUntil, send.openUntil);
+    if (isConfirmed(send)) intent.matchableUntil = Math.min(intent.matchableUntil, send.openUntil);
     if (id !== undefined) this.#noteUse(intent, send, id);
-    this.#noteIfLeft(intent, send, content);
+    this.#noteIfAbandoned(intent, send, content);
   }
 
   #noteUse(intent: Gathered, send: Exchange, id: string): void {
@@ -192,41 +193,48 @@ class Grouping {
     named.byMessage.set(message, intent);
   }
 
-  #useOf(send: Exchange, id: string): Use {
+  #useOf(send: Exchange, id: string): IdUse {
     const key = idKey(send, id);
-    const use = this.#uses.get(key) ?? {
+    const use = this.#idUses.get(key) ?? {
       latest: undefined,
       isLatestAccepted: false,
       byMessage: new Map(),
       created: undefined,
       accepted: undefined,
     };
-    this.#uses.set(key, use);
+    this.#idUses.set(key, use);
     return use;
   }
 
   /** First what is certain: the same message under this id, or an id of the same name. */
-  #ofId(send: Exchange, content: string, id: string): Gathered | undefined {
-    const use = this.#uses.get(idKey(send, id));
-    const held = use && heldUnder(use, send);
-    const same = use && this.#sameId(send, use, held);
+  #findById(send: Exchange, content: string, id: string): Gathered | undefined {
+    const use = this.#idUses.get(idKey(send, id));
+    const original = use && originalUnder(use, send);
+    const same = use && sameMessageUnder(use, send, original);
     if (same !== undefined) return same;
-    const named = this.#namedAlike(send, id, use !== undefined);
+    if (original !== undefined && isOther(original, send)) {
+      this.#reuses.push({ first: original, second: send });
+    }
+    const named = this.#findByName(send, id, use !== undefined);
     if (named !== undefined) return this.#giveId(named, send, id);
-    if (use === undefined) return this.#afterNewKey(send, id) ?? this.#ofContent(send, content, id);
+    if (use !== undefined) return this.#findHolder(use, send, original);
+    return this.#findByNewKey(send, id) ?? this.#findByContent(send, content, id);
+  }
+
+  /** The intent that holds the id; undefined if the id is free for another message. */
+  #findHolder(use: IdUse, send: Exchange, original: Exchange | undefined): Gathered | undefined {
     if (this.#isCutAtStart) return undefined;
     // The id is free a day after a message was accepted under it. A client that has seen the
     // acceptance begins another message at once (CLIENT-6).
-    const earlier = held === undefined ? use.latest : this.#intentOf.get(held);
-    const isFree = held === undefined ? use.isLatestAccepted : wasKnownTo(send, held);
-    return isFree ? undefined : earlier;
+    if (original === undefined) return use.isLatestAccepted ? undefined : use.latest;
+    return wasKnownTo(send, original) ? undefined : this.#intentOf.get(original);
   }
 
   /**
    * The intent of a caller whose key the service did not know, if it was not accepted yet: the
    * client has another key by now.
    */
-  #afterNewKey(send: Exchange, id: string): Gathered | undefined {
+  #findByNewKey(send: Exchange, id: string): Gathered | undefined {
     if (this.#isCutAtStart) return undefined;
     const intent = (this.#unauthenticated.get(id) ?? []).find(
       (each) => each.attempts.every(hasUnknownKey) && isSameMessage(lastOf(each), send),
@@ -235,10 +243,10 @@ class Grouping {
   }
 
   /**
-   * The intent to which the client's file gives the id. What a caller sends under an id that it has
-   * used before can be another message; what two accounts send under one id, too.
+   * The intent to which the client's file gives the id. Reuse of an id by one caller, or use of one
+   * id by two accounts, can mean another message.
    */
-  #namedAlike(send: Exchange, id: string, isUsed: boolean): Gathered | undefined {
+  #findByName(send: Exchange, id: string, isUsed: boolean): Gathered | undefined {
     const named = this.#named.get(this.#names.of(send, id) ?? '');
     const same = named?.byMessage.get(messageOf(send));
     if (same !== undefined || isUsed || this.#isCutAtStart) return same;
@@ -252,11 +260,11 @@ class Grouping {
       name: undefined,
       attempts: [],
       requestId,
-      openUntil: Number.POSITIVE_INFINITY,
-      unclearFrom: this.#isClear(send, content) && send.text !== '' ? Number.POSITIVE_INFINITY : 0,
+      matchableUntil: Number.POSITIVE_INFINITY,
+      unclearFrom: this.#isClear(send, content) ? Number.POSITIVE_INFINITY : 0,
     };
     this.#all.push(intent);
-    if (requestId === undefined) push(this.#bare, content, intent);
+    if (requestId === undefined) push(this.#withoutId, content, intent);
     else {
       this.#giveId(intent, send, requestId);
       if (send.accountId === undefined) push(this.#unauthenticated, requestId, intent);
@@ -266,43 +274,48 @@ class Grouping {
 
   /** False if what the record lacks could show that the send continues an earlier intent. */
   #isClear(send: Exchange, content: string): boolean {
+    // The record may lack the body.
+    if (send.text === '') return false;
     if (requestIdOf(send) !== undefined) return true;
-    const mayGoOn = this.#left.has(content) || this.#left.has(messageOf(send));
+    const mayGoOn = this.#abandoned.has(content) || this.#abandoned.has(messageOf(send));
     return !this.#isCutAtStart && !(this.#isPartial && mayGoOn);
   }
 
   /** After its last use, an unresolved intent may go on under another `request_id`. */
-  #noteIfLeft(intent: Gathered, send: Exchange, content: string): void {
+  #noteIfAbandoned(intent: Gathered, send: Exchange, content: string): void {
     if (intent.requestId === undefined || !isUnresolved(send)) return;
     const lastUse = this.#lastUse.get(idKey(send, intent.requestId)) ?? 0;
     const lastOfName = this.#lastOfName.get(intent.name ?? '') ?? 0;
     if (Math.max(lastUse, lastOfName) > send.number) return;
-    push(this.#left, content, intent);
-    if (isInactive(send)) push(this.#left, messageOf(send), intent);
+    push(this.#abandoned, content, intent);
+    if (isInactive(send)) push(this.#abandoned, messageOf(send), intent);
   }
 
-  #ofContent(send: Exchange, content: string, id: string | undefined): Gathered | undefined {
-    const bare = this.#openBare(send, content);
-    const inFlight = bare.filter((one) => isInFlight(lastOf(one), send));
+  #findByContent(send: Exchange, content: string, id: string | undefined): Gathered | undefined {
+    const candidates = this.#pruneAndListOpen(send, content);
+    const inFlight = candidates.filter((one) => isInFlight(lastOf(one), send));
     if (inFlight.length > 0 && id === undefined) {
-      // Equal sends that were open at the same time: either may be the other's retry, or its own.
-      for (const one of inFlight) blurLast(one);
+      // Equal sends were in flight at once. The record cannot show which one this retries, if any.
+      for (const one of inFlight) markLastUnclear(one);
       return inFlight[0];
     }
-    const open = bare.find(
+    const open = candidates.find(
       (one) => !isInFlight(lastOf(one), send) && (id === undefined || isAttributable(one)),
     );
     if (open !== undefined) return id === undefined ? open : this.#giveId(open, send, id);
-    // A partial record may still show the earlier id's own retry.
-    if (this.#isPartial || this.#left.size === 0) return undefined;
-    return this.#renamed(send, content, id) ?? this.#renamed(send, messageOf(send), id);
+    // More exchanges may follow. If one reuses the earlier id, this send is another message.
+    if (this.#isPartial || this.#abandoned.size === 0) return undefined;
+    return this.#takeAbandoned(send, content, id) ?? this.#takeAbandoned(send, messageOf(send), id);
   }
 
-  #openBare(send: Exchange, content: string): readonly Gathered[] {
-    const known = this.#bare.get(content);
+  /** Drops the intents that no later send can continue. */
+  #pruneAndListOpen(send: Exchange, content: string): readonly Gathered[] {
+    const known = this.#withoutId.get(content);
     if (known === undefined) return [];
-    const open = known.filter((one) => one.requestId === undefined && send.number <= one.openUntil);
-    this.#bare.set(content, open);
+    const open = known.filter(
+      (one) => one.requestId === undefined && send.number <= one.matchableUntil,
+    );
+    this.#withoutId.set(content, open);
     return open;
   }
 
@@ -314,40 +327,39 @@ class Grouping {
     return intent;
   }
 
-  #renamed(send: Exchange, content: string, id: string | undefined): Gathered | undefined {
-    const left = this.#left.get(content) ?? [];
-    while (left[0] !== undefined && !isUnresolved(lastOf(left[0]))) left.shift();
+  #takeAbandoned(send: Exchange, key: string, id: string | undefined): Gathered | undefined {
+    const abandoned = this.#abandoned.get(key) ?? [];
+    while (abandoned[0] !== undefined && !isUnresolved(lastOf(abandoned[0]))) abandoned.shift();
     const name = id === undefined ? undefined : this.#names.of(send, id);
-    const at = left.findIndex(
+    const at = abandoned.findIndex(
       (one) =>
         isUnresolved(lastOf(one)) &&
         !isInFlight(lastOf(one), send) &&
-        // The client's file does not give the two to two intents.
+        // The client's file may show that the two are different intents.
         (one.name === undefined || name === undefined || one.name === name),
     );
-    const [intent] = at < 0 ? [] : left.splice(at, 1);
+    const [intent] = at < 0 ? [] : abandoned.splice(at, 1);
     return intent === undefined || id === undefined ? intent : this.#giveId(intent, send, id);
-  }
-
-  #sameId(send: Exchange, use: Use, held: Exchange | undefined): Gathered | undefined {
-    const isReuse = held !== undefined && isOther(held, send);
-    const same = use.byMessage.get(messageOf(send))?.findLast(
-      ({ attempts: [first] }) =>
-        // An intent from before the held message is another message's.
-        !isReuse || (first?.number ?? 0) > held.number,
-    );
-    if (same === undefined && isReuse) this.#reuses.push({ first: held, second: send });
-    return same;
   }
 }
 
+/** The latest intent that sent this message under the id and that the send can continue. */
+function sameMessageUnder(use: IdUse, send: Exchange, original: Exchange | undefined) {
+  const isReuse = original !== undefined && isOther(original, send);
+  return use.byMessage.get(messageOf(send))?.findLast(
+    ({ attempts: [first] }) =>
+      // The id has passed to another message: an intent that began earlier is over.
+      !isReuse || (first?.number ?? 0) > original.number,
+  );
+}
+
 /**
- * True if the send is another message than the one held under its id. A retry may word its message,
- * its time or its sender anew only if the client did not see the message accepted.
+ * True if the send is another message than the original one of its id. A retry may have another
+ * time or sender only if the client did not see the message accepted.
  */
-function isOther(held: Exchange, send: Exchange): boolean {
-  if (!isSameMessage(held, send)) return true;
-  return wasKnownTo(send, held) && !isSentAlike(held, send);
+function isOther(original: Exchange, send: Exchange): boolean {
+  if (!isSameMessage(original, send)) return true;
+  return wasKnownTo(send, original) && !isSentAlike(original, send);
 }
 
 export function isAttributable({ unclearFrom }: Intent): boolean {
@@ -359,7 +371,7 @@ export function clearAttempts({ attempts, unclearFrom }: Intent): readonly Excha
   return attempts.slice(0, unclearFrom);
 }
 
-function blurLast(intent: Intent): void {
+function markLastUnclear(intent: Intent): void {
   intent.unclearFrom = Math.min(intent.unclearFrom, intent.attempts.length - 1);
 }
 
@@ -370,10 +382,10 @@ export function lastOf({ attempts }: Intent): Exchange {
 }
 
 /**
- * The send whose message the service holds under the id when the later one arrives: the 202 of the
- * last day. Where the record lacks it, a replay with the same reply shows the same.
+ * The send that created the message of the id, if it is at most a day older than `send`: the latest
+ * 202. If the record lacks it and `send` is a replay, the latest replay before it takes its place.
  */
-function heldUnder({ created, accepted }: Use, send: Exchange): Exchange | undefined {
+function originalUnder({ created, accepted }: IdUse, send: Exchange): Exchange | undefined {
   const ifRecent = (earlier: Exchange | undefined) =>
     earlier !== undefined && send.atMs - earlier.atMs <= dayMs ? earlier : undefined;
   return ifRecent(created) ?? (send.status === 200 ? ifRecent(accepted) : undefined);
