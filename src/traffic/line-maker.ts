@@ -6,7 +6,7 @@ import { isUtf8 } from 'node:buffer';
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
 import { matchRoute } from '../http/service/routes.ts';
 import { isoTime } from '../sim/clock.ts';
-import { type Body, type Header, longestRecordedBody, type Passed } from './proxy.ts';
+import { type Body, type Header, longestRecordedBody, type PassedExchange } from './proxy.ts';
 import type { RecordedBody, RecordedLine } from './recorded-line.ts';
 import type { Redactor, ReplyKind } from './redaction.ts';
 import type { Secrets } from './secrets.ts';
@@ -14,7 +14,7 @@ import type { Secrets } from './secrets.ts';
 const requestHeaders = ['authorization', 'content-type'];
 const replyHeaders = ['content-type', 'retry-after', 'date', 'allow', 'location'];
 
-export function lineOf(passed: Passed, secrets: Secrets, redactor: Redactor): RecordedLine {
+export function lineOf(passed: PassedExchange, secrets: Secrets, redactor: Redactor): RecordedLine {
   const { sentMs, answeredMs, clientIp, method, target, reply, failure, fault } = passed;
   const sent = textOf(passed.requestBody, passed.requestHeaders);
   const answered = reply && textOf(reply.body, reply.headers);

@@ -1,8 +1,8 @@
 /**
  * A reverse proxy that passes requests and replies on as they come: names and order of headers,
  * bodies, chunks, trailers, `Expect`, and broken connections. Only `Host` becomes the upstream's.
- * Each connection of a client has one connection to the upstream, so that both live and end alike.
- * It stands on Node's own HTTP server and client, which keep raw lists of headers; the proxy
+ * Each connection of a client has one connection to the upstream, so both open and close together.
+ * It uses Node's own HTTP server and client because they keep headers as raw lists; the proxy
  * libraries lower the case of a request's headers, join equal ones and drop trailers.
  */
 
@@ -21,8 +21,8 @@ import { type Faults, forced, isHandled, malformed, type Strike } from '../http/
 import { matchRoute } from '../http/service/routes.ts';
 import { plainIp } from '../http/transport/transport.ts';
 
-/** An exchange as it passed. */
-export interface Passed {
+/** An exchange that the proxy passed on, as it is recorded. */
+export interface PassedExchange {
   readonly sentMs: number;
   readonly answeredMs: number;
   readonly clientIp: string;
@@ -31,12 +31,12 @@ export interface Passed {
   readonly requestHeaders: readonly Header[];
   readonly requestBody: Body;
   /** Undefined if no whole reply came. */
-  readonly reply: Replied | undefined;
+  readonly reply: PassedReply | undefined;
   readonly failure: string | undefined;
   readonly fault: FaultKind['kind'] | undefined;
 }
 
-export interface Replied {
+export interface PassedReply {
   readonly status: number;
   readonly headers: readonly Header[];
   readonly body: Body;
@@ -53,7 +53,7 @@ export interface ProxyOptions {
   readonly tls?: TlsPair | undefined;
   /** The name of a credential, for faults that match on an account. */
   readonly nameOf: (authorization: string) => string;
-  readonly onPassed: (passed: Passed) => void;
+  readonly onExchange: (exchange: PassedExchange) => void;
 }
 
 /** Longer bodies pass unrecorded. */
@@ -61,18 +61,27 @@ export const longestRecordedBody = 1_048_576;
 /** An idle connection of a client is closed after this time. */
 const idleMs = 75_000;
 const closeWithinMs = 3_000;
-/** Node takes 16 KiB unless told otherwise. */
+const closeDelayMs = 50;
+/** Node's default is 16 KiB. */
 const longestHead = 1_048_576;
-/** The connection was there and broke: the client sees its own break, as without a proxy. */
-const broken = /^(?:ECONNRESET|EPIPE|HPE_.*)$/;
+/** The upstream broke an open connection: the proxy breaks the client's, too. */
+const brokenConnection = /^(?:ECONNRESET|EPIPE|HPE_.*)$/;
+
+/** By connection of a client, which may send several requests at once. */
+const openExchanges = new WeakMap<Socket, number>();
+
+function changeOpenExchanges(socket: Socket, change: number): void {
+  openExchanges.set(socket, (openExchanges.get(socket) ?? 0) + change);
+}
 
 export class RecordingProxy {
   readonly server: Server;
   readonly #options: ProxyOptions;
   readonly #agents = new WeakMap<Socket, HttpAgent>();
   readonly #needsRecipient: boolean;
-  /** Those that were not reported yet. */
-  readonly #passages = new Set<Passage>();
+  /** Connections to the upstream whose end closes a client's. */
+  readonly #paired = new WeakSet<Socket>();
+  readonly #unreported = new Set<ProxiedExchange>();
 
   constructor(options: ProxyOptions) {
     this.#options = options;
@@ -96,70 +105,73 @@ export class RecordingProxy {
     const closed = new Promise((resolve) => this.server.close(resolve));
     this.server.closeIdleConnections();
     const timer = setTimeout(() => {
-      for (const passage of this.#passages) passage.stop();
+      for (const exchange of this.#unreported) exchange.stop();
       this.server.closeAllConnections();
     }, closeWithinMs);
     await closed;
     clearTimeout(timer);
     // The last exchanges are reported as their connections end.
     await new Promise((resolve) => setImmediate(resolve));
-    for (const passage of this.#passages) passage.stop();
+    for (const exchange of this.#unreported) exchange.stop();
   }
 
   #take(request: IncomingMessage, response: ServerResponse): void {
-    const { faults, onPassed } = this.#options;
-    const passage = new Passage(request, response, (passed) => {
-      this.#passages.delete(passage);
-      onPassed(passed);
+    const { faults, onExchange } = this.#options;
+    const exchange = new ProxiedExchange(request, response, (passed) => {
+      this.#unreported.delete(exchange);
+      onExchange(passed);
     });
-    this.#passages.add(passage);
+    this.#unreported.add(exchange);
     response.sendDate = false;
-    const passTo = (to: string) => this.#pass(passage, faults.strike(this.#subjectOf(passage, to)));
+    const passTo = (to: string) =>
+      this.#pass(exchange, faults.strike(this.#subjectOf(exchange, to)));
     if (!this.#needsRecipient) {
       passTo('');
       return;
     }
     if (request.headers.expect !== undefined) response.writeContinue();
     request.on('end', () => {
-      const body = passage.asked();
+      const body = exchange.requestBody();
       passTo(typeof body === 'number' ? '' : recipientOf(body));
     });
     request.resume();
   }
 
-  #subjectOf({ request, target }: Passage, to: string): FaultSubject {
+  #subjectOf({ request, target }: ProxiedExchange, to: string): FaultSubject {
     const [path = ''] = target.split('?', 1);
     const { authorization } = request.headers;
     const accountId = authorization === undefined ? '' : this.#options.nameOf(authorization);
     return { endpoint: matchRoute(path)?.route.endpoint, accountId, to };
   }
 
-  #pass(passage: Passage, { acting, delayMs }: Strike): void {
-    passage.fault = acting?.kind ?? (delayMs > 0 ? 'delay' : undefined);
+  #pass(exchange: ProxiedExchange, { acting, delayMs }: Strike): void {
+    exchange.fault = acting?.kind ?? (delayMs > 0 ? 'delay' : undefined);
     const late = (act: () => void) => {
       if (delayMs > 0) setTimeout(act, delayMs);
       else act();
     };
     if (!isHandled(acting)) {
-      passage.request.resume();
-      late(() => passage.strike(acting));
+      exchange.request.resume();
+      late(() => exchange.answerWithFault(acting));
       return;
     }
-    const outgoing = this.#send(passage);
+    const outgoing = this.#send(exchange);
     outgoing.on('response', (reply) =>
-      late(() => (acting === undefined ? passage.answer(reply) : passage.mistreat(reply, acting))),
+      late(() =>
+        acting === undefined ? exchange.answer(reply) : exchange.applyFault(reply, acting),
+      ),
     );
     outgoing.on('upgrade', (_, socket) => {
       socket.destroy();
-      passage.refuseUpgrade();
+      exchange.refuseUpgrade();
     });
-    outgoing.on('error', (error: NodeJS.ErrnoException) => passage.failed(error));
-    passage.response.once('close', () => {
-      if (!passage.response.writableFinished) outgoing.destroy();
+    outgoing.on('error', (error: NodeJS.ErrnoException) => exchange.failed(error));
+    exchange.response.once('close', () => {
+      if (!exchange.response.writableFinished) outgoing.destroy();
     });
   }
 
-  #send({ request, response, target, asked }: Passage): ClientRequest {
+  #send({ request, response, target, requestBody }: ProxiedExchange): ClientRequest {
     const { upstream } = this.#options;
     const send = upstream.protocol === 'https:' ? httpsRequest : httpRequest;
     const outgoing = send({
@@ -180,7 +192,7 @@ export class RecordingProxy {
     });
     outgoing.once('socket', (socket) => this.#endTogether(socket, request.socket));
     if (request.readableEnded) {
-      const body = asked();
+      const body = requestBody();
       outgoing.end(typeof body === 'number' ? undefined : body);
       return outgoing;
     }
@@ -202,110 +214,115 @@ export class RecordingProxy {
     return agent;
   }
 
-  readonly #paired = new WeakSet<Socket>();
-
   /** Closes an idle connection of a client when the upstream has closed its own. */
   #endTogether(socket: Socket, client: Socket): void {
     if (this.#paired.has(socket)) return;
     this.#paired.add(socket);
     socket.once('close', () => {
-      // Turns later, so that a reply which ended with the connection has left.
+      // Waits, so that a reply whose end is the end of the connection is sent first.
       setTimeout(() => {
-        if (!client.destroyed && !open.get(client)) client.end();
-      }, 50).unref();
+        if (!client.destroyed && !openExchanges.get(client)) client.end();
+      }, closeDelayMs).unref();
     });
   }
 }
 
-/** The open exchanges of each connection: a client may send several at once. */
-const open = new WeakMap<Socket, number>();
-
-function count(socket: Socket, change: number): void {
-  open.set(socket, (open.get(socket) ?? 0) + change);
-}
-
 /** One exchange on its way. */
-class Passage {
+class ProxiedExchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly target: string;
-  readonly asked: () => Body;
+  readonly requestBody: () => Body;
   fault: FaultKind['kind'] | undefined;
   readonly #clientIp: string;
   readonly #sentMs = Date.now();
   readonly #startedMs = performance.now();
-  readonly #onPassed: (passed: Passed) => void;
-  #reply: Replied | undefined;
-  #isTold = false;
+  readonly #onExchange: (exchange: PassedExchange) => void;
+  #reply: PassedReply | undefined;
+  #isReported = false;
 
   constructor(
     request: IncomingMessage,
     response: ServerResponse,
-    onPassed: (passed: Passed) => void,
+    onExchange: (exchange: PassedExchange) => void,
   ) {
     this.request = request;
     this.response = response;
     this.target = originForm(request.url ?? '/');
-    this.#onPassed = onPassed;
+    this.#onExchange = onExchange;
     // A socket that has closed does not know its address.
     this.#clientIp = plainIp(request.socket.remoteAddress ?? '');
-    this.asked = copyOf(request);
-    count(request.socket, 1);
+    this.requestBody = collectBody(request);
+    changeOpenExchanges(request.socket, 1);
     response.once('close', () => {
-      count(request.socket, -1);
-      this.#tell(response.writableFinished ? undefined : 'the client closed the connection');
+      changeOpenExchanges(request.socket, -1);
+      this.#report(response.writableFinished ? undefined : 'the client closed the connection');
     });
   }
 
   /** Passes the service's reply on. */
   answer(reply: IncomingMessage): void {
     const { response } = this;
-    this.#head(reply, reply.rawHeaders);
-    const answered = copyOf(reply);
+    this.#writeHead(reply, reply.rawHeaders);
+    const replyBody = collectBody(reply);
     reply.on('end', () => {
       response.addTrailers(pairsOf(reply.rawTrailers));
-      this.#keep(reply, answered());
+      this.#keepReply(reply, replyBody());
     });
     reply.on('close', () => {
       if (reply.complete) return;
-      this.#tell('the reply broke off');
+      this.#report('the reply broke off');
       response.destroy();
     });
     reply.pipe(response);
   }
 
   /** Waits for the whole reply of the service, and gives the client something else. */
-  mistreat(reply: IncomingMessage, { kind }: FaultKind): void {
-    const { response } = this;
-    const answered = copyOf(reply);
+  applyFault(reply: IncomingMessage, { kind }: FaultKind): void {
+    const replyBody = collectBody(reply);
     reply.on('end', () => {
-      const body = answered();
-      this.#keep(reply, body);
+      const body = replyBody();
+      this.#keepReply(reply, body);
       const bytes = typeof body === 'number' ? Buffer.alloc(0) : body;
-      const own = (length: number) => [
-        ...withoutFraming(reply.rawHeaders),
-        ...['Content-Length', String(length)],
-      ];
-      if (kind === 'hang') return this.#tell('the fault left it unanswered');
-      if (kind === 'lost_response' || (kind === 'truncate' && bytes.length < 2)) {
-        response.destroy();
-      } else if (kind === 'truncate') {
-        this.#head(reply, own(bytes.length));
-        response.write(bytes.subarray(0, bytes.length >> 1), () => response.socket?.destroySoon());
-      } else {
-        const half = Buffer.from(malformed(bytes.toString('latin1')), 'latin1');
-        this.#head(reply, own(half.length));
-        response.end(half);
+      switch (kind) {
+        case 'hang':
+          // The connection stays open; only `close` or the client ends it.
+          this.#report('the fault left it unanswered');
+          break;
+        case 'lost_response':
+          this.response.destroy();
+          break;
+        case 'truncate':
+          this.#truncate(reply, bytes);
+          break;
+        default:
+          this.#malform(reply, bytes);
       }
     });
   }
 
+  #truncate(reply: IncomingMessage, bytes: Buffer): void {
+    const { response } = this;
+    if (bytes.length < 2) {
+      response.destroy();
+      return;
+    }
+    this.#writeHead(reply, headersWithLength(reply, bytes.length));
+    response.write(bytes.subarray(0, bytes.length >> 1), () => response.socket?.destroySoon());
+  }
+
+  #malform(reply: IncomingMessage, bytes: Buffer): void {
+    const malformedBytes = Buffer.from(malformed(bytes.toString('latin1')), 'latin1');
+    this.#writeHead(reply, headersWithLength(reply, malformedBytes.length));
+    this.response.end(malformedBytes);
+  }
+
   /** Answers, or not, without asking the service. */
-  strike(fault: FaultKind): void {
+  answerWithFault(fault: FaultKind): void {
     const { response, request } = this;
     if (fault.kind === 'refuse') response.destroy();
     else if (fault.kind === 'reset') request.socket.resetAndDestroy();
-    else if (fault.kind === 'lost_request') this.#tell('the fault kept it from the service');
+    else if (fault.kind === 'lost_request') this.#report('the fault kept it from the service');
     else if (fault.kind === 'status') {
       const { status, body, headers = {} } = forcedReply(fault);
       const lines = Object.entries({ 'content-type': 'application/json', ...headers });
@@ -318,32 +335,32 @@ class Passage {
 
   /** Reports an exchange that the end of the recorder cuts. */
   stop(): void {
-    this.#tell('the recorder stopped');
+    this.#report('the recorder stopped');
   }
 
   failed({ code = '', message }: NodeJS.ErrnoException): void {
     const { response } = this;
     if (response.destroyed || response.writableEnded) return;
-    this.#tell(code === '' ? message : code);
-    if (response.headersSent || broken.test(code)) {
+    this.#report(code === '' ? message : code);
+    if (response.headersSent || brokenConnection.test(code)) {
       response.destroy();
       return;
     }
-    this.#say(502, `the upstream cannot be reached: ${code === '' ? message : code}`);
+    this.#answerText(502, `the upstream cannot be reached: ${code === '' ? message : code}`);
   }
 
   /** The service switched to another protocol, which has no exchanges to record. */
   refuseUpgrade(): void {
-    this.#tell('the service switched protocols');
-    this.#say(501, 'the service switched protocols, which cannot be recorded');
+    this.#report('the service switched protocols');
+    this.#answerText(501, 'the service switched protocols, which cannot be recorded');
   }
 
-  #say(status: number, text: string): void {
+  #answerText(status: number, text: string): void {
     this.response.writeHead(status, { 'content-type': 'text/plain', connection: 'close' });
     this.response.end(`smstwin record: ${text}\n`);
   }
 
-  #head({ statusCode = 0, statusMessage = '' }: IncomingMessage, headers: string[]): void {
+  #writeHead({ statusCode = 0, statusMessage = '' }: IncomingMessage, headers: string[]): void {
     const { response } = this;
     // Node would add these if the service left them out.
     for (const name of ['connection', 'transfer-encoding'])
@@ -351,23 +368,23 @@ class Passage {
     response.writeHead(statusCode, statusMessage, headers);
   }
 
-  #keep({ statusCode: status = 0, rawHeaders, complete }: IncomingMessage, body: Body) {
+  #keepReply({ statusCode: status = 0, rawHeaders, complete }: IncomingMessage, body: Body) {
     if (complete) this.#reply = { status, headers: pairsOf(rawHeaders), body };
   }
 
   /** Reports the exchange, once. */
-  #tell(failure: string | undefined): void {
-    if (this.#isTold) return;
-    this.#isTold = true;
-    const { request, target, asked, fault } = this;
-    this.#onPassed({
+  #report(failure: string | undefined): void {
+    if (this.#isReported) return;
+    this.#isReported = true;
+    const { request, target, requestBody, fault } = this;
+    this.#onExchange({
       sentMs: this.#sentMs,
       answeredMs: this.#sentMs + Math.ceil(performance.now() - this.#startedMs),
       clientIp: this.#clientIp,
       method: request.method ?? '',
       target,
       requestHeaders: pairsOf(request.rawHeaders),
-      requestBody: asked(),
+      requestBody: requestBody(),
       reply: this.#reply,
       failure,
       fault,
@@ -376,7 +393,7 @@ class Passage {
 }
 
 /** Keeps a copy of a body that passes, up to a bound. */
-function copyOf(message: IncomingMessage): () => Body {
+function collectBody(message: IncomingMessage): () => Body {
   let chunks: Buffer[] = [];
   let length = 0;
   message.on('data', (chunk: Buffer) => {
@@ -398,10 +415,12 @@ function withHost(headers: readonly string[], host: string): string[] {
   return pairsOf(headers).flatMap(([name, value]) => [name, isNamed(name, 'host') ? host : value]);
 }
 
-function withoutFraming(headers: readonly string[]): string[] {
-  return pairsOf(headers)
-    .filter(([name]) => !/^(?:content-length|transfer-encoding|content-encoding)$/i.test(name))
-    .flat();
+/** The headers of a reply, for a body of this length. */
+function headersWithLength({ rawHeaders }: IncomingMessage, length: number): string[] {
+  const kept = pairsOf(rawHeaders).filter(
+    ([name]) => !/^(?:content-length|transfer-encoding|content-encoding)$/i.test(name),
+  );
+  return [...kept.flat(), 'Content-Length', String(length)];
 }
 
 function isNamed(name: string, wanted: string): boolean {

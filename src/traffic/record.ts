@@ -7,7 +7,7 @@ import { Faults } from '../http/service/faults.ts';
 import { checkAddress, listenError } from '../http/transport/transport.ts';
 import { Rng } from '../sim/random.ts';
 import { lineOf } from './line-maker.ts';
-import { type Body, type Passed, RecordingProxy } from './proxy.ts';
+import { type Body, type PassedExchange, RecordingProxy } from './proxy.ts';
 import { RecordingFile } from './recording-file.ts';
 import { type Redaction, Redactor } from './redaction.ts';
 import { Secrets, saltOf } from './secrets.ts';
@@ -43,10 +43,10 @@ export async function startRecording(options: RecordOptions) {
     faults,
     tls: options.tls && { cert: options.tls.cert, key: options.tls.key },
     nameOf: (authorization) => secrets.credential(authorization).replace(/^.*[ \t]/, ''),
-    onPassed: (passed) =>
+    onExchange: (exchange) =>
       file.add({
-        bytes: sizeOf(passed),
-        line: () => JSON.stringify(lineOf(passed, secrets, redactor)),
+        bytes: sizeOf(exchange),
+        line: () => JSON.stringify(lineOf(exchange, secrets, redactor)),
       }),
   });
   const { server } = proxy;
@@ -74,7 +74,7 @@ export async function startRecording(options: RecordOptions) {
 
 const headBytes = 1_024;
 
-function sizeOf({ requestBody, reply }: Passed): number {
+function sizeOf({ requestBody, reply }: PassedExchange): number {
   const sizeOfBody = (body: Body) => (typeof body === 'number' ? 0 : body.length);
   return headBytes + sizeOfBody(requestBody) + (reply === undefined ? 0 : sizeOfBody(reply.body));
 }
