@@ -11,10 +11,13 @@ import {
 } from '../../src/simulator.ts';
 
 /** Not the first SIM of its account, so that "the first SIM" is a wrong answer. */
-const main = '+12025550102';
-const inactive = '+12025550103';
-const foreign = '+12025550111';
+export const mainFrom = '+12025550102';
+export const inactiveFrom = '+12025550103';
+export const secondFrom = '+12025550111';
 export const exhaustedFrom = '+12025550121';
+export const poolFrom = '+12025550190';
+/** A number of no SIM. */
+export const unknownFrom = '+12025550199';
 
 export const flagsSettings: SettingsInput = {
   clock: 'real',
@@ -23,12 +26,16 @@ export const flagsSettings: SettingsInput = {
       {
         name: 'main',
         keys: [{ name: 'revoked' }, { name: 'main' }, { name: 'other' }],
-        sims: [{ number: '+12025550101' }, { number: main }, { number: inactive, active: false }],
+        sims: [
+          { number: '+12025550101' },
+          { number: mainFrom },
+          { number: inactiveFrom, active: false },
+        ],
       },
-      { name: 'second', sims: [{ number: foreign }] },
+      { name: 'second', sims: [{ number: secondFrom }] },
       { name: 'exhausted', monthly_quota: 0, sims: [{ number: exhaustedFrom }] },
     ],
-    pool: [{ number: '+12025550190' }],
+    pool: [{ number: poolFrom }],
   },
 };
 
@@ -103,12 +110,12 @@ export async function serveWithFlags({
     'second-api-key': keys.second,
     'revoked-key': keys.revoked,
     'exhausted-api-key': keys.exhausted,
-    from: main,
-    'second-from': foreign,
+    from: mainFrom,
+    'second-from': secondFrom,
     'exhausted-from': exhaustedFrom,
-    'inactive-from': inactive,
-    'foreign-from': foreign,
-    'unknown-from': '+12025550199',
+    'inactive-from': inactiveFrom,
+    'foreign-from': secondFrom,
+    'unknown-from': unknownFrom,
     to: '+12025550150',
     'device-id': device,
   };

@@ -8,7 +8,8 @@ import { Rng } from '../../src/sim/random.ts';
 import { defects, wrongSimulation } from '../defects/catalogue.ts';
 import { sample } from '../testkit/runs.ts';
 import { joinedIn, judge } from './judge.ts';
-import { drive, simulatedPlace } from './load.ts';
+import { drive } from './load.ts';
+import { simulatedTarget } from './load-target.ts';
 
 /** Why traffic cannot show a defect, or shows it as the failure of another rule. */
 const reasons: readonly (readonly [string, readonly string[]])[] = [
@@ -78,10 +79,10 @@ test('each reason is one of a defect', () => {
 });
 
 test.each(sample(defects, 3))('$rule $name', async ({ name, rule }) => {
-  const place = await simulatedPlace({}, wrongSimulation(name));
-  const exchanges = drive(place, Rng.stream(1, 'load'));
-  await place.close();
-  const { failed } = judge(exchanges, { isComplete: true, joined: joinedIn(place) });
+  const target = await simulatedTarget({}, wrongSimulation(name));
+  const exchanges = drive(target, Rng.stream(1, 'load'));
+  await target.close();
+  const { failed } = judge(exchanges, { isComplete: true, joined: joinedIn(target) });
   const reason = reasonOf.get(name);
   expect(failed.includes(rule), reason ?? `failed: ${failed}`).toBe(reason === undefined);
 });

@@ -2,7 +2,7 @@
 import { TrafficJudge } from '../../conformance/traffic/traffic-judge.ts';
 import type { TrafficExchange } from '../../src/commands/recorded-traffic.ts';
 import { rules } from '../../src/ledger/rules.ts';
-import type { Place } from './load.ts';
+import type { LoadTarget } from './load-target.ts';
 
 export interface Judged {
   readonly failed: readonly string[];
@@ -38,6 +38,6 @@ export function joinedIn({
   revoked,
   second,
   exhausted,
-}: Place): readonly (readonly string[])[] {
+}: LoadTarget): readonly (readonly string[])[] {
   return [[key, other, revoked], [second], [exhausted]];
 }

@@ -3,229 +3,100 @@
  * poll over a day and a half of simulated time, and meet every refusal and every limit.
  */
 import type { TrafficExchange } from '../../src/commands/recorded-traffic.ts';
-import type { Settings } from '../../src/config/settings.ts';
 import type { Rng } from '../../src/sim/random.ts';
-import type { Simulation } from '../../src/simulation/simulation.ts';
-import { createSimulator, type SettingsInput } from '../../src/simulator.ts';
-import { ForeignService } from '../foreign/service.ts';
-import type { Variation } from '../foreign/variation.ts';
-import { callersIn, exhaustedFrom, flagsSettings } from '../harness/flags-world.ts';
+import {
+  inactiveFrom,
+  mainFrom,
+  poolFrom,
+  secondFrom,
+  unknownFrom,
+} from '../harness/flags-world.ts';
+import {
+  type Fields,
+  messagePath,
+  Recorder,
+  receivedPath,
+  sendPaths,
+  statsPath,
+  tasksPath,
+} from './load-recorder.ts';
+import type { LoadTarget } from './load-target.ts';
 
-export interface Asked {
-  readonly method: string;
-  /** With the query. */
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-}
-
-/** A service whose clock the load moves. */
-export interface Place {
-  readonly key: string;
-  readonly other: string;
-  readonly second: string;
-  readonly revoked: string;
-  readonly exhausted: string;
-  readonly device: string;
-  readonly exhaustedFrom: string;
-  now(): number;
-  advance(ms: number): void;
-  /** The account's owner changes its main SIM. */
-  changeSim?(change: { active: boolean } | { polling: 'simulated' | 'external' }): void;
-  answer(
-    asked: Asked,
-  ): Pick<NonNullable<TrafficExchange['reply']>, 'status' | 'headers'> & { body: string };
-  close?(): Promise<void>;
-}
-
-const main = '+12025550102';
-const inactive = '+12025550103';
-const foreign = '+12025550111';
-
-export async function simulatedPlace(
-  assumptions: SettingsInput['assumptions'] = {},
-  simulation?: (settings: Settings, startMs: number) => Simulation,
-): Promise<Place & { close(): Promise<void> }> {
-  const simulator = await createSimulator(
-    { ...flagsSettings, clock: 'manual', assumptions: { ...assumptions } },
-    { journal: false, simulation },
-  );
-  const callers = callersIn(simulator);
-  return {
-    ...callers,
-    exhaustedFrom,
-    now: () => simulator.simulation.clock.now(),
-    changeSim: (change) => void simulator.sims.patch(callers.device, change),
-    advance: (ms) => void simulator.clock.advance(`${ms}ms`),
-    answer: ({ method, path: target, headers, body }) => {
-      const [path = '', query = ''] = target.split('?', 2);
-      const { authorization, 'content-type': contentType } = headers;
-      const request = { method, path, query, authorization, contentType, body };
-      const reply = simulator.handle({
-        ...request,
-        clientIp: '127.0.0.1',
-        forwardedFor: undefined,
-      });
-      const date = new Date(simulator.simulation.clock.now()).toUTCString();
-      return {
-        status: reply.status,
-        headers: { 'content-type': 'application/json', date, ...reply.headers },
-        body: reply.body,
-      };
-    },
-    close: () => simulator.close(),
-  };
-}
-
-export function foreignPlace(variation: Variation): Place {
-  let now = Date.parse('2026-03-05T09:00:00.250Z');
-  const service = new ForeignService(variation, () => now);
-  const flag = (name: string): string => service.flags[name] ?? '';
-  return {
-    key: flag('api-key'),
-    other: flag('other-api-key'),
-    second: flag('second-api-key'),
-    revoked: flag('revoked-key'),
-    exhausted: flag('exhausted-api-key'),
-    device: flag('device-id'),
-    exhaustedFrom: flag('exhausted-from'),
-    now: () => now,
-    advance: (ms) => {
-      now += ms;
-    },
-    answer: ({ method, path, headers, body }) => {
-      const [plain = '', query = ''] = path.split('?', 2);
-      const request = { method, path: plain, query, headers, address: '127.0.0.1' };
-      const reply = service.answer({ ...request, body: Buffer.from(body) });
-      const date = new Date(now).toUTCString();
-      return { ...reply, headers: { 'content-type': service.contentType, date, ...reply.headers } };
-    },
-  };
-}
-
-type Fields = Readonly<Record<string, unknown>>;
-
-class Recorder {
-  readonly exchanges: TrafficExchange[] = [];
-  readonly place: Place;
-  readonly #rng: Rng;
-
-  constructor(place: Place, rng: Rng) {
-    this.place = place;
-    this.#rng = rng;
-  }
-
-  ask(
-    method: string,
-    path: string,
-    key: string | undefined,
-    body?: string,
-    type = 'application/json',
-  ) {
-    const { place } = this;
-    const headers = {
-      ...(key !== undefined && { authorization: key.includes(' ') ? key : `Bearer ${key}` }),
-      ...(body !== undefined && { 'content-type': type }),
-    };
-    const asked = { method, path, headers, body: body ?? '' };
-    const reply = place.answer(asked);
-    const now = place.now();
-    const [plain = '', query = ''] = path.split('?', 2);
-    this.exchanges.push({
-      sentAt: now - this.#rng.below(30),
-      answeredAt: now + this.#rng.below(40),
-      host: '',
-      method,
-      path: plain,
-      query,
-      headers,
-      showsCredential: true,
-      address: 'address:1',
-      body: body ?? '',
-      reply,
-      isForced: false,
-      isSeen: true,
-    });
-    return { status: reply.status, json: parsed(reply.body) };
-  }
-
-  send(fields: Fields, key = this.place.key, path = '/api/v1/sms/send/') {
-    const body = { to: '+12125550150', from: main, message: 'hello there', ...fields };
-    return this.ask('POST', path, key, JSON.stringify(body));
-  }
-
-  read(id: unknown, key = this.place.key) {
-    return this.ask('GET', `/api/v1/sms/${String(id)}/`, key);
-  }
-
-  /** So far into the next full minute that no flood lies across two, whatever the clocks say. */
-  toNextMinute(): void {
-    this.wait((60_000 - (this.place.now() % 60_000)) / 1000 + 15);
-  }
-
-  wait(seconds: number): void {
-    this.place.advance(Math.round(seconds * 1000));
-  }
-
-  /** Does this so many times, each after a pause. */
-  times(count: number, seconds: number, act: (at: number) => void): void {
-    for (let at = 0; at < count; at++) {
-      this.wait(seconds);
-      act(at);
-    }
-  }
-}
-
-function parsed(text: string): Record<string, unknown> {
-  try {
-    return Object(JSON.parse(text));
-  } catch {
-    return {};
-  }
-}
-
-const sends = ['/api/v1/sms/send/', '/api/sms/send/', '/api/external/send/'] as const;
+const unknownId = '00000000-0000-4000-8000-000000000000';
+const hourSeconds = 3_600;
+/** Just over the minute of the limits. */
+const overAMinuteSeconds = 61;
+/** Over a minute, with room for clocks that differ. */
+const pastWindowSeconds = 70;
+/** Over two minutes: the longest that a permitted bucket takes to refill. */
+const refillSeconds = 130;
+/** Refills the buckets too, also between two tests of one limit. */
+const betweenFloodsSeconds = 150;
+/** Some seconds, so that a replay is not the same instant as its first send. */
+const laterSeconds = 6;
+/** A steady load spends a whole limit in this time: slightly faster than the minute of the limit. */
+const steadySeconds = 56;
+/** How many limits a steady load spends: it lasts 67 s, longer than the minute of the limit. */
+const steadyLimits = 1.2;
 
 /** The whole load; `rng` jitters the recorder's times. */
-export function drive(place: Place, rng: Rng): TrafficExchange[] {
-  const r = new Recorder(place, rng);
-  const { key, other, second, revoked, exhausted, device } = place;
-  const gets = ['/api/v1/sms/received/', '/api/v1/account/stats/', `/api/devices/${device}/tasks/`];
-  let n = 0;
-  const id = () => `load-${++n}`;
+export function drive(target: LoadTarget, rng: Rng): TrafficExchange[] {
+  const r = new Recorder(target, rng);
+  sendVariety(r);
+  tryKeys(r);
+  trySenders(r);
+  followMessages(r);
+  holdMessages(r);
+  const { firstId, heldLongId } = replayIds(r);
+  mixBuckets(r, firstId);
+  exhaustLimits(r, firstId);
+  crossDayEdges(r, heldLongId);
+  return r.exchanges;
+}
 
-  // One after the other, as a client's day begins.
-  r.ask('GET', '/api/v1/account/stats/', key);
-  for (const path of sends) r.send({ request_id: id() }, key, path);
-  r.send({ from: undefined, from_number: main });
+/** One request after the other, valid and malformed. */
+function sendVariety(r: Recorder): void {
+  const { key } = r.target;
+  r.get(statsPath, key);
+  for (const path of sendPaths) r.send({ request_id: r.nextId() }, key, path);
+  r.send({ from: undefined, from_number: mainFrom });
   r.send({ message: 'é'.repeat(1_600) });
   r.send({ message: `${'x'.repeat(1_590)}${' '.repeat(30)}` });
   for (const to of ['+442079460958', '+4915112345678', '+33612345678']) r.send({ to });
   r.send({ message: 'über 😀' });
   r.send({ message: '😀'.repeat(801) });
   r.send({ message: 'x'.repeat(1_601) });
-  for (const path of gets) r.ask('GET', path, key);
-  for (const wrong of [
-    ...[
-      { to: '+1 212 555 0150' },
-      { to: '+1-212-555-0150' },
-      { to: '+１２１２５５５０１５０' },
-      { message: null },
-    ],
-    ...[{ from: '+1 202 555 0102' }, { from: '+1-202-555-0102' }, { from: '+120' }],
-    ...[{ to: undefined }, { to: '2125550150' }, { to: 12_125_550_150 }, { to: '+0' }],
-    ...[{ from: undefined }, { from: '12025550102' }, { message: undefined }, { message: {} }],
-    ...[{ request_id: [] }, { send_at: 'tomorrow' }, { send_at: '2020-01-01T00:00:00Z' }],
-    ...[
-      { send_at: new Date(place.now() - 60_000).toISOString() },
-      { from: undefined, from_number: 'x' },
-    ],
-  ])
-    r.send(wrong as Fields);
-  for (const body of ['', '{', '[]', '"text"', 'null']) r.ask('POST', sends[0], key, body);
-  r.wait(70);
-  // Keys.
-  r.wait(70);
+  for (const path of [receivedPath, statsPath, tasksPath(r.target)]) r.get(path, key);
+  const wrongFields: readonly Fields[] = [
+    { to: '+1 212 555 0150' },
+    { to: '+1-212-555-0150' },
+    { to: '+１２１２５５５０１５０' },
+    { message: null },
+    { from: '+1 202 555 0102' },
+    { from: '+1-202-555-0102' },
+    { from: '+120' },
+    { to: undefined },
+    { to: '2125550150' },
+    { to: 12_125_550_150 },
+    { to: '+0' },
+    { from: undefined },
+    { from: '12025550102' },
+    { message: undefined },
+    { message: {} },
+    { request_id: [] },
+    { send_at: 'tomorrow' },
+    { send_at: '2020-01-01T00:00:00Z' },
+    { send_at: r.inSeconds(-60) },
+    { from: undefined, from_number: 'x' },
+  ];
+  for (const fields of wrongFields) r.send(fields);
+  for (const body of ['', '{', '[]', '"text"', 'null']) r.post(sendPaths[0], key, body);
+  r.wait(2 * pastWindowSeconds);
+}
+
+/** Calls every endpoint without a key, and with wrong ones. */
+function tryKeys(r: Recorder): void {
+  const { key, revoked } = r.target;
   for (const wrong of [
     undefined,
     `Basic ${key}`,
@@ -236,117 +107,152 @@ export function drive(place: Place, rng: Rng): TrafficExchange[] {
     `${key}x`,
     key.toUpperCase(),
   ]) {
-    for (const path of gets) r.ask('GET', path, wrong);
-    for (const path of sends)
-      r.ask('POST', path, wrong, JSON.stringify({ to: '+12125550150', from: main, message: 'm' }));
-    r.ask('GET', '/api/v1/sms/00000000-0000-4000-8000-000000000000/', wrong);
+    for (const path of [receivedPath, statsPath, tasksPath(r.target)]) r.get(path, wrong);
+    const body = JSON.stringify({ to: '+12125550150', from: mainFrom, message: 'm' });
+    for (const path of sendPaths) r.post(path, wrong, body);
+    r.get(messagePath(unknownId), wrong);
   }
-  // Sender numbers.
-  for (const from of ['+12025550199', foreign, inactive, '+12025550190']) r.send({ from });
-  r.send({ from: foreign }, second);
-  r.send({ from: place.exhaustedFrom }, exhausted);
-  r.send({ from: place.exhaustedFrom, request_id: id() }, exhausted);
-  r.wait(70);
-  // Messages from acceptance to their end, read every five seconds.
+}
+
+/** Sends from numbers that are unknown, of another account, inactive, or of the pool. */
+function trySenders(r: Recorder): void {
+  const { second, exhausted, exhaustedFrom: from } = r.target;
+  for (const other of [unknownFrom, secondFrom, inactiveFrom, poolFrom]) r.send({ from: other });
+  r.send({ from: secondFrom }, second);
+  r.send({ from }, exhausted);
+  r.send({ from, request_id: r.nextId() }, exhausted);
+  r.wait(pastWindowSeconds);
+}
+
+/** Reads messages from acceptance to their end, with the keys of their account and of others. */
+function followMessages(r: Recorder): void {
+  const { other, second } = r.target;
   const followed = [
-    r.send({ request_id: id() }),
-    r.send({}),
-    r.send({ to: '+12025550161', message: 'fails', request_id: id() }),
-    r.send({ send_at: new Date(place.now() + 40_000).toISOString() }),
-    r.send({ send_at: new Date(place.now() + 90_000).toISOString(), request_id: id() }),
-    r.send({ request_id: id() }, other),
-    r.send({ from: foreign, request_id: id() }, second),
-  ].map(({ json }) => json['message_id']);
+    r.sent({ request_id: r.nextId() }),
+    r.sent({}),
+    r.sent({ to: '+12025550161', message: 'fails', request_id: r.nextId() }),
+    r.sent({ send_at: r.inSeconds(40) }),
+    r.sent({ send_at: r.inSeconds(90), request_id: r.nextId() }),
+    r.sent({ request_id: r.nextId() }, other),
+    r.sent({ from: secondFrom, request_id: r.nextId() }, second),
+  ];
   r.times(36, 5, (at) => {
     for (const message of followed.slice(0, 6)) r.read(message);
-    if (at === 3) r.ask('GET', `/api/v1/sms/${String(followed[0])}/`, undefined);
+    if (at === 3) r.get(messagePath(followed[0]), undefined);
     r.read(followed[6], second);
     if (at % 6 === 0) r.read(followed[0], other);
     if (at % 9 === 0) r.read(followed[0], second);
   });
   const near = String(followed[0]).replace(/-.*/, '-0000-4000-8000-000000000000');
-  for (const strange of ['00000000-0000-4000-8000-000000000000', 'not-an-id', near])
-    r.read(strange);
+  for (const strange of [unknownId, 'not-an-id', near]) r.read(strange);
   // Read every two seconds: no state can pass unseen.
-  const closely = [r.send({ request_id: id() }), r.send({})].map(({ json }) => json['message_id']);
+  const closely = [r.sent({ request_id: r.nextId() }), r.sent({})];
   r.times(50, 2, () => {
     for (const message of closely) r.read(message);
   });
-  // Held messages, and a device that asks for its work meanwhile.
-  const inAnHour = { send_at: new Date(place.now() + 3_600_000).toISOString() };
+}
+
+/** Reads held messages while a device asks for its work, and again after their hour. */
+function holdMessages(r: Recorder): void {
+  const { target } = r;
+  const { key } = target;
+  const inAnHour = { send_at: r.inSeconds(hourSeconds) };
+  const wholeSeconds = inAnHour.send_at.slice(0, 19);
   const held = [
-    r.send(inAnHour),
-    r.send({ ...inAnHour, request_id: 'held' }),
-    r.send(inAnHour, key, sends[2]),
-    r.send({ send_at: `${new Date(place.now() + 3_600_000).toISOString().slice(0, 19)}+00:00` }),
-    r.send({ send_at: `${new Date(place.now() + 3_600_000).toISOString().slice(0, 19)}Z` }),
-    r.send({}),
-  ].map(({ json }) => json['message_id']);
-  r.send({ send_at: '2020-01-01T00:00:00.000Z' }, key, sends[2]);
-  place.changeSim?.({ polling: 'external' });
+    r.sent(inAnHour),
+    r.sent({ ...inAnHour, request_id: 'held' }),
+    r.sent(inAnHour, key, sendPaths[2]),
+    r.sent({ send_at: `${wholeSeconds}+00:00` }),
+    r.sent({ send_at: `${wholeSeconds}Z` }),
+    r.sent({}),
+  ];
+  r.send({ send_at: '2020-01-01T00:00:00.000Z' }, key, sendPaths[2]);
+  target.changeSim?.({ polling: 'external' });
   r.times(12, 1, () => {
-    r.ask('GET', `/api/devices/${device}/tasks/`, key);
+    r.get(tasksPath(target), key);
     r.wait(10);
     for (const message of held) r.read(message);
   });
-  place.changeSim?.({ polling: 'simulated' });
-  r.wait(3_700);
+  target.changeSim?.({ polling: 'simulated' });
+  r.wait(hourSeconds + 100);
   r.send({ ...inAnHour, request_id: 'held' });
   for (const message of held) r.read(message);
-  // Replays: at once, with another body, by another key, and after the status has changed.
-  const replayed = { request_id: id(), message: 'replayed' };
-  const first = r.send(replayed);
+}
+
+/**
+ * Sends ids again: at once, with another body, by another key, and after the status has changed.
+ * Returns the message of the first id, and one that is held for 30 hours.
+ */
+function replayIds(r: Recorder) {
+  const { target } = r;
+  const replayed = { request_id: r.nextId(), message: 'replayed' };
+  const firstId = r.sent(replayed);
   r.send(replayed);
-  r.wait(6);
+  r.wait(laterSeconds);
   r.send(replayed);
   r.send({ ...replayed, message: 'another' });
-  r.send(replayed, other);
-  r.send(replayed, key, sends[1]);
+  r.send(replayed, target.other);
+  r.send(replayed, target.key, sendPaths[1]);
   r.wait(60);
-  r.read(first.json['message_id']);
-  r.times(60, 0, () => r.send({ request_id: id() }));
-  r.wait(61);
+  r.read(firstId);
+  r.times(60, 0, () => r.send({ request_id: r.nextId() }));
+  r.wait(overAMinuteSeconds);
   r.send(replayed);
-  for (const odd of [
-    ...[`${'a'.repeat(130)}-1`, `${'a'.repeat(130)}-2`, 'Case-Of-It', 'case-of-it', ' spaced '],
-    ...['spaced', 'ünïcödé'],
-  ])
-    for (const _ of [1, 2]) r.send({ request_id: odd, message: `odd ${odd}` });
-  if (place.changeSim !== undefined) {
-    place.changeSim({ active: false });
+  const oddIds = [
+    // Two long ids that differ only at the end.
+    `${'a'.repeat(130)}-1`,
+    `${'a'.repeat(130)}-2`,
+    'Case-Of-It',
+    'case-of-it',
+    ' spaced ',
+    'spaced',
+    'ünïcödé',
+  ];
+  for (const id of oddIds) for (const _ of [1, 2]) r.send({ request_id: id, message: `odd ${id}` });
+  if (target.changeSim !== undefined) {
+    target.changeSim({ active: false });
     r.wait(10);
     r.send(replayed);
-    place.changeSim({ active: true });
+    target.changeSim({ active: true });
     r.wait(10);
     r.send({});
   }
-  const heldLong = r.send({ send_at: new Date(place.now() + 30 * 3_600_000).toISOString() });
-  r.wait(61);
-  const refused = { request_id: id(), from: '+12025550199' };
+  const heldLongId = r.sent({ send_at: r.inSeconds(30 * hourSeconds) });
+  r.wait(overAMinuteSeconds);
+  const refused = { request_id: r.nextId(), from: unknownFrom };
   r.send(refused);
-  r.wait(6);
+  r.wait(laterSeconds);
   r.send({ request_id: refused.request_id });
-  r.wait(130);
-  // What one bucket has to do with another.
-  r.times(100, 0.2, () => r.read(first.json['message_id']));
+  r.wait(refillSeconds);
+  return { firstId, heldLongId };
+}
+
+/** Shows which endpoints and callers share a bucket. */
+function mixBuckets(r: Recorder, firstId: unknown): void {
+  const { key } = r.target;
+  r.times(100, 0.2, () => r.read(firstId));
   r.times(70, 0.5, () => {
-    for (const path of sends) r.send({}, key, path);
+    for (const path of sendPaths) r.send({}, key, path);
   });
-  r.wait(130);
+  r.wait(refillSeconds);
   r.times(130, 0.05, () => {
-    r.ask('GET', gets[0] ?? '', undefined);
+    r.get(receivedPath, undefined);
     r.read('00000000-0000-4000-8000-000000000001');
   });
-  r.times(20, 0, () => r.ask('GET', gets[0] ?? '', key));
-  r.wait(130);
-  // Each limit: a flood, a minute of a request a second, and the first ones that pass again.
+  r.times(20, 0, () => r.get(receivedPath, key));
+  r.wait(refillSeconds);
+}
+
+/** Each limit: a flood, then a request a second until some pass again, then a steady load. */
+function exhaustLimits(r: Recorder, firstId: unknown): void {
+  const { key, other, second } = r.target;
   for (const [path, method, limit] of [
-    ...sends.map((one) => [one, 'POST', 120] as const),
-    ['/api/v1/sms/received/', 'GET', 120] as const,
-    [`/api/devices/${device}/tasks/`, 'GET', 60] as const,
+    ...sendPaths.map((one) => [one, 'POST', 120] as const),
+    [receivedPath, 'GET', 120] as const,
+    [tasksPath(r.target), 'GET', 60] as const,
   ]) {
     const spend = (by: string) => {
-      if (method === 'GET') r.ask('GET', path, by);
+      if (method === 'GET') r.get(path, by);
       else r.send({ to: '+12125550154' }, by, path);
     };
     r.toNextMinute();
@@ -354,34 +260,36 @@ export function drive(place: Place, rng: Rng): TrafficExchange[] {
     r.times(75, 1, (at) => {
       spend(at % 5 === 0 ? other : key);
       if (at >= 3) return;
-      r.read(first.json['message_id']);
-      r.ask('GET', '/api/v1/account/stats/', key);
-      if (method === 'GET') r.ask('GET', path, second);
-      else r.send({ from: foreign }, second, path);
+      r.read(firstId);
+      r.get(statsPath, key);
+      if (method === 'GET') r.get(path, second);
+      else r.send({ from: secondFrom }, second, path);
     });
-    r.wait(150);
-    // Steady, just above the limit.
-    r.times(limit * 1.2, 56 / limit, () => spend(key));
-    r.wait(150);
+    r.wait(betweenFloodsSeconds);
+    r.times(limit * steadyLimits, steadySeconds / limit, () => spend(key));
+    r.wait(betweenFloodsSeconds);
   }
+  // Reads and statistics have no limit.
   r.times(150, 0.2, () => {
-    r.read(first.json['message_id']);
-    r.ask('GET', '/api/v1/account/stats/', key);
+    r.read(firstId);
+    r.get(statsPath, key);
   });
-  // The edges of a day.
-  const old = { request_id: id(), message: 'yesterday' };
-  const kept = r.send(old);
-  r.wait(23 * 3600);
-  r.read(heldLong.json['message_id']);
+}
+
+/** Repeats an id 23 hours later, two minutes before and after a day, and an hour after that. */
+function crossDayEdges(r: Recorder, heldLongId: unknown): void {
+  const old = { request_id: r.nextId(), message: 'yesterday' };
+  const keptId = r.sent(old);
+  r.wait(23 * hourSeconds);
+  r.read(heldLongId);
   r.send(old);
-  r.read(kept.json['message_id']);
-  r.wait(3600 - 120);
+  r.read(keptId);
+  r.wait(hourSeconds - 120);
   r.send(old);
   r.wait(240);
   r.send(old);
   r.send({ ...old, message: 'today' });
-  r.read(kept.json['message_id']);
-  r.wait(3600);
+  r.read(keptId);
+  r.wait(hourSeconds);
   r.send(old);
-  return r.exchanges;
 }

@@ -10,7 +10,8 @@ import { variations } from '../foreign/variation.ts';
 import { singles } from '../harness/judge.ts';
 import { runs, sample, seed } from '../testkit/runs.ts';
 import { joinedIn, judge } from './judge.ts';
-import { drive, foreignPlace, type Place, simulatedPlace } from './load.ts';
+import { drive } from './load.ts';
+import { foreignTarget, type LoadTarget, simulatedTarget } from './load-target.ts';
 
 interface Mutation {
   readonly name: string;
@@ -73,26 +74,26 @@ function accusations(
   return complaints.map((one) => `${mutation.name}${isComplete ? ', complete' : ''}: ${one}`);
 }
 
-type Service = readonly [name: string, start: () => Promise<Place> | Place];
+type Service = readonly [name: string, start: () => Promise<LoadTarget> | LoadTarget];
 
 const services: readonly Service[] = [
   ...singles().map(
-    (answers): Service => [`simulator ${JSON.stringify(answers)}`, () => simulatedPlace(answers)],
+    (answers): Service => [`simulator ${JSON.stringify(answers)}`, () => simulatedTarget(answers)],
   ),
   ...Object.entries(variations).map(
-    ([name, variation]): Service => [`foreign server "${name}"`, () => foreignPlace(variation)],
+    ([name, variation]): Service => [`foreign server "${name}"`, () => foreignTarget(variation)],
   ),
 ];
-const usual: Service = ['simulator', () => simulatedPlace()];
+const usual: Service = ['simulator', () => simulatedTarget()];
 
 describe.each([usual, ...sample(services, 2)])('the traffic of the %s', (name, start) => {
   const rng = Rng.stream(seed, name);
 
   test('fails no rule, whole or mutilated', { timeout: 600_000 }, async () => {
-    const place = await start();
-    const exchanges = drive(place, rng);
-    await place.close?.();
-    const joined = joinedIn(place);
+    const target = await start();
+    const exchanges = drive(target, rng);
+    await target.close?.();
+    const joined = joinedIn(target);
     const { complaints, passed } = judge(exchanges, { isComplete: true, joined });
     expect(complaints).toEqual([]);
     if (name === 'simulator') expect(passed).toHaveLength(39);

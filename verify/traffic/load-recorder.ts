@@ -1,0 +1,124 @@
+/** Sends the requests of the mixed load, and records them as a recorder in front would see them. */
+import type { TrafficExchange } from '../../src/commands/recorded-traffic.ts';
+import type { Rng } from '../../src/sim/random.ts';
+import { mainFrom } from '../harness/flags-world.ts';
+import type { Asked, LoadTarget } from './load-target.ts';
+
+export const sendPaths = ['/api/v1/sms/send/', '/api/sms/send/', '/api/external/send/'] as const;
+export const receivedPath = '/api/v1/sms/received/';
+export const statsPath = '/api/v1/account/stats/';
+
+export function tasksPath({ device }: LoadTarget): string {
+  return `/api/devices/${device}/tasks/`;
+}
+
+export function messagePath(id: unknown): string {
+  return `/api/v1/sms/${String(id)}/`;
+}
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+interface Request extends Pick<Asked, 'method' | 'path'> {
+  /** An API key, or a whole `Authorization` header; undefined sends none. */
+  readonly key: string | undefined;
+  readonly body?: string;
+}
+
+export class Recorder {
+  readonly exchanges: TrafficExchange[] = [];
+  readonly target: LoadTarget;
+  readonly #rng: Rng;
+  #ids = 0;
+
+  constructor(target: LoadTarget, rng: Rng) {
+    this.target = target;
+    this.#rng = rng;
+  }
+
+  /** A `request_id` that the load has not used. */
+  nextId(): string {
+    return `load-${++this.#ids}`;
+  }
+
+  #ask({ method, path, key, body }: Request) {
+    const { target } = this;
+    const headers = {
+      ...(key !== undefined && { authorization: key.includes(' ') ? key : `Bearer ${key}` }),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+    };
+    const reply = target.answer({ method, path, headers, body: body ?? '' });
+    const now = target.now();
+    const [plain = '', query = ''] = path.split('?', 2);
+    this.exchanges.push({
+      sentAt: now - this.#rng.below(30),
+      answeredAt: now + this.#rng.below(40),
+      host: '',
+      method,
+      path: plain,
+      query,
+      headers,
+      showsCredential: true,
+      address: 'address:1',
+      body: body ?? '',
+      reply,
+      isForced: false,
+      isSeen: true,
+    });
+    return { status: reply.status, json: parsed(reply.body) };
+  }
+
+  get(path: string, key: string | undefined) {
+    return this.#ask({ method: 'GET', path, key });
+  }
+
+  post(path: string, key: string | undefined, body: string) {
+    return this.#ask({ method: 'POST', path, key, body });
+  }
+
+  send(fields: Fields, key = this.target.key, path: string = sendPaths[0]) {
+    const body = { to: '+12125550150', from: mainFrom, message: 'hello there', ...fields };
+    return this.post(path, key, JSON.stringify(body));
+  }
+
+  /** Sends, and returns the id of the message. */
+  sent(...send: Parameters<Recorder['send']>): unknown {
+    return this.send(...send).json['message_id'];
+  }
+
+  read(id: unknown, key = this.target.key) {
+    return this.get(messagePath(id), key);
+  }
+
+  /**
+   * Moves 15 s into the next minute, so a flood of a few seconds stays inside one minute even if
+   * the clocks differ.
+   */
+  toNextMinute(): void {
+    this.wait((60_000 - (this.target.now() % 60_000)) / 1000 + 15);
+  }
+
+  wait(seconds: number): void {
+    this.target.advance(Math.round(seconds * 1000));
+  }
+
+  /** Calls `act` `count` times. Waits `seconds` before each call. */
+  times(count: number, seconds: number, act: (at: number) => void): void {
+    for (let at = 0; at < count; at++) {
+      this.wait(seconds);
+      act(at);
+    }
+  }
+
+  /** The time in so many seconds, as `send_at`. */
+  inSeconds(seconds: number): string {
+    return new Date(this.target.now() + seconds * 1000).toISOString();
+  }
+}
+
+function parsed(text: string): Record<string, unknown> {
+  try {
+    return Object(JSON.parse(text));
+  } catch {
+    return {};
+  }
+}
