@@ -32,7 +32,7 @@ import {
   wrongKey,
 } from './reference-replies.ts';
 import { ReferenceSends } from './reference-sends.ts';
-import { reworded } from './reference-templates.ts';
+import { applyTemplate } from './reference-templates.ts';
 import { type ReferenceKey, ReferenceWorld } from './reference-world.ts';
 
 export type LimitedEndpoint = 'send' | 'dashboard_send' | 'external_send' | 'received' | 'tasks';
@@ -150,7 +150,7 @@ export class ReferenceModel extends ReferenceWorld {
     const { nowMs, assumptions } = this;
     const route = routeIn(request.path, assumptions);
     const expected = this.#replyTo(request, route);
-    return reworded(expected, { request, endpoint: route?.endpoint, nowMs, assumptions });
+    return applyTemplate(expected, { request, endpoint: route?.endpoint, nowMs, assumptions });
   }
 
   #replyTo(request: ModelRequest, route: Route | undefined): Expected {

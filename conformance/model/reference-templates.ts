@@ -1,6 +1,6 @@
 /**
- * Replies as templates word them: turns the reply expected without templates into the one expected
- * with them. A value that only the simulator knows becomes a test of its shape.
+ * Applies reply templates: turns the reply expected without templates into the one expected with
+ * them. A value that only the simulator knows becomes a predicate.
  * Rules: SEND-5, ERR-3, ERR-4. Assumes: replyTemplates, notFoundBody, malformedJson.
  */
 import type { ReplyTemplate } from '../../src/ledger/reply-template.ts';
@@ -18,7 +18,7 @@ interface Context {
 type Values = Readonly<Record<string, unknown>>;
 type Fields = Readonly<Record<string, unknown>>;
 
-export function reworded(reply: Expected, context: Context): Expected {
+export function applyTemplate(reply: Expected, context: Context): Expected {
   const templates = context.assumptions.replyTemplates as Readonly<Record<string, ReplyTemplate>>;
   const name = namesOf(reply, context).find((each) => Object.hasOwn(templates, each));
   const template = name === undefined ? undefined : templates[name];
@@ -29,19 +29,21 @@ export function reworded(reply: Expected, context: Context): Expected {
   return {
     ...(isWorded ? rest : reply),
     status: template.status ?? reply.status,
-    ...(isWorded && { body: filled(template.body, values, reply.failing ?? []) }),
+    ...(isWorded && { body: expectedValue(template.body, values, reply.failing ?? []) }),
     headers: headersOf(reply.headers, template.headers ?? {}, values),
   };
 }
 
-const byStatus: Readonly<Record<number, string>> = {
-  301: 'redirect',
-  401: 'invalid_key',
-  402: 'quota_exceeded',
-  405: 'method_not_allowed',
-  409: 'request_id_conflict',
-  429: 'throttled',
-  503: 'device_inactive',
+/** The templates of statuses that have only one kind of reply. */
+const namesByStatus: Readonly<Record<number, readonly string[]>> = {
+  301: ['redirect'],
+  401: ['invalid_key', 'error'],
+  402: ['quota_exceeded', 'error'],
+  405: ['method_not_allowed', 'error'],
+  409: ['request_id_conflict', 'error'],
+  413: ['error'],
+  429: ['throttled'],
+  503: ['device_inactive', 'error'],
 };
 
 /** The templates that apply to this reply, the most specific first. */
@@ -54,7 +56,7 @@ function namesOf({ status, body, failing }: Expected, context: Context): readonl
   if (failing !== undefined) return ['invalid_field'];
   if (status === 400) {
     const coded = assumptions.malformedJson === 'code_400' ? ['error'] : [];
-    return [mistakeIn(request.body), 'malformed_json', ...coded];
+    return [templateOfBadBody(request.body), 'malformed_json', ...coded];
   }
   if (status === 404) {
     const what = { read: 'not_found', tasks: 'device_not_found', received: 'page_not_found' };
@@ -70,12 +72,10 @@ function namesOf({ status, body, failing }: Expected, context: Context): readonl
     const kind = type === 'application/json' ? 'content_encoding' : 'media_type';
     return [`unsupported_${kind}`, 'error'];
   }
-  const name = byStatus[status];
-  if (name === undefined) return status === 413 ? ['error'] : [];
-  return name === 'redirect' || name === 'throttled' ? [name] : [name, 'error'];
+  return namesByStatus[status] ?? [];
 }
 
-function mistakeIn(body: string | Uint8Array): string {
+function templateOfBadBody(body: string | Uint8Array): string {
   if (body.length === 0) return 'empty_body';
   try {
     const options = { fatal: true, ignoreBOM: true };
@@ -113,28 +113,30 @@ function valuesOf(reply: Expected, template: ReplyTemplate, context: Context): V
     allow: headers['allow'],
     allowed_method: isGet ? 'GET' : 'POST',
     location: headers['location'],
-    ...(status < 300 && endpoint !== undefined && ofEndpoint(endpoint, reply, template, shared)),
+    ...(status < 300 &&
+      endpoint !== undefined &&
+      endpointValues(endpoint, reply, template, shared)),
   };
 }
 
-function ofEndpoint(
+function endpointValues(
   endpoint: string,
   { body, page }: Expected,
   template: ReplyTemplate,
   shared: Values,
 ): Values {
-  const own = body as Fields;
+  const fields = body as Fields;
   const list = (name: string): readonly unknown[] =>
-    Array.isArray(body) ? body : (own[name] as readonly unknown[]);
+    Array.isArray(body) ? body : (fields[name] as readonly unknown[]);
   const items = (name: string) =>
     list(name).map((item) =>
       template.item === undefined
         ? item
-        : filled(template.item, { ...shared, ...(item as Values) }, []),
+        : expectedValue(template.item, { ...shared, ...(item as Values) }, []),
     );
   switch (endpoint) {
     case 'stats': {
-      const { messages, quota } = own as Record<string, Record<string, number | null>>;
+      const { messages, quota } = fields as Record<string, Record<string, number | null>>;
       const counts = Object.values(messages ?? {}).map(Number);
       const { used = null, limit = null } = quota ?? {};
       return {
@@ -143,8 +145,8 @@ function ofEndpoint(
         quota_used: used,
         quota_limit: limit,
         quota_left: limit === null ? null : Math.max(0, limit - Number(used)),
-        sims_connected: own['sims_connected'],
-        received: own['received'],
+        sims_connected: fields['sims_connected'],
+        received: fields['received'],
       };
     }
     case 'received':
@@ -152,47 +154,48 @@ function ofEndpoint(
     case 'tasks':
       return { count: list('tasks').length, items: items('tasks') };
     default:
-      return own;
+      return fields;
   }
 }
 
-/** Expected JSON, with tests in place of unknown values. */
-function filled(template: unknown, values: Values, failing: readonly string[]): unknown {
-  if (typeof template === 'string') return filledText(template, values);
+/** The JSON to expect. A value that only the simulator knows becomes a predicate. */
+function expectedValue(template: unknown, values: Values, failing: readonly string[]): unknown {
+  if (typeof template === 'string') return expectedText(template, values);
   if (Array.isArray(template)) {
-    const isRepeated = template.length === 1 && failing.length > 0 && namesField(template[0]);
+    const isRepeated =
+      template.length === 1 && failing.length > 0 && containsFieldPlaceholder(template[0]);
     return isRepeated
-      ? failing.map((field) => filled(template[0], { ...values, field }, []))
-      : template.map((item) => filled(item, values, failing));
+      ? failing.map((field) => expectedValue(template[0], { ...values, field }, []))
+      : template.map((item) => expectedValue(item, values, failing));
   }
   if (typeof template !== 'object' || template === null) return template;
   const members: [string, unknown][] = [];
   for (const [name, value] of Object.entries(template)) {
-    const fields = namesField(name) ? failing : [];
+    const fields = containsFieldPlaceholder(name) ? failing : [];
     for (const field of fields) {
-      const own = { ...values, field };
-      members.push([filledName(name, own), filled(value, own, [])]);
+      const withField = { ...values, field };
+      members.push([fillText(name, withField), expectedValue(value, withField, [])]);
     }
     if (fields.length === 0)
-      members.push([filledName(name, values), filled(value, values, failing)]);
+      members.push([fillText(name, values), expectedValue(value, values, failing)]);
   }
   return Object.fromEntries(members);
 }
 
-function namesField(template: unknown): boolean {
+function containsFieldPlaceholder(template: unknown): boolean {
   return JSON.stringify(template).includes('{field}');
 }
 
-function filledName(name: string, values: Values): string {
+function fillText(name: string, values: Values): string {
   return name.replaceAll(/\{(\w+)\}/g, (whole, each) => String(values[each] ?? whole));
 }
 
-function filledText(text: string, values: Values): unknown {
+function expectedText(text: string, values: Values): unknown {
   const alone = /^\{(\w+)\}$/.exec(text)?.[1];
   if (alone !== undefined && alone in values) return values[alone];
   const parts = text.split(/\{(\w+)\}/);
   const known = (name: string) => typeof values[name] !== 'function';
-  if (parts.every((part, at) => at % 2 === 0 || known(part))) return filledName(text, values);
+  if (parts.every((part, at) => at % 2 === 0 || known(part))) return fillText(text, values);
   const pattern = parts.map((part, at) => {
     if (at % 2 === 0) return escaped(part);
     return known(part) ? escaped(String(values[part])) : '.+';
@@ -206,14 +209,14 @@ function escaped(text: string): string {
 }
 
 function headersOf(
-  own: Readonly<Record<string, string>>,
-  more: Readonly<Record<string, string | null>>,
+  untemplated: Readonly<Record<string, string>>,
+  changes: Readonly<Record<string, string | null>>,
   values: Values,
 ): Record<string, string> {
-  const headers = { ...own };
-  for (const [name, value] of Object.entries(more)) {
+  const headers = { ...untemplated };
+  for (const [name, value] of Object.entries(changes)) {
     if (value === null) delete headers[name];
-    else headers[name] = filledName(value, values);
+    else headers[name] = fillText(value, values);
   }
   return headers;
 }
