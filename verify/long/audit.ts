@@ -4,7 +4,7 @@
  * itself checks replays (SEND-4).
  * Rules: STATE-1 to STATE-5, SEND-3, LIMIT-1 to LIMIT-5.
  */
-import { type AuditEntry, audit as recount } from '../../bench/audit/recount.ts';
+import { type AuditEntry, audit as auditLog } from '../../bench/audit/recount.ts';
 import { limits } from '../../conformance/buckets.ts';
 import type { RecordedSend } from './ledger.ts';
 
@@ -79,21 +79,22 @@ function auditHistory({
   send_at: held,
 }: FoundMessage) {
   const complaints: string[] = [];
+  const complain = (text: string) => complaints.push(`illegal: ${message} ${text}`);
   const [first] = history;
-  if (first?.status !== 'queued' || first.at !== created) complaints.push(`begins wrongly`);
+  if (first?.status !== 'queued' || first.at !== created) complain('begins wrongly');
   for (const [index, step] of history.entries()) {
     const before = history[index - 1];
     if (before === undefined) continue;
     if (!next[before.status]?.includes(step.status)) {
-      complaints.push(`${before.status} is followed by ${step.status}`);
+      complain(`${before.status} is followed by ${step.status}`);
     }
-    if (Date.parse(step.at) < Date.parse(before.at)) complaints.push(`goes back to ${step.at}`);
+    if (Date.parse(step.at) < Date.parse(before.at)) complain(`goes back to ${step.at}`);
     if (held !== null && step.status === 'sending' && Date.parse(step.at) < Date.parse(held)) {
-      complaints.push(`is picked up at ${step.at}, held until ${held}`);
+      complain(`is picked up at ${step.at}, held until ${held}`);
     }
   }
-  if (history.at(-1)?.status !== status) complaints.push(`ends in another status than ${status}`);
-  return complaints.map((complaint) => `illegal: ${message} ${complaint}`);
+  if (history.at(-1)?.status !== status) complain(`ends in another status than ${status}`);
+  return complaints;
 }
 
 /**
@@ -108,7 +109,7 @@ function auditEnds({ sends, messages }: Evidence): string[] {
 
 /** No window of 60 s exceeds the limit, per endpoint and account. */
 function auditLimits(admitted: readonly AuditEntry[]): string[] {
-  return recount(admitted, limits).flatMap(({ firstBreaches }) =>
+  return auditLog(admitted, limits).flatMap(({ firstBreaches }) =>
     firstBreaches.map(
       ({ endpoint, user, atMs, passedBefore }) =>
         `over-admitted: ${endpoint} of ${user}: ${passedBefore + 1} in the 60 s up to ` +

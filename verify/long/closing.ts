@@ -27,14 +27,14 @@ export interface Closing {
 
 const dayMs = 24 * 60 * 60 * 1_000;
 const pollEveryMs = 21_000;
-/** Pickup, and three steps of up to three polls each. */
+/** A slow message takes three steps of three polls each; the other three polls are a margin. */
 const lastPolls = 12;
 /** What a reset may leave: the log of recent requests, and code compiled under load. */
 const heapAllowanceBytes = 8 * 1024 * 1024;
 const settleWithinMs = 15_000;
 
-/** What the end of a soak needs of it. */
-interface Ending {
+/** The parts of a soak that its end uses. */
+interface SoakParts {
   readonly control: Control;
   readonly service: Service;
   readonly ledger: Ledger;
@@ -45,8 +45,8 @@ interface Ending {
   readonly holdings: () => Promise<Holdings>;
 }
 
-export async function closeSoak(ending: Ending): Promise<Closing> {
-  const { control, service, ledger, accounts, poll } = ending;
+export async function closeSoak(soak: SoakParts): Promise<Closing> {
+  const { control, service, ledger, accounts, poll } = soak;
   await control.hold();
   await control.advanceTo((await control.now()) + longestHoldMs + dayMs);
   for (let polls = 0; polls < lastPolls; polls++) {
@@ -59,7 +59,7 @@ export async function closeSoak(ending: Ending): Promise<Closing> {
     const name = accounts.find(({ accountId }) => accountId === owner)?.name;
     if (name !== undefined) keyOwners.set(keyId, name);
   }
-  const held = await heldAfterReset(ending);
+  const held = await heldAfterReset(soak);
   await service.end('SIGTERM');
   const admitted = admittedIn(service.journals, keyOwners);
   for (const complaint of audit({ ...ledger, messages, admitted })) ledger.complain(complaint);
@@ -78,7 +78,7 @@ async function heldAfterReset({
   control,
   ledger,
   holdings,
-}: Ending): Promise<Pick<Closing, 'heapBytes' | 'handles'>> {
+}: SoakParts): Promise<Pick<Closing, 'heapBytes' | 'handles'>> {
   if (atStart === undefined) throw new Error('no measurement from the start');
   const loaded = await holdings();
   await control.ask('simulator.reset');

@@ -58,17 +58,17 @@ export class Control {
     return this.#text('snapshots.take');
   }
 
-  /** `rest`: the id in the path, or a query. `body`: its JSON, if it is a text. */
-  async ask<T>(name: OperationName, rest = '', body?: object | string): Promise<T> {
+  /** `idOrQuery`: the id in the path, or a query from its `?` on. A `body` of text is JSON already. */
+  async ask<T>(name: OperationName, idOrQuery = '', body?: object | string): Promise<T> {
     const json = typeof body === 'object' ? JSON.stringify(body) : body;
-    const text = await this.#text(name, rest, json);
+    const text = await this.#text(name, idOrQuery, json);
     return (text === '' ? {} : JSON.parse(text)) as T;
   }
 
-  async #text(name: OperationName, rest = '', body?: string): Promise<string> {
-    const isQuery = rest.startsWith('?');
-    const { method, path } = routeOf(name, isQuery ? '' : rest);
-    const target = isQuery ? `${path}${rest}` : path;
+  async #text(name: OperationName, idOrQuery = '', body?: string): Promise<string> {
+    const isQuery = idOrQuery.startsWith('?');
+    const { method, path } = routeOf(name, isQuery ? '' : idOrQuery);
+    const target = isQuery ? `${path}${idOrQuery}` : path;
     const answer = await this.#caller.call(this.#url, { method, path: target, body });
     if (answer !== undefined && answer.status < 300) return answer.body;
     throw new Error(`${name}: ${answer?.status} ${answer?.body.slice(0, 300)}`);

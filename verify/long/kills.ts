@@ -52,7 +52,7 @@ const sampleMs = 50;
 const checkedEachTime = 2_000;
 
 export async function killAndRestart(plan: KillPlan): Promise<KillReport> {
-  const { kills, sends, seed, ending, transport, journalMax, unfinishedBodies } = plan;
+  const { kills, seed, transport, journalMax } = plan;
   const folder = mkdtempSync(join(tmpdir(), 'smstwin-kills-'));
   const sender = new Sender();
   const flags = ['--no-limits', '--transport', transport];
@@ -68,27 +68,7 @@ export async function killAndRestart(plan: KillPlan): Promise<KillReport> {
   }, sampleMs);
   try {
     for (let round = 0; round < kills; round++) {
-      const served = await service.start();
-      await sender.check(served, checkedEachTime);
-      const { baseUrl, controlUrl } = served;
-      const counts = { count: 5, streams: 1, unfinishedBodies };
-      const peers = new IdleClients({ baseUrl, controlUrl, ...counts });
-      await peers.open();
-      const endsAfter = leastSends + chance.below(sends);
-      const end = async () => {
-        if (journalMax !== undefined && round % 2 === 1) {
-          while (!isUnfinished(journal)) await sleep(1);
-          await sleep(chance.fraction() * 100);
-        }
-        await service.end(ending);
-      };
-      let ended: Promise<void> | undefined;
-      await sender.load(served, (replies) => {
-        if (replies >= endsAfter) ended ??= end();
-      });
-      if (ended === undefined) throw new Error(`the service ended under load: ${served.errors}`);
-      await ended;
-      peers.close();
+      await playRound(round, plan, { service, sender, chance });
       if (isUnfinished(journal)) duringCheckpoint++;
     }
     const last = await service.start();
@@ -113,6 +93,47 @@ export async function killAndRestart(plan: KillPlan): Promise<KillReport> {
   }
 }
 
+interface Parts {
+  readonly service: Service;
+  readonly sender: Sender;
+  readonly chance: Rng;
+}
+
+/** Starts the service, checks what it kept, and ends it under load. */
+async function playRound(round: number, plan: KillPlan, parts: Parts): Promise<void> {
+  const { sends, ending, journalMax, unfinishedBodies } = plan;
+  const { service, sender, chance } = parts;
+  const served = await service.start();
+  await sender.check(served, checkedEachTime);
+  const { baseUrl, controlUrl } = served;
+  const peers = new IdleClients({ baseUrl, controlUrl, count: 5, streams: 1, unfinishedBodies });
+  await peers.open();
+  const endsAfter = leastSends + chance.below(sends);
+  const end = async () => {
+    // Only every other round: ends outside a checkpoint are tested as well.
+    if (journalMax !== undefined && round % 2 === 1) {
+      await waitForCheckpoint(service.journal);
+      await sleep(chance.fraction() * 100);
+    }
+    await service.end(ending);
+  };
+  let ended: Promise<void> | undefined;
+  await sender.load(served, (replies) => {
+    if (replies >= endsAfter) ended ??= end();
+  });
+  if (ended === undefined) throw new Error(`the service ended under load: ${served.errors}`);
+  await ended;
+  peers.close();
+}
+
+/**
+ * Waits until a checkpoint is being written. Has no deadline: the load goes on meanwhile, so the
+ * journal grows until it needs one, and how long that takes depends on `--journal-max`.
+ */
+async function waitForCheckpoint(journal: string): Promise<void> {
+  while (!isUnfinished(journal)) await sleep(1);
+}
+
 /** True if a checkpoint file exists that the journal does not name yet. */
 function isUnfinished(journal: string): boolean {
   if (!existsSync(journal)) return false;
@@ -129,7 +150,12 @@ function bytesOf(journal: string): number {
 
 const flags = [
   { flag: '--kills <n>', about: 'how often', parse: wholeNumber(1, 10_000), fallback: 20 },
-  { flag: '--seed <n>', about: 'of all chance', parse: wholeNumber(0, 2 ** 32 - 1), fallback: 1 },
+  {
+    flag: '--seed <n>',
+    about: 'seed of the random choices',
+    parse: wholeNumber(0, 2 ** 32 - 1),
+    fallback: 1,
+  },
   {
     flag: '--ending <kind>',
     about: endings.join('|'),

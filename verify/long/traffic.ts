@@ -78,7 +78,6 @@ export class Traffic {
     const to = this.#recipient();
     const isStuck = stuckRecipients.some((number) => number === to);
     const recorded = this.#record(account, requestId, isStuck);
-    const used = { account: account.name, requestId, firstBody: undefined, isBusy: true };
     const answer = await this.#sendAs(account, endpoint, recorded, {
       to,
       ...(this.#rng.below(100) < 15 && { send_at: this.#later() }),
@@ -88,7 +87,12 @@ export class Traffic {
       this.#latestMs = Math.max(this.#latestMs, createdAtMs(answer.body));
     } else if (answer !== undefined) recorded.outcome = 'refused';
     if (requestId === '' || recorded.outcome === 'refused') return;
-    this.#ledger.usedIds.push({ ...used, firstBody: answer?.body, isBusy: false });
+    this.#ledger.usedIds.push({
+      account: account.name,
+      requestId,
+      firstBody: answer?.body,
+      isBusy: false,
+    });
   }
 
   async #replay(): Promise<void> {
