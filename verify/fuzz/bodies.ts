@@ -79,7 +79,7 @@ const wholeBodies: readonly Bytes[] = [
 
 export const sendBody: fc.Arbitrary<Bytes> = weighted<Bytes>(
   [10, sendText.map(utf8)],
-  [2, spoilt(sendText)],
+  [2, damaged(sendText)],
   [1, fc.constantFrom(...wholeBodies)],
 );
 
@@ -89,6 +89,6 @@ export const largeBody: fc.Arbitrary<Bytes> = fc
   .map(([text, size]) => utf8(text).padEnd(size, ' '));
 
 /** Any text, damaged. */
-export function spoilt(text: fc.Arbitrary<string>): fc.Arbitrary<Bytes> {
+export function damaged(text: fc.Arbitrary<string>): fc.Arbitrary<Bytes> {
   return fc.tuple(text, damage).map(([whole, change]) => change(utf8(whole)));
 }

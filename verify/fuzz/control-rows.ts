@@ -9,7 +9,7 @@ import { servedOperations } from '../../src/control/documents.ts';
 import { type Operation, takesQuery } from '../../src/operations/define.ts';
 import { type OperationName, routeOf } from '../../src/operations/table.ts';
 import { inputsOf } from '../testkit/steps/operations.ts';
-import { spoilt } from './bodies.ts';
+import { damaged } from './bodies.ts';
 import type { Facts } from './facts.ts';
 import { type Bytes, utf8, weighted } from './piece.ts';
 import { ids } from './targets.ts';
@@ -21,8 +21,11 @@ export interface Row {
 }
 
 const leftOut: readonly string[] = [
-  ...['events.stream', 'messages.wait', 'simulator.metrics'],
-  ...['simulator.reset', 'simulator.shutdown'],
+  'events.stream',
+  'messages.wait',
+  'simulator.metrics',
+  'simulator.reset',
+  'simulator.shutdown',
 ];
 
 /** Inputs that replace declared examples, which would change what the fuzzer expects. */
@@ -32,12 +35,22 @@ const insteadOf: Readonly<Record<string, readonly unknown[]>> = {
 };
 
 const oddQueries = [
-  ...['?limit=0', '?limit=a&limit=b', '?cursor=%00', '?text=%ff', '?status=none', '?x=1'],
-  ...['?from=+1', '?account_id=unknown', '?snapshot=', '??', '?kinds=x', '?message_id=1'],
+  '?limit=0',
+  '?limit=a&limit=b',
+  '?cursor=%00',
+  '?text=%ff',
+  '?status=none',
+  '?x=1',
+  '?from=+1',
+  '?account_id=unknown',
+  '?snapshot=',
+  '??',
+  '?kinds=x',
+  '?message_id=1',
 ];
 
 /** Requests that change the world and must succeed. */
-export function moves({ deviceIds }: Facts): fc.Arbitrary<Row> {
+export function worldChanges({ deviceIds }: Facts): fc.Arbitrary<Row> {
   const deviceId = fc.constantFrom(...deviceIds);
   const advance = fc.constantFrom('1ms', '5s', '20s', '61s', '61s', '1h', '25h', '31d');
   const patches = servedOperations.find(({ name }) => name === 'sims.patch')?.examples ?? [];
@@ -60,12 +73,10 @@ export function controlRows(facts: Facts): fc.Arbitrary<Row> {
       .filter(({ name }) => !leftOut.includes(name))
       .map((operation) => rowsOf(operation, facts)),
   );
-  const wrong = right.chain((row) =>
-    spoilt(fc.constant(Buffer.from(row.body, 'latin1').toString())).map((body) => ({
-      ...row,
-      body,
-    })),
-  );
+  const wrong = right.chain((row) => {
+    const text = Buffer.from(row.body, 'latin1').toString();
+    return damaged(fc.constant(text)).map((body) => ({ ...row, body }));
+  });
   const odd = fc.tuple(right, fc.constantFrom(...oddQueries));
   const state = routeOf('simulator.state').path;
   const paths = [

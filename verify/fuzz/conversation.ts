@@ -4,14 +4,16 @@
  */
 import fc from 'fast-check';
 import { broken } from './broken.ts';
-import { moves, type Row } from './control-rows.ts';
+import { type Row, worldChanges } from './control-rows.ts';
 import type { Facts } from './facts.ts';
 import { controlPieces, servicePieces } from './framed.ts';
 import { type Bytes, escaped, type Piece, weighted } from './piece.ts';
 
 export interface Conversation {
   readonly port: 'service' | 'control';
-  readonly moves: readonly Row[];
+  /** Operations that change the world first. */
+  readonly changes: readonly Row[];
+  /** The whole requests sent on the connection. */
   readonly pieces: readonly Piece[];
   /** The number of requests that are sent before reading replies. */
   readonly pipelined: number;
@@ -35,7 +37,7 @@ function conversationOf(
 ): fc.Arbitrary<Conversation> {
   return fc.record({
     port: fc.constant(port),
-    moves: fc.array(moves(facts), { maxLength: 3, size: 'max' }),
+    changes: fc.array(worldChanges(facts), { maxLength: 3, size: 'max' }),
     pieces: fc.array(piece, { maxLength: 60, size: 'max' }),
     pipelined: fc.constantFrom(1, 2, 7, 60),
     ending: fc.option(
@@ -57,10 +59,10 @@ function conversationOf(
 
 /** The whole conversation as text, to read and to replay. */
 export function describe(conversation: Conversation): string {
-  const { port, moves: moved, pieces, pipelined, ending, leaving, cuts } = conversation;
+  const { port, changes, pieces, pipelined, ending, leaving, cuts } = conversation;
   return [
     `on the ${port} port, ${pipelined} at once, cut at ${JSON.stringify(cuts)}, then ${leaving}`,
-    ...moved.map((row) => `  first ${row.method} ${row.target} ${row.body}`),
+    ...changes.map((row) => `  first ${row.method} ${row.target} ${row.body}`),
     ...pieces.map(({ bytes }) => `  ${escaped(bytes)}`),
     ...(ending === undefined ? [] : [`  ends on ${escaped(ending)}`]),
   ].join('\n');

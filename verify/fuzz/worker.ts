@@ -1,6 +1,7 @@
 /**
  * Plays conversations one after another. After each it checks, on its own kept-alive connections,
- * that the server still answers and that the world's invariants hold.
+ * that the server still answers and that the world's invariants hold. A piece is one whole request
+ * as bytes; the ending of a conversation is broken requests.
  */
 
 import type { TransportKind } from '../../src/http/transport/open-transport.ts';
@@ -29,7 +30,8 @@ export interface Tally {
 type FuzzedUrls = Pick<ReadyFile, 'base_url' | 'control_url'>;
 
 const crlf = '\r\n';
-const sane: Readonly<Record<Port, Piece>> = {
+/** A request that must always be answered. */
+const validRequest: Readonly<Record<Port, Piece>> = {
   service: {
     method: 'GET',
     bytes: `GET /api/v1/account/stats/ HTTP/1.1${crlf}Host: x${crlf}Authorization: Bearer ${keys.acme}${crlf}${crlf}`,
@@ -51,11 +53,11 @@ export class FuzzWorker {
   }
 
   async play(conversation: Conversation): Promise<void> {
-    const { port, moves, pieces, pipelined, ending, cuts } = conversation;
-    for (const move of moves) await this.#move(move);
+    const { port, changes, pieces, pipelined, ending, cuts } = conversation;
+    for (const change of changes) await this.#changeWorld(change);
     let connection = await this.#open(port);
     try {
-      await this.#exchange(connection, port, [sane[port]], []);
+      await this.#exchange(connection, port, [validRequest[port]], []);
       for (let at = 0; at < pieces.length; ) {
         const replies = await this.#exchange(
           connection,
@@ -97,8 +99,8 @@ export class FuzzWorker {
     await this.askControl(rowOf('accounts.revokeKey', revokedKeyId));
   }
 
-  /** A change may be refused: its target is gone, is a pool number, or time is at its end. */
-  async #move(row: Row): Promise<void> {
+  /** The change may be refused: its target is gone, is a pool number, or time is at its end. */
+  async #changeWorld(row: Row): Promise<void> {
     const { status, body } = await this.ask('control', pieceOf(row));
     const isRefused =
       [404, 409].includes(status) ||
@@ -163,7 +165,7 @@ export class FuzzWorker {
     this.#tally.requests++;
     if (leaving === 'aborts') return;
     if (leaving === 'half-closes') connection.finish();
-    // Its request follows the ending, so when it is answered the server has processed the ending.
+    // Sent after the broken requests: its reply shows that the server has processed those.
     await this.#checkAlive();
     // Without knowing which reply belongs to HEAD, the length of a reply is unknown.
     if (ending.includes('HEAD')) return;
@@ -175,10 +177,11 @@ export class FuzzWorker {
   }
 
   async #checkAlive(): Promise<void> {
-    const { status, body } = await this.ask('service', sane.service);
+    const { status, body } = await this.ask('service', validRequest.service);
     if (status !== 200 && status !== 401) throw new WrongReply(`${status} ${body}`);
-    const isWhole = this.#played % 50 === 0;
-    const target = `${routeOf('simulator.invariants').path}?snapshot=${isWhole}`;
+    // To take, restore and compare a snapshot takes long, so few checks include that.
+    const withSnapshot = this.#played % 50 === 0;
+    const target = `${routeOf('simulator.invariants').path}?snapshot=${withSnapshot}`;
     const world = await this.askControl({ method: 'GET', target, body: '' });
     if (!(world as { sound: boolean }).sound) {
       throw new WrongReply(`the world is broken: ${JSON.stringify(world)}`);
