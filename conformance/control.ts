@@ -255,7 +255,7 @@ export class Control {
     return instant((await this.must('clock.state'))['next_at']);
   }
 
-  /** The number of an account's messages, if the simulator says so. */
+  /** The number of an account's messages, at most 200, if the simulator lists them. */
   async messageCount(accountId: string): Promise<number | undefined> {
     const reply = await this.call('messages.page', {
       input: { account_id: accountId, limit: 200 },

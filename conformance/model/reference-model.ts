@@ -166,8 +166,8 @@ export class ReferenceModel extends ReferenceWorld {
         ? notFound(assumptions)
         : refusal(assumptions, 405, anyText, { allow: methods.join(', ') });
     if (key === undefined) return this.#unauthenticated(endpoint, request);
-    const throttled = (of: LimitedEndpoint, reply: () => Expected) =>
-      this.#throttled(of, `account ${key.accountId}`, reply);
+    const throttled = (limited: LimitedEndpoint, reply: () => Expected) =>
+      this.#throttled(limited, `account ${key.accountId}`, reply);
     switch (endpoint) {
       case 'read':
         return read(this, id, key);
@@ -178,9 +178,9 @@ export class ReferenceModel extends ReferenceWorld {
       case 'tasks':
         return throttled(endpoint, () => tasks(this, id, key));
       default: {
-        const { again, first } = this.#sends.replyTo(request, endpoint, key);
-        const isFree = again !== undefined && assumptions.replaySpends === 'nothing';
-        return isFree ? again : throttled(endpoint, () => again ?? first());
+        const { replayed, first } = this.#sends.replyTo(request, endpoint, key);
+        const isFree = replayed !== undefined && assumptions.replaySpends === 'nothing';
+        return isFree ? replayed : throttled(endpoint, () => replayed ?? first());
       }
     }
   }
@@ -224,7 +224,7 @@ export class ReferenceModel extends ReferenceWorld {
 
 interface Route {
   readonly endpoint: Endpoint;
-  /** Of the message or the device, as the path spells it. */
+  /** The id of the message or the device, as the path spells it; empty for other paths. */
   readonly id: string;
 }
 

@@ -1,5 +1,5 @@
 /**
- * What SIMs do with their messages: polls, pickups, progress, failures.
+ * The work of SIMs on their messages: polls, pickups, progress, failures.
  * Rules: SVC-3, STATE-2 to STATE-5, SEND-7. Assumes: progressPace, pollIntervalSeconds,
  * sendsPerPoll, failsFrom, deactivation. Polls are computed one after another when time moves,
  * without a queue or timers.
@@ -52,7 +52,7 @@ export interface ReferenceMessage {
   handedOutAtMs?: number;
 }
 
-/** Work that may move at the next poll. */
+/** True if the message may change at the next poll. */
 function isWaitingForPoll(
   message: ReferenceMessage,
   dueBy: number,
@@ -68,7 +68,7 @@ function isInFlight(message: ReferenceMessage): boolean {
   return (message.status === 'sending' || message.status === 'sent') && !isStuck(message);
 }
 
-/** Moves at a time of its own, not at a poll. */
+/** True if the message changes at its own time, not at a poll. */
 export function isPaced(message: ReferenceMessage, { progressPace }: Assumptions): boolean {
   const isReported = message.status === 'queued' && message.handedOutAtMs !== undefined;
   return isReported || (progressPace === 'own_delay' && isInFlight(message));

@@ -49,20 +49,21 @@ export class ReferenceSends {
     this.#world = world;
   }
 
-  /** `again`: the reply if the `request_id` was used before. `first`: the reply otherwise. */
+  /** `replayed`: the reply if the `request_id` was used before. `first`: the reply otherwise. */
   replyTo(
     request: ModelRequest,
     endpoint: string,
     key: ReferenceKey,
-  ): { readonly again: Expected | undefined; readonly first: () => Expected } {
+  ): { readonly replayed: Expected | undefined; readonly first: () => Expected } {
     const { assumptions, nowMs } = this.#world;
     const body = bodyOf(request, assumptions);
-    if (!('fields' in body)) return { again: undefined, first: () => body };
+    if (!('fields' in body)) return { replayed: undefined, first: () => body };
     const { failing, wanted } = checkFields(body.fields, nowMs, assumptions);
     const send = { endpoint, key, failing, wanted, asked: askedFor(body.fields, assumptions) };
     const isValid = failing.length === 0;
     return {
-      again: isValid || assumptions.gateOrder !== 'validate_first' ? this.#replay(send) : undefined,
+      replayed:
+        isValid || assumptions.gateOrder !== 'validate_first' ? this.#replay(send) : undefined,
       first: () =>
         isValid
           ? this.#valid(send)

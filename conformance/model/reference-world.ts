@@ -1,5 +1,5 @@
 /**
- * What the reference model knows of accounts, keys, SIMs and messages, and what follows from it.
+ * The accounts, keys, SIMs and messages of the reference model, and values derived from them.
  * Rules: ERR-1, SVC-1. Assumes: monthlyQuota, quotaMonth, quotaRefund, quotaUnit, failsFrom.
  */
 import type { Assumptions } from './assumptions.ts';

@@ -1,4 +1,4 @@
-/** For a pull request or a wiki: the rules in a table, then the failures. */
+/** Writes the report for a pull request or a wiki: the rules in a table, then the failures. */
 
 import { comparisonLines } from '../comparison.ts';
 import { isFailure, verdicts } from '../result.ts';
