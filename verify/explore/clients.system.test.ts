@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { root } from '../testkit/doc-commands.ts';
 import { loader, program } from '../testkit/program.ts';
-import { client, runExplore } from './explore-process.ts';
+import { clientPath, runExplore } from './explore-process.ts';
 
 // Whole processes, also on a slow machine.
 vi.setConfig({ testTimeout: 120_000 });
@@ -22,8 +22,8 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 /** With a short timeout, as they live in real time. */
 const languages = {
-  node: ['env', 'CLIENT_TIMEOUT=1.5', 'node', client('patient.mjs')],
-  python: ['env', 'CLIENT_TIMEOUT=1.5', 'python3', client('patient.py')],
+  node: ['env', 'CLIENT_TIMEOUT=1.5', 'node', clientPath('patient.mjs')],
+  python: ['env', 'CLIENT_TIMEOUT=1.5', 'python3', clientPath('patient.py')],
 } as const;
 const flags = ['--slow', '100ms', '--jobs', '4'];
 
@@ -92,7 +92,7 @@ test('--rate makes a Node command live as fast as the service', async () => {
     ...argv,
     '--',
     'node',
-    client('patient.mjs'),
+    clientPath('patient.mjs'),
     'none',
     '1',
   ]);

@@ -6,7 +6,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { client, runExplore } from './explore-process.ts';
+import { clientPath, runExplore } from './explore-process.ts';
 
 // Whole processes, also on a slow machine.
 vi.setConfig({ testTimeout: 120_000 });
@@ -17,7 +17,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const patient = ['node', client('patient.mjs')];
+const patient = ['node', clientPath('patient.mjs')];
 const quick = ['--depth', '1', '--faults', 'throttle'];
 
 /** A script of its own, in JavaScript. */
@@ -63,7 +63,7 @@ test('a command that is flaky by itself: 4', async () => {
     `import { appendFileSync, readFileSync } from 'node:fs';
 appendFileSync(${JSON.stringify(file)}, 'x');
 process.argv = ['', '', 'none', '1'];
-const { run } = await import(${JSON.stringify(client('patient.mjs'))});
+const { run } = await import(${JSON.stringify(clientPath('patient.mjs'))});
 const { SMSTWIN_BASE_URL: baseUrl, SMSTWIN_API_KEY: apiKey, SMSTWIN_FROM: from } = process.env;
 await run({ fetch, baseUrl, apiKey, from }, 'none', 1);
 if (readFileSync(${JSON.stringify(file)}).length % 2 === 0) process.exitCode = 1;`,
@@ -74,7 +74,7 @@ if (readFileSync(${JSON.stringify(file)}).length % 2 === 0) process.exitCode = 1
 });
 
 const crashing = ['--crash', '--depth', '1', '--faults', 'crash_before,crash_after'];
-const outbox = ['node', client('outbox.mjs')];
+const outbox = ['node', clientPath('outbox.mjs')];
 
 test('--crash kills the command at each send and starts it again with its state', async () => {
   const right = await runExplore([...crashing, '--', ...outbox]);
@@ -117,7 +117,7 @@ test('a failure that does not repeat: UNSTABLE, with a hint at --jobs 1', async 
     `import { appendFileSync, readFileSync } from 'node:fs';
 appendFileSync(${JSON.stringify(file)}, 'x');
 if (readFileSync(${JSON.stringify(file)}).length === 4) process.exit(3);
-const { run } = await import(${JSON.stringify(client('patient.mjs'))});
+const { run } = await import(${JSON.stringify(clientPath('patient.mjs'))});
 const { SMSTWIN_BASE_URL: baseUrl, SMSTWIN_API_KEY: apiKey, SMSTWIN_FROM: from } = process.env;
 await run({ fetch, baseUrl, apiKey, from }, 'none', 1);`,
   );
@@ -260,7 +260,7 @@ if (readFileSync(${JSON.stringify(file)}).length === 4) {
   process.kill(process.ppid, 'SIGINT');
   await new Promise((resolve) => setTimeout(resolve, 60_000));
 }
-const { run } = await import(${JSON.stringify(client('patient.mjs'))});
+const { run } = await import(${JSON.stringify(clientPath('patient.mjs'))});
 const { SMSTWIN_BASE_URL: baseUrl, SMSTWIN_API_KEY: apiKey, SMSTWIN_FROM: from } = process.env;
 await run({ fetch, baseUrl, apiKey, from }, 'reset-taken-for-success', 1);`,
   );
@@ -318,7 +318,7 @@ test('a finding is written, replayed by its file, and gone once the client is me
 test('--env sets the variables of a client that has names of its own', async () => {
   const own = script(
     'own',
-    `const { run } = await import(${JSON.stringify(client('patient.mjs'))});
+    `const { run } = await import(${JSON.stringify(clientPath('patient.mjs'))});
 const { SMS_URL: baseUrl, SMS_KEY: apiKey, SMS_FROM: from } = process.env;
 await run({ fetch, baseUrl, apiKey, from }, 'none', 1);`,
   );

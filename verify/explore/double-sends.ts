@@ -6,7 +6,7 @@ import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { blocksOf, root } from '../testkit/doc-commands.ts';
+import { fencedBlocksOf, root } from '../testkit/doc-commands.ts';
 import { loader, program } from '../testkit/program.ts';
 
 export interface PageClient {
@@ -15,7 +15,7 @@ export interface PageClient {
   readonly text: string;
 }
 
-const page = blocksOf('docs/double-sends.md');
+const page = fencedBlocksOf('docs/double-sends.md');
 
 /** Each program of the page, with the command before it. */
 export const pageClients: readonly PageClient[] = page.flatMap(({ text }, at) => {

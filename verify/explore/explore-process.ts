@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { loader, program } from '../testkit/program.ts';
 
-export const client = (name: string) =>
+export const clientPath = (name: string) =>
   fileURLToPath(new URL(`./clients/${name}`, import.meta.url));
 
 export interface Explored {

@@ -49,7 +49,7 @@ export const wordings = {
     { title: 'Invalid', code: '{field}', errors: byField },
     {},
   ),
-  /** `fields`: the failing field that comes last in the document's table is named first. */
+  /** The errors of a web framework, a page of HTML for unknown paths, and other names in lists. */
   framework: wording(
     frameworkError,
     { detail: [{ loc: ['body', '{field}'], msg: '{detail}', type: 'invalid' }] },
@@ -82,7 +82,7 @@ export const wordings = {
       },
     },
   ),
-  /** A pointer to the failing field; figures that stay the same. */
+  /** A 400 points to the failing field. The statistics contain constants. */
   jsonapi: wording(
     { errors: [{ status: '{status}', code: '{code}', detail: '{detail}' }] },
     {

@@ -68,11 +68,11 @@ async function printMatrix(argv: string[]): Promise<number> {
     ? await run(chosen, 1, withControl, true)
     : await run(chosen, eachWithoutControl, { rate }, false);
   const wrong = () => tried.filter((one) => !isAsItShouldBe(one, hasControl));
-  const again = wrong().map(({ defect }) => defect);
-  if (!hasControl && again.length > 0) {
+  const repeated = wrong().map(({ defect }) => defect);
+  if (!hasControl && repeated.length > 0) {
     // A busy machine delays requests, so fewer cases can judge. Repeats only these, in real time.
-    console.log(`\nonce more, in real time: ${again.map(({ name }) => name).join(', ')}`);
-    const second = await run(again, 8, {}, true);
+    console.log(`\nonce more, in real time: ${repeated.map(({ name }) => name).join(', ')}`);
+    const second = await run(repeated, 8, {}, true);
     tried = tried.map((one) => second.find(({ defect }) => defect.name === one.defect.name) ?? one);
   }
   for (const { defect, kill, error } of wrong()) {
@@ -93,7 +93,7 @@ async function printMatrix(argv: string[]): Promise<number> {
   return wrong().length === 0 && chosen.length > 0 ? 0 : 1;
 }
 
-/** `count` of them, all different. */
+/** Draws `count` different defects. */
 function drawn(some: readonly Defect[], count: number, seed: number): readonly Defect[] {
   const rng = Rng.stream(seed, 'defects');
   const left = [...some];

@@ -13,7 +13,7 @@ const withinMs = 600_000;
 test(
   'the harness with a control port catches every planted defect that can be seen',
   async () => {
-    // Rejects, with all that was printed, where one gets away.
+    // Rejects, with all that was printed, if a defect survives.
     const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', program], {
       maxBuffer: 64 * 1_048_576,
     });

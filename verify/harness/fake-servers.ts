@@ -1,5 +1,5 @@
 /**
- * Servers that follow none of the rules, for tests of the harness: none may get a single `passed`.
+ * Servers that break every rule, for tests of the harness: it must not report a single `passed`.
  */
 import { createServer, type RequestListener } from 'node:http';
 import { scaledClock } from '../../conformance/clock.ts';

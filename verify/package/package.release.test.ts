@@ -18,7 +18,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { routeOf } from '../../src/operations/table.ts';
-import { blocksOf, root, shell } from '../testkit/doc-commands.ts';
+import { fencedBlocksOf, root, shell } from '../testkit/doc-commands.ts';
 import { ServedProcess } from '../testkit/served-process.ts';
 import { ofCheckout, packed, tarball } from './packed.ts';
 
@@ -36,7 +36,9 @@ afterAll(() => rmSync(folder, { recursive: true }));
 /** The first snippet of a page that contains `marker`. */
 function snippet(page: string, marker: string): string {
   const isCode = (language: string) => ['ts', 'js', 'yaml'].includes(language);
-  const found = blocksOf(page).find((one) => isCode(one.language) && one.text.includes(marker));
+  const found = fencedBlocksOf(page).find(
+    (one) => isCode(one.language) && one.text.includes(marker),
+  );
   if (found === undefined) throw new Error(`${page} has no snippet with ${marker}`);
   return found.text;
 }

@@ -7,14 +7,14 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { blocksOf, lineFor, shell } from '../testkit/doc-commands.ts';
+import { fencedBlocksOf, shell, withUrlsOf } from '../testkit/doc-commands.ts';
 import { ServedProcess } from '../testkit/served-process.ts';
 import { emptyProject, ofCheckout, packed } from './packed.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'smstwin-recipes-'));
 const project = emptyProject(folder, 'project');
 const run = (command: string) => shell(command, {}, project);
-const blocks = blocksOf('docs/testing.md');
+const blocks = fencedBlocksOf('docs/testing.md');
 const commands = blocks
   .filter(({ language }) => language === 'sh')
   .map(({ text }) => text.trim().split('\n'));
@@ -110,7 +110,7 @@ async function withServer(
   const server = await ServedProcess.byCommand(project, first, project);
   const key = server.ready.accounts[0]?.api_key ?? '';
   try {
-    await act((line) => `KEY=${key}; ${lineFor(server, line)}`, lines);
+    await act((line) => `KEY=${key}; ${withUrlsOf(server, line)}`, lines);
   } finally {
     await server.stop();
   }

@@ -10,7 +10,7 @@ import { afterAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { addServeFlags } from '../../src/cli/serve-options.ts';
 import { newCommand } from '../../src/commands/flags.ts';
-import { blocksOf, commandsOf, root, shell } from '../testkit/doc-commands.ts';
+import { commandsOf, fencedBlocksOf, root, shell } from '../testkit/doc-commands.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'smstwin-ci-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -81,7 +81,8 @@ test('containers use flags that there are, and no root', () => {
   );
   const compose = read('compose.yaml');
   expect(Object.keys((parse(compose) as { services: object }).services)).toHaveLength(3);
-  for (const { language, text } of blocksOf('docs/ci.md')) if (language === 'yaml') parse(text);
+  for (const { language, text } of fencedBlocksOf('docs/ci.md'))
+    if (language === 'yaml') parse(text);
   const named = `${compose}${read('Dockerfile')}`.matchAll(/\bSMSTWIN_([A-Z_]+)/g);
   for (const [, name = ''] of named) expect(variables).toContain(name);
   expect(read('Dockerfile')).toMatch(/^USER 65532:65532$/m);

@@ -8,7 +8,13 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { transformSync } from 'esbuild';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { blocksOf, commandsOf, DocServers, lineFor, shell } from '../testkit/doc-commands.ts';
+import {
+  commandsOf,
+  DocServers,
+  fencedBlocksOf,
+  shell,
+  withUrlsOf,
+} from '../testkit/doc-commands.ts';
 import type { ServedProcess } from '../testkit/served-process.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -21,7 +27,7 @@ let server: ServedProcess;
 
 beforeAll(async () => {
   server = await servers.serve(start);
-  const [script] = blocksOf(page).filter(({ language }) => language === 'lua');
+  const [script] = fencedBlocksOf(page).filter(({ language }) => language === 'lua');
   writeFileSync(join(servers.folder, 'send.lua'), script?.text ?? '');
 });
 afterAll(async () => {
@@ -59,7 +65,7 @@ for (const line of loads) {
   const missing = isMissing(tool);
   test.skipIf(missing)(`${line.slice(0, 20)}… sends${missing ? ` (no ${tool})` : ''}`, async () => {
     const before = await accepted();
-    const command = lineFor(server, line).replace('send.lua', join(servers.folder, 'send.lua'));
+    const command = withUrlsOf(server, line).replace('send.lua', join(servers.folder, 'send.lua'));
     const report = await shell(command, { KEY: server.ready.accounts[0]?.api_key ?? '' });
     expect(report).not.toMatch(/Non-2xx|\[[45]\d\d\]\s+\d+ responses|errors/);
     expect((await accepted()) - before).toBeGreaterThan(100);
@@ -67,14 +73,14 @@ for (const line of loads) {
 }
 
 test('the script for k6 parses', () => {
-  const [script] = blocksOf(page).filter(({ language }) => language === 'js');
+  const [script] = fencedBlocksOf(page).filter(({ language }) => language === 'js');
   expect(transformSync(script?.text ?? '', { loader: 'js' }).warnings).toEqual([]);
   expect(script?.text).toContain('/api/v1/sms/send/');
 });
 
 test('the pages to watch are served, and after the load the state is sound', async () => {
   const watched = recipes.filter((line) => line.startsWith('curl '));
-  const replies = await Promise.all(watched.map((line) => shell(lineFor(server, line))));
+  const replies = await Promise.all(watched.map((line) => shell(withUrlsOf(server, line))));
   const [state, requests, buckets, invariants] = replies.map((text) => JSON.parse(text));
   expect(state).toMatchObject({ messages: expect.anything(), memory: expect.anything() });
   expect(requests.requests).toBeInstanceOf(Array);

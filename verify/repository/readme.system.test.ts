@@ -8,13 +8,13 @@ import { afterAll, expect, test, vi } from 'vitest';
 import { parse } from 'yaml';
 import { parseSettings } from '../../src/config/settings.ts';
 import {
-  blocksOf,
   commandsOf,
   DocServers,
-  lineFor,
+  fencedBlocksOf,
   linksOf,
   root,
   shell,
+  withUrlsOf,
 } from '../testkit/doc-commands.ts';
 
 // Whole commands, several at once, also on a slow machine.
@@ -79,19 +79,21 @@ test('the first block of the README serves, the second tests; CI runs their part
 test('the README takes a newcomer from npm start to delivered, through a day and a lost reply', async () => {
   const served = await servers.serve('npm start -- --clock manual');
   const key = { KEY: served.ready.accounts[0]?.api_key ?? '' };
-  const send = lineFor(served, command(sends));
+  const send = withUrlsOf(served, command(sends));
   const message = JSON.parse(await shell(send, key)) as Record<string, string>;
   expect(message['status']).toBe('queued');
   const before = Date.parse(message['created_at'] ?? '');
-  const advanced = JSON.parse(await shell(lineFor(served, command(advances)))) as { now: string };
+  const advanced = JSON.parse(await shell(withUrlsOf(served, command(advances)))) as {
+    now: string;
+  };
   expect(Date.parse(advanced.now)).toBe(before + 24 * 60 * 60 * 1000);
-  const status = await shell(lineFor(served, command(reads)), {
+  const status = await shell(withUrlsOf(served, command(reads)), {
     ...key,
     MESSAGE_ID: message['message_id'] ?? '',
   });
   expect(JSON.parse(status)).toMatchObject({ status: 'delivered' });
 
-  await shell(lineFor(served, command(addsFault)));
+  await shell(withUrlsOf(served, command(addsFault)));
   await shell(send, key);
   await shell(send, key);
   // curl's exit code 52: the server closed without a reply.
@@ -120,7 +122,7 @@ test('the README records a run, replays it and judges its client', async () => {
   const onFile = (line: string) => line.replace('run.ndjson', journal);
   const recording = onFile(command('npm start -- --journal '));
   const served = await servers.serve(recording);
-  await shell(lineFor(served, command(sends)), { KEY: served.ready.accounts[0]?.api_key ?? '' });
+  await shell(withUrlsOf(served, command(sends)), { KEY: served.ready.accounts[0]?.api_key ?? '' });
   await served.stop();
   expect(await shell(onFile(command('npm run smstwin -- replay ')))).toMatch(
     /1 input replayed: every reply is the same/,
@@ -130,7 +132,7 @@ test('the README records a run, replays it and judges its client', async () => {
 
 test('the README checks a simulator of its own, and one that runs', async () => {
   const served = await servers.serve('npm start -- --clock manual');
-  expect(await shell(`${lineFor(served, command(conforms))} SEND-3`)).toMatch(/passed/);
+  expect(await shell(`${withUrlsOf(served, command(conforms))} SEND-3`)).toMatch(/passed/);
   await served.stop();
   const own = commands.filter((known) => known === 'npm run conform');
   expect(await shell(`${own[0]} -- SEND-3`)).toMatch(/passed/);
@@ -140,7 +142,7 @@ test('the README checks a simulator of its own, and one that runs', async () => 
 const runner = "'smstwin/vitest'";
 
 test.each(['README.md', 'docs/embedding.md'])('the TypeScript in %s runs', async (page) => {
-  const snippets = blocksOf(page).filter(
+  const snippets = fencedBlocksOf(page).filter(
     ({ language, text }) => language === 'ts' && !text.includes(runner),
   );
   expect(snippets.length).toBeGreaterThan(0);
@@ -157,7 +159,7 @@ test.each(['README.md', 'docs/embedding.md'])('the TypeScript in %s runs', async
 });
 
 test('the snippet for Vitest is run with the package', () => {
-  const snippets = blocksOf('docs/embedding.md').filter(({ text }) => text.includes(runner));
+  const snippets = fencedBlocksOf('docs/embedding.md').filter(({ text }) => text.includes(runner));
   expect(snippets).toHaveLength(1);
   expect(packageTest).toContain(`snippet('docs/embedding.md', "${runner}")`);
 });
@@ -165,7 +167,7 @@ test('the snippet for Vitest is run with the package', () => {
 test('every recipe of docs/testing.md is run with the package', () => {
   const recipes = readFileSync(join(root, 'verify/package/recipes.release.test.ts'), 'utf8');
   const lines = commandsOf('docs/testing.md');
-  for (const { language, text } of blocksOf('docs/testing.md')) {
+  for (const { language, text } of fencedBlocksOf('docs/testing.md')) {
     const [, file = ''] = /^(?:\/\/|#) (\S+)\n/.exec(text) ?? [];
     const start = ['--clock scaled', '--clock manual', '--seed 7', 'faketime'].find((one) =>
       text.includes(one),
@@ -178,7 +180,9 @@ test('every recipe of docs/testing.md is run with the package', () => {
 });
 
 test('the world file of the docs is a world', () => {
-  const [world] = blocksOf('docs/world-files.md').filter(({ language }) => language === 'yaml');
+  const [world] = fencedBlocksOf('docs/world-files.md').filter(
+    ({ language }) => language === 'yaml',
+  );
   expect(world).toBeDefined();
   expect(parseSettings({ world: parse(world?.text ?? '') }).world.accounts).toHaveLength(2);
 });

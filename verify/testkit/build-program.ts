@@ -3,7 +3,7 @@ import { cpSync, rmSync } from 'node:fs';
 import { buildDashboard, buildProgram } from '../../scripts/build-program.ts';
 import { root } from '../../scripts/bundle-options.ts';
 
-/** Resolves to what removes the program after the last test. */
+/** Resolves to a function that removes the program after the last test. */
 export async function setup(): Promise<() => void> {
   const folder = `build/for-tests-${process.pid}`;
   const programFolder = `${folder}/dist`;

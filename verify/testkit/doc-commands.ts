@@ -16,7 +16,8 @@ export interface Block {
   readonly text: string;
 }
 
-export function blocksOf(page: string): readonly Block[] {
+/** The fenced code blocks of a page. */
+export function fencedBlocksOf(page: string): readonly Block[] {
   const text = readFileSync(join(root, page), 'utf8');
   return [...text.matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(([, language = '', body = '']) => ({
     language,
@@ -26,7 +27,7 @@ export function blocksOf(page: string): readonly Block[] {
 
 /** Each line of a page's `sh` blocks. */
 export function commandsOf(page: string): readonly string[] {
-  return blocksOf(page)
+  return fencedBlocksOf(page)
     .filter(({ language }) => language === 'sh')
     .flatMap(({ text }) => text.trim().split('\n'));
 }
@@ -76,7 +77,7 @@ export class DocServers {
 }
 
 /** The line with this server's URLs instead of the printed ones. */
-export function lineFor(served: ServedProcess, line: string): string {
+export function withUrlsOf(served: ServedProcess, line: string): string {
   return line
     .replaceAll('http://127.0.0.1:8080', served.baseUrl)
     .replaceAll('http://127.0.0.1:8081', served.controlUrl);

@@ -7,21 +7,21 @@ const flags = [
 ] as const;
 
 async function read(...argv: readonly string[]) {
-  const said: string[] = [];
+  const errors: string[] = [];
   let given: unknown;
-  const io = { out: () => {}, error: (text: string) => said.push(text), env: {}, version: '1' };
+  const io = { out: () => {}, error: (text: string) => errors.push(text), env: {}, version: '1' };
   const run = async (values: unknown) => {
     given = values;
     return 0;
   };
   const code = await runProgram({ name: 'soak', flags }, run, argv, io);
-  return { code, said: said.join(''), given };
+  return { code, error: errors.join(''), given };
 }
 
 test('an absent flag has its default', async () => {
   expect((await read()).given).toEqual({ minutes: 5, transport: 'hyperexpress' });
   const given = { minutes: 0.5, transport: 'node' };
-  expect(await read('--minutes=0.5', '--transport', 'node')).toEqual({ code: 0, said: '', given });
+  expect(await read('--minutes=0.5', '--transport', 'node')).toEqual({ code: 0, error: '', given });
 });
 
 test.each([
@@ -34,7 +34,7 @@ test.each([
 ])('the flags %j end with 2 and one line', async (argv, line) => {
   expect(await read(...argv)).toEqual({
     code: 2,
-    said: `smstwin soak: ${line}\n`,
+    error: `smstwin soak: ${line}\n`,
     given: undefined,
   });
 });

@@ -17,7 +17,7 @@ import {
 interface Program<Flags extends readonly Flag[]> {
   readonly name: string;
   readonly flags: Flags;
-  /** Positional arguments: numbers, by what each is. */
+  /** Positional arguments: numbers, each under its name. */
   readonly counts?: Readonly<Record<string, (text: string) => number>>;
 }
 
@@ -46,7 +46,7 @@ export const transportFlag = {
   parse: oneOf(['hyperexpress', 'node']),
 } as const satisfies Flag;
 
-/** A number, perhaps with a fraction. */
+/** Reads a number that may have a fraction. */
 export function number(least: number, most: number): (text: string) => number {
   return (text) => {
     const value = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;

@@ -115,11 +115,11 @@ function idsOf(simulator: Simulator) {
   };
 }
 
-function asKey(simulator: Simulator, of: number): { readonly authorization: string } {
-  return { authorization: bearer(at(keysOf(simulator), of)?.key) };
+function asKey(simulator: Simulator, keyIndex: number): { readonly authorization: string } {
+  return { authorization: bearer(at(keysOf(simulator), keyIndex)?.key) };
 }
 
-/** Grouped by account, the order in which a restored world lists them. */
+/** All keys, grouped by account: a restored world lists them in this order. */
 function keysOf(simulator: Simulator): readonly ApiKey[] {
   return [...worldOf(simulator).accounts.values()].flatMap(({ keys }) => keys);
 }

@@ -40,9 +40,9 @@ function meets(value: unknown, pattern: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (Array.isArray(value) !== Array.isArray(pattern)) return false;
   const wanted = Object.entries(pattern);
-  const own = new Map<string, unknown>(Object.entries(value));
+  const members = new Map<string, unknown>(Object.entries(value));
   return (
-    wanted.length === own.size &&
-    wanted.every(([name, each]) => own.has(name) && meets(own.get(name), each))
+    wanted.length === members.size &&
+    wanted.every(([name, each]) => members.has(name) && meets(members.get(name), each))
   );
 }

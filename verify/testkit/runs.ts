@@ -2,7 +2,7 @@
  * How many random runs a property test makes, and how many items of a long list a test uses: few in
  * `npm test`, three times as many with `SMSTWIN_RUNS=3`, as in `npm run test:all`.
  *
- * The seed is fixed, so that a change lands or fails by what it changed. `SMSTWIN_SEED=N` sets
+ * The seed is fixed, so that only a change of the code changes a result. `SMSTWIN_SEED=N` sets
  * another one.
  */
 import fc from 'fast-check';
@@ -22,7 +22,7 @@ export function runs(count: number): number {
   return count * factor;
 }
 
-/** So many of the items, evenly spaced; the same ones each time. */
+/** A sample of the items, evenly spaced; the same ones each time. */
 export function sample<T>(items: readonly T[], count: number): readonly T[] {
   const taken = Math.min(items.length, runs(count));
   const places = new Set(

@@ -87,7 +87,7 @@ export class Scene {
   }
 }
 
-/** A reply in short: its status, and its code if it has one. */
+/** The status of a reply, and its code if it has one. */
 export function brief({ status, body }: ApiReply): string {
   const parsed: unknown = JSON.parse(body);
   const code = typeof parsed === 'object' && parsed !== null && 'code' in parsed ? parsed.code : '';

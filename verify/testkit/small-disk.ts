@@ -4,7 +4,7 @@
 import { execFileSync } from 'node:child_process';
 import { closeSync, openSync, writeSync } from 'node:fs';
 
-/** Makes a folder one; false if this is not permitted: only root may mount. */
+/** Mounts such a disk on a folder; false if this is not permitted: only root may mount. */
 export function mountSmallDisk(folder: string): boolean {
   try {
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'none', folder], { stdio: 'ignore' });
@@ -18,7 +18,7 @@ export function unmount(folder: string): void {
   execFileSync('umount', [folder]);
 }
 
-/** Takes all that is left of the disk. */
+/** Fills the free space of the disk. */
 export function fillDisk(file: string): void {
   const filler = openSync(file, 'w');
   try {

@@ -16,6 +16,7 @@ import {
   oneByOne,
   onFetch,
   post,
+  type Reply,
   sending,
 } from './deliver.ts';
 import {
@@ -53,12 +54,16 @@ function again(message: Message): Message {
   return { ...message, intent: `${message.intent}-b`, message: `${message.message} again` };
 }
 
-/** Careful, but drops a message at this status without a report, and sends the next at once. */
-function silentAfter(status: number | undefined): Partial<Habits> {
+/**
+ * Careful, but after this status, or a lost reply, drops the message without a report and sends the
+ * next at once.
+ */
+function silentAfter(failure: number | 'lost reply'): Partial<Habits> {
+  const isFailure = (reply: Reply | undefined) => (reply?.status ?? 'lost reply') === failure;
   return {
     waitOf: (reply, attempt, job) =>
-      reply?.status === status ? undefined : careful.waitOf(reply, attempt, job),
-    reportOf: (reply) => (reply?.status === status ? undefined : careful.reportOf(reply)),
+      isFailure(reply) ? undefined : careful.waitOf(reply, attempt, job),
+    reportOf: (reply) => (isFailure(reply) ? undefined : careful.reportOf(reply)),
   };
 }
 
@@ -108,7 +113,7 @@ async function usesOtherKey(job: Job): Promise<void> {
   }
 }
 
-/** Asks for received messages, of which the service answers so many a minute. */
+/** Asks for received messages, of a service that answers `limit` such requests a minute. */
 async function asksForReceived(
   job: Job,
   limit: number,
@@ -312,7 +317,7 @@ export const wrongRetries: readonly NodeClient[] = [
     ],
     'gives-up-after-a-lost-reply': [
       'drops the message when the connection closes',
-      sending(silentAfter(undefined)),
+      sending(silentAfter('lost reply')),
       { meets: lost },
     ],
     'fire-and-forget': [
