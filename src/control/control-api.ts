@@ -48,7 +48,7 @@ export interface ControlAnswers {
 export function controlApi(simulator: Live, options: GuardOptions): Required<ControlService> {
   const textsOf = (live: Live) => live.simulation.world.keyRing.texts;
   return controlPort(options, {
-    hasWorld: (worldId) => simulator.hosting.use(worldId) !== undefined,
+    hasWorld: (worldId) => simulator.hosting.useAndRenew(worldId) !== undefined,
     answer: ({ operation, id }, request, worldId) => {
       const world = worldId === undefined ? undefined : simulator.hosting.get(worldId)?.simulator;
       const live = world ?? simulator;

@@ -99,7 +99,7 @@ export function* atInstant<T>(
   if ('timeMs' in instant && instant.timeMs > nowMs) {
     throw new OperationRefused('invalid', `in the future: it is ${isoTime(nowMs)}`, 'time');
   }
-  return yield* refusing(live.hosting.past(live, instant, use));
+  return yield* refusing(live.hosting.rebuildAt(live, instant, use));
 }
 
 function* seenAt(live: Live, { message_id, device_id, ...instant }: z.output<typeof querySchema>) {

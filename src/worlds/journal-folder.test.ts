@@ -92,7 +92,7 @@ test('a lifetime goes on, and the journals of deleted and expired worlds are rem
   server.worlds.delete(gone?.world_id ?? '');
   expect(journals()).toEqual([short, long].map((each) => `${each?.world_id}.ndjson`).sort());
   vi.advanceTimersByTime(5_000);
-  server.hosting.use(long?.world_id ?? '');
+  server.hosting.useAndRenew(long?.world_id ?? '');
   vi.advanceTimersByTime(500);
   const { world_id: id, expires_at: expiresAt } = server.worlds.get(long?.world_id ?? '');
   await server.close();

@@ -58,8 +58,8 @@ export interface WorldOptions {
 
 interface Entry<S> extends HostedWorld<S> {
   lastUsedMs: number;
-  /** The last use that the folder of journals knows. */
-  notedMs: number;
+  /** The last use that is saved in the folder of journals. */
+  savedLastUsedMs: number;
 }
 
 interface MakeOptions {
@@ -145,30 +145,31 @@ export class Worlds<S extends WorldSimulator> {
   }
 
   /**
-   * A copy of a world at this instant, or at that of `past`, with its own keys and random streams.
+   * A copy of a world with its own keys and random streams: as it is now, or as `copied`, which was
+   * rebuilt at an earlier instant.
    */
-  fork(source: HostedWorld<S>, options: WorldOptions, past = source.simulator): HostedWorld<S> {
+  fork(source: HostedWorld<S>, options: WorldOptions, copied = source.simulator): HostedWorld<S> {
     const [worldId, name] = this.#nameFor(options);
     const settings = inheritedSettings(source.simulator.settings);
-    return this.#start({ ...settings, name }, worldId, options, past);
+    return this.#start({ ...settings, name }, worldId, options, copied);
   }
 
   /**
    * Rebuilds a world as of an earlier instant from its journal, for the time of `use`. Throws a
    * JournalError, or an OperationRefused for an instant that the journal does not hold.
    */
-  *past<T>(source: S, instant: Instant, use: (past: S) => T): Generator<undefined, T> {
+  *rebuildAt<T>(source: S, instant: Instant, use: (rebuilt: S) => T): Generator<undefined, T> {
     const run = source.recordedRun();
     const header = readHeader(run.header, run.name);
     const { settings, keyDigests } = settingsOfHeader(header, run.name);
     const startAtMs = Date.parse(header.started_at);
-    const past = this.#make(settings, { worldId: '', journal: false, startAtMs, keyDigests });
+    const rebuilt = this.#make(settings, { worldId: '', journal: false, startAtMs, keyDigests });
     try {
-      past.wallClock.hold();
-      yield* playUntil(past, run, instant);
-      return use(past);
+      rebuilt.wallClock.hold();
+      yield* playUntil(rebuilt, run, instant);
+      return use(rebuilt);
     } finally {
-      void past.close();
+      void rebuilt.close();
     }
   }
 
@@ -177,17 +178,20 @@ export class Worlds<S extends WorldSimulator> {
     const { clock, boundTo } = this.first.simulator.settings;
     for (const { worldId, journal, header, lastUsedMs } of folder.saved()) {
       const { number, ttl_ms: ttlMs } = header.world;
+      // Skips the ids that the earlier process has drawn: no new world gets the id of an old one.
       while (this.#drawn < number) this.#drawId();
       if (ttlMs !== undefined && Date.now() > lastUsedMs + ttlMs) {
         folder.remove(worldId);
         continue;
       }
       const { settings, keyDigests } = settingsOfHeader(header, journal);
-      const { startTime: _, ...own } = settings;
-      const isBound = clock === 'bound' && header.settings['clock'] === 'bound';
-      const bound =
-        isBound && boundTo !== undefined ? { clock: { now: boundTo } } : { ...settings };
-      const simulator = this.#make({ ...own, ...bound }, { worldId, journal, keyDigests });
+      // A journal cannot hold the function of a bound clock: follow the first world's clock again.
+      const { startTime: _, ...untimed } = settings;
+      const followed =
+        clock === 'bound' && header.settings['clock'] === 'bound' && boundTo !== undefined
+          ? { ...untimed, clock: { now: boundTo } }
+          : settings;
+      const simulator = this.#make(followed, { worldId, journal, keyDigests });
       this.#add(worldId, settings.name ?? worldId, simulator, { ttlMs }, lastUsedMs);
     }
   }
@@ -223,7 +227,9 @@ export class Worlds<S extends WorldSimulator> {
     if (entry === undefined) {
       throw new OperationRefused(
         'conflict',
-        'the world that the server started with cannot be deleted',
+        worldId === firstWorldId
+          ? 'the world that the server started with cannot be deleted'
+          : `world ${worldId} is deleted already`,
       );
     }
     // Before anything else, so that a deleted world does not return even if the process is killed.
@@ -243,7 +249,7 @@ export class Worlds<S extends WorldSimulator> {
   async close(): Promise<void> {
     clearInterval(this.#sweeping);
     this.#sweeping = undefined;
-    for (const entry of this.#byId.values()) this.#noteUse(entry);
+    for (const entry of this.#byId.values()) this.#saveLastUse(entry);
     await Promise.all([...this.#byId.values()].map((entry) => this.#end(entry)));
   }
 
@@ -254,14 +260,14 @@ export class Worlds<S extends WorldSimulator> {
     const named = worldOfHost(request.host);
     if (named !== undefined) return this.#handleAt(named, request);
     if (this.#byId.size > 0) {
-      const entry = this.#ofKey(request.authorization);
+      const entry = this.#findByKey(request.authorization);
       if (entry !== undefined) return this.#answer(entry, request);
     }
     return this.#answer(this.first, request);
   }
 
   /** The world with this id. The request renews its time to live. */
-  use(worldId: string): S | undefined {
+  useAndRenew(worldId: string): S | undefined {
     const entry = this.#entry(worldId);
     if (entry === undefined || isExpired(entry)) return undefined;
     touch(entry);
@@ -279,9 +285,9 @@ export class Worlds<S extends WorldSimulator> {
     return withLinksUnder(reply, prefixOf(worldId), path === routes.received.pattern);
   }
 
-  #noteUse(entry: Entry<S>): void {
-    if (this.#folder === undefined || entry.lastUsedMs === entry.notedMs) return;
-    entry.notedMs = entry.lastUsedMs;
+  #saveLastUse(entry: Entry<S>): void {
+    if (this.#folder === undefined || entry.lastUsedMs === entry.savedLastUsedMs) return;
+    entry.savedLastUsedMs = entry.lastUsedMs;
     this.#folder.used(entry.worldId, entry.lastUsedMs);
   }
 
@@ -296,7 +302,7 @@ export class Worlds<S extends WorldSimulator> {
    * The other world that a key belongs to. A key of the first world, or no key, means the first
    * world.
    */
-  #ofKey(authorization: string | undefined): Entry<S> | undefined {
+  #findByKey(authorization: string | undefined): Entry<S> | undefined {
     if (authorization === undefined) return undefined;
     if (hasKey(this.first, authorization)) return undefined;
     const entry = this.#keys.find(authorization);
@@ -320,14 +326,11 @@ export class Worlds<S extends WorldSimulator> {
   }
 
   #newId(): string {
-    let worldId: string;
-    do worldId = this.#drawId();
-    while (
-      this.#drawn % this.#share.count !== this.#share.index ||
-      this.#byId.has(worldId) ||
-      this.#byName.has(worldId)
-    );
-    return worldId;
+    for (;;) {
+      const worldId = this.#drawId();
+      const isOfShare = this.#drawn % this.#share.count === this.#share.index;
+      if (isOfShare && !this.#byId.has(worldId) && !this.#byName.has(worldId)) return worldId;
+    }
   }
 
   #drawId(): string {
@@ -364,13 +367,13 @@ export class Worlds<S extends WorldSimulator> {
   }
 
   #sweep(): void {
-    let isNeeded = false;
+    let canExpire = false;
     for (const entry of this.#byId.values()) {
-      isNeeded ||= entry.ttlMs !== undefined;
+      canExpire ||= entry.ttlMs !== undefined;
       if (isExpired(entry)) void this.delete(entry);
-      else this.#noteUse(entry);
+      else this.#saveLastUse(entry);
     }
-    if (isNeeded) return;
+    if (canExpire) return;
     clearInterval(this.#sweeping);
     this.#sweeping = undefined;
   }
@@ -389,7 +392,7 @@ function entryOf<S>(
     simulator,
     ttlMs,
     lastUsedMs,
-    notedMs: lastUsedMs,
+    savedLastUsedMs: lastUsedMs,
     get expiresAtMs() {
       return ttlMs === undefined ? undefined : this.lastUsedMs + ttlMs;
     },
