@@ -63,7 +63,7 @@ export interface SimulatorOptions {
   readonly onNotice?: ((line: string) => void) | undefined;
 }
 
-/** What only the rest of the program sets. */
+/** The options that users do not have: other parts of the program set them. */
 export interface InternalOptions extends SimulatorOptions {
   /** The start of simulated time for any clock; for replaying a recorded run. */
   readonly startAtMs?: number | undefined;
@@ -82,15 +82,15 @@ export interface InternalOptions extends SimulatorOptions {
   readonly worldId?: string | undefined;
   /** The ids of worlds that it draws, where several servers share them. */
   readonly share?: Share | undefined;
-  /** What its journal says of it. */
+  /** The world's entry in the header of its journal. */
   readonly hosted?: HostedHeader | undefined;
 }
 
-type Own = NounMethods['simulator'];
+type SimulatorMethods = NounMethods['simulator'];
 type Referee = NounMethods['referee']['judge'] & Pick<NounMethods['referee'], 'restart'>;
 
 /** Replies of all worlds that a fault delays, until they are sent. */
-const underway = new WeakMap<
+const delayedReplies = new WeakMap<
   Delivery,
   { readonly simulator: Simulator; readonly request: number }
 >();
@@ -115,13 +115,13 @@ export class Simulator implements Live, Player {
   readonly worlds: NounMethods['worlds'] = methodsOf(this, nouns.worlds);
   readonly #own = methodsOf(this, nouns.simulator);
   /** Counts of what the simulator holds. */
-  readonly state: Own['state'] = this.#own.state;
+  readonly state: SimulatorMethods['state'] = this.#own.state;
   /** Checks all invariants: what was checked, and what is broken. */
-  readonly invariants: Own['invariants'] = this.#own.invariants;
+  readonly invariants: SimulatorMethods['invariants'] = this.#own.invariants;
   /** The metrics for Prometheus, as values and without those of the process. */
-  readonly metrics: Own['metrics'] = this.#own.metrics;
+  readonly metrics: SimulatorMethods['metrics'] = this.#own.metrics;
   /** Restores the start state, clock included. */
-  readonly reset: Own['reset'] = this.#own.reset;
+  readonly reset: SimulatorMethods['reset'] = this.#own.reset;
   readonly activity: Activity = new Activity(this);
   readonly exchangeRecord: ExchangeRecord;
   readonly waits: Live['waits'] = new Set();
@@ -139,8 +139,8 @@ export class Simulator implements Live, Player {
     now: () => this.simulation.clock.now(),
   });
   #onShutdown: (() => void) | undefined;
-  /** Undefined once it has reported a lack of room. */
-  #onNotice: InternalOptions['onNotice'];
+  readonly #onNotice: InternalOptions['onNotice'];
+  #isOverloadReported = false;
 
   /** Throws a SettingsError that lists every mistake, or a JournalError. */
   constructor(settings: SettingsInput = {}, options: InternalOptions = {}) {
@@ -160,6 +160,7 @@ export class Simulator implements Live, Player {
         ? openRun(journal, this.settings, { hosted, keyDigests: this.#keyDigests })
         : undefined;
     const startMs = options.startAtMs ?? run?.startedAtMs ?? WallClock.startMs(this.settings);
+    // From here on a failure must release the journal's lock.
     try {
       this.simulation = this.freshSimulation(startMs);
       this.#watchRoom();
@@ -170,38 +171,13 @@ export class Simulator implements Live, Player {
     this.wallClock = new WallClock(
       () => this.simulation.clock,
       this.settings,
-      (rate) => this.#countWaits(rate),
+      (rate) => this.#setRetryAfterRate(rate),
     );
-    try {
-      if (run !== undefined) this.#resume(run, options);
-      else if (journal !== false) this.#journal = new MemoryJournal(this.settings, startMs);
-      if (folder !== undefined) this.hosting.restore(folder);
-    } catch (error) {
-      if (folder !== undefined) void this.hosting.close();
-      void this.#stop();
-      run?.abandon();
-      throw error;
-    }
+    this.#start(run, startMs, options, folder);
     this.#count(this.simulation, 0);
   }
 
-  #newHosting(options: InternalOptions, folder: JournalFolder | undefined): Worlds<Simulator> {
-    const { journalMaxBytes, onNotice, simulation: makeSimulation, share } = options;
-    const shared = { journalMaxBytes, onNotice, simulation: makeSimulation };
-    const create = (settings: SettingsInput, own: InternalOptions) =>
-      new Simulator(settings, { ...own, ...shared, hosting: this.hosting });
-    return new Worlds<Simulator>(this, create, { folder, share });
-  }
-
-  #resume(run: Run, options: InternalOptions): void {
-    const { journalMaxBytes = defaultJournalMaxBytes, onNotice } = options;
-    this.#journal = run.resume(this, { journalMaxBytes, onNotice });
-    // Replayed inputs were counted when they were recorded.
-    this.exchangeRecord.counts = new RequestCounts();
-    this.#messageCounts = new MessageCounts();
-  }
-
-  /** They survive a reset, so that they never decrease. */
+  /** Counts since the start. They survive a reset, so Prometheus counters never decrease. */
   get counts(): Counts {
     return { requests: this.exchangeRecord.counts, messages: this.#messageCounts };
   }
@@ -215,7 +191,7 @@ export class Simulator implements Live, Player {
     const exchange = exchangeRecord.add(request, handled, simulation, this.#journal, startedMs);
     const { delivery } = handled.reply;
     if (delivery?.delayMs !== undefined || delivery?.cut === 'hang') {
-      underway.set(delivery, { simulator: this, request: exchange.number });
+      delayedReplies.set(delivery, { simulator: this, request: exchange.number });
     }
     if (this.activity.isWatched) {
       this.activity.answered(exchange);
@@ -224,19 +200,10 @@ export class Simulator implements Live, Player {
     return handled.reply;
   }
 
-  left(delivery: Delivery, isSeen: boolean): void {
-    const found = underway.get(delivery);
-    if (found === undefined || !underway.delete(delivery)) return;
-    found.simulator.#ended(found.request, isSeen);
-  }
-
-  #ended(request: number, isSeen: boolean): void {
-    this.wallClock.pump();
-    const nowMs = this.simulation.clock.now();
-    const back = this.exchangeRecord.total - request + 1;
-    const at = isoTime(nowMs);
-    this.#journal?.ended({ at, ended: back, ...(!isSeen && { seen: false }) });
-    this.exchangeRecord.ended(back, nowMs, isSeen);
+  replyFinished(delivery: Delivery, isSeen: boolean): void {
+    const found = delayedReplies.get(delivery);
+    if (found === undefined || !delayedReplies.delete(delivery)) return;
+    found.simulator.#recordEnd(found.request, isSeen);
   }
 
   /**
@@ -290,11 +257,6 @@ export class Simulator implements Live, Player {
     return this.#keptJournal.run();
   }
 
-  get #keptJournal(): Journal {
-    if (this.#journal !== undefined) return this.#journal;
-    throw new OperationRefused('conflict', 'no journal is kept');
-  }
-
   /** The URL of the service; empty while it does not listen. */
   get baseUrl(): string {
     return this.urlsFor(undefined).baseUrl;
@@ -321,16 +283,6 @@ export class Simulator implements Live, Player {
     this.#watchRoom();
     this.activity.attach();
     this.onReplaced?.();
-  }
-
-  /**
-   * Continues counting with another simulation; the previous one has forgotten `forgottenBefore`
-   * messages.
-   */
-  #count({ lifecycle, world }: Simulation, forgottenBefore: number): void {
-    const messages = this.#messageCounts;
-    messages.forgottenBefore += forgottenBefore - world.messages.retention.forgottenMessages;
-    lifecycle.counts = messages;
   }
 
   /** Opens the ports. Throws a PortInUseError or a ListenError. */
@@ -373,10 +325,81 @@ export class Simulator implements Live, Player {
     await this.#stop();
   }
 
+  freshSimulation(startMs: number): Simulation {
+    const simulation = this.makeSimulation(this.settings, startMs);
+    if (this.#keyDigests.size > 0) simulation.world.keyRing.digestWith(sha256);
+    for (const key of simulation.world.keys.values()) {
+      const digest = this.#keyDigests.get(key.key);
+      if (digest !== undefined) simulation.world.keyRing.forgetText(key, digest);
+    }
+    return simulation;
+  }
+
+  #newHosting(options: InternalOptions, folder: JournalFolder | undefined): Worlds<Simulator> {
+    const { journalMaxBytes, onNotice, simulation: makeSimulation, share } = options;
+    const shared = { journalMaxBytes, onNotice, simulation: makeSimulation };
+    const create = (settings: SettingsInput, own: InternalOptions) =>
+      new Simulator(settings, { ...own, ...shared, hosting: this.hosting });
+    return new Worlds<Simulator>(this, create, { folder, share });
+  }
+
+  /** Begins or continues the journal, and restores the other worlds. */
+  #start(
+    run: Run | undefined,
+    startMs: number,
+    options: InternalOptions,
+    folder: JournalFolder | undefined,
+  ): void {
+    try {
+      if (run !== undefined) this.#resume(run, options);
+      else if (options.journal !== false) {
+        this.#journal = new MemoryJournal(this.settings, startMs);
+      }
+      if (folder !== undefined) this.hosting.restore(folder);
+    } catch (error) {
+      if (folder !== undefined) void this.hosting.close();
+      void this.#stop();
+      run?.abandon();
+      throw error;
+    }
+  }
+
+  #resume(run: Run, options: InternalOptions): void {
+    const { journalMaxBytes = defaultJournalMaxBytes, onNotice } = options;
+    this.#journal = run.resume(this, { journalMaxBytes, onNotice });
+    // Replayed inputs were counted when they were recorded.
+    this.exchangeRecord.counts = new RequestCounts();
+    this.#messageCounts = new MessageCounts();
+  }
+
+  #recordEnd(request: number, isSeen: boolean): void {
+    this.wallClock.pump();
+    const nowMs = this.simulation.clock.now();
+    const requestsAgo = this.exchangeRecord.total - request + 1;
+    const at = isoTime(nowMs);
+    this.#journal?.ended({ at, ended: requestsAgo, ...(!isSeen && { seen: false }) });
+    this.exchangeRecord.ended(requestsAgo, nowMs, isSeen);
+  }
+
+  get #keptJournal(): Journal {
+    if (this.#journal !== undefined) return this.#journal;
+    throw new OperationRefused('conflict', 'no journal is kept');
+  }
+
+  /**
+   * Continues counting with another simulation; the previous one has forgotten `forgottenBefore`
+   * messages.
+   */
+  #count({ lifecycle, world }: Simulation, forgottenBefore: number): void {
+    const messages = this.#messageCounts;
+    messages.forgottenBefore += forgottenBefore - world.messages.retention.forgottenMessages;
+    lifecycle.counts = messages;
+  }
+
   /**
    * A client of a scaled clock may wait in real seconds. On a manual clock waits stay simulated.
    */
-  #countWaits(rate: number): void {
+  #setRetryAfterRate(rate: number): void {
     const isReal = this.settings.retryAfterSeconds === 'real' && rate > 0;
     this.simulation.limiter.answerIn(isReal ? rate : 1);
   }
@@ -389,8 +412,9 @@ export class Simulator implements Live, Player {
   /** Reports once that sends are refused because no message can be forgotten. */
   #watchRoom(): void {
     this.simulation.world.messages.retention.onOverloaded = () => {
+      if (this.#isOverloadReported) return;
       this.#onNotice?.(overloadedNotice);
-      this.#onNotice = undefined;
+      this.#isOverloadReported = true;
     };
   }
 
@@ -401,16 +425,6 @@ export class Simulator implements Live, Player {
     const journal = this.#journal;
     this.#journal = undefined;
     await journal?.close();
-  }
-
-  freshSimulation(startMs: number): Simulation {
-    const simulation = this.makeSimulation(this.settings, startMs);
-    if (this.#keyDigests.size > 0) simulation.world.keyRing.digestWith(sha256);
-    for (const key of simulation.world.keys.values()) {
-      const digest = this.#keyDigests.get(key.key);
-      if (digest !== undefined) simulation.world.keyRing.forgetText(key, digest);
-    }
-    return simulation;
   }
 }
 

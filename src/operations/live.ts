@@ -35,7 +35,7 @@ export interface Live extends WorldSimulator {
   /** A simulation in the start state, at another simulated time. */
   freshSimulation(startMs: number): Simulation;
   /** Reports that a delayed reply of any world was sent, or that its client has gone. */
-  left(delivery: Delivery, isSeen: boolean): void;
+  replyFinished(delivery: Delivery, isSeen: boolean): void;
   /** Why the world's inputs can no longer be recorded, and all its requests fail. */
   readonly journalFailure: string | undefined;
   /** The run as NDJSON: since the start, or without a journal file since the last reset. */

@@ -65,7 +65,7 @@ function playedBy(steps: readonly Step[], afterEach: (simulator: Simulator) => v
     } else if ('wait' in one) simulator.clock.advance(one.wait);
     else if ('left' in one) {
       const [delivery] = underway.splice(0, 1);
-      if (delivery !== undefined) simulator.left(delivery, one.left);
+      if (delivery !== undefined) simulator.replyFinished(delivery, one.left);
     } else if ('active' in one) {
       simulator.sims.patch(acme?.sims[0]?.device_id ?? '', { active: one.active });
     } else addFault(simulator, one.fault);
