@@ -67,7 +67,7 @@ export class Findings {
   broken: RuleBroken | undefined;
   /** The exchanges that prove it. */
   proof: readonly Exchange[] = [];
-  /** Why a place could not be judged. */
+  /** Why a place could not be judged: reported only if the rule is neither exercised nor broken. */
   missing: Lacking | PreconditionMissing | undefined;
 
   /** Runs one check; `proof` are the exchanges that show its result. */

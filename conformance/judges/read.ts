@@ -12,7 +12,7 @@ import {
   messageIdOf,
 } from './exchange.ts';
 import type { Findings, Judge, Trace } from './judge.ts';
-import { isCurrent } from './status.ts';
+import { judgeCurrentStatus } from './status.ts';
 
 const dayMs = 86_400_000;
 
@@ -47,7 +47,7 @@ const ownMessages: Judge = (trace, findings) => {
     });
   }
   // A recorded account's SIM may be disconnected for ever.
-  if (trace.recorded === undefined) isCurrent(trace, findings);
+  if (trace.recorded === undefined) judgeCurrentStatus(trace, findings);
 };
 
 /** READ-2: an id that is not the account's is 404, and does not show whether it exists. */

@@ -6,7 +6,7 @@ import { textOf } from '../verify.ts';
 import { isAccepted, isMessageSend, messageIdOf } from './exchange.ts';
 import type { Findings, Trace } from './judge.ts';
 
-export function hearOfTasks({ exchanges }: Trace, findings: Findings): void {
+export function noticeTasks({ exchanges }: Trace, findings: Findings): void {
   const replies = exchanges.filter(
     ({ endpoint, reply }) => endpoint === 'tasks' && reply.status === 200,
   );
