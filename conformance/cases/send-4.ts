@@ -1,7 +1,7 @@
 /**
- * The same `request_id` again, and ids that differ slightly. Rule: SEND-4. Other cases observe which
- * permitted reply another body gets (`replayDifferentBody`), another key (`replayScope`) and another
- * endpoint (`replayAcrossEndpoints`).
+ * The same `request_id` again, and ids that differ slightly. Rule: SEND-4. Other cases observe
+ * which permitted reply another body gets (`replayDifferentBody`), another key (`replayScope`) and
+ * another endpoint (`replayAcrossEndpoints`).
  */
 
 import type { RuleId } from '../../src/ledger/rules.ts';
@@ -17,155 +17,21 @@ import { watched, watchedMessages } from '../watched-messages.ts';
 const hour = 3_600_000;
 const day = 24 * hour;
 const tooLong = 'x'.repeat(1_601);
-const needs: readonly Need[] = ['sender'];
-const clock: readonly Need[] = ['fresh', 'clock'];
-const same = '200 and the original body, byte for byte';
+const senderNeeds: readonly Need[] = ['sender'];
+const clockNeeds: readonly Need[] = ['fresh', 'clock'];
+const originalReply = '200 and the original body, byte for byte';
 
-/** Sends a message under a new id, and returns its fields. */
-async function first(t: Trial, account: Subject, fields: Fields = {}): Promise<Fields> {
-  const all = { ...fields, request_id: t.requestId() };
-  await t.queued(account, all);
-  return all;
-}
-
-interface ReplayPlan {
-  readonly needs?: readonly Need[];
-  readonly sends?: number;
-  readonly alone?: boolean;
-  /** The event, for reports. */
-  readonly event: string;
-  readonly account?: AccountPlan;
-  readonly happens: (t: Trial, account: Subject, fields: Fields) => Promise<unknown>;
-}
-
-/** A case that sends a message, and its `request_id` again after an event. */
-function replaysAfter(name: string, plan: ReplayPlan): Case {
-  const { needs: wanted = ['fresh'], sends = 3, event, account, happens, ...more } = plan;
-  return {
-    ...about(`SEND-4/${name}`, wanted, { send: sends }),
-    ...more,
-    sends: `a replay after ${event}`,
-    demands: same,
-    steps: async (t) => {
-      const subject = await t.account(account);
-      const fields = await first(t, subject);
-      await happens(t, subject, fields);
-      await t.send(subject, fields);
-    },
-  };
-}
-
-/** Sends a message. Its refusal with this status shows that the event has happened. */
-async function requireRefusal(t: Trial, account: Subject, status: number): Promise<void> {
-  const reply = await t.send(account);
-  if (reply.status !== status) t.lack(`a target that answers ${status} now`);
-}
-
-/** Milliseconds between one send of a round and the next: while the first ones are being answered. */
-const raceRounds = [1, 3];
-const inARound = 8;
 /** A race of a fraction of a millisecond shows only among the first few sends of an id. */
 const idsAtOnce = 10;
 const sendsOfEach = 5;
+/** Milliseconds between sends of a round: later ones arrive while the first is being answered. */
+const raceGapsMs = [1, 3];
+const sendsPerRound = 8;
 const heldForMs = 60_000;
 
-/**
- * Sends the same fields several times, over connections that are already open, so that the requests
- * arrive together.
- */
-async function atOnce(
-  t: Trial,
-  account: Subject,
-  all: readonly Fields[],
-  times: number,
-  apartMs: number,
-) {
-  const sends = all.flatMap((fields) => Array.from({ length: times }, () => fields));
-  await Promise.all(sends.map(() => t.get(paths.stats, account.key)));
-  await Promise.all(
-    sends.map(async (fields, i) => {
-      if (apartMs > 0) await wallClock.sleep(i * apartMs);
-      return t.send(account, fields);
-    }),
-  );
-  await t.list(account);
-}
-
-/** A `request_id` of digits only, to detect ids that are read as numbers. */
-function digits(t: Trial): string {
-  return t.controlled
-    ? '7'
-    : `${Math.floor(t.target.clock.now())}${Math.floor(Math.random() * 90) + 10}`;
-}
-
-/** Ids that a service might take for this one, in which é and other signs occur. */
-function nearly(rich: string, id: string): string[] {
-  return [
-    rich.replace('Q', 'q'),
-    rich.replace('\u00e9', '\u00c9'),
-    rich.replace('\u00e9', 'e'),
-    rich.replace('\u00e9', 'e\u0301'),
-    rich.replace(' ', '  '),
-    rich.replace(' ', '%20'),
-    rich.replace('&', '&amp;'),
-    // A wildcard of SQL's LIKE.
-    rich.replace(/7$/, '_'),
-    rich.replace('a', 'a\u200b'),
-    `${rich} `,
-    `${rich}\n`,
-    `${rich}\0`,
-    id,
-    `0${id}`,
-  ];
-}
-
-/** Lengths to try, the longest first; most are common sizes of a database column. */
-const lengths = [300, 255, 200, 128, 64, 36, 20];
-
-/** Skips a case whose ids are longer than the target says that it takes. */
-function needLength(t: Trial, characters: number): void {
-  const stated = t.assumption('requestIdMaxLength');
-  if (typeof stated === 'number' && stated < characters)
-    t.lack(`a target that takes request_ids of ${characters} characters (requestIdMaxLength)`);
-}
-
-/** A lead is too short if the request takes longer, or if the target's clock is fast. */
-const leadsMs = [3_000, 10_000, 30_000];
-const afterwardsMs = 1_500;
-
-/** Sends a message that is held for as short as the target's speed allows. */
-async function heldBriefly(t: Trial, account: Subject): Promise<[Fields, number]> {
-  for (const leadMs of leadsMs) {
-    const untilMs = (await t.now()) + leadMs;
-    const send_at = new Date(untilMs).toISOString();
-    const fields = { request_id: t.requestId(), send_at };
-    if ((await t.send(account, fields)).status !== 400) return [fields, untilMs];
-  }
-  return t.lack('a target that takes a send_at half a minute ahead');
-}
-
-function aged(
-  id: `${RuleId}/${string}`,
-  ages: readonly number[],
-  texts: Pick<Case, 'sends' | 'demands'>,
-): Case {
-  return {
-    ...about(id, clock, { send: ages.length + 1 }),
-    ...texts,
-    steps: async (t, account) => {
-      const fields = await first(t, account);
-      let at = 0;
-      for (const age of ages) {
-        await t.advance(age - at);
-        at = age;
-        await t.send(account, fields);
-      }
-    },
-  };
-}
-
-/** Each is refused with 400, by another check. */
-const invalid: readonly Fields[] = [{ message: tooLong }, { to: 'x' }, { send_at: 'soon' }];
+/** With a control port the last ids of a flood are such as this. */
+const floodIdLength = 'id-100'.length;
+const idOfOtherScripts = 'Жé短😀';
 
 /** Refusals of the sender, the quota or a field, each followed by a right message under its id. */
 export const refusals: Recording = {
@@ -180,37 +46,35 @@ export const refusals: Recording = {
     const unknown = t.controlled ? t.unusedNumber() : unknownFrom;
     const senders = [unknown, inactive].flatMap((from) => (from === undefined ? [] : { from }));
     await t.get(paths.stats, account.key);
-    for (const wrong of [...t.someOf(invalid, 1), ...senders]) {
+    for (const wrong of [...t.someOf(invalidFields, 1), ...senders]) {
       const request_id = t.requestId();
       await t.send(account, { ...wrong, request_id });
       await t.send(account, { request_id });
     }
-    const spent = t.controlled ? await t.account({ quota: 0 }) : exhausted(key, exhaustedFrom);
+    const spent = t.controlled
+      ? await t.account({ quota: 0 })
+      : exhaustedAccount(key, exhaustedFrom);
     if (spent !== undefined) await t.send(spent, { request_id: t.requestId() });
   },
 };
 
-function exhausted(key: string | undefined, from: string | undefined): Subject | undefined {
-  return key === undefined || from === undefined ? undefined : { key, from, sims: [] };
-}
-
 export const send4Cases: readonly Case[] = [
   {
-    ...about('SEND-4/replay-is-identical', needs, { send: 3 }),
+    ...about('SEND-4/replay-is-identical', senderNeeds, { send: 3 }),
     sends: 'the same request_id a second and a third time',
     demands: '200 and a body identical to the original 202 body',
     steps: async (t, account) => {
-      const fields = await first(t, account);
+      const fields = await sendFirst(t, account);
       for (let i = 0; i < 2; i += 1) await t.send(account, fields);
     },
   },
   {
-    ...about('SEND-4/another-body-is-no-new-message', needs, { send: 4 }),
+    ...about('SEND-4/another-body-is-no-new-message', senderNeeds, { send: 4 }),
     sends: 'the same request_id with another text, with a send_at, and as at first',
     demands:
       '200 and the original body, or 409 where the body differs (replayDifferentBody); never a new message',
     steps: async (t, account) => {
-      const fields = await first(t, account);
+      const fields = await sendFirst(t, account);
       const send_at = new Date((await t.now()) + hour).toISOString();
       for (const other of [{ message: 'another text' }, { send_at }, {}])
         await t.send(account, { ...fields, ...other });
@@ -222,13 +86,13 @@ export const send4Cases: readonly Case[] = [
     demands: 'one message exists',
     steps: (t) =>
       untilHandedOut(t, async (account, message) => {
-        const fields = await first(t, account, { message });
+        const fields = await sendFirst(t, account, { message });
         for (let i = 0; i < 2; i += 1) await t.send(account, fields);
         await t.list(account);
       }),
   },
   {
-    ...about('SEND-4/fifty-at-once', needs, { send: idsAtOnce * sendsOfEach }),
+    ...about('SEND-4/fifty-at-once', senderNeeds, { send: idsAtOnce * sendsOfEach }),
     sends:
       'fifty sends at once over connections that are open: ten request_ids five times each, half of them with a send_at; with a control port also rounds of eight, a few milliseconds apart',
     demands: 'of each request_id exactly one 202, else 200, all bodies equal',
@@ -238,19 +102,19 @@ export const send4Cases: readonly Case[] = [
         request_id: t.requestId(),
         ...(i % 2 === 0 && { send_at }),
       }));
-      await atOnce(t, account, ids, sendsOfEach, 0);
+      await sendAtOnce(t, account, ids, sendsOfEach, 0);
       if (!t.controlled) return;
-      for (const apartMs of raceRounds)
-        await atOnce(t, account, [{ request_id: t.requestId() }], inARound, apartMs);
+      for (const gapMs of raceGapsMs)
+        await sendAtOnce(t, account, [{ request_id: t.requestId() }], sendsPerRound, gapMs);
     },
   },
   replaysAfter('refusals-between-do-not-matter', {
-    needs,
+    needs: senderNeeds,
     event: 'a refused send of another request_id',
     happens: (t, account) => t.send(account, { request_id: t.requestId(), message: tooLong }),
   }),
   {
-    ...about('SEND-4/refused-is-no-original', needs),
+    ...about('SEND-4/refused-is-no-original', senderNeeds),
     recordings: [refusals],
     sends:
       'messages that are refused with 400, 402, 403 and 503, as far as they can be provoked, and each request_id again with a message that is right',
@@ -280,7 +144,7 @@ export const send4Cases: readonly Case[] = [
     },
   }),
   replaysAfter('unused-for-nearly-24-hours', {
-    needs: clock,
+    needs: clockNeeds,
     alone: true,
     event: '24 hours but one second, the first one since',
     happens: (t) => t.advance(day - 1_000),
@@ -292,17 +156,17 @@ export const send4Cases: readonly Case[] = [
     demands: 'the replays are 200, the second message is 202, the third 402: no replay was counted',
     account: { quota: 2 },
     steps: async (t, account) => {
-      const fields = await first(t, account);
+      const fields = await sendFirst(t, account);
       for (let i = 0; i < 4; i += 1) await t.send(account, fields);
       for (let i = 0; i < 2; i += 1) await t.send(account);
     },
   },
   {
-    ...about('SEND-4/other-keys-are-other-messages', needs, { send: 4 }),
+    ...about('SEND-4/other-keys-are-other-messages', senderNeeds, { send: 4 }),
     sends: 'two request_ids, alternating',
     demands: 'each replays its own message',
     steps: async (t, account) => {
-      const both = [await first(t, account), await first(t, account)];
+      const both = [await sendFirst(t, account), await sendFirst(t, account)];
       for (const fields of both) await t.send(account, fields);
     },
   },
@@ -312,7 +176,7 @@ export const send4Cases: readonly Case[] = [
     demands: 'two messages, and each account replays its own',
     steps: async (t, account) => {
       const other = await t.otherAccount();
-      const fields = await first(t, account);
+      const fields = await sendFirst(t, account);
       // Without a number of the second account, its refusal distinguishes the accounts.
       const from = other.from === '' ? account.from : other.from;
       await t.send(other, { ...fields, from });
@@ -321,12 +185,12 @@ export const send4Cases: readonly Case[] = [
     },
   },
   {
-    ...about('SEND-4/many-later-messages', needs, { send: 1 }),
+    ...about('SEND-4/many-later-messages', senderNeeds, { send: 1 }),
     recordings: [floodOf.send],
     sends: 'a replay after more than 100 later messages with request_ids of their own',
-    demands: same,
+    demands: originalReply,
     steps: async (t) => {
-      needLength(t, 6);
+      requireIdLength(t, floodIdLength);
       const flooded = await recorded(t, floodOf.send);
       if (flooded.replies.length <= 100) t.lack('100 later messages');
       if (t.controlled) await t.advance(hour);
@@ -334,45 +198,45 @@ export const send4Cases: readonly Case[] = [
     },
   },
   {
-    ...about('SEND-4/ids-of-any-script', needs, { send: 2 }),
+    ...about('SEND-4/ids-of-any-script', senderNeeds, { send: 2 }),
     sends: 'a request_id with letters of other scripts and an emoji, twice',
-    demands: same,
+    demands: originalReply,
     steps: async (t) => {
-      needLength(t, 4);
+      requireIdLength(t, [...idOfOtherScripts].length);
       const account = await t.account();
-      const fields = { request_id: `${t.controlled ? '' : t.requestId()}Жé短😀` };
+      const fields = { request_id: `${t.controlled ? '' : t.requestId()}${idOfOtherScripts}` };
       for (let i = 0; i < 2; i += 1) await t.send(account, fields);
     },
   },
   {
-    ...about('SEND-4/nearly-the-same-id', needs, { send: 19 }),
+    ...about('SEND-4/nearly-the-same-id', senderNeeds, { send: 19 }),
     sends:
       'request_ids that differ in letter case, an accent or its encoding, white space, an escape, a wildcard, an invisible character or a leading zero',
     demands: '202 for each; those that a service might change then replay their own message',
     steps: async (t) => {
-      const id = digits(t);
-      const rich = `${id}Q\u00e9 a&7`;
-      needLength(t, rich.length);
+      const digits = idOfDigits(t);
+      const id = `${digits}Q\u00e9 a&7`;
+      requireIdLength(t, id.length);
       const account = await t.account();
       const use = (request_id: string) => t.send(account, { request_id });
-      if ((await use(rich)).status === 400)
+      if ((await use(id)).status === 400)
         t.lack('a target that takes request_ids with letters, spaces and signs');
-      for (const variant of nearly(rich, id)) await use(variant);
+      for (const variant of similarIds(id, digits)) await use(variant);
       // A UUID means the same in capitals, a request_id does not.
-      const uuid = `abcdefab-cdef-4abc-8abc-${id.slice(-12).padStart(12, '0')}`;
+      const uuid = `abcdefab-cdef-4abc-8abc-${digits.slice(-12).padStart(12, '0')}`;
       if ((await use(uuid)).status !== 400) await use(uuid.toUpperCase());
-      for (const again of [`${rich} `, rich.replace('\u00e9', 'e\u0301')]) await use(again);
+      for (const again of [`${id} `, id.replace('\u00e9', 'e\u0301')]) await use(again);
     },
   },
   {
-    ...about('SEND-4/last-letter-tells-ids-apart', needs, { send: 5 }),
+    ...about('SEND-4/last-letter-tells-ids-apart', senderNeeds, { send: 5 }),
     sends: 'two request_ids of the longest accepted length that differ in the last character alone',
     demands: '202 for both, two messages; the first replays its own',
     steps: async (t) => {
       const stated = t.assumption('requestIdMaxLength');
       const account = await t.account();
-      const start = digits(t);
-      for (const length of typeof stated === 'number' ? [Math.min(stated, 300)] : lengths) {
+      const start = idOfDigits(t);
+      for (const length of typeof stated === 'number' ? [Math.min(stated, 300)] : lengthsToTry) {
         const long = start.padEnd(length, 'p').slice(0, length - 1);
         const send = (end: string) => t.send(account, { request_id: `${long}${end}` });
         if ((await send('1')).status === 400) continue;
@@ -380,11 +244,11 @@ export const send4Cases: readonly Case[] = [
         await send('1');
         return;
       }
-      t.lack(`a target that takes request_ids of ${lengths.at(-1)} characters`);
+      t.lack(`a target that takes request_ids of ${lengthsToTry.at(-1)} characters`);
     },
   },
   {
-    ...about('SEND-4/whatever-the-status', needs, { send: 2 }),
+    ...about('SEND-4/whatever-the-status', senderNeeds, { send: 2 }),
     recordings: [watched],
     sends: 'a replay of each watched message after its last change, with a control port after each',
     demands: '200 and the original body, which says queued',
@@ -395,28 +259,28 @@ export const send4Cases: readonly Case[] = [
       }
     },
   },
-  aged('SEND-4/within-24-hours', [hour, 12 * hour, 23 * hour + 60_000, day - 1_000], {
+  replaysAtAges('SEND-4/within-24-hours', [hour, 12 * hour, 23 * hour + 60_000, day - 1_000], {
     sends: 'replays after 1, 12, 23 hours and one second before 24 hours',
-    demands: same,
+    demands: originalReply,
   }),
-  aged('SEND-4/new-after-24-hours', [23 * hour, day + 1_000], {
+  replaysAtAges('SEND-4/new-after-24-hours', [23 * hour, day + 1_000], {
     sends: 'the same request_id after 23 hours, and again one second after 24 hours',
     demands: '200, then a new message: a replay does not prolong the window',
   }),
   {
-    ...about('SEND-4/send-at-has-passed', needs, { send: 4 }, { waits: 5 }),
+    ...about('SEND-4/send-at-has-passed', senderNeeds, { send: 4 }, { waits: 5 }),
     sends: 'a replay of a held message, an invalid one, and one after its send_at has passed',
     demands: '200 and the original body: the replay is no new message to validate',
     steps: async (t, account) => {
-      const [fields, untilMs] = await heldBriefly(t, account);
+      const [fields, untilMs] = await sendHeldBriefly(t, account);
       await t.send(account, fields);
       await t.send(account, { ...fields, message: tooLong });
-      await t.advance(untilMs + afterwardsMs - (await t.now()));
+      await t.advance(untilMs + afterHoldMs - (await t.now()));
       await t.send(account, fields);
     },
   },
   {
-    ...about('SEND-4/held-message-after-24-hours', clock, { send: 2 }),
+    ...about('SEND-4/held-message-after-24-hours', clockNeeds, { send: 2 }),
     sends: 'a message held for 30 hours, and its request_id again one second after 24 hours',
     demands: 'a new message: the 24 hours begin with the first use, not with send_at',
     steps: async (t) => {
@@ -425,9 +289,155 @@ export const send4Cases: readonly Case[] = [
         t.lack('a target that takes a send_at 30 hours ahead (sendAtMaxAheadDays)');
       const account = await t.account();
       const send_at = new Date((await t.now()) + 30 * hour).toISOString();
-      const fields = await first(t, account, { send_at });
+      const fields = await sendFirst(t, account, { send_at });
       await t.advance(day + 1_000);
       await t.send(account, fields);
     },
   },
 ];
+
+/** Each is refused with 400, by another check. */
+const invalidFields: readonly Fields[] = [{ message: tooLong }, { to: 'x' }, { send_at: 'soon' }];
+
+function exhaustedAccount(key: string | undefined, from: string | undefined): Subject | undefined {
+  return key === undefined || from === undefined ? undefined : { key, from, sims: [] };
+}
+
+/** Sends a message under a new id, and returns its fields. */
+async function sendFirst(t: Trial, account: Subject, fields: Fields = {}): Promise<Fields> {
+  const sent = { ...fields, request_id: t.requestId() };
+  await t.queued(account, sent);
+  return sent;
+}
+
+interface ReplayPlan {
+  readonly needs?: readonly Need[];
+  readonly sends?: number;
+  readonly alone?: boolean;
+  /** The event, for reports. */
+  readonly event: string;
+  readonly account?: AccountPlan;
+  readonly happens: (t: Trial, account: Subject, fields: Fields) => Promise<unknown>;
+}
+
+/** A case that sends a message, and its `request_id` again after an event. */
+function replaysAfter(name: string, plan: ReplayPlan): Case {
+  const { needs: wanted = ['fresh'], sends = 3, event, account, happens, ...more } = plan;
+  return {
+    ...about(`SEND-4/${name}`, wanted, { send: sends }),
+    ...more,
+    sends: `a replay after ${event}`,
+    demands: originalReply,
+    steps: async (t) => {
+      const subject = await t.account(account);
+      const fields = await sendFirst(t, subject);
+      await happens(t, subject, fields);
+      await t.send(subject, fields);
+    },
+  };
+}
+
+/** Sends a message. Its refusal with this status shows that the event has happened. */
+async function requireRefusal(t: Trial, account: Subject, status: number): Promise<void> {
+  const reply = await t.send(account);
+  if (reply.status !== status) t.lack(`a target that answers ${status} now`);
+}
+
+/**
+ * Sends the same fields several times, over connections that are already open, so that the requests
+ * arrive together.
+ */
+async function sendAtOnce(
+  t: Trial,
+  account: Subject,
+  fieldsList: readonly Fields[],
+  times: number,
+  gapMs: number,
+) {
+  const sends = fieldsList.flatMap((fields) => Array.from({ length: times }, () => fields));
+  await Promise.all(sends.map(() => t.get(paths.stats, account.key)));
+  await Promise.all(
+    sends.map(async (fields, i) => {
+      if (gapMs > 0) await wallClock.sleep(i * gapMs);
+      return t.send(account, fields);
+    }),
+  );
+  await t.list(account);
+}
+
+/** A case that sends a message, and its `request_id` again at each of these ages of the message. */
+function replaysAtAges(
+  id: `${RuleId}/${string}`,
+  ages: readonly number[],
+  texts: Pick<Case, 'sends' | 'demands'>,
+): Case {
+  return {
+    ...about(id, clockNeeds, { send: ages.length + 1 }),
+    ...texts,
+    steps: async (t, account) => {
+      const fields = await sendFirst(t, account);
+      let at = 0;
+      for (const age of ages) {
+        await t.advance(age - at);
+        at = age;
+        await t.send(account, fields);
+      }
+    },
+  };
+}
+
+/**
+ * A `request_id` of digits only, to detect ids that are read as numbers. With a control port the
+ * account is new, so "7" is unused; elsewhere the id must be unique.
+ */
+function idOfDigits(t: Trial): string {
+  return t.controlled
+    ? '7'
+    : `${Math.floor(t.target.clock.now())}${Math.floor(Math.random() * 90) + 10}`;
+}
+
+/** Ids that a service might take for `id`, which has é and other signs after the digits. */
+function similarIds(id: string, digits: string): string[] {
+  return [
+    id.replace('Q', 'q'),
+    id.replace('\u00e9', '\u00c9'),
+    id.replace('\u00e9', 'e'),
+    id.replace('\u00e9', 'e\u0301'),
+    id.replace(' ', '  '),
+    id.replace(' ', '%20'),
+    id.replace('&', '&amp;'),
+    // A wildcard of SQL's LIKE.
+    id.replace(/7$/, '_'),
+    id.replace('a', 'a\u200b'),
+    `${id} `,
+    `${id}\n`,
+    `${id}\0`,
+    digits,
+    `0${digits}`,
+  ];
+}
+
+/** Skips a case whose ids are longer than the target says that it takes. */
+function requireIdLength(t: Trial, characters: number): void {
+  const stated = t.assumption('requestIdMaxLength');
+  if (typeof stated === 'number' && stated < characters)
+    t.lack(`a target that takes request_ids of ${characters} characters (requestIdMaxLength)`);
+}
+
+/** The longest first; most are common sizes of a database column. */
+const lengthsToTry = [300, 255, 200, 128, 64, 36, 20];
+
+/** A lead is too short if the request takes longer, or if the target's clock is fast. */
+const leadsMs = [3_000, 10_000, 30_000];
+const afterHoldMs = 1_500;
+
+/** Sends a message that is held for as short as the target's speed allows. */
+async function sendHeldBriefly(t: Trial, account: Subject): Promise<[Fields, number]> {
+  for (const leadMs of leadsMs) {
+    const untilMs = (await t.now()) + leadMs;
+    const send_at = new Date(untilMs).toISOString();
+    const fields = { request_id: t.requestId(), send_at };
+    if ((await t.send(account, fields)).status !== 400) return [fields, untilMs];
+  }
+  return t.lack('a target that takes a send_at half a minute ahead');
+}
