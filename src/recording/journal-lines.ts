@@ -133,7 +133,7 @@ export function lineReader(path: string): (line: string) => Entry | undefined {
     const isTrusted = isMatching ?? !hasChecksums;
     const entry = isTrusted ? entryOf(line) : undefined;
     if (entry !== undefined) return entry;
-    const why = isMatching === true || !hasChecksums ? '' : ': its checksum differs';
+    const why = isTrusted ? '' : ': its checksum differs';
     throw new JournalError(`${path}: line ${number} is damaged${why}`);
   };
 }

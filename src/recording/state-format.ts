@@ -15,7 +15,7 @@ import {
 } from '../config/world-schema.ts';
 import { unfinishedStatuses } from '../sim/assumptions.ts';
 import { latestTimeMs } from '../sim/clock.ts';
-import { endpointNames } from '../sim/limits.ts';
+import { type EndpointName, endpointNames } from '../sim/limits.ts';
 import { statuses } from '../sim/status.ts';
 
 export const stateFormat = 2;
@@ -157,14 +157,19 @@ const deviceSchema = z.strictObject({
 const bucketNumber = z.int().min(-latestTimeMs).max(latestTimeMs);
 const bucketsSchema = z.array(z.tuple([z.string(), z.array(bucketNumber)]));
 
-const limiterSchema = z.record(
-  z.enum(endpointNames),
-  z.strictObject({
-    limit: z.int().min(1).nullable(),
-    turned_at_ms: timeMs,
-    recent: bucketsSchema,
-    older: bucketsSchema,
-  }),
+const endpointLimiterSchema = z.strictObject({
+  limit: z.int().min(1).nullable(),
+  turned_at_ms: timeMs,
+  recent: bucketsSchema,
+  older: bucketsSchema,
+});
+
+// Not a record: some readers of OpenAPI want each required property to be listed.
+const limiterSchema = z.strictObject(
+  Object.fromEntries(endpointNames.map((name) => [name, endpointLimiterSchema])) as Record<
+    EndpointName,
+    typeof endpointLimiterSchema
+  >,
 );
 
 const headSchema = z.strictObject({

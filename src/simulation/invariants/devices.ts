@@ -95,7 +95,8 @@ export function checkCohorts({ world }: Simulation, found: Findings): void {
 }
 
 /**
- * Rows of a queued message. `paced`: an external device took the task and has not reported it yet.
+ * Rows of a queued message. `paced`: its device took the task (`taskPickup: reported`) and has not
+ * reported it yet.
  */
 const queuedRows = ['ready', 'held', 'paced'];
 
