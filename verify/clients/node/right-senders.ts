@@ -21,12 +21,15 @@ import {
 } from './deliver.ts';
 
 const hourMs = 3_600_000;
+/** One second over the minute of the limits. */
+const afterWindowMs = 61_000;
 
-function isRefused(reply: Reply | undefined): boolean {
+/** True unless a retry makes sense: no reply, 5xx or 429. */
+function isFinal(reply: Reply | undefined): boolean {
   return reply !== undefined && reply.status < 500 && reply.status !== 429;
 }
 
-/** Moves the service's clock alone, which the operation refuses beside the client's clock. */
+/** Moves the service's clock without the client's, which the operation refuses. */
 function jump({ simulator }: Job, ms: number): void {
   if (!(simulator instanceof Simulator)) throw new Error('no simulator of this process');
   const { simulation, wallClock } = simulator;
@@ -77,6 +80,7 @@ async function byWorkers(job: Job, count: number, pauseMs: number): Promise<void
   await Promise.all(Array.from({ length: count }, work));
 }
 
+/** Sends the first message with one key and the others with another, under one gate. */
 async function withTwoKeys(job: Job): Promise<void> {
   const { key } = job.simulator.accounts.createKey('acme', { name: 'second' });
   const gate = new Gate();
@@ -91,17 +95,18 @@ async function restarted(job: Job, message: Message): Promise<void> {
   // The client was killed before it could read this reply. After its restart it waits first.
   if (job.random() < 0.5) {
     void post(job, bodyOf(message));
-    await sleep(61_000);
+    await sleep(afterWindowMs);
   }
   await deliver(job, message);
 }
 
 async function byAnotherEndpoint(job: Job, message: Message): Promise<void> {
   if (isConfirmed(await post(job, bodyOf(message)))) return reportAccepted(job, message);
-  await sleep(61_000);
+  await sleep(afterWindowMs);
   await deliver(job, message, but({ path: '/api/external/send/' }));
 }
 
+/** Sends with a key that is revoked before the third message, then with the job's own. */
 async function rotatesKey(job: Job): Promise<void> {
   const first = job.simulator.accounts.createKey('acme', { name: 'old' });
   let key = first.key;
@@ -125,6 +130,7 @@ async function waitsForNextMonth(job: Job): Promise<void> {
   }
 }
 
+/** Sends a message again if no reply came within three seconds, and reads both replies. */
 async function hedges(job: Job, message: Message): Promise<void> {
   for (;;) {
     const first = post(job, bodyOf(message));
@@ -132,12 +138,13 @@ async function hedges(job: Job, message: Message): Promise<void> {
     const second = isLate ? [post(job, bodyOf(message))] : [];
     const replies = await Promise.all([first, ...second]);
     // One may be confirmed and the other a 429, which holds for the next message too.
-    if (replies.some((reply) => reply?.status === 429)) await sleep(61_000);
+    if (replies.some((reply) => reply?.status === 429)) await sleep(afterWindowMs);
     if (replies.some(isConfirmed)) return reportAccepted(job, message);
     await sleep(20_000);
   }
 }
 
+/** Sends more messages at once than the limit allows. */
 async function spreadsRetries(job: Job): Promise<void> {
   job.simulator.limits.patch({ send: 20 });
   const many = Array.from({ length: 34 }, (_, at) => ({
@@ -146,7 +153,7 @@ async function spreadsRetries(job: Job): Promise<void> {
     from: '+12025550101',
     message: `Number ${at}`,
   }));
-  const habits = but({ waitOf: (_, __, { random }) => (61 + random() * 90) * 1_000 });
+  const habits = but({ waitOf: (_, __, { random }) => afterWindowMs + random() * 90_000 });
   await Promise.all(many.map((message) => deliver(job, message, habits)));
 }
 
@@ -172,12 +179,18 @@ async function pollsUntilFinal(job: Job, auditMs?: number): Promise<void> {
 }
 
 /** Takes a new id after each refusal that it has seen, unless an earlier send may be queued. */
-async function renewsItsId(job: Job, from: (attempt: number, message: Message) => string) {
-  for (const message of job.messages) {
-    let [name, mayBeQueued] = [1, false];
+async function renewsItsId(
+  job: Job,
+  fromOf: (idNumber: number, message: Message) => string,
+  beforeMessage: (index: number) => void = () => {},
+) {
+  for (const [index, message] of job.messages.entries()) {
+    beforeMessage(index);
+    let idNumber = 1;
+    let mayBeQueued = false;
     for (let attempt = 1; ; attempt++) {
-      const id = `${message.intent}-${name}`;
-      const own = { ...message, from: from(name, message) };
+      const id = `${message.intent}-${idNumber}`;
+      const own = { ...message, from: fromOf(idNumber, message) };
       const reply = await post(job, { ...bodyOf(own), request_id: id });
       if (isConfirmed(reply)) {
         job.report(own, id, 'accepted');
@@ -186,30 +199,24 @@ async function renewsItsId(job: Job, from: (attempt: number, message: Message) =
       if (reply?.isInactive === true && reply.isWhole) mayBeQueued = false;
       else if (reply?.isWhole !== true || reply.status >= 500) mayBeQueued = true;
       if (!mayBeQueued) {
-        // The line gives the id to the intent.
+        // The report tells the referee that this id belongs to the intent.
         job.report(own, id, 'failed');
-        name++;
+        idNumber++;
       }
       await sleep(careful.waitOf(reply, attempt, job) ?? 20_000);
     }
   }
 }
 
-/** The messages. Reading the third one deactivates the first SIM of the account for `forMs`. */
-function deactivating({ simulator, messages }: Job, forMs: number): readonly Message[] {
+/** Deactivates the first SIM of the account for `forMs`, before the third message. */
+function deactivatingBeforeThird({ simulator }: Job, forMs: number): (index: number) => void {
   const [sim] = simulator.sims.list('acme');
   const activate = (active: boolean) => simulator.sims.patch(sim?.device_id ?? '', { active });
-  let reads = 0;
-  return messages.map((message) => ({
-    ...message,
-    get intent() {
-      if (message === messages[2] && reads++ === 0) {
-        activate(false);
-        void sleep(forMs).then(() => activate(true));
-      }
-      return message.intent;
-    },
-  }));
+  return (index) => {
+    if (index !== 2) return;
+    activate(false);
+    void sleep(forMs).then(() => activate(true));
+  };
 }
 
 /** Makes the service refuse the second and the fifth send with this `Retry-After`. */
@@ -224,6 +231,7 @@ function ofGlobex(job: Job): Pick<Job, 'key'> & Pick<Message, 'from'> {
   return { key: account?.api_key ?? '', from: account?.sims[0]?.number ?? '' };
 }
 
+/** Sends by two accounts in turn; each id is used once by each. */
 async function withTwoAccounts(job: Job, message: Message, at: number): Promise<void> {
   const { key, from } = ofGlobex(job);
   const habits = but({ idOf: () => `order-${Math.floor(at / 2)}` });
@@ -231,6 +239,7 @@ async function withTwoAccounts(job: Job, message: Message, at: number): Promise<
   else await deliver({ ...job, key }, { ...message, from }, habits);
 }
 
+/** Sends what the first account's quota refuses from the second account. */
 async function byAnotherAccount(job: Job): Promise<void> {
   job.simulator.accounts.patch('acme', { monthly_quota: 2 });
   const { key, from } = ofGlobex(job);
@@ -239,7 +248,7 @@ async function byAnotherAccount(job: Job): Promise<void> {
     reply?.isWhole === false ? 20_000 : careful.waitOf(reply, attempt, own);
   for (const message of job.messages) {
     const reply = await deliver({ ...job, report: () => {} }, message, but({ waitOf: untilWhole }));
-    // The line gives the first id to the intent, too.
+    // The report tells the referee that the first id, too, belongs to the intent.
     job.report(message, bodyOf(message).request_id, isConfirmed(reply) ? 'accepted' : 'failed');
     if (!isConfirmed(reply)) await deliver({ ...job, key }, { ...message, from }, habits);
   }
@@ -262,7 +271,7 @@ export const rightSenders: readonly NodeClient[] = right({
     'retries on the next day, just before the id is forgotten',
     sending({
       waitOf: (reply, attempt) => {
-        if (isRefused(reply)) return undefined;
+        if (isFinal(reply)) return undefined;
         return attempt === 1 ? 22 * hourMs : 20 * 60_000;
       },
     }),
@@ -414,16 +423,16 @@ export const rightSenders: readonly NodeClient[] = right({
     'sends by its second SIM, under a new id, while the first one is deactivated',
     onFetch((job) => {
       const second = job.simulator.sims.list('acme')[1]?.number ?? '';
-      const messages = deactivating(job, hourMs);
-      return renewsItsId({ ...job, messages }, (name, { from }) => (name === 1 ? from : second));
+      const fromOf = (idNumber: number, { from }: Message) => (idNumber === 1 ? from : second);
+      return renewsItsId(job, fromOf, deactivatingBeforeThird(job, hourMs));
     }),
   ],
   'new-id-where-the-first-is-burned': [
     'takes a new id for a SIM that is active again, as the service refuses the first for a day',
     onFetch((job) => {
       job.simulator.assumptions.patch({ failedRequestId: 'burned' });
-      const messages = deactivating(job, 30_000);
-      return renewsItsId({ ...job, messages }, (_, { from }) => from);
+      const deactivate = deactivatingBeforeThird(job, 30_000);
+      return renewsItsId(job, (_, { from }) => from, deactivate);
     }),
   ],
   'two-accounts-with-equal-ids': [
