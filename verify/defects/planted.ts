@@ -238,6 +238,20 @@ export function acceptAnyway(
   return message && { status: 202, body: messageBody(message, 'queued') };
 }
 
+/** The reply refuses, but the message is queued. */
+export function queueDespiteRefusal({
+  reply,
+  key,
+  fields,
+  device,
+  simulation,
+}: Exchange): ApiReply {
+  if (key !== undefined && fields !== undefined && device !== undefined) {
+    acceptAnyway({ key, fields, simulation }, device);
+  }
+  return reply;
+}
+
 export function refusal(error: ServiceError, { simulation }: Pick<Call, 'simulation'>): ApiReply {
   return errorReply(error, simulation.world.assumptions);
 }

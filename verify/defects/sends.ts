@@ -28,6 +28,7 @@ import {
   isSend,
   messageOf,
   type Planted,
+  queueDespiteRefusal,
   refusal,
   refusing,
   replying,
@@ -35,12 +36,13 @@ import {
   textOf,
   understanding,
 } from './planted.ts';
-import { queuedAllTheSame } from './throttling.ts';
 
 const longest = 1_600;
 const msPerMinute = 60_000;
 const msPerHour = 60 * msPerMinute;
 const fiveMinutesMs = 5 * msPerMinute;
+/** How far the server's local time is behind UTC. */
+const localZoneMs = 5 * msPerHour;
 /** A valid recipient in place of an unchecked one. */
 const anyRecipient = '+12025550123';
 
@@ -75,7 +77,10 @@ function withoutSeparators(number: string): string {
   return number.replace(/(?<=.)[ ().-]/g, '');
 }
 
-/** Decimal digits of other scripts: in those that phones offer, the last four bits are the value. */
+/**
+ * Replaces Arabic-Indic and full-width digits by ASCII ones. In both ranges, the low four bits of
+ * the code are the digit.
+ */
 function withAsciiDigits(text: string): string {
   return text.replace(/[\u0660-\u0669\uff10-\uff19]/g, (digit) =>
     String(digit.charCodeAt(0) & 0xf),
@@ -118,6 +123,10 @@ function instantOf(sendAt: string): number | undefined {
   return typeof read === 'number' ? read : undefined;
 }
 
+/**
+ * Reads `send_at` as what `change` returns; undefined removes it. `atMs` is the instant of a valid
+ * one.
+ */
 function readingSendAt(
   change: (sendAt: string, nowMs: number, atMs: number | undefined) => string | undefined,
 ): Planted {
@@ -169,13 +178,13 @@ class NeverReactivatingWorld extends World {
   }
 }
 
-/** A count that can include more than messages, or other messages. */
-class OtherCount extends QuotaCount {
+/** A quota count that is wrong on purpose. */
+class WrongQuotaCount extends QuotaCount {
   readonly #messages: HeldMessages;
   /** Units that do not belong to a message. */
-  extra = 0;
+  extraUnits = 0;
   /** Which messages count; undefined for the correct ones. */
-  counts: ((message: Message, nowMs: number) => boolean) | undefined;
+  isCounted: ((message: Message, nowMs: number) => boolean) | undefined;
 
   constructor(now: () => number, messages: HeldMessages) {
     super(now);
@@ -183,16 +192,16 @@ class OtherCount extends QuotaCount {
   }
 
   override used(...[nowMs, assumptions]: Parameters<QuotaCount['used']>): number {
-    const { counts } = this;
-    if (counts === undefined) return super.used(nowMs, assumptions) + this.extra;
-    return [...this.#messages].filter((message) => counts(message, nowMs)).length;
+    const { isCounted } = this;
+    if (isCounted === undefined) return super.used(nowMs, assumptions) + this.extraUnits;
+    return [...this.#messages].filter((message) => isCounted(message, nowMs)).length;
   }
 }
 
 class CountingWorld extends World {
   override createAccount(...given: Parameters<World['createAccount']>): Account {
     const account = super.createAccount(...given);
-    return Object.assign(account, { quota: new OtherCount(this.now, account.messages) });
+    return Object.assign(account, { quota: new WrongQuotaCount(this.now, account.messages) });
   }
 }
 
@@ -200,52 +209,63 @@ class CountingWorld extends World {
 function alsoCounting(when: (exchange: Exchange) => boolean): Planted {
   const counting = replying((exchange) => {
     const quota = exchange.key?.account.quota;
-    if (quota instanceof OtherCount && when(exchange)) quota.extra += 1;
+    if (quota instanceof WrongQuotaCount && when(exchange)) quota.extraUnits += 1;
     return exchange.reply;
   });
   return { ...counting, parts: { World: CountingWorld } };
 }
 
-/** Decides for each send which messages count. */
-function countingOnly(
-  choose: (keyId: string) => (message: Message, nowMs: number) => boolean,
-  noted: (message: Message, keyId: string) => void = () => {},
-): Planted {
-  const counting = handling(() => ({ request, key, fields }, next) => {
-    if (key === undefined || fields === undefined) return next(request);
-    const { quota, messages } = key.account;
-    if (quota instanceof OtherCount) quota.counts = choose(key.keyId);
-    const before = messages.length;
-    const handled = next(request);
-    const message = messages.at(before);
-    if (message !== undefined) noted(message, key.keyId);
-    return handled;
+interface CountingRule {
+  /** Which messages count for a send with this key. */
+  readonly isCountedFor: (keyId: string) => (message: Message, nowMs: number) => boolean;
+  readonly onAccepted?: (message: Message, keyId: string) => void;
+}
+
+/** Decides for each send which messages count, by a rule that is created for each simulation. */
+function countingOnly(create: () => CountingRule): Planted {
+  const counting = handling(() => {
+    const rule = create();
+    return ({ request, key, fields }, next) => {
+      if (key === undefined || fields === undefined) return next(request);
+      const { quota, messages } = key.account;
+      if (quota instanceof WrongQuotaCount) quota.isCounted = rule.isCountedFor(key.keyId);
+      const before = messages.length;
+      const handled = next(request);
+      const message = messages.at(before);
+      if (message !== undefined) rule.onAccepted?.(message, key.keyId);
+      return handled;
+    };
   });
   return { ...counting, parts: { World: CountingWorld } };
 }
 
 function quotaPerKey(): Planted {
-  const keys = new Map<string, string>();
-  return countingOnly(
-    (keyId) =>
-      ({ messageId }) =>
-        keys.get(messageId) === keyId,
-    ({ messageId }, keyId) => keys.set(messageId, keyId),
-  );
+  return countingOnly(() => {
+    const keyOf = new Map<string, string>();
+    return {
+      isCountedFor:
+        (keyId) =>
+        ({ messageId }) =>
+          keyOf.get(messageId) === keyId,
+      onAccepted: ({ messageId }, keyId) => keyOf.set(messageId, keyId),
+    };
+  });
 }
 
 /** Does not count sends that were accepted in the same turn. */
-function racingQuota(): Planted {
-  const uncounted = new Set<string>();
+function quotaCountedLater(): Planted {
   const monthOf = (ms: number) => new Date(ms).toISOString().slice(0, 7);
-  return countingOnly(
-    () => (message, nowMs) =>
-      !uncounted.has(message.messageId) && monthOf(message.createdAtMs) === monthOf(nowMs),
-    ({ messageId }) => {
-      uncounted.add(messageId);
-      setImmediate(() => uncounted.delete(messageId));
-    },
-  );
+  return countingOnly(() => {
+    const uncounted = new Set<string>();
+    return {
+      isCountedFor: () => (message, nowMs) =>
+        !uncounted.has(message.messageId) && monthOf(message.createdAtMs) === monthOf(nowMs),
+      onAccepted: ({ messageId }) => {
+        uncounted.add(messageId);
+        setImmediate(() => uncounted.delete(messageId));
+      },
+    };
+  });
 }
 
 /** A plan with another quota. */
@@ -434,7 +454,7 @@ export const sendDefects: readonly DefectRow[] = [
     'send-at-plus-zero-local': [
       'a send_at that ends in +00:00 is read as local time',
       readingSendAt((sendAt, _, atMs) =>
-        atMs === undefined || !sendAt.endsWith('+00:00') ? sendAt : isoTime(atMs + 5 * msPerHour),
+        atMs === undefined || !sendAt.endsWith('+00:00') ? sendAt : isoTime(atMs + localZoneMs),
       ),
     ],
     'send-at-garbage-accepted': [
@@ -500,12 +520,12 @@ export const sendDefects: readonly DefectRow[] = [
     ],
     'quota-lost-under-concurrency': [
       'simultaneous sends pass beyond the quota',
-      racingQuota(),
+      quotaCountedLater(),
       because.aQuota,
     ],
     'quota-refused-queues': [
       'a send that is answered 402 is queued all the same',
-      refusing(402, queuedAllTheSame),
+      refusing(402, queueDespiteRefusal),
       'no flag names the device of the exhausted account, whose tasks would show it',
     ],
     'quota-counts-held-twice': [
@@ -515,7 +535,7 @@ export const sendDefects: readonly DefectRow[] = [
     ],
     'quota-never-resets': [
       'the quota never starts again',
-      countingOnly(() => () => true),
+      countingOnly(() => ({ isCountedFor: () => () => true })),
       because.aMonth,
     ],
     'quota-per-key': ['each key has a quota of its own', quotaPerKey(), because.aQuota],

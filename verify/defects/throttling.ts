@@ -11,7 +11,6 @@ import {
   msPerSecond,
 } from '../../src/sim/limits.ts';
 import {
-  acceptAnyway,
   answering,
   because,
   breaking,
@@ -21,6 +20,7 @@ import {
   type Exchange,
   handling,
   type Planted,
+  queueDespiteRefusal,
   reading,
   refusal,
   refusing,
@@ -30,7 +30,7 @@ function addressOf({ request }: Pick<Call, 'request'>): string {
   return addressCaller(request.clientIp);
 }
 
-function limited(endpoint: EndpointName, limit: number): Planted {
+function limitOf(endpoint: EndpointName, limit: number): Planted {
   return {
     around: (next, { limiter }) => {
       limiter.setLimit(endpoint, limit);
@@ -67,20 +67,24 @@ class RekeyedLimiter extends Limiter {
   }
 }
 
-/** What chooses a bucket: `caller` is the account's id, or the marked address without a valid key. */
-interface Limited extends Call {
+/**
+ * A call to a limited endpoint. `caller` is the account's id; without a valid key, the client's
+ * address with a prefix (`addressCaller`).
+ */
+interface LimitedCall extends Call {
   readonly endpoint: EndpointName;
   readonly caller: string;
 }
 
 /** Counts calls in the bucket that `choose` returns. */
-function bucketChosenBy(choose: (call: Limited) => Bucket): Planted {
+function bucketChosenBy(choose: (call: LimitedCall) => Bucket): Planted {
   return {
     parts: { Limiter: RekeyedLimiter },
     around: (next, simulation) => (request) => {
       const call = callOf(request, simulation);
       const { limiter } = simulation;
       if (limiter instanceof RekeyedLimiter) {
+        // Set per request: handling is synchronous, so no other request can see it.
         limiter.bucketOf = (endpoint, caller) => choose({ ...call, endpoint, caller });
       }
       return next(request);
@@ -89,18 +93,18 @@ function bucketChosenBy(choose: (call: Limited) => Bucket): Planted {
 }
 
 /** Counts calls of one endpoint in the bucket that `choose` returns. */
-function bucketOn(limitedEndpoint: EndpointName, choose: (call: Limited) => string): Planted {
+function bucketOn(limitedEndpoint: EndpointName, choose: (call: LimitedCall) => string): Planted {
   return bucketChosenBy((call) => {
     const { endpoint, caller } = call;
     return [endpoint, endpoint === limitedEndpoint ? choose(call) : caller];
   });
 }
 
-function perKey({ caller, key }: Limited): string {
+function perKey({ caller, key }: LimitedCall): string {
   return caller + (key?.keyId ?? '');
 }
 
-function shared({ caller, key }: Limited): string {
+function oneForAllKeys({ caller, key }: LimitedCall): string {
   return key === undefined ? caller : 'everybody';
 }
 
@@ -159,12 +163,12 @@ function withBucket(create: (limit: number) => Take): Planted {
 }
 
 /** The request that opens a window counts only in the first window. */
-function oneMoreLater(limit: number): Take {
-  let startMs = 0;
+function oneMoreInLaterWindows(limit: number): Take {
+  let startMs: number | undefined;
   let count = 0;
   return (nowMs) => {
-    if (nowMs - startMs >= limitWindowMs) {
-      count = startMs === 0 ? 1 : 0;
+    if (startMs === undefined || nowMs - startMs >= limitWindowMs) {
+      count = startMs === undefined ? 1 : 0;
       startMs = nowMs;
       return 0;
     }
@@ -175,7 +179,7 @@ function oneMoreLater(limit: number): Take {
 }
 
 /** Each passing request starts the minute again: the expiry is reset on every increment. */
-function restarted(limit: number): Take {
+function windowRestartsOnEachRequest(limit: number): Take {
   let lastMs = 0;
   let count = 0;
   return (nowMs) => {
@@ -192,14 +196,14 @@ function secondsOf({ reply }: Exchange): number {
 }
 
 /** Header and body of a 429 state the seconds that `wait` returns. */
-function waiting(wait: (exchange: Exchange) => number): Planted {
+function statingWait(wait: (exchange: Exchange) => number): Planted {
   return refusing(429, (exchange) =>
     refusal({ kind: 'throttled', retryAfterSeconds: wait(exchange) }, exchange),
   );
 }
 
-/** Changes 429s to callers without a valid key. */
-function toUnknownCallers(change: Partial<Exchange['reply']>): Planted {
+/** Changes 429s to calls without a valid key. */
+function for429WithoutKey(change: Partial<Exchange['reply']>): Planted {
   return refusing(429, ({ key, reply }) => (key === undefined ? { ...reply, ...change } : reply));
 }
 
@@ -221,8 +225,8 @@ function waitMs(exchange: Exchange): number {
 
 export const throttlingDefects: readonly DefectRow[] = [
   ...breaking('LIMIT-1', {
-    'limit-119': ['the 120th send of a minute is refused already', limited('send', 119)],
-    'limit-121': ['the 121st send of a minute passes', limited('send', 121)],
+    'limit-119': ['the 120th send of a minute is refused already', limitOf('send', 119)],
+    'limit-121': ['the 121st send of a minute passes', limitOf('send', 121)],
     'limit-per-key': ['each key of an account has 120 sends of its own', bucketOn('send', perKey)],
     'limit-per-sim': [
       'each SIM of an account has 120 sends of its own',
@@ -231,7 +235,7 @@ export const throttlingDefects: readonly DefectRow[] = [
     ],
     'throttled-send-queues': [
       'a send that is answered 429 is queued all the same',
-      refusing(429, queuedAllTheSame),
+      refusing(429, queueDespiteRefusal),
     ],
     'window-59-seconds': ['tokens come back after 59 s', minuteOf(59)],
     'window-61-seconds': ['tokens come back after 61 s', minuteOf(61)],
@@ -239,21 +243,21 @@ export const throttlingDefects: readonly DefectRow[] = [
   ...breaking('LIMIT-2', {
     'limit-dashboard-119': [
       'the dashboard send passes 119 a minute',
-      limited('dashboard_send', 119),
+      limitOf('dashboard_send', 119),
     ],
   }),
   ...breaking('LIMIT-3', {
-    'limit-external-121': ['the external send passes 121 a minute', limited('external_send', 121)],
+    'limit-external-121': ['the external send passes 121 a minute', limitOf('external_send', 121)],
   }),
   ...breaking('LIMIT-4', {
-    'limit-received-60': ['received messages are limited to 60 a minute', limited('received', 60)],
+    'limit-received-60': ['received messages are limited to 60 a minute', limitOf('received', 60)],
     'limit-minute-restarts': [
       'the minute begins again with each request that passes',
-      withBucket(restarted),
+      withBucket(windowRestartsOnEachRequest),
     ],
   }),
   ...breaking('LIMIT-5', {
-    'limit-tasks-120': ['device tasks are limited to 120 a minute', limited('tasks', 120)],
+    'limit-tasks-120': ['device tasks are limited to 120 a minute', limitOf('tasks', 120)],
     'limit-tasks-per-device': [
       'each device has its own 60 task polls, for all callers together',
       bucketOn('tasks', ({ caller, id }) => caller + id),
@@ -261,7 +265,7 @@ export const throttlingDefects: readonly DefectRow[] = [
     ],
     'limit-later-windows-one-more': [
       'the first minute passes 60 task polls, each later one 61',
-      withBucket(oneMoreLater),
+      withBucket(oneMoreInLaterWindows),
     ],
   }),
   ...breaking('LIMIT-6', {
@@ -273,7 +277,7 @@ export const throttlingDefects: readonly DefectRow[] = [
       'reads of unknown ids are limited to 120 a minute',
       readsPerMinute(({ message }) => (message === undefined ? 'unknown' : undefined)),
     ],
-    'stats-limited': ['account statistics are limited to 120 a minute', limited('stats', 120)],
+    'stats-limited': ['account statistics are limited to 120 a minute', limitOf('stats', 120)],
   }),
   ...breaking('LIMIT-7', {
     'limit-shared-across-endpoints': [
@@ -303,7 +307,7 @@ export const throttlingDefects: readonly DefectRow[] = [
     ],
   }),
   ...breaking('READ-3', {
-    'read-limited': ['reading a message is limited to 120 a minute', limited('read', 120)],
+    'read-limited': ['reading a message is limited to 120 a minute', limitOf('read', 120)],
     'read-counts-as-send': [
       'reads are refused while the send bucket is empty',
       refusingWhileEmpty(({ endpoint }, id) => (endpoint === 'read' ? ['send', id] : undefined)),
@@ -320,13 +324,16 @@ export const throttlingDefects: readonly DefectRow[] = [
     ],
     'limit-dashboard-global': [
       'all users share one bucket of dashboard sends',
-      bucketOn('dashboard_send', shared),
+      bucketOn('dashboard_send', oneForAllKeys),
     ],
     'limit-external-global': [
       'all users share one bucket of external sends',
-      bucketOn('external_send', shared),
+      bucketOn('external_send', oneForAllKeys),
     ],
-    'limit-tasks-global': ['all users share one bucket of task polls', bucketOn('tasks', shared)],
+    'limit-tasks-global': [
+      'all users share one bucket of task polls',
+      bucketOn('tasks', oneForAllKeys),
+    ],
     'limit-pool-shared': [
       'all accounts that send from the pool share one bucket',
       bucketChosenBy(({ endpoint, caller, device }) => {
@@ -336,7 +343,7 @@ export const throttlingDefects: readonly DefectRow[] = [
     ],
     'limit-global': [
       'one bucket for all users',
-      bucketChosenBy((call) => [call.endpoint, shared(call)]),
+      bucketChosenBy((call) => [call.endpoint, oneForAllKeys(call)]),
     ],
     'unauthenticated-spends-user': [
       'calls without a key are counted in one bucket, not by client IP',
@@ -354,13 +361,13 @@ export const throttlingDefects: readonly DefectRow[] = [
   ...breaking('ERR-3', {
     'retry-after-rounded-down': [
       'Retry-After is rounded down, so that waiting it out is not enough',
-      waiting((exchange) => Math.floor(waitMs(exchange) / msPerSecond)),
+      statingWait((exchange) => Math.floor(waitMs(exchange) / msPerSecond)),
     ],
     'retry-after-plus-one': [
       'Retry-After is one second too long',
-      waiting((exchange) => secondsOf(exchange) + 1),
+      statingWait((exchange) => secondsOf(exchange) + 1),
     ],
-    'retry-after-constant-60': ['Retry-After is always 60', waiting(() => 60)],
+    'retry-after-constant-60': ['Retry-After is always 60', statingWait(() => 60)],
     'retry-after-http-date': [
       'Retry-After is a date',
       refusing(429, (exchange) => {
@@ -374,13 +381,13 @@ export const throttlingDefects: readonly DefectRow[] = [
     ],
     'stranger-429-without-retry-after': [
       'a 429 to a call without a key has no Retry-After',
-      toUnknownCallers({ headers: {} }),
+      for429WithoutKey({ headers: {} }),
     ],
   }),
   ...breaking('ERR-4', {
     'stranger-429-without-detail': [
       'a 429 to a call without a key has no detail',
-      toUnknownCallers({ body: '{}' }),
+      for429WithoutKey({ body: '{}' }),
     ],
     'throttle-no-detail': [
       'a 429 has a body without detail',
@@ -402,11 +409,3 @@ export const throttlingDefects: readonly DefectRow[] = [
     ],
   }),
 ];
-
-/** The reply refuses, but the message is queued. */
-export function queuedAllTheSame({ reply, key, fields, device, simulation }: Exchange) {
-  if (key !== undefined && fields !== undefined && device !== undefined) {
-    acceptAnyway({ key, fields, simulation }, device);
-  }
-  return reply;
-}
