@@ -4,6 +4,7 @@
  * counts its own requests. If it sends at most the limit within any 60 s, every request fits under
  * every answer of `limiterRefill`.
  */
+import { minuteMs } from '../src/ledger/time-units.ts';
 export const limits = {
   send: 120,
   dashboard_send: 120,
@@ -29,8 +30,6 @@ export function entriesOf(spends: Spends): [Bucket, number][] {
 export function sendsIn(spends: Spends): number {
   return (spends.send ?? 0) + (spends.dashboard_send ?? 0) + (spends.external_send ?? 0);
 }
-
-export const minuteMs = 60_000;
 
 const paths: readonly (readonly [Endpoint, RegExp])[] = [
   ['send', /^\/api\/v1\/sms\/send\/?$/],

@@ -5,7 +5,8 @@
  * others, so that the kind of refill shows (`limiterRefill`). Everything that the empty bucket must
  * not affect is asked directly after it.
  */
-import { type Bucket, endpoints, limitOf, minuteMs } from './buckets.ts';
+import { minuteMs } from '../src/ledger/time-units.ts';
+import { type Bucket, endpoints, limitOf } from './buckets.ts';
 import { type Reply, SendsExhausted } from './client.ts';
 import type { Exchange } from './judges/exchange.ts';
 import { messagesOfOthers } from './judges/other-traffic.ts';

@@ -1,7 +1,8 @@
 /**
  * The limited endpoints, in the form that cases use. Rules: LIMIT-1 to LIMIT-5.
  */
-import { type Bucket, type Endpoint, minuteMs } from './buckets.ts';
+import { minuteMs } from '../src/ledger/time-units.ts';
+import type { Bucket, Endpoint } from './buckets.ts';
 import type { Reply } from './client.ts';
 import { paths, type Subject, type Trial } from './trial.ts';
 

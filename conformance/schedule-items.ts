@@ -1,7 +1,8 @@
 /**
  * The items of a schedule without a control port: the cases, and the recordings that they judge.
  */
-import { type Bucket, entriesOf, minuteMs, type Spends, sendsIn } from './buckets.ts';
+import { minuteMs } from '../src/ledger/time-units.ts';
+import { type Bucket, entriesOf, type Spends, sendsIn } from './buckets.ts';
 import type { AnyCase } from './case.ts';
 import type { Recording } from './recording.ts';
 import type { Item } from './schedule.ts';

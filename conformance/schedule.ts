@@ -4,7 +4,8 @@
  * last minute's limits; a flood starts when its bucket is full. A pure function of the ledger,
  * shared by the run and its dry run.
  */
-import { type Bucket, type BucketLedger, entriesOf, minuteMs, type Spends } from './buckets.ts';
+import { minuteMs } from '../src/ledger/time-units.ts';
+import { type Bucket, type BucketLedger, entriesOf, type Spends } from './buckets.ts';
 import { longerThanAllowed } from './target.ts';
 
 export interface Item {

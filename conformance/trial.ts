@@ -3,7 +3,8 @@
  * With a control port each trial has its own accounts, so cases cannot affect each other. Otherwise
  * all share the accounts of the flags.
  */
-import { type Endpoint, endpointOf, limitOf, minuteMs, type Spends } from './buckets.ts';
+import { minuteMs } from '../src/ledger/time-units.ts';
+import { type Endpoint, endpointOf, limitOf, type Spends } from './buckets.ts';
 import type { Reply, RequestOptions } from './client.ts';
 import type { ApiKey, Control, Sim } from './control.ts';
 import type { Exchange as ShownExchange } from './exchange.ts';

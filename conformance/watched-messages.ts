@@ -4,7 +4,7 @@
  * poll interval, so that no state between two reads is missed.
  */
 
-import { minuteMs } from './buckets.ts';
+import { minuteMs } from '../src/ledger/time-units.ts';
 import { isSend, messageIdOf } from './judges/exchange.ts';
 import { latestPickupMs, pollIntervalMs } from './judges/status.ts';
 import { flood } from './limited.ts';

@@ -2,11 +2,10 @@
  * The monthly quota. Rule: ERR-1. Sends messages of one segment to recipients that receive them, so
  * that neither `quotaUnit` nor `quotaRefund` makes a difference.
  */
+import { dayMs } from '../../src/ledger/time-units.ts';
 import { about, type Case } from '../case.ts';
 import { flood } from '../limited.ts';
 import type { Subject, Trial } from '../trial.ts';
-
-const day = 86_400_000;
 
 /** An account whose quota is spent. */
 async function exhausted(t: Trial): Promise<Subject> {
@@ -91,7 +90,7 @@ export const err1QuotaCases: readonly Case[] = [
       const second = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 2, 0, 0, 10);
       // The last is later than the end of the calendar month and later than 30 days.
       for (const days of [0, 1, 7, 25, 36]) {
-        await t.control.advanceTo(second + days * day);
+        await t.control.advanceTo(second + days * dayMs);
         await t.send(account);
       }
       await t.send(account);

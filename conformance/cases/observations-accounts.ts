@@ -2,6 +2,7 @@
  * How a target treats accounts, their senders, limits and quotas where the document is silent: what
  * needs several accounts, many requests or a search. Observed, not judged.
  */
+import { dayMs } from '../../src/ledger/time-units.ts';
 import { about, type Observation, type Seen } from '../case.ts';
 import type { Reply } from '../client.ts';
 import { floodOf } from '../floods.ts';
@@ -12,7 +13,6 @@ import type { Subject, Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
 
 const fresh = ['fresh'] as const;
-const day = 86_400_000;
 
 function statusMeans(reply: Reply, means: Readonly<Record<number, string>>): Seen {
   return answerOf(String(reply.status), means);
@@ -165,7 +165,7 @@ export const accountObservations: readonly Observation[] = [
     run: async (t, account) => {
       await requireSender(t, account);
       const accepts = async (days: number) => {
-        const send_at = new Date((await t.now()) + days * day).toISOString();
+        const send_at = new Date((await t.now()) + days * dayMs).toISOString();
         return (await t.send(account, { send_at })).status === 202;
       };
       const most = 40_000;

@@ -2,6 +2,7 @@
  * How a target answers single requests where the document is silent. Observed, not judged. One row
  * a gap: what is sent, and which answer the statuses of the replies mean.
  */
+import { dayMs } from '../../src/ledger/time-units.ts';
 import type { Seen } from '../case.ts';
 import {
   type Asker,
@@ -16,7 +17,6 @@ import { paths } from '../trial.ts';
 import * as verify from '../verify.ts';
 
 const unknownId = '00000000-0000-4000-8000-000000000000';
-const day = 86_400_000;
 
 export const replyObservations = [
   observe(
@@ -180,7 +180,7 @@ export const replyObservations = [
     (by) => {
       const { ahead } = by;
       const newYear = Date.UTC(Number(ahead.slice(0, 4)), 0, 1);
-      const ordinal = 1 + (Date.parse(ahead.slice(0, 10)) - newYear) / day;
+      const ordinal = 1 + (Date.parse(ahead.slice(0, 10)) - newYear) / dayMs;
       const written = [
         `${ahead}Z`,
         `${ahead.replaceAll(/[-:]/g, '')}Z`,

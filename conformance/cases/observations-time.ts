@@ -1,7 +1,9 @@
 /**
  * How a target behaves as time passes, where the document is silent. Observed, not judged.
  */
+
 import type { AssumptionName } from '../../src/ledger/assumptions.ts';
+import { dayMs } from '../../src/ledger/time-units.ts';
 import { about, type Observation, type Seen } from '../case.ts';
 import { type Flood, floodOf } from '../floods.ts';
 import { flood, justAfterTheMinute, passed } from '../limited.ts';
@@ -11,8 +13,6 @@ import { recipients } from '../target.ts';
 import { untilHandedOut, untilReported } from '../tasks.ts';
 import { paths, type Subject, type Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
-
-const day = 86_400_000;
 
 /** An observation that moves time. */
 function moving<S extends AssumptionName>(id: `${S}/${string}`, send: number) {
@@ -292,7 +292,7 @@ export const timeObservations: readonly Observation[] = [
         let endedAt = await t.now();
         for (let i = 0; i < 3; i += 1)
           endedAt = (await nextChange(t, account, messageId)) ?? endedAt;
-        await t.control.advanceTo(endedAt + days * day);
+        await t.control.advanceTo(endedAt + days * dayMs);
         return (await t.read(account, messageId)).status === 200;
       };
       const most = 36_500;
@@ -322,7 +322,7 @@ async function wholeBucketsReturn(t: Trial, account: Subject, wait: number): Pro
   await t.advance((wait + 1) * 1000);
   const back = (await flood(121, () => t.send(account))).filter(passed).length;
   if (wait <= 2) return false;
-  await t.advance(day / 24);
+  await t.advance(dayMs / 24);
   // A sliding window also refills completely if everything was spent at one instant.
   const probe = await t.account();
   await justAfterTheMinute(t);

@@ -1,9 +1,8 @@
 /** Reads of a message, unknown ids, and the paths of the service. Rules: READ-1, READ-2, VER-1. */
+import { dayMs } from '../../src/ledger/time-units.ts';
 import { about, type Case } from '../case.ts';
 import { paths } from '../trial.ts';
 import { watched } from '../watched-messages.ts';
-
-const day = 86_400_000;
 
 /** Ids without a message, in forms that clients often send by mistake. */
 const unknownIds = ['00000000-0000-4000-8000-000000000000', 'f47ac10b-58cc-4372-a567-0e02b2c3d479'];
@@ -55,7 +54,7 @@ export const readCases: readonly Case[] = [
       const sentAt = await t.now();
       const { messageId } = await t.queued(account);
       for (const days of [1, 2, 31]) {
-        await t.control.advanceTo(sentAt + days * day);
+        await t.control.advanceTo(sentAt + days * dayMs);
         await t.read(account, messageId);
       }
     },

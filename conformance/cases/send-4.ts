@@ -5,6 +5,7 @@
  */
 
 import type { RuleId } from '../../src/ledger/rules.ts';
+import { dayMs, hourMs } from '../../src/ledger/time-units.ts';
 import { about, type Case } from '../case.ts';
 import { wallClock } from '../clock.ts';
 import { floodOf } from '../floods.ts';
@@ -14,8 +15,6 @@ import { untilHandedOut } from '../tasks.ts';
 import { type AccountPlan, type Fields, paths, type Subject, type Trial } from '../trial.ts';
 import { watched, watchedMessages } from '../watched-messages.ts';
 
-const hour = 3_600_000;
-const day = 24 * hour;
 const tooLong = 'x'.repeat(1_601);
 const senderNeeds: readonly Need[] = ['sender'];
 const clockNeeds: readonly Need[] = ['fresh', 'clock'];
@@ -75,7 +74,7 @@ export const send4Cases: readonly Case[] = [
       '200 and the original body, or 409 where the body differs (replayDifferentBody); never a new message',
     steps: async (t, account) => {
       const fields = await sendFirst(t, account);
-      const send_at = new Date((await t.now()) + hour).toISOString();
+      const send_at = new Date((await t.now()) + hourMs).toISOString();
       for (const other of [{ message: 'another text' }, { send_at }, {}])
         await t.send(account, { ...fields, ...other });
     },
@@ -147,7 +146,7 @@ export const send4Cases: readonly Case[] = [
     needs: clockNeeds,
     alone: true,
     event: '24 hours but one second, the first one since',
-    happens: (t) => t.advance(day - 1_000),
+    happens: (t) => t.advance(dayMs - 1_000),
   }),
   {
     ...about('SEND-4/spends-no-quota', ['fresh'], { send: 7 }),
@@ -193,7 +192,7 @@ export const send4Cases: readonly Case[] = [
       requireIdLength(t, floodIdLength);
       const flooded = await recorded(t, floodOf.send);
       if (flooded.replies.length <= 100) t.lack('100 later messages');
-      if (t.controlled) await t.advance(hour);
+      if (t.controlled) await t.advance(hourMs);
       await t.send(flooded.account, flooded.first.fields);
     },
   },
@@ -259,11 +258,15 @@ export const send4Cases: readonly Case[] = [
       }
     },
   },
-  replaysAtAges('SEND-4/within-24-hours', [hour, 12 * hour, 23 * hour + 60_000, day - 1_000], {
-    sends: 'replays after 1, 12, 23 hours and one second before 24 hours',
-    demands: originalReply,
-  }),
-  replaysAtAges('SEND-4/new-after-24-hours', [23 * hour, day + 1_000], {
+  replaysAtAges(
+    'SEND-4/within-24-hours',
+    [hourMs, 12 * hourMs, 23 * hourMs + 60_000, dayMs - 1_000],
+    {
+      sends: 'replays after 1, 12, 23 hours and one second before 24 hours',
+      demands: originalReply,
+    },
+  ),
+  replaysAtAges('SEND-4/new-after-24-hours', [23 * hourMs, dayMs + 1_000], {
     sends: 'the same request_id after 23 hours, and again one second after 24 hours',
     demands: '200, then a new message: a replay does not prolong the window',
   }),
@@ -288,9 +291,9 @@ export const send4Cases: readonly Case[] = [
       if (typeof most === 'number' && most < 2)
         t.lack('a target that takes a send_at 30 hours ahead (sendAtMaxAheadDays)');
       const account = await t.account();
-      const send_at = new Date((await t.now()) + 30 * hour).toISOString();
+      const send_at = new Date((await t.now()) + 30 * hourMs).toISOString();
       const fields = await sendFirst(t, account, { send_at });
-      await t.advance(day + 1_000);
+      await t.advance(dayMs + 1_000);
       await t.send(account, fields);
     },
   },

@@ -5,16 +5,13 @@
  */
 
 import type { RuleId } from '../../src/ledger/rules.ts';
+import { dayMs, hourMs, minuteMs, secondMs } from '../../src/ledger/time-units.ts';
 import { about, type Case } from '../case.ts';
 import { pollIntervalMs } from '../judges/status.ts';
 import { paths, type Subject, type Trial } from '../trial.ts';
 import { textOf } from '../verify.ts';
 import { queuedToWatch, watch, watched } from '../watched-messages.ts';
 
-const second = 1_000;
-const minute = 60 * second;
-const hour = 60 * minute;
-const day = 24 * hour;
 /** By then, a device that polls every 20 s has polled at least once. */
 const realSeconds = 22;
 
@@ -56,26 +53,30 @@ const valueCases: readonly Values[] = [
     id: 'SEND-7/past-is-refused',
     sends: 'a send_at of a year and of one second ago, and of one hour ahead',
     demands: `${is400}; in one hour is accepted`,
-    values: (now, earliest) => [iso(now + hour), iso(earliest - second), iso(now - 365 * day)],
+    values: (now, earliest) => [
+      iso(now + hourMs),
+      iso(earliest - secondMs),
+      iso(now - 365 * dayMs),
+    ],
   },
   {
     id: 'SEND-7/now-is-not-the-future',
     needs: ['fresh', 'clock'],
     sends: 'a send_at of exactly now, of one millisecond ago, of one second ahead',
     demands: '400, 400, 202',
-    values: (now) => [iso(now), iso(now - 1), iso(now + second)],
+    values: (now) => [iso(now), iso(now - 1), iso(now + secondMs)],
   },
   {
     id: 'SEND-7/whole-seconds-are-iso-too',
     sends: 'a send_at without a fraction, with Z and with +00:00',
     demands: '202 for both',
-    values: (now) => ['Z', '+00:00'].map((zone) => `${digitsOf(now + hour)}${zone}`),
+    values: (now) => ['Z', '+00:00'].map((zone) => `${digitsOf(now + hourMs)}${zone}`),
   },
   {
     id: 'SEND-7/offset-is-not-dropped',
     sends: 'a send_at that is past, written with an offset so that its digits look like the future',
     demands: `${is400}: it is not UTC, and it is past`,
-    values: (now) => [iso(now + hour), `${digitsOf(now + 2 * hour)}+05:00`],
+    values: (now) => [iso(now + hourMs), `${digitsOf(now + 2 * hourMs)}+05:00`],
   },
   {
     id: 'SEND-7/not-a-time',
@@ -83,9 +84,9 @@ const valueCases: readonly Values[] = [
     demands: is400,
     values: (now) => [
       'soon',
-      Math.ceil(now / second) + 3_600,
+      Math.ceil(now / secondMs) + 3_600,
       '2040-02-31T00:00:00.000Z',
-      String(now + hour),
+      String(now + hourMs),
     ],
     tries: 2,
   },
@@ -95,7 +96,7 @@ const valueCases: readonly Values[] = [
     sends: 'a send_at of half an hour ago and of half an hour ahead, with Z and with +00:00',
     demands: `${is400} for the past, 202 for the future`,
     values: (now) =>
-      [now - 30 * minute, now + 30 * minute].flatMap((at) =>
+      [now - 30 * minuteMs, now + 30 * minuteMs].flatMap((at) =>
         ['.000Z', '+00:00'].map((zone) => `${digitsOf(at)}${zone}`),
       ),
   },
@@ -104,13 +105,13 @@ const valueCases: readonly Values[] = [
 /** Reads a held message up to its time and until it has been picked up. */
 async function hold(t: Trial, account: Subject, delayMs: number): Promise<void> {
   const most = t.assumption('sendAtMaxAheadDays');
-  if (typeof most === 'number' && most * day <= delayMs)
+  if (typeof most === 'number' && most * dayMs <= delayMs)
     t.lack('a target that takes a send_at so far ahead (sendAtMaxAheadDays)');
   const until = (await t.now()) + delayMs;
   const one = await queuedToWatch(t, account, { send_at: iso(until) }, until);
   if (!t.controlled) {
     // In real time, reads go on until a late message has been explained.
-    await watch(t, [one], { forMs: delayMs + 52 * second, afterEndMs: 0 });
+    await watch(t, [one], { forMs: delayMs + 52 * secondMs, afterEndMs: 0 });
     return;
   }
   for (const share of [0.1, 0.35, 0.6, 0.9, 0.99]) {
@@ -136,13 +137,13 @@ function holds(name: string, ahead: string, delayMs: number): Case {
 export const send7Cases: readonly Case[] = [
   ...valueCases.map(ofValues),
   {
-    ...holds('holds-twelve-seconds', 'twelve seconds', 12 * second),
+    ...holds('holds-twelve-seconds', 'twelve seconds', 12 * secondMs),
     needs: ['sender'],
     waits: 40,
   },
-  holds('holds-ten-minutes', 'ten minutes', 10 * minute),
-  holds('holds-twelve-hours', 'twelve hours', 12 * hour),
-  holds('holds-three-days', 'three days', 3 * day),
+  holds('holds-ten-minutes', 'ten minutes', 10 * minuteMs),
+  holds('holds-twelve-hours', 'twelve hours', 12 * hourMs),
+  holds('holds-three-days', 'three days', 3 * dayMs),
   {
     ...about('SEND-7/absent-is-immediate', ['sender']),
     recordings: [watched],
@@ -154,9 +155,9 @@ export const send7Cases: readonly Case[] = [
     sends: 'a send_at one hour ahead, and reads of it for three seconds',
     demands: 'neither sending nor any later state',
     steps: async (t, account) => {
-      const { messageId } = await t.queued(account, { send_at: iso((await t.now()) + hour) });
+      const { messageId } = await t.queued(account, { send_at: iso((await t.now()) + hourMs) });
       for (let i = 0; i < 3; i += 1) {
-        await t.advance(second);
+        await t.advance(secondMs);
         await t.read(account, messageId);
       }
     },
@@ -168,8 +169,8 @@ export const send7Cases: readonly Case[] = [
     demands: 'not among the tasks, and still held',
     account: { sim: { polling: 'external' } },
     steps: async (t, account) => {
-      const { messageId } = await t.queued(account, { send_at: iso((await t.now()) + hour) });
-      for (const pause of t.controlled ? [0, 30 * minute] : [0]) {
+      const { messageId } = await t.queued(account, { send_at: iso((await t.now()) + hourMs) });
+      for (const pause of t.controlled ? [0, 30 * minuteMs] : [0]) {
         await t.advance(pause);
         await t.get(paths.tasks(account.sims[0]?.deviceId ?? ''), account.key);
         await t.read(account, messageId);
@@ -181,10 +182,10 @@ export const send7Cases: readonly Case[] = [
     sends: 'a send_at at the 58th second of a minute, three minutes ahead',
     demands: 'still held in the last second before it',
     steps: async (t) => {
-      if (pollIntervalMs(t) > 50 * second)
+      if (pollIntervalMs(t) > 50 * secondMs)
         t.lack('a target whose devices poll at least once within 50 s (pollIntervalSeconds)');
       const account = await t.account();
-      const at = Math.floor((await t.now()) / minute) * minute + 3 * minute + 58 * second;
+      const at = Math.floor((await t.now()) / minuteMs) * minuteMs + 3 * minuteMs + 58 * secondMs;
       const { messageId } = await t.queued(account, { send_at: iso(at) });
       await t.control.advanceTo(at - 500);
       await t.read(account, messageId);
@@ -202,16 +203,16 @@ export const send7Cases: readonly Case[] = [
     demands: 'all of them are still held after a poll of the device',
     steps: async (t, account) => {
       const now = await t.now();
-      const send_at = iso(now + hour);
+      const send_at = iso(now + hourMs);
       const fields = { send_at, request_id: t.requestId() };
       const replies = [await t.send(account, fields)];
       for (const path of [paths.dashboard_send, paths.external_send]) {
         // The document shows a body only for the send endpoint; the others may not support send_at.
-        await t.post(path, account.key, t.fields(account, { send_at: iso(now - hour) }));
+        await t.post(path, account.key, t.fields(account, { send_at: iso(now - hourMs) }));
         replies.push(await t.post(path, account.key, t.fields(account, { send_at })));
       }
       // The longest exceeds the 2^31 ms that a timer can wait in many languages.
-      for (const ms of [day + 5 * second, 40 * day])
+      for (const ms of [dayMs + 5 * secondMs, 40 * dayMs])
         replies.push(await t.send(account, { send_at: iso(now + ms) }));
       const held = replies.filter(({ status }) => status === 202);
       const readAll = async () => {
@@ -223,7 +224,9 @@ export const send7Cases: readonly Case[] = [
       await t.send(account, fields);
       await t.queued(account);
       const pollMs = pollIntervalMs(t);
-      for (const ms of t.controlled ? [pollMs, pollMs] : [2 * second, (realSeconds - 2) * second]) {
+      for (const ms of t.controlled
+        ? [pollMs, pollMs]
+        : [2 * secondMs, (realSeconds - 2) * secondMs]) {
         await t.advance(ms);
         await readAll();
       }

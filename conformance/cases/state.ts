@@ -5,6 +5,7 @@
  */
 
 import type { RuleId } from '../../src/ledger/rules.ts';
+import { dayMs } from '../../src/ledger/time-units.ts';
 import { about, type Case } from '../case.ts';
 import { pollIntervalMs } from '../judges/status.ts';
 import { recipients } from '../target.ts';
@@ -13,8 +14,6 @@ import { paths, type Trial } from '../trial.ts';
 import { textOf } from '../verify.ts';
 import { queuedToWatch, watch, watched } from '../watched-messages.ts';
 import { nearlyThisId } from './read.ts';
-
-const dayMs = 86_400_000;
 
 function ofWatched(id: `${RuleId}/${string}`, demands: string): Case {
   return {

@@ -5,7 +5,7 @@
  * Each hypothesis allows for what intervals leave open: a request may have spent its token at any
  * time between its start and its reply, and the target's clock may differ from ours.
  */
-import { minuteMs } from '../buckets.ts';
+import { minuteMs } from '../../src/ledger/time-units.ts';
 import type { Ahead } from '../clock-offset.ts';
 import type { Exchange } from './exchange.ts';
 

@@ -4,8 +4,9 @@
  * name: a figure that grows at least as fast as the run's own messages. Where none does, a limit is
  * too small only if two floods of the bucket agree.
  */
+
 import { isDeepStrictEqual } from 'node:util';
-import { minuteMs } from '../buckets.ts';
+import { minuteMs } from '../../src/ledger/time-units.ts';
 import { isObject, textOf } from '../verify.ts';
 import { type Exchange, isAccepted, isSend, isUncertain } from './exchange.ts';
 import type { Trace } from './judge.ts';

@@ -1,6 +1,7 @@
 /**
  * Judges reads of a message, and the paths of the service. Rules: READ-1, READ-2, VER-1.
  */
+import { dayMs } from '../../src/ledger/time-units.ts';
 import type { Reply } from '../client.ts';
 import * as verify from '../verify.ts';
 import {
@@ -13,8 +14,6 @@ import {
 } from './exchange.ts';
 import type { Findings, Judge, Trace } from './judge.ts';
 import { judgeCurrentStatus } from './status.ts';
-
-const dayMs = 86_400_000;
 
 /** Every accepted send of the run by the id that it was given. */
 function acceptedIn({ log }: Trace): Map<string, Exchange> {

@@ -3,7 +3,8 @@
  * A bucket belongs to an endpoint and an account, or to an endpoint and an address; all limits
  * follow from that one sentence, so their rules share one judgement of other buckets.
  */
-import { type Endpoint, limits, minuteMs } from '../buckets.ts';
+import { minuteMs } from '../../src/ledger/time-units.ts';
+import { type Endpoint, limits } from '../buckets.ts';
 import * as verify from '../verify.ts';
 import { type Exchange, isUncertain } from './exchange.ts';
 import { type Findings, type Judge, slackOf, type Trace } from './judge.ts';

@@ -3,7 +3,9 @@
  * The document leaves much open (`numberCheck`, `characterUnit`, `sendAtZone`, …): a field is invalid
  * if no permitted answer accepts it, and open if answers differ.
  */
+
 import { parsePhoneNumberFromString } from 'libphonenumber-js/max';
+import { dayMs } from '../../src/ledger/time-units.ts';
 import { unknown } from '../clock-offset.ts';
 import { instantOf } from '../model/reference-time.ts';
 import { isObject, textOf } from '../verify.ts';
@@ -17,7 +19,6 @@ export interface FieldValidity {
   readonly open: readonly string[];
 }
 
-const dayMs = 86_400_000;
 const e164 = /^\+[1-9][0-9]{1,14}$/;
 /** The form of the document's own example, which every answer of `sendAtFormats` reads. */
 const utc = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?(?:Z|\+00:00)$/;

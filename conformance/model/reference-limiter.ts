@@ -3,9 +3,8 @@
  * Rules: ERR-3, LIMIT-1 to LIMIT-5. Assumes: limiterRefill, refusedSpendsToken.
  * Every refill is computed on demand from recorded times, in whole numbers.
  */
+import { minuteMs } from '../../src/ledger/time-units.ts';
 import type { Assumptions } from './assumptions.ts';
-
-const minuteMs = 60_000;
 
 export interface ReferenceBucket {
   /** `sliding`: when each token was spent, oldest first. */

@@ -3,10 +3,11 @@
  * Rules: READ-1, READ-2, STATE-2. Assumes: pathIdForm, heldStatus, messageRetention, receivedQuery,
  * receivedShape, tasksShape.
  */
+import { dayMs } from '../../src/ledger/time-units.ts';
 import type { Assumptions } from './assumptions.ts';
 import { lastChange, poll, type ReferenceMessage } from './reference-phone.ts';
 import { type Expected, invalid, notFound, ok } from './reference-replies.ts';
-import { dayMs, type ReferenceKey, type ReferenceWorld } from './reference-world.ts';
+import type { ReferenceKey, ReferenceWorld } from './reference-world.ts';
 
 export function read(world: ReferenceWorld, pathId: string, key: ReferenceKey): Expected {
   const { assumptions, nowMs } = world;

@@ -4,6 +4,7 @@
  * contentType, emptyBody, malformedJson, failedRequestId, replayScope, replayAcrossEndpoints,
  * replayDifferentBody, disconnectedSim, foreignNumber, poolBesideOwnSim, quotaUnit.
  */
+import { dayMs } from '../../src/ledger/time-units.ts';
 import type { Assumptions } from './assumptions.ts';
 import { type Body, checkFields, given, segmentsOf, senderOf } from './reference-fields.ts';
 import type { ReferenceSim } from './reference-phone.ts';
@@ -16,7 +17,7 @@ import {
   refusal,
 } from './reference-replies.ts';
 import { instantOf } from './reference-time.ts';
-import { dayMs, type ReferenceKey, type ReferenceWorld } from './reference-world.ts';
+import type { ReferenceKey, ReferenceWorld } from './reference-world.ts';
 
 /** A send whose body is an object. */
 interface Send {

@@ -1,9 +1,8 @@
 /**
  * The instant of a `send_at`. Rules: SEND-7. Assumes: sendAtFormats, sendAtZone.
  */
+import { dayMs } from '../../src/ledger/time-units.ts';
 import type { Assumptions } from './assumptions.ts';
-
-const dayMs = 86_400_000;
 
 const whole = /^(\d{4}-?[W\d-]+)[Tt]([\d:]+)(?:([.,])(\d+))?([Zz]|[+-][\d:]+)?$/;
 

@@ -2,10 +2,9 @@
  * The accounts, keys, SIMs and messages of the reference model, and values derived from them.
  * Rules: ERR-1, SVC-1. Assumes: monthlyQuota, quotaMonth, quotaRefund, quotaUnit, failsFrom.
  */
+import { dayMs } from '../../src/ledger/time-units.ts';
 import type { Assumptions } from './assumptions.ts';
 import type { Fate, ReferenceMessage, ReferenceSim } from './reference-phone.ts';
-
-export const dayMs = 86_400_000;
 
 export interface ReferenceAccount {
   readonly accountId: string;

@@ -3,12 +3,12 @@
  * was added for a day, when there is no more room, or at the end. Whatever is dropped earlier is only
  * missed: a judge of recorded traffic never concludes from what is not there.
  */
+import { dayMs } from '../../src/ledger/time-units.ts';
 import type { Exchange } from '../judges/exchange.ts';
 
 export const mostHeldExchanges = 20_000;
 const mostOfOne = 400;
 const keptFirst = 50;
-const dayMs = 86_400_000;
 const longestQuietMs = dayMs + 3_600_000;
 
 interface Group {

@@ -3,9 +3,10 @@
  * and the judges of the harness look at each group as at a case of its own. What came before the
  * recording is unknown, and lines may be missing unless the files are said to hold all.
  */
+
 import { lacksBody, type TrafficEvent } from '../../src/commands/recorded-traffic.ts';
 import { type RuleId, rules } from '../../src/ledger/rules.ts';
-import { minuteMs } from '../buckets.ts';
+import { minuteMs } from '../../src/ledger/time-units.ts';
 import { judges } from '../judges/all.ts';
 import { type Exchange, isMessageSend, isSend, messageIdOf } from '../judges/exchange.ts';
 import { Findings, type Trace } from '../judges/judge.ts';

@@ -4,17 +4,14 @@ import { runs } from '../../verify/testkit/runs.ts';
 import {
   acmeNumber,
   acmeOtherNumber,
-  dayMs,
-  hourMs,
-  minuteMs,
   pollMs,
   poolNumber,
   readerOf,
   recipient,
-  secondMs,
   Twin,
 } from '../../verify/testkit/twin.ts';
 import type { SettingsInput } from '../config/settings.ts';
+import { dayMs, hourMs, minuteMs, secondMs } from '../ledger/time-units.ts';
 import { messageHistory } from '../sim/message.ts';
 import type { Message } from '../sim/records.ts';
 import { messageEvents, type Status } from '../sim/status.ts';

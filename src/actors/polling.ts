@@ -4,11 +4,11 @@
  * Assumes: pollIntervalSeconds, sendsPerPoll, taskPickup, progressPace, failsFrom.
  * `device-machine.ts` decides whether a device may poll; `message-machine.ts`, whether a step exists.
  */
+import { secondMs } from '../ledger/time-units.ts';
 import type { AssumptionsInForce } from '../sim/assumptions-in-force.ts';
 import { Batch } from '../sim/batch.ts';
 import { type Cohort, sizeOf } from '../sim/cohort.ts';
 import { isEarlier, isInFlight, isQueued, isStuckIn, pollsOf } from '../sim/device-work.ts';
-import { msPerSecond } from '../sim/limits.ts';
 import { isUnprompted } from '../sim/outcomes.ts';
 import type { Device, Message } from '../sim/records.ts';
 import type { MessageEvent } from '../sim/status.ts';
@@ -73,7 +73,7 @@ export class Polling {
   }
 
   get #intervalMs(): number {
-    return this.#assumptions.answers.pollIntervalSeconds * msPerSecond;
+    return this.#assumptions.answers.pollIntervalSeconds * secondMs;
   }
 
   #pickUp({ work }: Device, atOnce: boolean, taken: Message[] | undefined): void {

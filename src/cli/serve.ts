@@ -3,6 +3,7 @@
  */
 
 import { addFlags, type CommandIo, type Flag, newCommand, readFlags } from '../commands/flags.ts';
+import { minuteMs } from '../ledger/time-units.ts';
 import { JournalError } from '../recording/journal-error.ts';
 import type { InternalOptions } from '../simulator.ts';
 import { closeAtStop, noticesTo, stackOf, stopSignal } from './process.ts';
@@ -76,8 +77,6 @@ export async function serve(
   }
   return closeAtStop(stopped, () => simulator.close());
 }
-
-const minuteMs = 60_000;
 
 /**
  * Prints the stack of a bug. A journal that cannot be written fails each request, so one line a

@@ -3,6 +3,7 @@
  * authority's key is dropped after the one signature, so that trusting it never trusts anything
  * else.
  */
+import { dayMs } from '../ledger/time-units.ts';
 import 'reflect-metadata';
 import { randomBytes } from 'node:crypto';
 import { isIP } from 'node:net';
@@ -16,7 +17,6 @@ export interface SelfSigned {
 }
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
-const dayMs = 86_400_000;
 /** Some clients refuse certificates that are valid for longer. */
 const validDays = 397;
 

@@ -3,13 +3,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
+import { dayMs } from '../ledger/time-units.ts';
 import { selfSigned } from './self-signed.ts';
 import { tlsOf } from './tls.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'smstwin-tls-test-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const dayMs = 86_400_000;
 let files = 0;
 
 function file(text: string): string {

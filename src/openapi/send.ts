@@ -4,12 +4,12 @@
  * Rules: SEND-1, SEND-2, SEND-6, SEND-7. Assumes: bothSenderFields, unknownFields, nullFields,
  * typeCoercion, emptySendAt. `sim/send-request.ts` reads the others.
  */
+
 import { z } from 'zod';
+import { hourMs } from '../ledger/time-units.ts';
 import type { Assumptions } from '../sim/assumptions.ts';
 import { messageMaxCharacters, replayWindowMs } from '../sim/limits.ts';
 import { sendFields } from '../sim/send-request.ts';
-
-const hourMs = 3_600_000;
 
 /**
  * JSON Schema cannot express that two fields are equal, which numbers exist, or that a time is in

@@ -1,14 +1,15 @@
 /**
  * Requests over simulated time, in bars of a width that fits a plot.
  */
+
 import { z } from 'zod';
+import { secondMs } from '../ledger/time-units.ts';
 import { isoTime } from '../sim/clock.ts';
 import { endpointNames } from '../sim/limits.ts';
 import { timeSchema } from './duration.ts';
 import type { Live } from './live.ts';
 import { accountIdOf } from './query.ts';
 
-const secondMs = 1_000;
 const widthsMs = [1, 5, 10, 30, 60, 300, 600, 1_800, 3_600, 21_600, 86_400].map((s) => s * 1_000);
 const mostBars = 60;
 

@@ -2,6 +2,7 @@
  * CLIENT-3, CLIENT-4, CLIENT-6, CLIENT-7: how a client uses `request_id`. CLIENT-15: no body causes
  * a 400. CLIENT-16: a key is in the `Authorization` header alone.
  */
+import { dayMs } from '../ledger/time-units.ts';
 import {
   type Exchange,
   grouped,
@@ -14,7 +15,7 @@ import {
   refusedForGood,
   requestIdOf,
 } from './exchange.ts';
-import { dayMs, type Intent } from './intents.ts';
+import type { Intent } from './intents.ts';
 import {
   type ClientRecord,
   finding,

@@ -7,6 +7,7 @@
  * `device_inactive` another sender continues it, too.
  * Runs in one pass; each send looks at few intents.
  */
+import { dayMs } from '../ledger/time-units.ts';
 import {
   contentOf,
   type Exchange,
@@ -87,8 +88,6 @@ export interface Knowledge {
   /** What the client reported of its intents; undefined without an intents file. */
   readonly reports: readonly Report[] | undefined;
 }
-
-export const dayMs = 86_400_000;
 
 const sendsPerSlice = 50;
 

@@ -1,8 +1,10 @@
 /**
  * The client rules on small records, written as lines: when, what, and how it was answered.
  */
+
 import { expect, test } from 'vitest';
 import type { ClientRuleId } from '../ledger/rules.ts';
+import { dayMs } from '../ledger/time-units.ts';
 import type { Exchange } from './exchange.ts';
 import { latestReports } from './intents-file.ts';
 import { type JudgeOptions, judge } from './judge.ts';
@@ -22,7 +24,6 @@ interface Line {
   readonly code?: string;
 }
 
-const dayMs = 86_400_000;
 const startMs = Date.parse('2026-01-10T00:00:00.000Z');
 
 /** A send at `atMs` after the start; 202 unless the line says otherwise. */

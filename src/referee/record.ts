@@ -3,6 +3,7 @@
  */
 
 import type { ClientRuleId } from '../ledger/rules.ts';
+import { hourMs } from '../ledger/time-units.ts';
 import { isoTime } from '../sim/clock.ts';
 import type { Exchange } from './exchange.ts';
 import type { Intents, Knowledge } from './intents.ts';
@@ -53,8 +54,6 @@ export function finding(what: string, exchanges: readonly Exchange[]): Finding {
   const { accountId, endpoint } = last ?? {};
   return { accountId, endpoint, what: `${what}${when}`, exchanges };
 }
-
-const hourMs = 3_600_000;
 
 /** `41.0 s`, `0.25 s`, `14.999 s`, `26 h`, `24 h and 0.001 s`. */
 export function spanText(ms: number): string {

@@ -4,6 +4,7 @@
  * timer's deadline, and one long advance equals many short ones. Ties fire in order of arrival.
  * Implements XState's `Clock`; every actor uses it.
  */
+import { minuteMs } from '../ledger/time-units.ts';
 
 /** Simulated time stops here, so that every year has four digits. Later timers never fire. */
 export const latestTimeMs = Date.parse('9000-01-01T00:00:00.000Z');
@@ -168,7 +169,6 @@ export class MinHeap<T> {
   }
 }
 
-const msPerMinute = 60_000;
 const seconds = Array.from({ length: 60 }, (_, n) => `${String(n).padStart(2, '0')}.`);
 const thousandths = Array.from({ length: 1_000 }, (_, n) => `${String(n).padStart(3, '0')}Z`);
 
@@ -185,11 +185,11 @@ let lastMinute = '';
  */
 export function isoTime(epochMs: number): string {
   if (epochMs === lastIsoMs) return lastIso;
-  const ofMinute = epochMs - Math.floor(epochMs / msPerMinute) * msPerMinute;
-  const minuteMs = epochMs - ofMinute;
-  if (minuteMs !== lastMinuteMs) {
-    lastMinute = new Date(minuteMs).toISOString().slice(0, -'00.000Z'.length);
-    lastMinuteMs = minuteMs;
+  const ofMinute = epochMs - Math.floor(epochMs / minuteMs) * minuteMs;
+  const minuteStartMs = epochMs - ofMinute;
+  if (minuteStartMs !== lastMinuteMs) {
+    lastMinute = new Date(minuteStartMs).toISOString().slice(0, -'00.000Z'.length);
+    lastMinuteMs = minuteStartMs;
   }
   lastIsoMs = epochMs;
   lastIso = `${lastMinute}${seconds[Math.floor(ofMinute / 1_000)]}${thousandths[ofMinute % 1_000]}`;

@@ -3,7 +3,8 @@
  * reset, so that they never decrease. The hot path only adds numbers; labels and texts are made when
  * the metrics are read.
  */
-import { type EndpointName, endpointNames, msPerSecond } from './limits.ts';
+import { secondMs } from '../ledger/time-units.ts';
+import { type EndpointName, endpointNames } from './limits.ts';
 import type { Status } from './status.ts';
 
 /**
@@ -52,7 +53,7 @@ export class MessageCounts {
     if (status === 'queued') return;
     const ages = this.ages[status];
     for (let at = 0; at + 1 < created.length; at += 2) {
-      ages.observe((nowMs - (created[at] ?? 0)) / msPerSecond, created[at + 1] ?? 0);
+      ages.observe((nowMs - (created[at] ?? 0)) / secondMs, created[at + 1] ?? 0);
     }
   }
 }

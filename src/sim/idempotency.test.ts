@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { acmeNumber, dayMs, hourMs, minuteMs, recipient, Twin } from '../../verify/testkit/twin.ts';
+import { acmeNumber, recipient, Twin } from '../../verify/testkit/twin.ts';
+import { dayMs, hourMs, minuteMs } from '../ledger/time-units.ts';
 import type { Assumptions } from './assumptions.ts';
 import type { ServiceError } from './errors.ts';
 import { type SendEndpoint, sendEndpoints } from './message.ts';

@@ -2,6 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { minuteMs } from '../ledger/time-units.ts';
 import { type Assumptions, defaultAssumptions } from './assumptions.ts';
 import { SwitchableAssumptions } from './assumptions-in-force.ts';
 import { createBucket } from './buckets.ts';
@@ -15,7 +16,6 @@ type YesNo = Assumptions['refusedSpendsToken'];
 const refills: readonly Refill[] = ['sliding', 'continuous', 'interval', 'interval_aligned'];
 const refusals: readonly YesNo[] = ['no', 'yes'];
 const laws = refills.flatMap((refill) => refusals.map((refused) => [refill, refused] as const));
-const minute = 60_000;
 /** A full minute of the clock. */
 const start = Date.parse('2026-01-01T00:00:00.000Z');
 
@@ -63,14 +63,14 @@ class NaiveBucket {
   #drip(nowMs: number, neutral: boolean): number {
     const now = nowMs * this.#limit;
     const full = Math.max(this.#fullAt, now);
-    const room = (this.#limit - 1) * minute;
+    const room = (this.#limit - 1) * minuteMs;
     if (full - now <= room) {
-      if (!neutral) this.#fullAt = full + minute;
+      if (!neutral) this.#fullAt = full + minuteMs;
       return 0;
     }
     // Debt goes down to 1 − N tokens, which is 2N − 1 below full.
     if (this.#refused === 'yes') {
-      this.#fullAt = Math.min(full + minute, now + (2 * this.#limit - 1) * minute);
+      this.#fullAt = Math.min(full + minuteMs, now + (2 * this.#limit - 1) * minuteMs);
     }
     return Math.ceil((Math.max(this.#fullAt, full) - now - room) / this.#limit);
   }
@@ -81,22 +81,22 @@ class NaiveBucket {
       if (!neutral) this.#spentAtMs.push(nowMs);
       return 0;
     }
-    if (this.#refill === 'interval_aligned') return minute - (nowMs % minute);
+    if (this.#refill === 'interval_aligned') return minuteMs - (nowMs % minuteMs);
     if (this.#refill === 'sliding' && this.#refused === 'yes') {
       counted.shift();
       counted.push(nowMs);
       this.#spentAtMs = counted;
     }
-    return (counted[0] ?? 0) + minute - nowMs;
+    return (counted[0] ?? 0) + minuteMs - nowMs;
   }
 
   /** What was spent at or before this time does not count any more. */
   #windowStart(nowMs: number): number {
-    if (this.#refill === 'sliding') return nowMs - minute;
-    if (this.#refill === 'interval_aligned') return Math.floor(nowMs / minute) * minute - 1;
+    if (this.#refill === 'sliding') return nowMs - minuteMs;
+    if (this.#refill === 'interval_aligned') return Math.floor(nowMs / minuteMs) * minuteMs - 1;
     let opened = Number.NEGATIVE_INFINITY;
-    for (const at of this.#spentAtMs) if (at >= opened + minute) opened = at;
-    return nowMs >= opened + minute ? nowMs : opened - 1;
+    for (const at of this.#spentAtMs) if (at >= opened + minuteMs) opened = at;
+    return nowMs >= opened + minuteMs ? nowMs : opened - 1;
   }
 }
 
@@ -110,7 +110,7 @@ const wait = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom(119_999, 120_000, 120_001, 180_000, 240_000, 600_000) },
 );
 const limit = fc.oneof(fc.integer({ min: 1, max: 5 }), fc.constantFrom(7, 60, 120));
-const phase = fc.nat(minute - 1);
+const phase = fc.nat(minuteMs - 1);
 const requests = fc.array(
   fc.record({
     afterMs: wait,
@@ -173,7 +173,7 @@ test.each(refusals)(
       fc.property(smallLimit, phase, waits, (n, phaseMs, list) => {
         const { passed } = play(n, 'sliding', refused, phaseMs, list);
         for (let i = n; i < passed.length; i++) {
-          expect((passed[i] ?? 0) - (passed[i - n] ?? 0)).toBeGreaterThanOrEqual(minute);
+          expect((passed[i] ?? 0) - (passed[i - n] ?? 0)).toBeGreaterThanOrEqual(minuteMs);
         }
       }),
     );
@@ -185,7 +185,9 @@ test('LIMIT-1 sliding: no caller is refused below N', () => {
     fc.property(smallLimit, phase, waits, (n, phaseMs, list) => {
       const { passed, denied } = play(n, 'sliding', 'no', phaseMs, list);
       for (const at of denied) {
-        expect(passed.filter((earlier) => earlier > at - minute && earlier <= at)).toHaveLength(n);
+        expect(passed.filter((earlier) => earlier > at - minuteMs && earlier <= at)).toHaveLength(
+          n,
+        );
       }
     }),
   );
@@ -198,7 +200,7 @@ test('LIMIT-1 continuous: any interval passes at most N requests plus the refill
       passed.forEach((from, i) => {
         for (let j = i; j < passed.length; j++) {
           const stretchMs = (passed[j] ?? 0) - from;
-          expect(j - i + 1).toBeLessThanOrEqual(n + (stretchMs * n) / minute);
+          expect(j - i + 1).toBeLessThanOrEqual(n + (stretchMs * n) / minuteMs);
         }
       });
     }),
@@ -212,7 +214,7 @@ test('LIMIT-1 interval: at most N requests pass in the minute that the first tok
       let [opened = 0] = passed;
       let count = 0;
       for (const at of passed) {
-        if (at - opened >= minute) [opened, count] = [at, 0];
+        if (at - opened >= minuteMs) [opened, count] = [at, 0];
         expect(++count).toBeLessThanOrEqual(n);
       }
     }),
@@ -225,8 +227,8 @@ test('LIMIT-1 interval_aligned: each full minute of the clock holds at most N', 
       const { passed } = play(n, 'interval_aligned', 'no', phaseMs, list);
       const minutes = new Map<number, number>();
       for (const at of passed) {
-        const count = (minutes.get(Math.floor(at / minute)) ?? 0) + 1;
-        minutes.set(Math.floor(at / minute), count);
+        const count = (minutes.get(Math.floor(at / minuteMs)) ?? 0) + 1;
+        minutes.set(Math.floor(at / minuteMs), count);
         expect(count).toBeLessThanOrEqual(n);
       }
     }),
@@ -395,9 +397,9 @@ test('AUTH-6 addresses beyond the bound share one bucket; accounts keep their ow
   expect([stranger(4), stranger(5)]).toEqual([0, 60]);
   expect(limiter.take('send', 'a late account')).toBe(0);
   expect(limiter.take('send', addressCaller('forged 1'))).toBe(0);
-  clock.advanceTo(start + 4 * minute);
+  clock.advanceTo(start + 4 * minuteMs);
   limiter.take('send', 'time');
-  clock.advanceTo(start + 6 * minute);
+  clock.advanceTo(start + 6 * minuteMs);
   limiter.take('send', 'time');
   expect(limiter.size).toBe(1);
 });

@@ -5,17 +5,12 @@
  * one, so old ones are dropped a generation at a time: memory follows the callers of the last
  * minutes. Addresses beyond `mostAddresses` share one bucket.
  */
+import { secondMs } from '../ledger/time-units.ts';
 import type { Assumptions } from './assumptions.ts';
 import type { AssumptionsInForce } from './assumptions-in-force.ts';
 import { type Bucket, createBucket } from './buckets.ts';
 import { assert } from './errors.ts';
-import {
-  type EndpointName,
-  endpointNames,
-  type LimitsPerMinute,
-  limitWindowMs,
-  msPerSecond,
-} from './limits.ts';
+import { type EndpointName, endpointNames, type LimitsPerMinute, limitWindowMs } from './limits.ts';
 
 /** The buckets of one endpoint, as a snapshot holds them. */
 export interface EndpointState {
@@ -40,7 +35,7 @@ export class Limiter {
   readonly #endpoints: Record<EndpointName, EndpointBuckets>;
   readonly #assumptions: AssumptionsInForce<'limiterRefill' | 'refusedSpendsToken'>;
   /** Simulated milliseconds per second of the `Retry-After` that `take` returns. */
-  #msPerAnsweredSecond = msPerSecond;
+  #msPerAnsweredSecond = secondMs;
 
   constructor(
     now: () => number,
@@ -72,12 +67,12 @@ export class Limiter {
 
   /** Returns waits in seconds of a clock that runs at `rate`; 1: in simulated seconds. */
   answerIn(rate: number): void {
-    this.#msPerAnsweredSecond = rate * msPerSecond;
+    this.#msPerAnsweredSecond = rate * secondMs;
   }
 
   /** Simulated seconds per second of a returned wait. */
   get answerRate(): number {
-    return this.#msPerAnsweredSecond / msPerSecond;
+    return this.#msPerAnsweredSecond / secondMs;
   }
 
   /** Undoes the `take` that the same request just made. */

@@ -37,6 +37,3 @@ export const replayWindowMs = 24 * 60 * 60 * 1000;
 
 /** Characters of `message`; the assumption `characterUnit` defines a character. */
 export const messageMaxCharacters = 1_600;
-
-export const msPerSecond = 1_000;
-export const msPerDay = 24 * 60 * 60 * 1000;

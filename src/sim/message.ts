@@ -3,12 +3,13 @@
  * Rules: RES-1 to RES-6, STATE-1. Assumes: heldStatus, messageRetention. All times are epoch
  * milliseconds; 0 means "never", because no simulated time is 0.
  */
+import { dayMs } from '../ledger/time-units.ts';
 import type { Assumptions } from './assumptions.ts';
 import type { Chunk } from './chunk.ts';
 import { isoTime } from './clock.ts';
 import { Cohort, type CohortAccount } from './cohort.ts';
 import { assert } from './errors.ts';
-import { type EndpointName, msPerDay } from './limits.ts';
+import type { EndpointName } from './limits.ts';
 import type { Fate } from './outcomes.ts';
 import { uuidText } from './random.ts';
 import type { Status } from './status.ts';
@@ -67,7 +68,7 @@ export function isReadable(
   { messageRetention }: Pick<Assumptions, 'messageRetention'>,
 ): boolean {
   if (messageRetention === 'forever' || endedAtMs === 0) return true;
-  return nowMs - endedAtMs <= messageRetention * msPerDay;
+  return nowMs - endedAtMs <= messageRetention * dayMs;
 }
 
 export interface HistoryEntry {

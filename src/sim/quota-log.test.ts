@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
+import { dayMs, minuteMs } from '../ledger/time-units.ts';
 import { mostQuotaRows, QuotaLog } from './quota.ts';
 
-const dayMs = 86_400_000;
-const minuteMs = 60_000;
 const spanMs = 30 * dayMs;
 const start = Date.parse('2026-01-01T00:00:00.000Z');
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { dayMs, hourMs, recipient, Twin } from '../../verify/testkit/twin.ts';
+import { recipient, Twin } from '../../verify/testkit/twin.ts';
+import { dayMs, hourMs } from '../ledger/time-units.ts';
 import type { Assumptions } from './assumptions.ts';
 import { unitsOf } from './quota.ts';
 import type { Account, Message } from './records.ts';

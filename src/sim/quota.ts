@@ -3,13 +3,13 @@
  * Assumes: quotaUnit, quotaMonth, quotaRefund.
  * Keeps counters for every answer of these assumptions, so that forgotten messages still count.
  */
+import { dayMs, minuteMs } from '../ledger/time-units.ts';
 import type { Assumptions } from './assumptions.ts';
-import { msPerDay } from './limits.ts';
 import { segmentText } from './segments.ts';
 
 type QuotaAssumptions = Pick<Assumptions, 'quotaUnit' | 'quotaMonth' | 'quotaRefund'>;
 
-const rollingMs = 30 * msPerDay;
+const rollingMs = 30 * dayMs;
 /** Any text of at most this many UTF-16 units fits in one segment. */
 const surelyOneSegment = 70;
 
@@ -99,7 +99,6 @@ const width = 5;
 const fewestRows = 8;
 /** 30 days have 43,200 minutes, so merging by minute always makes room. */
 export const mostQuotaRows = 65_536;
-const msPerMinute = 60_000;
 
 /**
  * How much an account sent in the last days, by millisecond; by minute if that would take more than
@@ -222,7 +221,7 @@ export class QuotaLog {
     let to = 0;
     for (let row = 1; row < this.#next; row++) {
       const isSame =
-        Math.floor(this.#timeOf(row) / msPerMinute) === Math.floor(this.#timeOf(to) / msPerMinute);
+        Math.floor(this.#timeOf(row) / minuteMs) === Math.floor(this.#timeOf(to) / minuteMs);
       if (!isSame) to++;
       const at = to * width;
       const from = row * width;

@@ -1,6 +1,8 @@
 /** A whole day at the documented rates: half a million sends, too many for the quick tests. */
+
 import { expect, test } from 'vitest';
-import { minuteMs, recipient, Twin } from '../../verify/testkit/twin.ts';
+import { recipient, Twin } from '../../verify/testkit/twin.ts';
+import { minuteMs } from '../ledger/time-units.ts';
 
 test('SEND-4 a day at the documented rates of three endpoints loses no message and no request_id', () => {
   const twin = new Twin({ assumptions: { monthlyQuota: 'unlimited' } });

@@ -1,7 +1,9 @@
 /** What a world holds and what it forgets. Fates: 0160 fails at pickup, 0163 stays queued. */
+
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { dayMs, hourMs, minuteMs, pollMs, recipient, Twin } from '../../verify/testkit/twin.ts';
+import { pollMs, recipient, Twin } from '../../verify/testkit/twin.ts';
+import { dayMs, hourMs, minuteMs } from '../ledger/time-units.ts';
 import { walk } from '../simulation/invariants/walk.ts';
 import { documentedLimitsPerMinute } from './limits.ts';
 import { sendEndpoints } from './message.ts';

@@ -2,8 +2,8 @@
  * `send_at`: a date, a time of day and a zone. Rules: SEND-7. Assumes: sendAtFormats, sendAtZone.
  * Fractions below the millisecond round up: a message is never released before its time.
  */
+import { dayMs } from '../ledger/time-units.ts';
 import type { Assumptions } from './assumptions.ts';
-import { msPerDay } from './limits.ts';
 
 type SendAtAssumptions = Pick<Assumptions, 'sendAtFormats' | 'sendAtZone'>;
 
@@ -131,10 +131,10 @@ function dateMs({ year: yearText, month, day, week, weekday, ordinal }: Parts): 
 function weekDateMs(year: number, week: number, weekday: number): number {
   const january4 = new Date(Date.UTC(year, 0, 4));
   const daysSinceMonday = (january4.getUTCDay() + 6) % 7;
-  const mondayMs = january4.getTime() + ((week - 1) * 7 - daysSinceMonday) * msPerDay;
-  const thursday = new Date(mondayMs + 3 * msPerDay);
+  const mondayMs = january4.getTime() + ((week - 1) * 7 - daysSinceMonday) * dayMs;
+  const thursday = new Date(mondayMs + 3 * dayMs);
   const exists = weekday >= 1 && weekday <= 7 && thursday.getUTCFullYear() === year;
-  return exists ? mondayMs + (weekday - 1) * msPerDay : Number.NaN;
+  return exists ? mondayMs + (weekday - 1) * dayMs : Number.NaN;
 }
 
 /**
@@ -148,7 +148,7 @@ function timeMs(
   const [hours, minutes, seconds] = [Number(hour), Number(minute ?? 0), Number(second ?? 0)];
   const lastUnitMs = lastUnit(minute, second);
   const ms = ((hours * 60 + minutes) * 60 + seconds) * 1000 + fractionMs(fraction, lastUnitMs);
-  const isMidnightAtEnd = format === 'iso8601' && hours === 24 && ms === msPerDay;
+  const isMidnightAtEnd = format === 'iso8601' && hours === 24 && ms === dayMs;
   const exists = (hours <= 23 || isMidnightAtEnd) && minutes <= 59 && seconds <= 59;
   return exists ? ms : Number.NaN;
 }

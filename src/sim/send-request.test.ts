@@ -2,12 +2,12 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
   acmeNumber,
-  dayMs,
   type Fields,
   plainSend,
   poolNumber,
   recipient,
 } from '../../verify/testkit/twin.ts';
+import { dayMs } from '../ledger/time-units.ts';
 import { type Assumptions, defaultAssumptions } from './assumptions.ts';
 import { readRequestId, type SendValidation, validateSend } from './send-request.ts';
 

@@ -4,11 +4,13 @@
  * typeCoercion, emptyRequestId, requestIdMaxLength, characterUnit, blankMessage, numberCheck,
  * sendAtFormats, emptySendAt, sendAtZone, sendAtMaxAheadDays.
  */
+
 import { z } from 'zod';
+import { dayMs } from '../ledger/time-units.ts';
 import type { Assumptions } from './assumptions.ts';
 import { isoTime } from './clock.ts';
 import type { FieldFailure } from './errors.ts';
-import { messageMaxCharacters, msPerDay } from './limits.ts';
+import { messageMaxCharacters } from './limits.ts';
 import { e164, isPhoneNumber } from './phone-number.ts';
 import { parseSendAt, sendAtPattern } from './send-at.ts';
 
@@ -235,7 +237,7 @@ function readSendAt(
   if (typeof sendAtMs !== 'number') return sendAtMs;
   // States the simulated time, because a scaled or manual clock differs from the caller's.
   if (sendAtMs <= nowMs) return { why: `Must be in the future: it is ${isoTime(nowMs)} now.` };
-  if (sendAtMaxAheadDays !== 'unlimited' && sendAtMs > nowMs + sendAtMaxAheadDays * msPerDay) {
+  if (sendAtMaxAheadDays !== 'unlimited' && sendAtMs > nowMs + sendAtMaxAheadDays * dayMs) {
     return { why: `At most ${sendAtMaxAheadDays} days ahead.` };
   }
   return sendAtMs;

@@ -3,9 +3,9 @@
  * the poll at which the device (`actors/polling.ts`) moves it on.
  * Rules: STATE-2 to STATE-4, SVC-3, SEND-7. Assumes: pollIntervalSeconds, sendsPerPoll, progressPace.
  */
+import { secondMs } from '../ledger/time-units.ts';
 import type { Assumptions } from './assumptions.ts';
 import { isStuckIn, pollsOf } from './device-work.ts';
-import { msPerSecond } from './limits.ts';
 import type { Device, Message } from './records.ts';
 
 export const waitingReasons = [
@@ -64,7 +64,7 @@ function progressOf(message: Message, nowMs: number, assumptions: Assumptions): 
   }
   if (device.polling === 'external') return { reason: 'external_poll' };
   // SVC-3: no status changes twice within one poll interval.
-  const earliestMs = cohort.changedAtMs + assumptions.pollIntervalSeconds * msPerSecond - 1;
+  const earliestMs = cohort.changedAtMs + assumptions.pollIntervalSeconds * secondMs - 1;
   const pollMs = pollAfter(device, nowMs, pollsLeft(message), assumptions);
   return {
     reason: 'progress',
@@ -78,7 +78,7 @@ function pollsLeft({ cohort, device }: Message): number {
 
 /** The time of the device's `count`th poll after `ms`. */
 function pollAfter(device: Device, ms: number, count: number, assumptions: Assumptions): number {
-  const intervalMs = assumptions.pollIntervalSeconds * msPerSecond;
+  const intervalMs = assumptions.pollIntervalSeconds * secondMs;
   return device.pollAtOrAfter(ms + 1, intervalMs) + (count - 1) * intervalMs;
 }
 

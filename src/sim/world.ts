@@ -5,6 +5,7 @@
  * Rules: SVC-1, AUTH-2, STATE-1, RES-2. Assumes: keyFormat, monthlyQuota.
  */
 
+import { secondMs } from '../ledger/time-units.ts';
 import { AccountNames } from './account-names.ts';
 import type { Assumptions } from './assumptions.ts';
 import type { AssumptionsInForce } from './assumptions-in-force.ts';
@@ -13,7 +14,6 @@ import type { Cohort } from './cohort.ts';
 import type { Dispatch } from './dispatch.ts';
 import { assert } from './errors.ts';
 import { KeyRing } from './key-ring.ts';
-import { msPerSecond } from './limits.ts';
 import { type MaxMessages, MessageStore, Retention, type SavedMessage } from './message-store.ts';
 import { OperationRefused, refuseMore } from './operation-refused.ts';
 import type { Outcomes } from './outcomes.ts';
@@ -305,7 +305,7 @@ export class World {
       throw new OperationRefused('conflict', `a SIM has the number ${number} already`, 'number');
     }
     refuseMore(this.devices.size, mostDevices, 'SIMs');
-    const intervalMs = this.assumptions.pollIntervalSeconds * msPerSecond;
+    const intervalMs = this.assumptions.pollIntervalSeconds * secondMs;
     const deviceId = drawUuid(ids);
     const device = new Device(deviceId, number, account, this.now() + 1 + ids.below(intervalMs), {
       connected: state.connected ?? true,

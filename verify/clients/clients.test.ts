@@ -7,14 +7,13 @@
 import { fetch as undiciFetch } from 'undici';
 import { expect } from 'vitest';
 import type { Simulator } from '../../src/api.ts';
+import { dayMs, secondMs } from '../../src/ledger/time-units.ts';
 import { test } from '../../src/testing/vitest.ts';
 import { runs } from '../testkit/runs.ts';
 import { type Job, type NodeClient, sleep } from './client.ts';
 import { deliver } from './node/deliver.ts';
 import { type Around, byAxios, byGot, byKy, byUndici } from './node/library.ts';
 
-const secondMs = 1_000;
-const dayMs = 86_400 * secondMs;
 const statusCodes = [429];
 const retryPost = { limit: 20, statusCodes };
 

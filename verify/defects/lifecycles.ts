@@ -2,10 +2,11 @@
  * Wrong lifecycles: skipped, repeated or left states, and devices that poll at a wrong pace, or for
  * the work of others. Rules: STATE-1 to STATE-5, SVC-2, SVC-3, SEND-3, SEND-7.
  */
+
 import { Fleet } from '../../src/actors/fleet.ts';
 import { Lifecycle } from '../../src/actors/lifecycle.ts';
+import { dayMs } from '../../src/ledger/time-units.ts';
 import { alone } from '../../src/sim/cohort.ts';
-import { msPerDay } from '../../src/sim/limits.ts';
 import type { Device, Message } from '../../src/sim/records.ts';
 import type { MessageEvent, Status } from '../../src/sim/status.ts';
 import { World } from '../../src/sim/world.ts';
@@ -215,7 +216,7 @@ export const lifecycleDefects: readonly DefectRow[] = [
   ...breaking('STATE-5', {
     'delivered-left': [
       'delivered becomes sent again a day later',
-      leaving('delivered', msPerDay, 'sent'),
+      leaving('delivered', dayMs, 'sent'),
       because.aDay,
     ],
     'failed-retried': [

@@ -2,7 +2,9 @@
  * Wrong answers to a `request_id` that was used before, and windows that end too early or too late
  * or compare inexactly. Rules: SEND-4.
  */
+
 import type { ApiReply } from '../../src/http/service/messages.ts';
+import { hourMs } from '../../src/ledger/time-units.ts';
 import { ReplayWindow } from '../../src/sim/idempotency.ts';
 import { messageBody } from '../../src/sim/message.ts';
 import { type ApiKey, type FirstUse, Message } from '../../src/sim/records.ts';
@@ -30,7 +32,6 @@ const AccountWindow = ReplayWindow<ApiKey, Message>;
 type AccountWindow = InstanceType<typeof AccountWindow>;
 type Kept = Parameters<AccountWindow['keep']>[0];
 
-const hourMs = 3_600_000;
 const rememberedIds = 50;
 /**
  * Real milliseconds: less than the gap between two polite sends, more than a burst takes to arrive.

@@ -3,9 +3,10 @@
  * that find too much or too little. Rules: RES-1 to RES-6, READ-1, READ-2, AUTH-3 to AUTH-5, ERR-1,
  * ERR-2, SEND-5, SVC-4, VER-1.
  */
+
 import type { ApiReply } from '../../src/http/service/messages.ts';
+import { dayMs } from '../../src/ledger/time-units.ts';
 import { isoTime } from '../../src/sim/clock.ts';
-import { msPerDay } from '../../src/sim/limits.ts';
 import { messageBody } from '../../src/sim/message.ts';
 import {
   answering,
@@ -196,7 +197,7 @@ export const replyDefects: readonly DefectRow[] = [
       'a message is not found a day later',
       answering((call) => {
         const { message, simulation } = call;
-        const isOld = message && simulation.clock.now() - message.createdAtMs > msPerDay;
+        const isOld = message && simulation.clock.now() - message.createdAtMs > dayMs;
         return isOld ? notFound(call) : undefined;
       }),
       because.aDay,

@@ -2,9 +2,10 @@
  * Sends that are read wrongly: fields, holds, senders and quotas. Rules: SEND-1, SEND-2, SEND-3,
  * SEND-5, SEND-6, SEND-7, SVC-1, SVC-4, AUTH-4, AUTH-5, ERR-1, ERR-2, SEND-4.
  */
+
 import type { Handled } from '../../src/http/service/api.ts';
+import { dayMs, hourMs, minuteMs } from '../../src/ledger/time-units.ts';
 import { isoTime } from '../../src/sim/clock.ts';
-import { msPerDay } from '../../src/sim/limits.ts';
 import { isPhoneNumber } from '../../src/sim/phone-number.ts';
 import { QuotaCount } from '../../src/sim/quota.ts';
 import type { Account, Device, HeldMessages, Message, SimState } from '../../src/sim/records.ts';
@@ -38,11 +39,9 @@ import {
 } from './planted.ts';
 
 const longest = 1_600;
-const msPerMinute = 60_000;
-const msPerHour = 60 * msPerMinute;
-const fiveMinutesMs = 5 * msPerMinute;
+const fiveMinutesMs = 5 * minuteMs;
 /** How far the server's local time is behind UTC. */
-const localZoneMs = 5 * msPerHour;
+const localZoneMs = 5 * hourMs;
 /** A valid recipient in place of an unchecked one. */
 const anyRecipient = '+12025550123';
 
@@ -110,7 +109,7 @@ const deduplicated = handling(({ clock }) => {
     if (!isSend(request) || fields?.['request_id'] !== undefined) return next(request);
     const content = `${request.authorization} ${textOf(request)}`;
     const first = earlier.get(content);
-    if (first !== undefined && clock.now() - first.atMs < msPerMinute) return first.handled;
+    if (first !== undefined && clock.now() - first.atMs < minuteMs) return first.handled;
     const handled = next(request);
     if (handled.reply.status === 202) earlier.set(content, { atMs: clock.now(), handled });
     return handled;
@@ -420,7 +419,7 @@ export const sendDefects: readonly DefectRow[] = [
     ],
     'send-at-day-dropped': [
       'a hold of more than a day ends on the first day',
-      movingHold((at, nowMs) => nowMs + ((at - nowMs) % msPerDay)),
+      movingHold((at, nowMs) => nowMs + ((at - nowMs) % dayMs)),
     ],
     'send-at-absent-held': [
       'a message without send_at waits five minutes',
@@ -449,7 +448,7 @@ export const sendDefects: readonly DefectRow[] = [
     ],
     'send-at-an-hour-west': [
       'send_at is read in a zone one hour west of UTC',
-      readingSendAt((sendAt, _, atMs) => (atMs === undefined ? sendAt : isoTime(atMs + msPerHour))),
+      readingSendAt((sendAt, _, atMs) => (atMs === undefined ? sendAt : isoTime(atMs + hourMs))),
     ],
     'send-at-plus-zero-local': [
       'a send_at that ends in +00:00 is read as local time',

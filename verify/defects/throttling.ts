@@ -2,13 +2,13 @@
  * Wrong limits: off by one, on the wrong caller or endpoint, wrong over several minutes, or with a
  * wrong 429. Rules: LIMIT-1 to LIMIT-7, AUTH-6, READ-3, ERR-3, ERR-4, SVC-4.
  */
+import { secondMs } from '../../src/ledger/time-units.ts';
 import { createBucket } from '../../src/sim/buckets.ts';
 import { addressCaller, Limiter } from '../../src/sim/limiter.ts';
 import {
   documentedLimitsPerMinute,
   type EndpointName,
   limitWindowMs,
-  msPerSecond,
 } from '../../src/sim/limits.ts';
 import {
   answering,
@@ -156,7 +156,7 @@ function withBucket(create: (limit: number) => Take): Planted {
       const name = `${endpoint} ${caller}`;
       const take = this.#takes.get(name) ?? create(limit);
       this.#takes.set(name, take);
-      return Math.ceil(take(this.#time()) / msPerSecond);
+      return Math.ceil(take(this.#time()) / secondMs);
     }
   }
   return { parts: { Limiter: OwnLimiter } };
@@ -361,7 +361,7 @@ export const throttlingDefects: readonly DefectRow[] = [
   ...breaking('ERR-3', {
     'retry-after-rounded-down': [
       'Retry-After is rounded down, so that waiting it out is not enough',
-      statingWait((exchange) => Math.floor(waitMs(exchange) / msPerSecond)),
+      statingWait((exchange) => Math.floor(waitMs(exchange) / secondMs)),
     ],
     'retry-after-plus-one': [
       'Retry-After is one second too long',
@@ -371,7 +371,7 @@ export const throttlingDefects: readonly DefectRow[] = [
     'retry-after-http-date': [
       'Retry-After is a date',
       refusing(429, (exchange) => {
-        const atMs = exchange.simulation.clock.now() + secondsOf(exchange) * msPerSecond;
+        const atMs = exchange.simulation.clock.now() + secondsOf(exchange) * secondMs;
         return { ...exchange.reply, headers: { 'retry-after': new Date(atMs).toUTCString() } };
       }),
     ],

@@ -3,6 +3,7 @@
  * which the harness sends few. `npm run discovery -- odd` prints the probes that differ, and the
  * assumptions file.
  */
+
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,6 +12,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { scaledClock } from '../../conformance/clock.ts';
 import { readAssumptionsFile } from '../../src/config/world-file.ts';
 import type { WorldFixtureInput } from '../../src/config/world-schema.ts';
+import { minuteMs } from '../../src/ledger/time-units.ts';
 import { type AssumptionName, assumptionNames } from '../../src/sim/assumptions.ts';
 import { createSimulator } from '../../src/simulator.ts';
 import { type ForeignServer, serveForeign } from '../foreign/server.ts';
@@ -34,7 +36,6 @@ export interface Comparison {
 
 /** Assumptions about floods and waits: probes do not cover them, and they take minutes. */
 const slow: readonly AssumptionName[] = ['limiterRefill', 'unauthenticatedThrottle', 'clientIp'];
-const minuteMs = 60_000;
 /** The harness waits for limits to refill, so both clocks run faster. */
 const rate = 8;
 

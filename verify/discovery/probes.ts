@@ -3,6 +3,7 @@
  * others about senders, replays and quotas. The discovered server and a simulator that was set up
  * from the discovery get them; `compare.ts` compares the replies.
  */
+import { hourMs } from '../../src/ledger/time-units.ts';
 import { sendPaths } from '../testkit/request.ts';
 import * as values from '../testkit/steps/values.ts';
 import { writtenTime } from '../testkit/steps/written-time.ts';
@@ -44,7 +45,6 @@ const stats = '/api/v1/account/stats/';
 const received = '/api/v1/sms/received/';
 const unknownId = '8a6e0804-2bd0-4672-b79d-d97027f9071a';
 const to = '+442079460958';
-const hourMs = 3_600_000;
 const json = 'application/json';
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -2,8 +2,10 @@
  * The end of a soak: advances time until every message is final, audits everything, replays the
  * journals, and checks after a reset that the process holds no more than before the load.
  */
+
 import { statSync } from 'node:fs';
 import { replayJournal } from '../../src/cli/replay-journal.ts';
+import { dayMs } from '../../src/ledger/time-units.ts';
 import type { Holdings } from '../testkit/probe.ts';
 import { handlesOf } from '../testkit/served-process.ts';
 import { audit, type FoundMessage } from './audit.ts';
@@ -25,7 +27,6 @@ export interface Closing {
   readonly handles: string;
 }
 
-const dayMs = 24 * 60 * 60 * 1_000;
 const pollEveryMs = 21_000;
 /** A slow message takes three steps of three polls each; the other three polls are a margin. */
 const lastPolls = 12;

@@ -4,6 +4,7 @@
  * all evidence, and `closing.ts` what the process holds after a reset.
  * Exit codes: 0 no complaint, 1 complaints, 2 a wrong flag.
  */
+
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,6 +13,7 @@ import { fileURLToPath } from 'node:url';
 import type { transports } from '../../src/cli/serve-options.ts';
 import { wholeNumber } from '../../src/commands/flag-values.ts';
 import type { Flag } from '../../src/commands/flags.ts';
+import { dayMs } from '../../src/ledger/time-units.ts';
 import { Rng } from '../../src/sim/random.ts';
 import type { Holdings } from '../testkit/probe.ts';
 import { number, runProgram, transportFlag } from '../testkit/program-flags.ts';
@@ -48,7 +50,6 @@ export interface SoakReport extends Closing {
   readonly complaints: readonly string[];
 }
 
-const dayMs = 24 * 60 * 60 * 1_000;
 const workers = 8;
 /** Pause between requests: keeps the journals short enough to be replayed several times. */
 const pauseMs = 10;

@@ -2,6 +2,7 @@
  * The mixed load: draws a caller's next request at random and judges the answer. Answers may be
  * missing only while faults are set or a process is replaced.
  */
+import { hourMs } from '../../src/ledger/time-units.ts';
 import type { Rng } from '../../src/sim/random.ts';
 import { type SendPath, sendPaths } from '../testkit/request.ts';
 import type { Answer, Call, DisturbedService } from './caller.ts';
@@ -15,7 +16,6 @@ import {
   stuckRecipients,
 } from './world.ts';
 
-const hourMs = 3_600_000;
 /** The latest send_at, from now. */
 export const longestHoldMs = 5 * 24 * hourMs;
 /** Replays use the latest ids, so that most come within their 24 h. */

@@ -20,10 +20,6 @@ export const poolNumber = '+12025550190';
 export const unknownNumber = '+12025550199';
 export const recipient = '+12025550123';
 
-export const secondMs = 1_000;
-export const minuteMs = 60_000;
-export const hourMs = 3_600_000;
-export const dayMs = 24 * hourMs;
 /** One such step includes one or two polls, as devices poll every 20 s. */
 export const pollMs = 20_000;
 

@@ -3,16 +3,14 @@ import { expect, test } from 'vitest';
 import {
   acmeNumber,
   acmeOtherNumber,
-  dayMs,
   globexNumber,
-  minuteMs,
   poolNumber,
   type Read,
   recipient,
-  secondMs,
   Twin,
   unknownNumber,
 } from '../../../verify/testkit/twin.ts';
+import { dayMs, minuteMs, secondMs } from '../../ledger/time-units.ts';
 
 const sendPath = '/api/v1/sms/send/';
 const unknownId = 'a0000000-0000-4000-8000-000000000000';

@@ -4,8 +4,8 @@
  * forced 429 without a body of its own.
  */
 
+import { secondMs } from '../../ledger/time-units.ts';
 import type { Limiter } from '../../sim/limiter.ts';
-import { msPerSecond } from '../../sim/limits.ts';
 import { Rng } from '../../sim/random.ts';
 import type { World } from '../../sim/world.ts';
 import { addressOf, authenticate, type Handled, handle } from './api.ts';
@@ -125,7 +125,7 @@ export class Faults {
     const caller = key?.account.accountId ?? addressOf(world, request);
     const waitMs = endpoint === undefined ? 0 : limiter.waitMs(endpoint, caller);
     const shortestSeconds = fault.waitSeconds ?? shortestWaitSeconds;
-    const retryAfterSeconds = Math.max(Math.ceil(waitMs / msPerSecond), shortestSeconds);
+    const retryAfterSeconds = Math.max(Math.ceil(waitMs / secondMs), shortestSeconds);
     const throttled = refuse(world, request, { kind: 'throttled', retryAfterSeconds });
     const reply =
       fault.body === undefined

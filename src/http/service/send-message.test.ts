@@ -2,16 +2,14 @@ import { expect, test } from 'vitest';
 import {
   acmeNumber,
   acmeOtherNumber,
-  dayMs,
   type Fields,
   globexNumber,
-  hourMs,
-  minuteMs,
   poolNumber,
   recipient,
   Twin,
   unknownNumber,
 } from '../../../verify/testkit/twin.ts';
+import { dayMs, hourMs, minuteMs } from '../../ledger/time-units.ts';
 import type { Assumptions } from '../../sim/assumptions.ts';
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;

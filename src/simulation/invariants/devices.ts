@@ -5,9 +5,9 @@
  * every message that can proceed must be in exactly one.
  */
 
+import { secondMs } from '../../ledger/time-units.ts';
 import type { Cohort } from '../../sim/cohort.ts';
 import { isStuckIn } from '../../sim/device-work.ts';
-import { msPerSecond } from '../../sim/limits.ts';
 import { isSameFate } from '../../sim/outcomes.ts';
 import type { Device, Message } from '../../sim/records.ts';
 import type { Simulation } from '../simulation.ts';
@@ -43,7 +43,7 @@ function checkWake({ world, fleet, clock }: Simulation, device: Device, found: F
   if (wakeAtMs !== undefined && (!isAble || wakeAtMs < clock.now())) {
     found.report('SVC-3', `SIM ${device.number} wakes at ${wakeAtMs} without work`);
   }
-  const intervalMs = world.assumptions.pollIntervalSeconds * msPerSecond;
+  const intervalMs = world.assumptions.pollIntervalSeconds * secondMs;
   const dueMs = isAble ? latestWakeMs(device, clock.now(), intervalMs) : undefined;
   if (dueMs !== undefined && (wakeAtMs === undefined || wakeAtMs > dueMs)) {
     found.report('SVC-3', `SIM ${device.number} has work by ${dueMs} but wakes at ${wakeAtMs}`);

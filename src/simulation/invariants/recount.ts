@@ -2,7 +2,7 @@
  * Recounts, from the held messages, the numbers that accounts and SIMs keep.
  * Rules: ERR-1, STATE-1. Assumes: quotaUnit, quotaMonth, quotaRefund.
  */
-import { msPerDay } from '../../sim/limits.ts';
+import { dayMs } from '../../ledger/time-units.ts';
 import { unitsOf } from '../../sim/quota.ts';
 import type { Account, Device } from '../../sim/records.ts';
 import type { Status } from '../../sim/status.ts';
@@ -43,7 +43,7 @@ export function noMessages(): Recount {
 }
 
 function periodStart(nowMs: number, isCalendar: boolean): number {
-  if (!isCalendar) return nowMs - 30 * msPerDay + 1;
+  if (!isCalendar) return nowMs - 30 * dayMs + 1;
   const now = new Date(nowMs);
   return Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1);
 }

@@ -3,8 +3,9 @@
  * and state when a scraper asks; nothing here runs per request.
  */
 
+import { secondMs } from '../../ledger/time-units.ts';
 import type { Histogram, MessageCounts, RequestCounts } from '../../sim/counts.ts';
-import { endpointNames, msPerSecond } from '../../sim/limits.ts';
+import { endpointNames } from '../../sim/limits.ts';
 import type { Account, Device } from '../../sim/records.ts';
 import { type Status, statuses } from '../../sim/status.ts';
 import type { Simulation } from '../simulation.ts';
@@ -71,7 +72,7 @@ const declared: readonly Declared[] = [
     type: 'histogram',
     samples: ({ counts }, name) =>
       [...counts.requests.durationsMs()].flatMap(({ endpoint, durationsMs }) =>
-        seriesOf(name, { endpoint }, durationsMs, msPerSecond),
+        seriesOf(name, { endpoint }, durationsMs, secondMs),
       ),
   },
   {
@@ -139,7 +140,7 @@ const declared: readonly Declared[] = [
     help: 'Simulated time, in seconds since 1970.',
     type: 'gauge',
     isSummed: false,
-    samples: ({ simulation }) => one(simulation.clock.now() / msPerSecond),
+    samples: ({ simulation }) => one(simulation.clock.now() / secondMs),
   },
 ];
 

@@ -1,4 +1,5 @@
 /** Right clients on `fetch` that look odd: one message after another, several at once, and readers. */
+import { hourMs } from '../../../src/ledger/time-units.ts';
 import { Simulator } from '../../../src/simulator.ts';
 import { type Job, type Message, type NodeClient, right, sleep } from '../client.ts';
 import {
@@ -20,7 +21,6 @@ import {
   sent,
 } from './deliver.ts';
 
-const hourMs = 3_600_000;
 /** One second over the minute of the limits. */
 const afterWindowMs = 61_000;
 

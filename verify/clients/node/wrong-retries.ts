@@ -2,7 +2,9 @@
  * Clients that retry too early, under a new id, without one, or not at all: CLIENT-1 to CLIENT-9,
  * CLIENT-17.
  */
+
 import axiosRetry from 'axios-retry';
+import { hourMs } from '../../../src/ledger/time-units.ts';
 import { breaking, type Job, type Message, type NodeClient, sleep } from '../client.ts';
 import {
   bodyOf,
@@ -30,7 +32,6 @@ import {
   withoutId,
 } from './library.ts';
 
-const hourMs = 3_600_000;
 const statusCodes = [429];
 const received = '/api/v1/sms/received/';
 const retryPost = { limit: 4, methods: ['POST' as const], statusCodes };

@@ -25,8 +25,6 @@ export function answers(...shown: Shown): Shown {
   return shown;
 }
 
-export const minuteMs = 60_000;
-export const dayMs = 86_400_000;
 export const unauthenticated = { authorization: undefined };
 
 export function ahead(scene: Scene, byMs: number, zone = 'Z'): string {

@@ -1,8 +1,9 @@
 /**
  * Examples of the assumptions about limits and quotas.
  */
+import { dayMs } from '../../../src/ledger/time-units.ts';
 import { brief } from '../scene.ts';
-import { answers, dayMs, type Examples, exhaust, unauthenticated } from './example.ts';
+import { answers, type Examples, exhaust, unauthenticated } from './example.ts';
 
 export const limits = {
   limiterRefill: {

@@ -1,8 +1,9 @@
 /**
  * Examples of the assumptions about a message's progress.
  */
+import { minuteMs } from '../../../src/ledger/time-units.ts';
 import { numbers } from '../scene.ts';
-import { answers, type Examples, minuteMs } from './example.ts';
+import { answers, type Examples } from './example.ts';
 
 export const progress = {
   progressPace: {

@@ -1,8 +1,9 @@
 /**
  * Examples of the assumptions about senders, keys and replays, and what else one request does not show.
  */
+import { dayMs } from '../../../src/ledger/time-units.ts';
 import { brief, numbers } from '../scene.ts';
-import { ahead, answers, dayMs, type Examples } from './example.ts';
+import { ahead, answers, type Examples } from './example.ts';
 
 /** A template for every reply but some, which fall back to others. */
 const someTemplates = {

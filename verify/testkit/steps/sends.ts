@@ -1,8 +1,10 @@
 /**
  * Sends of every kind: valid, odd in some field, raw bytes, and repeated.
  */
+
 import fc from 'fast-check';
 import type { ApiRequest } from '../../../src/http/service/messages.ts';
+import { dayMs } from '../../../src/ledger/time-units.ts';
 import { type SendPath, sendPaths } from '../request.ts';
 import { at, poolNumbers, type Session, textOf } from '../session.ts';
 import { mostly, stepKind } from './step.ts';
@@ -39,8 +41,6 @@ const requestId = fc.oneof(
   { weight: 6, arbitrary: fc.constant<unknown>(undefined) },
   { weight: 2, arbitrary: oddRequestId },
 );
-
-const dayMs = 86_400_000;
 
 function ahead(
   ms: readonly number[],

@@ -1,13 +1,12 @@
 /**
  * Steps of the clock: by a duration, or to a moment at which something changes.
  */
+
 import fc from 'fast-check';
+import { dayMs, minuteMs } from '../../../src/ledger/time-units.ts';
 import { at, iso, type Session } from '../session.ts';
 import { stepKind } from './step.ts';
 import { caller, position } from './targets.ts';
-
-const minuteMs = 60_000;
-const dayMs = 86_400_000;
 
 const amounts = [
   ...[1, 7, 999, 1000, 3333, 5000, 10_000, 19_999, 20_000, 20_001, 59_999, 60_000, 60_001],

@@ -1,6 +1,7 @@
 /**
  * Writes a `send_at` near the present in the forms of ISO 8601.
  */
+import { dayMs } from '../../../src/ledger/time-units.ts';
 export interface TimeChoice {
   /** From now. */
   readonly aheadMs: number;
@@ -9,8 +10,6 @@ export interface TimeChoice {
   readonly digits: number;
   readonly form: 'basic' | 'week' | 'ordinal' | undefined;
 }
-
-const dayMs = 86_400_000;
 
 export function writtenTime({ aheadMs, zone, digits, form }: TimeChoice, nowMs: number): string {
   const text = new Date(nowMs + aheadMs).toISOString();

@@ -1,6 +1,7 @@
 /**
  * A message as a curl command and as a test, and an earlier instant as a test, for the clipboard.
  */
+import { hourMs } from '../../../ledger/time-units.ts';
 import { servicePaths } from '../../../sim/service-paths.ts';
 import { routeOf } from '../control.ts';
 import type { Message, State } from '../wire.ts';
@@ -30,8 +31,6 @@ export function asCurl(baseUrl: string, path: string, body: string, key = ''): s
     `  -d ${quoted}`,
   ].join(' \\\n');
 }
-
-const hourMs = 3_600_000;
 
 export function asTest(message: Message, account: string): string {
   const { to, status } = message;

@@ -2,7 +2,9 @@
  * Plots requests over simulated time: those answered 429 on top of the others, and the limit of the
  * chosen endpoint. Choosing bars, by dragging or with the arrow keys, finds their requests.
  */
+
 import { useSignal } from '@preact/signals';
+import { minuteMs } from '../../../ledger/time-units.ts';
 import { endpointNames } from '../../../sim/limits.ts';
 import { call } from '../control.ts';
 import { choicesOf, FilterChoices } from '../parts/fields.tsx';
@@ -12,8 +14,6 @@ import { addressOf, filterValue } from '../route.ts';
 import type { Account, Reply } from '../wire.ts';
 import { durationText, isoTime } from '../words.ts';
 import { accountChoices } from '../world.ts';
-
-const minuteMs = 60_000;
 
 export function RequestPlot({ accounts }: { readonly accounts: readonly Account[] }) {
   const [account, endpoint] = [filterValue('account_id'), filterValue('endpoint')];
