@@ -79,10 +79,14 @@ function numberIs(value: unknown): Validity {
   return isPhone(value) ? 'valid' : 'open';
 }
 
-/** Parsing is slow, and numbers repeat. With a trunk zero after its country, one is no E.164. */
+/** Verdicts of `isPhone` by number: parsing is slow, and the same numbers come again. */
 const phones = new Map<string, boolean>();
 const mostPhones = 10_000;
 
+/**
+ * True for a valid number in E.164. The parser also takes a trunk zero after the country and drops
+ * it, so what it read must equal the text.
+ */
 function isPhone(number: string): boolean {
   const parsed = phones.has(number) ? undefined : parsePhoneNumberFromString(number);
   const isValid = phones.get(number) ?? (parsed?.isValid() === true && parsed.number === number);

@@ -1,4 +1,4 @@
-/** Valid control tokens: 1 to 200 characters that RFC 6750 allows in bearer tokens. */
+/** What a mistake says of a control token: RFC 6750 allows these characters in bearer tokens. */
 export const expectedToken = 'expected 1 to 200 characters of A-Z a-z 0-9 _ . ~ + / = -';
 
 export function isControlToken(text: string): boolean {

@@ -26,7 +26,7 @@ export interface How {
   readonly askedOf?: (shard: Shard) => Asked;
 }
 
-/** Requests that a fault keeps open do not end. */
+/** How long a change waits for running requests to end: a fault may keep one open for ever. */
 const settleWithinMs = 200;
 const pauseMs = 2;
 
@@ -57,11 +57,12 @@ export class Changes {
       await this.#hold(true);
       try {
         const result = await act();
-        // One that came back while this waited for it no longer.
-        const left = this.#parts.shards.filter(({ index, state }) =>
+        // A shard may be ready again after `act` has stopped waiting for it. It does what it still
+        // has to do before requests are let through.
+        const readyWithSteps = this.#parts.shards.filter(({ index, state }) =>
           this.#steps.some(({ shard }) => shard === index && state === 'ready'),
         );
-        await Promise.all(left.map((shard) => this.catchUp(shard)));
+        await Promise.all(readyWithSteps.map((shard) => this.catchUp(shard)));
         return result;
       } finally {
         await this.#hold(false);

@@ -69,7 +69,7 @@ function joinLists(name: string, lists: readonly (readonly Json[])[], joining: J
   if (name === 'hits') {
     return (lists[0] ?? []).map((_, at) => lists.reduce((sum, list) => sum + Number(list[at]), 0));
   }
-  const alike = alikeIn(lists);
+  const alike = sharedAccountIds(lists);
   if (alike !== undefined) {
     return alike.map((id, place) => {
       const said = lists.map((list) => list[place] ?? null);
@@ -109,8 +109,11 @@ function joinLists(name: string, lists: readonly (readonly Json[])[], joining: J
   return time === undefined ? whole : whole.sort((one, other) => compare(one, other, time));
 }
 
-/** The accounts of a list of which each shard has all entries, in one order; null: of no account. */
-function alikeIn(lists: readonly (readonly Json[])[]): readonly Json[] | undefined {
+/**
+ * The account of each entry, if all shards list the same accounts in the same order; null: the entry
+ * belongs to no account; empty: it has no such field. Undefined if the lists differ or name none.
+ */
+function sharedAccountIds(lists: readonly (readonly Json[])[]): readonly Json[] | undefined {
   const [first = [], ...others] = lists.map((list) =>
     (list ?? []).map((item) =>
       hasField(item, 'account_id') ? (item as Fields)['account_id'] : '',

@@ -65,6 +65,7 @@ export class Ledger {
     const { firstBody } = used;
     used.firstBody = body;
     if (status === 200) {
+      // A replay creates no message, which is what `refused` means to the audit.
       again.outcome = 'refused';
       this.messageIds.add(fieldsOf(body).message_id);
       if (firstBody !== undefined && firstBody !== body) {
