@@ -27,7 +27,7 @@ export interface Subject {
 
 export interface AccountPlan {
   readonly sims?: number;
-  /** Undefined: the quota of the target's own plan. */
+  /** Undefined: one that no case reaches. `plan`: the quota of the target's own plan. */
   readonly quota?: number | 'plan';
   readonly sim?: Readonly<Record<string, unknown>>;
 }
@@ -245,6 +245,7 @@ export class Trial {
     for (let waitedMs = 0; reply.status === 429; ) {
       const waitMs = Math.max(1, Number(reply.headers['retry-after'] ?? '60')) * 1000 + 50;
       waitedMs += waitMs;
+      // Also ends a wait for a Retry-After that is no number.
       if (!(waitedMs <= longestWaitMs)) break;
       await this.advance(waitMs);
       reply = await this.#once(options);

@@ -34,8 +34,8 @@ export interface Intent {
   /** The latest one; undefined while no attempt has one. */
   requestId: string | undefined;
   /**
-   * The first attempt of which the record does not show which of several equal messages it belongs
-   * to, as an index; Infinity without one. What follows it is as unclear.
+   * The index of the first attempt that may belong to another, equal message. All later attempts are
+   * unclear too. Infinity: every attempt is clear.
    */
   unclearFrom: number;
 }
