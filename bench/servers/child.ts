@@ -32,12 +32,12 @@ async function carryOut(order: Order): Promise<Report> {
 }
 
 async function start(spec: ServerSpec): Promise<Report> {
-  const nobody = { apiKey: '', from: '', messageIds: [] };
+  const noCaller = { apiKey: '', from: '', messageIds: [] };
   if (spec.kind === 'hyperexpress') {
     // Imported here, so that neither kind of server loads the other's code.
     const { bareHyperExpress } = await import('./floor.ts');
     const port = await bareHyperExpress();
-    return { kind: 'started', port, controlUrl: '', startedMs: sinceStart(), ...nobody };
+    return { kind: 'started', port, controlUrl: '', startedMs: sinceStart(), ...noCaller };
   }
   const simulator = await createSimulator(spec.settings);
   const { baseUrl, controlUrl } = await simulator.listen(spec.control ? { control: {} } : {});
