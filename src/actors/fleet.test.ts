@@ -380,7 +380,7 @@ test('STATE-3 progressPace switched back and forth in flight: every message ends
         expectQuiet(twin);
       },
     ),
-    { numRuns: runs(8) },
+    { numRuns: runs(4) },
   );
 });
 
@@ -624,7 +624,7 @@ test('SVC-3 a device without work costs no timer; one with work costs one, howev
   expectQuiet(twin);
 });
 
-test('SEND-7 100,000 messages held a year ahead cost one timer and no poll until then', () => {
+test('SEND-7 30,000 messages held a year ahead cost one timer and no poll until then', () => {
   const twin = new Twin({ noLimits: true });
   const { world, clock } = twin.simulation;
   const sendAtMs = twin.now() + 365 * dayMs;
@@ -635,13 +635,13 @@ test('SEND-7 100,000 messages held a year ahead cost one timer and no poll until
     endpoint: 'send' as const,
     to: recipient,
   };
-  for (let i = 0; i < 100_000; i++) {
+  for (let i = 0; i < 30_000; i++) {
     world.acceptMessage({ ...send, text: 'hello', requestId: '', sendAtMs: sendAtMs + (i % 7) });
   }
   expect(clock.pending).toBe(1);
   expect(clock.advanceTo(sendAtMs - 1)).toBe(0);
   twin.advanceToQuiet();
-  expect(twin.account().counts.delivered).toBe(100_000);
+  expect(twin.account().counts.delivered).toBe(30_000);
   expectQuiet(twin);
 }, 20_000);
 
@@ -772,7 +772,7 @@ test('SVC-3 advancing in one go and in many gives the same history', () => {
       });
       expect(inMany.histories()).toEqual(inOne.histories());
     }),
-    { numRuns: runs(12) },
+    { numRuns: runs(6) },
   );
 });
 
@@ -812,7 +812,7 @@ test('STATE-3 under any operations, every history follows the table, and the tim
         if (message.sendingAtMs > 0) expect(message.sendingAtMs).toBeGreaterThanOrEqual(sendable);
       }
     }),
-    { numRuns: runs(12) },
+    { numRuns: runs(6) },
   );
 });
 

@@ -1,4 +1,4 @@
-/** All Node clients, the right ones under 20 seeds. */
+/** All Node clients, the right ones under more seeds. */
 import { nodeClients } from './catalogue.ts';
 import { allSeeds } from './matrix.ts';
 import { testNodeClients } from './node-tests.ts';

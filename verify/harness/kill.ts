@@ -62,7 +62,7 @@ export async function tryDefect(
  * The results of these rules' cases on a simulator with the defect; without a name, on a correct
  * one.
  */
-export async function resultsOn(
+async function resultsOn(
   name: string | undefined,
   patterns: readonly string[],
   means: Means = withControl,

@@ -222,7 +222,7 @@ test('RES-3 any accepted text is returned unchanged', () => {
         expect(JSON.parse(tasks.body).tasks[0].message).toBe(message);
       },
     ),
-    { numRuns: runs(20) },
+    { numRuns: runs(8) },
   );
   scene.stop();
 });
@@ -263,6 +263,6 @@ test('any JSON, under any answers, gets the reply that the model expects', () =>
         }
       },
     ),
-    { numRuns: runs(40) },
+    { numRuns: runs(20) },
   );
 });

@@ -12,7 +12,7 @@ import { digestOf, historiesOf, play, repliesOf, stepsArbitrary } from './trace.
 
 vi.setConfig({ testTimeout: 300_000 });
 
-const parameters = { numRuns: runs(8) };
+const parameters = { numRuns: runs(4) };
 
 function withAssumptions(setup: Setup, assumptions: Setup['assumptions']): Setup {
   return { ...setup, assumptions: { ...setup.assumptions, ...assumptions } };

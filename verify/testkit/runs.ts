@@ -14,7 +14,7 @@ export const seed = Number(process.env['SMSTWIN_SEED'] ?? 1);
 
 /** Makes every property test draw from the seed. Vitest calls it before each test file. */
 export function drawFromSeed(): void {
-  fc.configureGlobal({ seed });
+  fc.configureGlobal({ seed, numRuns: runs(35) });
 }
 
 /** The number of random runs of a property test. */

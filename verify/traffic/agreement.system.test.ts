@@ -52,13 +52,16 @@ async function judgeTwice(
   };
 }
 
-test.each([{}, ...sample(singles(), 1)])('both pass the sound simulator, with %o', async (row) => {
-  const { active, recorded, recordedResults } = await judgeTwice([], row);
-  expect(active.failed).toEqual([]);
-  expect(failures(recordedResults)).toEqual([]);
-  expect(active.passed).toEqual(expect.arrayContaining(recorded.passed));
-  expect(recorded.passed.length).toBeGreaterThan(30);
-});
+test.each([{}, ...sample(singles(), 1 / 3)])(
+  'both pass the sound simulator, with %o',
+  async (row) => {
+    const { active, recorded, recordedResults } = await judgeTwice([], row);
+    expect(active.failed).toEqual([]);
+    expect(failures(recordedResults)).toEqual([]);
+    expect(active.passed).toEqual(expect.arrayContaining(recorded.passed));
+    expect(recorded.passed.length).toBeGreaterThan(30);
+  },
+);
 
 /** Not those of limits: a new account cuts the journal, and what came before a flood is unknown. */
 const wrong = [

@@ -1,10 +1,12 @@
 /**
- * The real limits: every idle connection ends within 15 s, and not before the time that replies
- * announce.
+ * Idle connections are closed: within 15 s by default, and not before the time that replies
+ * announce. The limit of Node's server can be set; that of the native server is built in.
  */
 import { expect, test } from 'vitest';
+import type { ApiRequest } from '../../src/http/service/messages.ts';
 import { keepAliveSeconds } from '../../src/http/transport/transport.ts';
-import { kinds, start } from '../testkit/transport-fixture.ts';
+import { get } from '../testkit/raw-socket.ts';
+import { dial, echo, kinds, start } from '../testkit/transport-fixture.ts';
 import { idleTimes, ports } from './idle-connections.ts';
 
 test.each(kinds)(
@@ -22,3 +24,58 @@ test.each(kinds)(
   },
   40_000,
 );
+
+/** Long enough for a request on a busy machine. */
+const idleTimeoutMs = 1_000;
+
+test('node: idle connections of both ports are closed after the limit', async () => {
+  const both = await Promise.all(
+    Object.values(ports).map(async (serve) =>
+      idleTimes((await start('node', serve, { idleTimeoutMs })).port),
+    ),
+  );
+  for (const [habit, ms] of both.flatMap((times) => Object.entries(times))) {
+    // The measurement begins once this process has run again, which may be after the accept.
+    expect(ms, habit).toBeGreaterThan(idleTimeoutMs / 2);
+    expect(ms, habit).toBeLessThan(20_000);
+  }
+});
+
+test('node: a request that waits longer than the limit keeps its connection', async () => {
+  const { port } = await start(
+    'node',
+    {
+      service: (request: ApiRequest) => ({
+        ...echo(request),
+        delivery: { delayMs: 1.5 * idleTimeoutMs },
+      }),
+    },
+    { idleTimeoutMs },
+  );
+  const socket = await dial(port);
+  await socket.write(get());
+  expect((await socket.reply()).status).toBe(200);
+});
+
+test('node: a silent event stream keeps its connection beyond the limit', async () => {
+  let send = (_event: string, _data: unknown): boolean => false;
+  const { port } = await start(
+    'node',
+    {
+      control: () => ({
+        status: 200 as const,
+        open: (given) => {
+          send = given;
+          return () => {};
+        },
+      }),
+    },
+    { idleTimeoutMs },
+  );
+  const socket = await dial(port);
+  await socket.write(get());
+  await socket.until(': open');
+  await new Promise((resolve) => setTimeout(resolve, 1.5 * idleTimeoutMs));
+  expect(send('late', 1)).toBe(true);
+  expect(await socket.until('data: 1')).toContain('event: late');
+});
