@@ -1,5 +1,7 @@
 /**
- * The two ports of a simulator: the service and the control port.
+ * Opens the two ports of a simulator, the service and the control port, and knows their URLs. Both
+ * only translate HTTP: `simulator.handle` answers the service, the operations answer the control
+ * port.
  */
 
 import { isLoopback } from './commands/flag-values.ts';
@@ -21,8 +23,8 @@ export interface ListenOptions {
   /** Default 0: any free port. */
   readonly port?: number;
   /**
-   * The base URL to hand out, where clients reach the service by another name or port than it
-   * listens on. Its name is also handed out for the control port, and allowed there as `Host`.
+   * The base URL to show to clients, if they reach the service by another name or port than the one
+   * it listens on. The URL of the control port then has the same name, and accepts it as `Host`.
    */
   readonly publicUrl?: string | undefined;
   /** Serves the base URL over HTTPS with this certificate and key, as PEM. Default: plain HTTP. */
@@ -58,12 +60,13 @@ export interface ControlOptions {
 
 /** The URLs of the open ports. */
 export interface Listening {
-  /** Of the service. */
+  /** The URL of the service. */
   readonly baseUrl: string;
-  /** Of the control port; null if it is not open. */
+  /** The URL of the control port; null if it is not open. */
   readonly controlUrl: string | null;
 }
 
+/** The open ports of a simulator. */
 export interface Ports {
   readonly listening: Listening;
   /** The URLs for a client that reached the control port by this `Host`. */
@@ -72,55 +75,79 @@ export interface Ports {
 }
 
 const loopback = '127.0.0.1';
-/** Room for two snapshots of the largest size. The control API has its own limit for each path. */
+/**
+ * The memory for all request bodies that arrive at one time on the control port: room for two
+ * snapshots of the largest size. The control API also limits the body of each path.
+ */
 const controlHeldLimitBytes = 512 * 1024 ** 2;
+/** A process that ends has 5 seconds in all. */
 const closeGraceMs = 4_000;
 
+/**
+ * Opens the service port and, if asked for, the control port. If one of them fails, closes both and
+ * throws a PortInUseError or a ListenError.
+ */
 export async function openPorts(simulator: Live, options: ListenOptions): Promise<Ports> {
-  const { host = loopback, port = 0, control = false, transport: kind = 'hyperexpress' } = options;
-  const { publicUrl, tls } = options;
+  const { control = false, publicUrl } = options;
   const opened: Transport[] = [];
   const close = async () => {
     await Promise.all(opened.map((transport) => transport.close(closeGraceMs)));
   };
-  const transportOptions =
-    options.onInternalError === undefined ? {} : { onInternalError: options.onInternalError };
   try {
-    const service = await openTransport(kind, serviceHandler(simulator), {
-      ...transportOptions,
-      tls,
-      now: () => simulator.hosting.lastAnswered.simulation.clock.now(),
-    });
-    if (service.fallbackReason !== undefined) options.onNotice?.(service.fallbackReason);
-    opened.push(service.transport);
-    const servicePort = await service.transport.listen(port, host);
-    const baseUrl = publicUrl ?? urlOf(host, servicePort, tls);
+    const baseUrl = await openService(simulator, options, opened);
     if (control === false) {
       const listening = { baseUrl, controlUrl: null };
       return { listening, urlsFor: () => listening, close };
     }
-    const { controlApi } = await import('./control/control-api.ts');
-    const controlHost = control.host ?? loopback;
-    const publicHost = publicUrl === undefined ? undefined : hostOf(publicUrl);
-    const allowedHosts = [...(control.allowedHosts ?? []), ...(publicHost ? [publicHost] : [])];
-    const controlPort = await nodeTransport(
-      controlApi(simulator, { host: controlHost, token: control.token, allowedHosts }),
-      { ...transportOptions, heldLimitBytes: controlHeldLimitBytes },
-    );
-    opened.push(controlPort);
-    const ownPort = await controlPort.listen(control.port ?? 0, controlHost);
-    const isPublic = publicHost !== undefined && !isLoopback(controlHost);
-    const controlUrl = urlOf(isPublic ? publicHost : controlHost, ownPort);
+    const controlUrl = await openControl(simulator, control, options, opened);
     const listening = { baseUrl, controlUrl };
-    const urlsFor = (asked: string | undefined) => urlsAskedBy(asked, listening, publicUrl);
-    return { listening, urlsFor, close };
+    return { listening, urlsFor: (host) => urlsForHost(host, listening, publicUrl), close };
   } catch (error) {
     await close();
     throw error;
   }
 }
 
-/** The service, as a transport or `sim.fetch` calls it. */
+/** Opens the service port, adds its transport to `opened`, and returns the base URL. */
+async function openService(
+  simulator: Live,
+  { host = loopback, port = 0, transport: kind = 'hyperexpress', ...options }: ListenOptions,
+  opened: Transport[],
+): Promise<string> {
+  const { onInternalError, publicUrl, tls } = options;
+  const now = () => simulator.hosting.lastAnswered.simulation.clock.now();
+  const transportOptions = { onInternalError, tls, now };
+  const service = await openTransport(kind, serviceHandler(simulator), transportOptions);
+  if (service.fallbackReason !== undefined) options.onNotice?.(service.fallbackReason);
+  opened.push(service.transport);
+  const servicePort = await service.transport.listen(port, host);
+  return publicUrl ?? urlOf(host, servicePort, tls);
+}
+
+/** Opens the control port, adds its transport to `opened`, and returns its URL. */
+async function openControl(
+  simulator: Live,
+  { host = loopback, port = 0, token, allowedHosts = [] }: ControlOptions,
+  { onInternalError, publicUrl }: ListenOptions,
+  opened: Transport[],
+): Promise<string> {
+  const { controlApi } = await import('./control/control-api.ts');
+  const publicHost = publicUrl === undefined ? undefined : hostOf(publicUrl);
+  const allowed = [...allowedHosts, ...(publicHost ? [publicHost] : [])];
+  const transport = await nodeTransport(
+    controlApi(simulator, { host, token, allowedHosts: allowed }),
+    { onInternalError, heldLimitBytes: controlHeldLimitBytes },
+  );
+  opened.push(transport);
+  const controlPort = await transport.listen(port, host);
+  const isPublic = publicHost !== undefined && !isLoopback(host);
+  return urlOf(isPublic ? publicHost : host, controlPort);
+}
+
+/**
+ * The service, as a transport or `sim.fetch` calls it. The first world passes each request to the
+ * world that its address or key names; any other world answers all requests itself.
+ */
 export function serviceHandler(simulator: Live): ServiceHandler {
   return {
     service: (request) => {
@@ -135,27 +162,32 @@ export function serviceHandler(simulator: Live): ServiceHandler {
   };
 }
 
-/** The URLs for a client that reached the control port by this `Host`. */
-export function urlsAskedBy<Urls extends { readonly baseUrl: string }>(
-  asked: string | undefined,
+/**
+ * The URLs for a client that reached the control port by this `Host`: that client can reach the
+ * service by the same name, unless the name is a loopback name or the user gave a `publicUrl`.
+ */
+export function urlsForHost<Urls extends { readonly baseUrl: string }>(
+  host: string | undefined,
   urls: Urls,
   publicUrl: string | undefined,
 ): Urls {
-  if (asked === undefined) return urls;
-  const controlUrl = `http://${asked}`;
+  if (host === undefined) return urls;
+  const controlUrl = `http://${host}`;
   if (publicUrl !== undefined || isLoopback(hostOf(controlUrl))) return { ...urls, controlUrl };
   const base = new URL(urls.baseUrl);
   base.hostname = new URL(controlUrl).hostname;
   return { ...urls, baseUrl: base.origin, controlUrl };
 }
 
+/** The loopback address for each address that means "all addresses of this machine". */
 const loopbackOf: Readonly<Record<string, string>> = { '0.0.0.0': loopback, '::': '::1' };
 
-/** The URL for a client on this machine; HTTPS with a certificate. */
+/** The URL of a port for a client on this machine: HTTPS if there is a certificate. */
 export function urlOf(host: string, port: number, tls?: TlsPair): string {
   const scheme = tls === undefined ? 'http' : 'https';
-  const reachable = loopbackOf[host] ?? host;
-  return `${scheme}://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
+  const reachableHost = loopbackOf[host] ?? host;
+  const isIpv6 = reachableHost.includes(':');
+  return `${scheme}://${isIpv6 ? `[${reachableHost}]` : reachableHost}:${port}`;
 }
 
 function hostOf(url: string): string {

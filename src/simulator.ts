@@ -1,8 +1,8 @@
 /**
- * The composition root: a simulator as an object that a test or a process owns. `api.ts` names the
- * part of it that users may hold on to. What the control port can do is a method here, with the
- * same names and shapes. Exceptions: the journal is `journalText()`, the stream of events is
- * `activity.listen`, and `health` has no method.
+ * The composition root: builds one simulated service (a *world*) from its parts and connects them.
+ * `api.ts` declares the part of this class that users see. Every operation of the control port is a
+ * method here, with the same name and shape. Exceptions: the journal is `journalText()`, the stream
+ * of events is `activity.listen`, and `health` has no method.
  */
 import { parseSettings, type Settings, type SettingsInput, type Share } from './config/settings.ts';
 import type { ApiReply, ApiRequest, Delivery } from './http/service/messages.ts';
@@ -76,11 +76,11 @@ export interface InternalOptions extends SimulatorOptions {
   readonly simulation?: ((settings: Settings, startMs: number) => Simulation) | undefined;
   /** How many requests are kept for the referee; set when reading a recorded run. */
   readonly recordBound?: RecordBound | undefined;
-  /** The worlds that this one belongs to; without it, this is the first world. */
+  /** The worlds of the server that creates this one; absent for the server's first world. */
   readonly hosting?: Worlds<Simulator> | undefined;
-  /** Its id among these worlds. */
+  /** The id of this world; absent for the first world, whose URLs carry no id. */
   readonly worldId?: string | undefined;
-  /** The ids of worlds that it draws, where several servers share them. */
+  /** The part of all world ids that this server draws from; absent if it is the only server. */
   readonly share?: Share | undefined;
   /** The world's entry in the header of its journal. */
   readonly hosted?: HostedHeader | undefined;
@@ -89,12 +89,16 @@ export interface InternalOptions extends SimulatorOptions {
 type SimulatorMethods = NounMethods['simulator'];
 type Referee = NounMethods['referee']['judge'] & Pick<NounMethods['referee'], 'restart'>;
 
-/** Replies of all worlds that a fault delays, until they are sent. */
+/**
+ * The replies that a fault delays, until they are sent. One map for all worlds: the transport
+ * reports to the world that listens, whichever world has answered.
+ */
 const delayedReplies = new WeakMap<
   Delivery,
-  { readonly simulator: Simulator; readonly request: number }
+  { readonly simulator: Simulator; readonly requestNumber: number }
 >();
 
+/** One world. `Live`, `Player` and `api.ts` describe the members that have no comment here. */
 export class Simulator implements Live, Player {
   readonly settings: Settings;
   readonly wallClock: WallClock;
@@ -108,32 +112,30 @@ export class Simulator implements Live, Player {
   readonly faults: NounMethods['faults'] = methodsOf(this, nouns.faults);
   readonly requests: NounMethods['requests'] = methodsOf(this, nouns.requests);
   readonly exchanges: NounMethods['exchanges'] = methodsOf(this, nouns.exchanges);
-  /** Reports with `sim.referee({ partial: true })`; `sim.referee.restart()` starts anew. */
   readonly referee: Referee = refereeOf(this);
   readonly snapshots: NounMethods['snapshots'] = methodsOf(this, nouns.snapshots);
   readonly past: NounMethods['past'] = methodsOf(this, nouns.past);
   readonly worlds: NounMethods['worlds'] = methodsOf(this, nouns.worlds);
-  readonly #own = methodsOf(this, nouns.simulator);
-  /** Counts of what the simulator holds. */
-  readonly state: SimulatorMethods['state'] = this.#own.state;
-  /** Checks all invariants: what was checked, and what is broken. */
-  readonly invariants: SimulatorMethods['invariants'] = this.#own.invariants;
-  /** The metrics for Prometheus, as values and without those of the process. */
-  readonly metrics: SimulatorMethods['metrics'] = this.#own.metrics;
-  /** Restores the start state, clock included. */
-  readonly reset: SimulatorMethods['reset'] = this.#own.reset;
+  readonly #methods = methodsOf(this, nouns.simulator);
+  readonly state: SimulatorMethods['state'] = this.#methods.state;
+  readonly invariants: SimulatorMethods['invariants'] = this.#methods.invariants;
+  readonly metrics: SimulatorMethods['metrics'] = this.#methods.metrics;
+  readonly reset: SimulatorMethods['reset'] = this.#methods.reset;
   readonly activity: Activity = new Activity(this);
   readonly exchangeRecord: ExchangeRecord;
   readonly waits: Live['waits'] = new Set();
   #messageCounts = new MessageCounts();
-  /** The worlds of this server. */
+  /** All worlds of this server. The operations on them are `worlds`. */
   readonly hosting: Worlds<Simulator>;
   readonly #worldId: string;
   onReplaced: (() => void) | undefined;
+  /** The service itself. Only `replace` sets another one. */
   simulation: Simulation;
   readonly #keyDigests: ReadonlyMap<string, KeyDigest>;
   readonly makeSimulation: (settings: Settings, startMs: number) => Simulation;
+  /** Undefined if no inputs are kept, while a journal is replayed, and once closed. */
   #journal: Journal | undefined;
+  /** Undefined while this world does not listen; only the first world of a server does. */
   #ports: Ports | undefined;
   readonly #inProcess = new InProcessFetch(serviceHandler(this), {
     now: () => this.simulation.clock.now(),
@@ -142,7 +144,12 @@ export class Simulator implements Live, Player {
   readonly #onNotice: InternalOptions['onNotice'];
   #isOverloadReported = false;
 
-  /** Throws a SettingsError that lists every mistake, or a JournalError. */
+  /**
+   * Throws a SettingsError that lists every mistake, or a JournalError. The order of the steps
+   * matters. An existing journal says when simulated time started, so it is opened (and locked)
+   * first. The wall clock drives a simulation, so it comes second. Replaying the journal and
+   * restoring the other worlds use this whole object, so they come last.
+   */
   constructor(settings: SettingsInput = {}, options: InternalOptions = {}) {
     this.settings = parseSettings(settings);
     this.#keyDigests = options.keyDigests ?? new Map();
@@ -151,7 +158,7 @@ export class Simulator implements Live, Player {
     this.#onNotice = options.onNotice;
     const { journalDir, hosted } = options;
     const folder = journalDir === undefined ? undefined : new JournalFolder(journalDir);
-    this.hosting = options.hosting ?? this.#newHosting(options, folder);
+    this.hosting = options.hosting ?? this.#createHosting(options, folder);
     this.#worldId = options.worldId ?? '';
     this.exchangeRecord = new ExchangeRecord(options.recordBound);
     const journal = folder?.fileOf(firstWorldId) ?? options.journal;
@@ -163,7 +170,7 @@ export class Simulator implements Live, Player {
     // From here on a failure must release the journal's lock.
     try {
       this.simulation = this.freshSimulation(startMs);
-      this.#watchRoom();
+      this.#reportOverload();
     } catch (error) {
       run?.abandon();
       throw error;
@@ -173,8 +180,8 @@ export class Simulator implements Live, Player {
       this.settings,
       (rate) => this.#setRetryAfterRate(rate),
     );
-    this.#start(run, startMs, options, folder);
-    this.#count(this.simulation, 0);
+    this.#continueRuns(run, startMs, options, folder);
+    this.#countMessagesOf(this.simulation, 0);
   }
 
   /** Counts since the start. They survive a reset, so Prometheus counters never decrease. */
@@ -182,7 +189,7 @@ export class Simulator implements Live, Player {
     return { requests: this.exchangeRecord.counts, messages: this.#messageCounts };
   }
 
-  /** Answers one request of the service, without a socket. */
+  /** Answers one request of the service, without a socket, and records it. */
   handle(request: ApiRequest): ApiReply {
     const startedMs = WallClock.ticksMs();
     this.wallClock.pump();
@@ -191,7 +198,7 @@ export class Simulator implements Live, Player {
     const exchange = exchangeRecord.add(request, handled, simulation, this.#journal, startedMs);
     const { delivery } = handled.reply;
     if (delivery?.delayMs !== undefined || delivery?.cut === 'hang') {
-      delayedReplies.set(delivery, { simulator: this, request: exchange.number });
+      delayedReplies.set(delivery, { simulator: this, requestNumber: exchange.number });
     }
     if (this.activity.isWatched) {
       this.activity.answered(exchange);
@@ -201,15 +208,13 @@ export class Simulator implements Live, Player {
   }
 
   replyFinished(delivery: Delivery, isSeen: boolean): void {
-    const found = delayedReplies.get(delivery);
-    if (found === undefined || !delayedReplies.delete(delivery)) return;
-    found.simulator.#recordEnd(found.request, isSeen);
+    const delayed = delayedReplies.get(delivery);
+    if (delayed === undefined) return;
+    delayedReplies.delete(delivery);
+    delayed.simulator.#recordEnd(delayed.requestNumber, isSeen);
   }
 
-  /**
-   * A standard `fetch` that answers in this process, without a port; the origin of a URL is
-   * ignored. An own property, so that it can be passed on as a function.
-   */
+  /** A property and not a method, so that a client can call it without its object. */
   readonly fetch: typeof globalThis.fetch = (input, init) => {
     return this.#inProcess.fetch(input, init, this.baseUrl || 'http://localhost');
   };
@@ -219,6 +224,7 @@ export class Simulator implements Live, Player {
     return operation === undefined ? undefined : { result: replay(operation, this, args) };
   }
 
+  /** Runs an operation that changes state and writes it to the journal, refusals included. */
   change<T>(
     operation: string,
     args: readonly unknown[],
@@ -232,7 +238,7 @@ export class Simulator implements Live, Player {
         this.#journal?.operation(atMs, operation, args, resultDigest(recorded(result)));
         return result;
       } catch (error) {
-        // An input that cannot be parsed has changed nothing.
+        // An invalid input is refused before it changes anything, so a replay can do without it.
         if (error instanceof OperationRefused && error.code !== 'invalid') {
           this.#journal?.operation(atMs, operation, args, error.code);
         }
@@ -245,42 +251,37 @@ export class Simulator implements Live, Player {
     return this.#journal?.failure;
   }
 
-  /**
-   * The run as NDJSON: since the start or the last checkpoint; without a journal file, since the
-   * last reset.
-   */
   journalText(): string {
-    return this.#keptJournal.text();
+    return this.#requireJournal().text();
   }
 
   recordedRun(): RecordedRun {
-    return this.#keptJournal.run();
+    return this.#requireJournal().run();
   }
 
-  /** The URL of the service; empty while it does not listen. */
   get baseUrl(): string {
     return this.urlsFor(undefined).baseUrl;
   }
 
-  /** The URL of the control port; empty while it does not listen. */
   get controlUrl(): string {
     return this.urlsFor(undefined).controlUrl;
   }
 
   urlsFor(host: string | undefined): { readonly baseUrl: string; readonly controlUrl: string } {
     const urls = this.hosting.first.simulator.#ports?.urlsFor(host);
-    return { baseUrl: this.#urlOf(urls?.baseUrl), controlUrl: this.#urlOf(urls?.controlUrl) };
+    return { baseUrl: this.#worldUrl(urls?.baseUrl), controlUrl: this.#worldUrl(urls?.controlUrl) };
   }
 
-  /** Replaces the current simulation. */
+  /** Continues with another simulation, after a reset or a restored snapshot. */
   replace(simulation: Simulation): void {
     this.simulation.stop();
     this.exchangeRecord.restart();
-    this.#count(simulation, this.simulation.world.messages.retention.forgottenMessages);
+    const { forgottenMessages } = this.simulation.world.messages.retention;
+    this.#countMessagesOf(simulation, forgottenMessages);
     this.simulation = simulation;
     // The old anchor would move the new clock to the old clock's time.
     this.wallClock.anchor();
-    this.#watchRoom();
+    this.#reportOverload();
     this.activity.attach();
     this.onReplaced?.();
   }
@@ -303,12 +304,10 @@ export class Simulator implements Live, Player {
     };
   }
 
-  /** True while a client waits for an event of this world. */
   get isWaitedFor(): boolean {
     return this.activity.streams > 0 || this.waits.size > 0;
   }
 
-  /** Stops the serving process as SIGTERM does; without such a process, the same as `close`. */
   shutdown(): void {
     if (this.#onShutdown === undefined) void this.close();
     else this.#onShutdown();
@@ -317,7 +316,7 @@ export class Simulator implements Live, Player {
   /** Stops accepting requests, finishes those in flight, and releases everything. */
   async close(): Promise<void> {
     const closing = new OperationRefused('conflict', 'the simulator is closing');
-    for (const abort of this.waits) abort(closing);
+    for (const endWait of this.waits) endWait(closing);
     this.#inProcess.close();
     if (this.hosting.isFirst(this)) await this.hosting.close();
     await this.#ports?.close();
@@ -335,24 +334,27 @@ export class Simulator implements Live, Player {
     return simulation;
   }
 
-  #newHosting(options: InternalOptions, folder: JournalFolder | undefined): Worlds<Simulator> {
-    const { journalMaxBytes, onNotice, simulation: makeSimulation, share } = options;
-    const shared = { journalMaxBytes, onNotice, simulation: makeSimulation };
-    const create = (settings: SettingsInput, own: InternalOptions) =>
-      new Simulator(settings, { ...own, ...shared, hosting: this.hosting });
+  /** The worlds of a server that starts with this one; the others share some of its options. */
+  #createHosting(options: InternalOptions, folder: JournalFolder | undefined): Worlds<Simulator> {
+    const { journalMaxBytes, onNotice, simulation, share } = options;
+    const create = (settings: SettingsInput, worldOptions: InternalOptions) => {
+      const shared = { journalMaxBytes, onNotice, simulation, hosting: this.hosting };
+      return new Simulator(settings, { ...worldOptions, ...shared });
+    };
     return new Worlds<Simulator>(this, create, { folder, share });
   }
 
-  /** Begins or continues the journal, and restores the other worlds. */
-  #start(
+  /** Begins or continues the journal of this world, then restores the other worlds of `folder`. */
+  #continueRuns(
     run: Run | undefined,
     startMs: number,
     options: InternalOptions,
     folder: JournalFolder | undefined,
   ): void {
     try {
-      if (run !== undefined) this.#resume(run, options);
-      else if (options.journal !== false) {
+      if (run !== undefined) {
+        this.#replay(run, options);
+      } else if (options.journal !== false) {
         this.#journal = new MemoryJournal(this.settings, startMs);
       }
       if (folder !== undefined) this.hosting.restore(folder);
@@ -364,53 +366,57 @@ export class Simulator implements Live, Player {
     }
   }
 
-  #resume(run: Run, options: InternalOptions): void {
+  #replay(run: Run, options: InternalOptions): void {
     const { journalMaxBytes = defaultJournalMaxBytes, onNotice } = options;
     this.#journal = run.resume(this, { journalMaxBytes, onNotice });
-    // Replayed inputs were counted when they were recorded.
+    // The replayed inputs came to an earlier process: the counts of this one start at 0.
     this.exchangeRecord.counts = new RequestCounts();
     this.#messageCounts = new MessageCounts();
   }
 
-  #recordEnd(request: number, isSeen: boolean): void {
+  #recordEnd(requestNumber: number, isSeen: boolean): void {
     this.wallClock.pump();
     const nowMs = this.simulation.clock.now();
-    const requestsAgo = this.exchangeRecord.total - request + 1;
+    const requestsAgo = this.exchangeRecord.total - requestNumber + 1;
     const at = isoTime(nowMs);
     this.#journal?.ended({ at, ended: requestsAgo, ...(!isSeen && { seen: false }) });
     this.exchangeRecord.ended(requestsAgo, nowMs, isSeen);
   }
 
-  get #keptJournal(): Journal {
+  #requireJournal(): Journal {
     if (this.#journal !== undefined) return this.#journal;
     throw new OperationRefused('conflict', 'no journal is kept');
   }
 
   /**
-   * Continues counting with another simulation; the previous one has forgotten `forgottenBefore`
-   * messages.
+   * Counts the events of `simulation` from now on. The metric of forgotten messages is
+   * `forgottenBefore` plus the simulation's own number, which a snapshot may have set to any value.
+   * So `forgottenBefore` takes up the difference to the simulation before it, which forgot
+   * `previouslyForgotten` messages: the metric neither jumps nor decreases.
    */
-  #count({ lifecycle, world }: Simulation, forgottenBefore: number): void {
-    const messages = this.#messageCounts;
-    messages.forgottenBefore += forgottenBefore - world.messages.retention.forgottenMessages;
-    lifecycle.counts = messages;
+  #countMessagesOf({ lifecycle, world }: Simulation, previouslyForgotten: number): void {
+    const { forgottenMessages } = world.messages.retention;
+    this.#messageCounts.forgottenBefore += previouslyForgotten - forgottenMessages;
+    lifecycle.counts = this.#messageCounts;
   }
 
   /**
-   * A client of a scaled clock may wait in real seconds. On a manual clock waits stay simulated.
+   * Sets the seconds in which `Retry-After` counts: simulated, or real ones on a clock that runs by
+   * itself if the settings say so. `rate`: simulated seconds per second; 0 on a manual clock.
    */
   #setRetryAfterRate(rate: number): void {
     const isReal = this.settings.retryAfterSeconds === 'real' && rate > 0;
     this.simulation.limiter.answerIn(isReal ? rate : 1);
   }
 
-  #urlOf(url: string | null | undefined): string {
+  /** The URL of this world below a URL of the server; empty if the server does not listen. */
+  #worldUrl(url: string | null | undefined): string {
     if (typeof url !== 'string') return '';
     return this.#worldId === '' ? url : `${url}${prefixOf(this.#worldId)}`;
   }
 
-  /** Reports once that sends are refused because no message can be forgotten. */
-  #watchRoom(): void {
+  /** Reports once, resets included, that sends are refused: no message can be forgotten. */
+  #reportOverload(): void {
     this.simulation.world.messages.retention.onOverloaded = () => {
       if (this.#isOverloadReported) return;
       this.#onNotice?.(overloadedNotice);
@@ -428,7 +434,7 @@ export class Simulator implements Live, Player {
   }
 }
 
-/** As the public `createSimulator` (`api.ts`), with everything that the program itself uses. */
+/** Creates a simulator for the program itself; `api.ts` has the public function of this name. */
 export async function createSimulator(
   settings: SettingsInput = {},
   options: InternalOptions = {},

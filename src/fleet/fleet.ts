@@ -11,7 +11,7 @@ import { controlPort } from '../control/control-api.ts';
 import { nodeTransport } from '../http/transport/open-transport.ts';
 import type { Transport } from '../http/transport/transport.ts';
 import type { ReadyFile } from '../operations/ready-numbers.ts';
-import { type ControlOptions, urlOf, urlsAskedBy } from '../ports.ts';
+import { type ControlOptions, urlOf, urlsForHost } from '../ports.ts';
 import { freePort } from './child.ts';
 import { FleetControl } from './control.ts';
 import { Haproxy, writeRouterFiles } from './haproxy.ts';
@@ -165,7 +165,7 @@ export class Fleet {
         wide,
         maxMessages: options.wide?.maxMessages,
         urlsFor: (asked) =>
-          urlsAskedBy(asked, { baseUrl, controlUrl: controlUrl ?? '' }, options.publicUrl),
+          urlsForHost(asked, { baseUrl, controlUrl: controlUrl ?? '' }, options.publicUrl),
         onShutdown: options.onShutdown,
       });
       const service = controlPort({ ...control, token: control.token }, answers);

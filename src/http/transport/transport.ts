@@ -104,7 +104,7 @@ export interface TransportOptions {
   /** The time that `Date` shows. Default: the machine's, which the native server always shows. */
   readonly now?: () => number;
   /** Called with any exception of a handler, after its client got a 500. */
-  readonly onInternalError?: (error: unknown) => void;
+  readonly onInternalError?: ((error: unknown) => void) | undefined;
 }
 
 export const defaultBodyLimitBytes = 65_536;
