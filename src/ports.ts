@@ -158,7 +158,7 @@ export function serviceHandler(simulator: Live): ServiceHandler {
       refuseUnread(simulator.simulation.world, status, code, detail),
     onOwnReply: (path, status) =>
       simulator.counts.requests.refused(matchRoute(path)?.route.endpoint, status),
-    onLeft: (delivery, isSeen) => simulator.replyFinished(delivery, isSeen),
+    onReplyFinished: (delivery, isSeen) => simulator.replyFinished(delivery, isSeen),
   };
 }
 

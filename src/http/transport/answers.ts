@@ -1,7 +1,7 @@
 /**
- * Decides how each request of a port is answered, over any transport: now or later, whole or
- * cut by a fault, or as a stream of events. A transport only writes, by an Outlet per request.
- * Nothing may throw, because native code calls it and the process would end.
+ * Decides how each request of a port is answered, over any transport: now or later, whole or cut by
+ * a fault, or as a stream of events. A transport only writes: it gives an `Outlet` for each
+ * request. No public method may throw, because native code calls them and the process would end.
  */
 import type { ApiReply, ApiRequest, Delivery } from '../service/messages.ts';
 import type { ArrivingBody } from './arriving-body.ts';
@@ -10,15 +10,15 @@ import type { ServedPort } from './served-port.ts';
 import type { ControlReply, ControlRequest, EventsReply } from './transport.ts';
 import { contentOnWire, isContent, isEvents, jsonType } from './transport-replies.ts';
 
-/** The place of one reply on its connection. */
+/** Writes the reply to one request, each transport in its own way. */
 export interface Outlet {
   readonly method: string;
   readonly path: string;
-  /** True once a reply was given to it, or its client has left. */
+  /** True once it was given a reply, or the client has left. Further replies are ignored. */
   readonly isAnswered: boolean;
-  /** True once the transport has written the reply, or its client has left. */
+  /** True once the reply is written, or the client has left. */
   readonly isDone: boolean;
-  /** Writes a whole reply. `ends`: the connection serves nothing after it. */
+  /** Writes a whole reply. `ends`: the connection ends after it. */
   write(
     status: number,
     payload: string | Uint8Array,
@@ -26,22 +26,27 @@ export interface Outlet {
     headers: ApiReply['headers'],
     ends: boolean,
   ): void;
-  /** Announces the whole body, sends half of it, and ends the connection. */
+  /** Announces the length of the whole body, sends half of it, and ends the connection. */
   truncate(reply: ApiReply): void;
   /** Ends the connection without a byte. */
   drop(): void;
-  /** Resets the connection; where the transport cannot, it ends it. */
+  /** Resets the connection, or ends it if the transport cannot reset. */
   reset(): void;
-  /** Writes the head of a stream of events; undefined if it has no more than a head. */
-  openStream(ends: boolean, ended: (stream: EventStream) => void): EventStream | undefined;
-  /** Runs `act`, which writes, outside the callback of the request; not if the client has left. */
+  /** Writes the head of a stream of events. Undefined if only the head is to be sent. */
+  openStream(ends: boolean, onEnded: (stream: EventStream) => void): EventStream | undefined;
+  /**
+   * Runs `act`, which writes, unless the client has left. Needed for each write that does not
+   * happen while the transport delivers the request.
+   */
   later(act: () => void): void;
   /** Calls `act` if the client leaves before its reply. */
   onLeft(act: () => void): void;
 }
 
+/** Answers the requests of one port. */
 export class Answers {
   readonly #port: ServedPort;
+  /** A transport adds a request whose body has to arrive; replies that wait are added here. */
   readonly pending: PendingReplies<Outlet>;
   readonly #streams = new Set<EventStream>();
   #isClosing = false;
@@ -61,18 +66,19 @@ export class Answers {
   serve(outlet: Outlet, request: ApiRequest): void {
     const { serve } = this.#port;
     try {
-      if ('service' in serve) this.#deliver(outlet, serve.service(request));
-      else {
-        // The control port is Node's, which reads all headers.
-        const whole = request as ControlRequest;
-        this.#give(outlet, whole, serve.control(whole));
+      if ('service' in serve) {
+        this.#deliver(outlet, serve.service(request));
+      } else {
+        // Node's server always serves the control port, and its requests have all headers.
+        const controlRequest = request as ControlRequest;
+        this.#give(outlet, controlRequest, serve.control(controlRequest));
       }
     } catch (error) {
       this.fail(outlet, error);
     }
   }
 
-  /** Takes a piece of a body, or refuses it. */
+  /** Takes a piece of a body, or refuses the request. */
   take(outlet: Outlet, body: ArrivingBody, piece: Uint8Array): void {
     if (outlet.isAnswered) return;
     const refusal = body.take(piece);
@@ -92,6 +98,7 @@ export class Answers {
     this.serve(outlet, request);
   }
 
+  /** Answers a request of the control port, now or once the handler has a reply. */
   #give(
     outlet: Outlet,
     request: ControlRequest,
@@ -102,7 +109,7 @@ export class Answers {
       return;
     }
     reply.then(
-      (late) => this.#later(outlet, () => this.#giveNow(outlet, request, late)),
+      (lateReply) => this.#later(outlet, () => this.#giveNow(outlet, request, lateReply)),
       (error: unknown) => this.#later(outlet, () => this.fail(outlet, error)),
     );
   }
@@ -124,24 +131,26 @@ export class Answers {
   }
 
   #write(outlet: Outlet, { status, body, headers }: ApiReply, ends: boolean): void {
-    // It may be written later than now.
+    // A transport may write the last reply of a connection later than now.
     if (ends) this.pending.add(outlet);
     outlet.write(status, body, jsonType, headers, ends);
   }
 
-  /** Answers in place of the service, once the body has arrived. */
+  /** Answers in place of the handler, once the body has arrived. */
   decline(outlet: Outlet, reply: ApiReply, ends = this.#isClosing): void {
-    this.#port.answersItself(outlet.path, reply);
+    this.#port.reportOwnReply(outlet.path, reply);
     this.#write(outlet, reply, ends);
   }
 
   /**
-   * Answers before the body has arrived. The rest of the body is not read, so the connection ends.
+   * Answers in place of the handler, before the body has arrived. The rest of the body is not read,
+   * so the connection ends.
    */
   refuse(outlet: Outlet, reply: ApiReply): void {
     this.decline(outlet, reply, true);
   }
 
+  /** Reports an exception of the handler, and answers 500. */
   fail(outlet: Outlet, error: unknown): void {
     this.#port.report(error);
     // After half a reply the connection is unusable.
@@ -159,27 +168,28 @@ export class Answers {
     });
   }
 
+  /** Delays and cuts a reply as an injected fault demands. */
   #mistreat(outlet: Outlet, reply: ApiReply, delivery: Delivery): void {
     const { delayMs = 0, cut } = delivery;
     if (cut === 'hang') {
-      // Closing the server does not wait for it.
+      // A reply that never comes is not waited for when the server closes.
       this.pending.forget(outlet);
-      outlet.onLeft(() => this.#port.left(delivery, false));
+      outlet.onLeft(() => this.#port.replyFinished(delivery, false));
       return;
     }
-    const act = (): void => {
-      if (delayMs > 0) this.#port.left(delivery, true);
+    const deliver = (): void => {
+      if (delayMs > 0) this.#port.replyFinished(delivery, true);
       this.#cut(outlet, reply, cut);
     };
     const isDelayed =
-      delayMs > 0 && this.pending.delay(outlet, delayMs, () => this.#later(outlet, act));
+      delayMs > 0 && this.pending.delay(outlet, delayMs, () => this.#later(outlet, deliver));
     if (!isDelayed) {
-      act();
+      deliver();
       return;
     }
     outlet.onLeft(() => {
       this.pending.forget(outlet);
-      this.#port.left(delivery, false);
+      this.#port.replyFinished(delivery, false);
     });
   }
 
@@ -191,7 +201,8 @@ export class Answers {
   }
 
   #stream(outlet: Outlet, reply: EventsReply): void {
-    const stream = outlet.openStream(this.#isClosing, (ended) => this.#streams.delete(ended));
+    const onEnded = (ended: EventStream) => this.#streams.delete(ended);
+    const stream = outlet.openStream(this.#isClosing, onEnded);
     if (stream === undefined) return;
     this.#streams.add(stream);
     try {
@@ -204,18 +215,21 @@ export class Answers {
 }
 
 /**
- * The requests of a server whose replies are not written yet: they wait for their body, an injected
- * delay, or the control handler. `close()` waits for them. Bound: the connections; see
- * docs/bounds.md.
+ * Finished replies are removed once there are this many entries, and then at twice their number.
  */
-const firstSweepAt = 4_096;
+const firstSweepSize = 4_096;
 
+/**
+ * The requests of a server whose replies are not written yet: they wait for their body, an injected
+ * delay, or the control handler. `close()` waits for them. Their number is bounded by that of the
+ * connections: see docs/bounds.md.
+ */
 class PendingReplies<Reply extends { readonly isDone: boolean }> {
-  /** Each with the timer of a delayed reply. */
+  /** All pending replies but the latest, each with its timer if a fault delays it. */
   readonly #waiting = new Map<Reply, NodeJS.Timeout | undefined>();
-  /** The latest request. It is nearly always answered next, which spares the map. */
+  /** The reply that was added last. Most are done before the next one, and never enter the map. */
   #latest: Reply | undefined;
-  #sweepAt = firstSweepAt;
+  #sweepSize = firstSweepSize;
   #delayed = 0;
   readonly #mostDelayed: number;
 
@@ -229,14 +243,14 @@ class PendingReplies<Reply extends { readonly isDone: boolean }> {
   }
 
   add(reply: Reply): void {
-    const former = this.#latest;
+    const previous = this.#latest;
     this.#latest = reply;
-    if (former === undefined || former.isDone || former === reply) return;
-    if (!this.#waiting.has(former)) this.#waiting.set(former, undefined);
-    if (this.#waiting.size > this.#sweepAt) this.#sweep();
+    if (previous === undefined || previous.isDone || previous === reply) return;
+    if (!this.#waiting.has(previous)) this.#waiting.set(previous, undefined);
+    if (this.#waiting.size > this.#sweepSize) this.#sweep();
   }
 
-  /** False if too many replies are delayed; `act` then never runs. */
+  /** Calls `act` after a delay. Returns false if too many replies are delayed: `act` never runs. */
   delay(reply: Reply, delayMs: number, act: () => void): boolean {
     if (this.#delayed >= this.#mostDelayed) return false;
     this.#delayed++;
@@ -263,10 +277,10 @@ class PendingReplies<Reply extends { readonly isDone: boolean }> {
     this.#latest = undefined;
   }
 
-  /** Forgets the requests that were answered, or whose clients have left. */
+  /** Forgets the replies that are written, and those whose client has left. */
   #sweep(): void {
     if (this.#latest?.isDone) this.#latest = undefined;
     for (const reply of this.#waiting.keys()) if (reply.isDone) this.forget(reply);
-    this.#sweepAt = Math.max(firstSweepAt, 2 * this.#waiting.size);
+    this.#sweepSize = Math.max(firstSweepSize, 2 * this.#waiting.size);
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Writes replies on responses of Node's HTTP server. `write` omits the body, type and length of 204
- * and 304; Node omits the body of a reply to HEAD.
+ * Writes replies on responses of Node's HTTP server. `write` leaves out the body, type and length
+ * of 204 and 304; Node itself leaves out the body of a reply to HEAD.
  */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -13,50 +13,57 @@ import { statusTexts } from './status-texts.ts';
 import { type ControlRequest, keepAliveSeconds } from './transport.ts';
 import { jsonType } from './transport-replies.ts';
 
-/** The headers of every reply: connection handling, the simulation's time, and the port's own. */
+/**
+ * The headers that all replies of a port have: connection handling, the simulated date, and the
+ * port's own. They are built once for each second and not for each reply.
+ */
 export class HeadLines {
   readonly #now: (() => number) | undefined;
-  readonly #ofPort: readonly string[];
+  readonly #portHeaders: readonly string[];
+  /** The second, of simulated time, for which the following fields were built. */
   #second = Number.NaN;
-  #keeping: readonly string[] = [];
-  #ending: readonly string[] = [];
-  #texts: readonly [keeping: string, ending: string] = ['', ''];
+  /** The headers if the connection stays open, and if it ends: names and values in turn. */
+  #keepHeaders: readonly string[] = [];
+  #endHeaders: readonly string[] = [];
+  /** The same two lists as text. */
+  #keepText = '';
+  #endText = '';
 
   constructor({ now, headers }: Pick<ServedPort, 'now' | 'headers'>) {
     this.#now = now;
-    this.#ofPort = Object.entries(headers).flat();
+    this.#portHeaders = Object.entries(headers).flat();
   }
 
-  /** Names and values in turn, as `writeHead` takes them. */
-  raw(response: ServerResponse, ends: boolean): readonly string[] {
+  /** Names and values in turn, as `writeHead` takes them. `ends`: the connection is to end. */
+  list(response: ServerResponse, ends: boolean): readonly string[] {
     this.#update();
     if (ends) response.shouldKeepAlive = false;
-    return response.shouldKeepAlive ? this.#keeping : this.#ending;
+    return response.shouldKeepAlive ? this.#keepHeaders : this.#endHeaders;
   }
 
-  /** As lines. */
+  /** The lines of a head. `ends`: the connection is to end. */
   text(ends: boolean): string {
     this.#update();
-    return this.#texts[ends ? 1 : 0];
+    return ends ? this.#endText : this.#keepText;
   }
 
-  /** Every second, as the date changes. */
   #update(): void {
     const second = this.#now === undefined ? 0 : Math.floor(this.#now() / 1_000);
     if (second === this.#second) return;
     this.#second = second;
-    // Without a clock, Node writes the machine's date.
+    // Without a simulated clock, Node adds the real date.
     const date = this.#now === undefined ? [] : ['date', new Date(second * 1_000).toUTCString()];
     // Otherwise Node adds its own `Keep-Alive`, with the whole timeout and no margin.
     const keep = ['connection', 'keep-alive', 'keep-alive', `timeout=${keepAliveSeconds}`];
-    this.#keeping = [...this.#ofPort, ...keep, ...date];
-    this.#ending = [...this.#ofPort, 'connection', 'close', ...date];
-    this.#texts = [linesOf(this.#keeping), linesOf(this.#ending)];
+    this.#keepHeaders = [...this.#portHeaders, ...keep, ...date];
+    this.#endHeaders = [...this.#portHeaders, 'connection', 'close', ...date];
+    this.#keepText = linesOf(this.#keepHeaders);
+    this.#endText = linesOf(this.#endHeaders);
   }
 }
 
-function linesOf(raw: readonly string[]): string {
-  return raw.map((text, at) => (at % 2 === 0 ? `${text}: ` : `${text}\r\n`)).join('');
+function linesOf(headers: readonly string[]): string {
+  return headers.map((text, index) => (index % 2 === 0 ? `${text}: ` : `${text}\r\n`)).join('');
 }
 
 /** The outlet of a reply on a response of Node's HTTP server. */
@@ -103,6 +110,7 @@ export class NodeOutlet implements Outlet {
     response.write(bytes.subarray(0, bytes.length >> 1), () => response.socket?.destroySoon());
   }
 
+  /** Writes the head. `length`: undefined if the reply has no body. */
   #head(
     status: number,
     length: number | undefined,
@@ -110,15 +118,15 @@ export class NodeOutlet implements Outlet {
     headers: ApiReply['headers'],
     ends: boolean,
   ): void {
-    const raw = [...this.#lines.raw(this.#response, ends)];
+    const list = [...this.#lines.list(this.#response, ends)];
     if (length !== undefined) {
-      raw.push('content-type', headers?.['content-type'] ?? contentType);
-      raw.push('content-length', String(length));
+      list.push('content-type', headers?.['content-type'] ?? contentType);
+      list.push('content-length', String(length));
     }
     for (const name in headers) {
-      if (length === undefined || name !== 'content-type') raw.push(name, headers[name] ?? '');
+      if (length === undefined || name !== 'content-type') list.push(name, headers[name] ?? '');
     }
-    this.#response.writeHead(status, raw);
+    this.#response.writeHead(status, list);
   }
 
   drop(): void {
@@ -130,10 +138,11 @@ export class NodeOutlet implements Outlet {
     if (socket !== null) resetSocket(socket);
   }
 
-  openStream(ends: boolean, ended: (stream: EventStream) => void): EventStream | undefined {
+  openStream(ends: boolean, onEnded: (stream: EventStream) => void): EventStream | undefined {
     const response = this.#response;
-    const own = { 'content-type': eventStreamType, ...eventStreamHeaders };
-    response.writeHead(200, [...this.#lines.raw(response, ends), ...Object.entries(own).flat()]);
+    const headers = { 'content-type': eventStreamType, ...eventStreamHeaders };
+    const list = [...this.#lines.list(response, ends), ...Object.entries(headers).flat()];
+    response.writeHead(200, list);
     if (ends || this.method === 'HEAD') {
       response.end();
       return undefined;
@@ -145,7 +154,7 @@ export class NodeOutlet implements Outlet {
     });
     response.on('drain', () => stream.resume());
     response.once('close', () => {
-      ended(stream);
+      onEnded(stream);
       stream.gone();
     });
     return stream;
@@ -161,27 +170,27 @@ export class NodeOutlet implements Outlet {
     });
   }
 
-  /** Calls `act` when the reply is out, or the client has left. */
+  /** Calls `act` once the reply is written, or the client has left. */
   onClose(act: () => void): void {
     this.#response.once('close', act);
   }
 }
 
-/** Node cannot reset a connection with TLS; it throws. */
+/** Resets a connection, or ends it if it has TLS: Node would throw. */
 export function resetSocket(socket: Socket): void {
   if (socket instanceof TLSSocket) socket.destroy();
   else socket.resetAndDestroy();
 }
 
-/** Refuses bytes that never became a request. */
+/** Writes a refusal of bytes that never became a request, and ends the connection. */
 export function refuseSocket(
   socket: Socket,
   { status, body }: ApiReply,
   headers: ServedPort['headers'],
 ): void {
-  const own = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  const lines = linesOf(Object.entries(headers).flat());
   socket.end(
-    `HTTP/1.1 ${status} ${statusTexts[status]}\r\ncontent-type: ${jsonType}\r\n${own.join('')}` +
+    `HTTP/1.1 ${status} ${statusTexts[status]}\r\ncontent-type: ${jsonType}\r\n${lines}` +
       `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
     () => socket.destroy(),
   );

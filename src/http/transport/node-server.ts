@@ -1,7 +1,7 @@
 /**
- * The transport on Node's own HTTP server, for machines that cannot load the native module.
- * Statuses, bodies and limits equal the native one's; docs/semantics.md lists where the parsers
- * differ.
+ * The transport on Node's own HTTP server. It serves every control port, and the service on
+ * machines that cannot load the native module. Statuses, bodies and limits equal those of the
+ * native transport; docs/semantics.md lists where the parsers differ.
  */
 import { createServer, IncomingMessage, type Server, ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
@@ -9,38 +9,40 @@ import type { Socket } from 'node:net';
 import { Answers } from './answers.ts';
 import { ArrivingBody, type Intake } from './arriving-body.ts';
 import { HeadLines, NodeOutlet, refuseSocket } from './node-reply.ts';
-import { type Draft, hasItsHost, readHead, readUnusualMethod } from './node-request.ts';
+import { type Draft, hasRightHosts, readHead, readUnusualMethod } from './node-request.ts';
 import { Turns } from './node-turns.ts';
-import { PlainConnection, type PlainLane } from './plain-connection.ts';
+import { PlainConnection, type PlainShared } from './plain-connection.ts';
 import { ServedPort } from './served-port.ts';
 import {
   checkAddress,
   listenError,
-  quiet,
   type Serve,
   type Transport,
   type TransportOptions,
+  waitUntilIdle,
 } from './transport.ts';
 
-/** What Node's parser reports. */
+/** An error that Node's parser reports. */
 interface ParserError extends NodeJS.ErrnoException {
   readonly rawPacket?: Buffer | undefined;
   readonly bytesParsed?: number;
 }
 
-/** Emitted by a request whose body the parser refuses. */
-const broken = 'broken';
+/** The event that this file emits on a request when the parser refuses the rest of its body. */
+const bodyRefused = 'bodyRefused';
 
 export class NodeTransport implements Transport {
   readonly #port: ServedPort;
   readonly #answers: Answers;
   readonly #lines: HeadLines;
   readonly #server: Server;
+  /** The open connections that `node:http` has not taken over. */
   readonly #plain = new Set<PlainConnection>();
   readonly #turns = new Turns();
+  /** Connections of which bytes were refused: their further errors are ignored. */
   readonly #refused = new WeakSet<Socket>();
-  /** Requests whose rest the parser refused. */
-  readonly #broken = new WeakSet<IncomingMessage>();
+  /** Requests that the parser refused after their head. */
+  readonly #malformedRequests = new WeakSet<IncomingMessage>();
   #closing: Promise<void> | undefined;
 
   constructor(serve: Serve, options: TransportOptions = {}) {
@@ -54,7 +56,7 @@ export class NodeTransport implements Transport {
       requestTimeout: idleTimeoutMs,
       keepAliveTimeout: idleTimeoutMs,
       connectionsCheckingInterval: 1_000,
-      // Node's own refusal has no body, and Node accepts two Hosts.
+      // `#receive` checks `Host`: Node's own refusal has no body, and Node accepts two hosts.
       requireHostHeader: false,
     };
     const { tls } = options;
@@ -74,11 +76,10 @@ export class NodeTransport implements Transport {
       this.#turns.take(request, response, receive),
     );
     // Without a listener Node closes the connection without a reply.
-    server.on('connect', (_, socket) => this.#malformed(new Error('CONNECT'), socket as Socket));
-    server.on('clientError', (error, socket) => this.#malformed(error, socket as Socket));
-    // With a listener, Node closes nothing itself, not even idle connections after
-    // `keepAliveTimeout`. Silent event streams and delayed replies stay open; unread replies do
-    // not.
+    server.on('connect', (_, socket) => this.#refuse(new Error('CONNECT'), socket as Socket));
+    server.on('clientError', (error, socket) => this.#refuse(error, socket as Socket));
+    // With a listener, Node closes no silent connection itself. Idle ones are closed here, and
+    // those whose client does not read; event streams and delayed replies stay open.
     server.setTimeout(idleTimeoutMs, (socket) => {
       if (this.#turns.isIdle(socket) || socket.writableLength > 0) socket.destroy();
     });
@@ -90,30 +91,30 @@ export class NodeTransport implements Transport {
     }
   }
 
-  /** Puts `PlainConnection` before `node:http`, which otherwise takes each new connection. */
+  /** Gives each new connection to a `PlainConnection`, and to `node:http` when that gives it up. */
   #servePlainly(connected: 'connection' | 'secureConnection'): void {
     const server = this.#server;
-    const takers = server.listeners(connected);
+    const nodeListeners = server.listeners(connected);
     server.removeAllListeners(connected);
-    const lane: PlainLane = {
+    const shared: PlainShared = {
       port: this.#port,
       answers: this.#answers,
       lines: this.#lines,
       open: this.#plain,
       handOver: (socket) => {
-        for (const take of takers) take.call(server, socket);
+        for (const listener of nodeListeners) listener.call(server, socket);
       },
     };
-    server.on(connected, (socket: Socket) => new PlainConnection(lane, socket));
+    server.on(connected, (socket: Socket) => new PlainConnection(shared, socket));
   }
 
   listen(port: number, host: string): Promise<number> {
     return new Promise((resolve, reject) => {
       checkAddress(port, host);
-      const refused = (error: Error): void => reject(listenError(error, port, host));
-      this.#server.once('error', refused);
+      const onError = (error: Error): void => reject(listenError(error, port, host));
+      this.#server.once('error', onError);
       this.#server.listen({ port, host, exclusive: true }, () => {
-        this.#server.off('error', refused);
+        this.#server.off('error', onError);
         const address = this.#server.address();
         resolve(address !== null && typeof address === 'object' ? address.port : port);
       });
@@ -128,22 +129,24 @@ export class NodeTransport implements Transport {
   async #drain(graceMs: number): Promise<void> {
     const closed = new Promise((resolve) => this.#server.close(resolve));
     this.#answers.startClosing();
-    await quiet(() => this.#answers.pending.hasAny, graceMs);
+    await waitUntilIdle(() => this.#answers.pending.hasAny, graceMs);
     this.#answers.pending.clear();
     for (const { socket } of this.#plain) socket.destroy();
     this.#server.closeAllConnections();
     await closed;
   }
 
+  /** Serves a request whose turn has come, or refuses it by its head. */
   #receive(incoming: IncomingMessage, response: ServerResponse): void {
     const draft = readHead(incoming);
     const outlet = new NodeOutlet(draft, response, this.#lines);
     this.#answers.pending.add(outlet);
     const encoding = incoming.headers['transfer-encoding'];
-    const isUnclear =
+    const isLengthUnclear =
       encoding !== undefined &&
       (encoding.toLowerCase() !== 'chunked' || incoming.httpVersion === '1.0');
-    if (isUnclear || !hasItsHost(incoming) || this.#broken.has(incoming)) {
+    const isMalformed = this.#malformedRequests.has(incoming);
+    if (isMalformed || isLengthUnclear || !hasRightHosts(incoming)) {
       this.#answers.refuse(outlet, this.#port.reply('malformed'));
       return;
     }
@@ -165,20 +168,20 @@ export class NodeTransport implements Transport {
     else this.#collect(incoming, draft, outlet, new ArrivingBody(intake, this.#port.room));
   }
 
+  /** Serves the request once its body has arrived. */
   #collect(incoming: IncomingMessage, draft: Draft, outlet: NodeOutlet, body: ArrivingBody): void {
     outlet.onClose(() => body.release());
     incoming.on('data', (chunk: Buffer) => this.#answers.take(outlet, body, chunk));
     incoming.on('end', () => this.#answers.arrived(outlet, draft, body));
-    // The parser refused the rest of this body.
-    incoming.once(broken, () => this.#answers.refuse(outlet, this.#port.reply('malformed')));
-    // The client left in the middle of its body; `close` cleans up.
+    incoming.once(bodyRefused, () => this.#answers.refuse(outlet, this.#port.reply('malformed')));
+    // Emitted if the client leaves in the middle of its body. `close` follows and cleans up.
     incoming.on('error', () => {});
   }
 
-  /** Answers what Node's parser refuses. A timeout gets no answer, as in uWebSockets.js. */
-  #malformed(error: ParserError, socket: Socket): void {
+  /** Answers bytes that Node's parser refuses. A timeout gets no answer, as in uWebSockets.js. */
+  #refuse(error: ParserError, socket: Socket): void {
     const { code, rawPacket, bytesParsed = 0 } = error;
-    // Further packets of a refused connection are errors too.
+    // The parser reports an error for each further packet of such a connection.
     if (this.#refused.has(socket)) return;
     this.#refused.add(socket);
     if (!socket.writable || code === 'ECONNRESET' || code?.endsWith('_TIMEOUT')) {
@@ -186,35 +189,39 @@ export class NodeTransport implements Transport {
       return;
     }
     if (code === 'HPE_INVALID_METHOD') {
-      this.#serveUnusual(readUnusualMethod(rawPacket, bytesParsed, socket), socket);
+      this.#serveUnusualMethod(readUnusualMethod(rawPacket, bytesParsed, socket), socket);
       return;
     }
     const arriving = this.#turns.arrivingOn(socket);
     if (arriving !== undefined) {
-      this.#broken.add(arriving);
-      arriving.emit(broken);
+      this.#malformedRequests.add(arriving);
+      arriving.emit(bodyRefused);
       return;
     }
     const reply = this.#port.reply(
       code === 'HPE_HEADER_OVERFLOW' ? 'headersTooLarge' : 'malformed',
     );
     this.#turns.afterAll(socket, () => {
-      // The reply before may have ended the connection.
+      // An earlier reply may have ended the connection.
       if (!socket.writable) return;
-      this.#port.answersItself('', reply);
+      this.#port.reportOwnReply('', reply);
       refuseSocket(socket, reply, this.#port.headers);
     });
   }
 
-  /** Answers in order and ends the connection, since a body would not be read. */
-  #serveUnusual(unusual: IncomingMessage | undefined, socket: Socket): void {
-    const incoming = unusual ?? new IncomingMessage(socket);
+  /**
+   * Serves a request with a method that Node's parser does not know, after the replies before it.
+   * `request`: undefined if its head could not be read. Ends the connection, because a body would
+   * not be read.
+   */
+  #serveUnusualMethod(request: IncomingMessage | undefined, socket: Socket): void {
+    const incoming = request ?? new IncomingMessage(socket);
     const response = new ServerResponse(incoming);
     response.shouldKeepAlive = false;
     response.once('finish', () => socket.destroySoon());
     this.#turns.take(incoming, response, () => {
       response.assignSocket(socket);
-      if (unusual === undefined) this.#broken.add(incoming);
+      if (request === undefined) this.#malformedRequests.add(incoming);
       this.#receive(incoming, response);
     });
   }

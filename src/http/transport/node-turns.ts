@@ -1,14 +1,17 @@
 /**
- * Serves the pipelined requests of one connection in order. Node would start them all at once and
- * buffer the replies of a client that does not read. Here a request starts when the reply before it
- * is out, and a connection with many waiting requests is paused.
+ * Starts the pipelined requests of a connection one after the other, each when the reply before it
+ * is written. Node would start them all at once, and buffer the replies of a client that does not
+ * read. A connection with many waiting requests is paused.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
+/** With so many waiting requests, a connection is paused. */
 const mostWaiting = 64;
 
-interface Line {
+/** The requests of one connection that have arrived. */
+interface Queue {
+  /** The newest request and its response. A response is `destroyed` once it is written. */
   last: ServerResponse;
   lastIncoming: IncomingMessage;
   /** How many requests wait for an earlier reply. */
@@ -18,55 +21,55 @@ interface Line {
 type Start = (incoming: IncomingMessage, response: ServerResponse) => void;
 
 export class Turns {
-  readonly #lines = new WeakMap<Socket, Line>();
+  readonly #queues = new WeakMap<Socket, Queue>();
 
-  /** Calls `start` when the replies before this one are out. */
+  /** Calls `start` once all earlier replies of the connection are written. */
   take(incoming: IncomingMessage, response: ServerResponse, start: Start): void {
     const { socket } = incoming;
-    const line = this.#lines.get(socket);
-    if (line?.last.destroyed && !line.last.shouldKeepAlive) return;
-    if (line === undefined || line.last.destroyed) {
-      this.#lines.set(socket, { last: response, lastIncoming: incoming, waiting: 0 });
+    const queue = this.#queues.get(socket);
+    if (queue?.last.destroyed && !queue.last.shouldKeepAlive) return;
+    if (queue === undefined || queue.last.destroyed) {
+      this.#queues.set(socket, { last: response, lastIncoming: incoming, waiting: 0 });
       start(incoming, response);
       return;
     }
-    line.waiting++;
-    // In the next tick: Node resumes the socket at the end of each request.
-    if (line.waiting >= mostWaiting) process.nextTick(() => pauseOrResume(socket, line));
-    const before = line.last;
-    before.once('close', () => {
-      line.waiting--;
-      pauseOrResume(socket, line);
-      // Nothing is served behind the reply that ends the connection.
-      if (!before.shouldKeepAlive) return;
+    queue.waiting++;
+    // In the next tick, because Node resumes the socket at the end of each request.
+    if (queue.waiting >= mostWaiting) process.nextTick(() => pauseOrResume(socket, queue));
+    const previous = queue.last;
+    previous.once('close', () => {
+      queue.waiting--;
+      pauseOrResume(socket, queue);
+      // The previous reply may have ended the connection.
+      if (!previous.shouldKeepAlive) return;
       if (!response.destroyed && !socket.destroyed) start(incoming, response);
     });
-    line.last = response;
-    line.lastIncoming = incoming;
+    queue.last = response;
+    queue.lastIncoming = incoming;
   }
 
-  /** The request of this connection that has not arrived whole. */
+  /** The request of this connection whose body is still arriving. */
   arrivingOn(socket: Socket): IncomingMessage | undefined {
-    const line = this.#lines.get(socket);
-    return line === undefined || line.last.destroyed || line.lastIncoming.complete
+    const queue = this.#queues.get(socket);
+    return queue === undefined || queue.last.destroyed || queue.lastIncoming.complete
       ? undefined
-      : line.lastIncoming;
+      : queue.lastIncoming;
   }
 
-  /** Calls `act` when every reply of this connection is out. */
+  /** Calls `act` once all replies of this connection are written. */
   afterAll(socket: Socket, act: () => void): void {
-    const line = this.#lines.get(socket);
-    if (line === undefined || line.last.destroyed) act();
-    else line.last.once('close', act);
+    const queue = this.#queues.get(socket);
+    if (queue === undefined || queue.last.destroyed) act();
+    else queue.last.once('close', act);
   }
 
-  /** True if every request of this connection has its whole reply. */
+  /** True if all replies of this connection are written. */
   isIdle(socket: Socket): boolean {
-    return this.#lines.get(socket)?.last.destroyed ?? true;
+    return this.#queues.get(socket)?.last.destroyed ?? true;
   }
 }
 
-function pauseOrResume(socket: Socket, { waiting }: Line): void {
+function pauseOrResume(socket: Socket, { waiting }: Queue): void {
   if (waiting >= mostWaiting) socket.pause();
   else socket.resume();
 }

@@ -1,8 +1,8 @@
 /**
- * Serves a connection of Node's server as long as its requests are plain: see `plain-head.ts`.
- * `node:http` takes three times as long for such a request, as it makes two streams for each. The
- * first bytes that are anything else are handed over to `node:http`, with the connection. A test
- * compares the replies of both ways byte for byte.
+ * Serves a connection of Node's server as long as its requests are *plain*, in the sense of
+ * `plain-head.ts`. `node:http` takes three times as long for such a request, because it creates two
+ * streams for each. At the first request that is not plain, `node:http` takes over the connection
+ * with the bytes that are not served yet. A test compares the replies of both ways byte for byte.
  */
 import type { Socket } from 'node:net';
 // Not the global one, which a test may fake: a client is slow in real time.
@@ -11,52 +11,55 @@ import type { ApiReply, ApiRequest } from '../service/messages.ts';
 import type { Answers, Outlet } from './answers.ts';
 import { ArrivingBody } from './arriving-body.ts';
 import { type HeadLines, resetSocket } from './node-reply.ts';
-import { type PlainFields, plainStart, readPlainFields } from './plain-head.ts';
+import { type PlainFields, plainRequestLine, readPlainFields } from './plain-head.ts';
 import type { ServedPort } from './served-port.ts';
 import { statusTexts } from './status-texts.ts';
 import { plainIp } from './transport.ts';
 import { jsonType } from './transport-replies.ts';
 
-/** What all connections of a port share. */
-export interface PlainLane {
+/** The state that all plain connections of a port share. */
+export interface PlainShared {
   readonly port: ServedPort;
   readonly answers: Answers;
   readonly lines: HeadLines;
   readonly open: Set<PlainConnection>;
-  /** `node:http` takes the connection. */
+  /** Makes `node:http` take over a connection. */
   readonly handOver: (socket: Socket) => void;
 }
 
-/** Below Node's limit for a head, which counts other bytes. */
-const mostHeadBytes = 8_192;
-/** Bytes behind a request whose reply is due; then the client has to wait. */
+/** A longer head is left to Node, whose limit of 16 KiB counts other bytes than this one. */
+const longestHeadBytes = 8_192;
+/** The socket is paused once more bytes than this wait for an earlier reply. */
 const mostWaitingBytes = 65_536;
+/** In place of an offset: the request is one for `node:http`. */
+const notPlain = -1;
 
 export class PlainConnection {
-  readonly #lane: PlainLane;
+  readonly #shared: PlainShared;
   readonly #socket: Socket;
-  /** The address of the client, once it was asked for. */
   #clientIp: string | undefined;
-  /** The headers of the last request, which most clients repeat. */
+  /** The header lines of the last request, and what they say: most clients repeat them. */
   #lastText = '';
   #lastFields: PlainFields | undefined;
-  /** The request whose reply is due. */
+  /** The request that has no whole reply yet; the bytes behind it wait. */
   #current: PlainRequest | undefined;
-  /** The body of `#current`, while it arrives. */
+  /** The body of `#current`, while it arrives; the next two fields belong to it. */
   #body: ArrivingBody | undefined;
   #missingBytes = 0;
-  #bodyUntilMs = 0;
-  /** Bytes that wait for the reply before them. */
+  /** The real time until which the body must be complete. */
+  #bodyDeadlineMs = 0;
+  /** Bytes behind `#current`, or behind replies that the client has not read. */
   #waiting: Buffer | undefined;
+  /** True once this object serves no more: the connection ends, or `node:http` has it. */
   #isOver = false;
 
-  constructor(lane: PlainLane, socket: Socket) {
-    this.#lane = lane;
+  constructor(shared: PlainShared, socket: Socket) {
+    this.#shared = shared;
     this.#socket = socket;
-    lane.open.add(this);
+    shared.open.add(this);
     socket.on('data', this.#onData).on('end', this.#onEnd).on('drain', this.#onDrain);
-    socket.on('close', this.#onClose).on('error', ignore);
-    socket.setTimeout(lane.port.idleTimeoutMs, this.#onTimeout);
+    socket.on('close', this.#onClose).on('error', ignoreError);
+    socket.setTimeout(shared.port.idleTimeoutMs, this.#onTimeout);
   }
 
   get clientIp(): string {
@@ -68,7 +71,7 @@ export class PlainConnection {
     return this.#socket;
   }
 
-  /** Writes the whole reply of a request, or the last bytes of the connection. */
+  /** Writes the whole reply to a request. `ends`: the connection ends after it. */
   send(request: PlainRequest, text: string, isAscii: boolean, ends: boolean): void {
     const socket = this.#socket;
     socket.write(text, isAscii ? 'latin1' : 'utf8');
@@ -89,9 +92,10 @@ export class PlainConnection {
 
   readonly #onData = (bytes: Buffer): void => {
     if (this.#waiting === undefined) this.#read(bytes);
-    else this.#wait(Buffer.concat([this.#waiting, bytes]));
+    else this.#keepWaiting(Buffer.concat([this.#waiting, bytes]));
   };
 
+  /** Runs once the client has read its replies, and after a reply that other bytes waited for. */
   readonly #onDrain = (): void => {
     const waiting = this.#waiting;
     if (this.#socket.destroyed || waiting === undefined || this.#isBusy) return;
@@ -100,61 +104,64 @@ export class PlainConnection {
     this.#read(waiting);
   };
 
-  #wait(bytes: Buffer): void {
+  #keepWaiting(bytes: Buffer): void {
     this.#waiting = bytes;
     if (bytes.length > mostWaitingBytes) this.#socket.pause();
   }
 
+  /** Serves the requests in these bytes, as far as the replies before them are written. */
   #read(bytes: Buffer): void {
-    let at = 0;
-    if (this.#body !== undefined) at = this.#takeBody(this.#body, bytes);
+    let offset = 0;
+    if (this.#body !== undefined) offset = this.#takeBody(this.#body, bytes);
     // The replies to several requests of one packet leave as one.
     let isCorked = false;
-    while (at < bytes.length && !this.#isBusy) {
-      const next = this.#start(bytes, at);
-      if (next < 0) {
+    while (offset < bytes.length && !this.#isBusy) {
+      const nextOffset = this.#start(bytes, offset);
+      if (nextOffset === notPlain) {
         if (isCorked) this.#socket.uncork();
-        this.#handOver(bytes.subarray(at));
+        this.#handOver(bytes.subarray(offset));
         return;
       }
-      at = next;
-      if (at < bytes.length && !isCorked) {
+      offset = nextOffset;
+      if (offset < bytes.length && !isCorked) {
         isCorked = true;
         this.#socket.cork();
       }
     }
     if (isCorked) this.#socket.uncork();
-    if (at < bytes.length && !this.#isOver) this.#wait(Buffer.from(bytes.subarray(at)));
+    if (offset < bytes.length && !this.#isOver) {
+      this.#keepWaiting(Buffer.from(bytes.subarray(offset)));
+    }
   }
 
-  /** Serves the request at `at`. Returns where the next one starts; -1: this one is not plain. */
-  #start(bytes: Buffer, at: number): number {
-    const text = bytes.toString('latin1', at, at + mostHeadBytes);
+  /** Serves the request at `offset`. Returns the offset of the next one, or `notPlain`. */
+  #start(bytes: Buffer, offset: number): number {
+    const text = bytes.toString('latin1', offset, offset + longestHeadBytes);
     const headEnd = text.indexOf('\r\n\r\n');
     const lineEnd = text.indexOf('\r\n');
-    if (headEnd <= lineEnd) return -1;
-    const parts = plainStart.exec(text.slice(0, lineEnd));
+    if (headEnd <= lineEnd) return notPlain;
+    const parts = plainRequestLine.exec(text.slice(0, lineEnd));
     const fields = this.#fieldsOf(text.slice(lineEnd + 2, headEnd));
-    if (parts === null || fields === undefined) return -1;
-    const { port, answers } = this.#lane;
+    if (parts === null || fields === undefined) return notPlain;
+    const { port, answers } = this.#shared;
     const { length } = fields;
-    if (length > port.intake.limitBytes) return -1;
+    if (length > port.intake.limitBytes) return notPlain;
     const [, method = '', path = '', query = ''] = parts;
-    const request = new PlainRequest(this, this.#lane.lines, method, path, query, fields);
+    const request = new PlainRequest(this, this.#shared.lines, method, path, query, fields);
     this.#current = request;
-    const bodyAt = at + headEnd + 4;
-    const end = bodyAt + length;
-    if (end <= bytes.length) {
-      // A view of what arrived: valid during the call.
-      if (length > 0) request.body = bytes.subarray(bodyAt, end);
+    const bodyStart = offset + headEnd + 4;
+    const bodyEnd = bodyStart + length;
+    if (bodyEnd <= bytes.length) {
+      // A view of the bytes that arrived, valid during the call.
+      if (length > 0) request.body = bytes.subarray(bodyStart, bodyEnd);
       answers.serve(request, request);
-      return end;
+      return bodyEnd;
     }
     answers.pending.add(request);
     this.#body = new ArrivingBody(port.intake, port.room);
     this.#missingBytes = length;
-    this.#bodyUntilMs = performance.now() + port.idleTimeoutMs;
-    return bodyAt + this.#takeBody(this.#body, bytes.subarray(bodyAt));
+    this.#bodyDeadlineMs = performance.now() + port.idleTimeoutMs;
+    return bodyStart + this.#takeBody(this.#body, bytes.subarray(bodyStart));
   }
 
   #fieldsOf(text: string): PlainFields | undefined {
@@ -165,14 +172,14 @@ export class PlainConnection {
     return this.#lastFields;
   }
 
-  /** Returns how many of the bytes belong to the body. */
+  /** Takes the next piece of a body. Returns how many of the bytes belong to the body. */
   #takeBody(body: ArrivingBody, bytes: Buffer): number {
     const request = this.#current;
     if (request === undefined) return 0;
     const taken = Math.min(this.#missingBytes, bytes.length);
-    if (performance.now() > this.#bodyUntilMs) this.#socket.destroy();
+    if (performance.now() > this.#bodyDeadlineMs) this.#socket.destroy();
     this.#missingBytes -= taken;
-    const { answers } = this.#lane;
+    const { answers } = this.#shared;
     answers.take(request, body, bytes.subarray(0, taken));
     if (this.#missingBytes > 0 || request.isAnswered) return taken;
     this.#body = undefined;
@@ -180,44 +187,46 @@ export class PlainConnection {
     return taken;
   }
 
+  /** Gives the connection to `node:http`, which reads these bytes first. */
   #handOver(bytes: Buffer): void {
     const socket = this.#socket;
     this.#isOver = true;
-    this.#lane.open.delete(this);
+    this.#shared.open.delete(this);
     socket.off('data', this.#onData).off('end', this.#onEnd).off('drain', this.#onDrain);
-    socket.off('close', this.#onClose).off('error', ignore);
+    socket.off('close', this.#onClose).off('error', ignoreError);
     socket.setTimeout(0, this.#onTimeout);
     socket.pause();
     socket.unshift(bytes);
-    this.#lane.handOver(socket);
+    this.#shared.handOver(socket);
     socket.resume();
   }
 
+  /** Closes a silent connection, unless the silence is a reply that a fault delays. */
   readonly #onTimeout = (): void => {
     const isDelayed = this.#current !== undefined && this.#body === undefined;
     if (!isDelayed || this.#socket.writableLength > 0) this.#socket.destroy();
   };
 
-  /** The client sends no more. Node's parser refuses half a body, and then so does this. */
+  /** Runs when the client sends no more. Refuses half a body, as Node's parser does. */
   readonly #onEnd = (): void => {
     if (this.#body !== undefined && this.#current !== undefined) {
-      this.#lane.answers.refuse(this.#current, this.#lane.port.reply('malformed'));
+      this.#shared.answers.refuse(this.#current, this.#shared.port.reply('malformed'));
     }
     if (this.#socket.writable) this.#socket.end();
   };
 
   readonly #onClose = (): void => {
     this.#isOver = true;
-    this.#lane.open.delete(this);
+    this.#shared.open.delete(this);
     this.#body?.release();
     this.#current?.leave();
   };
 }
 
-/** `close` follows. */
-function ignore(): void {}
+/** Node emits `close` after each error. */
+function ignoreError(): void {}
 
-/** A request, and the outlet of its reply. */
+/** A plain request, and the outlet that writes its reply. */
 class PlainRequest implements ApiRequest, Outlet {
   readonly method: string;
   readonly path: string;
@@ -283,6 +292,7 @@ class PlainRequest implements ApiRequest, Outlet {
     this.#connection.send(this, text, length === body.length, ends);
   }
 
+  /** The status line and all headers. `contentType`: undefined if the reply has no body. */
   #head(
     status: number,
     contentType: string | undefined,
@@ -290,7 +300,8 @@ class PlainRequest implements ApiRequest, Outlet {
     headers: ApiReply['headers'],
     ends: boolean,
   ): string {
-    let head = `HTTP/1.1 ${status} ${statusTexts[status] ?? 'unknown'}\r\n${this.#lines.text(ends)}`;
+    const phrase = statusTexts[status] ?? 'unknown';
+    let head = `HTTP/1.1 ${status} ${phrase}\r\n${this.#lines.text(ends)}`;
     if (contentType !== undefined) {
       const type = headers?.['content-type'] ?? contentType;
       head += `content-type: ${type}\r\ncontent-length: ${length}\r\n`;
@@ -322,7 +333,7 @@ class PlainRequest implements ApiRequest, Outlet {
     resetSocket(this.#connection.socket);
   }
 
-  /** The service has no streams of events. */
+  /** Only the control port has streams of events. */
   openStream(): undefined {
     return undefined;
   }
@@ -335,7 +346,7 @@ class PlainRequest implements ApiRequest, Outlet {
     this.#onLeft = act;
   }
 
-  /** The connection has closed. */
+  /** Called when the connection has closed. */
   leave(): void {
     if (!this.#isAnswered) this.#onLeft?.();
   }

@@ -1,32 +1,33 @@
 /**
- * Reads the head of a plain request: a common method, a path, HTTP/1.1, one Host, and headers in the
- * form that clients write. Anything else is not decided here but left to Node's parser, so this
- * accepts nothing that Node refuses, and reads nothing otherwise than Node does.
+ * Reads the head of a *plain* request: a common method, a path, HTTP/1.1, one Host, and headers in
+ * the form that clients usually write. Any other head is left to Node's parser. So this reader must
+ * only accept what Node accepts, and must read it as Node does.
  */
 
-/** What the headers of a plain request say. */
+/** The headers of a plain request that the service reads. */
 export interface PlainFields {
   readonly host: string;
   readonly authorization: string | undefined;
   readonly contentType: string | undefined;
   readonly contentEncoding: string | undefined;
   readonly forwardedFor: string | undefined;
-  /** Of the body; 0 without one. */
+  /** The length of the body in bytes; 0 without one. */
   readonly length: number;
 }
 
-export const plainStart =
+/** The first line of a plain request, as method, path and query. */
+export const plainRequestLine =
   /^(GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS) (\/[\w\-.~%!$&'()*+,;=:@/]*)(?:\?([\w\-.~%!$&'()*+,;=:@/?]*))? HTTP\/1\.1$/;
 const headerLine = /^([A-Za-z][A-Za-z0-9-]*): ?([!-~](?:[ -~]*[!-~])?|)$/;
-/** Each changes what the request is, or how its body is read. */
-const special = new Set([
+/** Headers that change what the request is, or how its body is read: never plain. */
+const unplainHeaders = new Set([
   ...['expect', 'http2-settings', 'keep-alive', 'proxy-connection', 'te', 'trailer'],
   ...['transfer-encoding', 'upgrade'],
 ]);
-/** Twice, they are an error or decide differently than once. */
-const single = new Set(['host', 'content-length', 'authorization', 'connection']);
+/** Headers that are an error, or mean something else, when they are sent twice. */
+const singleHeaders = new Set(['host', 'content-length', 'authorization', 'connection']);
 
-/** `text`: the lines of the headers. Undefined: not plain. */
+/** Reads the lines of the headers; returns undefined if the request is not plain. */
 export function readPlainFields(text: string): PlainFields | undefined {
   const found = new Map<string, string>();
   for (const line of text.split('\r\n')) {
@@ -34,7 +35,8 @@ export function readPlainFields(text: string): PlainFields | undefined {
     if (parts === null) return undefined;
     const [, written = '', value = ''] = parts;
     const name = written.toLowerCase();
-    if (special.has(name) || (single.has(name) && found.has(name))) return undefined;
+    const isDuplicate = singleHeaders.has(name) && found.has(name);
+    if (isDuplicate || unplainHeaders.has(name)) return undefined;
     found.set(name, value);
   }
   const host = found.get('host');

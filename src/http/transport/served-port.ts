@@ -1,6 +1,6 @@
 /**
- * State that both transports derive once per port from the handler and the options: limits,
- * its own replies, the clock behind `Date`, and the receiver of unexpected errors.
+ * A port as all transports see it: the handler that serves it, and what follows from the options,
+ * such as limits, the transport's own replies, and the receiver of unexpected errors.
  */
 import type { ApiReply, Delivery } from '../service/messages.ts';
 import { BodyRoom, type Intake } from './arriving-body.ts';
@@ -18,12 +18,13 @@ import { type OwnReply, transportReply } from './transport-replies.ts';
 
 export class ServedPort {
   readonly serve: Serve;
+  /** The limits of a body, unless the control port has others for its path. */
   readonly intake: Intake;
   readonly room: BodyRoom;
   readonly mostDelayed: number;
   readonly idleTimeoutMs: number;
   readonly now: (() => number) | undefined;
-  /** Of every reply of a port of Node's server. */
+  /** Headers that Node's server adds to every reply. */
   readonly headers: Readonly<Record<string, string>>;
   readonly #onInternalError: ((error: unknown) => void) | undefined;
 
@@ -41,7 +42,7 @@ export class ServedPort {
     this.#onInternalError = options.onInternalError;
   }
 
-  /** A reply of the transport itself. */
+  /** A reply that the transport gives by itself. */
   reply(name: OwnReply): ApiReply {
     return transportReply(this.serve, name, this.intake.limitBytes);
   }
@@ -56,16 +57,16 @@ export class ServedPort {
     return 'service' in this.serve ? this.intake : (this.serve.intake?.(request) ?? this.intake);
   }
 
-  /** The transport answers in place of the service. */
-  answersItself(path: string, { status }: ApiReply): void {
+  /** Reports that the transport has answered in place of the service. */
+  reportOwnReply(path: string, { status }: ApiReply): void {
     if ('service' in this.serve) this.serve.onOwnReply?.(path, status);
   }
 
-  /** A reply that a fault delayed has left, or its client has gone. */
-  left(delivery: Delivery | undefined, isSeen: boolean): void {
-    if (delivery === undefined || !('service' in this.serve)) return;
+  /** Reports that a reply that a fault delayed was sent, or that its client has left. */
+  replyFinished(delivery: Delivery, isSeen: boolean): void {
+    if (!('service' in this.serve)) return;
     try {
-      this.serve.onLeft?.(delivery, isSeen);
+      this.serve.onReplyFinished?.(delivery, isSeen);
     } catch (error) {
       this.report(error);
     }
@@ -79,7 +80,7 @@ export class ServedPort {
     try {
       this.#onInternalError?.(error);
     } catch {
-      // There is no listener for errors of the listener.
+      // An exception of the listener itself has no receiver.
     }
   }
 }

@@ -1,11 +1,11 @@
 /**
  * The transport on HyperExpress 6.18.0, and its only importer.
- * HyperExpress owns the listening socket, the catch-all routes and the head of the request. Body
- * and reply use the raw uWebSockets.js response, because HyperExpress' own helpers are slower and
- * wrong: `json()` accepts malformed bodies, `send()` corrupts 204 and HEAD, `shutdown()` cuts
- * running requests. It relies on two internals: `onData` replaces HyperExpress' receiver, and
- * `completed` marks a response as answered. docs/semantics.md lists what the native parser answers
- * by itself.
+ * HyperExpress owns the listening socket, the catch-all routes and the head of the request. This
+ * file and `uws-request.ts` read bodies and write replies on the raw uWebSockets.js response,
+ * because HyperExpress' own helpers are slower and wrong: `json()` accepts malformed bodies,
+ * `send()` corrupts 204 and HEAD, `shutdown()` cuts running requests. They rely on two internals:
+ * `onData` replaces HyperExpress' receiver, and `completed` marks a response as answered.
+ * docs/semantics.md lists what the native parser answers by itself.
  */
 
 import uWS, { type HttpRequest, type HttpResponse, type ListenCallback } from 'uWebSockets.js';
@@ -21,10 +21,10 @@ import { ServedPort } from './served-port.ts';
 import {
   checkAddress,
   explainRefusal,
-  quiet,
   type ServiceHandler,
   type Transport,
   type TransportOptions,
+  waitUntilIdle,
 } from './transport.ts';
 import { closeQuietly, UwsRequest } from './uws-request.ts';
 
@@ -36,7 +36,7 @@ export class HyperExpressTransport implements Transport {
   readonly #tlsFiles: TlsFiles | undefined;
   readonly #port: ServedPort;
   readonly #answers: Answers;
-  /** The method of a request on the any-method route, in its original case. */
+  /** The method of the request that the any-method route is receiving, in its original case. */
   #unusualMethod = '';
   #closing: Promise<void> | undefined;
 
@@ -51,7 +51,7 @@ export class HyperExpressTransport implements Transport {
       ...this.#tlsFiles?.options,
     });
     this.#answers = new Answers(this.#port);
-    this.#patch();
+    this.#patchNativeCalls();
     // Common methods have their own routes: reading the method of a request costs a native call.
     this.#server.get('/*', (request, response) => this.#receive(request, response, 'GET'));
     this.#server.post('/*', (request, response) => this.#receive(request, response, 'POST'));
@@ -64,8 +64,8 @@ export class HyperExpressTransport implements Transport {
     });
   }
 
-  /** Changes two calls from HyperExpress to uWebSockets.js. */
-  #patch(): void {
+  /** Changes two calls from HyperExpress to uWebSockets.js. Runs before the routes are added. */
+  #patchNativeCalls(): void {
     const app = this.#server.uws_instance;
     const listen = app.listen.bind(app);
     const any = app.any.bind(app);
@@ -109,7 +109,7 @@ export class HyperExpressTransport implements Transport {
     this.#server.close();
     this.#tlsFiles?.remove();
     this.#answers.startClosing();
-    await quiet(() => pending.hasAny, graceMs);
+    await waitUntilIdle(() => pending.hasAny, graceMs);
     pending.clear();
     this.#server.uws_instance.close();
   }
@@ -119,38 +119,42 @@ export class HyperExpressTransport implements Transport {
     const request = new UwsRequest(method, incoming, response);
     const length = headers['content-length'];
     const encoding = headers['transfer-encoding'];
-    if (request.isLast) this.#answers.pending.add(request);
+    if (request.asksToClose) this.#answers.pending.add(request);
     if (length === undefined && encoding === undefined) {
       this.#answers.serve(request, request);
       return;
     }
-    // The parser takes any other encoding for chunks, and one of several lengths.
-    const isClear =
+    // The native parser reads a body with any transfer encoding as chunks, and picks one of
+    // several lengths: a body that another server would read differently is refused.
+    const isLengthClear =
       encoding === undefined
         ? length !== '' && raw.getHeader('content-length') === length
         : encoding.toLowerCase() === 'chunked' && countOf('transfer-encoding', raw) === 1;
     const size = Number(length ?? 0);
-    if (!isClear) this.#refuse(request, this.#port.reply('conflictingLength'));
+    if (!isLengthClear) this.#refuse(request, this.#port.reply('conflictingLength'));
     else if (size > this.#port.intake.drainBytes)
       this.#refuse(request, this.#port.reply('tooLarge'));
     else if (size === 0 && encoding === undefined) this.#answers.serve(request, request);
     else this.#collect(request);
   }
 
-  /** The rest of the body is read, and ignored. */
+  /** Refuses a request before its body has arrived; the body is read and ignored. */
   #refuse(request: UwsRequest, reply: ApiReply): void {
     request.onBody(() => {});
     this.#answers.refuse(request, reply);
   }
 
-  /** Nearly every body is one piece, and the service gets a view of it. */
+  /**
+   * Serves the request once its body has arrived. Nearly every body arrives in one piece: the
+   * service then gets a view of that piece instead of a copy.
+   */
   #collect(request: UwsRequest): void {
     const { intake, room } = this.#port;
     let body: ArrivingBody | undefined;
     this.#answers.pending.add(request);
     request.onBody((chunk, isLast) => {
       if (isLast && body === undefined && chunk.byteLength <= intake.limitBytes) {
-        request.lend(chunk);
+        request.lendBody(chunk);
         this.#answers.serve(request, request);
         return;
       }
@@ -165,7 +169,10 @@ export class HyperExpressTransport implements Transport {
   }
 }
 
-/** uWebSockets.js takes names of files, and reads them when it starts to listen. */
+/**
+ * The certificate and its key in a private folder: uWebSockets.js takes the names of files, and
+ * reads them when it starts to listen.
+ */
 class TlsFiles {
   readonly #folder = mkdtempSync(join(tmpdir(), 'smstwin-tls-'));
   readonly options = {
@@ -183,7 +190,7 @@ class TlsFiles {
   }
 }
 
-/** How often a request has this header. */
+/** How many headers of this name a request has. */
 function countOf(name: string, raw: HttpRequest): number {
   let count = 0;
   raw.forEach((each) => {

@@ -1,8 +1,9 @@
 /**
- * The interface of the two interchangeable servers: HyperExpress and Node's own.
- * A transport moves bytes. Routes, 404, 405 and the rules for HEAD belong to the handler. For
- * speed, the handler of the service port is synchronous and gets no header map. The handler of the
- * control port may answer later, with other content types, or with a stream of events.
+ * The interface of the two interchangeable servers, HyperExpress and Node's own, and of the
+ * handlers that they call. A server, here a *transport*, only moves bytes: routes, 404, 405 and the
+ * rules for HEAD belong to the handler. For speed, the handler of the service port is synchronous
+ * and gets no header map. The handler of the control port may answer later, with other content
+ * types, or with a stream of events.
  */
 import { createServer } from 'node:net';
 import { performance } from 'node:perf_hooks';
@@ -13,6 +14,7 @@ import type { TlsPair } from '../../config/tls.ts';
 import type { ApiReply, ApiRequest, Delivery } from '../service/messages.ts';
 import type { Intake } from './arriving-body.ts';
 
+/** A server for one port. */
 export interface Transport {
   /** Binds the port exclusively and resolves to its number (0 selects a free one). */
   listen(port: number, host: string): Promise<number>;
@@ -23,20 +25,23 @@ export interface Transport {
 }
 
 /**
- * The body and `clientIp` are only valid during the call. To keep the body, copy or decode it;
- * never keep or spread the request itself.
+ * Answers a request of the service. The body and `clientIp` are only valid during the call. To keep
+ * the body, copy or decode it; never keep or spread the request itself.
  */
 export type Handle = (request: ApiRequest) => ApiReply;
 
-/** On the control port the body is a copy and may be kept. */
+/** A request on the control port. Its body is a copy and may be kept. */
 export interface ControlRequest extends ApiRequest {
-  /** Names in lower case; the last one of duplicates counts. */
+  /** By name in lower case. Of several headers of one name, the last one. */
   readonly headers: Readonly<Record<string, string>>;
 }
 export type ControlHandle = (request: ControlRequest) => ControlReply | Promise<ControlReply>;
 export type ControlReply = ApiReply | ContentReply | EventsReply;
 
-/** A page or one of its files. With an `etag`, the transport answers `If-None-Match` with 304. */
+/**
+ * A reply of any content type, such as a page or one of its files. With an `etag`, the transport
+ * answers `If-None-Match` with 304.
+ */
 export interface ContentReply {
   readonly status: number;
   readonly content: string | Uint8Array;
@@ -46,62 +51,65 @@ export interface ContentReply {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/**
- * Server-sent events. `open` starts them and returns a callback for when the reader has left; it may
- * call `end` to end the stream from this side.
- */
+/** A stream of server-sent events. */
 export interface EventsReply {
   readonly status: 200;
+  /**
+   * Starts the events. May call `end` to end the stream. Returns a function that the transport
+   * calls once the reader has left.
+   */
   readonly open: (send: SendEvent, end: () => void) => () => void;
 }
-/** False once the stream has ended. `event` and `id` must not hold a line break. */
+/** Returns false once the stream has ended. `event` and `id` must not hold a line break. */
 export type SendEvent = (event: string, data: unknown, id?: string) => boolean;
 
-/** The control port's handler, and its body limits, read before the body. */
+/** How a control port is served. */
 export interface ControlService {
   readonly control: ControlHandle;
-  /** Default: the transport's own limit applies to every body. */
+  /** The limits of a body, asked for before it is read. Default: those of the transport. */
   readonly intake?: (request: ControlRequest) => Intake;
-  /** Of every reply, those of the transport itself included. */
+  /** Headers of every reply, including the replies that the transport gives by itself. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The two kinds of port. */
+/** How a port is served; there are two kinds of port. */
 export type Serve = ServiceHandler | ControlService;
 
-/** The reply to a refusal, in the shape that is in force now. */
+/** Writes a refusal in the shape that the assumptions in force give it. */
 export type WordRefusal = (status: number, code: string, detail: string) => ApiReply;
 
+/** How a service port is served. */
 export interface ServiceHandler {
   readonly service: Handle;
-  /** Words the transport's own refusals. Default: `{"code", "detail"}`. */
+  /** Words the refusals that the transport gives by itself. Default: `{"code", "detail"}`. */
   readonly wordRefusal?: WordRefusal;
   /**
-   * Called when the transport answers in place of the service; the path is empty where none was
-   * read. It must not throw.
+   * Called when the transport answers in place of the service. The path is empty if none could be
+   * read. Must not throw.
    */
   readonly onOwnReply?: (path: string, status: number) => void;
-  /** Called once a reply that a fault delayed has left, or its client has gone (`isSeen` false). */
-  readonly onLeft?: (delivery: Delivery, isSeen: boolean) => void;
+  /** Called once a reply that a fault delayed was sent, or (`isSeen` false) its client has left. */
+  readonly onReplyFinished?: (delivery: Delivery, isSeen: boolean) => void;
 }
 
+/** The limits of a transport, and whom it reports to; every field is optional. */
 export interface TransportOptions {
   /** Serves HTTPS with this certificate and key. Default: plain HTTP. */
   readonly tls?: TlsPair | undefined;
   /** A longer body is answered 413. Default 65,536. */
   readonly bodyLimitBytes?: number;
   /**
-   * Up to here a body that is too long is read to its end, and the connection stays open. Default 1
-   * MiB.
+   * A body that is too long, but not longer than this, is read to its end, so that the connection
+   * stays open. Default 1 MiB.
    */
   readonly drainLimitBytes?: number;
-  /** Bytes of all bodies still arriving; the next piece is answered 503. Default 64 MiB. */
+  /** Bytes of all bodies still arriving; one more is answered 503. Default 64 MiB. */
   readonly heldLimitBytes?: number;
   /** Replies delayed by faults at one time; the next one is written at once. Default 10,000. */
   readonly mostDelayed?: number;
-  /** When Node's server closes a silent connection. Default 10 s. The native one is fixed. */
+  /** When Node's server closes a silent connection. Default 10 s. The native time is fixed. */
   readonly idleTimeoutMs?: number;
-  /** The time that `Date` shows. Default: the machine's, which the native server always shows. */
+  /** The time in the `Date` header. Default: real time, which the native server always shows. */
   readonly now?: () => number;
   /** Called with any exception of a handler, after its client got a 500. */
   readonly onInternalError?: ((error: unknown) => void) | undefined;
@@ -140,8 +148,9 @@ export class ListenError extends CommandError {
   }
 }
 
+/** Throws a ListenError for a port or host that no server can listen on. */
 export function checkAddress(port: number, host: string): void {
-  // HyperExpress would take such a port for a path and create a socket file of that name.
+  // HyperExpress would take any other port for a path and create a socket file of that name.
   if (!Number.isInteger(port) || port < 0 || port > 65_535) {
     throw new ListenError(
       `cannot listen on port ${port}: a port is a whole number from 0 to 65535`,
@@ -159,6 +168,7 @@ const listenFailures: Readonly<Record<string, string>> = {
   EACCES: 'permission denied; choose a port above 1023',
 };
 
+/** The error to show for an error of the operating system. */
 export function listenError(cause: unknown, port: number, host: string): Error {
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
   if (code === 'EADDRINUSE') return new PortInUseError(host, port);
@@ -177,17 +187,20 @@ export function explainRefusal(port: number, host: string): Promise<Error> {
   });
 }
 
-/** Waits until `busy` returns false, at most `graceMs`. */
-export async function quiet(busy: () => boolean, graceMs: number): Promise<void> {
+/** Waits until `isBusy` returns false, at most `graceMs`. */
+export async function waitUntilIdle(isBusy: () => boolean, graceMs: number): Promise<void> {
   // One turn of the event loop, so that a handler that closes its own server can still answer.
   await new Promise((resolve) => setImmediate(resolve));
-  const until = performance.now() + graceMs;
-  while (busy() && performance.now() < until) {
+  const deadlineMs = performance.now() + graceMs;
+  while (isBusy() && performance.now() < deadlineMs) {
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }
 
-/** Writes an IPv4 address from an IPv6 socket, in either spelling, as plain IPv4. */
+/**
+ * Writes the IPv4 address of a client on an IPv6 socket as plain IPv4. Node shows such an address
+ * as `::ffff:127.0.0.1`, and uWebSockets.js as `0000:0000:0000:0000:0000:ffff:7f00:0001`.
+ */
 export function plainIp(address: string): string {
   if (address.startsWith('::ffff:') && address.includes('.')) return address.slice(7);
   if (!address.startsWith('0000:0000:0000:0000:0000:ffff:')) return address;

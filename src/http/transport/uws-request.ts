@@ -1,10 +1,11 @@
 /**
- * A request from HyperExpress, and the outlet of its reply.
- * The head is copied, because uWebSockets.js frees it when the native callback returns. The address
- * is read on demand, before the reply: reading it costs more than everything else, and calls with a
- * valid key do not need it.
- * A reply that ends its connection is written once uWebSockets.js has parsed the whole packet.
- * Requests behind it then end the connection; after a reply they would be served.
+ * A request from HyperExpress, and the outlet that writes its reply on the raw uWebSockets.js
+ * response. The constructor copies the head, because uWebSockets.js frees it when the native
+ * callback returns. The client's address is read on demand, because that costs more than everything
+ * else and a request with a valid key does not need it.
+ * A reply that ends its connection is written after uWebSockets.js has parsed the whole packet. If
+ * the packet holds another request, uWebSockets.js closes the connection before the reply; written
+ * earlier, the reply would not keep that request from being served.
  */
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 // Not the global one, which a test may fake.
@@ -16,15 +17,16 @@ import { keepAliveSeconds, plainIp } from './transport.ts';
 import { jsonType } from './transport-replies.ts';
 
 /**
- * uWebSockets.js does not show the backlog of a client that only sends HEAD requests. So one in so
- * many, at random, ends its connection, which frees the backlog of a client that does not read.
+ * The average number of HEAD replies before one, chosen at random, ends its connection. A client
+ * that sends HEAD requests and never reads makes uWebSockets.js buffer the replies without showing
+ * how many; closing the connection frees them.
  */
-const lastHeadOneIn = 2_048;
+const headsPerClose = 2_048;
 
-/** `close` among the options of a `Connection` header. */
+/** Finds `close` in the list of options of a `Connection` header. */
 const closeOption = /(?:^|,)[ \t]*close[ \t]*(?:,|$)/i;
 
-/** The part of HyperExpress' request that is used. */
+/** The fields of HyperExpress' request that are used here. */
 interface Head {
   readonly headers: Readonly<Record<string, string>>;
   readonly path: string;
@@ -32,8 +34,9 @@ interface Head {
   readonly raw: HttpRequest;
 }
 
-/** The part of HyperExpress' response that is used. `completed`: answered or aborted. */
+/** The fields of HyperExpress' response that are used here. */
 interface Response {
+  /** True once the reply is written or the client has left. HyperExpress reads it, too. */
   completed: boolean;
   readonly raw: HttpResponse;
 }
@@ -47,55 +50,61 @@ export class UwsRequest implements ApiRequest, Outlet {
   readonly contentType: string | undefined;
   readonly contentEncoding: string | undefined;
   readonly forwardedFor: string | undefined;
-  /** True if the client asked to close the connection. */
-  readonly isLast: boolean;
-  /** True if uWebSockets.js closes the connection by itself: after any `Connection` of 5 characters. */
-  readonly #isClosedByServer: boolean;
+  /** True if the client asked to close the connection after this request. */
+  readonly asksToClose: boolean;
+  /**
+   * True if uWebSockets.js closes the connection without being asked: it takes any `Connection` of
+   * five characters for `close`.
+   */
+  readonly #isClosedByNative: boolean;
   readonly #response: Response;
   #body: string | Uint8Array = '';
-  #lent: ArrayBuffer | undefined;
+  /** The native memory that holds the body; it replaces `#body` until the body is read. */
+  #lentBody: ArrayBuffer | undefined;
   #clientIp: string | undefined;
-  /** True once a reply waits for the end of the packet. */
-  #isWaiting = false;
+  /** True once there is a reply of which at least a part waits until the packet is parsed. */
+  #isReplyDeferred = false;
 
   constructor(method: string, { headers, path, path_query, raw }: Head, response: Response) {
     const authorization = headers['authorization'];
-    const single = authorization !== undefined && raw.getHeader('authorization') === authorization;
+    // Of several headers of one name, `headers` holds the last and `getHeader` finds the first.
+    const isSingle =
+      authorization !== undefined && raw.getHeader('authorization') === authorization;
     this.method = method;
     this.path = path;
     // Undefined, contrary to its type, if the target has no question mark.
     this.query = path_query ?? '';
     this.host = headers['host'];
-    this.authorization = single ? authorization : undefined;
+    this.authorization = isSingle ? authorization : undefined;
     this.contentType = headers['content-type'];
     this.contentEncoding = headers['content-encoding'];
     this.forwardedFor = headers['x-forwarded-for'];
     const connection = headers['connection'];
-    this.#isClosedByServer = connection?.length === 5;
-    this.isLast =
+    this.#isClosedByNative = connection?.length === 5;
+    this.asksToClose =
       connection !== undefined &&
-      (this.#isClosedByServer ||
+      (this.#isClosedByNative ||
         closeOption.test(connection) ||
-        // Of several headers, `headers` holds the last one, and `getHeader` finds the first.
         closeOption.test(raw.getHeader('connection')));
     this.#response = response;
   }
 
   /**
-   * Takes a body that is valid until the native callback returns. Its view is made on first read.
+   * Sets a body that is valid until the native callback returns. Its view is created when it is
+   * first read.
    */
-  lend(chunk: ArrayBuffer): void {
-    this.#lent = chunk;
+  lendBody(chunk: ArrayBuffer): void {
+    this.#lentBody = chunk;
   }
 
   get body(): string | Uint8Array {
-    if (this.#lent !== undefined) this.body = Buffer.from(this.#lent);
+    if (this.#lentBody !== undefined) this.body = Buffer.from(this.#lentBody);
     return this.#body;
   }
 
   set body(body: string | Uint8Array) {
     this.#body = body;
-    this.#lent = undefined;
+    this.#lentBody = undefined;
   }
 
   get clientIp(): string {
@@ -106,7 +115,7 @@ export class UwsRequest implements ApiRequest, Outlet {
   }
 
   get isAnswered(): boolean {
-    return this.#isWaiting || this.#response.completed;
+    return this.#isReplyDeferred || this.#response.completed;
   }
 
   get isDone(): boolean {
@@ -121,15 +130,15 @@ export class UwsRequest implements ApiRequest, Outlet {
     ends: boolean,
   ): void {
     if (this.isAnswered) return;
-    const isLastHead = this.method === 'HEAD' && Math.random() * lastHeadOneIn < 1;
-    if (!ends && !this.isLast && !isLastHead) {
+    const isLastHead = this.method === 'HEAD' && Math.random() * headsPerClose < 1;
+    if (!ends && !this.asksToClose && !isLastHead) {
       this.#response.completed = true;
       const { raw } = this.#response;
       writeReply(raw, this.method, status, payload, contentType, headers, 'keep');
       return;
     }
-    this.#isWaiting = true;
-    const connection = this.#isClosedByServer ? 'close' : 'unsaid';
+    this.#isReplyDeferred = true;
+    const connection = this.#isClosedByNative ? 'close' : 'native_close';
     setImmediate(() =>
       this.later(() => {
         this.#response.completed = true;
@@ -141,9 +150,9 @@ export class UwsRequest implements ApiRequest, Outlet {
 
   truncate(reply: ApiReply): void {
     if (this.isAnswered) return;
-    this.#isWaiting = true;
+    this.#isReplyDeferred = true;
     writeHalf(this.#response.raw, reply);
-    // After the surrounding cork has sent the first half.
+    // The half leaves when the surrounding cork ends; the connection must outlive that.
     setImmediate(() => this.drop());
   }
 
@@ -157,17 +166,17 @@ export class UwsRequest implements ApiRequest, Outlet {
     this.drop();
   }
 
-  /** The native server serves no streams: the control port is Node's. */
+  /** Only the control port has streams of events, and Node's server serves it. */
   openStream(): undefined {
     return undefined;
   }
 
-  /** Outside a native callback, so it corks explicitly. */
+  /** Corks `act`, so that its writes leave together, as uWebSockets.js corks its callbacks. */
   later(act: () => void): void {
     if (!this.#response.completed) this.#response.raw.cork(act);
   }
 
-  /** Replaces HyperExpress' own handler, which does not report the end. */
+  /** Replaces the handler of HyperExpress, which would keep the event to itself. */
   onLeft(act: () => void): void {
     this.#response.raw.onAborted(() => {
       this.#response.completed = true;
@@ -175,7 +184,7 @@ export class UwsRequest implements ApiRequest, Outlet {
     });
   }
 
-  /** Takes the body as it arrives; a chunk is valid during the call. */
+  /** Calls `take` with each piece of the body; a piece is valid during the call. */
   onBody(take: (chunk: ArrayBuffer, isLast: boolean) => void): void {
     this.#response.raw.onData((chunk, isLast) => {
       if (!this.isAnswered) take(chunk, isLast);
@@ -184,15 +193,15 @@ export class UwsRequest implements ApiRequest, Outlet {
 }
 
 /**
- * The `Connection` header of a head: keep-alive, close, or absent where uWebSockets.js writes
- * `close` itself.
+ * What a reply does about its connection: `keep` it and say `keep-alive`; say `close` where
+ * something else closes it; or `native_close`, where uWebSockets.js closes it and says so itself.
  */
-type Connection = 'keep' | 'close' | 'unsaid';
+type Connection = 'keep' | 'close' | 'native_close';
 
 /**
- * Writes a whole reply. 204 and 304 carry no length. HEAD carries the length of GET's body; only
- * `endWithoutBody()` without arguments leaves its connection usable. Header values are written
- * unchecked: see `ApiReply`. Runs corked: inside a native callback, or inside `cork`.
+ * Writes a whole reply. The caller must have corked: it runs in a native callback or in `cork`.
+ * 204 and 304 have no length. HEAD has the length of GET's body. `ApiReply` promises header values
+ * that need no check.
  */
 function writeReply(
   raw: HttpResponse,
@@ -204,36 +213,38 @@ function writeReply(
   connection: Connection,
 ): void {
   if (status === 204 || status === 304) {
-    // uWebSockets.js is not asked to close here, so it does not write `close` itself.
+    // This call cannot close the connection, so the head asks the client to.
     writeHead(raw, status, undefined, headers, connection === 'keep' ? 'keep' : 'close');
     raw.endWithoutBody();
     return;
   }
-  const ends = connection === 'unsaid';
+  const isNativeClose = connection === 'native_close';
   writeHead(raw, status, contentType, headers, connection);
   if (method !== 'HEAD') {
-    if (ends) raw.end(payload, true);
+    if (isNativeClose) raw.end(payload, true);
     else endUnlessBehind(raw, payload);
-  } else if (ends) {
+  } else if (isNativeClose) {
     raw.endWithoutBody(Buffer.byteLength(payload), true);
   } else {
+    // Given a length, `endWithoutBody` would leave the connection unusable.
     raw.writeHeader('content-length', String(Buffer.byteLength(payload)));
     raw.endWithoutBody();
   }
 }
 
-/** Longer replies always check for a slow reader; shorter ones check at random. */
-const shortReply = 16_384;
-const checkedOneIn = 64;
+/** A reply up to this length is short: it seldom checks whether the client reads. */
+const longestShortReply = 16_384;
+/** The average number of short replies before one, chosen at random, checks. */
+const shortRepliesPerCheck = 64;
 
 /**
- * Ends a reply, unless the client has not read earlier ones. The rest of the reply then waits here,
- * and uWebSockets.js disconnects a client that sends more requests without reading; `end` would
- * buffer its replies without a bound. A check costs a tenth of a read, so short replies are checked
- * at random, which no client can predict.
+ * Ends a reply with `end`, or with `tryEnd`, which checks whether the client reads its replies. If
+ * it does not, the rest of this one waits here, and uWebSockets.js disconnects the client as soon
+ * as it sends more requests. `end` would buffer their replies without a bound. But a check costs a
+ * tenth of a read request, so short replies check at random, which no client can predict.
  */
 function endUnlessBehind(raw: HttpResponse, payload: string | Uint8Array): void {
-  if (payload.length <= shortReply && Math.random() * checkedOneIn >= 1) {
+  if (payload.length <= longestShortReply && Math.random() * shortRepliesPerCheck >= 1) {
     raw.end(payload, false);
     return;
   }
@@ -241,11 +252,12 @@ function endUnlessBehind(raw: HttpResponse, payload: string | Uint8Array): void 
   const [, isDone] = raw.tryEnd(payload, size);
   if (isDone) return;
   const bytes = typeof payload === 'string' ? Buffer.from(payload) : payload;
+  // A reply that waits needs a handler, and a client that leaves now needs no more.
   raw.onAborted(() => {});
   raw.onWritable((offset) => raw.tryEnd(bytes.subarray(offset), size)[0]);
 }
 
-/** Announces the whole body and writes half of it. */
+/** Announces the length of the whole body, and writes half of it. */
 function writeHalf(raw: HttpResponse, { status, body, headers }: ApiReply): void {
   const bytes = Buffer.from(body);
   writeHead(raw, status, jsonType, headers, 'keep');
@@ -264,10 +276,10 @@ export function closeQuietly(raw: HttpResponse): void {
 const connectionLines = {
   keep: `\r\nconnection: keep-alive\r\nkeep-alive: timeout=${keepAliveSeconds}`,
   close: '\r\nconnection: close',
-  unsaid: '',
+  native_close: '',
 } as const satisfies Record<Connection, string>;
 
-/** Writes the whole head in one native call, which costs more than the text. */
+/** Writes the whole head in one native call: a call costs more than joining the texts. */
 function writeHead(
   raw: HttpResponse,
   status: number,
@@ -285,7 +297,7 @@ function writeHead(
   raw.writeStatus(head);
 }
 
-/** The heads of common replies, by status. */
+/** The heads of JSON replies that keep their connection, by status. */
 const jsonHeads: string[] = [];
 
 function headOf(status: number, contentType: string | undefined, connection: Connection): string {
