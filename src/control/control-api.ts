@@ -119,13 +119,13 @@ function refused({ status, code, message }: Refusal): ApiReply {
 
 function intakeOf(found: Found): Intake {
   if (found.kind === 'refused') {
-    return { limitBytes: 0, drainBytes: defaultDrainLimitBytes, over: found.reply };
+    return { limitBytes: 0, drainBytes: defaultDrainLimitBytes, tooLongReply: found.reply };
   }
   const own = found.kind === 'row' ? found.operation.bodyLimitBytes : undefined;
   const limitBytes = own ?? defaultBodyLimitBytes;
   const drainBytes = Math.max(limitBytes, defaultDrainLimitBytes);
   const message = `Request body exceeds ${limitBytes} bytes.`;
-  return { limitBytes, drainBytes, over: errorReply(413, 'request_too_large', message) };
+  return { limitBytes, drainBytes, tooLongReply: errorReply(413, 'request_too_large', message) };
 }
 
 /**

@@ -1,10 +1,10 @@
 /**
- * The service: one request in, one reply out, synchronous.
- * The gates run in the order written here: route, authenticate, throttle, then the endpoint's own
- * checks.
+ * The service: answers one request with one reply, synchronously.
+ * The checks run in the order written here: route, authenticate, throttle, then those of the
+ * endpoint.
  * Rules: AUTH-1, AUTH-3, AUTH-6, ERR-3, LIMIT-1 to LIMIT-7. Assumes: gateOrder, errorsSpendToken,
- * replaySpends, unauthenticatedThrottle, clientIp, bearerSpace, pathIdForm, receivedShape, tasksShape,
- * replyTemplates.
+ * replaySpends, unauthenticatedThrottle, clientIp, bearerSpace, pathIdForm, receivedShape,
+ * tasksShape, replyTemplates.
  */
 import type { ServiceError } from '../../sim/errors.ts';
 import { addressCaller, type Limiter } from '../../sim/limiter.ts';
@@ -13,7 +13,7 @@ import type { SendEndpoint } from '../../sim/message.ts';
 import { canonicalUuid } from '../../sim/random.ts';
 import { type AccountStats, accountStats, read } from '../../sim/read.ts';
 import { listReceived } from '../../sim/received.ts';
-import type { ApiKey } from '../../sim/records.ts';
+import type { Account, ApiKey } from '../../sim/records.ts';
 import { noReplyTemplates } from '../../sim/reply-templates.ts';
 import { pollTasks, taskDetails } from '../../sim/tasks.ts';
 import type { World } from '../../sim/world.ts';
@@ -41,16 +41,12 @@ export interface Handled {
   readonly isForced?: boolean;
 }
 
+/** Answers a request. The assumption keyCheck says whether the key is checked before the path. */
 export function handle(world: World, limiter: Limiter, request: ApiRequest): Handled {
   const { assumptions } = world;
   const match = matchRoute(request.path) ?? matchOtherSpelling(request.path, assumptions);
   if (match === undefined) {
-    const isRefused =
-      assumptions.keyCheck === 'first' && authenticate(world, request.authorization) === undefined;
-    const reply = isRefused
-      ? refuse(world, request, { kind: 'invalid_key' })
-      : unknownPath(world, request);
-    return { endpoint: undefined, key: undefined, reply };
+    return { endpoint: undefined, key: undefined, reply: unknownPath(world, request) };
   }
   const { endpoint } = match.route;
   const isTaken = takesMethod(match.route, request.method, assumptions.headMethod);
@@ -65,6 +61,7 @@ export function handle(world: World, limiter: Limiter, request: ApiRequest): Han
   return { endpoint, key, reply: authenticated(world, limiter, match, key, request) };
 }
 
+/** Answers a request with a valid key: takes a token of the account's bucket, then serves it. */
 function authenticated(
   world: World,
   limiter: Limiter,
@@ -89,54 +86,65 @@ function authenticated(
   return reply;
 }
 
+/** Serves the endpoint of a request that has passed the throttle. */
 function answer(world: World, match: RouteMatch, key: ApiKey, request: ApiRequest): ApiReply {
-  const { account } = key;
-  const { assumptions } = world;
   const { endpoint } = match.route;
-  const isWorded = assumptions.replyTemplates !== noReplyTemplates;
   switch (endpoint) {
-    case 'read': {
-      const decision = read(world, account, idIn(match, world));
-      if (decision.kind !== 'read') return refuse(world, request, decision);
-      const reply = { status: ok, body: decision.body };
-      return isWorded ? reword(world, request, 'message', reply, () => ({})) : reply;
-    }
-    case 'received': {
-      const parameters = new URLSearchParams(request.query);
-      const query = { page: parameters.get('page'), page_size: parameters.get('page_size') };
-      const decision = listReceived(account, routes.received.pattern, query, assumptions);
-      if (decision.kind !== 'received') return refuse(world, request, decision);
-      const { page } = decision;
-      const reply = json(assumptions.receivedShape === 'page' ? page : page.results);
-      return isWorded
-        ? reword(world, request, endpoint, reply, () => ({
-            ...page,
-            items: itemsOf(world, request, endpoint, page.results),
-          }))
-        : reply;
-    }
-    case 'tasks': {
-      const decision = pollTasks(world, account, idIn(match, world));
-      if (decision.kind !== 'tasks') return refuse(world, request, decision);
-      const { tasks } = decision;
-      const reply = json(assumptions.tasksShape === 'tasks' ? { tasks } : tasks);
-      return isWorded
-        ? reword(world, request, endpoint, reply, () => ({
-            count: tasks.length,
-            items: itemsOf(world, request, endpoint, tasks.map(taskDetails(world))),
-          }))
-        : reply;
-    }
-    case 'stats': {
-      const stats = accountStats(world, account);
-      const reply = json(stats);
-      return isWorded ? reword(world, request, endpoint, reply, () => statsValues(stats)) : reply;
-    }
+    case 'read':
+      return readReply(world, key.account, idIn(match, world), request);
+    case 'received':
+      return receivedReply(world, key.account, request);
+    case 'tasks':
+      return tasksReply(world, key.account, idIn(match, world), request);
+    case 'stats':
+      return statsReply(world, key.account, request);
     default:
       return sendMessage(world, key, endpoint, request);
   }
 }
 
+// Without templates, which is the default, the next four return early and build no values for them.
+
+function readReply(world: World, account: Account, id: string, request: ApiRequest): ApiReply {
+  const decision = read(world, account, id);
+  if (decision.kind !== 'read') return refuse(world, request, decision);
+  const reply = { status: ok, body: decision.body };
+  if (world.assumptions.replyTemplates === noReplyTemplates) return reply;
+  return reword(world, request, 'message', reply, () => ({}));
+}
+
+function receivedReply(world: World, account: Account, request: ApiRequest): ApiReply {
+  const { receivedShape, replyTemplates } = world.assumptions;
+  const parameters = new URLSearchParams(request.query);
+  const query = { page: parameters.get('page'), page_size: parameters.get('page_size') };
+  const decision = listReceived(account, routes.received.pattern, query, world.assumptions);
+  if (decision.kind !== 'received') return refuse(world, request, decision);
+  const { page } = decision;
+  const reply = json(receivedShape === 'page' ? page : page.results);
+  if (replyTemplates === noReplyTemplates) return reply;
+  const items = () => itemsOf(world, request, 'received', page.results);
+  return reword(world, request, 'received', reply, () => ({ ...page, items: items() }));
+}
+
+function tasksReply(world: World, account: Account, id: string, request: ApiRequest): ApiReply {
+  const { tasksShape, replyTemplates } = world.assumptions;
+  const decision = pollTasks(world, account, id);
+  if (decision.kind !== 'tasks') return refuse(world, request, decision);
+  const { tasks } = decision;
+  const reply = json(tasksShape === 'tasks' ? { tasks } : tasks);
+  if (replyTemplates === noReplyTemplates) return reply;
+  const items = () => itemsOf(world, request, 'tasks', tasks.map(taskDetails(world)));
+  return reword(world, request, 'tasks', reply, () => ({ count: tasks.length, items: items() }));
+}
+
+function statsReply(world: World, account: Account, request: ApiRequest): ApiReply {
+  const stats = accountStats(world, account);
+  const reply = json(stats);
+  if (world.assumptions.replyTemplates === noReplyTemplates) return reply;
+  return reword(world, request, 'stats', reply, () => statsValues(stats));
+}
+
+/** The id in the path, in the form in which ids are stored. */
 function idIn({ id }: RouteMatch, { assumptions }: World): string {
   const { pathIdForm } = assumptions;
   return pathIdForm === 'canonical' ? id : canonicalUuid(id, pathIdForm);
@@ -161,7 +169,7 @@ function unauthenticated(
   return refuse(world, request, refusal);
 }
 
-/** The name of an unauthenticated caller's bucket. */
+/** The name of the bucket of an unauthenticated caller: its address. */
 export function addressOf({ assumptions }: World, request: ApiRequest): string {
   return addressCaller(clientAddress(request, assumptions.clientIp));
 }
@@ -174,7 +182,11 @@ function clientAddress(request: ApiRequest, source: World['assumptions']['client
 }
 
 function unknownPath(world: World, request: ApiRequest): ApiReply {
-  if (world.assumptions.trailingSlash === 'redirect') {
+  const { keyCheck, trailingSlash } = world.assumptions;
+  if (keyCheck === 'first' && authenticate(world, request.authorization) === undefined) {
+    return refuse(world, request, { kind: 'invalid_key' });
+  }
+  if (trailingSlash === 'redirect') {
     const location = redirectTarget(request);
     if (location !== undefined) return redirect(world, request, location);
   }
@@ -186,7 +198,7 @@ function redirect(world: World, request: ApiRequest, location: string): ApiReply
   return reword(world, request, 'redirect', reply, () => ({ location }));
 }
 
-/** Only plain characters are echoed, so that a path cannot inject a header. */
+/** A redirect repeats only these characters of a request, so that a path cannot inject a header. */
 const plainPath = /^[A-Za-z0-9/_-]+$/;
 const plainQuery = /^[A-Za-z0-9_=&.%+-]*$/;
 
@@ -225,6 +237,7 @@ function statsValues({ messages, quota, sims_connected, received }: AccountStats
   };
 }
 
+/** Reads the key of an `Authorization` header, by the assumption bearerSpace. */
 const bearer = { any: /^bearer[ \t]+(\S+)$/i, one: /^bearer (\S+)$/i };
 
 /** The key that the request carries; undefined when it is missing, malformed, wrong or revoked. */

@@ -1,6 +1,6 @@
 /**
- * ServiceError -> status, code, body, by the ledger's table of refusals: the only place in `src/` that
- * holds statuses and codes.
+ * Writes the reply to each kind of refusal (`ServiceError`): its status, code and body. The
+ * ledger's table `refusals` is the only place in `src/` that holds statuses and codes.
  * Rules: SEND-5, READ-2, AUTH-3 to AUTH-5, ERR-1 to ERR-4. Assumes: errorBody, validationScope,
  * notFoundBody, malformedJson, replayDifferentBody, contentType, methodNotAllowed.
  */
@@ -9,7 +9,7 @@ import type { Assumptions } from '../../sim/assumptions.ts';
 import type { FieldFailure, ServiceError } from '../../sim/errors.ts';
 import type { ApiReply } from './messages.ts';
 
-/** A kind of refusal without a row does not compile. */
+/** Status, code and text by kind. A kind of refusal without a row does not compile. */
 export const errorReplies = refusals satisfies Record<ServiceError['kind'], unknown>;
 
 /** The reply to a refusal, in the shape that the assumptions give it. */
@@ -24,13 +24,7 @@ export function errorReply(error: ServiceError, assumptions: Assumptions): ApiRe
     case 'invalid_field':
       return invalidFieldReply(error.failures, assumptions);
     case 'malformed_json':
-      return {
-        status: errorReplies.malformed_json.status,
-        body:
-          assumptions.malformedJson === 'detail_400'
-            ? JSON.stringify({ detail: error.detail })
-            : codedBody(errorReplies.malformed_json.code, error.detail, assumptions),
-      };
+      return malformedJsonReply(error.detail, assumptions);
     case 'method_not_allowed':
       return { ...plain('method_not_allowed', assumptions), headers: { allow: error.allow } };
     case 'invalid_key':
@@ -66,6 +60,13 @@ function throttledReply(seconds: number): ApiReply {
   return reply;
 }
 
+function malformedJsonReply(detail: string, assumptions: Assumptions): ApiReply {
+  const { status, code } = errorReplies.malformed_json;
+  const isCoded = assumptions.malformedJson !== 'detail_400';
+  const body = isCoded ? codedBody(code, detail, assumptions) : JSON.stringify({ detail });
+  return { status, body };
+}
+
 function invalidFieldReply(
   failures: Extract<ServiceError, { kind: 'invalid_field' }>['failures'],
   assumptions: Assumptions,
@@ -79,11 +80,15 @@ function invalidFieldReply(
   const detail = named.map((failure) => `${failure.field}: ${failure.detail}`).join(' ');
   const body = codedBody(first.field, detail, assumptions);
   if (validationScope === 'first') return { status, body };
+  // Adds the map of all failing fields as the last member of the body's object.
   const end = errorBody === 'nested' ? '}}' : '}';
   return { status, body: `${body.slice(0, -end.length)},"errors":${fields}${end}` };
 }
 
-/** Built as text: an object literal would lose a field called __proto__. */
+/**
+ * The failing fields as JSON text, `{"to":["..."]}`. Not built as an object, which would lose a
+ * field called __proto__.
+ */
 function fieldMap(failures: readonly FieldFailure[]): string {
   const members = failures.map(
     ({ field, detail }) => `${JSON.stringify(field)}:${JSON.stringify([detail])}`,
@@ -108,6 +113,7 @@ function plain(kind: PlainKind, assumptions: Assumptions): ApiReply {
   return reply;
 }
 
+/** The body of a refusal, in the shape of the assumption errorBody. */
 export function codedBody(
   code: string,
   detail: string,

@@ -1,14 +1,15 @@
 /**
- * Fills in a template: JSON whose texts hold placeholders becomes the text of a reply.
- * A text that is exactly one placeholder takes the type of its value. A part that names a field is
- * repeated for each failing field: a member of an object, or a list of one entry.
- * Assumes: replyTemplates.
+ * Fills in a template of a reply: JSON whose texts contain placeholders such as `{code}`.
+ * A text that is exactly one placeholder becomes its value, whatever its type. A part that contains
+ * the placeholder `{field}`, a member of an object or the entry of a list of one, is repeated for
+ * each field of the request that failed. Assumes: replyTemplates.
  */
 
 import type { Json } from '../../ledger/reply-template.ts';
 import type { FieldFailure } from '../../sim/errors.ts';
 import { mentions } from '../../sim/reply-templates.ts';
 
+/** The values of placeholders, by name. */
 export type Values = Readonly<Record<string, unknown>>;
 
 /** A value that is already JSON text, such as the list of `{items}`. */
@@ -19,20 +20,14 @@ export class RawJson {
   }
 }
 
+/** The template as JSON text. `failures`: the failing fields that are not filled in yet. */
 export function fillBody(
   template: Json,
   values: Values,
   failures: readonly FieldFailure[] = [],
 ): string {
-  if (typeof template === 'string') return jsonOf(filled(template, values));
-  if (isList(template)) {
-    const [only] = template;
-    const isRepeated = template.length === 1 && failures.length > 0 && mentions(only, 'field');
-    const items = isRepeated
-      ? failures.map((failure) => fillBody(only as Json, { ...values, ...failure }))
-      : template.map((item) => fillBody(item, values, failures));
-    return `[${items.join(',')}]`;
-  }
+  if (typeof template === 'string') return jsonOf(filledValue(template, values));
+  if (isList(template)) return fillList(template, values, failures);
   if (typeof template !== 'object' || template === null) return JSON.stringify(template);
   // Built as text: an object literal would lose a field called __proto__.
   const members = Object.entries(template).flatMap(([name, value]) =>
@@ -47,6 +42,19 @@ function isList(template: Json): template is readonly Json[] {
   return Array.isArray(template);
 }
 
+function fillList(
+  template: readonly Json[],
+  values: Values,
+  failures: readonly FieldFailure[],
+): string {
+  const [onlyItem] = template;
+  const isRepeated = template.length === 1 && failures.length > 0 && mentions(onlyItem, 'field');
+  const items = isRepeated
+    ? failures.map((failure) => fillBody(onlyItem as Json, { ...values, ...failure }))
+    : template.map((item) => fillBody(item, values, failures));
+  return `[${items.join(',')}]`;
+}
+
 function member(
   name: string,
   value: Json,
@@ -58,13 +66,14 @@ function member(
 
 const placeholder = /\{([a-z_]+)\}/g;
 
+/** Replaces the placeholders that have a value; others stay as they are. */
 export function fillText(template: string, values: Values): string {
-  return template.replaceAll(placeholder, (whole, name: string) =>
-    Object.hasOwn(values, name) ? String(values[name]) : whole,
+  return template.replaceAll(placeholder, (unchanged, name: string) =>
+    Object.hasOwn(values, name) ? String(values[name]) : unchanged,
   );
 }
 
-function filled(template: string, values: Values): unknown {
+function filledValue(template: string, values: Values): unknown {
   const name = /^\{([a-z_]+)\}$/.exec(template)?.[1];
   return name !== undefined && Object.hasOwn(values, name)
     ? values[name]

@@ -1,6 +1,6 @@
 /**
- * The two plain types of the HTTP border: the request from a transport and the reply to it. They
- * belong to no framework, so a test, a bench or an in-process user can call `handle()` without a
+ * The request that a transport passes to the service, and the reply to it. Both are plain objects
+ * of no framework, so a test, a bench or a user in the same process can call `handle()` without a
  * socket.
  */
 

@@ -1,11 +1,12 @@
 /**
- * The service's paths: which endpoint a request is for. Rules: VER-1. Assumes: trailingSlash,
- * pathCase, methodNotAllowed, headMethod. Paths are compared as sent: nothing is decoded.
+ * Finds the endpoint that a request is for, by its path. Paths are compared as sent: nothing is
+ * decoded. Rules: VER-1. Assumes: trailingSlash, pathCase, methodNotAllowed, headMethod.
  */
 import type { Assumptions } from '../../sim/assumptions.ts';
 import type { EndpointName } from '../../sim/limits.ts';
 import { servicePaths } from '../../sim/service-paths.ts';
 
+/** One endpoint of the service: a method and a path. */
 export interface Route {
   readonly endpoint: EndpointName;
   readonly method: 'GET' | 'POST';
@@ -62,12 +63,12 @@ export function matchOtherSpelling(
   { trailingSlash, pathCase }: Pick<Assumptions, 'trailingSlash' | 'pathCase'>,
 ): RouteMatch | undefined {
   if (trailingSlash !== 'served' && pathCase === 'exact') return undefined;
-  const whole = trailingSlash === 'served' && !path.endsWith('/') ? `${path}/` : path;
-  const match = matchRoute(pathCase === 'any' ? whole.toLowerCase() : whole);
+  const slashed = trailingSlash === 'served' && !path.endsWith('/') ? `${path}/` : path;
+  const match = matchRoute(pathCase === 'any' ? slashed.toLowerCase() : slashed);
   if (match === undefined || match.id === '' || pathCase === 'exact') return match;
-  // Ids keep their case; `pathIdForm` handles it.
-  const start = whole.toLowerCase().indexOf(match.id);
-  return { route: match.route, id: whole.slice(start, start + match.id.length) };
+  // The id keeps its case: `pathIdForm` decides about that.
+  const start = slashed.toLowerCase().indexOf(match.id);
+  return { route: match.route, id: slashed.slice(start, start + match.id.length) };
 }
 
 type HeadMethod = Assumptions['headMethod'];

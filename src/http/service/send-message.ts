@@ -1,6 +1,6 @@
 /**
  * POST /api/v1/sms/send/, and the dashboard and external sends, which have the same input and
- * reply.
+ * reply: reads the body, lets `sim/send.ts` decide, and words the decision as a reply.
  * Rules: SEND-1 to SEND-7. Assumes: replaySpends, replyTemplates.
  */
 
@@ -19,6 +19,7 @@ import { refuse, reword } from './templated-replies.ts';
 const accepted = 202;
 const replayed = 200;
 
+/** Answers a send that has passed the throttle. */
 export function sendMessage(
   world: World,
   key: ApiKey,
@@ -31,7 +32,10 @@ export function sendMessage(
   return replyTo(send(world, call), world, endpoint, request);
 }
 
-/** The reply to a replay, if replays are free and therefore looked up before the throttle. */
+/**
+ * The reply to a replay, or undefined if the request is none. Called before the throttle where
+ * replays are free.
+ */
 export function replayBeforeThrottle(
   world: World,
   key: ApiKey,
@@ -61,9 +65,6 @@ function replyTo(
   );
 }
 
-/**
- * A request's body as a JSON object. Rules: SVC-4. Assumes: malformedJson, emptyBody, contentType.
- */
 type JsonBody =
   | { readonly kind: 'object'; readonly object: Readonly<Record<string, unknown>> }
   | UndocumentedError;
@@ -72,13 +73,17 @@ type MalformedJson = Extract<UndocumentedError, { kind: 'malformed_json' }>;
 
 const jsonType = /^application\/json[ \t]*(;|$)/i;
 
+/**
+ * Reads a request's body as a JSON object, or returns why it is none.
+ * Rules: SVC-4. Assumes: malformedJson, emptyBody, contentType.
+ */
 export function readJsonBody(
   request: Pick<ApiRequest, 'contentType' | 'contentEncoding' | 'body'>,
   assumptions: Assumptions,
 ): JsonBody {
   if (assumptions.contentType === 'reject_415') {
     if (!isJsonType(request.contentType)) return { kind: 'unsupported_media_type' };
-    if (!isPlain(request.contentEncoding)) return { kind: 'unsupported_content_encoding' };
+    if (!isUncompressed(request.contentEncoding)) return { kind: 'unsupported_content_encoding' };
   }
   const text = decode(request.body);
   if (text === undefined) return malformed('malformed_json', 'The body is not valid UTF-8.');
@@ -102,10 +107,11 @@ function isJsonType(contentType: string | undefined): boolean {
   );
 }
 
-function isPlain(contentEncoding: string | undefined): boolean {
+function isUncompressed(contentEncoding: string | undefined): boolean {
   return contentEncoding === undefined || /^(identity)?$/i.test(contentEncoding);
 }
 
+/** The body as text; undefined if its bytes are not valid UTF-8. */
 function decode(body: string | Uint8Array): string | undefined {
   if (typeof body === 'string') return body;
   if (!isUtf8(body)) return undefined;

@@ -1,7 +1,7 @@
 /**
- * Words the simulator's replies as another service does, by the templates in force. By default
- * there are no templates, and replies stay unchanged.
- * Rules: SEND-5, ERR-3, ERR-4. Assumes: replyTemplates, notFoundBody, malformedJson.
+ * Rewrites replies by the templates in force, so that the twin answers in the words and shapes of
+ * another service (assumption replyTemplates). By default there are none, and replies stay
+ * unchanged. Rules: SEND-5, ERR-3, ERR-4. Assumes: replyTemplates, notFoundBody, malformedJson.
  */
 import type { ReplyTemplate } from '../../ledger/reply-template.ts';
 import { isoTime } from '../../sim/clock.ts';
@@ -15,7 +15,7 @@ import { fillBody, fillText, RawJson, type Values } from './fill-template.ts';
 import type { ApiReply, ApiRequest } from './messages.ts';
 import { matchOtherSpelling, matchRoute } from './routes.ts';
 
-/** The values that fill a template. */
+/** The parts of a world that the reply to a request depends on. */
 export interface Setting {
   readonly seed: number;
   now(): number;
@@ -25,21 +25,18 @@ export interface Setting {
 /** The reply to a refusal. */
 export function refuse(world: Setting, request: ApiRequest, refusal: ServiceError): ApiReply {
   const { assumptions } = world;
-  const error = refusal.kind === 'invalid_field' ? inOrder(refusal, assumptions) : refusal;
+  const error = refusal.kind === 'invalid_field' ? inTemplateOrder(refusal, assumptions) : refusal;
   const reply = errorReply(error, assumptions);
   if (assumptions.replyTemplates === noReplyTemplates) return reply;
   const template = templateOf(error, request, assumptions);
   if (template === undefined) return reply;
-  const values = {
-    ...valuesOf(world, request),
-    ...refusalValues(error, request, assumptions),
-    status: reply.status,
-  };
+  const own = refusalValues(error, request, assumptions);
+  const values = { ...requestValues(world, request), ...own, status: reply.status };
   const failures = error.kind === 'invalid_field' ? namedFailures(error, assumptions) : [];
   return worded(reply, template, values, failures);
 }
 
-/** The reply to a request that the transport refuses unread: its path and method are unknown. */
+/** The reply to a request that the transport refuses before its path and method are known. */
 export function refuseUnread(
   world: Setting,
   status: number,
@@ -49,11 +46,11 @@ export function refuseUnread(
   const reply = { status, body: codedBody(code, detail, world.assumptions) };
   const template = world.assumptions.replyTemplates.error;
   if (template === undefined) return reply;
-  const values = valuesOf(world, { path: '', method: '', body: '' });
+  const values = requestValues(world, { path: '', method: '', body: '' });
   return worded(reply, template, { ...values, status, code, detail });
 }
 
-/** Rewords a reply; calls `values` only if a template is in force. */
+/** Rewrites a reply by the template of `name`; calls `values` only if there is one. */
 export function reword(
   world: Setting,
   request: ApiRequest,
@@ -63,24 +60,25 @@ export function reword(
 ): ApiReply {
   const template = world.assumptions.replyTemplates[name];
   if (template === undefined) return reply;
-  return worded(reply, template, { ...valuesOf(world, request), ...values() });
+  return worded(reply, template, { ...requestValues(world, request), ...values() });
 }
 
-/** The list of a reply, with each entry shaped by the template of `name`. */
+/** The list in a reply as JSON text, each entry rewritten by the template of `name`. */
 export function itemsOf(
   world: Setting,
   request: ApiRequest,
   name: 'received' | 'tasks',
   items: readonly object[],
 ): RawJson {
-  const shape = world.assumptions.replyTemplates[name]?.item;
-  const shared = valuesOf(world, request);
+  const template = world.assumptions.replyTemplates[name]?.item;
+  const shared = requestValues(world, request);
   const texts = items.map((item) =>
-    shape === undefined ? JSON.stringify(item) : fillBody(shape, { ...shared, ...item }),
+    template === undefined ? JSON.stringify(item) : fillBody(template, { ...shared, ...item }),
   );
   return new RawJson(`[${texts.join(',')}]`);
 }
 
+/** Fills in a template. What the template leaves out stays as in `reply`. */
 function worded(
   reply: ApiReply,
   template: ReplyTemplate,
@@ -112,13 +110,17 @@ function headersOf(
   return headers;
 }
 
-type Refused = Setting['assumptions'];
+type Assumptions = Setting['assumptions'];
+type InvalidField = Extract<ServiceError, { kind: 'invalid_field' }>;
 
-/** The template of a refusal; the most specific one wins. */
+/**
+ * The template of a refusal: the most specific one wins. The template `error` covers refusals with
+ * a code, so where an assumption gives a 404 or a malformed body no code, it does not apply.
+ */
 function templateOf(
   error: ServiceError,
   request: Pick<ApiRequest, 'path'>,
-  assumptions: Refused,
+  assumptions: Assumptions,
 ): ReplyTemplate | undefined {
   const { replyTemplates, notFoundBody, malformedJson } = assumptions;
   const endpoint = routeOf(request.path, assumptions)?.endpoint;
@@ -128,7 +130,7 @@ function templateOf(
       return replyTemplates[error.kind];
     case 'not_found':
       return (
-        replyTemplates[(endpoint && missing[endpoint]) ?? 'path_not_found'] ??
+        replyTemplates[(endpoint && notFoundNames[endpoint]) ?? 'path_not_found'] ??
         replyTemplates.not_found ??
         (notFoundBody === 'code_detail' ? replyTemplates.error : undefined)
       );
@@ -145,50 +147,51 @@ function templateOf(
   }
 }
 
-function routeOf(path: string, assumptions: Refused) {
+function routeOf(path: string, assumptions: Assumptions) {
   return (matchRoute(path) ?? matchOtherSpelling(path, assumptions))?.route;
 }
 
-/** The template for a 404 of an endpoint; of the others, their path was not found. */
-const missing: Readonly<Partial<Record<EndpointName, TemplateName>>> = {
+/** The template for a 404 of an endpoint. Other endpoints answer 404 only to an unknown path. */
+const notFoundNames: Readonly<Partial<Record<EndpointName, TemplateName>>> = {
   read: 'not_found',
   tasks: 'device_not_found',
   received: 'page_not_found',
 };
 
-/** The failing fields as the template orders them; a sender counts as `from` under either name. */
-function inOrder(
-  error: Extract<ServiceError, { kind: 'invalid_field' }>,
-  { replyTemplates }: Refused,
-): typeof error {
+/** The failing fields in the order of the template, where `from` also stands for `from_number`. */
+function inTemplateOrder(error: InvalidField, { replyTemplates }: Assumptions): InvalidField {
   const order = replyTemplates.invalid_field?.fields;
   if (order === undefined) return error;
-  const place = (field: string) => {
-    const at = order.indexOf(field === 'from_number' ? 'from' : field);
-    return at < 0 ? order.length : at;
+  const rankOf = (field: string) => {
+    const index = order.indexOf(field === 'from_number' ? 'from' : field);
+    return index < 0 ? order.length : index;
   };
-  const failures = error.failures.toSorted((a, b) => place(a.field) - place(b.field));
-  return { ...error, failures: failures as unknown as typeof error.failures };
+  const failures = error.failures.toSorted((a, b) => rankOf(a.field) - rankOf(b.field));
+  return { ...error, failures: failures as unknown as InvalidField['failures'] };
 }
 
-function namedFailures(
-  { failures }: Extract<ServiceError, { kind: 'invalid_field' }>,
-  { validationScope }: Setting['assumptions'],
-) {
+/** The failing fields that the reply names. */
+function namedFailures({ failures }: InvalidField, { validationScope }: Assumptions) {
   return validationScope === 'first' ? failures.slice(0, 1) : failures;
 }
 
-function valuesOf(
+/** The values that every template may use. */
+function requestValues(
   world: Setting,
   { path, method, body }: Pick<ApiRequest, 'path' | 'method' | 'body'>,
 ): Values {
   const nowMs = world.now();
-  // Drawn from the request alone, so that there is no stream to save and restore.
+  // The stream follows from the request alone, so a snapshot need not save its position.
   const ids = Rng.stream(world.seed, `${method} ${path} ${body.length}`);
   return { now: isoTime(nowMs), uuid: drawUuid(ids), path, method };
 }
 
-function refusalValues(error: ServiceError, { path }: ApiRequest, assumptions: Refused): Values {
+/** The values that only the templates of refusals may use. */
+function refusalValues(
+  error: ServiceError,
+  { path }: ApiRequest,
+  assumptions: Assumptions,
+): Values {
   const { code, detail } = errorReplies[error.kind];
   switch (error.kind) {
     case 'invalid_field': {

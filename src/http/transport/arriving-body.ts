@@ -1,19 +1,21 @@
 /**
- * A request body that arrives in several pieces.
- * Bounds: each body has its own limit, and all bodies of a port together have one.
- * The bytes are in one buffer that doubles. A list of pieces would cost a hundred times the bytes
- * of a client that sends them one by one.
+ * Collects a request body that arrives in several pieces.
+ * Bounds: each body has a limit of its own, and all bodies of a port together have one.
+ * The bytes are kept in one buffer that doubles. A list of pieces would take a hundred times the
+ * memory if a client sent single bytes.
  */
 import type { ApiReply } from '../service/messages.ts';
 
-/** The limits for a body; known as soon as the head has arrived. */
+/** The limits of a body, which are known as soon as the head has arrived. */
 export interface Intake {
   /** A longer body is refused, and is not kept. */
   readonly limitBytes: number;
-  /** Up to here a body that is too long is read to its end, and the connection stays open. */
+  /**
+   * A body that is too long, but not longer than this, is read to its end: the connection stays.
+   */
   readonly drainBytes: number;
-  /** Default: the transport's own 413. */
-  readonly over?: ApiReply;
+  /** The reply to a body that is too long. Default: the 413 of the transport. */
+  readonly tooLongReply?: ApiReply;
 }
 
 /** The memory for all bodies that are arriving on one port. */
@@ -29,7 +31,7 @@ export class BodyRoom {
     return this.#heldBytes;
   }
 
-  /** False if so much is not left; then it takes nothing. */
+  /** Reserves memory. Returns false, and reserves nothing, if there is not enough. */
   take(bytes: number): boolean {
     if (this.#heldBytes + bytes > this.#limitBytes) return false;
     this.#heldBytes += bytes;
@@ -54,48 +56,49 @@ export class ArrivingBody {
     this.#room = room;
   }
 
-  /** True if all of it was read but it was too long to keep. */
+  /** True once more bytes than the limit have arrived. They are not kept. */
   get isTooLong(): boolean {
     return this.#size > this.intake.limitBytes;
   }
 
   /**
-   * What has arrived. Not typed as Buffer, because users of the package may not have Node's types.
+   * The bytes that have arrived. Not typed as Buffer: users of the package may lack Node's types.
    */
   get bytes(): Uint8Array {
     return this.#buffer?.subarray(0, this.#size) ?? Buffer.alloc(0);
   }
 
-  /** Copies the next piece. The caller must refuse at once what cannot be taken. */
+  /** Copies the next piece. If it returns a reason, the caller must refuse the request at once. */
   take(piece: Uint8Array): 'too_long' | 'no_room' | undefined {
-    const from = this.#size;
+    const start = this.#size;
     this.#size += piece.byteLength;
     if (this.isTooLong) {
       this.release();
       return this.#size > this.intake.drainBytes ? 'too_long' : undefined;
     }
-    const buffer = this.#roomFor(this.#size);
+    const buffer = this.#bufferFor(this.#size);
     if (buffer === undefined) {
       this.release();
       return 'no_room';
     }
-    buffer.set(piece, from);
+    buffer.set(piece, start);
     return undefined;
   }
 
-  /** The bytes no longer count as arriving. A caller that has them may keep them. */
+  /** Frees the reserved memory. A caller that has read `bytes` may keep them. */
   release(): void {
     this.#room.giveBack(this.#buffer?.byteLength ?? 0);
     this.#buffer = undefined;
   }
 
-  #roomFor(size: number): Buffer | undefined {
+  /** The buffer, replaced by a larger one if `size` bytes do not fit; undefined without memory. */
+  #bufferFor(size: number): Buffer | undefined {
     const old = this.#buffer;
-    if (old !== undefined && old.byteLength >= size) return old;
-    const { limitBytes } = this.intake;
-    const wanted = Math.max(size, smallestBuffer, 2 * (old?.byteLength ?? 0));
-    const capacity = Math.max(size, Math.min(wanted, limitBytes));
-    if (!this.#room.take(capacity - (old?.byteLength ?? 0))) return undefined;
+    const oldCapacity = old?.byteLength ?? 0;
+    if (old !== undefined && oldCapacity >= size) return old;
+    const wanted = Math.max(size, smallestBuffer, 2 * oldCapacity);
+    const capacity = Math.max(size, Math.min(wanted, this.intake.limitBytes));
+    if (!this.#room.take(capacity - oldCapacity)) return undefined;
     const buffer = Buffer.allocUnsafeSlow(capacity);
     if (old !== undefined) buffer.set(old);
     this.#buffer = buffer;

@@ -1,16 +1,16 @@
 /**
  * One stream of server-sent events, over either transport.
  * Bound: at most `eventQueueLimitBytes` wait for a slow reader; one more event ends its connection.
- * It has its own queue, because neither transport shows how much it buffers for a connection.
+ * The stream has its own queue, because no transport shows how much it buffers for a connection.
  * Events that follow each other closely are written together: a write costs far more than an event.
  */
-// Not the global ones, which a test may fake.
+// Imported, because a test may fake the global functions.
 import { clearTimeout, setTimeout } from 'node:timers';
 import { type EventsReply, eventQueueLimitBytes } from './transport.ts';
 
-/** What the stream needs of a transport. */
+/** The connection of a stream, as its transport provides it. */
 export interface EventPipe {
-  /** False if the reader is behind; `resume` is called once it has caught up. */
+  /** Returns false if the reader is behind; the transport calls `resume` once it has caught up. */
   write(text: string): boolean;
   /** Ends the response properly. */
   end(): void;
@@ -25,7 +25,7 @@ export const eventStreamHeaders: Readonly<Record<string, string>> = {
 export const eventStreamType = 'text/event-stream';
 
 /**
- * The shortest time between two writes, unless the queue is full or the reader catches up. A reader
+ * The shortest time between two writes, unless the queue is full or the reader catches up. A person
  * sees no difference; 2,000 events a second become 25 writes.
  */
 const pauseMs = 40;
@@ -34,10 +34,14 @@ export class EventStream {
   readonly #pipe: EventPipe;
   readonly #waiting: string[] = [];
   #waitingBytes = 0;
-  #behind = false;
-  #over = false;
+  /** True while the reader is behind: nothing is written. */
+  #isBehind = false;
+  /** True once the stream has ended, from either side. */
+  #isOver = false;
+  /** Set until `pauseMs` have passed since the last write. */
   #pause: NodeJS.Timeout | undefined;
-  #closed: (() => void) | undefined;
+  /** Tells the source of the events that the stream has ended. */
+  #onClosed: (() => void) | undefined;
 
   constructor(pipe: EventPipe) {
     this.#pipe = pipe;
@@ -45,46 +49,46 @@ export class EventStream {
 
   /** Starts the events. A comment comes first, so that the reader sees the stream open. */
   start(reply: EventsReply): void {
-    this.#behind = !this.#pipe.write(': open\n\n');
-    const closed = reply.open(
+    this.#isBehind = !this.#pipe.write(': open\n\n');
+    const onClosed = reply.open(
       (event, data, id) => this.#send(event, data, id),
       () => this.finish(),
     );
     // The reader may disconnect, or fall behind, before `open` returns.
-    if (this.#over) closed();
-    else this.#closed = closed;
+    if (this.#isOver) onClosed();
+    else this.#onClosed = onClosed;
   }
 
   #send(event: string, data: unknown, id: string | undefined): boolean {
-    if (this.#over) return false;
+    if (this.#isOver) return false;
     // JSON text holds no line break, so one `data` line is enough.
     const head = id === undefined ? '' : `id: ${id}\n`;
     const text = `${head}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
     this.#waiting.push(text);
     this.#waitingBytes += Buffer.byteLength(text);
-    if (this.#pause === undefined || this.#waitsTooMuch) this.#writeWaiting();
-    if (!this.#waitsTooMuch) return true;
+    if (this.#pause === undefined || this.#isQueueFull) this.#writeWaiting();
+    if (!this.#isQueueFull) return true;
     this.gone();
     this.#pipe.cut();
     return false;
   }
 
-  get #waitsTooMuch(): boolean {
+  get #isQueueFull(): boolean {
     return this.#waitingBytes > eventQueueLimitBytes;
   }
 
-  /** The reader has caught up. */
+  /** Called once the reader has caught up. */
   resume(): void {
-    this.#behind = false;
+    this.#isBehind = false;
     this.#writeWaiting();
   }
 
   #writeWaiting(): void {
-    if (this.#over || this.#behind || this.#waiting.length === 0) return;
+    if (this.#isOver || this.#isBehind || this.#waiting.length === 0) return;
     const text = this.#waiting.join('');
     this.#waiting.length = 0;
     this.#waitingBytes = 0;
-    this.#behind = !this.#pipe.write(text);
+    this.#isBehind = !this.#pipe.write(text);
     clearTimeout(this.#pause);
     this.#pause = setTimeout(() => {
       this.#pause = undefined;
@@ -92,22 +96,22 @@ export class EventStream {
     }, pauseMs).unref();
   }
 
-  /** The server is closing, or has no more events. */
+  /** Ends the stream from this side, after the events that wait. */
   finish(): void {
-    if (this.#over) return;
+    if (this.#isOver) return;
     this.#writeWaiting();
     this.gone();
     this.#pipe.end();
   }
 
-  /** The connection has ended, from either side. */
+  /** Called once the connection has ended, from either side. */
   gone(): void {
-    if (this.#over) return;
-    this.#over = true;
+    if (this.#isOver) return;
+    this.#isOver = true;
     clearTimeout(this.#pause);
     this.#waiting.length = 0;
-    const closed = this.#closed;
-    this.#closed = undefined;
-    closed?.();
+    const onClosed = this.#onClosed;
+    this.#onClosed = undefined;
+    onClosed?.();
   }
 }

@@ -1,9 +1,9 @@
 /**
- * The outlet of a reply that `fetch` waits for. undici receives it from a dispatcher through one of
- * two interfaces: that of Node 20 to 24 (`onConnect`, `onHeaders`, …) or that of Node 26
- * (`onRequestStart`, `onResponseStart`, …).
+ * The outlet of a reply that a caller of `sim.fetch` waits for. It passes the reply to undici, the
+ * implementation of Node's `fetch`, which takes it through one of two interfaces: that of Node 20
+ * to 24 (`onConnect`, `onHeaders`, …) or that of Node 26 (`onRequestStart`, `onResponseStart`, …).
  */
-// Not the global one: a fake would hold back a truncated reply until the test moves time.
+// Imported: a test that fakes the global one would hold back a truncated reply.
 import { setImmediate } from 'node:timers';
 import type { ApiReply, ApiRequest } from '../service/messages.ts';
 import type { Outlet } from './answers.ts';
@@ -11,16 +11,17 @@ import type { ServedPort } from './served-port.ts';
 import { statusTexts } from './status-texts.ts';
 import { jsonType } from './transport-replies.ts';
 
-/** The request that `fetch` gives to a dispatcher. */
+/** A request as undici passes it on. */
 export interface DispatchOptions {
-  /** With the query. */
+  /** The path with its query. */
   readonly path: string;
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** A stream given by the caller may contain texts. */
+  /** Null without a body. A stream of the caller may contain texts. */
   readonly body: AsyncIterable<Uint8Array | string> | null;
 }
 
+/** Receives a reply, in Node 20 to 24. */
 interface CallbackHandler {
   onConnect(abort: (reason?: Error) => void): void;
   onHeaders(status: number, headers: Buffer[], resume: () => void, statusText: string): unknown;
@@ -37,6 +38,7 @@ interface Controller {
   aborted: boolean;
 }
 
+/** Receives a reply, in Node 26. */
 interface ControllerHandler {
   onRequestStart(controller: Controller, context: object): void;
   onResponseStart(
@@ -63,7 +65,7 @@ export class FetchOutlet implements Outlet {
   /** True once the reply is complete or has failed. */
   isDone = false;
 
-  /** `open`: holds it until its reply begins, or its caller leaves. */
+  /** `open`: the set that contains this outlet until its reply begins or its caller leaves. */
   constructor(
     { method, path }: ApiRequest,
     handler: DispatchHandler,
@@ -111,7 +113,7 @@ export class FetchOutlet implements Outlet {
     const bytes = Buffer.from(body);
     this.#head(status, bytes.length, jsonType, headers);
     this.#data(bytes.subarray(0, bytes.length >> 1));
-    // After `fetch` has resolved with the head.
+    // Later, so that `fetch` first resolves with the head.
     setImmediate(() => this.drop());
   }
 
@@ -124,7 +126,7 @@ export class FetchOutlet implements Outlet {
     this.fail(Object.assign(error, { code: 'ECONNRESET', syscall: 'read', errno: -104 }));
   }
 
-  /** The service has no streams of events. */
+  /** Only the control port has streams of events. */
   openStream(): undefined {
     return undefined;
   }
@@ -137,13 +139,14 @@ export class FetchOutlet implements Outlet {
     this.#onLeft = act;
   }
 
-  /** The caller has aborted, or the simulator closes. */
+  /** Called when the caller aborts, or the simulator closes. */
   leave(reason: Error = new SocketError()): void {
     const isOpen = this.#open.delete(this);
     this.fail(reason);
     if (isOpen) this.#onLeft?.();
   }
 
+  /** Makes `fetch` reject, or the body of its response fail. */
   fail(error: Error): void {
     if (this.isDone) return;
     this.isDone = true;
@@ -175,7 +178,7 @@ export class FetchOutlet implements Outlet {
   }
 }
 
-/** What undici reports when a server closes the connection before the end of its reply. */
+/** The error that undici reports when a server closes the connection before the reply is whole. */
 class SocketError extends Error {
   override readonly name = 'SocketError';
   readonly code = 'UND_ERR_SOCKET';

@@ -1,8 +1,9 @@
 /**
- * `sim.fetch`: Node's own `fetch` with a dispatcher that hands each request to the service in this
- * process. So undici handles bodies, redirects, abort signals and errors, as it does over a socket.
- * A request takes no turn of the event loop, unless a fault delays or truncates its reply: fake
- * timers cannot fire before the reply. The origin of a URL is ignored.
+ * `sim.fetch`: Node's own `fetch`, with this object as its *dispatcher*, which passes each request
+ * to the service in this process instead of a socket. So undici, the implementation of Node's
+ * `fetch`, handles bodies, redirects, abort signals and errors as usual. A request takes no turn of
+ * the event loop, unless a fault delays or truncates its reply: fake timers cannot fire before the
+ * reply.
  */
 import { Answers } from './answers.ts';
 import { ArrivingBody } from './arriving-body.ts';
@@ -10,14 +11,14 @@ import { type DispatchHandler, type DispatchOptions, FetchOutlet } from './fetch
 import { ServedPort } from './served-port.ts';
 import type { ServiceHandler, TransportOptions } from './transport.ts';
 
-/** Read once: a test may put `sim.fetch` in its place. */
+/** Read when this module loads: a test may replace the global one by `sim.fetch` later. */
 const platformFetch = globalThis.fetch;
 const loopback = '127.0.0.1';
 
 export class InProcessFetch {
   readonly #port: ServedPort;
   readonly #answers: Answers;
-  /** The requests without a reply yet, one for each that a caller waits for. */
+  /** The requests whose reply has not begun. */
   readonly #open = new Set<FetchOutlet>();
   #isClosed = false;
 
@@ -26,7 +27,7 @@ export class InProcessFetch {
     this.#answers = new Answers(this.#port);
   }
 
-  /** A relative URL is resolved against `baseUrl`. */
+  /** `baseUrl`: what a relative URL is relative to. The origin of an absolute URL is ignored. */
   async fetch(
     input: Parameters<typeof globalThis.fetch>[0],
     init: RequestInit | undefined,
@@ -39,7 +40,7 @@ export class InProcessFetch {
       : platformFetch(target, { ...init, ...options });
   }
 
-  /** Called by `fetch`, once for each request and each redirect that it follows. */
+  /** Called by undici, once for each request and each redirect that it follows. */
   dispatch(options: DispatchOptions, handler: DispatchHandler): boolean {
     const request = requestOf(options);
     const outlet = new FetchOutlet(request, handler, this.#port, this.#open);
@@ -48,7 +49,7 @@ export class InProcessFetch {
     return true;
   }
 
-  /** Refuses further requests, and ends the others without a reply. */
+  /** Refuses further requests, and ends the open ones without a reply. */
   close(): void {
     this.#isClosed = true;
     for (const outlet of this.#open) outlet.leave();
@@ -77,8 +78,8 @@ export class InProcessFetch {
 }
 
 function requestOf({ method, path: target, headers }: DispatchOptions) {
-  const named = new Headers(headers);
-  const header = (name: string) => named.get(name) ?? undefined;
+  const allHeaders = new Headers(headers);
+  const header = (name: string) => allHeaders.get(name) ?? undefined;
   const mark = target.indexOf('?');
   return {
     method,
@@ -93,7 +94,7 @@ function requestOf({ method, path: target, headers }: DispatchOptions) {
   };
 }
 
-/** Reads the body to its end, or until `take` wants no more. */
+/** Reads the body to its end, or until `take` returns false. */
 async function collect(
   pieces: DispatchOptions['body'],
   take: (piece: Uint8Array) => boolean,
@@ -102,7 +103,7 @@ async function collect(
   for (let next = await iterator?.next(); next?.done === false; next = await iterator?.next()) {
     const { value } = next;
     if (take(typeof value === 'string' ? Buffer.from(value) : value)) continue;
-    // Not awaited, as `for await` would do: the caller's stream may never end.
+    // `for await` would wait for this, but the caller's stream may never end.
     iterator?.return?.().catch(() => {});
     return;
   }

@@ -1,6 +1,6 @@
 /**
- * Chooses the transport and loads only that one. If the native one cannot be loaded, the service
- * starts on Node's own server and the caller reports the reason.
+ * Chooses the transport of a port and loads only that one. If the native transport cannot be
+ * loaded, the service starts on Node's own server, and the caller reports the reason.
  */
 import {
   ListenError,
@@ -10,9 +10,10 @@ import {
   type TransportOptions,
 } from './transport.ts';
 
-/** npm installs the native build only for the Node version that runs it. */
+/** npm installs the native build for one Node version: the one that runs npm. */
 const reinstall = 'If Node was upgraded after the installation, reinstall with `npm ci`.';
 
+/** The native transport on HyperExpress, or Node's own server. */
 export type TransportKind = 'hyperexpress' | 'node';
 
 export interface OpenedTransport {
@@ -23,6 +24,7 @@ export interface OpenedTransport {
   readonly fallbackReason?: string;
 }
 
+/** The transport for a service port. Throws a ListenError for an unknown kind. */
 export async function openTransport(
   kind: TransportKind,
   serve: ServiceHandler,
@@ -41,8 +43,8 @@ export async function openTransport(
 }
 
 /**
- * Node's own server. The control port is always served by it: uWebSockets.js closes a connection
- * with a request behind one that is answered later.
+ * A transport on Node's own server. Every control port has one, because it answers some requests
+ * later, and uWebSockets.js closes a connection on which another request follows such a one.
  */
 export async function nodeTransport(
   serve: Serve,
@@ -52,7 +54,7 @@ export async function nodeTransport(
   return new NodeTransport(serve, options);
 }
 
-/** The native transport, or the reason in one line why there is none. */
+/** The native transport, or the reason, in one line, why there is none. */
 async function openNative(
   serve: ServiceHandler,
   options: TransportOptions,
@@ -68,7 +70,7 @@ async function openNative(
   }
 }
 
-/** The reason in one line why the native server cannot be loaded; undefined if it can. */
+/** The reason, in one line, why the native server cannot be loaded; undefined if it can. */
 export async function whyNoNativeServer(): Promise<string | undefined> {
   const loaded = await loadHyperExpress();
   return typeof loaded === 'string' ? loaded : undefined;

@@ -48,8 +48,8 @@ export class ServedPort {
   }
 
   /** The reply to a body that is longer than its limit. */
-  tooLong({ over }: Intake): ApiReply {
-    return over ?? this.reply('tooLarge');
+  tooLong({ tooLongReply }: Intake): ApiReply {
+    return tooLongReply ?? this.reply('tooLarge');
   }
 
   /** The limits for this request's body. Runs the control port's own code, which may throw. */

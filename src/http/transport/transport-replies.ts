@@ -1,5 +1,6 @@
 /**
- * Replies of the transport itself, for requests that reached no handler or whose handler threw.
+ * The replies that a transport gives by itself, to requests that reach no handler or whose handler
+ * throws; and the kinds of replies that a handler gives.
  * The control port nests its errors; the service words them by the assumptions in force.
  * Assumes: errorBody, replyTemplates.
  */
@@ -12,6 +13,7 @@ import type {
   Serve,
 } from './transport.ts';
 
+/** Status, code and text of each reply. */
 const ownReplies = {
   tooLarge: [413, 'request_too_large', 'Request body exceeds {limit} bytes.'],
   busy: [503, 'busy', 'Too many request bodies are arriving at once.'],
@@ -22,18 +24,15 @@ const ownReplies = {
 } as const;
 export type OwnReply = keyof typeof ownReplies;
 
-/** As worded now: on the service port the shape is an assumption that may be switched at any time. */
+/** Worded anew at each call: an assumption, which may change, gives the service's shape. */
 export function transportReply(serve: Serve, name: OwnReply, limitBytes: number): ApiReply {
   const [status, code, text] = ownReplies[name];
   const detail = text.replace('{limit}', String(limitBytes));
   if ('control' in serve) {
     return { status, body: JSON.stringify({ error: { code, message: detail } }) };
   }
-  return serve.wordRefusal?.(status, code, detail) ?? flat(status, code, detail);
-}
-
-function flat(status: number, code: string, detail: string): ApiReply {
-  return { status, body: JSON.stringify({ code, detail }) };
+  const worded = serve.wordRefusal?.(status, code, detail);
+  return worded ?? { status, body: JSON.stringify({ code, detail }) };
 }
 
 export const jsonType = 'application/json';
@@ -46,12 +45,13 @@ export function isContent(reply: ControlReply): reply is ContentReply {
   return 'content' in reply;
 }
 
-/** Answers `If-None-Match` with 304. */
+/** The reply to send: a 304 if `If-None-Match` names its `etag`. */
 export function contentOnWire(reply: ContentReply, request: ControlRequest): ContentReply {
   const { etag } = reply;
   if (etag === undefined) return reply;
   // `no-cache` lets a browser keep the file and makes it ask each time.
   const headers = { 'cache-control': 'no-cache', ...reply.headers, etag };
-  const known = request.headers['if-none-match']?.split(',').some((one) => one.trim() === etag);
-  return { ...reply, ...(known === true && { status: 304, content: '' }), headers };
+  const knownTags = request.headers['if-none-match']?.split(',') ?? [];
+  const isKnown = knownTags.some((tag) => tag.trim() === etag);
+  return { ...reply, ...(isKnown && { status: 304, content: '' }), headers };
 }

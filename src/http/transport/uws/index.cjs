@@ -1,13 +1,13 @@
 'use strict';
 /*
- * The native uWebSockets.js build that HyperExpress runs on: the first candidate that loads wins. Where none does,
- * all there is is `unusable`, which says why.
+ * Loads the native uWebSockets.js build that HyperExpress runs on: the first candidate that loads is
+ * exported. If none loads, the only export is `unusable`, the reason.
  * HyperExpress asks for uWebSockets.js from GitHub, which many networks cannot reach and which npm
- * republishes only in parts; `overrides` in package.json points it here instead. Every request that
- * the native code reads passes through this choice, so native.test.ts holds the loaded file's digest.
+ * republishes only in parts; `overrides` in package.json points it here instead. native.test.ts
+ * compares the digest of the loaded file, because that code reads every request.
  */
 
-// Read once, while the addon loads: the default of 4 KiB is less than a browser's cookies on localhost.
+// The build reads it while it loads. Its default of 4 KiB is less than a browser's cookies on localhost.
 process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= '16384';
 
 const major = process.versions.node.split('.')[0];
@@ -20,13 +20,14 @@ const candidates = [
 
 const failures = [];
 let native;
+// In the single executable file, the build is an asset of that file.
 const executable = process.getBuiltinModule('node:sea');
 const isExecutable = executable?.isSea() === true;
 // A build for Node can crash another runtime, so it is not tried.
 const otherRuntime = process.versions.bun ? 'Bun' : process.versions.deno && 'Deno';
 if (isExecutable) {
   try {
-    native = insideOf(executable);
+    native = loadFromExecutable(executable);
   } catch (error) {
     failures.push(String(error.message).split('\n')[0]);
   }
@@ -51,7 +52,7 @@ if (!native) {
   const glibc = failures.some((failure) => failure.includes('GLIBC_'))
     ? '\nThis build needs glibc >= 2.38 (Debian 13, Ubuntu 24.04). Use Node 20 or 22, or a newer base image.'
     : '';
-  // Said, not thrown: in Node 20, a module that fails while it is imported ends the process at the next import.
+  // Not thrown: in Node 20, a module that fails while it is imported ends the process at the next import.
   native = {
     unusable: isExecutable
       ? `The native server cannot be loaded from a private folder in the temporary one (${failures[0]}).\nSet TMPDIR to a folder that may be written and whose files may execute.`
@@ -60,8 +61,8 @@ if (!native) {
 }
 module.exports = native;
 
-/** The system loads libraries only from files: this one is in a private folder while it is loaded. */
-function insideOf({ getRawAsset }) {
+/** Copies the build to a private folder while it is loaded: the system loads only from files. */
+function loadFromExecutable({ getRawAsset }) {
   const { mkdtempSync, rmSync, writeFileSync } = require('node:fs');
   const { join } = require('node:path');
   const folder = mkdtempSync(join(require('node:os').tmpdir(), 'smstwin-'));

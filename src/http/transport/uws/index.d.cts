@@ -11,8 +11,6 @@ export interface HttpResponse {
   cork(write: () => void): HttpResponse;
   writeStatus(status: RecognizedString): HttpResponse;
   writeHeader(key: RecognizedString, value: RecognizedString): HttpResponse;
-  /** False if bytes wait for the reader; `onWritable` runs when they are gone. */
-  write(chunk: RecognizedString): boolean;
   /** Announces `totalSize` as the length, whatever the chunk's own size. */
   tryEnd(chunk: RecognizedString, totalSize: number): [ok: boolean, done: boolean];
   end(body?: RecognizedString, closeConnection?: boolean): HttpResponse;
@@ -25,18 +23,11 @@ export interface HttpResponse {
   /** The chunk is only valid during the call. */
   onData(handler: (chunk: ArrayBuffer, isLast: boolean) => void): HttpResponse;
   getRemoteAddressAsText(): ArrayBuffer;
-  pause(): void;
-  resume(): void;
 }
 export type Response = HttpResponse;
 export interface HttpRequest {
   /** The first header of that name; empty if there is none. */
   getHeader(lowerCaseKey: RecognizedString): string;
-  getParameter(index: number): string;
-  getUrl(): string;
-  getQuery(): string;
-  getMethod(): string;
-  /** Call it before `getMethod`, which turns the stored method into lower case. */
   getCaseSensitiveMethod(): string;
   forEach(visit: (key: string, value: string) => void): void;
 }
@@ -55,7 +46,5 @@ export interface TemplatedApp {
   close(): TemplatedApp;
 }
 export const LIBUS_LISTEN_EXCLUSIVE_PORT: number;
-export function us_listen_socket_close(socket: us_listen_socket): void;
-export function us_socket_local_port(socket: us_listen_socket): number;
 /** Why no native build loads here; if undefined, the other exports are usable. */
 export const unusable: string | undefined;
