@@ -1,7 +1,7 @@
 /**
- * What the package exports as `smstwin`. The object behind `Simulator` can do more; what is declared
- * here is what users may hold on to. `scripts/public-types.ts` writes the types of the methods, with
- * a comment for each field, from the operations.
+ * What the package exports as `smstwin`. The object behind `Simulator` can do more; what is
+ * declared here is what users may hold on to. `scripts/public-types.ts` writes the types of the
+ * methods, with a comment for each field, from the operations.
  */
 import { SettingsError } from './config/mistakes.ts';
 import type { SettingsInput } from './config/settings.ts';
@@ -63,7 +63,7 @@ export interface Simulator {
   readonly metrics: NounMethods['simulator']['metrics'];
   /** Restores the start state, clock included. */
   readonly reset: NounMethods['simulator']['reset'];
-  /** `listen(kind, listener)` calls for every event of a kind; returns what removes the listener. */
+  /** `listen(kind, listener)` calls the listener for every event of a kind; returns how to stop. */
   readonly activity: Pick<Activity, 'listen'>;
   /** A standard `fetch` that answers in this process, without a port; the origin is ignored. */
   readonly fetch: typeof globalThis.fetch;

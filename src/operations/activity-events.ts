@@ -1,6 +1,5 @@
 /**
- * The events of the simulator: their kinds, their contents, and the kinds that a stream can
- * request.
+ * The events that a simulator reports: their kinds, their contents, and who can ask for which.
  */
 import { z } from 'zod';
 import type { Status } from '../sim/status.ts';
@@ -22,11 +21,15 @@ export interface MessageEvent {
   readonly at: string;
 }
 
-/** The kinds that a stream can request. */
+/** The kinds that a stream can ask for. */
 export const eventKinds = ['message', 'sim', 'clock', 'traffic', 'request', 'operation'] as const;
 export type EventKind = (typeof eventKinds)[number];
+/** The kinds that a listener can ask for: `traffic` is a summary for streams of `request`. */
+export type ListenedKind = Exclude<EventKind, 'traffic'>;
+/** The kinds of a stream that asks for none. */
 export const defaultKinds: readonly EventKind[] = ['message', 'sim', 'clock', 'traffic'];
 
+/** The content of an event, by its kind. */
 export interface EventData {
   readonly message: MessageEvent;
   readonly sim: SimView & { readonly deleted?: true };
@@ -38,11 +41,14 @@ export interface EventData {
   /** Events were left out, or are no longer kept: read again. */
   readonly behind: Readonly<Record<string, never>>;
 }
-export type AnyKind = keyof EventData;
-
+/** An event of a stream. Ids increase by one for each event that is counted. */
 export type ActivityEvent = {
-  readonly [K in AnyKind]: { readonly id: number; readonly kind: K; readonly data: EventData[K] };
-}[AnyKind];
+  readonly [K in keyof EventData]: {
+    readonly id: number;
+    readonly kind: K;
+    readonly data: EventData[K];
+  };
+}[keyof EventData];
 export type ActivityListener = (event: ActivityEvent) => void;
 
 const kindPattern = `(${eventKinds.join('|')})`;

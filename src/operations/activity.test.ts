@@ -298,3 +298,9 @@ test('the code of a refusal is found in a long body too, up to what is kept', as
   expect(simulator.requests.list().map(({ code }) => code)).toEqual([null, 'planted']);
   await simulator.close();
 });
+
+test('a listener cannot ask for traffic, which only streams get', () => {
+  const { activity } = new Simulator({ clock: 'manual' });
+  // @ts-expect-error: not a kind that listeners get.
+  expect(() => activity.listen('traffic', () => {})).toThrow(TypeError);
+});

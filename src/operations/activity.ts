@@ -1,6 +1,8 @@
 /**
- * Events for messages, SIMs, requests and the clock. Events are created only while there is a
- * reader: one in this process, which gets every event of a kind, or a stream.
+ * Reports what happens in a simulator, as events, to three kinds of readers. A *listener* in this
+ * process gets every event of one kind. A *stream* gets several kinds, over HTTP, and may miss some
+ * when there are too many. A *watcher* is only told that messages changed. Events are created only
+ * while somebody reads them.
  */
 import type { ExchangeRecord } from '../recording/exchange-record.ts';
 import type { RecordedExchange } from '../recording/recorded-exchange.ts';
@@ -9,7 +11,7 @@ import type { Message } from '../sim/records.ts';
 import type { Status } from '../sim/status.ts';
 import type { Simulation } from '../simulation/simulation.ts';
 import type { WallClock } from '../simulation/wall-clock.ts';
-import type { ActivityListener, EventData, EventKind, MessageEvent } from './activity-events.ts';
+import type { ActivityListener, EventData, ListenedKind, MessageEvent } from './activity-events.ts';
 import { EventStreams, type StreamOptions } from './event-streams.ts';
 import { viewOf } from './request-views.ts';
 import { Traffic } from './traffic.ts';
@@ -17,19 +19,18 @@ import { Traffic } from './traffic.ts';
 type StatusReader = NonNullable<Simulation['lifecycle']['reader']>;
 
 /** The parts of the simulator that events come from. */
-interface Watched {
+interface EventOrigin {
   readonly simulation: Simulation;
   readonly wallClock: WallClock;
   readonly exchangeRecord: ExchangeRecord;
 }
 
 export class Activity {
-  readonly #live: Watched;
-  readonly #listeners: { readonly [K in EventKind]: Set<(data: EventData[K]) => void> } = {
+  readonly #live: EventOrigin;
+  readonly #listeners: { readonly [K in ListenedKind]: Set<(data: EventData[K]) => void> } = {
     message: new Set(),
     sim: new Set(),
     clock: new Set(),
-    traffic: new Set(),
     request: new Set(),
     operation: new Set(),
   };
@@ -38,7 +39,7 @@ export class Activity {
   readonly #streams: EventStreams;
   #isWatched = false;
 
-  constructor(live: Watched) {
+  constructor(live: EventOrigin) {
     this.#live = live;
     this.#streams = new EventStreams({
       get isBound() {
@@ -49,7 +50,7 @@ export class Activity {
     });
   }
 
-  /** True while there is a reader; check it before creating an event. */
+  /** True while there is a listener or a stream; check it before creating an event. */
   get isWatched(): boolean {
     return this.#isWatched;
   }
@@ -59,7 +60,8 @@ export class Activity {
     return this.#streams.size;
   }
 
-  publish<K extends EventKind>(kind: K, data: EventData[K]): void {
+  /** Reports an event that the caller has created. */
+  publish<K extends ListenedKind>(kind: K, data: EventData[K]): void {
     // Requests made before a clock change belong to the earlier time.
     if (kind === 'clock') this.#sendTraffic();
     if (this.#streams.count(kind)) this.#streams.send(kind, data);
@@ -73,13 +75,13 @@ export class Activity {
   }
 
   /** Calls `listener` for every event of a kind. Returns the function that removes it. */
-  listen<K extends EventKind>(kind: K, listener: (data: EventData[K]) => void): () => void {
-    return this.#attached(this.#listeners[kind], listener);
+  listen<K extends ListenedKind>(kind: K, listener: (data: EventData[K]) => void): () => void {
+    return this.#addReader(this.#listeners[kind], listener);
   }
 
   /** Calls `watcher` after messages were accepted or changed; several changes may share a call. */
   watch(watcher: () => void): () => void {
-    return this.#attached(this.#watchers, watcher);
+    return this.#addReader(this.#watchers, watcher);
   }
 
   /** Throws if the largest number of streams is open. */
@@ -98,7 +100,10 @@ export class Activity {
     this.#streams.close();
   }
 
-  /** Attaches to the current simulation; called again whenever it was replaced. */
+  /**
+   * Asks the current simulation for the changes that somebody reads. Called whenever the readers
+   * change or the simulation is replaced.
+   */
   attach(): void {
     const hasListeners = Object.values(this.#listeners).some(({ size }) => size > 0);
     this.#isWatched = hasListeners || this.#streams.isWatched;
@@ -109,7 +114,7 @@ export class Activity {
     lifecycle.reader = isRead ? this.#reader : undefined;
   }
 
-  #attached<T>(readers: Set<T>, reader: T): () => void {
+  #addReader<T>(readers: Set<T>, reader: T): () => void {
     readers.add(reader);
     this.attach();
     return () => {
@@ -148,6 +153,7 @@ export class Activity {
     for (const listener of [...this.#listeners.message]) listener(event);
   }
 
+  /** Streams the number of requests since the last call, if there were any. */
   #sendTraffic(): void {
     if (!this.#streams.wants('traffic')) return;
     const traffic = this.#traffic.take(this.#live.exchangeRecord);

@@ -1,7 +1,8 @@
 /**
- * Streams of events. A stream that falls behind, because there are more than `mostEventsPerSecond`
- * or because it reconnects too late, gets `behind` instead: its reader must read again what it
- * shows. A ring keeps the last events for streams that reconnect with the id of their last event.
+ * The open streams of events, for readers over HTTP. When there are more than `mostEventsPerSecond`
+ * events, or a reader reconnects too late to get all that it missed, its stream carries the event
+ * `behind` instead: the reader must then read again what it shows. A ring keeps the last events for
+ * readers that reconnect with the id of their last one.
  */
 import realTimers from 'node:timers';
 import { OperationRefused } from '../sim/operation-refused.ts';
@@ -13,10 +14,13 @@ import {
   type EventKind,
 } from './activity-events.ts';
 
+/** What a reader asks for. */
 export interface StreamOptions {
+  /** Default: `defaultKinds`. */
   readonly kinds?: readonly EventKind[];
   /** True: every event one by one, at any rate. */
   readonly every?: boolean;
+  /** The id of the last event that the reader got before it reconnected. */
   readonly lastSeenId?: number | undefined;
   /** Called if the simulator closes while the stream is open. */
   readonly onEnd?: (() => void) | undefined;
@@ -27,19 +31,19 @@ interface Stream extends StreamOptions {
   readonly listener: ActivityListener;
 }
 
-/** What the streams need of the simulator. */
+/** The simulator as the streams see it. */
 export interface EventSource {
   /** True on a bound clock, whose timers a test may fake. */
   readonly isBound: boolean;
   /** Called every `tickMs` while a stream is open. */
   onTick(): void;
-  /** Called when other kinds of events are wanted than before. */
+  /** Called when the set of wanted kinds may have changed. */
   onKindsChanged(): void;
 }
 
-/** Events kept for streams that reconnect. */
+/** The number of events kept for readers that reconnect. */
 export const keptEvents = 1_000;
-/** How long events are still created and kept after the last stream has left. */
+/** How long events are still created and kept after the last stream has closed. */
 export const keptAfterLastMs = 3_000;
 /** The largest number of open streams; one more is refused. */
 export const mostStreams = 100;
@@ -47,23 +51,25 @@ export const mostStreams = 100;
 export const mostEventsPerSecond = 2_000;
 const tickMs = 100;
 const ticksPerSecond = 10;
-/** Limits `behind` to two a second for each reader. */
-const ticksPerNotice = 5;
+/** A stream gets `behind` at most every five ticks: twice a second. */
+const ticksPerBehind = 5;
 
 export class EventStreams {
   readonly #source: EventSource;
   readonly #streams = new Set<Stream>();
-  /** The kinds of open streams, and of streams that left a moment ago. */
+  /** The kinds that are wanted: of the open streams, and of streams that may reconnect. */
   readonly #kinds = new Set<EventKind>();
+  /** A ring: the event with an id is at the index `id % keptEvents`. */
   #kept: ActivityEvent[] = [];
   #lastId = 0;
-  /** Ids up to this one belong to a time in which events were not counted. */
-  #unknownUpTo = 0;
-  #thisSecond = 0;
+  /** A reader whose last id is below this one may have missed events that were never counted. */
+  #firstResumableId = 0;
+  /** Events counted since the present second began. */
+  #countThisSecond = 0;
   /** True while there are too many events to send one by one. */
   #isBehind = false;
-  /** The kinds of events that were left out since the last `behind`. */
-  readonly #leftOut = new Set<EventKind>();
+  /** The kinds of events that were not sent since the last `behind`. */
+  readonly #unsentKinds = new Set<EventKind>();
   #ticks = 0;
   #stopTicking: (() => void) | undefined;
   #stopForgetting: (() => void) | undefined;
@@ -77,6 +83,7 @@ export class EventStreams {
     return this.#streams.size;
   }
 
+  /** True if any event is wanted. */
   get isWatched(): boolean {
     return this.#kinds.size > 0;
   }
@@ -85,34 +92,33 @@ export class EventStreams {
     return this.#kinds.has(kind);
   }
 
-  /** Of `count` events at once, how many are wanted one by one. */
+  /** How many of `count` events that happen together are wanted one by one. */
   wantedOf(kind: EventKind, count: number): number {
     if (!this.wants(kind)) return 0;
     if (this.#wantsEvery(kind)) return count;
-    return this.#isBehind ? 0 : Math.min(count, mostEventsPerSecond - this.#thisSecond);
+    return this.#isBehind ? 0 : Math.min(count, mostEventsPerSecond - this.#countThisSecond);
   }
 
-  /** Counts events. Returns true if a stream wants the last of them one by one. */
+  /** Counts events. Returns true if the last of them must be sent, by `send`. */
   count(kind: EventKind, count = 1): boolean {
     if (!this.wants(kind)) return false;
     this.#lastId += count;
-    this.#thisSecond += count;
-    if (this.#thisSecond > mostEventsPerSecond) this.#isBehind = true;
-    if (this.#isBehind) this.#leftOut.add(kind);
+    this.#countThisSecond += count;
+    if (this.#countThisSecond > mostEventsPerSecond) this.#isBehind = true;
+    if (this.#isBehind) this.#unsentKinds.add(kind);
     return !this.#isBehind || this.#wantsEvery(kind);
   }
 
   /** Sends the event that was counted last. */
   send<K extends EventKind>(kind: K, data: EventData[K]): void {
     const event = { id: this.#lastId, kind, data } as ActivityEvent;
-    // A ring by id: the event replaces the one that is `keptEvents` older.
     this.#kept[event.id % keptEvents] = event;
     for (const { kinds, every, listener } of [...this.#streams]) {
-      if (kinds.includes(kind) && (every || !this.#leftOut.has(kind))) listener(event);
+      if (kinds.includes(kind) && (every || !this.#unsentKinds.has(kind))) listener(event);
     }
   }
 
-  /** Sends an event that does not count for `behind`. */
+  /** Sends an event that does not count towards `mostEventsPerSecond`. */
   sendSummary<K extends EventKind>(kind: K, data: EventData[K]): void {
     this.#lastId++;
     this.send(kind, data);
@@ -156,7 +162,7 @@ export class EventStreams {
     return false;
   }
 
-  /** With a bound clock, real timers: a test's fake timers must not include these endless ones. */
+  /** Real timers with a bound clock, where a test may fake the others: these would never end. */
   get #timers(): Pick<
     typeof realTimers,
     'setInterval' | 'setTimeout' | 'clearInterval' | 'clearTimeout'
@@ -179,46 +185,48 @@ export class EventStreams {
   #tick(): void {
     this.#source.onTick();
     this.#ticks++;
-    if (this.#ticks % ticksPerNotice === 0) this.#sendBehind();
+    if (this.#ticks % ticksPerBehind === 0) this.#sendBehind();
     if (this.#ticks % ticksPerSecond !== 0) return;
-    this.#isBehind = this.#thisSecond > mostEventsPerSecond;
-    this.#thisSecond = 0;
+    this.#isBehind = this.#countThisSecond > mostEventsPerSecond;
+    this.#countThisSecond = 0;
   }
 
   #sendBehind(): void {
-    const leftOut = [...this.#leftOut];
-    this.#leftOut.clear();
+    const unsentKinds = [...this.#unsentKinds];
+    this.#unsentKinds.clear();
     for (const { kinds, every, listener } of [...this.#streams]) {
-      const isBehind = !every && leftOut.some((kind) => kinds.includes(kind));
+      const isBehind = !every && unsentKinds.some((kind) => kinds.includes(kind));
       if (isBehind) listener({ id: this.#lastId, kind: 'behind', data: {} });
     }
   }
 
+  /** Sends what the reader missed, or `behind` if not all of it is known. */
   #resume({ kinds, listener }: Stream, lastSeenId: number): void {
-    const isForeign = lastSeenId > this.#lastId || lastSeenId < this.#unknownUpTo;
-    const first = Math.max(lastSeenId + 1, this.#lastId - keptEvents + 1);
-    const kept: ActivityEvent[] = [];
-    for (let id = first; id <= this.#lastId; id++) {
+    const isUnknownId = lastSeenId > this.#lastId || lastSeenId < this.#firstResumableId;
+    const firstId = Math.max(lastSeenId + 1, this.#lastId - keptEvents + 1);
+    const missed: ActivityEvent[] = [];
+    for (let id = firstId; id <= this.#lastId; id++) {
       const event = this.#kept[id % keptEvents];
-      if (event?.id === id) kept.push(event);
+      if (event?.id === id) missed.push(event);
     }
-    if (isForeign || kept.length < this.#lastId - lastSeenId) {
+    if (isUnknownId || missed.length < this.#lastId - lastSeenId) {
       listener({ id: this.#lastId, kind: 'behind', data: {} });
       return;
     }
-    for (const event of kept) if (kinds.some((kind) => kind === event.kind)) listener(event);
+    for (const event of missed) if (kinds.some((kind) => kind === event.kind)) listener(event);
   }
 
+  /** Stops creating events. Those that happen from now on are not counted. */
   #forget(): void {
     this.#stopTicking?.();
     this.#stopTicking = undefined;
     this.#kinds.clear();
     this.#kept = [];
-    this.#leftOut.clear();
+    this.#unsentKinds.clear();
     this.#isBehind = false;
-    this.#thisSecond = 0;
+    this.#countThisSecond = 0;
     this.#lastId++;
-    this.#unknownUpTo = this.#lastId;
+    this.#firstResumableId = this.#lastId;
     this.#source.onKindsChanged();
   }
 }

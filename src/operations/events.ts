@@ -1,5 +1,6 @@
 /**
- * Streams events over HTTP. In JavaScript, `sim.activity.listen` gives the same events.
+ * The operation that streams events over HTTP. In JavaScript, `sim.activity.listen` reports the
+ * same events, each `request` instead of the summary `traffic`.
  */
 import { z } from 'zod';
 import { OperationRefused } from '../sim/operation-refused.ts';

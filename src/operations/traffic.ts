@@ -1,6 +1,7 @@
 /**
- * Requests by endpoint and status since the last event, from the counts of the record: an event for
- * each request would cost several times as much as the request.
+ * The event `traffic`: how many requests there were since the last one, by endpoint and status. It
+ * comes from counts that exist anyway, because an event for each request would cost several times
+ * as much as the request.
  */
 import { z } from 'zod';
 import type { ExchangeRecord } from '../recording/exchange-record.ts';
@@ -21,8 +22,9 @@ export const trafficSchema = z.strictObject({
 });
 export type TrafficEvent = Readonly<z.output<typeof trafficSchema>>;
 
+/** Turns total counts into counts since the last call. */
 export class Traffic {
-  /** Counts by endpoint and status when they were last read. */
+  /** The totals at the last call, by `endpoint status`. */
   #last = new Map<string, number>();
 
   /** The counts since the last call; undefined if there are none. */
