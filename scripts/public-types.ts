@@ -6,7 +6,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { inspect } from 'node:util';
 import { type Json, schemaOf } from '../src/openapi/json-schema.ts';
-import { needsBody, type Operation } from '../src/operations/define.ts';
+import { needsInput, type Operation } from '../src/operations/define.ts';
 import { nouns } from '../src/operations/table.ts';
 import { TypeTexts } from './type-texts.ts';
 
@@ -109,7 +109,7 @@ function argumentsOf(operation: Operation, texts: TypeTexts): string {
   const id = idOf(operation);
   const args = id === undefined ? [] : [`${id}: ${id === 'number' ? 'string | number' : 'string'}`];
   if (operation.input !== undefined) {
-    const mark = needsBody(operation) ? '' : '?';
+    const mark = needsInput(operation) ? '' : '?';
     args.push(`input${mark}: ${texts.of(schemaOf(operation.input, 'input'), 'input')}`);
   }
   return args.join(', ');

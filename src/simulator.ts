@@ -184,7 +184,6 @@ export class Simulator implements Live, Player {
     this.#countMessagesOf(this.simulation, 0);
   }
 
-  /** Counts since the start. They survive a reset, so Prometheus counters never decrease. */
   get counts(): Counts {
     return { requests: this.exchangeRecord.counts, messages: this.#messageCounts };
   }

@@ -1,6 +1,6 @@
 /**
- * Describes every mistake in settings, a world or an assumptions file, each with its path.
- * zod finds the mistakes; this module turns them into sentences that a user can act on.
+ * Describes all mistakes in settings, in a file or in the input of an operation, each with its
+ * path. zod finds the mistakes; this module turns them into sentences that a user can act on.
  */
 import type { z } from 'zod';
 import { CommandError } from '../commands/command-error.ts';
@@ -8,6 +8,7 @@ import { endpointNames } from '../sim/limits.ts';
 import { templateNames } from '../sim/reply-templates.ts';
 import { isAssumptionName, permittedAnswers, unknownAssumption } from './assumption-text.ts';
 
+/** One mistake, in words. */
 export interface Mistake {
   /** Such as `accounts[0].sims[1].number`; empty for the value as a whole. */
   readonly path: string;
@@ -31,41 +32,41 @@ export function mistakeLine({ path, message }: Mistake): string {
 }
 
 /**
- * The mistakes of one parse, in the order of the value; `at` is the path of the parsed value.
+ * The mistakes of one parse, in the order of the value, with paths inside it. `at`: the place of
+ * the value in a world file, where `assumptions`, `limits` and `keys` have their own words.
  * Parse with `reportInput: true`, so that messages can quote the wrong value.
  */
-export function mistakesOf(error: z.ZodError, at: readonly PropertyKey[] = []): Mistake[] {
-  return mistakesIn(error.issues, at);
-}
-
-function mistakesIn(issues: readonly z.core.$ZodIssue[], at: readonly PropertyKey[]): Mistake[] {
+export function mistakesOf(
+  { issues }: Pick<z.ZodError, 'issues'>,
+  at: readonly PropertyKey[] = [],
+  within: readonly PropertyKey[] = [],
+): Mistake[] {
   return issues.flatMap((issue) => {
-    const path = [...at, ...issue.path];
+    const ownPath = [...within, ...issue.path];
+    const path = [...at, ...ownPath];
     if (issue.code === 'invalid_union') {
-      const meant = meantOption(issue);
-      if (meant !== undefined) return mistakesIn(meant, path);
+      const intended = intendedOption(issue);
+      if (intended !== undefined) return mistakesOf({ issues: intended }, at, ownPath);
     }
     if (issue.code !== 'unrecognized_keys') {
-      return [{ path: pathText(path), message: sentence(issue, path) }];
+      return [{ path: pathText(ownPath), message: sentence(issue, path) }];
     }
     return issue.keys.map((key) => ({
-      path: pathText([...path, key]),
+      path: pathText([...ownPath, key]),
       message: unknownKey(key, path),
     }));
   });
 }
 
-/**
- * The issues of the only option whose keys match the value: its values are wrong, not its shape.
- */
-function meantOption(issue: z.core.$ZodIssueInvalidUnion): z.core.$ZodIssue[] | undefined {
-  const meant = issue.errors.filter((issues) =>
+/** The issues of the only option of a union whose keys are those of the value. */
+function intendedOption(issue: z.core.$ZodIssueInvalidUnion): z.core.$ZodIssue[] | undefined {
+  const options = issue.errors.filter((issues) =>
     issues.every(
       ({ code, path, input }) =>
         path.length > 0 && code !== 'unrecognized_keys' && input !== undefined,
     ),
   );
-  return meant.length === 1 ? meant[0] : undefined;
+  return options.length === 1 ? options[0] : undefined;
 }
 
 function unknownKey(key: string, path: readonly PropertyKey[]): string {
@@ -80,10 +81,11 @@ function unknownName(key: string, what: string, names: readonly string[]): strin
   return `no ${what} is named "${key}"; use one of ${names.join(', ')}`;
 }
 
+/** The message for an issue. A wrong answer to an assumption is told the permitted answers. */
 function sentence(issue: z.core.$ZodIssue, path: readonly PropertyKey[]): string {
-  const place = path.indexOf('assumptions');
-  const name = place < 0 ? undefined : path[place + 1];
-  const isInTemplate = name === 'replyTemplates' && path.length > place + 2;
+  const depth = path.indexOf('assumptions');
+  const name = depth < 0 ? undefined : path[depth + 1];
+  const isInTemplate = name === 'replyTemplates' && path.length > depth + 2;
   if (typeof name === 'string' && isAssumptionName(name) && !isInTemplate) {
     return `expected ${permittedAnswers(name)}${got(issue, path)}`;
   }
@@ -92,6 +94,7 @@ function sentence(issue: z.core.$ZodIssue, path: readonly PropertyKey[]): string
   return `${missing}${expectation(issue)}${got(issue, path)}`;
 }
 
+/** What zod expected, in words that do not depend on its version. */
 function expectation(issue: z.core.$ZodIssue): string {
   if (issue.message.startsWith('expected')) return issue.message;
   switch (issue.code) {
@@ -131,7 +134,7 @@ function oneOf(values: readonly unknown[]): string {
   return values.length === 1 ? words : `one of ${words}`;
 }
 
-/** Quotes the wrong value, shortened. Never quotes a key, or a value in the place of one. */
+/** Quotes the wrong value, shortened, unless it may be an API key. */
 function got(issue: z.core.$ZodIssue, path: readonly PropertyKey[]): string {
   const mayBeKey = path.at(-1) === 'key' || path.includes('keys');
   if (issue.input === undefined || mayBeKey || 'discriminator' in issue) return '';

@@ -1,6 +1,6 @@
 /**
- * Reads a world, or answers to assumptions, from a JSON or YAML file.
- * Reports all mistakes at once, each with its path in the file.
+ * Reads a world, answers to assumptions, or a list of faults from a JSON or YAML file. Reports all
+ * mistakes at once, each with its path in the file.
  */
 import { basename } from 'node:path';
 import { z } from 'zod';
@@ -11,7 +11,7 @@ import { mistakeLine, mistakesOf } from './mistakes.ts';
 import { readText as readWhole, reasonOf } from './plain-file.ts';
 import { assumptionsSchema, type WorldFixture, worldSchema } from './world-schema.ts';
 
-/** `flag` is the flag that named the file, for error messages. */
+/** Reads a world. `flag`: the flag that named the file, for error messages. */
 export async function readWorldFile(path: string, flag = '--world'): Promise<WorldFixture> {
   return readChecked(path, flag, worldSchema, []);
 }
@@ -29,6 +29,7 @@ export async function readFaultsFile(path: string): Promise<readonly FaultOutput
   return readChecked(path, '--faults', z.array(faultInputSchema).max(mostFaults), []);
 }
 
+/** `at`: the place of the value in a world file, which may have its own words for mistakes. */
 async function readChecked<Schema extends z.ZodType>(
   path: string,
   flag: string,
@@ -42,13 +43,7 @@ async function readChecked<Schema extends z.ZodType>(
   const reading = schema.safeParse(value, { reportInput: true });
   if (reading.success) return reading.data;
   const mistakes = mistakesOf(reading.error, at);
-  const own = at.length === 0 ? '' : `${at.join('.')}.`;
-  throw new UsageError(
-    ...mistakes.map((mistake) => {
-      const place = mistake.path.startsWith(own) ? mistake.path.slice(own.length) : '';
-      return `${file}: ${mistakeLine({ ...mistake, path: place })}`;
-    }),
-  );
+  throw new UsageError(...mistakes.map((mistake) => `${file}: ${mistakeLine(mistake)}`));
 }
 
 async function readYaml(path: string, flag: string): Promise<unknown> {

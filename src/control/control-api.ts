@@ -14,7 +14,7 @@ import {
   defaultDrainLimitBytes,
 } from '../http/transport/transport.ts';
 import {
-  needsBody,
+  needsInput,
   type Operation,
   performForPort,
   successStatus,
@@ -196,7 +196,7 @@ export function failure(error: unknown): ControlReply {
 function bodyOf(operation: Operation, { body }: ControlRequest): unknown {
   const isText = typeof body === 'string' || isUtf8(body);
   const text = typeof body === 'string' ? body : Buffer.from(body).toString('utf8');
-  if (text === '' && !needsBody(operation)) return undefined;
+  if (text === '' && !needsInput(operation)) return undefined;
   if (text === '' || !isText) throw malformed('a JSON body is expected');
   try {
     return JSON.parse(text) as unknown;

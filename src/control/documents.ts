@@ -4,7 +4,12 @@
 import { z } from 'zod';
 import { controlDocument } from '../openapi/control-document.ts';
 import { openApiText } from '../openapi/service-document.ts';
-import { defineOperation, type Operation, operationsOf, WholeReply } from '../operations/define.ts';
+import {
+  defineOperation,
+  nameOperations,
+  type Operation,
+  WholeReply,
+} from '../operations/define.ts';
 import { operations } from '../operations/table.ts';
 
 /**
@@ -46,5 +51,5 @@ const documents = {
 /** Everything that the control port serves, except the dashboard. */
 export const servedOperations: readonly Operation[] = [
   ...operations.filter(({ path }) => path !== ''),
-  ...operationsOf('documents', documents),
+  ...nameOperations('documents', documents),
 ];

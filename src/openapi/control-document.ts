@@ -3,7 +3,7 @@
  */
 import { z } from 'zod';
 import {
-  needsBody,
+  needsInput,
   nounOf,
   type Operation,
   successStatus,
@@ -116,7 +116,7 @@ function described(operation: Operation, schemas: Schemas): Json {
     ...(parameters.length > 0 && { parameters }),
     ...(takesBody && {
       requestBody: {
-        required: needsBody(operation),
+        required: needsInput(operation),
         ...jsonContent(namedSchemaOf(`${title}Input`, input, 'input', schemas), {
           ...(examples.length > 0 && { examples: examplesOf(examples) }),
         }),

@@ -1,8 +1,9 @@
 /**
- * One declaration per operation: what a user can do beyond the documented service. From it come the
- * method on the simulator, the control port's route and document, journal replay, the dashboard's
- * types and the fuzzer's requests. `perform` and `replay` both end in `run`, which alone reads the
- * input and finds the object that the path names.
+ * Declares *operations*: whatever a user can do beyond the documented service. From one declaration
+ * follow the method on the simulator, the control port's route and document, journal replay, the
+ * dashboard's types and the fuzzer's requests. A method or a route calls `perform`, and a journal
+ * calls `replay`; both end in `run`, which reads the input and finds the object that the path
+ * names.
  */
 import type { z } from 'zod';
 import type { ControlReply } from '../http/transport/transport.ts';
@@ -16,14 +17,20 @@ export type Verb = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 type Http = `${Verb} /${string}`;
 type Schema = z.ZodType | undefined;
 
-/** The object that a path parameter such as `{account_id}` refers to. */
+// `H` is the type of an operation's route, such as 'GET /control/sims/{device_id}'. The next types
+// are the arguments that follow from it and from the schema of the input; each may be absent.
+
+/** For `run`: the object that the path parameter refers to. */
 type Found<H> = H extends `${string}{${infer Name extends keyof Targets}}${string}`
   ? [target: Targets[Name]]
   : [];
+/** For `run`: the input with its defaults. */
 type Parsed<Input> = Input extends z.ZodType ? [input: z.output<Input>] : [];
+/** For callers: the id in the path. */
 type Id<H> = H extends `${string}{${infer Name}}${string}`
   ? [id: Name extends 'number' ? string | number : string]
   : [];
+/** For callers: the input, which may be left out if all of it has defaults. */
 type Given<Input> = Input extends z.ZodType
   ? undefined extends z.input<Input>
     ? [input?: Readonly<z.input<Input>>]
@@ -37,21 +44,22 @@ type Given<Input> = Input extends z.ZodType
  */
 export type Scope = 'all' | 'owner' | 'merged' | 'local';
 
+/** The fields that a declaration and the finished operation share. */
 interface Described {
   /** True if it concerns the whole server, and not one of its worlds. */
   readonly ofServer?: true;
   /**
-   * True if each shard has its own where a world spans all shards of a fleet: one is then asked for
-   * by `?shard=N`.
+   * True if the shards of a fleet answer differently for a world that spans all of them: a request
+   * then names one by `?shard=N`.
    */
   readonly ofShard?: true;
-  /** True if keys or worlds may be others afterwards: a fleet then routes anew. */
+  /** True if it may change the set of keys or worlds: a fleet then updates its routes. */
   readonly changesKeys?: true;
   readonly summary: string;
   readonly description?: string;
   /**
    * Whether journals record and replay it; a text is its name in journals. By default they do,
-   * unless it is a GET, of the server, or a method alone.
+   * except for a GET, an operation on the whole server, and an operation without a route.
    */
   readonly recorded?: boolean | string;
   /** The status of success over HTTP: 200, or 204 without an output. */
@@ -62,12 +70,13 @@ interface Described {
   readonly bodyLimitBytes?: number;
   /** Statuses of refusals, besides those that the declaration implies. */
   readonly refusals?: readonly (408 | 409 | 503)[];
-  /** True if its reply shows keys: they are hidden in all other replies of the control port. */
+  /** True if its reply may show whole keys, which all other replies of the control port hide. */
   readonly showsKeys?: boolean;
-  /** True if it returns a promise; a refusal then rejects the promise. */
+  /** True if the method returns a promise; a refusal then rejects the promise. */
   readonly isAsync?: boolean;
 }
 
+/** The argument of `defineOperation`, without what it does. */
 interface Declaration<
   H extends Http | '',
   In extends Schema,
@@ -85,13 +94,13 @@ interface Declaration<
   readonly output?: Out;
   /** Examples of the input, for the document and for tests. */
   readonly examples?: readonly z.input<NonNullable<In>>[];
-  /** Converts the arguments of the method to the input, if they may be shorter. */
+  /** Converts the arguments of the method to the input, where they have another form. */
   readonly arguments?: (...args: Args) => z.input<NonNullable<In>>;
   /** The part of the result that journals compare, if not the whole. */
   readonly recordedResult?: (result: Result) => unknown;
   /**
-   * The input, read from outside the run (the wall clock); a user cannot give it. Journals record
-   * it.
+   * Reads the input from outside the recorded run, such as from the wall clock, in place of a
+   * user's input. Journals record it, so a replay uses the same.
    */
   readonly inputFrom?: (live: Live) => z.input<NonNullable<In>>;
   /** The HTTP reply, if it is not the result itself. */
@@ -100,12 +109,15 @@ interface Declaration<
 type Headers = Readonly<Record<string, string>>;
 
 type Run<H, In, Result> = (live: Live, ...given: [...Found<H>, ...Parsed<In>]) => Result;
-/** What it does: at once, or long work that a port runs in slices. */
+/**
+ * What an operation does: `run` does it at once. `slices` is for long work: a generator, which a
+ * port runs piece by piece between other requests.
+ */
 type Work<H, In, Result> =
   | { readonly run: Run<H, In, Result>; readonly slices?: undefined }
   | { readonly slices: Run<H, In, Generator<undefined, Result>>; readonly run?: undefined };
 
-/** An operation as the rest of the program sees it. `types` exists only for the compiler. */
+/** A finished operation, as the rest of the program sees it. */
 export interface Operation<Types extends OperationTypes = OperationTypes> extends Described {
   /** Noun and verb, such as `clock.advance`: the name in journals and OpenAPI. */
   readonly name: string;
@@ -114,6 +126,7 @@ export interface Operation<Types extends OperationTypes = OperationTypes> extend
   readonly verb: Verb;
   /** Empty for a method without a route. */
   readonly path: string;
+  /** The name of the path's parameter. */
   readonly target: keyof Targets | undefined;
   readonly input: Schema;
   readonly output: Schema;
@@ -124,6 +137,7 @@ export interface Operation<Types extends OperationTypes = OperationTypes> extend
   readonly run: (live: Live, ...given: never) => unknown;
   readonly slices?: ((live: Live, ...given: never) => Generator<undefined, unknown>) | undefined;
   readonly reply?: ((result: never, live: Live, headers: Headers) => unknown) | undefined;
+  /** Never set: it carries the types to `Methods` and `OperationTable`. */
   readonly types?: Types;
 }
 
@@ -137,6 +151,7 @@ interface OperationTypes {
   readonly reply: unknown;
 }
 
+/** Fills in what a declaration implies; `nameOperations` adds the name. */
 export function defineOperation<
   Result,
   const H extends Http | '' = '',
@@ -174,14 +189,14 @@ export function defineOperation<
   } as never;
 }
 
-/** The operations of a noun, which name them: `clock` and `advance` make `clock.advance`. */
-export function operationsOf(noun: string, operations: Noun): readonly Operation[] {
+/** Names the operations of a noun, such as `clock.advance`, and returns them. */
+export function nameOperations(noun: string, operations: Noun): readonly Operation[] {
   return Object.entries(operations).map(([verb, operation]) =>
     Object.assign(operation, { name: `${noun}.${verb}` }),
   );
 }
 
-/** A reply that is not a JSON value: a text, or a stream of events. */
+/** What `reply` of a declaration returns for a reply that is no JSON value: a text, or events. */
 export class WholeReply {
   readonly reply: ControlReply;
 
@@ -190,8 +205,9 @@ export class WholeReply {
   }
 }
 
-/** Several operations by the names of their methods. */
+/** The operations on one kind of object, such as clocks, by the names of their methods. */
 export type Noun = Readonly<Record<string, Operation>>;
+/** The methods that `methodsOf` makes of them. */
 export type Methods<N extends Noun> = {
   readonly [K in keyof N]: N[K] extends Operation<infer T extends OperationTypes>
     ? (...args: T['args']) => T['result']
@@ -211,15 +227,15 @@ export function methodsOf<N extends Noun>(live: Live, noun: N): Methods<N> {
   ) as Methods<N>;
 }
 
-/** Runs an operation with the id in its path and its input. */
+/** Runs an operation for a user, with the id in its path and its input, and records it. */
 export function perform(
   operation: Operation,
   live: Live,
   id: string | undefined,
-  given?: unknown,
+  userInput?: unknown,
 ): unknown {
   const { recorded, target, inputFrom } = operation;
-  const input = inputFrom === undefined ? given : inputFrom(live);
+  const input = inputFrom === undefined ? userInput : inputFrom(live);
   if (recorded === false) {
     live.wallClock.pump();
     return announced(operation, live, run(operation, live, id, input));
@@ -229,38 +245,35 @@ export function perform(
     recordedName(operation),
     args,
     () => run(operation, live, id, input),
-    (made) => recordedPart(operation, made),
+    (fullResult) => recordedPart(operation, fullResult),
   );
   return announced(operation, live, result);
 }
 
-/** Tells readers that an operation may have changed what they show. */
+/** Reports to readers of events that an operation may have changed something. */
 function announced<T>({ name, verb, path }: Operation, live: Live, result: T): T {
-  if (verb !== 'GET' && path !== '' && live.activity.isWatched)
-    live.activity.publish('operation', { name });
+  const mayChange = verb !== 'GET' && path !== '';
+  if (mayChange && live.activity.isWatched) live.activity.publish('operation', { name });
   return result;
 }
 
-/**
- * As `perform`, for a port: long work that no journal records is interrupted for other requests.
- */
+/** The same as `perform` for a port, which interrupts long work to serve other requests. */
 export function performForPort(
   operation: Operation,
   live: Live,
   id: string | undefined,
-  given?: unknown,
+  userInput?: unknown,
 ): unknown {
   const { slices } = operation;
-  if (slices === undefined) return perform(operation, live, id, given);
-  const work = perform({ ...operation, verb: 'GET', run: slices }, live, id, given);
+  if (slices === undefined) return perform(operation, live, id, userInput);
+  // As a GET, it is not announced before its work is done.
+  const work = perform({ ...operation, verb: 'GET', run: slices }, live, id, userInput);
   return inSlices(work as Generator<undefined, unknown>).then((result) =>
     announced(operation, live, result),
   );
 }
 
-/**
- * Runs an operation again with the arguments of a journal. Returns the part that journals compare.
- */
+/** Runs a recorded operation again. Returns the part of the result that journals compare. */
 export function replay(operation: Operation, live: Live, args: readonly unknown[]): unknown {
   const [id, input] =
     operation.inputFrom === undefined ? readArguments(operation, args) : [undefined, args[0]];
@@ -275,18 +288,17 @@ function readArguments(
   operation: Operation,
   args: readonly unknown[],
 ): readonly [string | undefined, unknown] {
-  const [id, ...own] = operation.target === undefined ? [undefined, ...args] : args;
-  const read = operation.arguments as ((...args: unknown[]) => unknown) | undefined;
-  return [id as string | undefined, read === undefined ? own[0] : read(...own)];
+  const [id, ...others] = operation.target === undefined ? [undefined, ...args] : args;
+  const toInput = operation.arguments as ((...args: unknown[]) => unknown) | undefined;
+  return [id as string | undefined, toInput === undefined ? others[0] : toInput(...others)];
 }
 
 function run(operation: Operation, live: Live, id: string | undefined, input: unknown): unknown {
-  const { name, target } = operation;
+  const { name, target, input: schema } = operation;
   const found = target === undefined ? [] : [find(target, live, String(id))];
   // The noun selects the wording of mistakes in limits and assumptions.
-  const read =
-    operation.input === undefined ? [] : [readInput(operation.input, input, [nounOf(name)])];
-  return (operation.run as (live: Live, ...given: unknown[]) => unknown)(live, ...found, ...read);
+  const parsed = schema === undefined ? [] : [readInput(schema, input, [nounOf(name)])];
+  return (operation.run as (live: Live, ...given: unknown[]) => unknown)(live, ...found, ...parsed);
 }
 
 export function nounOf(name: string): string {
@@ -297,7 +309,6 @@ export function recordedName({ name, recorded }: Operation): string {
   return typeof recorded === 'string' ? recorded : name;
 }
 
-/** The part of a result that journals compare. */
 function recordedPart({ recordedResult }: Operation, result: unknown): unknown {
   return recordedResult === undefined ? result : recordedResult(result as never);
 }
@@ -312,6 +323,7 @@ export function takesQuery({ verb }: Operation): boolean {
   return verb === 'GET' || verb === 'DELETE';
 }
 
-export function needsBody({ input }: Operation): boolean {
+/** True if the input has parts without a default. */
+export function needsInput({ input }: Operation): boolean {
   return input?.safeParse(undefined).success === false;
 }

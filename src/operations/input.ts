@@ -1,11 +1,11 @@
 /**
- * Checks the input of operations. One OperationRefused names every mistake with its path.
+ * Checks the input of an operation. One OperationRefused names all mistakes, each with its path.
  */
 import type { z } from 'zod';
 import { mistakeLine, mistakesOf } from '../config/mistakes.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 
-/** `at`: the place of this value in a world file, if mistakes there have their own wording. */
+/** `at`: the place of this value in a world file, which may have its own words for mistakes. */
 export function readInput<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
@@ -13,11 +13,7 @@ export function readInput<Schema extends z.ZodType>(
 ): z.output<Schema> {
   const reading = schema.safeParse(value, { reportInput: true });
   if (reading.success) return reading.data;
-  const own = at.length === 0 ? '' : `${at.join('.')}.`;
-  const mistakes = mistakesOf(reading.error, at).map(({ path, message }) => ({
-    path: path.startsWith(own) ? path.slice(own.length) : '',
-    message,
-  }));
+  const mistakes = mistakesOf(reading.error, at);
   const [first] = mistakes;
   const message = mistakes.length === 1 ? first?.message : mistakes.map(mistakeLine).join('; ');
   throw new OperationRefused('invalid', message ?? 'not understood', first?.path || undefined);

@@ -1,6 +1,6 @@
 /**
- * The simulator as operations see it. A reset or a restore replaces the simulation, so operations
- * ask for it at each call and never keep it.
+ * The simulator (one world) as operations see it. A reset or a restore replaces `simulation`, so an
+ * operation reads it at each call and never keeps it.
  */
 import type { Delivery } from '../http/service/messages.ts';
 import type { OperationRefused } from '../sim/operation-refused.ts';
@@ -11,15 +11,17 @@ import type { Activity } from './activity.ts';
 
 export interface Live extends WorldSimulator {
   readonly activity: Activity;
+  /** Counts since the start. They survive a reset, so Prometheus counters never decrease. */
   readonly counts: Counts;
-  /** The open waits in real time; closing the simulator ends them. */
-  readonly waits: Set<(end: OperationRefused) => void>;
+  /** Functions that end the open waits (`messages.wait`); closing the simulator calls them. */
+  readonly waits: Set<(reason: OperationRefused) => void>;
+  /** All worlds of the server. */
   readonly hosting: Worlds<Live>;
   /** The URL of the service; empty while it does not listen. */
   readonly baseUrl: string;
   /** The URL of the control port; empty while it does not listen. */
   readonly controlUrl: string;
-  /** The URLs for a client that reached the control port by this `Host`; empty as the two above. */
+  /** The two URLs for a client that reached the control port by this `Host`. */
   urlsFor(host: string | undefined): { readonly baseUrl: string; readonly controlUrl: string };
   /**
    * Runs one input that changes state: first moves simulated time to the present, then records the
@@ -34,12 +36,12 @@ export interface Live extends WorldSimulator {
   ): T;
   /** A simulation in the start state, at another simulated time. */
   freshSimulation(startMs: number): Simulation;
-  /** Reports that a delayed reply of any world was sent, or that its client has gone. */
+  /** Records that a delayed reply of any world was sent or, if not seen, that its client left. */
   replyFinished(delivery: Delivery, isSeen: boolean): void;
-  /** Why the world's inputs can no longer be recorded, and all its requests fail. */
+  /** Why the journal can no longer be written; all requests of the world then fail. */
   readonly journalFailure: string | undefined;
-  /** The run as NDJSON: since the start, or without a journal file since the last reset. */
+  /** The run as NDJSON since the last checkpoint or, if memory keeps it, since the last reset. */
   journalText(): string;
-  /** Stops the process as SIGTERM does. */
+  /** Stops the serving process as SIGTERM does; without one, closes the simulator. */
   shutdown(): void;
 }

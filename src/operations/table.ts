@@ -4,7 +4,7 @@
 import { accounts } from './accounts.ts';
 import { assumptions } from './assumptions.ts';
 import { clock } from './clock.ts';
-import { type Methods, type Operation, operationsOf, recordedName } from './define.ts';
+import { type Methods, nameOperations, type Operation, recordedName } from './define.ts';
 import { events } from './events.ts';
 import { exchanges } from './exchanges.ts';
 import { faults } from './faults.ts';
@@ -19,6 +19,7 @@ import { simulator } from './simulator.ts';
 import { snapshots } from './snapshots.ts';
 import { worlds } from './worlds.ts';
 
+/** The operations by noun, such as `clock`, and verb, such as `advance`. */
 export const nouns = {
   simulator,
   clock,
@@ -40,7 +41,7 @@ export const nouns = {
 type Nouns = typeof nouns;
 /** The methods of a simulator: `clock.advance` is `sim.clock.advance()`. */
 export type NounMethods = { readonly [N in keyof Nouns]: Methods<Nouns[N]> };
-/** Such as `clock.advance`. */
+/** The name of an operation, such as `clock.advance`. */
 export type OperationName = {
   [N in keyof Nouns]: `${N}.${keyof Nouns[N] & string}`;
 }[keyof Nouns];
@@ -52,8 +53,9 @@ export type OperationTable = {
 };
 type TypesOf<O> = O extends Operation<infer T> ? T : never;
 
+/** All operations, with their names. */
 export const operations: readonly Operation[] = Object.entries(nouns).flatMap(([noun, own]) =>
-  operationsOf(noun, own),
+  nameOperations(noun, own),
 );
 
 const byName = new Map(operations.map((operation) => [operation.name, operation]));
