@@ -1,5 +1,6 @@
 /**
- * Accounts and their API keys. Rules: AUTH-2, ERR-1. Assumes: monthlyQuota, keyFormat.
+ * The operations on accounts and their API keys.
+ * Rules: AUTH-2, ERR-1. Assumes: monthlyQuota, keyFormat.
  */
 import { z } from 'zod';
 import { monthlyQuotaSchema, nameSchema } from '../config/world-schema.ts';
@@ -179,9 +180,7 @@ function viewOf({ simulation: { world } }: Live, account: Account): AccountView 
   };
 }
 
-/**
- * The account in the form of the first version: journals compare this, so older ones still replay.
- */
+/** The fields that the first journals recorded: comparing only these lets old journals replay. */
 function asFirstRecorded({ effective_monthly_quota: _, ...view }: AccountView): unknown {
   return view;
 }

@@ -52,17 +52,17 @@ export const assumptions = {
     output: z.strictObject({ assumptions: z.array(ledgerEntrySchema) }),
     run: () =>
       assumptionNames.map((name) => {
-        const { open, answers, default: fallback } = assumptionLedger[name];
-        const own = Array.isArray(fallback) ? [...fallback] : fallback;
-        const permitted = permittedAnswers(name);
-        return { name, open, default: own, answers: [...answers], permitted } as LedgerEntry;
+        const { open, answers, default: answer } = assumptionLedger[name];
+        const defaultAnswer = Array.isArray(answer) ? [...answer] : answer;
+        const named = { name, open, default: defaultAnswer, answers: [...answers] };
+        return { ...named, permitted: permittedAnswers(name) } as LedgerEntry;
       }),
     reply: (ledger) => ({ assumptions: ledger }),
   }),
 };
 
 /** Assumptions that the first journals did not contain. Add each new one here. */
-const later: readonly string[] = [
+const laterAssumptions: readonly string[] = [
   'typeCoercion',
   'validationScope',
   'sendAtFormats',
@@ -79,8 +79,11 @@ const later: readonly string[] = [
   'taskPickup',
 ];
 
-/** Assumptions of the first journals that are facts now, by the name that preceded them. */
-const factsAfter: Readonly<Record<string, readonly (readonly [string, string])[]>> = {
+/**
+ * Assumptions of the first journals that are no assumptions any more, with the answer that is now
+ * fixed; each list follows the assumption that is its key.
+ */
+const formerlyAfter: Readonly<Record<string, readonly (readonly [string, string])[]>> = {
   keyFormat: [
     ['dashboardSendShape', 'same_as_v1'],
     ['externalSendShape', 'same_as_v1'],
@@ -91,11 +94,11 @@ const factsAfter: Readonly<Record<string, readonly (readonly [string, string])[]
   ],
 };
 
-/** Journals compare only the answers that the first version had, so older ones still replay. */
+/** The answers that the first journals recorded: comparing only these lets old journals replay. */
 function asFirstRecorded(answers: Assumptions): unknown {
   return Object.fromEntries(
     Object.entries(answers)
-      .filter(([name]) => !later.includes(name))
-      .flatMap((entry) => [entry, ...(factsAfter[entry[0]] ?? [])]),
+      .filter(([name]) => !laterAssumptions.includes(name))
+      .flatMap((entry) => [entry, ...(formerlyAfter[entry[0]] ?? [])]),
   );
 }

@@ -1,5 +1,5 @@
 /**
- * The operations on time: set the clock's mode, and advance it.
+ * The operations on simulated time: read it, set what moves it, and advance it.
  */
 import { z } from 'zod';
 import { clockModes, largestRate } from '../config/settings.ts';
@@ -88,7 +88,7 @@ export const clock = {
         throw new OperationRefused('invalid', 'rate needs a scaled clock', 'rate');
       }
       live.wallClock.setMode(mode, rate, sinceMs);
-      return published(live);
+      return publishState(live);
     },
   }),
 
@@ -115,18 +115,20 @@ export const clock = {
       const target = targetOf(how, clock.now());
       const fired = target === 'idle' ? runUntilIdle(simulation) : clock.advanceTo(target);
       wallClock.anchor();
-      if (live.activity.isWatched) published(live);
+      if (live.activity.isWatched) publishState(live);
       return { now: isoTime(clock.now()), fired };
     },
   }),
 };
 
-function published(live: Live): ClockState {
+/** The state of a clock that has changed, also reported as an event. */
+function publishState(live: Live): ClockState {
   const state = clockState(live);
   live.activity.publish('clock', state);
   return state;
 }
 
+/** The input for the arguments of the method, where a number means milliseconds. */
 function withUnit(how: Advance | string | number): AdvanceInput {
   if (typeof how === 'string' || typeof how === 'number') return withUnit({ by: how });
   return typeof how === 'object' && 'by' in how && typeof how.by === 'number'
@@ -134,16 +136,14 @@ function withUnit(how: Advance | string | number): AdvanceInput {
     : (how as AdvanceInput);
 }
 
+/** The time to advance to, in epoch milliseconds. */
 export function targetOf(how: AdvanceInput, nowMs: number): number | 'idle' {
   if ('until_idle' in how) return 'idle';
   const path = 'by' in how ? 'by' : 'to';
   const targetMs = 'by' in how ? nowMs + durationMs(how.by, path) : timeMs(how.to, path);
   if (targetMs < nowMs) {
-    throw new OperationRefused(
-      'invalid',
-      `time cannot go back: it is already ${isoTime(nowMs)}`,
-      path,
-    );
+    const message = `time cannot go back: it is already ${isoTime(nowMs)}`;
+    throw new OperationRefused('invalid', message, path);
   }
   if (targetMs > latestTimeMs) {
     throw new OperationRefused('invalid', `simulated time ends at ${isoTime(latestTimeMs)}`, path);
@@ -152,8 +152,8 @@ export function targetOf(how: AdvanceInput, nowMs: number): number | 'idle' {
 }
 
 /**
- * Terminates, because every timer belongs to work that ends. A timer after the end of simulated
- * time never fires.
+ * Fires timers until none is left, and returns how many fired. It terminates, because every timer
+ * belongs to work that ends. A timer after the end of simulated time never fires.
  */
 function runUntilIdle({ clock }: Simulation): number {
   let fired = 0;

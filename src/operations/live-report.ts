@@ -1,6 +1,6 @@
 /**
- * The referee's report on a running simulator. The last one is kept: pages and tests ask again and
- * again, and a record that is full, or to which nothing came, is not judged once more.
+ * The referee's report on a running simulator. The last report is kept, because pages and tests ask
+ * again and again: a record that has not changed since, or is full, is not judged again.
  */
 import type { ExchangeRecord } from '../recording/exchange-record.ts';
 import { type JudgeOptions, judging, type RefereeReport } from '../referee/judge.ts';
@@ -8,24 +8,26 @@ import { readingOf } from '../referee/recorded-feed.ts';
 import { isUndelivered } from '../sim/outcomes.ts';
 import type { Live } from './live.ts';
 
-interface Kept {
+interface KeptReport {
   readonly report: RefereeReport;
-  readonly asked: string;
+  /** The options of the report, as JSON. */
+  readonly options: string;
+  /** The record's number of changes at that time. */
   readonly changes: number;
 }
 
-const kept = new WeakMap<ExchangeRecord, Kept>();
+const keptReports = new WeakMap<ExchangeRecord, KeptReport>();
 
-/** Judges what came so far, in slices. What comes meanwhile is left out. */
+/** Judges the requests so far, in slices. Requests that arrive meanwhile are left out. */
 export function* reportingOn(
   { exchangeRecord, simulation }: Live,
   options: Pick<JudgeOptions, 'isPartial' | 'isStrict' | 'graceMs' | 'accounts' | 'reports'>,
 ): Generator<undefined, RefereeReport> {
   const { changes, lack, isCutAtStart } = exchangeRecord;
   const { keyRing, messages } = simulation.world;
-  const asked = JSON.stringify(options);
-  const last = kept.get(exchangeRecord);
-  if (last?.changes === changes && last.asked === asked) return last.report;
+  const optionsText = JSON.stringify(options);
+  const last = keptReports.get(exchangeRecord);
+  if (last?.changes === changes && last.options === optionsText) return last.report;
   const report = yield* judging(yield* readingOf(exchangeRecord, keyRing.texts), {
     ...options,
     lack,
@@ -33,6 +35,8 @@ export function* reportingOn(
     endsUndelivered: (id) => isUndelivered(messages.get(id)),
   });
   // A client's own reports are judged by what became of its messages, which may still change.
-  if (options.reports === undefined) kept.set(exchangeRecord, { report, asked, changes });
+  if (options.reports === undefined) {
+    keptReports.set(exchangeRecord, { report, options: optionsText, changes });
+  }
   return report;
 }

@@ -1,6 +1,6 @@
 /**
  * Selects messages by a query, in pages, newest first. A cursor is the arrival number of the last
- * message shown, so a page never repeats or skips messages that arrived meanwhile.
+ * message of a page, so messages that arrive meanwhile neither repeat nor skip others.
  */
 import { z } from 'zod';
 import { isReadable, shownStatus } from '../sim/message.ts';
@@ -48,7 +48,7 @@ interface Found {
 }
 
 /** Messages examined before other requests get a turn. */
-const lookedAtOnce = 256;
+const examinedAtOnce = 256;
 
 /**
  * The newest `limit` messages that match and arrived before `before`, and whether there are more.
@@ -60,13 +60,13 @@ export function* searchMessages(
   before = Number.POSITIVE_INFINITY,
   search = '',
 ): Generator<undefined, Found> {
-  let lookedAt = 0;
+  let examined = 0;
   const messages: Message[] = [];
-  const lower = search.toLowerCase();
-  const mayBe = formsOf(lower);
+  const text = search.toLowerCase();
+  const forms = formsOf(text);
   for (const message of newestOf(world, match, before)) {
-    if (++lookedAt % lookedAtOnce === 0) yield;
-    if (lower !== '' && !mentions(message, lower, mayBe)) continue;
+    if (++examined % examinedAtOnce === 0) yield;
+    if (text !== '' && !mentions(message, text, forms)) continue;
     if (!matches(world, match, message)) continue;
     if (messages.length === limit) return { messages, hasMore: true };
     messages.push(message);
@@ -98,20 +98,20 @@ export function matches(world: World, match: MessageMatch, message: Message): bo
   );
 }
 
-/** What a search may be a part of: the texts of numbers and ids are made only if needed. */
-function formsOf(lower: string) {
-  return { isNumber: /^\+?\d*$/.test(lower), isId: /^[0-9a-f-]+$/.test(lower) };
+/** True if a search can be part of a number or an id: only then are their texts built. */
+function formsOf(text: string) {
+  return { isNumber: /^\+?\d*$/.test(text), isId: /^[0-9a-f-]+$/.test(text) };
 }
 
 function mentions(
   message: Message,
-  lower: string,
+  text: string,
   { isNumber, isId }: ReturnType<typeof formsOf>,
 ): boolean {
   return (
-    message.says(lower) ||
-    (isNumber && (message.to.includes(lower) || message.device.number.includes(lower))) ||
-    (isId && message.messageId.includes(lower))
+    message.says(text) ||
+    (isNumber && (message.to.includes(text) || message.device.number.includes(text))) ||
+    (isId && message.messageId.includes(text))
   );
 }
 

@@ -1,6 +1,6 @@
 /**
- * The operations on earlier instants: what a world was, rebuilt from its journal, and the journal's
- * lines to choose an instant from.
+ * The operations that look back: at a world as it was at an earlier instant, rebuilt from its
+ * journal, and at the lines of the journal, from which a user chooses an instant.
  */
 import { z } from 'zod';
 import type { Entry, OperationEntry } from '../recording/journal-entry.ts';
@@ -18,6 +18,8 @@ import { stateOf, stateSchema } from './state.ts';
 import { find } from './targets.ts';
 
 const mostEntries = 999_999_999;
+/** Lines of the journal read before other requests get a turn. */
+const linesAtOnce = 64;
 
 export const instantSchema = z.strictObject({
   time: z.string().exactOptional().describe('ISO 8601 with its zone, in simulated time.'),
@@ -84,11 +86,11 @@ export const past = {
   }),
 };
 
-/** Runs `use` on the world as of an instant. */
+/** Rebuilds the world as it was at an instant, and calls `use` with it. */
 export function* atInstant<T>(
   live: Live,
   { time, entry }: z.output<typeof instantSchema>,
-  use: (past: Live) => T,
+  use: (rebuilt: Live) => T,
 ): Generator<undefined, T> {
   if ((time === undefined) === (entry === undefined)) {
     throw new OperationRefused('invalid', 'expected time or entry', 'time');
@@ -103,13 +105,17 @@ export function* atInstant<T>(
 }
 
 function* seenAt(live: Live, { message_id, device_id, ...instant }: z.output<typeof querySchema>) {
-  return yield* atInstant(live, instant, (then) => {
-    const { world } = then.simulation;
-    if (message_id !== undefined) return messageRecord(world, find('message_id', then, message_id));
-    return device_id === undefined ? stateOf(then) : simView(find('device_id', then, device_id));
+  return yield* atInstant(live, instant, (rebuilt) => {
+    const { world } = rebuilt.simulation;
+    if (message_id !== undefined)
+      return messageRecord(world, find('message_id', rebuilt, message_id));
+    return device_id === undefined
+      ? stateOf(rebuilt)
+      : simView(find('device_id', rebuilt, device_id));
   });
 }
 
+/** The newest `limit` entries before the line `before`, newest first. */
 function* inputsOf(
   live: Live,
   { limit, before }: { readonly limit: number; readonly before: number },
@@ -125,20 +131,21 @@ function* inputsOf(
     if (line >= before || 'ended' in entry) continue;
     entries.push({ entry: line, at: entry.at, ...viewOf(entry, requests) });
     if (entries.length > limit) entries.shift();
-    if (line % 64 === 0) yield;
+    if (line % linesAtOnce === 0) yield;
   }
-  const earlier = live.exchangeRecord.total - requests;
-  const numbered = entries.map((one) => ({
-    ...one,
-    number: one.number === null ? null : one.number + earlier,
+  // A journal that starts at a checkpoint lacks the requests before it.
+  const requestsBefore = live.exchangeRecord.total - requests;
+  const numbered = entries.map((entry) => ({
+    ...entry,
+    number: entry.number === null ? null : entry.number + requestsBefore,
   }));
   return { entries: numbered.reverse(), lines, earliest: isoTime(startMs) };
 }
 
-/** `place`: of a request, among the journal's. */
-function viewOf(entry: Exclude<Entry, { ended: unknown }>, place: number) {
+/** `number`: how many requests the journal has up to this entry. */
+function viewOf(entry: Exclude<Entry, { ended: unknown }>, number: number) {
   if ('operation' in entry) {
-    const how = givenToClock(entry);
+    const how = clockInput(entry);
     return { input: entry.operation, how, status: null, number: null, message_id: null };
   }
   const { request, reply } = entry;
@@ -147,16 +154,16 @@ function viewOf(entry: Exclude<Entry, { ended: unknown }>, place: number) {
     input: `${request.method} ${request.path}`,
     how: null,
     status: reply.status,
-    number: place,
+    number,
     message_id: id,
   };
 }
 
-/** What other operations were given may be secret. */
-function givenToClock({ operation, args: [given] }: OperationEntry): string | null {
-  if (!operation.startsWith('clock.') || typeof given !== 'object' || given === null) return null;
-  const parts = Object.entries(given)
-    // A fleet's own: the real time from which its clocks count.
+/** The input of an operation on the clock, as text. Inputs of other operations may be secret. */
+function clockInput({ operation, args: [input] }: OperationEntry): string | null {
+  if (!operation.startsWith('clock.') || typeof input !== 'object' || input === null) return null;
+  const parts = Object.entries(input)
+    // Only a fleet sets it: the real time from which the clocks of its shards count.
     .filter(([name]) => name !== 'since_ms')
     .map(([name, value]) => {
       if (value === true) return name;
@@ -166,6 +173,7 @@ function givenToClock({ operation, args: [given] }: OperationEntry): string | nu
   return parts.join(', ');
 }
 
+/** Refuses an instant that the journal cannot give. */
 function* refusing<T>(work: Generator<undefined, T>): Generator<undefined, T> {
   try {
     return yield* work;

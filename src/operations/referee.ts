@@ -1,5 +1,6 @@
 /**
- * The operations on the referee: report on the run so far, and start anew. Rules: the client rules.
+ * The operations on the referee, which judges the client by its requests so far: get its report,
+ * and start it anew. Rules: CLIENT-1 to CLIENT-17.
  */
 import { z } from 'zod';
 import { clientRules } from '../ledger/rules.ts';
@@ -43,10 +44,10 @@ const withIntentsSchema = querySchema
   })
   .prefault({});
 
-const place = z.int().min(1);
+const numberSchema = z.int().min(1);
 const exchangeSchema = z
   .strictObject({
-    number: place,
+    number: numberSchema,
     at: timeSchema,
     answered_at: timeSchema.describe('When the reply left.'),
     seen: z.boolean().describe('False: a fault cut or garbled the reply, or the client had gone.'),
@@ -71,7 +72,7 @@ const intentSchema = z
     request_id: z.string().nullable(),
     attributable: z.boolean(),
     accepted: z.int().describe('How many messages the service made of it.'),
-    exchanges: z.array(place).describe('Its attempts, in order.'),
+    exchanges: z.array(numberSchema).describe('Its attempts, in order.'),
   })
   .meta({ id: 'RefereeIntent' });
 const reportJsonSchema = z
@@ -90,7 +91,7 @@ const reportJsonSchema = z
                 account_id: z.string().nullable(),
                 endpoint: z.string().nullable(),
                 what: z.string(),
-                exchanges: z.array(place).describe('Their numbers in the list of requests.'),
+                exchanges: z.array(numberSchema).describe('Their numbers in the list of requests.'),
               })
               .meta({ id: 'RefereeFinding' }),
           ),
@@ -151,9 +152,9 @@ function isOn(flag: boolean | 'true' | 'false'): boolean {
   return flag === true || flag === 'true';
 }
 
+/** A record of fewer exchanges is judged in one slice: its report is answered in order. */
 const shortRecord = 1_000;
 
-/** A short record is judged in one slice, so that its report is answered in order. */
 function* slicesOf(
   live: Live,
   input: z.output<typeof withIntentsSchema>,
@@ -167,19 +168,16 @@ function* reportOn(
   input: z.output<typeof withIntentsSchema>,
 ): Generator<undefined, RefereeReportJson> {
   const { account, partial, strict, grace = defaultGraceMs, details, intents } = input;
-  const known = account === undefined ? undefined : accountCalled(live.simulation.world, account);
-  if (account !== undefined && known === undefined) {
-    throw new OperationRefused(
-      'invalid',
-      `there is no account ${JSON.stringify(account)}`,
-      'account',
-    );
+  const judged = account === undefined ? undefined : accountCalled(live.simulation.world, account);
+  if (account !== undefined && judged === undefined) {
+    const message = `there is no account ${JSON.stringify(account)}`;
+    throw new OperationRefused('invalid', message, 'account');
   }
   const report = yield* reportingOn(live, {
     isPartial: isOn(partial),
     isStrict: isOn(strict),
     graceMs: durationMs(grace, 'grace'),
-    accounts: known && [known.accountId],
+    accounts: judged && [judged.accountId],
     reports: intents.length > 0 ? latestReports(intents) : undefined,
   });
   return { ...reportJson(report), ...(isOn(details) && { details: detailsOf(report) }) };

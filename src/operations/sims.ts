@@ -1,6 +1,6 @@
 /**
- * The operations on SIMs and the pool: connect, remove, change, poll, and inject an inbound
- * message.
+ * The operations on SIMs and the shared pool: list, create, change, poll and remove them, and add
+ * an inbound message.
  * Rules: SVC-1, SVC-3, AUTH-5, ERR-2, STATE-2.
  */
 import { z } from 'zod';
@@ -20,7 +20,7 @@ const simInputSchema = z.strictObject({
   active: z.boolean().exactOptional(),
   polling: pollingSchema.exactOptional(),
 });
-const { number: _, ...stateSchemas } = simInputSchema.shape;
+const { number: _, ...changeableFields } = simInputSchema.shape;
 
 const receivedViewSchema = z
   .strictObject({
@@ -72,14 +72,14 @@ export const sims = {
     refusals: [409],
     examples: [{ number: '+12025550177' }, { number: '+12025550178', polling: 'external' }],
     run: (live, account, { number, ...state }) =>
-      changed(live, live.simulation.world.createSim(account, number, state)),
+      publishView(live, live.simulation.world.createSim(account, number, state)),
   }),
 
   patch: defineOperation({
     http: 'PATCH /control/sims/{device_id}',
     summary: 'Changes a SIM or a pool number: connected, active, allowed, or who polls.',
     input: z.strictObject({
-      ...stateSchemas,
+      ...changeableFields,
       allowed: z.boolean().exactOptional().describe('False: the account may not send from it.'),
     }),
     output: simViewSchema,
@@ -90,12 +90,11 @@ export const sims = {
     ],
     run: (live, device, patch) => {
       if (device.account === undefined && patch.polling === 'external') {
-        // A pool number has no owner whose key could poll it.
         const message = `${device.number} is a number of the pool: it belongs to no account whose key could poll it, so it polls by itself`;
         throw new OperationRefused('conflict', message, 'polling');
       }
       live.simulation.world.patchDevice(device, patch);
-      return changed(live, device);
+      return publishView(live, device);
     },
   }),
 
@@ -137,7 +136,7 @@ export const sims = {
     output: simViewSchema,
     refusals: [409],
     examples: [{ number: '+12025550198' }],
-    run: (live, { number }) => changed(live, live.simulation.world.createPoolNumber(number)),
+    run: (live, { number }) => publishView(live, live.simulation.world.createPoolNumber(number)),
   }),
 
   removeFromPool: defineOperation({
@@ -169,14 +168,15 @@ export const sims = {
     input: z.strictObject({ limit: limitSchema(1_000, 200) }).prefault({}),
     output: z.strictObject({ received: z.array(ownedReceivedSchema) }),
     examples: [{ limit: 5 }],
-    run: ({ simulation }, { limit }) =>
-      [...simulation.world.accounts.values()]
-        .flatMap(({ accountId, received }) =>
-          received.slice(-limit).map((message) => ({ accountId, message })),
-        )
-        .sort((a, b) => b.message.receivedAtMs - a.message.receivedAtMs)
+    run: ({ simulation }, { limit }) => {
+      const candidates = [...simulation.world.accounts.values()].flatMap((account) =>
+        account.received.slice(-limit).map((message) => ({ account, message })),
+      );
+      candidates.sort((a, b) => b.message.receivedAtMs - a.message.receivedAtMs);
+      return candidates
         .slice(0, limit)
-        .map(({ accountId, message }) => ({ ...entryOf(message), account_id: accountId })),
+        .map(({ account, message }) => ({ ...entryOf(message), account_id: account.accountId }));
+    },
     reply: (received) => ({ received }),
   }),
 
@@ -201,13 +201,14 @@ export const sims = {
   }),
 };
 
+/** Removes a SIM after failing its unfinished messages; refused if one of them may not fail. */
 function removeSim({ simulation, activity }: Live, device: Device): void {
   const { world, fleet } = simulation;
   const { failsFrom } = world.assumptions;
   const unfinished = world.messages.unfinishedOf(device);
-  const lasting = unfinished.find(({ status }) => !failsFrom.some((from) => from === status));
-  if (lasting !== undefined) {
-    const message = `message ${lasting.messageId} is ${lasting.status} and cannot fail (failsFrom); wait for its end, or delete the account`;
+  const unfailable = unfinished.find(({ status }) => !failsFrom.some((from) => from === status));
+  if (unfailable !== undefined) {
+    const message = `message ${unfailable.messageId} is ${unfailable.status} and cannot fail (failsFrom); wait for its end, or delete the account`;
     throw new OperationRefused('conflict', message);
   }
   for (const message of unfinished) fleet.fail(message, simRemoved);
@@ -215,7 +216,8 @@ function removeSim({ simulation, activity }: Live, device: Device): void {
   activity.publish('sim', { ...simView(device), deleted: true });
 }
 
-function changed({ activity }: Live, device: Device): SimView {
+/** The view of a SIM that has changed, also reported as an event. */
+function publishView({ activity }: Live, device: Device): SimView {
   const view = simView(device);
   if (activity.isWatched) activity.publish('sim', view);
   return view;

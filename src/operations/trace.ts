@@ -1,6 +1,7 @@
 /**
- * Everything that happened to one intent, in the order of simulated time: its requests, the faults
- * that struck them, the statuses of its message, the reads of it, and what the referee finds.
+ * Everything that happened to one *intent* (a message that the client means to send once), in the
+ * order of simulated time: its requests and the faults that struck them, the statuses of its
+ * message, the reads of it, and what the referee finds.
  */
 import { z } from 'zod';
 import type { RecordedExchange } from '../recording/recorded-exchange.ts';
@@ -52,29 +53,28 @@ export const traceSchema = z
   .meta({ id: 'Trace' });
 type Trace = z.output<typeof traceSchema>;
 
+/** A trace shows at most so many sends, and as many reads. */
 const mostRequests = 100;
 
 export function* traceOf(
   live: Live,
-  { number, message_id: givenId }: z.output<typeof traceQuerySchema>,
+  { number, message_id: idInQuery }: z.output<typeof traceQuerySchema>,
 ): Generator<undefined, Trace> {
   const { exchangeRecord, simulation } = live;
   const { messages } = simulation.world;
-  if ((number === undefined) === (givenId === undefined)) {
+  if ((number === undefined) === (idInQuery === undefined)) {
     throw new OperationRefused('invalid', 'expected number or message_id', 'number');
   }
-  const askedId = givenId === undefined ? undefined : find('message_id', live, givenId).messageId;
-  const report = yield* reportingOn(live, {
-    isPartial: true,
-    isStrict: false,
-    graceMs: defaultGraceMs,
-  });
-  const { asked, messageId, attempts, reads } = exchangesOfIntent(report, number, askedId);
-  if (asked === undefined && askedId === undefined) {
+  const tracedId =
+    idInQuery === undefined ? undefined : find('message_id', live, idInQuery).messageId;
+  const options = { isPartial: true, isStrict: false, graceMs: defaultGraceMs };
+  const report = yield* reportingOn(live, options);
+  const { traced, messageId, attempts, reads } = exchangesOfIntent(report, number, tracedId);
+  if (traced === undefined && tracedId === undefined) {
     throw new OperationRefused('not_found', `the record has no request ${number}`);
   }
   const message = messageId === undefined ? undefined : messages.get(messageId);
-  const shownAttempts = closestTo(asked, attempts);
+  const shownAttempts = closestTo(traced, attempts);
   const shownReads = closestTo(reads[0], reads);
   const recordedFirst = exchangeRecord.first;
   const recordedOf = (exchange: Exchange) =>
@@ -87,12 +87,12 @@ export function* traceOf(
     ...(message === undefined ? [] : messageHistory(message).map(statusEvent)),
     ...findingEvents(report, new Set([...shownAttempts, ...shownReads])),
   ];
-  const to = asked?.body?.['to'];
+  const to = traced?.body?.['to'];
   return {
-    account: message?.account.name ?? asked?.accountName ?? null,
-    what: asked === undefined ? null : `${asked.method} ${asked.target}`,
+    account: message?.account.name ?? traced?.accountName ?? null,
+    what: traced === undefined ? null : `${traced.method} ${traced.target}`,
     to: message?.to ?? (typeof to === 'string' ? to : null),
-    request_id: message?.requestId || ((asked && requestIdOf(asked)) ?? null),
+    request_id: message?.requestId || ((traced && requestIdOf(traced)) ?? null),
     message_id: messageId ?? null,
     events: events.sort((a, b) => Date.parse(a.at) - Date.parse(b.at) || order(a) - order(b)),
     omitted: attempts.length - shownAttempts.length,
@@ -100,31 +100,33 @@ export function* traceOf(
 }
 
 /**
- * The exchanges of one intent: the first one that was asked for, its sends, and the reads of its
- * message. A request of no intent has the equal requests of its caller instead, a read likewise.
+ * The exchanges of one intent. `traced`: the exchange with this number, or the first that answered
+ * with the message. `attempts`: the sends of its intent; for a request of no intent, such as a
+ * read, all requests of its caller with the same method and path. `reads`: the reads of the
+ * message.
  */
 function exchangesOfIntent(
   { exchanges, intents }: RefereeReport,
   number: number | undefined,
-  askedId: string | undefined,
+  tracedId: string | undefined,
 ) {
-  const isAsked = (exchange: Exchange) =>
-    askedId === undefined
+  const isTraced = (exchange: Exchange) =>
+    tracedId === undefined
       ? exchange.number === number
-      : messageIdOf(exchange) === askedId && exchange.endpoint !== 'read';
-  const asked = exchanges.find(isAsked);
-  const isLikeAsked = ({ caller, method, target }: Exchange) =>
-    caller === asked?.caller && method === asked.method && target === asked.target;
-  const intent = asked && intents.all.find(({ attempts }) => attempts.includes(asked));
-  const attempts = intent?.attempts ?? exchanges.filter(isLikeAsked);
-  const messageId = askedId ?? attempts.map(messageIdOf).find((id) => id !== undefined);
+      : messageIdOf(exchange) === tracedId && exchange.endpoint !== 'read';
+  const traced = exchanges.find(isTraced);
+  const isSimilar = ({ caller, method, target }: Exchange) =>
+    caller === traced?.caller && method === traced.method && target === traced.target;
+  const intent = traced && intents.all.find(({ attempts }) => attempts.includes(traced));
+  const attempts = intent?.attempts ?? exchanges.filter(isSimilar);
+  const messageId = tracedId ?? attempts.map(messageIdOf).find((id) => id !== undefined);
   const isRead = ({ endpoint, target }: Exchange) =>
     endpoint === 'read' && messageId !== undefined && target.includes(messageId);
-  const reads = asked?.endpoint === 'read' ? [] : exchanges.filter(isRead);
-  return { asked, messageId, attempts, reads };
+  const reads = traced?.endpoint === 'read' ? [] : exchanges.filter(isRead);
+  return { traced, messageId, attempts, reads };
 }
 
-/** At most `mostRequests` exchanges around this one. */
+/** At most `mostRequests` of the exchanges: those around `center`. */
 function closestTo(
   center: Exchange | undefined,
   exchanges: readonly Exchange[],
@@ -163,7 +165,7 @@ function statusEvent({ status, at }: HistoryEntry): Event {
   return { ...noRequest, at, kind: 'status', text: status };
 }
 
-/** The findings whose last exchange is shown. */
+/** The referee's findings, each at its last exchange, if that is shown. */
 function findingEvents({ rules }: RefereeReport, shown: ReadonlySet<Exchange>): readonly Event[] {
   return rules.flatMap(({ id, findings }) =>
     findings.flatMap(({ what, exchanges }): Event[] => {
@@ -175,6 +177,7 @@ function findingEvents({ rules }: RefereeReport, shown: ReadonlySet<Exchange>): 
   );
 }
 
+/** The order of events at the same instant. */
 function order({ kind }: Event): number {
   return ['request', 'retry', 'replay', 'read', 'status', 'finding'].indexOf(kind);
 }

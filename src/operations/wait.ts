@@ -1,6 +1,6 @@
 /**
- * Waits for messages without polling: in simulated time, which it moves forward, or in real time,
- * where every status change may end the wait.
+ * Waits until enough messages match a query: in simulated time, which the wait moves forward, or in
+ * real time, where each change of a message makes the wait count again.
  */
 import { z } from 'zod';
 import { latestTimeMs } from '../sim/clock.ts';
@@ -38,14 +38,15 @@ type Waited = Readonly<z.output<typeof waitedSchema>>;
 /** The largest number of open waits in real time; one more is refused. */
 export const mostWaits = 1_000;
 
-/** Counting a million messages takes longer than this. */
-const longLookMs = 1;
-const pausePerLook = 20;
+/** A count of this length is long: a pause follows it. A million messages take longer. */
+const longCountMs = 1;
+/** The pause after a long count, as a multiple of its length: waits take about 5% of the time. */
+const pauseFactor = 20;
 
 /** Moves simulated time forward, synchronously, until enough messages match. */
-export function advanceUntil({ wallClock, simulation }: Live, given: Wait): Waited {
+export function advanceUntil({ wallClock, simulation }: Live, input: Wait): Waited {
   const { clock, world } = simulation;
-  const wait = withAccountId(world, given);
+  const wait = withAccountId(world, input);
   if (wallClock.mode !== 'manual') {
     throw new OperationRefused('invalid', 'advance needs a manual clock', 'advance');
   }
@@ -58,59 +59,57 @@ export function advanceUntil({ wallClock, simulation }: Live, given: Wait): Wait
   }
 }
 
-/** Resolves when enough messages match; rejects with `timeout` otherwise. */
-export function waitFor(live: Live, given: Wait): Promise<Waited> {
-  const wait = withAccountId(live.simulation.world, given);
+/** Resolves when enough messages match in real time; rejects with `timeout` otherwise. */
+export function waitFor(live: Live, input: Wait): Promise<Waited> {
+  const wait = withAccountId(live.simulation.world, input);
   return new Promise((resolve, reject) => {
-    const already = foundIn(live.simulation.world, wait);
-    if (already !== undefined) {
-      resolve(already);
+    const alreadyFound = foundIn(live.simulation.world, wait);
+    if (alreadyFound !== undefined) {
+      resolve(alreadyFound);
       return;
     }
-    const abort = (error: OperationRefused) => {
-      end();
+    refuseMore(live.waits.size, mostWaits, 'waits');
+    // Kept from the start: a test may fake these, or restore the real ones later.
+    const { setTimeout, clearTimeout } = globalThis;
+    let isCountDue = false;
+    let countTookMs = 0;
+    let nextCount: NodeJS.Timeout | undefined;
+    const release = () => {
+      clearTimeout(timeoutTimer);
+      clearTimeout(nextCount);
+      for (const stopListening of stops) stopListening();
+      live.waits.delete(fail);
+    };
+    const fail = (error: OperationRefused) => {
+      release();
       reject(error);
     };
-    refuseMore(live.waits.size, mostWaits, 'waits');
-    live.waits.add(abort);
-    let isLooking = false;
-    let lookTookMs = 0;
-    let later: NodeJS.Timeout | undefined;
-    const look = () => {
-      isLooking = false;
+    const count = () => {
+      isCountDue = false;
       const startedMs = WallClock.ticksMs();
       const found = foundIn(live.simulation.world, wait);
-      lookTookMs = WallClock.ticksMs() - startedMs;
+      countTookMs = WallClock.ticksMs() - startedMs;
       if (found === undefined) return;
-      end();
+      release();
       resolve(found);
     };
-    const lookSoon = () => {
-      // One look at the end of a turn covers all its steps. A long look is followed by a longer
-      // pause, so that waits take a small share of a busy service's time.
-      if (isLooking) return;
-      isLooking = true;
-      if (lookTookMs < longLookMs) void Promise.resolve().then(look);
-      else later = setTimeout(look, lookTookMs * pausePerLook);
+    /** Counts once for all changes of this turn of the event loop, or of a pause. */
+    const countSoon = () => {
+      if (isCountDue) return;
+      isCountDue = true;
+      if (countTookMs < longCountMs) void Promise.resolve().then(count);
+      else nextCount = setTimeout(count, countTookMs * pauseFactor);
     };
-    const { activity } = live;
-    const unlisten = [activity.watch(lookSoon), activity.listen('clock', lookSoon)];
-    // The current ones: a test may fake them, or restore the real ones later.
-    const { setTimeout, clearTimeout } = globalThis;
-    const timer = setTimeout(
+    live.waits.add(fail);
+    const stops = [live.activity.watch(countSoon), live.activity.listen('clock', countSoon)];
+    const timeoutTimer = setTimeout(
       () => {
         live.wallClock.pump();
-        look();
-        abort(timeout(live.simulation.world, wait, 'ms'));
+        count();
+        fail(timeout(live.simulation.world, wait, 'ms'));
       },
       Math.min(wait.timeout_ms, longestTimerMs),
     );
-    const end = () => {
-      clearTimeout(timer);
-      clearTimeout(later);
-      for (const stop of unlisten) stop();
-      live.waits.delete(abort);
-    };
   });
 }
 
@@ -118,6 +117,7 @@ function withAccountId(world: World, wait: Wait): Wait {
   return { ...wait, match: matchIn(world, wait.match) };
 }
 
+/** The matching messages, if there are enough of them. */
 function foundIn(world: World, { match, count }: Wait): Waited | undefined {
   const found = newestMatching(world, match, largestPage);
   if (found.count < count) return undefined;

@@ -1,6 +1,6 @@
 /**
  * The operations on worlds: isolated simulators of one server, each with its own accounts, clock,
- * limits, faults and seed. Parallel tests can share a process without affecting each other.
+ * limits, faults and seed. With them, parallel tests share a process and do not meet.
  */
 import { z } from 'zod';
 import { SettingsError } from '../config/mistakes.ts';
@@ -27,7 +27,8 @@ import type { Live } from './live.ts';
 import { atInstant, instantSchema } from './past.ts';
 import { readyNumbers, readyNumbersSchema } from './ready-numbers.ts';
 
-const ownSchema = {
+/** What a created world and a fork can both be given. */
+const commonFields = {
   name: worldNameSchema
     .exactOptional()
     .describe('Its keys and ids follow from its seed and name. Default: its id.'),
@@ -38,8 +39,8 @@ const ownSchema = {
     .describe('Real time without a request after which it is deleted, such as `10m`.'),
 };
 
-const ownSettingsSchema = z.strictObject({
-  ...ownSchema,
+const settingsSchema = z.strictObject({
+  ...commonFields,
   seed: seedSchema.exactOptional().describe('Keys, ids and random outcomes follow from it.'),
   clock: z.enum(clockModes).exactOptional().describe('What moves its simulated time.'),
   rate: rateSchema.exactOptional().describe('Simulated seconds per second; `scaled` only.'),
@@ -51,17 +52,18 @@ const ownSettingsSchema = z.strictObject({
   max_messages: maxMessagesSchema.exactOptional().describe('Messages to hold.'),
 });
 const forkSchema = z.strictObject({
-  ...ownSchema,
+  ...commonFields,
   from: instantSchema.exactOptional().describe('An earlier instant; default: now.'),
 });
-type CreateInput = z.output<typeof ownSettingsSchema>;
+type CreateInput = z.output<typeof settingsSchema>;
 
+/** Explains why a world takes no `journal`: a client could otherwise write any file. */
 const createSchema = z.preprocess((value, context) => {
   if (typeof value !== 'object' || value === null || !('journal' in value)) return value;
   const message = 'no file is named here; start the server with serve --journal-dir DIR';
   context.issues.push({ code: 'custom', message, path: ['journal'], input: value.journal });
   return z.NEVER;
-}, ownSettingsSchema) as unknown as typeof ownSettingsSchema;
+}, settingsSchema) as unknown as typeof settingsSchema;
 
 const viewSchema = z
   .strictObject({
@@ -82,7 +84,7 @@ const viewSchema = z
   .meta({ id: 'World' });
 type View = Readonly<z.output<typeof viewSchema>>;
 
-/** AUTH-2: with the keys that the world has from its start. */
+/** AUTH-2: also shows the keys that the world has from its start, and no later one. */
 const createdSchema = viewSchema.extend(readyNumbersSchema.shape).meta({ id: 'CreatedWorld' });
 type Created = Readonly<z.output<typeof createdSchema>>;
 
@@ -112,15 +114,11 @@ export const worlds = {
     output: createdSchema,
     refusals: [409, 503],
     examples: [{ name: 'checkout-3', clock: 'manual', ttl: '10m' }],
-    run: ({ hosting }, input) =>
-      createdView(
-        withOwnWords(() =>
-          hosting.create(
-            settingsOf(input, inheritedSettings(hosting.first.simulator.settings)),
-            optionsOf(input),
-          ),
-        ),
-      ),
+    run: ({ hosting }, input) => {
+      const serverSettings = inheritedSettings(hosting.first.simulator.settings);
+      const settings = settingsOf(input, serverSettings);
+      return createdView(refusing(() => hosting.create(settings, optionsOf(input))));
+    },
     reply: (view, live, { host }) => reachedBy(view, live, host),
   }),
 
@@ -169,48 +167,45 @@ export const worlds = {
 function* forked(
   { hosting }: Live,
   world: HostedWorld<Live>,
-  { from, ...own }: z.output<typeof forkSchema>,
+  { from, ...options }: z.output<typeof forkSchema>,
 ): Generator<undefined, Created> {
   const fork = (past?: Live) =>
-    createdView(withOwnWords(() => hosting.fork(world, optionsOf(own), past)));
+    createdView(refusing(() => hosting.fork(world, optionsOf(options), past)));
   return from === undefined ? fork() : yield* atInstant(world.simulator, from, fork);
 }
 
 function optionsOf({ name, ttl }: Pick<CreateInput, 'name' | 'ttl'>): WorldOptions {
-  return { name, ttlMs: ttl === undefined ? undefined : positive(durationMs(ttl, 'ttl')) };
-}
-
-function positive(ttlMs: number): number {
-  if (ttlMs > 0) return ttlMs;
+  const ttlMs = ttl === undefined ? undefined : durationMs(ttl, 'ttl');
+  if (ttlMs !== 0) return { name, ttlMs };
   throw new OperationRefused('invalid', 'expected a duration above 0', 'ttl');
 }
 
-/** `base`: the settings of the server. */
-function settingsOf(input: CreateInput, base: SettingsInput): SettingsInput {
+/** The settings of a world: those of the server where the input has none. */
+function settingsOf(input: CreateInput, server: SettingsInput): SettingsInput {
+  const { name: _, ttl: __, ...settings } = input;
   const {
-    name: _,
-    ttl: __,
     start_time: startTime,
     no_limits: noLimits,
     max_messages: maxMessages,
     ...own
-  } = input;
-  const { rate, startTime: baseStart, ...others } = base;
-  const isOtherClock = own.clock !== undefined && own.clock !== base.clock;
+  } = settings;
+  const { rate, startTime: serverStartTime, ...inherited } = server;
+  const isOtherClock = own.clock !== undefined && own.clock !== server.clock;
   return {
-    ...others,
-    ...(!isOtherClock && { rate, startTime: baseStart }),
+    ...inherited,
+    // A rate and a start time belong to one mode of the clock.
+    ...(!isOtherClock && { rate, startTime: serverStartTime }),
     ...own,
     ...(startTime !== undefined && { startTime }),
     ...(noLimits !== undefined && { noLimits }),
     ...(maxMessages !== undefined && { maxMessages }),
-    assumptions: { ...base.assumptions, ...own.assumptions },
-    limits: { ...base.limits, ...own.limits },
+    assumptions: { ...server.assumptions, ...own.assumptions },
+    limits: { ...server.limits, ...own.limits },
   };
 }
 
-/** Words mistakes in settings as the control port does. */
-function withOwnWords<T>(act: () => T): T {
+/** Turns an error of `act` into a refusal that names the fields of the control port. */
+function refusing<T>(act: () => T): T {
   try {
     return act();
   } catch (error) {
@@ -236,7 +231,7 @@ function viewOf(world: HostedWorld<Live>): View {
   };
 }
 
-/** The view with the URLs for a client that reached the control port by this `Host`. */
+/** Replaces the URLs by those for a client that reached the control port by this `Host`. */
 function reachedBy<V extends View>(view: V, { hosting }: Live, host: string | undefined): V {
   const world = hosting.get(view.world_id);
   return world === undefined ? view : { ...view, ...urlsOf(world, host) };
@@ -251,7 +246,7 @@ function createdView(world: HostedWorld<Live>): Created {
   return { ...viewOf(world), ...readyNumbers(world.simulator.simulation.world) };
 }
 
-/** Tells the keys that a world has from its start from those that were created later. */
+/** Returns a test for the keys that a world had at its start: no later one, and no revoked one. */
 function startKeys(simulator: Live): (key: ApiKey) => boolean {
   const fresh = simulator.freshSimulation(simulator.wallClock.startMs());
   fresh.stop();
@@ -262,6 +257,7 @@ function startKeys(simulator: Live): (key: ApiKey) => boolean {
     key.revokedAtMs === undefined && (fresh.world.keys.has(key.keyId) || isForked(key));
 }
 
+/** The URL that names a world by its host; empty while the server does not listen. */
 export function hostUrl(baseUrl: string, worldId: string): string {
   if (baseUrl === '') return '';
   const { protocol, port } = new URL(baseUrl);
