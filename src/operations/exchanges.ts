@@ -1,7 +1,7 @@
 /**
- * Sends a request to the service for an account, as its own client would. Returns everything that
- * went over the wire except the key. The request spends tokens and quota, and faults apply to it.
- * Rules: AUTH-1, AUTH-2.
+ * The operation that sends a request to the service with a key of an account, as a client would: it
+ * spends tokens and quota, and faults apply to it. Its result is the *exchange*, the request and
+ * the reply as they went over the wire, without the key. Rules: AUTH-1, AUTH-2.
  */
 import { z } from 'zod';
 import { keyPrefix } from '../sim/key-ring.ts';
@@ -36,7 +36,7 @@ export const exchanges = {
     output: exchangeViewSchema,
     bodyLimitBytes: 1_048_576,
     refusals: [409],
-    // The request itself is.
+    // The journal records the request that it makes.
     recorded: false,
     examples: [
       { method: 'GET', path: servicePaths.stats },
@@ -62,28 +62,25 @@ export const exchanges = {
       const [exchange] = live.exchangeRecord.newest();
       if (exchange === undefined) throw new Error('the record has the request just answered');
       const { request, reply, fault } = detailOf(exchange);
-      // The record shows no revoked key, and leaves out long bodies.
+      // The record does not show the prefix of a revoked key, and leaves out long bodies.
       const headers = { ...request.headers, authorization: `Bearer ${keyPrefix(key)}…` };
       return { request: { ...request, headers, body }, reply: { ...reply, body: answer }, fault };
     },
   }),
 };
 
-/** A key known only by its digest, as after a restore, cannot be sent. */
+/** The key with this id, or the first usable one. A restored key has no text, only a digest. */
 function chooseKey(keys: readonly ApiKey[], keyId: string | undefined): ApiKey {
-  const key =
-    keyId === undefined
-      ? keys.find(({ key: text, revokedAtMs }) => text !== '' && revokedAtMs === undefined)
-      : keys.find((one) => one.keyId === keyId);
-  if (key === undefined) {
-    if (keyId !== undefined)
-      throw new OperationRefused('not_found', `the account has no key ${keyId}`);
+  if (keyId === undefined) {
+    const usable = keys.find(({ key, revokedAtMs }) => key !== '' && revokedAtMs === undefined);
+    if (usable !== undefined) return usable;
     throw new OperationRefused('conflict', 'the account has no key to send with; create one');
   }
-  if (key.key === '')
-    throw new OperationRefused(
-      'conflict',
-      'the full text of this key is no longer known; create another key',
-    );
-  return key;
+  const chosen = keys.find((key) => key.keyId === keyId);
+  if (chosen === undefined) {
+    throw new OperationRefused('not_found', `the account has no key ${keyId}`);
+  }
+  if (chosen.key !== '') return chosen;
+  const message = 'the full text of this key is no longer known; create another key';
+  throw new OperationRefused('conflict', message);
 }

@@ -1,5 +1,5 @@
 /**
- * The operations on faults: list, add, remove.
+ * The operations on faults, the failures that a user injects into replies: list, add, remove.
  */
 import { z } from 'zod';
 import { faultInputSchema, mostFaults } from '../config/fault-schema.ts';
@@ -44,9 +44,9 @@ export const faults = {
     ],
     run: ({ simulation: { faults, world } }, { match, ...spec }) => {
       refuseMore(faults.list.length, mostFaults, 'faults');
-      const { account_id: called } = match;
-      if (called === undefined) return faultView(faults.add({ match, ...spec }));
-      const account_id = accountIdOf(world, called, 'match.account_id');
+      const { account_id: idOrName } = match;
+      if (idOrName === undefined) return faultView(faults.add({ match, ...spec }));
+      const account_id = accountIdOf(world, idOrName, 'match.account_id');
       return faultView(faults.add({ match: { ...match, account_id }, ...spec }));
     },
   }),

@@ -1,5 +1,6 @@
 /**
- * The last requests as HAR 1.2, for tools that read what a browser exports, and for the referee.
+ * Requests and replies as HAR 1.2, the format that browsers export, for tools that read it and for
+ * `smstwin referee`. Fields that only this project knows begin with an underscore.
  */
 import { z } from 'zod';
 import { smstwinVersion } from '../commands/version.ts';
@@ -64,10 +65,10 @@ export function harOf(
 function entryOf(exchange: RecordedExchange, baseUrl: string): HarEntry {
   const { number, at, duration_ms: ms, request, reply, fault } = detailOf(exchange);
   const time = ms + (fault?.delay_ms ?? 0);
-  const { end } = exchange;
-  const failure = fault?.cut ?? (end?.isSeen === false ? 'the client closed first' : undefined);
-  const sizes = { headersSize: -1, bodySize: -1 };
-  const head = { httpVersion: 'HTTP/1.1' as const, cookies: [], ...sizes };
+  const hasClientLeft = exchange.end?.isSeen === false;
+  const failure = fault?.cut ?? (hasClientLeft ? 'the client closed first' : undefined);
+  const unknownSizes = { headersSize: -1, bodySize: -1 };
+  const head = { httpVersion: 'HTTP/1.1' as const, cookies: [], ...unknownSizes };
   const mimeType = request.headers['content-type'] ?? '';
   const text = reply.body ?? '';
   return {

@@ -1,6 +1,6 @@
 /**
- * Checks the world: what `invariants/` finds broken, and whether its snapshot restores to the same
- * state. Rules: STATE-1 to STATE-5, SEND-4.
+ * Checks a world: the invariants of its state (`simulation/invariants/`), and whether its snapshot
+ * restores to the same state. Rules: STATE-1 to STATE-5, SEND-4.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
@@ -39,6 +39,7 @@ export const invariantsSchema = z
   .meta({ id: 'Invariants' });
 type Invariants = Readonly<z.output<typeof invariantsSchema>>;
 
+/** Checks everything, without changing it. */
 export function invariantsOf(
   live: Live,
   { snapshot }: z.output<typeof invariantsQuerySchema>,
@@ -49,7 +50,7 @@ export function invariantsOf(
   return { sound: broken.length === 0, checked, broken };
 }
 
-/** Restores the world's own snapshot and compares the snapshot of the result. */
+/** Takes a snapshot, restores it, takes another, and compares the two. */
 function checkRoundTrip({ simulation, settings, wallClock }: Live, found: Findings): void {
   try {
     const snapshot = readInput(

@@ -12,15 +12,19 @@ import { statuses } from '../sim/status.ts';
 import type { World } from '../sim/world.ts';
 import { timeSchema } from './duration.ts';
 
-export const messageRecordSchema = z
-  .strictObject({
-    status: z.string(),
-    message_id: z.uuid(),
-    request_id: z.string(),
-    device_id: z.uuid(),
-    from_number: z.string(),
-    to: z.string(),
-    created_at: timeSchema,
+/** RES-1: the fields that the service shows. */
+const serviceFields = z.strictObject({
+  status: z.string(),
+  message_id: z.uuid(),
+  request_id: z.string(),
+  device_id: z.uuid(),
+  from_number: z.string(),
+  to: z.string(),
+  created_at: timeSchema,
+});
+
+export const messageRecordSchema = serviceFields
+  .extend({
     account_id: z.uuid(),
     endpoint: z.enum(endpointNames),
     message: z.string(),
@@ -36,7 +40,7 @@ export type MessageRecord = Readonly<z.output<typeof messageRecordSchema>>;
 export function messageRecord(world: World, message: Message): MessageRecord {
   const status = shownStatus(message, world.now(), world.assumptions.heldStatus);
   return {
-    ...(JSON.parse(messageBody(message, status)) as Pick<MessageRecord, WireField>),
+    ...(JSON.parse(messageBody(message, status)) as z.output<typeof serviceFields>),
     account_id: message.account.accountId,
     endpoint: message.endpoint,
     message: message.text,
@@ -46,12 +50,3 @@ export function messageRecord(world: World, message: Message): MessageRecord {
     failure_reason: message.failureReason ?? null,
   };
 }
-
-type WireField =
-  | 'status'
-  | 'message_id'
-  | 'request_id'
-  | 'device_id'
-  | 'from_number'
-  | 'to'
-  | 'created_at';

@@ -15,6 +15,7 @@ import { waitingSchema, waitingView } from './waiting.ts';
 /** Records built before other requests get a turn. */
 const recordsAtOnce = 32;
 
+/** One page of the messages that match, newest first. */
 function* pageOf(
   { simulation: { world } }: Live,
   { limit, cursor, search, ...match }: z.output<typeof querySchema>,
@@ -31,7 +32,7 @@ function* pageOf(
   return { messages, next_cursor };
 }
 
-/** `wait` with `advance`, synchronously. Journals record it as the wait. */
+/** `messages.wait` with `advance`, which does not wait in real time. Journals record it. */
 const advancing = defineOperation({
   summary: 'Moves simulated time until enough messages match, synchronously.',
   input: waitInputSchema,

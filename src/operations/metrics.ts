@@ -1,5 +1,6 @@
 /**
- * Metrics for Prometheus. The method returns values; the control port returns text.
+ * The operation that reads the metrics for Prometheus: the method returns values, and the control
+ * port writes them as text.
  */
 import { z } from 'zod';
 import { OperationRefused } from '../sim/operation-refused.ts';
@@ -21,9 +22,8 @@ function* metricsOf(live: Live, { world }: z.output<typeof querySchema>) {
   if (world !== undefined && (named === undefined || !(isFirst || named.simulator === live))) {
     throw new OperationRefused('invalid', `there is no world ${world} here`, 'world');
   }
-  const own = isFirst ? [first, ...list] : [{ worldId: '', simulator: live }];
-  const shown = named === undefined ? own : [named];
-  return yield* familiesOf(shown);
+  if (named !== undefined) return yield* familiesOf([named]);
+  return yield* familiesOf(isFirst ? [first, ...list] : [{ worldId: '', simulator: live }]);
 }
 
 export const metrics = defineOperation({

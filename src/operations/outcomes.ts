@@ -1,5 +1,6 @@
 /**
- * The operations on scripted fates of messages, by recipient. Rules: STATE-3, STATE-4.
+ * The operations on outcomes: the scripted fates of messages, by recipient. Rules: STATE-3,
+ * STATE-4.
  */
 import { z } from 'zod';
 import { outcomesOf } from '../config/default-world.ts';
@@ -55,11 +56,11 @@ export const outcomes = {
     run: ({ simulation: { world } }) => {
       const { outcomes, messages } = world;
       const hits = outcomes.list.map(() => 0);
-      const placeOf = new Map<string, number>();
+      const indexByRecipient = new Map<string, number>();
       for (const { to } of messages.values()) {
-        const place = placeOf.get(to) ?? outcomes.placeOf(to);
-        placeOf.set(to, place);
-        if (place >= 0) hits[place] = (hits[place] ?? 0) + 1;
+        const index = indexByRecipient.get(to) ?? outcomes.placeOf(to);
+        indexByRecipient.set(to, index);
+        if (index >= 0) hits[index] = (hits[index] ?? 0) + 1;
       }
       return { hits };
     },

@@ -1,6 +1,6 @@
 /**
- * Parts of inputs and outputs that several operations have: numbers given as text, names given for
- * ids, and one schema for several names.
+ * Parts of inputs and outputs that several operations have: limits, which a query gives as text,
+ * accounts, which users may name by id or name, and objects whose members have one schema.
  */
 import { z } from 'zod';
 import { numberSchema } from '../config/world-schema.ts';
@@ -8,7 +8,7 @@ import { OperationRefused } from '../sim/operation-refused.ts';
 import type { Account } from '../sim/records.ts';
 import type { World } from '../sim/world.ts';
 
-/** The members of an object that has the same for each of these names. */
+/** The members of an object that has the same schema for each of these names. */
 export function eachOf<Name extends string, Schema extends z.ZodType>(
   names: readonly Name[],
   schema: Schema,
@@ -43,15 +43,11 @@ export function accountCalled(world: World, idOrName: string): Account | undefin
   return undefined;
 }
 
-/** The id of the account in a filter; an unknown id is returned unchanged. */
+/** The id of an account in a filter. An unknown id stays: it matches nothing. */
 export function accountIdOf(world: World, idOrName: string, path: string): string {
   const account = accountCalled(world, idOrName);
   if (account !== undefined) return account.accountId;
   if (z.uuid().safeParse(idOrName).success) return idOrName;
-  const text = JSON.stringify(idOrName);
-  throw new OperationRefused(
-    'invalid',
-    `${text} is neither a UUID nor the name of an account`,
-    path,
-  );
+  const message = `${JSON.stringify(idOrName)} is neither a UUID nor the name of an account`;
+  throw new OperationRefused('invalid', message, path);
 }

@@ -1,5 +1,6 @@
 /**
- * The data that a client needs to use a world: accounts with a key and their numbers, and the pool.
+ * The keys and numbers that a client needs to use a world, as the ready file and the operations on
+ * worlds show them.
  */
 import { z } from 'zod';
 import type { ApiKey } from '../sim/records.ts';
@@ -36,7 +37,7 @@ export interface ReadyFile extends ReadyNumbers {
   readonly seed: number;
 }
 
-/** `isShown`: whether the text of a key may be shown; at creation, that of every key. */
+/** `isShown`: whether the text of a key may be shown. Default: always, as at creation. */
 export function readyNumbers(
   world: World,
   isShown: (key: ApiKey) => boolean = () => true,

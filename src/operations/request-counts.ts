@@ -1,7 +1,6 @@
 /**
- * Requests over simulated time, in bars of a width that fits a plot.
+ * Counts requests over simulated time for a bar chart: the bars are as narrow as fits on a page.
  */
-
 import { z } from 'zod';
 import { secondMs } from '../ledger/time-units.ts';
 import { isoTime } from '../sim/clock.ts';
@@ -10,8 +9,11 @@ import { timeSchema } from './duration.ts';
 import type { Live } from './live.ts';
 import { accountIdOf } from './query.ts';
 
+/** The widths that a bar may have, from a second to a day. Longer runs have bars of many days. */
 const widthsMs = [1, 5, 10, 30, 60, 300, 600, 1_800, 3_600, 21_600, 86_400].map((s) => s * 1_000);
 const mostBars = 60;
+/** Bars are added up to this number: a single bar would be as wide as the whole plot. */
+const fewestBars = 12;
 
 export const countsQuerySchema = z.strictObject({
   account_id: z.string().exactOptional().describe('Its id or its name.'),
@@ -36,9 +38,9 @@ export function requestCounts(
 ): z.output<typeof requestCountsSchema> {
   const accountId = account && accountIdOf(world, account, 'account_id');
   const counted = [...exchangeRecord.seconds].filter(
-    (one) =>
-      (accountId === undefined || one.accountId === accountId) &&
-      (endpoint === undefined || one.endpoint === endpoint),
+    (second) =>
+      (accountId === undefined || second.accountId === accountId) &&
+      (endpoint === undefined || second.endpoint === endpoint),
   );
   const firstMs = counted[0]?.startMs ?? clock.now();
   const lastMs = counted.at(-1)?.startMs ?? firstMs;
@@ -46,15 +48,14 @@ export function requestCounts(
   const widthMs =
     widthsMs.find((width) => spanMs / width < mostBars) ??
     secondMs * Math.ceil(spanMs / mostBars / secondMs);
-  const first = Math.floor(firstMs / widthMs);
-  // A single bar would be as wide as the whole plot.
-  const size = Math.max(12, Math.floor(lastMs / widthMs) - first + 1);
-  const bars = Array.from({ length: size }, () => ({ count: 0, throttled: 0 }));
+  const firstBar = Math.floor(firstMs / widthMs);
+  const barCount = Math.max(fewestBars, Math.floor(lastMs / widthMs) - firstBar + 1);
+  const bars = Array.from({ length: barCount }, () => ({ count: 0, throttled: 0 }));
   for (const { startMs, count, throttled } of counted) {
-    const bar = bars[Math.floor(startMs / widthMs) - first];
+    const bar = bars[Math.floor(startMs / widthMs) - firstBar];
     if (bar === undefined) continue;
     bar.count += count;
     bar.throttled += throttled;
   }
-  return { width_ms: widthMs, from: isoTime(first * widthMs), bars };
+  return { width_ms: widthMs, from: isoTime(firstBar * widthMs), bars };
 }

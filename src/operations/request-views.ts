@@ -1,6 +1,6 @@
 /**
- * The last requests to the service, with their replies, as the control port shows them: without
- * keys.
+ * Requests to the service as the control port shows them, from the record of exchanges. Keys are
+ * shortened, and long bodies left out.
  */
 import { z } from 'zod';
 import { longestKeptBody, type RecordedExchange, textOf } from '../recording/recorded-exchange.ts';
@@ -71,6 +71,7 @@ export const requestDetailSchema = requestViewSchema
   .meta({ id: 'RequestDetail' });
 export type RequestDetail = Readonly<z.output<typeof requestDetailSchema>>;
 
+/** The row of a request in the list. */
 export function viewOf(exchange: RecordedExchange): RequestView {
   const { number, atMs, method, endpoint, accountId, keyId, status, durationMs } = exchange;
   return {
@@ -88,6 +89,7 @@ export function viewOf(exchange: RecordedExchange): RequestView {
   };
 }
 
+/** A request and its reply as they went over the wire. */
 export function detailOf(exchange: RecordedExchange): RequestDetail {
   const { method, path, query, keyId, shownKey, authorization, contentType, status } = exchange;
   const isShown = keyId !== undefined || authorization !== undefined;
@@ -120,12 +122,13 @@ export function faultOf({ delivery, isForced, status }: RecordedExchange): z.out
   return { status: isForced ? status : null, delay_ms: delayMs, cut };
 }
 
-/** A field of a body that is a JSON object, if it is a text that is not empty. */
+/** A text in a body that is a JSON object; null if it is empty or missing. */
 export function fieldOf(body: string | Uint8Array | undefined, name: string): string | null {
   const value = jsonOf(shortText(body))?.[name];
   return typeof value === 'string' && value !== '' ? value : null;
 }
 
+/** The text of a body; null if it was too long to be kept. */
 export function shortText(body: string | Uint8Array | undefined): string | null {
   return body === undefined || body.length > longestKeptBody ? null : textOf(body);
 }

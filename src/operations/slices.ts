@@ -1,9 +1,12 @@
 /**
- * Long work is a generator that yields every few hundred microseconds. In process it runs at once; a
- * port runs it in slices, so that other requests are answered in between.
+ * Runs long work so that other requests are answered in between. Such work is a generator that
+ * yields every few hundred microseconds: a port calls `inSlices`, a method `atOnce`.
  */
+
+/** The time after which the work pauses for a turn of the event loop. */
 const longestSliceMs = 2;
 
+/** Runs the work to its end, and resolves with its result. */
 export async function inSlices<T>(work: Generator<undefined, T>): Promise<T> {
   for (;;) {
     const startedMs = performance.now();

@@ -1,5 +1,5 @@
 /**
- * The operations that take and restore a snapshot of the whole state.
+ * The operations that take and restore a snapshot: the whole state of a world, without full keys.
  */
 import { z } from 'zod';
 import { sha256 } from '../recording/digest.ts';
@@ -22,7 +22,7 @@ export function snapshotText(snapshot: Snapshot, limitBytes = snapshotLimitBytes
   throw new OperationRefused('conflict', message);
 }
 
-/** Undefined if it exceeds the longest possible string. */
+/** The snapshot as JSON; undefined if that exceeds the longest possible string. */
 function textOf(snapshot: Snapshot): string | undefined {
   try {
     return JSON.stringify(snapshot);
@@ -34,12 +34,12 @@ function textOf(snapshot: Snapshot): string | undefined {
 
 const inputSchema = z.preprocess(
   (value, context) => {
-    const isOther =
+    const isOtherFormat =
       typeof value === 'object' &&
       value !== null &&
       'snapshot' in value &&
       value.snapshot !== stateFormat;
-    if (!isOther) return value;
+    if (!isOtherFormat) return value;
     const message =
       `expected snapshot format ${stateFormat}; restore this one with the version that took it, ` +
       'or take it again';
@@ -80,10 +80,7 @@ export const snapshots = {
   }),
 };
 
-/**
- * The texts of the keys in the current world: most snapshots are restored into the world they come
- * from.
- */
+/** The texts of the current keys by digest: most snapshots return to the world they come from. */
 function knownKeys(world: World): Map<string, string> {
   const known = new Map<string, string>();
   for (const { key } of world.keys.values()) if (key !== '') known.set(sha256(key), key);

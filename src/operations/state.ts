@@ -1,5 +1,6 @@
 /**
- * Counts what the simulator holds: accounts, SIMs, messages, actors, timers, memory.
+ * The state of a world in numbers: its clock, and how many accounts, SIMs, messages, actors and
+ * timers it has.
  */
 import { z } from 'zod';
 import { maxMessagesSchema } from '../config/settings.ts';

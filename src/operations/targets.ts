@@ -1,5 +1,5 @@
 /**
- * Finds what the id in an operation's path refers to. An account may also be given by name.
+ * Finds the object that the id in an operation's path refers to. An account may also be named.
  */
 import type { Fault } from '../http/service/fault.ts';
 import type { RecordedExchange } from '../recording/recorded-exchange.ts';
@@ -10,6 +10,7 @@ import type { HostedWorld } from '../worlds/worlds.ts';
 import type { Live } from './live.ts';
 import { accountCalled } from './query.ts';
 
+/** The objects that paths refer to, by the names of path parameters. */
 export interface Targets {
   readonly account_id: Account;
   readonly key_id: ApiKey;
@@ -37,7 +38,8 @@ const finders: {
   world_id: ({ hosting }, id) => hosting.get(id),
 };
 
-const words: Readonly<Record<keyof Targets, string>> = {
+/** The middle of the message `no … <id>`. */
+const refusalTexts: Readonly<Record<keyof Targets, string>> = {
   account_id: 'account has the id or name',
   key_id: 'key has the id',
   device_id: 'SIM has the id',
@@ -47,6 +49,7 @@ const words: Readonly<Record<keyof Targets, string>> = {
   world_id: 'world has the id',
 };
 
+/** The object with this id. Refused with `not_found` if there is none. */
 export function find<Name extends keyof Targets>(
   name: Name,
   live: Live,
@@ -54,5 +57,5 @@ export function find<Name extends keyof Targets>(
 ): Targets[Name] {
   const found = finders[name](live, id);
   if (found !== undefined) return found;
-  throw new OperationRefused('not_found', `no ${words[name]} ${id}`);
+  throw new OperationRefused('not_found', `no ${refusalTexts[name]} ${id}`);
 }

@@ -1,6 +1,6 @@
 /**
- * Why a message has the status that it has, as a sentence, and the operations that would move it
- * on. Rules: STATE-2 to STATE-4, SVC-3, SEND-7.
+ * Explains what a message waits for, as a sentence, and which operations would move it on.
+ * Rules: STATE-2 to STATE-4, SVC-3, SEND-7.
  */
 import { z } from 'zod';
 import { isoTime } from '../sim/clock.ts';
@@ -92,7 +92,7 @@ function nextStatus({ status, fate }: Message): string {
   return status === 'sending' ? 'sent' : 'delivered';
 }
 
-/** `7 s`, `0.5 s`, `86400 s`: a number that can be compared with the clock. */
+/** `7 s`, `0.5 s`, `86400 s`: always seconds, which are easy to compare with the clock. */
 function secondsText(ms: number): string {
   return `${ms / 1_000} s`;
 }
