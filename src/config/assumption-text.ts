@@ -8,6 +8,7 @@ import {
   formerAssumptions,
 } from '../sim/assumptions.ts';
 
+/** The result of reading one: an assumption to override, or what is wrong. */
 export type AssumptionReading =
   | { readonly kind: 'assumption'; readonly override: Partial<Assumptions> }
   | { readonly kind: 'mistake'; readonly message: string };
@@ -32,7 +33,7 @@ export function isAssumptionName(name: string): name is AssumptionName {
   return Object.hasOwn(assumptionLedger, name);
 }
 
-/** `one of sliding, continuous`, or `"all", or a whole number from 1 to 100`. */
+/** Every permitted answer in words, such as `"all", or a whole number from 1 to 100`. */
 export function permittedAnswers(name: AssumptionName): string {
   const { answers } = assumptionLedger[name];
   const numberOrList = alsoAccepts(name);
@@ -41,6 +42,7 @@ export function permittedAnswers(name: AssumptionName): string {
   return answers.length === 0 ? numberOrList : `${words}, or ${numberOrList}`;
 }
 
+/** What to say about a name that is no assumption, or no longer one. */
 export function unknownAssumption(name: string): string {
   if (Object.hasOwn(formerAssumptions, name))
     return `${name} is no longer an assumption: it is always ${formerAssumptions[name]}; leave it out`;

@@ -1,4 +1,6 @@
-/** What a mistake says of a control token: RFC 6750 allows these characters in bearer tokens. */
+/**
+ * The message for an unusable control token. RFC 6750 allows these characters in a bearer token.
+ */
 export const expectedToken = 'expected 1 to 200 characters of A-Z a-z 0-9 _ . ~ + / = -';
 
 export function isControlToken(text: string): boolean {

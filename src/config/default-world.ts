@@ -7,7 +7,7 @@ import type { Outcome, WorldFixture, WorldSim } from './world-schema.ts';
 
 const keys = [{ name: 'default' }];
 
-/** As the schema would return it: checking it at each start would load the table of numbers. */
+/** Already in parsed form: checking it at each start would load the table of phone numbers. */
 export const defaultWorld: WorldFixture = {
   accounts: [
     { name: 'acme', keys, sims: [simOf('+12025550101'), simOf('+12025550102')] },
@@ -24,6 +24,7 @@ function simOf(number: string): WorldSim {
   return { number, connected: true, active: true, polling: 'simulated' };
 }
 
+/** The recipients with a scripted fate, which exist in every world. */
 export const scriptedOutcomes: readonly Outcome[] = [
   { to: '+12025550160', ends: 'failed', in: 'queued', polls: 1 },
   { to: '+12025550161', ends: 'failed', in: 'sending', polls: 1 },

@@ -1,6 +1,6 @@
 /**
- * The schema of a fault: which requests it affects, when, and how. Used by the control port and
- * snapshots.
+ * The schema of a fault, a failure that a user injects: which requests it affects, when, and how.
+ * The control port, snapshots and the files of `record --faults` use it.
  */
 import { z } from 'zod';
 import { endpointNames } from '../sim/limits.ts';
@@ -67,21 +67,20 @@ const headersRecord = z
     },
   )
   .superRefine((headers, context) => {
-    const message = mistakeIn(Object.keys(headers).map((name) => name.toLowerCase()));
+    const message = mistakeInNames(Object.keys(headers).map((name) => name.toLowerCase()));
     if (message !== undefined) context.addIssue({ code: 'custom', message });
   });
 
-function mistakeIn(names: readonly string[]): string | undefined {
-  const own = names.find((name) => transportHeaders.includes(name));
-  if (own !== undefined) return `the transport writes ${own} itself`;
-  const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined) return `${twice} is given twice`;
-  return names.length > mostFaultHeaders
-    ? `expected at most ${mostFaultHeaders} headers`
-    : undefined;
+function mistakeInNames(names: readonly string[]): string | undefined {
+  const reserved = names.find((name) => transportHeaders.includes(name));
+  if (reserved !== undefined) return `the transport writes ${reserved} itself`;
+  const duplicate = names.find((name, index) => names.indexOf(name) !== index);
+  if (duplicate !== undefined) return `${duplicate} is given twice`;
+  if (names.length <= mostFaultHeaders) return undefined;
+  return `expected at most ${mostFaultHeaders} headers`;
 }
 
-/** zod drops a member `__proto__` of a record without a word. */
+/** Refuses a member `__proto__`, which zod would drop from a record without a mistake. */
 const headersSchema = z.preprocess((headers: z.input<typeof headersRecord>, context) => {
   if (Object.hasOwn(Object(headers), '__proto__')) {
     context.addIssue({ code: 'custom', message: 'a header cannot be named __proto__' });
@@ -139,11 +138,12 @@ export const faultInputSchema = z.strictObject({
 export type FaultInput = Readonly<z.input<typeof faultInputSchema>>;
 export type FaultOutput = Readonly<z.output<typeof faultInputSchema>>;
 
+/** True for a value that JSON can hold, and that is neither too long nor too deep. */
 function isFaultBody(body: unknown): boolean {
   try {
     if ((JSON.stringify(body) ?? '').length > longestFaultBody) return false;
   } catch {
-    // A cyclic value, or one deeper than the stack.
+    // JSON cannot hold a cyclic value, or one that is deeper than the stack.
     return false;
   }
   let level = [body].filter(isNested);

@@ -1,31 +1,34 @@
 /**
- * Opens plain files only, and reads them whole up to a bound. A pipe would block the process until
- * somebody writes to it, and a device may never end, so both are refused at once.
+ * Opens plain files only, and reads them whole up to a bound. Pipes and devices are refused at
+ * once: a pipe blocks the process until another process writes to it, and a device may never end.
  */
 import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, statSync } from 'node:fs';
 
-/** Windows has neither of these flags. */
-const { O_NONBLOCK: withoutWaiting = 0, O_NOFOLLOW: withoutLinks = 0, O_RDONLY } = constants;
+/** The defaults are for Windows, which lacks two of these flags. */
+const { O_NONBLOCK = 0, O_NOFOLLOW = 0, O_RDONLY } = constants;
 
 /** A file that is not read. The message says why, and what to do. */
 export class FileRefused extends Error {
   override readonly name = 'FileRefused';
 }
 
+/** How to open a file. */
 export interface OpenOptions {
+  /** Flags of `open`, such as O_RDWR. Default: for reading. */
   readonly flags?: number;
   /** Refuses a symbolic link. */
   readonly isLinkRefused?: boolean;
 }
 
-/** A file descriptor. Throws a FileRefused for anything but a plain file. */
+/** Opens a file and returns its descriptor. Throws a FileRefused for anything but a plain file. */
 export function openPlain(path: string, options: OpenOptions = {}): number {
   const { flags = O_RDONLY, isLinkRefused = false } = options;
-  // Looked at first, because opening a device may already act on it.
-  refuseOther(isLinkRefused ? lstatSync(path) : statSync(path));
-  const file = openSync(path, flags | withoutWaiting | (isLinkRefused ? withoutLinks : 0));
+  // Checked before it is opened, because opening a device may already act on it.
+  refuseUnlessPlain(isLinkRefused ? lstatSync(path) : statSync(path));
+  const file = openSync(path, flags | O_NONBLOCK | (isLinkRefused ? O_NOFOLLOW : 0));
   try {
-    refuseOther(fstatSync(file));
+    // Checked again, because another file may have taken its place.
+    refuseUnlessPlain(fstatSync(file));
     return file;
   } catch (error) {
     closeSync(file);
@@ -33,7 +36,7 @@ export function openPlain(path: string, options: OpenOptions = {}): number {
   }
 }
 
-/** The text of a file without a byte order mark. Throws a FileRefused above the bound. */
+/** Reads a file as text without a byte order mark. Throws a FileRefused above the bound. */
 export function readText(path: string, mostBytes: number): string {
   const file = openPlain(path);
   try {
@@ -43,12 +46,12 @@ export function readText(path: string, mostBytes: number): string {
   }
 }
 
-/** `readText` for a file that is open already. */
+/** The same as `readText`, for a file that is open already. */
 export function readOpened(file: number, mostBytes: number): string {
   const { size } = fstatSync(file);
   if (size > mostBytes) {
-    const most = mostBytes < 2 ** 20 ? `${mostBytes} bytes` : `${mostBytes / 2 ** 20} MiB`;
-    throw new FileRefused(`it has ${size} bytes, and at most ${most} are read`);
+    const bound = mostBytes < 2 ** 20 ? `${mostBytes} bytes` : `${mostBytes / 2 ** 20} MiB`;
+    throw new FileRefused(`it has ${size} bytes, and at most ${bound} are read`);
   }
   const bytes = Buffer.allocUnsafe(size);
   let length = 0;
@@ -70,14 +73,14 @@ export function reasonOf(error: unknown): string {
   return reasons[code] ?? (message.split('\n', 1)[0] || code);
 }
 
-type Found = ReturnType<typeof statSync> & object;
+type FileStats = ReturnType<typeof statSync> & object;
 
-function refuseOther(found: Found): void {
-  if (found.isFile()) return;
-  throw new FileRefused(`it is ${kindOf(found)}, not a plain file`);
+function refuseUnlessPlain(stats: FileStats): void {
+  if (stats.isFile()) return;
+  throw new FileRefused(`it is ${kindOf(stats)}, not a plain file`);
 }
 
-function kindOf(found: Found): string {
-  if (found.isDirectory()) return 'a folder';
-  return found.isSymbolicLink() ? 'a symbolic link' : 'a pipe or a device';
+function kindOf(stats: FileStats): string {
+  if (stats.isDirectory()) return 'a folder';
+  return stats.isSymbolicLink() ? 'a symbolic link' : 'a pipe or a device';
 }

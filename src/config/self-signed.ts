@@ -9,10 +9,11 @@ import { randomBytes } from 'node:crypto';
 import { isIP } from 'node:net';
 import * as x509 from '@peculiar/x509';
 
-/** All as PEM. `ca`: the certificate of the authority, which clients must trust. */
+/** A certificate and its key for a server, as PEM. */
 export interface SelfSigned {
   readonly cert: string;
   readonly key: string;
+  /** The certificate of the authority, which clients must trust. */
   readonly ca: string;
 }
 
@@ -20,12 +21,12 @@ const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as con
 /** Some clients refuse certificates that are valid for longer. */
 const validDays = 397;
 
-/** `names`: host names and addresses. `nowMs`: real epoch milliseconds. */
+/** Makes a certificate for host names and addresses. `nowMs`: real epoch milliseconds. */
 export async function selfSigned(names: readonly string[], nowMs: number): Promise<SelfSigned> {
   const newKeys = () => crypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
   const [authorityKeys, keys] = await Promise.all([newKeys(), newKeys()]);
   const validity = {
-    // The clock of a client may be behind.
+    // A day ago, because the clock of a client may be behind.
     notBefore: new Date(nowMs - dayMs),
     notAfter: new Date(nowMs + validDays * dayMs),
     signingAlgorithm: algorithm,
@@ -71,7 +72,7 @@ function pem(certificate: x509.X509Certificate): string {
   return `${certificate.toString('pem')}\n`;
 }
 
-/** Positive, as required: the first bit is 0, and the first byte is not. */
+/** A random number in hex. It starts with 01, because it must be positive and not start with 00. */
 function serialNumber(): string {
   return `01${randomBytes(15).toString('hex')}`;
 }

@@ -1,8 +1,8 @@
 /**
- * All settings of a simulator as one readonly value, parsed once.
+ * The settings of a simulator: what users give (`SettingsInput`) is parsed once into one readonly
+ * value (`Settings`). The settings take precedence over the world in them, and that over the
+ * document's numbers and the defaults of the assumptions.
  * Rules: LIMIT-1 to LIMIT-7, ERR-1. Assumes: any, by override.
- * The arguments of `createSimulator` take precedence over the world, and the world over the
- * document's numbers and the ledger's defaults.
  */
 import { z } from 'zod';
 import { type Assumptions, defaultAssumptions } from '../sim/assumptions.ts';
@@ -21,23 +21,24 @@ import {
 
 /** The clock modes that users choose by name. */
 export const clockModes = ['real', 'scaled', 'manual'] as const;
-/** A *bound* clock follows a function of the process that created the simulator. */
+/** All clock modes. A *bound* clock follows a function of the process, given as `{ now }`. */
 export const shownClockModes = [...clockModes, 'bound'] as const;
 export type ClockMode = (typeof shownClockModes)[number];
-/** The kind of seconds that `Retry-After` counts on a scaled clock. */
+/** The kinds of seconds that `Retry-After` may count on a scaled clock. */
 export const retryAfterSeconds = ['simulated', 'real'] as const;
 export const logModes = ['off', 'text', 'json'] as const;
+/** Rates of a scaled clock, in simulated seconds per second. */
 export const defaultRate = 60;
-/** Simulated seconds per second. */
 export const largestRate = 1_000_000;
 export const defaultManualStart = '2026-01-01T00:00:00.000Z';
 
 const startError =
   'expected an ISO 8601 time with its zone, such as "2026-01-01T00:00:00.000Z", or milliseconds ' +
   'since 1970';
-/** Starts after 0, which lru-cache reads as "no expiry", and before five-digit years. */
+/** Not 0, which lru-cache reads as "no expiry". */
 const earliestStartMs = Date.parse('1970-01-02T00:00:00.000Z');
 
+/** A time as ISO 8601 or in milliseconds; parsed to whole epoch milliseconds. */
 export const startTimeSchema = z
   .union([z.number(), z.iso.datetime({ offset: true, error: startError })], { error: startError })
   .transform((time) => (typeof time === 'number' ? Math.trunc(time) : Date.parse(time)))
@@ -45,16 +46,16 @@ export const startTimeSchema = z
     error: 'expected a time between the years 1970 and 9000',
   });
 
-const boundError = `expected ${clockModes.map((mode) => `"${mode}"`).join(', ')} or { now: <a function> }`;
+const clockError = `expected ${clockModes.map((mode) => `"${mode}"`).join(', ')} or { now: <a function> }`;
 
-/** The time of a bound clock, in epoch milliseconds. */
+/** Reads the function of a bound clock: whole epoch milliseconds. Throws a TypeError otherwise. */
 export function readBound(now: () => number): number {
   const ms = Math.floor(now());
   if (Number.isSafeInteger(ms)) return ms;
   throw new TypeError(`clock.now: expected epoch milliseconds; got ${ms}`);
 }
 
-const boundSchema = z
+const boundClockSchema = z
   .strictObject({
     now: z.custom<() => number>((now) => typeof now === 'function', {
       error: 'expected a function that returns epoch milliseconds, such as () => Date.now()',
@@ -67,7 +68,7 @@ const boundSchema = z
     context.addIssue({ code: 'custom', path: ['now'], message });
   });
 
-/** Messages that a world holds; if absent, the default with its extra room for unfinished ones. */
+/** How many messages a world holds. The default, if absent, has extra room for unfinished ones. */
 export const maxMessagesSchema = z.union([z.int().min(1), z.literal('unlimited')], {
   error: 'expected a whole number above 0, or "unlimited"',
 });
@@ -89,7 +90,7 @@ export const seedSchema = z
 const settingsSchema = z
   .strictObject({
     name: worldNameSchema.optional(),
-    clock: z.union([z.enum(clockModes), boundSchema], { error: boundError }).default('real'),
+    clock: z.union([z.enum(clockModes), boundClockSchema], { error: clockError }).default('real'),
     rate: rateSchema.optional(),
     startTime: startTimeSchema.optional(),
     retryAfterSeconds: z.enum(retryAfterSeconds).default('simulated'),
@@ -103,14 +104,15 @@ const settingsSchema = z
     log: z.enum(logModes).default('off'),
   })
   .superRefine(
-    (given, context) => {
-      if (given.rate !== undefined && isOther(given.clock, 'scaled')) {
+    ({ clock, rate, startTime }, context) => {
+      if (rate !== undefined && isOtherClock(clock, 'scaled')) {
         context.addIssue({ code: 'custom', path: ['rate'], message: onlyWith('scaled') });
       }
-      if (given.startTime !== undefined && isOther(given.clock, 'manual')) {
+      if (startTime !== undefined && isOtherClock(clock, 'manual')) {
         context.addIssue({ code: 'custom', path: ['startTime'], message: onlyWith('manual') });
       }
     },
+    // Also if another field is wrong, so that all mistakes are reported at once.
     { when: ({ value }) => typeof value === 'object' && value !== null },
   )
   .transform(({ clock, startTime, rate, ...rest }) => ({
@@ -129,8 +131,8 @@ export interface SettingsInput {
   /** Of one world among several: its keys and ids follow from the name and the seed. */
   readonly name?: string | undefined;
   /**
-   * What moves simulated time: `manual` only your calls, `real` (default) the wall clock, `scaled` a
-   * faster one; `{ now }` follows a function, such as one over fake timers.
+   * What moves simulated time: `manual` only your calls, `real` (default) the wall clock, `scaled`
+   * a faster one; `{ now }` follows a function, such as one over fake timers.
    */
   readonly clock?: 'manual' | 'real' | 'scaled' | { readonly now: () => number } | undefined;
   /** Simulated seconds per second; `scaled` only. Default 60. */
@@ -156,6 +158,7 @@ export interface SettingsInput {
   /** What `serve` prints for each request. */
   readonly log?: (typeof logModes)[number] | undefined;
 }
+/** Parsed settings, with all defaults. */
 export type Settings = DeepReadonly<z.output<typeof settingsSchema>>;
 
 const unlimited = Object.fromEntries(
@@ -207,15 +210,19 @@ export function inheritedSettings(settings: Settings): SettingsInput {
   };
 }
 
-function isOther(clock: unknown, mode: (typeof clockModes)[number]): boolean {
-  return clock !== mode && (typeof clock !== 'string' || clockModes.some((one) => one === clock));
+/** True for a valid clock of another mode; an invalid one is a mistake of its own. */
+function isOtherClock(clock: unknown, mode: (typeof clockModes)[number]): boolean {
+  const isKnown = typeof clock !== 'string' || clockModes.some((known) => known === clock);
+  return isKnown && clock !== mode;
 }
 
 function onlyWith(mode: (typeof clockModes)[number]): string {
   return `only a ${mode} clock takes it: set clock to "${mode}"`;
 }
 
-/** One of several servers that share the ids of worlds: number `index` of `count`, from 0. */
+/**
+ * Server number `index`, from 0, of the `count` servers of a fleet, which share the ids of worlds.
+ */
 export interface Share {
   readonly index: number;
   readonly count: number;

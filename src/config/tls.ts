@@ -1,6 +1,6 @@
 /**
- * HTTPS as flags give it: files of a certificate and its key, or a pair made for this run. A pair
- * that no client could use is refused before anything starts.
+ * The certificate of HTTPS and its key, as the flags ask for them: read from files, or made for
+ * this run. A pair that no client could use is refused before anything starts.
  */
 import { X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
@@ -22,16 +22,20 @@ export interface TlsFlags {
   readonly tlsName: readonly string[];
 }
 
-/** `ca`: the certificate that clients must trust, of a pair made for this run. */
+/** The pair that a server uses. */
 export interface ServedTls extends TlsPair {
+  /** The certificate that clients must trust, if the pair was made for this run. */
   readonly ca?: string;
 }
 
 const mostBytes = 2 ** 20;
-/** Clients refuse a certificate for `*.localhost`, which is why worlds have a longer name. */
-const ownNames = ['localhost', '*.world.localhost', '127.0.0.1', '::1'];
+/** Worlds have names below `world.localhost`: clients refuse a certificate for `*.localhost`. */
+const localNames = ['localhost', '*.world.localhost', '127.0.0.1', '::1'];
 
-/** `hosts`: the names and addresses that the server hands out. Undefined: plain HTTP. */
+/**
+ * The pair to serve with; undefined for plain HTTP. `hosts`: the names and addresses in the URLs of
+ * the server. Throws a UsageError for flags or files that are of no use.
+ */
 export async function tlsOf(
   flags: TlsFlags,
   hosts: readonly string[],
@@ -49,7 +53,7 @@ export async function tlsOf(
   if (tlsCert !== undefined && tlsKey !== undefined) return readPair(tlsCert, tlsKey);
   if (tls === undefined) return undefined;
   const { selfSigned } = await import('./self-signed.ts');
-  return selfSigned([...new Set([...ownNames, ...hosts, ...tlsName])], Date.now());
+  return selfSigned([...new Set([...localNames, ...hosts, ...tlsName])], Date.now());
 }
 
 function readPair(certFile: string, keyFile: string): TlsPair {

@@ -22,7 +22,7 @@ import {
 import { type EndpointName, endpointNames } from '../sim/limits.ts';
 import { pathText } from './mistakes.ts';
 
-/** Deeply readonly plain data. */
+/** Plain data with all its members readonly. */
 export type DeepReadonly<T> = T extends readonly (infer Item)[]
   ? readonly DeepReadonly<Item>[]
   : T extends (...args: never) => unknown
@@ -36,9 +36,9 @@ export type LimitOverrides = { readonly [E in EndpointName]?: number | null };
 
 const quotaError = 'expected a whole number from 0 to 1000000000, or "unlimited"';
 
-/** Every mistake is worded as the range, `or` what else is allowed. */
-function wholeNumber(least: number, most: number, or = '') {
-  const error = `expected a whole number from ${least} to ${most}${or}`;
+/** A whole number. Every mistake is answered with the range and what `else` is allowed. */
+function wholeNumber(least: number, most: number, orElse = '') {
+  const error = `expected a whole number from ${least} to ${most}${orElse}`;
   return z.int({ error }).min(least, { error }).max(most, { error });
 }
 
@@ -165,43 +165,39 @@ export type Outcome = DeepReadonly<z.output<typeof outcomeSchema>>;
  * mistakes of a file are reported at once; it therefore assumes nothing about the value's shape.
  */
 function refuseDuplicates(value: unknown, context: z.core.$RefinementCtx): void {
-  const seen = { account: new Map<unknown, string>(), number: new Map(), key: new Map() };
-  const note = (kind: keyof typeof seen, entry: unknown, field: string, path: PropertyKey[]) => {
+  const firstUses = { 'account name': new Map(), number: new Map(), key: new Map() };
+  const check = (kind: keyof typeof firstUses, entry: unknown, path: readonly PropertyKey[]) => {
+    const field = kind === 'account name' ? 'name' : kind;
     const text = fieldOf(entry, field);
     if (typeof text !== 'string') return;
-    const first = seen[kind].get(text);
-    if (first === undefined) seen[kind].set(text, pathText(path));
-    else
-      context.addIssue({
-        code: 'custom',
-        path: [...path, field],
-        message:
-          `duplicate ${kind === 'account' ? 'account name' : kind}, first used at ` +
-          `${first}.${field}`,
-      });
+    const firstUse: unknown = firstUses[kind].get(text);
+    const ownPath = [...path, field];
+    if (firstUse === undefined) {
+      firstUses[kind].set(text, pathText(ownPath));
+      return;
+    }
+    const message = `duplicate ${kind}, first used at ${firstUse}`;
+    context.addIssue({ code: 'custom', path: ownPath, message });
   };
-  listOf(value, 'accounts').forEach((account, a) => {
-    note('account', account, 'name', ['accounts', a]);
-    listOf(account, 'keys').forEach((key, k) => {
-      note('key', key, 'key', ['accounts', a, 'keys', k]);
-    });
-    listOf(account, 'sims').forEach((sim, s) => {
-      note('number', sim, 'number', ['accounts', a, 'sims', s]);
-    });
-  });
-  listOf(value, 'pool').forEach((entry, p) => {
-    note('number', entry, 'number', ['pool', p]);
-  });
+  for (const [a, account] of listOf(value, 'accounts').entries()) {
+    check('account name', account, ['accounts', a]);
+    for (const [k, key] of listOf(account, 'keys').entries()) {
+      check('key', key, ['accounts', a, 'keys', k]);
+    }
+    for (const [s, sim] of listOf(account, 'sims').entries()) {
+      check('number', sim, ['accounts', a, 'sims', s]);
+    }
+  }
+  for (const [p, entry] of listOf(value, 'pool').entries()) check('number', entry, ['pool', p]);
 }
 
+/** Refuses more SIMs and pool numbers than a world can hold in all. */
 function refuseTooManySims(value: unknown, context: z.core.$RefinementCtx): void {
-  const sims = listOf(value, 'accounts').map((account) => listOf(account, 'sims').length);
-  const count = sims.reduce((sum, one) => sum + one, listOf(value, 'pool').length);
+  const sims = listOf(value, 'accounts').flatMap((account) => listOf(account, 'sims'));
+  const count = sims.length + listOf(value, 'pool').length;
   if (count <= mostDevices) return;
-  context.addIssue({
-    code: 'custom',
-    message: `expected at most ${mostDevices} SIMs in all; got ${count}`,
-  });
+  const message = `expected at most ${mostDevices} SIMs in all; got ${count}`;
+  context.addIssue({ code: 'custom', message });
 }
 
 function fieldOf(value: unknown, field: string): unknown {

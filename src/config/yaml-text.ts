@@ -1,20 +1,19 @@
 /**
- * Reads YAML. Loaded on demand, so the parser is only loaded for YAML files.
+ * Reads YAML. A module of its own, because it is only loaded, with the parser, for YAML files.
  */
 import { parseDocument } from 'yaml';
 import { firstLine, UsageError } from '../commands/command-error.ts';
 
-/** The largest file: a megabyte is parsed in about two seconds. */
+/** The size of the largest file: the parser takes about two seconds for a megabyte. */
 export const mostYamlBytes = 1_048_576;
-/** The parser's time grows with the square of the depth. */
+/** The deepest nesting of brackets: the parser's time grows with the square of the depth. */
 const deepestFlow = 1_000;
 
 /** Throws a UsageError with one line per mistake; `file` starts each line. */
 export function parseYaml(file: string, text: string): unknown {
   if (flowDepthOf(text) > deepestFlow) {
-    throw new UsageError(
-      `${file}: lists and maps in brackets are nested deeper than ${deepestFlow}`,
-    );
+    const message = `lists and maps in brackets are nested deeper than ${deepestFlow}`;
+    throw new UsageError(`${file}: ${message}`);
   }
   const document = parseDocument(text);
   if (document.errors.length > 0) {
@@ -28,7 +27,7 @@ export function parseYaml(file: string, text: string): unknown {
   }
 }
 
-/** Counts brackets in texts and comments too, where few are left open. */
+/** How deep brackets are nested, about: it also counts those in texts and comments. */
 function flowDepthOf(text: string): number {
   let depth = 0;
   let deepest = 0;

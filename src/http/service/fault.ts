@@ -1,8 +1,7 @@
 /**
- * One fault: which requests it affects, and how. It has its own counter and random stream, so that
- * other faults and other traffic do not change which requests it affects.
+ * One fault, a failure that a user injects: which requests it affects, and how. It has its own
+ * counter and random stream, so that other faults and other traffic do not change which ones.
  */
-
 import type { EndpointName } from '../../sim/limits.ts';
 import { type NumberTest, numberTest } from '../../sim/outcomes.ts';
 import type { Rng, RngState } from '../../sim/random.ts';
@@ -11,6 +10,7 @@ import { authenticate } from './api.ts';
 import type { ApiRequest } from './messages.ts';
 import { matchRoute } from './routes.ts';
 
+/** What a fault does to a request or its reply. */
 export type FaultKind =
   | { readonly kind: 'delay'; readonly ms: number }
   | {
@@ -22,19 +22,24 @@ export type FaultKind =
       /** The shortest wait that a 429 without headers asks for. Default 1. */
       readonly waitSeconds?: number;
     }
-  /** Closed before the service accepts it: nothing happens, and no token is spent. */
+  /** The connection closes before the service accepts the request: no token is spent. */
   | { readonly kind: 'refuse' }
-  /** As `refuse`, with a TCP reset. */
+  /** The same as `refuse`, with a TCP reset. */
   | { readonly kind: 'reset' }
-  /** Never handled, and never answered: the connection stays open until the client closes it. */
+  /**
+   * The request is never handled nor answered: the connection stays open until the client closes.
+   */
   | { readonly kind: 'lost_request' }
-  /** Accepted, then closed. */
+  /** The request is handled, then the connection closes without a reply. */
   | { readonly kind: 'lost_response' }
-  /** Accepted, then never answered. */
+  /** The request is handled, but never answered. */
   | { readonly kind: 'hang' }
+  /** Half of the reply is sent, then the connection closes. */
   | { readonly kind: 'truncate' }
+  /** The body of the reply is not valid JSON. */
   | { readonly kind: 'malformed' };
 
+/** A fault as the control port takes it. A request must match all fields of `match`. */
 export interface FaultSpec {
   readonly match: {
     readonly endpoint?: EndpointName | undefined;
@@ -42,6 +47,7 @@ export interface FaultSpec {
     /** A recipient; `*` stands for any digits. */
     readonly to?: string | undefined;
   };
+  /** Which of the matching requests it affects; the first is number 1. */
   readonly when:
     | { readonly nth: readonly number[] }
     | { readonly every: number }
@@ -65,8 +71,9 @@ export class Fault {
   readonly spec: FaultSpec;
   readonly #to: NumberTest | undefined;
   readonly #rng: Rng;
-  /** Requests that matched, and requests that it affected. */
+  /** How many requests matched. */
   seen = 0;
+  /** How many requests it affected. `Faults` counts them. */
   hits = 0;
 
   constructor(ordinal: number, spec: FaultSpec, rng: Rng) {
@@ -86,7 +93,8 @@ export class Fault {
   }
 
   /**
-   * True if the fault applies to this request. Counts, and draws a random number, for each match.
+   * True if the fault affects this request. Call it once for each request: it counts each match,
+   * and may draw a random number for it.
    */
   isDue(subject: FaultSubject): boolean {
     const { match, when, times } = this.spec;
@@ -106,14 +114,14 @@ export class Fault {
   }
 }
 
-/** The properties that a fault matches on. */
+/** The properties of a request that a fault may match. */
 export interface FaultSubject {
   readonly endpoint: EndpointName | undefined;
   readonly accountId: string;
   readonly to: string;
 }
 
-/** Those of a request to the simulator; each is computed when a fault first reads it. */
+/** The subject for a request to the simulator. Each property is read when a fault needs it. */
 export class Subject implements FaultSubject {
   readonly #world: World;
   readonly #request: ApiRequest;
@@ -139,6 +147,7 @@ export class Subject implements FaultSubject {
   }
 }
 
+/** The recipient in a body; empty if the body is no JSON object with a text `to`. */
 export function recipientOf(body: ApiRequest['body']): string {
   try {
     const text = typeof body === 'string' ? body : Buffer.from(body).toString('utf8');

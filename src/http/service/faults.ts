@@ -1,9 +1,8 @@
 /**
- * The faults in force, and a request handled under them. If several apply to one request, their
- * delays add up; of the others, the one that was created first acts. Rules: ERR-3, ERR-4 for a
- * forced 429 without a body of its own.
+ * The faults in force, and how a request is handled under them. If several apply to one request,
+ * their delays add up; of the others, only the one that was created first acts.
+ * Rules: ERR-3, ERR-4 (a 429 that a fault forces without headers has a correct wait).
  */
-
 import { secondMs } from '../../ledger/time-units.ts';
 import type { Limiter } from '../../sim/limiter.ts';
 import { Rng } from '../../sim/random.ts';
@@ -20,22 +19,25 @@ import {
 import type { ApiReply, ApiRequest, Delivery } from './messages.ts';
 import { refuse } from './templated-replies.ts';
 
-/** Chooses the fault of each request, ahead of the faults in force. */
+/** Chooses a fault for a request, which then acts before the faults in force. */
 export type FaultChooser = (world: World, request: ApiRequest) => FaultKind | undefined;
 
-/** The faults that act on one request: their delays, and what else. */
+/** The effect of all faults on one request. */
 export interface Strike {
+  /** The sum of the delays. */
   readonly delayMs: number;
+  /** The one fault that acts besides the delays. */
   readonly acting: Exclude<FaultKind, { kind: 'delay' }> | undefined;
 }
 
 export class Faults {
   readonly #chance: (label: string) => Rng;
+  /** Set by the explorer of client faults. */
   chooseFault: FaultChooser | undefined;
   #faults: Fault[] = [];
   #created = 0;
 
-  /** `chance`: creates a fault's own random stream. */
+  /** `chance`: creates the random stream of one fault. */
   constructor(chance: (label: string) => Rng) {
     this.#chance = chance;
   }
@@ -48,7 +50,7 @@ export class Faults {
     return this.#faults;
   }
 
-  /** Faults ever created. Ordinals are not reused, so no two faults share a random stream. */
+  /** How many faults were ever created. No ordinal is reused, so none shares a random stream. */
   get created(): number {
     return this.#created;
   }
@@ -61,9 +63,9 @@ export class Faults {
   }
 
   remove(faultId: string): boolean {
-    const left = this.#faults.filter((fault) => fault.faultId !== faultId);
-    const isFound = left.length < this.#faults.length;
-    this.#faults = left;
+    const others = this.#faults.filter((fault) => fault.faultId !== faultId);
+    const isFound = others.length < this.#faults.length;
+    this.#faults = others;
     return isFound;
   }
 
@@ -85,14 +87,14 @@ export class Faults {
     const { delayMs, acting } = this.strike(subject, chosen);
     const handled = isHandled(acting)
       ? handle(world, limiter, request)
-      : this.#unhandled(world, limiter, request, subject, acting);
-    const reply = mistreated(handled.reply, acting);
+      : this.#answerUnhandled(world, limiter, request, subject, acting);
+    const reply = damaged(handled.reply, acting);
     if (delayMs === 0) return { ...handled, reply };
     const delivery: Delivery = { ...reply.delivery, delayMs };
     return { ...handled, reply: { ...reply, delivery } };
   }
 
-  /** What acts on a request; counts it. `chosen` goes first. */
+  /** Finds the faults that act on a request, and counts them. `chosen` acts before the others. */
   strike(subject: FaultSubject, chosen?: FaultKind): Strike {
     let delayMs = chosen?.kind === 'delay' ? chosen.ms : 0;
     let acting = chosen?.kind === 'delay' ? undefined : chosen;
@@ -106,7 +108,8 @@ export class Faults {
     return { delayMs, acting };
   }
 
-  #unhandled(
+  /** Answers a request that the service does not handle, because of `fault`. */
+  #answerUnhandled(
     world: World,
     limiter: Limiter,
     request: ApiRequest,
@@ -116,12 +119,13 @@ export class Faults {
     const key = authenticate(world, request.authorization);
     if (fault.kind !== 'status') {
       const reply = unserved[fault.kind];
-      // An object of its own: the delivery says which request is under way.
+      // A new object: the simulator finds the request of a delivery by its identity.
       return { endpoint, key, reply: { ...reply, delivery: { ...reply.delivery } } };
     }
-    if (fault.status !== tooMany || fault.headers !== undefined) {
+    if (fault.status !== tooManyRequests || fault.headers !== undefined) {
       return { endpoint, key, reply: forced(fault), isForced: true };
     }
+    // A 429 states the wait that the limiter would ask for.
     const caller = key?.account.accountId ?? addressOf(world, request);
     const waitMs = endpoint === undefined ? 0 : limiter.waitMs(endpoint, caller);
     const shortestSeconds = fault.waitSeconds ?? shortestWaitSeconds;
@@ -145,18 +149,17 @@ export function isHandled(
   return fault === undefined || (fault.kind !== 'status' && !Object.hasOwn(unserved, fault.kind));
 }
 
-const tooMany = 429;
-/**
- * The wait in a forced 429 if the caller's bucket is not empty: the next request would pass at
- * once.
- */
+const tooManyRequests = 429;
+/** The wait in a forced 429 if the caller's bucket is not empty, so that there is no real wait. */
 const shortestWaitSeconds = 1;
+/** The replies to requests that are not handled. No byte of them is sent. */
 const unserved = {
   refuse: { status: 503, body: '', delivery: { cut: 'close' } },
   reset: { status: 503, body: '', delivery: { cut: 'reset' } },
   lost_request: { status: 503, body: '', delivery: { cut: 'hang' } },
 } as const satisfies Readonly<Record<string, ApiReply>>;
 
+/** The reply that a fault states itself. */
 export function forced({
   status,
   body = { detail: 'Injected fault.' },
@@ -168,7 +171,8 @@ export function forced({
   return { ...reply, headers: Object.fromEntries(lowerCase) };
 }
 
-function mistreated(reply: ApiReply, fault: FaultKind | undefined): ApiReply {
+/** The reply as a fault changes or cuts it. */
+function damaged(reply: ApiReply, fault: FaultKind | undefined): ApiReply {
   switch (fault?.kind) {
     case 'lost_response':
       return { ...reply, delivery: { cut: 'close' } };
