@@ -2,7 +2,6 @@
  * The command `smstwin`: finds the subcommand and runs it. Each subcommand is loaded on demand,
  * with only the packages that it needs.
  */
-
 import { processIo, runSubcommand, type Subcommand } from './cli/process.ts';
 import type { CommandIo } from './commands/flags.ts';
 import { foreignText } from './commands/foreign-text.ts';

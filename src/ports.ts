@@ -3,7 +3,6 @@
  * only translate HTTP: `simulator.handle` answers the service, the operations answer the control
  * port.
  */
-
 import { isLoopback } from './commands/flag-values.ts';
 import type { TlsPair } from './config/tls.ts';
 import { matchRoute } from './http/service/routes.ts';
@@ -35,9 +34,7 @@ export interface ListenOptions {
   readonly transport?: TransportKind;
   /** What the operation `simulator.shutdown` does; without it, the simulator closes. */
   readonly onShutdown?: () => void;
-  /**
-   * Called with one line that the user should see, such as a transport that could not be loaded.
-   */
+  /** Called with one line that the user should see, such as why a transport did not load. */
   readonly onNotice?: (line: string) => void;
   /** Called with the exception of a request, after its caller got a 500. */
   readonly onInternalError?: (error: unknown) => void;
@@ -51,10 +48,7 @@ export interface ControlOptions {
   readonly port?: number | undefined;
   /** Required of every request if set; needed if the host is not a loopback address. */
   readonly token?: string | undefined;
-  /**
-   * Names that `Host` may carry besides the bound host and loopback names, such as a container's
-   * name.
-   */
+  /** Further names that `Host` may carry, such as the name of a container. */
   readonly allowedHosts?: readonly string[] | undefined;
 }
 

@@ -33,7 +33,6 @@ import { MessageCounts, RequestCounts } from './sim/counts.ts';
 import { overloadedNotice } from './sim/message-store.ts';
 import { OperationRefused } from './sim/operation-refused.ts';
 import type { KeyDigest } from './sim/records.ts';
-import type { Counts } from './simulation/metrics/families.ts';
 import { Simulation } from './simulation/simulation.ts';
 import { WallClock } from './simulation/wall-clock.ts';
 import { prefixOf } from './worlds/address.ts';
@@ -69,10 +68,7 @@ export interface InternalOptions extends SimulatorOptions {
   readonly startAtMs?: number | undefined;
   /** The digests of keys whose text is not known; for replaying a recorded run. */
   readonly keyDigests?: ReadonlyMap<string, KeyDigest> | undefined;
-  /**
-   * Creates each simulation, at the start and after a reset; a defect passes one with replaced
-   * classes.
-   */
+  /** Creates each simulation; a defect passes a function that replaces classes. */
   readonly simulation?: ((settings: Settings, startMs: number) => Simulation) | undefined;
   /** How many requests are kept for the referee; set when reading a recorded run. */
   readonly recordBound?: RecordBound | undefined;
@@ -184,7 +180,7 @@ export class Simulator implements Live, Player {
     this.#countMessagesOf(this.simulation, 0);
   }
 
-  get counts(): Counts {
+  get counts(): Live['counts'] {
     return { requests: this.exchangeRecord.counts, messages: this.#messageCounts };
   }
 

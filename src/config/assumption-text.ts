@@ -1,6 +1,4 @@
-/**
- * Reads assumptions that users type as `name=value`, and explains an unknown name or answer.
- */
+/** Reads assumptions that users type as `name=value`, and explains an unknown name or answer. */
 import {
   type AssumptionName,
   type Assumptions,
@@ -13,9 +11,7 @@ export type AssumptionReading =
   | { readonly kind: 'assumption'; readonly override: Partial<Assumptions> }
   | { readonly kind: 'mistake'; readonly message: string };
 
-/**
- * Reads `pollIntervalSeconds=5`, `limiterRefill=interval`, `failsFrom=queued,sent`, `failsFrom=`.
- */
+/** Reads texts such as `pollIntervalSeconds=5`, `failsFrom=queued,sent` and `failsFrom=`. */
 export function parseAssumption(text: string): AssumptionReading {
   const equals = text.indexOf('=');
   if (equals < 0) return mistake(`expected name=value, got "${text}"`);

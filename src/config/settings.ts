@@ -191,10 +191,7 @@ export function limitsOf(settings: Settings): LimitsPerMinute {
   return { ...documentedLimitsPerMinute, ...settings.world.limits, ...settings.limits };
 }
 
-/**
- * The settings that a new world takes from the server. Explicit keys are left out: two worlds never
- * share a key.
- */
+/** What a new world takes from the server: all but explicit keys, which no two worlds share. */
 export function inheritedSettings(settings: Settings): SettingsInput {
   const { name: _, clock, boundTo, rate, startTimeMs, world, ...rest } = settings;
   const accounts = world.accounts.map((account) => ({
@@ -220,9 +217,7 @@ function onlyWith(mode: (typeof clockModes)[number]): string {
   return `only a ${mode} clock takes it: set clock to "${mode}"`;
 }
 
-/**
- * Server number `index`, from 0, of the `count` servers of a fleet, which share the ids of worlds.
- */
+/** Server number `index` (from 0) of `count` servers that share the ids of worlds. */
 export interface Share {
   readonly index: number;
   readonly count: number;

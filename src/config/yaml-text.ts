@@ -1,6 +1,4 @@
-/**
- * Reads YAML. A module of its own, because it is only loaded, with the parser, for YAML files.
- */
+/** Reads YAML. A module of its own, because it is only loaded, with the parser, for YAML files. */
 import { parseDocument } from 'yaml';
 import { firstLine, UsageError } from '../commands/command-error.ts';
 

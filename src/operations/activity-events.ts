@@ -1,6 +1,4 @@
-/**
- * The events that a simulator reports: their kinds, their contents, and who can ask for which.
- */
+/** The events that a simulator reports: their kinds, their contents, and who can ask for which. */
 import { z } from 'zod';
 import type { Status } from '../sim/status.ts';
 import type { ClockState } from './clock-state.ts';

@@ -1,6 +1,4 @@
-/**
- * The state of the clock, as the control port shows it.
- */
+/** The state of the clock, as the control port shows it. */
 import { z } from 'zod';
 import { shownClockModes } from '../config/settings.ts';
 import { isoTime, latestTimeMs } from '../sim/clock.ts';

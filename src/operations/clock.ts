@@ -1,6 +1,4 @@
-/**
- * The operations on simulated time: read it, set what moves it, and advance it.
- */
+/** The operations on simulated time: read it, set what moves it, and advance it. */
 import { z } from 'zod';
 import { clockModes, largestRate } from '../config/settings.ts';
 import { isoTime, latestTimeMs } from '../sim/clock.ts';
@@ -106,10 +104,8 @@ export const clock = {
     run: (live, how) => {
       const { simulation, wallClock } = live;
       if (wallClock.mover !== undefined) {
-        throw new OperationRefused(
-          'invalid',
-          `this would move the service without its client: use ${wallClock.mover}.advance()`,
-        );
+        const message = `this would move the service without its client: use ${wallClock.mover}.advance()`;
+        throw new OperationRefused('invalid', message);
       }
       const { clock } = simulation;
       const target = targetOf(how, clock.now());

@@ -130,10 +130,7 @@ export class EventStreams {
     throw new OperationRefused('conflict', `there are ${mostStreams} streams of events already`);
   }
 
-  /**
-   * Opens a stream, starting with the kept events after `lastSeenId`. Returns the function that
-   * closes it.
-   */
+  /** Opens a stream with the kept events after `lastSeenId`. Returns a function that closes it. */
   open(listener: ActivityListener, options: StreamOptions): () => void {
     this.checkRoom();
     const stream: Stream = { kinds: defaultKinds, ...options, listener };

@@ -1,6 +1,4 @@
-/**
- * The operations on faults, the failures that a user injects into replies: list, add, remove.
- */
+/** The operations on faults, the failures that a user injects into replies: list, add, remove. */
 import { z } from 'zod';
 import { faultInputSchema, mostFaults } from '../config/fault-schema.ts';
 import type { Fault, FaultSpec } from '../http/service/fault.ts';

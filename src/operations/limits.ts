@@ -1,6 +1,4 @@
-/**
- * The operations on rate limits, which can be changed at run time. Rules: LIMIT-1 to LIMIT-6.
- */
+/** The operations on rate limits, which can be changed at run time. Rules: LIMIT-1 to LIMIT-6. */
 import { z } from 'zod';
 import { limitOverridesSchema } from '../config/world-schema.ts';
 import { isoTime } from '../sim/clock.ts';

@@ -50,9 +50,7 @@ interface Found {
 /** Messages examined before other requests get a turn. */
 const examinedAtOnce = 256;
 
-/**
- * The newest `limit` messages that match and arrived before `before`, and whether there are more.
- */
+/** The newest `limit` messages that match and arrived before `before`. */
 export function* searchMessages(
   world: World,
   match: MessageMatch,

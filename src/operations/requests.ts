@@ -1,6 +1,4 @@
-/**
- * The operations that show the last requests of the service.
- */
+/** The operations that show the last requests of the service. */
 import { z } from 'zod';
 import { keptRequests } from '../recording/exchange-record.ts';
 import { defineOperation } from './define.ts';

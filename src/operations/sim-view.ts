@@ -1,6 +1,4 @@
-/**
- * A SIM, as the control port shows it.
- */
+/** A SIM, as the control port shows it. */
 import { z } from 'zod';
 import { pollingSchema } from '../config/world-schema.ts';
 import type { Device } from '../sim/records.ts';

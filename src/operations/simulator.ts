@@ -1,5 +1,5 @@
 /**
- * The operations on the simulator as a whole: health, state, reset, shutdown, and its journal.
+ * The operations on a simulator as a whole: its health, state, metrics, journal, reset and shutdown.
  */
 // Not the global one, which a test may fake.
 import { setImmediate } from 'node:timers';
@@ -77,10 +77,9 @@ export const simulator = {
     refusals: [409],
     run: (live) => {
       if (!live.hosting.isFirst(live)) {
-        throw new OperationRefused(
-          'conflict',
-          'a world does not stop the server: DELETE /control/worlds/<world_id> ends the world',
-        );
+        const message =
+          'a world does not stop the server: DELETE /control/worlds/<world_id> ends the world';
+        throw new OperationRefused('conflict', message);
       }
       // Deferred, so that the reply is sent first.
       setImmediate(() => live.shutdown());

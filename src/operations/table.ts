@@ -1,6 +1,4 @@
-/**
- * Every operation, by noun, in the order of the documentation.
- */
+/** Every operation, by noun, in the order of the documentation. */
 import { accounts } from './accounts.ts';
 import { assumptions } from './assumptions.ts';
 import { clock } from './clock.ts';

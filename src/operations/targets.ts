@@ -1,6 +1,4 @@
-/**
- * Finds the object that the id in an operation's path refers to. An account may also be named.
- */
+/** Finds the object that the id in an operation's path refers to. An account may also be named. */
 import type { Fault } from '../http/service/fault.ts';
 import type { RecordedExchange } from '../recording/recorded-exchange.ts';
 import { isReadable } from '../sim/message.ts';

@@ -211,12 +211,10 @@ function refusing<T>(act: () => T): T {
   } catch (error) {
     if (error instanceof JournalError) throw new OperationRefused('unavailable', error.message);
     if (!(error instanceof SettingsError)) throw error;
-    const [first] = error.mistakes;
-    throw new OperationRefused(
-      'invalid',
-      error.message,
-      first?.path.replace('startTime', 'start_time').replace('maxMessages', 'max_messages'),
-    );
+    const path = error.mistakes[0]?.path
+      .replace('startTime', 'start_time')
+      .replace('maxMessages', 'max_messages');
+    throw new OperationRefused('invalid', error.message, path);
   }
 }
 

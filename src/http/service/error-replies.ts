@@ -85,10 +85,7 @@ function invalidFieldReply(
   return { status, body: `${body.slice(0, -end.length)},"errors":${fields}${end}` };
 }
 
-/**
- * The failing fields as JSON text, `{"to":["..."]}`. Not built as an object, which would lose a
- * field called __proto__.
- */
+/** JSON text, because an object would lose a field called __proto__: `{"to":["..."]}`. */
 function fieldMap(failures: readonly FieldFailure[]): string {
   const members = failures.map(
     ({ field, detail }) => `${JSON.stringify(field)}:${JSON.stringify([detail])}`,

@@ -26,9 +26,7 @@ export type FaultKind =
   | { readonly kind: 'refuse' }
   /** The same as `refuse`, with a TCP reset. */
   | { readonly kind: 'reset' }
-  /**
-   * The request is never handled nor answered: the connection stays open until the client closes.
-   */
+  /** The request is never handled nor answered: the connection stays open. */
   | { readonly kind: 'lost_request' }
   /** The request is handled, then the connection closes without a reply. */
   | { readonly kind: 'lost_response' }
@@ -151,8 +149,7 @@ export class Subject implements FaultSubject {
 export function recipientOf(body: ApiRequest['body']): string {
   try {
     const text = typeof body === 'string' ? body : Buffer.from(body).toString('utf8');
-    const value: unknown = JSON.parse(text);
-    const to = typeof value === 'object' && value !== null && 'to' in value ? value.to : '';
+    const to: unknown = JSON.parse(text)?.to;
     return typeof to === 'string' ? to : '';
   } catch {
     return '';

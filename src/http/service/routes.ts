@@ -78,10 +78,7 @@ export function allowedMethods(route: Route, headMethod: HeadMethod = 'as_get'):
   return takesMethod(route, 'HEAD', headMethod) ? 'GET, HEAD' : route.method;
 }
 
-/**
- * HEAD is allowed wherever GET is, except for tasks: a reply without a body would lose the tasks
- * that it hands out.
- */
+/** HEAD is allowed where GET is, but not for tasks: they are handed out, and HEAD has no body. */
 export function takesMethod(
   route: Route,
   method: string,

@@ -3,7 +3,6 @@
  * reply: reads the body, lets `sim/send.ts` decide, and words the decision as a reply.
  * Rules: SEND-1 to SEND-7. Assumes: replaySpends, replyTemplates.
  */
-
 import { isUtf8 } from 'node:buffer';
 import { malformedDetails } from '../../ledger/refusals.ts';
 import type { Assumptions } from '../../sim/assumptions.ts';
@@ -32,10 +31,7 @@ export function sendMessage(
   return replyTo(send(world, call), world, endpoint, request);
 }
 
-/**
- * The reply to a replay, or undefined if the request is none. Called before the throttle where
- * replays are free.
- */
+/** The reply if the request is a replay. Called before the throttle where replays are free. */
 export function replayBeforeThrottle(
   world: World,
   key: ApiKey,

@@ -142,10 +142,7 @@ export class Answers {
     this.#write(outlet, reply, ends);
   }
 
-  /**
-   * Answers in place of the handler, before the body has arrived. The rest of the body is not read,
-   * so the connection ends.
-   */
+  /** Answers before the body has arrived. The rest of it is not read: the connection ends. */
   refuse(outlet: Outlet, reply: ApiReply): void {
     this.decline(outlet, reply, true);
   }
@@ -214,9 +211,7 @@ export class Answers {
   }
 }
 
-/**
- * Finished replies are removed once there are this many entries, and then at twice their number.
- */
+/** Finished replies are removed at this number of entries, then at twice what remains. */
 const firstSweepSize = 4_096;
 
 /**

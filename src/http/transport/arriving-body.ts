@@ -10,9 +10,7 @@ import type { ApiReply } from '../service/messages.ts';
 export interface Intake {
   /** A longer body is refused, and is not kept. */
   readonly limitBytes: number;
-  /**
-   * A body that is too long, but not longer than this, is read to its end: the connection stays.
-   */
+  /** A body that is too long is read up to this, so that its connection can stay open. */
   readonly drainBytes: number;
   /** The reply to a body that is too long. Default: the 413 of the transport. */
   readonly tooLongReply?: ApiReply;
@@ -61,9 +59,7 @@ export class ArrivingBody {
     return this.#size > this.intake.limitBytes;
   }
 
-  /**
-   * The bytes that have arrived. Not typed as Buffer: users of the package may lack Node's types.
-   */
+  /** The bytes so far. Not typed as Buffer: users of the package may lack the types of Node. */
   get bytes(): Uint8Array {
     return this.#buffer?.subarray(0, this.#size) ?? Buffer.alloc(0);
   }

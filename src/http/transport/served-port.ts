@@ -72,10 +72,7 @@ export class ServedPort {
     }
   }
 
-  /**
-   * Never throws: its callers are native code and event handlers, where an exception ends the
-   * process.
-   */
+  /** Never throws: an exception in native code or an event handler would end the process. */
   report(error: unknown): void {
     try {
       this.#onInternalError?.(error);

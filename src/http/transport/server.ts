@@ -7,7 +7,6 @@
  * `onData` replaces HyperExpress' receiver, and `completed` marks a response as answered.
  * docs/semantics.md lists what the native parser answers by itself.
  */
-
 import uWS, { type HttpRequest, type HttpResponse, type ListenCallback } from 'uWebSockets.js';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

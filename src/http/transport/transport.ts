@@ -18,9 +18,7 @@ import type { Intake } from './arriving-body.ts';
 export interface Transport {
   /** Binds the port exclusively and resolves to its number (0 selects a free one). */
   listen(port: number, host: string): Promise<number>;
-  /**
-   * Stops accepting, waits at most `graceMs` for requests in flight, then drops every connection.
-   */
+  /** Stops accepting, waits at most `graceMs` for open requests, then drops all connections. */
   close(graceMs?: number): Promise<void>;
 }
 
@@ -38,10 +36,7 @@ export interface ControlRequest extends ApiRequest {
 export type ControlHandle = (request: ControlRequest) => ControlReply | Promise<ControlReply>;
 export type ControlReply = ApiReply | ContentReply | EventsReply;
 
-/**
- * A reply of any content type, such as a page or one of its files. With an `etag`, the transport
- * answers `If-None-Match` with 304.
- */
+/** A reply of any content type. With an `etag`, `If-None-Match` is answered with 304. */
 export interface ContentReply {
   readonly status: number;
   readonly content: string | Uint8Array;
@@ -54,10 +49,7 @@ export interface ContentReply {
 /** A stream of server-sent events. */
 export interface EventsReply {
   readonly status: 200;
-  /**
-   * Starts the events. May call `end` to end the stream. Returns a function that the transport
-   * calls once the reader has left.
-   */
+  /** Starts the events; may call `end`. Returns what to call once the reader has left. */
   readonly open: (send: SendEvent, end: () => void) => () => void;
 }
 /** Returns false once the stream has ended. `event` and `id` must not hold a line break. */
@@ -83,10 +75,7 @@ export interface ServiceHandler {
   readonly service: Handle;
   /** Words the refusals that the transport gives by itself. Default: `{"code", "detail"}`. */
   readonly wordRefusal?: WordRefusal;
-  /**
-   * Called when the transport answers in place of the service. The path is empty if none could be
-   * read. Must not throw.
-   */
+  /** Called when the transport itself answers; `path` may be empty. Must not throw. */
   readonly onOwnReply?: (path: string, status: number) => void;
   /** Called once a reply that a fault delayed was sent, or (`isSeen` false) its client has left. */
   readonly onReplyFinished?: (delivery: Delivery, isSeen: boolean) => void;
@@ -98,10 +87,7 @@ export interface TransportOptions {
   readonly tls?: TlsPair | undefined;
   /** A longer body is answered 413. Default 65,536. */
   readonly bodyLimitBytes?: number;
-  /**
-   * A body that is too long, but not longer than this, is read to its end, so that the connection
-   * stays open. Default 1 MiB.
-   */
+  /** A longer body is not read to its end, and ends its connection. Default 1 MiB. */
   readonly drainLimitBytes?: number;
   /** Bytes of all bodies still arriving; one more is answered 503. Default 64 MiB. */
   readonly heldLimitBytes?: number;

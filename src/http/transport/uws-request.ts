@@ -89,10 +89,7 @@ export class UwsRequest implements ApiRequest, Outlet {
     this.#response = response;
   }
 
-  /**
-   * Sets a body that is valid until the native callback returns. Its view is created when it is
-   * first read.
-   */
+  /** Sets a body that is valid until the native callback returns. A read creates its view. */
   lendBody(chunk: ArrayBuffer): void {
     this.#lentBody = chunk;
   }
