@@ -98,6 +98,7 @@ const delayedReplies = new WeakMap<
 export class Simulator implements Live, Player {
   readonly settings: Settings;
   readonly wallClock: WallClock;
+  // The operations as methods, by noun.
   readonly clock: NounMethods['clock'] = methodsOf(this, nouns.clock);
   readonly accounts: NounMethods['accounts'] = methodsOf(this, nouns.accounts);
   readonly sims: NounMethods['sims'] = methodsOf(this, nouns.sims);
@@ -117,6 +118,7 @@ export class Simulator implements Live, Player {
   readonly invariants: SimulatorMethods['invariants'] = this.#methods.invariants;
   readonly metrics: SimulatorMethods['metrics'] = this.#methods.metrics;
   readonly reset: SimulatorMethods['reset'] = this.#methods.reset;
+  // The parts that the operations work on, and the state of this world.
   readonly activity: Activity = new Activity(this);
   readonly exchangeRecord: ExchangeRecord;
   readonly waits: Live['waits'] = new Set();
@@ -143,8 +145,9 @@ export class Simulator implements Live, Player {
   /**
    * Throws a SettingsError that lists every mistake, or a JournalError. The order of the steps
    * matters. An existing journal says when simulated time started, so it is opened (and locked)
-   * first. The wall clock drives a simulation, so it comes second. Replaying the journal and
-   * restoring the other worlds use this whole object, so they come last.
+   * before the simulation is created. The wall clock reads the simulation's clock, so it comes
+   * next. Replaying the journal and restoring the other worlds use this whole object, so they come
+   * last.
    */
   constructor(settings: SettingsInput = {}, options: InternalOptions = {}) {
     this.settings = parseSettings(settings);
@@ -332,6 +335,7 @@ export class Simulator implements Live, Player {
   /** The worlds of a server that starts with this one; the others share some of its options. */
   #createHosting(options: InternalOptions, folder: JournalFolder | undefined): Worlds<Simulator> {
     const { journalMaxBytes, onNotice, simulation, share } = options;
+    // Called after the constructor has set `hosting`.
     const create = (settings: SettingsInput, worldOptions: InternalOptions) => {
       const shared = { journalMaxBytes, onNotice, simulation, hosting: this.hosting };
       return new Simulator(settings, { ...worldOptions, ...shared });
