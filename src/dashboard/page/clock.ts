@@ -1,99 +1,105 @@
 /**
- * Simulated time as the page shows it, and the simulator's counts. Both are read again after events
- * and when the next timer was due. A reset shows as fewer messages or an earlier time.
+ * Simulated time and the simulator's counts, as the page shows them. Both are read again after
+ * events and when the next timer was due. Fewer messages or an earlier time mean that the simulator
+ * was reset: the page then reads everything again.
  */
 import { computed, signal } from '@preact/signals';
 import { call } from './control.ts';
-import { announceAnotherWorld, onEvents } from './events.ts';
-import { Reading } from './reading.ts';
+import { announceStaleData, onEvents } from './events.ts';
+import { Resource } from './resource.ts';
 import type { ClockState, State } from './wire.ts';
 import { counted } from './words.ts';
 
 export const state = signal<State | undefined>(undefined);
-const heard = signal<{ readonly clock: ClockState; readonly atMs: number } | undefined>(undefined);
-const tick = signal(0);
+/** The last known clock, and the real time (of `performance.now`) at which the page got it. */
+const lastClock = signal<{ readonly clock: ClockState; readonly receivedMs: number } | undefined>(
+  undefined,
+);
+/** The real time at which the shown time was last brought forward. */
+const tickedMs = signal(0);
 
-export const clock = computed(() => heard.value?.clock);
+export const clock = computed(() => lastClock.value?.clock);
 
-/** The period of readings that passing time changes; undefined while time stands still. */
+/** `ms` while simulated time passes by itself, otherwise undefined: for `everyMs` of resources. */
 export const whileRunning = (ms: number) => ((clock.value?.rate ?? 0) > 0 ? ms : undefined);
 
-/**
- * The simulated present in epoch milliseconds; between two readings it advances at the clock's
- * rate.
- */
+/** Simulated time in epoch milliseconds; between two reads it advances at the clock's rate. */
 export const nowMs = computed(() => {
-  if (heard.value === undefined) return undefined;
-  const { clock, atMs } = heard.value;
-  const passedMs = Math.max(0, tick.value - atMs);
+  if (lastClock.value === undefined) return undefined;
+  const { clock, receivedMs } = lastClock.value;
+  const passedMs = Math.max(0, tickedMs.value - receivedMs);
   return Date.parse(clock.now) + Math.floor(passedMs * clock.rate);
 });
 
-/** `isAnother`: the world is known to be another one. Time that went back shows that, too. */
-function hearClock(clock: ClockState, isAnother = false): void {
-  const known = heard.value;
-  const atMs = performance.now();
-  heard.value = { clock, atMs };
-  tick.value = atMs;
-  // More than the rounding of a running clock.
-  const isBack = known && Date.parse(clock.now) < Date.parse(known.clock.now) - 1_000;
-  if (isAnother || isBack) announceAnotherWorld();
+/** A running clock may seem to go back by less, because of rounding. */
+const roundingMs = 1_000;
+
+/** Returns true if time went back: the simulator was reset. */
+function setClock(clock: ClockState): boolean {
+  const previous = lastClock.value?.clock;
+  const receivedMs = performance.now();
+  lastClock.value = { clock, receivedMs };
+  tickedMs.value = receivedMs;
+  if (previous === undefined) return false;
+  return Date.parse(clock.now) < Date.parse(previous.now) - roundingMs;
 }
 
-const tickMs = 250;
+const tickPeriodMs = 250;
 
 export function followClock(): void {
   onEvents('clock', (events) => {
     const last = events?.at(-1);
     if (last === undefined) void readState();
-    else hearClock(last);
+    else if (setClock(last)) announceStaleData();
   });
-  const reading = new Reading(readState);
-  reading.follow(['message', 'traffic', 'operation']);
+  const stateResource = new Resource(readState);
+  stateResource.follow(['message', 'traffic', 'operation']);
   setInterval(() => {
     if ((clock.value?.rate ?? 0) <= 0 || document.visibilityState !== 'visible') return;
-    tick.value = performance.now();
+    tickedMs.value = performance.now();
     const { next_at: nextAt = null } = clock.value ?? {};
-    if (nextAt !== null && Date.parse(nextAt) < (nowMs.value ?? 0)) reading.soon();
-  }, tickMs);
+    if (nextAt !== null && Date.parse(nextAt) < (nowMs.value ?? 0)) stateResource.readSoon();
+  }, tickPeriodMs);
 }
 
-/** What the last advance of this page did. */
-export const advanced = signal('');
+/** What the last advance by this page did, as a sentence. */
+export const advanceOutcome = signal('');
 
-/** Advances simulated time, and says what happened on the way. */
-export async function advanceClock(how: Readonly<Record<string, unknown>>): Promise<void> {
+/** Advances simulated time by the input of `clock.advance`, and describes what happened. */
+export async function advanceClock(input: Readonly<Record<string, unknown>>): Promise<void> {
   await readState();
   const before = state.value;
-  await sayAdvanced(await call('clock.advance', how), before);
+  await describeAdvance(await call('clock.advance', input), before);
 }
 
-/** `before`: the counts before the advance. */
-export async function sayAdvanced(
+/** Sets `advanceOutcome`. `before`: the counts before the advance. */
+export async function describeAdvance(
   { fired }: { readonly fired?: unknown },
   before: State | undefined,
 ): Promise<void> {
   await readState();
   const after = state.value;
-  const changes = ends.flatMap((status) => {
+  const changes = reachedStatuses.flatMap((status) => {
     const count = (after?.messages[status] ?? 0) - (before?.messages[status] ?? 0);
     return count > 0 ? [counted(count, status, status)] : [];
   });
   const timers = `${counted(Number(fired), 'timer')} fired`;
-  advanced.value = `${timers}: ${changes.join(', ') || 'no message changed'}.`;
+  advanceOutcome.value = `${timers}: ${changes.join(', ') || 'no message changed'}.`;
 }
 
-const ends = ['delivered', 'failed', 'sent', 'sending'] as const;
+/** Statuses that an advance moves messages to. */
+const reachedStatuses = ['delivered', 'failed', 'sent', 'sending'] as const;
 
-/** Reads the numbers again; a failure shows in the connection state. */
+/** Reads clock and counts again. Ignores a failure: the connection state shows it. */
 export async function readState(): Promise<void> {
   try {
-    const now = await call('simulator.state');
+    const current = await call('simulator.state');
     const before = state.value;
-    const isAnother =
+    const hasLess =
       before !== undefined &&
-      (now.messages.total < before.messages.total || now.requests < before.requests);
-    state.value = now;
-    hearClock(now.clock, isAnother);
+      (current.messages.total < before.messages.total || current.requests < before.requests);
+    state.value = current;
+    const isBack = setClock(current.clock);
+    if (hasLess || isBack) announceStaleData();
   } catch {}
 }

@@ -1,8 +1,8 @@
 /**
- * The SharedWorker of all tabs that show one world with one token. It holds their one event stream,
- * which its name states.
+ * The SharedWorker of all tabs that show one world with one token. It holds their one stream of
+ * events. The worker's name is the address of the stream as JSON, so each stream has one worker.
  */
-import { EventDesk, type Stream, type Wish } from './event-desk.ts';
+import { type ListenRequest, SharedEvents, type StreamAddress } from './shared-events.ts';
 
 interface Connecting {
   readonly ports: readonly MessagePort[];
@@ -13,11 +13,11 @@ const scope = globalThis as unknown as {
   readonly name: string;
   onconnect: (event: Connecting) => void;
 };
-const desk = new EventDesk(JSON.parse(scope.name) as Stream);
+const sharedEvents = new SharedEvents(JSON.parse(scope.name) as StreamAddress);
 
 scope.onconnect = ({ ports }) => {
   for (const port of ports) {
-    const say = desk.join((news) => port.postMessage(news));
-    port.onmessage = ({ data }: MessageEvent<Wish>) => say(data);
+    const request = sharedEvents.join((news) => port.postMessage(news));
+    port.onmessage = ({ data }: MessageEvent<ListenRequest>) => request(data);
   }
 };

@@ -6,15 +6,15 @@
 import { signal } from '@preact/signals';
 import type { EventData } from '../../operations/activity-events.ts';
 import { controlToken, routeOf, tokenIsMissing } from './control.ts';
+import { worldPrefix } from './route.ts';
 import {
-  aliveEveryMs,
-  EventDesk,
+  keepAliveMs,
+  type ListenRequest,
   type News,
   type ServerEvent,
-  type Stream,
-  type Wish,
-} from './event-desk.ts';
-import { worldPrefix } from './route.ts';
+  SharedEvents,
+  type StreamAddress,
+} from './shared-events.ts';
 
 const kinds = ['message', 'sim', 'clock', 'traffic', 'operation'] as const;
 export type EventKind = (typeof kinds)[number];
@@ -28,80 +28,83 @@ export type EventListener<K extends EventKind> = (
 
 export const connection = signal<'connecting' | 'live' | 'lost' | 'gone'>('connecting');
 
-const listeners = new Map<EventKind, Set<EventListener<never>>>(
+const listenersByKind = new Map<EventKind, Set<EventListener<never>>>(
   kinds.map((kind) => [kind, new Set()]),
 );
 
 /** Returns the function that removes the listener. */
 export function onEvents<K extends EventKind>(kind: K, listener: EventListener<K>): () => void {
-  const own = listeners.get(kind);
-  own?.add(listener);
-  return () => void own?.delete(listener);
+  const listeners = listenersByKind.get(kind);
+  listeners?.add(listener);
+  return () => void listeners?.delete(listener);
 }
 
 /** Announces that all data read so far may be out of date. */
-export function announceAnotherWorld(): void {
-  for (const own of listeners.values()) for (const listener of [...own]) listener(undefined);
+export function announceStaleData(): void {
+  for (const listeners of listenersByKind.values()) {
+    for (const listener of [...listeners]) listener(undefined);
+  }
 }
 
-let say: (wish: Wish) => void = () => {};
+let sendRequest: (request: ListenRequest) => void = () => {};
 /** The token with which the stream was joined. */
-let token: string | null = null;
+let joinedToken: string | null = null;
 /** True while this page gets no events, so that what it shows may be out of date. */
 let isStale = true;
 
+/** Joins the stream and leaves it while the page is hidden or closed. */
 export function followEvents(): void {
-  joinDesk();
-  listen();
-  document.addEventListener('visibilitychange', () => listen());
-  addEventListener('pagehide', () => listen(false));
-  addEventListener('pageshow', () => listen());
+  joinStream();
+  requestEvents();
+  document.addEventListener('visibilitychange', () => requestEvents());
+  addEventListener('pagehide', () => requestEvents(false));
+  addEventListener('pageshow', () => requestEvents());
   setInterval(() => {
-    if (isVisible()) listen();
-  }, aliveEveryMs);
+    if (isVisible()) requestEvents();
+  }, keepAliveMs);
 }
 
-/** Tries again at once instead of waiting for the next attempt, with the token of now. */
+/** Reconnects at once instead of waiting for the next attempt; with the new token, if it changed. */
 export function reconnectNow(): void {
-  if (controlToken() !== token) {
-    say({ isListening: false });
-    joinDesk();
+  if (controlToken() !== joinedToken) {
+    sendRequest({ isListening: false });
+    joinStream();
   }
-  say({ isListening: true, retry: true });
+  sendRequest({ isListening: true, retry: true });
 }
 
-function joinDesk(): void {
-  token = controlToken();
+function joinStream(): void {
+  joinedToken = controlToken();
   const url = `${worldPrefix}${routeOf('events.stream').path}?kinds=${kinds.join()}`;
-  const stream: Stream = { url, token };
+  const address: StreamAddress = { url, token: joinedToken };
   const joinAlone = () => {
-    say = new EventDesk(stream).join(hear);
+    sendRequest = new SharedEvents(address).join(receive);
   };
   if (!('SharedWorker' in globalThis)) {
     joinAlone();
     return;
   }
-  // Tabs that name the same stream share a worker.
-  const name = JSON.stringify(stream);
+  // Tabs that give a worker the same name share it.
+  const name = JSON.stringify(address);
   const worker = new SharedWorker('/assets/events-worker.js', { type: 'module', name });
-  worker.port.onmessage = ({ data }: { readonly data: News }) => hear(data);
+  worker.port.onmessage = ({ data }: { readonly data: News }) => receive(data);
   worker.onerror = () => {
     joinAlone();
-    listen();
+    requestEvents();
   };
-  say = (wish) => worker.port.postMessage(wish);
+  sendRequest = (request) => worker.port.postMessage(request);
 }
 
 function isVisible(): boolean {
   return document.visibilityState === 'visible';
 }
 
-function listen(isListening = isVisible()): void {
+function requestEvents(isListening = isVisible()): void {
   if (!isListening) isStale = true;
-  say({ isListening });
+  sendRequest({ isListening });
 }
 
-function hear(news: News): void {
+function receive(news: News): void {
   if (news === 'refused') {
     tokenIsMissing.value = true;
     connection.value = 'connecting';
@@ -110,22 +113,23 @@ function hear(news: News): void {
     if (news === 'lost' || news === 'gone') isStale = true;
     if (news !== 'live' || !isStale) return;
     isStale = false;
-    announceAnotherWorld();
+    announceStaleData();
   } else {
     deliver(news);
   }
 }
 
 function deliver(events: readonly ServerEvent[]): void {
+  // The server sends `behind` if it no longer has all events since the last one that was read.
   if (events.some(({ kind }) => kind === 'behind')) {
-    announceAnotherWorld();
+    announceStaleData();
     return;
   }
-  for (const [kind, own] of listeners) {
-    if (own.size === 0) continue;
+  for (const [kind, listeners] of listenersByKind) {
+    if (listeners.size === 0) continue;
     const data = events.flatMap((event) =>
       event.kind === kind ? [JSON.parse(event.data) as never] : [],
     );
-    if (data.length > 0) for (const listener of [...own]) listener(data);
+    if (data.length > 0) for (const listener of [...listeners]) listener(data);
   }
 }

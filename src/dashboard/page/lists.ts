@@ -1,74 +1,86 @@
 /**
- * The pages that are a list of declared objects and forms for them: what is listed, in which
- * columns, and which operations are offered. Everything else follows from the declarations.
+ * The pages that show lists of objects (accounts, SIMs, faults, ...) with forms to add to them. Each
+ * list names its operations and columns; labels, kinds, ranges and hints come from the schemas of
+ * those operations. `parts/list.tsx` draws the lists, `parts/operation-form.tsx` the forms.
  */
 import type { Typed } from './field.ts';
 import type { OperationName } from './wire.ts';
 
+/** One object of a list: its fields by their wire names. */
 export type Row = Readonly<Record<string, unknown>>;
+/** A text to copy, such as a key, and what it is. */
+export type TextFact = readonly [name: string, value: string];
 type Call = (name: OperationName, input?: Row) => Promise<Row>;
-type Fact = readonly [name: string, value: string];
 
 export interface FormDeclaration {
   readonly operation: OperationName;
   readonly title: string;
+  /** The text of the button. */
   readonly submit: string;
-  /** The fields that are offered, in order; all by default. */
+  /** The fields of the input that the form offers, in order. Default: all. */
   readonly fields?: readonly string[];
-  /** The input field that holds a list of what the form makes. */
-  readonly within?: string;
-  /** What the fields contain at first. */
-  readonly start?: Typed;
+  /** The form makes one element of this list field of the input. Default: the whole input. */
+  readonly listField?: string;
+  /** What the inputs contain at first. */
+  readonly initial?: Typed;
   readonly placeholders?: Typed;
-  /** The field that offers the numbers of the chosen account and of the pool. */
-  readonly numbers?: string;
-  /** The input for the operation, if it is not what the form makes. */
-  readonly input?: (made: Row, rows: readonly Row[]) => Row;
-  /** What only this reply contains, such as a key: shown until the user dismisses it. */
-  readonly shows?: (reply: Row) => readonly Fact[];
+  /** The field whose choices are the numbers of the chosen account and of the shared pool. */
+  readonly numbersField?: string;
+  /** Converts what the form makes to the input of the operation. `rows`: the rows of the list. */
+  readonly toInput?: (made: Row, rows: readonly Row[]) => Row;
+  /** Values that only this reply contains, such as a key; shown until the user dismisses them. */
+  readonly oneTimeFacts?: (reply: Row) => readonly TextFact[];
 }
 
-export interface RowAction extends Pick<FormDeclaration, 'operation' | 'input' | 'shows'> {
+/** A button in each row. `toInput` gets the row; without it the operation has no input. */
+export interface RowAction extends Pick<FormDeclaration, 'operation' | 'toInput' | 'oneTimeFacts'> {
   readonly label: string;
-  /** What is said of the reply. */
-  readonly says?: (reply: Row) => string;
-  /** What it does, if it must be confirmed. */
+  /** What the operation did, for the status line of the list. */
+  readonly outcomeText?: (reply: Row) => string;
+  /** What is lost. If set, the user must confirm the operation. */
   readonly warning?: string;
-  readonly isFor?: (row: Row) => boolean;
-  /** Where the page goes afterwards, if it cannot stay. */
-  readonly leads?: (row: Row, shownWorld: string) => string | undefined;
+  /** Default: every row has the button. */
+  readonly isOfferedFor?: (row: Row) => boolean;
+  /** The address to go to afterwards; undefined: the page stays. */
+  readonly nextAddress?: (row: Row, shownWorld: string) => string | undefined;
 }
 
 export interface ListDeclaration {
   readonly title: string;
-  readonly list: OperationName;
-  /** Reads the rows, if they are not the list itself. */
-  readonly rows?: (call: Call) => Promise<readonly Row[]>;
-  /** The column that identifies a row. */
-  readonly key: string;
-  /** In order; the first one names the row. */
+  /** The operation whose output declares the columns; its reply holds the rows. */
+  readonly readOperation: OperationName;
+  /** Reads the rows, if they are not simply the reply to `readOperation`. */
+  readonly readRows?: (call: Call) => Promise<readonly Row[]>;
+  /** The field that identifies a row. */
+  readonly keyColumn: string;
+  /** In order; the value of the first one is the row's name. */
   readonly columns: readonly string[];
-  /** Where the cells of a column lead. */
+  /** The links of a column's cells; undefined: the cell is no link. */
   readonly links?: Readonly<Record<string, (row: Row, shownWorld: string) => string | undefined>>;
   /** Columns that a phone does not show. */
-  readonly wide?: readonly string[];
-  /** Changes the columns that are also fields of its input, in place. */
-  readonly edit?: OperationName;
-  /** The column whose field has the name of the row, and changes without an id. */
-  readonly ownColumn?: string;
+  readonly wideColumns?: readonly string[];
+  /** Columns that are also fields of this operation's input become inputs. */
+  readonly editOperation?: OperationName;
+  /**
+   * For lists of settings: the column of the values. The input of `editOperation` has one field for
+   * each row, with the row's name.
+   */
+  readonly settingColumn?: string;
   readonly actions?: readonly RowAction[];
   readonly forms?: readonly FormDeclaration[];
-  readonly empty: string;
+  /** Shown in place of an empty list. */
+  readonly emptyText: string;
+  /** A sentence above the list. */
   readonly lead?: string;
 }
 
 const accountList: ListDeclaration = {
   title: 'Accounts',
-  list: 'accounts.list',
-  key: 'account_id',
+  readOperation: 'accounts.list',
+  keyColumn: 'account_id',
   columns: ['name', 'monthly_quota', 'quota_used', 'effective_monthly_quota', 'messages'],
-  wide: ['effective_monthly_quota', 'messages'],
-  edit: 'accounts.patch',
+  wideColumns: ['effective_monthly_quota', 'messages'],
+  editOperation: 'accounts.patch',
   actions: [
     {
       operation: 'accounts.delete',
@@ -77,25 +89,25 @@ const accountList: ListDeclaration = {
     },
   ],
   forms: [{ operation: 'accounts.create', title: 'New account', submit: 'Create account' }],
-  empty: 'There is no account.',
+  emptyText: 'There is no account.',
   lead: 'Accounts are independent: quotas, limits, keys and messages of one do not affect another.',
 };
 
 const simList: ListDeclaration = {
   title: 'SIMs',
-  list: 'sims.all',
-  key: 'device_id',
+  readOperation: 'sims.all',
+  keyColumn: 'device_id',
   columns: ['number', 'account_id', 'connected', 'active', 'allowed', 'polling', 'queue_length'],
   links: {
     queue_length: ({ number }) =>
       `#/messages?from=${encodeURIComponent(`${number}`)}&status=queued`,
   },
-  edit: 'sims.patch',
+  editOperation: 'sims.patch',
   actions: [
     {
       operation: 'sims.poll',
       label: 'Poll now',
-      says: ({ picked_up: all }) => `${(all as readonly unknown[]).length} picked up`,
+      outcomeText: ({ picked_up: ids }) => `${(ids as readonly unknown[]).length} picked up`,
     },
     {
       operation: 'sims.delete',
@@ -118,21 +130,21 @@ const simList: ListDeclaration = {
       placeholders: { number: '+12025550198' },
     },
   ],
-  empty: 'There is no SIM.',
+  emptyText: 'There is no SIM.',
 };
 
 const keyList: ListDeclaration = {
   title: 'API keys',
-  list: 'accounts.allKeys',
-  key: 'key_id',
+  readOperation: 'accounts.allKeys',
+  keyColumn: 'key_id',
   columns: ['name', 'account_id', 'prefix', 'created_at', 'revoked_at'],
-  wide: ['created_at'],
+  wideColumns: ['created_at'],
   actions: [
     {
       operation: 'accounts.revokeKey',
       label: 'Revoke',
       warning: 'Requests with this key are answered 401 from now on.',
-      isFor: ({ revoked_at: at }) => at === null,
+      isOfferedFor: ({ revoked_at: revokedAt }) => revokedAt === null,
     },
   ],
   forms: [
@@ -141,37 +153,41 @@ const keyList: ListDeclaration = {
       title: 'New key',
       submit: 'Create key',
       placeholders: { name: 'What the key is for' },
-      shows: ({ name, key }) => [[String(name), String(key)]],
+      oneTimeFacts: ({ name, key }) => [[String(name), String(key)]],
     },
   ],
-  empty: 'There is no key.',
+  emptyText: 'There is no key.',
 };
 
 const receivedList: ListDeclaration = {
   title: 'Received messages',
-  list: 'sims.allReceived',
-  key: 'message_id',
+  readOperation: 'sims.allReceived',
+  keyColumn: 'message_id',
   columns: ['received_at', 'from_number', 'to', 'account_id', 'message'],
-  wide: ['account_id'],
+  wideColumns: ['account_id'],
   forms: [
     {
       operation: 'sims.receive',
       title: 'Inject a message',
       submit: 'Inject',
       fields: ['to', 'from', 'message'],
-      start: { from: '+12025550155' },
-      numbers: 'to',
+      initial: { from: '+12025550155' },
+      numbersField: 'to',
     },
   ],
-  empty: 'Nothing received yet. Inject a message, as if a phone had sent it to one of the numbers.',
+  emptyText:
+    'Nothing received yet. Inject a message, as if a phone had sent it to one of the numbers.',
 };
+
+/** The index of `lost_request` among the declared faults: a form holds a variant by its index. */
+const lostRequest = '4';
 
 const faultList: ListDeclaration = {
   title: 'Faults',
-  list: 'faults.list',
-  key: 'fault_id',
+  readOperation: 'faults.list',
+  keyColumn: 'fault_id',
   columns: ['fault', 'when', 'match', 'times', 'hits', 'seen'],
-  wide: ['times'],
+  wideColumns: ['times'],
   actions: [{ operation: 'faults.remove', label: 'Remove' }],
   forms: [
     {
@@ -179,37 +195,40 @@ const faultList: ListDeclaration = {
       title: 'Add a fault',
       submit: 'Add fault',
       fields: ['fault', 'when', 'match', 'times'],
-      start: { fault: '4', 'when.nth': '1', 'match.endpoint': 'send' },
+      initial: { fault: lostRequest, 'when.nth': '1', 'match.endpoint': 'send' },
       placeholders: { 'match.to': 'any recipient', times: 'no limit' },
     },
   ],
-  empty: 'No faults are set.',
+  emptyText: 'No faults are set.',
 };
 
-/** Every world has these outcomes: they reappear after removal. */
+/** Recipients that every world scripts: their outcomes reappear after removal. */
 const fixedRecipient = /^\+1202555016[0-6]$/;
+
+/** The index of this variant of an outcome; the element itself is the variants, so its path is ''. */
+const failsOrStays = '1';
 
 const outcomeList: ListDeclaration = {
   title: 'Scripted recipients',
-  list: 'outcomes.get',
-  rows: async (call) => {
+  readOperation: 'outcomes.get',
+  readRows: async (call) => {
     const [{ outcomes }, { hits }] = await Promise.all([
       call('outcomes.get'),
       call('outcomes.hits'),
     ]);
-    return (outcomes as readonly Row[]).map((each, at) => ({
-      ...each,
-      messages: (hits as readonly number[])[at],
+    return (outcomes as readonly Row[]).map((outcome, index) => ({
+      ...outcome,
+      messages: (hits as readonly number[])[index],
     }));
   },
-  key: 'to',
+  keyColumn: 'to',
   columns: ['to', 'ends', 'in', 'polls', 'messages'],
   actions: [
     {
       operation: 'outcomes.put',
       label: 'Remove',
-      isFor: ({ to }) => !fixedRecipient.test(String(to)),
-      input: (removed, rows) => ({
+      isOfferedFor: ({ to }) => !fixedRecipient.test(String(to)),
+      toInput: (removed, rows) => ({
         outcomes: rows.filter((row) => row !== removed).map(asOutcome),
       }),
     },
@@ -219,32 +238,33 @@ const outcomeList: ListDeclaration = {
       operation: 'outcomes.put',
       title: 'Add a recipient',
       submit: 'Add recipient',
-      within: 'outcomes',
-      start: { '': '1' },
+      listField: 'outcomes',
+      initial: { '': failsOrStays },
       placeholders: { to: '+1202555017*' },
-      input: (made, rows) => ({ outcomes: [made, ...rows.map(asOutcome)] }),
+      toInput: (made, rows) => ({ outcomes: [made, ...rows.map(asOutcome)] }),
     },
   ],
-  empty: 'There is no scripted recipient.',
+  emptyText: 'There is no scripted recipient.',
 };
 
+/** The row without the count that `readRows` added. */
 function asOutcome({ messages: _, ...outcome }: Row): Row {
   return outcome;
 }
 
 const worldList: ListDeclaration = {
   title: 'Worlds',
-  list: 'worlds.list',
-  key: 'world_id',
+  readOperation: 'worlds.list',
+  keyColumn: 'world_id',
   columns: ['name', 'base_url', 'expires_at'],
   links: { name: ({ world_id: id }, shown) => (id === shown ? undefined : `/w/${id}/#/home`) },
   actions: [
-    { operation: 'worlds.fork', label: 'Fork', shows: worldFacts },
+    { operation: 'worlds.fork', label: 'Fork', oneTimeFacts: worldFacts },
     {
       operation: 'worlds.delete',
       label: 'Delete',
       warning: 'Everything in it is lost.',
-      leads: ({ world_id: id }, shown) => (id === shown ? '/#/worlds' : undefined),
+      nextAddress: ({ world_id: id }, shown) => (id === shown ? '/#/worlds' : undefined),
     },
   ],
   forms: [
@@ -254,45 +274,45 @@ const worldList: ListDeclaration = {
       submit: 'Create world',
       fields: ['name', 'clock', 'ttl', 'seed'],
       placeholders: { name: 'its id', ttl: 'never', seed: 'as the server' },
-      shows: worldFacts,
+      oneTimeFacts: worldFacts,
     },
   ],
-  empty: 'There is only the world that the server started with.',
+  emptyText: 'There is only the world that the server started with.',
   lead: 'A world is an isolated service: its own accounts, clock, limits and faults. Clients reach it by its base URL, or by its API keys alone.',
 };
 
 /** What a client needs to use the world. */
-export function worldFacts({ base_url: baseUrl, accounts }: Row): readonly Fact[] {
+export function worldFacts({ base_url: baseUrl, accounts }: Row): readonly TextFact[] {
   return [
     ['Base URL', String(baseUrl)],
     ...(accounts as readonly Row[]).map(
-      ({ name, api_key: key }): Fact => [`Key of ${name}`, String(key)],
+      ({ name, api_key: key }): TextFact => [`Key of ${name}`, String(key)],
     ),
   ];
 }
 
 const assumptionList: ListDeclaration = {
   title: 'Assumptions',
-  list: 'assumptions.ledger',
-  rows: async (call) => {
-    const [{ assumptions }, now] = await Promise.all([
+  readOperation: 'assumptions.ledger',
+  readRows: async (call) => {
+    const [{ assumptions }, answers] = await Promise.all([
       call('assumptions.ledger'),
       call('assumptions.get'),
     ]);
     return (assumptions as readonly Row[]).map((entry) => ({
       ...entry,
-      answer: now[String(entry['name'])] ?? entry['default'],
+      answer: answers[String(entry['name'])] ?? entry['default'],
     }));
   },
-  key: 'name',
+  keyColumn: 'name',
   columns: ['name', 'answer', 'open'],
-  edit: 'assumptions.patch',
-  ownColumn: 'answer',
-  empty: 'There is no assumption.',
+  editOperation: 'assumptions.patch',
+  settingColumn: 'answer',
+  emptyText: 'There is no assumption.',
   lead: 'What the document leaves open, and the answer in force; a change applies from now on.',
 };
 
-/** The pages with lists, by their names. */
+/** The lists of each page, by its name in the address. */
 export const listPages: Readonly<Record<string, readonly ListDeclaration[]>> = {
   received: [receivedList],
   faults: [faultList, outcomeList],
@@ -303,14 +323,18 @@ export const listPages: Readonly<Record<string, readonly ListDeclaration[]>> = {
   rules: [assumptionList],
 };
 
-/** The operations whose fields the page shows. */
+const listOperations = Object.values(listPages)
+  .flat()
+  .flatMap(({ readOperation, editOperation = readOperation, forms = [] }) => [
+    readOperation,
+    editOperation,
+    ...forms.map(({ operation }) => operation),
+  ]);
+
+/** The operations whose fields the dashboard shows: in its lists, and in forms of other pages. */
 export const shownOperations: ReadonlySet<string> = new Set<OperationName>([
-  ...Object.values(listPages)
-    .flat()
-    .flatMap(({ list, edit = list, forms = [] }) => [
-      list,
-      edit,
-      ...forms.map(({ operation }) => operation),
-    ]),
-  ...(['clock.advance', 'clock.setMode', 'limits.patch'] as const),
+  ...listOperations,
+  'clock.advance',
+  'clock.setMode',
+  'limits.patch',
 ]);

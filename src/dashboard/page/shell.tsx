@@ -4,7 +4,7 @@
 import { signal } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { advanceClock, advanced, clock, nowMs } from './clock.ts';
+import { advanceClock, advanceOutcome, clock, nowMs } from './clock.ts';
 import { call, tokenIsMissing } from './control.ts';
 import { connection, reconnectNow } from './events.ts';
 import { listPages } from './lists.ts';
@@ -22,8 +22,8 @@ import { Action, Dialog } from './parts/action.tsx';
 import { Choices } from './parts/fields.tsx';
 import { List } from './parts/list.tsx';
 import { type Fact, Facts, Time } from './parts/values.tsx';
-import { goAlongRows } from './parts/virtual-table.tsx';
-import { useResource } from './reading.ts';
+import { moveBetweenRows } from './parts/virtual-table.tsx';
+import { useResource } from './resource.ts';
 import { pageName, prefixOf, shownWorld } from './route.ts';
 import { TokenDialog } from './token-dialog.tsx';
 import { isoTime } from './words.ts';
@@ -78,7 +78,7 @@ function onKey(event: KeyboardEvent): void {
   }
   if (target.closest('input, textarea, select, dialog') !== null) return;
   if (event.key === '?') isHelpShown.value = true;
-  goAlongRows(event);
+  moveBetweenRows(event);
   const search = document.querySelector<HTMLElement>('main input[type="search"]');
   if (event.key !== '/' || search === null) return;
   event.preventDefault();
@@ -121,7 +121,7 @@ export function Shell() {
         <Now />
         {isHelpShown.value && (
           <Dialog title="Keys" onClose={() => (isHelpShown.value = false)}>
-            <Facts of={keys} />
+            <Facts facts={keys} />
           </Dialog>
         )}
       </header>
@@ -176,7 +176,7 @@ function Now() {
     <div class="now">
       {/* Before the buttons, so that a text that appears does not move them. */}
       <span class="dim advanced" role="status">
-        {advanced.value}
+        {advanceOutcome.value}
       </span>
       <Time at={isoTime(nowMs.value)} />
       <a class="badge mode" href="#/clock" title="Clock">
@@ -231,7 +231,9 @@ function LostConnection() {
 
 /** Shows which world the page is about, and links to the others. Hidden while there is only one. */
 function WorldSwitcher() {
-  const { value, error } = useResource(() => call('worlds.list'), { on: ['operation', 'clock'] });
+  const { value, error } = useResource(() => call('worlds.list'), {
+    rereadAfter: ['operation', 'clock'],
+  });
   const worlds = value?.worlds ?? [];
   const isGone = shownWorld !== 'default' && !worlds.some(({ world_id: id }) => id === shownWorld);
   if (worlds.length === 0 && !isGone) return null;

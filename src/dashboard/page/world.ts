@@ -1,9 +1,9 @@
 /**
- * The accounts and SIMs, which most pages show. All parts of a page share one reading.
+ * The accounts and SIMs, which most pages show: one resource for all components of a page.
  */
 import { useEffect } from 'preact/hooks';
 import { call } from './control.ts';
-import { Reading } from './reading.ts';
+import { Resource } from './resource.ts';
 import type { Account, Sim } from './wire.ts';
 
 export interface World {
@@ -12,13 +12,13 @@ export interface World {
   readonly sims: readonly Sim[];
 }
 
-const reading = new Reading(readWorld);
-/** Undefined until it was read once. It is read again while a component uses it. */
-export const world = reading.value;
+const resource = new Resource(readWorld);
+/** Undefined until the first read; kept up to date only while a component calls `useWorld`. */
+export const world = resource.value;
 
-/** Keeps the world up to date while a component is shown. */
+/** The accounts and SIMs, kept up to date while the component is shown. */
 export function useWorld(): World | undefined {
-  useEffect(() => reading.follow(['sim', 'clock', 'operation']), []);
+  useEffect(() => resource.follow(['sim', 'clock', 'operation']), []);
   return world.value;
 }
 
@@ -27,13 +27,14 @@ async function readWorld(): Promise<World> {
   return { accounts, sims };
 }
 
+/** The accounts as choices of a select. */
 export function accountChoices(accounts: readonly Account[] = []) {
   return accounts.map(({ account_id: value, name: label }) => ({ value, label }));
 }
 
-/** The account's name; its id if the account was deleted. For pages that use the world. */
+/** The account's name; if it was deleted, the start of its id. Needs `useWorld` on the page. */
 export function accountName(id: string | null): string {
   if (id === null) return 'shared pool';
-  const known = world.value?.accounts.find(({ account_id: own }) => own === id);
-  return known?.name ?? id.slice(0, 8);
+  const account = world.value?.accounts.find(({ account_id: accountId }) => accountId === id);
+  return account?.name ?? id.slice(0, 8);
 }

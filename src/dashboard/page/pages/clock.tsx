@@ -2,7 +2,7 @@
  * The page Clock: the simulated time, its mode, ways to advance it, and a reset.
  */
 import { signal } from '@preact/signals';
-import { advanceClock, clock, nowMs, readState, sayAdvanced, state } from '../clock.ts';
+import { advanceClock, clock, describeAdvance, nowMs, readState, state } from '../clock.ts';
 import { call } from '../control.ts';
 import type { Row } from '../lists.ts';
 import { Action } from '../parts/action.tsx';
@@ -31,16 +31,16 @@ export function ClockPage() {
       </p>
       <div class="jumps">
         <OperationForm
-          // Starts again with the mode in force, which others may change, too.
+          // A new key starts the form again: others may have changed the mode in force.
           key={`${now.mode} ${now.rate}`}
           operation="clock.setMode"
-          start={{ mode: now.mode, ...(now.mode === 'scaled' && { rate: String(now.rate) }) }}
+          initial={{ mode: now.mode, ...(now.mode === 'scaled' && { rate: String(now.rate) }) }}
           submit="Set mode"
           kind="plain"
           onDone={() => readState()}
         />
       </div>
-      {/* The bar on top of every page has the other ways to advance. */}
+      {/* The header of every page (`shell.tsx`) has the other ways to advance. */}
       <div class="jumps">
         <h3>Advance</h3>
         <div class="actions">
@@ -52,11 +52,11 @@ export function ClockPage() {
         </div>
         <OperationForm
           operation="clock.advance"
-          start={{ by: '90s' }}
+          initial={{ by: '90s' }}
           placeholders={{ to: now.now }}
           submit="Advance"
           kind="plain"
-          onDone={(reply) => sayAdvanced(reply, state.peek())}
+          onDone={(reply) => describeAdvance(reply, state.peek())}
         />
       </div>
       <p class="dim">
@@ -67,18 +67,21 @@ export function ClockPage() {
   );
 }
 
-/** The state before the last reset of this page; undefined: none, or too large. */
-const before = signal<Row | undefined>(undefined);
+/**
+ * The snapshot from before the last reset by this page; undefined without a reset, or if the snapshot
+ * failed (it may be too large).
+ */
+const undoSnapshot = signal<Row | undefined>(undefined);
 
 function StartOver() {
   const reset = async () => {
-    before.value = await call('snapshots.take').catch(() => undefined);
+    undoSnapshot.value = await call('snapshots.take').catch(() => undefined);
     await call('simulator.reset');
     await readState();
   };
   const undo = async () => {
-    await call('snapshots.restore', before.value ?? {});
-    before.value = undefined;
+    await call('snapshots.restore', undoSnapshot.value ?? {});
+    undoSnapshot.value = undefined;
     await readState();
   };
   return (
@@ -91,7 +94,7 @@ function StartOver() {
         >
           Start over
         </Action>
-        {before.value !== undefined && <Action act={undo}>Undo: bring back what was</Action>}
+        {undoSnapshot.value !== undefined && <Action act={undo}>Undo: bring back what was</Action>}
       </div>
     </div>
   );

@@ -5,7 +5,7 @@ import { call, callIn } from '../control.ts';
 import { FilterChoices } from '../parts/fields.tsx';
 import { Card, Empty, Loaded } from '../parts/frame.tsx';
 import { Table } from '../parts/table.tsx';
-import { useResource } from '../reading.ts';
+import { useResource } from '../resource.ts';
 import { filterValue, prefixOf, shownWorld } from '../route.ts';
 
 const compared = [
@@ -24,7 +24,8 @@ const ignored = new Set(['memory', 'base_url', 'seed', 'next_cursor', 'device_id
 
 export function Compare() {
   const other = filterValue('with');
-  const all = useResource(() => call('worlds.list'), { on: ['operation'] }).value?.worlds ?? [];
+  const all =
+    useResource(() => call('worlds.list'), { rereadAfter: ['operation'] }).value?.worlds ?? [];
   const others = [{ world_id: 'default', name: 'default' }, ...all].filter(
     ({ world_id: id }) => id !== shownWorld,
   );
@@ -50,10 +51,10 @@ export function Compare() {
 
 function Both({ other }: { readonly other: string }) {
   const both = useResource(() => Promise.all([shownWorld, other].map(read)), {
-    on: ['message', 'sim', 'clock', 'traffic', 'operation'],
+    rereadAfter: ['message', 'sim', 'clock', 'traffic', 'operation'],
   });
   return (
-    <Loaded of={both} what="both worlds">
+    <Loaded resource={both} what="both worlds">
       {differences}
     </Loaded>
   );

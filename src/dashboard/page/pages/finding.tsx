@@ -4,7 +4,7 @@
 import { useSignal } from '@preact/signals';
 import type { FindingView } from '../../../explore/finding-view.ts';
 import { Card } from '../parts/frame.tsx';
-import { Events, type TraceEvent } from '../parts/trace.tsx';
+import { Timeline, type TraceEvent } from '../parts/trace.tsx';
 
 interface Opened extends Pick<FindingView, 'cause' | 'what'> {
   readonly events: readonly TraceEvent[];
@@ -41,7 +41,7 @@ export function FindingFile() {
           <p>
             <b>{finding.value.cause}</b>: {finding.value.what}
           </p>
-          <Events of={finding.value.events} />
+          <Timeline events={finding.value.events} />
         </>
       )}
     </Card>

@@ -1,5 +1,6 @@
 /**
- * The first page: how a client uses this world, ready to copy, and what has happened in it.
+ * The page Home: what has happened in this world, what a client needs to use it (ready to copy), and
+ * the recipients with a scripted outcome.
  */
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
@@ -11,35 +12,35 @@ import { Choices, choicesOf } from '../parts/fields.tsx';
 import { Card, Empty, Loaded } from '../parts/frame.tsx';
 import { Table } from '../parts/table.tsx';
 import { CopyFacts, StatusBadge } from '../parts/values.tsx';
-import { useResource } from '../reading.ts';
+import { useResource } from '../resource.ts';
 import { addressOf, shownWorld } from '../route.ts';
 import type { Reply } from '../wire.ts';
 import { counted, fateText } from '../words.ts';
 import { clientOf, setups } from './setups.ts';
 
 export function HomePage() {
-  const world = useResource(() => call('worlds.get', shownWorld), { on: ['sim'] });
+  const world = useResource(() => call('worlds.get', shownWorld), { rereadAfter: ['sim'] });
   return (
     <div class="stack">
-      <Happened />
-      <Loaded of={world} what="this world">
-        {(value) => <Use world={value} />}
+      <Activity />
+      <Loaded resource={world} what="this world">
+        {(value) => <ClientSetup world={value} />}
       </Loaded>
-      <Recipients />
+      <ScriptedRecipients />
     </div>
   );
 }
 
-/** Counts, each with a link to what it counts. */
-function Happened() {
-  const now = state.value;
+/** Counts, each with a link to the page that lists what it counts. */
+function Activity() {
+  const counts = state.value;
   const report = useResource(() => call('referee.report', { partial: true }), {
-    on: ['traffic', 'clock'],
+    rereadAfter: ['traffic', 'clock'],
   });
-  if (now === undefined) return null;
-  const { messages, requests, throttled } = now;
+  if (counts === undefined) return null;
+  const { messages, requests, throttled } = counts;
   const findings = (report.value?.rules ?? []).reduce((sum, rule) => sum + rule.findings.length, 0);
-  const counts: readonly (readonly [href: string, what: ComponentChildren])[] = [
+  const links: readonly (readonly [href: string, text: ComponentChildren])[] = [
     ['#/requests', `${counted(requests, 'request')} since the start`],
     ['#/requests?search=status%3A429', counted(throttled, 'answered 429', 'answered 429')],
     ['#/referee', counted(findings, 'finding of the referee', 'findings of the referee')],
@@ -66,9 +67,9 @@ function Happened() {
   return (
     <Card title="What happened">
       <ul class="counts">
-        {counts.map(([href, what]) => (
+        {links.map(([href, text]) => (
           <li key={href}>
-            <a href={href}>{what}</a>
+            <a href={href}>{text}</a>
           </li>
         ))}
       </ul>
@@ -76,7 +77,7 @@ function Happened() {
   );
 }
 
-function Use({ world }: { readonly world: Reply<'worlds.get'> }) {
+function ClientSetup({ world }: { readonly world: Reply<'worlds.get'> }) {
   const language = useSignal('curl');
   const client = clientOf(world);
   if (client === undefined) {
@@ -88,16 +89,18 @@ function Use({ world }: { readonly world: Reply<'worlds.get'> }) {
     );
   }
   const { baseUrl, account, key, from } = client;
-  const others = world.accounts.filter(({ name, api_key: own }) => name !== account && own !== '');
+  const otherKeys = world.accounts
+    .filter(({ name, api_key: otherKey }) => name !== account && otherKey !== '')
+    .map(({ name, api_key: otherKey }) => [`API key of ${name}`, otherKey] as const);
   const setup = setups[language.value]?.(client) ?? '';
   return (
     <Card title="Use it">
       <CopyFacts
-        of={[
+        facts={[
           ['Base URL', baseUrl],
           [`API key of ${account}`, key],
           [`from of ${account}`, from],
-          ...others.map(({ name, api_key: own }) => [`API key of ${name}`, own] as const),
+          ...otherKeys,
         ]}
       />
       <div class="card-head section">
@@ -120,7 +123,7 @@ function Use({ world }: { readonly world: Reply<'worlds.get'> }) {
   );
 }
 
-function Recipients() {
+function ScriptedRecipients() {
   const outcomes = useResource(() => call('outcomes.get'));
   return (
     <Card
@@ -132,7 +135,7 @@ function Recipients() {
         </>
       }
     >
-      <Loaded of={outcomes} what="recipients">
+      <Loaded resource={outcomes} what="recipients">
         {({ outcomes: all }) => (
           <Table
             label="Scripted recipients"

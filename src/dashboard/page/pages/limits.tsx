@@ -7,11 +7,11 @@ import { nowMs, whileRunning } from '../clock.ts';
 import { call, declared } from '../control.ts';
 import type { Row } from '../lists.ts';
 import { Action } from '../parts/action.tsx';
+import { CellInput } from '../parts/cells.tsx';
 import { Card, Empty, Loaded } from '../parts/frame.tsx';
-import { CellInput } from '../parts/list.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/values.tsx';
-import { useResource } from '../reading.ts';
+import { useResource } from '../resource.ts';
 import type { Account, Bucket, Endpoint } from '../wire.ts';
 import { durationText } from '../words.ts';
 import { RequestPlot } from './request-plot.tsx';
@@ -19,9 +19,11 @@ import { RequestPlot } from './request-plot.tsx';
 const mostAccounts = 100;
 
 export function LimitsPage() {
-  const accounts = useResource(() => call('accounts.list'), { on: ['message', 'operation'] });
+  const accounts = useResource(() => call('accounts.list'), {
+    rereadAfter: ['message', 'operation'],
+  });
   const buckets = useResource(() => call('limits.buckets'), {
-    on: ['traffic', 'clock', 'operation'],
+    rereadAfter: ['traffic', 'clock', 'operation'],
     // Only passing time fills them again.
     everyMs: (all) =>
       all?.buckets.some((one) => one.available < one.limit) ? whileRunning(1_000) : undefined,
@@ -38,7 +40,7 @@ export function LimitsPage() {
         title="Requests left this minute"
         head={<Action act={refill}>Fill every bucket</Action>}
       >
-        <Loaded of={{ ...buckets, value: known && buckets.value }} what="limits">
+        <Loaded resource={{ ...buckets, value: known && buckets.value }} what="limits">
           {(value) => <Gauges buckets={value.buckets} accounts={known ?? []} />}
         </Loaded>
       </Card>
@@ -126,7 +128,7 @@ function Level({ name, left, of }: LevelProps) {
 }
 
 function LimitForm({ onChanged }: { readonly onChanged: () => void }) {
-  const limits = useResource(() => call('limits.get'), { on: ['clock'] });
+  const limits = useResource(() => call('limits.get'), { rereadAfter: ['clock'] });
   const change = async (changes: Row) => {
     await call('limits.patch', changes);
     limits.refresh();
@@ -137,7 +139,7 @@ function LimitForm({ onChanged }: { readonly onChanged: () => void }) {
       title="Requests per minute"
       lead="Empty: not limited. A changed limit starts with full buckets."
     >
-      <Loaded of={limits} what="limits">
+      <Loaded resource={limits} what="limits">
         {(now) => (
           <div class="row">
             {declared['limits.patch'].input?.map((field) => (

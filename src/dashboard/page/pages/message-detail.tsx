@@ -10,17 +10,21 @@ import { ExchangeView } from '../parts/exchange.tsx';
 import { Loaded } from '../parts/frame.tsx';
 import { Trace } from '../parts/trace.tsx';
 import { CodeText, type Fact, Facts, StatusBadge, Time } from '../parts/values.tsx';
-import { useResource } from '../reading.ts';
+import { useResource } from '../resource.ts';
 import type { Message, Reply, Status } from '../wire.ts';
 import { counted, durationText } from '../words.ts';
 import { accountName } from '../world.ts';
 import { asCurl, asTest, sendBody, sendPath } from './copies.ts';
 import { useCaller } from './setups.ts';
 
-const usual: readonly Status[] = ['queued', 'sending', 'sent', 'delivered'];
+/** The statuses of a message that does not fail. */
+const usualStatuses: readonly Status[] = ['queued', 'sending', 'sent', 'delivered'];
 
 export function MessageDetail({ id }: { readonly id: string }) {
-  const resource = useResource(() => call('messages.get', id), { on: ['message'], key: id });
+  const resource = useResource(() => call('messages.get', id), {
+    rereadAfter: ['message'],
+    key: id,
+  });
   const message = resource.value;
   return (
     <Detail
@@ -28,8 +32,8 @@ export function MessageDetail({ id }: { readonly id: string }) {
       title="Message"
       badge={message && <StatusBadge status={message.status} />}
     >
-      <Loaded of={resource} what="the message" isQuiet>
-        {(one) => <Content message={one} refresh={resource.refresh} />}
+      <Loaded resource={resource} what="the message" isQuiet>
+        {(loaded) => <Content message={loaded} refresh={resource.refresh} />}
       </Loaded>
     </Detail>
   );
@@ -46,13 +50,14 @@ function Content({ message, refresh }: ContentProps) {
   const body = JSON.stringify(sendBody(message));
   const isFinal = status === 'delivered' || status === 'failed';
   const waiting = useResource(() => call('messages.waiting', id), {
-    on: ['message', 'sim', 'clock', 'operation'],
+    rereadAfter: ['message', 'sim', 'clock', 'operation'],
     everyMs: () => (isFinal ? undefined : whileRunning(2_000)),
     key: `${id} ${status}`,
   });
   const creation = useResource(() => readCreation(id), { key: id });
   const isStuck = waiting.value?.waiting_for === 'scripted_fate';
-  const onMoved = async () => {
+  const nextIndex = usualStatuses.indexOf(history.at(-1)?.status ?? 'queued') + 1;
+  const refreshAll = async () => {
     await readState();
     waiting.refresh();
     refresh();
@@ -60,16 +65,12 @@ function Content({ message, refresh }: ContentProps) {
   return (
     <>
       {!isFinal && waiting.value !== undefined && (
-        <WaitingView message={message} waiting={waiting.value} onMoved={onMoved} />
+        <WaitingView message={message} waiting={waiting.value} onMoved={refreshAll} />
       )}
       {reason !== null && <p class="failure">Failed: {reason}</p>}
       <Trace
-        of={{ message_id: id }}
-        ahead={
-          isFinal || isStuck
-            ? []
-            : usual.slice(usual.indexOf(history.at(-1)?.status ?? 'queued') + 1)
-        }
+        intent={{ message_id: id }}
+        expectedStatuses={isFinal || isStuck ? [] : usualStatuses.slice(nextIndex)}
       />
       <div class="actions">
         <CopyButton text={() => asCurl(baseUrl, sendPath(message), body, key)}>
@@ -83,9 +84,9 @@ function Content({ message, refresh }: ContentProps) {
         </a>
       </div>
       <blockquote class="said">{message.message}</blockquote>
-      <Facts of={factsOf(message)} />
+      <Facts facts={factsOf(message)} />
       <h3 class="section">The exchange that created it</h3>
-      <Loaded of={creation} what="the exchange">
+      <Loaded resource={creation} what="the exchange">
         {({ exchange }) =>
           exchange === undefined ? (
             <p class="dim">
@@ -122,10 +123,10 @@ function WaitingView({ message, waiting, onMoved }: WaitingProps) {
       </p>
       <div class="actions">
         {waiting.would_move.map((name) => {
-          const [label, move] = moverOf(name, message, waiting);
+          const { label, run } = moveBy(name, message, waiting);
           const kind = name === 'messages.fail' ? 'danger' : 'plain';
           return (
-            <Action key={name} act={() => move().then(onMoved)} kind={kind}>
+            <Action key={name} act={() => run().then(onMoved)} kind={kind}>
               {label}
             </Action>
           );
@@ -135,37 +136,46 @@ function WaitingView({ message, waiting, onMoved }: WaitingProps) {
   );
 }
 
-type Mover = readonly [label: string, move: () => Promise<unknown>];
+/** A button that moves the message on. */
+interface Move {
+  readonly label: string;
+  readonly run: () => Promise<unknown>;
+}
 
-function moverOf(
+function moveBy(
   name: Waiting['would_move'][number],
   { message_id: id, device_id: sim }: Message,
   { waiting_for: reason, until }: Waiting,
-): Mover {
+): Move {
   switch (name) {
     case 'clock.advance':
-      return ['Advance to then', () => advanceClock({ to: until })];
+      return { label: 'Advance to then', run: () => advanceClock({ to: until }) };
     case 'sims.poll':
-      return ['Poll now', () => call(name, sim)];
+      return { label: 'Poll now', run: () => call(name, sim) };
     case 'messages.progress':
-      return ['Next step', () => call(name, id)];
+      return { label: 'Next step', run: () => call(name, id) };
     case 'messages.fail':
-      return ['Make it fail', () => call(name, id)];
+      return { label: 'Make it fail', run: () => call(name, id) };
     case 'sims.patch': {
-      const [label, change] = simChanges[reason] ?? [
-        'Let it poll by itself',
-        { polling: 'simulated' },
-      ];
-      return [label, () => call(name, sim, change)];
+      const { label, change } = simChanges[reason] ?? letSimPoll;
+      return { label, run: () => call(name, sim, change) };
     }
   }
 }
 
-const simChanges: Readonly<Record<string, readonly [label: string, change: Row]>> = {
-  sim_active: ['Activate the SIM', { active: true }],
-  sim_connected: ['Connect the SIM', { connected: true }],
-};
+interface SimChange {
+  readonly label: string;
+  readonly change: Row;
+}
 
+/** The change to the SIM that ends each reason for waiting; for all others, `letSimPoll`. */
+const simChanges: Readonly<Record<string, SimChange>> = {
+  sim_active: { label: 'Activate the SIM', change: { active: true } },
+  sim_connected: { label: 'Connect the SIM', change: { connected: true } },
+};
+const letSimPoll: SimChange = { label: 'Let it poll by itself', change: { polling: 'simulated' } };
+
+/** The exchange of the send that was answered 202, if the simulator still has it. */
 async function readCreation(id: string) {
   const { requests } = await call('requests.list', { message_id: id });
   const created = requests.find(({ status }) => status === 202);

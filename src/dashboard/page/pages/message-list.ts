@@ -1,23 +1,26 @@
 /**
- * The loaded messages, newest first. A known message gets its new status from its event. The list is
- * kept in segments, each continued by the next one; only those that are seen are read again.
+ * The loaded messages of the page Messages, newest first. An event updates the status of a loaded
+ * message without a request. The list consists of segments, one page of a reply each, in order; a
+ * segment that may be out of date is stale and is read again once one of its rows is visible.
  */
 import { signal } from '@preact/signals';
 import { call } from '../control.ts';
 import { onEvents } from '../events.ts';
-import { Reading } from '../reading.ts';
+import { Resource } from '../resource.ts';
 import type { Message, MessageEvent } from '../wire.ts';
 
 export const filterNames = ['search', 'status', 'account_id', 'from', 'to', 'request_id'] as const;
 export type MessageFilter = Readonly<Partial<Record<(typeof filterNames)[number], string>>>;
 
-const firstRows = 250;
-const mostRows = 500;
+/** Messages of the first segment, which is read most often, and of each later one. */
+const firstSegmentSize = 250;
+const segmentSize = 500;
 
 interface Segment {
-  /** Where it begins; null: at the newest message. */
+  /** The cursor of its page; null: it begins at the newest message. */
   cursor: string | null;
   ids: string[];
+  /** True if it must be read again. */
   isStale: boolean;
 }
 
@@ -28,15 +31,17 @@ export class MessageList {
   readonly error = signal<unknown>(undefined);
   #filter: MessageFilter = {};
   #segments: Segment[] = [];
+  /** The ids of all segments, in order and without duplicates: the rows of the list. */
   #ids: string[] = [];
+  /** Holds every message of `#ids`, and some that left the list. */
   #messages = new Map<string, Message>();
-  /** Where the messages continue that are not loaded; null: nowhere. */
-  #cursor: string | null = null;
-  #seen = { first: 0, last: 0 };
-  readonly #reading = new Reading(() => this.#readSeen());
-  /** Increases with each filter; answers to earlier ones are dropped. */
-  #question = 0;
-  #isFetchingMore = false;
+  /** The cursor of the first page that is not loaded; null if all are. */
+  #nextCursor: string | null = null;
+  #visibleRows = { first: 0, last: 0 };
+  readonly #resource = new Resource(() => this.#readVisible());
+  /** Increases with each filter: answers for an earlier filter are dropped. */
+  #filterVersion = 0;
+  #isReadingMore = false;
 
   get count(): number {
     return this.#ids.length;
@@ -44,7 +49,7 @@ export class MessageList {
 
   /** True while older messages are not loaded. */
   get hasMore(): boolean {
-    return this.#cursor !== null;
+    return this.#nextCursor !== null;
   }
 
   get all(): readonly Message[] {
@@ -55,51 +60,53 @@ export class MessageList {
 
   /** Listens to events until the returned function is called. */
   follow(): () => void {
-    const ends = [
-      this.#reading.follow([]),
-      onEvents('message', (events) => {
-        if (events === undefined) this.#makeStale(this.#segments.length);
-        else this.#hear(events);
-      }),
-    ];
+    const leave = this.#resource.follow([]);
+    const unsubscribe = onEvents('message', (events) => {
+      if (events === undefined) this.#makeStale(this.#segments.length);
+      else this.#applyEvents(events);
+    });
     return () => {
-      for (const end of ends) end();
-      this.#question++;
+      leave();
+      unsubscribe();
+      this.#filterVersion++;
     };
   }
 
+  /** Replaces the list by the messages that match the filter. */
   show(filter: MessageFilter): void {
     this.#filter = filter;
-    this.#question++;
+    this.#filterVersion++;
     this.#segments = [{ cursor: null, ids: [], isStale: true }];
-    this.#cursor = null;
+    this.#nextCursor = null;
     this.isLoading.value = true;
-    this.#changed();
-    this.#reading.now();
+    this.#updateRows();
+    this.#resource.readNow();
   }
 
-  /** Tells which rows are seen. */
-  readonly see = (first: number, last: number): void => {
-    this.#seen = { first, last };
-    if (this.#staleSeen().length > 0) this.#reading.soon();
+  /** Must be called with the indexes of the visible rows whenever they change. */
+  readonly setVisibleRows = (first: number, last: number): void => {
+    this.#visibleRows = { first, last };
+    if (this.#staleVisibleSegments().length > 0) this.#resource.readSoon();
   };
 
-  readonly more = async (): Promise<void> => {
-    if (this.#isFetchingMore || this.#cursor === null || this.isLoading.value) return;
-    this.#isFetchingMore = true;
-    const segment: Segment = { cursor: this.#cursor, ids: [], isStale: false };
+  /** Loads the next older messages, if there are any. */
+  readonly readMore = async (): Promise<void> => {
+    if (this.#isReadingMore || this.#nextCursor === null || this.isLoading.value) return;
+    this.#isReadingMore = true;
+    const segment: Segment = { cursor: this.#nextCursor, ids: [], isStale: false };
     this.#segments.push(segment);
     await this.#read(segment);
-    this.#isFetchingMore = false;
+    this.#isReadingMore = false;
   };
 
-  #hear(events: readonly MessageEvent[]): void {
+  #applyEvents(events: readonly MessageEvent[]): void {
     let hasChanged = false;
     for (const event of events) {
-      const known = this.#messages.get(event.message_id);
-      if (known === undefined) this.#makeStale(1);
-      else if (!known.history.some(({ status }) => status === event.status)) {
-        this.#messages.set(event.message_id, changed(known, event));
+      const message = this.#messages.get(event.message_id);
+      // A new message belongs to the first segment.
+      if (message === undefined) this.#makeStale(1);
+      else if (!message.history.some(({ status }) => status === event.status)) {
+        this.#messages.set(event.message_id, withStatus(message, event));
         hasChanged = true;
       }
     }
@@ -108,70 +115,78 @@ export class MessageList {
     if (this.#filter.status !== undefined) this.#makeStale(this.#segments.length);
   }
 
-  /** The first `count` segments are read again once they are seen. */
+  /** Makes the first `count` segments stale. */
   #makeStale(count: number): void {
     for (const segment of this.#segments.slice(0, count)) segment.isStale = true;
-    this.#reading.soon();
+    this.#resource.readSoon();
   }
 
-  /** New messages are counted even while the first segment is not seen. */
-  #staleSeen(): Segment[] {
-    let from = 0;
+  /** The stale segments with visible rows; always the first one, so that new messages are counted. */
+  #staleVisibleSegments(): Segment[] {
+    const { first, last } = this.#visibleRows;
+    let start = 0;
     return this.#segments.filter(({ ids, isStale, cursor }) => {
-      const isSeen = from <= this.#seen.last && from + ids.length >= this.#seen.first;
-      from += ids.length;
-      return isStale && (isSeen || cursor === null);
+      const isVisible = start <= last && start + ids.length >= first;
+      start += ids.length;
+      return isStale && (isVisible || cursor === null);
     });
   }
 
-  async #readSeen(): Promise<void> {
-    for (const segment of this.#staleSeen()) await this.#read(segment);
+  async #readVisible(): Promise<void> {
+    for (const segment of this.#staleVisibleSegments()) await this.#read(segment);
   }
 
   async #read(segment: Segment): Promise<void> {
-    const question = this.#question;
+    const filterVersion = this.#filterVersion;
     segment.isStale = false;
-    const { cursor, ids: known } = segment;
-    const limit = cursor === null ? firstRows : mostRows;
+    const { cursor, ids: oldIds } = segment;
+    const limit = cursor === null ? firstSegmentSize : segmentSize;
     try {
       const page = await call('messages.page', { ...this.#filter, limit, cursor: cursor ?? '' });
-      if (question !== this.#question) return;
+      if (filterVersion !== this.#filterVersion) return;
       this.error.value = undefined;
       for (const message of page.messages) this.#messages.set(message.message_id, message);
       segment.ids = page.messages.map(({ message_id: id }) => id);
-      const end = known.indexOf(segment.ids.at(-1) ?? '');
-      this.#continue(segment, known.slice(end + 1), page.next_cursor);
+      const oldEnd = oldIds.indexOf(segment.ids.at(-1) ?? '');
+      this.#connectToNext(segment, oldIds.slice(oldEnd + 1), page.next_cursor);
     } catch (error) {
-      if (question === this.#question) this.error.value = error;
+      if (filterVersion === this.#filterVersion) this.error.value = error;
     }
     this.isLoading.value = false;
-    this.#changed();
+    this.#updateRows();
   }
 
-  /** `rest`: what the segment held beyond its new end. */
-  #continue(segment: Segment, rest: string[], cursor: string | null): void {
-    const at = this.#segments.indexOf(segment) + 1;
-    const next = this.#segments[at];
-    const known = segment.ids.indexOf(next?.ids[0] ?? '');
-    if (known >= 0) segment.ids.length = known;
-    else if (cursor === null) this.#segments.length = at;
-    else if (next !== undefined && rest.length + next.ids.length <= mostRows) {
-      next.ids.unshift(...rest);
+  /**
+   * Makes the next segment begin where a segment that was just read ends. `pushedOut`: ids that new
+   * messages pushed beyond its end; `cursor`: of the messages after it.
+   */
+  #connectToNext(segment: Segment, pushedOut: string[], cursor: string | null): void {
+    const nextIndex = this.#segments.indexOf(segment) + 1;
+    const next = this.#segments[nextIndex];
+    const overlap = segment.ids.indexOf(next?.ids[0] ?? '');
+    if (overlap >= 0) {
+      segment.ids.length = overlap;
+    } else if (cursor === null) {
+      this.#segments.length = nextIndex;
+    } else if (next !== undefined && pushedOut.length + next.ids.length <= segmentSize) {
+      next.ids.unshift(...pushedOut);
       next.cursor = cursor;
       next.isStale = true;
-    } else if (rest.length > 0) this.#segments.splice(at, 0, { cursor, ids: rest, isStale: true });
-    if (this.#segments.at(-1) === segment) this.#cursor = cursor;
+    } else if (pushedOut.length > 0) {
+      this.#segments.splice(nextIndex, 0, { cursor, ids: pushedOut, isStale: true });
+    }
+    if (this.#segments.at(-1) === segment) this.#nextCursor = cursor;
   }
 
-  #changed(): void {
-    // A message may have moved to a segment above, while the one below is stale.
+  #updateRows(): void {
+    // Until a stale segment is read again, it may hold ids that moved to the segment above.
     this.#ids = [...new Set(this.#segments.flatMap(({ ids }) => ids))];
-    if (this.#messages.size > this.#ids.length + mostRows)
+    if (this.#messages.size > this.#ids.length + segmentSize)
       this.#messages = new Map(this.all.map((message) => [message.message_id, message]));
     this.version.value++;
   }
 }
 
-function changed(message: Message, { status, at, failure_reason }: MessageEvent): Message {
+function withStatus(message: Message, { status, at, failure_reason }: MessageEvent): Message {
   return { ...message, status, failure_reason, history: [...message.history, { status, at }] };
 }

@@ -1,5 +1,5 @@
 /**
- * The page Messages: a live list with filters, and one message in full.
+ * The page Messages: a live list with filters, and one message in full (`message-detail.tsx`).
  */
 import { useEffect, useMemo } from 'preact/hooks';
 import { statuses } from '../../../sim/status.ts';
@@ -12,7 +12,7 @@ import { Empty, Failure, Loading } from '../parts/frame.tsx';
 import type { Column } from '../parts/table.tsx';
 import { StatusBadge, Time } from '../parts/values.tsx';
 import { VirtualTable } from '../parts/virtual-table.tsx';
-import { useSettled } from '../reading.ts';
+import { useSettled } from '../resource.ts';
 import { addressOf, filterValue, setFilter } from '../route.ts';
 import type { Message, Reply, Status } from '../wire.ts';
 import { counted } from '../words.ts';
@@ -25,8 +25,8 @@ export function MessagesPage() {
   const filter: MessageFilter = Object.fromEntries(
     filterNames.flatMap((name) => (filterValue(name) === '' ? [] : [[name, filterValue(name)]])),
   );
-  const question = useSettled(JSON.stringify(filter));
-  useEffect(() => list.show(JSON.parse(question)), [list, question]);
+  const settledFilter = useSettled(JSON.stringify(filter));
+  useEffect(() => list.show(JSON.parse(settledFilter)), [list, settledFilter]);
   useEffect(() => list.follow(), [list]);
 
   return (
@@ -40,15 +40,15 @@ export function MessagesPage() {
 function Filters({ filter }: { readonly filter: MessageFilter }) {
   const world = useWorld();
   const counts = state.value?.messages;
-  const counted = (name: 'total' | Status) => (counts === undefined ? '' : ` (${counts[name]})`);
+  const countOf = (name: 'total' | Status) => (counts === undefined ? '' : ` (${counts[name]})`);
   return (
     <search class="filters">
       <SearchInput name="search" label="Search number, text or id" />
       <FilterChoices
         name="status"
         label="Status"
-        any={`any status${counted('total')}`}
-        choices={statuses.map((value) => ({ value, label: value + counted(value) }))}
+        any={`any status${countOf('total')}`}
+        choices={statuses.map((value) => ({ value, label: value + countOf(value) }))}
       />
       <FilterChoices
         name="account_id"
@@ -102,10 +102,10 @@ function Rows({ list, filter }: RowsProps) {
       count={list.count}
       rowAt={list.at}
       keyOf={(message) => message.message_id}
-      onEnd={list.more}
-      onSee={list.see}
+      onEnd={list.readMore}
+      onVisible={list.setVisibleRows}
     >
-      <Downloads read={() => allOf(filter)} file="messages" />
+      <Downloads read={() => readAll(filter)} file="messages" />
       <span>
         {counted(list.count, 'message')}
         {list.hasMore ? ', more below' : ''}
@@ -114,19 +114,19 @@ function Rows({ list, filter }: RowsProps) {
   );
 }
 
-/** Of every page, those that are not loaded included. */
-async function allOf(filter: MessageFilter): Promise<readonly Message[]> {
-  const all: Message[] = [];
+/** Every message that matches the filter, also those that the list has not loaded. */
+async function readAll(filter: MessageFilter): Promise<readonly Message[]> {
+  const messages: Message[] = [];
   for (let cursor: string | null = ''; cursor !== null; ) {
     const page: Reply<'messages.page'> = await call('messages.page', {
       ...filter,
       limit: 1_000,
       cursor,
     });
-    all.push(...page.messages);
+    messages.push(...page.messages);
     cursor = page.next_cursor;
   }
-  return all;
+  return messages;
 }
 
 const columns: readonly Column<Message>[] = [

@@ -1,6 +1,6 @@
 /**
- * The page Time machine: the inputs of the run, the world or one message after any of them, and a
- * fork from there.
+ * The page Time machine. The journal holds every input of the run, one a line. The page lists the
+ * inputs, shows the world or one message after any of them, and forks the world from there.
  */
 import { useSignal } from '@preact/signals';
 import { statuses } from '../../../sim/status.ts';
@@ -10,33 +10,33 @@ import { worldFacts } from '../lists.ts';
 import { Action, CopyButton, DownloadButton } from '../parts/action.tsx';
 import { Card, Loaded } from '../parts/frame.tsx';
 import { type Column, Table } from '../parts/table.tsx';
-import { Events } from '../parts/trace.tsx';
+import { Timeline } from '../parts/trace.tsx';
 import { CopyFacts, type Fact, Facts, ReplyStatus, StatusBadge, Time } from '../parts/values.tsx';
-import { useResource, useSettled } from '../reading.ts';
+import { useResource, useSettled } from '../resource.ts';
 import { addressOf, filterValue, pageArgument, setArgument, shownWorld } from '../route.ts';
 import type { Message, Reply, State } from '../wire.ts';
 import { asTestFrom } from './copies.ts';
 
-type Inputs = Reply<'past.inputs'>;
-type Input = Inputs['entries'][number];
+type Journal = Reply<'past.inputs'>;
+type Entry = Journal['entries'][number];
 
-/** The inputs around the chosen one. */
+/** The chosen input is in the middle of this many. */
 const shownInputs = 12;
 
 export function PastPage() {
-  const chosen = Number(useSettled(pageArgument.value)) || undefined;
+  const chosenLine = Number(useSettled(pageArgument.value)) || undefined;
   const inputs = useResource(
     () =>
       call('past.inputs', {
         limit: shownInputs,
-        ...(chosen !== undefined && { before: chosen + shownInputs / 2 }),
+        ...(chosenLine !== undefined && { before: chosenLine + shownInputs / 2 }),
       }),
-    { on: ['operation', 'traffic'], key: String(chosen), keeps: true },
+    { rereadAfter: ['operation', 'traffic'], key: String(chosenLine), keepsLastValue: true },
   );
   return (
     <div class="stack">
-      <Loaded of={inputs} what="the journal">
-        {(value) => <Machine inputs={value} entry={chosen ?? value.lines} />}
+      <Loaded resource={inputs} what="the journal">
+        {(journal) => <TimeMachine journal={journal} line={chosenLine ?? journal.lines} />}
       </Loaded>
       <Card title="Take it with you">
         <div class="actions">
@@ -56,22 +56,25 @@ export function PastPage() {
   );
 }
 
-interface MachineProps {
-  readonly inputs: Inputs;
-  /** A line of the journal. */
-  readonly entry: number;
+/** Line 1 is the start of the journal. */
+const firstInputLine = 2;
+
+interface TimeMachineProps {
+  readonly journal: Journal;
+  /** The chosen line of the journal. */
+  readonly line: number;
 }
 
-function Machine({ inputs, entry }: MachineProps) {
-  const { lines, entries, earliest } = inputs;
+function TimeMachine({ journal, line }: TimeMachineProps) {
+  const { lines, entries, earliest } = journal;
   const messageId = filterValue('message_id');
   const [newest, oldest] = [entries[0]?.entry ?? 1, entries.at(-1)?.entry ?? 1];
-  const link = (text: string, line: number) => (
-    <a class="button plain" href={addressOf('past', String(line))}>
+  const linkTo = (target: number, text: string) => (
+    <a class="button plain" href={addressOf('past', String(target))}>
       {text}
     </a>
   );
-  const isStart = entries.every((one) => one.entry !== entry);
+  const isStart = entries.every(({ entry }) => entry !== line);
   return (
     <div class="columns">
       <Card
@@ -84,7 +87,7 @@ function Machine({ inputs, entry }: MachineProps) {
       >
         <label class="scrubber">
           <span>
-            Line {entry.toLocaleString('en')} of {lines.toLocaleString('en')}
+            Line {line.toLocaleString('en')} of {lines.toLocaleString('en')}
           </span>
           <input
             type="range"
@@ -96,31 +99,32 @@ function Machine({ inputs, entry }: MachineProps) {
         </label>
         <Table
           label="Inputs around this line"
-          columns={columnsOf(entry)}
+          columns={columnsWith(line)}
           rows={entries}
-          keyOf={(one) => String(one.entry)}
+          keyOf={({ entry }) => String(entry)}
         />
         <p class="actions foot">
-          {newest < lines && link('Newer inputs', Math.min(lines, newest + 1 + shownInputs / 2))}
-          {oldest > 2 && link('Older inputs', Math.max(2, oldest - shownInputs / 2))}
+          {newest < lines && linkTo(Math.min(lines, newest + 1 + shownInputs / 2), 'Newer inputs')}
+          {oldest > firstInputLine &&
+            linkTo(Math.max(firstInputLine, oldest - shownInputs / 2), 'Older inputs')}
         </p>
       </Card>
-      <Then key={`${entry} ${messageId}`} entry={entry} messageId={messageId} isStart={isStart} />
+      <WorldThen key={`${line} ${messageId}`} line={line} messageId={messageId} isStart={isStart} />
     </div>
   );
 }
 
-function columnsOf(entry: number): readonly Column<Input>[] {
+function columnsWith(chosenLine: number): readonly Column<Entry>[] {
   return [
     {
       head: 'Line',
       namesRow: true,
-      cell: (one) => (
+      cell: ({ entry }) => (
         <a
-          href={addressOf('past', String(one.entry))}
-          aria-current={one.entry === entry ? 'true' : undefined}
+          href={addressOf('past', String(entry))}
+          aria-current={entry === chosenLine ? 'true' : undefined}
         >
-          {one.entry}
+          {entry}
         </a>
       ),
     },
@@ -146,33 +150,36 @@ function columnsOf(entry: number): readonly Column<Input>[] {
   ];
 }
 
-interface ThenProps {
-  readonly entry: number;
-  /** Of the message to show; empty: none. */
+interface WorldThenProps {
+  readonly line: number;
+  /** The message to show; empty: none. */
   readonly messageId: string;
+  /** True if the line is not an input: it is the start of the journal. */
   readonly isStart: boolean;
 }
 
-function Then({ entry, messageId, isStart }: ThenProps) {
-  const stateAt = (line: number) => call('past.at', { entry: line }) as Promise<State>;
+/** The world, and one message, as they were after a line of the journal. */
+function WorldThen({ line, messageId, isStart }: WorldThenProps) {
+  const stateAt = (entry: number) => call('past.at', { entry }) as Promise<State>;
   const states = useResource(() => {
     // The journal may no longer hold the line before.
-    const before = entry > 1 ? stateAt(entry - 1).catch(() => undefined) : undefined;
-    return Promise.all([stateAt(entry), before]);
+    const before = line > 1 ? stateAt(line - 1).catch(() => undefined) : undefined;
+    return Promise.all([stateAt(line), before]);
   });
   const forked = useSignal<Reply<'worlds.fork'> | undefined>(undefined);
   const fork = async () => {
-    forked.value = await call('worlds.fork', shownWorld, { from: { entry } });
+    forked.value = await call('worlds.fork', shownWorld, { from: { entry: line } });
   };
-  const [after] = states.value ?? [];
-  const testFrom = (then: State) => asTestFrom(entry, shownWorld, then, location.origin);
+  const [stateThen] = states.value ?? [];
   return (
     <Card
-      title={`The world after line ${entry.toLocaleString('en')}`}
+      title={`The world after line ${line.toLocaleString('en')}`}
       head={
         <div class="actions">
-          {after !== undefined && (
-            <CopyButton text={() => testFrom(after)}>Copy as test</CopyButton>
+          {stateThen !== undefined && (
+            <CopyButton text={() => asTestFrom(line, shownWorld, stateThen, location.origin)}>
+              Copy as test
+            </CopyButton>
           )}
           <Action act={fork} kind="main">
             Fork here
@@ -187,49 +194,40 @@ function Then({ entry, messageId, isStart }: ThenProps) {
             <a href={`/w/${forked.value.world_id}/#/home`}>open it</a>, or{' '}
             <a href={`#/worlds?with=${forked.value.world_id}`}>compare it with this one</a>.
           </p>
-          <CopyFacts of={worldFacts(forked.value)} />
+          <CopyFacts facts={worldFacts(forked.value)} />
         </div>
       )}
-      <Loaded of={states} what="that instant">
-        {([then, before]) => (
+      <Loaded resource={states} what="that instant">
+        {([after, before]) => (
           <>
             {before !== undefined && <p class="dim">→ shows what changed since the line before.</p>}
-            <Facts of={differences(before ?? then, then, state.value)} />
+            <Facts facts={differences(before ?? after, after, state.value)} />
           </>
         )}
       </Loaded>
-      {messageId !== '' && <MessageThen entry={entry} id={messageId} />}
+      {messageId !== '' && <MessageThen line={line} id={messageId} />}
       {isStart && messageId === '' && <p class="dim">This is the start.</p>}
     </Card>
   );
 }
 
-/** Counts after a line, what changed since the line before, and where they differ from now. */
+/** Each count after a line; also before the line and now, where they differ. */
 function differences(before: State, after: State, now: State | undefined): readonly Fact[] {
-  const count = (name: string, of: (state: State) => number): Fact => {
-    const [was, is, last] = [of(before), of(after), now && of(now)];
-    return [
-      name,
-      <>
-        {was !== is && `${was.toLocaleString('en')} → `}
-        {was === is ? is.toLocaleString('en') : <b>{is.toLocaleString('en')}</b>}{' '}
-        {last !== undefined && last !== is && (
-          <span class="dim">(now {last.toLocaleString('en')})</span>
-        )}
-      </>,
-    ];
-  };
-  const [from, to] = [before.clock.now, after.clock.now];
+  const count = (name: string, countIn: (state: State) => number): Fact => [
+    name,
+    <CountChange before={countIn(before)} after={countIn(after)} now={now && countIn(now)} />,
+  ];
+  const [timeBefore, timeAfter] = [before.clock.now, after.clock.now];
   return [
     [
       'Time',
       <>
-        {from !== to && (
+        {timeBefore !== timeAfter && (
           <>
-            <Time at={from} /> →{' '}
+            <Time at={timeBefore} /> →{' '}
           </>
         )}
-        <Time at={to} />
+        <Time at={timeAfter} />
       </>,
     ],
     count('Requests', ({ requests }) => requests),
@@ -240,8 +238,29 @@ function differences(before: State, after: State, now: State | undefined): reado
   ];
 }
 
-function MessageThen({ entry, id }: { readonly entry: number; readonly id: string }) {
-  const message = useResource(() => call('past.at', { entry, message_id: id }) as Promise<Message>);
+interface CountChangeProps {
+  readonly before: number;
+  readonly after: number;
+  readonly now: number | undefined;
+}
+
+function CountChange({ before, after, now }: CountChangeProps) {
+  const afterText = after.toLocaleString('en');
+  return (
+    <>
+      {before !== after && `${before.toLocaleString('en')} → `}
+      {before === after ? afterText : <b>{afterText}</b>}{' '}
+      {now !== undefined && now !== after && (
+        <span class="dim">(now {now.toLocaleString('en')})</span>
+      )}
+    </>
+  );
+}
+
+function MessageThen({ line, id }: { readonly line: number; readonly id: string }) {
+  const message = useResource(
+    () => call('past.at', { entry: line, message_id: id }) as Promise<Message>,
+  );
   return (
     <>
       <h3 class="section">
@@ -250,8 +269,12 @@ function MessageThen({ entry, id }: { readonly entry: number; readonly id: strin
       </h3>
       {message.error !== undefined && <p class="dim">It was not there yet.</p>}
       {message.value !== undefined && (
-        <Events
-          of={message.value.history.map(({ status, at }) => ({ kind: 'status', at, text: status }))}
+        <Timeline
+          events={message.value.history.map(({ status, at }) => ({
+            kind: 'status',
+            at,
+            text: status,
+          }))}
         />
       )}
     </>

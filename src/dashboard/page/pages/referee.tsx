@@ -11,7 +11,7 @@ import { Card, Empty, Loaded } from '../parts/frame.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Trace } from '../parts/trace.tsx';
 import { CodeText, VerdictBadge } from '../parts/values.tsx';
-import { useResource } from '../reading.ts';
+import { useResource } from '../resource.ts';
 import type { RefereeReport } from '../wire.ts';
 import { counted } from '../words.ts';
 import { accountName, useWorld } from '../world.ts';
@@ -25,7 +25,7 @@ const shownFindings = 50;
 export function RefereePage() {
   const isFinished = useSignal(false);
   const report = useResource(() => call('referee.report', { partial: !isFinished.value }), {
-    on: ['traffic', 'clock'],
+    rereadAfter: ['traffic', 'clock'],
     key: String(isFinished.value),
   });
   // The findings show account names, which come from the world.
@@ -38,7 +38,7 @@ export function RefereePage() {
           <p>
             <a href={`#/requests/${number}`}>The request and its reply</a>
           </p>
-          <Trace of={{ number }} hasFacts />
+          <Trace intent={{ number }} hasFacts />
         </Detail>
       )}
     >
@@ -63,7 +63,7 @@ export function RefereePage() {
           Clear record
         </Action>
       </div>
-      <Loaded of={report} what="verdicts">
+      <Loaded resource={report} what="verdicts">
         {(value) => <Report report={value} />}
       </Loaded>
       <FindingFile />

@@ -9,7 +9,7 @@ import { endpointNames } from '../../../sim/limits.ts';
 import { call } from '../control.ts';
 import { choicesOf, FilterChoices } from '../parts/fields.tsx';
 import { Card, Empty, Loaded } from '../parts/frame.tsx';
-import { useResource } from '../reading.ts';
+import { useResource } from '../resource.ts';
 import { addressOf, filterValue } from '../route.ts';
 import type { Account, Reply } from '../wire.ts';
 import { durationText, isoTime } from '../words.ts';
@@ -18,11 +18,13 @@ import { accountChoices } from '../world.ts';
 export function RequestPlot({ accounts }: { readonly accounts: readonly Account[] }) {
   const [account, endpoint] = [filterValue('account_id'), filterValue('endpoint')];
   const counts = useResource(() => call('requests.counts', { account_id: account, endpoint }), {
-    on: ['traffic', 'clock', 'operation'],
+    rereadAfter: ['traffic', 'clock', 'operation'],
     key: `${account} ${endpoint}`,
-    keeps: true,
+    keepsLastValue: true,
   });
-  const limits = useResource(() => call('limits.get'), { on: ['operation', 'clock'] }).value;
+  const limits = useResource(() => call('limits.get'), {
+    rereadAfter: ['operation', 'clock'],
+  }).value;
   const limit = limits?.[endpoint as keyof typeof limits] ?? 0;
   return (
     <Card
@@ -44,7 +46,7 @@ export function RequestPlot({ accounts }: { readonly accounts: readonly Account[
         </div>
       }
     >
-      <Loaded of={counts} what="requests" isQuiet>
+      <Loaded resource={counts} what="requests" isQuiet>
         {(all) =>
           all.bars.every(({ count }) => count === 0) ? (
             <Empty title="No request yet." />

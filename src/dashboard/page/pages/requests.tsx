@@ -14,14 +14,16 @@ import type { Column } from '../parts/table.tsx';
 import { Trace } from '../parts/trace.tsx';
 import { Facts, ReplyStatus, Time } from '../parts/values.tsx';
 import { VirtualTable } from '../parts/virtual-table.tsx';
-import { useResource, useSettled } from '../reading.ts';
+import { useResource, useSettled } from '../resource.ts';
 import { addressOf, filterValue, setFilter } from '../route.ts';
 import type { Reply, ServiceRequest } from '../wire.ts';
 import { accountName, useWorld } from '../world.ts';
 import { asCurl } from './copies.ts';
 import { useCaller } from './setups.ts';
 
+/** The simulator keeps this many requests; see `docs/bounds.md`. */
 const mostKept = 1_000;
+/** Most visitors look at the newest requests; the others are read when the list is scrolled down. */
 const firstRows = 200;
 
 export function RequestsPage() {
@@ -31,9 +33,9 @@ export function RequestsPage() {
   const settled = useSettled(search);
   const requests = useResource(
     () => call('requests.list', { search: settled, limit: limit.value }),
-    { on: ['traffic'], key: settled, keeps: true },
+    { rereadAfter: ['traffic'], key: settled, keepsLastValue: true },
   );
-  const more = () => {
+  const readAll = () => {
     if (limit.value === mostKept) return;
     limit.value = mostKept;
     requests.refresh();
@@ -41,15 +43,15 @@ export function RequestsPage() {
   return (
     <Split detail={(number) => <RequestDetail key={number} number={number} />}>
       <Filters search={search} />
-      <Loaded of={requests} what="requests" isQuiet>
-        {({ requests: rows }) => <Rows rows={rows} search={settled} more={more} />}
+      <Loaded resource={requests} what="requests" isQuiet>
+        {({ requests: rows }) => <Rows rows={rows} search={settled} onEnd={readAll} />}
       </Loaded>
     </Split>
   );
 }
 
-/** Words for a search, by what they are for; each choice sets its own word in the search. */
-const offered = {
+/** The choices beside the search. Each value is a word of the search language. */
+const filterChoices = {
   Endpoint: choicesOf(endpointNames).map(({ label }) => ({ label, value: `endpoint:${label}` })),
   Answer: ['2xx', '4xx', '429', '5xx'].map((status) => ({
     label: status,
@@ -62,15 +64,15 @@ function Filters({ search }: { readonly search: string }) {
   return (
     <search class="filters">
       <SearchInput name="search" label="to: status: request_id: key: account:, or any text" />
-      {Object.entries(offered).map(([name, choices]) => {
+      {Object.entries(filterChoices).map(([name, choices]) => {
         const chosen = choices.find(({ value }) => words.includes(value));
-        const others = words.filter((word) => word !== chosen?.value);
+        const otherWords = words.filter((word) => word !== chosen?.value);
         return (
           <Choices
             key={name}
             aria-label={name}
             value={chosen?.value ?? ''}
-            onChoose={(value) => setFilter('search', [...others, value].join(' ').trim())}
+            onChoose={(value) => setFilter('search', [...otherWords, value].join(' ').trim())}
             choices={[{ value: '', label: `any ${name.toLowerCase()}` }, ...choices]}
           />
         );
@@ -82,10 +84,10 @@ function Filters({ search }: { readonly search: string }) {
 interface RowsProps {
   readonly rows: readonly ServiceRequest[];
   readonly search: string;
-  readonly more: () => void;
+  readonly onEnd: () => void;
 }
 
-function Rows({ rows, search, more }: RowsProps) {
+function Rows({ rows, search, onEnd }: RowsProps) {
   if (rows.length === 0) {
     return (
       <Empty title={search !== '' ? 'No request matches.' : 'No request yet.'}>
@@ -102,7 +104,7 @@ function Rows({ rows, search, more }: RowsProps) {
       count={rows.length}
       rowAt={(index) => rows[index]}
       keyOf={({ number }) => String(number)}
-      onEnd={more}
+      onEnd={onEnd}
     >
       <DownloadButton read={() => call('requests.har')} file="requests.har">
         Save all as HAR
@@ -161,7 +163,7 @@ const columns: readonly Column<ServiceRequest>[] = [
     ),
     width: '6em',
   },
-  { head: 'What happened', cell: markOf, kind: 'wide' },
+  { head: 'What happened', cell: noteOn, kind: 'wide' },
   {
     head: 'Took',
     cell: ({ duration_ms: ms }) => `${ms.toFixed(2)} ms`,
@@ -170,21 +172,18 @@ const columns: readonly Column<ServiceRequest>[] = [
   },
 ];
 
-/** What the status does not tell. */
-function markOf({ fault, is_replay: isReplay, code }: ServiceRequest) {
+/** What the status does not say: the fault, a replay, or the error code. */
+function noteOn({ fault, is_replay: isReplay, code }: ServiceRequest) {
   if (fault !== null) return <span class="problem">{faultText(fault)}</span>;
   return isReplay ? <span class="dim">replay</span> : <span class="mono">{code}</span>;
 }
 
 interface DetailProps {
-  /** From the address. */
+  /** The request's number, from the address. */
   readonly number: string;
 }
 
-/**
- * Request and reply as sent, the fault that struck it, the message that came of it, and all attempts
- * at the same message.
- */
+/** One request: what was sent and answered, its fault and message, and the trace of its intent. */
 function RequestDetail({ number }: DetailProps) {
   const request = useResource(() => call('requests.get', number), { key: number });
   return (
@@ -193,32 +192,33 @@ function RequestDetail({ number }: DetailProps) {
       title={`Request ${number}`}
       badge={request.value && <ReplyStatus status={request.value.status} />}
     >
-      <Loaded of={request} what="the request">
-        {(value) => <Content request={value} number={number} />}
+      <Loaded resource={request} what="the request">
+        {(loaded) => <Content request={loaded} number={number} />}
       </Loaded>
     </Detail>
   );
 }
 
 function Content({ request, number }: DetailProps & { readonly request: Reply<'requests.get'> }) {
-  const { at, account_id: account, duration_ms: tookMs, message_id: message, is_replay } = request;
+  const { at, account_id: accountId, duration_ms: tookMs, is_replay: isReplay } = request;
+  const messageId = request.message_id;
   const { method, path, body } = request.request;
   const isThrottled = request.reply.status === 429 && request.fault === null;
-  const caller = useCaller(account);
+  const caller = useCaller(accountId);
   return (
     <>
       <Facts
-        of={[
+        facts={[
           ['Fault', request.fault && <b class="problem">{faultText(request.fault)}</b>],
           ['Time', <Time key="at" at={at} />],
-          ['Caller', account === null ? 'not known' : accountName(account)],
+          ['Caller', accountId === null ? 'not known' : accountName(accountId)],
           ['Took', `${tookMs.toFixed(2)} ms`],
           [
             'Throttled',
             isThrottled ? <a href="#/limits">Limits says when the next passes</a> : null,
           ],
-          ['Replay', is_replay ? 'The reply to the first use of this request_id, again.' : null],
-          ['Message', message && <a href={`#/messages/${message}`}>{message}</a>],
+          ['Replay', isReplay ? 'The reply to the first use of this request_id, again.' : null],
+          ['Message', messageId && <a href={`#/messages/${messageId}`}>{messageId}</a>],
         ]}
       />
       {method === 'POST' && body !== null && (
@@ -230,7 +230,7 @@ function Content({ request, number }: DetailProps & { readonly request: Reply<'r
       )}
       <ExchangeView exchange={request} saysFault={false} />
       <h3 class="section">What happened to it</h3>
-      <Trace of={{ number }} />
+      <Trace intent={{ number }} />
     </>
   );
 }

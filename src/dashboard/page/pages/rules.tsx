@@ -1,12 +1,13 @@
 /**
- * The rules of the document, with a search; beside them, the page lists the assumptions.
+ * The rules that the document states, with a search; part of the page Rules and assumptions, whose
+ * list of assumptions `lists.ts` declares.
  */
 import { rules } from '../../../ledger/rules.ts';
 import type { Row } from '../lists.ts';
-import { Rows } from '../parts/list.tsx';
+import { SearchableTable } from '../parts/searchable-table.tsx';
 import { CodeText } from '../parts/values.tsx';
 
-const ruleList = { title: 'Rules', key: 'id', columns: ['id', 'sentence'], empty: '' };
+const ruleList = { title: 'Rules', keyColumn: 'id', columns: ['id', 'sentence'], emptyText: '' };
 
 export function Rules() {
   return (
@@ -14,7 +15,7 @@ export function Rules() {
       <p class="dim">
         What the document states, and <code>smstwin conform</code> checks.
       </p>
-      <Rows
+      <SearchableTable
         declaration={ruleList}
         rows={rules as unknown as readonly Row[]}
         columns={[

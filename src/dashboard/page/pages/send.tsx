@@ -1,9 +1,11 @@
 /**
- * The page Send: a form with the document's fields, and the request and reply that it made, errors
- * included.
+ * The page Send: a form with the fields of the document's send body, and the exchange (request and
+ * reply) that it made, errors included.
  */
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
+import { hourMs, minuteMs } from '../../../ledger/time-units.ts';
+import { messageMaxCharacters } from '../../../sim/limits.ts';
 import { segmentText } from '../../../sim/segments.ts';
 import { nowMs, readState, state } from '../clock.ts';
 import { call } from '../control.ts';
@@ -13,14 +15,12 @@ import { ExchangeView } from '../parts/exchange.tsx';
 import { choicesOf } from '../parts/fields.tsx';
 import { Card, Empty, Loading } from '../parts/frame.tsx';
 import { numbersOf, OperationForm } from '../parts/operation-form.tsx';
-import { useResource } from '../reading.ts';
+import { useResource } from '../resource.ts';
 import { useDraft } from '../route.ts';
 import type { Exchange } from '../wire.ts';
 import { counted, fateText, isoTime } from '../words.ts';
 import { useWorld, type World } from '../world.ts';
 import { asCurl, sendPath } from './copies.ts';
-
-const mostCharacters = 1_600;
 
 const fields: readonly Field[] = [
   {
@@ -45,7 +45,7 @@ export function SendPage() {
   const world = useWorld();
   const exchange = useSignal<Exchange | undefined>(undefined);
   const typed = useDraft({ to: '+12025550123', message: 'Hello from the dashboard' });
-  const scripted = useResource(() => call('outcomes.get'), { on: ['operation'] });
+  const scripted = useResource(() => call('outcomes.get'), { rereadAfter: ['operation'] });
   if (world === undefined) return <Loading what="accounts" />;
   if (world.accounts.length === 0) return <Empty title="There is no account to send from." />;
   const account = typed.value['account_id'] || (world.accounts[0]?.account_id ?? '');
@@ -58,7 +58,7 @@ export function SendPage() {
     to: fate === undefined ? 'E.164, such as +12025550123' : fateText(fate),
     message: <Length text={typed.value['message'] ?? ''} />,
     send_at: (
-      <LaterChoices onChoose={(value) => (typed.value = { ...typed.value, send_at: value })} />
+      <SendAtChoices onChoose={(value) => (typed.value = { ...typed.value, send_at: value })} />
     ),
   };
   return (
@@ -66,7 +66,7 @@ export function SendPage() {
       <Card title="A message">
         <OperationForm
           operation="exchanges.perform"
-          of={fields}
+          fields={fields}
           typed={typed}
           label="Send a message"
           submit="Send message"
@@ -74,15 +74,15 @@ export function SendPage() {
           hints={hints}
           suggestions={{
             from: choicesOf(numbers),
-            to: outcomes.map((each) => ({ value: each.to, label: fateText(each) })),
+            to: outcomes.map((outcome) => ({ value: outcome.to, label: fateText(outcome) })),
           }}
-          input={({ endpoint: _, from = numbers[0], to = '', message = '', ...rest }) => ({
+          toInput={({ endpoint: _, from = numbers[0], to = '', message = '', ...optional }) => ({
             method: 'POST',
             path: sendPath(typed.value),
-            body: JSON.stringify({ to, from, message, ...rest }),
+            body: JSON.stringify({ to, from, message, ...optional }),
           })}
-          onDone={(made) => {
-            exchange.value = made as unknown as Exchange;
+          onDone={(reply) => {
+            exchange.value = reply as unknown as Exchange;
             void readState();
           }}
         />
@@ -93,22 +93,22 @@ export function SendPage() {
             Shows what was sent over the wire: headers, bodies and errors, without the key.
           </Empty>
         ) : (
-          <Outcome exchange={exchange.value} />
+          <SentExchange exchange={exchange.value} />
         )}
       </Card>
     </div>
   );
 }
 
-function Outcome({ exchange }: { readonly exchange: Exchange }) {
+function SentExchange({ exchange }: { readonly exchange: Exchange }) {
   const { path, body } = exchange.request;
-  const [, id] = /"message_id":"([^"]+)"/.exec(exchange.reply.body ?? '') ?? [];
+  const [, messageId] = /"message_id":"([^"]+)"/.exec(exchange.reply.body ?? '') ?? [];
   return (
     <>
       <ExchangeView exchange={exchange} />
       <div class="actions">
-        {id !== undefined && (
-          <a class="button main" href={`#/messages/${id}`}>
+        {messageId !== undefined && (
+          <a class="button main" href={`#/messages/${messageId}`}>
             Watch this message
           </a>
         )}
@@ -120,30 +120,32 @@ function Outcome({ exchange }: { readonly exchange: Exchange }) {
   );
 }
 
+/** The length of a message in characters and segments. */
 function Length({ text }: { readonly text: string }) {
   const length = [...text].length;
   const { segments, encoding } = segmentText(text);
-  const isTooLong = length > mostCharacters;
+  const isTooLong = length > messageMaxCharacters;
   return (
     <span class={isTooLong ? 'problem' : ''} data-testid="length">
-      {length.toLocaleString('en')} of {mostCharacters.toLocaleString('en')} characters ·{' '}
+      {length.toLocaleString('en')} of {messageMaxCharacters.toLocaleString('en')} characters ·{' '}
       {counted(segments, 'segment')} · {encoding}
       {isTooLong ? ' · too long' : ''}
     </span>
   );
 }
 
-function LaterChoices({ onChoose }: { readonly onChoose: (iso: string) => void }) {
-  const choice = (text: string, iso: () => string) => (
-    <button type="button" class="link" onClick={() => onChoose(iso())}>
+/** Buttons that fill in a time for `send_at`; `now` empties it. */
+function SendAtChoices({ onChoose }: { readonly onChoose: (iso: string) => void }) {
+  const choice = (text: string, sendAt: () => string) => (
+    <button type="button" class="link" onClick={() => onChoose(sendAt())}>
       {text}
     </button>
   );
   return (
     <span class="inline">
       Simulated time, UTC.
-      {choice('in a minute', () => isoTime((nowMs.value ?? 0) + 60_000))}
-      {choice('in an hour', () => isoTime((nowMs.value ?? 0) + 3_600_000))}
+      {choice('in a minute', () => isoTime((nowMs.value ?? 0) + minuteMs))}
+      {choice('in an hour', () => isoTime((nowMs.value ?? 0) + hourMs))}
       {choice('now', () => '')}
     </span>
   );

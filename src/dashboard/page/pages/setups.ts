@@ -3,7 +3,7 @@
  */
 import { servicePaths } from '../../../sim/service-paths.ts';
 import { call } from '../control.ts';
-import { useResource } from '../reading.ts';
+import { useResource } from '../resource.ts';
 import { shownWorld } from '../route.ts';
 import type { Reply } from '../wire.ts';
 import { asCurl } from './copies.ts';

@@ -4,7 +4,7 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { noteUserAction } from '../reading.ts';
+import { noteUserAction } from '../resource.ts';
 import { Failure } from './frame.tsx';
 
 /** What runs `act` unless it is running already; its exception is kept as the error. */

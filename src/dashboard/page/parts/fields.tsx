@@ -1,5 +1,7 @@
 /**
- * The inputs of forms. Labels and hints are linked to their input for screen readers.
+ * The inputs of forms and filters. `FieldInput` draws one declared field with its label, hint and
+ * mistake; `Input` only the input of a field. A form holds what is typed as texts by the path of the
+ * field, such as `fault.status`; see `field.ts`.
  */
 import type { Signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
@@ -13,32 +15,33 @@ export interface Choice {
   readonly label: string;
 }
 
-/** By the path of a field. */
+/** Keys are paths of fields. */
 type ByPath<T> = Readonly<Record<string, T>>;
 
 interface FieldProps {
   readonly field: Field;
   readonly typed: Signal<Typed>;
+  /** Default: the field's name. */
   readonly path?: string;
   readonly mistakes: ByPath<string>;
   readonly placeholders?: Typed | undefined;
   /** Replaces the description of the declaration. */
   readonly hint?: ComponentChildren;
-  /** Choices that the declaration cannot know. */
+  /** Choices that exist only at run time, such as accounts. */
   readonly choices: ByPath<readonly Choice[]>;
-  /** Values that the browser offers. */
+  /** Values that the browser suggests for free text. */
   readonly suggestions?: ByPath<readonly Choice[]> | undefined;
 }
 
-/** A field; the fields of an object; or a choice of variants and the fields of the chosen one. */
+/** One field. Of an object: all its fields. Of variants: a choice, and the chosen one's fields. */
 export function FieldInput(props: FieldProps) {
   const { field, typed, path = field.name, choices } = props;
   const { hint = choices[path] === undefined ? field.hint : undefined } = props;
   const id = useId();
-  const inner = (each: Field) => (
-    <FieldInput {...props} key={each.name} field={each} path={pathOf(path, each.name)} />
+  const childInput = (child: Field) => (
+    <FieldInput {...props} key={child.name} field={child} path={pathOf(path, child.name)} />
   );
-  if (field.kind === 'object') return <>{field.fields?.map(inner)}</>;
+  if (field.kind === 'object') return <>{field.fields?.map(childInput)}</>;
   const mistake = props.mistakes[path];
   const shownHint = typeof hint === 'string' ? <CodeText text={hint} /> : hint;
   return (
@@ -62,7 +65,7 @@ export function FieldInput(props: FieldProps) {
           {mistake === undefined ? shownHint : <span class="problem">{mistake}</span>}
         </div>
       </div>
-      {field.kind === 'variants' && chosenFields(field, path, typed.value).map(inner)}
+      {field.kind === 'variants' && chosenFields(field, path, typed.value).map(childInput)}
     </>
   );
 }
@@ -74,9 +77,9 @@ interface InputProps {
   /** Choices in place of the declared ones. */
   readonly choices?: readonly Choice[] | undefined;
   readonly suggestions?: readonly Choice[] | undefined;
-  /** Called with each change of the text, and with what is chosen. */
+  /** Called with the text after each change, or with the chosen value if `onEnter` is absent. */
   readonly onType: (text: string) => void;
-  /** Called with a text that is left or ended by Enter, and with what is chosen in its place. */
+  /** Called with the text when the user leaves it or presses Enter, or with the chosen value. */
   readonly onEnter?: (text: string) => void;
   readonly id?: string;
   readonly 'aria-label'?: string;
@@ -84,34 +87,35 @@ interface InputProps {
   readonly 'aria-invalid'?: boolean;
 }
 
-/** The input of a field without fields of its own. */
-export function Input({ field, choices, suggestions = [], onType, onEnter, ...more }: InputProps) {
-  const offered = choices ?? choicesFor(field);
+/** A select if the field has choices, otherwise a text input; for fields without inner fields. */
+export function Input(props: InputProps) {
+  const { field, choices, suggestions = [], onType, onEnter, ...attributes } = props;
+  const offered = choices ?? declaredChoices(field);
   if (offered.length > 0) {
-    return <Choices {...more} choices={offered} onChoose={onEnter ?? onType} />;
+    return <Choices {...attributes} choices={offered} onChoose={onEnter ?? onType} />;
   }
-  const on = {
-    onInput: (event: Typing) => onType(event.currentTarget.value),
-    onChange: (event: Typing) => onEnter?.(event.currentTarget.value),
+  const handlers = {
+    onInput: (event: InputChange) => onType(event.currentTarget.value),
+    onChange: (event: InputChange) => onEnter?.(event.currentTarget.value),
   };
-  // In a row of a list, Enter ends the text.
-  const rows = onEnter === undefined ? heightOf(field) : undefined;
-  if (rows !== undefined) return <textarea {...more} {...on} rows={rows} />;
-  const list = suggestions.length > 0 ? `${more.id}-list` : undefined;
+  // A textarea would take Enter as a new line.
+  const rows = onEnter === undefined ? textareaRows(field) : undefined;
+  if (rows !== undefined) return <textarea {...attributes} {...handlers} rows={rows} />;
+  const listId = suggestions.length > 0 ? `${attributes.id}-list` : undefined;
   return (
     <>
       <input
-        {...more}
-        {...on}
-        // Not `number`: for text that is not a number, the browser would return an empty text.
+        {...attributes}
+        {...handlers}
+        // Not `number`: the browser would return '' for a text that is no number.
         type={field.kind === 'phone' ? 'tel' : 'text'}
         inputmode={field.kind === 'number' && field.words === undefined ? 'decimal' : undefined}
-        list={list}
+        list={listId}
         autocomplete="off"
         spellcheck={false}
       />
-      {list !== undefined && (
-        <datalist id={list}>
+      {listId !== undefined && (
+        <datalist id={listId}>
           {suggestions.map(({ value, label }) => (
             <option key={value} value={value} label={label} />
           ))}
@@ -121,24 +125,24 @@ export function Input({ field, choices, suggestions = [], onType, onEnter, ...mo
   );
 }
 
-interface Typing {
+interface InputChange {
   readonly currentTarget: { readonly value: string };
 }
 
-/** The rows of a long text; undefined: one line. */
-function heightOf({ name, kind }: Field): number | undefined {
+/** The rows of a field with long texts; undefined: an input of one line. */
+function textareaRows({ name, kind }: Field): number | undefined {
   if (kind === 'pairs') return 2;
   return name === 'message' ? 4 : undefined;
 }
 
-/** The choices that the declaration gives; `default` leaves an optional field out. */
-function choicesFor({ kind, fields = [], words = [], isRequired }: Field): Choice[] {
+/** The declared choices of a field; `default` leaves an optional field out. */
+function declaredChoices({ kind, fields = [], words = [], isRequired }: Field): Choice[] {
   if (kind === 'variants') {
-    return fields.map(({ title = '' }, at) => ({ value: String(at), label: title }));
+    return fields.map(({ title = '' }, index) => ({ value: String(index), label: title }));
   }
   if (kind !== 'truth' && kind !== 'choice') return [];
-  const named = choicesOf(kind === 'truth' ? ['yes', 'no'] : words);
-  return isRequired ? named : [{ value: '', label: 'default' }, ...named];
+  const choices = choicesOf(kind === 'truth' ? ['yes', 'no'] : words);
+  return isRequired ? choices : [{ value: '', label: 'default' }, ...choices];
 }
 
 interface ChoicesProps extends Pick<InputProps, 'id' | 'aria-label' | 'value'> {
@@ -146,12 +150,12 @@ interface ChoicesProps extends Pick<InputProps, 'id' | 'aria-label' | 'value'> {
   readonly onChoose: (value: string) => void;
 }
 
-/** A list to choose from, without a visible label. */
-export function Choices({ value, choices, onChoose, ...more }: ChoicesProps) {
+/** A select without a visible label; shows the first choice if the value is no choice. */
+export function Choices({ value, choices, onChoose, ...attributes }: ChoicesProps) {
   const chosen = choices.find((choice) => choice.value === value) ?? choices[0];
   return (
     <select
-      {...more}
+      {...attributes}
       value={chosen?.value}
       onChange={(event) => onChoose(event.currentTarget.value)}
     >
@@ -165,12 +169,12 @@ export function Choices({ value, choices, onChoose, ...more }: ChoicesProps) {
 }
 
 interface FilterProps {
-  /** Of the filter in the address that it sets. */
+  /** The filter that it sets; filters are kept in the address (`route.ts`). */
   readonly name: string;
   readonly label: string;
 }
 
-/** Shows its label as the placeholder. */
+/** A search whose placeholder is its label. */
 export function SearchInput({ name, label }: FilterProps) {
   return (
     <input
@@ -183,7 +187,7 @@ export function SearchInput({ name, label }: FilterProps) {
   );
 }
 
-/** `any`: the label of the choice that sets no filter. */
+/** A select that sets a filter. `any`: the label of the choice that removes the filter. */
 export function FilterChoices(
   props: FilterProps & { readonly any: string; readonly choices: readonly Choice[] },
 ) {
@@ -198,7 +202,7 @@ export function FilterChoices(
   );
 }
 
-/** Names as choices, each its own label. */
+/** Choices whose labels are their values. */
 export function choicesOf(names: readonly string[]): Choice[] {
   return names.map((value) => ({ value, label: value }));
 }
@@ -209,9 +213,9 @@ interface SubmitProps {
   readonly 'aria-busy'?: boolean;
 }
 
-export function Submit({ children, kind = 'main', ...more }: SubmitProps) {
+export function Submit({ children, kind = 'main', ...attributes }: SubmitProps) {
   return (
-    <button type="submit" class={`button ${kind}`} {...more}>
+    <button type="submit" class={`button ${kind}`} {...attributes}>
       {children}
     </button>
   );

@@ -1,6 +1,5 @@
 /**
- * The frame of a part of a page, and notices in place of its content: it is loading, it is empty, or
- * it cannot be shown.
+ * A titled card, and what a card shows in place of content that is loading, empty or failed.
  */
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
@@ -8,7 +7,7 @@ import { errorText } from '../control.ts';
 
 interface CardProps {
   readonly title: string;
-  /** What stands beside the title. */
+  /** Shown beside the title, such as buttons. */
   readonly head?: ComponentChildren;
   /** A sentence below the title. */
   readonly lead?: ComponentChildren;
@@ -18,10 +17,11 @@ interface CardProps {
   readonly 'aria-live'?: 'polite';
 }
 
-export function Card({ title, head, lead, children, class: kind = 'card', ...more }: CardProps) {
+export function Card(props: CardProps) {
+  const { title, head, lead, children, class: className = 'card', ...attributes } = props;
   const id = useId();
   return (
-    <section class={kind} aria-labelledby={id} {...more}>
+    <section class={className} aria-labelledby={id} {...attributes}>
       <div class="card-head">
         <h2 id={id}>{title}</h2>
         {head}
@@ -41,7 +41,7 @@ export function Empty(props: { readonly title: string; readonly children?: Compo
   );
 }
 
-/** Grey lines in place of the content, so that the page does not move when it arrives. */
+/** Grey lines that take the room of the content, so that the page does not move once it arrives. */
 export function Loading({ what }: { readonly what: string }) {
   return (
     <div class="loading" role="status">
@@ -54,16 +54,17 @@ export function Loading({ what }: { readonly what: string }) {
 }
 
 interface LoadedProps<T> {
-  readonly of: { readonly value: T | undefined; readonly error: unknown };
+  readonly resource: { readonly value: T | undefined; readonly error: unknown };
+  /** What is loading, for screen readers. */
   readonly what: string;
-  /** An error shows only while there is no value. */
+  /** True if an error shows only while there is no value. */
   readonly isQuiet?: boolean;
   readonly children: (value: NonNullable<T>) => ComponentChildren;
 }
 
 /** Shows a value once it is loaded; until then a loading notice or the error. */
-export function Loaded<T>({ of, what, isQuiet = false, children }: LoadedProps<T>) {
-  const { value, error } = of;
+export function Loaded<T>({ resource, what, isQuiet = false, children }: LoadedProps<T>) {
+  const { value, error } = resource;
   return (
     <>
       <Failure error={isQuiet && value !== undefined ? undefined : error} />
@@ -74,7 +75,7 @@ export function Loaded<T>({ of, what, isQuiet = false, children }: LoadedProps<T
   );
 }
 
-/** Renders nothing for undefined. */
+/** The message of an error; renders nothing for undefined. */
 export function Failure({ error }: { readonly error: unknown }) {
   if (error === undefined) return null;
   return (

@@ -1,5 +1,6 @@
 /**
- * A form for any declared operation: its fields, their checks, and refusals next to their field.
+ * A form for any declared operation. Its fields and their checks come from the declaration; a
+ * refusal shows next to its field.
  */
 import { type Signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
@@ -11,14 +12,16 @@ import { useRunning } from './action.tsx';
 import { type Choice, choicesOf, FieldInput, Submit } from './fields.tsx';
 import { Failure } from './frame.tsx';
 
-interface FormProps extends Omit<FormDeclaration, 'title'> {
+interface FormProps extends Omit<FormDeclaration, 'title' | 'fields'> {
+  /** The rows of the list that the form adds to. */
   readonly rows?: readonly Row[];
-  /** Fields in place of the declared ones. */
-  readonly of?: readonly Field[];
-  /** What is typed, if others read it, too: it stays after it was sent. */
+  /** Names of declared fields, or fields in place of the declared ones. Default: all declared. */
+  readonly fields?: readonly (string | Field)[];
+  /** What is typed, if the page reads it, too; it then stays after the form was sent. */
   readonly typed?: Signal<Typed>;
-  /** By the names of fields. */
+  /** Replace the declared hints, by the names of fields. */
   readonly hints?: Readonly<Record<string, ComponentChildren>>;
+  /** By the names of fields. */
   readonly suggestions?: Readonly<Record<string, readonly Choice[]>>;
   readonly kind?: 'main' | 'plain';
   readonly label?: string;
@@ -26,29 +29,29 @@ interface FormProps extends Omit<FormDeclaration, 'title'> {
 }
 
 export function OperationForm(props: FormProps) {
-  const { operation, submit, within, start = {}, rows = [], onDone } = props;
-  const fields = props.of ?? fieldsOf(props);
-  const own = useSignal<Typed>(start);
-  const typed = props.typed ?? own;
-  const isOfAccount = declared[operation].route.includes('{account_id}');
+  const { operation, submit, listField, initial = {}, rows = [], onDone } = props;
+  const fields = shownFields(props);
+  const ownTyped = useSignal<Typed>(initial);
+  const typed = props.typed ?? ownTyped;
+  const hasAccount = declared[operation].route.includes('{account_id}');
   const accounts = accountChoices(world.value?.accounts);
   const account = typed.value['account_id'] || (accounts[0]?.value ?? '');
   const choices = {
     account_id: accounts,
     'match.account_id': [{ value: '', label: 'any' }, ...accounts],
-    ...(props.numbers !== undefined && {
-      [props.numbers]: choicesOf(numbersOf(world.value, account)),
+    ...(props.numbersField !== undefined && {
+      [props.numbersField]: choicesOf(numbersOf(world.value, account)),
     }),
   };
   const { error, isBusy, run } = useRunning(async () => {
     const made = readTyped(fields, withFirstChoices(typed.value, choices));
-    const input = props.input?.(made, rows) ?? made;
-    const reply = await callAny(operation, ...(isOfAccount ? [account] : []), input);
-    own.value = { ...start, ...(isOfAccount && { account_id: account }) };
+    const input = props.toInput?.(made, rows) ?? made;
+    const reply = await callAny(operation, ...(hasAccount ? [account] : []), input);
+    ownTyped.value = { ...initial, ...(hasAccount && { account_id: account }) };
     await onDone(reply);
   });
-  const mistakes = mistakesIn(error, within);
-  const isShown = pathsOf(fields, typed.value).some((path) => mistakes[path] !== undefined);
+  const mistakes = mistakesIn(error, listField);
+  const isShownAtField = pathsOf(fields, typed.value).some((path) => path in mistakes);
   const { placeholders, suggestions } = props;
   const shared = { typed, mistakes, choices, placeholders, suggestions };
   return (
@@ -61,54 +64,59 @@ export function OperationForm(props: FormProps) {
       }}
       noValidate
     >
-      {isOfAccount && <FieldInput {...shared} field={{ name: 'account_id', kind: 'id' }} />}
-      {fields.map((each) => (
+      {hasAccount && <FieldInput {...shared} field={{ name: 'account_id', kind: 'id' }} />}
+      {fields.map((field) => (
         <FieldInput
           {...shared}
-          key={each.name}
-          field={each}
-          hint={props.hints?.[each.name] ?? each.hint}
+          key={field.name}
+          field={field}
+          hint={props.hints?.[field.name] ?? field.hint}
         />
       ))}
       <Submit kind={props.kind ?? 'main'} aria-busy={isBusy}>
         {submit}
       </Submit>
-      {!isShown && <Failure error={error} />}
+      {!isShownAtField && <Failure error={error} />}
     </form>
   );
 }
 
-/** The mistakes by the path of the field. */
-function mistakesIn(error: unknown, within = ''): Refusal['mistakes'] {
+/** The mistakes by the path of a field of the form, which makes the first element of `listField`. */
+function mistakesIn(error: unknown, listField = ''): Refusal['mistakes'] {
   if (!(error instanceof Refusal)) return {};
+  const prefix = `${listField}[0].`;
   return Object.fromEntries(
-    Object.entries(error.mistakes).map(([path, text]) => [path.replace(`${within}[0].`, ''), text]),
+    Object.entries(error.mistakes).map(([path, text]) => [path.replace(prefix, ''), text]),
   );
 }
 
-function fieldsOf({ operation, within, fields: names }: FormProps): readonly Field[] {
-  const all = declared[operation].input ?? [];
-  if (within !== undefined)
-    return all.flatMap(({ name, item }) => (name === within ? (item ?? []) : []));
-  return names === undefined
-    ? all
-    : names.flatMap((name) => all.filter((each) => each.name === name));
+function shownFields({ operation, listField, fields }: FormProps): readonly Field[] {
+  const declaredFields = declared[operation].input ?? [];
+  if (listField !== undefined) {
+    const list = declaredFields.find(({ name }) => name === listField);
+    return list?.item === undefined ? [] : [list.item];
+  }
+  if (fields === undefined) return declaredFields;
+  return fields.flatMap((field) =>
+    typeof field === 'string' ? declaredFields.filter(({ name }) => name === field) : [field],
+  );
 }
 
-/** The senders that the account may use, and those that it may receive at. */
+/** The numbers that an account may send from and receive at: its own, then the shared pool's. */
 export function numbersOf(known: World | undefined, account: string): string[] {
-  const { sims = [] } = known ?? {};
-  const own = sims.filter(({ account_id: id }) => id === account);
-  return [...own, ...sims.filter(({ account_id: id }) => id === null)].map(({ number }) => number);
+  const sims = known?.sims ?? [];
+  const ownSims = sims.filter(({ account_id: id }) => id === account);
+  const pool = sims.filter(({ account_id: id }) => id === null);
+  return [...ownSims, ...pool].map(({ number }) => number);
 }
 
-/** A list shows its first choice until another one is chosen. */
+/** A select shows its first choice until another one is chosen; that choice is then typed, too. */
 function withFirstChoices(
   typed: Typed,
   choices: Readonly<Record<string, readonly Choice[]>>,
 ): Typed {
-  const chosen = Object.entries(choices).flatMap(([path, all]) =>
-    all.some(({ value }) => value === typed[path]) ? [] : [[path, all[0]?.value ?? '']],
+  const firstChoices = Object.entries(choices).flatMap(([path, offered]) =>
+    offered.some(({ value }) => value === typed[path]) ? [] : [[path, offered[0]?.value ?? '']],
   );
-  return { ...typed, ...Object.fromEntries(chosen) };
+  return { ...typed, ...Object.fromEntries(firstChoices) };
 }

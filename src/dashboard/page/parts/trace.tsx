@@ -1,9 +1,9 @@
 /**
- * What happened to one intent on the axis of simulated time: requests with their replies and faults,
- * the statuses of its message, and what the referee finds.
+ * A timeline of one intent (one message that a client means to send once) in simulated time: the
+ * requests with replies, waits and faults, the statuses of the message, and the referee's findings.
  */
 import { call } from '../control.ts';
-import { useResource } from '../reading.ts';
+import { useResource } from '../resource.ts';
 import { addressOf, pageName } from '../route.ts';
 import type { Reply, Status } from '../wire.ts';
 import { durationText, isoTime } from '../words.ts';
@@ -11,38 +11,39 @@ import { faultText } from './exchange.tsx';
 import { Loaded } from './frame.tsx';
 import { Facts, ReplyStatus, StatusShape, Time } from './values.tsx';
 
-type Traced = Reply<'requests.trace'>['events'][number];
-/** Only a request has a reply. */
+type WireEvent = Reply<'requests.trace'>['events'][number];
+/** An event of a timeline. It is a request if it has a reply. */
 export interface TraceEvent
-  extends Pick<Traced, 'at' | 'text'>,
-    Partial<Pick<Traced, 'number' | 'reply' | 'seen' | 'retry_after_ms'>> {
-  readonly kind: Traced['kind'] | 'expected';
+  extends Pick<WireEvent, 'at' | 'text'>,
+    Partial<Pick<WireEvent, 'number' | 'reply' | 'seen' | 'retry_after_ms'>> {
+  /** `expected`: a status that is still to come; its `at` is empty. */
+  readonly kind: WireEvent['kind'] | 'expected';
   readonly fault?: string | null;
-  /** Where a request leads. */
+  /** The address of a request's own page. */
   readonly href?: string;
 }
 
 interface TraceProps {
-  /** One of its requests, or its message. */
-  readonly of: { readonly number: string } | { readonly message_id: string };
-  /** True if the page does not say what the intent is. */
+  /** The intent: by the number of one of its requests, or by its message. */
+  readonly intent: { readonly number: string } | { readonly message_id: string };
+  /** True if the trace also says what the intent is. */
   readonly hasFacts?: boolean;
-  /** Statuses that may follow. */
-  readonly ahead?: readonly Status[];
+  /** Statuses that are still to come. */
+  readonly expectedStatuses?: readonly Status[];
 }
 
-export function Trace({ of, hasFacts = false, ahead = [] }: TraceProps) {
-  const trace = useResource(() => call('requests.trace', of), {
-    on: ['traffic', 'message', 'clock'],
-    key: JSON.stringify(of),
+export function Trace({ intent, hasFacts = false, expectedStatuses = [] }: TraceProps) {
+  const trace = useResource(() => call('requests.trace', intent), {
+    rereadAfter: ['traffic', 'message', 'clock'],
+    key: JSON.stringify(intent),
   });
   return (
-    <Loaded of={trace} what="the trace" isQuiet>
+    <Loaded resource={trace} what="the trace" isQuiet>
       {({ events, omitted, account, what, request_id: requestId, to }) => (
         <>
           {hasFacts && (
             <Facts
-              of={[
+              facts={[
                 ['Account', account ?? 'not authenticated'],
                 ['Request', what],
                 ['request_id', requestId],
@@ -50,9 +51,9 @@ export function Trace({ of, hasFacts = false, ahead = [] }: TraceProps) {
               ]}
             />
           )}
-          <Events
-            of={[...events.map(shownEvent), ...ahead.map(expected)]}
-            shown={'number' in of ? Number(of.number) : undefined}
+          <Timeline
+            events={[...events.map(traceEvent), ...expectedStatuses.map(expectedEvent)]}
+            shownNumber={'number' in intent ? Number(intent.number) : undefined}
           />
           {omitted > 0 && <p class="foot dim">{omitted} more are not shown.</p>}
         </>
@@ -61,55 +62,63 @@ export function Trace({ of, hasFacts = false, ahead = [] }: TraceProps) {
   );
 }
 
-function shownEvent(event: Traced): TraceEvent {
+function traceEvent(event: WireEvent): TraceEvent {
   // The referee's record reaches further back than the list of requests.
   const page = pageName.value === 'referee' ? 'referee' : 'requests';
   const href = addressOf(page, String(event.number));
   return { ...event, fault: event.fault && faultText(event.fault), href };
 }
 
-function expected(status: Status): TraceEvent {
+function expectedEvent(status: Status): TraceEvent {
   return { kind: 'expected', at: '', text: status };
 }
 
-interface EventsProps {
-  readonly of: readonly TraceEvent[];
+interface TimelineProps {
+  readonly events: readonly TraceEvent[];
   /** The number of the request that the page is about. */
-  readonly shown?: number | undefined;
+  readonly shownNumber?: number | undefined;
 }
 
-export function Events({ of, shown }: EventsProps) {
+export function Timeline({ events, shownNumber }: TimelineProps) {
   return (
     <>
-      <Axis of={of} />
+      <Axis events={events} />
       <ol class="timeline" aria-label="Timeline">
-        {of.map((event, at) => {
-          const earlier = of[at - 1];
-          const last = (is: typeof isRequest) =>
-            is(event) ? of.slice(0, at).findLast(is) : undefined;
-          const [told, tried] = [last(isRequest), last(isAttempt)];
-          return (
-            <li
-              key={`${event.at} ${event.number} ${event.text} ${at}`}
-              class={`event ${event.kind} status-${event.text}`}
-              aria-current={isRequest(event) && event.number === shown ? 'true' : undefined}
-            >
-              {told?.retry_after_ms != null && <Wait told={told} until={event.at} />}
-              <What {...event} />
-              {event.at !== '' && <Time at={event.at} above={earlier?.at} />}
-              <span class="took dim">{earlier === undefined ? '' : since(earlier, event)}</span>
-              {event.fault && <span class="reason">{event.fault}</span>}
-              {tried && !isAnswered(tried) && isAnswered(event) && (
-                <span class="told">The client recovered: this reply reached it.</span>
-              )}
-              {event.seen === false && (
-                <span class="reason">The client did not see this reply.</span>
-              )}
-              {event.retry_after_ms != null && <Told at={event.at} waitMs={event.retry_after_ms} />}
-            </li>
-          );
-        })}
+        {events.map((event, index) => (
+          <li
+            key={`${event.at} ${event.number} ${event.text} ${index}`}
+            class={`event ${event.kind} status-${event.text}`}
+            aria-current={isRequest(event) && event.number === shownNumber ? 'true' : undefined}
+          >
+            <EventContent event={event} earlier={events.slice(0, index)} />
+          </li>
+        ))}
       </ol>
+    </>
+  );
+}
+
+interface EventContentProps {
+  readonly event: TraceEvent;
+  /** The events before it, in order. */
+  readonly earlier: readonly TraceEvent[];
+}
+
+function EventContent({ event, earlier }: EventContentProps) {
+  const previous = earlier.at(-1);
+  const lastRequest = isRequest(event) ? earlier.findLast(isRequest) : undefined;
+  const lastAttempt = isAttempt(event) ? earlier.findLast(isAttempt) : undefined;
+  const hasRecovered = lastAttempt !== undefined && !isAnswered(lastAttempt) && isAnswered(event);
+  return (
+    <>
+      {lastRequest?.retry_after_ms != null && <Wait request={lastRequest} until={event.at} />}
+      <EventTitle {...event} />
+      {event.at !== '' && <Time at={event.at} above={previous?.at} />}
+      <span class="took dim">{previous === undefined ? '' : timeSince(previous, event)}</span>
+      {event.fault && <span class="reason">{event.fault}</span>}
+      {hasRecovered && <span class="told">The client recovered: this reply reached it.</span>}
+      {event.seen === false && <span class="reason">The client did not see this reply.</span>}
+      {event.retry_after_ms != null && <RetryAfter at={event.at} waitMs={event.retry_after_ms} />}
     </>
   );
 }
@@ -118,6 +127,7 @@ function isRequest({ reply }: TraceEvent): boolean {
   return typeof reply === 'number';
 }
 
+/** True for sends. */
 function isAttempt(event: TraceEvent): boolean {
   return isRequest(event) && event.kind !== 'read';
 }
@@ -127,7 +137,7 @@ function isAnswered({ reply, seen }: TraceEvent): boolean {
   return seen === true && typeof reply === 'number' && reply !== 429 && reply < 500;
 }
 
-function What({ kind, number, reply, text, href }: TraceEvent) {
+function EventTitle({ kind, number, reply, text, href }: TraceEvent) {
   if (kind === 'finding') return <span class="reason">{text}</span>;
   if (typeof reply !== 'number') {
     return (
@@ -147,37 +157,40 @@ function What({ kind, number, reply, text, href }: TraceEvent) {
   );
 }
 
-function since({ at: from }: TraceEvent, { at }: TraceEvent): string {
-  const ms = Date.parse(at) - Date.parse(from);
+function timeSince(previous: TraceEvent, event: TraceEvent): string {
+  const ms = Date.parse(event.at) - Date.parse(previous.at);
   return ms > 0 ? `+${durationText(ms)}` : '';
 }
 
-/** A mark for each event, where it is in time. */
-function Axis({ of }: { readonly of: readonly TraceEvent[] }) {
-  const times = of.flatMap(({ at }) => (at === '' ? [] : [Date.parse(at)]));
-  const [first = 0, last = 0] = [times[0], times.at(-1)];
-  if (first === last) return null;
+/** A line with a mark at the time of each event. */
+function Axis({ events }: { readonly events: readonly TraceEvent[] }) {
+  const marks = events
+    .filter(({ at }) => at !== '')
+    .map((event) => ({ ...event, timeMs: Date.parse(event.at) }));
+  const [firstMs = 0, lastMs = 0] = [marks[0]?.timeMs, marks.at(-1)?.timeMs];
+  if (firstMs === lastMs) return null;
   return (
     <div class="axis" aria-hidden="true">
-      {times.map((ms, at) => (
+      {marks.map(({ at, kind, text, timeMs }) => (
         <span
-          key={of[at]?.at}
-          class={`${of[at]?.kind} status-${of[at]?.text}`}
-          style={{ left: `${(100 * (ms - first)) / (last - first)}%` }}
+          key={at}
+          class={`${kind} status-${text}`}
+          style={{ left: `${(100 * (timeMs - firstMs)) / (lastMs - firstMs)}%` }}
         />
       ))}
     </div>
   );
 }
 
-const longestToldMs = 366 * 86_400_000;
+/** A fault may set any `Retry-After`; later ends than this are not computed. */
+const longestWaitMs = 366 * 86_400_000;
 
-/** `Retry-After` in simulated time. A fault may say anything. */
-function Told({ at, waitMs }: { readonly at: string; readonly waitMs: number }) {
+/** The `Retry-After` of a reply, and when it ends in simulated time. */
+function RetryAfter({ at, waitMs }: { readonly at: string; readonly waitMs: number }) {
   return (
     <span class="told">
       Retry-After: {durationText(waitMs)}
-      {waitMs <= longestToldMs && (
+      {waitMs <= longestWaitMs && (
         <>
           , until <Time at={isoTime(Date.parse(at) + waitMs)} above={at} />
         </>
@@ -186,18 +199,18 @@ function Told({ at, waitMs }: { readonly at: string; readonly waitMs: number }) 
   );
 }
 
-/** How much of the `Retry-After` of the previous 429 the client waited. */
-function Wait({ told, until }: { readonly told: TraceEvent; readonly until: string }) {
-  const toldMs = told.retry_after_ms ?? 0;
-  const waitedMs = Date.parse(until) - Date.parse(told.at);
-  const isEarly = waitedMs < toldMs;
-  const text = `waited ${durationText(waitedMs)} of ${durationText(toldMs)}`;
+/** How much of the `Retry-After` of the previous request the client waited. */
+function Wait({ request, until }: { readonly request: TraceEvent; readonly until: string }) {
+  const retryAfterMs = request.retry_after_ms ?? 0;
+  const waitedMs = Date.parse(until) - Date.parse(request.at);
+  const isEarly = waitedMs < retryAfterMs;
+  const text = `waited ${durationText(waitedMs)} of ${durationText(retryAfterMs)}`;
   return (
     <span class={isEarly ? 'wait early' : 'wait'}>
       <span class="bar" aria-hidden="true">
-        <span style={{ width: `${Math.min(100, (waitedMs / toldMs) * 100)}%` }} />
+        <span style={{ width: `${Math.min(100, (waitedMs / retryAfterMs) * 100)}%` }} />
       </span>
-      {isEarly ? `${text}: ${durationText(toldMs - waitedMs)} too early` : text}
+      {isEarly ? `${text}: ${durationText(retryAfterMs - waitedMs)} too early` : text}
     </span>
   );
 }

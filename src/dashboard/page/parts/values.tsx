@@ -1,35 +1,36 @@
 /**
- * How values are shown: times, statuses, sentences, and facts. A status has a shape, a word and a
- * colour, so that colour is never the only sign.
+ * Shows single values: times, statuses, sentences and named facts. A status has a shape and a word
+ * besides its colour, for readers who cannot tell the colours apart.
  */
 import { type ComponentChildren, Fragment } from 'preact';
+import type { TextFact } from '../lists.ts';
 import { CopyButton } from './action.tsx';
 
 interface TimeProps {
   readonly at: string;
-  /** The time above it in a list: where room is short, the same day is not shown again. */
+  /** The time in the row above: a narrow list shows the day only where it changes. */
   readonly above?: string | undefined;
 }
 
 /** A simulated time as the service writes it: UTC, with milliseconds. */
 export function Time({ at, above }: TimeProps) {
-  const [day = '', rest = ''] = at.split('T');
+  const [day = '', timeOfDay = ''] = at.split('T');
   return (
     <time dateTime={at}>
       <span class={above?.startsWith(day) ? 'dim same-day' : 'dim day'}>{day}</span>{' '}
-      {rest.replace('Z', '')}
+      {timeOfDay.replace('Z', '')}
     </time>
   );
 }
 
-/** A sentence; text between backticks is shown as code. */
+/** A sentence with the text between backticks shown as code. */
 export function CodeText({ text }: { readonly text: string }) {
   return (
     <>
       {text
         .split('`')
-        .map((part, place) =>
-          place % 2 === 0 ? part : <code key={`${part} ${place}`}>{part}</code>,
+        .map((part, index) =>
+          index % 2 === 0 ? part : <code key={`${part} ${index}`}>{part}</code>,
         )}
     </>
   );
@@ -37,11 +38,11 @@ export function CodeText({ text }: { readonly text: string }) {
 
 export type Fact = readonly [name: string, value: ComponentChildren];
 
-/** Names and values, such as the fields of one message; those without a value are left out. */
-export function Facts({ of }: { readonly of: readonly Fact[] }) {
+/** Names and values, such as the fields of one message; leaves out facts whose value is null. */
+export function Facts({ facts }: { readonly facts: readonly Fact[] }) {
   return (
     <dl class="facts">
-      {of
+      {facts
         .filter(([, value]) => value !== null)
         .map(([name, value]) => (
           <Fragment key={name}>
@@ -53,11 +54,11 @@ export function Facts({ of }: { readonly of: readonly Fact[] }) {
   );
 }
 
-/** Each with a button that copies it. */
-export function CopyFacts({ of }: { readonly of: readonly (readonly [string, string])[] }) {
+/** Facts, each with a button that copies its value. */
+export function CopyFacts({ facts }: { readonly facts: readonly TextFact[] }) {
   return (
     <Facts
-      of={of.map(([name, value]) => [
+      facts={facts.map(([name, value]) => [
         name,
         <span key={name} class="actions">
           <span class="mono breaks">{value}</span>
@@ -70,6 +71,7 @@ export function CopyFacts({ of }: { readonly of: readonly (readonly [string, str
   );
 }
 
+/** The path of each message status in a 16 by 16 box; an unknown status looks like `queued`. */
 const shapes: Readonly<Record<string, string>> = {
   queued: 'M8 3.5a4.5 4.5 0 1 1 0 9a4.5 4.5 0 1 1 0-9z',
   scheduled: 'M8 3.5a4.5 4.5 0 1 1 0 9a4.5 4.5 0 1 1 0-9zM8 5.5v2.7l1.8 1.2',
@@ -103,29 +105,30 @@ export function StatusBadge({ status }: { readonly status: string }) {
   );
 }
 
-/** The status of an HTTP reply; the number gives the meaning without the colour. */
+/** The status of an HTTP reply, in the colours of a message status. */
 export function ReplyStatus({ status }: { readonly status: number }) {
-  return <span class={`badge status-${lookOf(status)}`}>{status}</span>;
+  return <span class={`badge status-${messageStatusLike(status)}`}>{status}</span>;
 }
 
-/** The message status whose colours a reply is shown in. */
-function lookOf(status: number): string {
+function messageStatusLike(status: number): string {
   if (status < 300) return 'delivered';
   if (status === 429) return 'sending';
   return status < 400 ? 'queued' : 'failed';
 }
 
-const verdictKinds: Readonly<Record<string, string>> = {
+/** The message status whose colours a verdict has. */
+const verdictStatuses: Readonly<Record<string, string>> = {
   passed: 'delivered',
   failed: 'failed',
   advice: 'sending',
 };
 
 export function VerdictBadge({ verdict }: { readonly verdict: string }) {
-  const kind = verdictKinds[verdict] ?? 'queued';
-  return <span class={`badge status-${kind}`}>{verdict.replace('_', ' ')}</span>;
+  const status = verdictStatuses[verdict] ?? 'queued';
+  return <span class={`badge status-${status}`}>{verdict.replace('_', ' ')}</span>;
 }
 
-export function TruthBadge({ is }: { readonly is: boolean }) {
-  return <span class={`badge status-${is ? 'delivered' : 'queued'}`}>{is ? 'yes' : 'no'}</span>;
+export function TruthBadge({ isTrue }: { readonly isTrue: boolean }) {
+  const status = isTrue ? 'delivered' : 'queued';
+  return <span class={`badge status-${status}`}>{isTrue ? 'yes' : 'no'}</span>;
 }

@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { createSimulator, type Simulator } from '../simulator.ts';
-import { EventDesk, EventReader, type News } from './page/event-desk.ts';
+import { EventParser, type News, SharedEvents } from './page/shared-events.ts';
 
 const ends: (() => unknown)[] = [];
 afterEach(async () => {
@@ -17,14 +17,14 @@ async function started(options: { readonly token?: string } = {}) {
   ends.push(() => simulator.close());
   const { controlUrl } = await simulator.listen({ control: options });
   const url = `${controlUrl}/control/events?kinds=message,clock`;
-  const deskWith = (token: string | null) => new EventDesk({ url, token });
-  return { simulator, deskWith, desk: deskWith(null) };
+  const eventsWith = (token: string | null) => new SharedEvents({ url, token });
+  return { simulator, eventsWith, sharedEvents: eventsWith(null) };
 }
 
 /** A reader that keeps all events. */
-function reader(desk: EventDesk) {
+function reader(sharedEvents: SharedEvents) {
   const heard: News[] = [];
-  const say = desk.join((news) => heard.push(news));
+  const say = sharedEvents.join((news) => heard.push(news));
   ends.unshift(() => say({ isListening: false }));
   const events = () => heard.filter((news) => typeof news !== 'string').flat();
   return {
@@ -39,8 +39,8 @@ const streams = (simulator: Simulator, count: number) =>
   expect.poll(() => simulator.activity.streams).toBe(count);
 
 test('eight readers share one stream and hear the same', async () => {
-  const { simulator, desk } = await started();
-  const readers = Array.from({ length: 8 }, () => reader(desk));
+  const { simulator, sharedEvents } = await started();
+  const readers = Array.from({ length: 8 }, () => reader(sharedEvents));
   for (const { want } of readers) want();
   for (const { heard } of readers) await expect.poll(() => heard).toContain('live');
   simulator.clock.advance('1s');
@@ -49,8 +49,8 @@ test('eight readers share one stream and hear the same', async () => {
 });
 
 test('the stream is closed when the last reader wants nothing, and opened when one does', async () => {
-  const { simulator, desk } = await started();
-  const [one, other] = [reader(desk), reader(desk)];
+  const { simulator, sharedEvents } = await started();
+  const [one, other] = [reader(sharedEvents), reader(sharedEvents)];
   one.want();
   other.want();
   await streams(simulator, 1);
@@ -64,13 +64,13 @@ test('the stream is closed when the last reader wants nothing, and opened when o
 });
 
 test('a reader that comes later hears the state, and the others get no event twice', async () => {
-  const { simulator, desk } = await started();
-  const one = reader(desk);
+  const { simulator, sharedEvents } = await started();
+  const one = reader(sharedEvents);
   one.want();
   await expect.poll(() => one.heard).toContain('live');
   simulator.clock.advance('1s');
   await expect.poll(() => one.events()).toHaveLength(1);
-  const other = reader(desk);
+  const other = reader(sharedEvents);
   other.want();
   expect(other.heard).toEqual(['live']);
   simulator.clock.advance('1s');
@@ -79,8 +79,8 @@ test('a reader that comes later hears the state, and the others get no event twi
 });
 
 test('readers with different tokens share nothing, and a wrong token is refused', async () => {
-  const { simulator, deskWith } = await started({ token: 'open-sesame' });
-  const [right, wrong] = [reader(deskWith('open-sesame')), reader(deskWith('wrong'))];
+  const { simulator, eventsWith } = await started({ token: 'open-sesame' });
+  const [right, wrong] = [reader(eventsWith('open-sesame')), reader(eventsWith('wrong'))];
   right.want();
   wrong.want();
   await expect.poll(() => right.heard).toContain('live');
@@ -104,7 +104,7 @@ test('a broken stream resumes where it ended', async () => {
     server.close();
   });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/control/events`;
-  const { want, heard } = reader(new EventDesk({ url, token: null }));
+  const { want, heard } = reader(new SharedEvents({ url, token: null }));
   want();
   await expect.poll(() => asked).toEqual([undefined, '41']);
   expect(heard.filter((news) => typeof news === 'string')).toEqual(['connecting', 'live']);
@@ -114,8 +114,8 @@ test('events are read whole however the stream is cut', () => {
   const text =
     ': open\n\nid: 1\nevent: message\ndata: {"a":1}\n\nid: 2\nevent: clock\ndata: {}\n\nid: 3\nev';
   for (let at = 0; at < text.length; at++) {
-    const reader = new EventReader();
-    const events = [...reader.read(text.slice(0, at)), ...reader.read(text.slice(at))];
+    const parser = new EventParser();
+    const events = [...parser.parse(text.slice(0, at)), ...parser.parse(text.slice(at))];
     expect(events).toEqual([
       { id: '1', kind: 'message', data: '{"a":1}' },
       { id: '2', kind: 'clock', data: '{}' },

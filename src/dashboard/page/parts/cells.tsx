@@ -1,0 +1,122 @@
+/**
+ * The cells of a table of declared objects: a value shown by the kind of its field, or an input that
+ * changes the value as soon as it is chosen or entered.
+ */
+import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { errorText } from '../control.ts';
+import { type Field, readValue, textOf } from '../field.ts';
+import { accountName } from '../world.ts';
+import { Input } from './fields.tsx';
+import { CodeText, Time, TruthBadge } from './values.tsx';
+
+/** A value as text; the id of an account becomes its name. */
+export function cellText(name: string, value: unknown): string {
+  return name === 'account_id' ? accountName(value as string | null) : textOf(value);
+}
+
+export function cellClass({ kind, name }: Field): string {
+  if (kind === 'number') return 'number';
+  if (kind === 'phone' || /url$|^to$|number$|prefix/.test(name)) return 'mono';
+  return kind === 'text' || kind === 'object' ? 'breaks' : '';
+}
+
+interface CellProps {
+  readonly field: Field;
+  readonly value: unknown;
+  /** Makes the value a link, unless it is 0. */
+  readonly href?: string | undefined;
+  /** What the link counts, for screen readers; may be empty. */
+  readonly what: string;
+}
+
+export function Cell({ field: { name, kind }, value, href, what }: CellProps): ComponentChildren {
+  const text = cellText(name, value);
+  if (href !== undefined && value !== 0) {
+    return (
+      <a href={href}>
+        {text}
+        {what !== '' && <span class="hidden"> {what}</span>}
+      </a>
+    );
+  }
+  if (kind === 'truth') return <TruthBadge isTrue={value === true} />;
+  if (text === '') return <span class="dim">–</span>;
+  if (kind === 'time') return <Time at={text} />;
+  if (name === 'open') return <CodeText text={text} />;
+  if (typeof value === 'number') return value.toLocaleString('en');
+  return name === 'prefix' ? `${text}…` : text;
+}
+
+interface CellInputProps {
+  readonly field: Field;
+  readonly label: string;
+  readonly value: unknown;
+  readonly onChange: (value: unknown) => Promise<void>;
+}
+
+interface EditableCellProps extends CellInputProps {
+  /** Undefined if the column has no defaults. */
+  readonly defaultText: string | undefined;
+}
+
+/** An input, with a badge if its value is not the default. */
+export function EditableCell({ defaultText, ...input }: EditableCellProps) {
+  return (
+    <>
+      <CellInput {...input} />
+      {defaultText !== undefined && textOf(input.value) !== defaultText && (
+        <span class="badge status-sending">not the default ({defaultText})</span>
+      )}
+    </>
+  );
+}
+
+/** An input that calls `onChange` at once, without a form, and shows why a value was refused. */
+export function CellInput({ field, label, value, onChange }: CellInputProps) {
+  const problem = useSignal('');
+  /** Text that is not entered yet: it must survive a new reading of the list. */
+  const draft = useSignal<string | undefined>(undefined);
+  const change = async (text: string) => {
+    draft.value = undefined;
+    try {
+      await onChange(readValue(field, text));
+      problem.value = '';
+    } catch (failure) {
+      problem.value = errorText(failure);
+    }
+  };
+  const isOn = value === true;
+  return (
+    <>
+      {field.kind === 'truth' ? (
+        <button
+          type="button"
+          role="switch"
+          class="switch"
+          aria-checked={isOn}
+          aria-label={label}
+          onClick={() => void change(isOn ? 'no' : 'yes')}
+        >
+          {isOn ? 'yes' : 'no'}
+        </button>
+      ) : (
+        <Input
+          field={{ ...field, isRequired: true }}
+          aria-label={label}
+          value={draft.value ?? textOf(value)}
+          placeholder={field.isNullable ? 'none' : undefined}
+          onType={(text) => {
+            draft.value = text;
+          }}
+          onEnter={(text) => void change(text)}
+        />
+      )}
+      {problem.value !== '' && (
+        <p class="problem" role="alert">
+          {problem.value}
+        </p>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,163 @@
+/**
+ * A value of the control port that stays up to date: it is read again after events, one request at
+ * a time and with pauses between requests. `useResource` holds one for a component.
+ */
+import { signal, useSignal } from '@preact/signals';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { type EventKind, onEvents } from './events.ts';
+
+/** Events within this time share one read. */
+const eventGroupMs = 120;
+/** The least time between the starts of two reads that events cause. */
+const leastPeriodMs = 1_500;
+/**
+ * The pause after a read lasts this many times as long as the read, but at most `longestPauseMs`:
+ * the CPU is for the simulator's clients.
+ */
+const pausePerRead = 40;
+const longestPauseMs = 15_000;
+
+/** This long after an action of the user, reads do not pause: its outcome shows at once. */
+const userActionMs = 1_000;
+/** Shared by all resources, because an action may change what any of them shows. */
+let lastUserActionMs = Number.NEGATIVE_INFINITY;
+
+export function noteUserAction(): void {
+  lastUserActionMs = performance.now();
+}
+
+/** Runs one read at a time. Requests during a read cause one more read after it. */
+export class Resource<T> {
+  /** The last answer; it stays while the next one is loading. */
+  readonly value = signal<T | undefined>(undefined);
+  readonly error = signal<unknown>(undefined);
+  readonly #load: () => Promise<T>;
+  /**
+   * Set from the first event until the next read starts, also while a hidden page waits: later
+   * events join that read.
+   */
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #followers = 0;
+  #isReading = false;
+  #isRequestedAgain = false;
+  #pauseUntilMs = 0;
+  #unsubscribers: readonly (() => void)[] = [];
+
+  constructor(load: () => Promise<T>) {
+    this.#load = load;
+  }
+
+  /** Reads now, and after events of these kinds until its last follower has left. */
+  follow(kinds: readonly EventKind[]): () => void {
+    if (this.#followers++ === 0) {
+      this.#unsubscribers = kinds.map((kind) => onEvents(kind, () => this.readSoon()));
+      this.readNow();
+    }
+    return () => {
+      if (--this.#followers > 0) return;
+      this.#clearTimer();
+      for (const unsubscribe of this.#unsubscribers) unsubscribe();
+    };
+  }
+
+  /** Reads without a pause, such as on request of the user. */
+  readNow(): void {
+    this.#clearTimer();
+    void this.#read();
+  }
+
+  /** Reads after the pause, because of an event. */
+  readSoon(): void {
+    if (this.#followers === 0) return;
+    const nowMs = performance.now();
+    const isAfterAction = nowMs - lastUserActionMs < userActionMs;
+    const pauseLeftMs = isAfterAction ? 0 : this.#pauseUntilMs - nowMs;
+    const delayMs = Math.max(eventGroupMs, pauseLeftMs);
+    this.#timer ??= setTimeout(() => this.#readWhenVisible(), delayMs);
+  }
+
+  #clearTimer(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  /** A hidden page does not read; it reads once it is visible again. */
+  #readWhenVisible(): void {
+    if (document.visibilityState === 'visible') this.readNow();
+    else document.addEventListener('visibilitychange', () => this.readNow(), { once: true });
+  }
+
+  async #read(): Promise<void> {
+    if (this.#followers === 0) return;
+    if (this.#isReading) {
+      this.#isRequestedAgain = true;
+      return;
+    }
+    this.#isReading = true;
+    const startedMs = performance.now();
+    try {
+      this.value.value = await this.#load();
+      this.error.value = undefined;
+    } catch (error) {
+      this.error.value = error;
+    }
+    this.#isReading = false;
+    const endedMs = performance.now();
+    const pauseMs = Math.min(longestPauseMs, pausePerRead * (endedMs - startedMs));
+    this.#pauseUntilMs = Math.max(startedMs + leastPeriodMs, endedMs + pauseMs);
+    if (this.#isRequestedAgain) {
+      this.#isRequestedAgain = false;
+      this.readSoon();
+    }
+  }
+}
+
+interface ResourceOptions<T> {
+  /** Kinds of events after which the value is read again. A component must not change them. */
+  readonly rereadAfter?: readonly EventKind[];
+  /** How often it is read while the page is visible; undefined: only after events. */
+  readonly everyMs?: (value: T | undefined) => number | undefined;
+  /** The identity of the value: another key loads another value. */
+  readonly key?: string;
+  /** True if the last value is shown while that of another key is loading. */
+  readonly keepsLastValue?: boolean;
+}
+
+/** The value and error of a resource while the component is shown; `refresh` reads it again. */
+export function useResource<T>(load: () => Promise<T>, options: ResourceOptions<T> = {}) {
+  const { rereadAfter = [], key = '', keepsLastValue = false } = options;
+  const latestLoad = useRef(load);
+  latestLoad.current = load;
+  const previous = useRef<Resource<T> | undefined>(undefined);
+  const resource = useMemo(() => {
+    const next = new Resource(() => latestLoad.current());
+    if (keepsLastValue) next.value.value = previous.current?.value.peek();
+    previous.current = next;
+    return next;
+  }, [key]);
+  useEffect(() => resource.follow(rereadAfter), [resource]);
+  const { value } = resource.value;
+  const everyMs = options.everyMs?.(value);
+  useEffect(() => {
+    if (everyMs === undefined) return;
+    const timer = setInterval(() => {
+      if (document.visibilityState === 'visible') resource.readNow();
+    }, everyMs);
+    return () => clearInterval(timer);
+  }, [everyMs, resource]);
+  return { value, error: resource.error.value, refresh: () => resource.readNow() };
+}
+
+const typingPauseMs = 100;
+
+/** The text, once it has not changed for `typingPauseMs`. */
+export function useSettled(text: string): string {
+  const settled = useSignal(text);
+  useEffect(() => {
+    const timer = setTimeout(() => {
+      settled.value = text;
+    }, typingPauseMs);
+    return () => clearTimeout(timer);
+  }, [text, settled]);
+  return settled.value;
+}
