@@ -1,6 +1,6 @@
 /**
- * Calls operations of the control port. If the port requires a token, the first refusal makes the
- * page ask for it. The token is kept for this tab only.
+ * Calls the operations of the control port from the page. If the port requires a token, the first
+ * 401 makes the page ask for it (`token-dialog.tsx`); the token is kept for this tab only.
  */
 import { signal } from '@preact/signals';
 import { type DeclaredOperation, Refusal, readJson } from './field.ts';
@@ -8,9 +8,10 @@ import type { Row } from './lists.ts';
 import { worldPrefix } from './route.ts';
 import type { OperationName, OperationTable, Reply } from './wire.ts';
 
-/** The bundler inserts the operations as they are declared. */
+/** The bundler (`bundle.ts`) inserts the declarations of all operations here. */
 declare const declaredOperations: Readonly<Record<OperationName, DeclaredOperation>>;
 
+/** Every operation: its route, and the fields of those that the page shows. */
 export const declared = declaredOperations;
 
 /** The verb and path of an operation, with its id filled in. */
@@ -25,31 +26,31 @@ export function routeOf(
 /** True if the page needs a token and has none or a wrong one. */
 export const tokenIsMissing = signal(false);
 
-const tokenName = 'smstwin.control-token';
+const tokenKey = 'smstwin.control-token';
 
 export function keepToken(token: string): void {
-  sessionStorage.setItem(tokenName, token);
+  sessionStorage.setItem(tokenKey, token);
   tokenIsMissing.value = false;
 }
 
 export function controlToken(): string | null {
-  return sessionStorage.getItem(tokenName);
+  return sessionStorage.getItem(tokenKey);
 }
 
-/** The last answer of each address that was read: shown while the simulator does not answer. */
-const lastAnswers = new Map<string, string>();
-const mostAnswers = 100;
-const longestAnswer = 300_000;
+/** The last replies by address, oldest first: used while the simulator does not answer. */
+const cachedReplies = new Map<string, string>();
+const mostCachedReplies = 100;
+const longestCachedReply = 300_000;
 
-function keepAnswer(address: string, { ok }: Response, text: string): void {
-  lastAnswers.delete(address);
-  if (ok && text.length < longestAnswer) lastAnswers.set(address, text);
-  const [oldest] = lastAnswers.keys();
-  if (oldest !== undefined && lastAnswers.size > mostAnswers) lastAnswers.delete(oldest);
+function cacheReply(address: string, { ok }: Response, text: string): void {
+  cachedReplies.delete(address);
+  if (ok && text.length < longestCachedReply) cachedReplies.set(address, text);
+  const [oldest] = cachedReplies.keys();
+  if (oldest !== undefined && cachedReplies.size > mostCachedReplies) cachedReplies.delete(oldest);
 }
 
-/** Sends a request with the token; a reply with 401 makes the page ask for it. */
-async function answerOf(method: string, address: string, body: string | null) {
+/** Sends a request with the token. A GET that gets no reply resolves to its last reply. */
+async function send(method: string, address: string, body: string | null) {
   const headers = new Headers(body === null ? {} : { 'content-type': 'application/json' });
   const token = controlToken();
   if (token !== null) headers.set('authorization', `Bearer ${token}`);
@@ -57,23 +58,22 @@ async function answerOf(method: string, address: string, body: string | null) {
     const response = await fetch(address, { method, headers, body, cache: 'no-store' });
     const text = await response.text();
     if (response.status === 401) tokenIsMissing.value = true;
-    if (method === 'GET') keepAnswer(address, response, text);
+    if (method === 'GET') cacheReply(address, response, text);
     return { status: response.status, text };
   } catch (error) {
-    const text = method === 'GET' ? lastAnswers.get(address) : undefined;
+    const text = method === 'GET' ? cachedReplies.get(address) : undefined;
     if (text === undefined) throw error;
     return { status: 200, text };
   }
 }
 
-type Input = Readonly<Record<string, unknown>>;
-
+/** The id in the path, if the operation has one, and the input. */
 type Arguments<Name extends OperationName> = [
   ...OperationTable[Name]['id'],
-  input?: Input | undefined,
+  input?: Row | undefined,
 ];
 
-/** Calls an operation: with the id in its path, if it has one, and its input. */
+/** Calls an operation in the shown world. Throws a Refusal if the reply is an error. */
 export function call<Name extends OperationName>(
   name: Name,
   ...args: Arguments<Name>
@@ -81,36 +81,36 @@ export function call<Name extends OperationName>(
   return callIn(worldPrefix, name, ...args);
 }
 
-/** An operation by a name that is known only at run time. */
+/** Calls an operation whose name is known only at run time. */
 export const callAny = call as (name: OperationName, ...args: readonly unknown[]) => Promise<Row>;
 
-/** The same in another world. */
+/** Calls an operation in the world with this prefix of its paths (see `prefixOf`). */
 export async function callIn<Name extends OperationName>(
   prefix: string,
   name: Name,
   ...args: Arguments<Name>
 ): Promise<Reply<Name>> {
-  const given = args as readonly unknown[];
-  const [id, input] = typeof given[0] === 'object' ? ['', given[0]] : given;
+  const [first, second] = args as readonly unknown[];
+  const [id, input] = typeof first === 'object' ? ['', first] : [first, second];
   const { verb, path } = routeOf(name, String(id ?? ''));
-  const isQuery = verb === 'GET' || verb === 'DELETE';
-  const query = isQuery ? queryText((input ?? {}) as Input) : '';
-  const body = isQuery || input === undefined ? null : JSON.stringify(input);
-  const { status, text } = await answerOf(verb, `${prefix}${path}${query}`, body);
-  // A journal is not JSON.
-  const json = text === '' ? undefined : readJson(text);
-  if (status < 400) return json as Reply<Name>;
-  const { error } = (json ?? {}) as { error?: { message?: string; path?: string } };
+  const takesQuery = verb === 'GET' || verb === 'DELETE';
+  const query = takesQuery ? queryText((input ?? {}) as Row) : '';
+  const body = takesQuery || input === undefined ? null : JSON.stringify(input);
+  const { status, text } = await send(verb, `${prefix}${path}${query}`, body);
+  // A journal is text, not JSON: it is returned as it is.
+  const reply = text === '' ? undefined : readJson(text);
+  if (status < 400) return reply as Reply<Name>;
+  const { error } = (reply ?? {}) as { error?: { message?: string; path?: string } };
   throw new Refusal({ [error?.path ?? '']: error?.message ?? `status ${status}` });
 }
 
 /** `?a=1&b=2`, without empty values. */
-function queryText(values: Input): string {
-  const parts = new URLSearchParams();
+function queryText(values: Row): string {
+  const query = new URLSearchParams();
   for (const [name, value] of Object.entries(values)) {
-    if (value !== undefined && value !== '') parts.set(name, String(value));
+    if (value !== undefined && value !== '') query.set(name, String(value));
   }
-  const text = parts.toString();
+  const text = query.toString();
   return text === '' ? '' : `?${text}`;
 }
 

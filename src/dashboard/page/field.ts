@@ -1,6 +1,7 @@
 /**
- * A field of an operation's input or output, as the page needs it: made from the declared schemas
- * when the page is built, read and shown by the one form and the one list.
+ * A field of an operation's input or output, as the page needs it. `declared.ts` makes the fields from
+ * the schemas when the page is built. This module reads typed texts as values of fields, and shows
+ * values as text.
  */
 
 export interface Field {
@@ -13,43 +14,50 @@ export interface Field {
     | 'choice'
     | 'truth'
     | 'number'
+    /** Typed with commas. */
     | 'list'
     | 'object'
+    /** One of several objects. */
     | 'variants'
+    /** Names and values, typed as lines `name: value`. */
     | 'pairs'
+    /** Typed as JSON, or as a text without quotes. */
     | 'json';
-  /** The schema's title and description. */
+  /** Default: made from the name; see `labelOf`. */
   readonly title?: string;
+  /** The description of the schema. */
   readonly hint?: string;
   readonly isRequired?: boolean;
   readonly isNullable?: boolean;
-  /** The choices; or words that are permitted beside numbers or a list. */
+  /** The values of a choice, or words that may replace a number or a list. */
   readonly words?: readonly string[];
+  /** Of a number: whole, and its range. */
   readonly isWhole?: boolean;
   readonly least?: number;
   readonly most?: number;
-  /** The one value that it may have. */
+  /** The only permitted value; it is not typed. */
   readonly only?: unknown;
-  /** What a list holds. */
+  /** The elements of a list. */
   readonly item?: Field;
-  /** The fields of an object; of variants, one object for each. */
+  /** Of an object: its fields. Of variants: one object for each variant. */
   readonly fields?: readonly Field[];
 }
 
 export interface DeclaredOperation {
-  /** Verb and path. */
+  /** Verb and path, with a space between them. */
   readonly route: string;
   readonly input?: readonly Field[];
-  /** The fields of the output; of a list, those of its rows. */
+  /** The fields of the output, or of its rows if it is a list. */
   readonly output?: readonly Field[];
 }
 
-/** What was typed, by the path of the field; the chosen variant is at the path of the variants. */
+/** Texts by the path of their field, such as `fault.status`; for variants, the chosen index. */
 export type Typed = Readonly<Record<string, string>>;
 
-/** Why an input is refused, here or by the control API: by the path of the field, if it is known. */
+/** An input that this page or the control API refuses. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
+  /** Messages by the path of the field; the path is empty if the field is not known. */
   readonly mistakes: Readonly<Record<string, string>>;
 
   constructor(mistakes: Readonly<Record<string, string>>) {
@@ -68,20 +76,22 @@ export function labelOf({ name, title }: Pick<Field, 'name' | 'title'>): string 
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** The fields of the chosen variant; its fixed ones are not typed. */
-export function chosenFields({ fields = [] }: Field, path: string, typed: Typed): readonly Field[] {
-  return (fields[Number(typed[path] ?? 0)]?.fields ?? []).filter(({ only }) => only === undefined);
+/** The fields of the chosen variant that the user types. */
+export function chosenFields(variants: Field, path: string, typed: Typed): readonly Field[] {
+  return variantFields(variants, path, typed).filter(({ only }) => only === undefined);
 }
 
-/** The paths of all inputs. */
+function variantFields({ fields = [] }: Field, path: string, typed: Typed): readonly Field[] {
+  return fields[Number(typed[path] ?? 0)]?.fields ?? [];
+}
+
+/** The paths of all fields that a form shows, at any depth. */
 export function pathsOf(fields: readonly Field[], typed: Typed, parent = ''): string[] {
   return fields.flatMap((field) => {
     const path = pathOf(parent, field.name);
-    const inner = field.kind === 'object' ? (field.fields ?? []) : [];
-    return [
-      path,
-      ...pathsOf(field.kind === 'variants' ? chosenFields(field, path, typed) : inner, typed, path),
-    ];
+    const ownFields = field.kind === 'object' ? (field.fields ?? []) : [];
+    const inner = field.kind === 'variants' ? chosenFields(field, path, typed) : ownFields;
+    return [path, ...pathsOf(inner, typed, path)];
   });
 }
 
@@ -89,7 +99,7 @@ export function pathOf(parent: string, name: string): string {
   return parent === '' ? name : `${parent}.${name}`;
 }
 
-/** Reads every field; throws all mistakes together. */
+/** Reads the typed texts as an object; throws a Refusal with all mistakes. */
 export function readTyped(fields: readonly Field[], typed: Typed): Record<string, unknown> {
   const mistakes: Record<string, string> = {};
   const value = readObject(fields, '', typed, mistakes);
@@ -108,14 +118,13 @@ function readObject(
     const path = pathOf(parent, field.name);
     const { kind, only, isRequired } = field;
     if (kind === 'variants') {
-      const chosen = field.fields?.[Number(typed[path] ?? 0)]?.fields ?? [];
+      const inner = readObject(variantFields(field, path, typed), path, typed, mistakes);
       // Variants without a name are the whole input.
-      const own = readObject(chosen, path, typed, mistakes);
-      if (field.name === '') Object.assign(value, own);
-      else value[field.name] = own;
+      if (field.name === '') Object.assign(value, inner);
+      else value[field.name] = inner;
     } else if (kind === 'object') {
-      const own = readObject(field.fields ?? [], path, typed, mistakes);
-      if (isRequired || Object.keys(own).length > 0) value[field.name] = own;
+      const inner = readObject(field.fields ?? [], path, typed, mistakes);
+      if (isRequired || Object.keys(inner).length > 0) value[field.name] = inner;
     } else if (only !== undefined) {
       value[field.name] = only;
     } else if (typed[path] || isRequired) {
@@ -131,10 +140,10 @@ function readObject(
 }
 
 /**
- * One typed text as a value of the field; throws a RangeError that says what was expected. `whole`:
- * the text that it is a part of.
+ * Reads a typed text as a value of the field; throws a RangeError that says what was expected and
+ * quotes `quoted`, the whole typed text if `text` is an element of a list.
  */
-export function readValue(field: Field, text: string, whole = text): unknown {
+export function readValue(field: Field, text: string, quoted = text): unknown {
   const { kind, words = [], isNullable = false, isRequired = false } = field;
   const trimmed = text.trim();
   if (words.includes(trimmed)) return trimmed;
@@ -144,7 +153,7 @@ export function readValue(field: Field, text: string, whole = text): unknown {
     case 'truth':
       return trimmed === 'yes';
     case 'number':
-      return readNumber(field, trimmed, whole.trim());
+      return readNumber(field, trimmed, quoted.trim());
     case 'list':
       return trimmed === ''
         ? []
@@ -154,22 +163,24 @@ export function readValue(field: Field, text: string, whole = text): unknown {
     case 'json':
       return readJson(trimmed);
     default:
-      if (text === '' && isRequired)
+      if (text === '' && isRequired) {
         throw new RangeError(`expected a ${labelOf(field).toLowerCase()}`);
+      }
       return kind === 'text' ? text : trimmed;
   }
 }
 
 /** Reads strictly: `1,000`, `0x10`, `1e3` and `abc` are mistakes. */
-function readNumber(field: Field, text: string, whole: string): number {
-  const { isWhole = false, least, most, words = [] } = field;
-  const form = isWhole ? /^[0-9]+$/ : /^[0-9]+(\.[0-9]+)?$/;
-  const number = form.test(text) ? Number(text) : Number.NaN;
-  if (number >= (least ?? 0) && number <= (most ?? Number.MAX_SAFE_INTEGER)) return number;
-  const range = most === undefined ? '' : ` from ${least ?? 0} to ${most}`;
-  const others = words.map((word) => ` or "${word}"`).join('');
-  const what = `expected ${isWhole ? 'a whole number' : 'a number'}${range}${others}, in plain digits`;
-  throw new RangeError(whole === '' ? what : `${what}; got "${whole}"`);
+function readNumber(field: Field, text: string, quoted: string): number {
+  const { isWhole = false, least = 0, most, words = [] } = field;
+  const format = isWhole ? /^[0-9]+$/ : /^[0-9]+(\.[0-9]+)?$/;
+  const number = format.test(text) ? Number(text) : Number.NaN;
+  if (number >= least && number <= (most ?? Number.MAX_SAFE_INTEGER)) return number;
+  const kind = isWhole ? 'a whole number' : 'a number';
+  const range = most === undefined ? '' : ` from ${least} to ${most}`;
+  const orWords = words.map((word) => ` or "${word}"`).join('');
+  const expected = `expected ${kind}${range}${orWords}, in plain digits`;
+  throw new RangeError(quoted === '' ? expected : `${expected}; got "${quoted}"`);
 }
 
 function readPair(line: string): readonly [string, string] {
@@ -177,7 +188,7 @@ function readPair(line: string): readonly [string, string] {
   return [name.trim(), value.join(':').trim()];
 }
 
-/** Text that is not JSON is the value itself. */
+/** Parses JSON; returns text that is not JSON unchanged. */
 export function readJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,6 +1,6 @@
 /**
- * The dashboard's entry. It shows what the simulator does, live, and offers its operations, all
- * through the control port that served it.
+ * Starts the dashboard in the browser. The page shows live what the simulator does and offers its
+ * operations, all through the control port that served it. `shell.tsx` draws the page.
  */
 import { effect } from '@preact/signals';
 import { render } from 'preact';
@@ -10,19 +10,19 @@ import { connection, followEvents } from './events.ts';
 import { followAddress } from './route.ts';
 import { Shell } from './shell.tsx';
 
-const place = document.getElementById('page');
-if (place !== null) {
+const container = document.getElementById('page');
+if (container !== null) {
   followAddress();
   followEvents();
-  // What is read once the stream is open need not be read again.
+  // Waits for the stream of events: what was read before it opened would have to be read again.
   let isStarted = false;
   effect(() => {
     if (isStarted || (connection.value === 'connecting' && !tokenIsMissing.value)) return;
     isStarted = true;
     queueMicrotask(() => {
-      place.replaceChildren();
+      container.replaceChildren();
       followClock();
-      render(<Shell />, place);
+      render(<Shell />, container);
     });
   });
 }

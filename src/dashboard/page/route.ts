@@ -1,26 +1,27 @@
 /**
- * What the address says: the world of the server, by its path `/w/<world_id>/` (`/`: the first
- * world); the page and its filters, by its hash: `#/messages/<id>?status=queued`.
+ * Reads and changes the page's address. Its path names the shown world: `/w/<world_id>/`, or `/` for
+ * the world that the server started with. Its hash names the page, the page's argument (such as the
+ * open message) and its filters: `#/messages/<id>?status=queued`.
  */
 import { computed, type Signal, signal, useSignal, useSignalEffect } from '@preact/signals';
 import type { Typed } from './field.ts';
 
-/** The prefix of the control API's paths; empty for the first world. */
+/** The prefix of the shown world's paths on the control port; empty for the first world. */
 export const worldPrefix = /^\/w\/[^/]+/.exec(location.pathname)?.[0] ?? '';
 
 /** The id of the shown world. */
-export const shownWorld = worldPrefix.slice(3) || 'default';
+export const shownWorld = worldPrefix.slice('/w/'.length) || 'default';
 
+/** The prefix of a world's paths. */
 export function prefixOf(worldId: string): string {
   return worldId === 'default' ? '' : `/w/${worldId}`;
 }
 
 const hash = signal(location.hash);
 
-export const pageName = computed(() => parts()[0] || 'home');
+export const pageName = computed(() => hashParts()[0] || 'home');
 /** The part after the page's name; may be empty. */
-export const pageArgument = computed(() => decoded(parts()[1] ?? ''));
-/** The filters of the page. */
+export const pageArgument = computed(() => decoded(hashParts()[1] ?? ''));
 const pageFilters = computed(() => new URLSearchParams(hash.value.split('?')[1] ?? ''));
 
 /** One filter of the page; empty: not set. */
@@ -37,10 +38,11 @@ function decoded(text: string): string {
   }
 }
 
-function parts(): string[] {
+function hashParts(): string[] {
   return (hash.value.split('?')[0] ?? '').replace(/^#\/?/, '').split('/');
 }
 
+/** Keeps the signals of this module up to date. */
 export function followAddress(): void {
   addEventListener('hashchange', () => {
     hash.value = location.hash;
@@ -49,33 +51,33 @@ export function followAddress(): void {
 
 type Filters = Readonly<Record<string, string>> | URLSearchParams;
 
-/** The address of a page; of the shown page, its filters are kept unless others are given. */
+/** The hash of a page. For the shown page, the default is to keep its filters. */
 export function addressOf(page: string, argument = '', filters?: Filters): string {
-  const kept = page === pageName.value ? pageFilters.value : {};
-  const query = new URLSearchParams(filters ?? kept).toString();
+  const defaultFilters = page === pageName.value ? pageFilters.value : {};
+  const query = new URLSearchParams(filters ?? defaultFilters).toString();
   const path = argument === '' ? `#/${page}` : `#/${page}/${encodeURIComponent(argument)}`;
   return query === '' ? path : `${path}?${query}`;
 }
 
-/** Changes the part after the page's name. Back leaves the page at once. */
+/** Changes the page's argument without a new entry in the browser's history. */
 export function setArgument(argument: string): void {
-  replaceWith(addressOf(pageName.value, argument));
+  replaceAddress(addressOf(pageName.value, argument));
 }
 
-function replaceWith(address: string): void {
+function replaceAddress(address: string): void {
   history.replaceState(null, '', address);
   hash.value = location.hash;
 }
 
-/** Changes one filter of the shown page; an empty value removes it. Back leaves the page at once. */
+/** Changes one filter of the shown page, without a new history entry; '' removes the filter. */
 export function setFilter(name: string, value: string): void {
   const filters = new URLSearchParams(pageFilters.value);
   if (value === '') filters.delete(name);
   else filters.set(name, value);
-  replaceWith(addressOf(pageName.value, pageArgument.value, filters));
+  replaceAddress(addressOf(pageName.value, pageArgument.value, filters));
 }
 
-/** What is typed in the form of a page, kept in the address. */
+/** The typed texts of a page's form, kept in the address as filters if they differ from `start`. */
 export function useDraft(start: Typed): Signal<Typed> {
   const typed = useSignal<Typed>({ ...start, ...Object.fromEntries(pageFilters.peek()) });
   const page = useSignal(pageName.peek()).value;
@@ -83,7 +85,7 @@ export function useDraft(start: Typed): Signal<Typed> {
     const changed = Object.entries(typed.value).filter(
       ([name, text]) => text !== (start[name] ?? ''),
     );
-    if (pageName.peek() === page) replaceWith(addressOf(page, '', new URLSearchParams(changed)));
+    if (pageName.peek() === page) replaceAddress(addressOf(page, '', new URLSearchParams(changed)));
   });
   return typed;
 }

@@ -1,5 +1,6 @@
 /**
- * The frame of every page: navigation, simulated time, and the state of the connection.
+ * The frame around every page: the links to the pages, the header with world and simulated time, and
+ * notices about the connection. `pages` is the table of all pages.
  */
 import { signal } from '@preact/signals';
 import type { ComponentType } from 'preact';
@@ -31,7 +32,7 @@ import { isoTime } from './words.ts';
 interface Page {
   readonly name: string;
   readonly title: string;
-  /** What it shows, below its lists if it has any. */
+  /** Shown below the page's lists (`lists.ts`), if it has any. */
   readonly view?: ComponentType;
 }
 
@@ -55,10 +56,6 @@ const pages: readonly Page[] = [
 
 const noPage: Page = { name: 'none', title: 'No such page', view: NoPage };
 
-function isShown({ name }: Page): boolean {
-  return name === pageName.value;
-}
-
 function NoPage() {
   return (
     <p>
@@ -69,11 +66,11 @@ function NoPage() {
 
 const isHelpShown = signal(false);
 
-/** `/` goes to the search of the page and Escape leaves it; `?` shows the keys. */
+/** Handles the keys of `keyFacts`, except where the user types. */
 function onKey(event: KeyboardEvent): void {
   const target = event.target as Element;
   if (event.key === 'Escape' && target.matches('input[type="search"]')) {
-    // First the browser empties the search, which another focus would keep from the page.
+    // The browser empties the search first; moving the focus now would suppress its input event.
     setTimeout(() => document.querySelector<HTMLElement>('main h1')?.focus());
   }
   if (target.closest('input, textarea, select, dialog') !== null) return;
@@ -85,7 +82,7 @@ function onKey(event: KeyboardEvent): void {
   search.focus();
 }
 
-const keys: readonly Fact[] = [
+const keyFacts: readonly Fact[] = [
   ['/', 'the search of this page'],
   ['j, k, arrows', 'the next and the previous row'],
   ['Enter', 'opens a row'],
@@ -99,7 +96,11 @@ export function Shell() {
     return () => removeEventListener('keydown', onKey);
   }, []);
   if (tokenIsMissing.value) return <TokenDialog />;
-  const { name: shown, title, view: View } = pages.find(isShown) ?? noPage;
+  const {
+    name: shown,
+    title,
+    view: View,
+  } = pages.find(({ name }) => name === pageName.value) ?? noPage;
   const lists = listPages[shown];
   return (
     <div class={`shell connection-${connection.value}`}>
@@ -118,10 +119,10 @@ export function Shell() {
         <button type="button" class="button plain help" onClick={() => (isHelpShown.value = true)}>
           <span class="hidden">Keys: </span>?
         </button>
-        <Now />
+        <Clock />
         {isHelpShown.value && (
           <Dialog title="Keys" onClose={() => (isHelpShown.value = false)}>
-            <Facts facts={keys} />
+            <Facts facts={keyFacts} />
           </Dialog>
         )}
       </header>
@@ -133,8 +134,8 @@ export function Shell() {
         ))}
       </nav>
       <main id="main" class={`page page-${shown}`}>
-        <LostConnection />
-        <Title text={title} />
+        <ConnectionNotice />
+        <Heading text={title} />
         {lists === undefined ? (
           View && <View />
         ) : (
@@ -150,13 +151,13 @@ export function Shell() {
   );
 }
 
-/** Takes the focus when the page changes, so that a screen reader announces it. */
-function Title({ text }: { readonly text: string }) {
+/** The page's title. Takes the focus when the page changes, so that a screen reader reads it. */
+function Heading({ text }: { readonly text: string }) {
   const heading = useRef<HTMLHeadingElement>(null);
   const isFirst = useRef(true);
   useEffect(() => {
     document.title = `${text} · ${shownWorld === 'default' ? '' : `${shownWorld} · `}smstwin`;
-    // On a phone the pages are one row, wider than the screen.
+    // On a phone, the links to the pages are one row, wider than the screen.
     document.querySelector('.pages [aria-current]')?.scrollIntoView({ inline: 'center' });
     if (!isFirst.current) heading.current?.focus({ preventScroll: true });
     isFirst.current = false;
@@ -168,13 +169,13 @@ function Title({ text }: { readonly text: string }) {
   );
 }
 
-/** The clock, and the usual ways to advance it. */
-function Now() {
+/** Simulated time, the usual ways to advance it, and the state of the connection. */
+function Clock() {
   if (nowMs.value === undefined || clock.value === undefined) return <div class="now" />;
   const { mode, rate, next_at: nextAt } = clock.value;
   return (
     <div class="now">
-      {/* Before the buttons, so that a text that appears does not move them. */}
+      {/* On the left, so that a text that appears does not move the buttons. */}
       <span class="dim advanced" role="status">
         {advanceOutcome.value}
       </span>
@@ -204,10 +205,10 @@ function Now() {
   );
 }
 
-function LostConnection() {
+function ConnectionNotice() {
   const isGone = connection.value === 'gone';
   return (
-    <div role="alert" class="lost-place">
+    <div role="alert" class="connection-notice">
       {(isGone || connection.value === 'lost') && (
         <div class="lost">
           <p>
@@ -229,7 +230,7 @@ function LostConnection() {
   );
 }
 
-/** Shows which world the page is about, and links to the others. Hidden while there is only one. */
+/** A choice of the server's worlds, by their name. Hidden while there is only one. */
 function WorldSwitcher() {
   const { value, error } = useResource(() => call('worlds.list'), {
     rereadAfter: ['operation', 'clock'],
@@ -237,7 +238,7 @@ function WorldSwitcher() {
   const worlds = value?.worlds ?? [];
   const isGone = shownWorld !== 'default' && !worlds.some(({ world_id: id }) => id === shownWorld);
   if (worlds.length === 0 && !isGone) return null;
-  const gone = error === undefined ? '' : ' (gone)';
+  const goneText = error === undefined ? '' : ' (gone)';
   return (
     <div class="world-switcher">
       <label class="dim wide" for="world">
@@ -250,7 +251,7 @@ function WorldSwitcher() {
         onChoose={(id) => location.assign(`${prefixOf(id)}/${location.hash}`)}
         choices={[
           { value: 'default', label: 'default' },
-          ...(isGone ? [{ value: shownWorld, label: `${shownWorld}${gone}` }] : []),
+          ...(isGone ? [{ value: shownWorld, label: `${shownWorld}${goneText}` }] : []),
           ...worlds.map(({ world_id: value, name: label }) => ({ value, label })),
         ]}
       />

@@ -1,5 +1,5 @@
 /**
- * Asks for the control token, once per tab.
+ * Asks for the token of the control port, in place of the page. Each tab asks once.
  */
 import { useEffect, useRef } from 'preact/hooks';
 import { readState } from './clock.ts';

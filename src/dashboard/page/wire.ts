@@ -1,6 +1,6 @@
 /**
- * The types of the control port's replies that the page uses, derived from the declarations of the
- * operations.
+ * The types of the control port's replies that the page uses, derived from the declarations in
+ * `src/operations/`.
  */
 import type { EventData } from '../../operations/activity-events.ts';
 import type { OperationName, OperationTable } from '../../operations/table.ts';
@@ -16,7 +16,7 @@ export type Status = keyof Account['messages'];
 export type Sim = Reply<'sims.pool'>['sims'][number];
 export type Message = Reply<'messages.get'>;
 export type MessageEvent = EventData['message'];
-/** A body is null if it was too long to keep. */
+/** A request and its reply; a body is null if it was too long to keep. */
 export type Exchange = Pick<Reply<'requests.get'>, 'request' | 'reply' | 'fault'>;
 export type ServiceRequest = Reply<'requests.list'>['requests'][number];
 export type Bucket = Reply<'limits.buckets'>['buckets'][number];

@@ -1,48 +1,51 @@
 /**
- * Counts, times and fates in words.
+ * Counts, times and scripted outcomes in words.
  */
+import { dayMs, hourMs, minuteMs, secondMs } from '../../ledger/time-units.ts';
 
 /** `1 message`, `1,200 messages`. */
-export function counted(count: number, one: string, many = `${one}s`): string {
-  return `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
+export function counted(count: number, singular: string, plural = `${singular}s`): string {
+  return `${count.toLocaleString('en')} ${count === 1 ? singular : plural}`;
 }
 
 export function isoTime(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** `1.5 s`, `2 min 5 s`, `3 h`, `4 d 2 h`: the two largest units. */
+/** From largest to smallest. */
+const units = [
+  { name: 'd', ms: dayMs },
+  { name: 'h', ms: hourMs },
+  { name: 'min', ms: minuteMs },
+  { name: 's', ms: secondMs },
+];
+
+/** `250 ms`, `1.5 s`, `2 min 5 s`, `3 h`, `4 d 2 h`: at most two units, of which zeros are omitted. */
 export function durationText(ms: number): string {
-  if (ms < 1_000) return `${ms} ms`;
-  if (ms < 60_000) return `${Math.round(ms / 10) / 100} s`;
-  const units: readonly (readonly [string, number])[] = [
-    ['d', 86_400_000],
-    ['h', 3_600_000],
-    ['min', 60_000],
-    ['s', 1_000],
-  ];
-  const first = units.findIndex(([, size]) => ms >= size);
-  let rest = ms;
-  return units
-    .slice(first, first + 2)
-    .map(([name, size]) => {
-      const count = Math.floor(rest / size);
-      rest -= count * size;
-      return count === 0 ? '' : `${count} ${name}`;
-    })
-    .filter((part) => part !== '')
-    .join(' ');
+  if (ms < secondMs) return `${ms} ms`;
+  if (ms < minuteMs) return `${Math.round(ms / 10) / 100} s`;
+  const largest = units.findIndex((unit) => ms >= unit.ms);
+  let remainingMs = ms;
+  const parts: string[] = [];
+  for (const unit of units.slice(largest, largest + 2)) {
+    const count = Math.floor(remainingMs / unit.ms);
+    remainingMs -= count * unit.ms;
+    if (count > 0) parts.push(`${count} ${unit.name}`);
+  }
+  return parts.join(' ');
 }
 
-interface Fate {
+/** The scripted outcome of messages to one recipient. */
+interface Outcome {
   readonly ends: string;
+  /** The status in which the message fails or stays. */
   readonly in?: string | undefined;
   readonly polls?: number | undefined;
 }
 
-/** What happens to messages to a recipient. */
-export function fateText({ ends, in: at, polls = 1 }: Fate): string {
-  if (ends === 'failed') return `fails while ${at}`;
-  if (ends === 'stuck') return `stays ${at}`;
+/** What happens to a message with this outcome, such as `fails while sending`. */
+export function outcomeText({ ends, in: status, polls = 1 }: Outcome): string {
+  if (ends === 'failed') return `fails while ${status}`;
+  if (ends === 'stuck') return `stays ${status}`;
   return polls === 1 ? 'is delivered' : `is delivered; each step takes ${polls} polls`;
 }

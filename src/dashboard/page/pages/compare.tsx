@@ -1,5 +1,6 @@
 /**
- * What differs between this world and another one, such as a fork beside its origin.
+ * Compares this world with another one, such as a fork with its origin: a table of every value that
+ * differs between their replies. Part of the page Worlds.
  */
 import { call, callIn } from '../control.ts';
 import { FilterChoices } from '../parts/fields.tsx';
@@ -8,7 +9,8 @@ import { Table } from '../parts/table.tsx';
 import { useResource } from '../resource.ts';
 import { filterValue, prefixOf, shownWorld } from '../route.ts';
 
-const compared = [
+/** The operations whose replies are compared. */
+const comparedOperations = [
   'simulator.state',
   'accounts.list',
   'sims.all',
@@ -19,8 +21,15 @@ const compared = [
   'messages.page',
 ] as const;
 const mostMessages = 1_000;
-/** They differ without a meaning. */
-const ignored = new Set(['memory', 'base_url', 'seed', 'next_cursor', 'device_id', 'account_id']);
+/** Fields that differ between any two worlds. */
+const ignoredFields = new Set([
+  'memory',
+  'base_url',
+  'seed',
+  'next_cursor',
+  'device_id',
+  'account_id',
+]);
 
 export function Compare() {
   const other = filterValue('with');
@@ -44,39 +53,39 @@ export function Compare() {
         </div>
       }
     >
-      {other !== '' && <Both key={other} other={other} />}
+      {other !== '' && <Comparison key={other} other={other} />}
     </Card>
   );
 }
 
-function Both({ other }: { readonly other: string }) {
-  const both = useResource(() => Promise.all([shownWorld, other].map(read)), {
+function Comparison({ other }: { readonly other: string }) {
+  const worlds = useResource(() => Promise.all([shownWorld, other].map(readLeaves)), {
     rereadAfter: ['message', 'sim', 'clock', 'traffic', 'operation'],
   });
   return (
-    <Loaded resource={both} what="both worlds">
-      {differences}
+    <Loaded resource={worlds} what="both worlds">
+      {differencesOf}
     </Loaded>
   );
 }
 
+/** Every value in the replies of a world, as text by its path. */
 type Leaves = ReadonlyMap<string, string>;
 const noLeaves: Leaves = new Map();
 
-function differences([here = noLeaves, there = noLeaves]: readonly Leaves[]) {
-  const rows = [...new Set([...here.keys(), ...there.keys()])].filter(
-    (path) => here.get(path) !== there.get(path),
-  );
+function differencesOf([here = noLeaves, there = noLeaves]: readonly Leaves[]) {
+  const paths = [...new Set([...here.keys(), ...there.keys()])];
+  const rows = paths.filter((path) => here.get(path) !== there.get(path));
   if (rows.length === 0) return <Empty title="Nothing differs." />;
-  const value = (leaves: Leaves) => (path: string) =>
+  const valueIn = (leaves: Leaves) => (path: string) =>
     leaves.get(path) ?? <span class="dim">not there</span>;
   return (
     <Table
       label="Differences"
       columns={[
         { head: 'What', cell: (path) => path, kind: 'breaks', namesRow: true },
-        { head: 'This world', cell: value(here), kind: 'breaks' },
-        { head: 'The other', cell: value(there), kind: 'breaks' },
+        { head: 'This world', cell: valueIn(here), kind: 'breaks' },
+        { head: 'The other', cell: valueIn(there), kind: 'breaks' },
       ]}
       rows={rows}
       keyOf={(path) => path}
@@ -84,19 +93,23 @@ function differences([here = noLeaves, there = noLeaves]: readonly Leaves[]) {
   );
 }
 
-async function read(worldId: string): Promise<Leaves> {
+async function readLeaves(worldId: string): Promise<Leaves> {
   const leaves = new Map<string, string>();
-  const page = { limit: mostMessages };
+  const prefix = prefixOf(worldId);
   const replies = await Promise.all(
-    compared.map((name) =>
-      callIn(prefixOf(worldId), name, ...(name === 'messages.page' ? [page] : [])),
-    ),
+    comparedOperations.map((name) => {
+      const input = name === 'messages.page' ? { limit: mostMessages } : undefined;
+      return callIn(prefix, name, input);
+    }),
   );
   for (const reply of replies) addLeaves(reply, '', leaves);
   return leaves;
 }
 
-/** Every value by its path; what a list holds is named, so that its place does not matter. */
+/**
+ * Adds every value below `value` by its path. In a path, an element of a list has a name instead of
+ * its index, so that the order of the lists does not matter. Of a message, status and history count.
+ */
 function addLeaves(value: unknown, path: string, leaves: Map<string, string>): void {
   if (typeof value !== 'object' || value === null) {
     leaves.set(path, String(value));
@@ -104,13 +117,15 @@ function addLeaves(value: unknown, path: string, leaves: Map<string, string>): v
   }
   const isMessage = 'message_id' in value;
   for (const [name, part] of Object.entries(value)) {
-    if (ignored.has(name) || (isMessage && name !== 'status' && name !== 'history')) continue;
-    addLeaves(part, `${path} ${Array.isArray(value) ? nameOf(part, name) : name}`.trim(), leaves);
+    if (ignoredFields.has(name) || (isMessage && name !== 'status' && name !== 'history')) continue;
+    const step = Array.isArray(value) ? nameOf(part, name) : name;
+    addLeaves(part, `${path} ${step}`.trim(), leaves);
   }
 }
 
-function nameOf(part: unknown, place: string): string {
-  const { message_id: id, to, name, number, status } = (part ?? {}) as Record<string, unknown>;
+/** A name for an element of a list; its index if it has none. */
+function nameOf(element: unknown, index: string): string {
+  const { message_id: id, to, name, number, status } = (element ?? {}) as Record<string, unknown>;
   if (id !== undefined) return `${String(id).slice(0, 8)} to ${to}`;
-  return String(name ?? number ?? status ?? to ?? place);
+  return String(name ?? number ?? status ?? to ?? index);
 }

@@ -1,11 +1,13 @@
 /**
- * A message as a curl command and as a test, and an earlier instant as a test, for the clipboard.
+ * Writes texts for the clipboard: a send as a curl command, a message as a test, and an earlier
+ * instant of a world as a test.
  */
 import { hourMs } from '../../../ledger/time-units.ts';
 import { servicePaths } from '../../../sim/service-paths.ts';
 import { routeOf } from '../control.ts';
 import type { Message, State } from '../wire.ts';
 
+/** The path of the send endpoint, such as `send` or `external_send`, that accepted a message. */
 export function sendPath({ endpoint = 'send' }: { readonly endpoint?: string }): string {
   return servicePaths[endpoint as keyof typeof servicePaths];
 }
@@ -21,17 +23,18 @@ export function sendBody(message: Message) {
   };
 }
 
-/** Without the text of a key, the command takes it from the environment. */
+/** A curl command that sends the body; without a key, it reads `SMS_API_KEY` when it runs. */
 export function asCurl(baseUrl: string, path: string, body: string, key = ''): string {
-  const quoted = `'${body.replaceAll("'", "'\\''")}'`;
+  const shellBody = `'${body.replaceAll("'", "'\\''")}'`;
   return [
     `curl -sS ${baseUrl}${path}`,
     `  -H "Authorization: Bearer ${key || '$SMS_API_KEY'}"`,
     "  -H 'Content-Type: application/json'",
-    `  -d ${quoted}`,
+    `  -d ${shellBody}`,
   ].join(' \\\n');
 }
 
+/** A Vitest test that sends the same message and expects its present status. */
 export function asTest(message: Message, account: string): string {
   const { to, status } = message;
   const { send_at, ...body } = sendBody(message);
@@ -67,15 +70,15 @@ ${lines.join('\n')}
 `;
 }
 
-/** Forks the world at a line of its journal: each run of the test gets a fork of its own. */
+/** A Vitest test that forks the world at a line of its journal; each run gets its own fork. */
 export function asTestFrom(
   entry: number,
   world: string,
   { clock, messages: { total, ...byStatus } }: State,
   controlUrl: string,
 ): string {
-  const shown = Object.entries(byStatus).filter(([, count]) => count > 0);
-  const counts = [['total', total], ...shown].map(([name, count]) => `${name}: ${count}`);
+  const countsAbove0 = Object.entries(byStatus).filter(([, count]) => count > 0);
+  const counts = [['total', total], ...countsAbove0].map(([name, count]) => `${name}: ${count}`);
   return `import { expect, test } from 'vitest';
 
 // The world ${world} after line ${entry} of its journal, at ${clock.now}.
@@ -94,6 +97,7 @@ test(${quoted(`goes on from line ${entry}`)}, async () => {
 `;
 }
 
+/** A text as a string literal with single quotes. */
 function quoted(text: string): string {
   const inner = JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'");
   return `'${inner}'`;

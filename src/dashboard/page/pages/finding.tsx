@@ -1,24 +1,25 @@
 /**
- * A finding of `smstwin explore`, from its file: the run under the faults of its schedule.
+ * Opens the file of a finding of `smstwin explore`, which runs a client under schedules of faults:
+ * shows the failed run as a timeline. Part of the page Referee.
  */
 import { useSignal } from '@preact/signals';
 import type { FindingView } from '../../../explore/finding-view.ts';
 import { Card } from '../parts/frame.tsx';
 import { Timeline, type TraceEvent } from '../parts/trace.tsx';
 
-interface Opened extends Pick<FindingView, 'cause' | 'what'> {
+interface OpenedFinding extends Pick<FindingView, 'cause' | 'what'> {
   readonly events: readonly TraceEvent[];
 }
 
 export function FindingFile() {
-  const finding = useSignal<Opened | undefined>(undefined);
+  const finding = useSignal<OpenedFinding | undefined>(undefined);
   const problem = useSignal('');
   const open = async (file: File | undefined) => {
     if (file === undefined) return;
     problem.value = '';
     finding.value = undefined;
     try {
-      finding.value = findingIn(await file.text());
+      finding.value = parseFinding(await file.text());
     } catch {
       problem.value = `${file.name} is not a finding: expected a finding-N.json of smstwin explore.`;
     }
@@ -48,19 +49,19 @@ export function FindingFile() {
   );
 }
 
-/** Throws if the text is no finding. */
-function findingIn(text: string): Opened {
+/** Throws if the text is not a finding. */
+function parseFinding(text: string): OpenedFinding {
   const finding = JSON.parse(text) as FindingView;
   return { cause: String(finding.cause), what: String(finding.what), events: eventsOf(finding) };
 }
 
-/** Each exchange, and after the last one that proves a failure, the failure. */
+/** Each exchange; a failure follows the last exchange that proves it. */
 function eventsOf({ failures, timeline }: FindingView): TraceEvent[] {
   return timeline.flatMap((exchange): TraceEvent[] => {
     const { number, at, method, target, fault, status, seen, attempt } = exchange;
     const sendKind = (attempt ?? 1) > 1 ? 'retry' : 'request';
     const kind = method === 'GET' ? 'read' : sendKind;
-    const proved = failures.filter(({ exchanges }) => exchanges.at(-1) === number);
+    const provedFailures = failures.filter(({ exchanges }) => exchanges.at(-1) === number);
     return [
       {
         kind,
@@ -71,7 +72,7 @@ function eventsOf({ failures, timeline }: FindingView): TraceEvent[] {
         fault: fault && `fault: ${fault}`,
         text: `${method} ${target}`,
       },
-      ...proved.map(
+      ...provedFailures.map(
         ({ cause, what }): TraceEvent => ({ kind: 'finding', at, text: `${cause}: ${what}` }),
       ),
     ];

@@ -15,7 +15,7 @@ import { CopyFacts, StatusBadge } from '../parts/values.tsx';
 import { useResource } from '../resource.ts';
 import { addressOf, shownWorld } from '../route.ts';
 import type { Reply } from '../wire.ts';
-import { counted, fateText } from '../words.ts';
+import { counted, outcomeText } from '../words.ts';
 import { clientOf, setups } from './setups.ts';
 
 export function HomePage() {
@@ -141,7 +141,7 @@ function ScriptedRecipients() {
             label="Scripted recipients"
             columns={[
               { head: 'To', cell: ({ to }) => to, kind: 'mono', namesRow: true },
-              { head: 'The message', cell: fateText },
+              { head: 'The message', cell: outcomeText },
             ]}
             rows={all}
             keyOf={({ to }) => to}

@@ -1,6 +1,6 @@
 /**
- * The page Limits: how many requests each account has left at each endpoint, how many were made
- * and refused over time, and the limits, which can be changed.
+ * The page Limits: a plot of the requests made and refused over time, how many requests each account
+ * has left at each endpoint, and a form that changes the limits.
  */
 import { endpointNames } from '../../../sim/limits.ts';
 import { nowMs, whileRunning } from '../clock.ts';
@@ -16,7 +16,7 @@ import type { Account, Bucket, Endpoint } from '../wire.ts';
 import { durationText } from '../words.ts';
 import { RequestPlot } from './request-plot.tsx';
 
-const mostAccounts = 100;
+const mostShownAccounts = 100;
 
 export function LimitsPage() {
   const accounts = useResource(() => call('accounts.list'), {
@@ -24,24 +24,26 @@ export function LimitsPage() {
   });
   const buckets = useResource(() => call('limits.buckets'), {
     rereadAfter: ['traffic', 'clock', 'operation'],
-    // Only passing time fills them again.
-    everyMs: (all) =>
-      all?.buckets.some((one) => one.available < one.limit) ? whileRunning(1_000) : undefined,
+    // Passing time fills the buckets again without an event.
+    everyMs: (reply) =>
+      reply?.buckets.some(({ available, limit }) => available < limit)
+        ? whileRunning(1_000)
+        : undefined,
   });
-  const known = accounts.value?.accounts;
+  const loadedAccounts = accounts.value?.accounts;
   const refill = async () => {
     await call('limits.reset');
     buckets.refresh();
   };
   return (
     <div class="stack">
-      <RequestPlot accounts={known ?? []} />
+      <RequestPlot accounts={loadedAccounts ?? []} />
       <Card
         title="Requests left this minute"
         head={<Action act={refill}>Fill every bucket</Action>}
       >
-        <Loaded resource={{ ...buckets, value: known && buckets.value }} what="limits">
-          {(value) => <Gauges buckets={value.buckets} accounts={known ?? []} />}
+        <Loaded resource={{ ...buckets, value: loadedAccounts && buckets.value }} what="limits">
+          {(value) => <Gauges buckets={value.buckets} accounts={loadedAccounts ?? []} />}
         </Loaded>
       </Card>
       <LimitForm onChanged={buckets.refresh} />
@@ -54,10 +56,13 @@ interface GaugesProps {
   readonly accounts: readonly Account[];
 }
 
+/** A table with a gauge for each account and limited endpoint. */
 function Gauges({ buckets, accounts }: GaugesProps) {
   const limited = endpointNames.filter((name) => buckets.some(({ endpoint }) => endpoint === name));
   if (limited.length === 0) return <Empty title="No endpoint is limited." />;
-  const bucketOf = new Map(buckets.map((one) => [`${one.endpoint} ${one.account_id}`, one]));
+  const bucketOf = new Map(
+    buckets.map((bucket) => [`${bucket.endpoint} ${bucket.account_id}`, bucket]),
+  );
   const columns: readonly Column<Account>[] = [
     { head: 'Account', cell: ({ name }) => name, namesRow: true },
     ...limited.map((endpoint) => ({
@@ -72,7 +77,7 @@ function Gauges({ buckets, accounts }: GaugesProps) {
         quota === 'unlimited' ? (
           <span class="dim">unlimited</span>
         ) : (
-          <Level name={`messages of ${name} left this month`} left={quota - used} of={quota} />
+          <Level name={`messages of ${name} left this month`} left={quota - used} limit={quota} />
         ),
     },
   ];
@@ -81,10 +86,12 @@ function Gauges({ buckets, accounts }: GaugesProps) {
       <Table
         label="Requests left"
         columns={columns}
-        rows={accounts.slice(0, mostAccounts)}
+        rows={accounts.slice(0, mostShownAccounts)}
         keyOf={(account) => account.account_id}
       />
-      {accounts.length > mostAccounts && <p class="foot dim">The first {mostAccounts} accounts.</p>}
+      {accounts.length > mostShownAccounts && (
+        <p class="foot dim">The first {mostShownAccounts} accounts.</p>
+      )}
     </>
   );
 }
@@ -95,7 +102,7 @@ function Gauge({ name, bucket }: { readonly name: string; readonly bucket: Bucke
   const waitMs = Math.max(0, Date.parse(nextAt ?? '') - (nowMs.value ?? 0));
   return (
     <>
-      <Level name={`${name}: requests left`} left={available} of={limit} />
+      <Level name={`${name}: requests left`} left={available} limit={limit} />
       {nextAt !== null && (
         <span class="problem">
           429 until <Time at={nextAt} />, for {durationText(waitMs)}
@@ -106,22 +113,23 @@ function Gauge({ name, bucket }: { readonly name: string; readonly bucket: Bucke
 }
 
 interface LevelProps {
+  /** The accessible name. */
   readonly name: string;
   readonly left: number;
-  readonly of: number;
+  readonly limit: number;
 }
 
-function Level({ name, left, of }: LevelProps) {
-  const level = left < of / 4 ? 'low' : 'fine';
+/** A bar and numbers: how much of a limit is left. */
+function Level({ name, left, limit }: LevelProps) {
   const shown = Math.max(0, left);
   return (
-    <div class={`gauge gauge-${left <= 0 ? 'empty' : level}`}>
-      <meter class="hidden" aria-label={name} min={0} max={of} value={shown} />
+    <div class={left < limit / 4 ? 'gauge gauge-low' : 'gauge'}>
+      <meter class="hidden" aria-label={name} min={0} max={limit} value={shown} />
       <span class="bar" aria-hidden="true">
-        <span style={{ width: `${of === 0 ? 0 : (100 * shown) / of}%` }} />
+        <span style={{ width: `${limit === 0 ? 0 : (100 * shown) / limit}%` }} />
       </span>
       <span>
-        <b>{shown.toLocaleString('en')}</b> <span class="dim">of {of.toLocaleString('en')}</span>
+        <b>{shown.toLocaleString('en')}</b> <span class="dim">of {limit.toLocaleString('en')}</span>
       </span>
     </div>
   );
@@ -140,7 +148,7 @@ function LimitForm({ onChanged }: { readonly onChanged: () => void }) {
       lead="Empty: not limited. A changed limit starts with full buckets."
     >
       <Loaded resource={limits} what="limits">
-        {(now) => (
+        {(current) => (
           <div class="row">
             {declared['limits.patch'].input?.map((field) => (
               <div class="field" key={field.name}>
@@ -148,7 +156,7 @@ function LimitForm({ onChanged }: { readonly onChanged: () => void }) {
                 <CellInput
                   field={field}
                   label={field.name}
-                  value={now[field.name as Endpoint]}
+                  value={current[field.name as Endpoint]}
                   onChange={(value) => change({ [field.name]: value })}
                 />
               </div>

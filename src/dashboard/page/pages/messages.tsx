@@ -5,7 +5,7 @@ import { useEffect, useMemo } from 'preact/hooks';
 import { statuses } from '../../../sim/status.ts';
 import { state } from '../clock.ts';
 import { call } from '../control.ts';
-import { Downloads } from '../parts/action.tsx';
+import { RowDownloads } from '../parts/action.tsx';
 import { Split } from '../parts/detail.tsx';
 import { FilterChoices, SearchInput } from '../parts/fields.tsx';
 import { Empty, Failure, Loading } from '../parts/frame.tsx';
@@ -105,7 +105,7 @@ function Rows({ list, filter }: RowsProps) {
       onEnd={list.readMore}
       onVisible={list.setVisibleRows}
     >
-      <Downloads read={() => readAll(filter)} file="messages" />
+      <RowDownloads read={() => readAll(filter)} file="messages" />
       <span>
         {counted(list.count, 'message')}
         {list.hasMore ? ', more below' : ''}

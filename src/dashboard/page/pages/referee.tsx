@@ -1,6 +1,7 @@
 /**
- * The page Referee: which client rules the recorded requests keep and break, the evidence, and the
- * timeline of one intent.
+ * The page Referee. The referee judges recorded requests by the rules of a good client. The page
+ * shows the verdict on each rule, the requests that break it, and the timeline of one intent (one
+ * message that the client means to send once).
  */
 import { useSignal } from '@preact/signals';
 import { clientRules } from '../../../ledger/rules.ts';
@@ -20,7 +21,7 @@ import { FindingFile } from './finding.tsx';
 type RuleVerdict = RefereeReport['rules'][number];
 
 const verdicts = ['failed', 'advice', 'passed', 'not_exercised'] as const;
-const shownFindings = 50;
+const mostShownFindings = 50;
 
 export function RefereePage() {
   const isFinished = useSignal(false);
@@ -84,7 +85,7 @@ function Report({ report }: { readonly report: RefereeReport }) {
     const count = rules.filter((rule) => rule.verdict === verdict).length;
     return `${count} ${verdict.replace('_', ' ')}`;
   });
-  const broken = rules.filter(({ findings }) => findings.length > 0);
+  const rulesWithFindings = rules.filter(({ findings }) => findings.length > 0);
   return (
     <>
       <p role="status">
@@ -93,7 +94,7 @@ function Report({ report }: { readonly report: RefereeReport }) {
           ` ${unattributable} sends cannot be attributed to one message and fail no rule.`}
       </p>
       {notice !== undefined && <p>{notice}</p>}
-      {broken.map((rule) => (
+      {rulesWithFindings.map((rule) => (
         <Findings key={rule.id} rule={rule} />
       ))}
       <Card title="Client rules">
@@ -114,18 +115,18 @@ function Findings({ rule }: { readonly rule: RuleVerdict }) {
     <Card title={id} head={<VerdictBadge verdict={verdict} />} lead={sentenceOf(rule)}>
       <ul class="ledger">
         {findings
-          .slice(0, shownFindings)
-          .map(({ account_id: account, endpoint, what, exchanges }) => (
+          .slice(0, mostShownFindings)
+          .map(({ account_id: accountId, endpoint, what, exchanges }) => (
             <li key={exchanges.join()}>
               <p class="breaks">
                 <CodeText text={what} />
               </p>
               <p class="dim">
-                {account === null ? 'not authenticated' : accountName(account)},{' '}
+                {accountId === null ? 'not authenticated' : accountName(accountId)},{' '}
                 {endpoint ?? 'unknown path'}, requests{' '}
-                {exchanges.map((number, at) => (
+                {exchanges.map((number, index) => (
                   <span key={number}>
-                    {at > 0 && ', '}
+                    {index > 0 && ', '}
                     <a href={`#/referee/${number}`} aria-label={`Timeline of request ${number}`}>
                       {number}
                     </a>
@@ -135,8 +136,8 @@ function Findings({ rule }: { readonly rule: RuleVerdict }) {
             </li>
           ))}
       </ul>
-      {findings.length > shownFindings && (
-        <p class="foot dim">{findings.length - shownFindings} more are not shown.</p>
+      {findings.length > mostShownFindings && (
+        <p class="foot dim">{findings.length - mostShownFindings} more are not shown.</p>
       )}
     </Card>
   );

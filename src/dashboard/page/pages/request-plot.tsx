@@ -1,8 +1,7 @@
 /**
- * Plots requests over simulated time: those answered 429 on top of the others, and the limit of the
- * chosen endpoint. Choosing bars, by dragging or with the arrow keys, finds their requests.
+ * A plot of requests over simulated time, as stacked bars, with the limit of the chosen endpoint. The
+ * user chooses bars by dragging or with the arrow keys, and follows a link to their requests.
  */
-
 import { useSignal } from '@preact/signals';
 import { minuteMs } from '../../../ledger/time-units.ts';
 import { endpointNames } from '../../../sim/limits.ts';
@@ -47,12 +46,12 @@ export function RequestPlot({ accounts }: { readonly accounts: readonly Account[
       }
     >
       <Loaded resource={counts} what="requests" isQuiet>
-        {(all) =>
-          all.bars.every(({ count }) => count === 0) ? (
+        {(loadedCounts) =>
+          loadedCounts.bars.every(({ count }) => count === 0) ? (
             <Empty title="No request yet." />
           ) : (
             <Plot
-              counts={all}
+              counts={loadedCounts}
               limit={limit * (account === '' ? accounts.length : 1)}
               search={[account && `account:${account}`, endpoint && `endpoint:${endpoint}`]}
             />
@@ -63,111 +62,121 @@ export function RequestPlot({ accounts }: { readonly accounts: readonly Account[
   );
 }
 
-const shortCount = new Intl.NumberFormat('en', { notation: 'compact' });
+type Counts = Reply<'requests.counts'>;
 
 interface PlotProps {
-  readonly counts: Reply<'requests.counts'>;
-  /** Requests per minute; 0: none is shown. */
+  readonly counts: Counts;
+  /** Requests per minute; 0: no limit is shown. */
   readonly limit: number;
-  /** Words that find the plotted requests. */
+  /** Words of a search that finds the plotted requests; may be empty. */
   readonly search: readonly string[];
 }
 
-function Plot({ counts: { width_ms: widthMs, from, bars }, limit, search }: PlotProps) {
-  const brush = useSignal<readonly [from: number, to: number] | undefined>(undefined);
+/** The chosen bars, by index: from where the user began to where the pointer or a key is now. */
+interface Selection {
+  readonly anchor: number;
+  readonly end: number;
+}
+
+function Plot({ counts, limit, search }: PlotProps) {
+  const { width_ms: barMs, from, bars } = counts;
+  const selection = useSignal<Selection | undefined>(undefined);
   const isDragging = useSignal(false);
-  const text = (count: number) => count.toLocaleString('en');
-  const sum = (of: 'count' | 'throttled') => bars.reduce((all, bar) => all + bar[of], 0);
-  const [total, throttled] = [sum('count'), sum('throttled')];
-  const perBar = (limit * widthMs) / minuteMs;
-  const most = Math.max(4, perBar, ...bars.map(({ count }) => count));
-  const top = (count: number) => 100 * (1 - count / most);
-  const bar = (kind: string, at: number, from: number, to: number) =>
-    from < to && <rect class={kind} x={at + 0.1} width={0.8} y={from} height={to - from} />;
-  const timeOf = (at: number) => isoTime(Date.parse(from) + at * widthMs);
-  const summary = `${text(total)} requests, ${text(throttled)} of them answered 429, by ${durationText(widthMs)}`;
-  const within = (at: number) => Math.max(0, Math.min(bars.length - 1, at));
-  const barAt = ({ currentTarget, clientX }: PointerEvent) => {
+  const total = bars.reduce((sum, { count }) => sum + count, 0);
+  const throttled = bars.reduce((sum, bar) => sum + bar.throttled, 0);
+  const limitPerBar = (limit * barMs) / minuteMs;
+  const highest = Math.max(leastHeight, limitPerBar, ...bars.map(({ count }) => count));
+  const limitY = yOf(limitPerBar, highest);
+  const timeAt = (index: number) => isoTime(Date.parse(from) + index * barMs);
+
+  const within = (index: number) => Math.max(0, Math.min(bars.length - 1, index));
+  const barUnder = ({ currentTarget, clientX }: PointerEvent) => {
     const { left, width } = (currentTarget as Element).getBoundingClientRect();
     return within(Math.floor((bars.length * (clientX - left)) / width));
   };
-  /** A key chooses a bar; with Shift, it moves the end of the chosen ones alone. */
-  const chooseByKey = (event: KeyboardEvent) => {
-    const [anchor, end] = brush.value ?? [];
-    const next = steps[event.key]?.(end, bars.length);
+  /** A key chooses one bar; with Shift, it moves only the end of the selection. */
+  const selectByKey = (event: KeyboardEvent) => {
+    const next = keySteps[event.key]?.(selection.value?.end, bars.length);
     if (next === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
-    brush.value = [event.shiftKey ? (anchor ?? within(next)) : within(next), within(next)];
+    const end = within(next);
+    selection.value = { anchor: event.shiftKey ? (selection.value?.anchor ?? end) : end, end };
   };
-  const [first = 0, last = -1] = brush.value?.toSorted((one, other) => one - other) ?? [];
-  const brushed = bars.slice(first, last + 1).reduce((all, { count }) => all + count, 0);
-  const chosen =
-    last < first
-      ? 'no bar'
-      : `${text(brushed)} of them, from ${clockText(timeOf(first))} to ${clockText(timeOf(last + 1))}`;
+
+  const { anchor, end } = selection.value ?? { anchor: 0, end: -1 };
+  const [first, last] = [Math.min(anchor, end), Math.max(anchor, end)];
+  const hasSelection = selection.value !== undefined;
+  const selected = bars.slice(first, last + 1).reduce((sum, { count }) => sum + count, 0);
+  const selectedTimes = `from ${clockText(timeAt(first))} to ${clockText(timeAt(last + 1))}`;
   return (
     <>
       <div class="plot">
-        <span class="plot-most dim">{shortCount.format(most)}</span>
+        <span class="plot-most dim">{shortCount.format(highest)}</span>
         <div
           role="slider"
           tabIndex={0}
-          aria-label={summary}
+          aria-label={`${countText(total)} requests, ${countText(throttled)} of them answered 429, by ${durationText(barMs)}`}
           aria-valuemin={0}
           aria-valuemax={bars.length - 1}
-          aria-valuenow={brush.value?.[1] ?? 0}
-          aria-valuetext={chosen}
-          onKeyDown={chooseByKey}
+          aria-valuenow={selection.value?.end ?? 0}
+          aria-valuetext={
+            hasSelection ? `${countText(selected)} of them, ${selectedTimes}` : 'no bar'
+          }
+          onKeyDown={selectByKey}
           onPointerDown={(event) => {
             isDragging.value = true;
-            brush.value = [barAt(event), barAt(event)];
+            selection.value = { anchor: barUnder(event), end: barUnder(event) };
           }}
           onPointerMove={(event) => {
-            if (isDragging.value) brush.value = [brush.value?.[0] ?? 0, barAt(event)];
+            if (!isDragging.value) return;
+            selection.value = { anchor: selection.value?.anchor ?? 0, end: barUnder(event) };
           }}
           onPointerUp={() => {
             isDragging.value = false;
           }}
         >
-          <svg viewBox={`0 0 ${bars.length} 100`} preserveAspectRatio="none" aria-hidden="true">
-            {last >= first && (
-              <rect class="brush" x={first} width={last - first + 1} y={0} height={100} />
+          <svg
+            viewBox={`0 0 ${bars.length} ${plotHeight}`}
+            preserveAspectRatio="none"
+            aria-hidden="true"
+          >
+            {hasSelection && (
+              <rect class="brush" x={first} width={last - first + 1} y={0} height={plotHeight} />
             )}
-            {bars.map(({ count, throttled: refused }, at) => (
-              <g key={timeOf(at)}>
-                <title>{`${timeOf(at).replace('T', ' ')}: ${text(count - refused)} not throttled, ${text(refused)} answered 429`}</title>
-                <rect x={at} width={1} y={0} height={100} fill="transparent" />
-                {bar('passed', at, top(count - refused), 100)}
-                {bar('refused', at, top(count), top(count - refused))}
-              </g>
+            {bars.map((bar, index) => (
+              <StackedBar
+                key={timeAt(index)}
+                {...bar}
+                time={timeAt(index)}
+                index={index}
+                highest={highest}
+              />
             ))}
-            {limit > 0 && (
-              <line class="limit" x1={0} x2={bars.length} y1={top(perBar)} y2={top(perBar)} />
-            )}
+            {limit > 0 && <line class="limit" x1={0} x2={bars.length} y1={limitY} y2={limitY} />}
           </svg>
         </div>
         <span class="plot-times dim">
-          <span>{clockText(timeOf(0))}</span>
-          <span>{clockText(timeOf(bars.length))}</span>
+          <span>{clockText(timeAt(0))}</span>
+          <span>{clockText(timeAt(bars.length))}</span>
         </span>
       </div>
       <p class="plot-key">
-        <span class="key-passed">{text(total - throttled)} not throttled</span>
-        <span class="key-refused">{text(throttled)} answered 429</span>
-        {limit > 0 && <span class="key-limit">the limit: {text(limit)} a minute</span>}
+        <span class="key-passed">{countText(total - throttled)} not throttled</span>
+        <span class="key-refused">{countText(throttled)} answered 429</span>
+        {limit > 0 && <span class="key-limit">the limit: {countText(limit)} a minute</span>}
         <span class="dim">
-          a bar is {durationText(widthMs)}; choose bars by dragging, or with ← and → (Shift adds
+          a bar is {durationText(barMs)}; choose bars by dragging, or with ← and → (Shift adds
           more), for their requests
         </span>
-        {last >= first && (
+        {hasSelection && (
           <a
-            href={addressOf('requests', '', {
-              search: [...search, `since:${timeOf(first)}`, `until:${timeOf(last + 1)}`]
-                .filter((word) => word !== '')
-                .join(' '),
-            })}
+            href={requestsAddress([
+              ...search,
+              `since:${timeAt(first)}`,
+              `until:${timeAt(last + 1)}`,
+            ])}
           >
-            Show the {text(brushed)} from {clockText(timeOf(first))} on
+            Show the {countText(selected)} from {clockText(timeAt(first))} on
           </a>
         )}
       </p>
@@ -175,8 +184,43 @@ function Plot({ counts: { width_ms: widthMs, from, bars }, limit, search }: Plot
   );
 }
 
-/** The bar that a key leads to from the end of the chosen ones. */
-const steps: Readonly<Record<string, (end: number | undefined, count: number) => number>> = {
+/** In units of the SVG; a bar is one unit wide. */
+const plotHeight = 100;
+/** Few requests do not fill the whole height. */
+const leastHeight = 4;
+
+/** Where a count is in the plot; 0 is the top. */
+function yOf(count: number, highest: number): number {
+  return plotHeight * (1 - count / highest);
+}
+
+interface StackedBarProps {
+  readonly time: string;
+  readonly index: number;
+  readonly count: number;
+  readonly throttled: number;
+  /** The count that fills the whole height. */
+  readonly highest: number;
+}
+
+/** The requests of one bar that were answered 429, on top of the others. */
+function StackedBar({ time, index, count, throttled, highest }: StackedBarProps) {
+  const passed = count - throttled;
+  const [top, middle] = [yOf(count, highest), yOf(passed, highest)];
+  const part = (kind: string, from: number, to: number) =>
+    from < to && <rect class={kind} x={index + 0.1} width={0.8} y={from} height={to - from} />;
+  return (
+    <g>
+      <title>{`${time.replace('T', ' ')}: ${countText(passed)} not throttled, ${countText(throttled)} answered 429`}</title>
+      <rect x={index} width={1} y={0} height={plotHeight} fill="transparent" />
+      {part('passed', middle, plotHeight)}
+      {part('refused', top, middle)}
+    </g>
+  );
+}
+
+/** The bar that a key chooses, by the end of the selection and the number of bars. */
+const keySteps: Readonly<Record<string, (end: number | undefined, count: number) => number>> = {
   ArrowLeft: (end, count) => (end ?? count) - 1,
   ArrowDown: (end, count) => (end ?? count) - 1,
   ArrowRight: (end = -1) => end + 1,
@@ -184,6 +228,17 @@ const steps: Readonly<Record<string, (end: number | undefined, count: number) =>
   Home: () => 0,
   End: (_, count) => count - 1,
 };
+
+function requestsAddress(words: readonly string[]): string {
+  const search = words.filter((word) => word !== '').join(' ');
+  return addressOf('requests', '', { search });
+}
+
+const shortCount = new Intl.NumberFormat('en', { notation: 'compact' });
+
+function countText(count: number): string {
+  return count.toLocaleString('en');
+}
 
 /** UTC, as everywhere on the page. */
 function clockText(time: string): string {

@@ -5,7 +5,7 @@
 import { useSignal } from '@preact/signals';
 import { endpointNames } from '../../../sim/limits.ts';
 import { call } from '../control.ts';
-import { CopyButton, DownloadButton, Downloads } from '../parts/action.tsx';
+import { CopyButton, DownloadButton, RowDownloads } from '../parts/action.tsx';
 import { Detail, Split } from '../parts/detail.tsx';
 import { ExchangeView, faultText } from '../parts/exchange.tsx';
 import { Choices, choicesOf, SearchInput } from '../parts/fields.tsx';
@@ -109,7 +109,7 @@ function Rows({ rows, search, onEnd }: RowsProps) {
       <DownloadButton read={() => call('requests.har')} file="requests.har">
         Save all as HAR
       </DownloadButton>
-      <Downloads
+      <RowDownloads
         read={async () => (await call('requests.list', { search })).requests}
         file="requests"
       />
@@ -228,7 +228,7 @@ function Content({ request, number }: DetailProps & { readonly request: Reply<'r
           </CopyButton>
         </div>
       )}
-      <ExchangeView exchange={request} saysFault={false} />
+      <ExchangeView exchange={request} showsFault={false} />
       <h3 class="section">What happened to it</h3>
       <Trace intent={{ number }} />
     </>

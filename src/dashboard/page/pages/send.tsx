@@ -18,7 +18,7 @@ import { numbersOf, OperationForm } from '../parts/operation-form.tsx';
 import { useResource } from '../resource.ts';
 import { useDraft } from '../route.ts';
 import type { Exchange } from '../wire.ts';
-import { counted, fateText, isoTime } from '../words.ts';
+import { counted, isoTime, outcomeText } from '../words.ts';
 import { useWorld, type World } from '../world.ts';
 import { asCurl, sendPath } from './copies.ts';
 
@@ -51,11 +51,11 @@ export function SendPage() {
   const account = typed.value['account_id'] || (world.accounts[0]?.account_id ?? '');
   const numbers = numbersOf(world, account);
   const outcomes = scripted.value?.outcomes ?? [];
-  const fate = outcomes.find(({ to }) => to === typed.value['to']);
+  const outcome = outcomes.find(({ to }) => to === typed.value['to']);
   const hints: Readonly<Record<string, ComponentChildren>> = {
     endpoint: `POST ${sendPath(typed.value)}`,
     from: `${senderHint(world, account)} Default: ${numbers[0] ?? 'none'}.`,
-    to: fate === undefined ? 'E.164, such as +12025550123' : fateText(fate),
+    to: outcome === undefined ? 'E.164, such as +12025550123' : outcomeText(outcome),
     message: <Length text={typed.value['message'] ?? ''} />,
     send_at: (
       <SendAtChoices onChoose={(value) => (typed.value = { ...typed.value, send_at: value })} />
@@ -74,7 +74,7 @@ export function SendPage() {
           hints={hints}
           suggestions={{
             from: choicesOf(numbers),
-            to: outcomes.map((outcome) => ({ value: outcome.to, label: fateText(outcome) })),
+            to: outcomes.map((outcome) => ({ value: outcome.to, label: outcomeText(outcome) })),
           }}
           toInput={({ endpoint: _, from = numbers[0], to = '', message = '', ...optional }) => ({
             method: 'POST',

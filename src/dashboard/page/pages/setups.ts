@@ -1,5 +1,6 @@
 /**
- * What a client needs to use a world, and programs in several languages that run as copied.
+ * Example programs for the page Home: each sends one message in the shown world and runs as it is
+ * copied. Also finds the base URL, key and number that they use.
  */
 import { servicePaths } from '../../../sim/service-paths.ts';
 import { call } from '../control.ts';
@@ -8,18 +9,23 @@ import { shownWorld } from '../route.ts';
 import type { Reply } from '../wire.ts';
 import { asCurl } from './copies.ts';
 
+/** What a client needs to send. */
 export interface Client {
   readonly baseUrl: string;
+  /** The account's name. */
   readonly account: string;
   readonly key: string;
+  /** A number that the account may send from. */
   readonly from: string;
 }
 
+/** The base URL while it is not known: where `smstwin serve` listens by default. */
+const usualBaseUrl = 'http://127.0.0.1:8080';
 /** A recipient without a scripted outcome. */
 const to = '+12025550123';
 const message = 'Hello';
 
-/** The first account with a key that may be shown and a number, its own or the pool's. */
+/** A client of the first account with a visible key and a number, its own or the shared pool's. */
 export function clientOf({ base_url, accounts, pool }: Reply<'worlds.get'>): Client | undefined {
   for (const { name, api_key: key, sims } of accounts) {
     const from = (sims[0] ?? pool[0])?.number;
@@ -28,13 +34,14 @@ export function clientOf({ base_url, accounts, pool }: Reply<'worlds.get'>): Cli
   return undefined;
 }
 
-/** The base URL, and the key of an account if it may be shown. */
+/** The base URL of the world, and the key of an account, or '' if it may not be shown. */
 export function useCaller(accountId: string | null): Pick<Client, 'baseUrl' | 'key'> {
   const { value } = useResource(() => call('worlds.get', shownWorld));
   const account = value?.accounts.find(({ account_id: id }) => id === accountId);
-  return { baseUrl: value?.base_url || 'http://127.0.0.1:8080', key: account?.api_key ?? '' };
+  return { baseUrl: value?.base_url || usualBaseUrl, key: account?.api_key ?? '' };
 }
 
+/** The programs by the name of their language. */
 export const setups: Readonly<Record<string, (client: Client) => string>> = {
   curl: ({ baseUrl, key, from }) =>
     asCurl(baseUrl, servicePaths.send, JSON.stringify({ to, from, message }), key),

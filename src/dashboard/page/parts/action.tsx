@@ -1,5 +1,6 @@
 /**
- * Buttons that run an action: they show that it is running, or why it was refused.
+ * Buttons that do something: run an operation, ask before they lose data, copy a text, save a file.
+ * A button shows that it is busy, and why its action failed.
  */
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
@@ -7,13 +8,13 @@ import { useEffect, useRef } from 'preact/hooks';
 import { noteUserAction } from '../resource.ts';
 import { Failure } from './frame.tsx';
 
-/** What runs `act` unless it is running already; its exception is kept as the error. */
+/** `run` calls `act`, unless it is running already, and keeps its exception as the error. */
 export function useRunning(act: () => Promise<unknown>) {
   const error = useSignal<unknown>(undefined);
-  const busy = useSignal(false);
+  const isBusy = useSignal(false);
   const run = async () => {
-    if (busy.value) return;
-    busy.value = true;
+    if (isBusy.value) return;
+    isBusy.value = true;
     error.value = undefined;
     noteUserAction();
     try {
@@ -21,9 +22,9 @@ export function useRunning(act: () => Promise<unknown>) {
     } catch (failure) {
       error.value = failure;
     }
-    busy.value = false;
+    isBusy.value = false;
   };
-  return { error: error.value, isBusy: busy.value, run };
+  return { error: error.value, isBusy: isBusy.value, run };
 }
 
 interface ActionProps {
@@ -31,18 +32,22 @@ interface ActionProps {
   readonly children: ComponentChildren;
   readonly kind?: 'main' | 'danger' | 'plain';
   readonly disabled?: boolean;
-  /** An accessible name, needed if the button's text does not name its object. */
+  /** The accessible name, if the button's text does not name its object. */
   readonly label?: string;
-  /** What is lost: the button asks in a dialog before it acts. */
+  /** What is lost. If set, the button asks in a dialog before it acts. */
   readonly warning?: string | undefined;
 }
 
 export function Action(props: ActionProps) {
   const { act, children, kind = 'plain', disabled = false, label, warning } = props;
   const { error, isBusy, run } = useRunning(act);
-  const isAsked = useSignal(false);
-  const ask = (isOpen: boolean) => {
-    isAsked.value = isOpen;
+  const isConfirming = useSignal(false);
+  const closeDialog = () => {
+    isConfirming.value = false;
+  };
+  const onClick = () => {
+    if (warning === undefined) void run();
+    else isConfirming.value = true;
   };
   return (
     <>
@@ -52,15 +57,15 @@ export function Action(props: ActionProps) {
         disabled={disabled}
         aria-busy={isBusy}
         aria-label={label}
-        onClick={() => (warning === undefined ? void run() : ask(true))}
+        onClick={onClick}
       >
         {children}
       </button>
       <Failure error={error} />
-      {isAsked.value && (
-        <Dialog title={`${label ?? children}?`} leave="Cancel" onClose={() => ask(false)}>
+      {isConfirming.value && (
+        <Dialog title={`${label ?? children}?`} closeText="Cancel" onClose={closeDialog}>
           <p>{warning}</p>
-          <Action act={() => act().then(() => ask(false))} kind="danger">
+          <Action act={() => act().then(closeDialog)} kind="danger">
             {children}
           </Action>
         </Dialog>
@@ -71,14 +76,14 @@ export function Action(props: ActionProps) {
 
 interface DialogProps {
   readonly title: string;
-  /** The button that does nothing else. */
-  readonly leave?: string;
+  /** The text of the button that closes the dialog. */
+  readonly closeText?: string;
   readonly onClose: () => void;
   readonly children: ComponentChildren;
 }
 
-/** Once it is closed, the focus returns to what opened it. */
-export function Dialog({ title, leave = 'Close', onClose, children }: DialogProps) {
+/** A modal dialog. When it closes, the browser returns the focus to what opened it. */
+export function Dialog({ title, closeText = 'Close', onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const { current } = dialog;
@@ -88,97 +93,105 @@ export function Dialog({ title, leave = 'Close', onClose, children }: DialogProp
   return (
     <dialog ref={dialog} class="card" aria-label={title} onClose={onClose}>
       <h2>{title}</h2>
-      <div class="said-in">{children}</div>
+      <div class="dialog-body">{children}</div>
       <form method="dialog">
         <button type="submit" class="button plain">
-          {leave}
+          {closeText}
         </button>
       </form>
     </dialog>
   );
 }
 
-/** Copies the result of `text` and confirms it. */
-export function CopyButton(props: {
+interface CopyButtonProps {
   readonly text: () => string;
   readonly children: string;
   /** What is copied, if the button's text does not name it. */
   readonly what?: string;
-}) {
-  const copied = useSignal(false);
+}
+
+const confirmationMs = 2_000;
+
+/** Copies the result of `text` to the clipboard and confirms it for a moment. */
+export function CopyButton({ text, children, what }: CopyButtonProps) {
+  const isCopied = useSignal(false);
   const copy = async () => {
-    await copyText(props.text());
-    copied.value = true;
+    await copyText(text());
+    isCopied.value = true;
     setTimeout(() => {
-      copied.value = false;
-    }, 2_000);
+      isCopied.value = false;
+    }, confirmationMs);
   };
   return (
     <button type="button" class="button plain" onClick={() => void copy()}>
-      {props.what !== undefined && <span class="hidden">{props.what}: </span>}
-      <span aria-live="polite">{copied.value ? 'Copied' : props.children}</span>
+      {what !== undefined && <span class="hidden">{what}: </span>}
+      <span aria-live="polite">{isCopied.value ? 'Copied' : children}</span>
     </button>
   );
 }
 
 interface DownloadProps {
+  /** Reads what is saved; may return a promise. */
   readonly read: () => unknown;
+  /** The name of the file. */
   readonly file: string;
 }
 
-/** Saves the result of `read` as a file: text as it is, all else as JSON. */
+/** Saves the result of `read` as a file: a text unchanged, any other value as JSON. */
 export function DownloadButton(props: DownloadProps & { readonly children: string }) {
+  const { read, file, children } = props;
   const save = async () => {
-    const made = await props.read();
-    const text = typeof made === 'string' ? made : JSON.stringify(made, null, 2);
+    const content = await read();
+    const text = typeof content === 'string' ? content : JSON.stringify(content, null, 2);
     const link = document.createElement('a');
     link.href = URL.createObjectURL(new Blob([text], { type: 'application/json' }));
-    link.download = props.file;
+    link.download = file;
     link.click();
     URL.revokeObjectURL(link.href);
   };
-  return <Action act={save}>{props.children}</Action>;
+  return <Action act={save}>{children}</Action>;
 }
 
-/** Saves rows as JSON or CSV. */
-export function Downloads({ read, file }: DownloadProps) {
-  const asCsv = async () => csvOf((await read()) as readonly object[]);
+/** Two buttons that save rows as JSON or as CSV; `file` has no extension. */
+export function RowDownloads({ read, file }: DownloadProps) {
+  const readCsv = async () => csvOf((await read()) as readonly object[]);
   return (
     <>
       <DownloadButton read={read} file={`${file}.json`}>
         Save these as JSON
       </DownloadButton>
-      <DownloadButton read={asCsv} file={`${file}.csv`}>
+      <DownloadButton read={readCsv} file={`${file}.csv`}>
         Save these as CSV
       </DownloadButton>
     </>
   );
 }
 
-/** RFC 4180; a value that is not a text or a number is JSON. */
+/** Rows as CSV by RFC 4180; the first row gives the columns, and objects become JSON. */
 function csvOf(rows: readonly object[]): string {
   const names = Object.keys(rows[0] ?? {});
-  const cell = (value: unknown) => {
-    const text =
-      typeof value === 'object' && value !== null ? JSON.stringify(value) : `${value ?? ''}`;
-    // A spreadsheet would take these for a formula.
-    const safe = /^[=@\t\r]/.test(text) ? `'${text}` : text;
-    return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-  };
-  const lines = rows.map((row) => Object.values(row).map(cell).join());
+  const lines = rows.map((row) => Object.values(row).map(csvCell).join());
   return [names.join(), ...lines, ''].join('\r\n');
 }
 
-/** The clipboard API needs a secure origin; an address in the local network is not secure. */
+function csvCell(value: unknown): string {
+  const isObject = typeof value === 'object' && value !== null;
+  const text = isObject ? JSON.stringify(value) : `${value ?? ''}`;
+  // Quoted, so that a spreadsheet does not run the text as a formula.
+  const safeText = /^[=@\t\r]/.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(safeText) ? `"${safeText.replaceAll('"', '""')}"` : safeText;
+}
+
+/** Without a secure origin, such as on a local network, there is no clipboard API: selects the text. */
 async function copyText(text: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
-    const area = document.createElement('textarea');
-    area.value = text;
-    document.body.append(area);
-    area.select();
+    const textarea = document.createElement('textarea');
+    textarea.value = text;
+    document.body.append(textarea);
+    textarea.select();
     document.execCommand('copy');
-    area.remove();
+    textarea.remove();
   }
 }

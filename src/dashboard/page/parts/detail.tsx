@@ -1,24 +1,26 @@
 /**
- * A list, and beside it the pane of the object that the address names. Escape or Close leaves the
- * pane; the focus returns to the row.
+ * A list, and beside it a pane with one of its objects: the one that the address names. Escape or
+ * Close closes the pane and returns the focus to the object's row.
  */
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { addressOf, pageArgument, pageName } from '../route.ts';
 
 interface SplitProps {
+  /** The class of the list. */
   readonly kind?: string;
-  /** The pane of the named object. */
-  readonly detail: (name: string) => ComponentChildren;
+  /** Draws the pane of the object with this id. */
+  readonly detail: (id: string) => ComponentChildren;
+  /** The list. */
   readonly children: ComponentChildren;
 }
 
 export function Split({ kind = 'split-list', detail, children }: SplitProps) {
-  const name = pageArgument.value;
+  const id = pageArgument.value;
   return (
-    <div class={name === '' ? 'split' : 'split has-detail'}>
+    <div class={id === '' ? 'split' : 'split has-detail'}>
       <div class={kind}>{children}</div>
-      {name !== '' && detail(name)}
+      {id !== '' && detail(id)}
     </div>
   );
 }
@@ -31,21 +33,24 @@ interface DetailProps {
   readonly children: ComponentChildren;
 }
 
+/** The pane. */
 export function Detail({ label, title, badge, children }: DetailProps) {
-  const name = pageArgument.value;
+  const id = pageArgument.value;
   useEffect(() => {
-    const leave = ({ key, defaultPrevented }: KeyboardEvent) => {
+    const closeOnEscape = ({ key, defaultPrevented }: KeyboardEvent) => {
       if (key !== 'Escape' || defaultPrevented || document.querySelector('dialog')) return;
       location.hash = addressOf(pageName.value);
     };
-    addEventListener('keydown', leave);
+    addEventListener('keydown', closeOnEscape);
     return () => {
-      removeEventListener('keydown', leave);
-      const isLost = () => document.activeElement === document.body;
-      // The pane is removed after this, and the focus with it.
-      queueMicrotask(() => isLost() && rowOrHeading(name)?.focus({ preventScroll: true }));
+      removeEventListener('keydown', closeOnEscape);
+      // The pane, and the focus with it, is removed only after this function.
+      queueMicrotask(() => {
+        const hasLostFocus = document.activeElement === document.body;
+        if (hasLostFocus) rowOrHeading(id)?.focus({ preventScroll: true });
+      });
     };
-  }, [name]);
+  }, [id]);
   return (
     <aside class="detail" aria-label={label}>
       <div class="detail-head">
@@ -60,7 +65,7 @@ export function Detail({ label, title, badge, children }: DetailProps) {
   );
 }
 
-function rowOrHeading(name: string): HTMLElement | null {
-  const row = `.row-link[href="${CSS.escape(addressOf(pageName.value, name))}"]`;
+function rowOrHeading(id: string): HTMLElement | null {
+  const row = `.row-link[href="${CSS.escape(addressOf(pageName.value, id))}"]`;
   return document.querySelector<HTMLElement>(row) ?? document.querySelector('main h1');
 }

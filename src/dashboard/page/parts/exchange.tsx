@@ -1,5 +1,6 @@
 /**
- * Shows a request to the service and its reply, as sent over the wire, without the key.
+ * Shows an exchange: a request to the service and its reply, as sent over the wire. The control port
+ * has removed the key.
  */
 import type { Exchange } from '../wire.ts';
 import { ReplyStatus } from './values.tsx';
@@ -9,11 +10,11 @@ declare const statusTexts: Readonly<Record<number, string>>;
 
 interface ExchangeProps {
   readonly exchange: Exchange;
-  /** False if the page names the fault elsewhere. */
-  readonly saysFault?: boolean;
+  /** False if the page shows the fault elsewhere. */
+  readonly showsFault?: boolean;
 }
 
-export function ExchangeView({ exchange, saysFault = true }: ExchangeProps) {
+export function ExchangeView({ exchange, showsFault = true }: ExchangeProps) {
   const { request, reply, fault } = exchange;
   return (
     <div class="exchange">
@@ -22,23 +23,23 @@ export function ExchangeView({ exchange, saysFault = true }: ExchangeProps) {
           Request <span class="mono">{request.method}</span>{' '}
           <span class="mono path">{request.path}</span>
         </h3>
-        <Content of={request} />
+        <HeadersAndBody {...request} />
       </section>
       <section aria-label="Reply">
         <h3>
           Reply <ReplyStatus status={reply.status} /> {statusTexts[reply.status] ?? ''}
         </h3>
-        <Content of={reply} />
+        <HeadersAndBody {...reply} />
       </section>
-      {saysFault && fault !== null && (
+      {showsFault && fault !== null && (
         <p class="failure">A fault acts on this: {faultText(fault)}.</p>
       )}
     </div>
   );
 }
 
-function Content({ of: { headers, body } }: { readonly of: Exchange['request' | 'reply'] }) {
-  const missing = body === null ? 'The body is too long to be kept.' : 'No body.';
+function HeadersAndBody({ headers, body }: Exchange['request' | 'reply']) {
+  const missingText = body === null ? 'The body is too long to be kept.' : 'No body.';
   return (
     <>
       <dl class="headers">
@@ -49,13 +50,13 @@ function Content({ of: { headers, body } }: { readonly of: Exchange['request' | 
           </div>
         ))}
       </dl>
-      {body ? <pre>{pretty(body)}</pre> : <p class="dim">{missing}</p>}
+      {body ? <pre>{formatted(body)}</pre> : <p class="dim">{missingText}</p>}
     </>
   );
 }
 
 /** Formats JSON with one field per line; leaves other text unchanged. */
-function pretty(text: string): string {
+function formatted(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text), null, 2);
   } catch {
@@ -63,19 +64,20 @@ function pretty(text: string): string {
   }
 }
 
-const cuts: Readonly<Record<string, string>> = {
+/** The ways in which a fault cuts a reply. */
+const cutTexts: Readonly<Record<string, string>> = {
   close: 'reply lost: the connection closed before a byte of it',
   truncate: 'reply cut: the connection closed after half of it',
   reset: 'reply lost: the connection was reset before a byte of it',
   hang: 'reply lost: it never comes',
 };
 
-/** What a fault did to a request. */
+/** What a fault did to a request, in words. */
 export function faultText(fault: NonNullable<Exchange['fault']>): string {
   const { status, delay_ms: delayMs, cut } = fault;
   return [
     ...(status === null ? [] : [`fault answered ${status}`]),
     ...(delayMs === null ? [] : [`reply ${delayMs} ms late`]),
-    ...(cut === null ? [] : [cuts[cut] ?? cut]),
+    ...(cut === null ? [] : [cutTexts[cut] ?? cut]),
   ].join(', ');
 }

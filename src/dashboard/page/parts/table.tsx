@@ -1,6 +1,6 @@
 /**
- * A table described by its columns. If it is too wide, it scrolls and can be focused with the
- * keyboard.
+ * A table described by its columns. A table that is wider than its place scrolls, and can then be
+ * focused so that keyboard users can scroll it, too.
  */
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
@@ -8,18 +8,18 @@ import { useLayoutEffect, useRef } from 'preact/hooks';
 
 export interface Column<T> {
   readonly head: string;
-  /** An explanation of the head. */
+  /** A tooltip of the head. */
   readonly title?: string | undefined;
-  /** `above`: the row above it, if there is one. */
+  /** Draws the cell of a row. `above`: the row above, if there is one. */
   readonly cell: (row: T, above?: T) => ComponentChildren;
-  /** A class for head and cells: `wide` is hidden on a phone, `number` is right-aligned. */
+  /** CSS classes of head and cells: `wide` is hidden on a phone, `number` is right-aligned. */
   readonly kind?: string;
-  /** The class of the cells, if it differs from the head's. */
+  /** CSS classes of the cells. Default: `kind`. */
   readonly cellKind?: string;
   readonly width?: string;
   /** True if its cells are row headers. */
   readonly namesRow?: boolean;
-  /** True if only screen readers get its head. */
+  /** True if only screen readers read its head. */
   readonly isHeadHidden?: boolean;
 }
 
@@ -31,21 +31,21 @@ interface TableProps<T> {
 }
 
 export function Table<T>({ label, columns, rows, keyOf }: TableProps<T>) {
-  const place = useRef<HTMLElement>(null);
-  const isWide = useSignal(false);
-  useMeasured(place, (element) => {
-    // A rounded width may differ by one pixel.
-    isWide.value = element.scrollWidth > element.clientWidth + 1;
+  const region = useRef<HTMLElement>(null);
+  const isTooWide = useSignal(false);
+  useMeasured(region, (element) => {
+    // Rounding may make the widths differ by one pixel.
+    isTooWide.value = element.scrollWidth > element.clientWidth + 1;
   });
-  const reach = isWide.value ? { tabIndex: 0, 'aria-label': label } : {};
+  const focusable = isTooWide.value ? { tabIndex: 0, 'aria-label': label } : {};
   return (
-    <section class="table-scroll" ref={place} {...reach}>
+    <section class="table-scroll" ref={region} {...focusable}>
       <table>
         <TableHead columns={columns} />
         <tbody>
-          {rows.map((row, at) => (
+          {rows.map((row, index) => (
             <tr key={keyOf(row)}>
-              <Cells row={row} above={rows[at - 1]} columns={columns} />
+              <Cells row={row} above={rows[index - 1]} columns={columns} />
             </tr>
           ))}
         </tbody>
@@ -54,13 +54,13 @@ export function Table<T>({ label, columns, rows, keyOf }: TableProps<T>) {
   );
 }
 
-/** Calls `measure` whenever the size of the element has changed. */
+/** Calls `measure` at first and whenever the size of the element has changed. */
 export function useMeasured(
-  place: { readonly current: HTMLElement | null },
+  ref: { readonly current: HTMLElement | null },
   measure: (element: HTMLElement) => void,
 ): void {
   useLayoutEffect(() => {
-    const { current } = place;
+    const { current } = ref;
     if (current === null) return;
     const observer = new ResizeObserver(() => measure(current));
     observer.observe(current);
@@ -68,14 +68,16 @@ export function useMeasured(
   }, []);
 }
 
-interface PartProps<T> {
+interface TableHeadProps<T> {
   readonly columns: readonly Column<T>[];
+  readonly 'aria-rowindex'?: number;
 }
 
-export function TableHead<T>({ columns, ...row }: PartProps<T> & { 'aria-rowindex'?: number }) {
+/** The row of column heads. */
+export function TableHead<T>({ columns, ...attributes }: TableHeadProps<T>) {
   return (
     <thead>
-      <tr {...row}>
+      <tr {...attributes}>
         {columns.map(({ head, title, kind, isHeadHidden = false }) => (
           <th key={head} scope="col" class={kind} title={title}>
             {isHeadHidden ? <span class="hidden">{head}</span> : head}
@@ -86,11 +88,13 @@ export function TableHead<T>({ columns, ...row }: PartProps<T> & { 'aria-rowinde
   );
 }
 
-interface CellsProps<T> extends PartProps<T> {
+interface CellsProps<T> {
+  readonly columns: readonly Column<T>[];
   readonly row: T;
   readonly above: T | undefined;
 }
 
+/** The cells of one row. */
 export function Cells<T>({ row, above, columns }: CellsProps<T>) {
   return (
     <>

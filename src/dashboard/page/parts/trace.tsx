@@ -2,6 +2,7 @@
  * A timeline of one intent (one message that a client means to send once) in simulated time: the
  * requests with replies, waits and faults, the statuses of the message, and the referee's findings.
  */
+import { dayMs } from '../../../ledger/time-units.ts';
 import { call } from '../control.ts';
 import { useResource } from '../resource.ts';
 import { addressOf, pageName } from '../route.ts';
@@ -183,7 +184,7 @@ function Axis({ events }: { readonly events: readonly TraceEvent[] }) {
 }
 
 /** A fault may set any `Retry-After`; later ends than this are not computed. */
-const longestWaitMs = 366 * 86_400_000;
+const longestWaitMs = 366 * dayMs;
 
 /** The `Retry-After` of a reply, and when it ends in simulated time. */
 function RetryAfter({ at, waitMs }: { readonly at: string; readonly waitMs: number }) {
