@@ -1,5 +1,6 @@
 /**
- * The two OpenAPI documents, as operations that only the control port serves.
+ * Serves the OpenAPI documents of the service and of the control port, as operations that exist only
+ * on the control port.
  */
 import { z } from 'zod';
 import { controlDocument } from '../openapi/control-document.ts';
@@ -12,13 +13,12 @@ import {
 } from '../operations/define.ts';
 import { operations } from '../operations/table.ts';
 
-/**
- * Where `smstwin serve` listens by default; the document of a simulator without a port shows this.
- */
+/** Shown if the simulator has no port: where `smstwin serve` listens by default. */
 const usualBaseUrl = 'http://127.0.0.1:8080';
 
 const documentSchema = z.looseObject({ openapi: z.string() }).meta({ id: 'OpenApi' });
 
+/** Made once, because it is the same for all simulators of a process. */
 let controlText: string | undefined;
 
 const documents = {

@@ -1,7 +1,7 @@
 /**
  * Decides who may use the control port. A page of another site must not reach it through the user's
- * browser. Such a request carries another site's `Origin`; or, as an image or a script does,
- * `Sec-Fetch-Site`; or, after DNS rebinding, another `Host`.
+ * browser. Three headers reveal such a request: `Origin` names the other site; `Sec-Fetch-Site` says
+ * that it comes from one (as an image or a script); after DNS rebinding, `Host` is another name.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { isIP } from 'node:net';
@@ -11,7 +11,7 @@ import { type ControlRequest, ListenError } from '../http/transport/transport.ts
 export interface GuardOptions {
   /** The address that the control port was bound to. */
   readonly host: string;
-  /** Required of every request when set; without it, only this machine is served. */
+  /** Every request must carry it. If undefined, only requests from this machine are served. */
   readonly token: string | undefined;
   /**
    * Names that `Host` may carry besides the bound host and loopback names, such as a container's
@@ -26,7 +26,7 @@ export interface Refusal {
   readonly message: string;
 }
 
-/** Of every reply: a page of another site can neither embed it nor read it as a script. */
+/** Sent with every reply: a page of another site can neither embed it nor run it as a script. */
 export const controlHeaders: Readonly<Record<string, string>> = {
   'x-content-type-options': 'nosniff',
   'cross-origin-resource-policy': 'same-origin',
@@ -35,39 +35,39 @@ export const controlHeaders: Readonly<Record<string, string>> = {
 /** The refusal of this request, or undefined if it may pass. */
 export type Guard = (request: ControlRequest) => Refusal | undefined;
 
-/** Throws a ListenError if no request could ever carry the token. */
+/** Throws a ListenError for a token that no header can carry. */
 export function createGuard({ host, token, allowedHosts = [] }: GuardOptions): Guard {
   if (token !== undefined && !isControlToken(token)) {
     throw new ListenError(`control token: ${expectedToken}${token === '' ? '; it is empty' : ''}`);
   }
-  const allowed = new Set(allowedHosts.map((name) => name.toLowerCase()));
-  const ownHost = bareHost(host.toLowerCase());
-  const isWildcard = ownHost === '0.0.0.0' || ownHost === '::';
+  const allowedNames = new Set(allowedHosts.map((name) => name.toLowerCase()));
+  const boundHost = withoutBrackets(host.toLowerCase());
+  const isWildcard = boundHost === '0.0.0.0' || boundHost === '::';
   const tokenDigest = token === undefined ? undefined : digest(token);
 
   // A port bound to every address may be addressed by any IP; a rebound name is never an IP.
-  const isOwn = (name: string) =>
-    name === ownHost ||
+  const isAllowed = (name: string) =>
+    name === boundHost ||
     isLoopbackName(name) ||
-    allowed.has(name) ||
+    allowedNames.has(name) ||
     (isWildcard && isIP(name) !== 0);
 
   return (request) => {
     const { headers, clientIp, authorization } = request;
-    const asked = headers['host']?.toLowerCase();
-    const name = asked === undefined ? undefined : hostName(asked);
+    const hostHeader = headers['host']?.toLowerCase();
+    const name = hostHeader === undefined ? undefined : hostName(hostHeader);
     if (name === undefined) return forbidden('the Host header is missing or malformed');
-    if (!isOwn(name)) {
+    if (!isAllowed(name)) {
       return forbidden(
         `the Host ${name} is not allowed; start with --control-allowed-host ${name}`,
       );
     }
     const origin = headers['origin']?.toLowerCase();
-    if (origin !== undefined && origin !== `http://${asked}`) {
+    if (origin !== undefined && origin !== `http://${hostHeader}`) {
       return forbidden('the Origin is another site');
     }
     const site = headers['sec-fetch-site'] ?? 'none';
-    if (site !== 'none' && site !== 'same-origin' && !opensPage(request)) {
+    if (site !== 'none' && site !== 'same-origin' && !isLinkToPage(request)) {
       return forbidden(`the request comes from another site (Sec-Fetch-Site: ${site})`);
     }
     if (tokenDigest === undefined) {
@@ -75,8 +75,9 @@ export function createGuard({ host, token, allowedHosts = [] }: GuardOptions): G
         ? undefined
         : forbidden('only this machine is served; for others, start with a --control-token');
     }
-    const given = /^bearer[ \t]+(\S+)$/i.exec(authorization ?? '')?.[1];
-    if (given !== undefined && timingSafeEqual(digest(given), tokenDigest)) return undefined;
+    const givenToken = /^bearer[ \t]+(\S+)$/i.exec(authorization ?? '')?.[1];
+    if (givenToken !== undefined && timingSafeEqual(digest(givenToken), tokenDigest))
+      return undefined;
     return {
       status: 401,
       code: 'unauthorized',
@@ -85,8 +86,8 @@ export function createGuard({ host, token, allowedHosts = [] }: GuardOptions): G
   };
 }
 
-/** A link on another site may open the page in a tab. It then loads its data from its own origin. */
-function opensPage({ method, path, headers }: ControlRequest): boolean {
+/** Allowed from other sites: the page opens in a tab and loads its data from its own origin. */
+function isLinkToPage({ method, path, headers }: ControlRequest): boolean {
   return (
     method === 'GET' &&
     path === '/' &&
@@ -102,10 +103,11 @@ function forbidden(message: string): Refusal {
 /** The name in a `Host` header, without its port; undefined if it is malformed. */
 function hostName(header: string): string | undefined {
   const match = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]{1,5})?$/.exec(header);
-  return match?.[1] === undefined ? undefined : bareHost(match[1]);
+  return match?.[1] === undefined ? undefined : withoutBrackets(match[1]);
 }
 
-function bareHost(host: string): string {
+/** An IPv6 address has brackets in `Host` but not where a port is bound. */
+function withoutBrackets(host: string): string {
   return host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host;
 }
 
@@ -113,7 +115,7 @@ function isLoopbackName(name: string): boolean {
   return name === 'localhost' || isLoopbackAddress(name);
 }
 
-/** Both spellings of `::1`: the transports print it differently. */
+/** Permits both spellings of `::1`, short and with all zeros: the transports differ. */
 function isLoopbackAddress(address: string): boolean {
   if (isIP(address) === 4) return address.startsWith('127.');
   return isIP(address) === 6 && /^(?:0*:)*:?0*1$/.test(address);

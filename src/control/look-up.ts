@@ -1,44 +1,48 @@
 /**
- * Finds the operation for a request, or the error reply if there is none.
+ * Finds the operation for a request by its method and path, or the error reply if there is none.
+ * Every error of the control port is `{"error": {"code", "message", "path"?}}`.
  */
 import type { ApiReply } from '../http/service/messages.ts';
 import type { ControlRequest } from '../http/transport/transport.ts';
 import type { Operation } from '../operations/define.ts';
 
 export interface FoundOperation {
-  readonly kind: 'row';
+  readonly kind: 'operation';
   readonly operation: Operation;
+  /** The id or name in the path, decoded; undefined if the path has none. */
   readonly id: string | undefined;
 }
+/** What a request is for; `page`: a file of the dashboard. */
 export type Found =
   | { readonly kind: 'page' }
   | { readonly kind: 'refused'; readonly reply: ApiReply }
   | FoundOperation;
 
-type Asked = Pick<ControlRequest, 'method' | 'path'>;
+type LookUp = (request: Pick<ControlRequest, 'method' | 'path'>) => Found;
 
-export function lookUpIn(operations: readonly Operation[]): (request: Asked) => Found {
+/** Makes the function that finds an operation among these. */
+export function lookUpIn(operations: readonly Operation[]): LookUp {
   // A literal path comes before a variable one, so `messages/wait` is not read as a message id.
-  const table = [...operations]
+  const rows = [...operations]
     .sort((a, b) => Number(a.path.includes('{')) - Number(b.path.includes('{')))
     .map((operation) => ({ operation, parts: operation.path.split('/') }));
 
   return (request) => {
     const parts = request.path.split('/');
-    const rows = table.filter((row) => isPath(row.parts, parts));
-    if (rows.length === 0) {
+    const rowsOfPath = rows.filter((row) => matches(row.parts, parts));
+    if (rowsOfPath.length === 0) {
       const message = `the control API has no ${shortened(request.path)}`;
       return { kind: 'refused', reply: errorReply(404, 'not_found', message) };
     }
     const verb = request.method === 'HEAD' ? 'GET' : request.method;
-    const row = rows.find(({ operation }) => operation.verb === verb);
+    const row = rowsOfPath.find(({ operation }) => operation.verb === verb);
     return row === undefined
-      ? { kind: 'refused', reply: wrongMethod(rows.map(({ operation }) => operation)) }
-      : { kind: 'row', operation: row.operation, id: idIn(row.parts, parts) };
+      ? { kind: 'refused', reply: wrongMethod(rowsOfPath.map(({ operation }) => operation)) }
+      : { kind: 'operation', operation: row.operation, id: idIn(row.parts, parts) };
   };
 }
 
-/** The shape of every error of the control port. */
+/** `path`: the path of the mistake in the input. */
 export function errorReply(
   status: number,
   code: string,
@@ -60,16 +64,16 @@ function wrongMethod(operations: readonly Operation[]): ApiReply {
   return errorReply(405, 'method_not_allowed', message, undefined, { allow });
 }
 
-function isPath(pattern: readonly string[], parts: readonly string[]): boolean {
-  return (
-    pattern.length === parts.length &&
-    pattern.every((part, at) => (part.startsWith('{') ? parts[at] !== '' : part === parts[at]))
+function matches(pattern: readonly string[], parts: readonly string[]): boolean {
+  if (pattern.length !== parts.length) return false;
+  return pattern.every((expected, index) =>
+    expected.startsWith('{') ? parts[index] !== '' : expected === parts[index],
   );
 }
 
-/** The variable part of the path, decoded: it may be a name. */
+/** The variable part of the path. It is decoded, because it may be a name. */
 function idIn(pattern: readonly string[], parts: readonly string[]): string | undefined {
-  const id = parts.find((_, at) => pattern[at]?.startsWith('{') === true);
+  const id = parts.find((_, index) => pattern[index]?.startsWith('{') === true);
   try {
     return id === undefined ? undefined : decodeURIComponent(id);
   } catch {
@@ -77,6 +81,7 @@ function idIn(pattern: readonly string[], parts: readonly string[]): string | un
   }
 }
 
+/** A path for an error message. */
 export function shortened(path: string): string {
   return path.length > 100 ? `${path.slice(0, 100)}...` : path;
 }

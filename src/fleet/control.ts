@@ -3,7 +3,8 @@
  * and each declaration says whether an operation goes to all shards, to one of them, or is joined
  * from the answers of all.
  */
-import { type ControlAnswers, failure } from '../control/control-api.ts';
+import { errorToReply } from '../control/control-api.ts';
+import type { ControlAnswers } from '../control/control-port.ts';
 import { errorReply, type FoundOperation } from '../control/look-up.ts';
 import type { ControlReply, ControlRequest } from '../http/transport/transport.ts';
 import { nounOf, type Operation } from '../operations/define.ts';
@@ -73,7 +74,7 @@ export class FleetControl implements ControlAnswers {
     } catch (error) {
       if (error instanceof ShardUnavailable) return errorReply(503, 'unavailable', error.message);
       const isRefused = error instanceof OperationRefused || !this.#parts.haproxy.isStopping;
-      return isRefused ? failure(error) : errorReply(503, 'unavailable', stoppingLate);
+      return isRefused ? errorToReply(error) : errorReply(503, 'unavailable', stoppingLate);
     }
   };
 

@@ -7,7 +7,7 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { UsageError } from '../commands/command-error.ts';
 import type { TlsPair } from '../config/tls.ts';
-import { controlPort } from '../control/control-api.ts';
+import { controlPort } from '../control/control-port.ts';
 import { nodeTransport } from '../http/transport/open-transport.ts';
 import type { Transport } from '../http/transport/transport.ts';
 import type { ReadyFile } from '../operations/ready-numbers.ts';

@@ -1,5 +1,6 @@
 /**
- * The OpenAPI document of the control port, generated from the declarations of its operations.
+ * The OpenAPI document of the control port, generated from the declarations of its operations
+ * (`src/operations/define.ts`).
  */
 import { z } from 'zod';
 import {
@@ -26,7 +27,8 @@ const errorSchema = z.strictObject({
   }),
 });
 
-const meanings: Readonly<Record<number, string>> = {
+/** What each status of a reply means. */
+const statusMeanings: Readonly<Record<number, string>> = {
   200: 'Done.',
   201: 'Created.',
   202: 'Started.',
@@ -43,7 +45,7 @@ const meanings: Readonly<Record<number, string>> = {
 
 type NounOf<Name> = Name extends `${infer Noun}.${string}` ? Noun : never;
 
-/** Without the description of a noun this does not compile. */
+/** Describes the noun of each operation's name; a missing noun does not compile. */
 const tags: Readonly<Record<NounOf<OperationName> | 'documents', string>> = {
   simulator: 'The simulator as a whole: health, state, reset, journal.',
   clock: 'Simulated time.',
@@ -64,13 +66,14 @@ const tags: Readonly<Record<NounOf<OperationName> | 'documents', string>> = {
   documents: 'OpenAPI documents.',
 };
 
+/** The document as a value; `operations` in the order of its paths. */
 export function controlDocument(operations: readonly Operation[]): Json {
   const schemas: Schemas = {};
   namedSchemaOf('Error', errorSchema, 'output', schemas);
   const paths: Record<string, Record<string, Json>> = {};
   for (const operation of operations) {
     const path = paths[operation.path] ?? {};
-    path[operation.verb.toLowerCase()] = described(operation, schemas);
+    path[operation.verb.toLowerCase()] = operationObject(operation, schemas);
     paths[operation.path] = path;
   }
   return {
@@ -103,7 +106,8 @@ export function controlDocument(operations: readonly Operation[]): Json {
   };
 }
 
-function described(operation: Operation, schemas: Schemas): Json {
+/** The operation object of OpenAPI; adds the schemas that it refers to. */
+function operationObject(operation: Operation, schemas: Schemas): Json {
   const { name, summary, description, input, inputFrom, examples } = operation;
   const title = titleOf(name);
   const takesBody = input !== undefined && inputFrom === undefined && !takesQuery(operation);
@@ -134,25 +138,25 @@ function responses(operation: Operation, schemas: Schemas): Json {
     (contentType === 'application/json'
       ? jsonContent(namedSchemaOf(`${titleOf(name)}Reply`, output, 'output', schemas))
       : { content: { [contentType]: { schema: { type: 'string' } } } });
-  const failure = (code: number) => ({
-    description: meanings[code],
+  const refusal = (code: number) => ({
+    description: statusMeanings[code],
     ...jsonContent(componentRef('Error')),
   });
   return Object.fromEntries([
-    [status, { description: meanings[status], ...content }],
-    ...refusalsOf(operation).map((code) => [code, failure(code)]),
+    [status, { description: statusMeanings[status], ...content }],
+    ...refusalStatuses(operation).map((code) => [code, refusal(code)]),
   ]);
 }
 
 /** The statuses of an operation's refusals, in order. */
-export function refusalsOf(operation: Operation): number[] {
+export function refusalStatuses(operation: Operation): number[] {
   const { input, inputFrom, target, refusals = [] } = operation;
   const takesInput = input !== undefined && inputFrom === undefined;
-  const codes = [401, 403, ...refusals];
-  if (takesInput) codes.push(400);
-  if (takesInput && !takesQuery(operation)) codes.push(413);
-  if (target !== undefined) codes.push(404);
-  return codes.sort((a, b) => a - b);
+  const statuses = [401, 403, ...refusals];
+  if (takesInput) statuses.push(400);
+  if (takesInput && !takesQuery(operation)) statuses.push(413);
+  if (target !== undefined) statuses.push(404);
+  return statuses.sort((a, b) => a - b);
 }
 
 function pathParameters({ target }: Operation): Json[] {
@@ -168,6 +172,7 @@ function queryParameters(operation: Operation, schemas: Schemas): Json[] {
   const { name, input } = operation;
   if (input === undefined || !takesQuery(operation)) return [];
   const title = `${titleOf(name)}Query`;
+  // Named only to read its properties, whose own schemas may become components.
   namedSchemaOf(title, input, 'input', schemas);
   const { properties } = schemas[title] as { properties: Readonly<Record<string, Json>> };
   delete schemas[title];
@@ -181,10 +186,10 @@ function queryParameters(operation: Operation, schemas: Schemas): Json[] {
 }
 
 function examplesOf(examples: readonly unknown[]): Json {
-  return Object.fromEntries(examples.map((value, at) => [`example${at + 1}`, { value }]));
+  return Object.fromEntries(examples.map((value, index) => [`example${index + 1}`, { value }]));
 }
 
-/** Such as `AccountsCreate` for `accounts.create`. */
+/** The start of schema names: `AccountsCreate` for `accounts.create`. */
 function titleOf(name: string): string {
   return name.replace(/(?:^|\.)(\w)/g, (_, letter: string) => letter.toUpperCase());
 }

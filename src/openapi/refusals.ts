@@ -1,6 +1,7 @@
 /**
- * The refusals that each operation of the OpenAPI document may return. The real reply to a mistake
- * is the example, and gives schema and headers: all have the shape of the assumptions in force.
+ * The error responses of the service's OpenAPI document. For each refusal of an endpoint, the
+ * service's own code makes a real reply under the assumptions in force; that reply is the example,
+ * and its schema and headers are derived from it, so they have the shape that a client gets.
  * Rules: SEND-5, READ-2, AUTH-3 to AUTH-5, ERR-1 to ERR-4. Assumes: trailingSlash,
  * methodNotAllowed, headMethod, receivedQuery, contentType, replayDifferentBody, unknownFields,
  * validationScope, errorBody, replyTemplates.
@@ -18,8 +19,8 @@ import type { ServiceError } from '../sim/errors.ts';
 import type { EndpointName } from '../sim/limits.ts';
 import { readReceivedQuery, receivedParameters } from '../sim/received.ts';
 import { documentedFields, validateSend } from '../sim/send-request.ts';
+import { endpointTexts } from './endpoint-texts.ts';
 import { componentRef, type Json, jsonContent, schemaOf } from './json-schema.ts';
-import { operations } from './operations.ts';
 import { anyWording, exampleSendByAlias } from './replies.ts';
 
 /** A refusal of one endpoint. */
@@ -32,10 +33,11 @@ export interface Refusal {
   readonly reply: ApiReply;
 }
 
-type Kind = ServiceError['kind'];
-
-/** The rule of each kind, or the assumption that permits it; absent: an endpoint describes it. */
-const sources: Readonly<Partial<Record<Kind, string>>> = {
+/**
+ * Where each kind of refusal comes from: a rule, an assumption or an option. Kinds that are absent get
+ * a description of their own.
+ */
+const sources: Readonly<Partial<Record<ServiceError['kind'], string>>> = {
   invalid_key: 'AUTH-3; the spelling is the contract',
   quota_exceeded: 'ERR-1',
   number_not_found: 'AUTH-4',
@@ -49,60 +51,59 @@ const sources: Readonly<Partial<Record<Kind, string>>> = {
   unsupported_content_encoding: '`contentType`',
 };
 
-/** What the document says of the headers of refusals; templates may set others. */
-const headers: Readonly<Record<string, Json>> = {
+const knownHeaders: Readonly<Record<string, Json>> = {
   'www-authenticate': header('The required scheme.', z.literal('Bearer')),
   allow: header('The methods that this path accepts.', z.string()),
   'retry-after': header('Seconds until a request would succeed (ERR-3).', z.int().min(1)),
 };
 
+/** Any other header. */
 const setByTemplate = header('Set by `replyTemplates`.', z.string());
 
 const exampleWaitSeconds = 42;
 
-/** The endpoint's refusals, and the replies to misspelt forms of its path. */
-export function refusalsOf(
+/** Every refusal of an endpoint, those of other methods on its path included. */
+export function endpointRefusals(
   endpoint: EndpointName,
   limitPerMinute: number | null,
   assumptions: Assumptions,
 ): Refusal[] {
   const route: Route = routes[endpoint];
   const { receivedQuery, methodNotAllowed, headMethod } = assumptions;
-  const of = (error: ServiceError, own: Partial<Refusal> = {}) =>
-    refusalOf(error, route, assumptions, own);
-  const refusals = [of({ kind: 'invalid_key' })];
+  const refusal = (error: ServiceError, overrides: Partial<Refusal> = {}) =>
+    refusalOf(error, route, assumptions, overrides);
+  const refusals = [refusal({ kind: 'invalid_key' })];
   if (route.method === 'POST') {
-    refusals.push(...sendErrors(assumptions).map((error) => of(error)), tooLarge(assumptions));
-    const names = assumptions.unknownFields === 'reject' ? undefined : documentedFields;
-    const wrong = validateSend({ ...exampleSendByAlias, to: '2025550123' }, assumptions, 0);
-    const text = 'A field failed validation (SEND-5)';
-    if (wrong.kind === 'invalid_field') {
-      refusals.push(of(wrong, failingFields(wrong, names, text, assumptions)));
+    const errors = sendErrors(assumptions);
+    refusals.push(...errors.map((error) => refusal(error)), tooLarge(assumptions));
+    const invalidSend = validateSend({ ...exampleSendByAlias, to: '2025550123' }, assumptions, 0);
+    if (invalidSend.kind === 'invalid_field') {
+      refusals.push(refusal(invalidSend, invalidFieldTexts(invalidSend, assumptions)));
     }
   }
   if (endpoint === 'received' && receivedQuery === 'reject') {
-    const wrong = readReceivedQuery({ page: '0', page_size: null });
-    const text = 'A parameter is not a whole number in its range';
-    if (wrong.kind === 'invalid_field') {
-      const own = failingFields(wrong, Object.keys(receivedParameters), text, assumptions);
-      refusals.push(of(wrong, { ...own, name: 'InvalidParameter' }));
+    const invalidQuery = readReceivedQuery({ page: '0', page_size: null });
+    if (invalidQuery.kind === 'invalid_field') {
+      refusals.push(refusal(invalidQuery, invalidParameter(invalidQuery, assumptions)));
     }
   }
-  const missing = notFoundTexts(endpoint, assumptions).join('\n\n');
-  if (missing !== '') refusals.push(of({ kind: 'not_found' }, { description: missing }));
+  const notFound = notFoundTexts(endpoint, assumptions).join('\n\n');
+  if (notFound !== '') refusals.push(refusal({ kind: 'not_found' }, { description: notFound }));
   if (methodNotAllowed === '405') {
-    refusals.push(of({ kind: 'method_not_allowed', allow: allowedMethods(route, headMethod) }));
+    const allow = allowedMethods(route, headMethod);
+    refusals.push(refusal({ kind: 'method_not_allowed', allow }));
   }
   if (limitPerMinute !== null) {
     const description =
       `More than ${limitPerMinute} requests per minute. The wait of \`Retry-After\`, in seconds, ` +
       'is authoritative; the body states it too (ERR-3, ERR-4).';
     const error = { kind: 'throttled', retryAfterSeconds: exampleWaitSeconds } as const;
-    refusals.push(of(error, { description }));
+    refusals.push(refusal(error, { description }));
   }
   return refusals;
 }
 
+/** The refusals of a send, apart from those of every endpoint and of a field. */
 function sendErrors(assumptions: Assumptions): ServiceError[] {
   const { replayDifferentBody, contentType } = assumptions;
   const errors: ServiceError[] = [
@@ -112,8 +113,8 @@ function sendErrors(assumptions: Assumptions): ServiceError[] {
     { kind: 'device_inactive' },
     { kind: 'overloaded' },
   ];
-  const noJson = readJsonBody({ contentType: 'application/json', body: '{' }, assumptions);
-  if (noJson.kind === 'malformed_json') errors.push(noJson);
+  const malformedBody = readJsonBody({ contentType: 'application/json', body: '{' }, assumptions);
+  if (malformedBody.kind === 'malformed_json') errors.push(malformedBody);
   if (replayDifferentBody === 'conflict') errors.push({ kind: 'request_id_conflict' });
   if (contentType === 'reject_415') {
     errors.push({ kind: 'unsupported_media_type' }, { kind: 'unsupported_content_encoding' });
@@ -121,85 +122,107 @@ function sendErrors(assumptions: Assumptions): ServiceError[] {
   return errors;
 }
 
-/** The reply to this error; `own`: what differs from the table. */
+/** The refusal with this error. `overrides` replace what the error table implies. */
 function refusalOf(
   error: ServiceError,
   { method, pattern: path }: Route,
   assumptions: Assumptions,
-  own: Partial<Refusal>,
+  overrides: Partial<Refusal>,
 ): Refusal {
   const { kind } = error;
   const { code, detail } = errorReplies[kind];
   const client = { authorization: undefined, clientIp: '192.0.2.1', forwardedFor: undefined };
   const request = { method, path, query: '', contentType: undefined, body: '', ...client };
-  const plain = errorReply(error, assumptions);
+  const untemplated = errorReply(error, assumptions);
   const reply = refuse({ seed: 0, now: () => 0, assumptions }, request, error);
+  const isTemplated = JSON.stringify(reply) !== JSON.stringify(untemplated);
   return {
     name: kind.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase()),
     description: `${detail.slice(0, -1)} (${sources[kind]}).`,
-    schema: likeReply(JSON.parse(plain.body), z.literal(code ?? '')),
-    ...own,
-    ...(JSON.stringify(reply) !== JSON.stringify(plain) && { schema: anyWording }),
+    schema: bodySchema(JSON.parse(untemplated.body), z.literal(code ?? '')),
+    ...overrides,
+    ...(isTemplated && { schema: anyWording }),
     reply,
   };
 }
 
+type Texts = Pick<Refusal, 'description' | 'schema'>;
+
+/** Of a send: any field may fail if unknown ones are rejected. */
+function invalidFieldTexts(error: ServiceError, assumptions: Assumptions): Texts {
+  const names = assumptions.unknownFields === 'reject' ? undefined : documentedFields;
+  return failingFields(error, names, 'A field failed validation (SEND-5)', assumptions);
+}
+
+function invalidParameter(error: ServiceError, assumptions: Assumptions): Partial<Refusal> {
+  const names = Object.keys(receivedParameters);
+  const text = 'A parameter is not a whole number in its range';
+  return { ...failingFields(error, names, text, assumptions), name: 'InvalidParameter' };
+}
+
 /** SEND-5: how a body names its failing fields. `names`: undefined if any field may fail. */
 function failingFields(
-  mistake: ServiceError,
+  error: ServiceError,
   names: readonly string[] | undefined,
   text: string,
   assumptions: Assumptions,
-): Pick<Refusal, 'description' | 'schema'> {
+): Texts {
   const isMap = assumptions.errorBody === 'field_map';
-  const isFirst = assumptions.validationScope === 'first';
+  const namesFirstOnly = assumptions.validationScope === 'first';
   const reasons = z.array(z.string()).length(1);
-  const map = (
+  const reasonsByField =
     names === undefined
       ? z.record(z.string(), reasons)
-      : z.strictObject(Object.fromEntries(names.map((name) => [name, reasons.optional()])))
-  ).meta({ minProperties: 1, ...(isFirst && { maxProperties: 1 }) });
+      : z.strictObject(Object.fromEntries(names.map((name) => [name, reasons.optional()])));
+  const fieldMap = reasonsByField.meta({
+    minProperties: 1,
+    ...(namesFirstOnly && { maxProperties: 1 }),
+  });
   const code = names === undefined ? z.string() : z.enum(names);
-  const body: unknown = JSON.parse(errorReply(mistake, assumptions).body);
+  const body: unknown = JSON.parse(errorReply(error, assumptions).body);
   const all = ` Every failing field is ${isMap ? 'one' : 'a member of `errors`'} (\`validationScope\`).`;
   return {
-    description: `${text}: its name is ${isMap ? 'a member' : 'the code'}.${isFirst ? '' : all}`,
-    schema: isMap ? map : likeReply(body, code, map),
+    description: `${text}: its name is ${isMap ? 'a member' : 'the code'}.${namesFirstOnly ? '' : all}`,
+    schema: isMap ? fieldMap : bodySchema(body, code, fieldMap),
   };
 }
 
-/** The schema of bodies like this one: the same members, texts but for the code and the fields. */
-function likeReply(body: unknown, code: z.ZodType, fields?: z.ZodType): z.ZodType {
+/**
+ * A schema of bodies with the same members as this one. The member `code` has the schema `code`, the
+ * member `errors` has the schema `errors` if it is given, and all others are texts.
+ */
+function bodySchema(body: unknown, code: z.ZodType, errors?: z.ZodType): z.ZodType {
   if (typeof body !== 'object' || body === null) return z.string();
-  const schemaOf = (name: string, value: unknown): z.ZodType => {
+  const memberSchema = (name: string, value: unknown): z.ZodType => {
     if (name === 'code') return code;
-    return name === 'errors' && fields ? fields : likeReply(value, code, fields);
+    return name === 'errors' && errors ? errors : bodySchema(value, code, errors);
   };
   const members = Object.entries(body).map(
-    ([name, value]) => [name, schemaOf(name, value)] as const,
+    ([name, value]) => [name, memberSchema(name, value)] as const,
   );
   return z.strictObject(Object.fromEntries(members));
 }
 
-/** The transport sends this reply before any handler runs. */
+/** The transport refuses a body that is too long before any handler runs. */
 function tooLarge(assumptions: Assumptions): Refusal {
   const setting = { seed: 0, now: () => 0, assumptions };
   const wordRefusal: WordRefusal = (...refusal) => refuseUnread(setting, ...refusal);
   const serve = { service: (): ApiReply => reply, wordRefusal };
   const reply = transportReply(serve, 'tooLarge', defaultBodyLimitBytes);
-  const isWorded = assumptions.replyTemplates.error !== undefined;
+  const isTemplated = assumptions.replyTemplates.error !== undefined;
   return {
     name: 'TooLarge',
     description: `The body is longer than ${defaultBodyLimitBytes} bytes.`,
-    schema: isWorded
+    schema: isTemplated
       ? anyWording
-      : likeReply(JSON.parse(reply.body), z.literal('request_too_large')),
+      : bodySchema(JSON.parse(reply.body), z.literal('request_too_large')),
     reply,
   };
 }
 
+/** Every reason for a 404 of the endpoint; empty if it never answers 404. */
 function notFoundTexts(endpoint: EndpointName, assumptions: Assumptions): string[] {
-  const { notFound } = operations[endpoint];
+  const { notFound } = endpointTexts[endpoint];
   const isNeverMissing = endpoint === 'received' && assumptions.receivedQuery === 'ignore';
   const texts = notFound === undefined || isNeverMissing ? [] : [notFound];
   if (assumptions.trailingSlash === 'not_found') {
@@ -211,35 +234,35 @@ function notFoundTexts(endpoint: EndpointName, assumptions: Assumptions): string
   return texts;
 }
 
-/** One response per status, in order; refusals with the same status differ by their body. */
+/** One response for each status, in order; it lists all refusals with that status. */
 export function refusalResponses(refusals: readonly Refusal[]): Record<string, Json> {
   const responses: Record<string, Json> = {};
-  for (const status of [...new Set(refusals.map(({ reply }) => reply.status))].sort()) {
-    const those = refusals.filter(({ reply }) => reply.status === status);
-    const refs = those.map(({ name }) => componentRef(name));
-    const sent = new Set(those.flatMap(({ reply }) => Object.keys(reply.headers ?? {})));
-    sent.delete('content-type');
-    responses[status] = {
-      description: those.map(({ description }) => description).join('\n\n'),
-      ...(sent.size > 0 && {
-        headers: Object.fromEntries(
-          [...sent].map((name) => [
-            name.replace(/(?<=^|-)[a-z]/g, (letter) => letter.toUpperCase()),
-            headers[name] ?? setByTemplate,
-          ]),
-        ),
-      }),
-      ...jsonContent(refs.length === 1 ? (refs[0] as Json) : { anyOf: refs }, {
-        examples: Object.fromEntries(
-          those.map(({ name, reply }) => [name, { value: exampleOf(reply) }]),
-        ),
-      }),
-    };
+  const statuses = [...new Set(refusals.map(({ reply }) => reply.status))].sort();
+  for (const status of statuses) {
+    responses[status] = responseOf(refusals.filter(({ reply }) => reply.status === status));
   }
   return responses;
 }
 
-/** The body as JSON; a template may make it a text that is none. */
+function responseOf(refusals: readonly Refusal[]): Json {
+  const refs = refusals.map(({ name }) => componentRef(name));
+  const headerNames = new Set(refusals.flatMap(({ reply }) => Object.keys(reply.headers ?? {})));
+  headerNames.delete('content-type');
+  const headers = [...headerNames].map((name) => [
+    name.replace(/(?<=^|-)[a-z]/g, (letter) => letter.toUpperCase()),
+    knownHeaders[name] ?? setByTemplate,
+  ]);
+  const examples = refusals.map(({ name, reply }) => [name, { value: exampleOf(reply) }]);
+  return {
+    description: refusals.map(({ description }) => description).join('\n\n'),
+    ...(headers.length > 0 && { headers: Object.fromEntries(headers) }),
+    ...jsonContent(refs.length === 1 ? (refs[0] as Json) : { anyOf: refs }, {
+      examples: Object.fromEntries(examples),
+    }),
+  };
+}
+
+/** The body as JSON, or as text: a template may word a body that is not JSON. */
 function exampleOf({ body }: ApiReply): unknown {
   try {
     return JSON.parse(body);
@@ -248,6 +271,7 @@ function exampleOf({ body }: ApiReply): unknown {
   }
 }
 
+/** The response to the path without its last slash, if that redirects. */
 export function redirectResponse({ pattern }: Route): Json {
   return {
     301: {

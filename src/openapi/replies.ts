@@ -1,6 +1,7 @@
 /**
- * The successful replies of the OpenAPI document: the schema of each body, and an example. The
- * examples are one sequence of calls in the default world, which `openapi-examples.test.ts` repeats.
+ * The successful replies of the service's OpenAPI document: the schema of each body, and an example.
+ * The examples are the replies to one sequence of requests in the default world, which
+ * `openapi-examples.test.ts` repeats.
  * Rules: RES-1 to RES-5, SEND-3, READ-1. Assumes: heldStatus, receivedShape, tasksShape,
  * requestIdMaxLength.
  */
@@ -20,45 +21,45 @@ interface Reply {
   readonly example: unknown;
 }
 
-/** The endpoint's reply; the example is that of the sequence. */
+/** The reply of an endpoint that reports success. */
 export function replyOf(endpoint: EndpointName, assumptions: Assumptions): Reply {
-  const isPage = assumptions.receivedShape === 'page';
-  const isObject = assumptions.tasksShape === 'tasks';
-  const sent = { ...queuedExample, request_id: exampleSendUnder(assumptions).request_id };
+  const isReceivedPage = assumptions.receivedShape === 'page';
+  const isTasksObject = assumptions.tasksShape === 'tasks';
+  const queued = { ...queuedExample, request_id: exampleSendUnder(assumptions).request_id };
   switch (endpoint) {
     case 'send':
     case 'dashboard_send':
     case 'external_send':
-      return { name: 'QueuedMessage', schema: message(queuedStatus), example: sent };
+      return { name: 'QueuedMessage', schema: messageSchema(queuedStatus), example: queued };
     case 'read':
       return {
         name: 'Message',
-        schema: message(readStatus(assumptions)),
-        example: { ...sent, status: 'delivered' },
+        schema: messageSchema(readStatus(assumptions)),
+        example: { ...queued, status: 'delivered' },
       };
     case 'received':
       return {
         name: 'ReceivedMessages',
-        schema: isPage ? receivedPage : receivedPage.shape.results,
-        example: isPage ? receivedExample : receivedExample.results,
+        schema: isReceivedPage ? receivedPageSchema : receivedPageSchema.shape.results,
+        example: isReceivedPage ? receivedExample : receivedExample.results,
       };
     case 'tasks':
       return {
         name: 'Tasks',
-        schema: isObject ? tasks : tasks.shape.tasks,
-        example: isObject ? { tasks: tasksExample } : tasksExample,
+        schema: isTasksObject ? tasksSchema : tasksSchema.shape.tasks,
+        example: isTasksObject ? { tasks: tasksExample } : tasksExample,
       };
     case 'stats':
-      return { name: 'AccountStats', schema: accountStats, example: statsExample };
+      return { name: 'AccountStats', schema: accountStatsSchema, example: statsExample };
   }
 }
 
-/** The first send, with a `request_id` that is not too long. */
+/** The first send of the sequence, with a `request_id` that is not too long. */
 export function exampleSendUnder({ requestIdMaxLength }: Assumptions) {
   return { ...exampleSend, request_id: exampleSend.request_id.slice(0, requestIdMaxLength) };
 }
 
-/** The schema of a reply whose wording is a template: any body. */
+/** The schema of a reply that a template words: any body. */
 export const anyWording = z.unknown().describe('Worded by the assumption `replyTemplates`.');
 
 const uuid = z.uuid();
@@ -68,7 +69,7 @@ const count = z.int().min(0);
 const time = z.iso.datetime({ precision: 3 });
 
 /** RES-1: exactly seven fields. */
-function message(status: z.ZodType) {
+function messageSchema(status: z.ZodType) {
   return z.strictObject({
     status,
     message_id: uuid.describe('Identifier used in the status path.'),
@@ -85,11 +86,11 @@ function message(status: z.ZodType) {
 const queuedStatus = z.literal('queued').describe('Always `queued` here (SEND-3).');
 
 function readStatus({ heldStatus }: Assumptions) {
-  const shown = heldStatus === 'queued' ? statuses : [...statuses, heldStatus];
-  return z.enum(shown).describe('The current status (RES-5).');
+  const shownStatuses = heldStatus === 'queued' ? statuses : [...statuses, heldStatus];
+  return z.enum(shownStatuses).describe('The current status (RES-5).');
 }
 
-const receivedPage = z.strictObject({
+const receivedPageSchema = z.strictObject({
   count: count.describe('Messages on all pages.'),
   next: z.string().nullable().describe('Path and query of the next page; null on the last.'),
   previous: z
@@ -110,7 +111,7 @@ const receivedPage = z.strictObject({
     .describe('Newest first.'),
 }) satisfies z.ZodType<ReceivedPage>;
 
-const tasks = z.strictObject({
+const tasksSchema = z.strictObject({
   tasks: z
     .array(
       z.strictObject({
@@ -123,7 +124,7 @@ const tasks = z.strictObject({
     .describe('Handing out a task is its pickup, so no task is handed out twice (STATE-2).'),
 });
 
-const accountStats = z.strictObject({
+const accountStatsSchema = z.strictObject({
   messages: z.strictObject({
     queued: count,
     sending: count,
@@ -146,6 +147,7 @@ export const exampleSend = {
   request_id: 'order-1001',
 } as const;
 
+/** The second send of the sequence. */
 export const exampleSendByAlias = {
   to: '+12025550123',
   from_number: '+12025550101',

@@ -1,10 +1,10 @@
 /**
- * The schema of the send body, built from the fields that validate it. The sender is `from` or its
- * alias `from_number`.
+ * The schema of the send body in the service's OpenAPI document, built from the fields that validate
+ * it (`sim/send-request.ts`, which reads the other assumptions about them). The sender is `from` or
+ * its alias `from_number`: one schema for each.
  * Rules: SEND-1, SEND-2, SEND-6, SEND-7. Assumes: bothSenderFields, unknownFields, nullFields,
- * typeCoercion, emptySendAt. `sim/send-request.ts` reads the others.
+ * typeCoercion, emptySendAt.
  */
-
 import { z } from 'zod';
 import { hourMs } from '../ledger/time-units.ts';
 import type { Assumptions } from '../sim/assumptions.ts';
@@ -12,22 +12,22 @@ import { messageMaxCharacters, replayWindowMs } from '../sim/limits.ts';
 import { sendFields } from '../sim/send-request.ts';
 
 /**
- * JSON Schema cannot express that two fields are equal, which numbers exist, or that a time is in
- * the future.
+ * Permits all valid bodies, and a few invalid ones: JSON Schema cannot express that two fields are
+ * equal, which numbers exist, or that a time is in the future.
  */
 export function sendBodySchema(assumptions: Assumptions): z.ZodType {
   const { bothSenderFields, unknownFields } = assumptions;
   const { to, sender, message, ...optional } = sendFields(assumptions);
   const recipient = to.meta({ description: 'Recipient, E.164 (`numberCheck`).' });
-  const asText = textOrMore(assumptions);
+  const coerced = withCoercion(assumptions);
   const from = sender.meta({
     description: 'Sender number, E.164 (`numberCheck`), of a SIM that the account can send from.',
   });
-  const rest = {
-    message: asText(message).meta({
+  const otherFields = {
+    message: coerced(message).meta({
       description: `Body text, at most ${messageMaxCharacters} characters (SEND-6, \`characterUnit\`, \`blankMessage\`).`,
     }),
-    request_id: orNull(asText(optional.request_id), assumptions).meta({
+    request_id: orNull(coerced(optional.request_id), assumptions).meta({
       description:
         `The caller's idempotency key: a repeat within ${replayWindowMs / hourMs} hours returns ` +
         'the original message (SEND-4, `emptyRequestId`).',
@@ -39,23 +39,23 @@ export function sendBodySchema(assumptions: Assumptions): z.ZodType {
     }),
   };
   const ignored = (by: string) => z.unknown().optional().describe(`Ignored if \`${by}\` is given.`);
-  const aliasBesideFrom = {
+  const aliasWithFrom = {
     from_wins: ignored('from'),
-    alias_wins: notGiven(assumptions),
-    reject: notGiven(assumptions),
+    alias_wins: absent(assumptions),
+    reject: absent(assumptions),
     reject_if_different: orNull(from.optional(), assumptions).meta({
       description: 'The same as `from`.',
     }),
   }[bothSenderFields];
-  const fromBesideAlias =
-    bothSenderFields === 'alias_wins' ? ignored('from_number') : notGiven(assumptions);
-  const body = (title: string, senders: { from: z.ZodType; from_number: z.ZodType }) => {
-    const fields = z.object({ to: recipient, ...senders, ...rest });
+  const fromWithAlias =
+    bothSenderFields === 'alias_wins' ? ignored('from_number') : absent(assumptions);
+  const bodySchema = (title: string, senders: { from: z.ZodType; from_number: z.ZodType }) => {
+    const fields = z.object({ to: recipient, ...senders, ...otherFields });
     return (unknownFields === 'reject' ? fields.strict() : fields).meta({ title });
   };
   return z.union([
-    body('With from', { from, from_number: aliasBesideFrom }),
-    body('With its alias from_number', { from: fromBesideAlias, from_number: from }),
+    bodySchema('With from', { from, from_number: aliasWithFrom }),
+    bodySchema('With its alias from_number', { from: fromWithAlias, from_number: from }),
   ]);
 }
 
@@ -64,7 +64,8 @@ function orNull(schema: z.ZodType, { nullFields }: Assumptions): z.ZodType {
   return nullFields === 'absent' ? schema.nullable() : schema;
 }
 
-function notGiven({ nullFields }: Assumptions): z.ZodType {
+/** Permits only that the field is absent, or null where that means the same. */
+function absent({ nullFields }: Assumptions): z.ZodType {
   return nullFields === 'absent' ? z.null().optional() : z.never().optional();
 }
 
@@ -73,13 +74,13 @@ function sendAtOrEmpty(schema: z.ZodType, { emptySendAt }: Assumptions): z.ZodTy
 }
 
 /**
- * Accepts numbers and booleans as text. In `to`, `from` and `send_at` their values are invalid
- * anyway.
+ * Permits numbers and booleans in place of a text where they are converted. Not needed for `to`, `from`
+ * and `send_at`, where the converted text is invalid.
  */
-function textOrMore({ typeCoercion }: Assumptions) {
+function withCoercion({ typeCoercion }: Assumptions) {
   return (schema: z.ZodType): z.ZodType => {
     if (typeCoercion === 'reject') return schema;
-    const more = typeCoercion === 'coerce' ? [z.number(), z.boolean()] : [z.number()];
-    return z.union([schema, ...more]);
+    const converted = typeCoercion === 'coerce' ? [z.number(), z.boolean()] : [z.number()];
+    return z.union([schema, ...converted]);
   };
 }

@@ -1,6 +1,6 @@
 /**
- * The service as an OpenAPI 3.1 document, made from the validating schemas, the error table and the
- * routes, under the assumptions and limits in force. Served on the control port.
+ * The OpenAPI 3.1 document of the service under the assumptions and limits in force, made from the
+ * schemas, error table and routes that the service itself uses. The control port serves it.
  * Assumes: keyFormat, pathIdForm.
  */
 import { z } from 'zod';
@@ -9,37 +9,43 @@ import { assumptionNames, declarationOf } from '../ledger/assumptions.ts';
 import type { Assumptions } from '../sim/assumptions.ts';
 import { type EndpointName, endpointNames, type LimitsPerMinute } from '../sim/limits.ts';
 import { receivedParameters } from '../sim/received.ts';
+import { endpointTexts, tags } from './endpoint-texts.ts';
 import { componentRef, type Json, jsonContent, schemaOf } from './json-schema.ts';
-import { operations, tags } from './operations.ts';
-import { type Refusal, redirectResponse, refusalResponses, refusalsOf } from './refusals.ts';
+import { endpointRefusals, type Refusal, redirectResponse, refusalResponses } from './refusals.ts';
 import { anyWording, exampleSendByAlias, exampleSendUnder, replyOf } from './replies.ts';
 import { sendBodySchema } from './send.ts';
 
-/** The inputs of the document. */
-export interface Described {
+export interface DocumentInput {
   readonly assumptions: Assumptions;
   readonly limits: LimitsPerMinute;
   /** The URL of the service. */
   readonly baseUrl: string;
 }
 
-const remembered = new WeakMap<Assumptions, { readonly key: string; readonly text: string }>();
+interface CachedText {
+  /** The other inputs of the document, as text. */
+  readonly key: string;
+  readonly text: string;
+}
 
-/** The document as text, cached by the object of assumptions: a switch replaces that object. */
-export function openApiText(described: Described): string {
-  const { assumptions, limits, baseUrl } = described;
+/** The last text for each object of assumptions: a switched assumption makes a new object. */
+const cachedTexts = new WeakMap<Assumptions, CachedText>();
+
+/** The document as JSON text. */
+export function openApiText(input: DocumentInput): string {
+  const { assumptions, limits, baseUrl } = input;
   const key = JSON.stringify([limits, baseUrl]);
-  const known = remembered.get(assumptions);
-  if (known?.key === key) return known.text;
-  const text = JSON.stringify(openApi(described));
-  remembered.set(assumptions, { key, text });
+  const cached = cachedTexts.get(assumptions);
+  if (cached?.key === key) return cached.text;
+  const text = JSON.stringify(openApi(input));
+  cachedTexts.set(assumptions, { key, text });
   return text;
 }
 
-export function openApi({ assumptions, limits, baseUrl }: Described): Json {
+export function openApi({ assumptions, limits, baseUrl }: DocumentInput): Json {
   const described = endpointNames.map((endpoint) => {
-    const refusals = refusalsOf(endpoint, limits[endpoint], assumptions);
-    return { endpoint, refusals, operation: operationOf(endpoint, refusals, assumptions) };
+    const refusals = endpointRefusals(endpoint, limits[endpoint], assumptions);
+    return { endpoint, refusals, operation: operationObject(endpoint, refusals, assumptions) };
   });
   return {
     openapi: '3.1.0',
@@ -98,12 +104,13 @@ function securityScheme({ keyFormat }: Assumptions): Json {
   };
 }
 
-function operationOf(
+/** The operation object of OpenAPI. */
+function operationObject(
   endpoint: EndpointName,
   refusals: readonly Refusal[],
   assumptions: Assumptions,
 ): Json {
-  const { operationId, tag, summary, success } = operations[endpoint];
+  const { operationId, tag, summary, success } = endpointTexts[endpoint];
   const route: Route = routes[endpoint];
   const parameters = [...pathParameters(route, assumptions), ...queryParameters(endpoint)];
   const { name, example } = replyOf(endpoint, assumptions);
@@ -112,30 +119,17 @@ function operationOf(
     template === undefined
       ? jsonContent(componentRef(name), { examples: { [name]: { value: example } } })
       : jsonContent(schemaOf(anyWording, 'output'));
-  const successes = Object.entries(success).map(([status, description]) => [
-    template?.status ?? status,
+  const successes = Object.entries(success).map(([documentedStatus, description]) => [
+    template?.status ?? documentedStatus,
     { description, ...content },
   ]);
   return {
     operationId,
     tags: [tag],
     summary,
-    description: describe(endpoint, assumptions),
+    description: descriptionOf(endpoint, assumptions),
     ...(parameters.length > 0 && { parameters }),
-    ...(route.method === 'POST' && {
-      requestBody: {
-        required: true,
-        ...jsonContent(componentRef('SendRequest'), {
-          examples: {
-            from: { summary: 'The sender as `from`', value: exampleSendUnder(assumptions) },
-            from_number: {
-              summary: 'The sender as its alias `from_number`',
-              value: exampleSendByAlias,
-            },
-          },
-        }),
-      },
-    }),
+    ...(route.method === 'POST' && { requestBody: sendRequestBody(assumptions) }),
     responses: {
       ...Object.fromEntries(successes),
       ...(assumptions.trailingSlash === 'redirect' && redirectResponse(route)),
@@ -144,8 +138,22 @@ function operationOf(
   };
 }
 
-function describe(endpoint: EndpointName, assumptions: Assumptions): string {
-  const { description, rules } = operations[endpoint];
+function sendRequestBody(assumptions: Assumptions): Json {
+  const alias = 'The sender as its alias `from_number`';
+  return {
+    required: true,
+    ...jsonContent(componentRef('SendRequest'), {
+      examples: {
+        from: { summary: 'The sender as `from`', value: exampleSendUnder(assumptions) },
+        from_number: { summary: alias, value: exampleSendByAlias },
+      },
+    }),
+  };
+}
+
+/** The description with the rules of the endpoint and the assumptions about it. */
+function descriptionOf(endpoint: EndpointName, assumptions: Assumptions): string {
+  const { description, rules } = endpointTexts[endpoint];
   const assumed = assumptionNames
     .filter((name) => declarationOf(name).endpoints?.includes(endpoint))
     .map((name) => `- \`${name}\`: \`${String(assumptions[name])}\` (${declarationOf(name).open})`);
@@ -155,7 +163,10 @@ function describe(endpoint: EndpointName, assumptions: Assumptions): string {
   );
 }
 
-/** The template that words the endpoint's reply; that of messages keeps their schema. */
+/**
+ * The template that words the endpoint's success, whose body may then be anything. A template of
+ * messages keeps their schema, so it does not count.
+ */
 function templateOf(endpoint: EndpointName, { replyTemplates }: Assumptions) {
   return endpoint === 'send' || endpoint === 'read' ? undefined : replyTemplates[endpoint];
 }

@@ -3,7 +3,7 @@
  */
 import { servedOperations } from '../../src/control/documents.ts';
 import { lookUpIn } from '../../src/control/look-up.ts';
-import { refusalsOf } from '../../src/openapi/control-document.ts';
+import { refusalStatuses } from '../../src/openapi/control-document.ts';
 import { type RawReply, WrongReply } from '../testkit/http-reply.ts';
 
 export interface Expectation {
@@ -32,7 +32,7 @@ export function checkDocumented({ status }: RawReply, method: string, target: st
   if (![404, 408, 409].includes(status)) return;
   const [path = ''] = target.split('?');
   const found = lookUp({ method, path });
-  if (found.kind !== 'row' || refusalsOf(found.operation).includes(status)) return;
+  if (found.kind !== 'operation' || refusalStatuses(found.operation).includes(status)) return;
   throw new WrongReply(`${found.operation.name} does not document ${status}`);
 }
 

@@ -1,20 +1,22 @@
 /**
- * The seven operations of the OpenAPI document: their replies and the rules they implement.
+ * The texts of the service's OpenAPI document about its seven endpoints, and the rules that each of
+ * them implements.
  */
 import type { EndpointName } from '../sim/limits.ts';
 
-export interface Operation {
+export interface EndpointTexts {
   readonly operationId: string;
   readonly tag: keyof typeof tags;
   readonly summary: string;
   readonly description: string;
   readonly rules: readonly string[];
-  /** What a reply of success means, by its status. */
+  /** What each status of success means. */
   readonly success: Readonly<Record<number, string>>;
-  /** What may not be found, apart from unknown paths. */
+  /** Why the endpoint's own path may answer 404. */
   readonly notFound?: string;
 }
 
+/** The groups of endpoints. */
 export const tags = {
   Messages: 'Queuing outbound messages and following them.',
   Received: 'Inbound messages of the account.',
@@ -22,7 +24,7 @@ export const tags = {
   Account: 'Figures of the account.',
 } as const;
 
-const queuing = {
+const sendTexts = {
   tag: 'Messages',
   success: {
     200: 'A replay: the body is identical to the original 202 body, whatever its present status (SEND-4).',
@@ -30,10 +32,16 @@ const queuing = {
   },
 } as const;
 
+/** The document says nothing else about the two other send endpoints. */
+const sameShape =
+  'The document names this endpoint and its limit, not its shape: request and reply equal those ' +
+  'of `sendMessage`.';
+
 const sendRules = ['SVC-1', 'SVC-2', 'SEND-1', 'SEND-2', 'SEND-3', 'SEND-4', 'SEND-5'];
-export const operations: Readonly<Record<EndpointName, Operation>> = {
+
+export const endpointTexts: Readonly<Record<EndpointName, EndpointTexts>> = {
   send: {
-    ...queuing,
+    ...sendTexts,
     operationId: 'sendMessage',
     summary: 'Queue one outbound message',
     description:
@@ -42,21 +50,17 @@ export const operations: Readonly<Record<EndpointName, Operation>> = {
     rules: [...sendRules, 'SEND-6', 'SEND-7', 'STATE-1', 'LIMIT-1'],
   },
   dashboard_send: {
-    ...queuing,
+    ...sendTexts,
     operationId: 'sendDashboardMessage',
     summary: 'Queue one outbound message, as the dashboard does',
-    description:
-      'The document names this endpoint and its limit, not its shape: request and reply equal ' +
-      'those of `sendMessage`.',
+    description: sameShape,
     rules: ['LIMIT-2', 'VER-1'],
   },
   external_send: {
-    ...queuing,
+    ...sendTexts,
     operationId: 'sendExternalMessage',
     summary: 'Queue one outbound message from an external system',
-    description:
-      'The document names this endpoint and its limit, not its shape: request and reply equal ' +
-      'those of `sendMessage`.',
+    description: sameShape,
     rules: ['LIMIT-3', 'VER-1'],
   },
   received: {
