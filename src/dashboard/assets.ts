@@ -1,20 +1,19 @@
 /**
- * Serves the dashboard's files on the control port. A checkout builds them on the first request; a
- * package has them in `dist/dashboard/`. They need no token, since the page asks for it. The guard
- * still checks `Host` and `Origin`.
+ * Serves the dashboard's files on the control port (`src/control/control-port.ts`). A checkout builds
+ * them on the first request; a package has them in `dist/dashboard/`.
  */
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { shippedFile, shippedNames } from '../commands/shipped-files.ts';
 import type { ContentReply, ControlRequest } from '../http/transport/transport.ts';
 
-const typeOf: Readonly<Record<string, string>> = {
+const contentTypes: Readonly<Record<string, string>> = {
   html: 'text/html; charset=utf-8',
   js: 'text/javascript; charset=utf-8',
   css: 'text/css; charset=utf-8',
 };
 
-/** The page loads everything from this port, cannot be framed, and submits no forms. */
+/** The page may load files only from this port, must not be framed, and must not submit forms. */
 export const pageHeaders: Readonly<Record<string, string>> = {
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -22,6 +21,7 @@ export const pageHeaders: Readonly<Record<string, string>> = {
   vary: 'accept-encoding',
 };
 
+/** Answers a request for one file. */
 type Answer = (request: ControlRequest) => ContentReply;
 
 /** True if a path belongs to the page, even if no such file exists. */
@@ -29,11 +29,12 @@ export function isDashboardPath(path: string): boolean {
   return path === '/' || path.startsWith('/assets/');
 }
 
+/** The files by path; shared by all simulators of a process. */
 let loading: Promise<ReadonlyMap<string, Answer>> | undefined;
 
-/** The requested file, or undefined. */
+/** The reply with the requested file; undefined if there is no such file. */
 export async function dashboardFile(request: ControlRequest): Promise<ContentReply | undefined> {
-  // Shared by all simulators of a process; a failure is not cached.
+  // A failure is not cached: the next request tries again.
   loading ??= loadFiles().catch((error: unknown) => {
     loading = undefined;
     throw error;
@@ -41,9 +42,9 @@ export async function dashboardFile(request: ControlRequest): Promise<ContentRep
   return (await loading).get(request.path)?.(request);
 }
 
-/** Builds the files in a checkout; reads those of a package. */
 async function loadFiles(): Promise<ReadonlyMap<string, Answer>> {
-  const files = import.meta.url.endsWith('.ts')
+  const isCheckout = import.meta.url.endsWith('.ts');
+  const files = isCheckout
     ? await (await import('./bundle.ts')).bundleDashboard()
     : shippedNames('dashboard').map((name) => ({ name, bytes: shippedFile(`dashboard/${name}`) }));
   return new Map(
@@ -55,7 +56,8 @@ async function loadFiles(): Promise<ReadonlyMap<string, Answer>> {
 }
 
 function answerWith(name: string, bytes: Uint8Array): Answer {
-  const contentType = typeOf[name.slice(name.lastIndexOf('.') + 1)] ?? 'application/octet-stream';
+  const contentType =
+    contentTypes[name.slice(name.lastIndexOf('.') + 1)] ?? 'application/octet-stream';
   const digest = createHash('sha256').update(bytes).digest('base64url').slice(0, 22);
   const zipped = gzipSync(bytes, { level: 9 });
   const plain: ContentReply = {

@@ -1,6 +1,7 @@
 /**
- * The operations as the page needs them, from their declarations: verb, path, and the fields of
- * input and output. Made when the page is built, so that the page holds no schemas.
+ * Reduces the declarations of the operations to what the page needs: verb, path, and the fields of
+ * input and output (`page/field.ts`). Runs when the page is built, so that the page holds no schemas.
+ * It reads the schemas as JSON Schema, in which the kinds of a value are easy to tell apart.
  */
 import { z } from 'zod';
 import type { Operation } from '../operations/define.ts';
@@ -9,7 +10,7 @@ import type { DeclaredOperation, Field } from './page/field.ts';
 
 type Json = z.core.JSONSchema.JSONSchema;
 
-/** `shown`: the operations whose fields the page shows. */
+/** All operations by name. Only those in `shown` have fields: the page shows no others. */
 export function declaredOperations(
   shown: ReadonlySet<string>,
 ): Readonly<Record<string, DeclaredOperation>> {
@@ -26,62 +27,70 @@ export function declaredOperations(
 
 function fieldsOf({ input, output }: Operation): Omit<DeclaredOperation, 'route'> {
   return {
-    ...(input !== undefined && { input: wholeOf(input, 'input') }),
-    ...(output !== undefined && { output: rowOf(wholeOf(output, 'output')).map(asColumn) }),
+    ...(input !== undefined && { input: fieldsIn(input, 'input') }),
+    ...(output !== undefined && { output: rowFields(fieldsIn(output, 'output')).map(asColumn) }),
   };
 }
 
-function wholeOf(schema: z.ZodType, io: 'input' | 'output'): readonly Field[] {
+/** The fields of an object; a schema of another kind is one field without a name. */
+function fieldsIn(schema: z.ZodType, io: 'input' | 'output'): readonly Field[] {
   const json = z.toJSONSchema(schema, { io, unrepresentable: 'any' }) as Json;
-  const whole = fieldOf('', json, true, json.$defs ?? {});
-  return whole.kind === 'object' ? (whole.fields ?? []) : [whole];
+  const root = fieldOf('', json, true, json.$defs ?? {});
+  return root.kind === 'object' ? (root.fields ?? []) : [root];
 }
 
-/** A column only shows values. */
+/** A column needs no ranges or choices, because it only shows values. */
 function asColumn({ name, kind, title, hint }: Field): Field {
   return { name, kind, ...(title && { title }), ...(hint && { hint }) };
 }
 
-/** The fields of a row, if the output is a list. */
-function rowOf(fields: readonly Field[]): readonly Field[] {
+/** The fields of a row if the output is nothing but a list, otherwise those of the output. */
+function rowFields(fields: readonly Field[]): readonly Field[] {
   const [first] = fields;
   return (fields.length === 1 && first?.item?.fields) || fields;
 }
 
+/** The schemas that references name. */
 type Definitions = Readonly<Record<string, Json>>;
 
-function fieldOf(name: string, given: Json, isRequired: boolean, all: Definitions): Field {
-  const { json, isNullable } = withoutNull(resolved(given, all), all);
-  const { title, description = given.description } = json;
+function fieldOf(name: string, schema: Json, isRequired: boolean, definitions: Definitions): Field {
+  const { json, isNullable } = withoutNull(resolved(schema, definitions), definitions);
+  const { title, description = schema.description } = json;
   return {
     name,
-    ...shapeOf(json, all),
+    ...shapeOf(json, definitions),
     ...(title !== undefined && { title }),
     ...(description !== undefined && { hint: description }),
-    ...(isRequired && !('default' in given) && { isRequired }),
+    ...(isRequired && !('default' in schema) && { isRequired }),
     ...(isNullable && { isNullable }),
   };
 }
 
-function resolved(json: Json, all: Definitions): Json {
+/** The schema with the definition that it refers to, if it is a reference. */
+function resolved(json: Json, definitions: Definitions): Json {
   const name = json.$ref?.slice('#/$defs/'.length);
-  return name === undefined ? json : { ...all[name], ...json };
+  return name === undefined ? json : { ...definitions[name], ...json };
 }
 
-/** The schema without the alternative null, and without a choice of one. */
-function withoutNull(json: Json, all: Definitions): { json: Json; isNullable: boolean } {
-  const isNull = (each: Json) => each.type === 'null';
-  const { anyOf = [], ...rest } = json;
-  const left = (anyOf as Json[]).map((each) => resolved(each, all)).filter((each) => !isNull(each));
-  const isNullable = left.length < anyOf.length;
-  if (left.length !== 1) return { json: isNullable ? { ...rest, anyOf: left } : json, isNullable };
-  const inner = withoutNull({ ...(left[0] as Json), ...rest }, all);
+/** Removes null from the alternatives of a schema. A single alternative left replaces the choice. */
+function withoutNull(json: Json, definitions: Definitions): { json: Json; isNullable: boolean } {
+  const { anyOf = [], ...others } = json;
+  const alternatives = (anyOf as Json[])
+    .map((alternative) => resolved(alternative, definitions))
+    .filter(({ type }) => type !== 'null');
+  const isNullable = alternatives.length < anyOf.length;
+  const [single] = alternatives;
+  if (single === undefined || alternatives.length > 1) {
+    return { json: isNullable ? { ...others, anyOf: alternatives } : json, isNullable };
+  }
+  const inner = withoutNull({ ...single, ...others }, definitions);
   return { json: inner.json, isNullable: isNullable || inner.isNullable };
 }
 
-function shapeOf(json: Json, all: Definitions): Omit<Field, 'name'> {
+/** Everything about a field but its name and texts. */
+function shapeOf(json: Json, definitions: Definitions): Omit<Field, 'name'> {
   const alternatives = (json.anyOf ?? json.oneOf ?? []) as Json[];
-  if (alternatives.length > 0) return alternativesOf(alternatives, all);
+  if (alternatives.length > 0) return alternativesOf(alternatives, definitions);
   if (json.const !== undefined) return { kind: 'text', only: json.const };
   if (json.enum !== undefined) return { kind: 'choice', words: json.enum.map(String) };
   switch (json.type) {
@@ -91,9 +100,9 @@ function shapeOf(json: Json, all: Definitions): Omit<Field, 'name'> {
     case 'number':
       return numberOf(json);
     case 'array':
-      return { kind: 'list', item: fieldOf('', (json.items ?? {}) as Json, true, all) };
+      return { kind: 'list', item: fieldOf('', (json.items ?? {}) as Json, true, definitions) };
     case 'object':
-      return objectOf(json, all);
+      return objectOf(json, definitions);
     case 'string':
       return { kind: textKind(json) };
     default:
@@ -110,13 +119,13 @@ function numberOf({ type, minimum, maximum = Number.MAX_SAFE_INTEGER }: Json): O
   };
 }
 
-function objectOf(json: Json, all: Definitions): Omit<Field, 'name'> {
+function objectOf(json: Json, definitions: Definitions): Omit<Field, 'name'> {
   const { properties, required = [] } = json;
   if (properties === undefined) return { kind: 'pairs' };
   return {
     kind: 'object',
-    fields: Object.entries(properties).map(([name, each]) =>
-      fieldOf(name, each as Json, required.includes(name), all),
+    fields: Object.entries(properties).map(([name, property]) =>
+      fieldOf(name, property as Json, required.includes(name), definitions),
     ),
   };
 }
@@ -127,27 +136,33 @@ function textKind({ format, pattern = '' }: Json): Field['kind'] {
   return pattern.startsWith('^\\+') ? 'phone' : 'text';
 }
 
-/** Objects are variants; words beside a number or a list belong to its field. */
-function alternativesOf(alternatives: readonly Json[], all: Definitions): Omit<Field, 'name'> {
-  const fields = alternatives.map((each) => fieldOf('', each, true, all));
+/**
+ * Objects become variants. Words become a choice; next to one other alternative (a number or a list)
+ * they belong to its field. Other mixtures are typed as JSON.
+ */
+function alternativesOf(
+  alternatives: readonly Json[],
+  definitions: Definitions,
+): Omit<Field, 'name'> {
+  const fields = alternatives.map((json) => fieldOf('', json, true, definitions));
   if (fields.every(({ kind }) => kind === 'object')) {
     return {
       kind: 'variants',
-      fields: fields.map((each) => ({ ...each, title: variantTitle(each) })),
+      fields: fields.map((variant) => ({ ...variant, title: variantTitle(variant) })),
     };
   }
-  const words = fields.flatMap((each) => each.words ?? []);
-  const main = fields.find(({ kind }) => kind !== 'choice');
-  if (main === undefined) return { kind: 'choice', words };
-  const { name: _, isRequired: __, ...own } = main;
-  const shape = fields.length > 2 ? { kind: 'json' as const } : own;
+  const words = fields.flatMap((field) => field.words ?? []);
+  const other = fields.find(({ kind }) => kind !== 'choice');
+  if (other === undefined) return { kind: 'choice', words };
+  const { name: _, isRequired: __, ...otherShape } = other;
+  const shape = fields.length > 2 ? { kind: 'json' as const } : otherShape;
   return words.length > 0 ? { ...shape, words } : shape;
 }
 
-/** A variant's title: its own, or the words that only it has. */
+/** The title of the variant's schema, or its fixed value, or the name of its first field. */
 function variantTitle({ title, hint, fields = [] }: Field): string {
   const [first] = fields;
-  const fixed = fields.find(({ only }) => only !== undefined)?.only;
-  const own = title ?? String(fixed ?? first?.name);
-  return hint === undefined ? own : `${own}: ${hint}`;
+  const fixedValue = fields.find(({ only }) => only !== undefined)?.only;
+  const name = title ?? String(fixedValue ?? first?.name);
+  return hint === undefined ? name : `${name}: ${hint}`;
 }

@@ -1,5 +1,6 @@
 /**
- * For tests of the dashboard: one browser for all tests; a simulator and a page for each test.
+ * For tests of the dashboard in Chromium: `pageTest` runs a test with a simulator of its own. All tests
+ * of a file share one browser and one page.
  */
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -13,7 +14,7 @@ export interface PageOptions {
   readonly transport?: 'hyperexpress' | 'node';
   readonly dark?: boolean;
   readonly width?: number;
-  /** Errors that the page may write to the console. */
+  /** Errors that the page may write to the console; any other error fails the test. */
   readonly mayLog?: RegExp;
   /** Prepares the simulator before the page is opened. */
   readonly before?: (simulator: Simulator) => void;
@@ -29,25 +30,27 @@ export interface Opened {
 
 let browser: Browser | undefined;
 /**
- * One page for all tests, because Chromium spends half a second of CPU on each new one. Each
- * simulator has its own port, so the next test does not see data that a page stored for its origin.
+ * Shared, because a new page costs half a second of CPU. Tests do not see each other's stored data:
+ * each simulator has its own port, and so the page another origin.
  */
-let onlyPage: Page | undefined;
+let sharedPage: Page | undefined;
 
-async function blankPage({ dark = false, width = 1280 }: PageOptions): Promise<Page> {
-  if (onlyPage === undefined || onlyPage.isClosed()) {
-    // A context of its own, so that a test can open more tabs in it.
-    onlyPage = await (await (browser as Browser).newContext()).newPage();
-    // A page is slow while other tests keep both cores busy.
-    onlyPage.setDefaultTimeout(15_000);
+/** The shared page with the window and colours of this test. */
+async function preparedPage({ dark = false, width = 1280 }: PageOptions): Promise<Page> {
+  if (sharedPage === undefined || sharedPage.isClosed()) {
+    // Only an explicit context lets a test open further tabs.
+    const context = await (browser as Browser).newContext();
+    sharedPage = await context.newPage();
+    // A page is slow while other tests keep the cores busy.
+    sharedPage.setDefaultTimeout(15_000);
   }
-  await onlyPage.emulateMedia({ colorScheme: dark ? 'dark' : 'light' });
-  await onlyPage.setViewportSize({ width, height: 800 });
-  return onlyPage;
+  await sharedPage.emulateMedia({ colorScheme: dark ? 'dark' : 'light' });
+  await sharedPage.setViewportSize({ width, height: 800 });
+  return sharedPage;
 }
 
 /** Resets the page after a test. */
-async function leave(page: Page): Promise<void> {
+async function resetPage(page: Page): Promise<void> {
   page.removeAllListeners();
   if (page.isClosed()) return;
   await page.unrouteAll({ behavior: 'ignoreErrors' });
@@ -55,6 +58,7 @@ async function leave(page: Page): Promise<void> {
   await page.goto('about:blank');
 }
 
+/** Must be called once in each file of page tests. */
 export function withBrowser(): void {
   beforeAll(async () => {
     if (withoutBrowser === '') browser = await launchBrowser();
@@ -62,6 +66,7 @@ export function withBrowser(): void {
   afterAll(() => browser?.close());
 }
 
+/** A test of the page; skipped if this machine has no browser. */
 export function pageTest(
   name: string,
   options: PageOptions,
@@ -74,7 +79,7 @@ export function pageTest(
       options.before?.(simulator);
       const { token, transport = 'hyperexpress' } = options;
       const { controlUrl } = await simulator.listen({ control: { token }, transport });
-      const page = await blankPage(options);
+      const page = await preparedPage(options);
       const errors: string[] = [];
       page.on('pageerror', (error) => errors.push(error.message));
       page.on('console', (line) => {
@@ -89,10 +94,10 @@ export function pageTest(
           controlUrl: controlUrl ?? '',
           send: (body, account = 0) => sendBy(simulator, account, body ?? {}).body,
         });
-        // A file that the content policy blocked would show here.
+        // The console also reports files that the content policy blocked.
         expect(errors).toEqual([]);
       } finally {
-        await leave(page);
+        await resetPage(page);
         await simulator.close();
       }
     },

@@ -1,5 +1,6 @@
 /**
- * Makes `docs/screenshots/*.png`: each page of the dashboard, for a small world with traffic.
+ * Makes `docs/screenshots/*.png`: every page of the dashboard, showing a small world with traffic.
+ * Run it with `node --import tsx`; it needs Chromium.
  */
 import { mkdirSync } from 'node:fs';
 import type { Page } from 'playwright-core';
@@ -18,7 +19,10 @@ const texts = [
   'Bitte bestätigen Sie Ihre Anmeldung',
 ];
 
-/** A few minutes of traffic: a burst that exceeds the limit, a fault and inbound replies. */
+/**
+ * Makes a few minutes of traffic: sends, a burst that exceeds the limit, a client that retries too
+ * early, faults and inbound replies. The numbers only make the pages look used.
+ */
 function populate(simulator: Simulator): void {
   for (let n = 0; n < 60; n++) {
     const to = n % 11 === 5 ? `+1202555016${n % 7}` : `+1202555${1200 + n * 37}`;
@@ -47,11 +51,16 @@ function populate(simulator: Simulator): void {
   simulator.assumptions.patch({ heldStatus: 'scheduled' });
 }
 
-const shots: readonly {
+interface Shot {
+  /** The name of the file. */
   readonly name: string;
+  /** The address of the page. */
   readonly path: string;
+  /** What is done on the page before the screenshot. */
   readonly prepare?: (page: Page) => Promise<void>;
-}[] = [
+}
+
+const shots: readonly Shot[] = [
   { name: 'home', path: 'home' },
   { name: 'messages', path: 'messages' },
   {
@@ -115,24 +124,33 @@ const { controlUrl } = await simulator.listen({ control: {} });
 const browser = await launchBrowser();
 mkdirSync(folder, { recursive: true });
 
-async function shoot(name: string, scheme: 'light' | 'dark', width: number): Promise<void> {
-  const shot = shots.find((one) => one.name === name);
-  if (shot === undefined) throw new Error(`no shot is called ${name}`);
-  const page = await browser.newPage({
-    colorScheme: scheme,
-    viewport: { width, height: width < 500 ? 780 : 820 },
-  });
-  await page.goto(`${controlUrl}/#/${shot.path}`);
+interface Look {
+  readonly scheme: 'light' | 'dark';
+  /** Of the window, in pixels. */
+  readonly width: number;
+  readonly height: number;
+  /** Of the file's name. */
+  readonly suffix: string;
+}
+
+const desktop: Look = { scheme: 'light', width: 1280, height: 820, suffix: '' };
+const darkDesktop: Look = { ...desktop, scheme: 'dark', suffix: '-dark' };
+const darkPhone: Look = { scheme: 'dark', width: 390, height: 780, suffix: '-dark-phone' };
+
+async function shoot({ name, path, prepare }: Shot, look: Look): Promise<void> {
+  const { scheme, width, height, suffix } = look;
+  const page = await browser.newPage({ colorScheme: scheme, viewport: { width, height } });
+  await page.goto(`${controlUrl}/#/${path}`);
   await page.getByText('live', { exact: true }).waitFor();
   await page.locator('.loading').first().waitFor({ state: 'hidden' });
-  await shot.prepare?.(page);
-  const suffix = `${scheme === 'dark' ? '-dark' : ''}${width < 500 ? '-phone' : ''}`;
+  await prepare?.(page);
   await page.screenshot({ path: `${folder}${name}${suffix}.png` });
   await page.close();
 }
 
-for (const { name } of shots) await shoot(name, 'light', 1280);
-for (const name of ['message', 'limits']) await shoot(name, 'dark', 1280);
-for (const name of ['messages', 'message', 'faults']) await shoot(name, 'dark', 390);
+const named = (names: readonly string[]) => shots.filter(({ name }) => names.includes(name));
+for (const shot of shots) await shoot(shot, desktop);
+for (const shot of named(['message', 'limits'])) await shoot(shot, darkDesktop);
+for (const shot of named(['messages', 'message', 'faults'])) await shoot(shot, darkPhone);
 await browser.close();
 await simulator.close();
