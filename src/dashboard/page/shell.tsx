@@ -54,15 +54,15 @@ const pages: readonly Page[] = [
   { name: 'rules', title: 'Rules and assumptions', view: Rules },
 ];
 
-const noPage: Page = { name: 'none', title: 'No such page', view: NoPage };
-
-function NoPage() {
-  return (
+const noPage: Page = {
+  name: 'none',
+  title: 'No such page',
+  view: () => (
     <p>
       Go to <a href="#/home">Home</a>.
     </p>
-  );
-}
+  ),
+};
 
 const isHelpShown = signal(false);
 
@@ -71,7 +71,7 @@ function onKey(event: KeyboardEvent): void {
   const target = event.target as Element;
   if (event.key === 'Escape' && target.matches('input[type="search"]')) {
     // The browser empties the search first; moving the focus now would suppress its input event.
-    setTimeout(() => document.querySelector<HTMLElement>('main h1')?.focus());
+    setTimeout(focusHeading);
   }
   if (target.closest('input, textarea, select, dialog') !== null) return;
   if (event.key === '?') isHelpShown.value = true;
@@ -80,6 +80,10 @@ function onKey(event: KeyboardEvent): void {
   if (event.key !== '/' || search === null) return;
   event.preventDefault();
   search.focus();
+}
+
+function focusHeading(): void {
+  document.querySelector<HTMLElement>('main h1')?.focus();
 }
 
 const keyFacts: readonly Fact[] = [
@@ -96,19 +100,12 @@ export function Shell() {
     return () => removeEventListener('keydown', onKey);
   }, []);
   if (tokenIsMissing.value) return <TokenDialog />;
-  const {
-    name: shown,
-    title,
-    view: View,
-  } = pages.find(({ name }) => name === pageName.value) ?? noPage;
-  const lists = listPages[shown];
+  const page = pages.find(({ name }) => name === pageName.value) ?? noPage;
+  const { view: View } = page;
+  const lists = listPages[page.name];
   return (
     <div class={`shell connection-${connection.value}`}>
-      <button
-        type="button"
-        class="skip button"
-        onClick={() => document.querySelector<HTMLElement>('main h1')?.focus()}
-      >
+      <button type="button" class="skip button" onClick={focusHeading}>
         Skip to the page
       </button>
       <header class="top">
@@ -127,15 +124,15 @@ export function Shell() {
         )}
       </header>
       <nav class="pages" aria-label="Pages">
-        {pages.map(({ name, title: text }) => (
-          <a key={name} href={`#/${name}`} aria-current={name === shown ? 'page' : undefined}>
-            {text}
+        {pages.map(({ name, title }) => (
+          <a key={name} href={`#/${name}`} aria-current={name === page.name ? 'page' : undefined}>
+            {title}
           </a>
         ))}
       </nav>
-      <main id="main" class={`page page-${shown}`}>
+      <main id="main" class={`page page-${page.name}`}>
         <ConnectionNotice />
-        <Heading text={title} />
+        <Heading text={page.title} />
         {lists === undefined ? (
           View && <View />
         ) : (

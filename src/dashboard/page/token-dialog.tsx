@@ -5,7 +5,6 @@ import { useEffect, useRef } from 'preact/hooks';
 import { readState } from './clock.ts';
 import { controlToken, keepToken, tokenIsMissing } from './control.ts';
 import { reconnectNow } from './events.ts';
-import { Submit } from './parts/fields.tsx';
 
 export function TokenDialog() {
   const input = useRef<HTMLInputElement>(null);
@@ -44,7 +43,9 @@ export function TokenDialog() {
           </p>
         </div>
         <div class="actions">
-          <Submit>Continue</Submit>
+          <button type="submit" class="button main">
+            Continue
+          </button>
         </div>
       </form>
     </main>

@@ -2,7 +2,8 @@
  * A plot of requests over simulated time, as stacked bars, with the limit of the chosen endpoint. The
  * user chooses bars by dragging or with the arrow keys, and follows a link to their requests.
  */
-import { useSignal } from '@preact/signals';
+import { type Signal, useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
 import { minuteMs } from '../../../ledger/time-units.ts';
 import { endpointNames } from '../../../sim/limits.ts';
 import { call } from '../control.ts';
@@ -62,10 +63,8 @@ export function RequestPlot({ accounts }: { readonly accounts: readonly Account[
   );
 }
 
-type Counts = Reply<'requests.counts'>;
-
 interface PlotProps {
-  readonly counts: Counts;
+  readonly counts: Reply<'requests.counts'>;
   /** Requests per minute; 0: no limit is shown. */
   readonly limit: number;
   /** Words of a search that finds the plotted requests; may be empty. */
@@ -81,7 +80,6 @@ interface Selection {
 function Plot({ counts, limit, search }: PlotProps) {
   const { width_ms: barMs, from, bars } = counts;
   const selection = useSignal<Selection | undefined>(undefined);
-  const isDragging = useSignal(false);
   const total = bars.reduce((sum, { count }) => sum + count, 0);
   const throttled = bars.reduce((sum, bar) => sum + bar.throttled, 0);
   const limitPerBar = (limit * barMs) / minuteMs;
@@ -89,72 +87,31 @@ function Plot({ counts, limit, search }: PlotProps) {
   const limitY = yOf(limitPerBar, highest);
   const timeAt = (index: number) => isoTime(Date.parse(from) + index * barMs);
 
-  const within = (index: number) => Math.max(0, Math.min(bars.length - 1, index));
-  const barUnder = ({ currentTarget, clientX }: PointerEvent) => {
-    const { left, width } = (currentTarget as Element).getBoundingClientRect();
-    return within(Math.floor((bars.length * (clientX - left)) / width));
-  };
-  /** A key chooses one bar; with Shift, it moves only the end of the selection. */
-  const selectByKey = (event: KeyboardEvent) => {
-    const next = keySteps[event.key]?.(selection.value?.end, bars.length);
-    if (next === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
-    event.preventDefault();
-    const end = within(next);
-    selection.value = { anchor: event.shiftKey ? (selection.value?.anchor ?? end) : end, end };
-  };
-
+  const hasSelection = selection.value !== undefined;
   const { anchor, end } = selection.value ?? { anchor: 0, end: -1 };
   const [first, last] = [Math.min(anchor, end), Math.max(anchor, end)];
-  const hasSelection = selection.value !== undefined;
+  const [since, until] = [timeAt(first), timeAt(last + 1)];
   const selected = bars.slice(first, last + 1).reduce((sum, { count }) => sum + count, 0);
-  const selectedTimes = `from ${clockText(timeAt(first))} to ${clockText(timeAt(last + 1))}`;
+  const selectedText = `${countText(selected)} of them, from ${clockText(since)} to ${clockText(until)}`;
   return (
     <>
       <div class="plot">
         <span class="plot-most dim">{shortCount.format(highest)}</span>
-        <div
-          role="slider"
-          tabIndex={0}
-          aria-label={`${countText(total)} requests, ${countText(throttled)} of them answered 429, by ${durationText(barMs)}`}
-          aria-valuemin={0}
-          aria-valuemax={bars.length - 1}
-          aria-valuenow={selection.value?.end ?? 0}
-          aria-valuetext={
-            hasSelection ? `${countText(selected)} of them, ${selectedTimes}` : 'no bar'
-          }
-          onKeyDown={selectByKey}
-          onPointerDown={(event) => {
-            isDragging.value = true;
-            selection.value = { anchor: barUnder(event), end: barUnder(event) };
-          }}
-          onPointerMove={(event) => {
-            if (!isDragging.value) return;
-            selection.value = { anchor: selection.value?.anchor ?? 0, end: barUnder(event) };
-          }}
-          onPointerUp={() => {
-            isDragging.value = false;
-          }}
+        <SelectableBars
+          count={bars.length}
+          selection={selection}
+          label={`${countText(total)} requests, ${countText(throttled)} of them answered 429, by ${durationText(barMs)}`}
+          valueText={hasSelection ? selectedText : 'no bar'}
         >
-          <svg
-            viewBox={`0 0 ${bars.length} ${plotHeight}`}
-            preserveAspectRatio="none"
-            aria-hidden="true"
-          >
-            {hasSelection && (
-              <rect class="brush" x={first} width={last - first + 1} y={0} height={plotHeight} />
-            )}
-            {bars.map((bar, index) => (
-              <StackedBar
-                key={timeAt(index)}
-                {...bar}
-                time={timeAt(index)}
-                index={index}
-                highest={highest}
-              />
-            ))}
-            {limit > 0 && <line class="limit" x1={0} x2={bars.length} y1={limitY} y2={limitY} />}
-          </svg>
-        </div>
+          {hasSelection && (
+            <rect class="brush" x={first} width={last - first + 1} y={0} height={plotHeight} />
+          )}
+          {bars.map((bar, index) => {
+            const time = timeAt(index);
+            return <StackedBar key={time} {...bar} time={time} index={index} highest={highest} />;
+          })}
+          {limit > 0 && <line class="limit" x1={0} x2={bars.length} y1={limitY} y2={limitY} />}
+        </SelectableBars>
         <span class="plot-times dim">
           <span>{clockText(timeAt(0))}</span>
           <span>{clockText(timeAt(bars.length))}</span>
@@ -169,18 +126,68 @@ function Plot({ counts, limit, search }: PlotProps) {
           more), for their requests
         </span>
         {hasSelection && (
-          <a
-            href={requestsAddress([
-              ...search,
-              `since:${timeAt(first)}`,
-              `until:${timeAt(last + 1)}`,
-            ])}
-          >
-            Show the {countText(selected)} from {clockText(timeAt(first))} on
+          <a href={requestsAddress([...search, `since:${since}`, `until:${until}`])}>
+            Show the {countText(selected)} from {clockText(since)} on
           </a>
         )}
       </p>
     </>
+  );
+}
+
+interface SelectableBarsProps {
+  /** The number of bars. */
+  readonly count: number;
+  readonly selection: Signal<Selection | undefined>;
+  readonly label: string;
+  /** What is selected, for screen readers. */
+  readonly valueText: string;
+  /** The bars as SVG, each one unit wide. */
+  readonly children: ComponentChildren;
+}
+
+/** Changes the selection by dragging and by keys; a slider, so that screen readers know the keys. */
+function SelectableBars({ count, selection, label, valueText, children }: SelectableBarsProps) {
+  const isDragging = useSignal(false);
+  const within = (index: number) => Math.max(0, Math.min(count - 1, index));
+  const barUnder = ({ currentTarget, clientX }: PointerEvent) => {
+    const { left, width } = (currentTarget as Element).getBoundingClientRect();
+    return within(Math.floor((count * (clientX - left)) / width));
+  };
+  /** A key chooses one bar; with Shift, it moves only the end of the selection. */
+  const selectByKey = (event: KeyboardEvent) => {
+    const next = keySteps[event.key]?.(selection.value?.end, count);
+    if (next === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    const end = within(next);
+    selection.value = { anchor: event.shiftKey ? (selection.value?.anchor ?? end) : end, end };
+  };
+  return (
+    <div
+      role="slider"
+      tabIndex={0}
+      aria-label={label}
+      aria-valuemin={0}
+      aria-valuemax={count - 1}
+      aria-valuenow={selection.value?.end ?? 0}
+      aria-valuetext={valueText}
+      onKeyDown={selectByKey}
+      onPointerDown={(event) => {
+        isDragging.value = true;
+        selection.value = { anchor: barUnder(event), end: barUnder(event) };
+      }}
+      onPointerMove={(event) => {
+        if (!isDragging.value) return;
+        selection.value = { anchor: selection.value?.anchor ?? 0, end: barUnder(event) };
+      }}
+      onPointerUp={() => {
+        isDragging.value = false;
+      }}
+    >
+      <svg viewBox={`0 0 ${count} ${plotHeight}`} preserveAspectRatio="none" aria-hidden="true">
+        {children}
+      </svg>
+    </div>
   );
 }
 

@@ -51,11 +51,11 @@ export function SendPage() {
   const account = typed.value['account_id'] || (world.accounts[0]?.account_id ?? '');
   const numbers = numbersOf(world, account);
   const outcomes = scripted.value?.outcomes ?? [];
-  const outcome = outcomes.find(({ to }) => to === typed.value['to']);
+  const chosenOutcome = outcomes.find(({ to }) => to === typed.value['to']);
   const hints: Readonly<Record<string, ComponentChildren>> = {
     endpoint: `POST ${sendPath(typed.value)}`,
     from: `${senderHint(world, account)} Default: ${numbers[0] ?? 'none'}.`,
-    to: outcome === undefined ? 'E.164, such as +12025550123' : outcomeText(outcome),
+    to: chosenOutcome ? outcomeText(chosenOutcome) : 'E.164, such as +12025550123',
     message: <Length text={typed.value['message'] ?? ''} />,
     send_at: (
       <SendAtChoices onChoose={(value) => (typed.value = { ...typed.value, send_at: value })} />

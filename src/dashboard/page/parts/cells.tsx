@@ -53,27 +53,12 @@ interface CellInputProps {
   readonly label: string;
   readonly value: unknown;
   readonly onChange: (value: unknown) => Promise<void>;
-}
-
-interface EditableCellProps extends CellInputProps {
-  /** Undefined if the column has no defaults. */
-  readonly defaultText: string | undefined;
-}
-
-/** An input, with a badge if its value is not the default. */
-export function EditableCell({ defaultText, ...input }: EditableCellProps) {
-  return (
-    <>
-      <CellInput {...input} />
-      {defaultText !== undefined && textOf(input.value) !== defaultText && (
-        <span class="badge status-sending">not the default ({defaultText})</span>
-      )}
-    </>
-  );
+  /** A badge shows it while the value is another one; undefined if there is no default. */
+  readonly defaultText?: string | undefined;
 }
 
 /** An input that calls `onChange` at once, without a form, and shows why a value was refused. */
-export function CellInput({ field, label, value, onChange }: CellInputProps) {
+export function CellInput({ field, label, value, onChange, defaultText }: CellInputProps) {
   const problem = useSignal('');
   /** Text that is not entered yet: it must survive a new reading of the list. */
   const draft = useSignal<string | undefined>(undefined);
@@ -116,6 +101,9 @@ export function CellInput({ field, label, value, onChange }: CellInputProps) {
         <p class="problem" role="alert">
           {problem.value}
         </p>
+      )}
+      {defaultText !== undefined && textOf(value) !== defaultText && (
+        <span class="badge status-sending">not the default ({defaultText})</span>
       )}
     </>
   );

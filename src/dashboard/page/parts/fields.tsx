@@ -206,17 +206,3 @@ export function FilterChoices(
 export function choicesOf(names: readonly string[]): Choice[] {
   return names.map((value) => ({ value, label: value }));
 }
-
-interface SubmitProps {
-  readonly children: string;
-  readonly kind?: 'main' | 'plain';
-  readonly 'aria-busy'?: boolean;
-}
-
-export function Submit({ children, kind = 'main', ...attributes }: SubmitProps) {
-  return (
-    <button type="submit" class={`button ${kind}`} {...attributes}>
-      {children}
-    </button>
-  );
-}

@@ -11,7 +11,7 @@ import { shownWorld } from '../route.ts';
 import type { OperationName } from '../wire.ts';
 import { useWorld } from '../world.ts';
 import { Action } from './action.tsx';
-import { Cell, cellClass, EditableCell } from './cells.tsx';
+import { Cell, CellInput, cellClass } from './cells.tsx';
 import { Card, Loaded } from './frame.tsx';
 import { OperationForm } from './operation-form.tsx';
 import { SearchableTable } from './searchable-table.tsx';
@@ -167,7 +167,7 @@ function cellOf(declaration: ListDeclaration, field: Field, row: Row, changeFiel
     );
   }
   return (
-    <EditableCell
+    <CellInput
       field={input}
       label={isSetting ? rowName : label}
       value={row[name]}

@@ -9,7 +9,7 @@ import { type Field, pathsOf, Refusal, readTyped, type Typed } from '../field.ts
 import type { FormDeclaration, Row } from '../lists.ts';
 import { accountChoices, type World, world } from '../world.ts';
 import { useRunning } from './action.tsx';
-import { type Choice, choicesOf, FieldInput, Submit } from './fields.tsx';
+import { type Choice, choicesOf, FieldInput } from './fields.tsx';
 import { Failure } from './frame.tsx';
 
 interface FormProps extends Omit<FormDeclaration, 'title' | 'fields'> {
@@ -73,9 +73,9 @@ export function OperationForm(props: FormProps) {
           hint={props.hints?.[field.name] ?? field.hint}
         />
       ))}
-      <Submit kind={props.kind ?? 'main'} aria-busy={isBusy}>
+      <button type="submit" class={`button ${props.kind ?? 'main'}`} aria-busy={isBusy}>
         {submit}
-      </Submit>
+      </button>
       {!isShownAtField && <Failure error={error} />}
     </form>
   );
