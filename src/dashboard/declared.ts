@@ -152,10 +152,10 @@ function alternativesOf(
     };
   }
   const words = fields.flatMap((field) => field.words ?? []);
-  const other = fields.find(({ kind }) => kind !== 'choice');
-  if (other === undefined) return { kind: 'choice', words };
-  const { name: _, isRequired: __, ...otherShape } = other;
-  const shape = fields.length > 2 ? { kind: 'json' as const } : otherShape;
+  const nonChoice = fields.find(({ kind }) => kind !== 'choice');
+  if (nonChoice === undefined) return { kind: 'choice', words };
+  const { name: _, isRequired: __, ...nonChoiceShape } = nonChoice;
+  const shape = fields.length > 2 ? { kind: 'json' as const } : nonChoiceShape;
   return words.length > 0 ? { ...shape, words } : shape;
 }
 

@@ -180,9 +180,11 @@ function failingFields(
   });
   const code = names === undefined ? z.string() : z.enum(names);
   const body: unknown = JSON.parse(errorReply(error, assumptions).body);
-  const all = ` Every failing field is ${isMap ? 'one' : 'a member of `errors`'} (\`validationScope\`).`;
+  const place = isMap ? 'a member' : 'the code';
+  const placeOfAll = isMap ? 'one' : 'a member of `errors`';
+  const everyField = ` Every failing field is ${placeOfAll} (\`validationScope\`).`;
   return {
-    description: `${text}: its name is ${isMap ? 'a member' : 'the code'}.${namesFirstOnly ? '' : all}`,
+    description: `${text}: its name is ${place}.${namesFirstOnly ? '' : everyField}`,
     schema: isMap ? fieldMap : bodySchema(body, code, fieldMap),
   };
 }

@@ -32,12 +32,10 @@ const ignoredFields = new Set([
 ]);
 
 export function Compare() {
-  const other = filterValue('with');
-  const all =
-    useResource(() => call('worlds.list'), { rereadAfter: ['operation'] }).value?.worlds ?? [];
-  const others = [{ world_id: 'default', name: 'default' }, ...all].filter(
-    ({ world_id: id }) => id !== shownWorld,
-  );
+  const otherWorld = filterValue('with');
+  const list = useResource(() => call('worlds.list'), { rereadAfter: ['operation'] });
+  const worlds = [{ world_id: 'default', name: 'default' }, ...(list.value?.worlds ?? [])];
+  const others = worlds.filter(({ world_id: id }) => id !== shownWorld);
   if (others.length === 0) return null;
   return (
     <Card
@@ -53,13 +51,13 @@ export function Compare() {
         </div>
       }
     >
-      {other !== '' && <Comparison key={other} other={other} />}
+      {otherWorld !== '' && <Comparison key={otherWorld} otherWorld={otherWorld} />}
     </Card>
   );
 }
 
-function Comparison({ other }: { readonly other: string }) {
-  const worlds = useResource(() => Promise.all([shownWorld, other].map(readLeaves)), {
+function Comparison({ otherWorld }: { readonly otherWorld: string }) {
+  const worlds = useResource(() => Promise.all([shownWorld, otherWorld].map(readLeaves)), {
     rereadAfter: ['message', 'sim', 'clock', 'traffic', 'operation'],
   });
   return (
@@ -73,9 +71,9 @@ function Comparison({ other }: { readonly other: string }) {
 type Leaves = ReadonlyMap<string, string>;
 const noLeaves: Leaves = new Map();
 
-function differencesOf([here = noLeaves, there = noLeaves]: readonly Leaves[]) {
-  const paths = [...new Set([...here.keys(), ...there.keys()])];
-  const rows = paths.filter((path) => here.get(path) !== there.get(path));
+function differencesOf([shown = noLeaves, other = noLeaves]: readonly Leaves[]) {
+  const paths = [...new Set([...shown.keys(), ...other.keys()])];
+  const rows = paths.filter((path) => shown.get(path) !== other.get(path));
   if (rows.length === 0) return <Empty title="Nothing differs." />;
   const valueIn = (leaves: Leaves) => (path: string) =>
     leaves.get(path) ?? <span class="dim">not there</span>;
@@ -84,8 +82,8 @@ function differencesOf([here = noLeaves, there = noLeaves]: readonly Leaves[]) {
       label="Differences"
       columns={[
         { head: 'What', cell: (path) => path, kind: 'breaks', namesRow: true },
-        { head: 'This world', cell: valueIn(here), kind: 'breaks' },
-        { head: 'The other', cell: valueIn(there), kind: 'breaks' },
+        { head: 'This world', cell: valueIn(shown), kind: 'breaks' },
+        { head: 'The other', cell: valueIn(other), kind: 'breaks' },
       ]}
       rows={rows}
       keyOf={(path) => path}

@@ -136,14 +136,14 @@ function ScriptedRecipients() {
       }
     >
       <Loaded resource={outcomes} what="recipients">
-        {({ outcomes: all }) => (
+        {({ outcomes: recipients }) => (
           <Table
             label="Scripted recipients"
             columns={[
               { head: 'To', cell: ({ to }) => to, kind: 'mono', namesRow: true },
               { head: 'The message', cell: outcomeText },
             ]}
-            rows={all}
+            rows={recipients}
             keyOf={({ to }) => to}
           />
         )}

@@ -77,7 +77,11 @@ function Gauges({ buckets, accounts }: GaugesProps) {
         quota === 'unlimited' ? (
           <span class="dim">unlimited</span>
         ) : (
-          <Level name={`messages of ${name} left this month`} left={quota - used} limit={quota} />
+          <Level
+            name={`messages of ${name} left this month`}
+            remaining={quota - used}
+            limit={quota}
+          />
         ),
     },
   ];
@@ -102,7 +106,7 @@ function Gauge({ name, bucket }: { readonly name: string; readonly bucket: Bucke
   const waitMs = Math.max(0, Date.parse(nextAt ?? '') - (nowMs.value ?? 0));
   return (
     <>
-      <Level name={`${name}: requests left`} left={available} limit={limit} />
+      <Level name={`${name}: requests left`} remaining={available} limit={limit} />
       {nextAt !== null && (
         <span class="problem">
           429 until <Time at={nextAt} />, for {durationText(waitMs)}
@@ -115,15 +119,15 @@ function Gauge({ name, bucket }: { readonly name: string; readonly bucket: Bucke
 interface LevelProps {
   /** The accessible name. */
   readonly name: string;
-  readonly left: number;
+  readonly remaining: number;
   readonly limit: number;
 }
 
 /** A bar and numbers: how much of a limit is left. */
-function Level({ name, left, limit }: LevelProps) {
-  const shown = Math.max(0, left);
+function Level({ name, remaining, limit }: LevelProps) {
+  const shown = Math.max(0, remaining);
   return (
-    <div class={left < limit / 4 ? 'gauge gauge-low' : 'gauge'}>
+    <div class={remaining < limit / 4 ? 'gauge gauge-low' : 'gauge'}>
       <meter class="hidden" aria-label={name} min={0} max={limit} value={shown} />
       <span class="bar" aria-hidden="true">
         <span style={{ width: `${limit === 0 ? 0 : (100 * shown) / limit}%` }} />

@@ -103,8 +103,8 @@ function shownFields({ operation, listField, fields }: FormProps): readonly Fiel
 }
 
 /** The numbers that an account may send from and receive at: its own, then the shared pool's. */
-export function numbersOf(known: World | undefined, account: string): string[] {
-  const sims = known?.sims ?? [];
+export function numbersOf(loadedWorld: World | undefined, account: string): string[] {
+  const sims = loadedWorld?.sims ?? [];
   const ownSims = sims.filter(({ account_id: id }) => id === account);
   const pool = sims.filter(({ account_id: id }) => id === null);
   return [...ownSims, ...pool].map(({ number }) => number);
