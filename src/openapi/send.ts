@@ -17,27 +17,12 @@ import { sendFields } from '../sim/send-request.ts';
  */
 export function sendBodySchema(assumptions: Assumptions): z.ZodType {
   const { bothSenderFields, unknownFields } = assumptions;
-  const { to, sender, message, ...optional } = sendFields(assumptions);
+  const { to, sender } = sendFields(assumptions);
   const recipient = to.meta({ description: 'Recipient, E.164 (`numberCheck`).' });
-  const coerced = withCoercion(assumptions);
   const from = sender.meta({
     description: 'Sender number, E.164 (`numberCheck`), of a SIM that the account can send from.',
   });
-  const otherFields = {
-    message: coerced(message).meta({
-      description: `Body text, at most ${messageMaxCharacters} characters (SEND-6, \`characterUnit\`, \`blankMessage\`).`,
-    }),
-    request_id: orNull(coerced(optional.request_id), assumptions).meta({
-      description:
-        `The caller's idempotency key: a repeat within ${replayWindowMs / hourMs} hours returns ` +
-        'the original message (SEND-4, `emptyRequestId`).',
-    }),
-    send_at: orNull(sendAtOrEmpty(optional.send_at, assumptions), assumptions).meta({
-      description:
-        'Hold the message until this time, which must be in the future (`sendAtFormats`, ' +
-        '`sendAtMaxAheadDays`). Default: send immediately (SEND-7).',
-    }),
-  };
+  // What the second name of the sender may hold while the first one is given.
   const ignored = (by: string) => z.unknown().optional().describe(`Ignored if \`${by}\` is given.`);
   const aliasWithFrom = {
     from_wins: ignored('from'),
@@ -49,6 +34,8 @@ export function sendBodySchema(assumptions: Assumptions): z.ZodType {
   }[bothSenderFields];
   const fromWithAlias =
     bothSenderFields === 'alias_wins' ? ignored('from_number') : absent(assumptions);
+
+  const otherFields = fieldsBesidesNumbers(assumptions);
   const bodySchema = (title: string, senders: { from: z.ZodType; from_number: z.ZodType }) => {
     const fields = z.object({ to: recipient, ...senders, ...otherFields });
     return (unknownFields === 'reject' ? fields.strict() : fields).meta({ title });
@@ -57,6 +44,26 @@ export function sendBodySchema(assumptions: Assumptions): z.ZodType {
     bodySchema('With from', { from, from_number: aliasWithFrom }),
     bodySchema('With its alias from_number', { from: fromWithAlias, from_number: from }),
   ]);
+}
+
+function fieldsBesidesNumbers(assumptions: Assumptions) {
+  const { message, request_id, send_at } = sendFields(assumptions);
+  const coerced = withCoercion(assumptions);
+  return {
+    message: coerced(message).meta({
+      description: `Body text, at most ${messageMaxCharacters} characters (SEND-6, \`characterUnit\`, \`blankMessage\`).`,
+    }),
+    request_id: orNull(coerced(request_id), assumptions).meta({
+      description:
+        `The caller's idempotency key: a repeat within ${replayWindowMs / hourMs} hours returns ` +
+        'the original message (SEND-4, `emptyRequestId`).',
+    }),
+    send_at: orNull(sendAtOrEmpty(send_at, assumptions), assumptions).meta({
+      description:
+        'Hold the message until this time, which must be in the future (`sendAtFormats`, ' +
+        '`sendAtMaxAheadDays`). Default: send immediately (SEND-7).',
+    }),
+  };
 }
 
 /** Adds `null` if `nullFields` treats it as absent, also for the sender fields. */

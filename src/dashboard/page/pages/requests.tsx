@@ -30,10 +30,10 @@ export function RequestsPage() {
   useWorld();
   const search = filterValue('search');
   const limit = useSignal(firstRows);
-  const settled = useSettled(search);
+  const settledSearch = useSettled(search);
   const requests = useResource(
-    () => call('requests.list', { search: settled, limit: limit.value }),
-    { rereadAfter: ['traffic'], key: settled, keepsLastValue: true },
+    () => call('requests.list', { search: settledSearch, limit: limit.value }),
+    { rereadAfter: ['traffic'], key: settledSearch, keepsLastValue: true },
   );
   const readAll = () => {
     if (limit.value === mostKept) return;
@@ -44,7 +44,7 @@ export function RequestsPage() {
     <Split detail={(number) => <RequestDetail key={number} number={number} />}>
       <Filters search={search} />
       <Loaded resource={requests} what="requests" isQuiet>
-        {({ requests: rows }) => <Rows rows={rows} search={settled} onEnd={readAll} />}
+        {({ requests: rows }) => <Rows rows={rows} search={settledSearch} onEnd={readAll} />}
       </Loaded>
     </Split>
   );
