@@ -96,7 +96,7 @@ function judgeTrace(one: Case, trial: Trial, failure: unknown): Found | undefine
   });
   const broken = judgements.find((one) => one.broken !== undefined);
   trial.proof = broken?.proof ?? [];
-  const heard = judgements.find((judgement) => judgement.heard !== undefined)?.heard;
+  const heard = judgements.find((judgement) => judgement.firstNotice !== undefined)?.firstNotice;
   if (heard !== undefined && broken === undefined)
     return { verdict: 'notice', reason: heard.text, broken: heard.exchange.reply.exchange };
   const error = broken?.broken ?? failure;

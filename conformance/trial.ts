@@ -173,7 +173,7 @@ export class Trial {
       await this.control.call('accounts.keys', { id }),
       await this.control.call('accounts.get', { id }),
     ];
-    this.createdKeys.push({ key, name, made, shown });
+    this.createdKeys.push({ key, name, creation: made, shown });
     return key;
   }
 
@@ -343,7 +343,7 @@ export class Trial {
       listings: this.listings,
       createdKeys: this.createdKeys,
       knownSince: this.controlled ? Number.NEGATIVE_INFINITY : startedAt,
-      isExact: this.controlled,
+      hasExactTimes: this.controlled,
       assumption: (name) => this.assumption(name),
     };
   }

@@ -53,7 +53,7 @@ const refusedKeys: Judge = (trace, findings) => {
 
 /** AUTH-2: a key has the chosen name, is shown once, and works beside the others. */
 const keysOfAnAccount: Judge = (trace, findings) => {
-  for (const { key, name, made, shown } of trace.createdKeys)
+  for (const { key, name, creation: made, shown } of trace.createdKeys)
     findings.judge([], () => {
       verify.equal('name at creation', Object(made).name, name);
       verify.that(shown[0]?.text.includes(name) === true, 'the name in the list', 'none');

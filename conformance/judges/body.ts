@@ -31,7 +31,7 @@ interface Facts {
   readonly exchange: Exchange;
   /** The message's first body in the run, and the send that it answers. */
   readonly first: Exchange | undefined;
-  readonly isExact: boolean;
+  readonly hasExactTimes: boolean;
   readonly isRecorded: boolean;
 }
 
@@ -47,7 +47,7 @@ function isMessageBody(one: Exchange): boolean {
 }
 
 function eachBody(check: Check): Judge {
-  return ({ exchanges, log, isExact, recorded }, findings) => {
+  return ({ exchanges, log, hasExactTimes, recorded }, findings) => {
     const isRecorded = recorded !== undefined;
     const firsts = new Map<unknown, Exchange>();
     for (const one of log)
@@ -61,7 +61,12 @@ function eachBody(check: Check): Judge {
       const first = firsts.get(bodyOf(one)['message_id']);
       const proof = first === undefined || first === one ? [one] : [first, one];
       findings.judge(proof, () =>
-        check(where, bodyOf(one), { exchange: one, first, isExact, isRecorded }),
+        check(where, bodyOf(one), {
+          exchange: one,
+          first,
+          hasExactTimes,
+          isRecorded,
+        }),
       );
     }
   };
@@ -110,7 +115,7 @@ const requestId: Check = (where, body, { exchange, first }) => {
     verify.equal(`request_id of ${where}`, body['request_id'], id);
 };
 
-const createdAt: Check = (where, body, { exchange, first, isExact, isRecorded }) => {
+const createdAt: Check = (where, body, { exchange, first, hasExactTimes, isRecorded }) => {
   const { created_at: value } = body;
   const createdMs = Date.parse(verify.textOf(value));
   const isTime = utcMilliseconds.test(verify.textOf(value)) && !Number.isNaN(createdMs);
@@ -122,7 +127,7 @@ const createdAt: Check = (where, body, { exchange, first, isExact, isRecorded })
   // A recorded simulator may live in another year.
   if (isRecorded && differ > 86_400_000) return;
   verify.that(
-    differ <= (isExact ? clocksDifferMs.exact : clocksDifferMs.real),
+    differ <= (hasExactTimes ? clocksDifferMs.exact : clocksDifferMs.real),
     `created_at of ${where} at about ${new Date(exchange.sentAt).toISOString()}`,
     verify.show(value),
   );
@@ -157,7 +162,7 @@ const deviceOfTheSim: Judge = (trace, findings) => {
     isKnown ||= one.sender.deviceId !== undefined || other.caller.account !== one.caller.account;
     const isOfOne = other.caller.account === one.caller.account;
     const expected = 'another device_id for a number of another account';
-    findings.that([other, one], isOfOne, expected, id);
+    findings.judgeThat([other, one], isOfOne, expected, id);
   }
   const accounts = new Set(trace.exchanges.map(({ caller }) => caller.account));
   if (!isKnown && accounts.size < 2 && findings.broken === undefined) {

@@ -19,7 +19,7 @@ export interface Trace {
   /** What happened to accounts that made no new request before this time is unknown. */
   readonly knownSince: number;
   /** True if time stands still during a request, so that intervals are instants. */
-  readonly isExact: boolean;
+  readonly hasExactTimes: boolean;
   /** Set for recorded traffic, of which the state before, and any exchange, may be missing. */
   readonly recorded?: Recorded;
   /** An assumption that the target states; undefined if unknown. */
@@ -54,7 +54,7 @@ export interface Listing {
 export interface CreatedKey {
   readonly key: string;
   readonly name: string;
-  readonly made: unknown;
+  readonly creation: unknown;
   readonly shown: readonly Reply[];
 }
 
@@ -76,7 +76,7 @@ export class Findings {
   }
 
   /** One condition; by default, the last reply of the proof is what was found. */
-  that(
+  judgeThat(
     proof: readonly Exchange[],
     holds: boolean,
     expected: string,
@@ -101,10 +101,10 @@ export class Findings {
   }
 
   /** What breaks no rule but must be heard: the first such thing, and the exchange that shows it. */
-  heard: { readonly text: string; readonly exchange: Exchange } | undefined;
+  firstNotice: { readonly text: string; readonly exchange: Exchange } | undefined;
 
   notice(text: string, exchange: Exchange): void {
-    this.heard ??= { text, exchange };
+    this.firstNotice ??= { text, exchange };
   }
 
   /** A check that holds wherever the rule does not apply: it does not count as an exercise. */

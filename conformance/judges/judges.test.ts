@@ -96,7 +96,7 @@ function judge(
     listings: [],
     createdKeys: [],
     knownSince: Number.NEGATIVE_INFINITY,
-    isExact: false,
+    hasExactTimes: false,
     assumption: () => undefined,
   };
   judges[rule](trace, findings);
@@ -287,12 +287,12 @@ const heard: [RuleId, string, Exchange[]][] = [
 ];
 
 test.each(heard)('%s: a notice says "%s"', (rule, text, exchanges) => {
-  const { heard: said, broken } = judge(rule, exchanges);
+  const { firstNotice: said, broken } = judge(rule, exchanges);
   expect([said?.text, broken]).toEqual([expect.stringContaining(text), undefined]);
 });
 
 test('STATE-2 a whole text that is handed out once is not a notice', () => {
-  expect(judge('STATE-2', [send(202, {}, { message: long }), tasks(long, 100)]).heard).toBe(
+  expect(judge('STATE-2', [send(202, {}, { message: long }), tasks(long, 100)]).firstNotice).toBe(
     undefined,
   );
 });

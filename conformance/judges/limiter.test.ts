@@ -19,7 +19,7 @@ function bucket(exchanges: readonly Exchange[], more: Partial<Bucket> = {}): Buc
     isOfAddress: false,
     exchanges,
     knownSince,
-    isExact: false,
+    hasExactTimes: false,
     slackMs: 0,
     ...more,
   };

@@ -18,7 +18,7 @@ export interface Bucket {
   readonly exchanges: readonly Exchange[];
   /** All that was spent since this time is known. */
   readonly knownSince: number;
-  readonly isExact: boolean;
+  readonly hasExactTimes: boolean;
   /** How far apart two times may be wrong. */
   readonly slackMs: number;
   /** Of recorded traffic: the target's time minus the recorder's. Nothing shows a full bucket then. */
@@ -133,8 +133,8 @@ function tooFew(exchange: Exchange, { exchanges, limit, name }: Bucket): Unexpla
 }
 
 /** How far the target's full minutes are from ours, and by how much that may be wrong. */
-function minutesOf({ isExact, slackMs, ahead }: Bucket): { phase: number; drift: number } {
-  if (isExact) return { phase: 0, drift: 0 };
+function minutesOf({ hasExactTimes, slackMs, ahead }: Bucket): { phase: number; drift: number } {
+  if (hasExactTimes) return { phase: 0, drift: 0 };
   if (ahead === undefined) return { phase: 0, drift: clockDriftMs };
   const { least, most } = ahead;
   return { phase: (least + most) / 2, drift: clockDriftMs + slackMs + (most - least) / 2 };

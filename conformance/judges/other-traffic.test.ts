@@ -15,7 +15,7 @@ const bucket = {
   limit: 120,
   isOfAddress: false,
   knownSince: 0,
-  isExact: false,
+  hasExactTimes: false,
   slackMs: 0,
 };
 
@@ -106,7 +106,7 @@ test.each([
 ])('AUTH-6 another client may have spent the token of the account %s: %s', (account, isSo) => {
   const more = { method: 'POST', endpoint: 'send', caller: { ...caller, account } };
   const exchanges = [exchange(70_000, 429, more)];
-  const why = othersIn({ log: exchanges, isExact: false } as never, { ...bucket, exchanges });
+  const why = othersIn({ log: exchanges, hasExactTimes: false } as never, { ...bucket, exchanges });
   expect(why !== undefined).toBe(isSo);
 });
 
@@ -123,6 +123,6 @@ test.each([
   const first = [...floodAt(70_000, passed), exchange(73_000, 429, more)];
   const second = [...floodAt(140_000, then), exchange(143_000, 429, more)];
   const exchanges = then === undefined ? first : [...first, ...second];
-  const why = othersIn({ log: exchanges, isExact: false } as never, { ...bucket, exchanges });
+  const why = othersIn({ log: exchanges, hasExactTimes: false } as never, { ...bucket, exchanges });
   expect(why !== undefined).toBe(isSo);
 });

@@ -113,7 +113,7 @@ function figuresIn(json: unknown, at = ''): Map<string, number> {
 
 /** Why fewer requests than the limit may have passed; undefined if only the limit explains it. */
 export function othersIn(trace: Trace, bucket: Bucket): string | undefined {
-  if (trace.isExact || bucket.isOfAddress) return undefined;
+  if (trace.hasExactTimes || bucket.isOfAddress) return undefined;
   const counts = passedBeforeRefusals(bucket);
   const { limit } = bucket;
   const [least, most] = [Math.min(...counts), Math.max(...counts)];

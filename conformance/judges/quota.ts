@@ -37,7 +37,7 @@ const quotas: Judge = (trace, findings) => {
   for (const one of trace.exchanges) {
     const { caller, reply, sender } = one;
     const { quota } = caller;
-    const { invalid, open } = validityOf(one, trace.isExact);
+    const { invalid, open } = validityOf(one, trace.hasExactTimes);
     const isOther = !isMessageSend(one) || reply.status === 0 || earlierUse(trace, one);
     if (isOther || quota === undefined || invalid.length + open.length > 0) continue;
     const { certain, possible } = countedFor(trace, one);
@@ -48,7 +48,7 @@ const quotas: Judge = (trace, findings) => {
       });
       continue;
     }
-    const isExplained = !trace.isExact || trace.log.filter(isSend).length > fewSends;
+    const isExplained = !trace.hasExactTimes || trace.log.filter(isSend).length > fewSends;
     const isThrottled = reply.status === 429 && isExplained;
     if (certain < quota || sender?.is === 'inactive' || isThrottled) {
       findings.require([one], () => {

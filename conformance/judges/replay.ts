@@ -81,7 +81,7 @@ function wasRefusedBefore({ log }: Trace, one: Exchange, original: Exchange): bo
 /** The first use of an id creates a message, unless the send is refused for another reason. */
 function judgeFirstUse(trace: Trace, one: Exchange, findings: Findings): void {
   const { reply, sender } = one;
-  const { invalid } = validityOf(one, trace.isExact);
+  const { invalid } = validityOf(one, trace.hasExactTimes);
   const isUsed = earlierUse(trace, one) !== undefined;
   const mayBeRefused = [400, 402, 403, 503].includes(reply.status) || sender?.is !== 'own';
   // The 202 may have been lost with its connection.
@@ -116,7 +116,7 @@ function judgeReplay(trace: Trace, one: Exchange, original: Exchange, findings: 
   if (trace.recorded !== undefined && mayBeEarlier(one, original, slackMs)) return;
   if (one.isRetried && reply.status === 202) return;
   const isAnother = !hasSameContent(one, original);
-  const { invalid, open } = validityOf(one, trace.isExact);
+  const { invalid, open } = validityOf(one, trace.hasExactTimes);
   // A service may validate before it looks for a replay (`gateOrder`); another body may be a
   // conflict (`replayDifferentBody`). After slow replies a `send_at` is not surely past.
   if (reply.status === 400 && (invalid.length > 0 || open.includes('send_at'))) {
@@ -154,7 +154,7 @@ function validatesFirst(trace: Trace): boolean {
         original !== undefined &&
         !hasSameContent(one, original) &&
         one.reply.status === 400 &&
-        validityOf(one, trace.isExact).invalid.length > 0
+        validityOf(one, trace.hasExactTimes).invalid.length > 0
       );
     })
   );
@@ -179,7 +179,7 @@ function noSecondMessage(trace: Trace, findings: Findings): void {
       const text = verify.textOf(one.fields?.['message']);
       const times = tasks.reply.text.split(text).length - 1;
       if (isUnique(text) && times > 0)
-        findings.that([one, tasks], times === 1, 'one task for the message');
+        findings.judgeThat([one, tasks], times === 1, 'one task for the message');
     }
 }
 
@@ -201,14 +201,18 @@ export function notQueued(trace: Trace, findings: Findings, statuses: readonly n
     const text = verify.textOf(one.fields?.['message']);
     for (const tasks of trace.exchanges)
       if (tasks.endpoint === 'tasks' && isUnique(text))
-        findings.that([one, tasks], !tasks.reply.text.includes(text), 'no task for a refused send');
+        findings.judgeThat(
+          [one, tasks],
+          !tasks.reply.text.includes(text),
+          'no task for a refused send',
+        );
     const again = trace.exchanges.find(
       (other) => other.sentAt >= one.answeredAt && other !== one && sharesId(one, other),
     );
     const isKnown = again !== undefined && originalOf(trace, again) !== undefined;
     const expected = `no replay of a send that was answered ${one.reply.status}`;
     if (again !== undefined && !isUncertain(again) && !isKnown)
-      findings.that([one, again], again.reply.status !== 200, expected);
+      findings.judgeThat([one, again], again.reply.status !== 200, expected);
   }
 }
 

@@ -34,7 +34,7 @@ function checkedSends(trace: Trace): Checked[] {
         ![0, 429].includes(one.reply.status) &&
         earlierUse(trace, one) === undefined,
     )
-    .map((exchange) => ({ exchange, ...validityOf(exchange, trace.isExact) }));
+    .map((exchange) => ({ exchange, ...validityOf(exchange, trace.hasExactTimes) }));
 }
 
 /** True if the send must be accepted, as far as its fields and its sender go. */
@@ -102,7 +102,7 @@ const length: Judge = (trace, findings) => {
   const open = sized.filter((one) => one.open.length > 0).map(({ exchange }) => exchange);
   const wrong = open.find(({ reply }) => reply.status === 202) ?? open[0];
   const expected = 'no message of 1,601 characters, in any unit';
-  if (wrong !== undefined) findings.that(open, false, expected, wrong.reply);
+  if (wrong !== undefined) findings.judgeThat(open, false, expected, wrong.reply);
 };
 
 /** The other sends, whose fields the document does not show, may take what this one refuses. */
@@ -156,14 +156,14 @@ const newMessages: Judge = (trace, findings) => {
 };
 
 /** STATE-1, SVC-2: a send answers queued, and its message is there at once. */
-const createdQueued: Judge = ({ exchanges, isExact }, findings) => {
+const createdQueued: Judge = ({ exchanges, hasExactTimes }, findings) => {
   for (const send of exchanges) {
     if (!isMessageSend(send) || send.reply.status !== 202) continue;
     const read = exchanges.find(
       (one) =>
         isRead(one) && one.id === messageIdOf(send) && one.caller.account === send.caller.account,
     );
-    const isAtOnce = isExact && read?.sentAt === send.sentAt;
+    const isAtOnce = hasExactTimes && read?.sentAt === send.sentAt;
     findings.judge([send, ...(read === undefined ? [] : [read])], () => {
       verify.equal('status of the 202', bodyOf(send)['status'], 'queued');
       if (read === undefined) return;

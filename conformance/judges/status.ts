@@ -59,9 +59,9 @@ function failSkippedState(
   const longestGapMs = Math.max(
     ...history.sightings.slice(1).map(({ after, until }) => until - after + slackOf(trace)),
   );
-  if (!trace.isExact && from.status === 'queued' && mayMissSending(trace, history))
+  if (!trace.hasExactTimes && from.status === 'queued' && mayMissSending(trace, history))
     throw new verify.Lacking('a device that no other case polls meanwhile');
-  if (!trace.isExact && shortestStateMs < 3 * longestGapMs)
+  if (!trace.hasExactTimes && shortestStateMs < 3 * longestGapMs)
     throw new verify.Lacking('a target whose messages stay in each state for a few seconds');
   verify.fail(expected, describeHistory(history));
 }
@@ -130,7 +130,7 @@ function judgeTasks(trace: Trace, history: History, tasks: Exchange, findings: F
     findings.lack('reads until 20 s after the message was handed out');
     return;
   }
-  findings.that(
+  findings.judgeThat(
     [send, tasks, shown],
     late === undefined || statusOf(late) !== 'queued',
     `another status than queued ${latestMs / 1000} s after it was handed out`,
@@ -152,7 +152,7 @@ const judgeOrder: Judge = (trace, findings) => {
     });
   }
   for (const history of histories) requireNoOlderStatus(history, slackOf(trace), findings);
-  if (trace.isExact) for (const history of histories) judgeDelivery(trace, history, findings);
+  if (trace.hasExactTimes) for (const history of histories) judgeDelivery(trace, history, findings);
   findings.lack('a message that is picked up within the wait');
 };
 
@@ -180,7 +180,7 @@ function judgeDelivery(trace: Trace, history: History, findings: Findings): void
     return;
   const isDelivered = end === 'delivered';
   const expected = 'delivered within seven polls';
-  findings.that([history.start], isDelivered, expected, describeHistory(history));
+  findings.judgeThat([history.start], isDelivered, expected, describeHistory(history));
 }
 
 /** STATE-4: only a message whose state is not final fails. */
@@ -189,7 +189,7 @@ const judgeFailure: Judge = (trace, findings) => {
     if (step.to.status !== 'failed') continue;
     const isUnfinished = statusOrder.slice(0, 3).includes(step.from.status);
     const expected = 'failed after an unfinished state';
-    findings.that(proofOf(step), isUnfinished, expected, describeHistory(step.history));
+    findings.judgeThat(proofOf(step), isUnfinished, expected, describeHistory(step.history));
   }
   const failsFrom = trace.assumption('failsFrom');
   if (Array.isArray(failsFrom) && failsFrom.length === 0)
@@ -205,7 +205,7 @@ const judgeFinal: Judge = (trace, findings) => {
     if (end < 0 || last === undefined || history.sightings[end]?.exchange === last) continue;
     const isLast = end === history.sightings.length - 1;
     const expected = 'nothing after the final state';
-    findings.that([history.start, last], isLast, expected, describeHistory(history));
+    findings.judgeThat([history.start, last], isLast, expected, describeHistory(history));
   }
   findings.lack('a message that ends within the wait');
 };
@@ -217,9 +217,9 @@ export function pollIntervalMs(target: Pick<Trace, 'assumption'>): number {
 }
 
 /** The longest permitted time until a pickup, plus the time between two reads. */
-export function latestPickupMs(trace: Pick<Trace, 'assumption' | 'isExact'>): number {
+export function latestPickupMs(trace: Pick<Trace, 'assumption' | 'hasExactTimes'>): number {
   const longestPollMs = Math.max(documentedPollMs, pollIntervalMs(trace));
-  return longestPollMs * (1 + tolerance) + (trace.isExact ? 0 : readIntervalMs);
+  return longestPollMs * (1 + tolerance) + (trace.hasExactTimes ? 0 : readIntervalMs);
 }
 
 function isPickedUpLate(trace: Trace, history: History): boolean {
@@ -268,7 +268,7 @@ function judgePickup(trace: Trace, history: History, findings: Findings): void {
 
 /** Skips the case if the device may have had no turn for the message. */
 function requireFreeDevice(trace: Trace, history: History): void {
-  if (trace.isExact || !isPassedOver(trace, history)) return;
+  if (trace.hasExactTimes || !isPassedOver(trace, history)) return;
   throw new verify.Lacking(
     'a device that polls by itself and picks up all its messages at each poll (sendsPerPoll)',
   );
@@ -296,7 +296,7 @@ const judgePace: Judge = (trace, findings) => {
 
 function judgeChanges(trace: Trace, history: History, findings: Findings): void {
   const durationsMs = durationsOf(history);
-  const isPaced = trace.isExact && trace.assumption('progressPace') !== 'own_delay';
+  const isPaced = trace.hasExactTimes && trace.assumption('progressPace') !== 'own_delay';
   const shortestMs = Math.min(documentedPollMs, pollIntervalMs(trace)) * (1 - tolerance);
   findings.require([history.start], () => {
     const expected = `${shortestMs / 1000} s between two changes`;
@@ -316,8 +316,8 @@ function judgeChanges(trace: Trace, history: History, findings: Findings): void 
 /** SEND-7: `send_at` is in the future and holds the message; without it, it goes at once. */
 const judgeHolds: Judge = (trace, findings) => {
   judgeSendAt(trace, findings);
-  const { isExact, recorded } = trace;
-  const drift = isExact ? 0 : Math.max(clockDriftMs, slackOf(trace) + (recorded?.ahead.most ?? 0));
+  const { hasExactTimes, recorded } = trace;
+  const drift = hasExactTimes ? 0 : Math.max(clockDriftMs, slackOf(trace) + (recorded?.ahead.most ?? 0));
   for (const history of historiesIn(trace)) {
     const until = holdOf(history.start);
     if (until === undefined) judgePickup(trace, history, findings);
@@ -331,7 +331,7 @@ function judgeHold(trace: Trace, history: History, until: number, findings: Find
   for (const read of history.reads.filter(({ answeredAt }) => answeredAt < until)) {
     const isHeld = !pickedUpStatuses.includes(statusOf(read)) || mayFail(trace, read);
     const proof = [history.start, read];
-    findings.that(proof, isHeld, `held for ${seconds} s`, `${statusOf(read)} before`);
+    findings.judgeThat(proof, isHeld, `held for ${seconds} s`, `${statusOf(read)} before`);
   }
   for (const tasks of tasksIn(trace).filter(({ answeredAt }) => answeredAt < until)) {
     const isIn = tasks.reply.text.includes(history.messageId);

@@ -47,7 +47,7 @@ export function bucketsOf(trace: Trace): Bucket[] {
       isOfAddress: first.caller.account === undefined,
       exchanges: trace.log.filter((one) => bucketOf(one) === name && isRecent(one)),
       knownSince: first.caller.isNew ? Number.NEGATIVE_INFINITY : trace.knownSince,
-      isExact: trace.isExact,
+      hasExactTimes: trace.hasExactTimes,
       slackMs: slackOf(trace),
       ...(trace.recorded !== undefined && { ahead: trace.recorded.ahead }),
     };
@@ -236,7 +236,7 @@ function judgeWait(trace: Trace, refusal: Exchange, findings: Findings): boolean
       // Recorded errors and replays may spend nothing.
       (recorded === undefined || isRefused(one) || (one.reply.status < 300 && !isReplay(one)))
     )
-      findings.that(
+      findings.judgeThat(
         [refusal, one],
         one.reply.status === 429,
         `429 one second before Retry-After (${seconds} s) is over`,
@@ -262,7 +262,7 @@ function judgeWait(trace: Trace, refusal: Exchange, findings: Findings): boolean
     findings.lack(others);
     return false;
   }
-  findings.that(
+  findings.judgeThat(
     [refusal, next],
     next.reply.status !== 429 && next.reply.status < 500,
     `a success when Retry-After (${seconds} s) is over`,

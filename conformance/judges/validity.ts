@@ -42,14 +42,14 @@ const known = {
   real: new WeakMap<Exchange, FieldValidity>(),
 };
 
-export function validityOf(exchange: Exchange, isExact: boolean): FieldValidity {
-  const remembered = isExact ? known.exact : known.real;
-  const validity = remembered.get(exchange) ?? judgedFields(exchange, isExact);
+export function validityOf(exchange: Exchange, hasExactTimes: boolean): FieldValidity {
+  const remembered = hasExactTimes ? known.exact : known.real;
+  const validity = remembered.get(exchange) ?? judgedFields(exchange, hasExactTimes);
   remembered.set(exchange, validity);
   return validity;
 }
 
-function judgedFields(exchange: Exchange, isExact: boolean): FieldValidity {
+function judgedFields(exchange: Exchange, hasExactTimes: boolean): FieldValidity {
   const fields: Fields = exchange.fields ?? {};
   const senders = senderNames.filter((name) => fields[name] !== undefined);
   const [sender = 'from'] = senders;
@@ -58,7 +58,7 @@ function judgedFields(exchange: Exchange, isExact: boolean): FieldValidity {
     [sender, senders.length > 1 ? 'open' : senderIs(fields[sender], exchange)],
     ['message', messageIs(fields['message'])],
     ['request_id', requestIdIs(fields['request_id'])],
-    ['send_at', sendAtIs(fields['send_at'], exchange, isExact)],
+    ['send_at', sendAtIs(fields['send_at'], exchange, hasExactTimes)],
     ...Object.keys(fields)
       .filter((name) => !documented.includes(name))
       .map((name): [string, Validity] => [name, 'open']),
@@ -116,11 +116,11 @@ function requestIdIs(value: unknown): Validity {
   return Buffer.byteLength(value) <= surelyShortEnough && /^[\w-]+$/.test(value) ? 'valid' : 'open';
 }
 
-function sendAtIs(value: unknown, exchange: Exchange, isExact: boolean): Validity {
+function sendAtIs(value: unknown, exchange: Exchange, hasExactTimes: boolean): Validity {
   const { sentAt, answeredAt, ahead = unknown } = exchange;
   if (value === undefined) return 'valid';
   if (value === null || value === '') return 'open';
-  const { least, most } = isExact ? { least: 0, most: 0 } : ahead;
+  const { least, most } = hasExactTimes ? { least: 0, most: 0 } : ahead;
   const at = typeof value === 'object' ? undefined : instantIn(String(value));
   if (at === undefined || at <= sentAt + least) return 'invalid';
   const isSurelyAhead = at > answeredAt + most && at < sentAt + dayMs;

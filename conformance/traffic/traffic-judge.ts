@@ -200,7 +200,7 @@ export class TrafficJudge {
       listings: [],
       createdKeys: [],
       knownSince: since,
-      isExact: false,
+      hasExactTimes: false,
       recorded: {
         ahead: this.#knowledge.seenAhead,
         isComplete: this.#options.isComplete,
