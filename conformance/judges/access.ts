@@ -29,25 +29,27 @@ function validKeysWork(trace: Trace, findings: Findings): boolean {
     findings.judge(valid, () => verify.given(() => verify.fail('a key that is accepted', 'none')));
     return false;
   }
-  for (const one of valid)
-    findings.requireThat([one], one.reply.status !== 401, 'a valid key that is accepted');
+  for (const exchange of valid)
+    findings.requireThat([exchange], exchange.reply.status !== 401, 'a valid key that is accepted');
   return true;
 }
 
 /** AUTH-1: nothing but `Authorization: Bearer <key>` is a credential. */
 const everyEndpointAsks: Judge = (trace, findings) => {
   if (!validKeysWork(trace, findings)) return;
-  for (const one of answered(trace))
-    if (one.caller.key === 'missing') findings.judge([one], () => verify.status(one.reply, 401));
+  for (const exchange of answered(trace))
+    if (exchange.caller.key === 'missing')
+      findings.judge([exchange], () => verify.status(exchange.reply, 401));
 };
 
 /** AUTH-3: a missing, wrong or revoked key is 401 with its code, whatever else is wrong. */
 const refusedKeys: Judge = (trace, findings) => {
   if (!validKeysWork(trace, findings)) return;
-  for (const one of answered(trace)) {
-    const isMissing = one.caller.key === 'missing' && one.headers['authorization'] === undefined;
-    if (isMissing || (hasScheme(one) && one.caller.key !== 'valid'))
-      findings.judge([one], () => verify.refused(one.reply, 401, invalidKey));
+  for (const exchange of answered(trace)) {
+    const isMissing =
+      exchange.caller.key === 'missing' && exchange.headers['authorization'] === undefined;
+    if (isMissing || (hasScheme(exchange) && exchange.caller.key !== 'valid'))
+      findings.judge([exchange], () => verify.refused(exchange.reply, 401, invalidKey));
   }
 };
 
@@ -73,8 +75,8 @@ const keysOfAnAccount: Judge = (trace, findings) => {
 /** Sends whose sender number decides the reply: everything else about them is right. */
 function sendsFrom(trace: Trace, ...kinds: string[]): Exchange[] {
   return answered(trace).filter(
-    (one) =>
-      isMessageSend(one) && one.caller.key === 'valid' && kinds.includes(one.sender?.is ?? ''),
+    (send) =>
+      isMessageSend(send) && send.caller.key === 'valid' && kinds.includes(send.sender?.is ?? ''),
   );
 }
 
@@ -89,17 +91,17 @@ function ownNumberWorks(trace: Trace, findings: Findings): boolean {
 
 const unknownNumbers: Judge = (trace, findings) => {
   if (!ownNumberWorks(trace, findings)) return;
-  for (const one of sendsFrom(trace, 'unknown'))
-    findings.judge([one], () => verify.refused(one.reply, 403, notFound));
+  for (const send of sendsFrom(trace, 'unknown'))
+    findings.judge([send], () => verify.refused(send.reply, 403, notFound));
   // A service with a strict number check may refuse this number earlier (`numberCheck`).
   // It may also be another number of the account, on a device of its own.
   const ownDevices = sendsFrom(trace, 'own')
     .filter(isAccepted)
-    .map((one) => bodyOf(one)['device_id']);
-  for (const one of sendsFrom(trace, 'altered')) {
-    const isAnother = one.reply.status === 202 && !ownDevices.includes(bodyOf(one)['device_id']);
-    if (!isAnother && one.reply.status !== 503)
-      findings.judge([one], () => verify.status(one.reply, 403, 400));
+    .map((send) => bodyOf(send)['device_id']);
+  for (const send of sendsFrom(trace, 'altered')) {
+    const isAnother = send.reply.status === 202 && !ownDevices.includes(bodyOf(send)['device_id']);
+    if (!isAnother && send.reply.status !== 503)
+      findings.judge([send], () => verify.status(send.reply, 403, 400));
   }
 };
 
@@ -110,47 +112,48 @@ function foreignRefusal({ reply }: Exchange): void {
 
 const forbiddenNumbers: Judge = (trace, findings) => {
   if (!ownNumberWorks(trace, findings)) return;
-  for (const one of sendsFrom(trace, 'denied'))
-    findings.judge([one], () => verify.refused(one.reply, 403, denied));
-  for (const one of sendsFrom(trace, 'foreign')) {
-    const isHidden = verify.codeOf(one.reply) === notFound;
-    findings[isHidden ? 'require' : 'judge']([one], () => foreignRefusal(one));
+  for (const send of sendsFrom(trace, 'denied'))
+    findings.judge([send], () => verify.refused(send.reply, 403, denied));
+  for (const send of sendsFrom(trace, 'foreign')) {
+    const isHidden = verify.codeOf(send.reply) === notFound;
+    findings[isHidden ? 'require' : 'judge']([send], () => foreignRefusal(send));
     if (isHidden) findings.lack('a target that reveals that the number exists');
   }
   ownNumbersAreAccepted(trace, findings);
 };
 
 const inactiveSims: Judge = (trace, findings) => {
-  for (const one of sendsFrom(trace, 'inactive'))
-    findings.judge([one], () => {
-      verify.refused(one.reply, 503, 'device_inactive');
-      verify.declaredJson(one.reply);
+  for (const send of sendsFrom(trace, 'inactive'))
+    findings.judge([send], () => {
+      verify.refused(send.reply, 503, 'device_inactive');
+      verify.declaredJson(send.reply);
     });
   ownNumbersAreAccepted(trace, findings);
 };
 
 function ownNumbersAreAccepted(trace: Trace, findings: Findings): void {
-  for (const one of sendsFrom(trace, 'own')) {
-    const isRefused = [403, 503].includes(one.reply.status);
-    findings.requireThat([one], !isRefused, 'a message from its own number');
+  for (const send of sendsFrom(trace, 'own')) {
+    const isRefused = [403, 503].includes(send.reply.status);
+    findings.requireThat([send], !isRefused, 'a message from its own number');
   }
 }
 
 /** SVC-1: through the SIM that was named, or through the pool if the account has none connected. */
 const simsAndPool: Judge = (trace, findings) => {
-  for (const one of sendsFrom(trace, 'own', 'pool')) {
-    const { sender, fields = {} } = one;
+  for (const send of sendsFrom(trace, 'own', 'pool')) {
+    const { sender, fields = {} } = send;
     const isOpen = sender?.is === 'own' && sender.deviceId === undefined;
-    findings[isOpen ? 'require' : 'judge']([one], () => {
-      const body = verify.accepted(one.reply);
+    findings[isOpen ? 'require' : 'judge']([send], () => {
+      const body = verify.accepted(send.reply);
       verify.equal('from_number', body['from_number'], fields['from'] ?? fields['from_number']);
       if (sender?.deviceId !== undefined)
         verify.sameUuid('device_id', body['device_id'], sender.deviceId);
-      const { device_id } = bodyOf(one);
+      const { device_id } = bodyOf(send);
       verify.that(uuid.test(verify.textOf(device_id)), 'a device_id', verify.show(device_id));
     });
   }
-  for (const one of sendsFrom(trace, 'foreign')) findings.judge([one], () => foreignRefusal(one));
+  for (const send of sendsFrom(trace, 'foreign'))
+    findings.judge([send], () => foreignRefusal(send));
 };
 
 export const accessJudges = {

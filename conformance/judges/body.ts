@@ -39,30 +39,31 @@ type Check = (where: string, body: Body, facts: Facts) => void;
 
 const isNew = ({ reply }: Exchange) => reply.status === 202;
 
-function isMessageBody(one: Exchange): boolean {
-  const { status } = one.reply;
+function isMessageBody(exchange: Exchange): boolean {
+  const { status } = exchange.reply;
   const isMessage =
-    (isMessageSend(one) && (status === 202 || status === 200)) || (isRead(one) && status === 200);
-  return isMessage && verify.isObject(one.reply.json);
+    (isMessageSend(exchange) && (status === 202 || status === 200)) ||
+    (isRead(exchange) && status === 200);
+  return isMessage && verify.isObject(exchange.reply.json);
 }
 
 function eachBody(check: Check): Judge {
   return ({ exchanges, log, hasExactTimes, recorded }, findings) => {
     const isRecorded = recorded !== undefined;
     const firsts = new Map<unknown, Exchange>();
-    for (const one of log)
-      if (isMessageSend(one) && isNew(one)) {
-        const id = bodyOf(one)['message_id'];
-        if (!firsts.has(id)) firsts.set(id, one);
+    for (const exchange of log)
+      if (isMessageSend(exchange) && isNew(exchange)) {
+        const id = bodyOf(exchange)['message_id'];
+        if (!firsts.has(id)) firsts.set(id, exchange);
       }
-    for (const one of exchanges) {
-      if (!isMessageBody(one)) continue;
-      const where = sourceOf(one);
-      const first = firsts.get(bodyOf(one)['message_id']);
-      const proof = first === undefined || first === one ? [one] : [first, one];
+    for (const exchange of exchanges) {
+      if (!isMessageBody(exchange)) continue;
+      const where = sourceOf(exchange);
+      const first = firsts.get(bodyOf(exchange)['message_id']);
+      const proof = first === undefined || first === exchange ? [exchange] : [first, exchange];
       findings.judge(proof, () =>
-        check(where, bodyOf(one), {
-          exchange: one,
+        check(where, bodyOf(exchange), {
+          exchange: exchange,
           first,
           hasExactTimes,
           isRecorded,
@@ -154,15 +155,16 @@ const deviceOfTheSim: Judge = (trace, findings) => {
   eachBody(device)(trace, findings);
   const owners = new Map<string, Exchange>();
   let isKnown = false;
-  for (const one of trace.exchanges) {
-    if (!isMessageSend(one) || !isNew(one) || one.sender?.is !== 'own') continue;
-    const id = verify.textOf(bodyOf(one)['device_id']).toLowerCase();
-    const other = owners.get(id) ?? one;
+  for (const exchange of trace.exchanges) {
+    if (!isMessageSend(exchange) || !isNew(exchange) || exchange.sender?.is !== 'own') continue;
+    const id = verify.textOf(bodyOf(exchange)['device_id']).toLowerCase();
+    const other = owners.get(id) ?? exchange;
     owners.set(id, other);
-    isKnown ||= one.sender.deviceId !== undefined || other.caller.account !== one.caller.account;
-    const isOfOne = other.caller.account === one.caller.account;
+    isKnown ||=
+      exchange.sender.deviceId !== undefined || other.caller.account !== exchange.caller.account;
+    const isOfOne = other.caller.account === exchange.caller.account;
     const expected = 'another device_id for a number of another account';
-    findings.judgeThat([other, one], isOfOne, expected, id);
+    findings.judgeThat([other, exchange], isOfOne, expected, id);
   }
   const accounts = new Set(trace.exchanges.map(({ caller }) => caller.account));
   if (!isKnown && accounts.size < 2 && findings.broken === undefined) {
@@ -175,11 +177,11 @@ const deviceOfTheSim: Judge = (trace, findings) => {
 const json: Judge = ({ exchanges, recorded }, findings) => {
   const answered = exchanges.filter(({ reply }) => reply.status !== 0);
   const isServed = recorded !== undefined || answered.some(({ reply }) => reply.status < 400);
-  for (const one of answered) {
-    const { endpoint, reply, method } = one;
+  for (const exchange of answered) {
+    const { endpoint, reply, method } = exchange;
     const isEmpty = method === 'HEAD' || [204, 301, 302, 304, 307, 308].includes(reply.status);
     if (endpoint === undefined || isEmpty || !isServed) continue;
-    findings.judge([one], () => verify.declaredJson(reply));
+    findings.judge([exchange], () => verify.declaredJson(reply));
   }
 };
 

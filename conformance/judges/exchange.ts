@@ -1,7 +1,7 @@
 /**
- * One request and its reply, as judges see them: who sent it, from which number, when, and whether
- * it was retried. A judge knows nothing else, so it can also judge exchanges that somebody else
- * recorded; what is not known of them is left undefined.
+ * An exchange: one request and its reply, as judges see them. It says who sent the request, from
+ * which number, when, and whether it was retried. Judges know nothing else, so they can also judge
+ * traffic that somebody else recorded; a property that a recording does not show is undefined.
  */
 import type { Endpoint } from '../buckets.ts';
 import type { Reply } from '../client.ts';
@@ -21,18 +21,22 @@ export interface Caller {
   readonly address?: string;
 }
 
-/** The sender number of a send: what it is to the caller's account. */
+/** The sender number of a send. */
 export interface Sender {
-  readonly is:
+  /** The relation of the number to the caller's account. */
+  readonly is: /** A usable SIM of the account has it. */
     | 'own'
+    /** A SIM of the account has it that is inactive, disconnected, or withdrawn from its use. */
     | 'inactive'
     | 'disconnected'
     | 'denied'
+    /** A SIM of the shared pool has it. */
     | 'pool'
+    /** A SIM of another account has it. */
     | 'foreign'
     /** No SIM has it. */
     | 'unknown'
-    /** Nearly the account's number, and not its own; the target may find it malformed. */
+    /** An account's number with a changed digit: perhaps another of its own, or malformed. */
     | 'altered';
   readonly deviceId?: string;
 }
@@ -41,6 +45,7 @@ export interface Exchange {
   readonly method: string;
   /** Without the query. */
   readonly path: string;
+  /** Without the question mark. */
   readonly query: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
@@ -52,10 +57,10 @@ export interface Exchange {
   readonly caller: Caller;
   readonly sender?: Sender;
   readonly reply: Reply;
-  /** The request arrived and was answered within this interval, in the target's time. */
+  /** Milliseconds since 1970, on the target's clock if a control port shows it, otherwise ours. */
   readonly sentAt: number;
   readonly answeredAt: number;
-  /** The target's time minus ours, as far as it was known then; undefined: not at all. */
+  /** The target's time minus ours, as far as earlier replies showed it. */
   readonly ahead?: Ahead;
   /** True if a connection broke and the request was sent again: it may have arrived twice. */
   readonly isRetried: boolean;
@@ -79,12 +84,12 @@ export function isRead({ method, endpoint }: Exchange): boolean {
   return method === 'GET' && endpoint === 'read';
 }
 
-/** True if a send created a message. If an earlier try of it arrived, 200 says so, too. */
+/** True if a send created a message. A retry is answered 200 if the first try created it. */
 export function isAccepted({ reply, isRetried }: Exchange): boolean {
   return reply.status === 202 || (reply.status === 200 && isRetried);
 }
 
-/** True if a reply was lost, so that what the request did is not certain. */
+/** True if a reply was lost, so that the effect of the request is not certain. */
 export function isUncertain({ reply, isRetried }: Exchange): boolean {
   return isRetried || reply.status === 0;
 }

@@ -5,7 +5,7 @@
 import * as verify from '../verify.ts';
 import { bodyOf, type Exchange, isAccepted, isRead, isSend, messageIdOf } from './exchange.ts';
 import { slackOf, type Trace } from './judge.ts';
-import { holdOf } from './validity.ts';
+import { holdEndOf } from './validity.ts';
 
 /** The statuses of a message that does not fail. */
 export const statusOrder = ['queued', 'sending', 'sent', 'delivered'];
@@ -101,7 +101,7 @@ export function durationsOf({ sightings }: History): number[] {
 
 /** When a message may be picked up: at once, or when its hold ends. */
 export function dueAt({ start }: History): number {
-  return Math.max(start.answeredAt, holdOf(start) ?? 0);
+  return Math.max(start.answeredAt, holdEndOf(start) ?? 0);
 }
 
 /** The first status after queued. */

@@ -1,6 +1,7 @@
 /**
- * A judge decides whether one rule holds in a trace of exchanges, made by any client. It reports
- * each place where the rule applies, with the exchanges that prove a failure.
+ * What a judge reads and writes. A judge is a function that decides whether one rule holds in a
+ * trace, the exchanges of any client with the target, and records the results as findings. It never
+ * sends, so the same judge serves a case of the harness and traffic that somebody else recorded.
  */
 import type { Reply } from '../client.ts';
 import type { Ahead } from '../clock-offset.ts';
@@ -10,23 +11,26 @@ import type { Exchange } from './exchange.ts';
 export interface Trace {
   /** The exchanges to judge, in the order in which they were sent. */
   readonly exchanges: readonly Exchange[];
-  /** All exchanges of the run: whatever else spent from the same limits. */
+  /** All exchanges of the run: those of other cases spend from the same limits. */
   readonly log: readonly Exchange[];
-  /** Lists of an account's messages on a control port. */
+  /** Message counts that a control port showed. */
   readonly listings: readonly Listing[];
   /** Keys that were created on a control port. */
   readonly createdKeys: readonly CreatedKey[];
-  /** What happened to accounts that made no new request before this time is unknown. */
+  /** The log includes every request that an account of the run made since this time. */
   readonly knownSince: number;
-  /** True if time stands still during a request, so that intervals are instants. */
+  /**
+   * True if a control port moves the target's clock, which stands still during a request: then
+   * `sentAt` and `answeredAt` are equal, and are the target's own time.
+   */
   readonly hasExactTimes: boolean;
-  /** Set for recorded traffic, of which the state before, and any exchange, may be missing. */
+  /** Set for recorded traffic: exchanges, and the state before the first one, may be missing. */
   readonly recorded?: Recorded;
-  /** An assumption that the target states; undefined if unknown. */
+  /** The target's answer to an assumption; undefined if the target does not state it. */
   readonly assumption: (name: string) => unknown;
 }
 
-/** What is known of recorded traffic. */
+/** How complete a recording of traffic is. */
 export interface Recorded {
   /** The target's time minus the recorder's. */
   readonly ahead: Ahead;
@@ -36,46 +40,51 @@ export interface Recorded {
   readonly isOneAccount: boolean;
 }
 
-/** How far apart two recorded times may be wrong: clocks differ, and are set meanwhile. */
+/** The error of an interval between two recorded times: clocks drift, and may be set in between. */
+const recordedSlackMs = 4_000;
+
 export function slackOf({ recorded }: Pick<Trace, 'recorded'>): number {
   return recorded === undefined ? 0 : recordedSlackMs;
 }
 
-const recordedSlackMs = 4_000;
-
-/** The number of messages of an account, after so many exchanges of the run. */
 export interface Listing {
   readonly account: string;
+  /** The number of the account's messages. */
   readonly messages: number;
+  /** The number of exchanges in the log when the messages were counted. */
   readonly after: number;
 }
 
-/** A key, what its creation answered, and the replies that show keys later. */
 export interface CreatedKey {
   readonly key: string;
   readonly name: string;
+  /** The output of the operation that created the key. */
   readonly creation: unknown;
+  /** Later replies of the control port about the account's keys, the list of keys first. */
   readonly shown: readonly Reply[];
 }
 
 export type Judge = (trace: Trace, findings: Findings) => void;
 
-/** What a judge found: how often the rule was exercised, and the first place where it is broken. */
+/** What a judge found. Each check names its proof: the exchanges that show the result. */
 export class Findings {
   /** How often the rule applied and held. */
   exercised = 0;
+  /** The first failure. */
   broken: RuleBroken | undefined;
-  /** The exchanges that prove it. */
+  /** The proof of `broken`. */
   proof: readonly Exchange[] = [];
   /** Why a place could not be judged: reported only if the rule is neither exercised nor broken. */
   missing: Lacking | PreconditionMissing | undefined;
+  /** The first observation that breaks no rule, but that a reader must hear. */
+  firstNotice: { readonly text: string; readonly exchange: Exchange } | undefined;
 
-  /** Runs one check; `proof` are the exchanges that show its result. */
+  /** Runs a check at a place where the rule applies. The check throws if the rule is broken. */
   judge(proof: readonly Exchange[], check: () => void): void {
     if (this.#holds(proof, check)) this.exercised += 1;
   }
 
-  /** One condition; by default, the last reply of the proof is what was found. */
+  /** Judges one condition; `actual` says what was found instead of `expected`. */
   judgeThat(
     proof: readonly Exchange[],
     holds: boolean,
@@ -83,6 +92,29 @@ export class Findings {
     actual: string | Reply = proof.at(-1)?.reply ?? 'nothing',
   ): void {
     this.judge(proof, () => that(holds, expected, actual));
+  }
+
+  /** Like `judge`, for a consequence that does not count as an exercise of the rule. */
+  require(proof: readonly Exchange[], check: () => void): void {
+    this.#holds(proof, check);
+  }
+
+  requireThat(
+    proof: readonly Exchange[],
+    holds: boolean,
+    expected: string,
+    actual: string | Reply = proof.at(-1)?.reply ?? 'nothing',
+  ): void {
+    this.require(proof, () => that(holds, expected, actual));
+  }
+
+  notice(text: string, exchange: Exchange): void {
+    this.firstNotice ??= { text, exchange };
+  }
+
+  /** Records what would be needed to judge. */
+  lack(what: string): void {
+    this.missing ??= new Lacking(what);
   }
 
   #holds(proof: readonly Exchange[], check: () => void): boolean {
@@ -99,34 +131,9 @@ export class Findings {
       return false;
     }
   }
-
-  /** What breaks no rule but must be heard: the first such thing, and the exchange that shows it. */
-  firstNotice: { readonly text: string; readonly exchange: Exchange } | undefined;
-
-  notice(text: string, exchange: Exchange): void {
-    this.firstNotice ??= { text, exchange };
-  }
-
-  /** A check that holds wherever the rule does not apply: it does not count as an exercise. */
-  require(proof: readonly Exchange[], check: () => void): void {
-    this.#holds(proof, check);
-  }
-
-  requireThat(
-    proof: readonly Exchange[],
-    holds: boolean,
-    expected: string,
-    actual: string | Reply = proof.at(-1)?.reply ?? 'nothing',
-  ): void {
-    this.require(proof, () => that(holds, expected, actual));
-  }
-
-  /** Records what would be needed to judge. */
-  lack(what: string): void {
-    this.missing ??= new Lacking(what);
-  }
 }
 
+/** The error with the last exchange of the proof, unless it already names an exchange. */
 function withProof(error: RuleBroken, proof: readonly Exchange[]): RuleBroken {
   if (error.exchange !== undefined || proof.length === 0) return error;
   const { expected, actual, spelling } = error;

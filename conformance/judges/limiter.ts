@@ -97,18 +97,18 @@ function contradiction(
     return refusal && tooFew(refusal, bucket);
   }
   const granted = exchanges.filter(
-    (one) =>
-      !isRefused(one) &&
-      one.reply.status !== 0 &&
-      (h.replaysSpend || !isReplay(one)) &&
-      (h.errorsSpend || one.reply.status < 400),
+    (exchange) =>
+      !isRefused(exchange) &&
+      exchange.reply.status !== 0 &&
+      (h.replaysSpend || !isReplay(exchange)) &&
+      (h.errorsSpend || exchange.reply.status < 400),
   );
   const refused = exchanges.filter(isRefused);
   const early = refused.find(
-    (one) =>
+    (exchange) =>
       !othersSpend &&
-      one.sentAt - minuteMs >= knownSince &&
-      mustPass(h, bucket, granted, refused, one),
+      exchange.sentAt - minuteMs >= knownSince &&
+      mustPass(h, bucket, granted, refused, exchange),
   );
   const many = tooMany(h, bucket, granted, h.refusalsSpend ? [...granted, ...refused] : granted);
   if (early === undefined || (many !== undefined && many.exchange.sentAt < early.sentAt))
@@ -154,16 +154,18 @@ function mustPass(
 ): boolean {
   const { limit, slackMs } = bucket;
   const atOnce = refused.filter(
-    (one) => one.sentAt <= asked.answeredAt && one.answeredAt >= asked.sentAt,
+    (exchange) => exchange.sentAt <= asked.answeredAt && exchange.answeredAt >= asked.sentAt,
   );
   const isFirst = !refused.some(
-    (one) => one.answeredAt < asked.sentAt && one.answeredAt > asked.sentAt - minuteMs - slackMs,
+    (exchange) =>
+      exchange.answeredAt < asked.sentAt && exchange.answeredAt > asked.sentAt - minuteMs - slackMs,
   );
   // Of several at once one was the first, which no earlier refusal explains.
   const until = Math.max(...atOnce.map(({ answeredAt }) => answeredAt));
   const spent = refusalsSpend && !isFirst ? [...granted, ...refused] : granted;
   const others = spent.filter(
-    (one) => one !== asked && one.sentAt <= (isFirst ? until : asked.answeredAt) + slackMs,
+    (exchange) =>
+      exchange !== asked && exchange.sentAt <= (isFirst ? until : asked.answeredAt) + slackMs,
   );
   if (refill === 'continuous') {
     const times = others.map(({ answeredAt }) => answeredAt).toSorted((a, b) => b - a);
@@ -189,7 +191,9 @@ export function isWeighted(
   { exchanges, limit }: Pick<Bucket, 'exchanges' | 'limit'>,
   { exchange: asked, isTooFew }: Pick<Unexplained, 'exchange' | 'isTooFew'>,
 ): boolean {
-  const earlier = exchanges.filter((one) => !isRefused(one) && one.sentAt <= asked.answeredAt);
+  const earlier = exchanges.filter(
+    (exchange) => !isRefused(exchange) && exchange.sentAt <= asked.answeredAt,
+  );
   return [asked.sentAt - clockDriftMs, asked.answeredAt + clockDriftMs].some((at) => {
     const start = Math.floor(at / minuteMs) * minuteMs;
     const since = (from: number) => earlier.filter(({ answeredAt }) => answeredAt >= from).length;
@@ -209,13 +213,14 @@ function tooMany(
 ): Unexplained | undefined {
   const found = overfull(h.refill, bucket, granted);
   if (found !== undefined || !h.refusalsSpend || h.refill !== 'sliding') return found;
-  for (const one of granted) {
+  for (const exchange of granted) {
     const before = spent.filter(
       (other) =>
-        other.sentAt > one.answeredAt - minuteMs + bucket.slackMs &&
-        other.answeredAt < one.sentAt - bucket.slackMs,
+        other.sentAt > exchange.answeredAt - minuteMs + bucket.slackMs &&
+        other.answeredAt < exchange.sentAt - bucket.slackMs,
     );
-    if (before.length >= bucket.limit) return excessOf(bucket, one, before.length + 1, minuteMs);
+    if (before.length >= bucket.limit)
+      return excessOf(bucket, exchange, before.length + 1, minuteMs);
   }
   return undefined;
 }
@@ -286,11 +291,11 @@ function overfull(
 function overflowing(bucket: Bucket, granted: readonly Exchange[]): Unexplained | undefined {
   for (const [i, { sentAt }] of granted.entries()) {
     let until = sentAt;
-    for (const [n, one] of granted.slice(i).entries()) {
-      until = Math.max(until, one.answeredAt);
+    for (const [n, exchange] of granted.slice(i).entries()) {
+      until = Math.max(until, exchange.answeredAt);
       const span = until - sentAt + bucket.slackMs;
       const most = bucket.limit + (span * bucket.limit) / minuteMs;
-      if (n + 1 > most) return excessOf(bucket, one, n + 1, until - sentAt);
+      if (n + 1 > most) return excessOf(bucket, exchange, n + 1, until - sentAt);
     }
   }
   return undefined;

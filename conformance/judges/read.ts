@@ -17,8 +17,8 @@ import { judgeCurrentStatus } from './status.ts';
 
 /** Every accepted send of the run by the id that it was given. */
 function acceptedIn({ log }: Trace): Map<string, Exchange> {
-  const accepted = log.filter((one) => isSend(one) && isAccepted(one));
-  return new Map(accepted.map((one) => [messageIdOf(one), one]));
+  const accepted = log.filter((send) => isSend(send) && isAccepted(send));
+  return new Map(accepted.map((send) => [messageIdOf(send), send]));
 }
 
 function readsIn({ exchanges }: Trace): Exchange[] {
@@ -131,15 +131,15 @@ function indistinguishable(
 /** VER-1: the documented paths exist. Bodies are open (`receivedShape`, `statsShape`, …). */
 const paths: Judge = (trace, findings) => {
   const accepted = acceptedIn(trace);
-  for (const one of trace.exchanges) {
-    const { endpoint, caller, reply, id = '' } = one;
+  for (const exchange of trace.exchanges) {
+    const { endpoint, caller, reply, id = '' } = exchange;
     if (endpoint === undefined || caller.key !== 'valid' || [0, 429].includes(reply.status))
       continue;
     const isUnknown = endpoint === 'read' && !accepted.has(id);
-    findings.judge([one], () => {
+    findings.judge([exchange], () => {
       if (isUnknown) return verify.given(() => verify.status(reply, 404));
       if (endpoint === 'send') verify.accepted(reply);
-      else if (/v1/.test(one.path)) verify.status(reply, 200);
+      else if (/v1/.test(exchange.path)) verify.status(reply, 200);
       else verify.that(exists(reply), 'an existing endpoint', reply);
       verify.declaredJson(reply);
       const isMessage = verify.isObject(reply.json) && 'message_id' in reply.json;

@@ -1,7 +1,9 @@
 /**
- * Judges the reuse of a `request_id`. Rule: SEND-4. Within 24 hours it is answered 200 with the bytes
- * of the first 202, and no second message exists.
+ * Judges the reuse of a `request_id`. Rule: SEND-4. Within 24 hours, a second send with the same id
+ * is a replay: it is answered 200 with the bytes of the original, the first 202, and creates no
+ * message. Judges of refusals use `judgeNotQueued`: a refused send has no replay and no message.
  */
+import { dayMs } from '../../src/ledger/time-units.ts';
 import * as verify from '../verify.ts';
 import {
   bodyOf,
@@ -15,172 +17,181 @@ import {
 import { type Findings, type Judge, slackOf, type Trace } from './judge.ts';
 import { validityOf } from './validity.ts';
 
-const windowMs = 86_400_000;
+const judgeReplays: Judge = (trace, findings) => {
+  for (const send of trace.exchanges) {
+    const hasId = isMessageSend(send) && requestIdOf(send) !== undefined;
+    if (!hasId || send.caller.key !== 'valid' || [0, 429].includes(send.reply.status)) continue;
+    const original = originalOf(trace, send);
+    if (original !== undefined && !isRefusedBefore(trace, send, original))
+      judgeReplay(trace, send, original, findings);
+    else if (trace.recorded === undefined) judgeFirstUse(trace, send, findings);
+    // The original may be missing, so only the id of its message is known.
+    else if (send.reply.status === 200) requireOwnId(send, findings);
+  }
+  judgeNoSecondMessage(trace, findings);
+};
 
 function requestIdOf({ fields }: Exchange): string | undefined {
   const value = fields?.['request_id'];
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** True if both belong to one `request_id` of one account, on the same endpoint and key. */
-function sharesId(one: Exchange, other: Exchange): boolean {
-  const id = requestIdOf(one);
+/**
+ * The 202 that a replay must repeat: the last one that was answered before the replay was sent, or
+ * else the first one that was sent before the replay was answered.
+ */
+function originalOf({ log }: Trace, replay: Exchange): Exchange | undefined {
+  const accepted = log.filter(
+    (send) =>
+      send !== replay &&
+      send.reply.status === 202 &&
+      send.sentAt <= replay.answeredAt &&
+      sharesId(replay, send),
+  );
+  return accepted.findLast(({ answeredAt }) => answeredAt <= replay.sentAt) ?? accepted[0];
+}
+
+/** True if both certainly mean one `request_id`: keys and endpoints may have ids of their own. */
+function sharesId(send: Exchange, other: Exchange): boolean {
+  const id = requestIdOf(send);
   return (
     id !== undefined &&
     id === requestIdOf(other) &&
-    one.caller.account === other.caller.account &&
-    one.path === other.path &&
-    // `replayScope` leaves open whether keys share ids.
-    one.headers['authorization'] === other.headers['authorization']
+    send.caller.account === other.caller.account &&
+    send.path === other.path &&
+    // Keys share ids or not (`replayScope`).
+    send.headers['authorization'] === other.headers['authorization']
   );
 }
 
-/** An earlier send with the same `request_id`, whatever its answer. */
-export function earlierUse({ log }: Trace, one: Exchange): Exchange | undefined {
-  if (requestIdOf(one) === undefined) return undefined;
-  return log.find((other) => other !== one && other.sentAt <= one.sentAt && sharesId(one, other));
-}
-
-/** The 202 that a replay must repeat: the latest before it, or one that was sent at the same time. */
-function originalOf(trace: Trace, one: Exchange): Exchange | undefined {
-  const accepted = trace.log.filter(
-    (other) => other !== one && other.reply.status === 202 && sharesId(one, other),
+/** An earlier send with the same `request_id`, whatever its reply. */
+export function earlierUse({ log }: Trace, send: Exchange): Exchange | undefined {
+  if (requestIdOf(send) === undefined) return undefined;
+  return log.find(
+    (other) => other !== send && other.sentAt <= send.sentAt && sharesId(send, other),
   );
-  const before = accepted.filter(({ sentAt }) => sentAt <= one.answeredAt);
-  return before.findLast(({ answeredAt }) => answeredAt <= one.sentAt) ?? before[0];
 }
 
-function hasSameContent(one: Exchange, other: Exchange): boolean {
-  return one.body === other.body;
+/** True if another body was refused before the original. With exact times, only the log tells. */
+function isRefusedBefore({ log }: Trace, send: Exchange, original: Exchange): boolean {
+  const isRefusal = send.reply.status >= 400 && !hasSameBody(send, original);
+  return isRefusal && log.indexOf(send) < log.indexOf(original);
 }
 
-const replays: Judge = (trace, findings) => {
-  for (const one of trace.exchanges) {
-    if (!isMessageSend(one) || one.caller.key !== 'valid' || requestIdOf(one) === undefined)
-      continue;
-    if ([0, 429].includes(one.reply.status)) continue;
-    const original = originalOf(trace, one);
-    const isFirst = original === undefined || wasRefusedBefore(trace, one, original);
-    // An id may have been used before the recording, or in a line that is missing.
-    if (isFirst && trace.recorded !== undefined) {
-      if (one.reply.status === 200) isOfItsId(one, findings);
-      continue;
-    }
-    if (isFirst) judgeFirstUse(trace, one, findings);
-    else judgeReplay(trace, one, original, findings);
-  }
-  noSecondMessage(trace, findings);
-};
-
-/** A refusal of another body that came before the message; with exact times both are at one time. */
-function wasRefusedBefore({ log }: Trace, one: Exchange, original: Exchange): boolean {
-  const isRefusal = one.reply.status >= 400 && !hasSameContent(one, original);
-  return isRefusal && log.indexOf(one) < log.indexOf(original);
+function hasSameBody(send: Exchange, other: Exchange): boolean {
+  return send.body === other.body;
 }
 
-/** The first use of an id creates a message, unless the send is refused for another reason. */
-function judgeFirstUse(trace: Trace, one: Exchange, findings: Findings): void {
-  const { reply, sender } = one;
-  const { invalid } = validityOf(one, trace.hasExactTimes);
-  const isUsed = earlierUse(trace, one) !== undefined;
+/** A `request_id` without an accepted message: the send is accepted or refused, never a replay. */
+function judgeFirstUse(trace: Trace, send: Exchange, findings: Findings): void {
+  const { reply, sender } = send;
+  const { invalid } = validityOf(send, trace.hasExactTimes);
+  const wasRefused = earlierUse(trace, send) !== undefined;
   const mayBeRefused = [400, 402, 403, 503].includes(reply.status) || sender?.is !== 'own';
-  // The 202 may have been lost with its connection.
-  const mayBeKnown = trace.log.some(
+  // A connection may have broken before its 202 arrived.
+  const mayBeReplay = trace.log.some(
     (other) =>
       isUncertain(other) &&
-      requestIdOf(other) === requestIdOf(one) &&
-      other.caller.account === one.caller.account,
+      requestIdOf(other) === requestIdOf(send) &&
+      other.caller.account === send.caller.account,
   );
-  if (reply.status === 202 && isUsed) findings.exercised += 1;
-  if (reply.status === 202 || mayBeKnown) return;
-  findings[isUsed ? 'judge' : 'require']([one], () => {
+  if (reply.status === 202 && wasRefused) findings.exercised += 1;
+  if (reply.status === 202 || mayBeReplay) return;
+  findings[wasRefused ? 'judge' : 'require']([send], () => {
     verify.that(reply.status !== 200, 'no replay of a request_id that was not accepted', reply);
-    if (!isUsed && !mayBeRefused && invalid.length === 0) verify.accepted(reply);
+    if (!wasRefused && !mayBeRefused && invalid.length === 0) verify.accepted(reply);
   });
 }
 
-function judgeReplay(trace: Trace, one: Exchange, original: Exchange, findings: Findings): void {
-  const { reply } = one;
-  const ageMs = one.sentAt - original.answeredAt;
+function judgeReplay(trace: Trace, send: Exchange, original: Exchange, findings: Findings): void {
+  const { reply } = send;
+  const isRecorded = trace.recorded !== undefined;
   const slackMs = slackOf(trace);
-  if (ageMs > windowMs + slackMs) {
-    const isNew = messageIdOf(one) !== messageIdOf(original);
-    findings.judge([original, one], () => {
-      // In a recording another message may have taken the id meanwhile; the first one is gone.
-      if (trace.recorded === undefined) verify.accepted(reply);
-      verify.that(isNew, 'a new message_id after 24 hours', reply);
-    });
+  if (send.sentAt - original.answeredAt > dayMs + slackMs) {
+    judgeExpiredId(send, original, isRecorded, findings);
     return;
   }
-  if (one.answeredAt - original.sentAt >= windowMs - slackMs) return;
-  if (trace.recorded !== undefined && mayBeEarlier(one, original, slackMs)) return;
-  if (one.isRetried && reply.status === 202) return;
-  const isAnother = !hasSameContent(one, original);
-  const { invalid, open } = validityOf(one, trace.hasExactTimes);
-  // A service may validate before it looks for a replay (`gateOrder`); another body may be a
-  // conflict (`replayDifferentBody`). After slow replies a `send_at` is not surely past.
-  if (reply.status === 400 && (invalid.length > 0 || open.includes('send_at'))) {
-    if (isAnother || trace.recorded !== undefined || validatesFirst(trace)) {
-      if (!isAnother)
-        findings.lack('a target that looks for a replay before it validates (gateOrder)');
-      return;
-    }
+  const mayBeExpired = send.answeredAt - original.sentAt >= dayMs - slackMs;
+  // The refusal may have come before the message was accepted.
+  const mayBeEarlier =
+    isRecorded && reply.status >= 400 && send.sentAt < original.answeredAt + slackMs;
+  const isAcceptedRetry = send.isRetried && reply.status === 202;
+  if (mayBeExpired || mayBeEarlier || isAcceptedRetry) return;
+  if (!hasSameBody(send, original)) {
+    // Another body may be a conflict (`replayDifferentBody`) or be validated (`gateOrder`).
+    if (reply.status === 409 || isValidated(trace, send)) return;
+  } else if (isValidated(trace, send) && (isRecorded || validatesFirst(trace))) {
+    findings.lack('a target that looks for a replay before it validates (gateOrder)');
+    return;
   }
-  if (isAnother && reply.status === 409) return;
-  findings.judge([original, one], () => {
+  findings.judge([original, send], () => {
     verify.status(reply, 200);
     verify.identical(reply, original.reply, 'the original 202 body');
   });
 }
 
-/** Whatever came before, a replay shows the message of its own id. */
-function isOfItsId(one: Exchange, findings: Findings): void {
-  const { request_id: shown } = bodyOf(one);
-  findings.require([one], () => verify.equal('request_id of a replay', shown, requestIdOf(one)));
+function judgeExpiredId(
+  send: Exchange,
+  original: Exchange,
+  isRecorded: boolean,
+  findings: Findings,
+): void {
+  findings.judge([original, send], () => {
+    // In a recording, a message that is missing may have taken the id meanwhile.
+    if (!isRecorded) verify.accepted(send.reply);
+    const isNew = messageIdOf(send) !== messageIdOf(original);
+    verify.that(isNew, 'a new message_id after 24 hours', send.reply);
+  });
 }
 
-/** A refusal may have come first, or while the message was being accepted. */
-function mayBeEarlier({ reply, sentAt }: Exchange, original: Exchange, slackMs: number): boolean {
-  return reply.status >= 400 && sentAt < original.answeredAt + slackMs;
+/** True for a 400 that the send's fields explain; a `send_at` may have passed before the reply. */
+function isValidated({ hasExactTimes }: Trace, send: Exchange): boolean {
+  const { invalid, open } = validityOf(send, hasExactTimes);
+  return send.reply.status === 400 && (invalid.length > 0 || open.includes('send_at'));
 }
 
-/** True if an invalid body under a used `request_id` was refused, or if the target says so. */
+/** True if the target says so, or refused an invalid body under a used `request_id`. */
 function validatesFirst(trace: Trace): boolean {
-  return (
-    trace.assumption('gateOrder') === 'validate_first' ||
-    trace.exchanges.some((one) => {
-      const original = isMessageSend(one) ? originalOf(trace, one) : undefined;
-      return (
-        original !== undefined &&
-        !hasSameContent(one, original) &&
-        one.reply.status === 400 &&
-        validityOf(one, trace.hasExactTimes).invalid.length > 0
-      );
-    })
-  );
+  if (trace.assumption('gateOrder') === 'validate_first') return true;
+  return trace.exchanges.some((send) => {
+    const original = isMessageSend(send) ? originalOf(trace, send) : undefined;
+    return (
+      original !== undefined &&
+      !hasSameBody(send, original) &&
+      send.reply.status === 400 &&
+      validityOf(send, trace.hasExactTimes).invalid.length > 0
+    );
+  });
 }
 
-/** As many messages exist as ids were given out, and no task appears twice. */
-function noSecondMessage(trace: Trace, findings: Findings): void {
-  const { listings, log, exchanges } = trace;
+function requireOwnId(send: Exchange, findings: Findings): void {
+  const { request_id: shown } = bodyOf(send);
+  findings.require([send], () => verify.equal('request_id of a replay', shown, requestIdOf(send)));
+}
+
+/** As many messages exist as ids were given out, and no message is handed out twice. */
+function judgeNoSecondMessage({ listings, log, exchanges }: Trace, findings: Findings): void {
   for (const { account, messages, after } of listings) {
-    const sends = log
-      .slice(0, after)
-      .filter((one) => one.caller.account === account && isSend(one));
-    if (sends.some(({ reply }) => reply.status === 0)) continue;
-    const ids = new Set(sends.filter(isAccepted).map(messageIdOf));
+    const sends = log.slice(0, after).filter((each) => each.caller.account === account);
+    if (sends.some((each) => isSend(each) && each.reply.status === 0)) continue;
+    const accepted = sends.filter((each) => isSend(each) && isAccepted(each));
+    const messageIds = new Set(accepted.map(messageIdOf));
     findings.judge(exchanges.slice(-1), () =>
-      verify.equal('messages of the account', messages, ids.size),
+      verify.equal('messages of the account', messages, messageIds.size),
     );
   }
-  const replayed = exchanges.filter((one) => isMessageSend(one) && one.reply.status === 200);
-  for (const tasks of exchanges.filter(({ endpoint }) => endpoint === 'tasks'))
-    for (const one of replayed) {
-      const text = verify.textOf(one.fields?.['message']);
-      const times = tasks.reply.text.split(text).length - 1;
-      if (isUnique(text) && times > 0)
-        findings.judgeThat([one, tasks], times === 1, 'one task for the message');
+  const replays = exchanges.filter((send) => isMessageSend(send) && send.reply.status === 200);
+  for (const tasks of tasksIn(exchanges))
+    for (const send of replays) {
+      const text = verify.textOf(send.fields?.['message']);
+      const count = tasks.reply.text.split(text).length - 1;
+      if (isUnique(text) && count > 0)
+        findings.judgeThat([send, tasks], count === 1, 'one task for the message');
     }
+}
+
+function tasksIn(exchanges: readonly Exchange[]): Exchange[] {
+  return exchanges.filter(({ endpoint }) => endpoint === 'tasks');
 }
 
 /** True for a text that the harness made for one message. */
@@ -188,32 +199,32 @@ function isUnique(text: string): boolean {
   return /^conformance .+/.test(text);
 }
 
-/** What was refused with one of these statuses is neither queued nor replayed. */
-export function notQueued(trace: Trace, findings: Findings, statuses: readonly number[]): void {
-  // An id that was refused may have been used before, or meanwhile.
+/** A send that was refused with one of these statuses is neither queued nor replayed. */
+export function judgeNotQueued(
+  trace: Trace,
+  findings: Findings,
+  statuses: readonly number[],
+): void {
+  // A recording may lack an earlier or simultaneous use of the id that was accepted.
   if (trace.recorded !== undefined) return;
   const refused = trace.exchanges.filter(
-    (one) => isSend(one) && statuses.includes(one.reply.status) && !isUncertain(one),
+    (send) => isSend(send) && statuses.includes(send.reply.status) && !isUncertain(send),
   );
   if (refused.length === 0) return;
-  noSecondMessage(trace, findings);
-  for (const one of refused) {
-    const text = verify.textOf(one.fields?.['message']);
-    for (const tasks of trace.exchanges)
-      if (tasks.endpoint === 'tasks' && isUnique(text))
-        findings.judgeThat(
-          [one, tasks],
-          !tasks.reply.text.includes(text),
-          'no task for a refused send',
-        );
-    const again = trace.exchanges.find(
-      (other) => other.sentAt >= one.answeredAt && other !== one && sharesId(one, other),
+  judgeNoSecondMessage(trace, findings);
+  for (const send of refused) {
+    const text = verify.textOf(send.fields?.['message']);
+    for (const tasks of isUnique(text) ? tasksIn(trace.exchanges) : []) {
+      const isHandedOut = tasks.reply.text.includes(text);
+      findings.judgeThat([send, tasks], !isHandedOut, 'no task for a refused send');
+    }
+    const next = trace.exchanges.find(
+      (other) => other.sentAt >= send.answeredAt && other !== send && sharesId(send, other),
     );
-    const isKnown = again !== undefined && originalOf(trace, again) !== undefined;
-    const expected = `no replay of a send that was answered ${one.reply.status}`;
-    if (again !== undefined && !isUncertain(again) && !isKnown)
-      findings.judgeThat([one, again], again.reply.status !== 200, expected);
+    if (next === undefined || isUncertain(next) || originalOf(trace, next) !== undefined) continue;
+    const expected = `no replay of a send that was answered ${send.reply.status}`;
+    findings.judgeThat([send, next], next.reply.status !== 200, expected);
   }
 }
 
-export const replayJudges = { 'SEND-4': replays } as const;
+export const replayJudges = { 'SEND-4': judgeReplays } as const;

@@ -13,7 +13,7 @@ import {
   messageIdOf,
 } from './exchange.ts';
 import type { Findings, Judge, Trace } from './judge.ts';
-import { earlierUse, notQueued } from './replay.ts';
+import { earlierUse, judgeNotQueued } from './replay.ts';
 import { type FieldValidity, graphemesIn, namesOf, validityOf } from './validity.ts';
 
 interface Checked extends FieldValidity {
@@ -27,12 +27,12 @@ interface Checked extends FieldValidity {
 function checkedSends(trace: Trace): Checked[] {
   return trace.exchanges
     .filter(
-      (one) =>
-        isMessageSend(one) &&
-        one.caller.key === 'valid' &&
-        one.fields !== undefined &&
-        ![0, 429].includes(one.reply.status) &&
-        earlierUse(trace, one) === undefined,
+      (send) =>
+        isMessageSend(send) &&
+        send.caller.key === 'valid' &&
+        send.fields !== undefined &&
+        ![0, 429].includes(send.reply.status) &&
+        earlierUse(trace, send) === undefined,
     )
     .map((exchange) => ({ exchange, ...validityOf(exchange, trace.hasExactTimes) }));
 }
@@ -54,13 +54,13 @@ function accepts({ exchange }: Checked, findings: Findings): void {
 function judgeFields(fields: readonly string[] | undefined): Judge {
   return (trace, findings) => {
     const checked = checkedSends(trace);
-    for (const one of checked) {
-      const { exchange, invalid, open } = one;
+    for (const checkedSend of checked) {
+      const { exchange, invalid, open } = checkedSend;
       const { reply } = exchange;
       const wrong = invalid.filter((name) => fields === undefined || fields.includes(name));
       if (wrong.length > 0)
         findings.judge([exchange], () => verify.invalid(reply, ...invalid.flatMap(namesOf)));
-      else if (mustBeAccepted(one)) accepts(one, findings);
+      else if (mustBeAccepted(checkedSend)) accepts(checkedSend, findings);
       if (reply.status !== 400) continue;
       const named = verify.fieldsNamed(reply);
       const unnamed = [...invalid, ...open].flatMap(namesOf);
@@ -95,11 +95,13 @@ const length: Judge = (trace, findings) => {
     const isBlank = verify.textOf(exchange.fields?.['message']).trim() === '';
     return others.length === 0 && !isBlank && (status === 202 || status === 400);
   });
-  const isExplained = (count: (text: string) => number) => (one: Checked) =>
-    count(verify.textOf(one.exchange.fields?.['message'])) <= longestMessage ===
-    (one.exchange.reply.status === 202);
+  const isExplained = (count: (text: string) => number) => (checkedSend: Checked) =>
+    count(verify.textOf(checkedSend.exchange.fields?.['message'])) <= longestMessage ===
+    (checkedSend.exchange.reply.status === 202);
   if (units.some((count) => sized.every(isExplained(count)))) return;
-  const open = sized.filter((one) => one.open.length > 0).map(({ exchange }) => exchange);
+  const open = sized
+    .filter((checkedSend) => checkedSend.open.length > 0)
+    .map(({ exchange }) => exchange);
   const wrong = open.find(({ reply }) => reply.status === 202) ?? open[0];
   const expected = 'no message of 1,601 characters, in any unit';
   if (wrong !== undefined) findings.judgeThat(open, false, expected, wrong.reply);
@@ -109,41 +111,41 @@ const length: Judge = (trace, findings) => {
 function hearOfLengths({ exchanges }: Trace, findings: Findings): void {
   const isLong = ({ fields }: Exchange) =>
     [...verify.textOf(fields?.['message'])].length > longestMessage;
-  for (const one of exchanges)
-    if (one.method === 'POST' && !isMessageSend(one) && isLong(one) && isAccepted(one))
+  for (const send of exchanges)
+    if (send.method === 'POST' && !isMessageSend(send) && isLong(send) && isAccepted(send))
       findings.notice(
-        `${one.endpoint} takes a message of more than ${longestMessage} characters`,
-        one,
+        `${send.endpoint} takes a message of more than ${longestMessage} characters`,
+        send,
       );
 }
 
 /** A body that is not a JSON object is a 4xx with a JSON body. */
 function malformedBodies(trace: Trace, findings: Findings): void {
-  for (const one of malformedIn(trace))
-    findings.judge([one], () => {
-      const { reply } = one;
+  for (const send of malformedIn(trace))
+    findings.judge([send], () => {
+      const { reply } = send;
       verify.that(reply.status >= 400 && reply.status < 500, 'a 4xx', reply);
       verify.declaredJson(reply);
     });
-  notQueued(trace, findings, [400]);
+  judgeNotQueued(trace, findings, [400]);
 }
 
 export function malformedIn({ exchanges }: Trace): Exchange[] {
   return exchanges.filter(
-    (one) =>
-      isMessageSend(one) &&
-      one.caller.key === 'valid' &&
-      one.fields === undefined &&
-      ![0, 429].includes(one.reply.status),
+    (send) =>
+      isMessageSend(send) &&
+      send.caller.key === 'valid' &&
+      send.fields === undefined &&
+      ![0, 429].includes(send.reply.status),
   );
 }
 
 /** SEND-3: a valid new message is 202 with its own message. */
 const newMessages: Judge = (trace, findings) => {
   const ids = new Map<string, Exchange>();
-  for (const one of checkedSends(trace)) {
-    if (!mustBeAccepted(one)) continue;
-    const { exchange } = one;
+  for (const checkedSend of checkedSends(trace)) {
+    if (!mustBeAccepted(checkedSend)) continue;
+    const { exchange } = checkedSend;
     const earlier = ids.get(messageIdOf(exchange));
     ids.set(messageIdOf(exchange), exchange);
     findings.judge([...(earlier === undefined ? [] : [earlier]), exchange], () => {
@@ -160,8 +162,10 @@ const createdQueued: Judge = ({ exchanges, hasExactTimes }, findings) => {
   for (const send of exchanges) {
     if (!isMessageSend(send) || send.reply.status !== 202) continue;
     const read = exchanges.find(
-      (one) =>
-        isRead(one) && one.id === messageIdOf(send) && one.caller.account === send.caller.account,
+      (exchange) =>
+        isRead(exchange) &&
+        exchange.id === messageIdOf(send) &&
+        exchange.caller.account === send.caller.account,
     );
     const isAtOnce = hasExactTimes && read?.sentAt === send.sentAt;
     findings.judge([send, ...(read === undefined ? [] : [read])], () => {
@@ -180,15 +184,15 @@ const alias: Judge = (trace, findings) => {
   const numberUnder = ({ exchange: { fields = {} } }: Checked, name: string) =>
     fields['from'] === undefined || fields['from_number'] === undefined ? fields[name] : undefined;
   const checked = checkedSends(trace);
-  for (const one of checked) {
-    const number = numberUnder(one, 'from_number');
-    if (trace.recorded !== undefined && number !== undefined && one.invalid.length === 0)
-      aliasIsRead(one, findings);
+  for (const checkedSend of checked) {
+    const number = numberUnder(checkedSend, 'from_number');
+    if (trace.recorded !== undefined && number !== undefined && checkedSend.invalid.length === 0)
+      aliasIsRead(checkedSend, findings);
     const named = checked.find(
       (other) => number !== undefined && numberUnder(other, 'from') === number,
     );
     if (named === undefined) continue;
-    const [first, second] = [named.exchange, one.exchange];
+    const [first, second] = [named.exchange, checkedSend.exchange];
     findings.judge([first, second], () => {
       if (mustBeAccepted(named)) verify.accepted(first.reply);
       verify.equal('status under the alias', second.reply.status, first.reply.status);

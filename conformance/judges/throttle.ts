@@ -18,7 +18,7 @@ import {
   wasFull,
 } from './limiter.ts';
 import { othersIn } from './other-traffic.ts';
-import { notQueued } from './replay.ts';
+import { judgeNotQueued } from './replay.ts';
 
 function isLimited(endpoint: Exchange['endpoint']): endpoint is Endpoint {
   return endpoint !== undefined && endpoint in limits;
@@ -33,19 +33,19 @@ function bucketOf({ endpoint, caller }: Exchange): string | undefined {
 /** The buckets that the case used, with all that the run spent from them in the minutes before. */
 export function bucketsOf(trace: Trace): Bucket[] {
   const used = new Map<string, Exchange>();
-  for (const one of trace.exchanges) {
-    const name = bucketOf(one);
-    if (name !== undefined && !used.has(name)) used.set(name, one);
+  for (const exchange of trace.exchanges) {
+    const name = bucketOf(exchange);
+    if (name !== undefined && !used.has(name)) used.set(name, exchange);
   }
   return [...used].map(([name, first]) => {
-    const last = trace.exchanges.findLast((one) => bucketOf(one) === name) ?? first;
+    const last = trace.exchanges.findLast((exchange) => bucketOf(exchange) === name) ?? first;
     const isRecent = ({ answeredAt, sentAt }: Exchange) =>
       answeredAt > first.sentAt - 2 * minuteMs && sentAt <= last.answeredAt;
     return {
       name: `${first.endpoint}`,
       limit: limits[first.endpoint as Endpoint],
       isOfAddress: first.caller.account === undefined,
-      exchanges: trace.log.filter((one) => bucketOf(one) === name && isRecent(one)),
+      exchanges: trace.log.filter((exchange) => bucketOf(exchange) === name && isRecent(exchange)),
       knownSince: first.caller.isNew ? Number.NEGATIVE_INFINITY : trace.knownSince,
       hasExactTimes: trace.hasExactTimes,
       slackMs: slackOf(trace),
@@ -82,7 +82,7 @@ function judgeBucket(trace: Trace, bucket: Bucket, findings: Findings): void {
     else if (bucket.isOfAddress) findings.exercised += 1;
     return;
   }
-  const granted = bucket.exchanges.filter((one) => !isRefused(one));
+  const granted = bucket.exchanges.filter((exchange) => !isRefused(exchange));
   const isKnown =
     (recorded === undefined && wasFull(bucket, granted)) ||
     refusals.some(({ sentAt }) => sentAt - minuteMs >= bucket.knownSince);
@@ -105,8 +105,8 @@ function inTurn({ exchanges, limit }: Bucket, { answeredAt }: Exchange): string 
       sentAt > answeredAt + minuteMs && sentAt > (exchanges[i - 1]?.answeredAt ?? 0) + minuteMs,
   );
   const later = start < 0 ? [] : exchanges.slice(start);
-  const isInTurn = later.every((one, i) => one.sentAt >= (later[i - 1]?.answeredAt ?? 0));
-  const passed = later.filter((one) => !isRefused(one)).length;
+  const isInTurn = later.every((exchange, i) => exchange.sentAt >= (later[i - 1]?.answeredAt ?? 0));
+  const passed = later.filter((exchange) => !isRefused(exchange)).length;
   if (!isInTurn || later.length <= limit || passed > limit + 1) return '';
   return `, but ${passed} when each waited for the one before: the limit breaks when requests arrive at once`;
 }
@@ -116,7 +116,7 @@ function limitOn(endpoint: Endpoint): Judge {
   return (trace, findings) => {
     for (const bucket of bucketsOf(trace))
       if (bucket.name === endpoint && !bucket.isOfAddress) judgeBucket(trace, bucket, findings);
-    notQueued(trace, findings, [429]);
+    judgeNotQueued(trace, findings, [429]);
   };
 }
 
@@ -133,7 +133,7 @@ const everyBucket: Judge = (trace, findings) => {
 /** All that the run spent from the bucket: a 429 may come before the first request of the case. */
 function spentFrom({ log }: Trace, bucket: Bucket, { exchange }: Unexplained): Bucket {
   const name = bucketOf(exchange);
-  return { ...bucket, exchanges: log.filter((one) => bucketOf(one) === name) };
+  return { ...bucket, exchanges: log.filter((exchange) => bucketOf(exchange) === name) };
 }
 
 /** A limit like those of the other endpoints would show. */
@@ -150,7 +150,9 @@ export function mostInAMinute(
   for (const [begunBefore, start] of sent.entries()) {
     const end = start + minuteMs;
     while ((answered[ended] ?? end) < end) ended++;
-    const spanning = long.filter((one) => one.sentAt < start && one.answeredAt >= end).length;
+    const spanning = long.filter(
+      (exchange) => exchange.sentAt < start && exchange.answeredAt >= end,
+    ).length;
     most = Math.max(most, ended - (begunBefore - spanning));
   }
   return most;
@@ -180,7 +182,7 @@ const neverThrottled: Judge = ({ exchanges }, findings) => {
 };
 
 function throttledIn({ exchanges }: Trace): Exchange[] {
-  return exchanges.filter((one) => isRefused(one) && bucketOf(one) !== undefined);
+  return exchanges.filter((exchange) => isRefused(exchange) && bucketOf(exchange) !== undefined);
 }
 
 function lackOf429(trace: Trace, findings: Findings): void {
@@ -221,24 +223,26 @@ function judgeWait(trace: Trace, refusal: Exchange, findings: Findings): boolean
   const slackMs = slackOf(trace);
   const seconds = Number(refusal.reply.headers['retry-after'] ?? Number.NaN);
   const later = exchanges.filter(
-    (one) =>
-      bucketOf(one) === bucketOf(refusal) &&
-      one.sentAt >= refusal.answeredAt + slackMs &&
-      one !== refusal,
+    (exchange) =>
+      bucketOf(exchange) === bucketOf(refusal) &&
+      exchange.sentAt >= refusal.answeredAt + slackMs &&
+      exchange !== refusal,
   );
   if (later.some(isUncertain)) return false;
   const tooEarlyUntil = refusal.sentAt + (seconds - 1) * 1_000 - slackMs;
   const enoughAt = refusal.answeredAt + seconds * 1_000 + slackMs;
-  for (const one of later)
+  for (const exchange of later)
     if (
-      one.answeredAt <= tooEarlyUntil &&
-      one.answeredAt > refusal.answeredAt &&
+      exchange.answeredAt <= tooEarlyUntil &&
+      exchange.answeredAt > refusal.answeredAt &&
       // Recorded errors and replays may spend nothing.
-      (recorded === undefined || isRefused(one) || (one.reply.status < 300 && !isReplay(one)))
+      (recorded === undefined ||
+        isRefused(exchange) ||
+        (exchange.reply.status < 300 && !isReplay(exchange)))
     )
       findings.judgeThat(
-        [refusal, one],
-        one.reply.status === 429,
+        [refusal, exchange],
+        exchange.reply.status === 429,
         `429 one second before Retry-After (${seconds} s) is over`,
       );
   if (recorded !== undefined && !isAlone(trace, refusal)) return false;
@@ -247,11 +251,11 @@ function judgeWait(trace: Trace, refusal: Exchange, findings: Findings): boolean
   const bucket = bucketsOf(trace).find(({ exchanges: all }) => all.includes(refusal));
   // A request that was on its way may have taken the place that became free.
   const isTaken = bucket?.exchanges.some(
-    (one) =>
-      !isRefused(one) &&
-      one !== next &&
-      one.answeredAt > tooEarlyUntil &&
-      one.sentAt < next.answeredAt,
+    (exchange) =>
+      !isRefused(exchange) &&
+      exchange !== next &&
+      exchange.answeredAt > tooEarlyUntil &&
+      exchange.sentAt < next.answeredAt,
   );
   if (next.reply.status === 429 && isTaken) return false;
   const others =
@@ -279,7 +283,7 @@ function isAlone({ exchanges, recorded }: Trace, refusal: Exchange): boolean {
   if (caller.account === undefined) return false;
   const slackMs = slackOf({ ...(recorded !== undefined && { recorded }) });
   const near = exchanges.filter(
-    (one) => one.sentAt < answeredAt + slackMs && one.answeredAt > sentAt,
+    (exchange) => exchange.sentAt < answeredAt + slackMs && exchange.answeredAt > sentAt,
   );
   return recorded?.isComplete === true && recorded.isOneAccount && near.length === 1;
 }

@@ -5,7 +5,7 @@
 
 import { type AssumptionName, answersOf } from '../../src/ledger/assumptions.ts';
 import { bodyOf, type Exchange, isMessageSend, isRead, methodOf } from '../judges/exchange.ts';
-import { holdOf, validityOf } from '../judges/validity.ts';
+import { holdEndOf, validityOf } from '../judges/validity.ts';
 import { documentedEndpointOf } from '../known.ts';
 import type { Discovered } from '../outcome.ts';
 import * as single from '../single-replies.ts';
@@ -131,7 +131,7 @@ export class Observations {
         isMessageSend(one) && one.fields?.['request_id'] === first.fields?.['request_id'];
       if (isReplay && one.body !== first.body && hasRequestId(one))
         this.#answer('replayDifferentBody', replyToOtherBody[status]);
-      const until = holdOf(first) ?? 0;
+      const until = holdEndOf(first) ?? 0;
       const isHeld = isRead(one) && status === 200 && one.answeredAt < until - heldForMs;
       if (isHeld && isMessageSend(first)) this.#answer('heldStatus', String(bodyOf(one)['status']));
     }
