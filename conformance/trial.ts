@@ -10,7 +10,7 @@ import type { ApiKey, Control, Sim } from './control.ts';
 import type { Exchange as ShownExchange } from './exchange.ts';
 import { type Exchange, isUncertain } from './judges/exchange.ts';
 import type { CreatedKey, Listing, Trace } from './judges/judge.ts';
-import { isWeighted } from './judges/limiter.ts';
+import { weightedCounterExplains } from './judges/limiter.ts';
 import { exchangeOf } from './known.ts';
 import { longerThanAllowed, recipientOf, type Target } from './target.ts';
 import { accepted, given, Lacking, textOf } from './verify.ts';
@@ -361,7 +361,7 @@ function isExplained(refused: Exchange, log: readonly Exchange[]): boolean {
   const limit = limitOf(endpoint as Endpoint);
   return (
     exchanges.some(isUncertain) ||
-    isWeighted({ exchanges, limit }, { exchange: refused, isTooFew: true })
+    weightedCounterExplains({ exchanges, limit }, { exchange: refused, isTooFew: true })
   );
 }
 

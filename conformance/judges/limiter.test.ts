@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Exchange } from './exchange.ts';
-import { type Bucket, isWeighted, unexplained } from './limiter.ts';
+import { type Bucket, unexplained, weightedCounterExplains } from './limiter.ts';
 
 const limit = 3;
 
@@ -72,7 +72,10 @@ test('AUTH-6 a counter that weighs the minute before says nothing about whose re
   const refusal = at(100, 429);
   const early = [...flood, ...Array.from({ length: 80 }, (_, i) => at(90 + i / 100, 200))];
   const isExplained = (before: Exchange[], last: Exchange, isTooFew: boolean) =>
-    isWeighted(bucket([...before, last], { limit: 120 }), { exchange: last, isTooFew });
+    weightedCounterExplains(bucket([...before, last], { limit: 120 }), {
+      exchange: last,
+      isTooFew,
+    });
   expect(isExplained(early, refusal, true)).toBe(true);
   expect(isExplained(flood, refusal, true)).toBe(false);
   // Two minutes after 60, it lets 121 pass within a minute; at once it never lets 240.

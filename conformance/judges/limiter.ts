@@ -1,27 +1,31 @@
 /**
- * Whether a limit of N per minute explains which requests of one bucket passed. The document leaves
- * open how a bucket refills and what spends from it, so every permitted limiter is a hypothesis; a
- * bucket breaks its rule if none of them explains it. Rules: LIMIT-1 to LIMIT-7, AUTH-6.
- * Each hypothesis allows for what intervals leave open: a request may have spent its token at any
- * time between its start and its reply, and the target's clock may differ from ours.
+ * Decides whether a limit of N per minute explains which requests of one bucket passed. The document
+ * leaves open how a bucket refills and what spends from it, so each permitted limiter is a
+ * hypothesis: a bucket breaks its rule if every hypothesis is contradicted. Rules: LIMIT-1 to
+ * LIMIT-7, AUTH-6. A request may have spent its token at any time between its start and its reply,
+ * and the target's clock may differ from ours; a contradiction holds for all of these times.
  */
 import { minuteMs } from '../../src/ledger/time-units.ts';
 import type { Ahead } from '../clock-offset.ts';
 import type { Exchange } from './exchange.ts';
 
+/** The requests that spend from one limit: those to one endpoint from one account or address. */
 export interface Bucket {
+  /** The endpoint. */
   readonly name: string;
+  /** Requests per minute. */
   readonly limit: number;
   /** Calls without an account are answered 401 until their address is throttled. */
   readonly isOfAddress: boolean;
   /** In the order in which they were sent. */
   readonly exchanges: readonly Exchange[];
-  /** All that was spent since this time is known. */
+  /** `exchanges` has every request to the bucket since this time. */
   readonly knownSince: number;
+  /** See `Trace`. */
   readonly hasExactTimes: boolean;
-  /** How far apart two times may be wrong. */
+  /** The largest error of an interval between two times. */
   readonly slackMs: number;
-  /** Of recorded traffic: the target's time minus the recorder's. Nothing shows a full bucket then. */
+  /** Set for recorded traffic, of which no window is known to start with a full bucket. */
   readonly ahead?: Ahead;
 }
 
@@ -35,17 +39,6 @@ interface Hypothesis {
   readonly replaysSpend: boolean;
 }
 
-/** What a hypothesis cannot explain. */
-export interface Unexplained {
-  readonly exchange: Exchange;
-  readonly expected: string;
-  readonly actual: string;
-  /** Requests that passed in the minute before. */
-  readonly passed: number;
-  /** True if it was refused: another client may have spent the token. */
-  readonly isTooFew: boolean;
-}
-
 const yesAndNo = [true, false];
 const refills: readonly Refill[] = ['sliding', 'continuous', 'interval', 'interval_aligned'];
 const hypotheses: readonly Hypothesis[] = refills.flatMap((refill) =>
@@ -57,21 +50,41 @@ const hypotheses: readonly Hypothesis[] = refills.flatMap((refill) =>
   ),
 );
 
-/** The difference that the target's clock may have from ours. */
+/** The exchanges of a bucket under one hypothesis: those that passed and spent, and the 429s. */
+interface Outcome {
+  readonly granted: readonly Exchange[];
+  readonly refused: readonly Exchange[];
+}
+
+/** A reply that a hypothesis cannot explain. */
+export interface Unexplained {
+  readonly exchange: Exchange;
+  readonly expected: string;
+  readonly actual: string;
+  /** Requests that passed in the minute before. */
+  readonly passed: number;
+  /** True if the reply is a 429: too few passed. Another client may have spent the tokens. */
+  readonly isTooFew: boolean;
+}
+
+/** The largest difference between the target's clock and ours. */
 const clockDriftMs = 2_000;
 
-/** Undefined if a permitted limiter explains the bucket; else what the best one cannot explain. */
+/**
+ * Undefined if a hypothesis explains the bucket; otherwise what the best hypothesis cannot explain.
+ * With `othersSpend`, unknown clients may explain any 429.
+ */
 export function unexplained(bucket: Bucket, othersSpend = false): Unexplained | undefined {
   let best: Unexplained | undefined;
   for (const hypothesis of hypotheses) {
-    const found = contradiction(hypothesis, bucket, othersSpend);
+    const found = findContradiction(hypothesis, bucket, othersSpend);
     if (found === undefined) return undefined;
     if (best === undefined || isClearer(found, best, bucket.limit)) best = found;
   }
   return best;
 }
 
-/** A refusal after as many as the limit allows looks right, whatever refills the bucket. */
+/** A later contradiction is clearer, but a 429 after at least N requests looks right to a reader. */
 function isClearer(found: Unexplained, best: Unexplained, limit: number): boolean {
   const looksRight = ({ isTooFew, passed }: Unexplained) => isTooFew && passed >= limit;
   if (looksRight(found) !== looksRight(best)) return looksRight(best);
@@ -86,45 +99,46 @@ export function isReplay({ method, reply }: Exchange): boolean {
   return method === 'POST' && reply.status === 200;
 }
 
-function contradiction(
-  h: Hypothesis,
+/** The first 429 that should have passed, or the first request that passed in excess. */
+function findContradiction(
+  hypothesis: Hypothesis,
   bucket: Bucket,
   othersSpend: boolean,
 ): Unexplained | undefined {
   const { exchanges, knownSince, isOfAddress } = bucket;
-  if (isOfAddress && !h.errorsSpend) {
-    const refusal = exchanges.find(isRefused);
-    return refusal && tooFew(refusal, bucket);
-  }
+  const refused = exchanges.filter(isRefused);
+  const [firstRefusal] = refused;
+  if (isOfAddress && !hypothesis.errorsSpend) return firstRefusal && tooFew(firstRefusal, bucket);
   const granted = exchanges.filter(
     (exchange) =>
       !isRefused(exchange) &&
       exchange.reply.status !== 0 &&
-      (h.replaysSpend || !isReplay(exchange)) &&
-      (h.errorsSpend || exchange.reply.status < 400),
+      (hypothesis.replaysSpend || !isReplay(exchange)) &&
+      (hypothesis.errorsSpend || exchange.reply.status < 400),
   );
-  const refused = exchanges.filter(isRefused);
-  const early = refused.find(
-    (exchange) =>
+  const outcome = { granted, refused };
+  const wronglyRefused = refused.find(
+    (refusal) =>
       !othersSpend &&
-      exchange.sentAt - minuteMs >= knownSince &&
-      mustPass(h, bucket, granted, refused, exchange),
+      refusal.sentAt - minuteMs >= knownSince &&
+      mustPass(hypothesis, bucket, outcome, refusal),
   );
-  const many = tooMany(h, bucket, granted, h.refusalsSpend ? [...granted, ...refused] : granted);
-  if (early === undefined || (many !== undefined && many.exchange.sentAt < early.sentAt))
-    return many;
-  return tooFew(early, bucket);
+  const excess = findExcess(hypothesis, bucket, outcome);
+  if (wronglyRefused === undefined) return excess;
+  return excess !== undefined && excess.exchange.sentAt < wronglyRefused.sentAt
+    ? excess
+    : tooFew(wronglyRefused, bucket);
 }
 
-function tooFew(exchange: Exchange, { exchanges, limit, name }: Bucket): Unexplained {
+function tooFew(refusal: Exchange, { exchanges, limit, name }: Bucket): Unexplained {
   const passed = exchanges.filter(
-    (one) =>
-      !isRefused(one) &&
-      one.answeredAt > exchange.sentAt - minuteMs &&
-      one.sentAt <= exchange.sentAt,
+    (exchange) =>
+      !isRefused(exchange) &&
+      exchange.answeredAt > refusal.sentAt - minuteMs &&
+      exchange.sentAt <= refusal.sentAt,
   ).length;
   return {
-    exchange,
+    exchange: refusal,
     passed,
     isTooFew: true,
     expected: `no 429 for ${name} before ${limit} requests in a minute`,
@@ -132,7 +146,64 @@ function tooFew(exchange: Exchange, { exchanges, limit, name }: Bucket): Unexpla
   };
 }
 
-/** How far the target's full minutes are from ours, and by how much that may be wrong. */
+/** True if the bucket had a token for the refused request, whenever the others spent theirs. */
+function mustPass(
+  hypothesis: Hypothesis,
+  bucket: Bucket,
+  outcome: Outcome,
+  refusal: Exchange,
+): boolean {
+  const { refill } = hypothesis;
+  const { limit, slackMs } = bucket;
+  const spenders = possibleSpenders(hypothesis, bucket, outcome, refusal);
+  if (refill === 'continuous') return hasContinuousToken(bucket, spenders, refusal);
+  const { phase, drift } = minutesOf(bucket);
+  const windowStart =
+    refill === 'interval_aligned'
+      ? minuteStart(refusal.sentAt - drift, phase) - drift - 1
+      : refusal.sentAt - minuteMs - slackMs;
+  return spenders.filter(({ answeredAt }) => answeredAt > windowStart).length < limit;
+}
+
+/** All requests that may have spent a token before the refusal. */
+function possibleSpenders(
+  { refusalsSpend }: Hypothesis,
+  { slackMs }: Bucket,
+  { granted, refused }: Outcome,
+  refusal: Exchange,
+): Exchange[] {
+  const isFirst = !refused.some(
+    ({ answeredAt }) =>
+      answeredAt < refusal.sentAt && answeredAt > refusal.sentAt - minuteMs - slackMs,
+  );
+  // Of several refusals at once, any may be the first, which no earlier refusal explains.
+  const simultaneous = refused.filter(
+    ({ sentAt, answeredAt }) => sentAt <= refusal.answeredAt && answeredAt >= refusal.sentAt,
+  );
+  const latest = isFirst
+    ? Math.max(...simultaneous.map(({ answeredAt }) => answeredAt))
+    : refusal.answeredAt;
+  const spent = refusalsSpend && !isFirst ? [...granted, ...refused] : granted;
+  return spent.filter((exchange) => exchange !== refusal && exchange.sentAt <= latest + slackMs);
+}
+
+/** A token, and a hundredth for rounding. */
+const wholeToken = 1.01;
+
+function hasContinuousToken(
+  { limit, slackMs }: Bucket,
+  spenders: readonly Exchange[],
+  refusal: Exchange,
+): boolean {
+  const latestFirst = spenders.map(({ answeredAt }) => answeredAt).toSorted((a, b) => b - a);
+  return latestFirst.every((spentAt, i) => {
+    const remaining = limit - (i + 1);
+    const returned = ((refusal.sentAt - slackMs - spentAt) * limit) / minuteMs;
+    return remaining >= 1 || remaining + returned > wholeToken;
+  });
+}
+
+/** The offset of the target's full minutes from ours, and the largest error of that offset. */
 function minutesOf({ hasExactTimes, slackMs, ahead }: Bucket): { phase: number; drift: number } {
   if (hasExactTimes) return { phase: 0, drift: 0 };
   if (ahead === undefined) return { phase: 0, drift: clockDriftMs };
@@ -144,158 +215,133 @@ function minuteStart(at: number, phase: number): number {
   return Math.floor((at + phase) / minuteMs) * minuteMs - phase;
 }
 
-/** True if the bucket has a token, whenever the others were spent within their intervals. */
-function mustPass(
-  { refill, refusalsSpend }: Hypothesis,
-  bucket: Bucket,
-  granted: readonly Exchange[],
-  refused: readonly Exchange[],
-  asked: Exchange,
-): boolean {
-  const { limit, slackMs } = bucket;
-  const atOnce = refused.filter(
-    (exchange) => exchange.sentAt <= asked.answeredAt && exchange.answeredAt >= asked.sentAt,
-  );
-  const isFirst = !refused.some(
-    (exchange) =>
-      exchange.answeredAt < asked.sentAt && exchange.answeredAt > asked.sentAt - minuteMs - slackMs,
-  );
-  // Of several at once one was the first, which no earlier refusal explains.
-  const until = Math.max(...atOnce.map(({ answeredAt }) => answeredAt));
-  const spent = refusalsSpend && !isFirst ? [...granted, ...refused] : granted;
-  const others = spent.filter(
-    (exchange) =>
-      exchange !== asked && exchange.sentAt <= (isFirst ? until : asked.answeredAt) + slackMs,
-  );
-  if (refill === 'continuous') {
-    const times = others.map(({ answeredAt }) => answeredAt).toSorted((a, b) => b - a);
-    const back = (since: number) => ((asked.sentAt - slackMs - since) * limit) / minuteMs;
-    return times.every((at, i) => {
-      const left = limit - (i + 1);
-      return left >= 1 || left + back(at) > 1.01;
-    });
-  }
-  const { phase, drift } = minutesOf(bucket);
-  const from =
-    refill === 'interval_aligned'
-      ? minuteStart(asked.sentAt - drift, phase) - drift - 1
-      : asked.sentAt - minuteMs - slackMs;
-  return others.filter(({ answeredAt }) => answeredAt > from).length < limit;
-}
-
 /**
- * True if a counter that weighs the minute before explains the reply, as some proxies have: it
- * breaks LIMIT-1 to LIMIT-5, and says nothing about whose requests it counts.
+ * True if a counter explains the reply that adds a part of the count of the minute before to its
+ * own, as some proxies have. Such a counter breaks LIMIT-1 to LIMIT-5, but not LIMIT-7 and AUTH-6:
+ * it says nothing about whose requests it counts.
  */
-export function isWeighted(
+export function weightedCounterExplains(
   { exchanges, limit }: Pick<Bucket, 'exchanges' | 'limit'>,
-  { exchange: asked, isTooFew }: Pick<Unexplained, 'exchange' | 'isTooFew'>,
+  { exchange: reply, isTooFew }: Pick<Unexplained, 'exchange' | 'isTooFew'>,
 ): boolean {
-  const earlier = exchanges.filter(
-    (exchange) => !isRefused(exchange) && exchange.sentAt <= asked.answeredAt,
-  );
-  return [asked.sentAt - clockDriftMs, asked.answeredAt + clockDriftMs].some((at) => {
+  const earlier = exchanges.filter((each) => !isRefused(each) && each.sentAt <= reply.answeredAt);
+  const countSince = (from: number) =>
+    earlier.filter(({ answeredAt }) => answeredAt >= from).length;
+  return [reply.sentAt - clockDriftMs, reply.answeredAt + clockDriftMs].some((at) => {
     const start = Math.floor(at / minuteMs) * minuteMs;
-    const since = (from: number) => earlier.filter(({ answeredAt }) => answeredAt >= from).length;
-    const now = since(start - clockDriftMs);
-    const before = since(start - minuteMs - clockDriftMs) - now;
-    const weighed = now + before * (1 - (at - start) / minuteMs);
-    return isTooFew ? weighed + 2 > limit : weighed <= limit + 1;
+    const current = countSince(start - clockDriftMs);
+    const previous = countSince(start - minuteMs - clockDriftMs) - current;
+    const weighted = current + previous * (1 - (at - start) / minuteMs);
+    return isTooFew ? weighted + 2 > limit : weighted <= limit + 1;
   });
 }
 
-/** More requests that passed than the limit allows. */
-function tooMany(
-  h: Hypothesis,
+/** The first request that passed although the limit was reached. */
+function findExcess(
+  hypothesis: Hypothesis,
   bucket: Bucket,
-  granted: readonly Exchange[],
-  spent: readonly Exchange[],
+  { granted, refused }: Outcome,
 ): Unexplained | undefined {
-  const found = overfull(h.refill, bucket, granted);
-  if (found !== undefined || !h.refusalsSpend || h.refill !== 'sliding') return found;
+  const { refill, refusalsSpend } = hypothesis;
+  const excess =
+    refill === 'continuous'
+      ? findContinuousExcess(bucket, granted)
+      : findWindowExcess(windowsOf[refill](bucket, granted), bucket, granted);
+  if (excess !== undefined || !refusalsSpend || refill !== 'sliding') return excess;
+  const spent = [...granted, ...refused];
   for (const exchange of granted) {
     const before = spent.filter(
-      (other) =>
-        other.sentAt > exchange.answeredAt - minuteMs + bucket.slackMs &&
-        other.answeredAt < exchange.sentAt - bucket.slackMs,
-    );
-    if (before.length >= bucket.limit)
-      return excessOf(bucket, exchange, before.length + 1, minuteMs);
+      ({ sentAt, answeredAt }) =>
+        sentAt > exchange.answeredAt - minuteMs + bucket.slackMs &&
+        answeredAt < exchange.sentAt - bucket.slackMs,
+    ).length;
+    if (before >= bucket.limit) return tooMany(bucket, exchange, before + 1, minuteMs);
   }
   return undefined;
 }
 
-function excessOf({ limit, name }: Bucket, exchange: Exchange, passed: number, ms: number) {
+function tooMany(
+  { limit, name }: Bucket,
+  exchange: Exchange,
+  passed: number,
+  spanMs: number,
+): Unexplained {
   return {
     exchange,
     passed,
     isTooFew: false,
     expected: `429 for ${name} after ${limit} requests in a minute`,
-    actual: `${passed} passed within ${(ms / 1000).toFixed(1)} s`,
+    actual: `${passed} passed within ${(spanMs / 1000).toFixed(1)} s`,
   };
 }
 
+/** The first of these windows that certainly holds more requests than the limit. */
+function findWindowExcess(
+  windows: Iterable<Window>,
+  bucket: Bucket,
+  granted: readonly Exchange[],
+): Unexplained | undefined {
+  for (const { from, to } of windows) {
+    const inside = granted.filter(({ sentAt, answeredAt }) => sentAt >= from && answeredAt < to);
+    const excess = inside[bucket.limit];
+    if (excess !== undefined)
+      return tooMany(bucket, excess, inside.length, excess.answeredAt - from);
+  }
+  return undefined;
+}
+
+/** A span of time in which at most N requests may pass. */
+interface Window {
+  readonly from: number;
+  readonly to: number;
+}
+
+type Windows = (bucket: Bucket, granted: readonly Exchange[]) => Generator<Window>;
+
+/** The windows of each refill that lets at most N pass in one. */
+const windowsOf: Readonly<Record<Exclude<Refill, 'continuous'>, Windows>> = {
+  *sliding({ slackMs }, granted) {
+    for (const { sentAt } of granted) yield { from: sentAt, to: sentAt + minuteMs - slackMs };
+  },
+  *interval(bucket, granted) {
+    const { slackMs, ahead } = bucket;
+    let nextStart = bucket.knownSince + minuteMs + slackMs;
+    for (const [i, { sentAt, answeredAt }] of granted.entries()) {
+      const isFull = i === 0 && ahead === undefined && wasFull(bucket, granted);
+      if (sentAt < nextStart && !isFull) continue;
+      // A window may have begun earlier than its first certain request.
+      yield { from: sentAt, to: sentAt + minuteMs - 3 * slackMs };
+      nextStart = answeredAt + minuteMs + slackMs;
+    }
+  },
+  *interval_aligned(bucket, granted) {
+    const { phase, drift } = minutesOf(bucket);
+    for (const start of new Set(granted.map(({ sentAt }) => minuteStart(sentAt, phase))))
+      yield { from: start + drift, to: start + minuteMs - drift };
+  },
+};
+
 const burstMs = 15_000;
 
-/** True if the first requests show that the bucket was full, whatever came before them. */
+/** True if the first N requests passed in a burst: the bucket was full, whatever came before. */
 export function wasFull({ limit }: Bucket, granted: readonly Exchange[]): boolean {
   const [first] = granted;
   const last = granted[limit - 1];
   return first !== undefined && last !== undefined && last.answeredAt - first.sentAt < burstMs;
 }
 
-type Windows = (
-  bucket: Bucket,
-  granted: readonly Exchange[],
-) => Generator<readonly [from: number, to: number]>;
-
-/** The spans in which a bucket that comes back all at once, or token by token, lets the limit pass. */
-const windows: Readonly<Record<Exclude<Refill, 'continuous'>, Windows>> = {
-  *sliding({ slackMs }, granted) {
-    for (const { sentAt } of granted) yield [sentAt, sentAt + minuteMs - slackMs];
-  },
-  *interval(bucket, granted) {
-    const { slackMs, ahead } = bucket;
-    let from = bucket.knownSince + minuteMs + slackMs;
-    for (const [i, { sentAt, answeredAt }] of granted.entries()) {
-      const isFull = i === 0 && ahead === undefined && wasFull(bucket, granted);
-      if (sentAt < from && !isFull) continue;
-      // A window may have begun earlier than its first certain request.
-      yield [sentAt, sentAt + minuteMs - 3 * slackMs];
-      from = answeredAt + minuteMs + slackMs;
-    }
-  },
-  *interval_aligned(bucket, granted) {
-    const { phase, drift } = minutesOf(bucket);
-    for (const start of new Set(granted.map(({ sentAt }) => minuteStart(sentAt, phase))))
-      yield [start + drift, start + minuteMs - drift];
-  },
-};
-
-/** The first span that certainly holds more than the limit. */
-function overfull(
-  refill: Refill,
+/** A continuous refill lets N requests pass, plus N for each minute that they take. */
+function findContinuousExcess(
   bucket: Bucket,
   granted: readonly Exchange[],
 ): Unexplained | undefined {
-  if (refill === 'continuous') return overflowing(bucket, granted);
-  for (const [from, to] of windows[refill](bucket, granted)) {
-    const inside = granted.filter(({ sentAt, answeredAt }) => sentAt >= from && answeredAt < to);
-    const first = inside[bucket.limit];
-    if (first !== undefined) return excessOf(bucket, first, inside.length, first.answeredAt - from);
-  }
-  return undefined;
-}
-
-/** Tokens that come back steadily let more pass, the longer it takes. */
-function overflowing(bucket: Bucket, granted: readonly Exchange[]): Unexplained | undefined {
   for (const [i, { sentAt }] of granted.entries()) {
-    let until = sentAt;
+    let latest = sentAt;
     for (const [n, exchange] of granted.slice(i).entries()) {
-      until = Math.max(until, exchange.answeredAt);
-      const span = until - sentAt + bucket.slackMs;
-      const most = bucket.limit + (span * bucket.limit) / minuteMs;
-      if (n + 1 > most) return excessOf(bucket, exchange, n + 1, until - sentAt);
+      latest = Math.max(latest, exchange.answeredAt);
+      const spanMs = latest - sentAt + bucket.slackMs;
+      const most = bucket.limit + (spanMs * bucket.limit) / minuteMs;
+      if (n + 1 > most) return tooMany(bucket, exchange, n + 1, latest - sentAt);
     }
   }
   return undefined;

@@ -1,7 +1,8 @@
 /**
  * Judges limits, 429s and their waits. Rules: LIMIT-1 to LIMIT-7, AUTH-6, READ-3, ERR-3, ERR-4.
- * A bucket belongs to an endpoint and an account, or to an endpoint and an address; all limits
- * follow from that one sentence, so their rules share one judgement of other buckets.
+ * A bucket belongs to an endpoint and an account, or to an endpoint and an address. All limits
+ * follow from that sentence, so the rules share `judgeBucket`; `limiter.ts` decides whether a
+ * permitted limiter explains the replies of a bucket.
  */
 import { minuteMs } from '../../src/ledger/time-units.ts';
 import { type Endpoint, limits } from '../buckets.ts';
@@ -12,46 +13,67 @@ import {
   type Bucket,
   isRefused,
   isReplay,
-  isWeighted,
   type Unexplained,
   unexplained,
   wasFull,
+  weightedCounterExplains,
 } from './limiter.ts';
 import { othersIn } from './other-traffic.ts';
 import { judgeNotQueued } from './replay.ts';
 
-function isLimited(endpoint: Exchange['endpoint']): endpoint is Endpoint {
-  return endpoint !== undefined && endpoint in limits;
-}
+export const throttleJudges = {
+  'LIMIT-1': limitOn('send'),
+  'LIMIT-2': limitOn('dashboard_send'),
+  'LIMIT-3': limitOn('external_send'),
+  'LIMIT-4': limitOn('received'),
+  'LIMIT-5': limitOn('tasks'),
+  'LIMIT-6': judgeNeverThrottled,
+  'LIMIT-7': judgeEveryBucket,
+  'AUTH-6': judgeEveryBucket,
+  'READ-3': judgeNeverThrottled,
+  'ERR-3': judgeRetryAfter,
+  'ERR-4': judgeDetail,
+} as const;
 
-/** The bucket that a request spends from; undefined if its owner is unknown. */
-function bucketOf({ endpoint, caller }: Exchange): string | undefined {
-  const owner = caller.account ?? caller.address;
-  return isLimited(endpoint) && owner !== undefined ? `${endpoint} of ${owner}` : undefined;
+/** A limit of one endpoint, for each account. A send that it refuses is not queued. */
+function limitOn(endpoint: Endpoint): Judge {
+  return (trace, findings) => {
+    for (const bucket of bucketsOf(trace))
+      if (bucket.name === endpoint && !bucket.isOfAddress) judgeBucket(trace, bucket, findings);
+    judgeNotQueued(trace, findings, [429]);
+  };
 }
 
 /** The buckets that the case used, with all that the run spent from them in the minutes before. */
-export function bucketsOf(trace: Trace): Bucket[] {
-  const used = new Map<string, Exchange>();
+function bucketsOf(trace: Trace): Bucket[] {
+  const firstUses = new Map<string, Exchange>();
   for (const exchange of trace.exchanges) {
-    const name = bucketOf(exchange);
-    if (name !== undefined && !used.has(name)) used.set(name, exchange);
+    const name = bucketNameOf(exchange);
+    if (name !== undefined && !firstUses.has(name)) firstUses.set(name, exchange);
   }
-  return [...used].map(([name, first]) => {
-    const last = trace.exchanges.findLast((exchange) => bucketOf(exchange) === name) ?? first;
+  return [...firstUses].map(([name, first]) => {
+    const isInBucket = (exchange: Exchange) => bucketNameOf(exchange) === name;
+    const last = trace.exchanges.findLast(isInBucket) ?? first;
     const isRecent = ({ answeredAt, sentAt }: Exchange) =>
       answeredAt > first.sentAt - 2 * minuteMs && sentAt <= last.answeredAt;
     return {
       name: `${first.endpoint}`,
       limit: limits[first.endpoint as Endpoint],
       isOfAddress: first.caller.account === undefined,
-      exchanges: trace.log.filter((exchange) => bucketOf(exchange) === name && isRecent(exchange)),
+      exchanges: trace.log.filter((exchange) => isInBucket(exchange) && isRecent(exchange)),
       knownSince: first.caller.isNew ? Number.NEGATIVE_INFINITY : trace.knownSince,
       hasExactTimes: trace.hasExactTimes,
       slackMs: slackOf(trace),
       ...(trace.recorded !== undefined && { ahead: trace.recorded.ahead }),
     };
   });
+}
+
+/** The bucket that a request spends from; undefined if its owner is unknown. */
+function bucketNameOf({ endpoint, caller }: Exchange): string | undefined {
+  const owner = caller.account ?? caller.address;
+  const isLimited = endpoint !== undefined && endpoint in limits;
+  return isLimited && owner !== undefined ? `${endpoint} of ${owner}` : undefined;
 }
 
 function judgeBucket(trace: Trace, bucket: Bucket, findings: Findings): void {
@@ -61,82 +83,109 @@ function judgeBucket(trace: Trace, bucket: Bucket, findings: Findings): void {
     );
     return;
   }
-  const refusals = bucket.exchanges.filter(isRefused);
   const { recorded } = trace;
   // Another key of the recording may belong to the same account.
   const isShared = recorded !== undefined && !recorded.isOneAccount;
-  const alone = unexplained(bucket, isShared);
-  const isAlone = alone === undefined || recorded !== undefined;
-  const others = isAlone ? undefined : othersIn(trace, bucket);
-  // Another client explains a refusal, and never that more passed.
-  const found = others === undefined ? alone : unexplained(bucket, true);
-  if (others !== undefined && found === undefined) {
-    findings.lack(others);
+  const fault = unexplained(bucket, isShared);
+  if (fault === undefined) {
+    countExercise(trace, bucket, findings);
     return;
   }
-  if (found === undefined && refusals.length === 0) {
-    if (bucket.exchanges.length <= bucket.limit)
-      findings.lack(`more than ${bucket.limit} requests`);
-    // No 429 is expected if a refused call spends nothing (`errorsSpendToken`,
-    // `unauthenticatedThrottle`).
-    else if (bucket.isOfAddress) findings.exercised += 1;
+  const others = recorded === undefined ? othersIn(trace, bucket) : undefined;
+  // Another client explains a refusal, but never that more requests passed.
+  const certainFault = others === undefined ? fault : unexplained(bucket, true);
+  if (certainFault !== undefined)
+    findings.judge(bucket.exchanges, () => failLimit(bucket, certainFault));
+  else if (others !== undefined) findings.lack(others);
+}
+
+/** A bucket without a fault exercises its rule if it was full once, and then throttled. */
+function countExercise(trace: Trace, bucket: Bucket, findings: Findings): void {
+  const { exchanges, limit, isOfAddress, knownSince } = bucket;
+  const refusals = exchanges.filter(isRefused);
+  const granted = exchanges.filter((exchange) => !isRefused(exchange));
+  if (refusals.length === 0) {
+    if (exchanges.length <= limit) findings.lack(`more than ${limit} requests`);
+    // Calls without a key may never meet a 429 (`errorsSpendToken`, `unauthenticatedThrottle`).
+    else if (isOfAddress) findings.exercised += 1;
     return;
   }
-  const granted = bucket.exchanges.filter((exchange) => !isRefused(exchange));
-  const isKnown =
-    (recorded === undefined && wasFull(bucket, granted)) ||
-    refusals.some(({ sentAt }) => sentAt - minuteMs >= bucket.knownSince);
-  if (found === undefined && (!isKnown || refusals.length === bucket.exchanges.length))
+  const startedFull =
+    (trace.recorded === undefined && wasFull(bucket, granted)) ||
+    refusals.some(({ sentAt }) => sentAt - minuteMs >= knownSince);
+  if (startedFull && granted.length > 0) findings.exercised += 1;
+  else
     findings.lack(
       'a bucket that was full at the start: leave a minute between two runs, or add --timeout 2m',
     );
-  else
-    findings.judge(bucket.exchanges, () => {
-      if (found === undefined) return;
-      const more = found.isTooFew ? '' : inTurn(bucket, found.exchange);
-      verify.fail(found.expected, `${found.actual}${more}`, found.exchange.reply.exchange);
-    });
 }
 
-/** What the same bucket let pass later, when each request waited for the reply to the one before. */
-function inTurn({ exchanges, limit }: Bucket, { answeredAt }: Exchange): string {
+function failLimit(bucket: Bucket, { exchange, expected, actual, isTooFew }: Unexplained): never {
+  const later = isTooFew ? undefined : passedOneByOne(bucket, exchange);
+  const comparison =
+    later === undefined
+      ? ''
+      : `, but ${later} when each waited for the one before: the limit breaks when requests arrive at once`;
+  verify.fail(expected, `${actual}${comparison}`, exchange.reply.exchange);
+}
+
+/**
+ * How many requests a later flood let pass in which each waited for the reply to the one before, if
+ * that is the limit.
+ */
+function passedOneByOne({ exchanges, limit }: Bucket, fault: Exchange): number | undefined {
   const start = exchanges.findLastIndex(
     ({ sentAt }, i) =>
-      sentAt > answeredAt + minuteMs && sentAt > (exchanges[i - 1]?.answeredAt ?? 0) + minuteMs,
+      sentAt > fault.answeredAt + minuteMs &&
+      sentAt > (exchanges[i - 1]?.answeredAt ?? 0) + minuteMs,
   );
   const later = start < 0 ? [] : exchanges.slice(start);
-  const isInTurn = later.every((exchange, i) => exchange.sentAt >= (later[i - 1]?.answeredAt ?? 0));
+  const isOneByOne = later.every(({ sentAt }, i) => sentAt >= (later[i - 1]?.answeredAt ?? 0));
   const passed = later.filter((exchange) => !isRefused(exchange)).length;
-  if (!isInTurn || later.length <= limit || passed > limit + 1) return '';
-  return `, but ${passed} when each waited for the one before: the limit breaks when requests arrive at once`;
+  return isOneByOne && later.length > limit && passed <= limit + 1 ? passed : undefined;
 }
 
-/** A limit of one endpoint, for each account; what it refuses is not queued. */
-function limitOn(endpoint: Endpoint): Judge {
-  return (trace, findings) => {
-    for (const bucket of bucketsOf(trace))
-      if (bucket.name === endpoint && !bucket.isOfAddress) judgeBucket(trace, bucket, findings);
-    judgeNotQueued(trace, findings, [429]);
-  };
-}
-
-/** LIMIT-7 and AUTH-6: each bucket is explained by its own requests. */
-const everyBucket: Judge = (trace, findings) => {
+/** LIMIT-7 and AUTH-6: its own requests explain each bucket, without those of other buckets. */
+function judgeEveryBucket(trace: Trace, findings: Findings): void {
   for (const bucket of bucketsOf(trace)) {
-    const found = trace.recorded === undefined ? unexplained(bucket) : undefined;
-    if (found !== undefined && isWeighted(spentFrom(trace, bucket, found), found))
+    const fault = trace.recorded === undefined ? unexplained(bucket) : undefined;
+    if (fault !== undefined && isWeighted(trace, bucket, fault))
       findings.lack('a limiter that counts each minute for itself');
     else judgeBucket(trace, bucket, findings);
   }
-};
-
-/** All that the run spent from the bucket: a 429 may come before the first request of the case. */
-function spentFrom({ log }: Trace, bucket: Bucket, { exchange }: Unexplained): Bucket {
-  const name = bucketOf(exchange);
-  return { ...bucket, exchanges: log.filter((exchange) => bucketOf(exchange) === name) };
 }
 
-/** A limit like those of the other endpoints would show. */
+/** Considers all that the run spent: requests before the case may have caused the 429. */
+function isWeighted({ log }: Trace, { limit }: Bucket, fault: Unexplained): boolean {
+  const name = bucketNameOf(fault.exchange);
+  const exchanges = log.filter((exchange) => bucketNameOf(exchange) === name);
+  return weightedCounterExplains({ exchanges, limit }, fault);
+}
+
+/** READ-3, LIMIT-6: no read is throttled, and neither are statistics. */
+function judgeNeverThrottled({ exchanges }: Trace, findings: Findings): void {
+  const free = exchanges.filter(
+    ({ endpoint, caller }) =>
+      (endpoint === 'read' || endpoint === 'stats') && caller.key === 'valid',
+  );
+  const isWhileThrottled = exchanges.some(isRefused);
+  const refused = free.find(isRefused);
+  const answered = free.filter(({ reply }) => reply.status === 200 || reply.status === 404);
+  findings.judge(refused === undefined ? [] : [refused], () => {
+    if (refused !== undefined) verify.status(refused.reply, 200, 404);
+    for (const { reply } of free) verify.that(reply.status < 500, 'a reply to each', reply);
+    const most = mostInAMinute(answered);
+    verify.given(() =>
+      verify.that(
+        most >= fewestInAMinute || (isWhileThrottled && answered.length > 0),
+        `${fewestInAMinute} replies within a minute`,
+        `${most}: the target is too slow to show a limit`,
+      ),
+    );
+  });
+}
+
+/** So many replies within a minute show that no limit of the other endpoints applies. */
 const fewestInAMinute = limits.send + 1;
 
 /** The most requests that were sent and answered within one minute. */
@@ -158,49 +207,13 @@ export function mostInAMinute(
   return most;
 }
 
-/** READ-3, LIMIT-6: no read is throttled, and neither are statistics. */
-const neverThrottled: Judge = ({ exchanges }, findings) => {
-  const free = exchanges.filter(
-    ({ endpoint, caller }) =>
-      (endpoint === 'read' || endpoint === 'stats') && caller.key === 'valid',
-  );
-  const isWhileThrottled = exchanges.some(isRefused);
-  const refused = free.find(isRefused);
-  const answered = free.filter(({ reply }) => reply.status === 200 || reply.status === 404);
-  findings.judge(refused === undefined ? [] : [refused], () => {
-    if (refused !== undefined) verify.status(refused.reply, 200, 404);
-    for (const { reply } of free) verify.that(reply.status < 500, 'a reply to each', reply);
-    const most = mostInAMinute(answered);
-    verify.given(() =>
-      verify.that(
-        most >= fewestInAMinute || (isWhileThrottled && answered.length > 0),
-        `${fewestInAMinute} replies within a minute`,
-        `${most}: the target is too slow to show a limit`,
-      ),
-    );
-  });
-};
-
-function throttledIn({ exchanges }: Trace): Exchange[] {
-  return exchanges.filter((exchange) => isRefused(exchange) && bucketOf(exchange) !== undefined);
-}
-
-function lackOf429(trace: Trace, findings: Findings): void {
-  const isOfAddress = trace.exchanges.some(({ caller }) => caller.account === undefined);
-  findings.lack(
-    isOfAddress
-      ? 'a target that throttles calls without a key (unauthenticatedThrottle, errorsSpendToken)'
-      : 'a 429',
-  );
-}
-
 /**
- * ERR-3: after `Retry-After` a request passes, and a second earlier none does. A refused request
- * may count as a request (`refusedSpendsToken`), so only the last 429 states the wait.
+ * ERR-3: after `Retry-After` a request passes, and a second earlier it does not. Refused requests
+ * may prolong the wait (`refusedSpendsToken`), so only the last 429 states it.
  */
-const retryAfter: Judge = (trace, findings) => {
+function judgeRetryAfter(trace: Trace, findings: Findings): void {
   const refusals = throttledIn(trace);
-  if (refusals.length === 0) lackOf429(trace, findings);
+  if (refusals.length === 0) lack429(trace, findings);
   let isFollowed = false;
   for (const refusal of refusals) {
     findings.judge([refusal], () => {
@@ -215,57 +228,49 @@ const retryAfter: Judge = (trace, findings) => {
       'a 429 and a request that follows it after its wait: --timeout 2m, and no broken connection',
     );
   }
-};
+}
 
-/** True if a request came after the wait, and nothing else was spent meanwhile. */
+function throttledIn({ exchanges }: Trace): Exchange[] {
+  return exchanges.filter(
+    (exchange) => isRefused(exchange) && bucketNameOf(exchange) !== undefined,
+  );
+}
+
+function lack429(trace: Trace, findings: Findings): void {
+  const isOfAddress = trace.exchanges.some(({ caller }) => caller.account === undefined);
+  findings.lack(
+    isOfAddress
+      ? 'a target that throttles calls without a key (unauthenticatedThrottle, errorsSpendToken)'
+      : 'a 429',
+  );
+}
+
+/** Judges the requests that follow a refusal. True if one came after the wait and was judged. */
 function judgeWait(trace: Trace, refusal: Exchange, findings: Findings): boolean {
   const { exchanges, recorded } = trace;
   const slackMs = slackOf(trace);
   const seconds = Number(refusal.reply.headers['retry-after'] ?? Number.NaN);
+  const tooEarlyUntil = refusal.sentAt + (seconds - 1) * 1_000 - slackMs;
+  const enoughAt = refusal.answeredAt + seconds * 1_000 + slackMs;
   const later = exchanges.filter(
     (exchange) =>
-      bucketOf(exchange) === bucketOf(refusal) &&
+      bucketNameOf(exchange) === bucketNameOf(refusal) &&
       exchange.sentAt >= refusal.answeredAt + slackMs &&
       exchange !== refusal,
   );
   if (later.some(isUncertain)) return false;
-  const tooEarlyUntil = refusal.sentAt + (seconds - 1) * 1_000 - slackMs;
-  const enoughAt = refusal.answeredAt + seconds * 1_000 + slackMs;
-  for (const exchange of later)
-    if (
-      exchange.answeredAt <= tooEarlyUntil &&
-      exchange.answeredAt > refusal.answeredAt &&
-      // Recorded errors and replays may spend nothing.
-      (recorded === undefined ||
-        isRefused(exchange) ||
-        (exchange.reply.status < 300 && !isReplay(exchange)))
-    )
-      findings.judgeThat(
-        [refusal, exchange],
-        exchange.reply.status === 429,
-        `429 one second before Retry-After (${seconds} s) is over`,
-      );
+  for (const early of later.filter(({ answeredAt }) => answeredAt <= tooEarlyUntil)) {
+    const isSimultaneous = early.answeredAt <= refusal.answeredAt;
+    // Recorded errors and replays may spend nothing, so they may pass.
+    const isFree = !isRefused(early) && (early.reply.status >= 300 || isReplay(early));
+    if (isSimultaneous || (recorded !== undefined && isFree)) continue;
+    const expected = `429 one second before Retry-After (${seconds} s) is over`;
+    findings.judgeThat([refusal, early], early.reply.status === 429, expected);
+  }
   if (recorded !== undefined && !isAlone(trace, refusal)) return false;
   const [next] = later;
   if (next === undefined || next.sentAt < enoughAt) return false;
-  const bucket = bucketsOf(trace).find(({ exchanges: all }) => all.includes(refusal));
-  // A request that was on its way may have taken the place that became free.
-  const isTaken = bucket?.exchanges.some(
-    (exchange) =>
-      !isRefused(exchange) &&
-      exchange !== next &&
-      exchange.answeredAt > tooEarlyUntil &&
-      exchange.sentAt < next.answeredAt,
-  );
-  if (next.reply.status === 429 && isTaken) return false;
-  const others =
-    next.reply.status === 429 && bucket && recorded === undefined
-      ? othersIn(trace, bucket)
-      : undefined;
-  if (others !== undefined) {
-    findings.lack(others);
-    return false;
-  }
+  if (isRefused(next) && mayBeTaken(trace, refusal, next, tooEarlyUntil, findings)) return false;
   findings.judgeThat(
     [refusal, next],
     next.reply.status !== 429 && next.reply.status < 500,
@@ -274,52 +279,54 @@ function judgeWait(trace: Trace, refusal: Exchange, findings: Findings): boolean
   return true;
 }
 
+/** True if another request, of this run or of another client, may have taken the token. */
+function mayBeTaken(
+  trace: Trace,
+  refusal: Exchange,
+  next: Exchange,
+  freeFrom: number,
+  findings: Findings,
+): boolean {
+  const bucket = bucketsOf(trace).find(({ exchanges }) => exchanges.includes(refusal));
+  if (bucket === undefined) return false;
+  const isTaken = bucket.exchanges.some(
+    (exchange) =>
+      !isRefused(exchange) && exchange.answeredAt > freeFrom && exchange.sentAt < next.answeredAt,
+  );
+  const others = isTaken || trace.recorded !== undefined ? undefined : othersIn(trace, bucket);
+  if (others !== undefined) findings.lack(others);
+  return isTaken || others !== undefined;
+}
+
 /**
  * True if nothing else of the recording may have spent at the same time as the refusal. A 429 does
  * not say whose key it refused: until another reply does, its requests are spread over two buckets.
  */
-function isAlone({ exchanges, recorded }: Trace, refusal: Exchange): boolean {
-  const { caller, sentAt, answeredAt } = refusal;
+function isAlone(trace: Trace, { caller, sentAt, answeredAt }: Exchange): boolean {
+  const { exchanges, recorded } = trace;
   if (caller.account === undefined) return false;
-  const slackMs = slackOf({ ...(recorded !== undefined && { recorded }) });
   const near = exchanges.filter(
-    (exchange) => exchange.sentAt < answeredAt + slackMs && exchange.answeredAt > sentAt,
+    (exchange) => exchange.sentAt < answeredAt + slackOf(trace) && exchange.answeredAt > sentAt,
   );
   return recorded?.isComplete === true && recorded.isOneAccount && near.length === 1;
 }
 
 /** ERR-4: `detail` states the header's seconds, rounded up. */
-const detailStatesTheWait: Judge = (trace, findings) => {
+function judgeDetail(trace: Trace, findings: Findings): void {
   const refusals = throttledIn(trace);
-  if (refusals.length === 0) lackOf429(trace, findings);
+  if (refusals.length === 0) lack429(trace, findings);
   for (const refusal of refusals)
     findings.judge([refusal], () => {
       const { reply } = refusal;
-      const wait = verify.retryAfter(reply);
+      const seconds = verify.retryAfter(reply);
       verify.declaredJson(reply);
       const { detail } = verify.object(reply);
-      verify.that(
-        typeof detail === 'string' && /[a-z]/i.test(detail) && secondsIn(detail).includes(wait),
-        `a detail that states ${wait} seconds`,
-        reply,
-      );
+      const isText = typeof detail === 'string' && /[a-z]/i.test(detail);
+      const statesWait = isText && secondsIn(detail).includes(seconds);
+      verify.that(statesWait, `a detail that states ${seconds} seconds`, reply);
     });
-};
+}
 
 function secondsIn(text: string): number[] {
   return (text.match(/\d+(?:\.\d+)?/g) ?? []).map((number) => Math.ceil(Number(number)));
 }
-
-export const throttleJudges = {
-  'LIMIT-1': limitOn('send'),
-  'LIMIT-2': limitOn('dashboard_send'),
-  'LIMIT-3': limitOn('external_send'),
-  'LIMIT-4': limitOn('received'),
-  'LIMIT-5': limitOn('tasks'),
-  'LIMIT-6': neverThrottled,
-  'LIMIT-7': everyBucket,
-  'AUTH-6': everyBucket,
-  'READ-3': neverThrottled,
-  'ERR-3': retryAfter,
-  'ERR-4': detailStatesTheWait,
-} as const;
