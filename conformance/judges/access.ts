@@ -1,14 +1,34 @@
 /**
- * Judges credentials and sender numbers. Rules: AUTH-1 to AUTH-5, ERR-2, SVC-1.
+ * Judges credentials and sender numbers. Rules: AUTH-1 to AUTH-5, ERR-2, SVC-1. A target that
+ * refuses everything proves nothing, so a judge of refusals first requires that the target accepts
+ * a valid key or the account's own number.
  */
 import * as verify from '../verify.ts';
-import { bodyOf, type Exchange, isAccepted, isMessageSend } from './exchange.ts';
-import type { Findings, Judge, Trace } from './judge.ts';
+import { bodyOf, type Exchange, isAccepted, isMessageSend, type Sender } from './exchange.ts';
+import type { Findings, Trace } from './judge.ts';
+
+export const accessJudges = {
+  'AUTH-1': judgeCredentials,
+  'AUTH-2': judgeCreatedKeys,
+  'AUTH-3': judgeRefusedKeys,
+  'AUTH-4': judgeUnknownNumbers,
+  'AUTH-5': judgeForbiddenNumbers,
+  'ERR-2': judgeInactiveSims,
+  'SVC-1': judgeRoutes,
+} as const;
 
 const invalidKey = 'auth_invalid_keyy';
 const notFound = 'from_number_not_found';
 const denied = 'from_number_access_deniedd';
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** AUTH-1: nothing but `Authorization: Bearer <key>` is a credential. */
+function judgeCredentials(trace: Trace, findings: Findings): void {
+  if (!acceptsValidKeys(trace, findings)) return;
+  for (const exchange of answered(trace))
+    if (exchange.caller.key === 'missing')
+      findings.judge([exchange], () => verify.status(exchange.reply, 401));
+}
 
 /** Requests to documented endpoints that were answered, and not throttled. */
 function answered({ exchanges }: Trace): Exchange[] {
@@ -17,12 +37,7 @@ function answered({ exchanges }: Trace): Exchange[] {
   );
 }
 
-function hasScheme({ headers }: Exchange): boolean {
-  return /^Bearer ./.test(headers['authorization'] ?? '');
-}
-
-/** A valid key must be accepted somewhere, or a refusal of others proves nothing. */
-function validKeysWork(trace: Trace, findings: Findings): boolean {
+function acceptsValidKeys(trace: Trace, findings: Findings): boolean {
   if (trace.recorded !== undefined) return true;
   const valid = answered(trace).filter(({ caller }) => caller.key === 'valid');
   if (!valid.some(({ reply }) => reply.status >= 200 && reply.status < 300)) {
@@ -34,30 +49,11 @@ function validKeysWork(trace: Trace, findings: Findings): boolean {
   return true;
 }
 
-/** AUTH-1: nothing but `Authorization: Bearer <key>` is a credential. */
-const everyEndpointAsks: Judge = (trace, findings) => {
-  if (!validKeysWork(trace, findings)) return;
-  for (const exchange of answered(trace))
-    if (exchange.caller.key === 'missing')
-      findings.judge([exchange], () => verify.status(exchange.reply, 401));
-};
-
-/** AUTH-3: a missing, wrong or revoked key is 401 with its code, whatever else is wrong. */
-const refusedKeys: Judge = (trace, findings) => {
-  if (!validKeysWork(trace, findings)) return;
-  for (const exchange of answered(trace)) {
-    const isMissing =
-      exchange.caller.key === 'missing' && exchange.headers['authorization'] === undefined;
-    if (isMissing || (hasScheme(exchange) && exchange.caller.key !== 'valid'))
-      findings.judge([exchange], () => verify.refused(exchange.reply, 401, invalidKey));
-  }
-};
-
-/** AUTH-2: a key has the chosen name, is shown once, and works beside the others. */
-const keysOfAnAccount: Judge = (trace, findings) => {
-  for (const { key, name, creation: made, shown } of trace.createdKeys)
+/** AUTH-2: a key has the chosen name, is shown once, and works in addition to the others. */
+function judgeCreatedKeys(trace: Trace, findings: Findings): void {
+  for (const { key, name, creation, shown } of trace.createdKeys)
     findings.judge([], () => {
-      verify.equal('name at creation', Object(made).name, name);
+      verify.equal('name at creation', Object(creation).name, name);
       verify.that(shown[0]?.text.includes(name) === true, 'the name in the list', 'none');
       const isHidden = shown.every(({ text }) => !text.includes(key));
       verify.that(isHidden, 'lists without the full key', 'the key is in one');
@@ -65,103 +61,114 @@ const keysOfAnAccount: Judge = (trace, findings) => {
   const valid = answered(trace).filter(({ caller }) => caller.key === 'valid');
   const keys = new Set(valid.map(({ headers }) => headers['authorization']));
   findings.judge(valid.slice(-1), () => {
-    const isAccepted = valid.some(({ reply }) => reply.status === 200);
-    verify.given(() => verify.that(isAccepted, 'a key that is accepted', 'none'));
+    const isAnyAccepted = valid.some(({ reply }) => reply.status === 200);
+    verify.given(() => verify.that(isAnyAccepted, 'a key that is accepted', 'none'));
     for (const { reply } of valid) verify.status(reply, 200);
     verify.given(() => verify.that(keys.size > 1, 'two keys', 'one'));
   });
-};
-
-/** Sends whose sender number decides the reply: everything else about them is right. */
-function sendsFrom(trace: Trace, ...kinds: string[]): Exchange[] {
-  return answered(trace).filter(
-    (send) =>
-      isMessageSend(send) && send.caller.key === 'valid' && kinds.includes(send.sender?.is ?? ''),
-  );
 }
 
-/** A number of the account's own must be accepted, or a refusal of others proves nothing. */
-function ownNumberWorks(trace: Trace, findings: Findings): boolean {
+/** AUTH-3: a missing, wrong or revoked key is 401 with its code, whatever else is wrong. */
+function judgeRefusedKeys(trace: Trace, findings: Findings): void {
+  if (!acceptsValidKeys(trace, findings)) return;
+  for (const exchange of answered(trace)) {
+    const { caller, headers, reply } = exchange;
+    const credentials = headers['authorization'];
+    const isMissing = caller.key === 'missing' && credentials === undefined;
+    const isWrong = caller.key !== 'valid' && /^Bearer ./.test(credentials ?? '');
+    if (isMissing || isWrong)
+      findings.judge([exchange], () => verify.refused(reply, 401, invalidKey));
+  }
+}
+
+/** AUTH-4: an unknown sender number is refused with its code. */
+function judgeUnknownNumbers(trace: Trace, findings: Findings): void {
+  if (!acceptsOwnNumber(trace, findings)) return;
+  for (const send of sendsFrom(trace, 'unknown'))
+    findings.judge([send], () => verify.refused(send.reply, 403, notFound));
+  const ownDeviceIds = sendsFrom(trace, 'own').filter(isAccepted).map(deviceIdOf);
+  for (const send of sendsFrom(trace, 'altered')) {
+    // The number may be another one of the account, on a device of its own. A strict number check
+    // may refuse it with a 400 (`numberCheck`).
+    const isOtherOwn = send.reply.status === 202 && !ownDeviceIds.includes(deviceIdOf(send));
+    if (!isOtherOwn && send.reply.status !== 503)
+      findings.judge([send], () => verify.status(send.reply, 403, 400));
+  }
+}
+
+function acceptsOwnNumber(trace: Trace, findings: Findings): boolean {
   if (trace.recorded !== undefined) return true;
-  const own = sendsFrom(trace, 'own');
-  if (own.some(isAccepted)) return true;
-  findings.judge(own, () => verify.given(() => verify.fail('a message that is accepted', 'none')));
+  const sends = sendsFrom(trace, 'own');
+  if (sends.some(isAccepted)) return true;
+  findings.judge(sends, () =>
+    verify.given(() => verify.fail('a message that is accepted', 'none')),
+  );
   return false;
 }
 
-const unknownNumbers: Judge = (trace, findings) => {
-  if (!ownNumberWorks(trace, findings)) return;
-  for (const send of sendsFrom(trace, 'unknown'))
-    findings.judge([send], () => verify.refused(send.reply, 403, notFound));
-  // A service with a strict number check may refuse this number earlier (`numberCheck`).
-  // It may also be another number of the account, on a device of its own.
-  const ownDevices = sendsFrom(trace, 'own')
-    .filter(isAccepted)
-    .map((send) => bodyOf(send)['device_id']);
-  for (const send of sendsFrom(trace, 'altered')) {
-    const isAnother = send.reply.status === 202 && !ownDevices.includes(bodyOf(send)['device_id']);
-    if (!isAnother && send.reply.status !== 503)
-      findings.judge([send], () => verify.status(send.reply, 403, 400));
-  }
-};
-
-/** Another account's number may be refused with either code (`foreignNumber`). */
-function foreignRefusal({ reply }: Exchange): void {
-  verify.refused(reply, 403, verify.codeOf(reply) === notFound ? notFound : denied);
+/** Sends with a valid key whose sender number has one of these relations to the account. */
+function sendsFrom(trace: Trace, ...relations: Sender['is'][]): Exchange[] {
+  return answered(trace).filter(
+    (send) =>
+      isMessageSend(send) &&
+      send.caller.key === 'valid' &&
+      send.sender !== undefined &&
+      relations.includes(send.sender.is),
+  );
 }
 
-const forbiddenNumbers: Judge = (trace, findings) => {
-  if (!ownNumberWorks(trace, findings)) return;
+function deviceIdOf(send: Exchange): unknown {
+  return bodyOf(send)['device_id'];
+}
+
+/** AUTH-5: a number that exists, but that the account may not use, is refused with its code. */
+function judgeForbiddenNumbers(trace: Trace, findings: Findings): void {
+  if (!acceptsOwnNumber(trace, findings)) return;
   for (const send of sendsFrom(trace, 'denied'))
     findings.judge([send], () => verify.refused(send.reply, 403, denied));
   for (const send of sendsFrom(trace, 'foreign')) {
     const isHidden = verify.codeOf(send.reply) === notFound;
-    findings[isHidden ? 'require' : 'judge']([send], () => foreignRefusal(send));
+    findings[isHidden ? 'require' : 'judge']([send], () => requireForeignRefusal(send));
     if (isHidden) findings.lack('a target that reveals that the number exists');
   }
-  ownNumbersAreAccepted(trace, findings);
-};
+  requireOwnNumbersAccepted(trace, findings);
+}
 
-const inactiveSims: Judge = (trace, findings) => {
-  for (const send of sendsFrom(trace, 'inactive'))
-    findings.judge([send], () => {
-      verify.refused(send.reply, 503, 'device_inactive');
-      verify.declaredJson(send.reply);
-    });
-  ownNumbersAreAccepted(trace, findings);
-};
+/** Another account's number may be refused with either code (`foreignNumber`). */
+function requireForeignRefusal({ reply }: Exchange): void {
+  verify.refused(reply, 403, verify.codeOf(reply) === notFound ? notFound : denied);
+}
 
-function ownNumbersAreAccepted(trace: Trace, findings: Findings): void {
+function requireOwnNumbersAccepted(trace: Trace, findings: Findings): void {
   for (const send of sendsFrom(trace, 'own')) {
     const isRefused = [403, 503].includes(send.reply.status);
     findings.requireThat([send], !isRefused, 'a message from its own number');
   }
 }
 
-/** SVC-1: through the SIM that was named, or through the pool if the account has none connected. */
-const simsAndPool: Judge = (trace, findings) => {
+/** ERR-2: a number whose SIM is deactivated is 503 with its code. */
+function judgeInactiveSims(trace: Trace, findings: Findings): void {
+  for (const send of sendsFrom(trace, 'inactive'))
+    findings.judge([send], () => {
+      verify.refused(send.reply, 503, 'device_inactive');
+      verify.declaredJson(send.reply);
+    });
+  requireOwnNumbersAccepted(trace, findings);
+}
+
+/** SVC-1: through the SIM of the sender, or through the pool if the account has none connected. */
+function judgeRoutes(trace: Trace, findings: Findings): void {
   for (const send of sendsFrom(trace, 'own', 'pool')) {
-    const { sender, fields = {} } = send;
-    const isOpen = sender?.is === 'own' && sender.deviceId === undefined;
-    findings[isOpen ? 'require' : 'judge']([send], () => {
-      const body = verify.accepted(send.reply);
+    const { sender, fields = {}, reply } = send;
+    const isSimUnknown = sender?.is === 'own' && sender.deviceId === undefined;
+    findings[isSimUnknown ? 'require' : 'judge']([send], () => {
+      const body = verify.accepted(reply);
       verify.equal('from_number', body['from_number'], fields['from'] ?? fields['from_number']);
-      if (sender?.deviceId !== undefined)
-        verify.sameUuid('device_id', body['device_id'], sender.deviceId);
-      const { device_id } = bodyOf(send);
-      verify.that(uuid.test(verify.textOf(device_id)), 'a device_id', verify.show(device_id));
+      const deviceId = deviceIdOf(send);
+      if (sender?.deviceId !== undefined) verify.sameUuid('device_id', deviceId, sender.deviceId);
+      verify.that(uuid.test(verify.textOf(deviceId)), 'a device_id', verify.show(deviceId));
     });
   }
   for (const send of sendsFrom(trace, 'foreign'))
-    findings.judge([send], () => foreignRefusal(send));
-};
-
-export const accessJudges = {
-  'AUTH-1': everyEndpointAsks,
-  'AUTH-2': keysOfAnAccount,
-  'AUTH-3': refusedKeys,
-  'AUTH-4': unknownNumbers,
-  'AUTH-5': forbiddenNumbers,
-  'ERR-2': inactiveSims,
-  'SVC-1': simsAndPool,
-} as const;
+    findings.judge([send], () => requireForeignRefusal(send));
+}

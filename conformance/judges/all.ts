@@ -1,7 +1,7 @@
 /** The judge of each rule. */
 import type { RuleId } from '../../src/ledger/rules.ts';
 import { accessJudges } from './access.ts';
-import { bodyJudges, deviceAndJsonJudges } from './body.ts';
+import { bodyJudges } from './body.ts';
 import type { Judge } from './judge.ts';
 import { quotaJudges } from './quota.ts';
 import { readJudges } from './read.ts';
@@ -13,7 +13,6 @@ import { throttleJudges } from './throttle.ts';
 export const judges: Readonly<Record<RuleId, Judge>> = {
   ...accessJudges,
   ...bodyJudges,
-  ...deviceAndJsonJudges,
   ...statusJudges,
   ...quotaJudges,
   ...readJudges,

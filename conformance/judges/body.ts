@@ -1,10 +1,22 @@
 /**
  * Judges the fields of every Message body, in a 202, a replay or a read. Rules: RES-1 to RES-6, SVC-4.
- * The shapes of the other two sends are open (`dashboardSendShape`, `externalSendShape`).
+ * The bodies of the dashboard's and the external send are open (`dashboardSendShape`,
+ * `externalSendShape`), so only SVC-4 looks at them.
  */
+import { dayMs, minuteMs, secondMs } from '../../src/ledger/time-units.ts';
 import * as verify from '../verify.ts';
 import { bodyOf, type Exchange, isMessageSend, isRead } from './exchange.ts';
-import type { Judge } from './judge.ts';
+import type { Findings, Judge, Trace } from './judge.ts';
+
+export const bodyJudges = {
+  'RES-1': judgeBodies(requireSevenStrings),
+  'RES-2': judgeBodies(requireIdsAndNumbers),
+  'RES-3': judgeBodies(requireRequestId),
+  'RES-4': judgeBodies(requireCreatedAt),
+  'RES-5': judgeBodies(requireStatus),
+  'RES-6': judgeDevices,
+  'SVC-4': judgeJson,
+} as const;
 
 export const messageFields = [
   'created_at',
@@ -17,164 +29,157 @@ export const messageFields = [
 ];
 export const sevenFields = messageFields.join(', ');
 
-export const states = ['queued', 'sending', 'sent', 'delivered', 'failed'];
-
+const statuses = ['queued', 'sending', 'sent', 'delivered', 'failed'];
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const e164 = /^\+[1-9]\d{1,14}$/;
 const utcMilliseconds = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
-/** A target's clock may differ, but not by a time zone. */
-const clocksDifferMs = { exact: 10_000, real: 15 * 60_000 };
+/** A target's clock may differ from ours, but not by a time zone. */
+const clocksDifferMs = { exactTimes: 10 * secondMs, estimatedTimes: 15 * minuteMs };
 
-type Body = Readonly<Record<string, unknown>>;
-
-interface Facts {
+/** One Message body, and what the run knows of its message. */
+interface Context {
+  readonly body: Readonly<Record<string, unknown>>;
+  /** Names the body in failures: "a 202", "a replay" or "a read". */
+  readonly source: string;
+  /** The exchange that shows the body. */
   readonly exchange: Exchange;
-  /** The message's first body in the run, and the send that it answers. */
-  readonly first: Exchange | undefined;
+  /** The 202 that accepted the message; undefined if the run did not see it. */
+  readonly accepted: Exchange | undefined;
   readonly hasExactTimes: boolean;
   readonly isRecorded: boolean;
 }
 
-type Check = (where: string, body: Body, facts: Facts) => void;
-
-const isNew = ({ reply }: Exchange) => reply.status === 202;
-
-function isMessageBody(exchange: Exchange): boolean {
-  const { status } = exchange.reply;
-  const isMessage =
-    (isMessageSend(exchange) && (status === 202 || status === 200)) ||
-    (isRead(exchange) && status === 200);
-  return isMessage && verify.isObject(exchange.reply.json);
-}
-
-function eachBody(check: Check): Judge {
+/** A judge that runs a check on each Message body. The check throws if the body breaks the rule. */
+function judgeBodies(check: (context: Context) => void): Judge {
   return ({ exchanges, log, hasExactTimes, recorded }, findings) => {
     const isRecorded = recorded !== undefined;
-    const firsts = new Map<unknown, Exchange>();
-    for (const exchange of log)
-      if (isMessageSend(exchange) && isNew(exchange)) {
-        const id = bodyOf(exchange)['message_id'];
-        if (!firsts.has(id)) firsts.set(id, exchange);
-      }
-    for (const exchange of exchanges) {
-      if (!isMessageBody(exchange)) continue;
-      const where = sourceOf(exchange);
-      const first = firsts.get(bodyOf(exchange)['message_id']);
-      const proof = first === undefined || first === exchange ? [exchange] : [first, exchange];
-      findings.judge(proof, () =>
-        check(where, bodyOf(exchange), {
-          exchange: exchange,
-          first,
-          hasExactTimes,
-          isRecorded,
-        }),
-      );
+    const acceptedById = new Map<unknown, Exchange>();
+    for (const send of log.filter(isAcceptance)) {
+      const messageId = bodyOf(send)['message_id'];
+      if (!acceptedById.has(messageId)) acceptedById.set(messageId, send);
+    }
+    for (const exchange of exchanges.filter(hasMessageBody)) {
+      const body = bodyOf(exchange);
+      const source = sourceOf(exchange);
+      const accepted = acceptedById.get(body['message_id']);
+      const proof =
+        accepted === undefined || accepted === exchange ? [exchange] : [accepted, exchange];
+      const context = { body, source, exchange, accepted, hasExactTimes, isRecorded };
+      findings.judge(proof, () => check(context));
     }
   };
 }
 
-function sourceOf(exchange: Exchange): string {
-  if (isRead(exchange)) return 'a read';
-  return isNew(exchange) ? 'a 202' : 'a replay';
+function isAcceptance(exchange: Exchange): boolean {
+  return isMessageSend(exchange) && exchange.reply.status === 202;
 }
 
-const sevenStrings: Check = (where, body) => {
-  verify.equal(`field names of ${where}`, Object.keys(body).sort().join(', '), sevenFields);
-  for (const [name, value] of Object.entries(body))
-    verify.equal(`type of ${name} in ${where}`, typeof value, 'string');
-};
+function hasMessageBody(exchange: Exchange): boolean {
+  const { status, json } = exchange.reply;
+  const isMessage = (isMessageSend(exchange) || isRead(exchange)) && status === 200;
+  return (isMessage || isAcceptance(exchange)) && verify.isObject(json);
+}
 
-const idsAndNumbers: Check = (where, body, { exchange, first, isRecorded }) => {
-  const fits = (name: string, form: RegExp, what: string) =>
-    verify.that(
-      form.test(verify.textOf(body[name])),
-      `${what} as ${name} of ${where}`,
-      verify.show(body[name]),
-    );
-  for (const name of ['message_id', 'device_id']) fits(name, uuid, 'a UUID');
-  for (const name of ['from_number', 'to']) fits(name, e164, 'an E.164 number');
-  // A replay before the recording may have had another body.
-  const { fields = {}, sender } = isNew(exchange)
-    ? exchange
-    : (first ?? (isRecorded ? unknownSend : exchange));
-  if (e164.test(verify.textOf(fields['to'])))
-    verify.equal(`to of ${where}`, body['to'], fields['to']);
-  const { from, from_number: alias } = fields;
-  // Both together may mean either one (`bothSenderFields`), and the pool may send in the place of a
-  // disconnected SIM (`disconnectedSim`).
-  const mayBePool = isRecorded || sender?.is === 'disconnected';
+function sourceOf(exchange: Exchange): string {
+  if (isRead(exchange)) return 'a read';
+  return isAcceptance(exchange) ? 'a 202' : 'a replay';
+}
+
+function requireSevenStrings({ body, source }: Context): void {
+  verify.equal(`field names of ${source}`, Object.keys(body).sort().join(', '), sevenFields);
+  for (const [name, value] of Object.entries(body))
+    verify.equal(`type of ${name} in ${source}`, typeof value, 'string');
+}
+
+function requireIdsAndNumbers({ body, source, exchange, accepted, isRecorded }: Context): void {
+  const requireForm = (name: string, form: RegExp, what: string) => {
+    const value = body[name];
+    const expected = `${what} as ${name} of ${source}`;
+    verify.that(form.test(verify.textOf(value)), expected, verify.show(value));
+  };
+  for (const name of ['message_id', 'device_id']) requireForm(name, uuid, 'a UUID');
+  for (const name of ['from_number', 'to']) requireForm(name, e164, 'an E.164 number');
+  // The original of a recorded replay may be missing, and have had another body.
+  const isSendUnknown = isRecorded && accepted === undefined && !isAcceptance(exchange);
+  const send = isAcceptance(exchange) ? exchange : (accepted ?? exchange);
+  const { to, from, from_number: alias } = isSendUnknown ? {} : (send.fields ?? {});
+  if (e164.test(verify.textOf(to))) verify.equal(`to of ${source}`, body['to'], to);
+  // Both names together may mean either number (`bothSenderFields`), and the pool may send instead
+  // of a disconnected SIM (`disconnectedSim`).
+  const mayBePool = isRecorded || send.sender?.is === 'disconnected';
   const isOpen = (from !== undefined && alias !== undefined) || mayBePool;
   if (typeof (from ?? alias) === 'string' && !isOpen)
-    verify.equal(`from_number of ${where}`, body['from_number'], from ?? alias);
-};
+    verify.equal(`from_number of ${source}`, body['from_number'], from ?? alias);
+}
 
-const unknownSend: Pick<Exchange, 'fields' | 'sender'> = {};
+function requireRequestId({ body, source, exchange, accepted }: Context): void {
+  const fields = isRead(exchange) ? accepted?.fields : exchange.fields;
+  const { request_id: sent = '' } = fields ?? body;
+  if (typeof sent === 'string' && isWellFormed(sent))
+    verify.equal(`request_id of ${source}`, body['request_id'], sent);
+}
 
-const requestId: Check = (where, body, { exchange, first }) => {
-  const { request_id: id = '' } = (isRead(exchange) ? first?.fields : exchange.fields) ?? body;
-  if (typeof id === 'string' && isWellFormed(id))
-    verify.equal(`request_id of ${where}`, body['request_id'], id);
-};
+/** False for halves of surrogate pairs, which UTF-8 cannot carry. */
+function isWellFormed(text: string): boolean {
+  return !/\p{Surrogate}/u.test(text);
+}
 
-const createdAt: Check = (where, body, { exchange, first, hasExactTimes, isRecorded }) => {
+function requireCreatedAt(context: Context): void {
+  const { body, source, exchange, accepted, hasExactTimes, isRecorded } = context;
   const { created_at: value } = body;
   const createdMs = Date.parse(verify.textOf(value));
   const isTime = utcMilliseconds.test(verify.textOf(value)) && !Number.isNaN(createdMs);
-  verify.that(isTime, `created_at of ${where} as YYYY-MM-DDTHH:MM:SS.mmmZ`, verify.show(value));
-  if (first !== undefined)
-    verify.equal(`created_at of ${where}`, value, bodyOf(first)['created_at']);
-  if (!isNew(exchange)) return;
-  const differ = Math.abs(createdMs - exchange.sentAt);
-  // A recorded simulator may live in another year.
-  if (isRecorded && differ > 86_400_000) return;
+  verify.that(isTime, `created_at of ${source} as YYYY-MM-DDTHH:MM:SS.mmmZ`, verify.show(value));
+  if (accepted !== undefined)
+    verify.equal(`created_at of ${source}`, value, bodyOf(accepted)['created_at']);
+  if (exchange.reply.status !== 202) return;
+  const differenceMs = Math.abs(createdMs - exchange.sentAt);
+  // The clock of a recorded simulator may show another year.
+  if (isRecorded && differenceMs > dayMs) return;
   verify.that(
-    differ <= (hasExactTimes ? clocksDifferMs.exact : clocksDifferMs.real),
-    `created_at of ${where} at about ${new Date(exchange.sentAt).toISOString()}`,
+    differenceMs <= clocksDifferMs[hasExactTimes ? 'exactTimes' : 'estimatedTimes'],
+    `created_at of ${source} at about ${new Date(exchange.sentAt).toISOString()}`,
     verify.show(value),
   );
-};
+}
 
-const status: Check = (where, { status: value }, { first }) => {
+function requireStatus({ body: { status }, source, accepted }: Context): void {
   // The status of a held message has an open name (`heldStatus`).
-  if (first === undefined || first.fields?.['send_at'] !== undefined) return;
-  verify.that(
-    states.includes(verify.textOf(value)),
-    `one of ${states.join(', ')} as status of ${where}`,
-    verify.show(value),
-  );
-};
+  if (accepted === undefined || accepted.fields?.['send_at'] !== undefined) return;
+  const expected = `one of ${statuses.join(', ')} as status of ${source}`;
+  verify.that(statuses.includes(verify.textOf(status)), expected, verify.show(status));
+}
 
-const device: Check = (where, body, { exchange, first }) => {
-  const { sender } = first ?? exchange;
-  if (sender?.is !== 'own' || sender.deviceId === undefined) return;
-  verify.sameUuid(`device_id of ${where}`, body['device_id'], sender.deviceId);
-};
-
-/** RES-6: the SIM behind the number, and never that of another account. */
-const deviceOfTheSim: Judge = (trace, findings) => {
-  eachBody(device)(trace, findings);
-  const owners = new Map<string, Exchange>();
-  let isKnown = false;
-  for (const exchange of trace.exchanges) {
-    if (!isMessageSend(exchange) || !isNew(exchange) || exchange.sender?.is !== 'own') continue;
-    const id = verify.textOf(bodyOf(exchange)['device_id']).toLowerCase();
-    const other = owners.get(id) ?? exchange;
-    owners.set(id, other);
-    isKnown ||=
-      exchange.sender.deviceId !== undefined || other.caller.account !== exchange.caller.account;
-    const isOfOne = other.caller.account === exchange.caller.account;
+/** RES-6: `device_id` is the SIM that has the sender number, and belongs to one account. */
+function judgeDevices(trace: Trace, findings: Findings): void {
+  judgeBodies(requireDevice)(trace, findings);
+  const firstSends = new Map<string, Exchange>();
+  let isJudged = false;
+  for (const send of trace.exchanges.filter(isAcceptance)) {
+    if (send.sender?.is !== 'own') continue;
+    const deviceId = verify.textOf(bodyOf(send)['device_id']).toLowerCase();
+    const first = firstSends.get(deviceId) ?? send;
+    firstSends.set(deviceId, first);
+    const isSameAccount = first.caller.account === send.caller.account;
+    isJudged ||= send.sender.deviceId !== undefined || !isSameAccount;
     const expected = 'another device_id for a number of another account';
-    findings.judgeThat([other, exchange], isOfOne, expected, id);
+    findings.judgeThat([first, send], isSameAccount, expected, deviceId);
   }
   const accounts = new Set(trace.exchanges.map(({ caller }) => caller.account));
-  if (!isKnown && accounts.size < 2 && findings.broken === undefined) {
+  if (!isJudged && accounts.size < 2 && findings.broken === undefined) {
     findings.exercised = 0;
     findings.lack('a number of each account (--from, --second-from)');
   }
-};
+}
 
-/** SVC-4: every body is JSON; where the rule of the status does not know, of refusals as well. */
-const json: Judge = ({ exchanges, recorded }, findings) => {
+function requireDevice({ body, source, exchange, accepted }: Context): void {
+  const { sender } = accepted ?? exchange;
+  if (sender?.is === 'own' && sender.deviceId !== undefined)
+    verify.sameUuid(`device_id of ${source}`, body['device_id'], sender.deviceId);
+}
+
+/** SVC-4: every body is JSON; that of a refusal only if the target is known to serve requests. */
+function judgeJson({ exchanges, recorded }: Trace, findings: Findings): void {
   const answered = exchanges.filter(({ reply }) => reply.status !== 0);
   const isServed = recorded !== undefined || answered.some(({ reply }) => reply.status < 400);
   for (const exchange of answered) {
@@ -183,20 +188,4 @@ const json: Judge = ({ exchanges, recorded }, findings) => {
     if (endpoint === undefined || isEmpty || !isServed) continue;
     findings.judge([exchange], () => verify.declaredJson(reply));
   }
-};
-
-/** False for halves of surrogate pairs, which UTF-8 cannot carry. */
-function isWellFormed(text: string): boolean {
-  return !/\p{Surrogate}/u.test(text);
 }
-
-/** Rules that hold for each Message body of a run, whichever case asked for it. */
-export const bodyJudges = {
-  'RES-1': eachBody(sevenStrings),
-  'RES-2': eachBody(idsAndNumbers),
-  'RES-3': eachBody(requestId),
-  'RES-4': eachBody(createdAt),
-  'RES-5': eachBody(status),
-} as const;
-
-export const deviceAndJsonJudges = { 'RES-6': deviceOfTheSim, 'SVC-4': json } as const;

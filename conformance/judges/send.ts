@@ -1,6 +1,7 @@
 /**
  * Judges which sends are accepted and which are refused for their fields. Rules: SEND-1 to SEND-3,
- * SEND-5 to SEND-7, STATE-1, SVC-2.
+ * SEND-5 to SEND-7, STATE-1, SVC-2. `validity.ts` says which fields are invalid or open; these
+ * judges compare that with the replies.
  */
 import * as verify from '../verify.ts';
 import { sevenFields } from './body.ts';
@@ -16,214 +17,218 @@ import type { Findings, Judge, Trace } from './judge.ts';
 import { earlierUse, judgeNotQueued } from './replay.ts';
 import { type FieldValidity, graphemesIn, namesOf, validityOf } from './validity.ts';
 
-interface Checked extends FieldValidity {
+export const sendJudges = {
+  'SEND-1': judgeAlias,
+  'SEND-2': judgeFields(['to', 'from', 'from_number', 'message']),
+  'SEND-3': judgeNewMessages,
+  'SEND-5': judgeAllFields,
+  'SEND-6': judgeLength,
+  'STATE-1': judgeCreation,
+  'SVC-2': judgeCreation,
+} as const;
+
+/** SEND-7 in part; `status.ts` judges the rest. */
+export const judgeSendAt = judgeFields(['send_at']);
+
+/** A send whose fields decide its reply, and the validity of its fields. */
+interface CheckedSend extends FieldValidity {
   readonly exchange: Exchange;
 }
 
-/**
- * The sends whose validation decides the reply: with a valid key, not throttled, and with a
- * `request_id` that was not used before.
- */
-function checkedSends(trace: Trace): Checked[] {
-  return trace.exchanges
-    .filter(
-      (send) =>
-        isMessageSend(send) &&
-        send.caller.key === 'valid' &&
-        send.fields !== undefined &&
-        ![0, 429].includes(send.reply.status) &&
-        earlierUse(trace, send) === undefined,
-    )
+/** Sends that reach validation: with a valid key, not throttled, and with an unused `request_id`. */
+function checkedSends(trace: Trace): CheckedSend[] {
+  return authorizedSends(trace)
+    .filter((send) => send.fields !== undefined && earlierUse(trace, send) === undefined)
     .map((exchange) => ({ exchange, ...validityOf(exchange, trace.hasExactTimes) }));
 }
 
-/** True if the send must be accepted, as far as its fields and its sender go. */
-function mustBeAccepted({ invalid, open, exchange }: Checked): boolean {
+function authorizedSends({ exchanges }: Trace): Exchange[] {
+  return exchanges.filter(
+    (send) =>
+      isMessageSend(send) && send.caller.key === 'valid' && ![0, 429].includes(send.reply.status),
+  );
+}
+
+/** True if the fields, the sender and the quota require a 202. */
+function mustBeAccepted({ invalid, open, exchange }: CheckedSend): boolean {
   const { caller, sender, reply } = exchange;
   const mayBeSpent = caller.quota !== undefined && reply.status === 402;
   return invalid.length + open.length === 0 && sender?.is === 'own' && !mayBeSpent;
 }
 
-function accepts({ exchange }: Checked, findings: Findings): void {
-  findings.judge([exchange], () => {
-    verify.accepted(exchange.reply);
-  });
-}
-
-/** Invalid values of some fields are 400 and name the field; valid ones are not. */
-function judgeFields(fields: readonly string[] | undefined): Judge {
+/** A 400 names an invalid field and no valid one; a send of valid fields is accepted. */
+function judgeFields(names: readonly string[]): Judge {
   return (trace, findings) => {
-    const checked = checkedSends(trace);
-    for (const checkedSend of checked) {
-      const { exchange, invalid, open } = checkedSend;
+    for (const checked of checkedSends(trace)) {
+      const { exchange, invalid, open } = checked;
       const { reply } = exchange;
-      const wrong = invalid.filter((name) => fields === undefined || fields.includes(name));
-      if (wrong.length > 0)
+      const isInvalid = invalid.flatMap(namesOf).some((name) => names.includes(name));
+      if (isInvalid)
         findings.judge([exchange], () => verify.invalid(reply, ...invalid.flatMap(namesOf)));
-      else if (mustBeAccepted(checkedSend)) accepts(checkedSend, findings);
+      else if (mustBeAccepted(checked))
+        findings.judge([exchange], () => {
+          verify.accepted(reply);
+        });
       if (reply.status !== 400) continue;
-      const named = verify.fieldsNamed(reply);
-      const unnamed = [...invalid, ...open].flatMap(namesOf);
-      const right = (fields ?? ['to', 'from', 'message', 'request_id', 'send_at']).filter(
-        (name) => named.includes(name) && !unnamed.includes(name),
+      const blamed = verify.fieldsNamed(reply);
+      const mayBeBlamed = [...invalid, ...open].flatMap(namesOf);
+      const wronglyBlamed = names.filter(
+        (name) => blamed.includes(name) && !mayBeBlamed.includes(name),
       );
       findings.judge([exchange], () => {
-        verify.that(right.length === 0, `no 400 for a valid ${right.join(', ')}`, reply);
-        if (wrong.length > 0) verify.declaredJson(reply);
+        const expected = `no 400 for a valid ${wronglyBlamed.join(', ')}`;
+        verify.that(wronglyBlamed.length === 0, expected, reply);
+        if (isInvalid) verify.declaredJson(reply);
       });
     }
-    if (fields === undefined) malformedBodies(trace, findings);
   };
+}
+
+/** SEND-5: any invalid field, and a body that is not a JSON object: a 4xx with a JSON body. */
+function judgeAllFields(trace: Trace, findings: Findings): void {
+  judgeFields(['to', 'from', 'message', 'request_id', 'send_at'])(trace, findings);
+  for (const send of authorizedSends(trace)) {
+    const { reply, fields } = send;
+    if (fields !== undefined) continue;
+    findings.judge([send], () => {
+      verify.that(reply.status >= 400 && reply.status < 500, 'a 4xx', reply);
+      verify.declaredJson(reply);
+    });
+  }
+  judgeNotQueued(trace, findings, [400]);
 }
 
 const longestMessage = 1_600;
 
-/** What one character may be (`characterUnit`). */
-const units: readonly ((text: string) => number)[] = [
+/** Functions that count the characters of a text, one for each answer of `characterUnit`. */
+const counters: readonly ((text: string) => number)[] = [
   (text) => [...text].length,
   (text) => text.length,
   graphemesIn,
 ];
 
 /** SEND-6: 1,600 characters are accepted and 1,601 are not, in one unit for all messages. */
-const length: Judge = (trace, findings) => {
+function judgeLength(trace: Trace, findings: Findings): void {
   judgeFields(['message'])(trace, findings);
-  hearOfLengths(trace, findings);
+  noticeLongMessages(trace, findings);
   const sized = checkedSends(trace).filter(({ exchange, invalid, open }) => {
-    const { status } = exchange.reply;
-    const others = [...invalid, ...open].filter((name) => name !== 'message');
-    const isBlank = verify.textOf(exchange.fields?.['message']).trim() === '';
-    return others.length === 0 && !isBlank && (status === 202 || status === 400);
+    const isDecided = exchange.reply.status === 202 || exchange.reply.status === 400;
+    const isOnlyMessage = [...invalid, ...open].every((name) => name === 'message');
+    return isDecided && isOnlyMessage && messageIn(exchange).trim() !== '';
   });
-  const isExplained = (count: (text: string) => number) => (checkedSend: Checked) =>
-    count(verify.textOf(checkedSend.exchange.fields?.['message'])) <= longestMessage ===
-    (checkedSend.exchange.reply.status === 202);
-  if (units.some((count) => sized.every(isExplained(count)))) return;
-  const open = sized
-    .filter((checkedSend) => checkedSend.open.length > 0)
-    .map(({ exchange }) => exchange);
-  const wrong = open.find(({ reply }) => reply.status === 202) ?? open[0];
+  const isExplained = counters.some((count) =>
+    sized.every(({ exchange }) => {
+      const isShort = count(messageIn(exchange)) <= longestMessage;
+      return isShort === (exchange.reply.status === 202);
+    }),
+  );
+  if (isExplained) return;
+  const open = sized.filter((send) => send.open.length > 0).map(({ exchange }) => exchange);
+  const proof = open.find(({ reply }) => reply.status === 202) ?? open[0];
   const expected = 'no message of 1,601 characters, in any unit';
-  if (wrong !== undefined) findings.judgeThat(open, false, expected, wrong.reply);
-};
+  if (proof !== undefined) findings.judgeThat(open, false, expected, proof.reply);
+}
 
-/** The other sends, whose fields the document does not show, may take what this one refuses. */
-function hearOfLengths({ exchanges }: Trace, findings: Findings): void {
-  const isLong = ({ fields }: Exchange) =>
-    [...verify.textOf(fields?.['message'])].length > longestMessage;
-  for (const send of exchanges)
-    if (send.method === 'POST' && !isMessageSend(send) && isLong(send) && isAccepted(send))
+function messageIn({ fields }: Exchange): string {
+  return verify.textOf(fields?.['message']);
+}
+
+/** The document does not show the fields of the other two sends, so a long message is a notice. */
+function noticeLongMessages({ exchanges }: Trace, findings: Findings): void {
+  for (const send of exchanges) {
+    const isOtherSend = send.method === 'POST' && !isMessageSend(send) && isAccepted(send);
+    if (isOtherSend && [...messageIn(send)].length > longestMessage)
       findings.notice(
         `${send.endpoint} takes a message of more than ${longestMessage} characters`,
         send,
       );
+  }
 }
 
-/** A body that is not a JSON object is a 4xx with a JSON body. */
-function malformedBodies(trace: Trace, findings: Findings): void {
-  for (const send of malformedIn(trace))
-    findings.judge([send], () => {
-      const { reply } = send;
-      verify.that(reply.status >= 400 && reply.status < 500, 'a 4xx', reply);
-      verify.declaredJson(reply);
-    });
-  judgeNotQueued(trace, findings, [400]);
-}
-
-export function malformedIn({ exchanges }: Trace): Exchange[] {
-  return exchanges.filter(
-    (send) =>
-      isMessageSend(send) &&
-      send.caller.key === 'valid' &&
-      send.fields === undefined &&
-      ![0, 429].includes(send.reply.status),
-  );
-}
-
-/** SEND-3: a valid new message is 202 with its own message. */
-const newMessages: Judge = (trace, findings) => {
-  const ids = new Map<string, Exchange>();
-  for (const checkedSend of checkedSends(trace)) {
-    if (!mustBeAccepted(checkedSend)) continue;
-    const { exchange } = checkedSend;
-    const earlier = ids.get(messageIdOf(exchange));
-    ids.set(messageIdOf(exchange), exchange);
-    findings.judge([...(earlier === undefined ? [] : [earlier]), exchange], () => {
+/** SEND-3: a valid new message is 202 with a Message body and a `message_id` of its own. */
+function judgeNewMessages(trace: Trace, findings: Findings): void {
+  const sends = new Map<string, Exchange>();
+  for (const { exchange } of checkedSends(trace).filter(mustBeAccepted)) {
+    const earlier = sends.get(messageIdOf(exchange));
+    sends.set(messageIdOf(exchange), exchange);
+    findings.judge(earlier === undefined ? [exchange] : [earlier, exchange], () => {
       const body = verify.accepted(exchange.reply);
       verify.equal('status', body['status'], 'queued');
       verify.equal('field names', Object.keys(body).sort().join(', '), sevenFields);
       verify.that(earlier === undefined, 'two different message_ids', messageIdOf(exchange));
     });
   }
-};
+}
 
-/** STATE-1, SVC-2: a send answers queued, and its message is there at once. */
-const createdQueued: Judge = ({ exchanges, hasExactTimes }, findings) => {
+/** STATE-1, SVC-2: a send answers queued, and its message can be read at once. */
+function judgeCreation({ exchanges, hasExactTimes }: Trace, findings: Findings): void {
   for (const send of exchanges) {
     if (!isMessageSend(send) || send.reply.status !== 202) continue;
+    const messageId = messageIdOf(send);
     const read = exchanges.find(
       (exchange) =>
         isRead(exchange) &&
-        exchange.id === messageIdOf(send) &&
+        exchange.id === messageId &&
         exchange.caller.account === send.caller.account,
     );
-    const isAtOnce = hasExactTimes && read?.sentAt === send.sentAt;
-    findings.judge([send, ...(read === undefined ? [] : [read])], () => {
+    findings.judge(read === undefined ? [send] : [send, read], () => {
       verify.equal('status of the 202', bodyOf(send)['status'], 'queued');
       if (read === undefined) return;
       const body = verify.message(read.reply, 200);
-      verify.equal('message_id of the read', body['message_id'], messageIdOf(send));
+      verify.equal('message_id of the read', body['message_id'], messageId);
+      const isAtOnce = hasExactTimes && read.sentAt === send.sentAt;
       if (isAtOnce && send.fields?.['send_at'] === undefined)
         verify.equal('status of a read at the same time', body['status'], 'queued');
     });
   }
-};
+}
 
-/** SEND-1: what `from` means alone, `from_number` means alone. */
-const alias: Judge = (trace, findings) => {
-  const numberUnder = ({ exchange: { fields = {} } }: Checked, name: string) =>
-    fields['from'] === undefined || fields['from_number'] === undefined ? fields[name] : undefined;
+/** SEND-1: a number under `from_number` gets the same reply as the same number under `from`. */
+function judgeAlias(trace: Trace, findings: Findings): void {
   const checked = checkedSends(trace);
-  for (const checkedSend of checked) {
-    const number = numberUnder(checkedSend, 'from_number');
-    if (trace.recorded !== undefined && number !== undefined && checkedSend.invalid.length === 0)
-      aliasIsRead(checkedSend, findings);
-    const named = checked.find(
-      (other) => number !== undefined && numberUnder(other, 'from') === number,
-    );
-    if (named === undefined) continue;
-    const [first, second] = [named.exchange, checkedSend.exchange];
-    findings.judge([first, second], () => {
-      if (mustBeAccepted(named)) verify.accepted(first.reply);
-      verify.equal('status under the alias', second.reply.status, first.reply.status);
-      if (second.reply.status !== 202)
-        return verify.that(first.reply.status >= 400, 'a refusal', first.reply);
-      verify.equal('from_number under `from`', bodyOf(first)['from_number'], number);
-      verify.equal('from_number under the alias', bodyOf(second)['from_number'], number);
-      const { device_id } = bodyOf(first);
-      verify.equal('device_id under the alias', bodyOf(second)['device_id'], device_id);
-    });
+  for (const aliasSend of checked) {
+    const number = numberUnder(aliasSend, 'from_number');
+    if (number === undefined) continue;
+    if (trace.recorded !== undefined && aliasSend.invalid.length === 0)
+      judgeAliasAlone(aliasSend, findings);
+    const fromSend = checked.find((send) => numberUnder(send, 'from') === number);
+    if (fromSend !== undefined) judgeBothNames(fromSend, aliasSend, number, findings);
   }
-};
+}
 
-/** Recorded alone, it was read if it was accepted, or refused for another field. */
-function aliasIsRead({ exchange, open }: Checked, findings: Findings): void {
+/** The sender of a send that has it under this name alone. */
+function numberUnder({ exchange }: CheckedSend, name: 'from' | 'from_number'): unknown {
+  const { fields = {} } = exchange;
+  const hasBoth = fields['from'] !== undefined && fields['from_number'] !== undefined;
+  return hasBoth ? undefined : fields[name];
+}
+
+/** A recorded alias was read if the send was accepted, or refused for another field. */
+function judgeAliasAlone({ exchange, open }: CheckedSend, findings: Findings): void {
   const { reply } = exchange;
+  const senderNames = namesOf('from');
   findings.judge([exchange], () => {
-    if (reply.status === 202 || open.some((name) => namesOf('from').includes(name))) return;
-    const isMissed = verify.fieldsNamed(reply).some((name) => namesOf('from').includes(name));
+    if (reply.status === 202 || open.some((name) => senderNames.includes(name))) return;
+    const isMissed = verify.fieldsNamed(reply).some((name) => senderNames.includes(name));
     verify.that(!isMissed, 'from_number read as from', reply);
   });
 }
 
-export const sendJudges = {
-  'SEND-1': alias,
-  'SEND-2': judgeFields(['to', 'from', 'from_number', 'message']),
-  'SEND-3': newMessages,
-  'SEND-5': judgeFields(undefined),
-  'SEND-6': length,
-  'STATE-1': createdQueued,
-  'SVC-2': createdQueued,
-} as const;
-
-export const judgeSendAt = judgeFields(['send_at']);
+function judgeBothNames(
+  fromSend: CheckedSend,
+  aliasSend: CheckedSend,
+  number: unknown,
+  findings: Findings,
+): void {
+  const [from, alias] = [fromSend.exchange, aliasSend.exchange];
+  findings.judge([from, alias], () => {
+    if (mustBeAccepted(fromSend)) verify.accepted(from.reply);
+    verify.equal('status under the alias', alias.reply.status, from.reply.status);
+    if (alias.reply.status !== 202)
+      return verify.that(from.reply.status >= 400, 'a refusal', from.reply);
+    verify.equal('from_number under `from`', bodyOf(from)['from_number'], number);
+    verify.equal('from_number under the alias', bodyOf(alias)['from_number'], number);
+    const { device_id } = bodyOf(from);
+    verify.equal('device_id under the alias', bodyOf(alias)['device_id'], device_id);
+  });
+}

@@ -1,48 +1,56 @@
 /**
- * What the tasks of devices show that breaks no rule but must be heard. The document says nothing of
- * their shape, of who may ask for them, or of how often one is handed out.
+ * Gives notice of tasks that break no rule but may surprise a reader. A device polls for its tasks,
+ * the messages that it has to send. The document does not say what a task shows, whose key may poll,
+ * or how often a message is handed out.
  */
 import { textOf } from '../verify.ts';
-import { isAccepted, isMessageSend, messageIdOf } from './exchange.ts';
+import { type Exchange, isAccepted, isMessageSend, messageIdOf } from './exchange.ts';
 import type { Findings, Trace } from './judge.ts';
 
 export function noticeTasks({ exchanges }: Trace, findings: Findings): void {
-  const replies = exchanges.filter(
+  const polls = exchanges.filter(
     ({ endpoint, reply }) => endpoint === 'tasks' && reply.status === 200,
   );
   for (const send of exchanges) {
-    const id = isMessageSend(send) && isAccepted(send) ? messageIdOf(send) : '';
-    const handedOut = replies.filter(({ reply }) => id !== '' && reply.text.includes(id));
-    const stranger = handedOut.find(({ caller }) => caller.account !== send.caller.account);
-    if (stranger !== undefined)
+    const messageId = isMessageSend(send) && isAccepted(send) ? messageIdOf(send) : '';
+    if (messageId === '') continue;
+    const handOuts = polls.filter(({ reply }) => reply.text.includes(messageId));
+    const foreign = handOuts.find(({ caller }) => caller.account !== send.caller.account);
+    const [first, second] = handOuts;
+    if (foreign !== undefined)
       findings.notice(
         "another account's key gets the tasks of the device, with texts and numbers",
-        stranger,
+        foreign,
       );
-    const [first, again] = handedOut;
-    if (first === undefined) continue;
-    if (again !== undefined && stranger === undefined)
-      findings.notice('a task was handed out twice: a device may send the message twice', again);
-    const text = textOf(send.fields?.['message']);
-    const shown = longestTextIn(first.reply.json, text.slice(0, beginning));
-    if (shown !== undefined && shown !== text)
-      findings.notice(
-        shown.length === text.length
-          ? 'the task of a message shows another text'
-          : `the task of a message of ${text.length} characters shows ${shown.length} of them`,
-        first,
-      );
+    else if (second !== undefined)
+      findings.notice('a task was handed out twice: a device may send the message twice', second);
+    if (first !== undefined) noticeOtherText(send, first, findings);
   }
 }
 
-/** As much of a text as identifies it. */
-const beginning = 24;
+/** Enough characters to recognise a message by its beginning. */
+const recognisedLength = 24;
 
-/** The longest text of a body that begins so; undefined if there is none. */
+function noticeOtherText(send: Exchange, handOut: Exchange, findings: Findings): void {
+  const text = textOf(send.fields?.['message']);
+  const shown = longestTextIn(handOut.reply.json, text.slice(0, recognisedLength));
+  if (shown === undefined || shown === text) return;
+  findings.notice(
+    shown.length === text.length
+      ? 'the task of a message shows another text'
+      : `the task of a message of ${text.length} characters shows ${shown.length} of them`,
+    handOut,
+  );
+}
+
+/** The longest text of a body that begins with `start`; undefined if there is none. */
 function longestTextIn(json: unknown, start: string): string | undefined {
   if (typeof json === 'string') return json.startsWith(start) ? json : undefined;
   if (typeof json !== 'object' || json === null) return undefined;
-  return Object.values(json)
-    .map((part) => longestTextIn(part, start))
-    .reduce((a, b) => ((b?.length ?? 0) > (a?.length ?? 0) ? b : a), undefined);
+  let longest: string | undefined;
+  for (const part of Object.values(json)) {
+    const text = longestTextIn(part, start);
+    if ((text?.length ?? 0) > (longest?.length ?? 0)) longest = text;
+  }
+  return longest;
 }
