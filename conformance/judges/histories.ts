@@ -1,6 +1,7 @@
 /**
- * What reads show of each message: its statuses, and between which times each of them began.
- * A status began between two reads, so whatever a read may have missed proves nothing.
+ * The history of a message: the statuses that its reads show, and when each of them began. A read
+ * shows only that a status began since the read before, so each status has two bounds, and a status
+ * that reads may have missed proves nothing. The judges of `status.ts` look at histories.
  */
 import * as verify from '../verify.ts';
 import { bodyOf, type Exchange, isAccepted, isRead, isSend, messageIdOf } from './exchange.ts';
@@ -12,12 +13,14 @@ export const statusOrder = ['queued', 'sending', 'sent', 'delivered'];
 export const finalStatuses = ['delivered', 'failed'];
 export const pickedUpStatuses = ['sending', 'sent', 'delivered', 'failed'];
 
+/** A status of a message, and the two times between which the status began. */
 interface Sighting {
   readonly status: string;
-  /** The status began after this time: when the last read of the status before was sent. */
+  /** When the last read that shows the status before was sent. */
   readonly after: number;
-  /** The status began before this time: when the first read that shows it was answered. */
+  /** When the first read that shows this status was answered. */
   readonly until: number;
+  /** The first exchange that shows the status. */
   readonly exchange: Exchange;
 }
 
@@ -30,40 +33,45 @@ export interface History {
   readonly sightings: readonly Sighting[];
 }
 
+/** The histories of all messages that were read. */
 export function historiesIn(trace: Pick<Trace, 'exchanges' | 'recorded'>): History[] {
   const { exchanges, recorded } = trace;
   const slackMs = slackOf(trace);
-  const readsOf = new Map<string, Exchange[]>();
-  for (const exchange of exchanges)
-    if (isRead(exchange) && exchange.reply.status === 200 && exchange.id !== undefined)
-      readsOf.set(exchange.id, [...(readsOf.get(exchange.id) ?? []), exchange]);
-  const accepted = exchanges.filter((exchange) => isSend(exchange) && isAccepted(exchange));
-  const sent = new Set(accepted.map(messageIdOf));
-  const firstReads = [...readsOf].flatMap(([id, [first]]) =>
-    recorded === undefined || sent.has(id) || first === undefined ? [] : [first],
-  );
-  return [...accepted, ...firstReads].flatMap((start) => {
-    const messageId = isRead(start) ? (start.id ?? '') : messageIdOf(start);
-    const reads = readsOf.get(messageId);
-    return reads === undefined
-      ? []
-      : [{ start, messageId, reads, sightings: sightingsIn(start, reads, slackMs) }];
-  });
+  const readsById = new Map<string, Exchange[]>();
+  for (const exchange of exchanges) {
+    if (!isRead(exchange) || exchange.reply.status !== 200 || exchange.id === undefined) continue;
+    readsById.set(exchange.id, [...(readsById.get(exchange.id) ?? []), exchange]);
+  }
+  const histories: History[] = [];
+  const addHistory = (messageId: string, start: Exchange) => {
+    const reads = readsById.get(messageId);
+    if (reads === undefined) return;
+    histories.push({ start, messageId, reads, sightings: sightingsIn(start, reads, slackMs) });
+  };
+  const sends = exchanges.filter((exchange) => isSend(exchange) && isAccepted(exchange));
+  for (const send of sends) addHistory(messageIdOf(send), send);
+  if (recorded === undefined) return histories;
+  const sentIds = new Set(sends.map(messageIdOf));
+  for (const [messageId, [firstRead]] of readsById)
+    if (!sentIds.has(messageId) && firstRead !== undefined) addHistory(messageId, firstRead);
+  return histories;
 }
 
 function sightingsIn(start: Exchange, reads: readonly Exchange[], slackMs: number): Sighting[] {
   const { sentAt: after, answeredAt: until } = start;
   const firstStatus = isRead(start) ? statusOf(start) : 'queued';
-  const sightings: Sighting[] = [{ status: firstStatus, after, until, exchange: start }];
+  let last: Sighting = { status: firstStatus, after, until, exchange: start };
+  const sightings = [last];
   let lastReadAt = after;
   for (const exchange of reads) {
     const status = statusOf(exchange);
-    const last = sightings.at(-1);
     // Of two reads at the same time, the later one may show the older status.
-    const isOlder = rankOf(status) < rankOf(last?.status ?? '');
-    const isOvertaken = isOlder && exchange.sentAt < (last?.exchange.answeredAt ?? 0) + slackMs;
-    if (status !== last?.status && !isOvertaken && !isHeldName(status))
-      sightings.push({ status, after: lastReadAt, until: exchange.answeredAt, exchange });
+    const isOlder = rankOf(status) < rankOf(last.status);
+    const isOvertaken = isOlder && exchange.sentAt < last.exchange.answeredAt + slackMs;
+    if (status !== last.status && !isOvertaken && !isHeldName(status)) {
+      last = { status, after: lastReadAt, until: exchange.answeredAt, exchange };
+      sightings.push(last);
+    }
     lastReadAt = exchange.sentAt;
   }
   return sightings;
@@ -99,12 +107,12 @@ export function durationsOf({ sightings }: History): number[] {
   return sightings.slice(1).map(({ until }, i) => until - (sightings[i]?.until ?? 0));
 }
 
-/** When a message may be picked up: at once, or when its hold ends. */
+/** When a message becomes due for pickup: at once, or at the end of its hold. */
 export function dueAt({ start }: History): number {
   return Math.max(start.answeredAt, holdEndOf(start) ?? 0);
 }
 
-/** The first status after queued. */
+/** The first status after queued; undefined if no read shows one. */
 export function pickupOf({ sightings }: History): Sighting | undefined {
   return sightings.find(({ status }) => pickedUpStatuses.includes(status));
 }
@@ -115,7 +123,7 @@ export function lastQueuedAt(history: History): number {
   return pickupOf(history)?.after ?? reads.at(-1)?.sentAt ?? start.sentAt;
 }
 
-/** A change of a status. */
+/** A change from one status to the next that reads show. */
 export interface Step {
   readonly from: Sighting;
   readonly to: Sighting;
