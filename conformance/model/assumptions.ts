@@ -1,9 +1,10 @@
 /**
- * The answers that the reference model can give where the document is silent. Names and answers
- * come from the declarations; what they mean is written a second time in the model.
+ * The assumptions of the reference model: its answers where the document is silent. The names and
+ * permitted answers come from the simulator's declarations; the model implements them again.
  */
 import type { AssumptionName, NamedAnswer } from '../../src/ledger/assumptions.ts';
 
+/** Answers that the declarations do not name one by one. */
 interface OtherAnswers {
   readonly failsFrom: readonly ('queued' | 'sending' | 'sent')[];
   readonly keyFormat: string;

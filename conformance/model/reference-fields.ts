@@ -1,18 +1,19 @@
 /**
- * The fields of a send body, checked one by one as the document's table lists them.
+ * Checks the fields of a send body for the reference model, in the order of the document's table.
  * Rules: SEND-1, SEND-2, SEND-5 to SEND-7, RES-2. Assumes: bothSenderFields, unknownFields,
  * nullFields, typeCoercion, emptyRequestId, requestIdMaxLength, characterUnit, blankMessage,
  * numberCheck, emptySendAt, sendAtMaxAheadDays.
  */
 import { isPossiblePhoneNumber } from 'libphonenumber-js';
 import { isValidPhoneNumber } from 'libphonenumber-js/max';
+import { dayMs } from '../../src/ledger/time-units.ts';
 import type { Assumptions } from './assumptions.ts';
 import { instantOf } from './reference-time.ts';
 
 export type Body = Readonly<Record<string, unknown>>;
 
 /** The content of a valid body. */
-export interface Wanted {
+export interface Content {
   readonly to: string;
   readonly sender: string;
   readonly message: string;
@@ -20,38 +21,38 @@ export interface Wanted {
   readonly sendAtMs: number | undefined;
 }
 
-const known = ['to', 'from', 'from_number', 'message', 'request_id', 'send_at'];
+const documentedNames = ['to', 'from', 'from_number', 'message', 'request_id', 'send_at'];
 
 /** The failing fields in order; if there are none, the content of the body. */
 export function checkFields(
   body: Body,
   now: number,
   assumptions: Assumptions,
-): { failing: readonly string[]; wanted: Wanted } {
+): { failing: readonly string[]; content: Content } {
   const failing: string[] = [];
-  const to = given(body, 'to', assumptions);
+  const to = readField(body, 'to', assumptions);
   if (!isNumber(to, assumptions)) failing.push('to');
 
   const sender = senderOf(body, assumptions);
   if (sender.isAmbiguous) failing.push('from_number');
   else if (!isNumber(sender.value, assumptions)) failing.push(sender.name);
 
-  const message = given(body, 'message', assumptions);
+  const message = readField(body, 'message', assumptions);
   if (!isText(message, assumptions)) failing.push('message');
 
-  const requestId = given(body, 'request_id', assumptions);
+  const requestId = readField(body, 'request_id', assumptions);
   if (requestId !== undefined && !isRequestId(requestId, assumptions)) failing.push('request_id');
 
-  const sendAt = given(body, 'send_at', assumptions);
+  const sendAt = readField(body, 'send_at', assumptions);
   const sendAtMs = sendAt === undefined ? undefined : instantOf(sendAt, assumptions);
   if (sendAt !== undefined && !isAhead(sendAtMs, now, assumptions)) failing.push('send_at');
 
   if (assumptions.unknownFields === 'reject') {
-    failing.push(...Object.keys(body).filter((name) => !known.includes(name)));
+    failing.push(...Object.keys(body).filter((name) => !documentedNames.includes(name)));
   }
   return {
     failing,
-    wanted: {
+    content: {
       to: textOf(to),
       sender: textOf(sender.value),
       message: textOf(message),
@@ -65,13 +66,13 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** SEND-1: the sender, under the name that the caller gave it. */
+/** SEND-1: the sender, and the name under which a 400 names it. */
 export function senderOf(
   body: Body,
   assumptions: Assumptions,
 ): { value: unknown; name: 'from' | 'from_number'; isAmbiguous: boolean } {
-  const from = given(body, 'from', assumptions);
-  const alias = given(body, 'from_number', assumptions);
+  const from = readField(body, 'from', assumptions);
+  const alias = readField(body, 'from_number', assumptions);
   if (alias === undefined) return { value: from, name: 'from', isAmbiguous: false };
   if (from === undefined) return { value: alias, name: 'from_number', isAmbiguous: false };
   switch (assumptions.bothSenderFields) {
@@ -86,8 +87,8 @@ export function senderOf(
   }
 }
 
-/** How a field is read: absent, a text, or an invalid value. */
-export function given(
+/** The value of a field: undefined if it counts as absent, or the text that it is coerced to. */
+export function readField(
   body: Body,
   name: string,
   { nullFields, typeCoercion, emptySendAt }: Assumptions,
@@ -137,9 +138,7 @@ function isAhead(
   { sendAtMaxAheadDays }: Assumptions,
 ): boolean {
   if (atMs === undefined || atMs <= now) return false;
-  return (
-    sendAtMaxAheadDays === 'unlimited' || atMs - now <= Number(sendAtMaxAheadDays) * 86_400_000
-  );
+  return sendAtMaxAheadDays === 'unlimited' || atMs - now <= Number(sendAtMaxAheadDays) * dayMs;
 }
 
 const gsm7 = new Set(
@@ -150,19 +149,19 @@ const gsm7Extension = new Set('\f^{}\\[~]|€');
 /** SMS segments of a text (GSM 03.38, else UCS-2); a character is never split over two. */
 export function segmentsOf(text: string): number {
   const characters = [...text];
-  const isGsm = characters.every((c) => gsm7.has(c) || gsm7Extension.has(c));
-  const gsmUnits = (c: string) => (gsm7Extension.has(c) ? 2 : 1);
-  const units = characters.map((c) => (isGsm ? gsmUnits(c) : c.length));
-  const [alone, joined] = isGsm ? [160, 153] : [70, 67];
-  if (units.reduce((sum, n) => sum + n, 0) <= alone) return 1;
+  const isGsm = characters.every((each) => gsm7.has(each) || gsm7Extension.has(each));
+  const gsmUnits = (character: string) => (gsm7Extension.has(character) ? 2 : 1);
+  const units = characters.map((each) => (isGsm ? gsmUnits(each) : each.length));
+  const [single, joined] = isGsm ? [160, 153] : [70, 67];
+  if (units.reduce((sum, count) => sum + count, 0) <= single) return 1;
   let segments = 1;
-  let used = 0;
-  for (const n of units) {
-    if (used + n > joined) {
+  let unitsInSegment = 0;
+  for (const count of units) {
+    if (unitsInSegment + count > joined) {
       segments += 1;
-      used = 0;
+      unitsInSegment = 0;
     }
-    used += n;
+    unitsInSegment += count;
   }
   return segments;
 }

@@ -1,28 +1,29 @@
 /**
- * One bucket of N tokens, in the simplest form.
+ * The limiter of the reference model: one bucket of N tokens that refills within a minute.
  * Rules: ERR-3, LIMIT-1 to LIMIT-5. Assumes: limiterRefill, refusedSpendsToken.
- * Every refill is computed on demand from recorded times, in whole numbers.
+ * Each request computes the refill from the times of earlier requests, in whole numbers.
  */
 import { minuteMs } from '../../src/ledger/time-units.ts';
 import type { Assumptions } from './assumptions.ts';
 
+/** The state for each answer of `limiterRefill`: a bucket uses the fields of one answer. */
 export interface ReferenceBucket {
   /** `sliding`: when each token was spent, oldest first. */
   spentAt: number[];
-  /** `continuous`: the missing tokens, in 60,000ths of a token, at the last look. */
+  /** `continuous`: the missing 60,000ths of a token at the time `countedAt`. */
   missing: number;
-  lookedAt: number;
-  /** The two intervals: the start of the current window, and the tokens spent in it. */
+  countedAt: number;
+  /** `interval`, `interval_aligned`: the start of the current window, and the tokens spent in it. */
   windowStart: number;
   spentInWindow: number;
 }
 
 export function fullBucket(): ReferenceBucket {
-  return { spentAt: [], missing: 0, lookedAt: 0, windowStart: 0, spentInWindow: 0 };
+  return { spentAt: [], missing: 0, countedAt: 0, windowStart: 0, spentInWindow: 0 };
 }
 
-/** Spends a token and returns 0, or the milliseconds until the next one. */
-export function waitForToken(
+/** Spends a token and returns 0, or returns the milliseconds until the next token. */
+export function spendToken(
   bucket: ReferenceBucket,
   limit: number,
   now: number,
@@ -63,10 +64,10 @@ function continuousWait(
   refusalCounts: boolean,
 ) {
   // `limit` 60,000ths of a token return every millisecond.
-  bucket.missing = Math.max(0, bucket.missing - (now - bucket.lookedAt) * limit);
-  bucket.lookedAt = now;
-  const roomLeft = limit * minuteMs - bucket.missing;
-  if (roomLeft >= minuteMs) {
+  bucket.missing = Math.max(0, bucket.missing - (now - bucket.countedAt) * limit);
+  bucket.countedAt = now;
+  const remaining = limit * minuteMs - bucket.missing;
+  if (remaining >= minuteMs) {
     bucket.missing += minuteMs;
     return 0;
   }

@@ -1,24 +1,24 @@
 /**
- * A second implementation of the service, in the simplest form: from all inputs and their times it
- * computes the reply to any request. Written only from the document and `docs/semantics.md`; it
- * shares no code with the simulator.
+ * The reference model: a second implementation of the service, in the simplest form. From all inputs
+ * and their times it computes the reply to any request; tests compare that with the simulator. It
+ * shares no code with the simulator: it was written only from the document and `docs/semantics.md`.
  * Rules: all of `docs/rules.md`. Assumes: every assumption, by name.
- * It learns values that the simulator draws (ids, keys, poll phases, texts for people) and checks
- * their shape. Here: what operations change, and what comes before an endpoint.
+ * It learns the values that the simulator draws (ids, keys, poll phases) and checks their shape.
+ * This file has the operations, and the checks that precede an endpoint.
  */
 import type { Assumptions } from './assumptions.ts';
-import { fullBucket, type ReferenceBucket, waitForToken } from './reference-limiter.ts';
+import { fullBucket, type ReferenceBucket, spendToken } from './reference-limiter.ts';
 import {
-  change,
-  deactivated,
+  applyDeactivation,
+  changeStatus,
+  changesOnItsOwn,
   type Fate,
   followingStatus,
-  isPaced,
   lastChange,
   poll,
-  pollUntil,
   type ReferenceMessage,
   type ReferenceSim,
+  runPolls,
   type Status,
 } from './reference-phone.ts';
 import { read, received, stats, tasks } from './reference-reads.ts';
@@ -39,6 +39,7 @@ export type LimitedEndpoint = 'send' | 'dashboard_send' | 'external_send' | 'rec
 export type Endpoint = LimitedEndpoint | 'read' | 'stats';
 
 export class ReferenceModel extends ReferenceWorld {
+  /** Requests per minute; null for no limit. */
   limits: Record<LimitedEndpoint, number | null> = {
     send: 120,
     dashboard_send: 120,
@@ -47,16 +48,15 @@ export class ReferenceModel extends ReferenceWorld {
     tasks: 60,
   };
   readonly #sends = new ReferenceSends(this);
+  /** By endpoint and owner, such as `send account 7`. */
   #buckets = new Map<string, ReferenceBucket>();
-  /**
-   * When `progressPace` was last switched: messages in flight continue at the new pace from there.
-   */
-  #pacedFromMs = 0;
+  /** When `progressPace` was last switched: messages in flight then take the new pace. */
+  #paceSinceMs = 0;
 
   // ── Operations ──
 
   advanceTo(ms: number): void {
-    for (const sim of this.sims) pollUntil(sim, this.messages, this.nowMs, ms, this.assumptions);
+    for (const sim of this.sims) runPolls(sim, this.messages, this.nowMs, ms, this.assumptions);
     this.nowMs = ms;
   }
 
@@ -64,7 +64,7 @@ export class ReferenceModel extends ReferenceWorld {
     const before = this.assumptions;
     this.assumptions = { ...before, ...changes };
     if (this.assumptions.limiterRefill !== before.limiterRefill) this.#buckets.clear();
-    if (this.assumptions.progressPace !== before.progressPace) this.#pacedFromMs = this.nowMs;
+    if (this.assumptions.progressPace !== before.progressPace) this.#paceSinceMs = this.nowMs;
   }
 
   setLimit(endpoint: LimitedEndpoint, limit: number | null): void {
@@ -79,15 +79,16 @@ export class ReferenceModel extends ReferenceWorld {
     const { active: wasActive, connected: wasConnected } = sim;
     Object.assign(sim, changes);
     if (!(wasActive && wasConnected)) sim.ableSinceMs = this.nowMs;
-    if (wasActive && !sim.active) deactivated(sim, this.messages, this.nowMs, this.assumptions);
+    if (wasActive && !sim.active)
+      applyDeactivation(sim, this.messages, this.nowMs, this.assumptions);
   }
 
-  /** Returns the ids of the messages that it picked up. */
+  /** Returns the ids of the messages that the device picked up. */
   pollNow(deviceId: string): readonly string[] {
     const sim = this.#simOf(deviceId);
     if (!sim?.active || !sim.connected) return [];
-    const taken = poll(sim, this.messages, this.nowMs, this.assumptions, 'at_once');
-    return taken.map((message) => message.messageId);
+    const pickedUp = poll(sim, this.messages, this.nowMs, this.assumptions, 'at_once');
+    return pickedUp.map((message) => message.messageId);
   }
 
   #simOf(deviceId: string): ReferenceSim | undefined {
@@ -108,8 +109,8 @@ export class ReferenceModel extends ReferenceWorld {
   }
 
   /**
-   * Learns the steps that a message took at its own pace: legal steps, 1 to 10 s apart, and up to
-   * 20 s for the report of a task.
+   * Learns the steps that a message took at its own pace. Throws if a step is illegal, or is not due:
+   * steps come 1 to 10 s apart, and the report of a task within 20 s.
    */
   learnChanges(
     message: ReferenceMessage,
@@ -117,38 +118,42 @@ export class ReferenceModel extends ReferenceWorld {
   ): void {
     const sim = this.#simOf(message.deviceId);
     const isAble = sim?.active === true && sim.connected;
-    /** When the next step may come: not before `from`, and not after `to` while the SIM is on. */
-    const next = () => {
-      const isReport = message.status === 'queued';
-      const polls = isReport ? 1 : message.fate.polls;
-      const sinceMs =
-        (isReport ? message.handedOutAtMs : undefined) ??
-        Math.max(lastChange(message), this.#pacedFromMs);
-      // Steps that fell due while the SIM was off happen when it is on again.
-      const onSinceMs = Math.max(sinceMs, sim?.ableSinceMs ?? 0);
-      return { from: sinceMs + 1000 * polls, to: onSinceMs + (isReport ? 20_000 : 10_000 * polls) };
-    };
     const learned = history.slice(message.history.length);
     for (const { status, atMs } of learned) {
-      if (!isPaced(message, this.assumptions)) break;
-      const { from, to } = next();
-      const isInTime = atMs >= from && atMs <= Math.min(to, this.nowMs);
+      if (!changesOnItsOwn(message, this.assumptions)) break;
+      const { earliestMs, latestMs } = this.#nextStepOf(message, sim);
+      const isInTime = atMs >= earliestMs && atMs <= Math.min(latestMs, this.nowMs);
       if (!isAble || !isInTime || status !== followingStatus(message))
         throw new Error(`${message.messageId} became ${status} at ${atMs}`);
-      change(message, status, atMs);
+      changeStatus(message, status, atMs);
     }
-    // Polls go on from the report.
+    // A reported message is in flight, so it takes part in the polls since then.
     if (sim !== undefined && learned.length > 0)
-      pollUntil(sim, [message], lastChange(message), this.nowMs, this.assumptions);
-    if (isAble && isPaced(message, this.assumptions) && this.nowMs > next().to)
+      runPolls(sim, [message], lastChange(message), this.nowMs, this.assumptions);
+    const isDue = isAble && changesOnItsOwn(message, this.assumptions);
+    if (isDue && this.nowMs > this.#nextStepOf(message, sim).latestMs)
       throw new Error(`${message.messageId} is still ${message.status}`);
+  }
+
+  /** When the next step of a message at its own pace may come, if its SIM stays usable. */
+  #nextStepOf(message: ReferenceMessage, sim: ReferenceSim | undefined) {
+    const isReport = message.status === 'queued';
+    const polls = isReport ? 1 : message.fate.polls;
+    const handedOutAtMs = isReport ? message.handedOutAtMs : undefined;
+    const sinceMs = handedOutAtMs ?? Math.max(lastChange(message), this.#paceSinceMs);
+    // Steps that fell due while the SIM was off happen when it is on again.
+    const usableSinceMs = Math.max(sinceMs, sim?.ableSinceMs ?? 0);
+    return {
+      earliestMs: sinceMs + 1000 * polls,
+      latestMs: usableSinceMs + (isReport ? 20_000 : 10_000 * polls),
+    };
   }
 
   // ── Requests ──
 
   handle(request: ModelRequest): Expected {
     const { nowMs, assumptions } = this;
-    const route = routeIn(request.path, assumptions);
+    const route = findRoute(request.path, assumptions);
     const expected = this.#replyTo(request, route);
     return applyTemplate(expected, { request, endpoint: route?.endpoint, nowMs, assumptions });
   }
@@ -178,9 +183,9 @@ export class ReferenceModel extends ReferenceWorld {
       case 'tasks':
         return throttled(endpoint, () => tasks(this, id, key));
       default: {
-        const { replayed, first } = this.#sends.replyTo(request, endpoint, key);
+        const { replayed, toNewId } = this.#sends.replyTo(request, endpoint, key);
         const isFree = replayed !== undefined && assumptions.replaySpends === 'nothing';
-        return isFree ? replayed : throttled(endpoint, () => replayed ?? first());
+        return isFree ? replayed : throttled(endpoint, () => replayed ?? toNewId());
       }
     }
   }
@@ -206,14 +211,14 @@ export class ReferenceModel extends ReferenceWorld {
     );
   }
 
-  #throttled(endpoint: LimitedEndpoint, whose: string, reply: () => Expected): Expected {
+  #throttled(endpoint: LimitedEndpoint, owner: string, reply: () => Expected): Expected {
     const limit = this.limits[endpoint];
     if (limit === null) return reply();
-    const name = `${endpoint} ${whose}`;
+    const name = `${endpoint} ${owner}`;
     const bucket = this.#buckets.get(name) ?? fullBucket();
     this.#buckets.set(name, bucket);
     const before = { ...bucket, spentAt: [...bucket.spentAt] };
-    const waitMs = waitForToken(bucket, limit, this.nowMs, this.assumptions);
+    const waitMs = spendToken(bucket, limit, this.nowMs, this.assumptions);
     if (waitMs > 0) return tooMany(Math.ceil(waitMs / 1000));
     const expected = reply();
     if (expected.status >= 400 && this.assumptions.errorsSpendToken === 'no')
@@ -224,7 +229,7 @@ export class ReferenceModel extends ReferenceWorld {
 
 interface Route {
   readonly endpoint: Endpoint;
-  /** The id of the message or the device, as the path spells it; empty for other paths. */
+  /** The id of a message or a device as the path spells it; otherwise empty. */
   readonly id: string;
 }
 
@@ -236,7 +241,7 @@ const fixedPaths: Readonly<Record<string, Endpoint>> = {
   '/api/v1/account/stats/': 'stats',
 };
 
-function routeOf(path: string): Route | undefined {
+function exactRoute(path: string): Route | undefined {
   const endpoint = fixedPaths[path];
   if (endpoint !== undefined) return { endpoint, id: '' };
   const device = /^\/api\/devices\/([^/]+)\/tasks\/$/.exec(path)?.[1];
@@ -246,13 +251,13 @@ function routeOf(path: string): Route | undefined {
 }
 
 /** VER-1: the route of a path, in the spellings that `trailingSlash` and `pathCase` allow. */
-function routeIn(path: string, { trailingSlash, pathCase }: Assumptions): Route | undefined {
-  const exact = routeOf(path);
+function findRoute(path: string, { trailingSlash, pathCase }: Assumptions): Route | undefined {
+  const exact = exactRoute(path);
   if (exact !== undefined) return exact;
-  const whole = trailingSlash === 'served' && !path.endsWith('/') ? `${path}/` : path;
-  const route = routeOf(pathCase === 'any' ? whole.toLowerCase() : whole);
+  const slashed = trailingSlash === 'served' && !path.endsWith('/') ? `${path}/` : path;
+  const route = exactRoute(pathCase === 'any' ? slashed.toLowerCase() : slashed);
   if (route === undefined || route.id === '') return route;
-  const id = whole.split('/').find((part) => part.toLowerCase() === route.id.toLowerCase());
+  const id = slashed.split('/').find((part) => part.toLowerCase() === route.id.toLowerCase());
   return { ...route, id: id ?? route.id };
 }
 
@@ -262,7 +267,7 @@ function withoutRoute(
   assumptions: Assumptions,
 ): Expected {
   if (assumptions.keyCheck === 'first' && key === undefined) return wrongKey(assumptions);
-  const canRedirect = routeOf(`${path}/`) !== undefined;
+  const canRedirect = exactRoute(`${path}/`) !== undefined;
   if (!canRedirect || assumptions.trailingSlash !== 'redirect') return notFound(assumptions);
   const location = `${path}/${query === '' ? '' : `?${query}`}`;
   return { status: 301, body: {}, headers: { location } };

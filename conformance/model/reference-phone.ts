@@ -1,14 +1,15 @@
 /**
- * The work of SIMs on their messages: polls, pickups, progress, failures.
+ * SIM devices in the reference model. A device polls for work: it picks up queued messages, and the
+ * messages that it sends make progress or fail.
  * Rules: SVC-3, STATE-2 to STATE-5, SEND-7. Assumes: progressPace, pollIntervalSeconds,
- * sendsPerPoll, failsFrom, deactivation. Polls are computed one after another when time moves,
- * without a queue or timers.
+ * sendsPerPoll, taskPickup, failsFrom, deactivation. When time moves, `runPolls` computes the polls
+ * one after another, without a queue or timers.
  */
 import type { Assumptions } from './assumptions.ts';
 
 export type Status = 'queued' | 'sending' | 'sent' | 'delivered' | 'failed';
 
-/** How a message ends, in which status, and how many polls each of its steps takes. */
+/** How a message ends, from which status, and how many polls each of its steps takes. */
 export type Fate =
   | { readonly ends: 'delivered'; readonly polls: number }
   | {
@@ -46,7 +47,7 @@ export interface ReferenceMessage {
   fate: Fate;
   status: Status;
   history: { status: Status; atMs: number }[];
-  /** Polls since its last change. */
+  /** Polls since its last change of status. */
   polls: number;
   /** When its device was handed it, if the device has yet to report that (`taskPickup`). */
   handedOutAtMs?: number;
@@ -55,12 +56,12 @@ export interface ReferenceMessage {
 /** True if the message may change at the next poll. */
 function isWaitingForPoll(
   message: ReferenceMessage,
-  dueBy: number,
+  dueByMs: number,
   { progressPace }: Assumptions,
 ): boolean {
   if (isStuck(message)) return false;
   if (message.status === 'queued')
-    return message.dueAtMs <= dueBy && message.handedOutAtMs === undefined;
+    return message.dueAtMs <= dueByMs && message.handedOutAtMs === undefined;
   return isInFlight(message) && progressPace === 'per_poll';
 }
 
@@ -68,8 +69,8 @@ function isInFlight(message: ReferenceMessage): boolean {
   return (message.status === 'sending' || message.status === 'sent') && !isStuck(message);
 }
 
-/** True if the message changes at its own time, not at a poll. */
-export function isPaced(message: ReferenceMessage, { progressPace }: Assumptions): boolean {
+/** True if the next change of the message comes at a time of its own, not at a poll. */
+export function changesOnItsOwn(message: ReferenceMessage, { progressPace }: Assumptions): boolean {
   const isReported = message.status === 'queued' && message.handedOutAtMs !== undefined;
   return isReported || (progressPace === 'own_delay' && isInFlight(message));
 }
@@ -78,80 +79,80 @@ function isStuck({ fate, status }: ReferenceMessage): boolean {
   return fate.ends === 'stuck' && fate.in === status;
 }
 
-/** Runs all polls of one SIM after `from`, up to and including `to`. */
-export function pollUntil(
+/** Runs all polls of one SIM after `afterMs`, up to and including `untilMs`. */
+export function runPolls(
   sim: ReferenceSim,
   messages: readonly ReferenceMessage[],
-  from: number,
-  to: number,
+  afterMs: number,
+  untilMs: number,
   assumptions: Assumptions,
 ): void {
   if (!sim.active || !sim.connected || sim.polling !== 'simulated') return;
-  const own = messages.filter((m) => m.deviceId === sim.deviceId);
+  const own = messages.filter((message) => message.deviceId === sim.deviceId);
   const intervalMs = Number(assumptions.pollIntervalSeconds) * 1000;
-  let after = from;
+  let lastPollMs = afterMs;
   for (;;) {
-    // Skips polls without work: continues at the first poll at which something can move.
-    const waiting = own.filter((m) => isWaitingForPoll(m, Number.POSITIVE_INFINITY, assumptions));
-    const earliest = Math.min(...waiting.map((m) => (m.status === 'queued' ? m.dueAtMs : after)));
-    const pollAt = pollAfter(sim.firstPollAtMs, intervalMs, Math.max(after, earliest));
-    if (waiting.length === 0 || pollAt > to) return;
-    poll(sim, own, pollAt, assumptions, 'timed');
-    after = pollAt;
+    const waiting = own.filter((each) =>
+      isWaitingForPoll(each, Number.POSITIVE_INFINITY, assumptions),
+    );
+    // Skips polls without work: continues at the first poll at which a message can change.
+    const dueTimes = waiting.map(({ status, dueAtMs }) =>
+      status === 'queued' ? dueAtMs : lastPollMs,
+    );
+    const earliestMs = Math.max(lastPollMs, Math.min(...dueTimes));
+    const pollMs = pollAfter(sim.firstPollAtMs, intervalMs, earliestMs);
+    if (waiting.length === 0 || pollMs > untilMs) return;
+    poll(sim, own, pollMs, assumptions, 'timed');
+    lastPollMs = pollMs;
   }
 }
 
 /** The first poll later than `after`; `firstPollAtMs` is the time of any one poll. */
-function pollAfter(firstPollAtMs: number, intervalMs: number, after: number): number {
-  return firstPollAtMs + (Math.floor((after - firstPollAtMs) / intervalMs) + 1) * intervalMs;
+function pollAfter(firstPollAtMs: number, intervalMs: number, afterMs: number): number {
+  return firstPollAtMs + (Math.floor((afterMs - firstPollAtMs) / intervalMs) + 1) * intervalMs;
 }
 
 /**
- * One poll: progress first, then the pickup. Returns the picked-up messages. A `timed` poll comes
- * before everything else in its millisecond, also before the end of a hold; a requested poll comes
- * when it is requested. `at_once` ignores the rule of one change per interval.
+ * Runs one poll: progress first, then the pickup. Returns the messages that are picked up or handed
+ * out. A `timed` poll precedes all other events of its millisecond, even the end of a hold. A
+ * `requested` poll comes from an external device. `at_once` permits two changes per interval.
  */
 export function poll(
   sim: ReferenceSim,
   messages: readonly ReferenceMessage[],
-  at: number,
+  nowMs: number,
   assumptions: Assumptions,
-  kind: 'timed' | 'asked' | 'at_once',
+  kind: 'timed' | 'requested' | 'at_once',
 ): readonly ReferenceMessage[] {
-  const dueBy = kind === 'timed' ? at - 1 : at;
-  const own = messages.filter(
-    (m) => m.deviceId === sim.deviceId && isWaitingForPoll(m, dueBy, assumptions),
+  const dueByMs = kind === 'timed' ? nowMs - 1 : nowMs;
+  const waiting = messages.filter(
+    (each) => each.deviceId === sim.deviceId && isWaitingForPoll(each, dueByMs, assumptions),
   );
+  for (const message of waiting) message.polls += 1;
+  const ready = waiting.filter(({ polls, fate }) => polls >= fate.polls);
+  const queued = ready.filter(({ status }) => status === 'queued');
+  const inFlight = ready.filter(({ status }) => status !== 'queued');
   const intervalMs = Number(assumptions.pollIntervalSeconds) * 1000;
-  const inFlight = own.filter((m) => m.status !== 'queued');
-  const queued = own.filter((m) => m.status === 'queued').sort((a, b) => a.dueAtMs - b.dueAtMs);
-  for (const message of inFlight) {
-    message.polls += 1;
-    const isOldEnough = kind === 'at_once' || at - lastChange(message) >= intervalMs;
-    if (message.polls >= message.fate.polls && isOldEnough) step(message, at);
-  }
+  for (const message of inFlight)
+    if (kind === 'at_once' || nowMs - lastChange(message) >= intervalMs) takeStep(message, nowMs);
   const most = assumptions.sendsPerPoll === 'all' ? queued.length : assumptions.sendsPerPoll;
-  const ready = [];
-  for (const message of queued) {
-    message.polls += 1;
-    if (message.polls >= message.fate.polls) ready.push(message);
-  }
-  const taken = ready.slice(0, Number(most));
-  if (kind === 'asked' && assumptions.taskPickup === 'reported') {
-    const handedOut = taken.filter((message) => followingStatus(message) === 'sending');
-    for (const message of handedOut) message.handedOutAtMs = at;
-    for (const message of taken) if (!handedOut.includes(message)) step(message, at);
+  const pickedUp = queued.sort((a, b) => a.dueAtMs - b.dueAtMs).slice(0, Number(most));
+  if (kind === 'requested' && assumptions.taskPickup === 'reported') {
+    const handedOut = pickedUp.filter((message) => followingStatus(message) === 'sending');
+    for (const message of handedOut) message.handedOutAtMs = nowMs;
+    for (const message of pickedUp) if (!handedOut.includes(message)) takeStep(message, nowMs);
     return handedOut;
   }
-  for (const message of taken) step(message, at);
-  return taken.filter((message) => message.status === 'sending');
+  for (const message of pickedUp) takeStep(message, nowMs);
+  return pickedUp.filter((message) => message.status === 'sending');
 }
 
+/** When the message got its status. */
 export function lastChange(message: ReferenceMessage): number {
   return message.history.at(-1)?.atMs ?? message.createdAtMs;
 }
 
-const next: Readonly<Record<Status, Status | undefined>> = {
+const nextStatus: Readonly<Record<Status, Status | undefined>> = {
   queued: 'sending',
   sending: 'sent',
   sent: 'delivered',
@@ -159,29 +160,29 @@ const next: Readonly<Record<Status, Status | undefined>> = {
   failed: undefined,
 };
 
-function step(message: ReferenceMessage, at: number): void {
+function takeStep(message: ReferenceMessage, nowMs: number): void {
   const following = followingStatus(message);
-  if (following !== undefined) change(message, following, at);
+  if (following !== undefined) changeStatus(message, following, nowMs);
 }
 
 /** The next status, or `failed` if that is the message's fate; undefined if it stays. */
 export function followingStatus(message: ReferenceMessage): Status | undefined {
   const { fate, status } = message;
   if (isStuck(message)) return undefined;
-  return fate.ends === 'failed' && fate.in === status ? 'failed' : next[status];
+  return fate.ends === 'failed' && fate.in === status ? 'failed' : nextStatus[status];
 }
 
-export function change(message: ReferenceMessage, status: Status, at: number): void {
+export function changeStatus(message: ReferenceMessage, status: Status, nowMs: number): void {
   message.status = status;
   message.polls = 0;
-  message.history.push({ status, atMs: at });
+  message.history.push({ status, atMs: nowMs });
 }
 
-/** Applies a deactivation to the queued messages of a SIM. */
-export function deactivated(
+/** A deactivated SIM fails its queued messages, unless they stay queued (`deactivation`). */
+export function applyDeactivation(
   sim: ReferenceSim,
   messages: readonly ReferenceMessage[],
-  at: number,
+  nowMs: number,
   assumptions: Assumptions,
 ): void {
   const mayFail = (assumptions.failsFrom as readonly string[]).includes('queued');
@@ -189,6 +190,6 @@ export function deactivated(
   for (const message of messages) {
     const isQueued = message.deviceId === sim.deviceId && message.status === 'queued';
     if (isQueued && !isStuck(message) && message.handedOutAtMs === undefined)
-      change(message, 'failed', at);
+      changeStatus(message, 'failed', nowMs);
   }
 }

@@ -1,5 +1,6 @@
 /**
- * The four reads: a message, the statistics, received messages, the tasks of a device.
+ * The four GETs of the reference model: a message, the statistics, received messages, and the tasks
+ * of a device.
  * Rules: READ-1, READ-2, STATE-2. Assumes: pathIdForm, heldStatus, messageRetention, receivedQuery,
  * receivedShape, tasksShape.
  */
@@ -48,24 +49,11 @@ export function stats(world: ReferenceWorld, { accountId }: ReferenceKey): Expec
 
 export function received(world: ReferenceWorld, query: string, key: ReferenceKey): Expected {
   const { assumptions } = world;
-  const { receivedQuery } = assumptions;
-  const asked = new URLSearchParams(receivedQuery === 'ignore' ? '' : query);
-  const page = asked.get('page') ?? '1';
-  let pageSize = asked.get('page_size') ?? '50';
-  const isCount = (text: string) =>
-    /^[0-9]+$/.test(text) && Number(text) >= 1 && Number.isSafeInteger(Number(text));
-  const failing: string[] = [];
-  if (!isCount(page)) failing.push('page');
-  const isSize = isCount(pageSize) && Number(pageSize) <= 200;
-  if (receivedQuery === 'not_found') {
-    if (failing.length > 0) return notFound(assumptions);
-    if (!isSize) pageSize = '50';
-  } else if (!isSize) failing.push('page_size');
-  if (failing.length > 0) return invalid(assumptions, failing);
-
+  const parameters = pageParameters(query, assumptions);
+  if ('status' in parameters) return parameters;
+  const { page, pageSize } = parameters;
   const all = world.received.filter((each) => each.accountId === key.accountId).reverse();
-  const [n, size] = [Number(page), Number(pageSize)];
-  const results = all.slice((n - 1) * size, n * size).map((each) => ({
+  const results = all.slice((page - 1) * pageSize, page * pageSize).map((each) => ({
     message_id: each.messageId,
     device_id: each.deviceId,
     from_number: each.from,
@@ -73,15 +61,40 @@ export function received(world: ReferenceWorld, query: string, key: ReferenceKey
     message: each.message,
     received_at: new Date(each.receivedAtMs).toISOString(),
   }));
-  if (results.length === 0 && n > 1) return notFound(assumptions);
-  const link = (to: number) => `/api/v1/sms/received/?page=${to}&page_size=${size}`;
-  const onePage = {
+  if (results.length === 0 && page > 1) return notFound(assumptions);
+  const linkTo = (other: number) => `/api/v1/sms/received/?page=${other}&page_size=${pageSize}`;
+  const body = {
     count: all.length,
-    next: n * size < all.length ? link(n + 1) : null,
-    previous: n > 1 ? link(n - 1) : null,
+    next: page * pageSize < all.length ? linkTo(page + 1) : null,
+    previous: page > 1 ? linkTo(page - 1) : null,
     results,
   };
-  return { ...ok(assumptions.receivedShape === 'array' ? results : onePage), page: onePage };
+  return { ...ok(assumptions.receivedShape === 'array' ? results : body), page: body };
+}
+
+/** The page that a query asks for, or the reply if the query is invalid (`receivedQuery`). */
+function pageParameters(
+  query: string,
+  assumptions: Assumptions,
+): { page: number; pageSize: number } | Expected {
+  const { receivedQuery } = assumptions;
+  const parameters = new URLSearchParams(receivedQuery === 'ignore' ? '' : query);
+  const page = countIn(parameters.get('page') ?? '1');
+  const pageSize = countIn(parameters.get('page_size') ?? '50', 200);
+  if (receivedQuery === 'not_found')
+    return page === undefined ? notFound(assumptions) : { page, pageSize: pageSize ?? 50 };
+  if (page !== undefined && pageSize !== undefined) return { page, pageSize };
+  const failing = Object.entries({ page, page_size: pageSize });
+  return invalid(
+    assumptions,
+    failing.flatMap(([name, value]) => (value === undefined ? name : [])),
+  );
+}
+
+/** A whole number from 1 to `most`; undefined for another text. */
+function countIn(text: string, most = Number.MAX_SAFE_INTEGER): number | undefined {
+  const count = /^[0-9]+$/.test(text) ? Number(text) : 0;
+  return count >= 1 && count <= most ? count : undefined;
 }
 
 export function tasks(world: ReferenceWorld, pathId: string, key: ReferenceKey): Expected {
@@ -89,9 +102,9 @@ export function tasks(world: ReferenceWorld, pathId: string, key: ReferenceKey):
   const deviceId = idOf(pathId, assumptions);
   const sim = world.sims.find((each) => each.deviceId === deviceId);
   if (sim === undefined || sim.accountId !== key.accountId) return notFound(assumptions);
-  const isAtWork = sim.polling === 'external' && sim.connected && sim.active;
-  const taken = isAtWork ? poll(sim, messages, nowMs, assumptions, 'asked') : [];
-  const entries = taken.map((message) => ({
+  const mayPoll = sim.polling === 'external' && sim.connected && sim.active;
+  const pickedUp = mayPoll ? poll(sim, messages, nowMs, assumptions, 'requested') : [];
+  const entries = pickedUp.map((message) => ({
     message_id: message.messageId,
     to: message.to,
     from_number: message.from,
@@ -100,11 +113,11 @@ export function tasks(world: ReferenceWorld, pathId: string, key: ReferenceKey):
   return ok(assumptions.tasksShape === 'array' ? entries : { tasks: entries });
 }
 
-/** The id in a path, if other spellings are accepted. */
+/** The usual spelling of the id in a path, if `pathIdForm` permits the given spelling. */
 function idOf(text: string, { pathIdForm }: Assumptions): string {
-  const bare = text.toLowerCase();
-  const digits = bare.replaceAll('-', '');
-  const ours = digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
-  const isSpelling = bare === ours || (bare === digits && pathIdForm === 'any');
-  return pathIdForm !== 'canonical' && isSpelling ? ours : text;
+  const lowerCase = text.toLowerCase();
+  const digits = lowerCase.replaceAll('-', '');
+  const canonical = digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+  const isPermitted = lowerCase === canonical || (lowerCase === digits && pathIdForm === 'any');
+  return pathIdForm !== 'canonical' && isPermitted ? canonical : text;
 }

@@ -1,5 +1,5 @@
 /**
- * Requests as the reference model reads them, and the replies that it expects.
+ * The requests that the reference model reads, and the replies that it expects.
  * Rules: SEND-5, READ-2, AUTH-3, ERR-3, ERR-4. Assumes: errorBody, notFoundBody, validationScope.
  */
 import type { ReplyTemplate } from '../../src/ledger/reply-template.ts';
@@ -32,7 +32,7 @@ export interface Expected {
   readonly headers: Readonly<Record<string, string>>;
   /** The fields that a 400 names. */
   readonly failing?: readonly string[];
-  /** A list of received messages as a page, in any shape. */
+  /** The page of received messages, whatever `receivedShape` makes of it in `body`. */
   readonly page?: object;
   /** Call it with the actual reply after the comparison has passed. */
   readonly learn?: (actual: { readonly body: string }) => void;
@@ -82,10 +82,10 @@ export function wrongKey(assumptions: Assumptions): Expected {
 export function invalid(assumptions: Assumptions, failing: readonly string[]): Expected {
   const { errorBody, validationScope } = assumptions;
   const templates = assumptions.replyTemplates as Readonly<Record<string, ReplyTemplate>>;
-  const first = (templates['invalid_field']?.fields ?? []).flatMap((name) =>
+  const namedFirst = (templates['invalid_field']?.fields ?? []).flatMap((name) =>
     failing.filter((each) => each === name || (name === 'from' && each === 'from_number')),
   );
-  const ordered = [...new Set([...first, ...failing])];
+  const ordered = [...new Set([...namedFirst, ...failing])];
   const fields = validationScope === 'first' ? ordered.slice(0, 1) : ordered;
   const isList = (value: unknown) =>
     Array.isArray(value) && value.length > 0 && value.every(anyText);
@@ -95,7 +95,7 @@ export function invalid(assumptions: Assumptions, failing: readonly string[]): E
   return { ...refusal(assumptions, 400, fields[0], {}, more), failing: fields };
 }
 
-/** ERR-3, ERR-4. */
+/** ERR-3, ERR-4: a 429 whose header and detail state the same seconds. */
 export function tooMany(seconds: number): Expected {
   const detail = (value: unknown) =>
     typeof value === 'string' && (value.match(/\d+/g) ?? []).join() === String(seconds);

@@ -1,12 +1,20 @@
 /**
- * The three sends: replay, fields, sender, device, quota.
+ * The three sends of the reference model. The checks of a send are: replay, fields, sender, device,
+ * quota.
  * Rules: SEND-1 to SEND-7, AUTH-4, AUTH-5, ERR-1, ERR-2, SVC-1, STATE-1. Assumes: gateOrder,
  * contentType, emptyBody, malformedJson, failedRequestId, replayScope, replayAcrossEndpoints,
  * replayDifferentBody, disconnectedSim, foreignNumber, poolBesideOwnSim, quotaUnit.
  */
 import { dayMs } from '../../src/ledger/time-units.ts';
 import type { Assumptions } from './assumptions.ts';
-import { type Body, checkFields, given, segmentsOf, senderOf } from './reference-fields.ts';
+import {
+  type Body,
+  type Content,
+  checkFields,
+  readField,
+  segmentsOf,
+  senderOf,
+} from './reference-fields.ts';
 import type { ReferenceSim } from './reference-phone.ts';
 import {
   anyText,
@@ -19,106 +27,105 @@ import {
 import { instantOf } from './reference-time.ts';
 import type { ReferenceKey, ReferenceWorld } from './reference-world.ts';
 
-/** A send whose body is an object. */
+/** A send whose body is a JSON object. */
 interface Send {
   readonly endpoint: string;
   readonly key: ReferenceKey;
-  /** The fields that are refused. */
+  /** The names of the fields that fail validation. */
   readonly failing: readonly string[];
-  readonly wanted: ReturnType<typeof checkFields>['wanted'];
-  /** What another use of the `request_id` is compared with. */
-  readonly asked: readonly unknown[];
+  readonly content: Content;
+  /** The values that make another body under the same `request_id` (`replayDifferentBody`). */
+  readonly compared: readonly unknown[];
 }
 
-/** A used `request_id`. */
-interface Used {
-  readonly by: Send;
+/** A `request_id` that a send has used. */
+interface UsedId {
+  readonly send: Send;
   readonly atMs: number;
   readonly wasAccepted: boolean;
   /** The reply to the next use. */
-  readonly again: () => Expected;
+  readonly nextReply: () => Expected;
 }
 
-const notRegistered = 'from_number_not_found';
-const notAllowed = 'from_number_access_deniedd';
+const numberNotFound = 'from_number_not_found';
+const numberDenied = 'from_number_access_deniedd';
 
 export class ReferenceSends {
   readonly #world: ReferenceWorld;
-  readonly #used: Used[] = [];
+  readonly #used: UsedId[] = [];
 
   constructor(world: ReferenceWorld) {
     this.#world = world;
   }
 
-  /** `replayed`: the reply if the `request_id` was used before. `first`: the reply otherwise. */
+  /** `replayed`: the reply if the `request_id` was used before. `toNewId`: the reply otherwise. */
   replyTo(
     request: ModelRequest,
     endpoint: string,
     key: ReferenceKey,
-  ): { readonly replayed: Expected | undefined; readonly first: () => Expected } {
+  ): { readonly replayed: Expected | undefined; readonly toNewId: () => Expected } {
     const { assumptions, nowMs } = this.#world;
     const body = bodyOf(request, assumptions);
-    if (!('fields' in body)) return { replayed: undefined, first: () => body };
-    const { failing, wanted } = checkFields(body.fields, nowMs, assumptions);
-    const send = { endpoint, key, failing, wanted, asked: askedFor(body.fields, assumptions) };
+    if (!('fields' in body)) return { replayed: undefined, toNewId: () => body };
+    const { failing, content } = checkFields(body.fields, nowMs, assumptions);
+    const compared = comparedValues(body.fields, assumptions);
+    const send = { endpoint, key, failing, content, compared };
     const isValid = failing.length === 0;
+    const mayReplay = isValid || assumptions.gateOrder !== 'validate_first';
+    const toInvalid = () => invalid(this.#world.assumptions, failing);
     return {
-      replayed:
-        isValid || assumptions.gateOrder !== 'validate_first' ? this.#replay(send) : undefined,
-      first: () =>
-        isValid
-          ? this.#valid(send)
-          : this.#refused(send, () => invalid(this.#world.assumptions, failing)),
+      replayed: mayReplay ? this.#replay(send) : undefined,
+      toNewId: () => (isValid ? this.#replyToValid(send) : this.#refuse(send, toInvalid)),
     };
   }
 
-  /** SEND-4: the first reply, if it is at most 24 hours old. */
-  #replay({ wanted, key, endpoint, asked }: Send): Expected | undefined {
+  /** SEND-4: the reply to a `request_id` that was used at most 24 hours ago; undefined for another. */
+  #replay({ content, key, endpoint, compared }: Send): Expected | undefined {
     const { replayScope, replayAcrossEndpoints, replayDifferentBody, failedRequestId } =
       this.#world.assumptions;
     const uses = this.#used.filter(
-      ({ by, atMs }) =>
-        by.wanted.requestId === wanted.requestId &&
+      ({ send, atMs }) =>
+        send.content.requestId === content.requestId &&
         this.#world.nowMs - atMs <= dayMs &&
-        by.key.accountId === key.accountId &&
-        (replayScope === 'account' || by.key === key) &&
-        (replayAcrossEndpoints === 'shared' || by.endpoint === endpoint),
+        send.key.accountId === key.accountId &&
+        (replayScope === 'account' || send.key === key) &&
+        (replayAcrossEndpoints === 'shared' || send.endpoint === endpoint),
     );
     // An accepted send takes precedence over a refusal, and older uses over younger ones; `free`
     // ignores refusals.
     const burned = failedRequestId === 'burned' ? uses[0] : undefined;
     const first = uses.find((each) => each.wasAccepted) ?? burned;
     if (first === undefined) return undefined;
-    const isSame = asked.every((value, i) => value === first.by.asked[i]);
-    return isSame || !first.wasAccepted || replayDifferentBody === 'return_original'
-      ? first.again()
+    const isSameBody = compared.every((value, i) => value === first.send.compared[i]);
+    return isSameBody || !first.wasAccepted || replayDifferentBody === 'return_original'
+      ? first.nextReply()
       : this.#refusal(409, 'request_id_conflict');
   }
 
   /** A new send whose fields are valid: the sender, its device and the quota decide. */
-  #valid(send: Send): Expected {
-    const { key, wanted } = send;
+  #replyToValid(send: Send): Expected {
+    const { key, content } = send;
     const { disconnectedSim, gateOrder } = this.#world.assumptions;
-    const refused = (status: number, code: string) =>
-      this.#refused(send, () => this.#refusal(status, code));
-    const isSpent = this.#isQuotaSpent(key, wanted.message);
-    if (isSpent && gateOrder === 'quota_before_sender') return refused(402, 'quota_exceeded');
+    const refuse = (status: number, code: string) =>
+      this.#refuse(send, () => this.#refusal(status, code));
+    const isSpent = this.#isQuotaSpent(key, content.message);
+    if (isSpent && gateOrder === 'quota_before_sender') return refuse(402, 'quota_exceeded');
 
-    const named = this.#world.sims.find((each) => each.number === wanted.sender);
-    if (named === undefined) return refused(403, notRegistered);
-    const code = this.#senderRefusal(named, key);
-    if (code !== undefined) return refused(403, code);
-    const isAway = named.accountId !== undefined && !named.connected;
-    if (!named.active || (isAway && disconnectedSim === 'device_inactive'))
-      return refused(503, 'device_inactive');
-    if (isAway && disconnectedSim === 'access_denied') return refused(403, notAllowed);
-    if (isSpent) return refused(402, 'quota_exceeded');
-    const sim = (isAway && disconnectedSim === 'pool' ? this.#poolFor(key) : undefined) ?? named;
-    return this.#accepted(send, sim);
+    const sender = this.#world.sims.find((each) => each.number === content.sender);
+    if (sender === undefined) return refuse(403, numberNotFound);
+    const code = this.#senderRefusal(sender, key);
+    if (code !== undefined) return refuse(403, code);
+    const isDisconnected = sender.accountId !== undefined && !sender.connected;
+    if (!sender.active || (isDisconnected && disconnectedSim === 'device_inactive'))
+      return refuse(503, 'device_inactive');
+    if (isDisconnected && disconnectedSim === 'access_denied') return refuse(403, numberDenied);
+    if (isSpent) return refuse(402, 'quota_exceeded');
+    const mayUsePool = isDisconnected && disconnectedSim === 'pool';
+    return this.#accept(send, (mayUsePool ? this.#poolFor(key) : undefined) ?? sender);
   }
 
-  #accepted(send: Send, sim: ReferenceSim): Expected {
-    const { key, wanted } = send;
+  #accept(send: Send, sim: ReferenceSim): Expected {
+    const { key, content } = send;
     const { messages, nowMs: createdAtMs } = this.#world;
     const isNewId = (value: unknown) =>
       isUuid(value) && !messages.some((each) => each.messageId === value);
@@ -127,10 +134,10 @@ export class ReferenceSends {
       body: {
         status: 'queued',
         message_id: isNewId,
-        request_id: wanted.requestId,
+        request_id: content.requestId,
         device_id: sim.deviceId,
         from_number: sim.number,
-        to: wanted.to,
+        to: content.to,
         created_at: new Date(createdAtMs).toISOString(),
       },
       headers: {},
@@ -141,14 +148,14 @@ export class ReferenceSends {
           messageId: String(reply.message_id),
           accountId: key.accountId,
           deviceId: sim.deviceId,
-          requestId: wanted.requestId,
+          requestId: content.requestId,
           from: sim.number,
-          to: wanted.to,
-          text: wanted.message,
-          segments: segmentsOf(wanted.message),
+          to: content.to,
+          text: content.message,
+          segments: segmentsOf(content.message),
           createdAtMs,
-          dueAtMs: wanted.sendAtMs ?? createdAtMs,
-          fate: this.#world.scriptFor(wanted.to) ?? { ends: 'delivered', polls: 1 },
+          dueAtMs: content.sendAtMs ?? createdAtMs,
+          fate: this.#world.scriptFor(content.to) ?? { ends: 'delivered', polls: 1 },
           status: 'queued',
           history: [{ status: 'queued', atMs: createdAtMs }],
           polls: 0,
@@ -158,34 +165,33 @@ export class ReferenceSends {
   }
 
   /** A refusal, which a later use of the `request_id` repeats if `failedRequestId` is `burned`. */
-  #refused(send: Send, make: () => Expected): Expected {
+  #refuse(send: Send, makeRefusal: () => Expected): Expected {
     const { failedRequestId, errorBody, validationScope, replyTemplates } = this.#world.assumptions;
     const mayBurn =
       failedRequestId === 'burned' &&
       !send.failing.includes('request_id') &&
       this.#replay(send) === undefined;
-    if (!mayBurn) return make();
+    if (!mayBurn) return makeRefusal();
     const learn = ({ body: bytes }: { readonly body: string }) =>
       this.#remember(send, false, () => {
-        // The same refusal, or another form of it if one of these assumptions was switched
-        // meanwhile.
+        // The same bytes, unless one of the assumptions that word a refusal was switched.
         const { assumptions: now } = this.#world;
         const isSameForm =
           now.errorBody === errorBody &&
           now.replyTemplates === replyTemplates &&
           now.validationScope === validationScope;
-        return isSameForm ? { ...make(), bytes } : make();
+        return isSameForm ? { ...makeRefusal(), bytes } : makeRefusal();
       });
-    return { ...make(), learn };
+    return { ...makeRefusal(), learn };
   }
 
   #refusal(status: number, code: string): Expected {
     return refusal(this.#world.assumptions, status, code);
   }
 
-  #remember(by: Send, wasAccepted: boolean, again: () => Expected): void {
-    if (by.wanted.requestId === '') return;
-    this.#used.push({ by, atMs: this.#world.nowMs, wasAccepted, again });
+  #remember(send: Send, wasAccepted: boolean, nextReply: () => Expected): void {
+    if (send.content.requestId === '') return;
+    this.#used.push({ send, atMs: this.#world.nowMs, wasAccepted, nextReply });
   }
 
   #isQuotaSpent({ accountId }: ReferenceKey, text: string): boolean {
@@ -198,10 +204,10 @@ export class ReferenceSends {
     const { foreignNumber, poolBesideOwnSim } = this.#world.assumptions;
     const isPool = sim.accountId === undefined;
     if (!isPool && sim.accountId !== accountId)
-      return foreignNumber === 'not_found' ? notRegistered : notAllowed;
+      return foreignNumber === 'not_found' ? numberNotFound : numberDenied;
     const isBesideOwn =
       isPool && poolBesideOwnSim !== 'allow' && this.#world.connectedSims(accountId).length > 0;
-    return isBesideOwn || !sim.allowed ? notAllowed : undefined;
+    return isBesideOwn || !sim.allowed ? numberDenied : undefined;
   }
 
   /** SVC-1: the pool's number for an account without a connected SIM. */
@@ -242,9 +248,10 @@ function parseObject(body: string | Uint8Array): Body | undefined {
   }
 }
 
-function askedFor(body: Body, assumptions: Assumptions): readonly unknown[] {
+/** The values that decide whether two bodies ask for the same message. */
+function comparedValues(body: Body, assumptions: Assumptions): readonly unknown[] {
   const [to, message, sendAt] = ['to', 'message', 'send_at'].map((name) =>
-    given(body, name, assumptions),
+    readField(body, name, assumptions),
   );
   const sender = senderOf(body, assumptions).value;
   return [to, sender, message, instantOf(sendAt, assumptions) ?? sendAt];

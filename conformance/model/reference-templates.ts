@@ -1,11 +1,11 @@
 /**
- * Applies reply templates: turns the reply expected without templates into the one expected with
- * them. A value that only the simulator knows becomes a predicate.
+ * Applies reply templates in the reference model. A template replaces the status, body or headers of
+ * one kind of reply. An expected value that only the simulator knows becomes a predicate.
  * Rules: SEND-5, ERR-3, ERR-4. Assumes: replyTemplates, notFoundBody, malformedJson.
  */
 import type { ReplyTemplate } from '../../src/ledger/reply-template.ts';
 import type { Assumptions } from './assumptions.ts';
-import type { Expected, ModelRequest } from './reference-replies.ts';
+import { anyText, type Expected, type ModelRequest } from './reference-replies.ts';
 
 interface Context {
   readonly request: ModelRequest;
@@ -20,16 +20,17 @@ type Fields = Readonly<Record<string, unknown>>;
 
 export function applyTemplate(reply: Expected, context: Context): Expected {
   const templates = context.assumptions.replyTemplates as Readonly<Record<string, ReplyTemplate>>;
-  const name = namesOf(reply, context).find((each) => Object.hasOwn(templates, each));
+  const name = templateNamesOf(reply, context).find((each) => Object.hasOwn(templates, each));
   const template = name === undefined ? undefined : templates[name];
   if (template === undefined) return reply;
   const values = valuesOf(reply, template, context);
   const { bytes: _, ...rest } = reply;
-  const isWorded = template.body !== undefined;
+  const hasBody = template.body !== undefined;
   return {
-    ...(isWorded ? rest : reply),
+    // The exact bytes are no longer known.
+    ...(hasBody ? rest : reply),
     status: template.status ?? reply.status,
-    ...(isWorded && { body: expectedValue(template.body, values, reply.failing ?? []) }),
+    ...(hasBody && { body: expectedValue(template.body, values, reply.failing ?? []) }),
     headers: headersOf(reply.headers, template.headers ?? {}, values),
   };
 }
@@ -47,7 +48,7 @@ const namesByStatus: Readonly<Record<number, readonly string[]>> = {
 };
 
 /** The templates that apply to this reply, the most specific first. */
-function namesOf({ status, body, failing }: Expected, context: Context): readonly string[] {
+function templateNamesOf({ status, body, failing }: Expected, context: Context): readonly string[] {
   const { endpoint, request, assumptions } = context;
   if (status < 300) {
     if (endpoint === 'send' || endpoint === 'read') return ['message'];
@@ -106,8 +107,8 @@ function valuesOf(reply: Expected, template: ReplyTemplate, context: Context): V
   return {
     ...shared,
     status,
-    code: failing[0] ?? (status >= 400 ? codeIn(body) : undefined) ?? isText,
-    detail: isText,
+    code: failing[0] ?? (status >= 400 ? codeIn(body) : undefined) ?? anyText,
+    detail: anyText,
     field: failing[0],
     retry_after: wait === undefined ? undefined : Number(wait),
     allow: headers['allow'],
@@ -158,7 +159,10 @@ function endpointValues(
   }
 }
 
-/** The JSON to expect. A value that only the simulator knows becomes a predicate. */
+/**
+ * The expected JSON of a template. A list with one entry, or a member, that contains `{field}` is
+ * repeated for each failing field of a 400.
+ */
 function expectedValue(template: unknown, values: Values, failing: readonly string[]): unknown {
   if (typeof template === 'string') return expectedText(template, values);
   if (Array.isArray(template)) {
@@ -187,21 +191,22 @@ function containsFieldPlaceholder(template: unknown): boolean {
 }
 
 function fillText(name: string, values: Values): string {
-  return name.replaceAll(/\{(\w+)\}/g, (whole, each) => String(values[each] ?? whole));
+  return name.replaceAll(/\{(\w+)\}/g, (placeholder, each) => String(values[each] ?? placeholder));
 }
 
 function expectedText(text: string, values: Values): unknown {
-  const alone = /^\{(\w+)\}$/.exec(text)?.[1];
-  if (alone !== undefined && alone in values) return values[alone];
+  const placeholder = /^\{(\w+)\}$/.exec(text)?.[1];
+  if (placeholder !== undefined && placeholder in values) return values[placeholder];
+  // Every second part is the name of a placeholder.
   const parts = text.split(/\{(\w+)\}/);
   const known = (name: string) => typeof values[name] !== 'function';
-  if (parts.every((part, at) => at % 2 === 0 || known(part))) return fillText(text, values);
-  const pattern = parts.map((part, at) => {
-    if (at % 2 === 0) return escaped(part);
+  if (parts.every((part, i) => i % 2 === 0 || known(part))) return fillText(text, values);
+  const pattern = parts.map((part, i) => {
+    if (i % 2 === 0) return escaped(part);
     return known(part) ? escaped(String(values[part])) : '.+';
   });
-  const whole = new RegExp(`^${pattern.join('')}$`, 's');
-  return (value: unknown) => typeof value === 'string' && whole.test(value);
+  const expected = new RegExp(`^${pattern.join('')}$`, 's');
+  return (value: unknown) => typeof value === 'string' && expected.test(value);
 }
 
 function escaped(text: string): string {
@@ -219,10 +224,6 @@ function headersOf(
     else headers[name] = fillText(value, values);
   }
   return headers;
-}
-
-function isText(value: unknown): boolean {
-  return typeof value === 'string' && value !== '';
 }
 
 function isUuidText(value: unknown): boolean {

@@ -1,5 +1,5 @@
 /**
- * The accounts, keys, SIMs and messages of the reference model, and values derived from them.
+ * The state of the reference model: accounts, keys, SIMs and messages. Tests write it directly.
  * Rules: ERR-1, SVC-1. Assumes: monthlyQuota, quotaMonth, quotaRefund, quotaUnit, failsFrom.
  */
 import { dayMs } from '../../src/ledger/time-units.ts';
@@ -29,7 +29,7 @@ export interface ReferenceReceived {
   readonly receivedAtMs: number;
 }
 
-/** A scripted fate; `*` in `to` stands for any digits. */
+/** A scripted fate of messages to a recipient; `*` in `to` stands for any digits. */
 export type Outcome = Fate & { readonly to: string };
 
 export class ReferenceWorld {
@@ -52,22 +52,23 @@ export class ReferenceWorld {
     return this.sims.filter((sim) => sim.accountId === accountId && sim.connected && sim.active);
   }
 
+  /** Messages or segments a month (`quotaUnit`); null for no limit. */
   quotaOf(accountId: string): number | null {
-    const own = this.accounts.find((each) => each.accountId === accountId)?.quota;
-    const quota = own ?? this.assumptions.monthlyQuota;
+    const stated = this.accounts.find((each) => each.accountId === accountId)?.quota;
+    const quota = stated ?? this.assumptions.monthlyQuota;
     return quota === 'unlimited' ? null : Number(quota);
   }
 
   quotaUsed(accountId: string): number {
     const { quotaMonth, quotaRefund, quotaUnit } = this.assumptions;
     const month = new Date(this.nowMs).toISOString().slice(0, 7);
-    const counts = ({ createdAtMs, status }: ReferenceMessage) =>
+    const isCounted = ({ createdAtMs, status }: ReferenceMessage) =>
       (quotaRefund !== 'yes' || status !== 'failed') &&
       (quotaMonth === 'calendar_utc'
         ? new Date(createdAtMs).toISOString().startsWith(month)
         : this.nowMs - createdAtMs < 30 * dayMs);
     return this.messages
-      .filter((each) => each.accountId === accountId && counts(each))
+      .filter((each) => each.accountId === accountId && isCounted(each))
       .reduce((sum, { segments }) => sum + (quotaUnit === 'segments' ? segments : 1), 0);
   }
 

@@ -4,7 +4,11 @@
  * possible. `steps/` plays random and chosen steps on a session.
  */
 import { ReferenceModel } from '../../conformance/model/reference-model.ts';
-import { type Fate, isPaced, type Status } from '../../conformance/model/reference-phone.ts';
+import {
+  changesOnItsOwn,
+  type Fate,
+  type Status,
+} from '../../conformance/model/reference-phone.ts';
 import { type Expected, isUuid } from '../../conformance/model/reference-replies.ts';
 import type { Outcome } from '../../conformance/model/reference-world.ts';
 import type { ApiReply, ApiRequest } from '../../src/http/service/messages.ts';
@@ -174,7 +178,7 @@ export class Session {
   /** The model takes the times of changes that are not at polls from the simulator. */
   learnDelays(): void {
     for (const message of this.model.messages) {
-      if (isPaced(message, this.model.assumptions)) {
+      if (changesOnItsOwn(message, this.model.assumptions)) {
         this.model.learnChanges(message, this.historyOf(message.messageId) ?? []);
       }
     }
