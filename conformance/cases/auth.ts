@@ -1,5 +1,5 @@
 /**
- * Credentials and sender numbers. Rules: AUTH-1 to AUTH-5, ERR-2, SVC-1, SVC-4. Each case also sends a
+ * Cases about credentials and sender numbers. Rules: AUTH-1 to AUTH-5, ERR-2, SVC-1, SVC-4. Each case also sends a
  * valid key or number, so that a service that refuses everything does not pass.
  */
 import { about, type Case } from '../case.ts';
@@ -8,34 +8,38 @@ import { refusals } from './send-4.ts';
 
 const unknownId = '00000000-0000-4000-8000-000000000000';
 const sendPaths = [paths.send, paths.dashboard_send, paths.external_send];
-const code = 'auth_invalid_keyy';
+const invalidKeyCode = 'auth_invalid_keyy';
 
 /** Reads the account statistics with a given header: free, and never throttled. */
-function withHeader(t: Trial, authorization: string) {
+function getStats(t: Trial, authorization: string) {
   return t.request({ method: 'GET', path: paths.stats, headers: { authorization } });
 }
 
-/** Statistics with the right key and without one. */
-async function useGoodKey(t: Trial, { key }: Subject): Promise<void> {
+/** Shows that the key is accepted, and that it is needed. */
+async function getStatsWithAndWithoutKey(t: Trial, { key }: Subject): Promise<void> {
   for (const each of [key, undefined]) await t.get(paths.stats, each);
 }
 
-/** The paths of all reads: of a message, of lists, of the device's tasks. */
+/** The paths of all GETs: statistics, received messages, a message, the device's tasks. */
 function readPaths({ sims }: Subject, messageId: string = unknownId): string[] {
   const tasks = sims.map(({ deviceId }) => paths.tasks(deviceId)).slice(0, 1);
   return [paths.stats, paths.received, paths.read(messageId), ...tasks];
 }
 
-/** Requests with this key on each path. Without a key the send is invalid too: the key comes first. */
-async function everywhere(
+/**
+ * Sends a request with this key to each path. Without a key the sends have no fields either: the
+ * missing key must decide.
+ */
+async function requestEverywhere(
   t: Trial,
   key: string | undefined,
   account: Subject,
-  posts: readonly string[],
+  postPaths: readonly string[],
 ): Promise<void> {
   for (const path of readPaths(account)) await t.get(path, key);
   if (account.from !== '')
-    for (const path of posts) await t.post(path, key, key === undefined ? {} : t.fields(account));
+    for (const path of postPaths)
+      await t.post(path, key, key === undefined ? {} : t.fields(account));
 }
 
 function swapCase(text: string): string {
@@ -46,39 +50,46 @@ function swapCase(text: string): string {
 
 const lookalikes: Readonly<Record<string, string>> = { '0': 'O', O: '0', '1': 'l', l: '1', I: '1' };
 
-/** Other keys that differ slightly from the valid one, and the sends to try each on. */
-function nearly(key: string): { readonly wrong: string; readonly posts: readonly string[] }[] {
+interface WrongKey {
+  readonly wrong: string;
+  /** The sends to try it on. */
+  readonly postPaths: readonly string[];
+}
+
+/** Keys that differ slightly from the valid one. */
+function similarKeys(key: string): WrongKey[] {
   const middle = Math.floor(key.length / 2);
   const other = key[middle] === 'x' ? 'y' : 'x';
-  const near = [
-    { wrong: swapCase(key), posts: sendPaths },
-    { wrong: key.toLowerCase(), posts: [] },
-    { wrong: key.slice(0, middle + 1), posts: [paths.external_send] },
-    { wrong: `${key.slice(0, middle)}${other}${key.slice(middle + 1)}`, posts: [paths.send] },
-    { wrong: key.replace(/[0O1lI]/, (letter) => lookalikes[letter] ?? letter), posts: [] },
-    { wrong: `${key}.`, posts: [paths.dashboard_send] },
+  const similar = [
+    { wrong: swapCase(key), postPaths: sendPaths },
+    { wrong: key.toLowerCase(), postPaths: [] },
+    { wrong: key.slice(0, middle + 1), postPaths: [paths.external_send] },
+    { wrong: `${key.slice(0, middle)}${other}${key.slice(middle + 1)}`, postPaths: [paths.send] },
+    { wrong: key.replace(/[0O1lI]/, (letter) => lookalikes[letter] ?? letter), postPaths: [] },
+    { wrong: `${key}.`, postPaths: [paths.dashboard_send] },
   ];
-  return near.filter(({ wrong }) => wrong !== key);
+  return similar.filter(({ wrong }) => wrong !== key);
 }
 
 /** Keys with a letter changed, dropped or added, in other case, or cut in half. */
-function nearlyRight(key: string): string[] {
+function wrongKeys(key: string): string[] {
   const last = key.at(-1) === 'x' ? 'y' : 'x';
   const ends = [`${key.slice(0, -1)}${last}`, key.slice(0, -1), `${key}x`, key.toUpperCase()];
-  const all = [...ends, key.slice(0, Math.ceil(key.length / 2)), 'wrong'];
-  const wrong = [...nearly(key).map((one) => one.wrong), ...all];
-  return [...new Set(wrong)].filter((one) => one !== key && one !== '');
+  const others = [...ends, key.slice(0, Math.ceil(key.length / 2)), 'wrong'];
+  const all = [...similarKeys(key).map(({ wrong }) => wrong), ...others];
+  return [...new Set(all)].filter((wrong) => wrong !== key && wrong !== '');
 }
 
 /**
- * Numbers of the same length with another digit: the first, the last, and by `seed` one in between,
- * at seed 1 the one before the last seven.
+ * Numbers of the same length with one other digit: one in between that depends on `seed` (at seed 1
+ * the digit before the last seven), the first, or the last.
  */
-function altered(number: string, seed: number): string[] {
+function alteredNumbers(number: string, seed: number): string[] {
   const between = 2 + ((number.length - 10 + seed - 1) % (number.length - 3));
-  return [between, 1, number.length - 1].map(
-    (at) => `${number.slice(0, at)}${(Number(number[at]) + 5) % 10 || 3}${number.slice(at + 1)}`,
-  );
+  return [between, 1, number.length - 1].map((index) => {
+    const otherDigit = (Number(number[index]) + 5) % 10 || 3;
+    return `${number.slice(0, index)}${otherDigit}${number.slice(index + 1)}`;
+  });
 }
 
 export const authCases: readonly Case[] = [
@@ -113,11 +124,11 @@ export const authCases: readonly Case[] = [
     demands: '401 each',
     steps: async (t, account) => {
       const { key } = account;
-      await useGoodKey(t, account);
+      await getStatsWithAndWithoutKey(t, account);
       const basic = Buffer.from(`${key}:`).toString('base64');
       t.target.client.masks.hide(basic);
       for (const header of [`Token ${key}`, `Basic ${basic}`, `ApiKey ${key}`, key, 'Bearer', ''])
-        await withHeader(t, header);
+        await getStats(t, header);
       await t.get(`${paths.stats}?api_key=${key}`, undefined);
       await t.get(paths.stats, undefined, { 'x-api-key': key });
     },
@@ -127,7 +138,7 @@ export const authCases: readonly Case[] = [
     sends: 'the creation of a key on the control port, then the list of keys',
     demands: 'the chosen name in both; the full key only at creation, and it is accepted',
     steps: async (t, account) => {
-      await useGoodKey(t, account);
+      await getStatsWithAndWithoutKey(t, account);
       await t.get(paths.stats, await t.createdKey(account, 'chosen by the user'));
     },
   },
@@ -145,29 +156,29 @@ export const authCases: readonly Case[] = [
   {
     ...about('AUTH-3/missing-key', ['key'], { send: 1, address: 1 }),
     sends: 'requests without a key; the send is invalid too',
-    demands: `401 with code ${code}`,
+    demands: `401 with code ${invalidKeyCode}`,
     steps: async (t, account) => {
-      await useGoodKey(t, account);
-      await everywhere(t, undefined, account, [paths.send]);
+      await getStatsWithAndWithoutKey(t, account);
+      await requestEverywhere(t, undefined, account, [paths.send]);
     },
   },
   {
     ...about('AUTH-3/wrong-key', ['key'], { send: 1, received: 1, address: 1 }),
     sends: 'requests with an unknown key',
-    demands: `401 with code ${code}`,
+    demands: `401 with code ${invalidKeyCode}`,
     steps: async (t, account) => {
-      await useGoodKey(t, account);
-      await everywhere(t, `wrong${account.key.slice(5)}`, account, [paths.send]);
+      await getStatsWithAndWithoutKey(t, account);
+      await requestEverywhere(t, `wrong${account.key.slice(5)}`, account, [paths.send]);
     },
   },
   {
     ...about('AUTH-3/nearly-right-key', ['key']),
     sends: 'the key with a letter changed, dropped or added, in other case, or cut in half',
-    demands: `401 with code ${code}`,
+    demands: `401 with code ${invalidKeyCode}`,
     steps: async (t, account) => {
       const { key } = account;
-      await useGoodKey(t, account);
-      for (const wrong of nearlyRight(key)) {
+      await getStatsWithAndWithoutKey(t, account);
+      for (const wrong of wrongKeys(key)) {
         t.target.client.masks.hide(wrong);
         await t.get(paths.stats, wrong);
       }
@@ -178,12 +189,12 @@ export const authCases: readonly Case[] = [
     spends: { send: 2, dashboard_send: 2, external_send: 2, address: 6 },
     sends:
       'the key in other case, cut in half, with one letter changed or a dot added, to each endpoint (on sends: other case on each, the others on one)',
-    demands: `401 with code ${code}`,
+    demands: `401 with code ${invalidKeyCode}`,
     steps: async (t, account) => {
-      await useGoodKey(t, account);
-      for (const { wrong, posts } of nearly(account.key)) {
+      await getStatsWithAndWithoutKey(t, account);
+      for (const { wrong, postPaths } of similarKeys(account.key)) {
         t.target.client.masks.hide(wrong);
-        await everywhere(t, wrong, account, posts);
+        await requestEverywhere(t, wrong, account, postPaths);
       }
     },
   },
@@ -191,7 +202,7 @@ export const authCases: readonly Case[] = [
     ...about('AUTH-3/revoked-key', ['key', 'revoked-key']),
     spends: { send: 1, dashboard_send: 1, external_send: 1, received: 1, address: 1 },
     sends: 'requests to each endpoint with a key that was accepted and has been revoked',
-    demands: `401 with code ${code}; the account's other keys still work`,
+    demands: `401 with code ${invalidKeyCode}; the account's other keys still work`,
     steps: async (t, account) => {
       const { flags } = t.target;
       let revoked = flags.revokedKey;
@@ -202,7 +213,7 @@ export const authCases: readonly Case[] = [
         await t.revoke(second);
         revoked = second.key;
       }
-      await everywhere(t, revoked, account, sendPaths);
+      await requestEverywhere(t, revoked, account, sendPaths);
       for (const key of [account.key, flags.otherApiKey, flags.secondApiKey])
         if (key !== undefined) await t.get(paths.stats, key);
     },
@@ -232,7 +243,7 @@ export const authCases: readonly Case[] = [
     demands: '403: this is a different number',
     steps: async (t, account) => {
       await t.queued(account);
-      for (const from of altered(account.from, t.target.seed)) {
+      for (const from of alteredNumbers(account.from, t.target.seed)) {
         t.target.known.addAltered(from);
         await t.send(account, { from });
       }
@@ -343,7 +354,7 @@ export const authCases: readonly Case[] = [
     sends: 'a good request, one without a key, one for an unknown id',
     demands: 'JSON bodies, declared as application/json',
     steps: async (t, account) => {
-      await useGoodKey(t, account);
+      await getStatsWithAndWithoutKey(t, account);
       await t.read(account, unknownId);
     },
   },

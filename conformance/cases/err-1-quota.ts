@@ -1,14 +1,14 @@
 /**
- * The monthly quota. Rule: ERR-1. Sends messages of one segment to recipients that receive them, so
+ * Cases about the monthly quota. Rule: ERR-1. They send messages of one segment to recipients that receive them, so
  * that neither `quotaUnit` nor `quotaRefund` makes a difference.
  */
-import { dayMs } from '../../src/ledger/time-units.ts';
+import { dayMs, hourMs, minuteMs } from '../../src/ledger/time-units.ts';
 import { about, type Case } from '../case.ts';
 import { flood } from '../limited.ts';
 import type { Subject, Trial } from '../trial.ts';
 
-/** An account whose quota is spent. */
-async function exhausted(t: Trial): Promise<Subject> {
+/** An account whose quota is spent: of the flags, or a new one. */
+async function exhaustedAccount(t: Trial): Promise<Subject> {
   const { exhaustedApiKey: key, exhaustedFrom, from = '' } = t.target.flags;
   if (key !== undefined && !t.controlled) return { key, from: exhaustedFrom ?? from, sims: [] };
   const account = await t.account({ quota: 1 });
@@ -16,7 +16,7 @@ async function exhausted(t: Trial): Promise<Subject> {
   return account;
 }
 
-async function sendTimes(t: Trial, account: Subject, times: number): Promise<void> {
+async function sendRepeatedly(t: Trial, account: Subject, times: number): Promise<void> {
   for (let i = 0; i < times; i += 1) await t.send(account);
 }
 
@@ -27,7 +27,7 @@ export const err1QuotaCases: readonly Case[] = [
     demands: '402 with code quota_exceeded; 202',
     steps: async (t, account) => {
       await t.queued(account);
-      await t.send(await exhausted(t));
+      await t.send(await exhaustedAccount(t));
     },
   },
   {
@@ -35,7 +35,7 @@ export const err1QuotaCases: readonly Case[] = [
     sends: 'messages up to a quota of five and one more',
     demands: 'five times 202, then 402 with code quota_exceeded',
     account: { quota: 5 },
-    steps: (t, account) => sendTimes(t, account, 7),
+    steps: (t, account) => sendRepeatedly(t, account, 7),
   },
   {
     ...about('ERR-1/of-the-account', ['fresh'], { send: 5 }),
@@ -43,11 +43,11 @@ export const err1QuotaCases: readonly Case[] = [
     demands: 'two times 202, then 402; another account is not affected',
     account: { sims: 2, quota: 2 },
     steps: async (t, account) => {
-      const second = { ...account, key: (await t.secondKey(account)).key };
+      const withOtherKey = { ...account, key: (await t.secondKey(account)).key };
       const from = account.sims[1]?.number;
       await t.send(account);
-      await t.send(second, { from });
-      await t.send(second);
+      await t.send(withOtherKey, { from });
+      await t.send(withOtherKey);
       await t.send(account, { from });
       await t.send(await t.account({ quota: 2 }));
     },
@@ -64,7 +64,7 @@ export const err1QuotaCases: readonly Case[] = [
         await t.send(account, { from: t.unusedNumber() });
         await t.send(account, { from: account.sims[1]?.number });
       }
-      await sendTimes(t, account, 3);
+      await sendRepeatedly(t, account, 3);
     },
   },
   {
@@ -87,10 +87,10 @@ export const err1QuotaCases: readonly Case[] = [
     account: { quota: 1 },
     steps: async (t, account) => {
       const now = new Date(await t.now());
-      const second = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 2, 0, 0, 10);
+      const secondDayMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 2, 0, 0, 10);
       // The last is later than the end of the calendar month and later than 30 days.
       for (const days of [0, 1, 7, 25, 36]) {
-        await t.control.advanceTo(second + days * dayMs);
+        await t.control.advanceTo(secondDayMs + days * dayMs);
         await t.send(account);
       }
       await t.send(account);
@@ -102,8 +102,8 @@ export const err1QuotaCases: readonly Case[] = [
       'a message beyond the quota, held for ten minutes, twice under one request_id; then the list of messages',
     demands: '402, no replay, and no message',
     steps: async (t) => {
-      const account = await exhausted(t);
-      const send_at = new Date((await t.now()) + 600_000).toISOString();
+      const account = await exhaustedAccount(t);
+      const send_at = new Date((await t.now()) + 10 * minuteMs).toISOString();
       const fields = { request_id: t.requestId(), send_at };
       for (let i = 0; i < 2; i += 1) await t.send(account, fields);
       await t.list(account);
@@ -115,8 +115,8 @@ export const err1QuotaCases: readonly Case[] = [
     demands: '202, 202, then 402',
     account: { quota: 2 },
     steps: async (t, account) => {
-      await t.send(account, { send_at: new Date((await t.now()) + 3_600_000).toISOString() });
-      await sendTimes(t, account, 2);
+      await t.send(account, { send_at: new Date((await t.now()) + hourMs).toISOString() });
+      await sendRepeatedly(t, account, 2);
     },
   },
   {

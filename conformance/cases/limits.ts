@@ -1,9 +1,11 @@
 /**
- * Limits of each endpoint, and what a 429 says. Rules: LIMIT-1 to LIMIT-7, AUTH-6, READ-3, ERR-3,
- * ERR-4, SVC-4. Nearly all of them judge the floods that the run makes once.
+ * Cases about the limit of each endpoint, and about 429s. Rules: LIMIT-1 to LIMIT-7, AUTH-6, READ-3,
+ * ERR-3, ERR-4, SVC-4. A flood, more requests than a limit allows, is costly. So the run makes one
+ * flood of each endpoint (`floods.ts`), and nearly all of these cases judge it.
  */
 
 import type { RuleId } from '../../src/ledger/rules.ts';
+import { secondMs } from '../../src/ledger/time-units.ts';
 import { type Endpoint, endpoints, limits } from '../buckets.ts';
 import { about, type Case } from '../case.ts';
 import { floodOf } from '../floods.ts';
@@ -12,19 +14,18 @@ import { type Recording, recorded } from '../recording.ts';
 import type { Need } from '../target.ts';
 import { paths, type Subject, type Trial } from '../trial.ts';
 
-const seconds = 1_000;
 const unknownId = '00000000-0000-4000-8000-000000000000';
 
 interface FloodCase {
   readonly needs?: readonly Need[];
-  /** The longest wait in seconds that its judge needs to have seen. */
+  /** The longest wait in seconds that the flood must include. */
   readonly waits?: number;
   readonly sends: string;
   readonly demands: string;
 }
 
-/** A case that judges the flood of an endpoint. */
-function byFlood(
+/** A case that judges the flood of a bucket. */
+function floodCase(
   id: `${RuleId}/${string}`,
   bucket: keyof typeof floodOf,
   { needs = [], sends, demands, ...more }: FloodCase,
@@ -46,49 +47,49 @@ const ruleOf = {
   tasks: 'LIMIT-5',
 } as const;
 
-function ofEndpoint(name: Endpoint): Case[] {
+function casesOf(name: Endpoint): Case[] {
   const rule = ruleOf[name];
   const limit = limits[name];
   const caseName = name.replace('_', '-');
-  const many = `more than ${limit} requests to ${name}`;
+  const manyRequests = `more than ${limit} requests to ${name}`;
   return [
-    byFlood(`${rule}/${limit}-pass`, name, {
-      sends: `${many} within a minute, with two user agents, keys, SIMs and other queries`,
+    floodCase(`${rule}/${limit}-pass`, name, {
+      sends: `${manyRequests} within a minute, with two user agents, keys, SIMs and other queries`,
       demands: `${limit} pass, then 429`,
     }),
-    byFlood(`${rule}/a-minute`, name, {
+    floodCase(`${rule}/a-minute`, name, {
       waits: 62,
-      sends: `${many} at once, then one before and one after Retry-After`,
+      sends: `${manyRequests} at once, then one before and one after Retry-After`,
       demands: 'what was spent is back after a minute, and not before',
     }),
-    byFlood(`ERR-3/sufficient-and-tight-${caseName}`, name, {
+    floodCase(`ERR-3/sufficient-and-tight-${caseName}`, name, {
       waits: 62,
       sends: `requests to ${name} until 429; one a second before Retry-After is over, one after it`,
       demands: 'Retry-After in whole seconds; the first is 429, the second passes',
     }),
-    byFlood(`ERR-4/detail-${caseName}`, name, {
+    floodCase(`ERR-4/detail-${caseName}`, name, {
       sends: `requests to ${name} until 429`,
       demands: 'a JSON object with a text `detail` that states the seconds of Retry-After',
     }),
-    byFlood(`LIMIT-7/${caseName}-leaves-the-others`, name, {
-      sends: `${many}, then some to every other endpoint`,
+    floodCase(`LIMIT-7/${caseName}-leaves-the-others`, name, {
+      sends: `${manyRequests}, then some to every other endpoint`,
       demands: 'a 429 at this endpoint, none at the others',
     }),
-    byFlood(`AUTH-6/keys-of-a-user-share-${caseName}`, name, {
+    floodCase(`AUTH-6/keys-of-a-user-share-${caseName}`, name, {
       needs: ['other-key'],
-      sends: `${many} with two keys of one account in turn`,
+      sends: `${manyRequests} with two keys of one account in turn`,
       demands: `${limit} pass, then 429`,
     }),
-    byFlood(`AUTH-6/users-do-not-share-${caseName}`, name, {
+    floodCase(`AUTH-6/users-do-not-share-${caseName}`, name, {
       needs: ['second-account'],
-      sends: `${many} by one account, then one by another, from one address`,
+      sends: `${manyRequests} by one account, then one by another, from one address`,
       demands: '429 for the first account, none for the second',
     }),
-    manyMinutes(name),
+    manyMinutesCase(name),
   ];
 }
 
-/** Requests that other cases may have sent to it before. */
+/** Polls that other cases may have sent before. */
 const fewPolls = 10;
 
 /**
@@ -125,39 +126,42 @@ const earlyRequest: Recording = {
   inIdleTime: true,
   record: async (t, { key }) => {
     await t.get(paths.received, key);
-    await t.pause(61 * seconds, 'tokens to accumulate');
+    await t.pause(61 * secondMs, 'tokens to accumulate');
   },
 };
 
-const inABurst = Math.floor(limits.received * 0.37);
+/** Three bursts exceed the limit, two do not. */
+const burstSize = Math.floor(limits.received * 0.37);
 
 /** Sends bursts after the flood of received messages; no minute holds more than two bursts. */
 const steadyBursts: Recording = {
   name: 'bursts of received',
   needs: ['key'],
-  spends: { received: 2 * inABurst },
+  spends: { received: 2 * burstSize },
   seconds: 72,
   waits: 35,
   follows: floodOf.received,
   record: async (t, { key }) => {
     for (const pause of [0, 35, 35]) {
-      await t.pause(pause * seconds, 'the next burst of requests for received messages');
-      await flood(inABurst, () => t.get(paths.received, key));
+      await t.pause(pause * secondMs, 'the next burst of requests for received messages');
+      await flood(burstSize, () => t.get(paths.received, key));
     }
   },
 };
 
-const inRealTime: Partial<Record<Endpoint, readonly Recording[]>> = {
+/** What replaces the steps of `manyMinutesCase` without a control port. */
+const realTimeRecordings: Partial<Record<Endpoint, readonly Recording[]>> = {
   tasks: [earlyFlood, floodOf.tasks],
   received: [earlyRequest, floodOf.received, steadyBursts],
 };
 
 /**
- * Floods after pauses that are long enough for tokens to accumulate, more than a minute, and just
- * over a minute; then steady requests. Without a control port, only of endpoints that cost nothing.
+ * A case about several minutes: floods after long pauses, in which tokens might accumulate, and after
+ * just over a minute; then steady requests. Without a control port it judges recordings, only of
+ * endpoints that send no messages.
  */
-function manyMinutes(name: Endpoint): Case {
-  const recordings = inRealTime[name];
+function manyMinutesCase(name: Endpoint): Case {
+  const recordings = realTimeRecordings[name];
   const limit = limits[name];
   return {
     ...about(`${ruleOf[name]}/many-minutes`, recordings?.[0]?.needs ?? ['clock']),
@@ -169,19 +173,19 @@ function manyMinutes(name: Endpoint): Case {
       await justAfterTheMinute(t);
       await request(t, name, account);
       for (const pause of [340, 90, 65]) {
-        await t.advance(pause * seconds);
+        await t.advance(pause * secondMs);
         await flood(limit + 2, () => request(t, name, account));
       }
-      await t.advance(65 * seconds);
+      await t.advance(65 * secondMs);
       for (let i = 0; i < 3; i += 1) {
         await flood(limit / 2, () => request(t, name, account));
-        await t.advance(40 * seconds);
+        await t.advance(40 * secondMs);
       }
     },
   };
 }
 
-async function reads(t: Trial, account: Subject, times: number): Promise<void> {
+async function readManyTimes(t: Trial, account: Subject, times: number): Promise<void> {
   const { messageId } = await t.queued(account);
   await flood(times, () => t.read(account, messageId));
 }
@@ -189,9 +193,9 @@ async function reads(t: Trial, account: Subject, times: number): Promise<void> {
 const floods = [floodOf.send, floodOf.dashboard_send, floodOf.external_send, floodOf.received];
 
 export const limitCases: readonly Case[] = [
-  ...endpoints.flatMap(ofEndpoint),
+  ...endpoints.flatMap(casesOf),
   {
-    ...byFlood('LIMIT-1/throttled-is-not-queued', 'send', {
+    ...floodCase('LIMIT-1/throttled-is-not-queued', 'send', {
       sends: 'more than 120 sends; the list of messages or of tasks, and a refused send again',
       demands: 'as many messages as were answered 202, and no replay of a refused send',
     }),
@@ -209,23 +213,23 @@ export const limitCases: readonly Case[] = [
     sends: 'floods of four endpoints, one after another, and many reads',
     demands: 'as many pass at each: requests to other endpoints do not count',
   },
-  byFlood('LIMIT-7/reads-and-statistics-spend-nothing', 'send', {
+  floodCase('LIMIT-7/reads-and-statistics-spend-nothing', 'send', {
     sends: 'reads and requests for statistics, then more than 120 sends',
     demands: '120 of the sends pass',
   }),
-  byFlood('AUTH-6/addresses-of-a-user-share', 'received', {
+  floodCase('AUTH-6/addresses-of-a-user-share', 'received', {
     sends: 'more than 120 requests for received messages by one account, then from another address',
     demands: 'as many pass as from one: authenticated calls are keyed by user',
   }),
-  byFlood('AUTH-6/unauthenticated-by-address', 'address', {
+  floodCase('AUTH-6/unauthenticated-by-address', 'address', {
     sends: 'requests without a key; then one with a key, and one without from another address',
     demands: '401 for 120 of them; the key is not throttled, nor is the other address',
   }),
-  byFlood('AUTH-6/users-do-not-spend-the-address', 'address', {
+  floodCase('AUTH-6/users-do-not-spend-the-address', 'address', {
     sends: 'requests with a key, then without one from the same address',
     demands: '401 for 120 of those without a key',
   }),
-  byFlood('AUTH-6/revoked-key-does-not-spend-the-user', 'address', {
+  floodCase('AUTH-6/revoked-key-does-not-spend-the-user', 'address', {
     needs: ['revoked-key'],
     sends: 'requests with a revoked key, then with the good key of the same account',
     demands: 'the revoked key counts for the address, and not for the user',
@@ -242,20 +246,20 @@ export const limitCases: readonly Case[] = [
       await t.send(other, { from });
     },
   },
-  byFlood('ERR-3/sufficient-without-a-key', 'address', {
+  floodCase('ERR-3/sufficient-without-a-key', 'address', {
     waits: 62,
     sends: 'requests without a key until 429, then one after Retry-After seconds',
     demands: 'Retry-After in whole seconds; then 401',
   }),
-  byFlood('ERR-4/detail-without-a-key', 'address', {
+  floodCase('ERR-4/detail-without-a-key', 'address', {
     sends: 'requests without a key until 429',
     demands: 'a JSON object with a text `detail` that states the seconds of Retry-After',
   }),
-  byFlood('SVC-4/throttled-is-json', 'received', {
+  floodCase('SVC-4/throttled-is-json', 'received', {
     sends: 'requests for received messages until 429',
     demands: 'a JSON body, declared as application/json',
   }),
-  byFlood('READ-3/reads-while-sends-are-throttled', 'send', {
+  floodCase('READ-3/reads-while-sends-are-throttled', 'send', {
     sends: 'reads after the limit of the send endpoint was met',
     demands: '200 each',
   }),
@@ -263,13 +267,13 @@ export const limitCases: readonly Case[] = [
     ...about('READ-3/many-reads', ['sender'], { send: 1 }),
     sends: '300 reads of one message',
     demands: '200 each',
-    steps: (t, account) => reads(t, account, 300),
+    steps: (t, account) => readManyTimes(t, account, 300),
   },
   {
     ...about('LIMIT-6/reads', ['sender'], { send: 1 }),
     sends: '150 reads of one message',
     demands: 'no 429',
-    steps: (t, account) => reads(t, account, 150),
+    steps: (t, account) => readManyTimes(t, account, 150),
   },
   {
     ...about('LIMIT-6/reads-of-unknown-ids', ['key']),

@@ -1,6 +1,7 @@
 /**
- * How a target treats accounts, their senders, limits and quotas where the document is silent: what
- * needs several accounts, many requests or a search. Observed, not judged.
+ * Observations of accounts, senders, limits and quotas where the document is silent. Each needs
+ * several accounts, many requests or a search; `observations-replies.ts` has those that need single
+ * requests. An observation finds an answer of an assumption and judges nothing.
  */
 import { dayMs } from '../../src/ledger/time-units.ts';
 import { about, type Observation, type Seen } from '../case.ts';
@@ -115,8 +116,8 @@ export const accountObservations: readonly Observation[] = [
     sends: 'a message from the pool number by an account with a connected SIM',
     run: async (t, account) => {
       const from = await t.control.poolNumber();
-      const without = await t.send(await t.account({ sims: 0 }), { from });
-      verify.given(() => verify.accepted(without));
+      const withoutSim = await t.send(await t.account({ sims: 0 }), { from });
+      verify.given(() => verify.accepted(withoutSim));
       const reply = await t.send(account, { from });
       return statusMeans(reply, { 403: 'access_denied', 202: 'allow' });
     },

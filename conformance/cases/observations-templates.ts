@@ -1,6 +1,7 @@
 /**
- * How a target words replies whose shape no other assumption names: each kind of reply is requested
- * once or twice and kept as a template. Observed, not judged.
+ * Observations of how a target words its replies (`replyTemplates`). Each kind of reply is requested
+ * once or twice, and a template is inferred from these samples. A reply in the simulator's own shape
+ * needs no template.
  */
 
 import type { ReplyTemplate } from '../../src/ledger/reply-template.ts';
@@ -23,10 +24,10 @@ import { messageFields } from '../judges/body.ts';
 import { recorded } from '../recording.ts';
 import { type Fields, paths, type Subject, type Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
-import { provoked, sampleOf } from './provoked-refusals.ts';
+import { provokeRefusals, sampleOf } from './provoked-refusals.ts';
 
 /** The templates found so far, by kind. */
-class Findings {
+class FoundTemplates {
   readonly templates: Record<string, ReplyTemplate> = {};
   readonly undetermined: Record<string, string> = {};
   readonly refusals: (readonly [Refusal, ReplyTemplate])[] = [];
@@ -55,12 +56,13 @@ export const templateObservations: readonly Observation[] = [
     spends: { send: 23, received: 1, tasks: 2 },
     sends: 'a request for each kind of refusal',
     run: async (t, account) => {
-      const found = new Findings();
+      const found = new FoundTemplates();
       const shape = await invalidFields(t, account, found);
       let headers: ReplyTemplate['headers'];
-      for await (const { kind, name = kind, samples, status, own } of provoked(t, account)) {
+      for await (const refusal of provokeRefusals(t, account)) {
+        const { kind, name = kind, samples, statuses, own } = refusal;
         if (kind === 'number_not_found') headers = headersOf(samples);
-        const ofKind = samples.filter(({ reply }) => status.includes(reply.status));
+        const ofKind = samples.filter(({ reply }) => statuses.includes(reply.status));
         found.add(name, templateOfRefusal(kind, ofKind, shape, own));
         if (ofKind.length > 0 && name === kind)
           found.refusals.push([kind, inferBody(ofKind).template]);
@@ -79,14 +81,14 @@ export const templateObservations: readonly Observation[] = [
     spends: { send: 2, dashboard_send: 1, external_send: 1, received: 1, tasks: 1 },
     sends: 'a message, and requests for statistics, lists and tasks before and after it',
     run: async (t, account) => {
-      const found = new Findings();
+      const found = new FoundTemplates();
       found.add('stats', await statsOf(t, account));
       found.add('received', await receivedOf(t, account));
       // A simulator's SIM that polls by itself gets no tasks over HTTP.
       const polled = t.controlled ? await t.account({ sim: { polling: 'external' } }) : account;
       found.add('tasks', await tasksOf(t, polled));
       const { reply } = await t.queued(account);
-      found.add('message', ownWith(reply));
+      found.add('message', templateOfOwnShape(reply));
       for (const name of ['dashboard_send', 'external_send'] as const)
         found.add(name, await otherSend(t, account, name));
       return found.seen();
@@ -101,7 +103,7 @@ export const templateObservations: readonly Observation[] = [
 ];
 
 /** Adds the template of a 400 that names fields. Returns the shape that other refusals may share. */
-async function invalidFields(t: Trial, account: Subject, found: Findings) {
+async function invalidFields(t: Trial, account: Subject, found: FoundTemplates) {
   const to = await t.send(account, { to: 'x' });
   // Not `message`: many bodies contain a member with that name.
   const time = await t.send(account, { send_at: 'x' });
@@ -123,11 +125,11 @@ const allWrong: Fields = { to: 'x', from: 'x', message: '', request_id: {}, send
 async function orderOfFields(t: Trial, account: Subject): Promise<string[] | undefined> {
   const wrong = { ...allWrong };
   const order: string[] = [];
-  for (let left = Object.keys(wrong); left.length > 0; left = Object.keys(wrong)) {
+  for (let remaining = Object.keys(wrong); remaining.length > 0; remaining = Object.keys(wrong)) {
     const { status, text } = await t.send(account, wrong);
     // A field is a text, the last part of a pointer, or a member that holds no text.
     const names = text.match(/(?<=["/.])(to|from|message|request_id|send_at)(?="(?!:"))/g) ?? [];
-    const named = [...new Set(names)].filter((name) => left.includes(name));
+    const named = [...new Set(names)].filter((name) => remaining.includes(name));
     if (status !== 400 || named.length === 0) return undefined;
     order.push(...named);
     for (const name of named) delete wrong[name];
@@ -151,13 +153,13 @@ async function statsOf(t: Trial, account: Subject): Promise<Inferred | undefined
   await t.queued(account);
   const after = await t.get(paths.stats, account.key);
   // Without a control port, other cases send from the same account meanwhile.
-  const most = client.sends - sentBefore;
+  const sentMeanwhile = client.sends - sentBefore;
   verify.given(() => verify.status(after, 200));
-  if (hasOwnFigures(after)) return ownWith(after);
+  if (hasOwnFigures(after)) return templateOfOwnShape(after);
   if (before.json === undefined || after.json === undefined)
     return { template: {}, undetermined: ['the statistics are not JSON'] };
   const undetermined: string[] = [];
-  const body = figures(before.json, after.json, { at: '', most, undetermined });
+  const body = figures(before.json, after.json, { at: '', most: sentMeanwhile, undetermined });
   return { template: { ...headersIn(after), body: body as never }, undetermined };
 }
 
@@ -179,7 +181,7 @@ function hasFields(value: unknown, names: readonly string[]): boolean {
 const receivedItem = ['device_id', 'from_number', 'message', 'message_id', 'received_at', 'to'];
 
 async function receivedOf(t: Trial, account: Subject): Promise<Inferred | undefined> {
-  if (t.controlled) await receiveTwo(t, account);
+  if (t.controlled) await receiveTwoMessages(t, account);
   const reply = await t.get(paths.received, account.key);
   verify.given(() => verify.status(reply, 200));
   const { json } = reply;
@@ -187,7 +189,7 @@ async function receivedOf(t: Trial, account: Subject): Promise<Inferred | undefi
   const list = listIn(json);
   const [entry] = list;
   const isOwnItem = entry === undefined || hasFields(entry, receivedItem);
-  if ((isPage || Array.isArray(json)) && isOwnItem) return ownWith(reply);
+  if ((isPage || Array.isArray(json)) && isOwnItem) return templateOfOwnShape(reply);
   const recipient = { number: account.from, deviceId: account.sims[0]?.deviceId };
   const item = isOwnItem ? undefined : inferReceived(list, recipient);
   return listTemplate(reply, ['next', 'previous'], item);
@@ -200,7 +202,7 @@ function listIn(json: unknown): readonly unknown[] {
 }
 
 /** Two, because what differs between two entries identifies their members. */
-async function receiveTwo(t: Trial, { accountId = '', from }: Subject): Promise<void> {
+async function receiveTwoMessages(t: Trial, { accountId = '', from }: Subject): Promise<void> {
   for (const message of ['first', 'second'])
     await t.control.must('sims.receive', {
       id: accountId,
@@ -224,7 +226,7 @@ async function tasksOf(t: Trial, account: Subject): Promise<Inferred | undefined
   const isOwnItem =
     entry === undefined || hasFields(entry, ['from_number', 'message', 'message_id', 'to']);
   const isOwn = Array.isArray(json) || hasFields(json, ['tasks']);
-  if (isOwn && isOwnItem) return ownWith(reply);
+  if (isOwn && isOwnItem) return templateOfOwnShape(reply);
   const message = verify.isObject(accepted.json) ? accepted.json : {};
   const values = Object.fromEntries(
     Object.entries({ ...message, message: fields['message'] }).filter(
@@ -248,7 +250,7 @@ function listTemplate(
 }
 
 /** A reply in the simulator's own shape: needs a template only if its headers differ. */
-function ownWith(reply: Reply): Inferred | undefined {
+function templateOfOwnShape(reply: Reply): Inferred | undefined {
   const template = headersIn(reply);
   return template.headers === undefined ? undefined : { template, undetermined: [] };
 }
@@ -266,7 +268,7 @@ async function otherSend(
   const reply = await t.post(paths[name], account.key, t.fields(account));
   if (reply.status < 200 || reply.status > 299 || !verify.isObject(reply.json)) return undefined;
   const { json } = reply;
-  if (hasFields(json, messageFields) && reply.status === 202) return ownWith(reply);
+  if (hasFields(json, messageFields) && reply.status === 202) return templateOfOwnShape(reply);
   const id = String(json['message_id'] ?? json['id'] ?? '');
   const read = await t.read(account, id);
   if (read.status !== 200 || !verify.isObject(read.json))
@@ -293,7 +295,7 @@ function throttledSeen(refusals: readonly Reply[]): Seen {
     return { undetermined: 'its detail does not state the wait of Retry-After' };
   const detail = 'Request was throttled. Expected available in {retry_after} seconds.';
   const bodies = [{ detail }, { detail: detail.replace('seconds', 'second') }];
-  const found = new Findings();
+  const found = new FoundTemplates();
   found.add('throttled', templateOf(samples, { bodies }));
   return found.seen();
 }

@@ -1,5 +1,6 @@
 /**
- * How a target behaves as time passes, where the document is silent. Observed, not judged.
+ * Observations of what a target does as time passes, where the document is silent. An observation
+ * finds an answer of an assumption and judges nothing. Most of them need a clock that can be moved.
  */
 
 import type { AssumptionName } from '../../src/ledger/assumptions.ts';
@@ -15,7 +16,7 @@ import { paths, type Subject, type Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
 
 /** An observation that moves time. */
-function moving<S extends AssumptionName>(id: `${S}/${string}`, send: number) {
+function aboutMovingTime<S extends AssumptionName>(id: `${S}/${string}`, send: number) {
   return about(id, ['fresh', 'clock'], { send });
 }
 
@@ -60,15 +61,16 @@ async function failedFrom(t: Trial, account: Subject, to: string): Promise<strin
   return undefined;
 }
 
-/** By the status from which the message fails: its recipient. */
-const failing = [
+/** Statuses, and the recipient whose messages are scripted to fail from each. */
+const failingRecipients = [
   ['queued', recipients.failsQueued],
   ['sending', recipients.failsSending],
   ['sent', recipients.failsSent],
 ] as const;
 
+/** True if a scripted message fails at all. */
 async function anyFails(t: Trial): Promise<boolean> {
-  for (const [status, to] of failing)
+  for (const [status, to] of failingRecipients)
     if ((await failedFrom(t, await t.account(), to)) === status) return true;
   return false;
 }
@@ -88,25 +90,28 @@ function refillOf({ wait, refusals, first }: Flood): Seen {
   return { answer: passed(wait.next) ? 'interval' : 'sliding' };
 }
 
-/** The time between two pickups, and between the changes of the second message after its pickup. */
-async function pollInterval(
-  t: Trial,
-  account: Subject,
-): Promise<{ ms: number; gaps: number[] } | undefined> {
+interface PollTimes {
+  /** Between two pickups. */
+  readonly intervalMs: number;
+  /** Between the changes of the second message after its pickup. */
+  readonly gapsMs: readonly number[];
+}
+
+async function pollTimes(t: Trial, account: Subject): Promise<PollTimes | undefined> {
   const first = await t.queued(account);
   const pickup = await nextChange(t, account, first.messageId);
   const second = await t.queued(account);
   const next = await nextChange(t, account, second.messageId);
   if (pickup === undefined || next === undefined) return undefined;
-  const gaps: number[] = [];
+  const gapsMs: number[] = [];
   let last = next;
   for (let i = 0; i < 2; i += 1) {
     const at = await nextChange(t, account, second.messageId);
     if (at === undefined) break;
-    gaps.push(at - last);
+    gapsMs.push(at - last);
     last = at;
   }
-  return { ms: next - pickup, gaps };
+  return { intervalMs: next - pickup, gapsMs };
 }
 
 export const timeObservations: readonly Observation[] = [
@@ -117,7 +122,7 @@ export const timeObservations: readonly Observation[] = [
     run: async (t) => refillOf(await recorded(t, floodOf.send)),
   },
   {
-    ...moving('refusedSpendsToken/many-refusals', 620),
+    ...aboutMovingTime('refusedSpendsToken/many-refusals', 620),
     throttled: 190,
     sends: '120 sends, 10 s later 120 more that are refused',
     run: async (t, account) => {
@@ -133,31 +138,30 @@ export const timeObservations: readonly Observation[] = [
       const wait = verify.given(() => verify.retryAfter(last));
       if (wait > first + 1) return { answer: 'yes' };
       // A bucket that refills completely at fixed times does so whatever was refused meanwhile.
-      const whole = await wholeBucketsReturn(t, account, first);
-      return whole
+      return (await returnsAtOnce(t, account, first))
         ? { undetermined: 'all of the bucket comes back at once, so a refusal makes no difference' }
         : { answer: 'no' };
     },
   },
   {
-    ...moving('pollIntervalSeconds/between-two-pickups', 2),
+    ...aboutMovingTime('pollIntervalSeconds/between-two-pickups', 2),
     sends: 'a message, and another one at the moment of its pickup',
     run: async (t, account) => {
-      const interval = await pollInterval(t, account);
-      return interval === undefined
+      const times = await pollTimes(t, account);
+      return times === undefined
         ? { undetermined: 'no pickup was seen' }
-        : { answer: Math.round(interval.ms / 1000) };
+        : { answer: Math.round(times.intervalMs / 1000) };
     },
   },
   {
-    ...moving('progressPace/between-two-changes', 2),
+    ...aboutMovingTime('progressPace/between-two-changes', 2),
     sends: 'a message, followed from its pickup to its end',
     run: async (t, account) => {
-      const interval = await pollInterval(t, account);
-      if (interval === undefined || interval.gaps.length === 0)
+      const times = await pollTimes(t, account);
+      if (times === undefined || times.gapsMs.length === 0)
         return { undetermined: 'no change after the pickup was seen' };
-      const atPolls = interval.gaps.every((gap) => gap % interval.ms === 0);
-      return { answer: atPolls ? 'per_poll' : 'own_delay' };
+      const isAtPolls = times.gapsMs.every((gapMs) => gapMs % times.intervalMs === 0);
+      return { answer: isAtPolls ? 'per_poll' : 'own_delay' };
     },
   },
   {
@@ -175,7 +179,7 @@ export const timeObservations: readonly Observation[] = [
     },
   },
   {
-    ...moving('sendsPerPoll/a-queue', 110),
+    ...aboutMovingTime('sendsPerPoll/a-queue', 110),
     sends: '110 messages from one SIM, counted after its next poll',
     run: async (t, account) => {
       const replies = await flood(110, () => t.send(account));
@@ -196,17 +200,17 @@ export const timeObservations: readonly Observation[] = [
     },
   },
   {
-    ...moving('failsFrom/scripted-fates', 3),
+    ...aboutMovingTime('failsFrom/scripted-fates', 3),
     sends: 'messages that are scripted to fail while queued, sending and sent',
     run: async (t) => {
       const from: string[] = [];
-      for (const [status, to] of failing)
+      for (const [status, to] of failingRecipients)
         if ((await failedFrom(t, await t.account(), to)) === status) from.push(status);
       return { answer: from };
     },
   },
   {
-    ...moving('failureRate/share-of-a-hundred', 103),
+    ...aboutMovingTime('failureRate/share-of-a-hundred', 103),
     sends: '100 messages to a recipient without a script',
     run: async (t) => {
       const ends: string[] = [];
@@ -229,7 +233,7 @@ export const timeObservations: readonly Observation[] = [
     },
   },
   {
-    ...moving('deactivation/queued-work', 2),
+    ...aboutMovingTime('deactivation/queued-work', 2),
     sends: 'a queued message whose SIM is then deactivated',
     run: async (t, account) => {
       const { messageId } = await t.queued(account);
@@ -243,7 +247,7 @@ export const timeObservations: readonly Observation[] = [
     },
   },
   {
-    ...moving('monthlyQuota/of-a-plan', 119),
+    ...aboutMovingTime('monthlyQuota/of-a-plan', 119),
     sends: 'messages of an account with the plan of the target, and its statistics',
     account: { quota: 'plan' },
     run: async (t, account) => {
@@ -255,7 +259,7 @@ export const timeObservations: readonly Observation[] = [
     },
   },
   {
-    ...moving('quotaMonth/early-next-month', 2),
+    ...aboutMovingTime('quotaMonth/early-next-month', 2),
     sends: 'a message on the 20th under a quota of one, another on the 2nd of the next month',
     account: { quota: 1 },
     run: async (t, account) => {
@@ -269,10 +273,10 @@ export const timeObservations: readonly Observation[] = [
     },
   },
   {
-    ...moving('quotaRefund/after-a-failure', 6),
+    ...aboutMovingTime('quotaRefund/after-a-failure', 6),
     sends: 'a message that fails under a quota of one, then another',
     run: async (t) => {
-      for (const [, to] of failing) {
+      for (const [, to] of failingRecipients) {
         const account = await t.account({ quota: 1 });
         if ((await failedFrom(t, account, to)) === undefined) continue;
         const next = await t.send(account);
@@ -283,7 +287,7 @@ export const timeObservations: readonly Observation[] = [
     },
   },
   {
-    ...moving('messageRetention/long-after-its-end', 17),
+    ...aboutMovingTime('messageRetention/long-after-its-end', 17),
     sends: 'reads of messages from a day to a hundred years after their end',
     run: async (t) => {
       const isFound = async (days: number) => {
@@ -295,10 +299,12 @@ export const timeObservations: readonly Observation[] = [
         await t.control.advanceTo(endedAt + days * dayMs);
         return (await t.read(account, messageId)).status === 200;
       };
-      const most = 36_500;
-      if (await isFound(most + 1)) return { answer: 'forever' };
-      const kept = await largestAccepted(0, most, isFound);
-      return kept > 0 ? { answer: kept } : { undetermined: 'it is gone within a day' };
+      const mostDays = 36_500;
+      if (await isFound(mostDays + 1)) return { answer: 'forever' };
+      const retentionDays = await largestAccepted(0, mostDays, isFound);
+      return retentionDays > 0
+        ? { answer: retentionDays }
+        : { undetermined: 'it is gone within a day' };
     },
   },
 ];
@@ -317,8 +323,8 @@ function quotaIn(json: unknown): unknown {
   return undefined;
 }
 
-/** True if the whole bucket returns at one moment, even though it was spent at two. */
-async function wholeBucketsReturn(t: Trial, account: Subject, wait: number): Promise<boolean> {
+/** True if all tokens return at one moment, even though they were spent at two moments. */
+async function returnsAtOnce(t: Trial, account: Subject, wait: number): Promise<boolean> {
   await t.advance((wait + 1) * 1000);
   const back = (await flood(121, () => t.send(account))).filter(passed).length;
   if (wait <= 2) return false;

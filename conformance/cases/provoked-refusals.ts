@@ -8,23 +8,28 @@ import type { Sample } from '../infer-template.ts';
 import { paths, type Subject, type Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
 
+/** Replies of one kind. */
 export interface ProvokedRefusal {
   readonly kind: Refusal;
   /** The template's name, if it differs from the kind. */
   readonly name?: string;
   /** The statuses that make a reply this kind. */
-  readonly status: readonly number[];
+  readonly statuses: readonly number[];
   readonly samples: readonly Sample[];
+  /** The headers that the simulator itself gives this kind. */
   readonly own?: OwnHeaders;
 }
 
-/** A reply, and the values that it may contain. */
+/** A reply, and the values of placeholders that it may contain. */
 type Provoked = readonly [Promise<Reply>, Sample['values']?];
 
 const requiredFields: readonly string[] = ['to', 'from', 'message'];
 const unknownIds = ['7d3c8f7e-93a5-4c8e-8a47-2f1d7c1b5e10', '0c2f7a51-5b0e-4f0b-9c1a-66d3a9e0f7b2'];
 
-export async function* provoked(t: Trial, account: Subject): AsyncGenerator<ProvokedRefusal> {
+export async function* provokeRefusals(
+  t: Trial,
+  account: Subject,
+): AsyncGenerator<ProvokedRefusal> {
   yield* unknownIdsAndKeys(t, account);
   yield* wrongMethods(t, account);
   yield* wrongBodies(t, account);
@@ -39,15 +44,15 @@ export function sampleOf(reply: Reply, values: Sample['values'] = {}): Sample {
   return { reply, values: { path: new URL(url).pathname, method, ...values } };
 }
 
-async function refusal(
+async function collectSamples(
   kind: Refusal,
-  status: readonly number[],
+  statuses: readonly number[],
   replies: readonly Provoked[],
   more: Pick<ProvokedRefusal, 'name' | 'own'> = {},
 ): Promise<ProvokedRefusal> {
   const samples: Sample[] = [];
   for (const [reply, values] of replies) samples.push(sampleOf(await reply, values));
-  return { kind, status, samples, ...more };
+  return { kind, statuses, samples, ...more };
 }
 
 async function* unknownIdsAndKeys(t: Trial, account: Subject) {
@@ -55,14 +60,14 @@ async function* unknownIdsAndKeys(t: Trial, account: Subject) {
   const keyless = t.get(paths.stats, undefined);
   const wrongKey = t.get(paths.read(unknownIds[0] ?? ''), 'no-such-key');
   const own = { 'www-authenticate': 'Bearer' };
-  yield refusal('invalid_key', [401], [[keyless], [wrongKey]], { own });
+  yield collectSamples('invalid_key', [401], [[keyless], [wrongKey]], { own });
   const messages = unknownIds.map((id): Provoked => [t.read(account, id)]);
-  yield refusal('not_found', [404], messages);
+  yield collectSamples('not_found', [404], messages);
   const unknownPaths = ['/api/v1/sms-conformance/', '/conformance/none/'];
   const atPaths = unknownPaths.map((path): Provoked => [t.get(path, key)]);
-  yield refusal('not_found', [404], atPaths, { name: 'path_not_found' });
+  yield collectSamples('not_found', [404], atPaths, { name: 'path_not_found' });
   const devices = unknownIds.map((id): Provoked => [t.get(paths.tasks(id), key)]);
-  yield refusal('not_found', [404], devices, { name: 'device_not_found' });
+  yield collectSamples('not_found', [404], devices, { name: 'device_not_found' });
 }
 
 async function* wrongMethods(t: Trial, { key }: Subject) {
@@ -70,7 +75,7 @@ async function* wrongMethods(t: Trial, { key }: Subject) {
     t.request({ method, path, headers: { authorization: `Bearer ${key}` } });
   const head = await call('HEAD', paths.stats);
   const allow = head.status === 200 ? 'GET, HEAD' : 'GET';
-  yield refusal(
+  yield collectSamples(
     'method_not_allowed',
     [405, 400, 501],
     [
@@ -89,45 +94,45 @@ async function* wrongBodies(t: Trial, account: Subject) {
     headers: { authorization: `Bearer ${key}`, 'content-type': 'text/csv' },
     body: JSON.stringify(t.fields(account)),
   });
-  yield refusal('unsupported_media_type', [415, 400, 406], [[csv]]);
+  yield collectSamples('unsupported_media_type', [415, 400, 406], [[csv]]);
   const malformed = ['{', '{"to":'].map((body): Provoked => [t.post(paths.send, key, body)]);
-  yield refusal('malformed_json', [400, 422], malformed);
-  yield refusal('not_an_object', [400, 422], [[t.post(paths.send, key, '[]')]]);
+  yield collectSamples('malformed_json', [400, 422], malformed);
+  yield collectSamples('not_an_object', [400, 422], [[t.post(paths.send, key, '[]')]]);
   const empty = t.post(paths.send, key, '');
   // If the reply names fields, the target read the empty body as an object without fields
   // (`emptyBody`).
   const isRead = verify.fieldsNamed(await empty).some((name) => requiredFields.includes(name));
-  if (!isRead) yield refusal('empty_body', [400, 422], [[empty]]);
+  if (!isRead) yield collectSamples('empty_body', [400, 422], [[empty]]);
 }
 
 async function* reusedRequestId(t: Trial, account: Subject) {
   const request_id = t.requestId();
   await t.queued(account, { request_id });
   const reuse = t.send(account, { request_id, message: 'another text' });
-  yield refusal('request_id_conflict', [409, 422, 400], [[reuse]]);
+  yield collectSamples('request_id_conflict', [409, 422, 400], [[reuse]]);
 }
 
 async function* wrongSenders(t: Trial, account: Subject) {
   const { flags } = t.target;
   const unknown = flags.unknownFrom ?? (t.controlled ? t.control.unusedNumber() : undefined);
   if (unknown !== undefined)
-    yield refusal('number_not_found', [403], [[t.send(account, { from: unknown })]]);
+    yield collectSamples('number_not_found', [403], [[t.send(account, { from: unknown })]]);
   const foreign = t.controlled ? (await t.account()).from : flags.foreignFrom;
   if (foreign === undefined) return;
   const denied = t.send(account, { from: foreign });
   const isUnknown = verify.codeOf(await denied) === 'from_number_not_found';
-  if (!isUnknown) yield refusal('number_access_denied', [403], [[denied]]);
+  if (!isUnknown) yield collectSamples('number_access_denied', [403], [[denied]]);
 }
 
 async function* wrongAccounts(t: Trial, account: Subject) {
   const exhausted = await exhaustedAccount(t, account);
-  if (exhausted !== undefined) yield refusal('quota_exceeded', [402], [[t.send(exhausted)]]);
+  if (exhausted !== undefined) yield collectSamples('quota_exceeded', [402], [[t.send(exhausted)]]);
   const inactive = t.controlled
     ? await t.account({ sim: { active: false } })
     : { ...account, from: t.target.flags.inactiveFrom };
   if (inactive.from === undefined) return;
   const fields = t.fields(account, { from: inactive.from });
-  yield refusal('device_inactive', [503], [[t.post(paths.send, inactive.key, fields)]]);
+  yield collectSamples('device_inactive', [503], [[t.post(paths.send, inactive.key, fields)]]);
 }
 
 async function exhaustedAccount(t: Trial, { from }: Subject): Promise<Subject | undefined> {

@@ -1,25 +1,29 @@
-/** Reads of a message, unknown ids, and the paths of the service. Rules: READ-1, READ-2, VER-1. */
-import { dayMs } from '../../src/ledger/time-units.ts';
+/**
+ * Cases about reads of a message, unknown ids, and the paths of the service. Rules: READ-1, READ-2,
+ * VER-1.
+ */
+import { dayMs, hourMs } from '../../src/ledger/time-units.ts';
 import { about, type Case } from '../case.ts';
 import { paths } from '../trial.ts';
 import { watched } from '../watched-messages.ts';
 
-/** Ids without a message, in forms that clients often send by mistake. */
+/** Ids that no message has, in forms that clients often send by mistake. */
 const unknownIds = ['00000000-0000-4000-8000-000000000000', 'f47ac10b-58cc-4372-a567-0e02b2c3d479'];
-const noIds = ['not-an-id', '1'];
-const firstBlock = 8;
+const malformedIds = ['not-an-id', '1'];
+/** The hexadecimal digits of a UUID before its first hyphen. */
+const firstBlockLength = 8;
 
 /**
  * Wrong forms of an id: cut, with one digit more, with a changed digit, and as a database pattern.
  * No digit of the UUID's version or variant changes.
  */
-export function nearlyThisId(id: string): string[] {
+export function similarIdsOf(id: string): string[] {
   const last = id.length - 1;
-  const changed = (at: number) =>
-    `${id.slice(0, at)}${id[at] === '0' ? '1' : '0'}${id.slice(at + 1)}`;
+  const withOtherDigit = (index: number) =>
+    `${id.slice(0, index)}${id[index] === '0' ? '1' : '0'}${id.slice(index + 1)}`;
   return [
-    ...[0, firstBlock + 1, last].map(changed),
-    id.slice(0, firstBlock),
+    ...[0, firstBlockLength + 1, last].map(withOtherDigit),
+    id.slice(0, firstBlockLength),
     id.slice(0, last),
     `${id}0`,
     `${id.slice(0, last)}_`,
@@ -41,7 +45,7 @@ export const readCases: readonly Case[] = [
     sends: 'a read of a message that is held for an hour',
     demands: '200 with its Message body',
     steps: async (t, account) => {
-      const send_at = new Date((await t.now()) + 3_600_000).toISOString();
+      const send_at = new Date((await t.now()) + hourMs).toISOString();
       const { messageId } = await t.queued(account, { send_at });
       await t.read(account, messageId);
     },
@@ -81,7 +85,7 @@ export const readCases: readonly Case[] = [
     demands: '404 with a JSON body, never a permission error',
     steps: async (t, account) => {
       const { messageId } = await t.queued(account);
-      for (const id of [messageId, ...unknownIds, ...noIds]) await t.read(account, id);
+      for (const id of [messageId, ...unknownIds, ...malformedIds]) await t.read(account, id);
     },
   },
   {
@@ -90,7 +94,7 @@ export const readCases: readonly Case[] = [
     demands: '404 each; 200 for the id itself',
     steps: async (t, account) => {
       const { messageId } = await t.queued(account);
-      for (const id of [...nearlyThisId(messageId), messageId]) await t.read(account, id);
+      for (const id of [...similarIdsOf(messageId), messageId]) await t.read(account, id);
     },
   },
   {

@@ -1,5 +1,5 @@
 /**
- * The fields of a Message body, wherever it is returned. Rules: RES-1 to RES-6.
+ * Cases about the fields of a Message body, in a 202, a replay or a read. Rules: RES-1 to RES-6.
  */
 
 import type { RuleId } from '../../src/ledger/rules.ts';
@@ -17,7 +17,7 @@ async function sendAndRead(t: Trial, account: Subject, fields: Fields = {}): Pro
   await t.read(account, messageId);
 }
 
-/** A send, a read of it, a replay of it. Several rules judge the same three bodies. */
+/** The three bodies of one message, which several rules judge. */
 const oneMessage: Recording = {
   name: 'a message, a read and a replay',
   needs: ['sender'],
@@ -29,7 +29,7 @@ const oneMessage: Recording = {
   },
 };
 
-function ofOneMessage(id: `${RuleId}/${string}`, demands: string): Case {
+function oneMessageCase(id: `${RuleId}/${string}`, demands: string): Case {
   return {
     ...about(id, ['sender']),
     recordings: [oneMessage],
@@ -40,7 +40,7 @@ function ofOneMessage(id: `${RuleId}/${string}`, demands: string): Case {
 
 const rulesOfBodies = ['RES-1', 'RES-2', 'RES-3', 'RES-4', 'RES-5'] as const;
 
-/** Judges what the whole run received, so it sends nothing itself. */
+/** Cases that judge every body that the run received, so they send nothing. */
 const everyBodyOfTheRun: readonly Case[] = rulesOfBodies.map((rule) => ({
   ...about(`${rule}/every-body-of-the-run`, ['sender']),
   isLast: true,
@@ -53,7 +53,7 @@ const everyBodyOfTheRun: readonly Case[] = rulesOfBodies.map((rule) => ({
 }));
 
 /** A case that sends each request_id and reads the message. */
-function echoed(name: string, sends: string, ids: (t: Trial) => readonly string[]): Case {
+function echoCase(name: string, sends: string, ids: (t: Trial) => readonly string[]): Case {
   return {
     ...about(`RES-3/${name}`, ['sender'], { send: 2 }),
     sends,
@@ -71,16 +71,16 @@ function echoed(name: string, sends: string, ids: (t: Trial) => readonly string[
 
 export const resCases: readonly Case[] = [
   ...everyBodyOfTheRun,
-  ofOneMessage('RES-1/seven-fields', 'exactly the seven fields, each a string, each time'),
-  ofOneMessage(
+  oneMessageCase('RES-1/seven-fields', 'exactly the seven fields, each a string, each time'),
+  oneMessageCase(
     'RES-2/uuids-and-numbers',
     'message_id and device_id are UUIDs; from_number and to are E.164 and those that were sent',
   ),
-  ofOneMessage(
+  oneMessageCase(
     'RES-4/created-at-utc-milliseconds',
     'created_at with milliseconds and a trailing Z, about now',
   ),
-  ofOneMessage('RES-5/status-is-a-state', 'status is one of the five states'),
+  oneMessageCase('RES-5/status-is-a-state', 'status is one of the five states'),
   {
     ...about('RES-2/numbers-of-this-message', ['sender', 'second-sender'], { send: 1 }),
     sends:
@@ -110,8 +110,10 @@ export const resCases: readonly Case[] = [
       for (const account of [own, await t.otherAccount()]) await t.queued(account);
     },
   },
-  echoed('request-id-echoed', 'a send with a request_id, and a read of it', (t) => [t.requestId()]),
-  echoed(
+  echoCase('request-id-echoed', 'a send with a request_id, and a read of it', (t) => [
+    t.requestId(),
+  ]),
+  echoCase(
     'request-id-echoed-as-it-is',
     'request_ids with letter case, quotes, spaces within, letters of other scripts and a combining accent',
     (t) =>
@@ -119,7 +121,7 @@ export const resCases: readonly Case[] = [
         (text) => `${t.controlled ? '' : t.requestId()}${text}`,
       ),
   ),
-  echoed('spaces-are-echoed', 'a request_id with a leading and a trailing space', (t) => [
+  echoCase('spaces-are-echoed', 'a request_id with a leading and a trailing space', (t) => [
     ` ${t.requestId()} `,
   ]),
   {

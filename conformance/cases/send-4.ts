@@ -1,7 +1,7 @@
 /**
- * The same `request_id` again, and ids that differ slightly. Rule: SEND-4. Other cases observe
- * which permitted reply another body gets (`replayDifferentBody`), another key (`replayScope`) and
- * another endpoint (`replayAcrossEndpoints`).
+ * Cases about the reuse of a `request_id`, and about ids that differ slightly. Rule: SEND-4. The
+ * observations look at what the document leaves open: another body (`replayDifferentBody`), another
+ * key (`replayScope`) and another endpoint (`replayAcrossEndpoints`).
  */
 
 import type { RuleId } from '../../src/ledger/rules.ts';
@@ -20,19 +20,19 @@ const senderNeeds: readonly Need[] = ['sender'];
 const clockNeeds: readonly Need[] = ['fresh', 'clock'];
 const originalReply = '200 and the original body, byte for byte';
 
-/** A race of a fraction of a millisecond shows only among the first few sends of an id. */
+/** Simultaneous sends: a race shows only among the first few sends of an id, so use several ids. */
 const idsAtOnce = 10;
 const sendsOfEach = 5;
-/** Milliseconds between sends of a round: later ones arrive while the first is being answered. */
+/** Times between the sends of a round, so that later sends arrive while the first is answered. */
 const raceGapsMs = [1, 3];
 const sendsPerRound = 8;
 const heldForMs = 60_000;
 
-/** With a control port the last ids of a flood are such as this. */
+/** The length of the last ids of a flood with a control port. */
 const floodIdLength = 'id-100'.length;
 const idOfOtherScripts = 'Жé短😀';
 
-/** Refusals of the sender, the quota or a field, each followed by a right message under its id. */
+/** Refused sends (field, sender, quota); all but the last are followed by a valid send of that id. */
 export const refusals: Recording = {
   name: 'refused sends',
   needs: ['sender'],
@@ -107,10 +107,10 @@ export const send4Cases: readonly Case[] = [
         await sendAtOnce(t, account, [{ request_id: t.requestId() }], sendsPerRound, gapMs);
     },
   },
-  replaysAfter('refusals-between-do-not-matter', {
+  replayCase('refusals-between-do-not-matter', {
     needs: senderNeeds,
     event: 'a refused send of another request_id',
-    happens: (t, account) => t.send(account, { request_id: t.requestId(), message: tooLong }),
+    cause: (t, account) => t.send(account, { request_id: t.requestId(), message: tooLong }),
   }),
   {
     ...about('SEND-4/refused-is-no-original', senderNeeds),
@@ -119,34 +119,34 @@ export const send4Cases: readonly Case[] = [
       'messages that are refused with 400, 402, 403 and 503, as far as they can be provoked, and each request_id again with a message that is right',
     demands: '202 or another refusal (failedRequestId), never a replay',
   },
-  replaysAfter('sim-deactivated', {
+  replayCase('sim-deactivated', {
     event: 'the SIM was deactivated',
-    happens: async (t, account) => {
+    cause: async (t, account) => {
       await t.patchSim(account, 0, { active: false });
       await requireRefusal(t, account, 503);
     },
   }),
-  replaysAfter('number-withdrawn', {
+  replayCase('number-withdrawn', {
     event: 'the account was forbidden to send from the number',
-    happens: async (t, account) => {
+    cause: async (t, account) => {
       await t.patchSim(account, 0, { allowed: false });
       await requireRefusal(t, account, 403);
     },
   }),
-  replaysAfter('quota-spent', {
+  replayCase('quota-spent', {
     sends: 4,
     event: 'the monthly quota was spent',
     account: { quota: 2 },
-    happens: async (t, account) => {
+    cause: async (t, account) => {
       await t.queued(account);
       await requireRefusal(t, account, 402);
     },
   }),
-  replaysAfter('unused-for-nearly-24-hours', {
+  replayCase('unused-for-nearly-24-hours', {
     needs: clockNeeds,
     alone: true,
     event: '24 hours but one second, the first one since',
-    happens: (t) => t.advance(dayMs - 1_000),
+    cause: (t) => t.advance(dayMs - 1_000),
   }),
   {
     ...about('SEND-4/spends-no-quota', ['fresh'], { send: 7 }),
@@ -258,15 +258,11 @@ export const send4Cases: readonly Case[] = [
       }
     },
   },
-  replaysAtAges(
-    'SEND-4/within-24-hours',
-    [hourMs, 12 * hourMs, 23 * hourMs + 60_000, dayMs - 1_000],
-    {
-      sends: 'replays after 1, 12, 23 hours and one second before 24 hours',
-      demands: originalReply,
-    },
-  ),
-  replaysAtAges('SEND-4/new-after-24-hours', [23 * hourMs, dayMs + 1_000], {
+  agesCase('SEND-4/within-24-hours', [hourMs, 12 * hourMs, 23 * hourMs + 60_000, dayMs - 1_000], {
+    sends: 'replays after 1, 12, 23 hours and one second before 24 hours',
+    demands: originalReply,
+  }),
+  agesCase('SEND-4/new-after-24-hours', [23 * hourMs, dayMs + 1_000], {
     sends: 'the same request_id after 23 hours, and again one second after 24 hours',
     demands: '200, then a new message: a replay does not prolong the window',
   }),
@@ -299,7 +295,7 @@ export const send4Cases: readonly Case[] = [
   },
 ];
 
-/** Each is refused with 400, by another check. */
+/** Each one fails a different check of fields. */
 const invalidFields: readonly Fields[] = [{ message: tooLong }, { to: 'x' }, { send_at: 'soon' }];
 
 function exhaustedAccount(key: string | undefined, from: string | undefined): Subject | undefined {
@@ -320,27 +316,27 @@ interface ReplayPlan {
   /** The event, for reports. */
   readonly event: string;
   readonly account?: AccountPlan;
-  readonly happens: (t: Trial, account: Subject, fields: Fields) => Promise<unknown>;
+  readonly cause: (t: Trial, account: Subject, fields: Fields) => Promise<unknown>;
 }
 
-/** A case that sends a message, and its `request_id` again after an event. */
-function replaysAfter(name: string, plan: ReplayPlan): Case {
-  const { needs: wanted = ['fresh'], sends = 3, event, account, happens, ...more } = plan;
+/** A case that sends a message, causes an event, and sends the same `request_id` again. */
+function replayCase(name: string, plan: ReplayPlan): Case {
+  const { needs: caseNeeds = ['fresh'], sends = 3, event, account, cause, ...more } = plan;
   return {
-    ...about(`SEND-4/${name}`, wanted, { send: sends }),
+    ...about(`SEND-4/${name}`, caseNeeds, { send: sends }),
     ...more,
     sends: `a replay after ${event}`,
     demands: originalReply,
     steps: async (t) => {
       const subject = await t.account(account);
       const fields = await sendFirst(t, subject);
-      await happens(t, subject, fields);
+      await cause(t, subject, fields);
       await t.send(subject, fields);
     },
   };
 }
 
-/** Sends a message. Its refusal with this status shows that the event has happened. */
+/** Shows by a refused send that an event has happened. */
 async function requireRefusal(t: Trial, account: Subject, status: number): Promise<void> {
   const reply = await t.send(account);
   if (reply.status !== status) t.lack(`a target that answers ${status} now`);
@@ -368,8 +364,8 @@ async function sendAtOnce(
   await t.list(account);
 }
 
-/** A case that sends a message, and its `request_id` again at each of these ages of the message. */
-function replaysAtAges(
+/** A case that sends a message, and its `request_id` again when the message has each of these ages. */
+function agesCase(
   id: `${RuleId}/${string}`,
   ages: readonly number[],
   texts: Pick<Case, 'sends' | 'demands'>,
@@ -379,10 +375,10 @@ function replaysAtAges(
     ...texts,
     steps: async (t, account) => {
       const fields = await sendFirst(t, account);
-      let at = 0;
+      let ageMs = 0;
       for (const age of ages) {
-        await t.advance(age - at);
-        at = age;
+        await t.advance(age - ageMs);
+        ageMs = age;
         await t.send(account, fields);
       }
     },
@@ -399,7 +395,7 @@ function idOfDigits(t: Trial): string {
     : `${Math.floor(t.target.clock.now())}${Math.floor(Math.random() * 90) + 10}`;
 }
 
-/** Ids that a service might take for `id`, which has é and other signs after the digits. */
+/** Ids that a service might confuse with `id`, which has é and other signs after the digits. */
 function similarIds(id: string, digits: string): string[] {
   return [
     id.replace('Q', 'q'),
@@ -420,7 +416,7 @@ function similarIds(id: string, digits: string): string[] {
   ];
 }
 
-/** Skips a case whose ids are longer than the target says that it takes. */
+/** Skips a case whose ids are longer than the target states that it accepts. */
 function requireIdLength(t: Trial, characters: number): void {
   const stated = t.assumption('requestIdMaxLength');
   if (typeof stated === 'number' && stated < characters)
@@ -430,11 +426,12 @@ function requireIdLength(t: Trial, characters: number): void {
 /** The longest first; most are common sizes of a database column. */
 const lengthsToTry = [300, 255, 200, 128, 64, 36, 20];
 
-/** A lead is too short if the request takes longer, or if the target's clock is fast. */
+/** How far ahead a short hold ends. A lead fails if the request is slow, or the target's clock fast. */
 const leadsMs = [3_000, 10_000, 30_000];
+/** The pause after the end of a hold, so that the time has certainly passed on the target's clock. */
 const afterHoldMs = 1_500;
 
-/** Sends a message that is held for as short as the target's speed allows. */
+/** Sends a message with the shortest hold that the target accepts. */
 async function sendHeldBriefly(t: Trial, account: Subject): Promise<[Fields, number]> {
   for (const leadMs of leadsMs) {
     const untilMs = (await t.now()) + leadMs;

@@ -12,26 +12,26 @@ import { paths, type Subject, type Trial } from '../trial.ts';
 import { textOf } from '../verify.ts';
 import { queuedToWatch, watch, watched } from '../watched-messages.ts';
 
-/** By then, a device that polls every 20 s has polled at least once. */
-const realSeconds = 22;
+/** Within this time, a device that polls every 20 s polls at least once. */
+const onePollSeconds = 22;
 
 function iso(epochMs: number): string {
   return new Date(epochMs).toISOString();
 }
 
-interface Values {
+interface ValueCase {
   readonly id: `${RuleId}/${string}`;
   readonly sends: string;
   readonly demands: string;
   readonly needs?: Case['needs'];
-  /** `now` and `earliest` are our time, and the earliest that the target's may be. */
+  /** The values to send. `earliest`: what the target's clock shows at least when ours shows `now`. */
   readonly values: (now: number, earliest: number) => readonly (string | number | undefined)[];
-  /** Without a control port, only so many of them are sent, others under the next `--seed`. */
+  /** Without a control port, a run sends only so many values; `--seed` selects them. */
   readonly tries?: number;
 }
 
 /** A case that sends one message with each value of `send_at`. */
-function ofValues({ id, sends, demands, needs = ['sender'], values, tries }: Values): Case {
+function valueCase({ id, sends, demands, needs = ['sender'], values, tries }: ValueCase): Case {
   return {
     ...about(id, needs, { send: tries ?? values(0, 0).length }),
     sends,
@@ -48,7 +48,7 @@ function ofValues({ id, sends, demands, needs = ['sender'], values, tries }: Val
 const digitsOf = (epochMs: number) => iso(epochMs).slice(0, 19);
 const is400 = '400 that names `send_at`';
 
-const valueCases: readonly Values[] = [
+const valueCases: readonly ValueCase[] = [
   {
     id: 'SEND-7/past-is-refused',
     sends: 'a send_at of a year and of one second ago, and of one hour ahead',
@@ -103,47 +103,47 @@ const valueCases: readonly Values[] = [
 ];
 
 /** Reads a held message up to its time and until it has been picked up. */
-async function hold(t: Trial, account: Subject, delayMs: number): Promise<void> {
+async function watchHold(t: Trial, account: Subject, delayMs: number): Promise<void> {
   const most = t.assumption('sendAtMaxAheadDays');
   if (typeof most === 'number' && most * dayMs <= delayMs)
     t.lack('a target that takes a send_at so far ahead (sendAtMaxAheadDays)');
   const until = (await t.now()) + delayMs;
-  const one = await queuedToWatch(t, account, { send_at: iso(until) }, until);
+  const message = await queuedToWatch(t, account, { send_at: iso(until) }, until);
   if (!t.controlled) {
     // In real time, reads go on until a late message has been explained.
-    await watch(t, [one], { forMs: delayMs + 52 * secondMs, afterEndMs: 0 });
+    await watch(t, [message], { forMs: delayMs + 52 * secondMs, afterEndMs: 0 });
     return;
   }
   for (const share of [0.1, 0.35, 0.6, 0.9, 0.99]) {
     await t.control.advanceTo(until - delayMs * (1 - share));
-    await t.read(one.account, one.messageId);
+    await t.read(message.account, message.messageId);
   }
   await t.control.advanceTo(until);
   for (let i = 0; i < 6; i += 1) {
     await t.advance(pollIntervalMs(t) / 4);
-    await t.read(one.account, one.messageId);
+    await t.read(message.account, message.messageId);
   }
 }
 
-function holds(name: string, ahead: string, delayMs: number): Case {
+function holdCase(name: string, ahead: string, delayMs: number): Case {
   return {
     ...about(`SEND-7/${name}`, ['fresh', 'clock'], { send: 1 }),
     sends: `a send_at ${ahead} ahead, and reads of it until it is picked up`,
     demands: 'held until then, picked up within about one poll of it',
-    steps: (t, account) => hold(t, account, delayMs),
+    steps: (t, account) => watchHold(t, account, delayMs),
   };
 }
 
 export const send7Cases: readonly Case[] = [
-  ...valueCases.map(ofValues),
+  ...valueCases.map(valueCase),
   {
-    ...holds('holds-twelve-seconds', 'twelve seconds', 12 * secondMs),
+    ...holdCase('holds-twelve-seconds', 'twelve seconds', 12 * secondMs),
     needs: ['sender'],
     waits: 40,
   },
-  holds('holds-ten-minutes', 'ten minutes', 10 * minuteMs),
-  holds('holds-twelve-hours', 'twelve hours', 12 * hourMs),
-  holds('holds-three-days', 'three days', 3 * dayMs),
+  holdCase('holds-ten-minutes', 'ten minutes', 10 * minuteMs),
+  holdCase('holds-twelve-hours', 'twelve hours', 12 * hourMs),
+  holdCase('holds-three-days', 'three days', 3 * dayMs),
   {
     ...about('SEND-7/absent-is-immediate', ['sender']),
     recordings: [watched],
@@ -196,7 +196,7 @@ export const send7Cases: readonly Case[] = [
       'SEND-7/nothing-ends-a-hold',
       ['sender'],
       { send: 5, dashboard_send: 2, external_send: 2, tasks: 1 },
-      { waits: realSeconds },
+      { waits: onePollSeconds },
     ),
     sends:
       'messages held for an hour by each send endpoint, for a day and for 40 days; then a poll for tasks, a replay and an immediate message',
@@ -226,7 +226,7 @@ export const send7Cases: readonly Case[] = [
       const pollMs = pollIntervalMs(t);
       for (const ms of t.controlled
         ? [pollMs, pollMs]
-        : [2 * secondMs, (realSeconds - 2) * secondMs]) {
+        : [2 * secondMs, (onePollSeconds - 2) * secondMs]) {
         await t.advance(ms);
         await readAll();
       }

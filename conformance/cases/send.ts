@@ -1,9 +1,11 @@
 /**
- * Which messages are accepted, and which fields are refused. Rules: SEND-1 to SEND-3, SEND-5, SEND-6,
- * STATE-1, SVC-2, SVC-4. Tables hold values that every permitted answer treats alike.
+ * Cases about which messages are accepted, and which fields are refused. Rules: SEND-1 to SEND-3,
+ * SEND-5, SEND-6, STATE-1, SVC-2, SVC-4. A row of a table is a value that every permitted answer to
+ * an assumption treats alike.
  */
 
 import type { RuleId } from '../../src/ledger/rules.ts';
+import { hourMs } from '../../src/ledger/time-units.ts';
 import { about, type Case } from '../case.ts';
 import type { Recording } from '../recording.ts';
 import type { Need } from '../target.ts';
@@ -14,35 +16,32 @@ const fewTries = 3;
 const longest = 1_600;
 const tooLong = 'x'.repeat(longest + 1);
 
-interface Table {
+interface RefusalCase {
   readonly id: `${RuleId}/${string}`;
   readonly sends: string;
   /** The bodies to send, each on its own; an undefined field is left out. */
-  readonly rows: readonly Fields[] | ((own: { to: string; from: string }) => readonly Fields[]);
+  readonly rows: readonly Fields[] | ((valid: { to: string; from: string }) => readonly Fields[]);
   readonly most?: number;
-  /** Without a control port, only so many of them are sent. */
+  /** Without a control port, a run sends only so many rows; `--seed` selects them. */
   readonly tries?: number;
 }
 
-/**
- * A case that sends each of these bodies. Without a control port it sends a few of them, others
- * under the next `--seed`, so that a few runs send all.
- */
-function refuses({ id, sends, rows, most, tries = fewTries }: Table): Case {
-  const known = most ?? (typeof rows === 'function' ? tries : rows.length);
+/** A case that sends each row and demands a 400. */
+function refusalCase({ id, sends, rows, most, tries = fewTries }: RefusalCase): Case {
+  const count = most ?? (typeof rows === 'function' ? tries : rows.length);
   return {
-    ...about(id, ['sender'], { send: Math.min(known, tries) }),
+    ...about(id, ['sender'], { send: Math.min(count, tries) }),
     sends,
     demands: '400 that names the failing field',
     steps: async (t, account) => {
-      const own = { to: t.recipient, from: account.from };
-      const all = typeof rows === 'function' ? rows(own) : rows;
+      const valid = { to: t.recipient, from: account.from };
+      const all = typeof rows === 'function' ? rows(valid) : rows;
       const chosen = t.someOf(all, tries);
       const isFree = t.target.allowTo === undefined;
       const allowed = chosen.filter((fields) => isFree || !('to' in fields));
       if (allowed.length === 0) t.lack('recipients outside --allow-to');
       if (allowed.length < all.length)
-        t.said = `${sends}: ${allowed.length} of ${all.length}, by --seed: ${allowed.map(brief).join(', ')}`;
+        t.said = `${sends}: ${allowed.length} of ${all.length}, by --seed: ${allowed.map(shownFields).join(', ')}`;
       for (const fields of allowed) await t.send(account, fields);
       if (t.controlled) await t.send(account);
     },
@@ -50,7 +49,7 @@ function refuses({ id, sends, rows, most, tries = fewTries }: Table): Case {
 }
 
 /** The fields of a row, as reports show them. */
-function brief(fields: Fields): string {
+function shownFields(fields: Fields): string {
   const text = JSON.stringify(fields, (_, value: unknown) =>
     value === undefined ? 'nothing' : value,
   );
@@ -58,7 +57,7 @@ function brief(fields: Fields): string {
 }
 
 /** Not E.164 under any answer of `numberCheck`. */
-const noNumbers = [
+const malformedNumbers = [
   '+1202555012345678',
   '+12345678901234567',
   'abc',
@@ -68,37 +67,38 @@ const noNumbers = [
   '+0202555012',
 ];
 
-/** A good number in forms that people write or dial, and that a lax check would turn into it. */
-function dialled(number: string): string[] {
+/** Forms in which people write or dial a number, and that a lax check would turn into it. */
+function dialledForms(number: string): string[] {
   const digits = number.slice(1);
-  return [digits, `00${digits}`, `+0${digits}`, ...written(number)];
+  return [digits, `00${digits}`, `+0${digits}`, ...otherSpellings(number)];
 }
 
 const keypad = ['', '', 'A', 'D', 'G', 'J', 'M', 'P', 'T', 'W'];
 
-/** A good number as a link, as a word on a keypad, and in groups. */
-function written(number: string): string[] {
+/** A number as a link, as a word on a keypad, and in groups. */
+function otherSpellings(number: string): string[] {
   const [country, rest] = [number.slice(0, 4), number.slice(4)];
   const vanity = country + rest.replace(/[2-9]/g, (digit) => keypad[Number(digit)] ?? digit);
-  return [`tel:${number}`, vanity, `${country} ${rest}`].filter((one) => one !== number);
+  return [`tel:${number}`, vanity, `${country} ${rest}`].filter((spelling) => spelling !== number);
 }
 
-/** Its digits as a JSON number. */
+/** The digits of a number as a JSON number. */
 function asNumber(number: string): number {
   return Number(number.slice(1));
 }
 
+/** U+FF10, the full-width digit zero. */
 const wideZero = 0xff10;
 
-/** All digits but the first: many checks want a first digit of 1 to 9, and any digits after it. */
+/** Changes all digits but the first: many checks require 1 to 9 there, and then any digits. */
 function inWideDigits(number: string): string {
   const wide = (digit: string) => String.fromCharCode(wideZero + Number(digit));
   return number.slice(0, 2) + number.slice(2).replace(/\d/g, wide);
 }
 
 /** Valid numbers that the regulators of France, Germany and Australia reserve for fiction. */
-const abroad = ['+33199001234', '+4915228817386', '+61491570156'];
-const required = ['to', 'from', 'message'] as const;
+const fictionalNumbers = ['+33199001234', '+4915228817386', '+61491570156'];
+const requiredNames = ['to', 'from', 'message'] as const;
 
 /** Includes numbers only if their text would be invalid too (`typeCoercion`). */
 const wrongTypes: readonly Fields[] = [
@@ -116,29 +116,31 @@ const wrongTypes: readonly Fields[] = [
   { send_at: 1_900_000_000 },
 ];
 
-const tables: readonly Table[] = [
+const refusalCases: readonly RefusalCase[] = [
   {
     id: 'SEND-2/required-fields',
     sends: 'a message without `to`, without `from`, without `message`',
-    rows: required.map((name) => ({ [name]: undefined })),
+    rows: requiredNames.map((name) => ({ [name]: undefined })),
   },
   {
     id: 'SEND-2/null-is-missing',
     sends: 'null as `to`, as `from`, as `message`',
-    rows: required.map((name) => ({ [name]: null })),
+    rows: requiredNames.map((name) => ({ [name]: null })),
   },
   {
     id: 'SEND-2/to-is-e164',
     sends: 'recipients that are not E.164 numbers',
-    rows: ({ to: own }) =>
-      [asNumber(own), ...new Set([...dialled(own), ...noNumbers])].map((to) => ({ to })),
+    rows: ({ to: valid }) =>
+      [asNumber(valid), ...new Set([...dialledForms(valid), ...malformedNumbers])].map((to) => ({
+        to,
+      })),
     tries: 4,
   },
   {
     id: 'SEND-2/from-is-e164',
     sends: 'senders that are not E.164 numbers',
-    rows: ({ from: own }) =>
-      [asNumber(own), ...written(own), ...noNumbers].map((from) => ({ from })),
+    rows: ({ from: valid }) =>
+      [asNumber(valid), ...otherSpellings(valid), ...malformedNumbers].map((from) => ({ from })),
   },
   {
     id: 'SEND-2/alias-is-e164',
@@ -175,7 +177,7 @@ const tables: readonly Table[] = [
 ];
 
 /** Malformed bodies never contain a recipient, so that no message can be sent. */
-const malformed = ['{', '[]', 'null', '"text"', '42', '{"message": ', 'not json', ''];
+const malformedTexts = ['{', '[]', 'null', '"text"', '42', '{"message": ', 'not json', ''];
 
 /** Malformed bodies, then a valid one. Two rules judge the same replies. */
 const malformedBodies: Recording = {
@@ -183,7 +185,8 @@ const malformedBodies: Recording = {
   needs: ['sender'],
   spends: { send: fewTries + 1 },
   record: async (t, account) => {
-    for (const body of t.someOf(malformed, fewTries)) await t.post(paths.send, account.key, body);
+    for (const body of t.someOf(malformedTexts, fewTries))
+      await t.post(paths.send, account.key, body);
     await t.send(account);
   },
 };
@@ -197,7 +200,7 @@ function malformedCase(rule: 'SEND-5' | 'SVC-4', demands: string): Case {
   };
 }
 
-interface Texts {
+interface TextCase {
   readonly id: `${RuleId}/${string}`;
   readonly sends: string;
   readonly demands: string;
@@ -205,7 +208,7 @@ interface Texts {
 }
 
 /** A case that sends one message with each of these texts. */
-function ofTexts({ id, sends, demands, texts }: Texts): Case {
+function textCase({ id, sends, demands, texts }: TextCase): Case {
   return {
     ...about(id, ['sender'], { send: texts.length }),
     sends,
@@ -216,19 +219,24 @@ function ofTexts({ id, sends, demands, texts }: Texts): Case {
   };
 }
 
-const is400 = '202, then 400 that names `message`';
-const lengths = (letter: string) => [letter.repeat(longest), letter.repeat(longest + 1)];
-/** Each is one character, but several when escaped for HTML, a modem or a log. */
-const special = '&"\'\\\n{€|';
-const full = 'a'.repeat(longest);
+const then400 = '202, then 400 that names `message`';
+const atTheLimit = (letter: string) => [letter.repeat(longest), letter.repeat(longest + 1)];
+/** Characters that become several when they are escaped for HTML, a modem or a log. */
+const oftenEscaped = '&"\'\\\n{€|';
+const longestText = 'a'.repeat(longest);
 
-const textCases: readonly Texts[] = [
-  { id: 'SEND-6/letters', sends: '1,600 letters, then 1,601', demands: is400, texts: lengths('a') },
+const textCases: readonly TextCase[] = [
+  {
+    id: 'SEND-6/letters',
+    sends: '1,600 letters, then 1,601',
+    demands: then400,
+    texts: atTheLimit('a'),
+  },
   {
     id: 'SEND-6/characters-not-bytes',
     sends: '1,600 characters of two and of three bytes, then 1,601',
-    demands: is400,
-    texts: [...lengths('é'), ...lengths('短')],
+    demands: then400,
+    texts: [...atTheLimit('é'), ...atTheLimit('短')],
   },
   {
     id: 'SEND-6/counted-as-it-is-sent',
@@ -236,12 +244,12 @@ const textCases: readonly Texts[] = [
       '1,600 letters that are often escaped; 1,601 of which spaces, line ends or accents might be dropped',
     demands: '202 for the first; no message for the others',
     texts: [
-      special.repeat(longest / special.length),
-      `${full} `,
+      oftenEscaped.repeat(longest / oftenEscaped.length),
+      `${longestText} `,
       // One too many, unless a service counts visible characters, as the last text shows.
-      `${full.slice(1)}\r\n`,
-      `${full.slice(1)}e\u0301`,
-      `${full.slice(1)}👍🏽`,
+      `${longestText.slice(1)}\r\n`,
+      `${longestText.slice(1)}e\u0301`,
+      `${longestText.slice(1)}👍🏽`,
     ],
   },
   {
@@ -259,7 +267,7 @@ const textCases: readonly Texts[] = [
 ];
 
 /** Sends a message under the name `from`, then under the alias alone. */
-async function underBothNames(t: Trial, account: Subject, numbers: readonly string[]) {
+async function sendUnderBothNames(t: Trial, account: Subject, numbers: readonly string[]) {
   for (const from of numbers) {
     await t.send(account, { from });
     await t.send(account, { from: undefined, from_number: from });
@@ -280,8 +288,8 @@ const sentAndRead: Recording = {
 const needs: readonly Need[] = ['sender'];
 
 export const sendCases: readonly Case[] = [
-  ...tables.map(refuses),
-  ...textCases.map(ofTexts),
+  ...refusalCases.map(refusalCase),
+  ...textCases.map(textCase),
   malformedCase('SEND-5', 'a 4xx with a JSON body, never a 5xx, and the service keeps running'),
   malformedCase('SVC-4', 'a 4xx whose own body is JSON'),
   {
@@ -291,7 +299,7 @@ export const sendCases: readonly Case[] = [
     demands: 'no 400 for a well-formed recipient',
     steps: async (t, account) => {
       const from = t.unusedNumber();
-      for (const to of ['abc', ...abroad]) await t.send(account, { from, to });
+      for (const to of ['abc', ...fictionalNumbers]) await t.send(account, { from, to });
     },
   },
   {
@@ -300,7 +308,7 @@ export const sendCases: readonly Case[] = [
     demands: '202: more than one segment is allowed; then 400 by the send that the document shows',
     steps: async (t, account) => {
       await t.send(account, { message: 'a'.repeat(161) });
-      const send_at = new Date((await t.now()) + 3_600_000).toISOString();
+      const send_at = new Date((await t.now()) + hourMs).toISOString();
       await t.send(account, { message: 'a'.repeat(5_000), send_at });
       for (const path of [paths.dashboard_send, paths.external_send])
         await t.post(path, account.key, t.fields(account, { message: 'a'.repeat(5_000) }));
@@ -352,12 +360,12 @@ export const sendCases: readonly Case[] = [
     ...about('SEND-1/alias-is-equivalent', needs, { send: 2 }),
     sends: 'one message with `from`, one with `from_number` alone',
     demands: '202 for both, from the same number and device',
-    steps: (t, account) => underBothNames(t, account, [account.from]),
+    steps: (t, account) => sendUnderBothNames(t, account, [account.from]),
   },
   {
     ...about('SEND-1/alias-is-judged-alike', ['sender', 'unknown-from'], { send: 4 }),
     sends: 'an unknown number and a malformed one, under `from` and under `from_number`',
     demands: 'the same refusals under both names',
-    steps: (t, account) => underBothNames(t, account, [t.unusedNumber(), 'no-number']),
+    steps: (t, account) => sendUnderBothNames(t, account, [t.unusedNumber(), 'no-number']),
   },
 ];

@@ -1,7 +1,8 @@
 /**
- * A message's statuses, read while time passes. Rules: STATE-2 to STATE-5, RES-5, SVC-2, SVC-3.
- * Nearly all cases judge the same few messages. Nothing is assumed about the pace except what the
- * target states (`pollIntervalSeconds`, `failsFrom`, `failureRate`).
+ * Cases about the statuses of a message, read while time passes. Rules: STATE-2 to STATE-5, RES-5,
+ * SVC-2, SVC-3. Nearly all of them judge the messages that the run watches once
+ * (`watched-messages.ts`). They assume no pace except the one that the target states
+ * (`pollIntervalSeconds`, `failsFrom`, `failureRate`).
  */
 
 import type { RuleId } from '../../src/ledger/rules.ts';
@@ -13,9 +14,10 @@ import { untilHandedOut, untilReported } from '../tasks.ts';
 import { paths, type Trial } from '../trial.ts';
 import { textOf } from '../verify.ts';
 import { queuedToWatch, watch, watched } from '../watched-messages.ts';
-import { nearlyThisId } from './read.ts';
+import { similarIdsOf } from './read.ts';
 
-function ofWatched(id: `${RuleId}/${string}`, demands: string): Case {
+/** A case that judges the watched messages. */
+function watchedCase(id: `${RuleId}/${string}`, demands: string): Case {
   return {
     ...about(id, ['sender']),
     recordings: [watched],
@@ -24,10 +26,11 @@ function ofWatched(id: `${RuleId}/${string}`, demands: string): Case {
   };
 }
 
-/** Reads messages of these recipients until they have ended, after a day and after a month. */
-async function longAfterTheEnd(t: Trial, all: readonly string[]): Promise<void> {
+/** Reads messages to these recipients until they have ended, after a day and after a month. */
+async function readLongAfterTheEnd(t: Trial, recipientsToRead: readonly string[]): Promise<void> {
   const messages = [];
-  for (const to of all) messages.push(await queuedToWatch(t, await t.account(), { to }));
+  for (const to of recipientsToRead)
+    messages.push(await queuedToWatch(t, await t.account(), { to }));
   await watch(t, messages, { forMs: 8 * pollIntervalMs(t) + 45_000, afterEndMs: 1 });
   for (const pause of [5 * pollIntervalMs(t), dayMs, 30 * dayMs]) {
     await t.advance(pause);
@@ -35,15 +38,16 @@ async function longAfterTheEnd(t: Trial, all: readonly string[]): Promise<void> 
   }
 }
 
-const order = ['queued', 'sending', 'sent', 'delivered', 'failed'];
+const statusOrder = ['queued', 'sending', 'sent', 'delivered', 'failed'];
+/** How many rounds of reads `STATE-3/never-backwards` adds once the message is final. */
 const roundsAfterTheEnd = 4;
 /** Pauses in real time: short at first; 98 s in all, nearly five polls of 20 s. */
 const realPausesMs = [...Array(20).fill(400), ...Array(50).fill(1_800)];
 const readsPerPoll = 5;
 const mostPolls = 9;
 
-/** Ends each pause at the next deadline, so that reads directly follow a change. */
-async function* pauses(t: Trial): AsyncGenerator<void> {
+/** Pauses between reads. With a control port, each ends at a deadline, so reads follow a change. */
+async function* takePauses(t: Trial): AsyncGenerator<void> {
   if (!t.controlled) {
     for (const ms of realPausesMs) yield await t.advance(ms);
     return;
@@ -57,7 +61,7 @@ async function* pauses(t: Trial): AsyncGenerator<void> {
 }
 
 export const stateCases: readonly Case[] = [
-  ofWatched(
+  watchedCase(
     'STATE-2/queued-becomes-sending',
     'the first change of a message that does not fail is from queued to sending',
   ),
@@ -100,22 +104,22 @@ export const stateCases: readonly Case[] = [
       const handedOut = await untilHandedOut(t, async (account, message) => {
         const [own = '', other = own] = account.sims.map(({ deviceId }) => deviceId);
         await t.queued(account, { message });
-        const near = nearlyThisId(own);
-        for (const id of t.controlled ? [other, ...near] : near.slice(2, 5))
+        const similarIds = similarIdsOf(own);
+        for (const id of t.controlled ? [other, ...similarIds] : similarIds.slice(2, 5))
           await t.get(paths.tasks(id), account.key);
       });
       await untilReported(t, handedOut);
     },
   },
   {
-    ...ofWatched('STATE-2/real-time-pickup', 'it stays queued until it is sending (or fails)'),
+    ...watchedCase('STATE-2/real-time-pickup', 'it stays queued until it is sending (or fails)'),
     sends: 'a message, read until it is picked up',
   },
-  ofWatched(
+  watchedCase(
     'STATE-3/in-order',
     'queued, sending, sent, delivered: no state is skipped or repeated',
   ),
-  ofWatched('STATE-3/reaches-delivered', 'a message that does not fail ends as delivered'),
+  watchedCase('STATE-3/reaches-delivered', 'a message that does not fail ends as delivered'),
   {
     ...about('STATE-3/never-backwards', ['sender'], { send: 4 }, { waits: 3 }),
     sends: 'reads of a message with two keys, each twice in a row, and a replay at each new status',
@@ -125,34 +129,34 @@ export const stateCases: readonly Case[] = [
       const { messageId } = await t.queued(account, fields);
       const hasOther = t.controlled || t.target.flags.otherApiKey !== undefined;
       const other = hasOther ? (await t.secondKey(account)).key : account.key;
-      let latest = 0;
+      let latestRank = 0;
       const readAll = async () => {
         for (const key of [account.key, other, account.key, other]) {
           const { json } = await t.get(paths.read(messageId), key);
-          latest = Math.max(latest, order.indexOf(textOf(Object(json).status)));
+          latestRank = Math.max(latestRank, statusOrder.indexOf(textOf(Object(json).status)));
         }
       };
       let roundsLeft = roundsAfterTheEnd;
-      for await (const _ of pauses(t)) {
-        const before = latest;
+      for await (const _ of takePauses(t)) {
+        const before = latestRank;
         await readAll();
-        if (latest > before) {
+        if (latestRank > before) {
           await t.send(account, fields);
           await readAll();
         }
-        if (latest >= order.indexOf('delivered') && --roundsLeft === 0) break;
+        if (latestRank >= statusOrder.indexOf('delivered') && --roundsLeft === 0) break;
       }
     },
   },
-  ofWatched(
+  watchedCase(
     'STATE-4/fails-from-an-unfinished-state',
     'failed only ever follows queued, sending or sent',
   ),
   {
-    ...ofWatched('STATE-5/delivered-is-final', 'delivered for ever'),
+    ...watchedCase('STATE-5/delivered-is-final', 'delivered for ever'),
     sends: 'a message, read until it has ended and longer, with a control port a month later',
     steps: async (t) => {
-      if (t.controlled) await longAfterTheEnd(t, [t.recipient]);
+      if (t.controlled) await readLongAfterTheEnd(t, [t.recipient]);
     },
   },
   {
@@ -160,14 +164,21 @@ export const stateCases: readonly Case[] = [
     sends: 'messages that fail, read for five polls more, a day and a month later',
     demands: 'failed for ever',
     steps: (t) =>
-      longAfterTheEnd(t, [recipients.failsQueued, recipients.failsSending, recipients.failsSent]),
+      readLongAfterTheEnd(t, [
+        recipients.failsQueued,
+        recipients.failsSending,
+        recipients.failsSent,
+      ]),
   },
-  ofWatched('STATE-5/nothing-follows-an-end', 'no change after delivered or failed'),
-  ofWatched('RES-5/all-its-life', 'only the five states are ever shown'),
-  ofWatched('SVC-2/sent-later', 'the reply came while the message was queued; sending came later'),
+  watchedCase('STATE-5/nothing-follows-an-end', 'no change after delivered or failed'),
+  watchedCase('RES-5/all-its-life', 'only the five states are ever shown'),
+  watchedCase(
+    'SVC-2/sent-later',
+    'the reply came while the message was queued; sending came later',
+  ),
   {
-    ...ofWatched('SVC-3/picked-up-within-a-poll', 'both are picked up within about 20 s'),
+    ...watchedCase('SVC-3/picked-up-within-a-poll', 'both are picked up within about 20 s'),
     sends: 'a message; when it is picked up, another one from the same SIM',
   },
-  ofWatched('SVC-3/no-faster-than-polls', 'at least about 20 s between two changes of a status'),
+  watchedCase('SVC-3/no-faster-than-polls', 'at least about 20 s between two changes of a status'),
 ];
