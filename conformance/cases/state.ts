@@ -27,10 +27,9 @@ function watchedCase(id: `${RuleId}/${string}`, demands: string): Case {
 }
 
 /** Reads messages to these recipients until they have ended, after a day and after a month. */
-async function readLongAfterTheEnd(t: Trial, recipientsToRead: readonly string[]): Promise<void> {
+async function readLongAfter(t: Trial, numbers: readonly string[]): Promise<void> {
   const messages = [];
-  for (const to of recipientsToRead)
-    messages.push(await queuedToWatch(t, await t.account(), { to }));
+  for (const to of numbers) messages.push(await queuedToWatch(t, await t.account(), { to }));
   await watch(t, messages, { forMs: 8 * pollIntervalMs(t) + 45_000, afterEndMs: 1 });
   for (const pause of [5 * pollIntervalMs(t), dayMs, 30 * dayMs]) {
     await t.advance(pause);
@@ -156,7 +155,7 @@ export const stateCases: readonly Case[] = [
     ...watchedCase('STATE-5/delivered-is-final', 'delivered for ever'),
     sends: 'a message, read until it has ended and longer, with a control port a month later',
     steps: async (t) => {
-      if (t.controlled) await readLongAfterTheEnd(t, [t.recipient]);
+      if (t.controlled) await readLongAfter(t, [t.recipient]);
     },
   },
   {
@@ -164,11 +163,7 @@ export const stateCases: readonly Case[] = [
     sends: 'messages that fail, read for five polls more, a day and a month later',
     demands: 'failed for ever',
     steps: (t) =>
-      readLongAfterTheEnd(t, [
-        recipients.failsQueued,
-        recipients.failsSending,
-        recipients.failsSent,
-      ]),
+      readLongAfter(t, [recipients.failsQueued, recipients.failsSending, recipients.failsSent]),
   },
   watchedCase('STATE-5/nothing-follows-an-end', 'no change after delivered or failed'),
   watchedCase('RES-5/all-its-life', 'only the five states are ever shown'),

@@ -18,16 +18,8 @@ export const bodyJudges = {
   'SVC-4': judgeJson,
 } as const;
 
-export const messageFields = [
-  'created_at',
-  'device_id',
-  'from_number',
-  'message_id',
-  'request_id',
-  'status',
-  'to',
-];
-export const sevenFields = messageFields.join(', ');
+export const sevenFields = 'created_at, device_id, from_number, message_id, request_id, status, to';
+export const messageFields = sevenFields.split(', ');
 
 const statuses = ['queued', 'sending', 'sent', 'delivered', 'failed'];
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;

@@ -50,9 +50,11 @@ const hypotheses: readonly Hypothesis[] = refills.flatMap((refill) =>
   ),
 );
 
-/** The exchanges of a bucket under one hypothesis: those that passed and spent, and the 429s. */
-interface Outcome {
+/** A bucket under one hypothesis. */
+interface SplitBucket extends Bucket {
+  /** The requests that passed and spent a token. */
   readonly granted: readonly Exchange[];
+  /** The 429s. */
   readonly refused: readonly Exchange[];
 }
 
@@ -116,14 +118,14 @@ function findContradiction(
       (hypothesis.replaysSpend || !isReplay(exchange)) &&
       (hypothesis.errorsSpend || exchange.reply.status < 400),
   );
-  const outcome = { granted, refused };
+  const split = { ...bucket, granted, refused };
   const wronglyRefused = refused.find(
     (refusal) =>
       !othersSpend &&
       refusal.sentAt - minuteMs >= knownSince &&
-      mustPass(hypothesis, bucket, outcome, refusal),
+      mustPass(hypothesis, split, refusal),
   );
-  const excess = findExcess(hypothesis, bucket, outcome);
+  const excess = findExcess(hypothesis, split);
   if (wronglyRefused === undefined) return excess;
   return excess !== undefined && excess.exchange.sentAt < wronglyRefused.sentAt
     ? excess
@@ -147,15 +149,10 @@ function tooFew(refusal: Exchange, { exchanges, limit, name }: Bucket): Unexplai
 }
 
 /** True if the bucket had a token for the refused request, whenever the others spent theirs. */
-function mustPass(
-  hypothesis: Hypothesis,
-  bucket: Bucket,
-  outcome: Outcome,
-  refusal: Exchange,
-): boolean {
+function mustPass(hypothesis: Hypothesis, bucket: SplitBucket, refusal: Exchange): boolean {
   const { refill } = hypothesis;
   const { limit, slackMs } = bucket;
-  const spenders = possibleSpenders(hypothesis, bucket, outcome, refusal);
+  const spenders = possibleSpenders(hypothesis, bucket, refusal);
   if (refill === 'continuous') return hasContinuousToken(bucket, spenders, refusal);
   const { phase, drift } = minutesOf(bucket);
   const windowStart =
@@ -168,8 +165,7 @@ function mustPass(
 /** All requests that may have spent a token before the refusal. */
 function possibleSpenders(
   { refusalsSpend }: Hypothesis,
-  { slackMs }: Bucket,
-  { granted, refused }: Outcome,
+  { slackMs, granted, refused }: SplitBucket,
   refusal: Exchange,
 ): Exchange[] {
   const isFirst = !refused.some(
@@ -237,19 +233,13 @@ export function weightedCounterExplains(
 }
 
 /** The first request that passed although the limit was reached. */
-function findExcess(
-  hypothesis: Hypothesis,
-  bucket: Bucket,
-  { granted, refused }: Outcome,
-): Unexplained | undefined {
+function findExcess(hypothesis: Hypothesis, bucket: SplitBucket): Unexplained | undefined {
   const { refill, refusalsSpend } = hypothesis;
-  const excess =
-    refill === 'continuous'
-      ? findContinuousExcess(bucket, granted)
-      : findWindowExcess(windowsOf[refill](bucket, granted), bucket, granted);
+  if (refill === 'continuous') return findContinuousExcess(bucket);
+  const excess = findWindowExcess(windowsOf[refill](bucket), bucket);
   if (excess !== undefined || !refusalsSpend || refill !== 'sliding') return excess;
-  const spent = [...granted, ...refused];
-  for (const exchange of granted) {
+  const spent = [...bucket.granted, ...bucket.refused];
+  for (const exchange of bucket.granted) {
     const before = spent.filter(
       ({ sentAt, answeredAt }) =>
         sentAt > exchange.answeredAt - minuteMs + bucket.slackMs &&
@@ -276,13 +266,9 @@ function tooMany(
 }
 
 /** The first of these windows that certainly holds more requests than the limit. */
-function findWindowExcess(
-  windows: Iterable<Window>,
-  bucket: Bucket,
-  granted: readonly Exchange[],
-): Unexplained | undefined {
+function findWindowExcess(windows: Iterable<Window>, bucket: SplitBucket): Unexplained | undefined {
   for (const { from, to } of windows) {
-    const inside = granted.filter(({ sentAt, answeredAt }) => sentAt >= from && answeredAt < to);
+    const inside = bucket.granted.filter((each) => each.sentAt >= from && each.answeredAt < to);
     const excess = inside[bucket.limit];
     if (excess !== undefined)
       return tooMany(bucket, excess, inside.length, excess.answeredAt - from);
@@ -296,15 +282,13 @@ interface Window {
   readonly to: number;
 }
 
-type Windows = (bucket: Bucket, granted: readonly Exchange[]) => Generator<Window>;
-
 /** The windows of each refill that lets at most N pass in one. */
-const windowsOf: Readonly<Record<Exclude<Refill, 'continuous'>, Windows>> = {
-  *sliding({ slackMs }, granted) {
+const windowsOf = {
+  *sliding({ slackMs, granted }: SplitBucket): Generator<Window> {
     for (const { sentAt } of granted) yield { from: sentAt, to: sentAt + minuteMs - slackMs };
   },
-  *interval(bucket, granted) {
-    const { slackMs, ahead } = bucket;
+  *interval(bucket: SplitBucket): Generator<Window> {
+    const { slackMs, ahead, granted } = bucket;
     let nextStart = bucket.knownSince + minuteMs + slackMs;
     for (const [i, { sentAt, answeredAt }] of granted.entries()) {
       const isFull = i === 0 && ahead === undefined && wasFull(bucket, granted);
@@ -314,13 +298,14 @@ const windowsOf: Readonly<Record<Exclude<Refill, 'continuous'>, Windows>> = {
       nextStart = answeredAt + minuteMs + slackMs;
     }
   },
-  *interval_aligned(bucket, granted) {
+  *interval_aligned(bucket: SplitBucket): Generator<Window> {
     const { phase, drift } = minutesOf(bucket);
-    for (const start of new Set(granted.map(({ sentAt }) => minuteStart(sentAt, phase))))
+    for (const start of new Set(bucket.granted.map(({ sentAt }) => minuteStart(sentAt, phase))))
       yield { from: start + drift, to: start + minuteMs - drift };
   },
 };
 
+/** The bucket regains few tokens within this time. */
 const burstMs = 15_000;
 
 /** True if the first N requests passed in a burst: the bucket was full, whatever came before. */
@@ -331,10 +316,8 @@ export function wasFull({ limit }: Bucket, granted: readonly Exchange[]): boolea
 }
 
 /** A continuous refill lets N requests pass, plus N for each minute that they take. */
-function findContinuousExcess(
-  bucket: Bucket,
-  granted: readonly Exchange[],
-): Unexplained | undefined {
+function findContinuousExcess(bucket: SplitBucket): Unexplained | undefined {
+  const { granted } = bucket;
   for (const [i, { sentAt }] of granted.entries()) {
     let latest = sentAt;
     for (const [n, exchange] of granted.slice(i).entries()) {

@@ -22,6 +22,7 @@ import {
   invalid,
   isUuid,
   type ModelRequest,
+  parseJson,
   refusal,
 } from './reference-replies.ts';
 import { instantOf } from './reference-time.ts';
@@ -227,25 +228,12 @@ function bodyOf(
   const isJson = declared === 'application/json' && isPlain;
   if (!isJson && assumptions.contentType !== 'ignore') return refusal(assumptions, 415);
   const isEmpty = body.length === 0 && assumptions.emptyBody === 'no_fields';
-  const fields = isEmpty ? {} : parseObject(body);
-  if (fields !== undefined) return { fields };
+  const fields = isEmpty ? {} : parseJson(body);
+  if (typeof fields === 'object' && fields !== null && !Array.isArray(fields))
+    return { fields: fields as Body };
   return assumptions.malformedJson === 'detail_400'
     ? { status: 400, body: { detail: anyText }, headers: {} }
     : refusal(assumptions, 400);
-}
-
-function parseObject(body: string | Uint8Array): Body | undefined {
-  try {
-    const text =
-      typeof body === 'string'
-        ? body
-        : new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body);
-    const value: unknown = JSON.parse(text);
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    return isObject ? (value as Body) : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** The values that decide whether two bodies ask for the same message. */

@@ -5,7 +5,7 @@
  */
 import type { ReplyTemplate } from '../../src/ledger/reply-template.ts';
 import type { Assumptions } from './assumptions.ts';
-import { anyText, type Expected, type ModelRequest } from './reference-replies.ts';
+import { anyText, type Expected, type ModelRequest, parseJson } from './reference-replies.ts';
 
 interface Context {
   readonly request: ModelRequest;
@@ -78,13 +78,7 @@ function templateNamesOf({ status, body, failing }: Expected, context: Context):
 
 function templateOfBadBody(body: string | Uint8Array): string {
   if (body.length === 0) return 'empty_body';
-  try {
-    const options = { fatal: true, ignoreBOM: true };
-    JSON.parse(typeof body === 'string' ? body : new TextDecoder('utf-8', options).decode(body));
-    return 'not_an_object';
-  } catch {
-    return 'malformed_json';
-  }
+  return parseJson(body) === undefined ? 'malformed_json' : 'not_an_object';
 }
 
 function codeIn(body: unknown): unknown {
