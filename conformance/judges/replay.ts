@@ -67,9 +67,7 @@ function sharesId(send: Exchange, other: Exchange): boolean {
 /** An earlier send with the same `request_id`, whatever its reply. */
 export function earlierUse({ log }: Trace, send: Exchange): Exchange | undefined {
   if (requestIdOf(send) === undefined) return undefined;
-  return log.find(
-    (other) => other !== send && other.sentAt <= send.sentAt && sharesId(send, other),
-  );
+  return log.find((each) => each !== send && each.sentAt <= send.sentAt && sharesId(send, each));
 }
 
 /** True if another body was refused before the original. With exact times, only the log tells. */

@@ -199,9 +199,8 @@ export function mostInAMinute(
   for (const [begunBefore, start] of sent.entries()) {
     const end = start + minuteMs;
     while ((answered[ended] ?? end) < end) ended++;
-    const spanning = long.filter(
-      (exchange) => exchange.sentAt < start && exchange.answeredAt >= end,
-    ).length;
+    // Requests that span the whole window have not ended, so they must not be subtracted.
+    const spanning = long.filter((each) => each.sentAt < start && each.answeredAt >= end).length;
     most = Math.max(most, ended - (begunBefore - spanning));
   }
   return most;
@@ -231,9 +230,7 @@ function judgeRetryAfter(trace: Trace, findings: Findings): void {
 }
 
 function throttledIn({ exchanges }: Trace): Exchange[] {
-  return exchanges.filter(
-    (exchange) => isRefused(exchange) && bucketNameOf(exchange) !== undefined,
-  );
+  return exchanges.filter((each) => isRefused(each) && bucketNameOf(each) !== undefined);
 }
 
 function lack429(trace: Trace, findings: Findings): void {
