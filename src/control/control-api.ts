@@ -100,7 +100,7 @@ function inputOf(operation: Operation, request: ControlRequest): unknown {
 function bodyOf(operation: Operation, { body }: ControlRequest): unknown {
   const isText = typeof body === 'string' || isUtf8(body);
   const text = typeof body === 'string' ? body : Buffer.from(body).toString('utf8');
-  if (text === '' && !needsBody(operation)) return undefined;
+  if (text === '' && !needsInput(operation)) return undefined;
   if (text === '' || !isText) throw new OperationRefused('invalid', 'a JSON body is expected');
   try {
     return JSON.parse(text) as unknown;

@@ -91,13 +91,13 @@ function refusalReply({ status, code, message }: Refusal): ApiReply {
 /** How much of the body is read: nothing for a refusal, otherwise up to the operation's limit. */
 function intakeOf(found: Found): Intake {
   if (found.kind === 'refused') {
-    return { limitBytes: 0, drainBytes: defaultDrainLimitBytes, over: found.reply };
+    return { limitBytes: 0, drainBytes: defaultDrainLimitBytes, tooLongReply: found.reply };
   }
   const operationLimit = found.kind === 'operation' ? found.operation.bodyLimitBytes : undefined;
   const limitBytes = operationLimit ?? defaultBodyLimitBytes;
   const drainBytes = Math.max(limitBytes, defaultDrainLimitBytes);
   const message = `Request body exceeds ${limitBytes} bytes.`;
-  return { limitBytes, drainBytes, over: errorReply(413, 'request_too_large', message) };
+  return { limitBytes, drainBytes, tooLongReply: errorReply(413, 'request_too_large', message) };
 }
 
 async function pageReply(request: ControlRequest): Promise<ControlReply> {
