@@ -15,7 +15,7 @@ import {
 } from '../config/settings.ts';
 import { tlsOf } from '../config/tls.ts';
 import { readAssumptionsFile, readWorldFile } from '../config/world-file.ts';
-import { defaultMaxMessages } from '../sim/message-store.ts';
+import { defaultMaxMessages } from '../sim/retention.ts';
 import {
   assumptionValue,
   baseUrlValue,

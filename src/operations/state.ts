@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { maxMessagesSchema } from '../config/settings.ts';
 import { endpointNames } from '../sim/limits.ts';
-import { defaultMaxMessages } from '../sim/message-store.ts';
+import { defaultMaxMessages } from '../sim/retention.ts';
 import { statuses } from '../sim/status.ts';
 import { clockState, clockStateSchema } from './clock-state.ts';
 import type { Live } from './live.ts';

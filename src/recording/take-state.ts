@@ -205,7 +205,7 @@ export class StateImage {
   /** Adds at most `most` messages, from row `first` on. Returns the row of the next one, or -1. */
   #addRows(messages: SavedMessages, chunk: Chunk, first: number, most: number): number {
     const { columns } = chunk;
-    let row = chunk.heldFrom(first);
+    let row = chunk.firstRowFrom(first);
     for (let added = 0; row >= 0 && added < most; added++) {
       const message = new Message(chunk, row);
       const { fate, sender, sendAtMs } = message;
@@ -224,7 +224,7 @@ export class StateImage {
       if (sendAtMs > 0) messages.send_at_ms.push([at, sendAtMs]);
       if (fate !== undefined) messages.fate.push([at, fateOf(fate)]);
       if (sender !== '') messages.sender.push([at, sender]);
-      row = chunk.heldFrom(row + 1);
+      row = chunk.firstRowFrom(row + 1);
     }
     return row;
   }

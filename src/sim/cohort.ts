@@ -11,8 +11,8 @@ import type { Status } from './status.ts';
 /** The fields of an account that a cohort's step changes. */
 export interface CohortAccount {
   readonly counts: Record<Status, number>;
-  /** A cohort of this account has become final. */
-  ended(cohort: Cohort): void;
+  /** Called when a cohort of this account has become final. */
+  noteEnded(cohort: Cohort): void;
 }
 
 /** The fields of a message that cohorts read. */
@@ -82,7 +82,7 @@ export class Cohort {
       this.endedAtMs = atMs;
       this.created = undefined;
       if (status === 'failed') this.failureReason = failureReason;
-      this.account.ended(this);
+      this.account.noteEnded(this);
     }
   }
 

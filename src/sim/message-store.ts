@@ -1,6 +1,7 @@
 /**
- * All messages that a world holds: found by id, in order of arrival, by account and by position. At
- * its bound it forgets the oldest final messages.
+ * All messages of a world: adds them, finds them by id, arrival or account, and forgets the oldest
+ * final ones at the bound (`retention.ts`). It stores them as rows (`message-rows.ts`) and returns
+ * each as a `Message`, a reference to its row.
  * Rules: STATE-1, RES-2, SEND-4.
  */
 
@@ -20,8 +21,9 @@ import {
   type Device,
   Message,
 } from './records.ts';
+import type { Retention } from './retention.ts';
 
-/** A send forgets at most this many messages, if more than one must go. */
+/** A send forgets at most this many messages, so that no single send takes long. */
 const mostForgottenBySend = 4;
 
 type Home = HomeOf<Account, Device, Message>;
@@ -36,17 +38,19 @@ export interface SavedMessage extends AcceptedSend {
   readonly sender: string;
 }
 
+/** Keys are message ids; it iterates in the order of arrival. */
 export class MessageStore implements AccountHome {
+  /** The objects that rows refer to by slot. */
   readonly accounts = new Slots<Account>();
   readonly devices = new Slots<Device>();
   readonly cohorts = new CohortSlots();
   readonly retention: Retention;
-  readonly #rows: MessageRows<Home>;
   readonly now: () => number;
-  /** Messages that are not final. */
+  readonly #rows: MessageRows<Home>;
+  /** The number of messages that are not final. Only this store writes it. */
   unfinished = 0;
-  /** Every message that arrived earlier is not final. */
-  firstFinal = 0;
+  /** No message with a lower arrival number is final, so a search for the oldest starts here. */
+  #firstFinal = 0;
 
   constructor(now: () => number, retention: Retention) {
     this.now = now;
@@ -69,19 +73,19 @@ export class MessageStore implements AccountHome {
 
   /** The handles of the messages that a `request_id` finds. */
   get useHandles(): Iterable<number> {
-    return this.#rows.uses;
+    return this.#rows.useHandles;
   }
 
   get(messageId: string): Message | undefined {
     const handle = this.#rows.find(messageId);
-    return handle < 0 ? undefined : this.#at(handle);
+    return handle < 0 ? undefined : this.#messageAt(handle);
   }
 
   has(messageId: string): boolean {
     return this.#rows.find(messageId) >= 0;
   }
 
-  /** The message with this arrival number, if it is held. */
+  /** The message with this arrival number, unless it was forgotten. */
   ofArrival(arrival: number): Message | undefined {
     const chunk = this.#rows.chunkOfArrival(arrival);
     return chunk && new Message(chunk, arrival - chunk.firstArrival);
@@ -90,7 +94,7 @@ export class MessageStore implements AccountHome {
   /** In the order of arrival. */
   *values(): IterableIterator<Message> {
     for (const chunk of [...this.#rows.chunks]) {
-      for (let row = chunk.heldFrom(0); row >= 0; row = chunk.heldFrom(row + 1)) {
+      for (let row = chunk.firstRowFrom(0); row >= 0; row = chunk.firstRowFrom(row + 1)) {
         yield new Message(chunk, row);
       }
     }
@@ -108,15 +112,15 @@ export class MessageStore implements AccountHome {
   *newestFirst(account?: Account, before = Number.POSITIVE_INFINITY): IterableIterator<Message> {
     const chunks = [...this.#rows.chunks];
     for (const chunk of chunks.reverse()) {
-      const from = Math.min(before - chunk.firstArrival, rowsPerChunk) - 1;
-      for (let row = chunk.heldUpTo(from); row >= 0; row = chunk.heldUpTo(row - 1)) {
+      const last = Math.min(before - chunk.firstArrival, rowsPerChunk) - 1;
+      for (let row = chunk.lastRowUpTo(last); row >= 0; row = chunk.lastRowUpTo(row - 1)) {
         const slot = chunk.columns.account[chunk.placeOf(row)];
         if (account === undefined || slot === account.slot) yield new Message(chunk, row);
       }
     }
   }
 
-  /** Adds a queued message. `messageId`: given for a restored message, otherwise drawn. */
+  /** Adds a queued message. Draws its id, unless a restored message brings one. */
   add(
     send: AcceptedSend,
     arrival: number,
@@ -125,7 +129,7 @@ export class MessageStore implements AccountHome {
     messageId?: string,
   ): Message {
     const { account, key, device, requestId } = send;
-    const chunk = this.#rows.newRow(arrival);
+    const chunk = this.#rows.addRow(arrival);
     const { columns, slab } = chunk;
     const row = chunk.rows - 1;
     if (messageId === undefined) drawUuidWords(account.ids, columns.ids, 4 * row);
@@ -156,14 +160,14 @@ export class MessageStore implements AccountHome {
     const message = this.add(saved, arrival, createdAtMs, fate, messageId);
     moveTo(cohort, message);
     if (cohort.endedAtMs > 0) this.unfinished--;
-    const isUse = key !== undefined && requestId !== '';
-    if (isUse && this.now() - createdAtMs <= replayWindowMs) {
+    const hasUse = key !== undefined && requestId !== '';
+    if (hasUse && this.now() - createdAtMs <= replayWindowMs) {
       this.#rows.addUse(account.slot, requestId, handleOf(message.chunk, message.row));
     }
     if (saved.sender !== '') message.sender = saved.sender;
   }
 
-  /** Makes room for one more message. Returns false if only unfinished messages could go. */
+  /** Makes room for one more message. Returns false if that would forget unfinished messages. */
   makeRoom(): boolean {
     const hasRoom = this.#forgetExcess();
     if (!hasRoom) this.retention.onOverloaded();
@@ -174,8 +178,8 @@ export class MessageStore implements AccountHome {
     const excess = this.retention.excess(this.size, this.unfinished);
     if (excess <= 0) return true;
     if (excess === Number.POSITIVE_INFINITY) return false;
-    for (let left = Math.min(excess, mostForgottenBySend); left > 0; left--) {
-      const oldest = this.#oldestFinal();
+    for (let count = Math.min(excess, mostForgottenBySend); count > 0; count--) {
+      const oldest = this.#seekOldestFinal();
       if (oldest === undefined) return false;
       this.#forgetForRoom(oldest);
     }
@@ -188,7 +192,7 @@ export class MessageStore implements AccountHome {
     if (device.messagesHeld === 0) return unfinished;
     for (const chunk of this.#rows.chunks) {
       const { columns } = chunk;
-      for (let row = chunk.heldFrom(0); row >= 0; row = chunk.heldFrom(row + 1)) {
+      for (let row = chunk.firstRowFrom(0); row >= 0; row = chunk.firstRowFrom(row + 1)) {
         const place = chunk.placeOf(row);
         if (columns.device[place] !== device.slot) continue;
         const { endedAtMs } = this.cohorts.at(columns.cohort[place] as number);
@@ -198,14 +202,14 @@ export class MessageStore implements AccountHome {
     return unfinished;
   }
 
-  /** A cohort has become final. */
-  ended({ size, firstArrival }: Cohort): void {
+  /** Call this when a cohort has become final. */
+  noteEnded({ size, firstArrival }: Cohort): void {
     this.unfinished -= size;
-    if (firstArrival < this.firstFinal) this.firstFinal = firstArrival;
+    if (firstArrival < this.#firstFinal) this.#firstFinal = firstArrival;
   }
 
-  /** Drops the messages of an account that is deleted. */
-  drop(account: Account): void {
+  /** Forgets an account that is deleted, with its messages. */
+  forgetAccount(account: Account): void {
     if (account.slot > 0) {
       for (const message of [...this.newestFirst(account)]) {
         if (message.endedAtMs === 0) this.unfinished--;
@@ -216,8 +220,8 @@ export class MessageStore implements AccountHome {
     this.accounts.release(account);
   }
 
-  /** Releases a removed device once its last message is gone. */
-  removed(device: Device): void {
+  /** Forgets a removed device once its last message is forgotten. */
+  forgetIfUnused(device: Device): void {
     if (device.messagesHeld === 0) this.devices.release(device);
   }
 
@@ -225,7 +229,7 @@ export class MessageStore implements AccountHome {
   usesOf(account: Account): AcceptedUses<Message> {
     return {
       of: (requestId) =>
-        this.#rows.usesOf(account.slot, requestId).map((handle) => this.#at(handle)),
+        this.#rows.usesOf(account.slot, requestId).map((handle) => this.#messageAt(handle)),
       add: (requestId, { chunk, row }) =>
         this.#rows.addUse(account.slot, requestId, handleOf(chunk, row)),
       replace: (requestId, { chunk, row }, by) => {
@@ -235,27 +239,27 @@ export class MessageStore implements AccountHome {
     };
   }
 
-  #at(handle: number): Message {
+  #messageAt(handle: number): Message {
     return new Message(this.#rows.chunkOf(handle), rowOf(handle));
   }
 
-  /** Looks at each row once; looks again only if an earlier message has become final. */
-  #oldestFinal(): Message | undefined {
+  /** Moves `#firstFinal` to the oldest final message and returns it; undefined if there is none. */
+  #seekOldestFinal(): Message | undefined {
     const { chunks } = this.#rows;
-    for (let at = this.#rows.chunkIndexOf(this.firstFinal); at < chunks.length; at++) {
-      const chunk = chunks[at] as Chunk<Home>;
+    for (let index = this.#rows.chunkIndexOf(this.#firstFinal); index < chunks.length; index++) {
+      const chunk = chunks[index] as Chunk<Home>;
       const { columns } = chunk;
-      let row = chunk.heldFrom(Math.max(0, this.firstFinal - chunk.firstArrival));
-      for (; row >= 0; row = chunk.heldFrom(row + 1)) {
+      let row = chunk.firstRowFrom(Math.max(0, this.#firstFinal - chunk.firstArrival));
+      for (; row >= 0; row = chunk.firstRowFrom(row + 1)) {
         const slot = columns.cohort[chunk.placeOf(row)] as number;
         if (this.cohorts.at(slot).endedAtMs === 0) continue;
-        this.firstFinal = chunk.firstArrival + row;
+        this.#firstFinal = chunk.firstArrival + row;
         return new Message(chunk, row);
       }
-      this.firstFinal = chunk.firstArrival + rowsPerChunk;
+      this.#firstFinal = chunk.firstArrival + rowsPerChunk;
     }
     const last = chunks.at(-1);
-    if (last !== undefined) this.firstFinal = last.firstArrival + last.rows;
+    if (last !== undefined) this.#firstFinal = last.firstArrival + last.rows;
     return undefined;
   }
 
@@ -275,49 +279,6 @@ export class MessageStore implements AccountHome {
     cohort.size--;
     if (cohort.size === 0) this.cohorts.release(cohort);
     device.messagesHeld--;
-    if (device.isRemoved) this.removed(device);
-  }
-}
-
-/** The default of `--max-messages`. */
-export const defaultMaxMessages = 1_000_000;
-/**
- * Without an explicit number, unfinished messages beyond this many do not count. So a load test
- * that saturates the service has room for messages that devices have not finished.
- */
-export const countedUnfinished = 500_000;
-/** Without an explicit number, a world holds at most this many unfinished messages. */
-export const mostUnfinished = 4_000_000;
-
-export const overloadedNotice =
-  'sends are answered 503 overloaded: all messages that --max-messages allows are unfinished; ' +
-  'allow more, or let their devices poll';
-
-/** A number is exact; undefined is the default, with extra room for unfinished messages. */
-export type MaxMessages = number | 'unlimited' | undefined;
-
-/** How many messages a world holds, and counts of what it has forgotten. */
-export class Retention {
-  readonly maxMessages: MaxMessages;
-  forgottenMessages = 0;
-  /** Forgotten messages that were younger than the replay window. */
-  forgottenRequestIds = 0;
-  /** Called when a message is refused for lack of room. */
-  onOverloaded: () => void = () => {};
-
-  constructor(maxMessages: MaxMessages) {
-    this.maxMessages = maxMessages;
-  }
-
-  /** How many messages must go before the next one is accepted; infinite if none is accepted. */
-  excess(held: number, unfinished: number): number {
-    const { maxMessages } = this;
-    if (maxMessages === 'unlimited') return 0;
-    if (maxMessages !== undefined) {
-      return unfinished >= maxMessages ? Number.POSITIVE_INFINITY : held + 1 - maxMessages;
-    }
-    if (unfinished >= mostUnfinished) return Number.POSITIVE_INFINITY;
-    const counted = held - unfinished + Math.min(unfinished, countedUnfinished);
-    return counted + 1 - defaultMaxMessages;
+    if (device.isRemoved) this.forgetIfUnused(device);
   }
 }

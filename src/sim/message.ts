@@ -102,7 +102,7 @@ export interface Home<A extends Slotted, D extends Slotted, M> {
 }
 
 /** The cohort of every forgotten message. */
-const gone = new Cohort({ counts: {} as CohortAccount['counts'], ended: () => {} }, undefined);
+const gone = new Cohort({ counts: {} as CohortAccount['counts'], noteEnded: () => {} }, undefined);
 gone.become('delivered', 1);
 
 /**
@@ -137,7 +137,7 @@ export class StoredMessage<
    * on it.
    */
   get isForgotten(): boolean {
-    return !this.chunk.isHeldAt(this.row);
+    return !this.chunk.hasMessage(this.row);
   }
 
   get messageId(): string {
@@ -219,7 +219,7 @@ export class StoredMessage<
   get cohort(): Cohort {
     const { columns, home } = this.chunk;
     const place = this.#place;
-    return columns.isHeld(place) ? home.cohorts.at(columns.cohort[place] as number) : gone;
+    return columns.hasMessage(place) ? home.cohorts.at(columns.cohort[place] as number) : gone;
   }
 
   set cohort(cohort: Cohort) {

@@ -55,8 +55,8 @@ export interface AccountHome {
   readonly now: () => number;
   newestFirst(account: Account): Iterable<Message>;
   usesOf(account: Account): AcceptedUses<Message>;
-  /** A cohort has become final. */
-  ended(cohort: Cohort): void;
+  /** Call this when a cohort has become final. */
+  noteEnded(cohort: Cohort): void;
 }
 
 export class Account {
@@ -125,8 +125,8 @@ export class Account {
     this.quota.restore(quota);
   }
 
-  ended(cohort: Cohort): void {
-    this.#home.ended(cohort);
+  noteEnded(cohort: Cohort): void {
+    this.#home.noteEnded(cohort);
   }
 
   /**

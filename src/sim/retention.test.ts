@@ -7,13 +7,8 @@ import { dayMs, hourMs, minuteMs } from '../ledger/time-units.ts';
 import { walk } from '../simulation/invariants/walk.ts';
 import { documentedLimitsPerMinute } from './limits.ts';
 import { sendEndpoints } from './message.ts';
-import {
-  countedUnfinished,
-  defaultMaxMessages,
-  mostUnfinished,
-  Retention,
-} from './message-store.ts';
 import type { Message } from './records.ts';
+import { countedUnfinished, defaultMaxMessages, mostUnfinished, Retention } from './retention.ts';
 
 const stuck = '+12025550163';
 

@@ -1,11 +1,15 @@
 /**
- * Texts one after another in one byte array: a length, then one byte for each UTF-16 unit, or two
- * if a unit needs them. The lowest bit of the length field says which.
+ * A slab: texts one after another in one byte array, so that the garbage collector does not walk
+ * them. A text is found by its offset. It is a length field, then the UTF-16 units: one byte each,
+ * or two bytes each in a wide text, which has a unit above 255. The length field is the number of
+ * units times two, plus one if the text is wide.
  */
 
-/** Hashes texts: FNV-1a over UTF-16 units, finished with murmur3's mixer. */
+/** FNV-1a's start value and prime. */
 const offsetBasis = 0x811c9dc5;
+const prime = 0x01000193;
 
+/** A 32-bit hash of a text: FNV-1a over UTF-16 units, finished with murmur3's mixer. */
 export function hashText(text: string, seed: number): number {
   let hash = beginHash(seed);
   for (let i = 0; i < text.length; i++) hash = addUnit(hash, text.charCodeAt(i));
@@ -17,7 +21,7 @@ function beginHash(seed: number): number {
 }
 
 function addUnit(hash: number, unit: number): number {
-  return Math.imul(hash ^ unit, 0x01000193);
+  return Math.imul(hash ^ unit, prime);
 }
 
 function endHash(word: number): number {
@@ -27,16 +31,19 @@ function endHash(word: number): number {
 }
 
 const smallestBytes = 256;
+/** Seven bits a byte, for a length below 2^32. */
+const longestLengthField = 5;
 /** Every engine accepts this many arguments of `String.fromCharCode` at once. */
 const longestPiece = 4_096;
 
-/** The units up to 255 in lower case: each is again one of them. */
+/** Each unit up to 255 in lower case, which is again a unit up to 255. */
 const lowerUnits = Uint8Array.from({ length: 256 }, (_, unit) =>
   String.fromCharCode(unit).toLowerCase().charCodeAt(0),
 );
 
 export class TextSlab {
   bytes: Uint8Array;
+  /** Bytes in use: the offset of the next text. */
   used = 0;
 
   constructor(bytes = smallestBytes) {
@@ -46,90 +53,73 @@ export class TextSlab {
   /** Appends the text and returns its offset. */
   write(text: string): number {
     const { length } = text;
-    // The length field takes at most five bytes.
-    this.#reserve(5 + 2 * length);
-    const at = this.used;
-    const begin = this.#writeLength(at, length * 2);
+    this.#reserve(longestLengthField + 2 * length);
+    const offset = this.used;
+    const begin = this.#writeLength(offset, length * 2);
     const { bytes } = this;
-    let units = 0;
+    let allBits = 0;
     for (let i = 0; i < length; i++) {
       const unit = text.charCodeAt(i);
-      units |= unit;
+      allBits |= unit;
       bytes[begin + i] = unit;
     }
     this.used = begin + length;
-    if (units > 0xff) this.#writeWide(at, text);
-    return at;
+    // Few texts are wide, so a wide one is written a second time.
+    if (allBits > 0xff) this.#writeWide(offset, text);
+    return offset;
   }
 
-  read(at: number): string {
+  read(offset: number): string {
     const { bytes } = this;
-    const { isWide, length, begin } = this.#headOf(at);
+    const { isWide, length, begin } = this.#headOf(offset);
     let text = '';
     for (let from = 0; from < length; from += longestPiece) {
       const count = Math.min(longestPiece, length - from);
       const start = begin + from * (isWide ? 2 : 1);
       const units = isWide
-        ? Uint16Array.from(
-            { length: count },
-            (_, i) => byte(bytes, start + 2 * i) | (byte(bytes, start + 2 * i + 1) << 8),
-          )
+        ? Uint16Array.from({ length: count }, (_, i) => unitAt(bytes, start, i, true))
         : bytes.subarray(start, start + count);
       text += String.fromCharCode.apply(null, units as unknown as number[]);
     }
     return text;
   }
 
-  isEmptyAt(at: number): boolean {
-    return byte(this.bytes, at) === 0;
-  }
-
-  /** The offset of the text after the one at `at`. */
-  after(at: number): number {
-    const { isWide, length, begin } = this.#headOf(at);
+  /** The offset of the next text. */
+  after(offset: number): number {
+    const { isWide, length, begin } = this.#headOf(offset);
     return begin + (isWide ? 2 * length : length);
   }
 
-  isAt(at: number, text: string): boolean {
+  hasTextAt(offset: number, text: string): boolean {
     const { bytes } = this;
-    const { isWide, length, begin } = this.#headOf(at);
+    const { isWide, length, begin } = this.#headOf(offset);
     if (length !== text.length) return false;
     for (let i = 0; i < length; i++) {
-      const unit = isWide
-        ? byte(bytes, begin + 2 * i) | (byte(bytes, begin + 2 * i + 1) << 8)
-        : byte(bytes, begin + i);
-      if (unit !== text.charCodeAt(i)) return false;
+      if (unitAt(bytes, begin, i, isWide) !== text.charCodeAt(i)) return false;
     }
     return true;
   }
 
   /** True if the text contains `lower`, which is in lower case; case is ignored. */
-  mentions(at: number, lower: string): boolean {
+  mentions(offset: number, lower: string): boolean {
     const { bytes } = this;
-    const { isWide, length, begin } = this.#headOf(at);
-    if (isWide) return this.read(at).toLowerCase().includes(lower);
-    const first = lower.charCodeAt(0);
+    const { isWide, length, begin } = this.#headOf(offset);
+    if (isWide) return this.read(offset).toLowerCase().includes(lower);
     for (let from = begin; from <= begin + length - lower.length; from++) {
-      if (lowerUnits[byte(bytes, from)] !== first) continue;
-      let same = 1;
+      let same = 0;
       while (same < lower.length && lowerUnits[byte(bytes, from + same)] === lower.charCodeAt(same))
         same++;
       if (same === lower.length) return true;
     }
-    return lower === '';
+    return false;
   }
 
-  /** The same number as `hashText` of the text at `at`. */
-  hash(at: number, seed: number): number {
+  /** The same number as `hashText` of the text at this offset. */
+  hash(offset: number, seed: number): number {
     const { bytes } = this;
-    const { isWide, length, begin } = this.#headOf(at);
+    const { isWide, length, begin } = this.#headOf(offset);
     let hash = beginHash(seed);
-    for (let i = 0; i < length; i++) {
-      const unit = isWide
-        ? byte(bytes, begin + 2 * i) | (byte(bytes, begin + 2 * i + 1) << 8)
-        : byte(bytes, begin + i);
-      hash = addUnit(hash, unit);
-    }
+    for (let i = 0; i < length; i++) hash = addUnit(hash, unitAt(bytes, begin, i, isWide));
     return endHash(hash);
   }
 
@@ -159,29 +149,30 @@ export class TextSlab {
     this.bytes = larger;
   }
 
-  #writeWide(at: number, text: string): void {
+  #writeWide(offset: number, text: string): void {
     const { bytes } = this;
-    let to = this.#writeLength(at, text.length * 2 + 1);
+    let end = this.#writeLength(offset, text.length * 2 + 1);
     for (let i = 0; i < text.length; i++) {
       const unit = text.charCodeAt(i);
-      bytes[to++] = unit;
-      bytes[to++] = unit >> 8;
+      bytes[end++] = unit;
+      bytes[end++] = unit >> 8;
     }
-    this.used = to;
+    this.used = end;
   }
 
-  /** Writes seven bits a byte, the lowest first. */
-  #writeLength(at: number, value: number): number {
-    let to = at;
-    let rest = value;
-    for (; rest > 0x7f; rest >>>= 7) this.bytes[to++] = (rest & 0x7f) | 0x80;
-    this.bytes[to++] = rest;
-    return to;
+  /** Writes seven bits a byte, the lowest first. Returns the offset after the field. */
+  #writeLength(offset: number, value: number): number {
+    let end = offset;
+    let bits = value;
+    for (; bits > 0x7f; bits >>>= 7) this.bytes[end++] = (bits & 0x7f) | 0x80;
+    this.bytes[end++] = bits;
+    return end;
   }
 
-  #headOf(at: number): { isWide: boolean; length: number; begin: number } {
+  /** Reads the length field. `length` counts units; `begin` is the offset of the first unit. */
+  #headOf(offset: number): { isWide: boolean; length: number; begin: number } {
     let value = 0;
-    let begin = at;
+    let begin = offset;
     let shift = 0;
     let next = byte(this.bytes, begin++);
     for (; next > 0x7f; next = byte(this.bytes, begin++)) {
@@ -193,6 +184,12 @@ export class TextSlab {
   }
 }
 
-function byte(bytes: Uint8Array, at: number): number {
-  return bytes[at] as number;
+/** The unit with this index, of the text whose units begin at `begin`. */
+function unitAt(bytes: Uint8Array, begin: number, index: number, isWide: boolean): number {
+  if (!isWide) return byte(bytes, begin + index);
+  return byte(bytes, begin + 2 * index) | (byte(bytes, begin + 2 * index + 1) << 8);
+}
+
+function byte(bytes: Uint8Array, offset: number): number {
+  return bytes[offset] as number;
 }

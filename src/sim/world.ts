@@ -14,7 +14,7 @@ import type { Cohort } from './cohort.ts';
 import type { Dispatch } from './dispatch.ts';
 import { assert } from './errors.ts';
 import { KeyRing } from './key-ring.ts';
-import { type MaxMessages, MessageStore, Retention, type SavedMessage } from './message-store.ts';
+import { MessageStore, type SavedMessage } from './message-store.ts';
 import { OperationRefused, refuseMore } from './operation-refused.ts';
 import type { Outcomes } from './outcomes.ts';
 import { drawKey, drawUuid, Rng, type RngState } from './random.ts';
@@ -28,6 +28,7 @@ import {
   type ReceivedMessage,
   type SimState,
 } from './records.ts';
+import { type MaxMessages, Retention } from './retention.ts';
 
 /** State of a world that its maps do not show. */
 export interface WorldCounters {
@@ -121,7 +122,7 @@ export class World {
     }
     for (const device of [...account.devices]) this.removeDevice(device);
     for (const device of this.pool) device.work.forget(account);
-    this.messages.drop(account);
+    this.messages.forgetAccount(account);
     for (const device of this.pool) this.#dispatch.deviceChanged(device);
     this.accounts.delete(account.accountId);
   }
@@ -194,7 +195,7 @@ export class World {
     this.devices.delete(device.deviceId);
     this.#devicesByNumber.delete(device.number);
     device.isRemoved = true;
-    this.messages.removed(device);
+    this.messages.forgetIfUnused(device);
   }
 
   deviceByNumber(number: string): Device | undefined {

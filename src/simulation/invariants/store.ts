@@ -16,9 +16,9 @@ export function checkStore({ world }: Simulation, recounts: Recounts, found: Fin
   let held = 0;
   for (const chunk of messages.chunks) {
     let rows = 0;
-    for (let row = chunk.heldFrom(0); row >= 0; row = chunk.heldFrom(row + 1)) rows++;
-    if (rows !== chunk.held) {
-      found.report('STATE-1', `chunk ${chunk.number} counts ${chunk.held} messages, not ${rows}`);
+    for (let row = chunk.firstRowFrom(0); row >= 0; row = chunk.firstRowFrom(row + 1)) rows++;
+    if (rows !== chunk.size) {
+      found.report('STATE-1', `chunk ${chunk.number} counts ${chunk.size} messages, not ${rows}`);
     }
     held += rows;
   }
@@ -49,7 +49,7 @@ function checkUses(messages: Simulation['world']['messages'], found: Findings): 
     const row = rowOf(handle);
     if (seen.has(handle)) found.report('SEND-4', `a use of request_id is listed twice`);
     seen.add(handle);
-    if (!chunk.isHeldAt(row) || !chunk.columns.hasRequestId(chunk.placeOf(row))) {
+    if (!chunk.hasMessage(row) || !chunk.columns.hasRequestId(chunk.placeOf(row))) {
       found.report('SEND-4', `a use of request_id leads to no message`);
     }
   }
