@@ -6,7 +6,8 @@ import type { Delivery } from '../http/service/messages.ts';
 import type { OperationRefused } from '../sim/operation-refused.ts';
 import type { Counts } from '../simulation/metrics/families.ts';
 import type { Simulation } from '../simulation/simulation.ts';
-import type { WorldSimulator, Worlds } from '../worlds/worlds.ts';
+import type { WorldSimulator } from '../worlds/hosted-world.ts';
+import type { Worlds } from '../worlds/worlds.ts';
 import type { Activity } from './activity.ts';
 
 export interface Live extends WorldSimulator {

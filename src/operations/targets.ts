@@ -4,7 +4,7 @@ import type { RecordedExchange } from '../recording/recorded-exchange.ts';
 import { isReadable } from '../sim/message.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import type { Account, ApiKey, Device, Message } from '../sim/records.ts';
-import type { HostedWorld } from '../worlds/worlds.ts';
+import type { HostedWorld } from '../worlds/hosted-world.ts';
 import type { Live } from './live.ts';
 import { accountCalled } from './query.ts';
 

@@ -1,10 +1,11 @@
 /**
- * How a request names its world: by the path prefix `/w/<world_id>`, or by the host
- * `<world_id>.localhost`, or `<world_id>.world.localhost`: no client accepts a certificate for
- * `*.localhost`. The world sees the request without that prefix.
+ * How a request names its world: by the path prefix `/w/<world_id>`, which the world does not see,
+ * or by the host `<world_id>.localhost`. For HTTPS the host may be `<world_id>.world.localhost`,
+ * because no client accepts a certificate for `*.localhost`.
  */
 import type { ApiReply, ApiRequest } from '../http/service/messages.ts';
 
+/** A path that names a world. */
 export interface Address {
   readonly worldId: string;
   /** The path within the world. */
@@ -33,7 +34,10 @@ export function prefixOf(worldId: string): string {
   return `${prefix}${worldId}`;
 }
 
-/** The request with another path. The address is read on demand: the transport makes its text. */
+/**
+ * The request with another path. `clientIp` stays a getter, because the transport makes its text on
+ * demand.
+ */
 export function readdressed(request: ApiRequest, path: string): ApiRequest {
   return {
     method: request.method,
@@ -52,8 +56,8 @@ export function readdressed(request: ApiRequest, path: string): ApiRequest {
 }
 
 /**
- * A link as the whole value of a JSON member. Inside a text its quotes would be escaped, so it
- * cannot match.
+ * The links of a page of received messages. A message's text cannot match, because quotes are
+ * escaped in it.
  */
 const pageLinks = /"(next|previous)":"\//g;
 

@@ -1,6 +1,6 @@
 /**
- * A copy of a world at one instant. It continues from the same state, clock included, with its own
- * keys and random streams: both follow from its seed and name.
+ * Forks a world: copies its state at one instant, clock included, into a new world. The copy gets
+ * its own API keys and random streams, which follow from its seed and name.
  */
 
 import type { Settings } from '../config/settings.ts';
@@ -24,21 +24,19 @@ export interface Forkable {
   replace(simulation: Simulation): void;
 }
 
-/** `copy`: a new simulator without any history. */
+/** Copies the state of `source` into `copy`, a new simulator without any history. */
 export function copyInto(copy: Forkable, source: Forkable): void {
-  const taken = source.wallClock.atOneMoment(() => takeSnapshot(source));
-  const { world } = copy.simulation;
-  const known = new Map<string, string>();
-  const snapshot = withOwnChance(taken, world, known);
+  const original = source.wallClock.atOneMoment(() => takeSnapshot(source));
+  const { snapshot, keyTexts } = withNewKeysAndStreams(original, copy.simulation.world);
   const { mode, rate } = snapshot.clock;
   // The copy's journal starts with this input, as if a user had restored the snapshot.
   copy.change('snapshot.restore', [snapshot], () => {
-    copy.replace(restoreSnapshot(snapshot, { settings: copy.settings, known }));
+    copy.replace(restoreSnapshot(snapshot, { settings: copy.settings, known: keyTexts }));
     copy.wallClock.setMode(mode, rate);
   });
 }
 
-/** The text that a key has in a fork whose start state is `world`. */
+/** The new text of a key in a fork; `world` is the fork before it has copied anything. */
 export function forkedKey(
   world: World,
   { accountId, keyId }: { readonly accountId: string; readonly keyId: string },
@@ -47,15 +45,19 @@ export function forkedKey(
   return drawKey(world.chance(`fork:${accountId}:${keyId}`), keyFormat);
 }
 
-/** Adds the texts of the new keys to `known`, by their digests. */
-function withOwnChance(snapshot: Snapshot, world: World, known: Map<string, string>): Snapshot {
+/** The snapshot for the fork, and the texts of its keys by their digests. */
+function withNewKeysAndStreams(
+  snapshot: Snapshot,
+  world: World,
+): { readonly snapshot: Snapshot; readonly keyTexts: ReadonlyMap<string, string> } {
   const { keyFormat } = snapshot.assumptions;
+  const keyTexts = new Map<string, string>();
   const accounts = snapshot.accounts.map((account) => {
     const stream = (label: string) => world.chance(`fork:${account.account_id}:${label}`);
     const keys = account.keys.map((key) => {
-      const place = { accountId: account.account_id, keyId: key.key_id };
-      const text = forkedKey(world, place, keyFormat);
-      known.set(sha256(text), text);
+      const ids = { accountId: account.account_id, keyId: key.key_id };
+      const text = forkedKey(world, ids, keyFormat);
+      keyTexts.set(sha256(text), text);
       return { ...key, sha256: sha256(text), prefix: shownPrefix(text) };
     });
     const chance = {
@@ -66,5 +68,6 @@ function withOwnChance(snapshot: Snapshot, world: World, known: Map<string, stri
     return { ...account, keys, chance };
   });
   const poolIds = [...world.chance('fork:pool').state] as typeof snapshot.counters.pool_ids;
-  return { ...snapshot, accounts, counters: { ...snapshot.counters, pool_ids: poolIds } };
+  const counters = { ...snapshot.counters, pool_ids: poolIds };
+  return { snapshot: { ...snapshot, accounts, counters }, keyTexts };
 }

@@ -1,7 +1,7 @@
 /**
- * The folder of `serve --journal-dir`: one journal a world, named by the world's id. After a restart
- * the worlds are there again. The journal's modification time is the last use of its world, so that
- * a lifetime continues where it was.
+ * The folder of `serve --journal-dir`: one journal for each world, named by the world's id. A restart
+ * of the server starts these worlds again. A journal's modification time is the last use of its
+ * world, so that the world expires when it would have expired without the restart.
  */
 import { existsSync, lstatSync, mkdirSync, readdirSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,14 +18,19 @@ import { type JournalHeader, readHeader } from '../recording/journal-header.ts';
 import { readJournal } from '../recording/journal-lines.ts';
 
 const extension = '.ndjson';
-/** The files of worlds that were created; the first world has another id. */
+/**
+ * The files of created worlds: id and part. No part means the journal itself. The first world has an
+ * id of another form.
+ */
 const worldFile = /^(w[a-z0-9]{7})\.ndjson(?:\.(checkpoint|next|lock)(?:-\d+)?)?$/;
 
 /** A world that an earlier process recorded. */
 export interface SavedWorld {
   readonly worldId: string;
+  /** The path of its journal. */
   readonly journal: string;
   readonly header: JournalHeader & { readonly world: NonNullable<JournalHeader['world']> };
+  /** In real epoch milliseconds. */
   readonly lastUsedMs: number;
 }
 
@@ -42,31 +47,35 @@ export class JournalFolder {
     }
   }
 
+  /** The path of a world's journal. */
   fileOf(worldId: string): string {
     return join(this.#folder, `${worldId}${extension}`);
   }
 
   /**
-   * The worlds in the order of their creation. Removes what a killed process left of worlds that
-   * were being created or deleted.
+   * Reads the worlds, in the order of their creation. Removes the files of worlds whose creation or
+   * deletion a killed process did not finish.
    */
-  saved(): readonly SavedWorld[] {
+  recover(): readonly SavedWorld[] {
     const saved: SavedWorld[] = [];
     for (const name of readdirSync(this.#folder)) {
       const [, worldId, part] = worldFile.exec(name) ?? [];
       if (worldId === undefined) continue;
-      if (part !== undefined) this.#removeWithout(this.fileOf(worldId), name, part);
-      else saved.push(...this.#savedWorld(worldId));
+      if (part !== undefined) this.#removeOrphan(worldId, name, part);
+      else {
+        const world = this.#recoverWorld(worldId);
+        if (world !== undefined) saved.push(world);
+      }
     }
     return saved.sort((one, other) => one.header.world.number - other.header.world.number);
   }
 
-  /** Notes the last use of a world. */
-  used(worldId: string, lastUsedMs: number): void {
+  /** Saves the last use of a world. */
+  saveLastUse(worldId: string, lastUsedMs: number): void {
     try {
       utimesSync(this.fileOf(worldId), lastUsedMs / 1_000, lastUsedMs / 1_000);
     } catch {
-      // A full or read-only disk: the time of the last write counts.
+      // On a full or read-only disk, the time of the last write counts as the last use.
     }
   }
 
@@ -80,40 +89,43 @@ export class JournalFolder {
     if (checkpoint !== undefined) removeOwn(namedCheckpoint(files, checkpoint), 'checkpoint');
   }
 
-  #savedWorld(worldId: string): readonly SavedWorld[] {
+  #recoverWorld(worldId: string): SavedWorld | undefined {
     const journal = this.fileOf(worldId);
     refuseLink(journal);
     const header = headerOf(journal);
-    // Its creation was not answered.
-    if (header === undefined || isUnfinishedFork(header, journal)) this.remove(worldId);
-    else if (header.world === undefined) {
-      throw new JournalError(`${journal}: not the journal of a world; move it away`);
-    } else {
-      const { world } = header;
-      const lastUsedMs = Math.round(statSync(journal).mtimeMs);
-      return [{ worldId, journal, header: { ...header, world }, lastUsedMs }];
+    if (header === undefined || isUnfinishedFork(header, journal)) {
+      // The process was killed before it answered the creation, so no client knows this world.
+      this.remove(worldId);
+      return undefined;
     }
-    return [];
+    const { world } = header;
+    if (world === undefined) {
+      throw new JournalError(`${journal}: not the journal of a world; move it away`);
+    }
+    const lastUsedMs = Math.round(statSync(journal).mtimeMs);
+    return { worldId, journal, header: { ...header, world }, lastUsedMs };
   }
 
-  #removeWithout(journal: string, name: string, part: string): void {
-    if (existsSync(journal)) return;
+  /** Removes another file of a world whose journal is gone. */
+  #removeOrphan(worldId: string, name: string, part: string): void {
+    if (existsSync(this.fileOf(worldId))) return;
     removeOwn(join(this.#folder, nameOf(name)), part === 'next' ? 'journal' : (part as Kind));
   }
 }
 
-/** What a link leads to belongs to another folder. */
+/** Throws for a symbolic link: the file that it names belongs to another folder. */
 function refuseLink(journal: string): void {
   if (lstatSync(journal, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return;
   throw new JournalError(`${journal}: it is a symbolic link; move it away`);
 }
 
+/** Undefined for a journal that does not exist or has no complete header. */
 function headerOf(journal: string): JournalHeader | undefined {
   const text = readJournal(journal)?.header;
   return text === undefined ? undefined : readHeader(text, journal);
 }
 
-/** A fork begins with the state that it copies. */
+/** A fork first records the state that it copies; without that record it is not complete. */
 function isUnfinishedFork({ world, checkpoint }: JournalHeader, journal: string): boolean {
   if (world?.is_fork !== true || checkpoint !== undefined) return false;
   const [first] = readJournal(journal)?.entries ?? [];

@@ -1,6 +1,8 @@
 /**
- * Finds the world of an API key, over all worlds of a server.
- * A request that names no world by path or host belongs to the world of its key.
+ * Finds the world of an API key, over all worlds of a server but the first. A request that names no
+ * world by path or host belongs to the world of its key.
+ * A key is known by its header (`Bearer <key>`), or by its digest if its text is not known, as after
+ * a restore (`sim/key-ring.ts`).
  */
 import { sha256 } from '../recording/digest.ts';
 import type { KeyWatcher } from '../sim/key-ring.ts';
@@ -8,38 +10,40 @@ import type { KeyWatcher } from '../sim/key-ring.ts';
 const bearer = /^bearer[ \t]+(\S+)$/i;
 
 export class KeyDirectory<W> {
-  /** Worlds by the header that carries a key, or by the key's digest if its text is not known. */
+  /** By header or digest. */
   readonly #worlds = new Map<string, W>();
-  readonly #keys = new Map<W, Set<string>>();
+  /** The same entries, by world. */
+  readonly #keysOf = new Map<W, Set<string>>();
+  /** How many entries are digests; while there are none, no look-up computes a digest. */
   #digests = 0;
 
   /** Adds and removes a world's keys as they are created and revoked. */
   watcherFor(world: W): KeyWatcher {
     return {
-      added: (known) => {
+      added: (headerOrDigest) => {
         // If a snapshot brings a key into a second world, the first world keeps it.
-        if (this.#worlds.has(known)) return;
-        this.#worlds.set(known, world);
-        const own = this.#keys.get(world);
-        if (own === undefined) this.#keys.set(world, new Set([known]));
-        else own.add(known);
-        if (isDigest(known)) this.#digests++;
+        if (this.#worlds.has(headerOrDigest)) return;
+        this.#worlds.set(headerOrDigest, world);
+        const keys = this.#keysOf.get(world);
+        if (keys === undefined) this.#keysOf.set(world, new Set([headerOrDigest]));
+        else keys.add(headerOrDigest);
+        if (isDigest(headerOrDigest)) this.#digests++;
       },
-      removed: (known) => {
-        if (this.#keys.get(world)?.delete(known)) this.#remove(known);
+      removed: (headerOrDigest) => {
+        if (this.#keysOf.get(world)?.delete(headerOrDigest)) this.#remove(headerOrDigest);
       },
     };
   }
 
   /** Removes all keys of a world: it was deleted, or its simulation was replaced. */
   forget(world: W): void {
-    for (const known of this.#keys.get(world) ?? []) this.#remove(known);
-    this.#keys.delete(world);
+    for (const headerOrDigest of this.#keysOf.get(world) ?? []) this.#remove(headerOrDigest);
+    this.#keysOf.delete(world);
   }
 
-  #remove(known: string): void {
-    this.#worlds.delete(known);
-    if (isDigest(known)) this.#digests--;
+  #remove(headerOrDigest: string): void {
+    this.#worlds.delete(headerOrDigest);
+    if (isDigest(headerOrDigest)) this.#digests--;
   }
 
   /** The world of the key in an Authorization header. */
@@ -50,6 +54,7 @@ export class KeyDirectory<W> {
     return text === undefined ? undefined : this.findKey(text);
   }
 
+  /** The world of the key with this full text. */
   findKey(text: string): W | undefined {
     const world = this.#worlds.get(`Bearer ${text}`);
     if (world !== undefined || this.#digests === 0) return world;
@@ -57,6 +62,6 @@ export class KeyDirectory<W> {
   }
 }
 
-function isDigest(known: string): boolean {
-  return !known.startsWith('Bearer ');
+function isDigest(headerOrDigest: string): boolean {
+  return !headerOrDigest.startsWith('Bearer ');
 }

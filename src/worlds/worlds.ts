@@ -1,8 +1,7 @@
 /**
- * All worlds of one server: the first world, and those that users create. Each is an isolated
- * simulator. Finds the world that a request belongs to.
- * A request to the first world costs a look at its path and host; once there are other worlds, also
- * a look-up of its key.
+ * All worlds of one server: the first one, with which it starts, and those that users create. Each
+ * is an isolated simulator. `handle` finds the world of a request by path, host or API key; other
+ * methods create, fork, restore and delete worlds.
  */
 import { inheritedSettings, type SettingsInput, type Share } from '../config/settings.ts';
 import type { ApiReply, ApiRequest } from '../http/service/messages.ts';
@@ -13,62 +12,41 @@ import {
   readHeader,
   settingsOfHeader,
 } from '../recording/journal-header.ts';
-import type { RecordedRun } from '../recording/journal-lines.ts';
 import { type Instant, playUntil } from '../recording/past.ts';
-import type { Player } from '../recording/play.ts';
 import { OperationRefused, refuseMore } from '../sim/operation-refused.ts';
-import { Rng } from '../sim/random.ts';
 import { addressIn, prefixOf, readdressed, withLinksUnder, worldOfHost } from './address.ts';
-import { copyInto, type Forkable } from './fork.ts';
-import type { JournalFolder } from './journal-folder.ts';
+import { copyInto } from './fork.ts';
+import { HostedWorld, type WorldSimulator } from './hosted-world.ts';
+import type { JournalFolder, SavedWorld } from './journal-folder.ts';
 import { KeyDirectory } from './key-directory.ts';
+import { WorldIds } from './world-ids.ts';
 
 export const mostWorlds = 10_000;
 /** The id of the first world. */
 export const firstWorldId = 'default';
-const idAlphabet = 'abcdefghijklmnopqrstuvwxyz0123456789';
-const idLength = 7;
+/** How often expired worlds are looked for. */
 const sweepMs = 250;
-
-/** The parts of a simulator that hosting uses. */
-export interface WorldSimulator extends Forkable, Player {
-  /** True while a client waits for it or reads its events: it then does not expire. */
-  readonly isWaitedFor: boolean;
-  /** Called whenever the simulation was replaced. */
-  onReplaced: (() => void) | undefined;
-  /** The run since the start, the last checkpoint, or without a journal file the last reset. */
-  recordedRun(): RecordedRun;
-  close(): Promise<void>;
-}
-
-export interface HostedWorld<S> {
-  readonly worldId: string;
-  readonly name: string;
-  readonly simulator: S;
-  /** The world is deleted after this many real milliseconds without a request; undefined: never. */
-  readonly ttlMs: number | undefined;
-  /** When it expires, in real epoch milliseconds. */
-  readonly expiresAtMs: number | undefined;
-}
+const longestShownId = 60;
 
 export interface WorldOptions {
+  /** By default the world's id. */
   readonly name?: string | undefined;
+  /** See `HostedWorld`. */
   readonly ttlMs?: number | undefined;
-}
-
-interface Entry<S> extends HostedWorld<S> {
-  lastUsedMs: number;
-  /** The last use that is saved in the folder of journals. */
-  savedLastUsedMs: number;
 }
 
 interface MakeOptions {
   readonly worldId: string;
+  /** The journal's file; false for no record at all. */
   readonly journal?: string | false | undefined;
+  /** The start of simulated time, in epoch milliseconds. */
   readonly startAtMs?: number | undefined;
+  /** The part of the journal's header that describes the world. */
   readonly hosted?: HostedHeader | undefined;
+  /** Digests of keys whose texts a journal does not contain. */
   readonly keyDigests?: KeyDigests | undefined;
 }
+/** Creates the simulator of a world. */
 type Make<S> = (settings: SettingsInput, options: MakeOptions) => S;
 
 interface HostOptions {
@@ -76,27 +54,25 @@ interface HostOptions {
   readonly most?: number;
   /** Records each world in a journal of its own. */
   readonly folder?: JournalFolder | undefined;
+  /** The worlds that this process of a fleet creates. */
   readonly share?: Share | undefined;
 }
 
 export class Worlds<S extends WorldSimulator> {
-  /** The world that the server started with; not one of the list. */
-  readonly first: Entry<S>;
+  /** The world that the server started with; not in the list. */
+  readonly first: HostedWorld<S>;
   readonly #most: number;
   readonly #make: Make<S>;
   readonly #folder: JournalFolder | undefined;
-  readonly #share: Share;
-  readonly #byId = new Map<string, Entry<S>>();
-  readonly #byName = new Map<string, Entry<S>>();
-  readonly #keys = new KeyDirectory<Entry<S>>();
-  #ids: Rng | undefined;
-  /** How many ids were drawn. */
-  #drawn = 0;
+  readonly #ids: WorldIds;
+  // All worlds but the first are in each of the next three.
+  readonly #byId = new Map<string, HostedWorld<S>>();
+  readonly #byName = new Map<string, HostedWorld<S>>();
+  readonly #keys = new KeyDirectory<HostedWorld<S>>();
+  /** Set while a world can expire. */
   #sweeping: NodeJS.Timeout | undefined;
-  /** The world that answered last: Node's server shows its clock in `Date`. */
   #lastAnswered: S;
 
-  /** `make` creates the simulator of a further world. */
   constructor(
     first: S,
     make: Make<S>,
@@ -104,12 +80,13 @@ export class Worlds<S extends WorldSimulator> {
   ) {
     this.#most = most;
     this.#folder = folder;
-    this.#share = share;
+    this.#ids = new WorldIds(first.settings.seed, share);
     this.#make = make;
     this.#lastAnswered = first;
-    this.first = entryOf(firstWorldId, firstWorldId, first, undefined);
+    this.first = new HostedWorld(firstWorldId, firstWorldId, first, undefined, 0);
   }
 
+  /** How many worlds there are, without the first. */
   get size(): number {
     return this.#byId.size;
   }
@@ -122,41 +99,38 @@ export class Worlds<S extends WorldSimulator> {
     return simulator === this.first.simulator;
   }
 
+  /** The simulator that answered last: Node's server shows its clock in `Date`. */
   get lastAnswered(): S {
     return this.#lastAnswered;
   }
 
   get(worldId: string): HostedWorld<S> | undefined {
-    return this.#entry(worldId);
-  }
-
-  #entry(worldId: string): Entry<S> | undefined {
     return worldId === firstWorldId ? this.first : this.#byId.get(worldId);
   }
 
   /** Throws a SettingsError for unusable settings, an OperationRefused for a name or key in use. */
   create(settings: SettingsInput, options: WorldOptions): HostedWorld<S> {
-    const [worldId, name] = this.#nameFor(options);
-    for (const [at, { keys = [] }] of (settings.world?.accounts ?? []).entries()) {
+    const { worldId, name } = this.#nameFor(options);
+    for (const [index, { keys = [] }] of (settings.world?.accounts ?? []).entries()) {
       const taken = keys.findIndex(({ key }) => key !== undefined && this.#isKeyInUse(key));
-      if (taken >= 0) throw keyInUse(`world.accounts[${at}].keys[${taken}].key`);
+      if (taken >= 0) throw keyInUse(`world.accounts[${index}].keys[${taken}].key`);
     }
     return this.#start({ ...settings, name }, worldId, options);
   }
 
   /**
-   * A copy of a world with its own keys and random streams: as it is now, or as `copied`, which was
-   * rebuilt at an earlier instant.
+   * Copies a world into a new one, which gets its own keys and random streams. `copied`: the state
+   * to copy, if not the present one; `rebuildAt` makes it.
    */
   fork(source: HostedWorld<S>, options: WorldOptions, copied = source.simulator): HostedWorld<S> {
-    const [worldId, name] = this.#nameFor(options);
+    const { worldId, name } = this.#nameFor(options);
     const settings = inheritedSettings(source.simulator.settings);
     return this.#start({ ...settings, name }, worldId, options, copied);
   }
 
   /**
-   * Rebuilds a world as of an earlier instant from its journal, for the time of `use`. Throws a
-   * JournalError, or an OperationRefused for an instant that the journal does not hold.
+   * Rebuilds a world as of an earlier instant from its journal, calls `use`, and closes it. Throws a
+   * JournalError, or an OperationRefused for an instant that the journal does not contain.
    */
   *rebuildAt<T>(source: S, instant: Instant, use: (rebuilt: S) => T): Generator<undefined, T> {
     const run = source.recordedRun();
@@ -175,28 +149,30 @@ export class Worlds<S extends WorldSimulator> {
 
   /** Starts the worlds that an earlier process recorded. Throws a JournalError. */
   restore(folder: JournalFolder): void {
-    const { clock, boundTo } = this.first.simulator.settings;
-    for (const { worldId, journal, header, lastUsedMs } of folder.saved()) {
-      const { number, ttl_ms: ttlMs } = header.world;
-      // Skips the ids that the earlier process has drawn: no new world gets the id of an old one.
-      while (this.#drawn < number) this.#drawId();
-      if (ttlMs !== undefined && Date.now() > lastUsedMs + ttlMs) {
-        folder.remove(worldId);
-        continue;
-      }
-      const { settings, keyDigests } = settingsOfHeader(header, journal);
-      // A journal cannot hold the function of a bound clock: follow the first world's clock again.
-      const { startTime: _, ...untimed } = settings;
-      const followed =
-        clock === 'bound' && header.settings['clock'] === 'bound' && boundTo !== undefined
-          ? { ...untimed, clock: { now: boundTo } }
-          : settings;
-      const simulator = this.#make(followed, { worldId, journal, keyDigests });
-      this.#add(worldId, settings.name ?? worldId, simulator, { ttlMs }, lastUsedMs);
+    for (const saved of folder.recover()) {
+      const { number, ttl_ms: ttlMs } = saved.header.world;
+      this.#ids.skipTo(number);
+      if (ttlMs !== undefined && Date.now() > saved.lastUsedMs + ttlMs) {
+        folder.remove(saved.worldId);
+      } else this.#restoreWorld(saved, ttlMs);
     }
   }
 
-  /** `source`: the simulator of which the new world is a copy. */
+  #restoreWorld(saved: SavedWorld, ttlMs: number | undefined): void {
+    const { worldId, journal, header, lastUsedMs } = saved;
+    const { settings, keyDigests } = settingsOfHeader(header, journal);
+    // A journal cannot hold the function of a bound clock: follow the first world's clock again.
+    const { clock, boundTo } = this.first.simulator.settings;
+    const { startTime: _, ...untimed } = settings;
+    const followed =
+      clock === 'bound' && header.settings['clock'] === 'bound' && boundTo !== undefined
+        ? { ...untimed, clock: { now: boundTo } }
+        : settings;
+    const simulator = this.#make(followed, { worldId, journal, keyDigests });
+    this.#add(worldId, settings.name ?? worldId, simulator, { ttlMs }, lastUsedMs);
+  }
+
+  /** Creates a world. `source`: the simulator of which it becomes a copy. */
   #start(
     settings: SettingsInput & { readonly name: string },
     worldId: string,
@@ -205,7 +181,7 @@ export class Worlds<S extends WorldSimulator> {
   ): HostedWorld<S> {
     const { ttlMs } = options;
     const hosted = {
-      number: this.#drawn,
+      number: this.#ids.drawn,
       ...(ttlMs !== undefined && { ttl_ms: ttlMs }),
       ...(source !== undefined && { is_fork: true }),
     };
@@ -223,8 +199,8 @@ export class Worlds<S extends WorldSimulator> {
 
   /** Deletes a world and closes its waits and streams. */
   delete({ worldId }: HostedWorld<S>): Promise<void> {
-    const entry = this.#byId.get(worldId);
-    if (entry === undefined) {
+    const world = this.#byId.get(worldId);
+    if (world === undefined) {
       throw new OperationRefused(
         'conflict',
         worldId === firstWorldId
@@ -234,79 +210,71 @@ export class Worlds<S extends WorldSimulator> {
     }
     // Before anything else, so that a deleted world does not return even if the process is killed.
     this.#folder?.remove(worldId);
-    return this.#end(entry);
+    return this.#stop(world);
   }
 
-  #end(entry: Entry<S>): Promise<void> {
-    const { worldId, simulator } = entry;
+  #stop(world: HostedWorld<S>): Promise<void> {
+    const { worldId, name, simulator } = world;
     this.#byId.delete(worldId);
-    this.#byName.delete(entry.name);
-    this.#keys.forget(entry);
+    this.#byName.delete(name);
+    this.#keys.forget(world);
     if (this.#lastAnswered === simulator) this.#lastAnswered = this.first.simulator;
     return simulator.close();
   }
 
+  /** Closes all worlds but the first; their journals stay. */
   async close(): Promise<void> {
     clearInterval(this.#sweeping);
     this.#sweeping = undefined;
-    for (const entry of this.#byId.values()) this.#saveLastUse(entry);
-    await Promise.all([...this.#byId.values()].map((entry) => this.#end(entry)));
+    for (const world of this.#byId.values()) this.#saveLastUse(world);
+    await Promise.all([...this.#byId.values()].map((world) => this.#stop(world)));
   }
 
-  /** Answers a request in its world: by path, by host, by key, otherwise the first world. */
+  /** Answers a request in the world that its path, its host or its key names, or in the first. */
   handle(request: ApiRequest): ApiReply {
     const address = addressIn(request.path);
     if (address !== undefined) return this.#handleAt(address.worldId, request, address.path);
-    const named = worldOfHost(request.host);
-    if (named !== undefined) return this.#handleAt(named, request);
+    const hostWorldId = worldOfHost(request.host);
+    if (hostWorldId !== undefined) return this.#handleAt(hostWorldId, request);
+    // Without other worlds, a request does not cost a look-up of its key.
     if (this.#byId.size > 0) {
-      const entry = this.#findByKey(request.authorization);
-      if (entry !== undefined) return this.#answer(entry, request);
+      const world = this.#findByKey(request.authorization);
+      if (world !== undefined) return this.#answer(world, request);
     }
     return this.#answer(this.first, request);
   }
 
-  /** The world with this id. The request renews its time to live. */
+  /** The simulator of this world, whose time to live starts again; undefined for no such world. */
   useAndRenew(worldId: string): S | undefined {
-    const entry = this.#entry(worldId);
-    if (entry === undefined || isExpired(entry)) return undefined;
-    touch(entry);
-    return entry.simulator;
+    const world = this.get(worldId);
+    if (world === undefined || world.isExpired) return undefined;
+    world.renew();
+    return world.simulator;
   }
 
+  /** `path`: the path within the world, if the request's path names the world. */
   #handleAt(worldId: string, request: ApiRequest, path?: string): ApiReply {
-    const own = path === undefined ? request : readdressed(request, path);
-    const entry = this.#entry(worldId);
-    if (entry === undefined || isExpired(entry)) {
+    const world = this.get(worldId);
+    if (world === undefined || world.isExpired) {
       return { status: 404, body: JSON.stringify(unknownWorld(worldId)) };
     }
-    const reply = this.#answer(entry, own);
-    if (path === undefined) return reply;
+    if (path === undefined) return this.#answer(world, request);
+    const reply = this.#answer(world, readdressed(request, path));
     return withLinksUnder(reply, prefixOf(worldId), path === routes.received.pattern);
   }
 
-  #saveLastUse(entry: Entry<S>): void {
-    if (this.#folder === undefined || entry.lastUsedMs === entry.savedLastUsedMs) return;
-    entry.savedLastUsedMs = entry.lastUsedMs;
-    this.#folder.used(entry.worldId, entry.lastUsedMs);
+  #answer(world: HostedWorld<S>, request: ApiRequest): ApiReply {
+    // Addresses can be guessed, so only a request with a key of the world renews its lifetime.
+    if (world.ttlMs !== undefined && world.hasKeyOf(request.authorization)) world.renew();
+    this.#lastAnswered = world.simulator;
+    return world.simulator.handle(request);
   }
 
-  /** Only a request with a key of the world renews its lifetime: addresses can be guessed. */
-  #answer(entry: Entry<S>, request: ApiRequest): ApiReply {
-    if (entry.ttlMs !== undefined && hasKey(entry, request.authorization)) touch(entry);
-    this.#lastAnswered = entry.simulator;
-    return entry.simulator.handle(request);
-  }
-
-  /**
-   * The other world that a key belongs to. A key of the first world, or no key, means the first
-   * world.
-   */
-  #findByKey(authorization: string | undefined): Entry<S> | undefined {
-    if (authorization === undefined) return undefined;
-    if (hasKey(this.first, authorization)) return undefined;
-    const entry = this.#keys.find(authorization);
-    return entry === undefined || isExpired(entry) ? undefined : entry;
+  /** The world of a key; undefined for the first world, which also answers unknown keys. */
+  #findByKey(authorization: string | undefined): HostedWorld<S> | undefined {
+    if (authorization === undefined || this.first.hasKeyOf(authorization)) return undefined;
+    const world = this.#keys.find(authorization);
+    return world === undefined || world.isExpired ? undefined : world;
   }
 
   #isKeyInUse(text: string): boolean {
@@ -316,29 +284,13 @@ export class Worlds<S extends WorldSimulator> {
     );
   }
 
-  #nameFor({ name }: WorldOptions): [worldId: string, name: string] {
+  #nameFor({ name }: WorldOptions): { readonly worldId: string; readonly name: string } {
     refuseMore(this.#byId.size, this.#most, 'worlds');
     if (name !== undefined && (name === firstWorldId || this.#byName.has(name))) {
       throw nameInUse(name);
     }
-    const worldId = this.#newId();
-    return [worldId, name ?? worldId];
-  }
-
-  #newId(): string {
-    for (;;) {
-      const worldId = this.#drawId();
-      const isOfShare = this.#drawn % this.#share.count === this.#share.index;
-      if (isOfShare && !this.#byId.has(worldId) && !this.#byName.has(worldId)) return worldId;
-    }
-  }
-
-  #drawId(): string {
-    this.#ids ??= Rng.stream(this.first.simulator.settings.seed, 'worlds');
-    this.#drawn++;
-    let worldId = 'w';
-    for (let n = 0; n < idLength; n++) worldId += idAlphabet[this.#ids.below(idAlphabet.length)];
-    return worldId;
+    const worldId = this.#ids.next((id) => this.#byId.has(id) || this.#byName.has(id));
+    return { worldId, name: name ?? worldId };
   }
 
   #add(
@@ -351,76 +303,52 @@ export class Worlds<S extends WorldSimulator> {
     for (const key of simulator.simulation.world.keys.values()) {
       if (key.key !== '' && this.#isKeyInUse(key.key)) throw keyInUse();
     }
-    const entry = entryOf(worldId, name, simulator, ttlMs, lastUsedMs);
-    this.#byId.set(worldId, entry);
-    this.#byName.set(name, entry);
-    const watchKeys = () => simulator.simulation.world.keyRing.watch(this.#keys.watcherFor(entry));
+    const world = new HostedWorld(worldId, name, simulator, ttlMs, lastUsedMs);
+    this.#byId.set(worldId, world);
+    this.#byName.set(name, world);
+    const watchKeys = () => simulator.simulation.world.keyRing.watch(this.#keys.watcherFor(world));
     watchKeys();
     simulator.onReplaced = () => {
-      this.#keys.forget(entry);
+      this.#keys.forget(world);
       watchKeys();
     };
     if (ttlMs !== undefined) {
       this.#sweeping ??= setInterval(() => this.#sweep(), sweepMs).unref();
     }
-    return entry;
+    return world;
   }
 
+  /** Deletes expired worlds, and saves when the others were used. */
   #sweep(): void {
     let canExpire = false;
-    for (const entry of this.#byId.values()) {
-      canExpire ||= entry.ttlMs !== undefined;
-      if (isExpired(entry)) void this.delete(entry);
-      else this.#saveLastUse(entry);
+    for (const world of this.#byId.values()) {
+      canExpire ||= world.ttlMs !== undefined;
+      if (world.isExpired) void this.delete(world);
+      else this.#saveLastUse(world);
     }
     if (canExpire) return;
     clearInterval(this.#sweeping);
     this.#sweeping = undefined;
   }
-}
 
-function entryOf<S>(
-  worldId: string,
-  name: string,
-  simulator: S,
-  ttlMs: number | undefined,
-  lastUsedMs = 0,
-): Entry<S> {
-  return {
-    worldId,
-    name,
-    simulator,
-    ttlMs,
-    lastUsedMs,
-    savedLastUsedMs: lastUsedMs,
-    get expiresAtMs() {
-      return ttlMs === undefined ? undefined : this.lastUsedMs + ttlMs;
-    },
-  };
-}
-
-function isExpired({ expiresAtMs, simulator }: Entry<WorldSimulator>): boolean {
-  return expiresAtMs !== undefined && Date.now() > expiresAtMs && !simulator.isWaitedFor;
+  #saveLastUse(world: HostedWorld<S>): void {
+    if (this.#folder === undefined || world.lastUsedMs === world.savedLastUsedMs) return;
+    world.savedLastUsedMs = world.lastUsedMs;
+    this.#folder.saveLastUse(world.worldId, world.lastUsedMs);
+  }
 }
 
 /** The body of the 404 for an unknown or expired world. */
 export function unknownWorld(worldId: string): { readonly code: string; readonly detail: string } {
-  const shown = worldId.length > 60 ? `${worldId.slice(0, 60)}...` : worldId;
+  const shown =
+    worldId.length > longestShownId ? `${worldId.slice(0, longestShownId)}...` : worldId;
   return {
     code: 'world_not_found',
     detail: `There is no world ${shown}: it was deleted, it expired, or it was never created.`,
   };
 }
 
-function touch(entry: Entry<unknown>): void {
-  if (entry.ttlMs !== undefined) entry.lastUsedMs = Date.now();
-}
-
-function hasKey({ simulator }: Entry<WorldSimulator>, authorization: string | undefined): boolean {
-  const { keyRing } = simulator.simulation.world;
-  return authorization !== undefined && keyRing.findHeader(authorization) !== undefined;
-}
-
+/** `path`: where the input gives the key. */
 export function keyInUse(path?: string): OperationRefused {
   return new OperationRefused('conflict', 'another world has this key', path);
 }

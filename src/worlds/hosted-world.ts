@@ -1,0 +1,66 @@
+/**
+ * One world of a server: its simulator, its name, and how long it may stay unused. Lifetimes are in
+ * real time: a simulated clock may stand still or run ahead.
+ */
+import type { RecordedRun } from '../recording/journal-lines.ts';
+import type { Player } from '../recording/play.ts';
+import type { Forkable } from './fork.ts';
+
+/** The parts of a simulator that hosting uses. */
+export interface WorldSimulator extends Forkable, Player {
+  /** True while a client waits for it or reads its events: it then does not expire. */
+  readonly isWaitedFor: boolean;
+  /** Called whenever the simulation was replaced. */
+  onReplaced: (() => void) | undefined;
+  /** The run since the start, the last checkpoint, or without a journal file the last reset. */
+  recordedRun(): RecordedRun;
+  close(): Promise<void>;
+}
+
+export class HostedWorld<S extends WorldSimulator> {
+  readonly worldId: string;
+  readonly name: string;
+  readonly simulator: S;
+  /** The world is deleted after this many real milliseconds without a request; undefined: never. */
+  readonly ttlMs: number | undefined;
+  /** In real epoch milliseconds; 0 if the world never expires and was never used. */
+  lastUsedMs: number;
+  /** The last use that the folder of journals shows. `Worlds` writes it. */
+  savedLastUsedMs: number;
+
+  constructor(
+    worldId: string,
+    name: string,
+    simulator: S,
+    ttlMs: number | undefined,
+    lastUsedMs: number,
+  ) {
+    this.worldId = worldId;
+    this.name = name;
+    this.simulator = simulator;
+    this.ttlMs = ttlMs;
+    this.lastUsedMs = lastUsedMs;
+    this.savedLastUsedMs = lastUsedMs;
+  }
+
+  /** When the world expires, in real epoch milliseconds; undefined: never. */
+  get expiresAtMs(): number | undefined {
+    return this.ttlMs === undefined ? undefined : this.lastUsedMs + this.ttlMs;
+  }
+
+  get isExpired(): boolean {
+    const { expiresAtMs } = this;
+    return expiresAtMs !== undefined && Date.now() > expiresAtMs && !this.simulator.isWaitedFor;
+  }
+
+  /** Starts the time to live again. */
+  renew(): void {
+    if (this.ttlMs !== undefined) this.lastUsedMs = Date.now();
+  }
+
+  /** True if this `Authorization` header carries a key of the world, in its usual spelling. */
+  hasKeyOf(authorization: string | undefined): boolean {
+    const { keyRing } = this.simulator.simulation.world;
+    return authorization !== undefined && keyRing.findHeader(authorization) !== undefined;
+  }
+}
