@@ -3,12 +3,12 @@
  * This machine alone decides whether the device may poll, and when it does something by itself:
  *
  *   deactivated, disconnected   off: it neither polls nor reports progress
- *   asleep                      on, and nothing falls due by itself
+ *   asleep                      on, and no work falls due by itself
  *   awake                       on, with a timer for `nextWakeAt` on the virtual clock
- *   working                     its time has come: it does what is due, then learns what is due next
+ *   working                     its timer has fired: it does the work that is due
  *
- * Its guards read the context and the event, nothing else. Events carry facts. `fleet.ts` reports
- * them, asks `can(polled)` before it polls for someone else, and provides the actions.
+ * Its guards read only the context and the event. Events carry facts. `fleet.ts` sends them, asks
+ * `can(polled)` before it polls for a real device or an operation, and provides the actions.
  */
 import { and, assertEvent, assign, setup } from 'xstate';
 import type { Device, DeviceState } from '../sim/records.ts';
@@ -38,6 +38,7 @@ interface DeviceInput extends DeviceState {
 }
 
 interface DeviceContext extends DeviceInput {
+  /** In epoch milliseconds. */
   readonly nextWakeAt: number | undefined;
 }
 
@@ -66,6 +67,7 @@ const parts = setup({
       return { connected, active, polling, nextWakeAt: undefined };
     }),
     noteDueWork: assign({ nextWakeAt: ({ context, event }) => wakeAt(context, event) }),
+    /** Called when a timer was set. */
     timerSet: () => {},
     /**
      * Takes the steps that are due, polls if a poll is due and permitted, and reports
@@ -112,10 +114,7 @@ export const deviceMachine = parts.createMachine({
   },
 });
 
-/**
- * When the device wakes for this work. A device that polls externally never waits for its own
- * polls.
- */
+/** When the device wakes for this work. A device that polls externally has no polls of its own. */
 function wakeAt({ polling }: DeviceState, event: DeviceEvent): number | undefined {
   if (event.type === 'device_changed') return undefined;
   const { nextPollAt, nextStepAt } = event;

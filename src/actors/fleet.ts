@@ -1,10 +1,9 @@
 /**
- * The devices of the world, each with its running actor. Reports events to the device machine and
- * carries out its decisions.
+ * The devices of the world, each with an actor that runs `device-machine.ts`. Reports events to the
+ * actors and carries out their decisions by `polling.ts`.
  * Rules: SVC-3, STATE-2, STATE-4. Assumes: deactivation, failsFrom.
- * `polling.ts` defines a poll and how a message moves on.
- * Each device is a root actor with its own actor system: stopping an actor scans all timers of its
- * system, so a shared system would make that slow.
+ * Each actor has its own actor system: XState scans all timers of a system when it stops an actor, so
+ * a shared system would be slow.
  */
 import { type Actor, createActor } from 'xstate';
 import type { Assumptions } from '../sim/assumptions.ts';
@@ -31,9 +30,11 @@ export class Fleet implements Dispatch {
   readonly #polling: Polling;
   readonly #actors = new Map<Device, DeviceActor>();
   /**
-   * The order in which devices set their timers. Timers with the same deadline fire in this order.
+   * For each device, the count of timers when it last set its own. Timers with the same deadline
+   * fire in this order.
    */
   readonly #timerOrder = new Map<Device, number>();
+  /** How many timers the devices have set. */
   #timersSet = 0;
   readonly #machine: typeof deviceMachine;
 
@@ -91,13 +92,13 @@ export class Fleet implements Dispatch {
   }
 
   polled(device: Device): readonly Message[] {
-    return this.#mayPoll(device, 'device') ? this.#pollFor(device, 'device') : [];
+    if (!this.#mayPoll(device, 'device')) return [];
+    const taken = this.#polling.pollForDevice(device);
+    this.#reportPoll(device, 'device');
+    return taken;
   }
 
-  /**
-   * The operation "poll now": reports progress even within one poll interval. Returns the messages
-   * that it picked up.
-   */
+  /** The operation "poll now". Returns the messages that it picked up. */
   pollNow(device: Device): readonly Message[] {
     if (!this.#mayPoll(device, 'operation')) {
       throw new OperationRefused(
@@ -105,10 +106,12 @@ export class Fleet implements Dispatch {
         `the SIM ${device.number} is not connected and active`,
       );
     }
-    return this.#pollFor(device, 'operation');
+    const taken = this.#polling.pollForOperation(device);
+    this.#reportPoll(device, 'operation');
+    return taken;
   }
 
-  /** The operation "one legal step"; false if the machine has no step. */
+  /** The operation "progress": takes one step; false if the machine has none. */
   progress(message: Message): boolean {
     if (!this.#progress.stepByOperation(message)) return false;
     this.#reportWork(message.device);
@@ -122,7 +125,7 @@ export class Fleet implements Dispatch {
     return true;
   }
 
-  /** The assumptions changed, so the next poll may be due at another time. */
+  /** Call this after a switch of assumptions: the next poll may be due at another time. */
   assumptionsSwitched(before: Assumptions): void {
     const isPaceChanged = before.progressPace !== this.#assumptions.answers.progressPace;
     for (const device of this.#actors.keys()) {
@@ -131,6 +134,7 @@ export class Fleet implements Dispatch {
     }
   }
 
+  /** Stops all devices; the fleet is not used afterwards. */
   stop(): void {
     for (const actor of this.#actors.values()) actor.stop();
     this.#actors.clear();
@@ -146,13 +150,13 @@ export class Fleet implements Dispatch {
     return this.#actors.size;
   }
 
-  /** When the device wakes by itself, in epoch milliseconds; undefined while it is not awake. */
+  /** When the device's timer fires, in epoch milliseconds; undefined without a timer. */
   wakeAtMs(device: Device): number | undefined {
     const snapshot = this.#actors.get(device)?.getSnapshot();
     return snapshot?.value === 'awake' ? snapshot.context.nextWakeAt : undefined;
   }
 
-  /** The devices that are awake, in the order in which they set their timers. */
+  /** The devices with a timer, in the order in which they set their timers. */
   inWakeOrder(): Device[] {
     return [...this.#timerOrder]
       .filter(([device]) => this.wakeAtMs(device) !== undefined)
@@ -177,11 +181,8 @@ export class Fleet implements Dispatch {
       .can({ type: 'polled', by, ...nothingDue });
   }
 
-  #pollFor(device: Device, by: PolledBy): readonly Message[] {
-    const taken: Message[] = [];
-    this.#polling.poll(device, this.#clock.now(), by === 'operation', taken);
+  #reportPoll(device: Device, by: PolledBy): void {
     this.#actor(device).send({ type: 'polled', by, ...this.#polling.dueWork(device) });
-    return taken;
   }
 
   /**

@@ -3,22 +3,19 @@
  * by status and notifies the status reader. Rules: STATE-1 to STATE-5.
  */
 import type { Batch } from '../sim/batch.ts';
-import { alone, type Cohort, sizeOf } from '../sim/cohort.ts';
+import { type Cohort, moveOut, sizeOf } from '../sim/cohort.ts';
 import { MessageCounts } from '../sim/counts.ts';
 import { assert } from '../sim/errors.ts';
 import type { Message } from '../sim/records.ts';
 import type { MessageEvent, Status } from '../sim/status.ts';
 import { messageSteps } from './message-machine.ts';
 
-/** Receives status changes; set while a stream, a wait or a listener reads them. */
+/** Receives status changes for a stream, a wait or a listener. */
 export interface StatusReader {
   accepted(message: Message): void;
   /** The message has just left the status `from`. */
   changed(message: Message, from: Status): void;
-  /**
-   * Of `count` messages that changed at once, how many the reader wants one by one, first ones
-   * first.
-   */
+  /** Of `count` messages that changed at once, how many of the first the reader wants one by one. */
   wantedOf(count: number): number;
   /** `count` more messages changed at the same time and are not reported one by one. */
   changedUnread(count: number): void;
@@ -28,14 +25,14 @@ export class Lifecycle {
   readonly #now: () => number;
   /** Undefined while nothing reads status changes, so that they cost nothing. */
   reader: StatusReader | undefined;
-  /** Replaced by counts that continue after a reset of the service. */
+  /** `simulator.ts` replaces it with counts that outlive a reset of the service. */
   counts = new MessageCounts();
 
   constructor(now: () => number) {
     this.#now = now;
   }
 
-  /** STATE-1: a message begins as `queued`. */
+  /** Call this for each new message. STATE-1: it begins as `queued`. */
   accepted(message: Message): void {
     this.counts.accepted++;
     this.reader?.accepted(message);
@@ -46,15 +43,15 @@ export class Lifecycle {
     const from = message.status;
     const to = messageSteps[from][event];
     if (to === undefined) return false;
-    this.#move(alone(message), to, failureReason);
+    this.#move(moveOut(message), to, failureReason);
     if (to === 'failed') message.account.quota.failed(message.createdAtMs, message.text);
     this.reader?.changed(message, from);
     return true;
   }
 
   /**
-   * The same for a whole cohort, which waits in `batch`. Returns true if the step should be
-   * announced.
+   * Takes the machine's step for a whole cohort, which waits in `batch`; false if it has none. The
+   * caller then calls `announce` once for all cohorts that have stepped.
    */
   stepTogether(
     batch: Batch<Message>,

@@ -5,14 +5,11 @@
  *      └───────failed────────┴────────failed───────┴──► failed
  *
  * It starts in `queued`, may fail from each state that is not final, and never leaves `delivered`
- * or `failed`. The machine says which steps exist; these choose the event and its time:
- * - `polling.ts`: a poll picks up what is queued; a message in flight progresses, or fails if that is
- *   its fate; the assumption `failsFrom` narrows the states from which it may fail;
- * - `sim/outcomes.ts`: the fate, drawn when the message is accepted;
- * - `lifecycle.ts`: takes the step and writes it down.
+ * or `failed`. The machine defines which steps exist. `polling.ts` chooses the event and its time, by
+ * the fate of the message (`sim/outcomes.ts`), and `lifecycle.ts` takes the step.
  *
- * No guard, context or action takes part, so the answer to (state, event) never changes. The machine
- * is asked once for each pair, at start: a step of a million messages then costs one look-up.
+ * The machine has no guards, context or actions, so the answer to (state, event) never changes. It is
+ * asked once for each pair, at start: then a step of a million messages costs one look-up.
  */
 import { getNextSnapshot, setup } from 'xstate';
 import { type MessageEvent, messageEvents, type Status, statuses } from '../sim/status.ts';

@@ -1,5 +1,6 @@
 /**
- * What a poll does, when a device polls, and how a message moves on.
+ * `Polling`: when a device polls, and what a poll does. `Progress`: how messages move on, at polls, at
+ * times of their own, and by operations.
  * Rules: SVC-3, STATE-2 to STATE-4, SEND-7.
  * Assumes: pollIntervalSeconds, sendsPerPoll, taskPickup, progressPace, failsFrom.
  * `device-machine.ts` decides whether a device may poll; `message-machine.ts`, whether a step exists.
@@ -8,34 +9,36 @@ import { secondMs } from '../ledger/time-units.ts';
 import type { AssumptionsInForce } from '../sim/assumptions-in-force.ts';
 import { Batch } from '../sim/batch.ts';
 import { type Cohort, sizeOf } from '../sim/cohort.ts';
-import { isEarlier, isInFlight, isQueued, isStuckIn, pollsOf } from '../sim/device-work.ts';
+import { isInFlight, isQueued, isStuckIn, pollsOf } from '../sim/device-work.ts';
 import { isUnprompted } from '../sim/outcomes.ts';
 import type { Device, Message } from '../sim/records.ts';
 import type { MessageEvent } from '../sim/status.ts';
 import type { DueWork } from './device-machine.ts';
 import type { Lifecycle } from './lifecycle.ts';
 
-type Read = 'pollIntervalSeconds' | 'sendsPerPoll' | 'taskPickup';
+type PollingAssumptions = 'pollIntervalSeconds' | 'sendsPerPoll' | 'taskPickup';
 
 export class Polling {
   readonly #now: () => number;
   readonly #progress: Progress;
-  readonly #assumptions: AssumptionsInForce<Read>;
+  readonly #assumptions: AssumptionsInForce<PollingAssumptions>;
 
-  constructor(now: () => number, progress: Progress, assumptions: AssumptionsInForce<Read>) {
+  constructor(
+    now: () => number,
+    progress: Progress,
+    assumptions: AssumptionsInForce<PollingAssumptions>,
+  ) {
     this.#now = now;
     this.#progress = progress;
     this.#assumptions = assumptions;
   }
 
-  /**
-   * The device's first poll after `ms`. Poll times follow from the device's phase, so a pause does
-   * not shift them.
-   */
-  firstPollAfter(device: Device, ms: number): number {
-    return device.pollAtOrAfter(ms + 1, this.#intervalMs);
+  /** The time of the device's first poll after `atMs`. Pauses do not shift the times of polls. */
+  firstPollAfter(device: Device, atMs: number): number {
+    return device.pollAtOrAfter(atMs + 1, this.#intervalMs);
   }
 
+  /** When the device's work is due next. */
   dueWork(device: Device): DueWork {
     const { work } = device;
     const nowMs = this.#now();
@@ -54,48 +57,71 @@ export class Polling {
     const nowMs = this.#now();
     if (this.firstPollAfter(device, nowMs - 1) !== nowMs) return;
     // A hold that ends in the same millisecond as a poll waits for the next poll.
-    this.poll(device, nowMs - 1, false, undefined);
+    this.#poll(device, nowMs - 1, nowMs - this.#intervalMs, undefined, false);
+  }
+
+  /** Polls for a real device. Returns the messages that it picked up. */
+  pollForDevice(device: Device): readonly Message[] {
+    const nowMs = this.#now();
+    const taken: Message[] = [];
+    const isReported = this.#assumptions.answers.taskPickup === 'reported';
+    this.#poll(device, nowMs, nowMs - this.#intervalMs, taken, isReported);
+    return taken;
+  }
+
+  /** Polls for an operation, which moves messages even twice within one poll interval. */
+  pollForOperation(device: Device): readonly Message[] {
+    const nowMs = this.#now();
+    const taken: Message[] = [];
+    this.#poll(device, nowMs, nowMs, taken, false);
+    return taken;
   }
 
   /**
    * One poll: reports progress, then picks up work. Releases holds that ended by `readyByMs` before
-   * it counts the poll, so that messages that have waited one poll are due at this one. Adds the
-   * messages that it picks up to `taken`, if given.
+   * it counts the poll, so that messages that have waited one poll are due at this one. Moves only
+   * messages that changed by `changedByMs` (SVC-3: no status changes twice within one interval).
+   * Adds the messages that it picks up to `taken`, if given. `isReported`: see `Progress.handOut`.
    */
-  poll(device: Device, readyByMs: number, atOnce: boolean, taken: Message[] | undefined): void {
+  #poll(
+    device: Device,
+    readyByMs: number,
+    changedByMs: number,
+    taken: Message[] | undefined,
+    isReported: boolean,
+  ): void {
     const { work } = device;
     work.releaseHeld(readyByMs);
     work.countPoll();
-    // SVC-3: no status changes twice within one poll interval, unless an operation asks for it.
-    const changedBeforeMs = this.#now() - (atOnce ? 0 : this.#intervalMs);
-    if (work.inFlight.length > 0) this.#progress.report(device, changedBeforeMs);
-    if (work.ready.length > 0) this.#pickUp(device, atOnce, taken);
+    if (work.inFlight.length > 0) this.#progress.report(device, changedByMs);
+    if (work.ready.length > 0) this.#pickUp(device, taken, isReported);
   }
 
   get #intervalMs(): number {
     return this.#assumptions.answers.pollIntervalSeconds * secondMs;
   }
 
-  #pickUp({ work }: Device, atOnce: boolean, taken: Message[] | undefined): void {
-    const { sendsPerPoll, taskPickup } = this.#assumptions.answers;
-    const isReported = taken !== undefined && !atOnce && taskPickup === 'reported';
-    let places = sendsPerPoll === 'all' ? Number.POSITIVE_INFINITY : sendsPerPoll;
+  #pickUp({ work }: Device, taken: Message[] | undefined, isReported: boolean): void {
+    const { sendsPerPoll } = this.#assumptions.answers;
+    let room = sendsPerPoll === 'all' ? Number.POSITIVE_INFINITY : sendsPerPoll;
     const isDue = (cohort: Cohort) => isQueued(cohort) && work.pollCount >= cohort.duePoll;
-    let kept = 0;
+    let waiting = 0;
     for (const batch of work.ready) {
       let due = batch.cohorts.filter(isDue);
       let picked = batch;
-      if (sizeOf(due) > places) {
-        picked = batch.partFirst(places, due);
+      if (sizeOf(due) > room) {
+        picked = batch.splitOff(room, due);
         due = [...picked.cohorts];
       }
-      places -= sizeOf(due);
-      if (isReported) due = this.#progress.handOut(picked, due, work, taken);
+      room -= sizeOf(due);
+      if (isReported && taken !== undefined) {
+        due = this.#progress.handOut(picked, due, work, taken);
+      }
       if (due.length > 0) this.#progress.pickUp(picked, due, work, taken);
       if (picked !== batch) picked.keep(isQueued);
-      if (batch.keep(isQueued)) work.ready[kept++] = batch;
+      if (batch.keep(isQueued)) work.ready[waiting++] = batch;
     }
-    work.ready.length = kept;
+    work.ready.length = waiting;
   }
 }
 
@@ -108,9 +134,9 @@ const longestPaceMs = 10_000;
 const longestReportMs = 20_000;
 
 /**
- * Chooses the next event of a message, and the row in which it waits for the event after. The fate
- * (`sim/outcomes.ts`) says whether that is `progressed`, `failed`, or never comes; the assumption
- * `progressPace`, when.
+ * Takes the next step of messages, then puts them into the row (`sim/device-work.ts`) where they wait
+ * for the step after it. The fate of a message (`sim/outcomes.ts`) decides whether it progresses,
+ * fails or stays; the assumption `progressPace` decides when.
  */
 export class Progress {
   readonly #now: () => number;
@@ -138,7 +164,7 @@ export class Progress {
     taken: Message[] | undefined,
   ): void {
     this.#stepTogether(batch, due, 'picked_up');
-    const moved = batch.cohorts.filter((one) => one.batch === batch && !isQueued(one));
+    const moved = batch.cohorts.filter((cohort) => cohort.batch === batch && !isQueued(cohort));
     if (taken !== undefined) {
       const pickedUp = moved.filter(({ status }) => status !== 'failed');
       for (const message of batch.membersOf(pickedUp)) taken.push(message);
@@ -148,8 +174,8 @@ export class Progress {
   }
 
   /**
-   * At a poll under `taskPickup: reported`: the `due` cohorts leave their row, still queued, and are
-   * reported later. Returns those that fail now instead.
+   * At a poll of a real device under `taskPickup: reported`: the `due` cohorts leave their row, still
+   * queued, and become `sending` at a time of their own. Returns cohorts that fail now instead.
    */
   handOut(
     batch: Batch<Message>,
@@ -160,7 +186,7 @@ export class Progress {
     const handed = due.filter((cohort) => failureOf(cohort) === undefined);
     for (const message of batch.membersOf(handed)) {
       taken.push(message);
-      const delayMs = this.#drawnMs(message, longestReportMs);
+      const delayMs = this.#drawDelayMs(message, longestReportMs);
       work.paced.push({ message, from: 'queued', dueAtMs: this.#now() + delayMs });
     }
     for (const cohort of handed) cohort.batch = undefined;
@@ -168,23 +194,22 @@ export class Progress {
     return due.filter((cohort) => !handed.includes(cohort));
   }
 
-  /**
-   * At a poll: steps each cohort in flight that is due and has not changed after `changedBeforeMs`.
-   */
-  report({ work }: Device, changedBeforeMs: number): void {
-    let kept = 0;
+  /** At a poll: steps each cohort in flight that is due and has not changed after `changedByMs`. */
+  report({ work }: Device, changedByMs: number): void {
+    let moving = 0;
     for (const batch of work.inFlight) {
-      // An operation may already have moved a message on, so this checks that it is still in
-      // flight.
+      // An operation may have moved a cohort on since, so it may no longer be in flight.
       const due = batch.cohorts.filter(
-        (one) =>
-          isInFlight(one) && work.pollCount >= one.duePoll && one.changedAtMs <= changedBeforeMs,
+        (cohort) =>
+          isInFlight(cohort) &&
+          work.pollCount >= cohort.duePoll &&
+          cohort.changedAtMs <= changedByMs,
       );
       for (const cohort of due) cohort.duePoll = work.pollCount + pollsOf(cohort);
       this.#stepTogether(batch, due, 'progressed');
-      if (batch.keep(isInFlight)) work.inFlight[kept++] = batch;
+      if (batch.keep(isInFlight)) work.inFlight[moving++] = batch;
     }
-    work.inFlight.length = kept;
+    work.inFlight.length = moving;
   }
 
   /** Takes the due steps of messages that move at their own pace. */
@@ -192,7 +217,7 @@ export class Progress {
     const nowMs = this.#now();
     for (let due = paced.takeDue(nowMs); due.length > 0; due = paced.takeDue(nowMs)) {
       for (const { message, from } of due) {
-        // An operation already took this step, so the message now waits in another row.
+        // If an operation already took this step, the message now waits in another row.
         if (message.status !== from) continue;
         const reason = failureOf(message.cohort);
         const event = from === 'queued' ? 'picked_up' : 'progressed';
@@ -202,32 +227,31 @@ export class Progress {
     }
   }
 
-  /** Returns false if the machine has no step. */
+  /** Takes one step for an operation. Returns false if the machine has no step. */
   stepByOperation(message: Message): boolean {
     const from = message.status;
-    if (!this.#lifecycle.step(message, from === 'queued' ? 'picked_up' : 'progressed'))
-      return false;
+    const event = from === 'queued' ? 'picked_up' : 'progressed';
+    if (!this.#lifecycle.step(message, event)) return false;
     const { cohort, device } = message;
-    if (from === 'queued') this.#leftQueue(message);
-    const waitsForPolls =
+    if (from === 'queued') this.#leaveQueue(message);
+    const isInFlightRow =
       (from === 'sending' || from === 'sent') &&
       !isStuckIn(message, from) &&
       this.#assumptions.answers.progressPace === 'per_poll';
-    // The cohort is already in the row of messages in flight.
-    if (waitsForPolls) cohort.duePoll = device.work.pollCount + pollsOf(message);
+    if (isInFlightRow) cohort.duePoll = device.work.pollCount + pollsOf(message);
     else this.#followUpAlone(message);
     return true;
   }
 
-  /** Returns false if the message is final or may not fail from its status. */
+  /** Fails a message for an operation. False if it is final or may not fail from its status. */
   failByOperation(message: Message, reason: string): boolean {
     const mayFail = this.#assumptions.answers.failsFrom.some((from) => from === message.status);
     if (!mayFail || !this.#lifecycle.step(message, 'failed', reason)) return false;
-    if (message.cohort.previousStatus === 'queued') this.#leftQueue(message);
+    if (message.cohort.previousStatus === 'queued') this.#leaveQueue(message);
     return true;
   }
 
-  /** The device was deactivated. */
+  /** Fails all queued messages of a device that was deactivated, if `failsFrom` allows it. */
   failQueued({ work }: Device): void {
     if (!this.#assumptions.answers.failsFrom.includes('queued')) return;
     const failed: Message[] = [];
@@ -240,18 +264,18 @@ export class Progress {
       if (this.#lifecycle.reader !== undefined) failed.push(...batch.membersOf(stepped));
       batch.keep(isQueued);
     }
-    const inOrder = new Batch(failed.sort((a, b) => (isEarlier(a, b) ? -1 : 1)));
-    this.#lifecycle.announce(inOrder, cohorts);
+    const inOrder = failed.sort((a, b) => a.arrival - b.arrival);
+    this.#lifecycle.announce(new Batch(inOrder), cohorts);
   }
 
-  /** `progressPace` was switched: moves messages in flight to the rows of the new pace. */
+  /** After a switch of `progressPace`: moves messages in flight to the rows of the new pace. */
   changePace({ work }: Device): void {
     const { inFlight, paced } = work.rows();
     const handedOut = paced.filter(
       ({ message, from }) => from === 'queued' && message.status === from,
     );
-    const rows = [...inFlight, ...paced.map(({ message }) => message)];
-    const messages = new Map(rows.map((message) => [message.arrival, message]));
+    const all = [...inFlight, ...paced.map(({ message }) => message)];
+    const messages = new Map(all.map((message) => [message.arrival, message]));
     work.inFlight = [];
     work.paced.clear();
     for (const step of handedOut) work.paced.push(step);
@@ -261,9 +285,9 @@ export class Progress {
     }
   }
 
-  #leftQueue(message: Message): void {
+  #leaveQueue(message: Message): void {
     message.cohort.batch = undefined;
-    message.device.work.held.left(message);
+    message.device.work.held.noteLeft(message);
   }
 
   #followUpAlone(message: Message): void {
@@ -271,7 +295,7 @@ export class Progress {
     if (isInFlight(cohort)) this.#followUp(device.work, new Batch([message], [cohort]));
   }
 
-  /** Puts messages in flight into the rows where their next steps are looked up. */
+  /** Puts messages in flight into the row where they wait for the next step. */
   #followUp(work: Device['work'], batch: Batch<Message>): void {
     if (this.#assumptions.answers.progressPace === 'per_poll') {
       for (const cohort of batch.cohorts) cohort.duePoll = work.pollCount + pollsOf(cohort);
@@ -279,13 +303,13 @@ export class Progress {
       return;
     }
     for (const message of batch.membersOf(batch.cohorts)) {
-      const dueAtMs = this.#now() + this.#drawnMs(message, longestPaceMs) * pollsOf(message);
+      const dueAtMs = this.#now() + this.#drawDelayMs(message, longestPaceMs) * pollsOf(message);
       work.paced.push({ message, from: message.status, dueAtMs });
     }
     for (const cohort of batch.cohorts) cohort.batch = undefined;
   }
 
-  #drawnMs({ account }: Message, longestMs: number): number {
+  #drawDelayMs({ account }: Message, longestMs: number): number {
     return shortestPaceMs + account.paces.below(longestMs - shortestPaceMs + 1);
   }
 
@@ -300,7 +324,7 @@ export class Progress {
   }
 }
 
-/** The failure reason if the fate makes the cohort fail now; otherwise undefined. */
+/** The reason, if the fate makes the cohort fail in its present status; otherwise undefined. */
 function failureOf({ fate, status }: Cohort): string | undefined {
   if (fate === undefined || fate.ends !== 'failed' || fate.in !== status) return undefined;
   return isUnprompted(fate) ? 'unprompted' : 'scripted';

@@ -1,35 +1,39 @@
 /**
- * The messages that a device's next polls handle together, in order, and the cohorts in which they
- * move. The batch is walked only when a reader needs the single messages.
+ * A batch: the messages that a device's next polls handle together, in order, and their cohorts. A
+ * poll moves whole cohorts (`cohort.ts`); it walks the messages only for a reader that needs them
+ * one by one.
  */
-import { type Cohort, likeOf, type Member, moveTo } from './cohort.ts';
+import { type Cohort, emptyCohortLike, type Member, moveTo } from './cohort.ts';
 
 const blockSize = 4_096;
-const firstBlock = 4;
+/** The first block starts small and grows, because most batches have few messages. */
+const firstBlockSize = 4;
 const blockGrowth = 8;
-/** Lists shorter than this are not worth the cost of a copy. */
+/** A shorter list is not worth the cost of a copy without its forgotten messages. */
 const shortestThinned = 4_096;
 
-/** A message that can find other messages by their arrival numbers. */
+/** A message that a batch can list; `home` finds other messages by their arrival numbers. */
 export interface Joinable<M> extends Member {
   readonly home: { ofArrival(arrival: number): M | undefined };
 }
 
 interface Block {
   readonly arrivals: Float64Array;
-  /** The cohort of each member, by its place in the list of cohorts. */
+  /** The cohort in which each member joined, as an index in `Members.#cohorts`. */
   readonly cohorts: Uint32Array;
 }
 
 /**
- * An append-only list in blocks, so that growing never copies it. Members are arrival numbers,
- * which stay valid names even after a message is forgotten. Each member is stored next to its
- * cohort, so that a walk can skip the members of other cohorts.
+ * An append-only list of messages, in blocks, so that its growth never copies a long list. Stores
+ * arrival numbers, which no other message gets after one is forgotten. Each is stored with its
+ * cohort, so that a walk can skip the messages of other cohorts.
  */
 class Members<M extends Joinable<M>> {
   readonly #blocks: Block[] = [];
+  /** Every cohort in which a member joined. */
   readonly #cohorts: Cohort[] = [];
-  #placeOf: Map<Cohort, number> | undefined;
+  /** The index of each cohort in `#cohorts`; created for the first member of another cohort. */
+  #cohortIndexes: Map<Cohort, number> | undefined;
   #home: M['home'] | undefined;
   #length = 0;
 
@@ -39,40 +43,41 @@ class Members<M extends Joinable<M>> {
 
   push(member: M): void {
     this.#home ??= member.home;
-    const at = this.#length % blockSize;
-    const block = at === 0 ? this.#addBlock() : this.#roomFor(at);
-    block.arrivals[at] = member.arrival;
-    block.cohorts[at] = this.#cohortPlace(member.cohort);
+    const offset = this.#length % blockSize;
+    const block = offset === 0 ? this.#addBlock() : this.#lastBlockWith(offset);
+    block.arrivals[offset] = member.arrival;
+    block.cohorts[offset] = this.#indexOf(member.cohort);
     this.#length++;
   }
 
   /**
-   * The members from `first` on, as they are now. Existing entries never change, so they may be
-   * read later.
+   * The arrival numbers from index `first` on, of the members at the time of this call. The iterable
+   * may be read later, because entries never change.
    */
-  blocksFrom(first: number): Iterable<Float64Array> {
+  arrivalsFrom(first: number): Iterable<Float64Array> {
     const blocks = this.#blocks.map(({ arrivals }) => arrivals);
-    return blocksFrom(blocks, first, this.#length);
+    return partsOf(blocks, first, this.#length);
   }
 
-  /** Undefined if the message was forgotten. */
+  /** The message at this index; undefined if it was forgotten. */
   at(index: number): M | undefined {
     const arrival = this.#blocks[Math.floor(index / blockSize)]?.arrivals[index % blockSize];
     return arrival === undefined ? undefined : this.#home?.ofArrival(arrival);
   }
 
-  /** The first `most` members of these cohorts, in order, from the place `first` on. */
-  of(wanted: readonly Cohort[], first: number, most: number): M[] {
+  /** The first `most` members that are now in these cohorts, in order, from index `first` on. */
+  membersOf(wanted: readonly Cohort[], first: number, most: number): M[] {
     const found: M[] = [];
     const cohorts = new Set(wanted);
-    const listed = new Set(wanted.flatMap((one) => [one, one.origin ?? one]));
-    const isListed = this.#cohorts.map((cohort) => listed.has(cohort));
-    if (!isListed.includes(true)) return found;
-    for (let n = first; n < this.#length; n++) {
-      const block = this.#blocks[Math.floor(n / blockSize)] as Block;
-      const at = n % blockSize;
-      if (isListed[block.cohorts[at] as number] !== true) continue;
-      const member = this.#home?.ofArrival(block.arrivals[at] as number);
+    // A message that left its cohort is still listed with the cohort in which it joined.
+    const joined = new Set(wanted.flatMap((cohort) => [cohort, cohort.origin ?? cohort]));
+    const isPossible = this.#cohorts.map((cohort) => joined.has(cohort));
+    if (!isPossible.includes(true)) return found;
+    for (let index = first; index < this.#length; index++) {
+      const block = this.#blocks[Math.floor(index / blockSize)] as Block;
+      const offset = index % blockSize;
+      if (isPossible[block.cohorts[offset] as number] !== true) continue;
+      const member = this.#home?.ofArrival(block.arrivals[offset] as number);
       if (member === undefined || !cohorts.has(member.cohort)) continue;
       if (found.length === most) return found;
       found.push(member);
@@ -80,32 +85,33 @@ class Members<M extends Joinable<M>> {
     return found;
   }
 
-  #cohortPlace(cohort: Cohort): number {
+  /** The index of the cohort in `#cohorts`; adds the cohort if needed. */
+  #indexOf(cohort: Cohort): number {
     const cohorts = this.#cohorts;
     const last = cohorts.length - 1;
     if (cohorts[last] === cohort) return last;
-    this.#placeOf ??= new Map(cohorts.map((one, place) => [one, place]));
-    let place = this.#placeOf.get(cohort);
-    if (place === undefined) {
-      place = cohorts.push(cohort) - 1;
-      this.#placeOf.set(cohort, place);
+    this.#cohortIndexes ??= new Map(cohorts.map((each, index) => [each, index]));
+    let index = this.#cohortIndexes.get(cohort);
+    if (index === undefined) {
+      index = cohorts.push(cohort) - 1;
+      this.#cohortIndexes.set(cohort, index);
     }
-    return place;
+    return index;
   }
 
   #addBlock(): Block {
-    const size = this.#length === 0 ? firstBlock : blockSize;
+    const size = this.#length === 0 ? firstBlockSize : blockSize;
     const block = { arrivals: new Float64Array(size), cohorts: new Uint32Array(size) };
     this.#blocks.push(block);
     return block;
   }
 
-  /** The last block; enlarged if it has no place `at`. */
-  #roomFor(at: number): Block {
+  /** The last block, enlarged if it has no room at `offset`. */
+  #lastBlockWith(offset: number): Block {
     const last = this.#blocks.length - 1;
     const block = this.#blocks[last] as Block;
-    if (at < block.arrivals.length) return block;
-    const size = Math.min(blockSize, at * blockGrowth);
+    if (offset < block.arrivals.length) return block;
+    const size = Math.min(blockSize, offset * blockGrowth);
     const larger = { arrivals: new Float64Array(size), cohorts: new Uint32Array(size) };
     larger.arrivals.set(block.arrivals);
     larger.cohorts.set(block.cohorts);
@@ -114,40 +120,43 @@ class Members<M extends Joinable<M>> {
   }
 }
 
-function* blocksFrom(
+/** The entries from index `first` up to `length`, as parts of the blocks. */
+function* partsOf(
   blocks: readonly Float64Array[],
   first: number,
   length: number,
 ): Generator<Float64Array> {
-  for (let at = first; at < length; ) {
-    const from = at % blockSize;
-    const block = blocks[Math.floor(at / blockSize)] as Float64Array;
-    const part = block.subarray(from, Math.min(blockSize, from + length - at));
+  for (let index = first; index < length; ) {
+    const offset = index % blockSize;
+    const block = blocks[Math.floor(index / blockSize)] as Float64Array;
+    const part = block.subarray(offset, Math.min(blockSize, offset + length - index));
     yield part;
-    at += part.length;
+    index += part.length;
   }
 }
 
-/** A batch may share its members with another batch if only some of the cohorts have moved on. */
 export class Batch<M extends Joinable<M>> {
+  /** Another batch may share this list, when only some of the cohorts have moved on to it. */
   #members: Members<M>;
   /** Cohorts that wait here, and cohorts that left in another way since the last poll. */
   cohorts: Cohort[] = [];
-  /** Members before this index were released. */
+  /** The messages of this batch start at this index of `#members`. */
   #first = 0;
-  /** The cohort of the message that joined last. */
-  #joined: Cohort | undefined;
-  #byAccount: Map<unknown, Cohort[]> | undefined;
+  /** The cohort of the message that joined last; undefined once the batch is closed. */
+  #lastJoined: Cohort | undefined;
+  /** The cohorts that messages may still join, by account. */
+  #openCohorts: Map<unknown, Cohort[]> | undefined;
 
+  /** `members`: messages to copy, or a batch whose list to share. */
   constructor(members: Batch<M> | readonly M[] = [], cohorts: Iterable<Cohort> = []) {
     this.#members = members instanceof Batch ? members.#members : new Members();
     if (!(members instanceof Batch)) for (const member of members) this.#members.push(member);
     for (const cohort of cohorts) this.take(cohort);
   }
 
-  /** The arrival numbers of its members as they are now, in order and in blocks. */
+  /** The arrival numbers of its present members, in order and in blocks. */
   get arrivals(): Iterable<Float64Array> {
-    return this.#members.blocksFrom(this.#first);
+    return this.#members.arrivalsFrom(this.#first);
   }
 
   /** Makes a cohort wait here. */
@@ -158,20 +167,20 @@ export class Batch<M extends Joinable<M>> {
 
   /** Adds a message at the end, in the cohort of the messages that will move with it. */
   join(member: M, duePoll: number): void {
-    const last = this.#joined;
-    const cohort = last?.movesLike(member, duePoll) ? last : this.#cohortOf(member, duePoll);
-    this.#joined = cohort;
+    const last = this.#lastJoined;
+    const cohort = last?.movesLike(member, duePoll) ? last : this.#openCohortFor(member, duePoll);
+    this.#lastJoined = cohort;
     moveTo(cohort, member);
     this.#members.push(member);
   }
 
   /** Stops accepting messages. */
   close(): void {
-    this.#joined = undefined;
-    this.#byAccount = undefined;
+    this.#lastJoined = undefined;
+    this.#openCohorts = undefined;
   }
 
-  /** Keeps only the cohorts that still wait here. Returns false if there are none. */
+  /** Keeps only cohorts that still wait here and `isKept`. Returns false if there are none. */
   keep(isKept: (cohort: Cohort) => boolean): boolean {
     const kept: Cohort[] = [];
     let size = 0;
@@ -190,39 +199,41 @@ export class Batch<M extends Joinable<M>> {
 
   /** The messages of these cohorts, in order. */
   membersOf(cohorts: readonly Cohort[], most = Number.POSITIVE_INFINITY): M[] {
-    return this.#members.of(cohorts, this.#first, most);
+    return this.#members.membersOf(cohorts, this.#first, most);
   }
 
-  /** Moves the first `most` messages of these cohorts into a batch of their own. */
-  partFirst(most: number, cohorts: readonly Cohort[]): Batch<M> {
-    const parted = new Batch<M>();
-    for (const member of this.membersOf(cohorts, most)) parted.join(member, member.cohort.duePoll);
-    parted.close();
+  /** Moves the first `most` messages of these cohorts into a new batch. */
+  splitOff(most: number, cohorts: readonly Cohort[]): Batch<M> {
+    const split = new Batch<M>();
+    for (const member of this.membersOf(cohorts, most)) split.join(member, member.cohort.duePoll);
+    split.close();
+    // The next walk need not look at messages that have left.
     const { length } = this.#members;
     while (this.#first < length && this.#members.at(this.#first)?.cohort.batch !== this) {
       this.#first++;
     }
-    return parted;
+    return split;
   }
 
-  #cohortOf(member: M, duePoll: number): Cohort {
-    this.#byAccount ??= new Map();
-    let own = this.#byAccount.get(member.account);
-    if (own === undefined) {
-      own = [];
-      this.#byAccount.set(member.account, own);
+  /** The cohort for this message to join; creates one if no open cohort moves like it. */
+  #openCohortFor(member: M, duePoll: number): Cohort {
+    this.#openCohorts ??= new Map();
+    let cohorts = this.#openCohorts.get(member.account);
+    if (cohorts === undefined) {
+      cohorts = [];
+      this.#openCohorts.set(member.account, cohorts);
     }
-    let cohort = own.find((one) => one.movesLike(member, duePoll));
+    let cohort = cohorts.find((each) => each.movesLike(member, duePoll));
     if (cohort === undefined) {
-      cohort = likeOf(member);
+      cohort = emptyCohortLike(member);
       cohort.duePoll = duePoll;
-      own.push(cohort);
+      cohorts.push(cohort);
       this.take(cohort);
     }
     return cohort;
   }
 
-  /** Releases forgotten messages, so that a few slow ones do not keep a long list in memory. */
+  /** Drops messages that have left, so that a few slow ones do not keep a long list in memory. */
   #thin(): void {
     const members = new Members<M>();
     for (const member of this.membersOf(this.cohorts)) members.push(member);

@@ -1,7 +1,7 @@
 /**
- * Messages that move together: they have the same account and fate and became ready for the same
- * poll of a device, so they take every step at the same time. Their status and times are stored
- * once, so a poll costs the same for any number of messages.
+ * A cohort: messages that move together. They have the same account and fate and became ready for
+ * the same poll of a device, so they take every step at the same time. Their status and times are
+ * stored once, so a poll costs the same for any number of messages.
  * Rules: STATE-1 to STATE-5.
  */
 import { assert } from './errors.ts';
@@ -15,7 +15,7 @@ export interface CohortAccount {
   noteEnded(cohort: Cohort): void;
 }
 
-/** The fields of a message that cohorts read. */
+/** The fields of a message that cohorts use. */
 export interface Member {
   readonly account: CohortAccount;
   readonly fate: Fate | undefined;
@@ -42,24 +42,25 @@ export class Cohort {
   /** When it became `delivered` or `failed`. */
   endedAtMs = 0;
   failureReason: string | undefined = undefined;
-  /** The number of the device's poll from which on the next step may be taken. */
+  /** The number of the device's first poll that may take the next step. */
   duePoll = 0;
+  /** The number of its messages. `moveTo` and `MessageStore` write it. */
   size = 0;
-  /** The lowest arrival number of its members. */
+  /** The lowest arrival number of all messages that it ever had. */
   firstArrival = Number.POSITIVE_INFINITY;
   /** Its number in the columns of its members; see `Slots`. */
   slot = 0;
   /**
-   * When its members were accepted, as pairs: a time, then a count. Undefined if the cohort takes
-   * no more steps as a whole.
+   * When its messages were accepted: pairs of a time and a count, for histograms of ages. Undefined
+   * if the cohort takes no more steps as a whole.
    */
   created: number[] | undefined = [];
   /** The batch in which it waits for polls, if any. */
   batch: { readonly cohorts: Cohort[] } | undefined = undefined;
 
   /**
-   * For a cohort of one message: the cohort that the message left. Batches still list the message
-   * there.
+   * Of a cohort that `moveOut` created for one message: the cohort that the message left. Batches
+   * still list the message there.
    */
   readonly origin: Cohort | undefined;
 
@@ -113,7 +114,10 @@ export class Cohort {
     return this.sendingAtMs > 0 ? 'sending' : 'queued';
   }
 
-  /** True if a member would take the same steps after moving to the other cohort. */
+  /**
+   * True if this message would take the same steps in this cohort as in its own, given that its next
+   * step is due at `duePoll`.
+   */
   movesLike(member: Member, duePoll: number): boolean {
     const { cohort } = member;
     return (
@@ -129,18 +133,20 @@ export class Cohort {
   }
 }
 
-/** Moves a message to another cohort. */
+/** Moves a message to this cohort from its present one. */
 export function moveTo(cohort: Cohort, member: Member): void {
-  const { createdAtMs, cohort: left } = member;
-  left.size--;
-  if (left.created !== undefined) countCreated(left.created, createdAtMs, -1);
+  const { createdAtMs, cohort: previous } = member;
+  previous.size--;
+  if (previous.created !== undefined) countCreated(previous.created, createdAtMs, -1);
   cohort.size++;
   if (cohort.created !== undefined) countCreated(cohort.created, createdAtMs, 1);
   if (member.arrival < cohort.firstArrival) cohort.firstArrival = member.arrival;
   member.cohort = cohort;
 }
 
+/** Adds a message to the pairs of `Cohort.created`, or removes one. */
 function countCreated(created: number[], atMs: number, count: 1 | -1): void {
+  // Nearly every message has the time of the last pair, or a later one.
   const last = created.length - 2;
   if (created[last] === atMs) {
     created[last + 1] = (created[last + 1] as number) + count;
@@ -150,36 +156,36 @@ function countCreated(created: number[], atMs: number, count: 1 | -1): void {
     created.push(atMs, 1);
     return;
   }
-  for (let at = 0; at < last; at += 2) {
-    if (created[at] !== atMs) continue;
-    created[at + 1] = (created[at + 1] as number) - 1;
-    if (created[at + 1] === 0) created.splice(at, 2);
+  for (let pair = 0; pair < last; pair += 2) {
+    if (created[pair] !== atMs) continue;
+    created[pair + 1] = (created[pair + 1] as number) - 1;
+    if (created[pair + 1] === 0) created.splice(pair, 2);
     return;
   }
 }
 
-/** A new empty cohort in the same state as this one. */
-export function likeOf(
+/** A new cohort without messages, with the account, fate, history and batch of this message. */
+export function emptyCohortLike(
   { cohort, account, fate }: Pick<Member, 'cohort' | 'account' | 'fate'>,
   origin?: Cohort,
 ): Cohort {
-  const like = new Cohort(account, fate, origin);
-  copyPast(cohort, like);
-  like.batch = cohort.batch;
-  return like;
+  const created = new Cohort(account, fate, origin);
+  copyPast(cohort, created);
+  created.batch = cohort.batch;
+  return created;
 }
 
-/** Moves this message out of its cohort into a cohort of its own. */
-export function alone(member: Member): Cohort {
+/** Moves this message into a cohort without other messages, and returns that cohort. */
+export function moveOut(member: Member): Cohort {
   const { cohort } = member;
   if (cohort.size === 1) return cohort;
-  const own = likeOf(member, cohort);
-  cohort.batch?.cohorts.push(own);
-  moveTo(own, member);
-  return own;
+  const single = emptyCohortLike(member, cohort);
+  cohort.batch?.cohorts.push(single);
+  moveTo(single, member);
+  return single;
 }
 
-/** How many messages are in these cohorts. */
+/** The number of messages in these cohorts. */
 export function sizeOf(cohorts: readonly Cohort[]): number {
   return cohorts.reduce((sum, { size }) => sum + size, 0);
 }

@@ -1,5 +1,6 @@
 /**
- * The work of a device: its messages that are not final, grouped by what they wait for.
+ * The work of a device: its messages that are not final, in one row for each thing that they wait
+ * for (the end of a hold, pickup, the next poll, a time of their own). `actors/polling.ts` moves them.
  * Rules: SVC-3, STATE-2, SEND-7. Assumes: sendsPerPoll, progressPace.
  */
 import { Batch, type Joinable } from './batch.ts';
@@ -14,7 +15,7 @@ export interface WorkMessage<M> extends Joinable<M> {
   readonly sendAtMs: number;
 }
 
-/** The messages of a device's work, one by one. */
+/** The messages of a device's work, one by one; the fields are those of `DeviceWork`. */
 export interface WorkRows<M> {
   readonly pollCount: number;
   readonly held: readonly M[];
@@ -23,7 +24,7 @@ export interface WorkRows<M> {
   readonly paced: readonly PacedStep<M>[];
 }
 
-/** The work as a saved state has it, in batches. */
+/** The work in batches, as a saved state stores it. */
 export interface WorkImage<M extends WorkMessage<M>> {
   readonly pollCount: number;
   readonly held: HoldsImage<M>;
@@ -33,36 +34,32 @@ export interface WorkImage<M extends WorkMessage<M>> {
 }
 
 /**
- * A device's messages that are not final, grouped by what they wait for. A message may also move on
- * by an operation or a deactivation, so readers of rows check the status and drop messages that
- * have moved on.
+ * The rows of one device. An operation or a deactivation may move a message on without a look at its
+ * row, so a reader of a row checks the status and drops messages that have moved on.
  */
 export class DeviceWork<M extends WorkMessage<M>> {
   #pollCount = 0;
   readonly held = new Holds<M>();
-  /** Messages that are queued and not held, in the order in which they became so. */
+  /** Queued messages that wait for pickup, in the order in which they began to wait. */
   ready: Batch<M>[] = [];
-  /** Messages that are picked up and not final, in order of pickup; polls move them on. */
+  /** Messages that are picked up and not final, in order of pickup; the next polls move them on. */
   inFlight: Batch<M>[] = [];
   /** Messages that are picked up and not final; each moves on at its own pace. */
   readonly paced = new PacedSteps<M>();
-  /** The newest batch of `ready`, if no poll came since it was created. */
-  #open: Batch<M> | undefined;
+  /** The newest batch of `ready`, which messages join until the next poll. */
+  #openBatch: Batch<M> | undefined;
 
-  /** Polls so far. */
+  /** The number of polls so far. */
   get pollCount(): number {
     return this.#pollCount;
   }
 
   countPoll(): void {
     this.#pollCount++;
-    this.#close();
+    this.#closeBatch();
   }
 
-  /**
-   * Adds a message that was just accepted. One that stays `queued` for ever is not added to any
-   * row.
-   */
+  /** Adds a message that was just accepted. A message whose fate keeps it `queued` gets no row. */
   add(message: M, nowMs: number): void {
     if (isStuckIn(message, 'queued')) return;
     if (message.sendAtMs > nowMs) this.held.add(message);
@@ -72,7 +69,7 @@ export class DeviceWork<M extends WorkMessage<M>> {
     }
   }
 
-  /** Messages that wait for pickup, without those that left in another way. */
+  /** The number of messages that wait for pickup, held ones included. */
   get queueLength(): number {
     let length = this.held.size;
     for (const { cohorts } of this.ready) {
@@ -81,20 +78,19 @@ export class DeviceWork<M extends WorkMessage<M>> {
     return length;
   }
 
-  /** Moves every message whose hold is over to the end of the ready messages. */
+  /** Moves every message whose hold is over to the end of `ready`. */
   releaseHeld(nowMs: number): void {
     for (const released of this.held.take(nowMs)) {
-      if (released instanceof Batch) this.#release(released);
+      if (released instanceof Batch) this.#makeBatchReady(released);
       else this.makeReady(released);
     }
   }
 
   /** Drops the messages of an account that is deleted. */
   forget(account: unknown): void {
-    this.#close();
-    const isOther = (cohort: Cohort) => cohort.account !== account;
+    this.#closeBatch();
     for (const batch of [...this.ready, ...this.inFlight]) {
-      batch.cohorts = batch.cohorts.filter(isOther);
+      batch.cohorts = batch.cohorts.filter((cohort) => cohort.account !== account);
     }
     this.ready = this.ready.filter(({ cohorts }) => cohorts.length > 0);
     this.inFlight = this.inFlight.filter(({ cohorts }) => cohorts.length > 0);
@@ -102,7 +98,7 @@ export class DeviceWork<M extends WorkMessage<M>> {
     this.paced.forget(account);
   }
 
-  /** Every message, in its row. */
+  /** Every message, by row. */
   rows(): WorkRows<M> {
     return {
       pollCount: this.pollCount,
@@ -113,7 +109,7 @@ export class DeviceWork<M extends WorkMessage<M>> {
     };
   }
 
-  /** The work at this instant. Refers to batches without copying them. */
+  /** The present work. Refers to batches without copying them. */
   get image(): WorkImage<M> {
     const { pollCount, ready, inFlight } = this;
     const held = this.held.image;
@@ -128,30 +124,30 @@ export class DeviceWork<M extends WorkMessage<M>> {
     for (const step of paced) this.paced.push(step);
   }
 
-  /** Puts a queued message at the end of the messages that wait for pickup. */
+  /** Adds a queued message to the end of `ready`. */
   makeReady(message: M, duePoll = this.#pollCount + pollsOf(message)): void {
-    if (this.#open === undefined) {
-      this.#open = new Batch();
-      this.ready.push(this.#open);
+    if (this.#openBatch === undefined) {
+      this.#openBatch = new Batch();
+      this.ready.push(this.#openBatch);
     }
-    this.#open.join(message, duePoll);
+    this.#openBatch.join(message, duePoll);
   }
 
-  /** Removes all queued messages, held ones included, and returns them. */
+  /** Removes all messages that wait for pickup, held ones included, and returns them. */
   takeQueued(): Batch<M>[] {
-    this.#close();
+    this.#closeBatch();
     for (const held of this.held.take(Number.POSITIVE_INFINITY)) {
       if (held instanceof Batch) this.ready.push(held);
       else this.makeReady(held, held.cohort.duePoll);
     }
-    this.#close();
+    this.#closeBatch();
     const queued = this.ready.filter((batch) => batch.keep(isQueued));
     this.ready = [];
     return queued;
   }
 
-  #release(batch: Batch<M>): void {
-    this.#close();
+  #makeBatchReady(batch: Batch<M>): void {
+    this.#closeBatch();
     for (const cohort of batch.cohorts) {
       if (isQueued(cohort)) cohort.duePoll = this.#pollCount + pollsOf(cohort);
     }
@@ -159,9 +155,9 @@ export class DeviceWork<M extends WorkMessage<M>> {
     if (batch.keep(isQueued)) this.ready.push(batch);
   }
 
-  #close(): void {
-    this.#open?.close();
-    this.#open = undefined;
+  #closeBatch(): void {
+    this.#openBatch?.close();
+    this.#openBatch = undefined;
   }
 }
 
@@ -174,46 +170,37 @@ export function isQueued({ status }: Cohort): boolean {
   return status === 'queued';
 }
 
-/** Picked up, not final, and not stuck in its status. */
+/** True if it is picked up, not final, and not stuck in its status. */
 export function isInFlight(cohort: Cohort): boolean {
   const { status } = cohort;
   return (status === 'sending' || status === 'sent') && !isStuckIn(cohort, status);
 }
 
-/** The number of polls that each of its steps takes. */
+/** The number of polls that each of its steps takes, by its fate. */
 export function pollsOf({ fate }: { readonly fate: Fate | undefined }): number {
   return fate?.polls ?? 1;
-}
-
-interface Arrived {
-  readonly arrival: number;
-}
-
-/** Whether `a` was accepted before `b`. */
-export function isEarlier(a: Arrived, b: Arrived): boolean {
-  return a.arrival < b.arrival;
 }
 
 function everyMember<M extends Joinable<M>>(batch: Batch<M>): M[] {
   return batch.membersOf(batch.cohorts);
 }
 
-/** The held messages at one instant. */
+/** The held messages as a saved state stores them: see `Holds`. */
 export interface HoldsImage<M extends WorkMessage<M>> {
   readonly alone: readonly M[];
-  /** Groups of several messages with the same end. */
   readonly together: readonly (readonly [endMs: number, batch: Batch<M>])[];
 }
 
 /**
- * The messages that are held by `send_at`, grouped by the millisecond in which the hold ends. All
- * messages of a group are released at once.
+ * The messages that `send_at` holds back, by the millisecond in which the hold ends. Messages with
+ * the same end are released together. Each end is in one of the two maps.
  */
 export class Holds<M extends WorkMessage<M>> {
-  /** Every end that a map contains; may also hold ends that both maps have dropped. */
+  /** Every end of the maps, and perhaps ends whose messages have left. */
   readonly #ends = new MinHeap<number>((a, b) => a < b);
-  /** The only message with this end. Removed when an operation moves the message on. */
+  /** By end: the only message with this end. */
   readonly #alone = new Map<number, M>();
+  /** By end: two or more messages, of which some may have left. */
   readonly #together = new Map<number, Batch<M>>();
 
   add(message: M): void {
@@ -236,13 +223,13 @@ export class Holds<M extends WorkMessage<M>> {
     together.join(message, message.cohort.duePoll);
   }
 
-  /** An operation has moved the message on. */
-  left(message: M): void {
+  /** Call this when an operation has moved the message on. A batch drops it at its release. */
+  noteLeft(message: M): void {
     const { sendAtMs, arrival } = message;
     if (this.#alone.get(sendAtMs)?.arrival === arrival) this.#alone.delete(sendAtMs);
   }
 
-  /** When the next hold ends; undefined where none is left. */
+  /** When the next hold ends; undefined if no message is held. Drops ends without messages. */
   get nextEndMs(): number | undefined {
     for (let end = this.#ends.peek(); end !== undefined; end = this.#ends.peek()) {
       if (this.#alone.has(end) || this.#together.get(end)?.cohorts.some(isQueued)) return end;
@@ -282,10 +269,9 @@ export class Holds<M extends WorkMessage<M>> {
     const together = [...this.#together.values()].flatMap((batch) =>
       batch.membersOf(batch.cohorts.filter(isQueued)),
     );
-    return [...this.#alone.values(), ...together].sort(isReleasedBefore);
+    return [...this.#alone.values(), ...together].sort(byRelease);
   }
 
-  /** Refers to the messages without copying them. */
   get image(): HoldsImage<M> {
     return { alone: [...this.#alone.values()], together: [...this.#together] };
   }
@@ -309,6 +295,6 @@ export class Holds<M extends WorkMessage<M>> {
   }
 }
 
-function isReleasedBefore<M>(a: WorkMessage<M>, b: WorkMessage<M>): number {
+function byRelease<M>(a: WorkMessage<M>, b: WorkMessage<M>): number {
   return a.sendAtMs - b.sendAtMs || a.arrival - b.arrival;
 }

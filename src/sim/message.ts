@@ -1,7 +1,7 @@
 /**
- * A message: what the service and the control port show of it, and its fields as the rules see them.
- * Rules: RES-1 to RES-6, STATE-1. Assumes: heldStatus, messageRetention. All times are epoch
- * milliseconds; 0 means "never", because no simulated time is 0.
+ * A message: its fields (`StoredMessage`, a reference to a row of the store), its body on the wire,
+ * and its history. Rules: RES-1 to RES-6, STATE-1. Assumes: heldStatus, messageRetention.
+ * All times are epoch milliseconds; 0 means "never", because no simulated time is 0.
  */
 import { dayMs } from '../ledger/time-units.ts';
 import type { Assumptions } from './assumptions.ts';
@@ -34,7 +34,7 @@ export interface Past {
 
 /**
  * The Message body (RES-1). Built by hand, because it is the most frequently built string of the
- * product. `messageId`: its id where the caller has the text, which costs more than the rest.
+ * product. A caller that has the id as text passes it: making that text costs more than the rest.
  */
 export function messageBody(
   message: WireFields,
@@ -73,6 +73,7 @@ export function isReadable(
 
 export interface HistoryEntry {
   readonly status: Status;
+  /** ISO 8601 UTC. */
   readonly at: string;
 }
 
@@ -92,22 +93,25 @@ export type SendEndpoint = Extract<EndpointName, 'send' | 'dashboard_send' | 'ex
 /** Columns store the index in this list. */
 export const sendEndpoints: readonly SendEndpoint[] = ['send', 'dashboard_send', 'external_send'];
 
-/** The objects that rows refer to. */
+/** The store of a message: finds the objects that rows refer to by slot. */
 export interface Home<A extends Slotted, D extends Slotted, M> {
   readonly accounts: Slots<A>;
   readonly devices: Slots<D>;
   readonly cohorts: CohortSlots;
-  /** The message with this arrival number, if it is held. */
+  /** The message with this arrival number, unless it was forgotten. */
   ofArrival(arrival: number): M | undefined;
 }
 
-/** The cohort of every forgotten message. */
-const gone = new Cohort({ counts: {} as CohortAccount['counts'], noteEnded: () => {} }, undefined);
-gone.become('delivered', 1);
+/** The cohort of every forgotten message: final, so that no code acts on the message. */
+const forgottenCohort = new Cohort(
+  { counts: {} as CohortAccount['counts'], noteEnded: () => {} },
+  undefined,
+);
+forgottenCohort.become('delivered', 1);
 
 /**
  * A reference to the row of a message. Created on demand, so two objects may refer to the same
- * message: compare arrival numbers.
+ * message: compare arrival numbers. `records.ts` names its type parameters.
  */
 export class StoredMessage<
   Key,
@@ -132,10 +136,7 @@ export class StoredMessage<
     return this.chunk.home;
   }
 
-  /**
-   * True if the message was dropped to make room. It then reads as delivered, so that no code acts
-   * on it.
-   */
+  /** True if the store forgot the message to make room. Its status is then `delivered`. */
   get isForgotten(): boolean {
     return !this.chunk.hasMessage(this.row);
   }
@@ -148,7 +149,7 @@ export class StoredMessage<
     return this.chunk.home.accounts.at(this.chunk.columns.account[this.#place] as number);
   }
 
-  /** The key that sent it; undefined if the snapshot does not contain it. */
+  /** The key that sent it; undefined for a restored message whose snapshot does not contain it. */
   get key(): Key | undefined {
     const ordinal = this.chunk.columns.key[this.#place] as number;
     return ordinal === 0 ? undefined : this.account.keys[ordinal - 1];
@@ -168,12 +169,12 @@ export class StoredMessage<
   }
 
   /** True if the text or the `request_id` contains `lower`; case is ignored. */
-  says(lower: string): boolean {
+  mentions(lower: string): boolean {
     const { columns, slab } = this.chunk;
     const place = this.#place;
-    const at = columns.textAt[place] as number;
-    if (slab.mentions(at, lower)) return true;
-    return columns.hasRequestId(place) && slab.mentions(slab.after(at), lower);
+    const textAt = columns.textAt[place] as number;
+    if (slab.mentions(textAt, lower)) return true;
+    return columns.hasRequestId(place) && slab.mentions(slab.after(textAt), lower);
   }
 
   /** Empty if the caller gave none. */
@@ -219,7 +220,9 @@ export class StoredMessage<
   get cohort(): Cohort {
     const { columns, home } = this.chunk;
     const place = this.#place;
-    return columns.hasMessage(place) ? home.cohorts.at(columns.cohort[place] as number) : gone;
+    return columns.hasMessage(place)
+      ? home.cohorts.at(columns.cohort[place] as number)
+      : forgottenCohort;
   }
 
   set cohort(cohort: Cohort) {
@@ -252,16 +255,17 @@ export class StoredMessage<
     return this.cohort.failureReason;
   }
 
-  /** The number of the device's poll from which on the next step may be taken. */
+  /** The number of the device's first poll that may take the next step. */
   get duePoll(): number {
     return this.cohort.duePoll;
   }
 
-  /** When the status was last written. */
+  /** When the status last changed. */
   get changedAtMs(): number {
     return this.cohort.changedAtMs || this.createdAtMs;
   }
 
+  /** True while `send_at` holds the message back. */
   isHeldAt(nowMs: number): boolean {
     return this.sendAtMs > nowMs && this.status === 'queued';
   }
@@ -271,20 +275,21 @@ export class StoredMessage<
   }
 }
 
-/** Only `Slots` writes `slot`; 0: no number. */
+/** An object that rows refer to. Only `Slots` writes `slot`; 0 means that it has none. */
 interface Slotted {
   slot: number;
 }
 
 /**
- * Assigns small numbers to live objects, so that columns can store numbers. A number is reused once
- * its object has left.
+ * Assigns small numbers (slots) to objects, so that columns can store numbers. A slot is reused
+ * after its object was released.
  */
 export class Slots<T extends Slotted> {
+  /** By slot; slot 0 stays empty. */
   protected items: (T | undefined)[] = [undefined];
   readonly #free: number[] = [];
 
-  /** The number of this object; assigns one if needed. */
+  /** The slot of this object; assigns one if needed. */
   slotOf(item: T): number {
     if (item.slot > 0) return item.slot;
     item.slot = this.#free.pop() ?? this.items.length;
@@ -294,7 +299,7 @@ export class Slots<T extends Slotted> {
 
   at(slot: number): T {
     const item = this.items[slot];
-    assert(item !== undefined, 'a column names an object that is there');
+    assert(item !== undefined, 'a slot in a column has an object');
     return item;
   }
 

@@ -1,12 +1,12 @@
 /**
- * The messages of a device that take their next step at a time of their own, grouped by its
- * millisecond.
- * Assumes: progressPace (`own_delay`).
+ * The messages of a device that take their next step at a time of their own instead of at a poll,
+ * grouped by the millisecond of that time.
+ * Assumes: progressPace (`own_delay`), taskPickup (`reported`).
  */
 import { MinHeap } from './clock.ts';
 import type { Status } from './status.ts';
 
-/** A message in flight at its own pace. */
+/** The next step of one message. */
 export interface PacedStep<M> {
   readonly message: M;
   /** The status before the step. */
@@ -21,6 +21,7 @@ interface Paced {
 }
 
 export class PacedSteps<M extends Paced> {
+  /** The keys of `#byTime`. */
   readonly #times = new MinHeap<number>((a, b) => a < b);
   readonly #byTime = new Map<number, PacedStep<M>[]>();
 
@@ -45,7 +46,7 @@ export class PacedSteps<M extends Paced> {
     this.#times.pop();
     const steps = this.#byTime.get(time) ?? [];
     this.#byTime.delete(time);
-    return steps.sort(isTakenBefore);
+    return steps.sort(byArrival);
   }
 
   /** In no particular order. */
@@ -55,7 +56,7 @@ export class PacedSteps<M extends Paced> {
 
   /** In the order in which the steps are taken. */
   get items(): readonly PacedStep<M>[] {
-    return this.unsorted.sort((a, b) => a.dueAtMs - b.dueAtMs || isTakenBefore(a, b));
+    return this.unsorted.sort((a, b) => a.dueAtMs - b.dueAtMs || byArrival(a, b));
   }
 
   /** Drops the messages of an account that is deleted. */
@@ -72,6 +73,6 @@ export class PacedSteps<M extends Paced> {
   }
 }
 
-function isTakenBefore<M extends Paced>(a: PacedStep<M>, b: PacedStep<M>): number {
+function byArrival<M extends Paced>(a: PacedStep<M>, b: PacedStep<M>): number {
   return a.message.arrival - b.message.arrival;
 }

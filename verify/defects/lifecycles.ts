@@ -6,7 +6,7 @@
 import { Fleet } from '../../src/actors/fleet.ts';
 import { Lifecycle } from '../../src/actors/lifecycle.ts';
 import { dayMs } from '../../src/ledger/time-units.ts';
-import { alone } from '../../src/sim/cohort.ts';
+import { moveOut } from '../../src/sim/cohort.ts';
 import type { Device, Message } from '../../src/sim/records.ts';
 import type { MessageEvent, Status } from '../../src/sim/status.ts';
 import { World } from '../../src/sim/world.ts';
@@ -53,7 +53,7 @@ class LooseLifecycle extends Lifecycle {
     const { counts } = message.account;
     counts[message.status]--;
     counts[status]++;
-    alone(message).status = status;
+    moveOut(message).status = status;
   }
 }
 
@@ -110,7 +110,7 @@ const retrying = withLifecycle((lifecycle, { clock, fleet }) => {
     retried.add(message.messageId);
     clock.setTimeout(() => {
       lifecycle.write(message, 'queued');
-      Object.assign(alone(message), { sendingAtMs: 0, sentAtMs: 0, endedAtMs: 0 });
+      Object.assign(moveOut(message), { sendingAtMs: 0, sentAtMs: 0, endedAtMs: 0 });
       fleet.queued(message);
     }, pollMs);
   };

@@ -10,7 +10,7 @@ import { acmeNumber, globexNumber, recipient, Twin } from '../../../verify/testk
 import { messageSteps } from '../../actors/message-machine.ts';
 import { parseSettings } from '../../config/settings.ts';
 import { Batch } from '../../sim/batch.ts';
-import { alone, moveTo } from '../../sim/cohort.ts';
+import { moveOut, moveTo } from '../../sim/cohort.ts';
 import { ReplayWindow } from '../../sim/idempotency.ts';
 import type { ApiKey, FirstUse, Message } from '../../sim/records.ts';
 import type { MessageEvent, Status } from '../../sim/status.ts';
@@ -78,32 +78,32 @@ test('a busy world is sound, and the walk visits everything in it', () => {
 const violations: readonly (readonly [string, (twin: Twin) => void, RegExp])[] = [
   [
     'a final status on a message in flight',
-    (twin) => Object.assign(alone(messageOf(twin, 'moving')), { status: 'delivered' }),
+    (twin) => Object.assign(moveOut(messageOf(twin, 'moving')), { status: 'delivered' }),
     /^STATE-3 message .* is delivered but its history ends in sending$/,
   ],
   [
     'a skipped state',
-    (twin) => Object.assign(alone(messageOf(twin, 'over')), { sentAtMs: 0 }),
+    (twin) => Object.assign(moveOut(messageOf(twin, 'over')), { sentAtMs: 0 }),
     /^STATE-3 message .* went from sending to delivered$/,
   ],
   [
     'a status after the final one',
-    (twin) => Object.assign(alone(messageOf(twin, 'over')), { status: 'sent' }),
+    (twin) => Object.assign(moveOut(messageOf(twin, 'over')), { status: 'sent' }),
     /^STATE-5 message .* is sent after a final status$/,
   ],
   [
     'a failure without a reason',
-    (twin) => Object.assign(alone(messageOf(twin, 'failed')), { failureReason: undefined }),
+    (twin) => Object.assign(moveOut(messageOf(twin, 'failed')), { failureReason: undefined }),
     /^STATE-4 message .* is failed with the reason undefined$/,
   ],
   [
     'a step backwards in time',
-    (twin) => Object.assign(alone(messageOf(twin, 'over')), { sentAtMs: 1 }),
+    (twin) => Object.assign(moveOut(messageOf(twin, 'over')), { sentAtMs: 1 }),
     /^STATE-3 message .* went back in time, from \d+ to 1$/,
   ],
   [
     'a step in the future',
-    (twin) => Object.assign(alone(messageOf(twin, 'over')), { endedAtMs: twin.now() + 1 }),
+    (twin) => Object.assign(moveOut(messageOf(twin, 'over')), { endedAtMs: twin.now() + 1 }),
     /^STATE-3 message .* went back in time/,
   ],
   [
@@ -204,7 +204,7 @@ const violations: readonly (readonly [string, (twin: Twin) => void, RegExp])[] =
   ],
   [
     'a message that waits for future polls',
-    (twin) => Object.assign(alone(messageOf(twin, 'waiting')), { duePoll: 99 }),
+    (twin) => Object.assign(moveOut(messageOf(twin, 'waiting')), { duePoll: 99 }),
     /^SVC-3 message .* waits for poll 99$/,
   ],
   [
