@@ -16,7 +16,7 @@ import { Limiter } from '../sim/limiter.ts';
 import { Outcomes } from '../sim/outcomes.ts';
 import { World } from '../sim/world.ts';
 
-/** The classes of a simulation; a defect replaces one of them. */
+/** The classes of a simulation. A defect (`verify/defects`) replaces one of them. */
 export interface Parts {
   readonly Fleet: typeof Fleet;
   readonly Lifecycle: typeof Lifecycle;
@@ -37,13 +37,13 @@ export class Simulation {
 
   /** `startMs`: the start of the virtual clock, in epoch milliseconds. */
   constructor(settings: Settings, startMs: number, parts: Partial<Parts> = {}) {
-    const made = { ...soundParts, ...parts };
+    const classes = { ...soundParts, ...parts };
     this.#assumptions = new SwitchableAssumptions(assumptionsOf(settings));
     this.clock = new VirtualClock(startMs);
-    this.lifecycle = new made.Lifecycle(this.clock.now);
-    this.fleet = new made.Fleet(this.clock, this.lifecycle, this.#assumptions);
-    this.limiter = new made.Limiter(this.clock.now, limitsOf(settings), this.#assumptions);
-    this.world = new made.World({
+    this.lifecycle = new classes.Lifecycle(this.clock.now);
+    this.fleet = new classes.Fleet(this.clock, this.lifecycle, this.#assumptions);
+    this.limiter = new classes.Limiter(this.clock.now, limitsOf(settings), this.#assumptions);
+    this.world = new classes.World({
       seed: settings.seed,
       name: settings.name ?? '',
       now: this.clock.now,

@@ -1,17 +1,17 @@
 /**
- * One real timer that advances all simulated clocks, because a thousand worlds would otherwise need
- * a timer each. Each clock says how long it has nothing to do, up to a second, and is not touched
- * until then: thousands of idle worlds cost next to nothing. It does not keep the process running.
+ * One real timer, with a tick every 25 ms, that advances the clocks of all worlds of the process. A
+ * clock says for how long it has nothing to do, up to a second, and is not called until then, so
+ * thousands of idle worlds cost next to nothing. The timer does not keep the process running.
  */
-// Not the global ones, which a test may fake: this timer outlives the test.
+// A test may fake the global timers; this timer outlives the test.
 import { performance } from 'node:perf_hooks';
 import { clearInterval, setInterval } from 'node:timers';
 
 const tickMs = 25;
-/** A clock with nothing to do is looked at again after this many ticks: real time may jump. */
+/** The longest time between two calls of a clock, in ticks: real time may jump. */
 const mostTicks = 40;
 
-/** What is due at a tick, by the tick's number modulo `mostTicks`. */
+/** The listeners due at each tick, by the tick's number modulo `mostTicks`. */
 const slots = Array.from({ length: mostTicks }, () => new Set<TickListener>());
 let lastTick = 0;
 let listening = 0;
@@ -19,7 +19,7 @@ let timer: NodeJS.Timeout | undefined;
 
 export class TickListener {
   readonly #act: () => number;
-  /** The tick that calls it next; infinite while it is stopped. */
+  /** The number of the tick that calls it next; infinite while it is stopped. */
   #due = Number.POSITIVE_INFINITY;
 
   /** `act` returns for how many real milliseconds it need not be called. */
@@ -43,7 +43,7 @@ export class TickListener {
     if (--listening === 0) clearInterval(timer);
   }
 
-  /** Something may be due earlier than it said: calls it at the next tick. */
+  /** Asks for a call at the next tick, because something may be due earlier than `act` returned. */
   hurry(): void {
     if (this.#due <= lastTick + 1 || this.#due === Number.POSITIVE_INFINITY) return;
     slotOf(this.#due).delete(this);
@@ -53,6 +53,7 @@ export class TickListener {
   tick(): void {
     if (this.#due === Number.POSITIVE_INFINITY) return;
     slotOf(this.#due).delete(this);
+    // Registered before `act`, which may call `hurry` or `stop`.
     this.#dueIn(1);
     const ticks = Math.min(Math.floor(this.#act() / tickMs), mostTicks - 1);
     if (ticks < 2 || this.#due === Number.POSITIVE_INFINITY) return;
@@ -74,7 +75,7 @@ function tickNow(): number {
   return Math.floor(performance.now() / tickMs);
 }
 
-/** Also makes up for ticks that a busy process missed. */
+/** Runs the ticks up to now, including those that a busy process missed. */
 function tick(): void {
   const target = tickNow();
   lastTick = Math.max(lastTick, target - mostTicks);

@@ -1,16 +1,16 @@
 /**
- * Drives virtual time: by the wall clock, by a function of the user (a *bound* clock), or only by
- * the user (a manual clock). A running clock is advanced at its deadlines (`tick-wheel.ts`) and
- * before each request. A bound one is read when it is used, and sets a (fake) timer only while
- * something waits for events.
+ * Drives virtual time (`sim/clock.ts`): by the wall clock (real or scaled), by a function of the user
+ * (bound), or only by operations (manual). A real or scaled clock is advanced at its deadlines
+ * (`tick-wheel.ts`) and before each request. A bound clock is read before each use, and sets a timer,
+ * which a test may fake, only while something waits for events.
  */
-// Not the global of the same name, which is behind a getter: this is read twice a request.
+// The global `performance` is behind a getter, which costs more; this is read twice a request.
 import { performance } from 'node:perf_hooks';
 import { type ClockMode, readBound, type Settings } from '../config/settings.ts';
 import { latestTimeMs, type VirtualClock } from '../sim/clock.ts';
 import { TickListener } from './tick-wheel.ts';
 
-/** A longer delay would make the process's own timers fire at once. */
+/** Node fires a timer with a longer delay at once. */
 export const longestTimerMs = 2 ** 31 - 1;
 
 type ClockSettings = Pick<Settings, 'clock' | 'rate' | 'startTimeMs' | 'boundTo'>;
@@ -19,16 +19,21 @@ export class WallClock {
   readonly #clock: () => VirtualClock;
   readonly #settings: ClockSettings;
   readonly #onAnchor: (rate: number) => void;
+  /** The function that a bound clock follows. */
   #boundTo: (() => number) | undefined;
   #mover: string | undefined;
   #mode: ClockMode;
+  /** The rate of scaled mode, also while another mode is in force. */
   #rate: number;
+  // At the wall time `#anchorWallMs` it was the virtual time `#anchorVirtualMs`.
   #anchorWallMs = 0;
   #anchorVirtualMs = 0;
+  /** True while virtual time must not advance. */
   #isHeld = false;
   readonly #ticks = new TickListener(() => this.#advance());
+  /** True while something waits for events. */
   #isWatched = false;
-  /** The timer for the next deadline, set while there is a reader, and its deadline. */
+  /** The timer that `arm` has set, and its deadline in virtual time. */
   #wake: { readonly atMs: number; readonly cancel: () => void } | undefined;
 
   /**
@@ -46,7 +51,7 @@ export class WallClock {
     this.#boundTo = settings.boundTo;
     this.#mode = settings.clock;
     this.#rate = settings.rate;
-    this.#run();
+    this.#startOrStopTicks();
     this.anchor();
   }
 
@@ -59,7 +64,7 @@ export class WallClock {
     return performance.now();
   }
 
-  /** The start of simulated time, if it started now. */
+  /** Where simulated time would start if it started at this moment. */
   static startMs({ clock, startTimeMs, boundTo }: ClockSettings): number {
     if (boundTo !== undefined) return readBound(boundTo);
     return clock === 'manual' ? startTimeMs : WallClock.nowMs();
@@ -69,7 +74,7 @@ export class WallClock {
     return this.#mode;
   }
 
-  /** What alone may move a bound clock. */
+  /** The name of the only thing that may move a bound clock: see `follow`. */
   get mover(): string | undefined {
     return this.#mode === 'bound' ? this.#mover : undefined;
   }
@@ -86,22 +91,22 @@ export class WallClock {
   }
 
   /**
-   * Changes the mode; virtual time continues from the present at the new rate. Without a function
-   * to follow, as after a restore in another process, a bound clock acts as a manual one. `sinceMs`:
-   * the real time at which it is the present; several processes so share one line of time.
+   * Changes the mode; virtual time continues from its present value at the new rate. Without a
+   * function to follow, as after a restore in another process, a bound clock acts as a manual one.
+   * `sinceMs`: the wall time of that present value, which processes of a fleet agree on.
    */
   setMode(mode: ClockMode, rate: number | undefined, sinceMs?: number): void {
     this.pump();
     this.#mode = mode === 'bound' && this.#boundTo === undefined ? 'manual' : mode;
     if (rate !== undefined) this.#rate = rate;
-    this.#run();
+    this.#startOrStopTicks();
     this.anchor();
     if (sinceMs !== undefined) this.#anchorWallMs = sinceMs;
   }
 
   /**
-   * Virtual time continues from the present and follows `now`, also after a reset. `mover`: what
-   * alone may move it, because it moves a client with it.
+   * Binds virtual time to `now`, also after a reset. It continues from its present value. `mover`
+   * names the only thing that may move it, because a client's clock must move with it.
    */
   follow(now: () => number, mover?: string): void {
     this.#boundTo = now;
@@ -120,7 +125,7 @@ export class WallClock {
     this.setMode(this.#boundTo === undefined ? clock : 'bound', rate);
   }
 
-  /** Ties the current virtual time to the current real time; called after a jump or a reset. */
+  /** Ties the present virtual time to the present wall time. Call this after a jump or a reset. */
   anchor(): void {
     this.#anchorWallMs = this.#readMs();
     this.#anchorVirtualMs = this.#clock().now();
@@ -136,16 +141,16 @@ export class WallClock {
   pump(): void {
     if (this.#mode === 'manual' || this.#isHeld) return;
     const readMs = this.#readMs();
-    // An earlier time of a bound clock counts as no time passed; later times count from there.
+    // If a bound clock goes back, virtual time stays, and continues from the earlier reading.
     if (this.#mode === 'bound' && readMs < this.#anchorWallMs) this.anchor();
     const elapsedMs = readMs - this.#anchorWallMs;
     this.#clock().advanceTo(this.#anchorVirtualMs + Math.floor(elapsedMs * this.rate));
-    // What follows may set a deadline that is nearer than all others.
+    // The caller may set a deadline that is nearer than all others.
     this.#ticks.hurry();
     if (this.#isWatched) this.arm();
   }
 
-  /** Advances virtual time to the present, and stops it while `act` runs. */
+  /** Advances virtual time to match the wall clock, and stops it while `act` runs. */
   atOneMoment<T>(act: () => T): T {
     this.pump();
     const wasHeld = this.#isHeld;
@@ -158,27 +163,27 @@ export class WallClock {
     }
   }
 
-  /** Stops advancing virtual time until `release`: a recorded run has its own times. */
+  /** Stops virtual time until `release`, for the replay of a recorded run, which has its own times. */
   hold(): void {
     this.#isHeld = true;
   }
 
-  /** Time continues from where it is; a real or bound clock from the present, if that is later. */
+  /** Undoes `hold`. A real or bound clock first catches up; others continue where they stopped. */
   release(): void {
     this.#isHeld = false;
     if (this.#mode === 'real' || this.#mode === 'bound') this.#clock().advanceTo(this.#readMs());
     this.anchor();
   }
 
-  /** While there is a reader of events, a bound clock wakes at each deadline: see `arm`. */
+  /** Says whether something waits for events; a bound clock then wakes at each deadline. */
   watch(isWatched: boolean): void {
     this.#isWatched = isWatched;
     this.arm();
   }
 
   /**
-   * On a bound clock with a reader, sets a timer for the next deadline. Uses the process's current
-   * timers, so that fake ones wake the reader. Called whenever that deadline may change.
+   * Sets a timer for the next deadline of a bound clock while something waits for events. Uses the
+   * process's current timers, which a test may fake. Call this whenever that deadline may change.
    */
   arm(): void {
     const isNeeded = this.#mode === 'bound' && this.#isWatched && !this.#isHeld;
@@ -202,13 +207,13 @@ export class WallClock {
     this.watch(false);
   }
 
-  /** Only time that runs by itself needs a periodic advance. */
-  #run(): void {
+  /** Starts the periodic advance, which only a real or scaled clock needs, or stops it. */
+  #startOrStopTicks(): void {
     if (this.#mode === 'real' || this.#mode === 'scaled') this.#ticks.start();
     else this.#ticks.stop();
   }
 
-  /** Returns the real time until the next deadline. */
+  /** Returns the real milliseconds until the next deadline. */
   #advance(): number {
     this.pump();
     const { nextAtMs = latestTimeMs, now } = this.#clock();

@@ -1,5 +1,6 @@
 /**
- * Checks the SIMs: where they are listed, the rows of their work, and that they wake in time.
+ * Checks the SIMs: where they are listed, the rows of their work (`sim/device-work.ts`), and that
+ * they wake in time.
  * Rules: SVC-1, SVC-3, STATE-2, STATE-5, SEND-7. Assumes: progressPace, pollIntervalSeconds.
  * Readers check a message's status, so a row may be out of date. Only current rows count here, and
  * every message that can proceed must be in exactly one.
@@ -79,11 +80,11 @@ export function checkCohorts({ world }: Simulation, found: Findings): void {
   for (const { unbatched } of world.accounts.values()) sizes.set(unbatched, 1);
   for (const { messageId, cohort, account, fate } of world.messages.values()) {
     sizes.set(cohort, (sizes.get(cohort) ?? 0) + 1);
-    const isOwn = cohort === account.unbatched;
-    if (cohort.account !== account || (!isOwn && !isSameFate(cohort.fate, fate))) {
+    const isUnbatched = cohort === account.unbatched;
+    if (cohort.account !== account || (!isUnbatched && !isSameFate(cohort.fate, fate))) {
       found.report('STATE-3', `message ${messageId} moves with messages of another kind`);
     }
-    if (isOwn && cohort.status !== 'queued') {
+    if (isUnbatched && cohort.status !== 'queued') {
       found.report('STATE-3', `message ${messageId} moves with all that wait`);
     }
   }
@@ -160,7 +161,7 @@ function isInFlight(moving: Pick<Message, 'status' | 'fate'>): boolean {
   return (status === 'sending' || status === 'sent') && !isStuckIn(moving, status);
 }
 
-/** The rows that a message may be in; a final or stuck message is in no row: undefined. */
+/** The rows that a message may be in; `undefined` stands for no row (a final or stuck message). */
 function permittedRows({ world }: Simulation, message: Message): readonly (string | undefined)[] {
   const { status } = message;
   if (isStuckIn(message, status) || status === 'delivered' || status === 'failed') {

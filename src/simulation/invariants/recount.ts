@@ -8,8 +8,10 @@ import type { Account, Device } from '../../sim/records.ts';
 import type { Status } from '../../sim/status.ts';
 import type { Simulation } from '../simulation.ts';
 
+/** The recounted numbers of one account, without forgotten messages. */
 export interface Recount {
   readonly counts: Record<Status, number>;
+  /** Used in the present period. */
   quotaUnits: number;
 }
 
@@ -27,13 +29,13 @@ export function recount({ world, clock }: Simulation): Recounts {
   const startMs = periodStart(clock.now(), quotaMonth === 'calendar_utc');
   for (const message of world.messages.values()) {
     const { account, device, status, createdAtMs } = message;
-    const own = accounts.get(account) ?? noMessages();
-    accounts.set(account, own);
-    own.counts[status]++;
+    const ofAccount = accounts.get(account) ?? noMessages();
+    accounts.set(account, ofAccount);
+    ofAccount.counts[status]++;
     messagesOf.set(device, (messagesOf.get(device) ?? 0) + 1);
     if (status !== 'delivered' && status !== 'failed') unfinished++;
     if (createdAtMs < startMs || (quotaRefund === 'yes' && status === 'failed')) continue;
-    own.quotaUnits += unitsOf(message.text, quotaUnit);
+    ofAccount.quotaUnits += unitsOf(message.text, quotaUnit);
   }
   return { accounts, messagesOf, unfinished };
 }

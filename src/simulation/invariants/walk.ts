@@ -1,7 +1,8 @@
 /**
- * Walks the whole state of a simulation and reports violations, one line each: the rule, then the
- * finding. Changes nothing. It recounts from the records and has its own table of steps, so it
- * shares no sum, index, row or table with the code that it checks.
+ * Checks the invariants of a simulation: walks its whole state and reports each violation as a line,
+ * the rule and then the finding. Changes nothing. It recounts from the records and has its own table
+ * of steps, so that a mistake in the checked code cannot hide itself.
+ * This file checks accounts, timers, keys and rate limits; the files next to it check the rest.
  */
 
 import type { Assumptions } from '../../sim/assumptions.ts';
@@ -67,8 +68,8 @@ function checkQuota(
   found: Findings,
 ): void {
   const used = quota.used(clock.now(), world.assumptions);
-  const unknown = forgotten.delivered + forgotten.failed;
-  const isRight = unknown === 0 ? used === quotaUnits : used >= quotaUnits;
+  const forgottenCount = forgotten.delivered + forgotten.failed;
+  const isRight = forgottenCount === 0 ? used === quotaUnits : used >= quotaUnits;
   if (isRight) return;
   found.report('ERR-1', `account ${name} counts ${used} of its quota as used, not ${quotaUnits}`);
 }
@@ -79,6 +80,7 @@ function checkQuota(
  */
 function checkClock({ clock, fleet, world }: Simulation, found: Findings): void {
   const { timers } = clock;
+  /** How many timers have each deadline, without those of devices already checked. */
   const deadlines = new Map<number, number>();
   for (const [place, timer] of timers.entries()) {
     found.checked.timers++;
@@ -98,9 +100,11 @@ function checkClock({ clock, fleet, world }: Simulation, found: Findings): void 
   for (const device of world.devices.values()) {
     const wakeAtMs = fleet.wakeAtMs(device);
     if (wakeAtMs === undefined) continue;
-    const left = deadlines.get(wakeAtMs) ?? 0;
-    if (left === 0) found.report('SVC-3', `SIM ${device.number} has no timer for ${wakeAtMs}`);
-    deadlines.set(wakeAtMs, left - 1);
+    const timerCount = deadlines.get(wakeAtMs) ?? 0;
+    if (timerCount === 0) {
+      found.report('SVC-3', `SIM ${device.number} has no timer for ${wakeAtMs}`);
+    }
+    deadlines.set(wakeAtMs, timerCount - 1);
   }
 }
 
@@ -155,6 +159,7 @@ function checkEndpoint(
 }
 
 type Refill = Assumptions['limiterRefill'];
+/** `state`: see the bucket of the refill in `sim/buckets.ts`. */
 type IsPossible = (state: readonly number[], limit: number, nowMs: number) => boolean;
 
 const isPossible: Readonly<Record<Refill, IsPossible>> = {

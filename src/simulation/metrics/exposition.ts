@@ -8,7 +8,7 @@ import type { Family } from './families.ts';
 
 export type Format = 'openmetrics' | 'text';
 
-/** Gauges whose names end in `_total`, which promtool reports. */
+/** Gauges whose names end in `_total`, which promtool reports as mistakes; they are left out. */
 const misnamed = ['resources', 'handles', 'requests'].map((name) => `nodejs_active_${name}_total`);
 
 const endOfMetrics = '# EOF\n';
@@ -28,7 +28,7 @@ export async function exposition(
   }
   const content = await registry.metrics();
   const isEnded = content.endsWith(endOfMetrics);
-  // A comment in the older format, which shows that the text is complete.
+  // In the older format this line is a comment. It shows that the text is complete.
   return { content: isEnded ? content : `${content}${endOfMetrics}`, contentType };
 }
 

@@ -1,6 +1,7 @@
 /**
- * The metrics of simulated worlds, as values: names, help and samples. They are read from counts
- * and state when a scraper asks; nothing here runs per request.
+ * The metrics of simulated worlds: their declarations (name, help, type), and their samples, which
+ * are read from counts and state at each scrape. Nothing here runs per request.
+ * `exposition.ts` writes them as text.
  */
 
 import { secondMs } from '../../ledger/time-units.ts';
@@ -16,6 +17,7 @@ export interface Counts {
   readonly messages: MessageCounts;
 }
 
+/** The parts of a simulator that metrics read. */
 interface Measured {
   readonly counts: Counts;
   readonly simulation: Simulation;
@@ -32,10 +34,11 @@ type Labels = Readonly<Record<string, string | number>>;
 export interface Sample {
   readonly labels: Labels;
   readonly value: number;
-  /** The name of one series of a histogram. */
+  /** For a histogram, which has several series: the name of the series. */
   readonly metricName?: string;
 }
 
+/** A metric with its samples; Prometheus calls it a metric family. */
 export interface Family {
   readonly name: string;
   readonly help: string;
@@ -43,11 +46,12 @@ export interface Family {
   readonly values: readonly Sample[];
 }
 
+/** The declaration of a metric, with the function that reads its samples from one world. */
 interface Declared {
   readonly name: string;
   readonly help: string;
   readonly type: Family['type'];
-  /** False if a sum over worlds says nothing; then it is left out of totals. */
+  /** False if a sum over worlds means nothing; then it is left out of totals. */
   readonly isSummed?: false;
   readonly samples: (world: Measured, name: string) => readonly Sample[];
 }
@@ -89,7 +93,7 @@ const declared: readonly Declared[] = [
     name: 'smstwin_messages_accepted_total',
     help: 'Messages accepted.',
     type: 'counter',
-    samples: ({ counts }) => one(counts.messages.accepted),
+    samples: ({ counts }) => oneSample(counts.messages.accepted),
   },
   {
     name: 'smstwin_messages',
@@ -99,7 +103,7 @@ const declared: readonly Declared[] = [
       const accounts = [...simulation.world.accounts.values()];
       return statuses.map((status) => ({
         labels: { status },
-        value: accounts.reduce((sum, account) => sum + heldBy(account, status), 0),
+        value: accounts.reduce((sum, account) => sum + messagesWith(account, status), 0),
       }));
     },
   },
@@ -117,7 +121,9 @@ const declared: readonly Declared[] = [
     help: 'Messages forgotten to make room for others.',
     type: 'counter',
     samples: ({ counts, simulation }) =>
-      one(counts.messages.forgottenBefore + simulation.world.messages.retention.forgottenMessages),
+      oneSample(
+        counts.messages.forgottenBefore + simulation.world.messages.retention.forgottenMessages,
+      ),
   },
   {
     name: 'smstwin_sims',
@@ -133,14 +139,14 @@ const declared: readonly Declared[] = [
     name: 'smstwin_timers',
     help: 'Timers of the simulated clock that have not fired.',
     type: 'gauge',
-    samples: ({ simulation }) => one(simulation.clock.pending),
+    samples: ({ simulation }) => oneSample(simulation.clock.pending),
   },
   {
     name: 'smstwin_simulated_time_seconds',
     help: 'Simulated time, in seconds since 1970.',
     type: 'gauge',
     isSummed: false,
-    samples: ({ simulation }) => one(simulation.clock.now() / secondMs),
+    samples: ({ simulation }) => oneSample(simulation.clock.now() / secondMs),
   },
 ];
 
@@ -149,7 +155,7 @@ export const metricNames: readonly string[] = [
   'smstwin_worlds',
 ];
 
-/** Up to here each world has samples of its own; of more worlds there are only totals. */
+/** Up to this many worlds have samples of their own; more worlds get only totals. */
 export const mostLabelledWorlds = 100;
 
 /**
@@ -157,18 +163,18 @@ export const mostLabelledWorlds = 100;
  * after each world.
  */
 export function* familiesOf(worlds: readonly MeasuredWorld[]): Generator<undefined, Family[]> {
-  const isTotal = worlds.length > mostLabelledWorlds;
+  const hasTotalsOnly = worlds.length > mostLabelledWorlds;
   const families = declared
-    .filter((family) => !isTotal || family.isSummed !== false)
+    .filter((family) => !hasTotalsOnly || family.isSummed !== false)
     .map((family) => ({ ...family, gathered: new Map<string, Gathered>() }));
   for (const { worldId, simulator } of worlds) {
-    const own = worlds.length === 1 || isTotal ? withoutLabels : { world: worldId };
+    const worldLabels = worlds.length === 1 || hasTotalsOnly ? withoutLabels : { world: worldId };
     for (const { name, samples, gathered } of families) {
       for (const sample of samples(simulator, name)) {
-        const key = isTotal ? keyOf(sample) : `${gathered.size}`;
-        const known = gathered.get(key);
-        if (known !== undefined) known.value += sample.value;
-        else gathered.set(key, { ...sample, labels: { ...own, ...sample.labels } });
+        const key = hasTotalsOnly ? keyOf(sample) : `${gathered.size}`;
+        const total = gathered.get(key);
+        if (total !== undefined) total.value += sample.value;
+        else gathered.set(key, { ...sample, labels: { ...worldLabels, ...sample.labels } });
       }
     }
     yield;
@@ -184,23 +190,23 @@ export function* familiesOf(worlds: readonly MeasuredWorld[]): Generator<undefin
       name: 'smstwin_worlds',
       help: 'Worlds of this process.',
       type: 'gauge',
-      values: one(worlds.length),
+      values: oneSample(worlds.length),
     },
   ];
 }
 
 type Gathered = Omit<Sample, 'value'> & { value: number };
 
-/** Samples of one family name the same labels in the same order, so that their values are enough. */
+/** Samples of one family have the same labels in the same order, so the key needs only values. */
 function keyOf({ metricName = '', labels }: Sample): string {
   return `${metricName} ${Object.values(labels).join(' ')}`;
 }
 
-function one(value: number): readonly Sample[] {
+function oneSample(value: number): readonly Sample[] {
   return [{ labels: withoutLabels, value }];
 }
 
-/** A histogram as Prometheus reads it: each bucket includes the previous ones. */
+/** The series of a histogram; as Prometheus requires, each bucket includes the previous ones. */
 function seriesOf(name: string, labels: Labels, histogram: Histogram, divisor: number): Sample[] {
   const { bounds, counts, sum } = histogram;
   let count = 0;
@@ -215,7 +221,8 @@ function seriesOf(name: string, labels: Labels, histogram: Histogram, divisor: n
   return series;
 }
 
-function heldBy({ counts, forgotten }: Account, status: Status): number {
+/** How many messages with this status the account has, without forgotten ones. */
+function messagesWith({ counts, forgotten }: Account, status: Status): number {
   const isFinal = status === 'delivered' || status === 'failed';
   return counts[status] - (isFinal ? forgotten[status] : 0);
 }
