@@ -44,7 +44,7 @@ export class Lifecycle {
     const to = messageSteps[from][event];
     if (to === undefined) return false;
     this.#move(moveOut(message), to, failureReason);
-    if (to === 'failed') message.account.quota.failed(message.createdAtMs, message.text);
+    if (to === 'failed') message.account.quota.countFailed(message.createdAtMs, message.text);
     this.reader?.changed(message, from);
     return true;
   }
@@ -64,7 +64,7 @@ export class Lifecycle {
     this.#move(cohort, to, failureReason);
     if (to === 'failed') {
       for (const { account, createdAtMs, text } of batch.membersOf([cohort])) {
-        account.quota.failed(createdAtMs, text);
+        account.quota.countFailed(createdAtMs, text);
       }
     }
     return true;

@@ -1,6 +1,7 @@
 /**
- * A token bucket of N tokens, with four ways to refill. Rules: LIMIT-1 to LIMIT-6.
- * Assumes: limiterRefill, refusedSpendsToken.
+ * Token buckets of N tokens, which differ in how they refill: a class for each answer of the
+ * assumption `limiterRefill`. `limiter.ts` keeps one for each caller and endpoint.
+ * Rules: LIMIT-1 to LIMIT-6. Assumes: limiterRefill, refusedSpendsToken.
  */
 import type { Assumptions } from './assumptions.ts';
 import { limitWindowMs } from './limits.ts';
@@ -37,11 +38,10 @@ export function createBucket(refill: Refill, limit: number, state?: readonly num
   }
 }
 
-/**
- * Each token comes back exactly one window after it was spent. Keeps a ring of the last N times.
- */
+/** Each token comes back exactly one window after it was spent. */
 class SlidingBucket implements Bucket {
   readonly #limit: number;
+  /** A ring of the times when tokens were spent; `#count` entries from `#oldest` on are in use. */
   #spentAtMs: number[];
   #oldest = 0;
   #count: number;
@@ -58,7 +58,7 @@ class SlidingBucket implements Bucket {
   }
 
   take(nowMs: number): boolean {
-    this.#forgetBefore(nowMs);
+    this.#dropReturned(nowMs);
     if (this.#count >= this.#limit) return false;
     this.#push(nowMs);
     return true;
@@ -68,6 +68,7 @@ class SlidingBucket implements Bucket {
     if (this.#count > 0) this.#count--;
   }
 
+  /** Replaces the oldest time by the present: the bucket is empty when it refuses. */
   spendRefused(nowMs: number): void {
     this.#oldest = (this.#oldest + 1) % this.#spentAtMs.length;
     this.#count--;
@@ -75,17 +76,17 @@ class SlidingBucket implements Bucket {
   }
 
   waitMs(nowMs: number): number {
-    this.#forgetBefore(nowMs);
+    this.#dropReturned(nowMs);
     if (this.#count < this.#limit) return 0;
     return (this.#spentAtMs[this.#oldest] ?? nowMs) + limitWindowMs - nowMs;
   }
 
   available(nowMs: number): number {
-    this.#forgetBefore(nowMs);
+    this.#dropReturned(nowMs);
     return this.#limit - this.#count;
   }
 
-  #forgetBefore(nowMs: number): void {
+  #dropReturned(nowMs: number): void {
     while (this.#count > 0 && (this.#spentAtMs[this.#oldest] ?? 0) + limitWindowMs <= nowMs) {
       this.#oldest = this.#oldest + 1 === this.#spentAtMs.length ? 0 : this.#oldest + 1;
       this.#count--;
@@ -141,7 +142,7 @@ class ContinuousBucket implements Bucket {
     this.#units += limitWindowMs;
   }
 
-  /** The debt is bounded, so that a wait is never longer than one window. */
+  /** May leave a debt, which is bounded so that a wait is never longer than one window. */
   spendRefused(): void {
     this.#units = Math.max(this.#units - limitWindowMs, (1 - this.#limit) * limitWindowMs);
   }
@@ -167,7 +168,7 @@ class ContinuousBucket implements Bucket {
 class IntervalBucket implements Bucket {
   protected readonly limit: number;
   protected tokens: number;
-  /** Tells the present interval from others: here, when it began. */
+  /** Identifies the present interval: here, by its start in epoch milliseconds. */
   protected interval: number;
 
   constructor(limit: number, [tokens = limit, interval = 0]: readonly number[] = []) {
@@ -203,6 +204,7 @@ class IntervalBucket implements Bucket {
     return this.tokens;
   }
 
+  /** Begins an interval with its first spent token. */
   protected begin(nowMs: number): void {
     this.interval = nowMs;
   }
@@ -212,7 +214,7 @@ class IntervalBucket implements Bucket {
   }
 }
 
-/** All N tokens come back at each full minute of the clock, by which its intervals are counted. */
+/** All N tokens come back at each full minute of the clock. An interval is a minute since 1970. */
 class AlignedBucket extends IntervalBucket {
   constructor(limit: number, state: readonly number[] = [limit, -1]) {
     super(limit, state);

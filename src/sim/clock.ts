@@ -9,19 +9,21 @@ import { minuteMs } from '../ledger/time-units.ts';
 /** Simulated time stops here, so that every year has four digits. Later timers never fire. */
 export const latestTimeMs = Date.parse('9000-01-01T00:00:00.000Z');
 
-/** A pending call. `index` is its place in the heap, or -1 once fired or cleared. */
+/** A call at a deadline. */
 export interface Timer {
   readonly deadlineMs: number;
+  /** The number of timers set before it. */
   readonly arrival: number;
   readonly fire: () => void;
+  /** Its index in the heap, or -1 once it was fired or cleared. */
   index: number;
 }
 
 export class VirtualClock {
   #nowMs: number;
   #arrivals = 0;
-  readonly #heap = new MinHeap<Timer>(isBefore, (timer, place) => {
-    timer.index = place;
+  readonly #heap = new MinHeap<Timer>(isBefore, (timer, index) => {
+    timer.index = index;
   });
 
   /** `startMs`: epoch milliseconds. Never 0: `lru-cache` treats 0 as "no expiry". */
@@ -32,7 +34,7 @@ export class VirtualClock {
     this.#nowMs = startMs;
   }
 
-  /** Epoch milliseconds. An own property, so that it can be passed on as a function. */
+  /** Epoch milliseconds. A property and not a method, so that it can be passed on as a function. */
   readonly now = (): number => this.#nowMs;
 
   /** Timers that have not fired. */
@@ -66,8 +68,8 @@ export class VirtualClock {
   }
 
   /**
-   * Moves time forward to `targetMs` and fires every timer that is due on the way. A past target
-   * does nothing; a target after the end of time stops at the end. Returns how many timers fired.
+   * Moves time forward to `wantedMs`, at most to `latestTimeMs`, and fires every timer that is due on
+   * the way. Does nothing for a past time. Returns how many timers fired.
    */
   advanceTo(wantedMs: number): number {
     if (!Number.isSafeInteger(wantedMs)) throw new RangeError(`not a time: ${wantedMs}`);
@@ -92,20 +94,20 @@ function isBefore(a: Timer, b: Timer): boolean {
 /** A binary min-heap: `peek` takes constant time, every change logarithmic time. */
 export class MinHeap<T> {
   readonly #isBefore: (a: T, b: T) => boolean;
-  readonly #moved: (item: T, place: number) => void;
-  /** The first one first, the others in heap order. */
+  readonly #onMove: (item: T, index: number) => void;
+  /** The first item, then the others in heap order. */
   readonly items: T[] = [];
 
   /**
-   * `isBefore` must be a total order; otherwise equal items come out in any order. `moved` learns
-   * the place of each item, which `removeAt` takes.
+   * Items that `isBefore` does not order come out in any order. `onMove` is told the new index of
+   * each item that moves; `removeAt` takes such an index.
    */
   constructor(
     isBefore: (a: T, b: T) => boolean,
-    moved: (item: T, place: number) => void = () => {},
+    onMove: (item: T, index: number) => void = () => {},
   ) {
     this.#isBefore = isBefore;
-    this.#moved = moved;
+    this.#onMove = onMove;
   }
 
   peek(): T | undefined {
@@ -120,11 +122,11 @@ export class MinHeap<T> {
     return this.removeAt(0);
   }
 
-  removeAt(place: number): T | undefined {
+  removeAt(index: number): T | undefined {
     const { items } = this;
-    const removed = items[place];
+    const removed = items[index];
     const last = items.pop();
-    if (last !== undefined && place < items.length) this.#sink(last, this.#rise(last, place));
+    if (last !== undefined && index < items.length) this.#sink(last, this.#rise(last, index));
     return removed;
   }
 
@@ -132,7 +134,7 @@ export class MinHeap<T> {
     this.items.length = 0;
   }
 
-  /** Moves an item up from a place to where it belongs, and returns its place. */
+  /** Moves an item up from an index to where it belongs, and returns its new index. */
   #rise(item: T, from: number): number {
     let hole = from;
     while (hole > 0) {
@@ -146,6 +148,7 @@ export class MinHeap<T> {
     return hole;
   }
 
+  /** Moves an item down from an index to where it belongs. */
   #sink(item: T, from: number): void {
     const { items } = this;
     let hole = from;
@@ -163,12 +166,13 @@ export class MinHeap<T> {
     this.#put(item, hole);
   }
 
-  #put(item: T, place: number): void {
-    this.items[place] = item;
-    this.#moved(item, place);
+  #put(item: T, index: number): void {
+    this.items[index] = item;
+    this.#onMove(item, index);
   }
 }
 
+/** The ends of a formatted time: every number of seconds, and of milliseconds. */
 const seconds = Array.from({ length: 60 }, (_, n) => `${String(n).padStart(2, '0')}.`);
 const thousandths = Array.from({ length: 1_000 }, (_, n) => `${String(n).padStart(3, '0')}Z`);
 
@@ -185,13 +189,13 @@ let lastMinute = '';
  */
 export function isoTime(epochMs: number): string {
   if (epochMs === lastIsoMs) return lastIso;
-  const ofMinute = epochMs - Math.floor(epochMs / minuteMs) * minuteMs;
-  const minuteStartMs = epochMs - ofMinute;
+  const minuteStartMs = Math.floor(epochMs / minuteMs) * minuteMs;
+  const inMinuteMs = epochMs - minuteStartMs;
   if (minuteStartMs !== lastMinuteMs) {
     lastMinute = new Date(minuteStartMs).toISOString().slice(0, -'00.000Z'.length);
     lastMinuteMs = minuteStartMs;
   }
   lastIsoMs = epochMs;
-  lastIso = `${lastMinute}${seconds[Math.floor(ofMinute / 1_000)]}${thousandths[ofMinute % 1_000]}`;
+  lastIso = `${lastMinute}${seconds[Math.floor(inMinuteMs / 1_000)]}${thousandths[inMinuteMs % 1_000]}`;
   return lastIso;
 }

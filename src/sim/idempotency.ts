@@ -1,9 +1,9 @@
 /**
- * The 24-hour replay window of `request_id`, one for each account.
+ * The 24-hour replay window of an account: finds the first use of a `request_id`, with its reply.
  * Rules: SEND-4. Assumes: replayScope, replayAcrossEndpoints, failedRequestId.
- * If a message contains everything about a use, the message itself is the record: its first reply
- * follows from fields that never change. Other uses, such as refusals, are stored here. The scope
- * is applied at look-up, so both assumptions can be switched at run time.
+ * An accepted message is the record of its own use, because its first reply follows from fields that
+ * never change. Only other uses, such as refusals, are stored here. A look-up applies the
+ * assumptions, so they can be switched at run time.
  */
 import { LRUCache } from 'lru-cache';
 import type { Assumptions } from './assumptions.ts';
@@ -20,12 +20,12 @@ export interface AcceptedUse<Key> extends WireFields {
   readonly arrival: number;
 }
 
-/** Finds the messages of an account by their `request_id`. */
+/** The uses that accepted messages record: the messages of an account by `request_id`. */
 export interface AcceptedUses<M> {
-  /** In no particular order. */
+  /** The messages with this `request_id`, in no particular order. */
   of(requestId: string): readonly M[];
   add(requestId: string, message: M): void;
-  replace(requestId: string, message: M, by: M): void;
+  replace(requestId: string, message: M, newMessage: M): void;
 }
 
 /** The first use of a `request_id`, and its reply. */
@@ -38,7 +38,7 @@ export interface Use<Key, M> {
   readonly body: string;
   /** The created message, or the refusal if `failedRequestId` is `burned`. */
   readonly outcome: M | ServiceError;
-  /** An earlier use of the same id in another scope. */
+  /** An earlier use of the same id, in another scope. Uses of one id form a chain, newest first. */
   readonly older: Use<Key, M> | undefined;
 }
 
@@ -79,9 +79,9 @@ export class ReplayWindow<Key, M extends AcceptedUse<Key>> {
     let use = this.#uses?.peek(requestId);
     // A chain has several uses only if an assumption was switched between them.
     while (use !== undefined && use.atMs >= oldestMs) {
-      const inScope = isInScope(use, key, endpoint, assumptions);
-      if (inScope && isAccepted(use.outcome)) message = use;
-      else if (inScope) refusal = use;
+      const counts = isInScope(use, key, endpoint, assumptions);
+      if (counts && isAccepted(use.outcome)) message = use;
+      else if (counts) refusal = use;
       use = use.older;
     }
     // SEND-4 is a rule, so an accepted message takes precedence over a refusal kept by
@@ -89,13 +89,13 @@ export class ReplayWindow<Key, M extends AcceptedUse<Key>> {
     return message ?? (assumptions.failedRequestId === 'burned' ? refusal : undefined);
   }
 
+  /** Records a first use. */
   keep(use: Omit<Use<Key, M>, 'older'>): void {
-    if (this.#isAccepted(use)) return;
+    if (this.#recordInMessage(use)) return;
     const uses = this.#withRoom();
     const { requestId, key, endpoint, atMs, body, outcome } = use;
     const older = this.#unexpired(uses.peek(requestId));
-    const kept = { requestId, key, endpoint, atMs, body, outcome, older };
-    uses.set(requestId, kept, { start: atMs });
+    uses.set(requestId, { requestId, key, endpoint, atMs, body, outcome, older }, { start: atMs });
   }
 
   /** Uses stored here, including expired ones that are not evicted yet. */
@@ -125,8 +125,14 @@ export class ReplayWindow<Key, M extends AcceptedUse<Key>> {
     return oldest;
   }
 
-  /** True if the message contains everything about its use, so that the use need not be stored. */
-  #isAccepted({ requestId, key, endpoint, atMs, outcome }: Omit<Use<Key, M>, 'older'>): boolean {
+  /** Records a use by its message. False if the message does not contain everything about it. */
+  #recordInMessage({
+    requestId,
+    key,
+    endpoint,
+    atMs,
+    outcome,
+  }: Omit<Use<Key, M>, 'older'>): boolean {
     const accepted = this.#accepted;
     if (accepted === undefined || !isAccepted<Key, M>(outcome)) return false;
     if (outcome.createdAtMs !== atMs || outcome.endpoint !== endpoint) return false;
@@ -138,10 +144,9 @@ export class ReplayWindow<Key, M extends AcceptedUse<Key>> {
   }
 
   /**
-   * At the documented rate a window holds 120 × 1,440 uses for each endpoint; reserving that at
-   * once would cost megabytes for every account. So it grows eightfold when full, unless half of
-   * its entries have expired. Its size follows the uses of the last day, and cleaning up costs a
-   * constant per use.
+   * The stored uses, with room for one more. At the documented rate they are up to 120 × 1,440 for
+   * each endpoint; reserving that at once would cost megabytes for every account. So the room grows
+   * eightfold when it is full, unless half of its entries have expired.
    */
   #withRoom(): LRUCache<string, Use<Key, M>> {
     this.#uses ??= this.#create(smallestWindow);
@@ -171,7 +176,7 @@ export class ReplayWindow<Key, M extends AcceptedUse<Key>> {
     });
   }
 
-  /** The chain without its expired end; older uses follow younger ones. */
+  /** The chain without its expired end. */
   #unexpired(use: Use<Key, M> | undefined): Use<Key, M> | undefined {
     if (use === undefined || this.#isExpired(use.atMs)) return undefined;
     const older = this.#unexpired(use.older);
@@ -183,7 +188,7 @@ export class ReplayWindow<Key, M extends AcceptedUse<Key>> {
   }
 }
 
-/** Whether this is a message and not a refusal. */
+/** True for a message, false for a refusal. */
 function isAccepted<Key, M extends AcceptedUse<Key>>(outcome: M | ServiceError): outcome is M {
   return 'messageId' in outcome;
 }
@@ -200,9 +205,9 @@ function isInScope<Key>(
   );
 }
 
-/** `asker`: used in place of a key that is not known. */
-function useOf<Key, M extends AcceptedUse<Key>>(message: M, asker: Key): Use<Key, M> {
-  const { requestId, key = asker, endpoint, createdAtMs: atMs } = message;
+/** The use that a message records. `callerKey` stands for its key if that is not known. */
+function useOf<Key, M extends AcceptedUse<Key>>(message: M, callerKey: Key): Use<Key, M> {
+  const { requestId, key = callerKey, endpoint, createdAtMs: atMs } = message;
   const body = messageBody(message, 'queued');
   return { requestId, key, endpoint, atMs, body, outcome: message, older: undefined };
 }

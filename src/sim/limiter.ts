@@ -1,9 +1,9 @@
 /**
- * Requests per minute, for each endpoint and each user or client IP.
+ * The rate limiter: a token bucket (`buckets.ts`) for each endpoint and each caller, which is an
+ * account or, for a request without a valid key, a client address.
  * Rules: LIMIT-1 to LIMIT-7, AUTH-6, ERR-3. Assumes: limiterRefill, refusedSpendsToken.
- * `buckets.ts` defines how a bucket refills. A bucket that has refilled completely equals a new
- * one, so old ones are dropped a generation at a time: memory follows the callers of the last
- * minutes. Addresses beyond `mostAddresses` share one bucket.
+ * A bucket that has refilled completely equals a new one, so buckets that were not used for two
+ * windows are dropped, and memory follows the recent callers.
  */
 import { secondMs } from '../ledger/time-units.ts';
 import type { Assumptions } from './assumptions.ts';
@@ -12,21 +12,23 @@ import { type Bucket, createBucket } from './buckets.ts';
 import { assert } from './errors.ts';
 import { type EndpointName, endpointNames, type LimitsPerMinute, limitWindowMs } from './limits.ts';
 
-/** The buckets of one endpoint, as a snapshot holds them. */
+/** The state of an endpoint's buckets by caller; the fields are those of `EndpointBuckets`. */
 export interface EndpointState {
   readonly limit: number | null;
   readonly turnedAtMs: number;
-  readonly recent: readonly (readonly [string, readonly number[]])[];
-  readonly older: readonly (readonly [string, readonly number[]])[];
+  readonly recent: readonly (readonly [caller: string, state: readonly number[]])[];
+  readonly older: readonly (readonly [caller: string, state: readonly number[]])[];
 }
 
 /** Every bucket refills completely within two windows (`continuous` from its deepest debt). */
 const generationMs = 2 * limitWindowMs;
 
+/** The buckets of one endpoint by caller, in two generations. A used bucket moves to `recent`. */
 interface EndpointBuckets {
   limit: number | null;
   recent: Map<string, Bucket>;
   older: Map<string, Bucket>;
+  /** When `recent` last became `older`. */
   turnedAtMs: number;
 }
 
@@ -65,12 +67,12 @@ export class Limiter {
     return Math.ceil(waitMs / this.#msPerAnsweredSecond);
   }
 
-  /** Returns waits in seconds of a clock that runs at `rate`; 1: in simulated seconds. */
+  /** From now on, `take` returns waits in seconds of a clock that is `rate` times slower. */
   answerIn(rate: number): void {
     this.#msPerAnsweredSecond = rate * secondMs;
   }
 
-  /** Simulated seconds per second of a returned wait. */
+  /** Simulated seconds for each second of a wait that `take` returns. */
   get answerRate(): number {
     return this.#msPerAnsweredSecond / secondMs;
   }
@@ -78,7 +80,7 @@ export class Limiter {
   /** Undoes the `take` that the same request just made. */
   giveBack(endpoint: EndpointName, caller: string): void {
     const { recent } = this.#endpoints[endpoint];
-    // Only an address can lack its own bucket: see `#bucket`.
+    // An address without a bucket of its own took from the shared one: see `#bucket`.
     (recent.get(caller) ?? recent.get(otherAddresses))?.giveBack();
   }
 
@@ -166,14 +168,12 @@ function emptyBuckets(limit: number | null, nowMs: number): EndpointBuckets {
   return { limit, recent: new Map(), older: new Map(), turnedAtMs: nowMs };
 }
 
-/** Only addresses can fill this up: accounts are few. */
+/** True if a new address gets no bucket of its own. */
 function isFull({ recent, older }: EndpointBuckets): boolean {
   return recent.size + older.size >= mostAddresses;
 }
 
-/**
- * Drops buckets last used before the previous turn, a whole generation ago: they are full again.
- */
+/** Drops the buckets that were last used a whole generation ago: they are full again. */
 function turnGeneration(buckets: EndpointBuckets, nowMs: number): void {
   buckets.older = buckets.recent;
   buckets.recent = new Map();
@@ -181,17 +181,16 @@ function turnGeneration(buckets: EndpointBuckets, nowMs: number): void {
 }
 
 /**
- * Marks an address. The caller chooses the text of a forwarded address; without the mark it could
- * equal an account's id.
+ * Begins the caller id of an address. Clients choose the text of a forwarded address, which could
+ * equal an account's id without this mark.
  */
 const addressMark = 'ip ';
 /** The longest spelling of an address. Longer text from a proxy is cut to this length. */
 const longestAddress = 64;
 
 /**
- * Addresses that have their own bucket on one endpoint; all others share one. Needed because a
- * client can forge any number of addresses, and while simulated time stands still no bucket
- * expires.
+ * The most buckets on one endpoint before new addresses share one. A client can forge any number of
+ * addresses, and while simulated time stands still no bucket expires.
  */
 export const mostAddresses = 100_000;
 const otherAddresses = `${addressMark}any other`;

@@ -1,7 +1,7 @@
 /**
- * The monthly SMS count of one account. Rules: ERR-1.
- * Assumes: quotaUnit, quotaMonth, quotaRefund.
- * Keeps counters for every answer of these assumptions, so that forgotten messages still count.
+ * The monthly SMS count of one account, for its quota. Rules: ERR-1.
+ * Assumes: quotaUnit, quotaMonth, quotaRefund. Keeps counters for every answer of these assumptions,
+ * so that they can be switched, and that forgotten messages still count.
  */
 import { dayMs, minuteMs } from '../ledger/time-units.ts';
 import type { Assumptions } from './assumptions.ts';
@@ -13,7 +13,7 @@ const rollingMs = 30 * dayMs;
 /** Any text of at most this many UTF-16 units fits in one segment. */
 const surelyOneSegment = 70;
 
-/** The complete state of a count. */
+/** The complete state of a `QuotaCount`. */
 export interface QuotaState {
   readonly month: QuotaRow;
   readonly days: QuotaRow[];
@@ -21,7 +21,9 @@ export interface QuotaState {
 
 export class QuotaCount {
   readonly #now: () => number;
+  /** For `rolling_30_days`. */
   readonly #days = new QuotaLog(rollingMs);
+  /** For `calendar_utc`: the present month. */
   #month: QuotaRow = [0, 0, 0, 0, 0];
   #monthEndMs = 0;
 
@@ -40,7 +42,7 @@ export class QuotaCount {
       : segments - (isRefunded ? failedSegments : 0);
   }
 
-  /** A message was accepted. */
+  /** Counts an accepted message. */
   count(acceptedAtMs: number, text: string): void {
     const nowMs = this.#now();
     this.#beginMonth(nowMs);
@@ -51,8 +53,8 @@ export class QuotaCount {
     this.#month[2] += segments;
   }
 
-  /** A message that was accepted at this time has just become `failed`. */
-  failed(acceptedAtMs: number, text: string): void {
+  /** Counts the failure of a message that was accepted at this time. */
+  countFailed(acceptedAtMs: number, text: string): void {
     const segments = unitsOf(text, 'segments');
     const nowMs = this.#now();
     this.#days.fail(acceptedAtMs, segments, nowMs);
@@ -86,7 +88,7 @@ export function unitsOf(text: string, unit: Assumptions['quotaUnit']): number {
   return unit === 'messages' || text.length <= surelyOneSegment ? 1 : segmentText(text).segments;
 }
 
-/** A time; then counts of messages, their segments, failed messages, their segments. */
+/** How much an account sent from this time on: the start of a month, or a time of acceptance. */
 type QuotaRow = [
   atMs: number,
   messages: number,
@@ -95,21 +97,26 @@ type QuotaRow = [
   failedSegments: number,
 ];
 
-const width = 5;
+/** The columns of a row, and the two that begin a pair of messages and segments. */
+const rowWidth = 5;
+const sentColumn = 1;
+const failedColumn = 3;
 const fewestRows = 8;
 /** 30 days have 43,200 minutes, so merging by minute always makes room. */
 export const mostQuotaRows = 65_536;
 
 /**
- * How much an account sent in the last days, by millisecond; by minute if that would take more than
- * 65,536 rows.
+ * How much an account sent in the last days: a row for each millisecond with messages, or for each
+ * minute if that would take more than 65,536 rows.
  */
 export class QuotaLog {
   readonly #spanMs: number;
+  /** Rows one after another, in order of time. */
   #rows: Float64Array = new Float64Array(0);
-  /** Rows before `#first` are older than the span. */
+  /** The rows in use: from `#first` up to, but not including, `#next`. Earlier rows have expired. */
   #first = 0;
   #next = 0;
+  /** The sum of the rows in use; its time is not used. */
   readonly #sum: QuotaRow = [0, 0, 0, 0, 0];
 
   /** Each row counts for `spanMs`. */
@@ -117,17 +124,19 @@ export class QuotaLog {
     this.#spanMs = spanMs;
   }
 
+  /** Adds a message that was accepted at `atMs`; call this in order of time. */
   add(atMs: number, segments: number, nowMs: number): void {
     this.#expire(nowMs);
     if (nowMs - atMs >= this.#spanMs) return;
     if (this.#next === this.#first || this.#timeOf(this.#next - 1) !== atMs) this.#addRow(atMs);
-    this.#count(this.#next - 1, 1, segments);
+    this.#count(this.#next - 1, sentColumn, segments);
   }
 
+  /** Counts the failure of a message that was accepted at `atMs`. */
   fail(atMs: number, segments: number, nowMs: number): void {
     if (nowMs - atMs >= this.#spanMs) return;
-    const row = this.#find(atMs);
-    if (row < this.#next) this.#count(row, 3, segments);
+    const row = this.#firstRowFrom(atMs);
+    if (row < this.#next) this.#count(row, failedColumn, segments);
   }
 
   /** The sums over the span. */
@@ -140,7 +149,7 @@ export class QuotaLog {
     this.#expire(nowMs);
     const rows: QuotaRow[] = [];
     for (let row = this.#first; row < this.#next; row++) {
-      rows.push([...this.#rows.subarray(row * width, (row + 1) * width)] as QuotaRow);
+      rows.push([...this.#rows.subarray(row * rowWidth, (row + 1) * rowWidth)] as QuotaRow);
     }
     return rows;
   }
@@ -151,19 +160,19 @@ export class QuotaLog {
     this.#sum.fill(0);
     for (const [atMs, messages, segments, failedMessages, failedSegments] of rows) {
       this.#addRow(atMs);
-      const at = (this.#next - 1) * width;
+      const at = (this.#next - 1) * rowWidth;
       this.#rows.set([atMs, messages, segments, failedMessages, failedSegments], at);
       this.#addToSum(at, 1);
     }
   }
 
   #timeOf(row: number): number {
-    return this.#rows[row * width] as number;
+    return this.#rows[row * rowWidth] as number;
   }
 
-  /** Counts one message in two columns. */
-  #count(row: number, column: 1 | 3, segments: number): void {
-    const at = row * width + column;
+  /** Counts one message in `column`, and its segments in the next. */
+  #count(row: number, column: typeof sentColumn | typeof failedColumn, segments: number): void {
+    const at = row * rowWidth + column;
     this.#rows[at] = (this.#rows[at] as number) + 1;
     this.#rows[at + 1] = (this.#rows[at + 1] as number) + segments;
     this.#sum[column]++;
@@ -171,7 +180,7 @@ export class QuotaLog {
   }
 
   #addToSum(at: number, sign: 1 | -1): void {
-    for (let column = 1; column < width; column++) {
+    for (let column = 1; column < rowWidth; column++) {
       this.#sum[column] =
         (this.#sum[column] as number) + sign * (this.#rows[at + column] as number);
     }
@@ -179,13 +188,13 @@ export class QuotaLog {
 
   #expire(nowMs: number): void {
     while (this.#first < this.#next && nowMs - this.#timeOf(this.#first) >= this.#spanMs) {
-      this.#addToSum(this.#first * width, -1);
+      this.#addToSum(this.#first * rowWidth, -1);
       this.#first++;
     }
   }
 
-  /** The row for a message of this time: the first row that is not earlier. */
-  #find(atMs: number): number {
+  /** The first row that is not earlier: the row of a message of this time. */
+  #firstRowFrom(atMs: number): number {
     let low = this.#first;
     let high = this.#next;
     while (low < high) {
@@ -197,22 +206,23 @@ export class QuotaLog {
   }
 
   #addRow(atMs: number): void {
-    if (this.#next * width === this.#rows.length) this.#makeRoom();
-    const at = this.#next++ * width;
-    this.#rows.fill(0, at, at + width);
+    if (this.#next * rowWidth === this.#rows.length) this.#makeRoom();
+    const at = this.#next++ * rowWidth;
+    this.#rows.fill(0, at, at + rowWidth);
     this.#rows[at] = atMs;
   }
 
+  /** Drops expired rows, then merges or enlarges the rows if more than half are still in use. */
   #makeRoom(): void {
-    this.#rows.copyWithin(0, this.#first * width, this.#next * width);
+    this.#rows.copyWithin(0, this.#first * rowWidth, this.#next * rowWidth);
     this.#next -= this.#first;
     this.#first = 0;
     if (this.#next >= mostQuotaRows) this.#mergeMinutes();
-    const isCrowded = this.#next > this.#rows.length / width / 2;
+    const isCrowded = this.#next > this.#rows.length / rowWidth / 2;
     if (!isCrowded && this.#rows.length > 0) return;
     const rows = Math.min(mostQuotaRows, Math.max(fewestRows, 2 * this.#next));
-    const larger = new Float64Array(Math.max(rows * width, this.#rows.length));
-    larger.set(this.#rows.subarray(0, this.#next * width));
+    const larger = new Float64Array(Math.max(rows * rowWidth, this.#rows.length));
+    larger.set(this.#rows.subarray(0, this.#next * rowWidth));
     this.#rows = larger;
   }
 
@@ -220,15 +230,16 @@ export class QuotaLog {
   #mergeMinutes(): void {
     let to = 0;
     for (let row = 1; row < this.#next; row++) {
-      const isSame =
+      const isSameMinute =
         Math.floor(this.#timeOf(row) / minuteMs) === Math.floor(this.#timeOf(to) / minuteMs);
-      if (!isSame) to++;
-      const at = to * width;
-      const from = row * width;
+      if (!isSameMinute) to++;
+      const at = to * rowWidth;
+      const from = row * rowWidth;
       this.#rows[at] = this.#rows[from] as number;
-      for (let column = 1; column < width; column++) {
-        const more = this.#rows[from + column] as number;
-        this.#rows[at + column] = isSame ? (this.#rows[at + column] as number) + more : more;
+      for (let column = 1; column < rowWidth; column++) {
+        const count = this.#rows[from + column] as number;
+        const merged = isSameMinute ? (this.#rows[at + column] as number) : 0;
+        this.#rows[at + column] = merged + count;
       }
     }
     this.#next = to + 1;

@@ -1,5 +1,6 @@
 /**
- * Decides one send: replay, validation, number, device, quota, queue.
+ * Decides one send: is it a replay, is it valid, may the account send from the number, is its device
+ * active, is quota left. Then queues the message. `gateOrder` gives the order of these checks.
  * Rules: SVC-1, SVC-2, SEND-3 to SEND-7, AUTH-4, AUTH-5, ERR-1, ERR-2. Assumes: gateOrder,
  * replayDifferentBody, failedRequestId, foreignNumber, poolBesideOwnSim, disconnectedSim,
  * monthlyQuota, typeCoercion.
@@ -36,7 +37,7 @@ export type SendDecision =
 const quotaExceeded: ServiceError = { kind: 'quota_exceeded' };
 const overloaded: ServiceError = { kind: 'overloaded' };
 
-/** Decides and commits one send. */
+/** Decides one send, and queues the message if it is accepted. */
 export function send(world: World, call: SendCall): SendDecision {
   const { assumptions } = world;
   if (assumptions.gateOrder !== 'validate_first') {
@@ -62,7 +63,7 @@ export function send(world: World, call: SendCall): SendDecision {
   return queue(world, call, request, device);
 }
 
-/** The answer to a repeated `request_id`, if this is one. Changes nothing. */
+/** The decision for a repeated `request_id`; undefined if this is no repeat. Changes nothing. */
 export function findReplay(world: World, call: SendCall): SendDecision | undefined {
   const { assumptions } = world;
   const requestId = readRequestId(call.body, assumptions);
@@ -79,7 +80,7 @@ export function findReplay(world: World, call: SendCall): SendDecision | undefin
   return { kind: 'replayed', body: use.body };
 }
 
-/** As `findReplay`, in `validate_first` order: the body is validated before the replay is found. */
+/** As `findReplay`, but in the order `validate_first` an invalid body is no replay. */
 export function findValidReplay(world: World, call: SendCall): SendDecision | undefined {
   if (world.assumptions.gateOrder === 'validate_first') {
     const validation = validateSend(call.body, world.assumptions, world.now());
@@ -119,11 +120,11 @@ function refuse(world: World, call: SendCall, error: ServiceError): ServiceError
   const { assumptions } = world;
   const requestId = readRequestId(call.body, assumptions);
   if (assumptions.failedRequestId === 'free' || requestId === undefined) return error;
-  const isOwnFault =
+  const isInvalidId =
     error.kind === 'invalid_field' && error.failures.some(({ field }) => field === 'request_id');
   const { account, key, endpoint } = call;
   const isUsed = account.replays.find(requestId, key, endpoint, assumptions) !== undefined;
-  if (!isOwnFault && !isUsed) keepUse(call, requestId, world.now(), '', error);
+  if (!isInvalidId && !isUsed) keepUse(call, requestId, world.now(), '', error);
   return error;
 }
 
@@ -138,9 +139,7 @@ function keepUse(
   account.replays.keep({ requestId, key, endpoint, atMs, body, outcome });
 }
 
-/**
- * True if a replay's body differs from the first one; instants are compared, not their spellings.
- */
+/** True if a replay's body differs from the first one. Compares instants, not their spellings. */
 function isDifferent(
   { assumptions }: World,
   body: Readonly<Record<string, unknown>>,
@@ -156,7 +155,7 @@ function isDifferent(
   );
 }
 
-/** The SIM of `from`, or the reason why the account may not send from it now. */
+/** The device that sends from this number, or the refusal if the account may not use it now. */
 function usableDevice(world: World, account: Account, number: string): Device | ServiceError {
   const { assumptions } = world;
   const device = world.deviceByNumber(number);
@@ -174,11 +173,11 @@ function usableDevice(world: World, account: Account, number: string): Device | 
   if (!device.active) return { kind: 'device_inactive' };
   return device.connected || device.account === undefined
     ? device
-    : inPlaceOf(device, world, account);
+    : deviceInsteadOf(device, world, account);
 }
 
-/** The result for an own SIM that is not connected. */
-function inPlaceOf(device: Device, world: World, account: Account): Device | ServiceError {
+/** The device for a send from an own SIM that is not connected, or the refusal. */
+function deviceInsteadOf(device: Device, world: World, account: Account): Device | ServiceError {
   switch (world.assumptions.disconnectedSim) {
     case 'queues':
       return device;
@@ -189,7 +188,10 @@ function inPlaceOf(device: Device, world: World, account: Account): Device | Ser
     case 'pool': {
       // SVC-1: the pool serves an account that has no connected SIM of its own.
       if (account.connectedSims.length > 0) return device;
-      return world.pool.find((one) => one.connected && one.active && one.allowed) ?? device;
+      return (
+        world.pool.find(({ connected, active, allowed }) => connected && active && allowed) ??
+        device
+      );
     }
   }
 }
