@@ -1,14 +1,15 @@
 /**
- * Scripted fates: the outcome of a message, by its recipient. Rules: STATE-3 to STATE-5.
- * Assumes: failsFrom, failureRate. The document does not say when a message fails, so scripts
- * decide it.
+ * The fate of a message: whether it is delivered, fails or stays in a status. Outcomes script it by
+ * recipient, because the document does not say when a message fails. Rules: STATE-3 to STATE-5.
+ * Assumes: failsFrom, failureRate.
  */
 import { type Assumptions, type UnfinishedStatus, unfinishedStatuses } from './assumptions.ts';
 import type { Rng } from './random.ts';
 import type { Status } from './status.ts';
 
-/** A rule as world files and the control port write it; `*` in `to` stands for any digits. */
+/** An outcome as world files and the control port write it. */
 export interface Outcome {
+  /** The recipients to which it applies; `*` stands for any digits. */
   readonly to: string;
   readonly ends: 'delivered' | 'failed' | 'stuck';
   /** The status in which it fails or stays; absent for `delivered`. */
@@ -53,6 +54,7 @@ export function isUndelivered(message: Destined | undefined): boolean {
   return fate !== undefined && fate.ends !== 'delivered';
 }
 
+/** The fields of a message that tell how it ends. */
 interface Destined {
   readonly status: Status;
   readonly fate: Fate | undefined;
@@ -60,8 +62,10 @@ interface Destined {
 
 export class Outcomes {
   #outcomes: readonly Outcome[] = [];
+  /** The fates of outcomes before the first with a pattern, by number. */
   #exact = new Map<string, Fate>();
-  #patterns: readonly { readonly names: NumberTest; readonly fate: Fate }[] = [];
+  /** The other outcomes, in order. */
+  #patterns: readonly { readonly matches: NumberTest; readonly fate: Fate }[] = [];
 
   constructor(outcomes: readonly Outcome[]) {
     this.replace(outcomes);
@@ -71,16 +75,16 @@ export class Outcomes {
     return this.#outcomes;
   }
 
-  /** The first outcome whose pattern matches a recipient applies. */
+  /** Replaces all outcomes. The first one whose `to` matches a recipient applies. */
   replace(outcomes: readonly Outcome[]): void {
     this.#outcomes = outcomes;
     this.#exact = new Map();
-    const patterns: { names: NumberTest; fate: Fate }[] = [];
+    const patterns: { matches: NumberTest; fate: Fate }[] = [];
     for (const outcome of outcomes) {
       const fate = { ends: outcome.ends, in: outcome.in, polls: outcome.polls ?? 1 };
       if (outcome.to.includes('*') || patterns.length > 0) {
         // After the first pattern, order matters, so later outcomes are also tried in order.
-        patterns.push({ names: numberTest(outcome.to), fate });
+        patterns.push({ matches: numberTest(outcome.to), fate });
       } else if (!this.#exact.has(outcome.to)) {
         this.#exact.set(outcome.to, fate);
       }
@@ -111,7 +115,7 @@ export class Outcomes {
   }
 
   #matching(to: string): Fate | undefined {
-    for (const { names, fate } of this.#patterns) if (names(to)) return fate;
+    for (const { matches, fate } of this.#patterns) if (matches(to)) return fate;
     return undefined;
   }
 }
@@ -129,17 +133,17 @@ const plainNumber = /^\+[0-9]*$/;
  * number's length, because clients may send any text as a number.
  */
 export function numberTest(pattern: string): NumberTest {
-  const [first = '', ...rest] = pattern.split(/\*+/);
-  const last = rest.pop();
+  const [first = '', ...others] = pattern.split(/\*+/);
+  const last = others.pop();
   return (number) => {
     if (last === undefined) return number === first;
     if (!number.startsWith(first) || !plainNumber.test(number)) return false;
-    let at = first.length;
-    for (const part of rest) {
-      const found = number.indexOf(part, at);
+    let matched = first.length;
+    for (const part of others) {
+      const found = number.indexOf(part, matched);
       if (found < 0) return false;
-      at = found + part.length;
+      matched = found + part.length;
     }
-    return number.length >= at + last.length && number.endsWith(last);
+    return number.length >= matched + last.length && number.endsWith(last);
   };
 }

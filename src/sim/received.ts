@@ -50,10 +50,9 @@ export function listReceived(
   query: ReceivedQuery,
   assumptions: Pick<Assumptions, 'receivedQuery'>,
 ): ReceivedDecision {
-  const read = readUnder(assumptions, query);
-  if (read.kind === 'invalid_field') return read;
-  if (read.kind === 'not_found') return read;
-  const { page, size } = read;
+  const parsed = readUnder(assumptions, query);
+  if (parsed.kind !== 'query') return parsed;
+  const { page, size } = parsed;
   const count = account.received.length;
   const pages = Math.max(1, Math.ceil(count / size));
   if (page > pages) return { kind: 'not_found' };
@@ -88,18 +87,19 @@ type ReadQuery =
   | { readonly kind: 'query'; readonly page: number; readonly size: number }
   | Extract<ServiceError, { kind: 'invalid_field' }>;
 
-const nothingAsked: ReceivedQuery = { page: null, page_size: null };
+const emptyQuery: ReceivedQuery = { page: null, page_size: null };
 
+/** Reads the query as the assumption `receivedQuery` says. */
 function readUnder(
   { receivedQuery }: Pick<Assumptions, 'receivedQuery'>,
   query: ReceivedQuery,
 ): ReadQuery | { readonly kind: 'not_found' } {
-  if (receivedQuery === 'ignore') return readReceivedQuery(nothingAsked);
-  const read = readReceivedQuery(query);
-  if (read.kind === 'query' || receivedQuery === 'reject') return read;
+  if (receivedQuery === 'ignore') return readReceivedQuery(emptyQuery);
+  const parsed = readReceivedQuery(query);
+  if (parsed.kind === 'query' || receivedQuery === 'reject') return parsed;
   // An unusable page size means the default size; an unusable page is not found.
-  const again = readReceivedQuery({ ...query, page_size: null });
-  return again.kind === 'query' ? again : { kind: 'not_found' };
+  const withDefaultSize = readReceivedQuery({ ...query, page_size: null });
+  return withDefaultSize.kind === 'query' ? withDefaultSize : { kind: 'not_found' };
 }
 
 export function readReceivedQuery(query: ReceivedQuery): ReadQuery {

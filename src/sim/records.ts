@@ -50,7 +50,7 @@ export interface ReceivedMessage {
 /** A monthly quota; undefined means the quota of the assumption `monthlyQuota`. */
 export type MonthlyQuota = number | 'unlimited' | undefined;
 
-/** The store of an account's messages. */
+/** The store of all messages, as accounts use it. */
 export interface AccountHome {
   readonly now: () => number;
   newestFirst(account: Account): Iterable<Message>;
@@ -65,7 +65,6 @@ export class Account {
   monthlyQuota: MonthlyQuota;
   readonly keys: ApiKey[] = [];
   readonly devices: Device[] = [];
-  readonly messages: HeldMessages;
   readonly received: ReceivedMessage[] = [];
   /** All messages ever accepted, including forgotten ones. */
   readonly counts: Record<Status, number> = {
@@ -76,7 +75,7 @@ export class Account {
     failed: 0,
   };
   readonly forgotten = { delivered: 0, failed: 0 };
-  /** Its number in the columns of its messages; see `Slots`. */
+  /** Stands for it in the columns of its messages; see `Slots`. */
   slot = 0;
   /**
    * Messages outside every batch of a device: held, or queued for ever. This cohort never moves as
@@ -85,7 +84,7 @@ export class Account {
   readonly unbatched: Cohort;
   readonly replays: ReplayWindow<ApiKey, Message>;
   readonly quota: QuotaCount;
-  /** The account's own random streams, so that other accounts' calls do not change its draws. */
+  // The account's own random streams: calls of other accounts do not change its draws.
   readonly ids: Rng;
   readonly fates: Rng;
   readonly paces: Rng;
@@ -106,12 +105,10 @@ export class Account {
     this.name = name;
     this.monthlyQuota = monthlyQuota;
     this.#home = home;
-    this.messages = new HeldMessages(home, this);
     this.replays = new ReplayWindow(home.now, home.usesOf(this));
     this.quota = new QuotaCount(home.now);
     this.unbatched = new Cohort(this, undefined);
-    // The account counts as a member, so that a single message here is not mistaken for the only
-    // one.
+    // One too many, so that `moveOut` does not take a single message for the whole cohort.
     this.unbatched.size = 1;
     this.unbatched.created = undefined;
   }
@@ -123,6 +120,11 @@ export class Account {
     this.counts.delivered += delivered;
     this.counts.failed += failed;
     this.quota.restore(quota);
+  }
+
+  /** Its messages in the order of acceptance. Walks all messages, because few callers need them. */
+  get messages(): readonly Message[] {
+    return [...this.#home.newestFirst(this)].reverse();
   }
 
   noteEnded(cohort: Cohort): void {
@@ -167,7 +169,7 @@ export class Device {
   readonly number: string;
   /** Undefined: a number of the shared pool. */
   readonly account: Account | undefined;
-  /** It polls at this time and every poll interval after it. */
+  /** The first time at which it polls; the others follow at whole poll intervals. */
   readonly firstPollAtMs: number;
   readonly work = new DeviceWork<Message>();
   connected: boolean;
@@ -177,9 +179,9 @@ export class Device {
   allowed = true;
   /** True: the SIM was removed from the world; its messages, all final, still refer to it. */
   isRemoved = false;
-  /** The number of held messages that refer to it. */
+  /** The number of messages in the store that refer to it. */
   messagesHeld = 0;
-  /** Its number in the columns of its messages; see `Slots`. */
+  /** Stands for it in the columns of its messages; see `Slots`. */
   slot = 0;
 
   constructor(
@@ -203,8 +205,8 @@ export class Device {
    * with a longer interval.
    */
   pollAtOrAfter(fromMs: number, intervalMs: number): number {
-    const behindMs = fromMs - this.firstPollAtMs;
-    return this.firstPollAtMs + Math.ceil(behindMs / intervalMs) * intervalMs;
+    const intervals = Math.ceil((fromMs - this.firstPollAtMs) / intervalMs);
+    return this.firstPollAtMs + intervals * intervalMs;
   }
 }
 
@@ -224,37 +226,3 @@ export class Message extends StoredMessage<ApiKey, Account, Device, Message> {}
 
 /** The first use of a `request_id` in an account. */
 export type FirstUse = Use<ApiKey, Message>;
-
-/**
- * The messages that an account holds, in the order of acceptance. Found by a walk over all messages,
- * because few callers need them.
- */
-export class HeldMessages {
-  readonly #home: AccountHome;
-  readonly #account: Account;
-
-  constructor(home: AccountHome, account: Account) {
-    this.#home = home;
-    this.#account = account;
-  }
-
-  get length(): number {
-    const { counts, forgotten } = this.#account;
-    const { queued, sending, sent, delivered, failed } = counts;
-    return queued + sending + sent + delivered + failed - forgotten.delivered - forgotten.failed;
-  }
-
-  /** A negative index counts from the end. */
-  at(index: number): Message | undefined {
-    const newest = index < 0 ? -1 - index : this.length - 1 - index;
-    let at = 0;
-    for (const message of this.#home.newestFirst(this.#account)) {
-      if (at++ === newest) return message;
-    }
-    return undefined;
-  }
-
-  [Symbol.iterator](): Iterator<Message> {
-    return [...this.#home.newestFirst(this.#account)].reverse()[Symbol.iterator]();
-  }
-}

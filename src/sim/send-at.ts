@@ -1,20 +1,23 @@
 /**
- * `send_at`: a date, a time of day and a zone. Rules: SEND-7. Assumes: sendAtFormats, sendAtZone.
- * Fractions below the millisecond round up: a message is never released before its time.
+ * Parses `send_at`: a date, a time of day and a zone. Rules: SEND-7. Assumes: sendAtFormats,
+ * sendAtZone. Rounds fractions of a millisecond up, so that no message is released too early.
  */
 import { dayMs } from '../ledger/time-units.ts';
 import type { Assumptions } from './assumptions.ts';
 
 type SendAtAssumptions = Pick<Assumptions, 'sendAtFormats' | 'sendAtZone'>;
 
-/** Replies have four digits for a year. Simulated time ends long before. */
+/** The end of the last year with four digits. Simulated time ends long before. */
 const lastMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 interface Format {
-  /** Date and time, without the zone. */
+  /** Patterns of date and time, without the zone. */
   readonly sources: readonly string[];
+  /** The pattern of the minutes of a zone's offset. */
   readonly offsetMinutes: string;
+  /** The patterns of the whole text. */
   readonly patterns: readonly RegExp[];
+  /** For error messages. */
   readonly expected: string;
 }
 
@@ -79,7 +82,7 @@ export function parseSendAt(
   { sendAtFormats, sendAtZone }: SendAtAssumptions,
 ): number | { readonly why: string } {
   const { patterns, expected } = formats[sendAtFormats];
-  const parts = read(text, patterns);
+  const parts = matchAny(text, patterns);
   if (parts === undefined) return { why: `Not understood: ${expected}.` };
   const wallMs = Math.min(dateMs(parts) + timeMs(parts, sendAtFormats), lastMs);
   if (Number.isNaN(wallMs)) return { why: `No such date or time: ${expected}.` };
@@ -102,9 +105,9 @@ export function parseSendAt(
 
 type Parts = Readonly<Partial<Record<string, string>>>;
 
-function read(text: string, tried: readonly RegExp[]): Parts | undefined {
-  for (const shape of tried) {
-    const groups = shape.exec(text)?.groups;
+function matchAny(text: string, patterns: readonly RegExp[]): Parts | undefined {
+  for (const pattern of patterns) {
+    const groups = pattern.exec(text)?.groups;
     if (groups !== undefined) return groups;
   }
   return undefined;
@@ -164,9 +167,9 @@ function lastUnit(minute: string | undefined, second: string | undefined): numbe
  * round twice.
  */
 function fractionMs(digits: string, unitMs: number): number {
-  // Of a long tail, only whether it is zero matters.
+  // After 20 digits, it matters only whether the others are zero.
   const tail = /[1-9]/.test(digits.slice(20)) ? '1' : '';
-  const kept = digits.slice(0, 20) + tail;
-  const scale = 10n ** BigInt(kept.length);
-  return Number((BigInt(kept) * BigInt(unitMs) + scale - 1n) / scale);
+  const shortened = digits.slice(0, 20) + tail;
+  const scale = 10n ** BigInt(shortened.length);
+  return Number((BigInt(shortened) * BigInt(unitMs) + scale - 1n) / scale);
 }

@@ -8,7 +8,7 @@ import { dayMs, hourMs, minuteMs } from '../../src/ledger/time-units.ts';
 import { isoTime } from '../../src/sim/clock.ts';
 import { isPhoneNumber } from '../../src/sim/phone-number.ts';
 import { QuotaCount } from '../../src/sim/quota.ts';
-import type { Account, Device, HeldMessages, Message, SimState } from '../../src/sim/records.ts';
+import type { Account, Device, Message, SimState } from '../../src/sim/records.ts';
 import { parseSendAt } from '../../src/sim/send-at.ts';
 import { World } from '../../src/sim/world.ts';
 import {
@@ -179,28 +179,28 @@ class NeverReactivatingWorld extends World {
 
 /** A quota count that is wrong on purpose. */
 class WrongQuotaCount extends QuotaCount {
-  readonly #messages: HeldMessages;
+  readonly #account: Account;
   /** Units that do not belong to a message. */
   extraUnits = 0;
   /** Which messages count; undefined for the correct ones. */
   isCounted: ((message: Message, nowMs: number) => boolean) | undefined;
 
-  constructor(now: () => number, messages: HeldMessages) {
+  constructor(now: () => number, account: Account) {
     super(now);
-    this.#messages = messages;
+    this.#account = account;
   }
 
   override used(...[nowMs, assumptions]: Parameters<QuotaCount['used']>): number {
     const { isCounted } = this;
     if (isCounted === undefined) return super.used(nowMs, assumptions) + this.extraUnits;
-    return [...this.#messages].filter((message) => isCounted(message, nowMs)).length;
+    return this.#account.messages.filter((message) => isCounted(message, nowMs)).length;
   }
 }
 
 class CountingWorld extends World {
   override createAccount(...given: Parameters<World['createAccount']>): Account {
     const account = super.createAccount(...given);
-    return Object.assign(account, { quota: new WrongQuotaCount(this.now, account.messages) });
+    return Object.assign(account, { quota: new WrongQuotaCount(this.now, account) });
   }
 }
 
