@@ -1,5 +1,5 @@
 /**
- * Validates the send body: which fields fail, and why.
+ * Validates the body of a send: returns its values, or which fields fail and why.
  * Rules: SEND-1, SEND-2, SEND-5 to SEND-7. Assumes: bothSenderFields, unknownFields, nullFields,
  * typeCoercion, emptyRequestId, requestIdMaxLength, characterUnit, blankMessage, numberCheck,
  * sendAtFormats, emptySendAt, sendAtZone, sendAtMaxAheadDays.
@@ -14,7 +14,7 @@ import { messageMaxCharacters } from './limits.ts';
 import { e164, isPhoneNumber } from './phone-number.ts';
 import { parseSendAt, sendAtPattern } from './send-at.ts';
 
-/** A body that passed validation; the number, the device and the quota are not checked yet. */
+/** A body that passed validation. The owner of the number, device and quota are not checked yet. */
 export interface SendRequest {
   readonly to: string;
   /** `from`, or `from_number` if that field applies. */
@@ -45,7 +45,7 @@ export function sendFields(assumptions: Assumptions) {
     blankMessage === 'accept'
       ? text
       : text
-          .refine((given) => notBlank.test(given), 'May not be blank.')
+          .refine((value) => notBlank.test(value), 'May not be blank.')
           .meta({ pattern: notBlank.source });
   const id = emptyRequestId === 'none_supplied' ? text : text.min(1, 'May not be empty.');
   return {
@@ -53,7 +53,7 @@ export function sendFields(assumptions: Assumptions) {
     sender: numberField(text, assumptions),
     message: textToSend
       .refine(
-        (given) => isAtMost(messageMaxCharacters, given, characterUnit),
+        (value) => isAtMost(messageMaxCharacters, value, characterUnit),
         `At most ${messageMaxCharacters} characters.`,
       )
       // 1,600 graphemes may have any number of code points; 1,600 UTF-16 units never have more than
@@ -61,7 +61,7 @@ export function sendFields(assumptions: Assumptions) {
       .meta(characterUnit === 'graphemes' ? {} : { maxLength: messageMaxCharacters }),
     request_id: id
       .refine(
-        (given) => isAtMost(requestIdMaxLength, given, 'code_points'),
+        (value) => isAtMost(requestIdMaxLength, value, 'code_points'),
         `At most ${requestIdMaxLength} characters.`,
       )
       .meta({ maxLength: requestIdMaxLength })
@@ -75,7 +75,7 @@ const notBlank = /\S/u;
 
 function numberField(text: z.ZodString, { numberCheck }: Assumptions) {
   return text
-    .refine((given) => isPhoneNumber(given, numberCheck), 'Not a phone number in E.164 format.')
+    .refine((value) => isPhoneNumber(value, numberCheck), 'Not a phone number in E.164 format.')
     .meta({ pattern: e164.source });
 }
 
@@ -92,7 +92,10 @@ const knownFields: ReadonlySet<string> = new Set(documentedFields);
 
 type SendSchema = z.ZodObject<ReturnType<typeof sendFields>>;
 
-/** Building a schema costs far more than using it. A switch of assumptions makes a new key. */
+/**
+ * The schema under each set of assumptions, because building one costs far more than using it. A
+ * switch replaces the whole set, so a schema is never out of date.
+ */
 const schemas = new WeakMap<Assumptions, SendSchema>();
 
 function schemaFor(assumptions: Assumptions): SendSchema {
@@ -111,36 +114,26 @@ export function validateSend(
   nowMs: number,
 ): SendValidation {
   const { sender, field, conflict } = chooseSender(body, assumptions);
+  const sendAt = optional(body, 'send_at', assumptions);
   const parsed = schemaFor(assumptions).safeParse({
     to: asText(body['to'], assumptions),
     sender,
     message: asText(body['message'], assumptions),
     request_id: optional(body, 'request_id', assumptions),
-    send_at: optional(body, 'send_at', assumptions),
+    send_at: sendAt,
   });
   const failures: FieldFailure[] = [];
-  if (!parsed.success) {
-    for (const issue of parsed.error.issues) {
-      const path = String(issue.path[0]);
-      const failing = path === 'sender' ? field : path;
-      // Two conflicting senders are reported as one failure, under the alias's name.
-      if (path === 'sender' && conflict !== undefined) continue;
-      if (!failures.some((failure) => failure.field === failing)) {
-        failures.push({ field: failing, detail: issue.message });
-      }
-    }
-  }
+  if (!parsed.success) addIssues(failures, parsed.error.issues, field, conflict !== undefined);
   if (conflict !== undefined) insertConflict(failures, conflict);
   let sendAtMs = 0;
-  const sendAt = optional(body, 'send_at', assumptions);
   if (typeof sendAt === 'string') {
-    const read = readSendAt(sendAt, assumptions, nowMs);
-    if (typeof read === 'number') sendAtMs = read;
-    else failures.push({ field: 'send_at', detail: read.why });
+    const reading = readSendAt(sendAt, assumptions, nowMs);
+    if (typeof reading === 'number') sendAtMs = reading;
+    else failures.push({ field: 'send_at', detail: reading.why });
   }
   if (assumptions.unknownFields === 'reject') {
-    for (const field of Object.keys(body)) {
-      if (!knownFields.has(field)) failures.push({ field, detail: 'Unknown field.' });
+    for (const name of Object.keys(body)) {
+      if (!knownFields.has(name)) failures.push({ field: name, detail: 'Unknown field.' });
     }
   }
   const [first, ...others] = failures;
@@ -153,6 +146,23 @@ export function validateSend(
   };
 }
 
+/** Adds the first issue of each field. A conflict of two senders replaces the sender's issue. */
+function addIssues(
+  failures: FieldFailure[],
+  issues: readonly z.core.$ZodIssue[],
+  senderField: 'from' | 'from_number',
+  hasConflict: boolean,
+): void {
+  for (const { path, message } of issues) {
+    const name = String(path[0]);
+    if (name === 'sender' && hasConflict) continue;
+    const field = name === 'sender' ? senderField : name;
+    if (!failures.some((failure) => failure.field === field)) {
+      failures.push({ field, detail: message });
+    }
+  }
+}
+
 /** The `request_id` of a body that may still fail validation; undefined if it has no usable one. */
 export function readRequestId(
   body: Readonly<Record<string, unknown>>,
@@ -162,7 +172,7 @@ export function readRequestId(
   return typeof requestId === 'string' && requestId !== '' ? requestId : undefined;
 }
 
-/** The sender as given in the body, valid or not: used to compare replays. */
+/** The sender that the body names, valid or not, and the field that names it. */
 export function chooseSender(
   body: Readonly<Record<string, unknown>>,
   assumptions: Pick<Assumptions, 'bothSenderFields' | OptionalAssumption>,
@@ -195,15 +205,15 @@ function bothGiven(detail: string): FieldFailure {
 
 /** Reports the alias at the sender's place in the document's table: before `message`. */
 function insertConflict(failures: FieldFailure[], conflict: FieldFailure): void {
-  const behind = failures.findIndex(({ field }) => field !== 'to');
-  failures.splice(behind < 0 ? failures.length : behind, 0, conflict);
+  const next = failures.findIndex(({ field }) => field !== 'to');
+  failures.splice(next < 0 ? failures.length : next, 0, conflict);
 }
 
 type OptionalAssumption = 'nullFields' | 'typeCoercion' | 'emptySendAt';
 
 /**
- * Treats `null` as absent in an optional field if `nullFields` says so, and an empty `send_at` if
- * `emptySendAt` says so.
+ * The value of an optional field; undefined if it counts as absent, which `nullFields` decides for
+ * `null`, and `emptySendAt` for an empty `send_at`.
  */
 export function optional(
   body: Readonly<Record<string, unknown>>,
@@ -216,7 +226,7 @@ export function optional(
   return asText(value, assumptions);
 }
 
-/** Converts a number or boolean to text as JavaScript writes it, if `typeCoercion` allows it. */
+/** The value, or the text of a number or boolean if `typeCoercion` allows it. */
 export function asText(
   value: unknown,
   { typeCoercion }: Pick<Assumptions, 'typeCoercion'>,
@@ -227,6 +237,7 @@ export function asText(
   return isText ? String(value) : value;
 }
 
+/** Epoch milliseconds, or why this time is not accepted. */
 function readSendAt(
   text: string,
   assumptions: Assumptions,
