@@ -1,6 +1,6 @@
 /**
- * Every assumption, declared once, in the order of `docs/rules.md`. To add one: declare it here,
- * read it where it decides, and observe it in `conformance/`.
+ * All assumptions: how the simulator answers questions that the document leaves open. Each is
+ * declared once, in one of the files imported here, in the order of `docs/rules.md`.
  */
 import type { Declaration } from './declaration.ts';
 import { devicesAndQuota } from './devices-and-quota.ts';
@@ -10,7 +10,7 @@ import { requests } from './requests.ts';
 import { rules } from './rules.ts';
 import { shapes } from './shapes.ts';
 
-/** The parts as pages head them. */
+/** The assumptions by the headings of the documentation. */
 export const parts = {
   'Rate limits and replays': limitsAndReplays,
   'Requests and errors': requests,
@@ -30,14 +30,14 @@ export const declarations = {
 export type Declarations = typeof declarations;
 export type AssumptionName = keyof Declarations;
 
-/** The answers that are names or numbers. */
+/** The answers to an assumption that are names or numbers. */
 export type NamedAnswer<N extends AssumptionName> =
   | Extract<keyof Declarations[N]['answers'], string>
   | (Declarations[N] extends { readonly range: object } ? number : never);
 
 export const assumptionNames = Object.keys(declarations) as readonly AssumptionName[];
 
-/** The sentence of a rule, or what the document leaves open. */
+/** The sentence of a rule, or the question of an assumption; empty for another id. */
 export function sentenceOf(id: string): string {
   const rule = rules.find((one) => one.id === id);
   const declaration: Declaration | undefined = declarations[id as AssumptionName];
@@ -48,7 +48,7 @@ export function declarationOf(name: AssumptionName): Declaration {
   return declarations[name];
 }
 
-/** The named answers, the default first: an object keeps names that are numbers in another order. */
+/** The named answers, the default first. An object lists names that are numbers before others. */
 export function answersOf(name: AssumptionName): readonly string[] {
   const { answers, default: fallback } = declarationOf(name);
   const names = Object.keys(answers);

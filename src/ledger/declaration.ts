@@ -6,18 +6,19 @@
 import type { RuleId } from './rules.ts';
 
 export interface Declaration {
-  /** What the document leaves open. */
+  /** The question that the document leaves open. */
   readonly open: string;
+  /** A remark that applies to all answers. */
   readonly note?: string;
   /** The named answers with what each does; the default first, unless `default` says otherwise. */
   readonly answers: Readonly<Record<string, string>>;
-  /** Numbers that are answers too. */
+  /** Numbers that are answers too: whole ones, unless `fractions` is set. */
   readonly range?: { readonly min: number; readonly max: number; readonly fractions?: boolean };
   readonly default?: string | number;
   /** Why the default is the default. */
   readonly why: string;
-  /** The rules whose gap it closes. */
+  /** The rules that leave the question open. */
   readonly rules: readonly RuleId[];
-  /** The endpoints whose description names it. */
+  /** The endpoints whose description in the OpenAPI document names the assumption. */
   readonly endpoints?: readonly string[];
 }

@@ -1,7 +1,7 @@
 /**
  * Every refusal of the simulator, declared once: status, code and text. The service answers with
- * them, and the harness compares a target's refusals with them, so that a discovered file names only
- * differences. Rules: SEND-5, READ-2, AUTH-3 to AUTH-5, ERR-1 to ERR-4.
+ * them. The harness compares a target's refusals with them, so that the assumptions that it
+ * discovers name only differences. Rules: SEND-5, READ-2, AUTH-3 to AUTH-5, ERR-1 to ERR-4.
  */
 interface Refusal {
   readonly status: number;

@@ -1,7 +1,7 @@
 /**
- * A hash table from a 32-bit tag to handles of messages, in flat typed arrays that the garbage
- * collector does not walk. Several handles may share a tag, so the reader compares the messages.
- * Grows in 1,024 shards, one at a time and at different fill levels, so that no growth takes long.
+ * A hash table from 32-bit tags to handles of messages (`message-rows.ts`), in typed arrays that the
+ * garbage collector does not walk. Several handles may share a tag, so the caller compares messages.
+ * It has 1,024 shards, which grow one at a time and at different sizes, so that no growth takes long.
  */
 
 const shardBits = 10;
@@ -123,7 +123,7 @@ function insert(slots: Int32Array, tag: number, handle: number): void {
 }
 
 /**
- * Moves later entries of the run back, so that a search does not stop too early at the empty slot.
+ * Empties a slot. Moves later entries back into it, because a search stops at the first empty slot.
  */
 function closeGap(slots: Int32Array, emptied: number): void {
   const mask = slots.length / wordsPerSlot - 1;

@@ -9,20 +9,20 @@ import type { ApiKey, KeyDigest } from './records.ts';
 
 type DigestOf = (text: string) => string;
 
-/** Is notified which headers and digests belong to a key of this ring. */
+/** Is told which headers and digests belong to keys of a ring. */
 export interface KeyWatcher {
   added(headerOrDigest: string): void;
   removed(headerOrDigest: string): void;
 }
 
-/** The header in the form that nearly every client uses. */
+/** The `Authorization` header of a key, in its usual spelling. */
 const headerOf = (text: string): string => `Bearer ${text}`;
 
 export class KeyRing {
   /** Keys by their whole header, so that a request need not extract the text. */
   readonly #byHeader = new Map<string, ApiKey>();
   readonly #byDigest = new Map<string, ApiKey>();
-  /** Made when it is first read, and again after keys were added or removed. */
+  /** Created when it is read; undefined after a change of the keys. */
   #texts: KeyTexts | undefined;
   #digestOf: DigestOf | undefined;
   #watcher: KeyWatcher | undefined;
@@ -114,12 +114,9 @@ function knownBy(key: ApiKey): string {
   return key.digest === undefined ? headerOf(key.key) : key.digest.sha256;
 }
 
-/**
- * The part of an API key that may be shown after its creation (AUTH-2).
- */
+/** How much of a key may be shown after its creation (AUTH-2): its start, and never over half. */
 const shownKeyCharacters = 9;
 
-/** The first characters of a key, which may be shown after its creation. */
 export function keyPrefix({ key: text, digest }: ApiKey): string {
   return digest === undefined ? shownPrefix(text) : digest.prefix;
 }

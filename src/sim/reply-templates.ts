@@ -1,12 +1,13 @@
 /**
- * Templates of replies: the wording of another service where the document leaves it open.
- * Placeholders such as `{field}` are replaced by the values of the current reply.
- * A template never changes what the document states: statuses, the header `Retry-After`, the fields
- * of a message. `http/service/templated-replies.ts` fills them in.
+ * Reply templates: they give replies the wording of another service where the document leaves it
+ * open. Placeholders such as `{field}` stand for values of the current reply;
+ * `http/service/templated-replies.ts` fills them in. The schema refuses a template that changes what
+ * the document states: statuses, the header `Retry-After`, the fields of a message.
  */
 import { z } from 'zod';
 import type { ReplyTemplate } from '../ledger/reply-template.ts';
 
+// Names of placeholders, by the replies that have them.
 const everywhere = ['now', 'uuid', 'path', 'method'];
 const ofItems = ['message_id', 'device_id', 'from_number', 'to', 'message'];
 const ofRefusals = [...everywhere, 'status', 'code', 'detail'];
@@ -15,6 +16,7 @@ const ofSends = [
   ...['status', 'message_id', 'request_id', 'device_id', 'from_number', 'to', 'created_at'],
 ];
 
+/** What the template of one reply may use. */
 interface Row {
   readonly placeholders: readonly string[];
   /** The statuses that a template may choose; if absent, the status is fixed. */
@@ -84,7 +86,7 @@ export type ReplyTemplates = { readonly [N in TemplateName]?: ReplyTemplate };
  */
 export const noReplyTemplates: ReplyTemplates = {};
 
-/** Templates are short; a longer one is a mistake, such as an HTML page with its images. */
+/** In characters of JSON. A longer template is a mistake, such as an HTML page with its images. */
 const longestTemplate = 16_384;
 
 const headerName = /^[a-z][a-z0-9-]*$/;
@@ -126,6 +128,7 @@ export const replyTemplatesSchema = z
 
 type Template = z.output<typeof templateSchema>;
 
+/** Reports every mistake of one template. */
 function check(name: TemplateName, template: Template, context: z.core.$RefinementCtx): void {
   const mistake = (path: string[], message: string) =>
     context.addIssue({ code: 'custom', path: [name, ...path], message });
@@ -161,19 +164,19 @@ function check(name: TemplateName, template: Template, context: z.core.$Refineme
   function checkPlaceholders(path: string[], value: unknown, known: readonly string[]): void {
     for (const used of placeholdersIn(value)) {
       if (known.includes(used)) continue;
-      const these = known.map((one) => `{${one}}`).join(', ') || 'none';
-      mistake(path, `unknown placeholder {${used}}; known here: ${these}`);
+      const list = known.map((each) => `{${each}}`).join(', ') || 'none';
+      mistake(path, `unknown placeholder {${used}}; known here: ${list}`);
     }
   }
 
   /** Checks that the body keeps what rules require, under every template. */
   function checkRules(): void {
-    const isWorded = body !== undefined || text !== undefined;
-    if (name === 'invalid_field' && isWorded && !mentions(body, 'field'))
+    const hasBody = body !== undefined || text !== undefined;
+    if (name === 'invalid_field' && hasBody && !mentions(body, 'field'))
       mistake([], 'the body must name the failing field (SEND-5): use {field}');
     const detail = isObject(body) ? body['detail'] : undefined;
     const statesWait = typeof detail === 'string' && detail.includes('{retry_after}');
-    if (name === 'throttled' && isWorded && !statesWait)
+    if (name === 'throttled' && hasBody && !statesWait)
       mistake([], 'the body needs a text `detail` that states the wait (ERR-4): use {retry_after}');
   }
 }

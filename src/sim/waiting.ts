@@ -1,6 +1,6 @@
 /**
- * What an unfinished message waits for, and until when: reads the rows of its device, and predicts
- * the poll at which the device (`actors/polling.ts`) moves it on.
+ * Explains what an unfinished message waits for, and until when. Reads the work of its device
+ * (`device-work.ts`) and predicts the poll at which `actors/polling.ts` moves it on.
  * Rules: STATE-2 to STATE-4, SVC-3, SEND-7. Assumes: pollIntervalSeconds, sendsPerPoll, progressPace.
  */
 import { secondMs } from '../ledger/time-units.ts';
@@ -22,9 +22,9 @@ export const waitingReasons = [
 
 export interface Waiting {
   readonly reason: (typeof waitingReasons)[number];
-  /** When the wait ends by itself; undefined: somebody must act. */
+  /** When the wait ends by itself, in epoch milliseconds; undefined if a user must act. */
   readonly untilMs?: number | undefined;
-  /** Messages that a poll takes before this one. */
+  /** How many messages the device picks up before this one. */
   readonly ahead?: number;
 }
 
@@ -40,12 +40,16 @@ export function waitingOf(message: Message, nowMs: number, assumptions: Assumpti
   return pickupOf(message, nowMs, assumptions);
 }
 
-/** A hold that has ended is noticed at the next poll, which then counts as the first. */
+/**
+ * For a queued message without a hold. If its hold has ended and no poll came since, it is not in the
+ * queue yet: the next poll puts it there, and counts as the first of its polls.
+ */
 function pickupOf(message: Message, nowMs: number, assumptions: Assumptions): Waiting {
   const { device } = message;
   const { sendsPerPoll } = assumptions;
   const ahead = readyBefore(message);
   const polls = ahead === undefined ? pollsOf(message) : pollsLeft(message);
+  /** The poll at which its turn comes, if each poll picks up only `sendsPerPoll` messages. */
   const turn =
     ahead === undefined || sendsPerPoll === 'all' ? 1 : Math.floor(ahead / sendsPerPoll) + 1;
   const untilMs = pollAfter(device, nowMs, Math.max(polls, turn), assumptions);
