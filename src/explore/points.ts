@@ -5,7 +5,8 @@
  * again even if the client's requests come in another order.
  */
 import { contentOf, type Exchange, isSend, messageIdOf } from '../referee/exchange.ts';
-import { groupingOf, type Intent } from '../referee/intents.ts';
+import { groupingOf } from '../referee/intent-grouping.ts';
+import type { Intent } from '../referee/intents.ts';
 import { atOnce } from '../sim/at-once.ts';
 import type { EndpointName } from '../sim/limits.ts';
 import type { Point } from './schedule.ts';

@@ -2,13 +2,13 @@
 import {
   type Exchange,
   grouped,
-  isSameMessage,
+  haveSameRecipientAndText,
   isSend,
-  messageOf,
+  recipientAndTextOf,
   requestIdOf,
   wasKnownTo,
 } from './exchange.ts';
-import { clearAttempts, type Intent } from './intents.ts';
+import { attributableAttempts, type Intent } from './intents.ts';
 import {
   type ClientRecord,
   type Finding,
@@ -28,12 +28,13 @@ export const retryAfter: Judges = {
 
 type Retry = readonly [refused: Exchange, retry: Exchange];
 
-/** True for a refusal that the client saw, and whose wait it could read. */
-function asksForWait({ status, retryAfterMs, isSeen }: Exchange, refusal = 429): boolean {
+/** True for a refusal with this status whose `Retry-After` the client saw and could read. */
+function asksForWait({ status, retryAfterMs, isSeen }: Exchange, refusal: 429 | 503): boolean {
   return status === refusal && retryAfterMs !== undefined && isSeen;
 }
 
-function endOf({ atMs, retryAfterMs = 0 }: Exchange): number {
+/** When the wait that the refusal asks for ends, in epoch milliseconds. */
+function waitEndMs({ atMs, retryAfterMs = 0 }: Exchange): number {
   return atMs + retryAfterMs;
 }
 
@@ -43,13 +44,13 @@ function retriesInTime({ exchanges, intents }: ClientRecord, status: 429 | 503):
   const equalGets = grouped(gets, ({ caller, credential, target }) =>
     [caller, credential, target].join('\n'),
   );
-  const series = [...intents.all.map(clearAttempts), ...equalGets.values()];
+  const series = [...intents.all.map(attributableAttempts), ...equalGets.values()];
   const retries = series.flatMap((requests) => retriesOf(requests, status));
-  return judgement(retries, ([refused, retry]) => retry.atMs < endOf(refused), earlyFinding);
+  return judgement(retries, ([refused, retry]) => retry.atMs < waitEndMs(refused), earlyFinding);
 }
 
 function earlyFinding([refused, retry]: Retry): Finding {
-  const early = spanText(endOf(refused) - retry.atMs);
+  const early = spanText(waitEndMs(refused) - retry.atMs);
   const { status, retryAfter: header } = refused;
   return finding(
     `the retry arrived ${early} before the ${status} allowed it (Retry-After: ${header}): ${adviceOn(refused)}`,
@@ -81,17 +82,18 @@ function retriesOf(series: readonly Exchange[], status: 429 | 503): Retry[] {
 
 function holdsBackOthers(record: ClientRecord): Judgement {
   const { exchanges, graceMs, isCutAtStart } = record;
-  // A request may retry one that is older than the record.
-  if (isCutAtStart || !exchanges.some((exchange) => asksForWait(exchange))) return notExercised;
+  // In a record that is cut at its start, a request may retry one that is not in the record.
+  if (isCutAtStart || !exchanges.some((exchange) => asksForWait(exchange, 429)))
+    return notExercised;
   const retries = new PossibleRetries(record);
-  /** By caller and endpoint: the 429 whose wait began first. */
-  const inForce = new Map<string, Exchange>();
+  /** By caller and endpoint: the 429 whose wait is in force. */
+  const refusals = new Map<string, Exchange>();
   const findings: Finding[] = [];
   let exercised = 0;
   for (const exchange of exchanges) {
     const key = `${exchange.caller} ${exchange.endpoint}`;
-    const refused = inForce.get(key);
-    const isCovered = refused !== undefined && exchange.atMs < endOf(refused);
+    const refused = refusals.get(key);
+    const isCovered = refused !== undefined && exchange.atMs < waitEndMs(refused);
     if (
       isCovered &&
       exchange.atMs > refused.answeredAtMs + graceMs &&
@@ -100,9 +102,9 @@ function holdsBackOthers(record: ClientRecord): Judgement {
     ) {
       findings.push(coveredFinding(refused, exchange));
     }
-    if (!asksForWait(exchange)) continue;
+    if (!asksForWait(exchange, 429)) continue;
     exercised++;
-    if (!isCovered) inForce.set(key, exchange);
+    if (!isCovered) refusals.set(key, exchange);
   }
   return { exercised, findings };
 }
@@ -116,7 +118,7 @@ function coveredFinding(refused: Exchange, exchange: Exchange): Finding {
   );
 }
 
-/** Which requests may be retries of a refused one. */
+/** Tells the possible retries of a refused request (CLIENT-1) from other requests (CLIENT-2). */
 class PossibleRetries {
   readonly #isPartial: boolean;
   readonly #intentOf: ReadonlyMap<Exchange, Intent>;
@@ -130,11 +132,12 @@ class PossibleRetries {
       intents.all.flatMap((intent) => intent.attempts.map((attempt) => [attempt, intent] as const)),
     );
     for (const send of isPartial ? exchanges.filter(isSend) : []) {
-      const key = useOf(send);
+      const key = idKeyOf(send);
       if (key !== undefined && !this.#firstUses.has(key)) this.#firstUses.set(key, send);
     }
   }
 
+  /** True if `exchange` may retry `refused`. */
   has(exchange: Exchange, refused: Exchange): boolean {
     if (!isSend(exchange)) {
       return exchange.target === refused.target && exchange.credential === refused.credential;
@@ -144,28 +147,28 @@ class PossibleRetries {
     return (
       this.#isPartial &&
       (this.#reusesId(exchange) ||
-        this.#shareMessage(exchange, refused) ||
-        this.#shareMessage(refused, exchange))
+        this.#intentHasMessageOf(exchange, refused) ||
+        this.#intentHasMessageOf(refused, exchange))
     );
   }
 
   #reusesId(send: Exchange): boolean {
-    const first = this.#firstUses.get(useOf(send) ?? '');
-    return first !== undefined && !isSameMessage(first, send);
+    const first = this.#firstUses.get(idKeyOf(send) ?? '');
+    return first !== undefined && !haveSameRecipientAndText(first, send);
   }
 
-  /** True if the intent of the first one has the message of the other. */
-  #shareMessage(first: Exchange, other: Exchange): boolean {
+  /** True if an attempt of the first send's intent has the same recipient and text as the other. */
+  #intentHasMessageOf(first: Exchange, other: Exchange): boolean {
     const intent = this.#intentOf.get(first);
     if (intent === undefined) return false;
-    const messages = this.#messages.get(intent) ?? new Set(intent.attempts.map(messageOf));
+    const messages = this.#messages.get(intent) ?? new Set(intent.attempts.map(recipientAndTextOf));
     this.#messages.set(intent, messages);
-    return messages.has(messageOf(other));
+    return messages.has(recipientAndTextOf(other));
   }
 }
 
 /** The caller and the `request_id` of a send; undefined without an id. */
-function useOf(send: Exchange): string | undefined {
+function idKeyOf(send: Exchange): string | undefined {
   const id = requestIdOf(send);
   return id === undefined ? undefined : `${send.caller}\n${id}`;
 }

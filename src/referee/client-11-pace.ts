@@ -1,6 +1,6 @@
 /** CLIENT-11 to CLIENT-14: how often a client polls and retries, and how retries are spread in time. */
 import { consecutive, type Exchange, grouped, wasKnownTo } from './exchange.ts';
-import { clearAttempts } from './intents.ts';
+import { attributableAttempts } from './intents.ts';
 import {
   type ClientRecord,
   finding,
@@ -18,20 +18,23 @@ export const pace: Judges = {
 };
 
 const pollMs = 15_000;
-/** A read that comes this long after the one before it looks something up again, and is not a poll. */
+/** A read of a final message after this long is a look-up, not a poll. */
 const lookUpMs = 3_600_000;
 
-/** One request after another for the same; what was refused or not seen was no poll. */
+/**
+ * Each poll with the poll of the same target before it. A request after a refusal, or after a reply
+ * that the client did not see, does not count as a poll.
+ */
 function pollsOf({ exchanges }: ClientRecord, endpoint: string) {
   return [
     ...consecutive(exchanges, (one) =>
-      one.endpoint === endpoint && one.method === 'GET' ? polled(one) : undefined,
+      one.endpoint === endpoint && one.method === 'GET' ? pollTarget(one) : undefined,
     ),
   ].filter(([earlier, later]) => earlier.status === 200 && wasKnownTo(later, earlier));
 }
 
-/** A message by its path, or a page of received ones; other parameters may differ each time. */
-function polled({ caller, endpoint, target }: Exchange): string {
+/** What a request polls: a message, or a page of received ones. Ignores other query parameters. */
+function pollTarget({ caller, endpoint, target }: Exchange): string {
   if (!target.includes('?')) return `${caller}\n${target}\n1`;
   const [path = '', query] = target.split('?');
   const page = endpoint === 'received' ? new URLSearchParams(query).get('page') : null;
@@ -55,10 +58,9 @@ function pollsSlowly(record: ClientRecord, endpoint: string, what: string): Judg
 function stopsPolling(record: ClientRecord): Judgement {
   const isFinal = ({ status, isSeen, reply }: Exchange) =>
     status === 200 && isSeen && ['delivered', 'failed'].includes(String(reply?.['status']));
-  const polls = pollsOf(record, 'read');
   return {
     exercised: record.exchanges.filter((one) => one.endpoint === 'read' && isFinal(one)).length,
-    findings: polls
+    findings: pollsOf(record, 'read')
       .filter(([earlier, later]) => isFinal(earlier) && later.atMs - earlier.atMs < lookUpMs)
       .map(([earlier, later]) =>
         finding(
@@ -69,33 +71,35 @@ function stopsPolling(record: ClientRecord): Judgement {
   };
 }
 
+// The bounds of CLIENT-14.
 const mostAttempts = 5;
 const attemptsWithinMs = 60_000;
 const fewestIntents = 10;
 const burstMs = 100;
+/** A finding lists this many retries of a burst at most. */
+const shownRetries = 20;
 
 function spreadsAttempts({ intents, isPartial }: ClientRecord): Judgement {
-  const retried = intents.all.map(clearAttempts).filter(({ length }) => length > 1);
+  const retried = intents.all.map(attributableAttempts).filter(({ length }) => length > 1);
   const byCaller = grouped(retried, ([first]) => first?.caller ?? '');
   return {
     exercised: retried.length,
     findings: [
       ...retried.flatMap(tooManyAttempts),
-      // What comes later could spread them.
+      // In a partial record, later retries could show that the client spreads them.
       ...(isPartial ? [] : [...byCaller.values()].flatMap(bursts)),
     ],
   };
 }
 
 function tooManyAttempts(attempts: readonly Exchange[]) {
-  const at = attempts.findIndex((one, n) => {
-    const sixth = attempts[n + mostAttempts];
-    return sixth !== undefined && sixth.atMs - one.atMs < attemptsWithinMs;
+  const first = attempts.find((attempt, index) => {
+    const sixth = attempts[index + mostAttempts];
+    return sixth !== undefined && sixth.atMs - attempt.atMs < attemptsWithinMs;
   });
-  if (at < 0) return [];
+  if (first === undefined) return [];
   const within = attempts.filter(
-    ({ atMs }) =>
-      atMs >= (attempts[at]?.atMs ?? 0) && atMs - (attempts[at]?.atMs ?? 0) < attemptsWithinMs,
+    ({ atMs }) => atMs >= first.atMs && atMs - first.atMs < attemptsWithinMs,
   );
   const what = `${within.length} attempts at one message within a minute: make at most five, with growing pauses`;
   return [finding(what, within)];
@@ -107,14 +111,16 @@ function bursts(retried: readonly (readonly Exchange[])[]) {
   const densest = densestWindow(retries);
   if (densest.length * 2 <= retries.length) return [];
   const what = `${densest.length} of ${retries.length} retries of ${retried.length} messages arrived within 100 ms: add random jitter to each wait`;
-  return [finding(what, densest.slice(0, 20))];
+  return [finding(what, densest.slice(0, shownRetries))];
 }
 
+/** The most retries that arrived within `burstMs`. `retries`: in order of arrival. */
 function densestWindow(retries: readonly Exchange[]): readonly Exchange[] {
-  let [from, best, bestFrom] = [0, 0, 0];
-  for (const [to, { atMs }] of retries.entries()) {
-    while (atMs - (retries[from]?.atMs ?? 0) > burstMs) from++;
-    if (to - from + 1 > best) [best, bestFrom] = [to - from + 1, from];
+  let [start, densestStart, densestLength] = [0, 0, 0];
+  for (const [end, { atMs }] of retries.entries()) {
+    while (atMs - (retries[start]?.atMs ?? 0) > burstMs) start++;
+    const length = end - start + 1;
+    if (length > densestLength) [densestStart, densestLength] = [start, length];
   }
-  return retries.slice(bestFrom, bestFrom + best);
+  return retries.slice(densestStart, densestStart + densestLength);
 }

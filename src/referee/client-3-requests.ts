@@ -11,7 +11,7 @@ import {
   isRefusal,
   isSend,
   isUnresolved,
-  messageOf,
+  recipientAndTextOf,
   refusedForGood,
   requestIdOf,
 } from './exchange.ts';
@@ -51,40 +51,52 @@ function keepsItsId({ intents }: ClientRecord): Judgement {
   );
 }
 
+/** An attempt that the service may have queued although the client saw no acceptance. */
+interface Uncertain {
+  readonly attempt: Exchange;
+  /** Its place among the attempts of the intent. */
+  readonly index: number;
+  /** Its caller, `request_id`, recipient and text. */
+  readonly key: string;
+}
+
 /**
- * Each attempt with the latest one before it that the service may have queued. A refusal of the same
- * message under the same id says that it did not, but for a 429: that comes before the service looks
- * for the id.
+ * Each attempt with the latest uncertain attempt before it. An attempt with the same key is no longer
+ * uncertain after a later reply settles it: an acceptance, or a refusal other than a 429, which the
+ * service gives before it looks for the id.
  */
 function retriesOfUncertain({ attempts }: Intent) {
   const retries: (readonly [uncertain: Exchange, retry: Exchange])[] = [];
   if (attempts.length < 2) return retries;
-  const uncertain: { readonly key: string; readonly place: number; readonly one: Exchange }[] = [];
+  const uncertain: Uncertain[] = [];
   const settledAt = new Map<string, number>();
-  const isOpen = ({ key, place }: (typeof uncertain)[number]) => place > (settledAt.get(key) ?? -1);
-  for (const [place, one] of attempts.entries()) {
-    const earlier = uncertain.findLast((each) => isOpen(each) && !isInFlight(each.one, one));
-    if (earlier !== undefined) retries.push([earlier.one, one]);
-    const id = requestIdOf(one);
-    if (id === undefined || (one.isSeen && one.status === 429)) continue;
-    const key = `${one.caller}\n${id}\n${messageOf(one)}`;
-    if (isUnresolved(one) && !isRefusal(one)) uncertain.push({ key, place, one });
-    else settledAt.set(key, place);
+  const isOpen = ({ key, index }: Uncertain) => index > (settledAt.get(key) ?? -1);
+  for (const [index, attempt] of attempts.entries()) {
+    const earlier = uncertain.findLast((one) => isOpen(one) && !isInFlight(one.attempt, attempt));
+    if (earlier !== undefined) retries.push([earlier.attempt, attempt]);
+    const id = requestIdOf(attempt);
+    if (id === undefined || (attempt.isSeen && attempt.status === 429)) continue;
+    const key = `${attempt.caller}\n${id}\n${recipientAndTextOf(attempt)}`;
+    if (isUnresolved(attempt) && !isRefusal(attempt)) uncertain.push({ attempt, index, key });
+    else settledAt.set(key, index);
   }
   return retries;
 }
 
+/** A finding on CLIENT-4 lists this many sends at most. */
+const shownSends = 20;
+
 function givesAnId({ exchanges }: ClientRecord): Judgement {
   const sends = exchanges.filter((one) => isSend(one) && one.text !== '');
   const groups = [...grouped(sends, ({ caller, endpoint }) => `${caller} ${endpoint}`).values()]
-    .map((own) => ({ own, bare: own.filter((send) => requestIdOf(send) === undefined) }))
-    .filter(({ bare }) => bare.length > 0);
+    .map((all) => ({ all, withoutId: all.filter((send) => requestIdOf(send) === undefined) }))
+    .filter(({ withoutId }) => withoutId.length > 0);
   return {
     exercised: sends.length,
-    findings: groups.map(({ own, bare }) =>
+    findings: groups.map(({ all, withoutId }) =>
       finding(
-        `${bare.length} of ${own.length} sends carry no request_id: give each message one, so that a lost reply can be retried safely`,
-        bare.slice(0, 20),
+        `${withoutId.length} of ${all.length} sends carry no request_id: give each message one, so that a lost reply can be retried safely`,
+        withoutId.slice(0, shownSends),
       ),
     ),
   };
@@ -114,26 +126,26 @@ function retriesWithinADay({ intents }: ClientRecord): Judgement {
   );
 }
 
-/** Each attempt under an id that the service may hold, with the first such attempt. */
+/** Each attempt whose id the service may hold from an earlier one, with the first such attempt. */
 function retriesOfHeld({ attempts }: Intent) {
   const retries: (readonly [first: Exchange, retry: Exchange])[] = [];
   const held = new Map<string, Exchange>();
   if (attempts.length < 2) return retries;
-  for (const one of attempts) {
-    const requestId = requestIdOf(one);
-    if (requestId === undefined) continue;
-    const id = `${requestId}\n${messageOf(one)}`;
-    const first = held.get(id);
-    if (first !== undefined) retries.push([first, one]);
+  for (const attempt of attempts) {
+    const id = requestIdOf(attempt);
+    if (id === undefined) continue;
+    const key = `${id}\n${recipientAndTextOf(attempt)}`;
+    const first = held.get(key);
+    if (first !== undefined) retries.push([first, attempt]);
     // A refusal says that the service holds no message under the id.
-    if (refusedForGood.includes(one.status)) held.delete(id);
-    else if (first === undefined && isHeld(one)) held.set(id, one);
+    if (refusedForGood.includes(attempt.status)) held.delete(key);
+    else if (first === undefined && mayBeHeld(attempt)) held.set(key, attempt);
   }
   return retries;
 }
 
-/** The service accepted it, or may have, as far as the client knows. */
-function isHeld(send: Exchange): boolean {
+/** True if the service accepted the send, or may have as far as the client knows. */
+function mayBeHeld(send: Exchange): boolean {
   const { status, isSeen } = send;
   return isAccepted(send) || (!isSeen && (status === 0 || status >= 500));
 }
@@ -144,13 +156,13 @@ function sendsValidBodies({ exchanges }: ClientRecord): Judgement {
     ({ status, isForced }) => status === 400 && isForced !== true,
     (send) =>
       finding(
-        `the body was refused by validation: ${shown(send.reply)}; check it before it is sent`,
+        `the body was refused by validation: ${shortJson(send.reply)}; check it before it is sent`,
         [send],
       ),
   );
 }
 
-function shown(reply: Readonly<Record<string, unknown>> | undefined): string {
+function shortJson(reply: Readonly<Record<string, unknown>> | undefined): string {
   const text = JSON.stringify(reply ?? {});
   return text.length > 200 ? `${text.slice(0, 200)}...` : text;
 }

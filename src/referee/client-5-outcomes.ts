@@ -1,6 +1,6 @@
 /**
- * CLIENT-5, CLIENT-8, CLIENT-9, CLIENT-10: what became of an intent, and what its client did about
- * it and reported of it.
+ * CLIENT-5, CLIENT-8, CLIENT-9, CLIENT-10: the outcome of each intent, how its client reacted to it,
+ * and whether the client reported it truthfully.
  */
 import {
   consecutive,
@@ -13,7 +13,7 @@ import {
   refusedForGood,
   wasKnownTo,
 } from './exchange.ts';
-import { clearAttempts, type Intent, isAttributable, lastOf } from './intents.ts';
+import { attributableAttempts, type Intent, isAttributable, lastAttempt } from './intents.ts';
 import type { Report } from './intents-file.ts';
 import {
   type ClientRecord,
@@ -29,12 +29,12 @@ import { contentOfReport, ReportedIntents } from './reported-intents.ts';
 export const outcomes: Judges = {
   'CLIENT-5': sendsOnce,
   'CLIENT-8': acceptsRefusals,
-  'CLIENT-9': givesNothingUp,
+  'CLIENT-9': givesUpNoIntent,
   'CLIENT-10': reportsTruthfully,
 };
 
 function sendsOnce({ intents }: ClientRecord): Judgement {
-  const judged = intents.all.map(clearAttempts).filter(({ length }) => length > 0);
+  const judged = intents.all.map(attributableAttempts).filter(({ length }) => length > 0);
   return judgement(
     judged.map(firstAcceptances),
     ({ length }) => length > 1,
@@ -66,13 +66,13 @@ function acceptsRefusals({ exchanges }: ClientRecord): Judgement {
   return { exercised, findings };
 }
 
-/** The month of the later request has a quota of its own. */
+/** True if the quota was renewed since the refusal: the later request came in another month. */
 function isNextMonth(refused: Exchange, later: Exchange): boolean {
   const monthOf = ({ atMs }: Exchange) => new Date(atMs).toISOString().slice(0, 7);
   return refused.status === 402 && monthOf(refused) !== monthOf(later);
 }
 
-function givesNothingUp({ intents, isPartial, reports = [] }: ClientRecord): Judgement {
+function givesUpNoIntent({ intents, isPartial, reports = [] }: ClientRecord): Judgement {
   if (isPartial) return notExercised;
   const unresolved = intents.all.filter(
     (intent) => isAttributable(intent) && intent.attempts.some(isUnresolved),
@@ -90,11 +90,11 @@ function givesNothingUp({ intents, isPartial, reports = [] }: ClientRecord): Jud
 /** True if the client saw an acceptance or a final refusal. */
 function isSettled(intent: Intent): boolean {
   const sawAcceptance = intent.attempts.some((attempt) => attempt.isSeen && isAccepted(attempt));
-  return sawAcceptance || !isUnresolved(lastOf(intent));
+  return sawAcceptance || !isUnresolved(lastAttempt(intent));
 }
 
 function givenUpFinding(intent: Intent): Finding {
-  const last = lastOf(intent);
+  const last = lastAttempt(intent);
   const cause = last.isSeen ? `a ${last.status}` : 'a reply that the client did not see';
   return finding(
     `the message was given up after ${cause}: retry it under the same request_id, or report it as failed, ` +
@@ -112,23 +112,24 @@ function reportsTruthfully(record: ClientRecord): Judgement {
   if (isPartial || reports.length === 0) return notExercised;
   const reportedIntents = new ReportedIntents(intents.all, reports);
   const groups = grouped(reports, (report) => report.request_id ?? contentOfReport(report));
-  const fates = fatesIn(record);
+  const messageOutcomes = outcomesIn(record);
   return {
     exercised: reports.filter(({ reported }) => reported !== undefined).length,
     findings: [...groups.values()].flatMap((group) =>
-      untruths(group, reportedIntents.of(group), fates),
+      untruths(group, reportedIntents.of(group), messageOutcomes),
     ),
   };
 }
 
-/** What became of messages. */
-interface Fates {
+/** What the record shows about the outcome of a message. */
+interface Outcomes {
+  /** True if the message was never delivered, as far as the record shows. */
   readonly isLost: (message: Exchange) => boolean;
   /** The status that the client read last. */
   readonly lastRead: (message: Exchange) => unknown;
 }
 
-function fatesIn({ exchanges, endsUndelivered }: ClientRecord): Fates {
+function outcomesIn({ exchanges, endsUndelivered }: ClientRecord): Outcomes {
   const statuses = lastReads(exchanges);
   const lastRead = (message: Exchange) => statuses.get(messageIdOf(message) ?? '');
   const isLost = (message: Exchange) => {
@@ -151,11 +152,11 @@ function lastReads(exchanges: readonly Exchange[]): ReadonlyMap<string, unknown>
   return statuses;
 }
 
-/** `group`: reports that may be of the same intents. */
+/** The false reports in a group. `group`: reports that may be about the same intents. */
 function untruths(
   group: readonly Report[],
   intents: readonly Intent[],
-  fates: Fates,
+  messageOutcomes: Outcomes,
 ): readonly Finding[] {
   const attempts = intents.flatMap((intent) => intent.attempts);
   const accepted = firstAcceptances(attempts);
@@ -164,12 +165,12 @@ function untruths(
   const [delivered, failed] = [reportedAs('delivered'), reportedAs('failed')];
   return [
     ...notAccepted([...delivered, ...reportedAs('accepted')], accepted, attempts),
-    ...notDelivered(delivered, accepted, fates),
-    ...notFailed(failed, accepted, group.length - failed.length, fates),
+    ...notDelivered(delivered, accepted, messageOutcomes),
+    ...notFailed(failed, accepted, group.length - failed.length, messageOutcomes),
   ];
 }
 
-/** The reports of an acceptance or a delivery beyond the messages that the service accepted. */
+/** False reports of an acceptance or delivery: more than the service accepted messages. */
 function notAccepted(
   reported: readonly Report[],
   accepted: readonly Exchange[],
@@ -183,11 +184,11 @@ function notAccepted(
   });
 }
 
-/** The reports of a delivery beyond the messages that the client has read as delivered. */
+/** False reports of a delivery: more than the messages that the client read as delivered. */
 function notDelivered(
   reported: readonly Report[],
   accepted: readonly Exchange[],
-  { lastRead }: Fates,
+  { lastRead }: Outcomes,
 ): readonly Finding[] {
   const delivered = accepted.filter((message) => lastRead(message) === 'delivered').length;
   const statuses = new Set(accepted.map((message) => lastRead(message) ?? 'never read'));
@@ -197,16 +198,19 @@ function notDelivered(
   });
 }
 
-/** The reports of a failure for which too many messages are left; `others`: the other reports. */
+/**
+ * False reports of a failure. Each accepted message that is not lost belongs to one report without a
+ * failure (`others` counts them); each further such message makes one report of a failure false.
+ */
 function notFailed(
   reported: readonly Report[],
   accepted: readonly Exchange[],
   others: number,
-  { isLost }: Fates,
+  { isLost }: Outcomes,
 ): readonly Finding[] {
-  const kept = accepted.filter((message) => !isLost(message));
-  return reported.slice(0, Math.max(0, kept.length - others)).map(({ intent }) => {
+  const notLost = accepted.filter((message) => !isLost(message));
+  return reported.slice(0, Math.max(0, notLost.length - others)).map(({ intent }) => {
     const what = `${intent} was reported as failed, but the service accepted it: retry under the same request_id to learn what became of it`;
-    return finding(what, kept);
+    return finding(what, notLost);
   });
 }

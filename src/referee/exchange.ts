@@ -15,11 +15,11 @@ export interface Exchange {
   readonly openUntil: number;
   /** True if the record ends before it shows that this reply left. */
   readonly isOpenAtEnd: boolean;
-  /** The account, or for a HAR file the key's digest; an unauthenticated call has its address. */
+  /** The account; in a HAR file the key's digest; for an unauthenticated call the IP address. */
   readonly caller: string;
   /** The key or the unknown credential of the request. */
   readonly credential: string | undefined;
-  /** Undefined where the caller was not authenticated. */
+  /** Undefined if the caller was not authenticated. */
   readonly accountId: string | undefined;
   readonly accountName: string | undefined;
   readonly endpoint: EndpointName | undefined;
@@ -28,18 +28,18 @@ export interface Exchange {
   readonly target: string;
   /** The body as sent; empty if there is none. */
   readonly text: string;
-  /** The body where it is a JSON object. */
+  /** The body if it is a JSON object. */
   readonly body: Readonly<Record<string, unknown>> | undefined;
   readonly status: number;
   /** True if a fault chose the status, whatever the request was. Unknown in a HAR file. */
   readonly isForced?: boolean;
-  /** True if a body was there and was not recorded. */
+  /** True if the request or the reply had a body that was not recorded. */
   readonly lacksBody?: boolean;
   /** The wait that a 429 or a 503 asks for, in milliseconds of the service's clock. */
   readonly retryAfterMs: number | undefined;
   /** Its header `Retry-After`: seconds, or an HTTP date. */
   readonly retryAfter: string | undefined;
-  /** The reply's body where it is a JSON object. */
+  /** The reply's body if it is a JSON object. */
   readonly reply: Readonly<Record<string, unknown>> | undefined;
   /** False if a fault cut or garbled the reply, or the client closed the connection first. */
   readonly isSeen: boolean;
@@ -53,20 +53,23 @@ export function isSend({ endpoint, method }: Exchange): boolean {
   return method === 'POST' && sends.includes(endpoint);
 }
 
-/** A reply that tells the client that its message was accepted, and that it saw whole. */
+/** True if the client saw the whole reply and it says that the message was accepted. */
 export function isConfirmed({ status, isSeen }: Exchange): boolean {
   return isSeen && (status === 202 || status === 200);
 }
 
-/** Whether the service accepted the send, seen or not. */
+/** True if the service accepted the send, whether or not the client saw the reply. */
 export function isAccepted({ status }: Exchange): boolean {
   return status === 202 || status === 200;
 }
 
-/** Statuses that the same request would meet again (CLIENT-8). */
+/** Final refusals: the same request would be refused again (CLIENT-8). */
 export const refusedForGood: readonly number[] = [400, 401, 402, 403, 404];
 
-/** After it the client cannot know its message queued: it must retry, or say that it gives up. */
+/**
+ * True if the client cannot know from this reply whether its message is queued: it must retry, or
+ * say that it gives up.
+ */
 export function isUnresolved({ status, isSeen }: Exchange): boolean {
   return !isSeen || status === 429 || status >= 500;
 }
@@ -74,9 +77,9 @@ export function isUnresolved({ status, isSeen }: Exchange): boolean {
 /**
  * A documented refusal that the client saw: the service queued nothing for this request (CLIENT-3).
  */
-export function isRefusal(one: Exchange): boolean {
-  const { status, isSeen } = one;
-  return isSeen && ((status >= 400 && status < 500) || isInactive(one));
+export function isRefusal(exchange: Exchange): boolean {
+  const { status, isSeen } = exchange;
+  return isSeen && ((status >= 400 && status < 500) || isInactive(exchange));
 }
 
 /** A 503 of a deactivated SIM, whatever the shape of its body. */
@@ -90,17 +93,17 @@ export function requestIdOf({ body }: Exchange): string | undefined {
   return typeof id === 'string' && id !== '' ? id : undefined;
 }
 
-/** Whether the earlier reply had left, whole, when the later request came. */
+/** True if the earlier reply had left whole when the later request came. */
 export function wasKnownTo(later: Exchange, earlier: Exchange): boolean {
   return earlier.isSeen && !isInFlight(earlier, later);
 }
 
-/** Whether the later request came before the earlier one's reply had left. */
+/** True if the later request came before the earlier one's reply had left. */
 export function isInFlight(earlier: Exchange, later: Exchange): boolean {
   return later.number <= earlier.openUntil;
 }
 
-/** What makes two sends without a `request_id` the same message. */
+/** Equal for sends of one caller that differ at most in their `request_id`. */
 export function contentOf(send: Exchange): string {
   const { caller, endpoint, body, text } = send;
   if (body === undefined) return JSON.stringify([caller, endpoint, text]);
@@ -108,35 +111,34 @@ export function contentOf(send: Exchange): string {
   return JSON.stringify([caller, endpoint, senderOf(send), body['to'], body['message'], sendAt]);
 }
 
-/** Sends under one `request_id` are the same message if they say the same to the same recipient. */
-export function isSameMessage({ body: a, text }: Exchange, { body: b, text: other }: Exchange) {
-  if (a === undefined || b === undefined) return text === other;
-  return a['to'] === b['to'] && a['message'] === b['message'];
-}
-
-/** True if both have the same sender and `send_at`. */
-export function isSentAlike(one: Exchange, other: Exchange): boolean {
-  return senderOf(one) === senderOf(other) && one.body?.['send_at'] === other.body?.['send_at'];
-}
-
-/** Equal for sends that say the same to the same recipient. */
-export function messageOf({ body, text }: Exchange): string {
+/** Equal for sends that say the same to the same recipient, whoever sends them and when. */
+export function recipientAndTextOf({ body, text }: Exchange): string {
   return body === undefined ? text : JSON.stringify([body['to'], body['message']]);
+}
+
+/** True if both sends say the same to the same recipient. */
+export function haveSameRecipientAndText(one: Exchange, other: Exchange): boolean {
+  if (one.body === undefined || other.body === undefined) return one.text === other.text;
+  return one.body['to'] === other.body['to'] && one.body['message'] === other.body['message'];
+}
+
+export function haveSameSenderAndTime(one: Exchange, other: Exchange): boolean {
+  return senderOf(one) === senderOf(other) && one.body?.['send_at'] === other.body?.['send_at'];
 }
 
 export function senderOf({ body }: Exchange): unknown {
   return body?.['from'] ?? body?.['from_number'];
 }
 
-/** The reply's `message_id`, where it has one. */
+/** The reply's `message_id`; undefined if it has none. */
 export function messageIdOf({ reply }: Exchange): string | undefined {
   const id = reply?.['message_id'];
   return typeof id === 'string' ? id : undefined;
 }
 
 /**
- * The first acceptance of each message: each 202, and a 200 that shows a message which no 202 made.
- * A garbled 202 does not say which message it made; such a 200 takes its place.
+ * The first acceptance of each message: each 202, and each 200 whose message no 202 in the list
+ * created. A garbled 202 does not name its message: each such 200 takes the place of a garbled 202.
  */
 export function firstAcceptances(attempts: readonly Exchange[]): readonly Exchange[] {
   const created = firstOfEachId(attempts.filter(({ status }) => status === 202));
@@ -144,8 +146,8 @@ export function firstAcceptances(attempts: readonly Exchange[]): readonly Exchan
   const unnamed = created.filter((exchange) => !hasMessageId(exchange));
   const createdIds = new Set(created.map(messageIdOf));
   const replays = attempts.filter((attempt) => attempt.status === 200 && hasMessageId(attempt));
-  const shown = firstOfEachId(replays).filter((replay) => !createdIds.has(messageIdOf(replay)));
-  return [...named, ...unnamed.slice(shown.length), ...shown];
+  const replayed = firstOfEachId(replays).filter((replay) => !createdIds.has(messageIdOf(replay)));
+  return [...named, ...unnamed.slice(replayed.length), ...replayed];
 }
 
 /** The first of each `message_id`, and all that have none. */
@@ -178,13 +180,14 @@ export function* consecutive(
   }
 }
 
-/** The items by their key, in order. */
+/** The items of each key, in their order. */
 export function grouped<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
   const groups = new Map<string, T[]>();
   for (const item of items) push(groups, keyOf(item), item);
   return groups;
 }
 
+/** Adds the item to the list of the key. */
 export function push<T>(lists: Map<string, T[]>, key: string, item: T): void {
   const list = lists.get(key);
   if (list === undefined) lists.set(key, [item]);

@@ -1,7 +1,7 @@
 /**
- * Reads the entries of a HAR 1.2 file one by one, from its text in pieces, as browsers and proxies
- * write them: Chromium may leave out credentials and bodies, Playwright writes -1 where no reply
- * came, mitmproxy encodes bodies that are not text.
+ * Reads the entries of a HAR 1.2 file one by one while its text arrives in pieces, because a file may
+ * be larger than memory. Accepts what browsers and proxies write: Chromium may leave out credentials
+ * and bodies, Playwright writes -1 if no reply came, and mitmproxy encodes bodies that are not text.
  */
 import { basename } from 'node:path';
 import { z } from 'zod';
@@ -32,42 +32,47 @@ const entrySchema = z.object({
     status: z.number().catch(0),
     headers: z.unknown(),
     content: contentSchema,
-    /** As Chrome writes it where the reply broke off. */
+    /** Chrome's own field: set if the reply broke off. */
     _error: z.string().nullish(),
   }),
 });
 export type HarEntry = z.output<typeof entrySchema>;
 
-/** A member that its schema names, and those in its value; none: the whole value is kept. */
+/** A member of an entry that the schema names. */
 interface Member {
   readonly name: string;
-  readonly own: readonly Member[];
+  /** The members of its value that the schema names; empty if the whole value is read. */
+  readonly members: readonly Member[];
 }
 
 function membersOf(schema: z.core.$ZodType): readonly Member[] {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable)
     return membersOf(schema.unwrap());
   if (!(schema instanceof z.ZodObject)) return [];
-  return Object.entries(schema.shape).map(([name, own]) => ({ name, own: membersOf(own) }));
+  return Object.entries(schema.shape).map(([name, value]) => ({ name, members: membersOf(value) }));
 }
 
 const entryMembers = membersOf(entrySchema);
+/** Characters; a longer entry is a mistake, because it must fit in memory. */
 const longestEntry = 64 * 1_048_576;
 const entriesKey = /"entries"\s*:\s*\[/;
 const [space, quote, comma, colon, backslash] = [0x20, 0x22, 0x2c, 0x3a, 0x5c];
-const [openList, closeList, open, close] = [0x5b, 0x5d, 0x7b, 0x7d];
+const [openList, closeList, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d];
 
+/** The entries of one file, in order. Counts those that cannot be read. */
 export class HarEntries {
   readonly #name: string;
-  /** What comes before the entries; undefined until they begin. */
+  /** The text before the entries; undefined until they begin. */
   #before: string | undefined;
   /** The text that is not read yet. */
   #text = '';
-  /** Set while that text is the beginning of an entry. */
+  /** Set while `#text` is the beginning of an entry whose end has not arrived. */
   #end: EndSearch | undefined;
   readonly #reader = new EntryReader();
+  /** How many entries were read or skipped. */
   #number = 0;
-  #unread = 0;
+  #skipped = 0;
+  /** What is wrong with the first skipped entry. */
   #mistake = '';
 
   /** `name` is the file's. */
@@ -91,17 +96,12 @@ export class HarEntries {
     if (this.#end === undefined) {
       text = this.#text + piece;
       this.#text = '';
-    }
-    if (this.#before === undefined) {
-      const key = entriesKey.exec(text);
-      at = key === null ? 0 : key.index + key[0].length;
-      if (at > 0) this.#before = text.slice(0, at);
+      if (this.#before === undefined) at = this.#findEntries(text);
     }
     while (this.#before !== undefined) {
       if (this.#end === undefined) {
-        const next = afterSpace(text, at);
-        const start = text.charCodeAt(next) === comma ? afterSpace(text, next + 1) : next;
-        if (text.charCodeAt(start) !== open) break;
+        const start = startOfEntry(text, at);
+        if (start < 0) break;
         const entry = this.#reader.entryIn(text, start);
         if (entry !== undefined) {
           yield* this.read(entry);
@@ -111,12 +111,12 @@ export class HarEntries {
         this.#end = new EndSearch();
         at = start;
       }
-      const end = this.#end.in(text, at);
+      const end = this.#end.findEnd(text, at);
       if (end < 0) break;
       this.#end = undefined;
-      const whole = this.#text + text.slice(at, end);
+      const entryText = this.#text + text.slice(at, end);
       this.#text = '';
-      yield* this.read(this.#parsed(whole));
+      yield* this.read(this.#parsed(entryText));
       at = end;
     }
     this.#text += text.slice(at);
@@ -124,21 +124,30 @@ export class HarEntries {
       throw new CommandError(2, `${this.#name}: an entry has more than ${longestEntry} characters`);
   }
 
-  /** The entry in a value; none if it lacks something, which `end` reports. */
+  /** Keeps the text before the entries, and returns the index after it; 0 if they do not begin. */
+  #findEntries(text: string): number {
+    const key = entriesKey.exec(text);
+    if (key === null) return 0;
+    const end = key.index + key[0].length;
+    this.#before = text.slice(0, end);
+    return end;
+  }
+
+  /** The entry that a JSON value holds; none if something is wrong with it, which `end` reports. */
   read(value: unknown): readonly HarEntry[] {
-    const place = this.#number++;
+    const index = this.#number++;
     if (isEntry(value)) return [value];
     const reading = entrySchema.safeParse(value, { reportInput: true });
     if (reading.success) return [reading.data];
-    const [mistake] = mistakesOf(reading.error, ['log', 'entries', place]);
-    if (this.#unread++ === 0 && mistake !== undefined) this.#mistake = mistakeLine(mistake);
+    const [mistake] = mistakesOf(reading.error, ['log', 'entries', index]);
+    if (this.#skipped++ === 0 && mistake !== undefined) this.#mistake = mistakeLine(mistake);
     return [];
   }
 
   /** Says how many entries were skipped. */
   end(onNotice: (line: string) => void): void {
-    if (this.#unread === 0) return;
-    const count = this.#unread === 1 ? '1 entry' : `${this.#unread} entries`;
+    if (this.#skipped === 0) return;
+    const count = this.#skipped === 1 ? '1 entry' : `${this.#skipped} entries`;
     onNotice(`${basename(this.#name)}: ${count} cannot be read; skipped: ${this.#mistake}`);
   }
 
@@ -151,7 +160,7 @@ export class HarEntries {
   }
 }
 
-/** True for an entry as most are, much sooner than its schema says so. */
+/** True for an entry in the usual form. Much faster than the schema, which decides the others. */
 function isEntry(value: unknown): value is HarEntry {
   const { startedDateTime, time, request, response } = Object(value);
   return (
@@ -215,7 +224,7 @@ export function exchangeOfEntry({
 const unknownUrl = new URL('http://unknown/');
 const replyHeaders = ['content-type', 'retry-after', 'date', 'allow', 'location'];
 
-/** Undefined if there was a body and it was not saved; its size is then positive, or -1: unknown. */
+/** Undefined if a body was not saved: it has no text, but a positive size or -1 (unknown). */
 function textOf(content: z.output<typeof contentSchema>, size: unknown): string | undefined {
   const { text = '', encoding } = content ?? {};
   if (text === '' && (Number(size) > 0 || Number(size) === -1)) return undefined;
@@ -231,6 +240,13 @@ function headersOf(headers: unknown, names: readonly string[]): Record<string, s
   return found;
 }
 
+/** The index of the entry that comes next, after spaces and a comma; -1 if none begins there. */
+function startOfEntry(text: string, from: number): number {
+  const next = afterSpace(text, from);
+  const start = text.charCodeAt(next) === comma ? afterSpace(text, next + 1) : next;
+  return text.charCodeAt(start) === openObject ? start : -1;
+}
+
 function afterSpace(text: string, from: number): number {
   let at = from;
   while (text.charCodeAt(at) <= space) at++;
@@ -238,17 +254,17 @@ function afterSpace(text: string, from: number): number {
 }
 
 /**
- * Reads the members that the schema names and skips the others: most of the time would go into
- * values that nothing uses. Skipped values are not checked.
+ * Reads the members that the schema names and skips the others without a check: parsing values that
+ * nothing uses would take most of the time.
  */
 class EntryReader {
   #text = '';
-  /** The place of the next character. */
+  /** The index of the next character. */
   at = 0;
-  /** The last value of each member: an entry often has the headers of the entry before. */
+  /** The last value of each member: an entry often has the same headers as the entry before. */
   readonly #last = new Map<Member, { readonly json: string; readonly value: unknown }>();
 
-  /** Undefined if no entry begins there, or not all of it is there. */
+  /** Reads the entry that begins at `start`; undefined if the text has no whole entry there. */
   entryIn(text: string, start: number): unknown {
     this.#text = text;
     this.at = start;
@@ -261,8 +277,8 @@ class EntryReader {
 
   #object(members: readonly Member[]): unknown {
     const found: Record<string, unknown> = {};
-    this.#expect(open);
-    if (this.#passes(close)) return found;
+    this.#expect(openObject);
+    if (this.#passes(closeObject)) return found;
     do {
       this.#next();
       const start = this.at;
@@ -275,13 +291,13 @@ class EntryReader {
       if (member === undefined) this.at = endOfValue(this.#text, this.at);
       else found[member.name] = this.#value(member);
     } while (this.#passes(comma));
-    this.#expect(close);
+    this.#expect(closeObject);
     return found;
   }
 
   #value(member: Member): unknown {
     const first = this.#next();
-    if (first === open && member.own.length > 0) return this.#object(member.own);
+    if (first === openObject && member.members.length > 0) return this.#object(member.members);
     const start = this.at;
     this.at = endOfValue(this.#text, start);
     const json = this.#text.slice(start, this.at);
@@ -312,7 +328,7 @@ class EntryReader {
 
 const noEnd = new SyntaxError('a value has no end');
 
-/** The place after the value that begins at `start`, after spaces. */
+/** The index after the value that begins at `start`, or at the next character that is no space. */
 function endOfValue(text: string, start: number): number {
   let depth = 0;
   for (let at = afterSpace(text, start); at < text.length; at++) {
@@ -320,8 +336,8 @@ function endOfValue(text: string, start: number): number {
     if (code === quote) {
       at = endOfString(text, at) - 1;
       if (depth === 0) return at + 1;
-    } else if (code === open || code === openList) depth++;
-    else if (code === close || code === closeList) {
+    } else if (code === openObject || code === openList) depth++;
+    else if (code === closeObject || code === closeList) {
       if (depth === 0) return at;
       if (--depth === 0) return at + 1;
     } else if (code === comma && depth === 0) return at;
@@ -329,7 +345,7 @@ function endOfValue(text: string, start: number): number {
   throw noEnd;
 }
 
-/** The place after the string that begins at `start`. */
+/** The index after the string that begins at `start`. */
 function endOfString(text: string, start: number): number {
   let at = text.charCodeAt(start) === quote ? text.indexOf('"', start + 1) : -1;
   while (at > 0 && isEscaped(text, at)) at = text.indexOf('"', at + 1);
@@ -349,15 +365,15 @@ class EndSearch {
   #isString = false;
   #isEscaped = false;
 
-  /** The place after the object in the text that goes on at `start`; -1 if it does not end there. */
-  in(text: string, start: number): number {
+  /** The index after the object that goes on at `start`; -1 if this text does not hold its end. */
+  findEnd(text: string, start: number): number {
     for (let at = start; at < text.length; at++) {
       const code = text.charCodeAt(at);
       if (this.#isEscaped) this.#isEscaped = false;
       else if (code === quote) this.#isString = !this.#isString;
       else if (this.#isString) this.#isEscaped = code === backslash;
-      else if (code === open) this.#depth++;
-      else if (code === close && --this.#depth === 0) return at + 1;
+      else if (code === openObject) this.#depth++;
+      else if (code === closeObject && --this.#depth === 0) return at + 1;
     }
     return -1;
   }

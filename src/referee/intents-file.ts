@@ -19,24 +19,24 @@ export const reportSchema = z.strictObject({
   reported: z.enum(['accepted', 'delivered', 'failed']).exactOptional(),
 });
 export type Report = z.output<typeof reportSchema> & {
-  /** Every line of the intent; by default this one alone. */
+  /** All lines of the file about this intent; undefined if this line is the only one. */
   readonly lines?: readonly Report[];
 };
 
-/** Throws a UsageError that names every mistake of every line. */
+/** Throws a UsageError that names the mistakes of all lines, at most 100. */
 export function readIntentsFile(path: string): Report[] {
   const text = readText(path, '--intents');
   const reports: Report[] = [];
   const mistakes: string[] = [];
-  for (const [at, line] of text.split('\n').entries()) {
+  for (const [index, line] of text.split('\n').entries()) {
     if (line.trim() === '') continue;
-    const reading = lineOf(line);
+    const reading = readLine(line);
     if (Array.isArray(reading))
-      mistakes.push(...reading.map((one) => `${path}: line ${at + 1}: ${one}`));
+      mistakes.push(...reading.map((mistake) => `${path}: line ${index + 1}: ${mistake}`));
     else reports.push(reading);
   }
-  const more = mistakes.splice(shownMistakes).length;
-  if (more > 0) mistakes.push(`${path}: and ${many(more, 'more mistake')}`);
+  const hidden = mistakes.splice(shownMistakes).length;
+  if (hidden > 0) mistakes.push(`${path}: and ${many(hidden, 'more mistake')}`);
   if (mistakes.length > 0) throw new UsageError(...mistakes);
   return latestReports(reports);
 }
@@ -51,7 +51,7 @@ export function latestReports(reports: readonly Report[]): Report[] {
 }
 
 /** The report of a line, or its mistakes. */
-function lineOf(line: string): Report | string[] {
+function readLine(line: string): Report | string[] {
   let value: unknown;
   try {
     value = JSON.parse(line);
@@ -62,12 +62,13 @@ function lineOf(line: string): Report | string[] {
   return reading.success ? reading.data : mistakesOf(reading.error).map(mistakeLine);
 }
 
-/** The names of one id. */
-interface Named {
+/** The names that the file gives to one `request_id`. */
+interface NamesOfId {
   latest: string;
-  isSole: boolean;
-  /** By what a line says: first all of it, then without the sender, then the sender alone. */
-  readonly byText: Map<string, string>;
+  /** True if no two lines give the id different names. */
+  isOnly: boolean;
+  /** The name by each key of `matchKeys`. */
+  readonly byMatchKey: Map<string, string>;
 }
 
 /**
@@ -75,7 +76,7 @@ interface Named {
  * id two names, as two accounts may, the line whose content is closest to the send's decides.
  */
 export class IntentNames {
-  readonly #ids = new Map<string, Named>();
+  readonly #ids = new Map<string, NamesOfId>();
 
   constructor(reports: readonly Report[] = []) {
     for (const report of reports) {
@@ -83,24 +84,26 @@ export class IntentNames {
     }
   }
 
+  /** The name of a send with this `request_id`; undefined if no line has the id. */
   of(send: Exchange, id: string): string | undefined {
-    const named = this.#ids.get(id);
-    if (named === undefined || named.isSole) return named?.latest;
-    const texts = textsOf(send.body?.['to'], senderOf(send), send.body?.['message']);
-    const text = texts.find((one) => named.byText.has(one));
-    return named.byText.get(text ?? '') ?? named.latest;
+    const names = this.#ids.get(id);
+    if (names === undefined || names.isOnly) return names?.latest;
+    const keys = matchKeys(send.body?.['to'], senderOf(send), send.body?.['message']);
+    const closest = keys.find((key) => names.byMatchKey.has(key));
+    return names.byMatchKey.get(closest ?? '') ?? names.latest;
   }
 
   #add({ intent, to, from, message, request_id: id }: Report): void {
     if (id === undefined) return;
-    const named = this.#ids.get(id) ?? { latest: intent, isSole: true, byText: new Map() };
-    this.#ids.set(id, named);
-    if (named.latest !== intent) named.isSole = false;
-    named.latest = intent;
-    for (const text of textsOf(to, from, message)) named.byText.set(text, intent);
+    const names = this.#ids.get(id) ?? { latest: intent, isOnly: true, byMatchKey: new Map() };
+    this.#ids.set(id, names);
+    if (names.latest !== intent) names.isOnly = false;
+    names.latest = intent;
+    for (const key of matchKeys(to, from, message)) names.byMatchKey.set(key, intent);
   }
 }
 
-function textsOf(to: unknown, from: unknown, message: unknown): readonly string[] {
-  return [[to, from, message], [to, message], [from]].map((part) => JSON.stringify(part));
+/** The closest match first: all fields, then all but the sender, then the sender alone. */
+function matchKeys(to: unknown, from: unknown, message: unknown): readonly string[] {
+  return [[to, from, message], [to, message], [from]].map((fields) => JSON.stringify(fields));
 }

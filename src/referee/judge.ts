@@ -12,7 +12,8 @@ import { requests } from './client-3-requests.ts';
 import { outcomes } from './client-5-outcomes.ts';
 import { pace } from './client-11-pace.ts';
 import { type Exchange, isAccepted, messageIdOf, requestIdOf } from './exchange.ts';
-import { groupingOf, type Intent, type Intents, isAttributable } from './intents.ts';
+import { groupingOf } from './intent-grouping.ts';
+import { type Intent, type Intents, isAttributable } from './intents.ts';
 import type { Report } from './intents-file.ts';
 import type { ClientRecord, Finding, Judge, Judgement, Judges } from './record.ts';
 
@@ -29,7 +30,7 @@ export interface RefereeReport {
   readonly rules: readonly RuleJudgement[];
   readonly exchanges: readonly Exchange[];
   readonly intents: Intents;
-  /** Why not all of the run was judged; undefined where it was. */
+  /** Why not all of the run was judged; undefined if all of it was. */
   readonly notice: string | undefined;
 }
 
@@ -40,15 +41,16 @@ export interface JudgeOptions {
   readonly isCutAtStart?: boolean | undefined;
   /** Advice counts as failure. */
   readonly isStrict?: boolean | undefined;
-  /** Default 1,000. */
+  /** How long after a 429 a request still counts as sent before it (CLIENT-2). Default 1,000. */
   readonly graceMs?: number | undefined;
   /** Names or ids of accounts; others are not judged. */
   readonly accounts?: readonly string[] | undefined;
-  /** Why the record is not whole: it is then judged as a partial one. */
+  /** Why the record is incomplete: it is then judged as a partial one. */
   readonly lack?: string | undefined;
   readonly reports?: readonly Report[] | undefined;
   /**
-   * Whether a message fails, or stays before `delivered`; without it, what the client read counts.
+   * True if the message never becomes `delivered`. Without this function, a message counts as
+   * undelivered if the client read it as `failed`.
    */
   readonly endsUndelivered?: ((messageId: string) => boolean) | undefined;
 }
@@ -62,64 +64,71 @@ const judges: Judges = {
 
 export const defaultGraceMs = 1_000;
 
+/** The verdict of each client rule on these exchanges. */
 export function judge(exchanges: readonly Exchange[], options: JudgeOptions = {}): RefereeReport {
   return atOnce(judging(exchanges, options));
 }
 
-/** The same in slices. */
+/** The same in slices, so that a running simulator can serve meanwhile. */
 export function* judging(
   exchanges: readonly Exchange[],
   options: JudgeOptions,
 ): Generator<undefined, RefereeReport> {
   const { graceMs = defaultGraceMs, accounts, reports, lack, endsUndelivered } = options;
-  const isMeant = (one: Exchange) =>
-    accounts === undefined || accounts.some((account) => isOfAccount(one, account));
-  const meant = exchanges.filter(isMeant);
-  const bare = meant.filter(({ lacksBody }) => lacksBody).length;
-  const start = meant.findLastIndex(isUnclear) + 1;
-  const isCutAtStart = options.isCutAtStart === true || start > 0;
-  const isPartial = options.isPartial === true || isCutAtStart || bare > 0 || lack !== undefined;
-  const own = meant.slice(start).map((one) => (isPartial ? leftOpen(one) : one));
+  const isOfAccounts = (exchange: Exchange) =>
+    accounts === undefined || accounts.some((account) => isOfAccount(exchange, account));
+  const ofAccounts = exchanges.filter(isOfAccounts);
+  const withoutBody = ofAccounts.filter(({ lacksBody }) => lacksBody).length;
+  const skipped = ofAccounts.findLastIndex(isUnclear) + 1;
+  const isCutAtStart = options.isCutAtStart === true || skipped > 0;
+  const isPartial =
+    options.isPartial === true || isCutAtStart || withoutBody > 0 || lack !== undefined;
+  const judged = ofAccounts.slice(skipped).map((one) => (isPartial ? leftOpen(one) : one));
   const knowledge = { isPartial, isCutAtStart, reports };
   const record: ClientRecord = {
     ...knowledge,
-    exchanges: own,
-    intents: yield* groupingOf(own, knowledge),
+    exchanges: judged,
+    intents: yield* groupingOf(judged, knowledge),
     graceMs,
     endsUndelivered,
   };
   const rules: RuleJudgement[] = [];
   for (const { id, level } of clientRules) {
     const { exercised, findings } = (judges[id] as Judge)(record);
-    const demanded = options.isStrict === true ? 'must' : level;
-    const verdict = verdictOf(demanded, exercised, findings);
+    const judgedLevel = options.isStrict === true ? 'must' : level;
+    const verdict = verdictOf(judgedLevel, exercised, findings);
     rules.push({ id, level, verdict, exercised, findings });
     yield;
   }
   return {
     rules,
-    exchanges: own,
+    exchanges: judged,
     intents: record.intents,
-    notice: lack ?? noticeOf(bare, start),
+    notice: lack ?? noticeOf(withoutBody, skipped),
   };
 }
 
-/** A send of unknown content, or a 503 that may be final: what it began may go on after it. */
+/**
+ * True for a send of unknown content, and for a 503 whose body could have shown that it is final.
+ * Later sends may continue its intent, so exchanges up to it are not judged.
+ */
 function isUnclear({ lacksBody = false, method, text, status }: Exchange): boolean {
   return lacksBody && method === 'POST' && (text === '' || status === 503);
 }
 
-function noticeOf(bare: number, skipped: number): string | undefined {
-  if (bare === 0) return undefined;
-  const left = skipped === 0 ? '' : `; the first ${many(skipped, 'exchange')} are not judged`;
-  return `the bodies of ${many(bare, 'exchange')} were not saved: judged as --partial${left}`;
+function noticeOf(withoutBody: number, skipped: number): string | undefined {
+  if (withoutBody === 0) return undefined;
+  const skippedPart =
+    skipped === 0 ? '' : `; the first ${many(skipped, 'exchange')} are not judged`;
+  return `the bodies of ${many(withoutBody, 'exchange')} were not saved: judged as --partial${skippedPart}`;
 }
 
-/** A reply that may not have left yet is in flight for all that follows. */
+/** A reply that may not have left by the end of the record is in flight for all later requests. */
 function leftOpen(one: Exchange): Exchange {
   return one.isOpenAtEnd ? { ...one, openUntil: Number.POSITIVE_INFINITY } : one;
 }
 
+/** True if the exchange belongs to the account with this id or name. */
 export function isOfAccount({ accountId, accountName }: Exchange, idOrName: string): boolean {
   return accountId === idOrName || accountName === idOrName;
 }
@@ -129,7 +138,7 @@ function verdictOf(level: Level, exercised: number, findings: readonly Finding[]
   return exercised > 0 ? 'passed' : 'not_exercised';
 }
 
-/** The report as JSON: exchanges are their numbers in the record. */
+/** The report as JSON; findings name exchanges by their numbers in the record. */
 export function reportJson({ rules, exchanges, intents, notice }: RefereeReport) {
   return {
     ...(notice !== undefined && { notice }),

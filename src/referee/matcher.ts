@@ -1,6 +1,6 @@
 /**
- * `expect(sim).toPassReferee()`, for Vitest and, by `expect.extend`, for Jest: fails with what the
- * client did wrong.
+ * The matcher `expect(sim).toPassReferee()` for Vitest and, by `expect.extend`, for Jest. Its failure
+ * message lists what the client did wrong.
  */
 import { many } from '../commands/table.ts';
 import type { ClientRuleId } from '../ledger/rules.ts';
@@ -12,7 +12,7 @@ export interface PassRefereeOptions {
   readonly allow?: readonly ClientRuleId[];
   /** Advice counts as failure. */
   readonly strict?: boolean;
-  /** The client has not finished: what depends on what did not come yet is not judged. */
+  /** The client has not finished: judges only what later requests cannot change. */
   readonly partial?: boolean;
   /** Judges this account alone, by name or id. */
   readonly account?: string;

@@ -13,22 +13,22 @@ export interface ClientRecord extends Knowledge {
   readonly intents: Intents;
   /** How long after a 429 a request still counts as sent before it (CLIENT-2). */
   readonly graceMs: number;
-  /** Whether a message is never delivered; undefined where only its client's reads say so. */
+  /** True if a message is never delivered; undefined if only the client's reads can tell. */
   readonly endsUndelivered: ((messageId: string) => boolean) | undefined;
 }
 
 export interface Finding {
-  /** Undefined where the caller was not authenticated. */
+  /** Undefined if the caller was not authenticated. */
   readonly accountId: string | undefined;
   readonly endpoint: string | undefined;
   /** What happened, with times, and what to do. */
   readonly what: string;
-  /** The exchanges that prove it, in order. */
+  /** The exchanges that prove it, in order; the last one is at fault. */
   readonly exchanges: readonly Exchange[];
 }
 
 export interface Judgement {
-  /** How often the rule could have been broken. */
+  /** In how many cases the rule could have been broken. */
   readonly exercised: number;
   readonly findings: readonly Finding[];
 }
@@ -36,7 +36,7 @@ export interface Judgement {
 export type Judge = (record: ClientRecord) => Judgement;
 export type Judges = Readonly<Partial<Record<ClientRuleId, Judge>>>;
 
-/** What a rule says of each of the cases in which it could be broken. */
+/** Judges each case in which the rule could be broken. */
 export function judgement<T>(
   cases: readonly T[],
   isBroken: (one: T) => boolean,
@@ -55,7 +55,7 @@ export function finding(what: string, exchanges: readonly Exchange[]): Finding {
   return { accountId, endpoint, what: `${what}${when}`, exchanges };
 }
 
-/** `41.0 s`, `0.25 s`, `14.999 s`, `26 h`, `24 h and 0.001 s`. */
+/** A duration as text: `41.0 s`, `0.25 s`, `14.999 s`, `26 h`, `24 h and 0.001 s`. */
 export function spanText(ms: number): string {
   const hours = Math.floor(ms / hourMs);
   if (hours >= 1_000_000) return 'more than a million hours';

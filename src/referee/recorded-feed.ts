@@ -1,6 +1,6 @@
 /**
- * Reads the exchanges of a simulator's record. Replaying a journal fills the same record, so its
- * verdicts are the same.
+ * Makes the referee's exchanges from a simulator's record. Replaying a journal fills the same record,
+ * so the verdicts on a journal are those on the run that wrote it.
  */
 import { sha256 } from '../recording/digest.ts';
 import type { ExchangeRecord } from '../recording/exchange-record.ts';
@@ -12,18 +12,18 @@ import { asksForWait, isGarbled, objectIn, plainAddress, plainJson, waitMs } fro
 
 const exchangesPerSlice = 50;
 
-/** `keys`: those that no request may show outside its header. */
+/** `keys`: the API keys of the world, which exchanges must not show (CLIENT-16). */
 export function exchangesOf(record: ExchangeRecord, keys: KeyTexts): Exchange[] {
   return atOnce(readingOf(record, keys));
 }
 
-/** The same in slices. Leaves out exchanges that are recorded meanwhile. */
+/** The same in slices. Leaves out exchanges that are recorded while it runs. */
 export function* readingOf(
   record: ExchangeRecord,
   keys: KeyTexts,
 ): Generator<undefined, Exchange[]> {
   const recorded = [...record.first];
-  const exchanges: Made[] = [];
+  const exchanges: MutableExchange[] = [];
   for (const [index, exchange] of recorded.entries()) {
     exchanges.push(exchangeOf(exchange, keys));
     if (index % exchangesPerSlice === 0) yield;
@@ -37,14 +37,15 @@ export function* readingOf(
   return exchanges;
 }
 
-type Made = Exchange & { openUntil: number };
+/** An exchange whose later neighbours are not known yet. */
+type MutableExchange = Exchange & { openUntil: number };
 
 function isBefore(later: Exchange | undefined, { answeredAtMs }: Exchange): boolean {
   return later !== undefined && later.atMs < answeredAtMs;
 }
 
-/** One exchange, without the keys that it shows. */
-export function exchangeOf(recorded: RecordedExchange, keys: KeyTexts): Made {
+/** One exchange, with the keys that it shows hidden. */
+export function exchangeOf(recorded: RecordedExchange, keys: KeyTexts): MutableExchange {
   const { number, atMs, end, delivery, status, accountId, address, authorization } = recorded;
   const { target, text, showsKey } = shownIn(recorded, keys);
   const replyText = keys.hidden(recorded.reply ?? '');
@@ -76,7 +77,7 @@ export function exchangeOf(recorded: RecordedExchange, keys: KeyTexts): Made {
   };
 }
 
-/** A request without its keys. Also searches bytes that are not UTF-8. */
+/** The request with its keys hidden. Also finds keys in a body that is not UTF-8. */
 function shownIn(
   { path, query, body = '' }: RecordedExchange,
   keys: KeyTexts,

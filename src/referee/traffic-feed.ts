@@ -1,6 +1,7 @@
 /**
- * Reads exchanges from recorded traffic of any service: recordings, and HAR files of browsers and
- * proxies. Times are the recorder's. The key identifies the caller.
+ * Makes the referee's exchanges from traffic with any service: from recordings of `smstwin record`
+ * and from HAR files of browsers and proxies. Times are the recorder's. The API key identifies the
+ * caller, because recorded traffic does not show accounts.
  */
 import { CommandError } from '../commands/command-error.ts';
 import {
@@ -24,8 +25,8 @@ import {
 } from './traffic.ts';
 
 /**
- * Throws a CommandError that names what is wrong. `name` is the file's. Entries that cannot be read
- * are skipped; `onNotice` gets one line on them.
+ * Reads the text of a HAR file. Throws a CommandError that names what is wrong. `name` is the file's.
+ * Skips entries that cannot be read; `onNotice` gets one line about them.
  */
 export function exchangesOfHar(
   text: string,
@@ -34,9 +35,9 @@ export function exchangesOfHar(
 ): Exchange[] {
   const entries = new HarEntries(name);
   const traffic = Array.from(entries.add(text), exchangeOfEntry);
-  const left = entriesIn(entries.rest, name).flatMap((entry) => entries.read(entry));
+  const remaining = entriesIn(entries.rest, name).flatMap((entry) => entries.read(entry));
   entries.end(onNotice);
-  return exchangesOf(ofService([...traffic, ...left.map(exchangeOfEntry)]), keyName);
+  return exchangesOf(ofService([...traffic, ...remaining.map(exchangeOfEntry)]), keyName);
 }
 
 function entriesIn(har: string, name: string): readonly unknown[] {
@@ -47,7 +48,7 @@ function entriesIn(har: string, name: string): readonly unknown[] {
   throw new CommandError(2, `${name}: not a HAR 1.2 file: log.entries: expected a list`);
 }
 
-/** Of the hosts that have a path of the service, the requests of its API. */
+/** The API requests to those hosts that got a request with a path of the service. */
 function ofService(traffic: readonly TrafficExchange[]): readonly TrafficExchange[] {
   const isService = ({ path }: TrafficExchange) => matchRoute(pathOf(path)) !== undefined;
   const hosts = new Set(traffic.filter(isService).map(({ host }) => host));
@@ -56,7 +57,7 @@ function ofService(traffic: readonly TrafficExchange[]): readonly TrafficExchang
   );
 }
 
-/** The same of recorded traffic, whose keys have names already. */
+/** Makes exchanges from recorded traffic, in which names already stand for keys. */
 export function exchangesOfTraffic(traffic: readonly TrafficExchange[]): Exchange[] {
   return exchangesOf(traffic, (key) => key);
 }
@@ -66,18 +67,20 @@ function exchangesOf(
   nameOf: (key: string) => string,
 ): Exchange[] {
   const keys = new Map<string, string>();
-  for (const one of traffic) {
-    const key = keyOf(one);
+  for (const each of traffic) {
+    const key = keyOf(each);
     if (key !== '' && !keys.has(key)) keys.set(key, nameOf(key));
   }
   const exchanges = traffic
     .toSorted((a, b) => a.sentAt - b.sentAt)
-    .map((each, at) => exchangeOf(each, at + 1, keys));
+    .map((each, index) => exchangeOf(each, index + 1, keys));
   const lastMs = exchanges.at(-1)?.atMs ?? 0;
-  for (const one of exchanges) {
-    one.isOpenAtEnd = one.answeredAtMs > lastMs;
-    while ((exchanges[one.openUntil]?.atMs ?? Number.POSITIVE_INFINITY) < one.answeredAtMs) {
-      one.openUntil++;
+  for (const exchange of exchanges) {
+    exchange.isOpenAtEnd = exchange.answeredAtMs > lastMs;
+    // Numbers start at 1, so `openUntil` is the index of the exchange after the one it names.
+    let next = exchanges[exchange.openUntil];
+    while (next !== undefined && next.atMs < exchange.answeredAtMs) {
+      next = exchanges[++exchange.openUntil];
     }
   }
   return exchanges;
@@ -85,23 +88,29 @@ function exchangesOf(
 
 const noReply: TrafficReply = { status: 0, headers: {}, body: '' };
 
-type Made = Exchange & { openUntil: number; isOpenAtEnd: boolean };
+/** An exchange whose later neighbours are not known yet. */
+type MutableExchange = Exchange & { openUntil: number; isOpenAtEnd: boolean };
 
-function exchangeOf(one: TrafficExchange, number: number, keys: ReadonlyMap<string, string>): Made {
-  const { sentAt, answeredAt, query } = one;
-  const { status, headers, body: answer = '' } = one.reply ?? noReply;
+/** `keys`: the name of each key in the traffic. Hides keys wherever the exchange shows them. */
+function exchangeOf(
+  traffic: TrafficExchange,
+  number: number,
+  keys: ReadonlyMap<string, string>,
+): MutableExchange {
+  const { sentAt, answeredAt, query } = traffic;
+  const { status, headers, body: rawReply = '' } = traffic.reply ?? noReply;
   const retryAfter = asksForWait(status) ? headers['retry-after'] : undefined;
-  const sent = plainJson(one.body ?? '');
+  const requestBody = plainJson(traffic.body ?? '');
   const search = query === '' ? '' : `?${plainAddress(query)}`;
-  const answered = plainJson(answer);
-  const caller = keys.get(keyOf(one)) ?? 'unauthenticated';
-  const shown = keysIn(`${plainAddress(one.path)}${search}\n${sent}`, keys);
-  const found = [...shown, ...keysIn(answered, keys)];
-  const hidden = (text: string) =>
-    found.reduce((left, each) => left.replaceAll(each, `(${keyName(each)})`), text);
-  const path = hidden(plainAddress(pathOf(one.path)));
-  const text = hidden(sent);
-  const reply = objectIn(hidden(answered));
+  const replyBody = plainJson(rawReply);
+  const caller = keys.get(keyOf(traffic)) ?? 'unauthenticated';
+  const requestKeys = keysIn(`${plainAddress(traffic.path)}${search}\n${requestBody}`, keys);
+  const shownKeys = [...requestKeys, ...keysIn(replyBody, keys)];
+  const withoutKeys = (text: string) =>
+    shownKeys.reduce((hidden, key) => hidden.replaceAll(key, `(${keyName(key)})`), text);
+  const path = withoutKeys(plainAddress(pathOf(traffic.path)));
+  const text = withoutKeys(requestBody);
+  const reply = objectIn(withoutKeys(replyBody));
   return {
     number,
     atMs: sentAt,
@@ -110,37 +119,37 @@ function exchangeOf(one: TrafficExchange, number: number, keys: ReadonlyMap<stri
     isOpenAtEnd: false,
     caller,
     credential: caller,
-    accountId: keyOf(one) === '' || status === 401 ? undefined : caller,
+    accountId: keyOf(traffic) === '' || status === 401 ? undefined : caller,
     accountName: undefined,
     endpoint: endpointOf(path),
-    method: one.method,
-    target: `${path}${hidden(search)}`,
+    method: traffic.method,
+    target: `${path}${withoutKeys(search)}`,
     text,
     body: objectIn(text),
     status,
-    isForced: one.isForced,
-    ...(lacksBody(one) && { lacksBody: true }),
+    isForced: traffic.isForced,
+    ...(lacksBody(traffic) && { lacksBody: true }),
     retryAfterMs: waitMs(retryAfter, 1, sentAt),
     retryAfter,
     reply,
-    isSeen: one.isSeen && (reply !== undefined || !isGarbled(status, answer)),
-    showsKey: shown.length > 0,
+    isSeen: traffic.isSeen && (reply !== undefined || !isGarbled(status, rawReply)),
+    showsKey: requestKeys.length > 0,
   };
 }
 
-/** A path without what a gateway puts before it. */
+/** The path without the prefix that a gateway puts before the service's paths. */
 export function pathOf(pathname: string): string {
   if (matchRoute(pathname) !== undefined) return pathname;
   const starts = [...pathname.matchAll(/\/api\//g)].map(({ index }) => pathname.slice(index));
   return starts.find((path) => matchRoute(path) !== undefined) ?? starts[0] ?? pathname;
 }
 
-/** Empty without one: browsers leave it out of what they export. */
+/** The API key of the request; empty if the file lacks it, as browsers' exports often do. */
 function keyOf({ headers }: TrafficExchange): string {
   return /^bearer[ \t]+(\S+)$/i.exec(headers['authorization'] ?? '')?.[1] ?? '';
 }
 
-/** A key as the service draws it: it may be in a query and in no header. */
+/** The form of the service's keys, so that a key is found in a query although no header has it. */
 const drawnKey = /\bsmst_[A-Za-z0-9]{40}\b/g;
 
 function keysIn(text: string, keys: ReadonlyMap<string, string>): readonly string[] {
@@ -149,7 +158,7 @@ function keysIn(text: string, keys: ReadonlyMap<string, string>): readonly strin
   return [...found];
 }
 
-/** Reports name the caller without showing its key. */
+/** The name of a key in reports, which does not show the key. */
 export function keyName(key: string): string {
   return `key ${sha256(key).slice(0, 12)}`;
 }

@@ -1,5 +1,6 @@
 /**
- * Parsing that both feeds share: JSON objects, endpoints, waits, and keys behind escapes.
+ * Parsing that both feeds share (`recorded-feed.ts` and `traffic-feed.ts`): JSON objects, endpoints,
+ * waits, and API keys whose characters are escaped.
  */
 import { matchRoute } from '../http/service/routes.ts';
 import type { EndpointName } from '../sim/limits.ts';
@@ -22,6 +23,7 @@ export function valueIn(json: string | undefined): unknown {
   }
 }
 
+/** The endpoint of a path; undefined if the service has no such path. */
 export function endpointOf(path: string): EndpointName | undefined {
   return matchRoute(path)?.route.endpoint;
 }
@@ -48,16 +50,18 @@ export function waitMs(header: string | undefined, rate: number, atMs: number): 
   return Number.isNaN(untilMs) ? undefined : Math.max(0, untilMs - atMs);
 }
 
-/** A reply that a fault garbled: the beginning of a JSON text, or no JSON where all went well. */
+/**
+ * True if a fault garbled the reply: it is not JSON, although it begins as JSON or its status is 2xx.
+ */
 export function isGarbled(status: number, text: string): boolean {
   const isOk = status >= 200 && status < 300;
   if (text === '' || (!isOk && !/^\s*[{[]/.test(text))) return false;
   return valueIn(text) === undefined;
 }
 
-/** What a key consists of. */
-const inKeys = /[A-Za-z0-9_.~+/=-]/;
-/** Does not match if the backslash itself is escaped. */
+/** A character that a key can contain. */
+const keyCharacter = /[A-Za-z0-9_.~+/=-]/;
+/** An ASCII character as `\u00xx`; does not match if the backslash itself is escaped. */
 const jsonEscape = /(?<!\\)((?:\\\\)*)\\u00([0-7][0-9a-f])/gi;
 const percentEscape = /%([0-7][0-9a-f])/gi;
 
@@ -69,7 +73,7 @@ export function plainJson(text: string): string {
   if (!text.includes('\\u00')) return text;
   return text.replaceAll(jsonEscape, (whole, before: string, code: string) => {
     const character = String.fromCharCode(Number.parseInt(code, 16));
-    return inKeys.test(character) ? `${before}${character}` : whole;
+    return keyCharacter.test(character) ? `${before}${character}` : whole;
   });
 }
 
@@ -77,6 +81,6 @@ export function plainAddress(text: string): string {
   if (!text.includes('%')) return text;
   return text.replaceAll(percentEscape, (whole, code: string) => {
     const character = String.fromCharCode(Number.parseInt(code, 16));
-    return inKeys.test(character) && !'/+='.includes(character) ? character : whole;
+    return keyCharacter.test(character) && !'/+='.includes(character) ? character : whole;
   });
 }

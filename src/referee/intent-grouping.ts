@@ -1,0 +1,300 @@
+/**
+ * Groups the sends of a record into intents. A send continues an earlier intent if it carries the
+ * same `request_id`, or an id to which the intents file gives the same name. Without an id, it
+ * continues an intent of the same content that was not confirmed before the send arrived. A new id
+ * continues an intent of the same content that ended unresolved, if the earlier id is never used
+ * again (`abandoned-intents.ts`). Every other send begins an intent.
+ * Runs in one pass, and each send looks at few intents: a record may hold 40,000 equal sends.
+ */
+import { AbandonedIntents } from './abandoned-intents.ts';
+import {
+  contentOf,
+  type Exchange,
+  haveSameRecipientAndText,
+  isAccepted,
+  isConfirmed,
+  isInFlight,
+  isSend,
+  isUnresolved,
+  push,
+  recipientAndTextOf,
+  requestIdOf,
+  wasKnownTo,
+} from './exchange.ts';
+import { type Attempt, type GatheredIntent, IdUse, isOtherMessage } from './id-use.ts';
+import {
+  attributableAttempts,
+  type Intent,
+  type Intents,
+  isAttributable,
+  type Knowledge,
+  lastAttempt,
+  type Reuse,
+} from './intents.ts';
+import { IntentNames } from './intents-file.ts';
+
+/** The intents to which the client's file gives one name. */
+interface NamedIntents {
+  /** The number of the last send in the record whose id has the name. */
+  lastNumber: number;
+  /** The intent that got the name last; undefined before the first send with the name. */
+  latest: GatheredIntent | undefined;
+  readonly ids: Set<string>;
+  readonly byRecipientAndText: Map<string, GatheredIntent>;
+}
+
+const sendsPerSlice = 50;
+
+/** Works in slices: yields after every 50 sends, so that a running simulator can serve meanwhile. */
+export function groupingOf(
+  exchanges: readonly Exchange[],
+  knowledge: Knowledge,
+): Generator<undefined, Intents> {
+  return new Grouping(exchanges.filter(isSend), knowledge).run();
+}
+
+class Grouping {
+  readonly #sends: readonly Exchange[];
+  readonly #isPartial: boolean;
+  readonly #isCutAtStart: boolean;
+  readonly #names: IntentNames;
+  readonly #all: GatheredIntent[] = [];
+  readonly #reuses: Reuse[] = [];
+  /** By caller and `request_id`; holds every id of the record from the start. */
+  readonly #idUses = new Map<string, IdUse>();
+  /** By name in the client's file; holds every name of the record from the start. */
+  readonly #named = new Map<string, NamedIntents>();
+  /** By content: intents without a `request_id` that a later send may continue. */
+  readonly #withoutId = new Map<string, GatheredIntent[]>();
+  /** By `request_id` alone: intents that began with a key which the service did not know. */
+  readonly #withUnknownKey = new Map<string, GatheredIntent[]>();
+  readonly #abandoned = new AbandonedIntents();
+
+  constructor(sends: readonly Exchange[], { isPartial, isCutAtStart, reports }: Knowledge) {
+    this.#sends = sends;
+    this.#isPartial = isPartial;
+    this.#isCutAtStart = isCutAtStart;
+    this.#names = new IntentNames(reports);
+    for (const send of sends) {
+      const id = requestIdOf(send);
+      if (id === undefined) continue;
+      this.#useOf(send, id).lastNumber = send.number;
+      const named = this.#namedOf(send, id);
+      if (named !== undefined) named.lastNumber = send.number;
+    }
+  }
+
+  *run(): Generator<undefined, Intents> {
+    for (const [index, send] of this.#sends.entries()) {
+      this.#place(send);
+      if (index % sendsPerSlice === 0) yield;
+    }
+    if (this.#isPartial) this.#doubtOpenAttempts();
+    let unattributable = 0;
+    for (const intent of this.#all) {
+      unattributable += intent.attempts.length - attributableAttempts(intent).length;
+    }
+    return { all: this.#all, reuses: this.#reuses, unattributable };
+  }
+
+  /** An equal send that comes next could be in flight at the same time as one of these attempts. */
+  #doubtOpenAttempts(): void {
+    for (const intent of this.#all) {
+      const isOpen = lastAttempt(intent).openUntil === Number.POSITIVE_INFINITY;
+      if (intent.requestId === undefined && isOpen) doubtLastAttempt(intent);
+    }
+  }
+
+  #place(send: Exchange): void {
+    const id = requestIdOf(send);
+    const intent = id === undefined ? this.#placeWithoutId(send) : this.#placeWithId(send, id);
+    intent.attempts.push(send);
+    if (isConfirmed(send)) {
+      intent.lastRetryNumber = Math.min(intent.lastRetryNumber, send.openUntil);
+    }
+    if (id !== undefined) this.#recordUse({ intent, send }, id);
+    if (this.#isAbandonedAfter(intent, send)) this.#abandoned.add(intent, send);
+  }
+
+  #placeWithoutId(send: Exchange): GatheredIntent {
+    const continuable = this.#pruneWithoutId(send);
+    const inFlight = continuable.filter((intent) => isInFlight(lastAttempt(intent), send));
+    // Equal sends are in flight at once. The record cannot show which one this retries, if any.
+    for (const intent of inFlight) doubtLastAttempt(intent);
+    return (
+      inFlight[0] ??
+      continuable[0] ??
+      this.#takeAbandoned(send, undefined) ??
+      this.#begin(send, undefined)
+    );
+  }
+
+  /** What is certain decides first: the same message under this id, then an id of the same name. */
+  #placeWithId(send: Exchange, id: string): GatheredIntent {
+    const use = this.#useOf(send, id);
+    const original = use.originalOf(send);
+    const same = use.intentOfSameMessage(send, original);
+    if (same !== undefined) return same;
+    if (original !== undefined && isOtherMessage(original.send, send)) {
+      this.#reuses.push({ first: original.send, second: send });
+    }
+    const isNewId = use.holder === undefined;
+    const named = this.#intentOfName(send, id, isNewId);
+    const holder = named === undefined ? this.#holderFor(send, use, original) : undefined;
+    if (holder !== undefined) return holder;
+    const continued = named ?? (isNewId ? this.#continuedUnderNewId(send, id) : undefined);
+    const intent = continued ?? this.#begin(send, id);
+    intent.requestId = id;
+    use.giveTo(intent);
+    return intent;
+  }
+
+  /**
+   * The intent to which the client's file gives the id. Reuse of an id by one caller, or use of one
+   * id by two accounts, can mean another message: then only an equal message proves the intent.
+   */
+  #intentOfName(send: Exchange, id: string, isNewId: boolean): GatheredIntent | undefined {
+    const named = this.#namedOf(send, id);
+    const same = named?.byRecipientAndText.get(recipientAndTextOf(send));
+    if (same !== undefined || named === undefined) return same;
+    const mayDiffer = !isNewId || this.#isCutAtStart || named.ids.has(id);
+    return mayDiffer ? undefined : named.latest;
+  }
+
+  /** The intent that holds the id; undefined if the id is free for another message. */
+  #holderFor(
+    send: Exchange,
+    use: IdUse,
+    original: Attempt | undefined,
+  ): GatheredIntent | undefined {
+    if (this.#isCutAtStart) return undefined;
+    // The id is free a day after a message was accepted under it. A client that has seen the
+    // acceptance begins another message at once (CLIENT-6).
+    if (original === undefined) return use.isHolderAccepted ? undefined : use.holder;
+    return wasKnownTo(send, original.send) ? undefined : original.intent;
+  }
+
+  #continuedUnderNewId(send: Exchange, id: string): GatheredIntent | undefined {
+    return (
+      this.#refusedForItsKey(send, id) ??
+      this.#pruneWithoutId(send).find(
+        (intent) => isAttributable(intent) && !isInFlight(lastAttempt(intent), send),
+      ) ??
+      this.#takeAbandoned(send, id)
+    );
+  }
+
+  /**
+   * The intent of a caller whose key the service did not know, if it was not accepted yet: the
+   * client has another key by now.
+   */
+  #refusedForItsKey(send: Exchange, id: string): GatheredIntent | undefined {
+    if (this.#isCutAtStart) return undefined;
+    return this.#withUnknownKey
+      .get(id)
+      ?.find(
+        (intent) =>
+          intent.attempts.every(hasUnknownKey) &&
+          haveSameRecipientAndText(lastAttempt(intent), send),
+      );
+  }
+
+  /** Removes the intent from the abandoned ones, as the send continues it. */
+  #takeAbandoned(send: Exchange, id: string | undefined): GatheredIntent | undefined {
+    // More exchanges may follow. If one reuses the earlier id, this send is another message.
+    if (this.#isPartial) return undefined;
+    const name = id === undefined ? undefined : this.#names.of(send, id);
+    return this.#abandoned.take(send, name);
+  }
+
+  /** A new intent, still without its first attempt. */
+  #begin(send: Exchange, id: string | undefined): GatheredIntent {
+    const content = contentOf(send);
+    const intent: GatheredIntent = {
+      content,
+      name: undefined,
+      attempts: [],
+      requestId: id,
+      lastRetryNumber: Number.POSITIVE_INFINITY,
+      unattributableFrom: this.#mayContinueUnseen(send) ? 0 : Number.POSITIVE_INFINITY,
+    };
+    this.#all.push(intent);
+    if (id === undefined) push(this.#withoutId, content, intent);
+    else if (send.accountId === undefined) push(this.#withUnknownKey, id, intent);
+    return intent;
+  }
+
+  /** True if what the record lacks could show that the send continues an earlier intent. */
+  #mayContinueUnseen(send: Exchange): boolean {
+    // The record may lack the body.
+    if (send.text === '') return true;
+    if (requestIdOf(send) !== undefined) return false;
+    return this.#isCutAtStart || (this.#isPartial && this.#abandoned.mayHold(send));
+  }
+
+  /** Drops the intents of this content that no later send can continue, and returns the others. */
+  #pruneWithoutId(send: Exchange): readonly GatheredIntent[] {
+    if (this.#withoutId.size === 0) return [];
+    const content = contentOf(send);
+    const intents = this.#withoutId.get(content);
+    if (intents === undefined) return [];
+    const continuable = intents.filter(
+      ({ requestId, lastRetryNumber }) => requestId === undefined && send.number <= lastRetryNumber,
+    );
+    this.#withoutId.set(content, continuable);
+    return continuable;
+  }
+
+  #recordUse(attempt: Attempt, id: string): void {
+    const { intent, send } = attempt;
+    this.#useOf(send, id).add(attempt);
+    const named = this.#namedOf(send, id);
+    if (named === undefined) return;
+    intent.name = this.#names.of(send, id);
+    named.latest = intent;
+    named.ids.add(id);
+    named.byRecipientAndText.set(recipientAndTextOf(send), intent);
+  }
+
+  /** True if the send left the intent unresolved and its id and name are not used again. */
+  #isAbandonedAfter({ requestId, name }: GatheredIntent, send: Exchange): boolean {
+    if (requestId === undefined || !isUnresolved(send)) return false;
+    const lastOfId = this.#idUses.get(idKey(send, requestId))?.lastNumber ?? 0;
+    const lastOfName = this.#named.get(name ?? '')?.lastNumber ?? 0;
+    return Math.max(lastOfId, lastOfName) <= send.number;
+  }
+
+  #useOf(send: Exchange, id: string): IdUse {
+    const key = idKey(send, id);
+    const use = this.#idUses.get(key) ?? new IdUse();
+    this.#idUses.set(key, use);
+    return use;
+  }
+
+  /** Undefined if the client's file gives the id no name. */
+  #namedOf(send: Exchange, id: string): NamedIntents | undefined {
+    const name = this.#names.of(send, id);
+    if (name === undefined) return undefined;
+    const named = this.#named.get(name) ?? {
+      lastNumber: 0,
+      latest: undefined,
+      ids: new Set(),
+      byRecipientAndText: new Map(),
+    };
+    this.#named.set(name, named);
+    return named;
+  }
+}
+
+/** Marks the last attempt, and all that follow, as unattributable. */
+function doubtLastAttempt(intent: Intent): void {
+  intent.unattributableFrom = Math.min(intent.unattributableFrom, intent.attempts.length - 1);
+}
+
+function hasUnknownKey(exchange: Exchange): boolean {
+  return exchange.accountId === undefined && !isAccepted(exchange);
+}
+
+function idKey({ caller }: Exchange, id: string): string {
+  return `${caller}\n${id}`;
+}
