@@ -1,8 +1,8 @@
 /**
- * The schedules to try next: those of each run plus one more fault at a point that it reached. A
- * schedule is skipped and counted if it cannot differ from one that was run: the run of its other
- * faults never reaches one of its faults, or its last fault has the same effect on client and
- * service as another fault.
+ * The schedules to try next: that of each run plus one more fault at a point that the run reached.
+ * A schedule is skipped, and counted, if its run cannot differ from an earlier one: because a run
+ * without one of its faults never reached the point of that fault, or because its last fault has
+ * the same effect on client and service as another fault.
  */
 import { Rng } from '../sim/random.ts';
 import { equalFault, type FaultName, faultsAt } from './fault-names.ts';
@@ -12,8 +12,8 @@ import { type Point, pointKey, type Schedule, scheduleKey } from './schedule.ts'
 /** The last run of each schedule, with the points that any run of this schedule reached. */
 export class RunIndex {
   readonly #runs = new Map<string, Run>();
-  /** From each skipped schedule to the equal one that was run. */
-  readonly #equal = new Map<string, string>();
+  /** The key of the schedule that was run, by the key of the skipped schedule that equals it. */
+  readonly #equalKeys = new Map<string, string>();
 
   add(run: Run): void {
     const key = scheduleKey(run.schedule);
@@ -23,22 +23,24 @@ export class RunIndex {
     this.#runs.set(key, { ...run, trace, seen: run.failures.length > 0 ? run.seen : [] });
   }
 
+  /** The run of the schedule, or of the one that it equals. */
   get(schedule: Schedule): Run | undefined {
     const key = scheduleKey(schedule);
-    return this.#runs.get(this.#equal.get(key) ?? key);
+    return this.#runs.get(this.#equalKeys.get(key) ?? key);
   }
 
+  /** Notes that the schedule is not run, because `equal` was. */
   skip(schedule: Schedule, equal: Schedule): void {
     const key = scheduleKey(equal);
-    this.#equal.set(scheduleKey(schedule), this.#equal.get(key) ?? key);
+    this.#equalKeys.set(scheduleKey(schedule), this.#equalKeys.get(key) ?? key);
   }
 
   /** The schedule without a fault that its run never reaches; undefined if all may be reached. */
   equalOf(schedule: Schedule): Schedule | undefined {
     for (const [dropped, { at }] of schedule.entries()) {
-      const rest = schedule.filter((_, place) => place !== dropped);
-      const run = this.get(rest);
-      if (run !== undefined && !reaches(run, at)) return rest;
+      const others = schedule.filter((_, index) => index !== dropped);
+      const run = this.get(others);
+      if (run !== undefined && !reaches(run, at)) return others;
     }
     return undefined;
   }
@@ -82,24 +84,24 @@ export function candidatesAfter(
   return { schedules: [...schedules.values()], skipped: skipped.size };
 }
 
-/** Where one more fault may strike: first the other attempts at the intent of the last fault. */
+/** The points for one more fault: first the other attempts at the intent of the last fault. */
 function pointsOf({ schedule, trace }: Run): Point[] {
-  const hit = new Set(schedule.map(({ at }) => pointKey(at)));
+  const taken = new Set(schedule.map(({ at }) => pointKey(at)));
   const last = schedule.at(-1)?.at;
-  const isNext = ({ endpoint, intent }: Point) =>
+  const isSameIntent = ({ endpoint, intent }: Point) =>
     endpoint === last?.endpoint && intent === last.intent;
-  const free = trace.filter((point) => !hit.has(pointKey(point)));
-  return [...free.filter(isNext), ...free.filter((point) => !isNext(point))];
+  const free = trace.filter((point) => !taken.has(pointKey(point)));
+  return [...free.filter(isSameIntent), ...free.filter((point) => !isSameIntent(point))];
 }
 
-/** In random order, so that a budget that ends early is spread over all schedules. */
+/** In random order, so that a budget for only some of them is spread over all kinds. */
 export function shuffled(schedules: readonly Schedule[], seed: number): Schedule[] {
   const rng = Rng.stream(seed, 'explore');
   const order = [...schedules];
-  for (let at = order.length - 1; at > 0; at--) {
-    const other = rng.below(at + 1);
-    const [one, two] = [order[at], order[other]];
-    if (one !== undefined && two !== undefined) [order[at], order[other]] = [two, one];
+  for (let index = order.length - 1; index > 0; index--) {
+    const other = rng.below(index + 1);
+    const [a, b] = [order[index], order[other]];
+    if (a !== undefined && b !== undefined) [order[index], order[other]] = [b, a];
   }
   return order;
 }

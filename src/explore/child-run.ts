@@ -1,6 +1,6 @@
 /**
- * Runs the client's command once, in its own process group, and kills what is left of the group
- * when the command ends.
+ * Runs the client's command once in a process group of its own. When the command ends, kills all
+ * processes that are still in the group.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { stripVTControlCharacters } from 'node:util';
@@ -17,10 +17,10 @@ export interface ChildOptions {
   readonly onStart: (kill: () => void) => void;
 }
 
-/** Bytes of the output that are kept, and lines that are shown. */
+/** The end of the output that a report can show. */
 const keptBytes = 8_192;
 const shownLines = 20;
-/** How long the rest of the output may take to arrive after the process has exited. */
+/** How long output may still arrive after the process has exited. */
 const mostDrainMs = 500;
 
 const running = new Set<ChildProcess>();
@@ -47,7 +47,7 @@ export async function runChild(options: ChildOptions): Promise<Ending> {
   const interrupt = () => endGroup(child);
   signal.addEventListener('abort', interrupt);
   try {
-    const how = await endOf(child, file);
+    const how = await exitOf(child, file);
     endGroup(child);
     await drained(child);
     if (signal.aborted) throw new Ended('interrupted');
@@ -78,7 +78,7 @@ function cannotRun(file: string, { code = '', message }: NodeJS.ErrnoException):
 }
 
 /** How the process ended; empty for exit code 0. */
-function endOf(child: ChildProcess, file: string): Promise<string> {
+function exitOf(child: ChildProcess, file: string): Promise<string> {
   return new Promise((resolve, reject) => {
     child.once('error', (error: NodeJS.ErrnoException) => reject(cannotRun(file, error)));
     child.once('exit', (code, signal) => {
@@ -98,7 +98,7 @@ function endGroup({ pid }: ChildProcess): void {
   }
 }
 
-/** Waits for the pipes to close, but not long: a process that left the group may keep them open. */
+/** Waits at most `mostDrainMs` for the pipes to close: a process outside the group may hold them. */
 function drained(child: ChildProcess): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(done, mostDrainMs);

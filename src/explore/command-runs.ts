@@ -1,6 +1,6 @@
 /**
- * Runs a command against a server in this process. Each run has its own world, whose address and
- * key are in the command's environment.
+ * Runs the client's command against a simulator that this process serves. Each run has a world of its
+ * own; the command finds the world's address and key in its environment.
  */
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,10 +19,11 @@ import type { Schedule } from './schedule.ts';
 import type { Ending, RawRun } from './verdict.ts';
 import { recordedBy, WatchedRun } from './watched-run.ts';
 
+/** What a variable of the user's choice can be set to (`--env NAME=base_url`). */
 export const variables = ['base_url', 'api_key', 'from', 'control_url'] as const;
 export type Variable = (typeof variables)[number];
 
-/** Variables that each run sets itself. */
+/** Environment variables that each run sets itself, so a user cannot set them. */
 export const reservedVariables: readonly string[] = [
   ...['SMSTWIN_BASE_URL', 'SMSTWIN_CONTROL_URL', 'SMSTWIN_API_KEY', 'SMSTWIN_FROM'],
   ...['SMSTWIN_INTENTS', 'SMSTWIN_STATE', 'SMSTWIN_EXPLORE', 'SMSTWIN_RATE', 'NODE_OPTIONS'],
@@ -31,14 +32,14 @@ export const reservedVariables: readonly string[] = [
 export interface CommandOptions {
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The client's own variables, and what each is set to. */
+  /** Further variables that the client reads, and what each is set to. */
   readonly ownVariables: readonly { readonly name: string; readonly value: Variable }[];
   readonly settings: Pick<SettingsInput, 'seed' | 'world'>;
   /** Simulated seconds per second; undefined for a real clock. */
   readonly rate: number | undefined;
-  /** On the client's clock. */
+  /** How long `slow` holds a reply, on the client's clock. */
   readonly slowMs: number;
-  /** On the real clock. */
+  /** How long a run may take, on the real clock. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
@@ -46,6 +47,7 @@ export interface CommandOptions {
 export class CommandRuns {
   readonly #options: CommandOptions;
   readonly #simulator: Simulator;
+  /** By the name of the run's world. */
   readonly #watched = new Map<string, WatchedRun>();
   readonly #folder = mkdtempSync(join(tmpdir(), 'smstwin-explore-'));
   #runs = 0;
@@ -92,15 +94,17 @@ export class CommandRuns {
     mkdirSync(stateFolder);
     try {
       const env = this.#environment(world.simulator, intentsFile, stateFolder);
-      const ending = await this.#ended(watched, env);
-      const read = reportsIn(intentsFile);
+      const ending = await this.#runUntilEnd(watched, env);
+      const reports = reportsIn(intentsFile);
       return {
         // A client that was killed may have written half a line.
         ending:
-          typeof read === 'string' && ending.kind !== 'timeout' ? badFile(read, ending) : ending,
+          typeof reports === 'string' && ending.kind !== 'timeout'
+            ? badFile(reports, ending)
+            : ending,
         seen: watched.seen,
         intents: watched.intents,
-        reports: typeof read === 'string' ? undefined : read,
+        reports: typeof reports === 'string' ? undefined : reports,
       };
     } finally {
       this.#watched.delete(name);
@@ -111,7 +115,7 @@ export class CommandRuns {
   }
 
   /** Starts the command once more after each crash; the last process decides how the run ended. */
-  async #ended(watched: WatchedRun, env: CommandOptions['env']): Promise<Ending> {
+  async #runUntilEnd(watched: WatchedRun, env: CommandOptions['env']): Promise<Ending> {
     const { command, signal, rate = 1 } = this.#options;
     const timeoutMs = this.#options.timeoutMs + watched.waitMs / rate;
     for (;;) {
@@ -160,7 +164,7 @@ export class CommandRuns {
   }
 }
 
-/** Undefined if the client wrote nothing; a text if what it wrote is wrong. */
+/** The reports in an intents file; undefined if there are none; a text that says what is wrong. */
 function reportsIn(file: string): readonly Report[] | string | undefined {
   if (!existsSync(file)) return undefined;
   try {

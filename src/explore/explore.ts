@@ -1,6 +1,7 @@
 /**
  * `smstwin/explore`: tries every fault at every call of a client function, in this process and on
- * virtual time, and shrinks what makes it lose a message, send one twice, retry too early or hang.
+ * virtual time. Finds and shrinks the schedules of faults under which the client loses a message,
+ * sends one twice, retries too early or hangs.
  */
 
 import { checkedOptions, type ExploreOptions } from './explore-options.ts';
@@ -61,18 +62,22 @@ export class NotExploredError extends Error {
  * run one at a time.
  */
 export async function explore(options: ExploreOptions): Promise<Exploration> {
-  const { client, settings, slow, timeout, schedule, ...rest } = checkedOptions(options);
-  const { clientMayFail: mayFail, seed } = rest;
+  const { client, settings, slow, timeout, schedule, ...limits } = checkedOptions(options);
+  const { clientMayFail: mayFail, seed } = limits;
   const inProcess = {
-    ...{ client, settings: { seed, ...settings } },
-    ...{ slowMs: slow, timeoutMs: timeout },
+    client,
+    settings: { seed, ...settings },
+    slowMs: slow,
+    timeoutMs: timeout,
   };
   const runClient: RunClient = (...run) => runInProcess(inProcess, ...run);
-  const all = { ...rest, runClient, jobs: 1, mayFail };
-  const result = await (schedule === undefined ? search(all) : replay(all, schedule));
+  const searchOptions = { ...limits, runClient, jobs: 1, mayFail };
+  const result = await (schedule === undefined
+    ? search(searchOptions)
+    : replay(searchOptions, schedule));
   const exploration = {
     exitCode: exitCodeOf(result),
-    explored: exploredLine(result, rest),
+    explored: exploredLine(result, limits),
     problem: result.problem?.line,
     findings: result.findings.map(findingView),
     unconfirmed: result.unconfirmed.map(findingView),

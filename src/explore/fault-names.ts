@@ -22,7 +22,7 @@ export const faultNames = [
 /** What a schedule can do to a request. */
 export type FaultName = (typeof faultNames)[number];
 
-/** They end the client's processes, so only a command can meet them, and only with `--crash`. */
+/** True for faults that end the client's processes: only a command run with `--crash` meets them. */
 export function isCrash(name: FaultName): boolean {
   return name.startsWith('crash_');
 }
@@ -48,6 +48,7 @@ export function faultKind(name: FaultName, slowMs: number, waitSeconds: number):
   }
 }
 
+/** These endpoints have no rate limit, and their requests change nothing. */
 const unlimited: readonly EndpointName[] = ['read', 'stats'];
 
 /**
@@ -58,7 +59,8 @@ export function faultsAt(endpoint: EndpointName, names: readonly FaultName[]): F
   return names.filter((name) => name !== 'throttle' || !unlimited.includes(endpoint));
 }
 
-const equalWhereNothingChanges: Readonly<Partial<Record<FaultName, FaultName>>> = {
+/** By fault: the one that has the same effect if the request changes nothing. */
+const equalForReads: Readonly<Partial<Record<FaultName, FaultName>>> = {
   lost_response: 'refuse',
   hang: 'lost_request',
   crash_after: 'crash_before',
@@ -73,6 +75,6 @@ export function equalFault(
   name: FaultName,
   names: readonly FaultName[],
 ): FaultName | undefined {
-  const equal = unlimited.includes(endpoint) ? equalWhereNothingChanges[name] : undefined;
+  const equal = unlimited.includes(endpoint) ? equalForReads[name] : undefined;
   return equal !== undefined && names.includes(equal) ? equal : undefined;
 }

@@ -22,7 +22,7 @@ import { parsed, type Schedule, scheduleSchema, scheduleText } from './schedule.
 import type { Finding } from './search-result.ts';
 
 /** What a replay needs to run the command in the same way. */
-export interface Again {
+export interface ReplaySettings {
   readonly command: readonly string[];
   readonly flags: readonly string[];
   readonly intents: KnownIntents;
@@ -31,10 +31,10 @@ export interface Again {
 /** Throws a UsageError if findings cannot be written to the folder; creates nothing. */
 export function checkFolder(folder: string): void {
   try {
-    const [made] = makeFolder(folder);
+    const [created] = makeFolder(folder);
     readdirSync(folder);
     accessSync(folder, constants.W_OK);
-    if (made !== undefined) rmSync(made, { recursive: true });
+    if (created !== undefined) rmSync(created, { recursive: true });
   } catch (error) {
     const { code = String(error) } = error as NodeJS.ErrnoException;
     throw new UsageError(`--out ${folder}: cannot be written (${code}); name another folder`);
@@ -47,9 +47,9 @@ export function checkFolder(folder: string): void {
  */
 function makeFolder(folder: string): string[] {
   if (existsSync(folder)) return [];
-  const made = makeFolder(dirname(folder));
+  const parents = makeFolder(dirname(folder));
   mkdirSync(folder);
-  return [...made, folder];
+  return [...parents, folder];
 }
 
 /** The names of the files that `writeFindings` writes. */
@@ -57,13 +57,13 @@ const writtenName = /^(?:finding-[1-9][0-9]*\.(?:json|test\.ts)|test_finding_[1-
 
 /**
  * Replaces the findings of an earlier exploration in the folder, which it creates if there are
- * findings. Other files stay. Returns the names of the JSON files: fewer than findings if one cannot
- * be written, which `complain` reports.
+ * findings. Other files stay. Returns the paths of the JSON files. If a file cannot be written, stops
+ * there and says so to `complain`.
  */
 export function writeFindings(
   folder: string,
   findings: readonly Finding[],
-  again: Again,
+  replay: ReplaySettings,
   complain: (line: string) => void,
 ): readonly string[] {
   const files: string[] = [];
@@ -72,17 +72,18 @@ export function writeFindings(
   try {
     removeFindings(folder);
     if (findings.length > 0) makeFolder(folder);
-    for (const [at, finding] of findings.entries()) {
-      const name = `finding-${at + 1}`;
+    for (const [index, finding] of findings.entries()) {
+      const number = index + 1;
+      const name = `finding-${number}`;
       const file = join(folder, `${name}.json`);
       const title = scheduleText(finding.schedule);
-      const json = { ...findingView(finding), ...again, cwd };
+      const json = { ...findingView(finding), ...replay, cwd };
       writeFileSync(file, `${JSON.stringify(json, null, 2)}\n`);
       files.push(file);
       writeFileSync(join(folder, `${name}.test.ts`), vitestOf(basename(file), title));
       writeFileSync(
-        join(folder, `test_finding_${at + 1}.py`),
-        pytestOf(basename(file), at + 1, title),
+        join(folder, `test_finding_${number}.py`),
+        pytestOf(basename(file), number, title),
       );
     }
   } catch (error) {

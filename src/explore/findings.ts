@@ -1,7 +1,7 @@
 /**
- * The findings of a search, each with the schedules that fail for the same cause: those with more
- * or stronger faults, and those with the same faults at other messages. Shrinks a failing schedule:
- * drops and weakens faults until every one is needed.
+ * The findings of a search. Each lists the schedules that fail for the same cause: those with more or
+ * stronger faults, and those with the same faults at other messages. `shrink` drops and weakens the
+ * faults of a failing schedule until it needs every one that is left.
  */
 import { type FaultName, faultNames, faultsAt } from './fault-names.ts';
 import { type Schedule, scheduleKey, shapeOf } from './schedule.ts';
@@ -9,7 +9,9 @@ import type { Finding } from './search-result.ts';
 
 export class Findings {
   readonly #faults: readonly FaultName[];
+  /** By kind of failure and by the shape of its own schedule (`shapeOf`). */
   readonly #byShape = new Map<string, Finding>();
+  /** By kind of failure and by each schedule that it lists. */
   readonly #bySchedule = new Map<string, Finding>();
 
   constructor(faults: readonly FaultName[]) {
@@ -24,26 +26,26 @@ export class Findings {
   /**
    * The finding of a simpler schedule that fails alike, or of the same faults at another message.
    */
-  like(schedule: Schedule, kind: string): Finding | undefined {
+  findAlike(schedule: Schedule, kind: string): Finding | undefined {
     const same = this.#byShape.get(`${kind}; ${shapeOf(schedule)}`);
     if (same !== undefined) return same;
-    for (const one of simpler(schedule, this.#faults)) {
-      const finding = this.#bySchedule.get(`${kind}; ${scheduleKey(one)}`);
+    for (const simpler of simplerSchedules(schedule, this.#faults)) {
+      const finding = this.#bySchedule.get(`${kind}; ${scheduleKey(simpler)}`);
       if (finding !== undefined) return finding;
     }
     return undefined;
   }
 
-  /** Adds a finding, or counts its schedule with an equal one; returns the finding that is kept. */
+  /** Adds a finding, or its schedule to the finding of the same shape; returns the one that stays. */
   add(finding: Finding, kind: string): Finding {
     const shape = `${kind}; ${shapeOf(finding.schedule)}`;
-    const kept = this.#byShape.get(shape) ?? finding;
-    this.#byShape.set(shape, kept);
-    this.addSchedule(kept, finding.schedule, kind);
-    return kept;
+    const known = this.#byShape.get(shape) ?? finding;
+    this.#byShape.set(shape, known);
+    this.addSchedule(known, finding.schedule, kind);
+    return known;
   }
 
-  /** Counts a schedule that fails for the same cause with a finding. */
+  /** Lists a schedule that fails for the same cause with a finding. */
   addSchedule(finding: Finding, schedule: Schedule, kind: string): void {
     const key = `${kind}; ${scheduleKey(schedule)}`;
     if (this.#bySchedule.has(key)) return;
@@ -52,7 +54,7 @@ export class Findings {
   }
 }
 
-/** `fails` is true for a schedule that fails for the same cause. */
+/** The smallest schedule that still fails. `fails`: true if a schedule fails for the same cause. */
 export async function shrink(
   schedule: Schedule,
   faults: readonly FaultName[],
@@ -61,45 +63,52 @@ export async function shrink(
   const tried = new Set([scheduleKey(schedule)]);
   let smallest = schedule;
   for (;;) {
-    const next = await firstOf(simpler(smallest, faults), async (one) => {
-      const key = scheduleKey(one);
-      if (one.length === 0 || tried.has(key)) return false;
-      tried.add(key);
-      return fails(one);
-    });
-    if (next === undefined) return smallest;
-    smallest = next;
+    const failing = await firstFailing(simplerSchedules(smallest, faults), tried, fails);
+    if (failing === undefined) return smallest;
+    smallest = failing;
   }
 }
 
+/** Adds the schedules that it tries to `tried`, and skips those in it. */
+async function firstFailing(
+  schedules: readonly Schedule[],
+  tried: Set<string>,
+  fails: (schedule: Schedule) => Promise<boolean>,
+): Promise<Schedule | undefined> {
+  for (const schedule of schedules) {
+    const key = scheduleKey(schedule);
+    if (schedule.length === 0 || tried.has(key)) continue;
+    tried.add(key);
+    if (await fails(schedule)) return schedule;
+  }
+  return undefined;
+}
+
 /** First the schedules that lack one fault, then those with a weaker one, the weakest first. */
-export function simpler(schedule: Schedule, faults: readonly FaultName[]): Schedule[] {
-  const weaker = schedule.flatMap(({ at, fault }, place) =>
+export function simplerSchedules(schedule: Schedule, faults: readonly FaultName[]): Schedule[] {
+  const weaker = schedule.flatMap(({ at, fault }, index) =>
     faultsAt(at.endpoint, faultNames.slice(0, faultNames.indexOf(fault)))
       .filter((name) => faults.includes(name))
-      .map((name) => schedule.with(place, { at, fault: name })),
+      .map((name) => schedule.with(index, { at, fault: name })),
   );
-  const without = schedule.map((_, dropped) => schedule.filter((_, place) => place !== dropped));
-  const shifted = schedule.map((_, place) => withoutAttempt(schedule, place));
+  const without = schedule.map((_, dropped) => schedule.filter((_, index) => index !== dropped));
+  const shifted = schedule.map((_, index) => withoutAttempt(schedule, index));
   return [...without, ...shifted, ...weaker];
 }
 
-/** Without a fault and its attempt: faults at later attempts of the intent move up by one. */
+/**
+ * Without one fault and the attempt that it causes: without the fault the client makes one attempt
+ * less, so faults at later attempts of the intent move up by one.
+ */
 function withoutAttempt(schedule: Schedule, dropped: number): Schedule {
-  const gone = schedule[dropped]?.at;
+  const droppedAt = schedule[dropped]?.at;
   return schedule
-    .filter((_, place) => place !== dropped)
+    .filter((_, index) => index !== dropped)
     .map(({ at, fault }) => {
       const isLater =
-        at.endpoint === gone?.endpoint && at.intent === gone.intent && at.attempt > gone.attempt;
+        at.endpoint === droppedAt?.endpoint &&
+        at.intent === droppedAt.intent &&
+        at.attempt > droppedAt.attempt;
       return { at: isLater ? { ...at, attempt: at.attempt - 1 } : at, fault };
     });
-}
-
-async function firstOf<T>(
-  all: readonly T[],
-  is: (one: T) => Promise<boolean>,
-): Promise<T | undefined> {
-  for (const one of all) if (await is(one)) return one;
-  return undefined;
 }

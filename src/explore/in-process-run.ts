@@ -31,8 +31,9 @@ export type Client = (tools: ClientTools) => unknown;
 export interface InProcessOptions {
   readonly client: Client;
   readonly settings: SettingsInput;
+  /** How long `slow` holds a reply, on the simulated clock. */
   readonly slowMs: number;
-  /** On the simulated clock. */
+  /** How long a run may take, on the simulated clock. */
   readonly timeoutMs: number;
 }
 
@@ -72,9 +73,10 @@ export async function runInProcess(
   }
 }
 
+/** The client while it runs: its requests in flight, its reports, and how it ended. */
 class ClientRun {
   readonly #lines: Report[] = [];
-  #open = 0;
+  #inFlight = 0;
   #ending: Ending | undefined;
 
   constructor(client: Client, simulator: Simulator) {
@@ -86,8 +88,9 @@ class ClientRun {
         this.#lines.push({ ...line });
       },
     };
-    const work = async () => client(tools);
-    work().then(
+    // An async function also turns an error that the client throws at once into a rejection.
+    const run = async () => client(tools);
+    run().then(
       () => {
         this.#ending ??= { kind: 'passed', how: '', tail: '' };
       },
@@ -103,7 +106,7 @@ class ClientRun {
   }
 
   readonly isOver = (): boolean => this.#ending !== undefined;
-  readonly isWaiting = (): boolean => this.#open > 0;
+  readonly isWaiting = (): boolean => this.#inFlight > 0;
 
   /**
    * Ends the run: requests that the client still makes are never answered. A client that ended only
@@ -117,13 +120,12 @@ class ClientRun {
   }
 
   async #fetch(simulator: Simulator, ...request: Parameters<typeof fetch>): Promise<Response> {
-    // The run is over: this request must never be answered.
     if (this.#ending !== undefined) return new Promise(() => {});
-    this.#open++;
+    this.#inFlight++;
     try {
       return await simulator.fetch(...request);
     } finally {
-      this.#open--;
+      this.#inFlight--;
     }
   }
 }

@@ -1,8 +1,8 @@
 /**
- * Learns from two runs without faults where the client calls the service, and which messages it
- * gets accepted. A client that fails or differs without faults cannot be explored. A third run
- * answers 429 and measures how long the client waits by itself: `throttle` then asks for more, so
- * that a client which ignores `Retry-After` is early.
+ * Learns from two runs without faults at which points the client calls the service, and which
+ * messages it gets accepted. A client that fails or differs without faults cannot be explored. A
+ * third run answers 429 and measures how long the client waits by itself: the fault `throttle` then
+ * asks for more, so that a client which ignores `Retry-After` retries too early.
  */
 
 import { type FaultName, faultsAt } from './fault-names.ts';
@@ -12,9 +12,11 @@ import { type Point, pointKey, pointText, type Schedule } from './schedule.ts';
 import { acceptedIn, type Expected, equalAccepted, type RawRun, totalOf } from './verdict.ts';
 
 export interface Learned {
-  readonly subject: Explored;
+  readonly subject: Subject;
   readonly known: KnownIntents;
+  /** What later runs are compared with. */
   readonly expected: Expected;
+  /** The first run without faults. */
   readonly run: Run;
   /** The seconds that `throttle` asks for. */
   readonly throttleWaits: readonly number[];
@@ -27,25 +29,26 @@ export interface Problem {
 }
 
 /** What the client under test is: a command of its own, or a function in this process. */
-export type Subject = 'command' | 'client';
+export type SubjectName = 'command' | 'client';
 
-interface Explored {
-  readonly name: Subject;
+interface Subject {
+  readonly name: SubjectName;
+  /** True if the client runs on a scaled clock. */
   readonly isScaled: boolean;
 }
 
-const remedies: Readonly<Record<Subject, string>> = {
+const remedies: Readonly<Record<SubjectName, string>> = {
   command: 'does it use SMSTWIN_BASE_URL? --env NAME=base_url sets a variable of its own',
   client: 'it must use the fetch that it is given',
 };
 
 export interface LearnOptions {
-  readonly subject?: Subject | undefined;
-  /** Of an earlier learning; they keep their numbers. */
+  readonly subject?: SubjectName | undefined;
+  /** The intents of an earlier learning, which keep their numbers. */
   readonly intents?: KnownIntents;
   /** The seconds that `throttle` asks for; by default they are measured. */
   readonly throttleWaits?: readonly number[] | undefined;
-  /** Faults that will be tried: without `throttle` its wait is not measured. */
+  /** The faults to try; the wait is measured only if `throttle` is one of them. */
   readonly faults: readonly FaultName[];
   /** True if the client runs on a scaled clock. */
   readonly isScaled?: boolean | undefined;
@@ -57,25 +60,25 @@ export async function learn(
 ): Promise<Learned | Problem> {
   const { intents = {} } = options;
   const subject = { name: options.subject ?? 'client', isScaled: options.isScaled === true };
-  const first = await runClient([], intents, []);
-  const one = judged(first, undefined, subject);
-  if (isProblem(one)) return one;
-  const second = await runClient([], intents, []);
-  const other = judged(second, undefined, subject);
-  if (isProblem(other))
-    return differing(subject, `passed, then did not: ${other.line}`, other.tail);
-  const difference = differenceOf(one.trace, other.trace);
+  const firstRaw = await runClient([], intents, []);
+  const first = judged(firstRaw, undefined, subject);
+  if (isProblem(first)) return first;
+  const secondRaw = await runClient([], intents, []);
+  const second = judged(secondRaw, undefined, subject);
+  if (isProblem(second))
+    return differing(subject, `passed, then did not: ${second.line}`, second.tail);
+  const difference = differenceOf(first.trace, second.trace);
   if (difference !== undefined) return differing(subject, difference, '');
-  const accepted = acceptedIn(exchangesOf(first));
-  const isStable = equalAccepted(accepted, acceptedIn(exchangesOf(second)));
-  const known = agreedIntents(first.intents, second.intents);
+  const accepted = acceptedIn(exchangesOf(firstRaw));
+  const isStable = equalAccepted(accepted, acceptedIn(exchangesOf(secondRaw)));
+  const known = agreedIntents(firstRaw.intents, secondRaw.intents);
   return {
     subject,
     known,
     expected: { accepted: isStable ? accepted : undefined, total: totalOf(accepted) },
-    run: one,
+    run: first,
     throttleWaits: options.throttleWaits ?? [
-      await measuredWait(one, options.faults, runClient, known),
+      await measuredWait(first, options.faults, runClient, known),
     ],
   };
 }
@@ -83,8 +86,8 @@ export async function learn(
 const longestWaitSeconds = 120;
 
 /**
- * More seconds than twice the wait of the client after a 429 that asks for one second: the longest
- * that it makes at any endpoint.
+ * One second more than twice the longest wait that the client makes, at any endpoint, after a 429
+ * that asks for one second.
  */
 async function measuredWait(
   { trace }: Run,
@@ -92,22 +95,21 @@ async function measuredWait(
   runClient: RunClient,
   known: KnownIntents,
 ): Promise<number> {
-  const first = new Map(trace.map((at) => [at.endpoint, at] as const).reverse());
-  const probe: Schedule = [...first.values()].flatMap((at) =>
-    faultsAt(at.endpoint, faults).includes('throttle') ? [{ at, fault: 'throttle' } as const] : [],
-  );
+  // The reversed order makes the first point of each endpoint win.
+  const firstPoints = new Map(trace.map((at) => [at.endpoint, at] as const).reverse());
+  const probe: Schedule = [...firstPoints.values()]
+    .filter(({ endpoint }) => faultsAt(endpoint, faults).includes('throttle'))
+    .map((at) => ({ at, fault: 'throttle' }));
   if (probe.length === 0) return 1;
   const { seen } = await runClient(probe, known, [1]);
-  const atMs = new Map(
-    seen.flatMap(({ point, exchange }) =>
-      point ? [[pointKey(point), exchange.atMs] as const] : [],
-    ),
-  );
+  const arrivals = new Map<string, number>();
+  for (const { point, exchange } of seen) {
+    if (point !== undefined) arrivals.set(pointKey(point), exchange.atMs);
+  }
   const waits = probe.map(({ at }) => {
-    const [refusedMs, retriedMs] = [at, { ...at, attempt: at.attempt + 1 }].map((point) =>
-      atMs.get(pointKey(point)),
-    );
-    return (retriedMs ?? 0) - (refusedMs ?? 0);
+    const refusedMs = arrivals.get(pointKey(at)) ?? 0;
+    const retriedMs = arrivals.get(pointKey({ ...at, attempt: at.attempt + 1 })) ?? 0;
+    return retriedMs - refusedMs;
   });
   const seconds = Math.ceil((2 * Math.max(0, ...waits)) / 1_000) + 1;
   return Math.min(seconds, longestWaitSeconds);
@@ -127,20 +129,20 @@ export function isProblem(value: Learned | Run | Problem): value is Problem {
 function judged(
   raw: RawRun,
   expected: Expected | undefined,
-  { name: subject, isScaled }: Explored,
+  { name, isScaled }: Subject,
 ): Run | Problem {
   const run = runOf(raw, [], expected, false);
   const { ending, trace, failures } = run;
   const { tail } = ending;
   if (ending.kind === 'timeout') {
-    const line = `the ${subject} does not end without any fault: ${ending.how}`;
+    const line = `the ${name} does not end without any fault: ${ending.how}`;
     return { line: isScaled ? `${line}; ${tryLess}` : line, tail };
   }
   if (ending.kind === 'failed') {
-    return { line: `the ${subject} fails without any fault: ${ending.how}`, tail };
+    return { line: `the ${name} fails without any fault: ${ending.how}`, tail };
   }
   if (trace.length === 0) {
-    return { line: `the ${subject} made no request to the service: ${remedies[subject]}`, tail };
+    return { line: `the ${name} made no request to the service: ${remedies[name]}`, tail };
   }
   const [failure] = failures;
   if (failure === undefined) return run;
@@ -151,14 +153,12 @@ function judged(
 /** A scaled clock shortens the client's own timeouts, which a busy machine then reaches. */
 export const tryLess = 'try a lower --rate';
 
-function differing({ name, isScaled }: Explored, how: string, tail: string): Problem {
+function differing({ name, isScaled }: Subject, how: string, tail: string): Problem {
   const line = `the ${name} differs between runs without any fault: ${how}`;
   return { line: isScaled ? `${line}; ${tryLess}` : line, tail };
 }
 
-/**
- * Sends must be equal, attempt by attempt. How often a client reads may depend on time.
- */
+/** A point that only one run reached. Ignores how often a client reads: it may depend on time. */
 function differenceOf(one: readonly Point[], other: readonly Point[]): string | undefined {
   const missing = missingIn(other, one) ?? missingIn(one, other);
   return missing && `only one of two made the request ${pointText(missing)}`;

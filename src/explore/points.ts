@@ -11,12 +11,14 @@ import { atOnce } from '../sim/at-once.ts';
 import type { EndpointName } from '../sim/limits.ts';
 import type { Point } from './schedule.ts';
 
-/** The intents of an endpoint, by number: what their requests have in common. */
+/** The names of the intents of each endpoint, in the order of their numbers. */
 export type KnownIntents = Readonly<Partial<Record<EndpointName, readonly string[]>>>;
 
 export class Points {
   readonly #known: KnownIntents;
+  /** The number of each intent, by endpoint and name. */
   readonly #numbers = new Map<EndpointName, Map<string, number>>();
+  /** How many attempts each intent has, by endpoint and number. */
   readonly #attempts = new Map<string, number>();
 
   constructor(known: KnownIntents = {}) {
@@ -47,11 +49,11 @@ export class Points {
   #numberOf(endpoint: EndpointName, name: string): number {
     const numbers = this.#numbers.get(endpoint) ?? new Map<string, number>();
     this.#numbers.set(endpoint, numbers);
-    const former = numbers.get(name);
-    if (former !== undefined) return former;
+    const assigned = numbers.get(name);
+    if (assigned !== undefined) return assigned;
     const known = this.#known[endpoint] ?? [];
-    const place = known.indexOf(name);
-    const number = place >= 0 ? place + 1 : Math.max(known.length, ...numbers.values(), 0) + 1;
+    const index = known.indexOf(name);
+    const number = index >= 0 ? index + 1 : Math.max(known.length, ...numbers.values(), 0) + 1;
     numbers.set(name, number);
     return number;
   }
@@ -61,10 +63,10 @@ export class Points {
 function sendName(send: Exchange, earlier: readonly Exchange[]): string {
   const knowledge = { isPartial: false, isCutAtStart: false, reports: undefined };
   const { all } = atOnce(groupingOf([...earlier, send], knowledge));
-  const holds = ({ attempts }: Intent) => attempts.includes(send);
-  const own = all.find(holds);
-  const equal = all.filter(({ content }) => content === own?.content);
-  return `${contentName(own?.attempts[0] ?? send)} ${equal.findIndex(holds) + 1}`;
+  const hasSend = ({ attempts }: Intent) => attempts.includes(send);
+  const intent = all.find(hasSend);
+  const equalIntents = all.filter(({ content }) => content === intent?.content);
+  return `${contentName(intent?.attempts[0] ?? send)} ${equalIntents.findIndex(hasSend) + 1}`;
 }
 
 /** A read of a message is named after the send that created the message. */

@@ -25,7 +25,7 @@ export type RunClient = (
   throttleWaits: readonly number[],
 ) => Promise<RawRun>;
 
-/** No more runs: the user has interrupted them, or the budget has ended. */
+/** Thrown instead of a run: the user has interrupted the search, or its budget has ended. */
 export class Ended extends Error {
   readonly stop: 'interrupted' | 'budget';
 

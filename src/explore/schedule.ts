@@ -11,7 +11,7 @@ import { type FaultName, faultNames } from './fault-names.ts';
 export interface Point {
   /** The endpoint that is called. */
   readonly endpoint: EndpointName;
-  /** The n-th message that is sent there, or the n-th target that is read. From 1. */
+  /** Which message that is sent there, or which target that is read; from 1. */
   readonly intent: number;
   /** From 1. */
   readonly attempt: number;
@@ -45,15 +45,15 @@ export const scheduleSchema = z
   .max(100)
   .superRefine((schedule, context) => {
     const keys = schedule.map(({ at }) => pointKey(at));
-    for (const [place, key] of keys.entries()) {
+    for (const [index, key] of keys.entries()) {
       const first = keys.indexOf(key);
-      if (first === place) continue;
+      if (first === index) continue;
       const message = `has a fault already, by [${first}]: remove one of the two`;
-      context.addIssue({ code: 'custom', path: [place, 'at'], message });
+      context.addIssue({ code: 'custom', path: [index, 'at'], message });
     }
   });
 
-/** Throws a UsageError that lists every mistake, each with its path after the place. */
+/** Parses a value. Throws a UsageError that lists every mistake as `place: path: what is wrong`. */
 export function parsed<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
@@ -83,27 +83,27 @@ export function scheduleKey(schedule: Schedule): string {
   return schedule.map(faultKey).sort().join('; ');
 }
 
-/** `lost_response at send 1, attempt 2`. */
+/** A schedule as text, such as `lost_response at send 1, attempt 2`. */
 export function scheduleText(schedule: Schedule): string {
   if (schedule.length === 0) return 'no fault';
   return schedule.map(({ at, fault }) => `${fault} at ${pointText(at)}`).join('; then ');
 }
 
-/** The schedule with its intents renumbered from 1, so that the same faults at others are equal. */
+/** The schedule with its intents renumbered from 1: equal for the same faults at other messages. */
 export function shapeOf(schedule: Schedule): string {
-  const seen = new Map<string, number>();
+  const newNumbers = new Map<string, number>();
   return schedule
     .map(({ at: { endpoint, intent, attempt }, fault }) => {
       const key = `${endpoint} ${intent}`;
-      if (!seen.has(key)) seen.set(key, seen.size + 1);
-      return `${endpoint} ${seen.get(key)}.${attempt} ${fault}`;
+      if (!newNumbers.has(key)) newNumbers.set(key, newNumbers.size + 1);
+      return `${endpoint} ${newNumbers.get(key)}.${attempt} ${fault}`;
     })
     .join('; ');
 }
 
-/** How long the throttles of a schedule make a client wait, in seconds. */
+/** How long each `throttle` of a schedule makes a client wait, in seconds. */
 export function waitsOf(schedule: Schedule, throttleWaits: readonly number[]): readonly number[] {
   return schedule
     .filter(({ fault }) => fault === 'throttle')
-    .map((_, at) => throttleWaits[at] ?? throttleWaits.at(-1) ?? 1);
+    .map((_, index) => throttleWaits[index] ?? throttleWaits.at(-1) ?? 1);
 }

@@ -1,6 +1,6 @@
 /**
- * What a search reports: its findings, how far it got, and why it stopped; the same in one line and
- * one exit code.
+ * What a search reports: its findings, how far it got, and why it stopped. Also as one line of text
+ * and as an exit code.
  */
 import type { Problem } from './learn.ts';
 import type { KnownIntents } from './points.ts';
@@ -15,7 +15,7 @@ export interface Finding {
   readonly run: Run;
   /** False if the search ended first: fewer or weaker faults may fail too. */
   readonly isShrunk: boolean;
-  /** Other schedules that fail for the same cause and shrink to this one, or to its like. */
+  /** Other schedules that fail for the same cause and shrink to this one or an equivalent one. */
   readonly also: Schedule[];
 }
 
@@ -31,7 +31,7 @@ export interface Level {
 export type Stop = 'budget' | 'bail' | 'interrupted';
 
 export interface Progress {
-  /** All runs of the client, those without faults and those that confirm and shrink included. */
+  /** All runs of the client, including those without faults and those that confirm and shrink. */
   readonly runs: number;
   readonly points: number;
   readonly levels: readonly Level[];
@@ -64,7 +64,7 @@ export function kindOfRun({ failures: [gravest] }: Run): string | undefined {
 
 const sizes = ['', 'single faults', 'pairs', 'triples'];
 
-/** `explored 34 of 34 single faults and 180 of 180 pairs: exhaustive to depth 2`. */
+/** One line, such as `explored 34 of 34 single faults and 180 of 180 pairs: exhaustive to depth 2`. */
 export function exploredLine(
   { levels, stop, problem }: Pick<SearchResult, 'levels' | 'stop' | 'problem'>,
   { depth, maxRuns }: { readonly depth: number; readonly maxRuns: number },

@@ -1,6 +1,8 @@
 /**
- * The search: learns the client's decision points, tries every fault at each, then one more at each
- * point that those runs reached, to `depth` faults. A failure is run again, shrunk and grouped.
+ * The search for schedules (sets of faults) under which the client fails. It first learns at which
+ * points the client calls the service, then tries every fault at each point, then adds one more fault
+ * at each point that those runs reached, up to `depth` faults. A failing schedule is run again to
+ * confirm it, shrunk to the faults that it needs, and grouped with those that fail alike.
  */
 import { candidatesAfter, RunIndex, shuffled } from './candidates.ts';
 import { Findings, shrink } from './findings.ts';
@@ -29,13 +31,14 @@ export interface SearchOptions extends LearnOptions {
   readonly runClient: RunClient;
   /** Faults per schedule, at most. */
   readonly depth: number;
-  /** Bounds all runs of the client, those that confirm and shrink a failure included. */
+  /** The most runs of the client, including those that confirm and shrink a failure. */
   readonly maxRuns: number;
   /** Runs at the same time. */
   readonly jobs: number;
   readonly seed: number;
   /** Stop at the first finding. */
   readonly bail: boolean;
+  /** True if a run does not fail only because the client ends with an error. */
   readonly mayFail: boolean;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
 }
@@ -58,12 +61,14 @@ export function replay(
 class Search {
   readonly #options: SearchOptions;
   readonly #index = new RunIndex();
-  readonly #turns = new Turns();
+  readonly #lock = new RunLock();
+  /** The points that any run reached. */
   readonly #points = new Set<string>();
   readonly #levels: Level[] = [];
   readonly #findings: Findings;
+  /** Failures that did not repeat. */
   readonly #unstable: Finding[] = [];
-  /** Failures that are being run again, by kind. */
+  /** Failures that are being run again, each with its kind. */
   readonly #unconfirmed = new Map<Finding, string>();
   #learned: Learned | undefined;
   #problem: Problem | undefined;
@@ -77,13 +82,13 @@ class Search {
   }
 
   run(): Promise<SearchResult> {
-    return this.#after((learned) => this.#descend(learned));
+    return this.#learnThen((learned) => this.#tryAllSizes(learned));
   }
 
   async replay(schedule: Schedule): Promise<SearchResult> {
     let unmet = 0;
-    const result = await this.#after(async (learned) => {
-      const run = await this.#try(schedule, learned);
+    const result = await this.#learnThen(async (learned) => {
+      const run = await this.#trySchedule(schedule, learned);
       unmet = schedule.length - run.seen.filter(({ fault }) => fault !== undefined).length;
       const kind = kindOfRun(run);
       if (kind !== undefined) this.#findings.add(findingOf(run), kind);
@@ -92,7 +97,7 @@ class Search {
   }
 
   /** Learns what the client does without faults, then explores. */
-  async #after(explore: (learned: Learned) => Promise<void>): Promise<SearchResult> {
+  async #learnThen(explore: (learned: Learned) => Promise<void>): Promise<SearchResult> {
     try {
       const learned = await learn((...run) => this.#runClient(...run), this.#options);
       if (isProblem(learned)) this.#problem = learned;
@@ -108,7 +113,7 @@ class Search {
       intents: this.#learned?.known ?? {},
       problem: this.#problem,
       unconfirmed: [...this.#unconfirmed]
-        .filter(([{ schedule }, kind]) => this.#findings.like(schedule, kind) === undefined)
+        .filter(([{ schedule }, kind]) => this.#findings.findAlike(schedule, kind) === undefined)
         .map(([failure]) => failure),
       unstable: this.#unstable,
       skipped: this.#skipped,
@@ -116,9 +121,9 @@ class Search {
     };
   }
 
-  async #descend(learned: Learned): Promise<void> {
+  async #tryAllSizes(learned: Learned): Promise<void> {
     const { depth, faults, maxRuns, seed } = this.#options;
-    this.#note(learned.run);
+    this.#recordRun(learned.run);
     let runs: readonly Run[] = [learned.run];
     for (let size = 1; size <= depth && !this.#isOver; size++) {
       const { schedules, skipped } = candidatesAfter(runs, faults, this.#index);
@@ -133,21 +138,21 @@ class Search {
   async #tryAll(schedules: readonly Schedule[], level: Level, learned: Learned): Promise<Run[]> {
     const tried: Schedule[] = [];
     const waiting = schedules.values();
-    const work = async (): Promise<void> => {
+    const tryWaiting = async (): Promise<void> => {
       for (const schedule of waiting) {
         if (this.#isOver) return;
-        const run = await this.#turns.together(() => this.#try(schedule, learned));
+        const run = await this.#lock.shared(() => this.#trySchedule(schedule, learned));
         tried.push(schedule);
         level.done++;
-        await this.#explain(run, learned);
+        await this.#confirm(run, learned);
         this.#options.onProgress?.(this.#progress());
       }
     };
-    const ended = await Promise.allSettled(
-      Array.from({ length: this.#options.jobs }, () => work()),
-    );
-    for (const end of ended) if (end.status === 'rejected') this.#endBy(end.reason);
-    // From the book: a run that confirms a failure may pass, and reach points that the first hid.
+    const jobs = Array.from({ length: this.#options.jobs }, tryWaiting);
+    for (const job of await Promise.allSettled(jobs)) {
+      if (job.status === 'rejected') this.#endBy(job.reason);
+    }
+    // Reads the index, because a run that confirms a failure may have reached more points.
     return tried.flatMap((schedule) => this.#index.get(schedule) ?? []);
   }
 
@@ -155,7 +160,7 @@ class Search {
     return this.#stop !== undefined || this.#problem !== undefined;
   }
 
-  /** Notes why no more runs are possible; throws any other error. */
+  /** Records why no more runs are possible; throws the error again if it has another cause. */
   #endBy(error: unknown): void {
     if (!(error instanceof Ended)) throw error;
     if (error.stop === 'interrupted') this.#stop = 'interrupted';
@@ -168,46 +173,49 @@ class Search {
     return this.#options.runClient(...run);
   }
 
-  async #try(schedule: Schedule, { known, expected, throttleWaits }: Learned): Promise<Run> {
+  async #trySchedule(
+    schedule: Schedule,
+    { known, expected, throttleWaits }: Learned,
+  ): Promise<Run> {
     const raw = await this.#runClient(schedule, known, throttleWaits);
     const run = runOf(raw, schedule, expected, this.#options.mayFail);
-    this.#note(run);
+    this.#recordRun(run);
     return run;
   }
 
-  #note(run: Run): void {
+  #recordRun(run: Run): void {
     this.#index.add(run);
     for (const point of run.trace) this.#points.add(pointKey(point));
   }
 
-  /** A failure is run again alone: what only happens beside other runs is not a finding. */
-  async #explain(run: Run, learned: Learned): Promise<void> {
+  /** Repeats a failed run alone: a failure that needs other runs at the same time is no finding. */
+  async #confirm(run: Run, learned: Learned): Promise<void> {
     const kind = kindOfRun(run);
-    if (kind === undefined || this.#isKnown(run.schedule, kind)) return;
-    await this.#turns.alone(() => this.#repeat(run, learned));
+    if (kind === undefined || this.#addToKnown(run.schedule, kind)) return;
+    await this.#lock.exclusive(() => this.#repeat(run, learned));
   }
 
   /**
    * Runs a failing schedule again until it passes or fails for the second time for the same cause.
-   * Such a failure is shrunk and added to the findings; those seen once did not repeat.
+   * A failure that repeats is shrunk and added to the findings; the others are unstable.
    */
   async #repeat(first: Run, learned: Learned): Promise<void> {
-    const once = new Map<string, Finding>();
+    const failures = new Map<string, Finding>();
     let run = first;
     let kind = kindOfRun(run);
-    while (kind !== undefined && !this.#isKnown(run.schedule, kind) && !once.has(kind)) {
+    while (kind !== undefined && !this.#addToKnown(run.schedule, kind) && !failures.has(kind)) {
       const failure = findingOf(run);
-      once.set(kind, failure);
+      failures.set(kind, failure);
       this.#unconfirmed.set(failure, kind);
-      run = await this.#try(run.schedule, learned);
+      run = await this.#trySchedule(run.schedule, learned);
       kind = kindOfRun(run);
     }
-    const isConfirmed = kind !== undefined && once.has(kind);
+    const isConfirmed = kind !== undefined && failures.has(kind);
     if (isConfirmed) {
       this.#problem ??= controlProblem(await this.#runClient([], learned.known, []), learned);
     }
-    for (const [cause, failure] of once) {
-      if (!isConfirmed || cause !== kind) this.#unstable.push(failure);
+    for (const [failureKind, failure] of failures) {
+      if (!isConfirmed || failureKind !== kind) this.#unstable.push(failure);
       this.#unconfirmed.delete(failure);
     }
     if (kind === undefined || !isConfirmed || this.#problem !== undefined) return;
@@ -216,23 +224,23 @@ class Search {
     if (this.#options.bail) this.#stop ??= 'bail';
   }
 
-  /** Counts the schedule with the finding that has the same cause, if there is one. */
-  #isKnown(schedule: Schedule, kind: string): boolean {
-    const known = this.#findings.like(schedule, kind);
+  /** True if a finding has the same cause; lists the schedule with that finding. */
+  #addToKnown(schedule: Schedule, kind: string): boolean {
+    const known = this.#findings.findAlike(schedule, kind);
     if (known !== undefined) this.#findings.addSchedule(known, schedule, kind);
     return known !== undefined;
   }
 
-  /** The smallest schedule that fails alike; that of the run if the search ends first. */
+  /** The finding with the smallest schedule that fails alike; of this run if the search ends first. */
   async #shrunk(run: Run, kind: string, learned: Learned): Promise<Finding> {
     try {
-      const schedule = await shrink(run.schedule, this.#options.faults, async (one) => {
-        const equal = this.#index.equalOf(one);
-        const known = this.#index.get(equal ?? one);
-        return kindOfRun(known ?? (await this.#try(one, learned))) === kind;
+      const schedule = await shrink(run.schedule, this.#options.faults, async (simpler) => {
+        const equal = this.#index.equalOf(simpler);
+        const known = this.#index.get(equal ?? simpler);
+        return kindOfRun(known ?? (await this.#trySchedule(simpler, learned))) === kind;
       });
       if (scheduleKey(schedule) === scheduleKey(run.schedule)) return findingOf(run);
-      const again = await this.#try(schedule, learned);
+      const again = await this.#trySchedule(schedule, learned);
       return findingOf(kindOfRun(again) === kind ? again : run);
     } catch (error) {
       this.#endBy(error);
@@ -251,26 +259,27 @@ class Search {
 }
 
 /**
- * Lets some work go on together, and some alone: that waits for all other work to end, and new work
- * waits for it.
+ * A lock for runs: shared by those that may overlap, and exclusive for those that must run alone. An
+ * exclusive run waits until all others have ended, and later runs wait for it.
  */
-class Turns {
-  readonly #together = new Set<Promise<unknown>>();
-  #alone: Promise<unknown> = Promise.resolve();
+class RunLock {
+  readonly #shared = new Set<Promise<unknown>>();
+  #lastExclusive: Promise<unknown> = Promise.resolve();
 
-  async together<T>(work: () => Promise<T>): Promise<T> {
-    for (let last: unknown; last !== this.#alone; ) {
-      last = this.#alone;
-      await last;
+  async shared<T>(work: () => Promise<T>): Promise<T> {
+    // While this waits, another exclusive run may queue up: wait for that one, too.
+    for (let awaited: unknown; awaited !== this.#lastExclusive; ) {
+      awaited = this.#lastExclusive;
+      await awaited;
     }
     const running = work();
-    this.#together.add(running);
-    return running.finally(() => this.#together.delete(running));
+    this.#shared.add(running);
+    return running.finally(() => this.#shared.delete(running));
   }
 
-  alone(work: () => Promise<void>): Promise<void> {
-    const running = Promise.allSettled([this.#alone, ...this.#together]).then(work);
-    this.#alone = running.catch(() => {});
+  exclusive(work: () => Promise<void>): Promise<void> {
+    const running = Promise.allSettled([this.#lastExclusive, ...this.#shared]).then(work);
+    this.#lastExclusive = running.catch(() => {});
     return running;
   }
 }

@@ -12,9 +12,9 @@ import type { Seen } from './watched-run.ts';
 /** How the client's run ended. */
 export interface Ending {
   readonly kind: 'passed' | 'failed' | 'timeout';
-  /** Such as `exit code 1`; empty where it passed. */
+  /** Why it did not pass, such as `exit code 1`; empty if it passed. */
   readonly how: string;
-  /** The last lines of its output, or its error. */
+  /** The last lines of the client's output, or its error. */
   readonly tail: string;
 }
 
@@ -34,11 +34,12 @@ export interface Failure {
   readonly exchanges: readonly Exchange[];
 }
 
-/** How often each message was accepted. */
+/** How often each message was accepted, by its content. */
 export type Accepted = ReadonlyMap<string, number>;
 
+/** What the run without faults achieved. */
 export interface Expected {
-  /** Undefined where the messages differ between runs. */
+  /** Undefined if the messages differ between runs without faults. */
   readonly accepted: Accepted | undefined;
   /** How many messages were accepted. */
   readonly total: number;
@@ -74,8 +75,8 @@ export function kindOf({ cause }: Failure): string {
   return cause === 'CLIENT-5' ? 'sent_twice' : cause;
 }
 
-/** A message that is lost or sent twice says more than the mistake that led to it. */
-const gravest: readonly Failure['cause'][] = [
+/** In this order: a lost or repeated message says more than the mistake that led to it. */
+const gravestCauses: readonly Failure['cause'][] = [
   'CLIENT-5',
   'sent_twice',
   'CLIENT-10',
@@ -88,16 +89,16 @@ const gravest: readonly Failure['cause'][] = [
 ];
 
 function gravity({ cause }: Failure): number {
-  const place = gravest.indexOf(cause);
-  return place < 0 ? gravest.length : place;
+  const index = gravestCauses.indexOf(cause);
+  return index < 0 ? gravestCauses.length : index;
 }
 
 function brokenRules({ ending, reports }: RawRun, exchanges: readonly Exchange[]): Failure[] {
   const { rules } = judge(exchanges, { isPartial: ending.kind === 'timeout', reports });
-  // A client that ends with an error says that it gave up.
-  const saysSo = ending.kind === 'failed' && reports === undefined;
+  // A client that ends with an error says that it gave up, which CLIENT-9 asks for.
+  const reportsGivingUp = ending.kind === 'failed' && reports === undefined;
   return rules
-    .filter(({ id, verdict }) => verdict === 'failed' && !(id === 'CLIENT-9' && saysSo))
+    .filter(({ id, verdict }) => verdict === 'failed' && !(id === 'CLIENT-9' && reportsGivingUp))
     .flatMap(({ id, findings }) =>
       findings.map(({ what, exchanges: proof }) => ({ cause: id, what, exchanges: proof })),
     );
@@ -157,9 +158,9 @@ function miscountedMessages(
 /** How many messages of each content were accepted: a 202 is a new one, a 200 a replay. */
 export function acceptedIn(exchanges: readonly Exchange[]): Accepted {
   const accepted = new Map<string, number>();
-  for (const one of exchanges) {
-    if (!isSend(one) || one.status !== 202) continue;
-    const content = contentName(one);
+  for (const exchange of exchanges) {
+    if (!isSend(exchange) || exchange.status !== 202) continue;
+    const content = contentName(exchange);
     accepted.set(content, (accepted.get(content) ?? 0) + 1);
   }
   return accepted;
@@ -170,5 +171,7 @@ export function totalOf(accepted: Accepted): number {
 }
 
 export function equalAccepted(one: Accepted, other: Accepted): boolean {
-  return one.size === other.size && [...one].every(([content, n]) => other.get(content) === n);
+  return (
+    one.size === other.size && [...one].every(([content, times]) => other.get(content) === times)
+  );
 }

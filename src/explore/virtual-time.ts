@@ -1,6 +1,6 @@
 /**
- * Virtual time: replaces the timers and `Date` of the process, so that a client that waits a minute
- * costs no time. Moves to the next timer when the client has nothing else to do.
+ * Virtual time: replaces the timers and `Date` of the process, so that a client's wait of a minute
+ * takes no real time. Time moves to the next timer when the client has nothing else to do.
  */
 import fakeTimers from '@sinonjs/fake-timers';
 import { areTimersFake, fakeRestOfTime, quiet, realTimers } from '../testing/rest-of-time.ts';
@@ -12,6 +12,7 @@ const mostHungMs = 20;
 /** The same for a client that waits for something else, for example a file. */
 const mostIdleMs = 5_000;
 
+/** The client that runs on virtual time. */
 export interface Work {
   readonly isOver: () => boolean;
   /** True if the client waits for a reply. */
@@ -20,6 +21,7 @@ export interface Work {
 
 export class VirtualTime {
   readonly #clock: fakeTimers.Clock;
+  /** Restores the process's own timers and `Date`. */
   readonly end: () => void;
 
   /** Throws if other fake timers are installed. */

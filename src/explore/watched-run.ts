@@ -28,14 +28,14 @@ export class WatchedRun {
   recorded: () => readonly Exchange[] = () => [];
   /** Ends the client's processes. */
   crash: () => void = () => {};
-  /** How long its throttles make a client wait. */
+  /** How long the `throttle` faults of the schedule make a client wait in all. */
   readonly waitMs: number;
   readonly #arrivals: Arrival[] = [];
   readonly #points: Points;
   readonly #faults: ReadonlyMap<string, { readonly name: FaultName; readonly waitSeconds: number }>;
   readonly #slowMs: number;
 
-  /** `slowMs`: real milliseconds. */
+  /** `slowMs`: how long `slow` holds a reply, in real milliseconds. */
   constructor(
     schedule: Schedule,
     known: KnownIntents,
@@ -58,21 +58,23 @@ export class WatchedRun {
     return this.#points.intents;
   }
 
-  /** The exchanges in the record, which starts again when the client resets its world. */
+  /** The recorded exchanges, with what is known about each. */
   get seen(): Seen[] {
     const exchanges = this.recorded();
+    // The record starts again when the client resets its world: only the last arrivals are in it.
     const arrivals = this.#arrivals.slice(this.#arrivals.length - exchanges.length);
-    return exchanges.map((exchange, at) => ({
+    return exchanges.map((exchange, index) => ({
       exchange,
-      point: arrivals[at]?.point,
-      fault: arrivals[at]?.fault,
+      point: arrivals[index]?.point,
+      fault: arrivals[index]?.fault,
     }));
   }
 
+  /** Chooses the fault of each request as it arrives; undefined for none. */
   readonly chooseFault = (world: World, request: ApiRequest): FaultKind | undefined => {
     const earlier = this.recorded();
     const point = this.#points.arrive(
-      arriving(world, request, (earlier.at(-1)?.number ?? 0) + 1),
+      exchangeWithoutReply(world, request, (earlier.at(-1)?.number ?? 0) + 1),
       earlier,
     );
     const fault = point === undefined ? undefined : this.#faults.get(pointKey(point));
@@ -83,13 +85,13 @@ export class WatchedRun {
   };
 }
 
-/** What the referee judges in a world. */
+/** The exchanges of a simulator, as the referee judges them. */
 export function recordedBy({ exchangeRecord, simulation }: Simulator): readonly Exchange[] {
   return exchangesOf(exchangeRecord, simulation.world.keyRing.texts);
 }
 
 /** A request that has no reply yet, in the shape that the record will have. */
-function arriving(world: World, request: ApiRequest, number: number): Exchange {
+function exchangeWithoutReply(world: World, request: ApiRequest, number: number): Exchange {
   const handled: Handled = {
     endpoint: endpointOf(request.path),
     key: authenticate(world, request.authorization),
