@@ -1,23 +1,27 @@
 /**
- * Leaves out exchanges that were read before: a file named twice, its compressed copy, or one that
- * was appended to itself. Equal calls that ended at the same moment of one file are several calls.
+ * Leaves out exchanges that were read before: because a file is named twice, beside a compressed copy
+ * of it, or was appended to itself. Equal exchanges that end at the same moment of one file are not
+ * copies, but several calls.
  */
 import { createHash } from 'node:crypto';
 import type { TrafficEvent } from '../commands/recorded-traffic.ts';
 
-/** Times of calls that end together may differ by so much. */
+/** Calls whose ends differ by at most this much end at the same moment. */
 const sameMomentMs = 5;
+/** Digests per set; two sets are kept. */
 const mostRemembered = 4_000_000;
 
 export class Copies {
+  /** How many copies were left out. */
   found = 0;
-  /** The first 48 bits of digests: a set of numbers is small. */
+  /** The first 48 bits of digests, because a set of numbers takes little memory. */
   #seen = new Set<number>();
   #older = new Set<number>();
 
   async *without(events: AsyncIterable<TrafficEvent>): AsyncGenerator<TrafficEvent> {
     let moment = Number.NEGATIVE_INFINITY;
-    const ofMoment = new Map<string, number>();
+    /** How often each exchange has come at this moment. */
+    const timesAtMoment = new Map<string, number>();
     let cuts = 0;
     for await (const event of events) {
       if (event === 'cut') {
@@ -28,11 +32,11 @@ export class Copies {
       const text = JSON.stringify(event);
       if (Math.abs(event.answeredAt - moment) > sameMomentMs) {
         moment = event.answeredAt;
-        ofMoment.clear();
+        timesAtMoment.clear();
       }
       // No two sends create one message: an equal 202 is a copy.
-      const number = event.reply?.status === 202 ? 0 : (ofMoment.get(text) ?? 0);
-      ofMoment.set(text, number + 1);
+      const number = event.reply?.status === 202 ? 0 : (timesAtMoment.get(text) ?? 0);
+      timesAtMoment.set(text, number + 1);
       if (this.#isNew(`${cuts} ${number} ${text}`)) yield event;
       else this.found++;
     }

@@ -14,7 +14,7 @@ export async function* exchangesOfHarFile(
   for await (const piece of pieces) {
     for (const entry of entries.add(piece)) {
       const exchange = namedExchangeOf(entry);
-      // Other pages and other services share a browser.
+      // A browser's file also has requests to other pages and services.
       const { path, method } = exchange;
       const isRoute = matchRoute(path.endsWith('/') ? path : `${path}/`) !== undefined;
       if (isRoute && method !== 'OPTIONS') yield exchange;
@@ -25,7 +25,7 @@ export async function* exchangesOfHarFile(
   entries.end(onNotice);
 }
 
-/** The exchange with names for keys. A reply that did not come whole shows nothing. */
+/** The exchange with digests for keys, and without a reply that did not come whole. */
 function namedExchangeOf(entry: HarEntry): TrafficExchange {
   const exchange = exchangeOfEntry(entry);
   const { headers, path, reply, isSeen } = exchange;
@@ -35,11 +35,14 @@ function namedExchangeOf(entry: HarEntry): TrafficExchange {
   return {
     ...exchange,
     path: pathOf(path),
-    headers: { ...headers, ...(credential !== undefined && { authorization: named(credential) }) },
+    headers: {
+      ...headers,
+      ...(credential !== undefined && { authorization: withoutKey(credential) }),
+    },
     reply: isSeen && reply ? { ...reply, ...(isBodyLost && { body: undefined }) } : undefined,
   };
 }
 
-function named(credential: string): string {
+function withoutKey(credential: string): string {
   return credential.replace(/(\S+)$/, (key) => keyName(key).replace(' ', ':'));
 }

@@ -1,6 +1,6 @@
 /**
- * Makes the line of an exchange that passed: chosen headers, decoded bodies, digests for keys and
- * addresses, and replacements for numbers and texts.
+ * Makes the line that a recording has for an exchange: with some headers, decoded bodies, digests in
+ * place of keys and addresses, and replacements for phone numbers and message texts.
  */
 import { isUtf8 } from 'node:buffer';
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
@@ -17,16 +17,16 @@ const replyHeaders = ['content-type', 'retry-after', 'date', 'allow', 'location'
 export function lineOf(passed: PassedExchange, secrets: Secrets, redactor: Redactor): RecordedLine {
   const { sentMs, answeredMs, clientIp, method, target, reply, failure, fault } = passed;
   const sent = textOf(passed.requestBody, passed.requestHeaders);
-  const answered = reply && textOf(reply.body, reply.headers);
-  // The header comes first, because its key is then looked for everywhere else.
-  const asked = chosen(passed.requestHeaders, requestHeaders, (name, value) =>
+  const replied = reply && textOf(reply.body, reply.headers);
+  // The header comes first: `secrets` then looks for its key everywhere else.
+  const sentHeaders = headersIn(passed.requestHeaders, requestHeaders, (name, value) =>
     name === 'authorization' ? secrets.credential(value) : value,
   );
   const endpoint = matchRoute(target.split('?', 1)[0] ?? '')?.route.endpoint;
   const [, ownKey] = /^\S+[ \t]+(.*)$/.exec(headerIn(passed.requestHeaders, 'authorization')) ?? [];
   const [sentBody, repliedBody] = redactor.bodies(
     secrets.hiddenInBody(sent.body ?? '', ownKey),
-    secrets.hiddenInBody(answered?.body ?? '', ownKey),
+    secrets.hiddenInBody(replied?.body ?? '', ownKey),
     kindOf(reply?.status ?? 0, endpoint),
   );
   const hidden = (text: string) => redactor.path(secrets.hiddenInQuery(text, ownKey));
@@ -38,18 +38,18 @@ export function lineOf(passed: PassedExchange, secrets: Secrets, redactor: Redac
     request: {
       method,
       path: hidden(target),
-      headers: asked,
+      headers: sentHeaders,
       ...(sent.body !== undefined && sent.body !== '' && { body: sentBody }),
       ...(sent.omitted !== undefined && { omitted: sent.omitted }),
     },
     ...(reply !== undefined && {
       reply: {
         status: reply.status,
-        headers: chosen(reply.headers, replyHeaders, (name, value) =>
+        headers: headersIn(reply.headers, replyHeaders, (name, value) =>
           name === 'location' ? hidden(value) : value,
         ),
-        ...(answered?.body !== undefined && { body: repliedBody }),
-        ...(answered?.omitted !== undefined && { omitted: answered.omitted }),
+        ...(replied?.body !== undefined && { body: repliedBody }),
+        ...(replied?.omitted !== undefined && { omitted: replied.omitted }),
       },
     }),
     ...(failure !== undefined && { failure }),
@@ -65,16 +65,17 @@ function headerIn(headers: readonly Header[], wanted: string): string {
   return headers.find(([name]) => name.toLowerCase() === wanted)?.[1] ?? '';
 }
 
-function chosen(
+/** The named headers, by lower-case name, each changed by `change`; equal ones are joined. */
+function headersIn(
   headers: readonly Header[],
   names: readonly string[],
-  shown: (name: string, value: string) => string,
+  change: (name: string, value: string) => string,
 ): Record<string, string> {
   const found: Record<string, string> = {};
-  for (const [own, text] of headers) {
-    const name = own.toLowerCase();
+  for (const [sentName, text] of headers) {
+    const name = sentName.toLowerCase();
     if (!names.includes(name)) continue;
-    const value = shown(name, text);
+    const value = change(name, text);
     found[name] = found[name] === undefined ? value : `${found[name]}, ${value}`;
   }
   return found;
@@ -98,7 +99,7 @@ function textOf(body: Body, headers: readonly Header[]): Omit<RecordedBody, 'hea
     const bytes = decoders[encoding]?.(body, { maxOutputLength: longestRecordedBody });
     if (bytes !== undefined && isUtf8(bytes)) return { body: bytes.toString('utf8') };
   } catch {
-    // It is not of this encoding, or too long.
+    // The body is not in this encoding, or too long.
   }
   return { omitted: body.length };
 }

@@ -1,9 +1,9 @@
 /**
- * A reverse proxy that passes requests and replies on as they come: names and order of headers,
- * bodies, chunks, trailers, `Expect`, and broken connections. Only `Host` becomes the upstream's.
- * Each connection of a client has one connection to the upstream, so both open and close together.
- * It uses Node's own HTTP server and client because they keep headers as raw lists; the proxy
- * libraries lower the case of a request's headers, join equal ones and drop trailers.
+ * The reverse proxy of `smstwin record`. It passes requests and replies on unchanged: names and order
+ * of headers, bodies, chunks, trailers, `Expect`, and broken connections. Only `Host` is replaced by
+ * the upstream's. Each connection of a client has one connection to the upstream, so both open and
+ * close together. Node's own HTTP server and client keep headers as raw lists; proxy libraries lower
+ * the case of a request's headers, join equal ones and drop trailers.
  */
 
 import type { ClientRequest, IncomingMessage, Server, ServerResponse } from 'node:http';
@@ -21,7 +21,7 @@ import { type Faults, forced, isHandled, malformed, type Strike } from '../http/
 import { matchRoute } from '../http/service/routes.ts';
 import { plainIp } from '../http/transport/transport.ts';
 
-/** An exchange that the proxy passed on, as it is recorded. */
+/** An exchange that went through the proxy, as it is recorded. */
 export interface PassedExchange {
   readonly sentMs: number;
   readonly answeredMs: number;
@@ -32,6 +32,7 @@ export interface PassedExchange {
   readonly requestBody: Body;
   /** Undefined if no whole reply came. */
   readonly reply: PassedReply | undefined;
+  /** Why no whole reply came, or why the client did not see it. */
   readonly failure: string | undefined;
   readonly fault: FaultKind['kind'] | undefined;
 }
@@ -44,7 +45,7 @@ export interface PassedReply {
 
 export type Header = readonly [name: string, value: string];
 
-/** A body, or how long it is if it is too long to keep. */
+/** A body, or its length in bytes if it is too long to keep. */
 export type Body = Buffer | number;
 
 export interface ProxyOptions {
@@ -56,18 +57,20 @@ export interface ProxyOptions {
   readonly onExchange: (exchange: PassedExchange) => void;
 }
 
-/** Longer bodies pass unrecorded. */
+/** In bytes. Longer bodies pass, but only their length is recorded. */
 export const longestRecordedBody = 1_048_576;
 /** An idle connection of a client is closed after this time. */
 const idleMs = 75_000;
+/** How long exchanges in flight may take when the proxy closes. */
 const closeWithinMs = 3_000;
+/** How long a reply that ends with its connection may take to be sent. */
 const closeDelayMs = 50;
-/** Node's default is 16 KiB. */
+/** In bytes; Node's default of 16 KiB would refuse heads that the service accepts. */
 const longestHead = 1_048_576;
-/** The upstream broke an open connection: the proxy breaks the client's, too. */
+/** Errors of a connection that the upstream broke: the proxy breaks the client's, too. */
 const brokenConnection = /^(?:ECONNRESET|EPIPE|HPE_.*)$/;
 
-/** By connection of a client, which may send several requests at once. */
+/** How many exchanges are open on each connection of a client: pipelining allows several. */
 const openExchanges = new WeakMap<Socket, number>();
 
 function changeOpenExchanges(socket: Socket, change: number): void {
@@ -77,10 +80,13 @@ function changeOpenExchanges(socket: Socket, change: number): void {
 export class RecordingProxy {
   readonly server: Server;
   readonly #options: ProxyOptions;
+  /** By connection of a client: the agent with its one connection to the upstream. */
   readonly #agents = new WeakMap<Socket, HttpAgent>();
+  /** True if a fault matches on the recipient, which is in the body. */
   readonly #needsRecipient: boolean;
   /** Connections to the upstream whose end closes a client's. */
   readonly #paired = new WeakSet<Socket>();
+  /** Exchanges that `onExchange` has not got. */
   readonly #unreported = new Set<ProxiedExchange>();
 
   constructor(options: ProxyOptions) {
@@ -100,7 +106,7 @@ export class RecordingProxy {
     this.server = server;
   }
 
-  /** Finishes what is in flight, for a while. */
+  /** Waits `closeWithinMs` at most for exchanges in flight, and reports all others as cut. */
   async close(): Promise<void> {
     const closed = new Promise((resolve) => this.server.close(resolve));
     this.server.closeIdleConnections();
@@ -123,16 +129,16 @@ export class RecordingProxy {
     });
     this.#unreported.add(exchange);
     response.sendDate = false;
-    const passTo = (to: string) =>
-      this.#pass(exchange, faults.strike(this.#subjectOf(exchange, to)));
+    const passOn = (recipient: string) =>
+      this.#pass(exchange, faults.strike(this.#subjectOf(exchange, recipient)));
     if (!this.#needsRecipient) {
-      passTo('');
+      passOn('');
       return;
     }
     if (request.headers.expect !== undefined) response.writeContinue();
     request.on('end', () => {
       const body = exchange.requestBody();
-      passTo(typeof body === 'number' ? '' : recipientOf(body));
+      passOn(typeof body === 'number' ? '' : recipientOf(body));
     });
     request.resume();
   }
@@ -146,18 +152,18 @@ export class RecordingProxy {
 
   #pass(exchange: ProxiedExchange, { acting, delayMs }: Strike): void {
     exchange.fault = acting?.kind ?? (delayMs > 0 ? 'delay' : undefined);
-    const late = (act: () => void) => {
+    const afterDelay = (act: () => void) => {
       if (delayMs > 0) setTimeout(act, delayMs);
       else act();
     };
     if (!isHandled(acting)) {
       exchange.request.resume();
-      late(() => exchange.answerWithFault(acting));
+      afterDelay(() => exchange.answerWithFault(acting));
       return;
     }
     const outgoing = this.#send(exchange);
     outgoing.on('response', (reply) =>
-      late(() =>
+      afterDelay(() =>
         acting === undefined ? exchange.answer(reply) : exchange.applyFault(reply, acting),
       ),
     );
@@ -219,7 +225,7 @@ export class RecordingProxy {
     if (this.#paired.has(socket)) return;
     this.#paired.add(socket);
     socket.once('close', () => {
-      // Waits, so that a reply whose end is the end of the connection is sent first.
+      // The end of this connection may be the end of a reply, which must be sent first.
       setTimeout(() => {
         if (!client.destroyed && !openExchanges.get(client)) client.end();
       }, closeDelayMs).unref();
@@ -227,12 +233,14 @@ export class RecordingProxy {
   }
 }
 
-/** One exchange on its way. */
+/** One exchange, from its request to its report. Reports itself once, when it ends in any way. */
 class ProxiedExchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly target: string;
+  /** What has arrived of the request's body. */
   readonly requestBody: () => Body;
+  /** The fault that struck it; set before the exchange is answered. */
   fault: FaultKind['kind'] | undefined;
   readonly #clientIp: string;
   readonly #sentMs = Date.now();
@@ -277,7 +285,7 @@ class ProxiedExchange {
     reply.pipe(response);
   }
 
-  /** Waits for the whole reply of the service, and gives the client something else. */
+  /** Waits for the whole reply of the service, and then applies the fault in place of it. */
   applyFault(reply: IncomingMessage, { kind }: FaultKind): void {
     const replyBody = collectBody(reply);
     reply.on('end', () => {
@@ -317,7 +325,7 @@ class ProxiedExchange {
     this.response.end(malformedBytes);
   }
 
-  /** Answers, or not, without asking the service. */
+  /** Applies a fault that keeps the request from the service. */
   answerWithFault(fault: FaultKind): void {
     const { response, request } = this;
     if (fault.kind === 'refuse') response.destroy();
@@ -333,11 +341,12 @@ class ProxiedExchange {
     }
   }
 
-  /** Reports an exchange that the end of the recorder cuts. */
+  /** Reports the exchange as cut, because the recorder stops. */
   stop(): void {
     this.#report('the recorder stopped');
   }
 
+  /** Handles an error of the connection to the upstream. */
   failed({ code = '', message }: NodeJS.ErrnoException): void {
     const { response } = this;
     if (response.destroyed || response.writableEnded) return;
@@ -364,7 +373,8 @@ class ProxiedExchange {
     const { response } = this;
     // Node would add these if the service left them out.
     for (const name of ['connection', 'transfer-encoding'])
-      if (!pairsOf(headers).some(([own]) => isNamed(own, name))) response.removeHeader(name);
+      if (!pairsOf(headers).some(([present]) => isNamed(present, name)))
+        response.removeHeader(name);
     response.writeHead(statusCode, statusMessage, headers);
   }
 
@@ -392,7 +402,7 @@ class ProxiedExchange {
   }
 }
 
-/** Keeps a copy of a body that passes, up to a bound. */
+/** Copies a body as it passes, up to a bound; returns a function that gives what has passed. */
 function collectBody(message: IncomingMessage): () => Body {
   let chunks: Buffer[] = [];
   let length = 0;
@@ -404,7 +414,7 @@ function collectBody(message: IncomingMessage): () => Body {
   return () => (length > longestRecordedBody ? length : Buffer.concat(chunks));
 }
 
-/** A forced 429 asks for a second, unless the fault says otherwise. */
+/** A forced 429 asks for a wait of one second, unless the fault has headers of its own. */
 function forcedReply(fault: Extract<FaultKind, { kind: 'status' }>): ReturnType<typeof forced> {
   if (fault.status !== 429 || fault.headers !== undefined) return forced(fault);
   const detail = 'Request was throttled. Expected available in 1 second.';
@@ -417,23 +427,24 @@ function withHost(headers: readonly string[], host: string): string[] {
 
 /** The headers of a reply, for a body of this length. */
 function headersWithLength({ rawHeaders }: IncomingMessage, length: number): string[] {
-  const kept = pairsOf(rawHeaders).filter(
+  const others = pairsOf(rawHeaders).filter(
     ([name]) => !/^(?:content-length|transfer-encoding|content-encoding)$/i.test(name),
   );
-  return [...kept.flat(), 'Content-Length', String(length)];
+  return [...others.flat(), 'Content-Length', String(length)];
 }
 
 function isNamed(name: string, wanted: string): boolean {
   return name.toLowerCase() === wanted;
 }
 
+/** Pairs from Node's flat list, in which names and values alternate. */
 function pairsOf(raw: readonly string[]): [string, string][] {
-  return raw.flatMap((name, at): [string, string][] =>
-    at % 2 === 0 ? [[name, raw[at + 1] ?? '']] : [],
+  return raw.flatMap((name, index): [string, string][] =>
+    index % 2 === 0 ? [[name, raw[index + 1] ?? '']] : [],
   );
 }
 
-/** Clients of forward proxies send an absolute URL as the target; nothing but its path counts. */
+/** The path and query of a target: clients of forward proxies send an absolute URL. */
 function originForm(target: string): string {
   if (target.startsWith('/') || target === '*' || !URL.canParse(target)) return target;
   const { pathname, search } = new URL(target);

@@ -1,6 +1,6 @@
 /**
- * Reads recorded traffic in one pass: recordings, HAR files and journals, gzipped or not, merged in
- * the order of their times.
+ * Reads recorded traffic from several files in one pass, and merges their exchanges in the order of
+ * their times. A file is a recording of `smstwin record`, a HAR file or a journal, gzipped or not.
  */
 import { closeSync, createReadStream, readSync } from 'node:fs';
 import { basename } from 'node:path';
@@ -16,10 +16,12 @@ import { Copies } from './copies.ts';
 import { exchangesOfHarFile } from './har-file.ts';
 import { lineOpening, type RecordedBody, type RecordedLine, readLine } from './recorded-line.ts';
 
+/** A `cut` event marks where the exchanges before it no longer explain those after it. */
 export async function* readTraffic(
   files: readonly string[],
   onNotice: (line: string) => void,
 ): AsyncGenerator<TrafficEvent> {
+  /** The next event of each file that has one. */
   const heads: { readonly events: AsyncIterator<TrafficEvent>; event: TrafficEvent }[] = [];
   const copies = new Copies();
   for (const file of files) {
@@ -28,8 +30,8 @@ export async function* readTraffic(
     if (!first.done) heads.push({ events, event: first.value });
   }
   while (heads.length > 0) {
-    const head = heads.reduce((least, one) =>
-      timeOf(one.event) < timeOf(least.event) ? one : least,
+    const head = heads.reduce((earliest, other) =>
+      timeOf(other.event) < timeOf(earliest.event) ? other : earliest,
     );
     yield head.event;
     const next = await head.events.next();
@@ -39,7 +41,7 @@ export async function* readTraffic(
   if (copies.found > 0) onNotice(`${many(copies.found, 'exchange')} were read twice; counted once`);
 }
 
-/** True for a file that `smstwin record` wrote, and no archive of it. */
+/** True for a file that `smstwin record` wrote; false for a compressed copy of one. */
 export function isRecording(path: string): boolean {
   try {
     const file = openPlain(path);
@@ -52,11 +54,12 @@ export function isRecording(path: string): boolean {
   }
 }
 
-/** A cut comes as soon as its file is at it. */
+/** A cut has no time: it comes before the events of all other files. */
 function timeOf(event: TrafficEvent): number {
   return event === 'cut' ? Number.NEGATIVE_INFINITY : event.sentAt;
 }
 
+/** Tells the format of a file by its beginning. */
 async function* eventsOf(
   path: string,
   onNotice: (line: string) => void,
@@ -65,14 +68,14 @@ async function* eventsOf(
   const first = await pieces.next();
   if (first.done) throw new CommandError(2, `${path}: it is empty`);
   const start = first.value.replace(/^\uFEFF/, '');
-  async function* all() {
+  async function* allPieces() {
     yield start;
     yield* pieces;
   }
-  if (start.startsWith('{"journal":')) yield* eventsOfJournal(linesOf(all(), path), path);
+  if (start.startsWith('{"journal":')) yield* eventsOfJournal(linesOf(allPieces(), path), path);
   else if (lineOpening.test(start) && !/^\s*\{\s*"log"/.test(start))
-    yield* eventsOfRecording(linesOf(all(), path), path, onNotice);
-  else if (/^\s*\{/.test(start)) yield* exchangesOfHarFile(all(), path, onNotice);
+    yield* eventsOfRecording(linesOf(allPieces(), path), path, onNotice);
+  else if (/^\s*\{/.test(start)) yield* exchangesOfHarFile(allPieces(), path, onNotice);
   else throw new CommandError(2, `${path}: neither a recording, a HAR file nor a journal`);
 }
 
@@ -90,12 +93,13 @@ async function* eventsOfRecording(
   if (broken > 0) onNotice(`${basename(path)}: ${many(broken, 'line')} cannot be read; skipped`);
 }
 
-const forcing = ['status', 'refuse', 'reset', 'lost_request'];
+/** Faults that keep the request from the service: the status shows nothing about the request. */
+const faultsBeforeService = ['status', 'refuse', 'reset', 'lost_request'];
 
 function exchangeOfLine(line: RecordedLine): TrafficExchange {
   const { request, reply, fault, failure } = line;
   const [path = '', query = ''] = request.path.split('?', 2);
-  const isForced = fault !== undefined && forcing.includes(fault);
+  const isForced = fault !== undefined && faultsBeforeService.includes(fault);
   return {
     sentAt: Date.parse(line.sent),
     answeredAt: Date.parse(line.answered),
@@ -120,7 +124,7 @@ function bodyIn({ body, omitted }: RecordedBody): string | undefined {
   return omitted === undefined ? (body ?? '') : undefined;
 }
 
-/** Operations that change nothing that a rule speaks of. */
+/** Operations after which earlier exchanges still explain later ones. */
 const harmless = /^(?:clock\.|sims\.(?:poll|receive)$|messages\.|outcomes\.|referee\.|faults\.)/;
 
 async function* eventsOfJournal(
@@ -144,7 +148,7 @@ async function* eventsOfJournal(
   }
 }
 
-/** Its times are the service's own, to the millisecond. */
+/** The exchange of a journal's entry; its times are the service's own, to the millisecond. */
 function exchangeOfEntry({ at, request, reply }: RequestEntry, isForced: boolean): TrafficExchange {
   const time = Date.parse(at);
   const key = request.key_id ?? request.credential;
@@ -176,11 +180,12 @@ function exchangeOfEntry({ at, request, reply }: RequestEntry, isForced: boolean
   };
 }
 
-/** Longer texts would wait for a full collection of garbage. */
+/** Small, so that a piece is freed soon: longer texts wait for a full garbage collection. */
 const pieceBytes = 65_536;
+/** Characters: a line must fit in memory. */
 const longestLine = 64 * 1_048_576;
 
-/** The text of a file, piece by piece, gzipped or not: it may be larger than memory. */
+/** The text of a file, gzipped or not, in pieces, because it may be larger than memory. */
 async function* piecesOf(path: string): AsyncGenerator<string> {
   let file: number;
   try {
@@ -208,13 +213,13 @@ async function* piecesOf(path: string): AsyncGenerator<string> {
 
 /** Lines without their ends. The last one may be incomplete. */
 async function* linesOf(pieces: AsyncIterable<string>, path: string): AsyncGenerator<string> {
-  let rest = '';
+  let incomplete = '';
   for await (const piece of pieces) {
-    const lines = (rest + piece).split('\n');
-    rest = lines.pop() ?? '';
-    if (rest.length > longestLine)
+    const lines = (incomplete + piece).split('\n');
+    incomplete = lines.pop() ?? '';
+    if (incomplete.length > longestLine)
       throw new CommandError(2, `${path}: a line has more than ${longestLine} characters`);
     yield* lines;
   }
-  if (rest !== '') yield rest;
+  if (incomplete !== '') yield incomplete;
 }

@@ -1,5 +1,6 @@
 /**
- * A recording that runs: the proxy, and the file that it fills.
+ * Starts a recording (`smstwin record`): a proxy in front of a service, and the file that the proxy
+ * fills with one line per exchange.
  */
 import type { TlsPair } from '../config/tls.ts';
 import type { FaultSpec } from '../http/service/fault.ts';
@@ -14,10 +15,12 @@ import { Secrets, saltOf } from './secrets.ts';
 
 export interface RecordOptions {
   readonly upstream: URL;
+  /** The path of the first file. */
   readonly out: string;
   readonly host?: string;
   readonly port?: number;
   readonly redact?: readonly Redaction[];
+  /** Bytes after which the next file begins; default: never. */
   readonly rotate?: number;
   readonly faults?: readonly FaultSpec[];
   readonly tls?: TlsPair | undefined;
@@ -27,7 +30,7 @@ export interface RecordOptions {
 
 export type RunningRecording = Awaited<ReturnType<typeof startRecording>>;
 
-/** Its `close` finishes what is in flight and writes what waits. */
+/** Listens and opens the file. `close` finishes the exchanges in flight and writes them. */
 export async function startRecording(options: RecordOptions) {
   const { upstream, out, host = '127.0.0.1', port = 0, redact = [] } = options;
   const { rotate = Number.POSITIVE_INFINITY, onNotice = () => {} } = options;
@@ -61,10 +64,10 @@ export async function startRecording(options: RecordOptions) {
     throw error;
   }
   const address = server.address();
-  const shown = host.includes(':') ? `[${host}]` : host;
-  const bound = typeof address === 'object' && address !== null ? address.port : port;
+  const urlHost = host.includes(':') ? `[${host}]` : host;
+  const boundPort = typeof address === 'object' && address !== null ? address.port : port;
   return {
-    baseUrl: `${options.tls === undefined ? 'http' : 'https'}://${shown}:${bound}`,
+    baseUrl: `${options.tls === undefined ? 'http' : 'https'}://${urlHost}:${boundPort}`,
     close: async () => {
       await proxy.close();
       await file.close();
@@ -72,6 +75,7 @@ export async function startRecording(options: RecordOptions) {
   };
 }
 
+/** About how much memory the heads of an exchange take. */
 const headBytes = 1_024;
 
 function sizeOf({ requestBody, reply }: PassedExchange): number {

@@ -1,6 +1,6 @@
 /**
- * One line of a recording: an exchange as it passed the proxy. A struck exchange names its fault;
- * of a fault that let the request through, the reply is the service's own.
+ * One line of a recording: an exchange as it went through the proxy. If a fault struck it, the line
+ * names the fault. If that fault let the request through, the reply is the one that the service sent.
  */
 import type { FaultKind } from '../http/service/fault.ts';
 
@@ -15,7 +15,7 @@ export interface RecordedLine {
   readonly request: RecordedBody & { readonly method: string; readonly path: string };
   /** Absent if no whole reply came. */
   readonly reply?: RecordedBody & { readonly status: number };
-  /** Why there is none, or why the client did not see it. */
+  /** Why there is no whole reply, or why the client did not see it. */
   readonly failure?: string;
 }
 
@@ -27,10 +27,10 @@ export interface RecordedBody {
   readonly omitted?: number;
 }
 
-/** Every line of a recording begins so. */
+/** The beginning of every line of a recording. */
 export const lineOpening = /\{\s*"sent"\s*:\s*"/;
 
-/** Undefined for any other text, such as a line that was cut off. */
+/** Parses a line; undefined for any other text, such as a line that was cut off. */
 export function readLine(text: string): RecordedLine | undefined {
   if (text.search(lineOpening) !== 0) return undefined;
   try {

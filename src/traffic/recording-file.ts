@@ -1,7 +1,7 @@
 /**
- * The files of a recording. Lines wait in memory and are written beside the traffic, never in its
- * way: while the disk is full or slow, traffic goes on, and exchanges beyond the bound are counted
- * and left out. A new file begins when one has reached its size: `out.ndjson`, `out-2.ndjson`, ….
+ * The files of a recording. Exchanges wait in memory until they are written, so traffic never waits
+ * for the disk: if the disk is full or slow, exchanges beyond a bound are left out and counted. When
+ * a file has reached its size, the next one begins: `out.ndjson`, `out-2.ndjson`, ….
  */
 import { existsSync, promises, statSync } from 'node:fs';
 import { parse } from 'node:path';
@@ -10,16 +10,18 @@ import { many } from '../commands/table.ts';
 import { reasonOf } from '../config/plain-file.ts';
 import { isRecording } from './read-traffic.ts';
 
-/** Exchanges that wait for the disk. */
+/** The bounds of the exchanges that wait for the disk. */
 export const mostWaitingLines = 20_000;
 export const mostWaitingBytes = 128 * 1_048_576;
 const batchLines = 200;
 const retryMs = 5_000;
 const ownerOnly = 0o600;
 
-/** What is written is made as late as possible; `bytes` is about what it holds in memory. */
+/** An exchange that waits to be written. */
 export interface Waiting {
+  /** About how much memory it takes. */
   readonly bytes: number;
+  /** Makes its line, which costs too much to be done while the reply waits. */
   readonly line: () => string;
 }
 
@@ -29,15 +31,20 @@ export class RecordingFile {
   readonly #notice: (line: string) => void;
   readonly #waiting: Waiting[] = [];
   #waitingBytes = 0;
+  /** The number of the present file, from 1. */
   #number: number;
   #handle: promises.FileHandle | undefined;
+  /** The bytes of the present file. */
   #size = 0;
   /** True if the file may end with a part of a line. */
   #isTorn = false;
   #isFailing = false;
-  #retryAt = 0;
+  /** When to write again after a failure, as `performance.now()` counts. */
+  #retryAtMs = 0;
+  /** How many exchanges were left out. */
   #dropped = 0;
-  #pumping: Promise<void> | undefined;
+  /** Set while the waiting exchanges are being written. */
+  #writing: Promise<void> | undefined;
 
   /** Throws a CommandError if the file is not a recording. Appends to the last file. */
   constructor(out: string, rotateBytes: number, notice: (line: string) => void) {
@@ -46,7 +53,7 @@ export class RecordingFile {
     this.#notice = notice;
     this.#number = 1;
     while (existsSync(fileOf(out, this.#number + 1))) this.#number++;
-    checkOwn(this.#path);
+    checkIsRecording(this.#path);
   }
 
   get #path(): string {
@@ -73,28 +80,28 @@ export class RecordingFile {
     }
     this.#waiting.push(waiting);
     this.#waitingBytes += waiting.bytes;
-    this.#pumping ??= this.#pump().finally(() => {
-      this.#pumping = undefined;
+    this.#writing ??= this.#writeWaiting().finally(() => {
+      this.#writing = undefined;
     });
   }
 
-  /** Writes what waits, as far as the disk lets it. */
+  /** Writes the waiting exchanges if the disk lets it; otherwise they count as not recorded. */
   async close(): Promise<void> {
-    this.#retryAt = 0;
-    await this.#pumping;
+    this.#retryAtMs = 0;
+    await this.#writing;
     if (this.#waiting.length > 0) {
-      this.#retryAt = 0;
-      await this.#pump();
+      this.#retryAtMs = 0;
+      await this.#writeWaiting();
     }
     await this.#handle?.close().catch(() => {});
     const lost = this.#dropped + this.#waiting.length;
     if (lost > 0) this.#notice(`${this.#path}: ${many(lost, 'exchange')} not recorded`);
   }
 
-  async #pump(): Promise<void> {
+  async #writeWaiting(): Promise<void> {
     // Lets the reply go out first.
     await new Promise((resolve) => setImmediate(resolve));
-    while (this.#waiting.length > 0 && performance.now() >= this.#retryAt) {
+    while (this.#waiting.length > 0 && performance.now() >= this.#retryAtMs) {
       const batch = this.#waiting.slice(0, batchLines);
       const text = `${this.#isTorn ? '\n' : ''}${batch.map(({ line }) => `${line()}\n`).join('')}`;
       try {
@@ -136,7 +143,7 @@ export class RecordingFile {
 
   #failed(error: unknown): void {
     this.#isTorn = true;
-    this.#retryAt = performance.now() + retryMs;
+    this.#retryAtMs = performance.now() + retryMs;
     if (this.#isFailing) return;
     this.#isFailing = true;
     this.#notice(`${this.#path}: cannot be written (${reasonOf(error)}); traffic goes on`);
@@ -150,7 +157,7 @@ function fileOf(out: string, number: number): string {
 }
 
 /** Refuses to append to a file that smstwin did not record. */
-function checkOwn(path: string): void {
+function checkIsRecording(path: string): void {
   const found = statSync(path, { throwIfNoEntry: false });
   const isOther = found !== undefined && (!found.isFile() || found.size > 0);
   if (isOther && !isRecording(path))

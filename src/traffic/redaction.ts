@@ -1,29 +1,33 @@
 /**
- * Replaces numbers and texts in a recording by others of the same form: the same input has the same
- * replacement, a number stays as valid as it was, a text keeps its length in every unit. A number is
- * permuted by its digits, so two numbers never get one replacement. All other bytes of a body stay
- * as they are, so that equal replies stay equal and different ones different.
+ * Replaces phone numbers and message texts in a recording by others of the same form. The same input
+ * always gets the same replacement. A number stays valid or invalid, and two numbers never get one
+ * replacement, because its digits are permuted. A text keeps its length in every unit. All other
+ * bytes of a body stay, so equal replies stay equal and different ones stay different.
  */
 import { createHmac } from 'node:crypto';
 import { objectIn, valueIn } from '../referee/traffic.ts';
 import { isPhoneNumber } from '../sim/phone-number.ts';
 
 export const redactions = ['numbers', 'text'] as const;
-/** The texts of a list may have any name; an error has texts of the service, and echoes. */
+/**
+ * What a reply can contain: texts of messages under any name (`list`), or texts of the service that
+ * quote the request (`error`).
+ */
 export type ReplyKind = 'list' | 'error' | 'other';
 export type Redaction = (typeof redactions)[number];
 
-/** Fields of a send and of a Message body that hold a number, whatever its spelling. */
+/** Fields of a send and of a Message body that hold a phone number in any notation. */
 const numberNames = ['to', 'from', 'from_number'];
 /** Values that are never personal text: UUIDs and times. */
 const plainValue =
   /^(?:[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}|\d{4}-\d\d-\d\dT[\d:.Z+-]+)$/i;
 const e164InText = /(?<![\w-])(\+|%2B)([1-9]\d{5,14})(?![\w-])/gi;
 const longNumberInText = /(?<![\w+-])\d{7,15}(?![\w-])/g;
-/** A string of JSON with the colon of a key, or a bare number. */
+/** A JSON string, with the colon if it is a name, or a JSON number. */
 const token = /"((?:[^"\\]|\\.)*)"(\s*:)?|-?\d[\d.eE+-]*/g;
+/** Shorter texts occur in replies by chance, so they do not count as echoes of the message. */
 const shortestEcho = 4;
-/** The digits of a number that are replaced; those before them name country and network. */
+/** How many of the last digits are replaced; those before them tell the country and network. */
 const replacedDigits = 7;
 
 export class Redactor {
@@ -37,22 +41,23 @@ export class Redactor {
     this.#hidesTexts = what.includes('text');
   }
 
+  /** A path and query with its numbers replaced. */
   path(path: string): string {
     return this.#hidesNumbers ? this.#inText(path) : path;
   }
 
-  /** The body of a request, and of its reply. */
+  /** The bodies of a request and of its reply, with numbers and texts replaced. */
   bodies(sent: string, replied: string, kind: ReplyKind): readonly [string, string] {
     if (!this.#hidesNumbers && !this.#hidesTexts) return [sent, replied];
     const text = objectIn(sent)?.['message'];
     const message = typeof text === 'string' ? text : '';
     const isEchoed = this.#hidesTexts && message.length >= shortestEcho;
-    const echo = (value: string) =>
+    const withoutEcho = (value: string) =>
       isEchoed ? value.replaceAll(message, this.text(message)) : value;
     const request = this.#json(sent, (name, value) => this.#value(name, value, name === 'message'));
-    if (kind === 'error') return [request, this.#inText(echo(replied), true)];
+    if (kind === 'error') return [request, this.#inText(withoutEcho(replied), true)];
     const reply = this.#json(replied, (name, value) =>
-      this.#value(name, echo(value), kind === 'list' || name === 'message'),
+      this.#value(name, withoutEcho(value), kind === 'list' || name === 'message'),
     );
     return [request, reply];
   }
@@ -77,7 +82,7 @@ export class Redactor {
       : replaced;
   }
 
-  /** Replaces the values of a JSON text in place; any other text is replaced letter by letter. */
+  /** Changes the values of a JSON text in place. Any other text is replaced as a whole. */
   #json(text: string, change: (name: string, value: string) => string): string {
     if (text === '') return text;
     if (valueIn(text) === undefined)
@@ -103,63 +108,68 @@ export class Redactor {
   /** Another number with the same first digits, as valid as this one. */
   number(digits: string): string {
     const count = Math.min(replacedDigits, digits.length - 1);
-    const kept = digits.slice(0, digits.length - count);
+    const prefix = digits.slice(0, digits.length - count);
     const validity = validityOf(digits);
-    let found = digits;
-    // Walks the cycle of the permutation, so that equal replacements have equal originals.
-    do found = kept + this.#permuted(kept, found.slice(kept.length));
-    while (found !== digits && validityOf(found) !== validity);
-    return found;
+    let replacement = digits;
+    // Walks the cycle of the permutation, so that no two numbers get the same replacement.
+    do replacement = prefix + this.#permuted(prefix, replacement.slice(prefix.length));
+    while (replacement !== digits && validityOf(replacement) !== validity);
+    return replacement;
   }
 
-  /** A Feistel network on decimal digits. */
-  #permuted(kept: string, digits: string): string {
+  /** Permutes decimal digits by a Feistel network, whose key is the salt and the prefix. */
+  #permuted(prefix: string, digits: string): string {
     const half = digits.length >> 1;
     let [left, right] = [digits.slice(0, half), digits.slice(half)];
     for (let round = 0; round < 6; round++) {
-      const sum = Number(left) + this.#random(`${kept} ${digits.length} ${round} ${right}`);
-      const turned = String(sum % 10 ** left.length).padStart(left.length, '0');
-      [left, right] = [right, left === '' ? '' : turned];
+      const sum = Number(left) + this.#random(`${prefix} ${digits.length} ${round} ${right}`);
+      const newRight = String(sum % 10 ** left.length).padStart(left.length, '0');
+      [left, right] = [right, left === '' ? '' : newRight];
     }
     return left + right;
   }
 
-  /** Letters become letters and digits become digits; the rest stays. */
+  /** Replaces letters by letters and digits by digits; other characters stay. */
   text(text: string): string {
+    // A short text may become itself by chance: then another attempt replaces it.
     for (let attempt = 0; attempt < 8; attempt++) {
-      const pad = this.#pad(`${attempt} ${text}`);
+      const replacementOf = this.#replacements(`${attempt} ${text}`);
       const replaced = text.replace(/\p{L}|\p{N}|\p{Extended_Pictographic}/gu, (character) =>
-        pad(character),
+        replacementOf(character),
       );
       if (replaced !== text || !/[\p{L}\p{N}]/u.test(text)) return replaced;
     }
     return text;
   }
 
-  #pad(seed: string): (character: string) => string {
+  /** Draws a replacement for one character after the other, from a stream that the seed decides. */
+  #replacements(seed: string): (character: string) => string {
     let block: Uint8Array = new Uint8Array();
-    let [at, number] = [0, 0];
+    let [index, blockNumber] = [0, 0];
     return (character) => {
-      if (at >= block.length) {
-        block = this.#hmac(`text ${number++} ${seed}`);
-        at = 0;
+      if (index >= block.length) {
+        block = this.#hmac(`text ${blockNumber++} ${seed}`);
+        index = 0;
       }
-      const drawn = block[at++] ?? 0;
+      const drawn = block[index++] ?? 0;
       const alphabet = alphabetOf(character);
       return alphabet[drawn % alphabet.length] ?? character;
     };
   }
 
-  #random(of: string): number {
-    return this.#hmac(`number ${of}`).readUInt32BE(0);
+  #random(input: string): number {
+    return this.#hmac(`number ${input}`).readUInt32BE(0);
   }
 
-  #hmac(of: string): Buffer {
-    return createHmac('sha256', this.#salt).update(of).digest();
+  #hmac(input: string): Buffer {
+    return createHmac('sha256', this.#salt).update(input).digest();
   }
 }
 
-/** Characters that cost a message the same: GSM-7, the rest of the BMP, and beyond. */
+/**
+ * A character is replaced by one of the same list, which takes as much of a message: GSM-7, the rest
+ * of the BMP, and beyond.
+ */
 const alphabets: readonly (readonly [RegExp, readonly string[]])[] = [
   [/[0-9]/, [...'0123456789']],
   [/[a-z]/, [...'abcdefghijklmnopqrstuvwxyz']],

@@ -1,6 +1,6 @@
 /**
- * The salt of a recording, and what stands for secrets in it: the same key always has the same
- * digest, in rotated and in later recordings too, and it cannot be computed without the salt.
+ * The salt of a recording, and the digests that stand for secrets in it. The same key always has the
+ * same digest, in rotated files and in later recordings too. Without the salt it cannot be computed.
  */
 import { createHmac, randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
@@ -10,22 +10,24 @@ import { readText, reasonOf } from '../config/plain-file.ts';
 const digestCharacters = 12;
 const saltBytes = 32;
 const ownerOnly = 0o600;
-/** As the service draws keys, plain or with an escaped underline. */
+/** A key in the service's own form, with a plain or an escaped underscore. */
 const drawnKey = /\bsmst(?:_|%5f|\\u005f)([A-Za-z0-9]{40})\b/gi;
-/** Names of values that are usually keys: in a query, in a form, in JSON. */
-const names = 'api[_-]?key|key|token|access_token|auth|authorization|password|secret';
-const secretParameter = new RegExp(`((?:^|[?&])(?:${names})=)([^&\\s]+)`, 'gi');
-const secretMember = new RegExp(`("(?:${names})"\\s*:\\s*)"((?:[^"\\\\]|\\\\.)+)"`, 'gi');
-const escaped = /\\u00([0-7][0-9a-f])|%([0-7][0-9a-f])|\\(["\\/])/gi;
-/** Words of the service: a key that is one of them would hide what a request is. */
-const ownWords =
+/** Names whose values are usually secrets, in a query, a form or JSON. */
+const secretNames = 'api[_-]?key|key|token|access_token|auth|authorization|password|secret';
+const secretParameter = new RegExp(`((?:^|[?&])(?:${secretNames})=)([^&\\s]+)`, 'gi');
+const secretMember = new RegExp(`("(?:${secretNames})"\\s*:\\s*)"((?:[^"\\\\]|\\\\.)+)"`, 'gi');
+const escapedCharacter = /\\u00([0-7][0-9a-f])|%([0-7][0-9a-f])|\\(["\\/])/gi;
+/** Words of the service's interface: replacing a key that equals one would garble the request. */
+const serviceWords =
   /^(?:send|received|devices|tasks|account|stats|message|status|queued|sending|sent|delivered|failed|from|true|false|null|code|detail|request_id|message_id|device_id|from_number|created_at|send_at)$/;
+/** Characters. A shorter key of the request itself is not looked for in its path and bodies. */
 const shortestOwnKey = 4;
+/** Characters. A shorter key is not looked for in other requests: it may be an ordinary word. */
 const shortestSoughtKey = 12;
-/** Keys that are looked for outside their header. */
+/** How many keys are looked for outside their header. */
 export const mostSoughtKeys = 1_000;
 
-/** Reads the salt that belongs to a recording; makes one if there is none. */
+/** Reads the salt of a recording, or creates it. Throws a CommandError if it can do neither. */
 export function saltOf(out: string): string {
   const file = `${out}.salt`;
   try {
@@ -36,23 +38,24 @@ export function saltOf(out: string): string {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT')
       throw new CommandError(2, `--out ${out}: there is no such folder; create it`);
-    if (code !== 'EEXIST') throw refusal(file, error);
+    if (code !== 'EEXIST') throw fileError(file, error);
   }
   try {
     const salt = readText(file, 1_024).trim();
     if (/^[0-9a-f]{64}$/.test(salt)) return salt;
   } catch (error) {
-    throw refusal(file, error);
+    throw fileError(file, error);
   }
   throw new CommandError(2, `${file}: not a salt of smstwin; name another --out`);
 }
 
-function refusal(file: string, error: unknown): CommandError {
+function fileError(file: string, error: unknown): CommandError {
   return new CommandError(2, `${file}: ${reasonOf(error)}`);
 }
 
 export class Secrets {
   readonly #salt: string;
+  /** The digests of the keys that are looked for outside their header, by key. */
   readonly #keys = new Map<string, string>();
 
   constructor(salt: string) {
@@ -64,7 +67,10 @@ export class Secrets {
     return `${kind}:${sum.slice(0, digestCharacters)}`;
   }
 
-  /** `Bearer key:0123456789ab`: the scheme and the spaces as sent. */
+  /**
+   * The header `Authorization` with a digest for the key, such as `Bearer key:0123456789ab`. From
+   * now on the key is looked for everywhere.
+   */
   credential(header: string): string {
     const [, scheme = '', key = header] = /^(\S+[ \t]+)(.*)$/.exec(header) ?? [];
     const digest = this.#keys.get(key) ?? this.digest('key', key);
@@ -77,33 +83,35 @@ export class Secrets {
   }
 
   /**
-   * The text without keys that came in a header, plain or escaped, and without those that look drawn.
-   * `own`: the key of this request, which may be short.
+   * The text with digests for the keys that came in a header, plain or escaped, and for those in the
+   * service's own form. `ownKey`: the key of this request, which may be short.
    */
-  hidden(text: string, own = ''): string {
+  hidden(text: string, ownKey = ''): string {
     const plain = plainOf(text);
-    let left = text;
+    let result = text;
     for (const [key, digest] of this.#keys)
-      if (plain.includes(key) || text.includes(key)) left = left.replace(spelled(key), digest);
-    const isShort = own.length < shortestSoughtKey && own.length >= shortestOwnKey;
-    if (isShort && !ownWords.test(own) && (plain.includes(own) || text.includes(own)))
-      left = left.replace(spelled(own), this.digest('key', own));
-    if (!/smst(?:_|%5f|\\u005f)/i.test(left)) return left;
-    return left.replace(drawnKey, (_, drawn: string) => this.digest('key', `smst_${drawn}`));
+      if (plain.includes(key) || text.includes(key))
+        result = result.replace(patternOf(key), digest);
+    const isShort = ownKey.length < shortestSoughtKey && ownKey.length >= shortestOwnKey;
+    if (isShort && !serviceWords.test(ownKey) && (plain.includes(ownKey) || text.includes(ownKey)))
+      result = result.replace(patternOf(ownKey), this.digest('key', ownKey));
+    if (!/smst(?:_|%5f|\\u005f)/i.test(result)) return result;
+    return result.replace(drawnKey, (_, drawn: string) => this.digest('key', `smst_${drawn}`));
   }
 
-  hiddenInQuery(path: string, own?: string): string {
-    return this.hidden(path, own).replace(
+  /** Also hides the values of parameters that usually hold secrets. */
+  hiddenInQuery(path: string, ownKey?: string): string {
+    return this.hidden(path, ownKey).replace(
       secretParameter,
       (_, name: string, key: string) => name + this.#digestOf(key),
     );
   }
 
-  /** Also hides what a member or a field of a form names as a key. */
-  hiddenInBody(text: string, own?: string): string {
+  /** Also hides the values of JSON members, or fields of a form, that usually hold secrets. */
+  hiddenInBody(text: string, ownKey?: string): string {
     const isJson = /^\s*[[{"]/.test(text);
-    if (!isJson) return this.hiddenInQuery(text, own);
-    return this.hidden(text, own).replace(
+    if (!isJson) return this.hiddenInQuery(text, ownKey);
+    return this.hidden(text, ownKey).replace(
       secretMember,
       (_, name: string, value: string) => `${name}"${this.#digestOf(value)}"`,
     );
@@ -114,18 +122,18 @@ export class Secrets {
   }
 }
 
-/** `%2F`, `\u002f` and `\/` all mean a slash. */
+/** The text with its escapes resolved: `%2F`, `\u002f` and `\/` all mean a slash. */
 function plainOf(text: string): string {
   if (!text.includes('%') && !text.includes('\\')) return text;
   return text.replace(
-    escaped,
+    escapedCharacter,
     (_, unicode?: string, percent?: string, plain?: string) =>
       plain ?? String.fromCharCode(Number.parseInt(unicode ?? percent ?? '', 16)),
   );
 }
 
-/** Matches a key in every spelling; a short one only as a whole word. */
-function spelled(key: string): RegExp {
+/** Matches a key with any of its characters escaped; a short key only as a whole word. */
+function patternOf(key: string): RegExp {
   const characters = [...key].map((character) => {
     const code = character.charCodeAt(0).toString(16).padStart(2, '0');
     const hex = code.replace(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);
