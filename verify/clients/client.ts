@@ -1,6 +1,6 @@
 /**
- * A client as the referee's tests know it: a row of what it does wrong, or what is odd about it,
- * and its program. Programs in other languages get the same job as JSON (`foreign-run.ts`).
+ * A client as the referee's tests know it: a row that says what it does wrong, or what is unusual
+ * about it, and its program. Programs in other languages get the same job as JSON (`foreign-run.ts`).
  */
 
 import type { Simulator } from '../../src/api.ts';
@@ -14,8 +14,9 @@ export interface ClientRow {
   /** Other rules that the same mistake breaks, in some runs or in all. */
   readonly also?: readonly ClientRuleId[];
   readonly library: string;
+  /** What the client does, as a predicate: "retries a 429 at once". */
   readonly does: string;
-  /** What must happen for a mistake to show; a right client meets all of it. */
+  /** The troubles without which the mistake does not show; a right client meets all of them. */
   readonly meets?: readonly Trouble[];
 }
 
@@ -34,21 +35,21 @@ export type NodeClient = ClientRow & Program;
 /** What shows a mistake, and what else it breaks. */
 type Mistake = Pick<ClientRow, 'also' | 'meets'>;
 
-/** Rows by name: what the client does, how, and how its mistake differs from the group's. */
-export type Rows<How> = Readonly<
-  Record<string, readonly [does: string, how: How, mistake?: Mistake]>
+/** Rows by name: what the client does, its program, and how its mistake differs from the group's. */
+export type Rows<Extra> = Readonly<
+  Record<string, readonly [does: string, program: Extra, mistake?: Mistake]>
 >;
 
-/** Makes rows of wrong clients that break one rule; `shared` holds for all that say no other. */
+/** Makes rows of wrong clients that break one rule; a row's own mistake replaces `shared`. */
 export function breaking(rule: ClientRuleId, shared: Mistake = {}) {
-  return <How extends object>(rows: Rows<How>): (ClientRow & How)[] =>
+  return <Extra extends object>(rows: Rows<Extra>): (ClientRow & Extra)[] =>
     right(rows).map((client) => ({ ...shared, ...client, rule }));
 }
 
-/** Right clients. */
-export function right<How extends object>(rows: Rows<How>): (ClientRow & How)[] {
-  return Object.entries(rows).map(([name, [does, how, mistake]]) => {
-    return { name, does, ...how, ...mistake } as ClientRow & How;
+/** Makes rows of right clients. */
+export function right<Extra extends object>(rows: Rows<Extra>): (ClientRow & Extra)[] {
+  return Object.entries(rows).map(([name, [does, program, mistake]]) => {
+    return { name, does, ...program, ...mistake } as ClientRow & Extra;
   });
 }
 
@@ -68,13 +69,13 @@ export interface Job {
   readonly messages: readonly Message[];
   /** From 0 up to 1, drawn from the seed. */
   readonly random: () => number;
-  /** A line of the intents file. */
+  /** Writes a line of the intents file. */
   readonly report: (
     message: Message,
     requestId: string | undefined,
     reported: 'accepted' | 'delivered' | 'failed',
   ) => void;
-  /** For what a team does by hand: a second key, a SIM plugged in, the service's clock. */
+  /** For what people do by hand: create a key, plug in a SIM, move the service's clock. */
   readonly simulator: Simulator;
 }
 
@@ -84,7 +85,7 @@ export function headersOf(key: string): Record<string, string> {
   return { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
 }
 
-/** On the timers of the moment, which the test moves. */
+/** Uses the timers that are installed when it is called: a test moves them. */
 export function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }

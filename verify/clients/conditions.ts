@@ -23,7 +23,7 @@ export interface Conditions {
   readonly sendLimit: number | null;
   readonly quota: number | undefined;
   readonly faults: readonly FaultInput[];
-  /** The longest way of a request or a reply. */
+  /** The longest time that a request or a reply is under way. */
   readonly latencyMs: number;
   readonly rng: Rng;
 }
@@ -36,13 +36,13 @@ const faultTroubles = [
   'busy',
   'delay',
 ] as const;
-/** A 503 that asks for a wait: not every right client knows that. */
+/** With a 503 that asks for a wait, which not every right client honours. */
 const wrongTroubles = [...faultTroubles, 'overloaded'] as const;
 type FaultTrouble = (typeof wrongTroubles)[number];
 
 /**
- * Just enough for a mistake to show, at places that the seed decides. `longestDelayMs`: of a reply
- * that a fault delays, and twice the shortest.
+ * Conditions for a wrong client: just enough for its mistake to show, at requests that the seed
+ * decides. A delayed reply takes `longestDelayMs` at most, and half of that at least.
  */
 export function wrongConditions(
   meets: readonly Trouble[],
@@ -67,12 +67,14 @@ export function wrongConditions(
   };
 }
 
-/** Everything at once. */
+/** Conditions for a right client: several troubles at once. */
 export function rightConditions(name: string, seed: number, longestDelayMs: number): Conditions {
   const rng = Rng.stream(seed, name);
   const messages = 4 + rng.below(6);
+  const requestNumbers = Array.from({ length: messages * 2 }, (_, index) => index + 1);
+  // Every fourth request meets no fault.
   const places = shuffled(
-    Array.from({ length: messages * 2 }, (_, at) => at + 1).filter((at) => at % 4 !== 0),
+    requestNumbers.filter((number) => number % 4 !== 0),
     rng,
   );
   return {
@@ -90,10 +92,11 @@ export function rightConditions(name: string, seed: number, longestDelayMs: numb
   };
 }
 
+/** Sets the conditions in a simulator. */
 export function impose({ sendLimit, quota, faults }: Conditions, simulator: Simulator): void {
   simulator.limits.patch({ send: sendLimit });
   if (quota !== undefined) simulator.accounts.patch('acme', { monthly_quota: quota });
-  for (const one of faults) simulator.faults.add(one);
+  for (const each of faults) simulator.faults.add(each);
 }
 
 function fault(kind: FaultTrouble, nth: number[], delayMs: number): FaultInput {
@@ -109,9 +112,9 @@ function fault(kind: FaultTrouble, nth: number[], delayMs: number): FaultInput {
 }
 
 function shuffled<T>(items: T[], rng: Rng): T[] {
-  for (let at = items.length - 1; at > 0; at--) {
-    const other = rng.below(at + 1);
-    [items[at], items[other]] = [items[other] as T, items[at] as T];
+  for (let index = items.length - 1; index > 0; index--) {
+    const other = rng.below(index + 1);
+    [items[index], items[other]] = [items[other] as T, items[index] as T];
   }
   return items;
 }

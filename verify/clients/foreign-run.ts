@@ -1,7 +1,7 @@
 /**
- * Runs clients of other languages, each against a world of its own on one server: Python on
- * worlds with a manual clock, which the sleeps of the client move, and the shell on worlds that
- * live faster.
+ * Runs clients in other languages, each against a world of its own on one server. The worlds of
+ * Python clients have a manual clock, which the client's sleeps move; those of shell clients have a
+ * clock that runs faster than real time.
  */
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
@@ -15,11 +15,11 @@ import { messagesOf } from './node-run.ts';
 import { type Run, runOf } from './trial.ts';
 
 const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
-/** Real milliseconds of a delayed reply; where it shall outlast a timeout, and otherwise. */
+/** The longest delay of a reply, in real milliseconds; a wrong client's timeout must be shorter. */
 const longestDelayMs = { wrong: 400, right: 200 };
-/** Shell clients that run at the same time: they mostly sleep. */
+/** How many shell clients run at the same time; they mostly sleep. */
 const shellsAtOnce = 24;
-/** What a wrong client does too early must be early on a busy machine, too. */
+/** Wrong clients run in real time: what they do too early must stay early on a busy machine. */
 const speeds = { right: { rate: 20 }, wrong: { rate: 1 } };
 
 export interface ForeignRun {
@@ -43,7 +43,7 @@ export async function runPythonClients(
   seeds: Seeds,
 ): Promise<ForeignRun[]> {
   return onServer({ clock: 'manual' }, clients, seeds, async (jobs) => {
-    // Debian's, for which it has the libraries.
+    // The system's Python, for which the libraries are installed.
     const python = spawn('/usr/bin/python3', ['-B', file('python/harness.py')], {
       stdio: ['pipe', 'pipe', 'inherit'],
     });
@@ -53,14 +53,14 @@ export async function runPythonClients(
       python.stdin.write(`${JSON.stringify({ ...given, number })}\n`);
     }
     python.stdin.end();
-    let at = 0;
+    let endedJobs = 0;
     for await (const text of createInterface({ input: python.stdout })) {
-      const said = JSON.parse(text) as { readonly ended?: number; readonly line?: object };
-      if (said.line !== undefined) jobs[at]?.intents.push(JSON.stringify(said.line));
-      else at++;
+      const output = JSON.parse(text) as { readonly ended?: number; readonly line?: object };
+      if (output.line !== undefined) jobs[endedJobs]?.intents.push(JSON.stringify(output.line));
+      else endedJobs++;
     }
     await ended;
-    if (at < jobs.length) throw new Error(`${jobs[at]?.name} did not end`);
+    if (endedJobs < jobs.length) throw new Error(`${jobs[endedJobs]?.name} did not end`);
   });
 }
 

@@ -53,33 +53,33 @@ function verdictOf({ journal, intents }: Run): RefereeReport {
   });
 }
 
-/** What is wrong with the verdicts on a run: of the whole of it, and of a right one's parts. */
+/** What is wrong with the verdicts on a run, and for a right client on the run cut at many places. */
 export function complaints(client: ClientRow, seed: number, run: Run): string[] {
   const report = verdictOf(run);
-  const found = broken(report);
+  const broken = brokenRules(report);
   const offline = JSON.stringify(reportJson(report));
   if (JSON.stringify(run.live) !== offline) {
     return [`the live report differs: ${JSON.stringify(run.live)}\n${offline}\n${requestsOf(run)}`];
   }
   if (client.rule !== undefined) {
     const expected: readonly string[] = [client.rule, ...(client.also ?? [])];
-    const others = [...found].filter(([id]) => !expected.includes(id));
+    const others = [...broken].filter(([id]) => !expected.includes(id));
     return [
-      ...(found.has(client.rule) ? [] : [`not found by ${client.rule}\n${requestsOf(run)}`]),
+      ...(broken.has(client.rule) ? [] : [`not found by ${client.rule}\n${requestsOf(run)}`]),
       ...others.map(([id, what]) => `found by ${id} too: ${what}\n${requestsOf(run)}`),
     ];
   }
-  const places = cuts(run, cutsOfARun, Rng.stream(seed, client.name));
+  const places = cutPlaces(run, Rng.stream(seed, client.name));
   return [
-    ...[...found].map(([id, what]) => `found by ${id}: ${what}\n${requestsOf(run)}`),
+    ...[...broken].map(([id, what]) => `found by ${id}: ${what}\n${requestsOf(run)}`),
     ...brokenWhenCut(run, places).map((line) => `${line}\n${requestsOf(run)}`),
   ];
 }
 
-const cutsOfARun = 6;
+const cutsPerRun = 6;
 
-/** Each rule that the run broke, with what the referee says of it. */
-function broken({ rules }: RefereeReport): Map<string, string> {
+/** The rules that the run broke, each with the findings of the referee. */
+function brokenRules({ rules }: RefereeReport): Map<string, string> {
   return new Map(
     rules
       .filter(({ findings }) => findings.length > 0)
@@ -105,26 +105,31 @@ function requestsOf({ journal, intents }: Run): string {
   return [...lines.filter((line) => line !== ''), ...intents].join('\n');
 }
 
-/** What is found in the journal cut after each of these bytes, where anything is. */
+/** The rules that the journal breaks if it is cut after so many bytes. A right client breaks none. */
 function brokenWhenCut({ journal }: Run, places: readonly number[]): string[] {
   const bytes = Buffer.from(journal);
   return inFolder((journalFile) =>
     places.flatMap((place) => {
       writeFileSync(journalFile, bytes.subarray(0, place));
       const { exchanges } = exchangesOfJournalFile(journalFile);
-      return [...broken(judge(exchanges, { isPartial: true }))].map(
+      return [...brokenRules(judge(exchanges, { isPartial: true }))].map(
         ([id, what]) => `cut after ${place} bytes, ${exchanges.length} exchanges: ${id} ${what}`,
       );
     }),
   );
 }
 
-/** `count` places in a journal behind its header: at the ends of lines, and within lines. */
-function cuts({ journal }: Run, count: number, rng: Rng): number[] {
+/** Places in a journal after its header: alternately within a line and at the end of one. */
+function cutPlaces({ journal }: Run, rng: Rng): number[] {
   const bytes = Buffer.from(journal);
   const header = bytes.indexOf('\n') + 1;
-  const places = Array.from({ length: count }, () => header + rng.below(bytes.length - header));
-  return places.map((place, at) => (at % 2 === 0 ? place : bytes.lastIndexOf('\n', place) + 1));
+  const places = Array.from(
+    { length: cutsPerRun },
+    () => header + rng.below(bytes.length - header),
+  );
+  return places.map((place, index) =>
+    index % 2 === 0 ? place : bytes.lastIndexOf('\n', place) + 1,
+  );
 }
 
 function inFolder<T>(act: (journalFile: string, intentsFile: string) => T): T {

@@ -21,7 +21,7 @@ export interface FoundMessage {
 
 export interface Evidence {
   readonly sends: readonly RecordedSend[];
-  /** The ids of all messages in answers. */
+  /** The ids of all messages that an answer to a send named. */
   readonly messageIds: ReadonlySet<string>;
   readonly messages: readonly FoundMessage[];
   /** The requests to limited endpoints that were answered 200 or 202. */
@@ -62,8 +62,8 @@ function auditPresence({ sends, messageIds, messages }: Evidence): string[] {
   return complaints;
 }
 
-/** The permitted steps; a message may fail from any state that is not final. */
-const next: Readonly<Record<string, readonly string[]>> = {
+/** The statuses that may follow each status; a message may fail from any that is not final. */
+const nextStatuses: Readonly<Record<string, readonly string[]>> = {
   queued: ['sending', 'failed'],
   sending: ['sent', 'failed'],
   sent: ['delivered', 'failed'],
@@ -85,7 +85,7 @@ function auditHistory({
   for (const [index, step] of history.entries()) {
     const before = history[index - 1];
     if (before === undefined) continue;
-    if (!next[before.status]?.includes(step.status)) {
+    if (!nextStatuses[before.status]?.includes(step.status)) {
       complain(`${before.status} is followed by ${step.status}`);
     }
     if (Date.parse(step.at) < Date.parse(before.at)) complain(`goes back to ${step.at}`);
@@ -98,12 +98,12 @@ function auditHistory({
 }
 
 /**
- * After the last advance nothing is held: all messages are final, except those with a stuck fate.
+ * After the last advance no message is held: all are final, except those with a stuck fate.
  */
 function auditEnds({ sends, messages }: Evidence): string[] {
   const stuck = new Set(sends.filter(({ isStuck }) => isStuck).map(({ token }) => token));
   return messages
-    .filter(({ message, status }) => !stuck.has(message) && next[status]?.length !== 0)
+    .filter(({ message, status }) => !stuck.has(message) && nextStatuses[status]?.length !== 0)
     .map(({ message, status }) => `unfinished: ${message} is ${status}`);
 }
 

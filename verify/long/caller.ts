@@ -1,6 +1,6 @@
 /**
- * The soak's HTTP client. A truncated, malformed or missing answer is undefined; the caller decides
- * whether that is permitted.
+ * The HTTP client of the long runs, and `DisturbedService`, which decides whether a missing answer is
+ * permitted: only while a fault or a restart disturbs the service.
  */
 import { Agent, request } from 'node:http';
 

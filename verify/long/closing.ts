@@ -60,7 +60,7 @@ export async function closeSoak(soak: SoakParts): Promise<Closing> {
     const name = accounts.find(({ accountId }) => accountId === owner)?.name;
     if (name !== undefined) keyOwners.set(keyId, name);
   }
-  const held = await heldAfterReset(soak);
+  const holdings = await holdingsAfterReset(soak);
   await service.end('SIGTERM');
   const admitted = admittedIn(service.journals, keyOwners);
   for (const complaint of audit({ ...ledger, messages, admitted })) ledger.complain(complaint);
@@ -70,11 +70,12 @@ export async function closeSoak(soak: SoakParts): Promise<Closing> {
     admitted: admitted.length,
     journalBytes: service.journals.reduce((sum, journal) => sum + statSync(journal).size, 0),
     inputs: replayAll(service.journals, ledger),
-    ...held,
+    ...holdings,
   };
 }
 
-async function heldAfterReset({
+/** Resets the service, and complains if it then holds more than before the load. */
+async function holdingsAfterReset({
   atStart,
   control,
   ledger,
@@ -84,8 +85,8 @@ async function heldAfterReset({
   const loaded = await holdings();
   await control.ask('simulator.reset');
   let after = await holdings();
-  const until = performance.now() + settleWithinMs;
-  while (handlesOf(after) !== handlesOf(atStart) && performance.now() < until) {
+  const deadlineMs = performance.now() + settleWithinMs;
+  while (handlesOf(after) !== handlesOf(atStart) && performance.now() < deadlineMs) {
     after = await holdings();
   }
   if (handlesOf(after) !== handlesOf(atStart)) {
@@ -108,10 +109,10 @@ async function heldAfterReset({
 function replayAll(journals: readonly string[], ledger: Ledger): number {
   let inputs = 0;
   for (const journal of journals) {
-    const played = replayJournal(journal);
-    inputs += played.inputs;
-    if (played.differing === 0) continue;
-    ledger.complain(`replay: ${played.differing} differ: ${JSON.stringify(played.differences[0])}`);
+    const replay = replayJournal(journal);
+    inputs += replay.inputs;
+    if (replay.differing === 0) continue;
+    ledger.complain(`replay: ${replay.differing} differ: ${JSON.stringify(replay.differences[0])}`);
   }
   return inputs;
 }

@@ -1,6 +1,7 @@
 /**
- * What happens to the service in a soak, as a list: each event says on which days it is due. They
- * happen in this order, half a day of load before and after the events of noon.
+ * The events that disturb the service in a soak: each says on which days and at which time of day it
+ * is due. Those of one time of day happen in the order of the list. Half of a day's load comes before
+ * the events of noon, half after them.
  */
 import type { Traffic } from './traffic.ts';
 import { type SoakAccount, sendEndpoints } from './world.ts';
@@ -12,7 +13,7 @@ export interface Run {
   readonly accounts: readonly SoakAccount[];
   /** Sets these faults, or none. */
   setFaults(faults: readonly object[]): Promise<void>;
-  /** An inbound message. */
+  /** Gives the account an inbound message. */
   receive(account: SoakAccount): Promise<void>;
   connectSlowPeers(): Promise<void>;
   restart(signal: 'SIGKILL' | 'SIGTERM'): Promise<void>;
@@ -25,12 +26,12 @@ export interface Run {
 export interface Event {
   readonly name: string;
   readonly at: 'morning' | 'noon' | 'evening';
-  /** `left`: the days after this one. */
-  readonly isDue: (day: number, left: number) => boolean;
+  /** `daysLeft`: the number of days after this one. */
+  readonly isDue: (day: number, daysLeft: number) => boolean;
   readonly happen: (run: Run) => Promise<void>;
 }
 
-const kinds = [
+const faultKinds = [
   { kind: 'lost_response' },
   { kind: 'delay', ms: 30 },
   { kind: 'refuse' },
@@ -50,7 +51,7 @@ export const events: readonly Event[] = [
     // Two kinds at a time, each for one request in ten.
     happen: (run) => {
       const first = (run.day / 3) * 2;
-      const faults = [first, first + 1].map((at) => kinds[at % kinds.length]);
+      const faults = [first, first + 1].map((index) => faultKinds[index % faultKinds.length]);
       return run.setFaults(faults.map((fault) => ({ when: { probability: 0.1 }, fault })));
     },
   },
@@ -77,19 +78,19 @@ export const events: readonly Event[] = [
   {
     name: 'kill',
     at: 'noon',
-    isDue: (day, left) => left > 0 && day % 4 === 0,
+    isDue: (day, daysLeft) => daysLeft > 0 && day % 4 === 0,
     happen: (run) => run.restart('SIGKILL'),
   },
   {
     name: 'stop',
     at: 'noon',
-    isDue: (day, left) => left > 0 && day % 4 === 2,
+    isDue: (day, daysLeft) => daysLeft > 0 && day % 4 === 2,
     happen: (run) => run.restart('SIGTERM'),
   },
   {
     name: 'snapshot',
     at: 'evening',
-    isDue: (day, left) => left === 1 || (left > 0 && day % 5 === 4),
+    isDue: (day, daysLeft) => daysLeft === 1 || (daysLeft > 0 && day % 5 === 4),
     happen: (run) => run.moveOn(),
   },
   { name: 'clock', at: 'evening', isDue: always, happen: (run) => run.skipRest() },

@@ -1,6 +1,6 @@
 /**
- * The service's answers according to the journals, read as text, independent of the code that
- * writes them. A record starts at the first reset; earlier lines are the warm-up.
+ * The requests that the service admitted, according to its journals. Reads them as text, independent
+ * of the code that writes them. Skips the lines before the first reset, which are the warm-up.
  */
 import { readFileSync } from 'node:fs';
 import type { AuditEntry } from '../../bench/audit/recount.ts';
@@ -13,7 +13,7 @@ interface Line {
   readonly reply?: { readonly status: number };
 }
 
-/** The admitted requests. `accounts`: names by the ids of their keys. */
+/** The requests answered 200 or 202. `accounts`: account names by key id. */
 export function admittedIn(
   journals: readonly string[],
   accounts: ReadonlyMap<string, string>,
@@ -21,13 +21,13 @@ export function admittedIn(
   const admitted: AuditEntry[] = [];
   for (const journal of journals) {
     const lines = readFileSync(journal, 'utf8').trimEnd().split('\n').slice(1);
-    let counts = false;
+    let isWarm = false;
     for (const text of lines) {
       // A snapshot is a line of many megabytes without answers.
       if (text.includes('"operation":"snapshot.restore"')) continue;
       const line = JSON.parse(text) as Line;
-      if (line.operation === 'reset') counts = true;
-      else if (counts) admitted.push(...admittedBy(line, accounts));
+      if (line.operation === 'reset') isWarm = true;
+      else if (isWarm) admitted.push(...admittedBy(line, accounts));
     }
   }
   return admitted;

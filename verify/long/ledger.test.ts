@@ -10,14 +10,14 @@ const body = (id: string, createdAt: string) =>
 const first = body('id-1', '2026-03-01T00:00:00.000Z');
 const dayLater = '2026-03-02T00:00:00.000Z';
 
-function usedOnce(firstBody: string | undefined = first): { ledger: Ledger; used: UsedId } {
+function usedOnce(originalBody: string | undefined = first): { ledger: Ledger; used: UsedId } {
   const ledger = new Ledger();
-  return { ledger, used: { account: 'alpha', requestId: 'a', firstBody, isBusy: false } };
+  return { ledger, used: { account: 'alpha', requestId: 'a', originalBody, isBusy: false } };
 }
 
 function replay({ ledger, used }: ReturnType<typeof usedOnce>, status: number, text: string) {
-  const again = ledger.open({ token: 'soak 2', account: 'alpha', requestId: 'a', isStuck: false });
-  ledger.replayed(used, again, status, text);
+  const again = ledger.recordSend({ token: 'soak 2', account: 'alpha', requestId: 'a', isStuck: false });
+  ledger.recordReplay(used, again, status, text);
   return { complaints: ledger.complaints, outcome: again.outcome };
 }
 
@@ -31,7 +31,7 @@ test('a replay with other bytes is a complaint, unless the first answer was lost
     'replay of a: the bytes differ from the first answer',
   ]);
   const { ledger, used } = usedOnce();
-  used.firstBody = undefined;
+  used.originalBody = undefined;
   expect(replay({ ledger, used }, 200, other).complaints).toEqual([]);
   expect(ledger.messageIds).toEqual(new Set(['id-1']));
 });

@@ -1,30 +1,33 @@
 /**
- * The soak's ledger: every send by the token in its text, and its outcome. It is independent of the
- * service's journal and state, so the audit can compare them with it.
+ * The soak's own record of its sends: which were accepted, and which bytes a replay must return. It is
+ * independent of the service's journal and state, so `audit.ts` can compare them with it. The ledger
+ * itself checks replays (SEND-4).
  */
-/** The answer as the caller saw it. After a lost answer the message may or may not exist. */
+import { dayMs } from '../../src/ledger/time-units.ts';
+
+/** Whether the send created a message. `unknown`: its answer was lost, so it may have. */
 export type Outcome = 'accepted' | 'refused' | 'unknown';
 
 export interface RecordedSend {
-  /** Occurs in this message's text only. */
+  /** The text of the message, which no other send has: the audit finds the message by it. */
   readonly token: string;
   readonly account: string;
   /** Empty if the send has no request_id. */
   readonly requestId: string;
-  /** The recipient's scripted fate keeps the message in flight for ever. */
+  /** True if the recipient's scripted fate keeps the message from a final status. */
   readonly isStuck: boolean;
   outcome: Outcome;
-  /** Set for accepted sends. */
+  /** Empty unless the outcome is `accepted`. */
   messageId: string;
 }
 
-/** A used request_id, and the answer that a repeat must get. */
+/** A used `request_id`, and the answer that its replay must get. */
 export interface UsedId {
   readonly account: string;
   readonly requestId: string;
-  /** The bytes of its 202; undefined if an answer was lost. */
-  firstBody: string | undefined;
-  /** In use by a caller; one at a time may use it. */
+  /** The body that a replay must return; undefined if an answer was lost. */
+  originalBody: string | undefined;
+  /** True while a caller replays it: only one may at a time. */
   isBusy: boolean;
 }
 
@@ -33,23 +36,25 @@ interface MessageFields {
   readonly created_at: string;
 }
 
-const replayWindowMs = 24 * 60 * 60 * 1_000;
-
 export class Ledger {
   readonly sends: RecordedSend[] = [];
+  /** `traffic.ts` adds an id after its first send, unless that was refused. */
   readonly usedIds: UsedId[] = [];
-  /** The ids of all messages in answers. */
+  /** The ids of all messages that an answer to a send named. */
   readonly messageIds = new Set<string>();
   readonly complaints: string[] = [];
   replays = 0;
 
-  open(send: Pick<RecordedSend, 'token' | 'account' | 'requestId' | 'isStuck'>): RecordedSend {
+  /** Records a send before it leaves: its outcome is unknown until an answer comes. */
+  recordSend(
+    send: Pick<RecordedSend, 'token' | 'account' | 'requestId' | 'isStuck'>,
+  ): RecordedSend {
     const recorded: RecordedSend = { ...send, outcome: 'unknown', messageId: '' };
     this.sends.push(recorded);
     return recorded;
   }
 
-  accepted(send: RecordedSend, body: string): void {
+  recordAccepted(send: RecordedSend, body: string): void {
     send.outcome = 'accepted';
     send.messageId = fieldsOf(body).message_id;
     this.messageIds.add(send.messageId);
@@ -59,28 +64,29 @@ export class Ledger {
     this.complaints.push(text);
   }
 
-  /** For 24 h a repeat returns the first bytes; after that it creates a message. */
-  replayed(used: UsedId, again: RecordedSend, status: number, body: string): void {
+  /** Checks a replay: for 24 h it must return the original bytes; after that it creates a message. */
+  recordReplay(used: UsedId, replay: RecordedSend, status: number, body: string): void {
     this.replays++;
-    const { firstBody } = used;
-    used.firstBody = body;
+    const { originalBody } = used;
+    used.originalBody = body;
     if (status === 200) {
-      // A replay creates no message, which is what `refused` means to the audit.
-      again.outcome = 'refused';
+      // To the audit, `refused` means that the send created no message.
+      replay.outcome = 'refused';
       this.messageIds.add(fieldsOf(body).message_id);
-      if (firstBody !== undefined && firstBody !== body) {
+      if (originalBody !== undefined && originalBody !== body) {
         this.complain(`replay of ${used.requestId}: the bytes differ from the first answer`);
       }
       return;
     }
-    this.accepted(again, body);
-    if (firstBody === undefined) return;
-    const ageMs = createdAtMs(body) - createdAtMs(firstBody);
-    if (ageMs > replayWindowMs) return;
+    this.recordAccepted(replay, body);
+    if (originalBody === undefined) return;
+    const ageMs = createdAtMs(body) - createdAtMs(originalBody);
+    if (ageMs > dayMs) return;
     this.complain(`replay of ${used.requestId}: a second message after ${ageMs} ms`);
   }
 }
 
+/** The `created_at` of a Message body, in epoch milliseconds. */
 export function createdAtMs(body: string): number {
   return Date.parse(fieldsOf(body).created_at);
 }

@@ -1,6 +1,7 @@
 /**
- * A fast load of sends for runs that end a service in the middle of it: several connections with
- * one send at a time each, and the exact bytes of every acknowledged reply.
+ * A fast load of sends for runs that end the service under load. Each of several connections has one
+ * send in flight at a time. Keeps the exact bytes of every acknowledged reply, to check later that
+ * the restarted service still knows them.
  */
 import { routeOf } from '../../src/operations/table.ts';
 import { sendPaths } from '../testkit/request.ts';

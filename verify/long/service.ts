@@ -1,7 +1,7 @@
 /**
- * The launcher of the long runs: successive processes of one service. They restart from the
- * journal, or from a snapshot with a new journal; each requested end must keep the promises of
- * `serve`.
+ * Starts and ends the successive processes of one service in a long run. They restart from the
+ * journal, or from a snapshot with a new journal. Complains if a requested end breaks a promise of
+ * `serve`: in time, with exit code 0, and without errors.
  */
 import { join } from 'node:path';
 import { routeOf } from '../../src/operations/table.ts';
@@ -74,7 +74,7 @@ export class Service {
     if (tookMs > endWithinMs) complain(`${ending}: ended after ${tookMs} ms`);
   }
 
-  /** Ends what still runs, without a check. */
+  /** Kills the process if it still runs, without a check. */
   async kill(): Promise<void> {
     await this.#served?.kill();
   }

@@ -1,7 +1,7 @@
 /**
  * `npm run soak -- --days 30 --minutes 5 --seed 1 --transport hyperexpress|node`: simulated weeks of
- * mixed load on a served service, to which the events of `events.ts` happen; then `audit.ts` checks
- * all evidence, and `closing.ts` what the process holds after a reset.
+ * mixed load on a service in its own process. Meanwhile the events of `events.ts` disturb it: faults,
+ * kills, restarts. At the end `closing.ts` audits all evidence and compares the memory after a reset.
  * Exit codes: 0 no complaint, 1 complaints, 2 a wrong flag.
  */
 
@@ -53,7 +53,7 @@ export interface SoakReport extends Closing {
 const workers = 8;
 /** Pause between requests: keeps the journals short enough to be replayed several times. */
 const pauseMs = 10;
-/** The share of a day that passes under load; the rest is skipped. */
+/** The share of a simulated day that passes under load; the clock skips the rest. */
 const flowingShare = 0.9;
 const progressEveryMs = 15_000;
 const warmUpRounds = 20;
@@ -77,10 +77,11 @@ class Soak implements Run {
   readonly #plan: SoakPlan;
   readonly #ledger = new Ledger();
   readonly #caller = new Caller();
-  readonly #seen = new DisturbedService(this.#caller, (text) => this.#ledger.complain(text));
-  readonly #happened: Record<string, number> = {};
+  readonly #target = new DisturbedService(this.#caller, (text) => this.#ledger.complain(text));
+  /** How often each event happened. */
+  readonly #eventCounts: Record<string, number> = {};
   readonly service: Service;
-  /** The resources of the present process before the load. */
+  /** The resources of the current process before the load. */
   #atStart: Holdings | undefined;
   #startMs = 0;
   #peers: IdleClients | undefined;
@@ -113,15 +114,15 @@ class Soak implements Run {
     await this.#begin();
     this.accounts = accountsOf(this.service.served.ready);
     for (const { accountId, keys } of this.accounts) {
-      const made = await this.#control.ask<{ key: string }>('accounts.createKey', accountId, {
+      const { key } = await this.#control.ask<{ key: string }>('accounts.createKey', accountId, {
         name: 'soak',
       });
-      keys.push(made.key);
+      keys.push(key);
     }
     this.#startMs = await this.#control.now();
     const rng = Rng.stream(this.#plan.seed, 'soak');
-    this.#traffic = new Traffic(rng, this.#ledger, this.#seen, this.accounts, this.#startMs);
-    this.#seen.open(this.service.served.baseUrl);
+    this.#traffic = new Traffic(rng, this.#ledger, this.#target, this.accounts, this.#startMs);
+    this.#target.open(this.service.served.baseUrl);
     const working = Promise.all(Array.from({ length: workers }, () => this.#work()));
     for (; this.day < this.#plan.days; this.day++) await this.#oneDay();
     this.#isOver = true;
@@ -137,11 +138,11 @@ class Soak implements Run {
     });
     return {
       ...closing,
-      requests: this.#seen.requests,
+      requests: this.#target.requests,
       answers: Object.fromEntries(this.traffic.answers),
-      unanswered: this.#seen.unanswered,
+      unanswered: this.#target.unanswered,
       replays: this.#ledger.replays,
-      events: this.#happened,
+      events: this.#eventCounts,
       longestEndMs: this.service.longestEndMs,
       complaints: this.#ledger.complaints,
     };
@@ -151,7 +152,7 @@ class Soak implements Run {
     const { sends, complaints } = this.#ledger;
     const accepted = sends.filter(({ outcome }) => outcome === 'accepted').length;
     return (
-      `day ${this.day} of ${this.#plan.days}: ${this.#seen.requests} requests, ${accepted} ` +
+      `day ${this.day} of ${this.#plan.days}: ${this.#target.requests} requests, ${accepted} ` +
       `messages acknowledged, ${complaints.length} complaints`
     );
   }
@@ -163,35 +164,35 @@ class Soak implements Run {
     }
   }
 
-  /** Time runs with the load before and after noon; most of noon passes at the real pace. */
+  /** Simulated time runs fast under load, before and after noon. At noon it runs at the real pace. */
   async #oneDay(): Promise<void> {
     const halfMs = this.#plan.loadMs / this.#plan.days / 2;
     const rate = (dayMs * flowingShare) / (halfMs * 2);
     await this.#control.scale(rate);
-    await this.#happen('morning');
+    await this.#runEvents('morning');
     await sleep(halfMs);
     await this.#control.scale(1);
-    await this.#happen('noon');
+    await this.#runEvents('noon');
     await this.#control.scale(rate);
     await sleep(halfMs);
-    await this.#happen('evening');
+    await this.#runEvents('evening');
     this.#peers?.close();
   }
 
-  async #happen(at: Event['at']): Promise<void> {
-    const left = this.#plan.days - 1 - this.day;
+  async #runEvents(at: Event['at']): Promise<void> {
+    const daysLeft = this.#plan.days - 1 - this.day;
     for (const event of events) {
-      if (event.at !== at || !event.isDue(this.day, left)) continue;
-      this.#happened[event.name] = (this.#happened[event.name] ?? 0) + 1;
+      if (event.at !== at || !event.isDue(this.day, daysLeft)) continue;
+      this.#eventCounts[event.name] = (this.#eventCounts[event.name] ?? 0) + 1;
       await event.happen(this);
     }
   }
 
   async setFaults(faults: readonly object[]): Promise<void> {
-    if (faults.length > 0) this.#seen.faulty = true;
+    if (faults.length > 0) this.#target.faulty = true;
     else await this.#control.ask('faults.clear');
     for (const fault of faults) await this.#control.ask('faults.add', '', fault);
-    if (faults.length === 0) this.#seen.faulty = false;
+    if (faults.length === 0) this.#target.faulty = false;
   }
 
   async receive({ accountId, numbers: [to] }: SoakAccount): Promise<void> {
@@ -205,19 +206,19 @@ class Soak implements Run {
     await this.#peers.open();
   }
 
-  /** The load continues while the process ends. */
+  /** The load goes on until the process has ended, and waits for the new one. */
   async restart(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
-    this.#seen.faulty = true;
+    this.#target.faulty = true;
     await this.service.end(signal);
-    this.#seen.close();
+    this.#target.close();
     await this.service.start();
-    this.#seen.open(this.service.served.baseUrl);
-    this.#seen.faulty = false;
+    this.#target.open(this.service.served.baseUrl);
+    this.#target.faulty = false;
   }
 
   async moveOn(): Promise<void> {
-    this.#seen.close();
-    await this.#seen.quiet();
+    this.#target.close();
+    await this.#target.quiet();
     await this.#control.hold();
     const snapshot = await this.#control.snapshot();
     await this.service.end('SIGTERM');
@@ -226,14 +227,14 @@ class Soak implements Run {
     await this.#control.ask('snapshots.restore', '', snapshot);
     const isSame = (await this.#control.snapshot()) === snapshot;
     if (!isSame) this.#ledger.complain('the snapshot after the restore differs');
-    this.#seen.open(this.service.served.baseUrl);
+    this.#target.open(this.service.served.baseUrl);
   }
 
   async skipRest(): Promise<void> {
     await this.#control.advanceTo(this.#startMs + (this.day + 1) * dayMs);
   }
 
-  /** Starts a process, uses everything once, so that it is in memory, and resets it. */
+  /** Starts a process, uses all its code so that it is in memory, resets it, and measures it. */
   async #begin(): Promise<void> {
     const { baseUrl, ready } = await this.service.start();
     for (const { name, keys, numbers } of accountsOf(ready)) {
@@ -268,17 +269,17 @@ const shownComplaints = 20;
 
 function summaryOf({ days, seed, transport }: SoakPlan, report: SoakReport): string[] {
   const { heapBytes, complaints } = report;
-  const mega = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`;
+  const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`;
   return [
     `${days} days, seed ${seed}, ${transport}: ${report.requests} requests, ` +
       `${report.unanswered} unanswered under faults and restarts`,
     `answers: ${countsText(report.answers)}; replays: ${report.replays}`,
     `messages acknowledged: ${report.acknowledged}; found: ${countsText(report.messages)}`,
     `events: ${countsText(report.events)}; longest SIGTERM ${Math.round(report.longestEndMs)} ms`,
-    `journals: ${mega(report.journalBytes)}, ${report.inputs} inputs replayed, ` +
+    `journals: ${megabytes(report.journalBytes)}, ${report.inputs} inputs replayed, ` +
       `${report.admitted} admitted requests recounted`,
-    `heap: ${mega(heapBytes.atStart)} at the start, ${mega(heapBytes.loaded)} loaded, ` +
-      `${mega(heapBytes.afterReset)} after a reset`,
+    `heap: ${megabytes(heapBytes.atStart)} at the start, ${megabytes(heapBytes.loaded)} loaded, ` +
+      `${megabytes(heapBytes.afterReset)} after a reset`,
     `handles after a reset: ${report.handles}`,
     complaints.length === 0 ? 'no complaint' : `${complaints.length} complaints:`,
     ...complaints.slice(0, shownComplaints),
@@ -299,17 +300,17 @@ const flags = [
 ] as const satisfies readonly Flag[];
 
 if (process.argv[1] === fileURLToPath(import.meta.url))
-  process.exitCode = await runProgram({ name: 'soak', flags }, async ({ minutes, ...given }) => {
-    const plan = { ...given, loadMs: minutes * 60_000 * loadShare };
+  process.exitCode = await runProgram({ name: 'soak', flags }, async ({ minutes, ...options }) => {
+    const plan = { ...options, loadMs: minutes * 60_000 * loadShare };
     const startedMs = performance.now();
-    const say = (line: string) => {
+    const print = (line: string) => {
       const seconds = Math.round((performance.now() - startedMs) / 1_000);
       process.stdout.write(`${String(seconds).padStart(4)} s  ${line}\n`);
     };
-    const report = await soak({ ...plan, onProgress: say }).catch((error: unknown) => {
-      say(`the run failed: ${error instanceof Error ? error.message : String(error)}`);
+    const report = await soak({ ...plan, onProgress: print }).catch((error: unknown) => {
+      print(`the run failed: ${error instanceof Error ? error.message : String(error)}`);
     });
     if (report === undefined) return 1;
-    for (const line of summaryOf(plan, report)) say(line);
+    for (const line of summaryOf(plan, report)) print(line);
     return report.complaints.length === 0 ? 0 : 1;
   });

@@ -1,6 +1,6 @@
 /**
- * The mixed load: draws a caller's next request at random and judges the answer. Answers may be
- * missing only while faults are set or a process is replaced.
+ * The mixed load of a soak: draws the next request at random and judges its answer. An answer may be
+ * missing only while faults are set or a process is replaced (`DisturbedService`).
  */
 import { hourMs } from '../../src/ledger/time-units.ts';
 import type { Rng } from '../../src/sim/random.ts';
@@ -16,9 +16,9 @@ import {
   stuckRecipients,
 } from './world.ts';
 
-/** The latest send_at, from now. */
+/** How far ahead of now a `send_at` is at most. */
 export const longestHoldMs = 5 * 24 * hourMs;
-/** Replays use the latest ids, so that most come within their 24 h. */
+/** Replays draw from so many of the latest ids, so that most come within 24 h. */
 const replayedIds = 400;
 
 export class Traffic {
@@ -26,9 +26,10 @@ export class Traffic {
   readonly #ledger: Ledger;
   readonly #service: DisturbedService;
   readonly #accounts: readonly SoakAccount[];
-  /** The latest time in any answer. */
+  /** The latest `created_at` in any answer, which stands for the service's present time. */
   #latestMs: number;
   #sent = 0;
+  /** The number of answers by status. */
   readonly answers = new Map<number, number>();
 
   constructor(
@@ -83,41 +84,42 @@ export class Traffic {
       ...(this.#rng.below(100) < 15 && { send_at: this.#later() }),
     });
     if (answer?.status === 202) {
-      this.#ledger.accepted(recorded, answer.body);
+      this.#ledger.recordAccepted(recorded, answer.body);
       this.#latestMs = Math.max(this.#latestMs, createdAtMs(answer.body));
     } else if (answer !== undefined) recorded.outcome = 'refused';
     if (requestId === '' || recorded.outcome === 'refused') return;
     this.#ledger.usedIds.push({
       account: account.name,
       requestId,
-      firstBody: answer?.body,
+      originalBody: answer?.body,
       isBusy: false,
     });
   }
 
   async #replay(): Promise<void> {
     const { usedIds } = this.#ledger;
-    const from = Math.max(0, usedIds.length - replayedIds);
-    const used = usedIds[from + this.#rng.below(Math.max(1, usedIds.length - from))];
+    const start = Math.max(0, usedIds.length - replayedIds);
+    const used = usedIds[start + this.#rng.below(Math.max(1, usedIds.length - start))];
     const account = this.#accounts.find(({ name }) => name === used?.account);
     if (used === undefined || account === undefined || used.isBusy) return;
     used.isBusy = true;
-    // The repeat has its own token, which must not become a message within the 24 h.
-    const again = this.#record(account, used.requestId, false);
+    // The replay has a token of its own, which must not become a message within the 24 h.
+    const replay = this.#record(account, used.requestId, false);
     const endpoint = this.#pick(sendEndpoints);
-    const answer = await this.#sendAs(account, endpoint, again, { to: ordinaryRecipient });
-    if (answer === undefined) used.firstBody = undefined;
-    else if (answer.status >= 400) again.outcome = 'refused';
-    else this.#ledger.replayed(used, again, answer.status, answer.body);
+    const answer = await this.#sendAs(account, endpoint, replay, { to: ordinaryRecipient });
+    if (answer === undefined) used.originalBody = undefined;
+    else if (answer.status >= 400) replay.outcome = 'refused';
+    else this.#ledger.recordReplay(used, replay, answer.status, answer.body);
     used.isBusy = false;
   }
 
-  /** An account with a quota may have exhausted it. */
+  /** Sends the recorded token with these fields. */
   #sendAs(account: SoakAccount, endpoint: SendPath, recorded: RecordedSend, fields: object) {
     const from = this.#pick(account.numbers);
     const id = recorded.requestId === '' ? {} : { request_id: recorded.requestId };
     const body = JSON.stringify({ from, message: recorded.token, ...id, ...fields });
     const expected = [200, 202, 429];
+    // This account has a quota, which may be exhausted.
     if (account.name === 'echo') expected.push(402);
     // Simulated time may pass send_at while the request is in flight.
     if ('send_at' in fields) expected.push(400);
@@ -125,7 +127,7 @@ export class Traffic {
     return this.#ask({ method: 'POST', path: sendPaths[endpoint], key, body }, expected);
   }
 
-  /** A caller's own message is shown; another account's is not found. */
+  /** Reads a message of any account: 200 for the account's own messages, 404 for others. */
   async #read(): Promise<void> {
     const { sends } = this.#ledger;
     const send = sends[this.#rng.below(Math.max(1, sends.length))];
@@ -144,17 +146,18 @@ export class Traffic {
     await this.#ask({ method: 'GET', path, key: this.#pick(this.#accounts).keys[0] }, expected);
   }
 
+  /** Sends a request that must be refused. */
   async #refused(): Promise<void> {
     const [alpha, bravo] = this.#accounts;
-    const own = { from: alpha?.numbers[0], to: ordinaryRecipient, message: 'refused' };
-    const wrong: readonly (readonly [fields: object, status: number])[] = [
-      [{ ...own, to: '12025550123' }, 400],
-      [{ ...own, message: 'x'.repeat(1_601) }, 400],
-      [{ ...own, send_at: '2001-01-01T00:00:00Z' }, 400],
-      [{ ...own, from: '+12025551099' }, 403],
-      [{ ...own, from: bravo?.numbers[0] }, 403],
+    const valid = { from: alpha?.numbers[0], to: ordinaryRecipient, message: 'refused' };
+    const invalid: readonly (readonly [fields: object, status: number])[] = [
+      [{ ...valid, to: '12025550123' }, 400],
+      [{ ...valid, message: 'x'.repeat(1_601) }, 400],
+      [{ ...valid, send_at: '2001-01-01T00:00:00Z' }, 400],
+      [{ ...valid, from: '+12025551099' }, 403],
+      [{ ...valid, from: bravo?.numbers[0] }, 403],
     ];
-    const [fields, status] = this.#pick(wrong);
+    const [fields, status] = this.#pick(invalid);
     const path = sendPaths[this.#pick(sendEndpoints)];
     const call = {
       method: 'POST',
@@ -167,7 +170,7 @@ export class Traffic {
     else await this.#ask({ ...call, contentType: 'text/plain' }, [415, 429]);
   }
 
-  /** Records an unexpected answer as a complaint. */
+  /** The answer if it is expected; otherwise complains, and returns undefined. */
   async #ask(call: Call, expected: readonly number[]): Promise<Answer | undefined> {
     const answer = await this.#service.call(call);
     if (answer === undefined) return undefined;
@@ -183,7 +186,7 @@ export class Traffic {
 
   #record(account: SoakAccount, requestId: string, isStuck: boolean): RecordedSend {
     const token = `soak ${this.#sent++}`;
-    return this.#ledger.open({ token, account: account.name, requestId, isStuck });
+    return this.#ledger.recordSend({ token, account: account.name, requestId, isStuck });
   }
 
   #recipient(): string {
@@ -200,8 +203,8 @@ export class Traffic {
   }
 
   #pick<T>(list: readonly T[]): T {
-    const one = list[this.#rng.below(list.length)];
-    if (one === undefined) throw new Error('nothing to choose from');
-    return one;
+    const picked = list[this.#rng.below(list.length)];
+    if (picked === undefined) throw new Error('nothing to choose from');
+    return picked;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * A careful client on `fetch`, in parts: what waits, what is retried, what is reported. The clients
- * that are written by hand are this one with one habit changed.
+ * A careful client on `fetch`, made of habits: which id and body it sends, how long it waits, and what
+ * it reports. The clients that are written by hand are this one with some habits changed.
  */
 import { headersOf, type Job, type Message, type Program, sendPath, sleep } from '../client.ts';
 
@@ -22,7 +22,7 @@ export interface Habits {
   readonly bodyOf: (message: Message, requestId: string | undefined) => object;
   /** Milliseconds until the next attempt; undefined gives the message up. */
   readonly waitOf: (reply: Reply | undefined, attempt: number, job: Job) => number | undefined;
-  /** What it tells its user; undefined tells nothing. */
+  /** What it reports about the message when it stops; undefined if it reports nothing. */
   readonly reportOf: (reply: Reply | undefined) => 'accepted' | 'failed' | undefined;
 }
 
@@ -31,21 +31,21 @@ export const careful: Habits = {
   idOf: ({ intent }) => `id-${intent}`,
   bodyOf: ({ to, from, message }, requestId) => ({ to, from, message, request_id: requestId }),
   waitOf: (reply, attempt, { random }) => {
-    if (reply?.status === 429) return askedMs(reply) + random() * 2_000;
+    if (reply?.status === 429) return retryAfterMs(reply) + random() * 2_000;
     if (reply === undefined || reply.status >= 500) return (15 + attempt * 5) * 1_000;
     return undefined;
   },
   reportOf: (reply) => (isConfirmed(reply) ? 'accepted' : 'failed'),
 };
 
-/** The wait of `Retry-After`: seconds, or an HTTP date. */
-export function askedMs({ retryAfter }: Reply): number {
+/** The wait that `Retry-After` asks for: it holds seconds, or an HTTP date. */
+export function retryAfterMs({ retryAfter }: Reply): number {
   const seconds = Number(retryAfter ?? 60);
   return Number.isNaN(seconds) ? Date.parse(String(retryAfter)) - Date.now() : seconds * 1_000;
 }
 
-/** Careful, but for these habits. */
-export function but(habits: Partial<Habits>): Habits {
+/** The careful habits with these in their place. */
+export function carefulBut(habits: Partial<Habits>): Habits {
   return { ...careful, ...habits };
 }
 
@@ -68,29 +68,31 @@ export async function deliver(
   }
 }
 
-/** A program on `fetch`. */
+/** A program that sends by `fetch`. */
 export function onFetch(run: Program['run']): Program {
   return { library: 'fetch', run };
 }
 
-/** Sends one message after the other, with these habits. */
-export function sending(habits: Partial<Habits> = {}): Program {
-  return onFetch((job) => inTurn(job, habits));
+/** A program that delivers one message after the other, with these habits. */
+export function delivering(habits: Partial<Habits> = {}): Program {
+  return onFetch((job) => deliverAll(job, habits));
 }
 
-/** Does this for one message after the other. */
+/** A program that does something for one message after the other. */
 export function oneByOne(
-  act: (job: Job, message: Message, at: number) => Promise<unknown>,
+  act: (job: Job, message: Message, index: number) => Promise<unknown>,
 ): Program {
   return onFetch(async (job) => {
-    for (const [at, message] of job.messages.entries()) await act(job, message, at);
+    for (const [index, message] of job.messages.entries()) await act(job, message, index);
   });
 }
 
-export async function inTurn(job: Job, habits: Partial<Habits> = {}): Promise<void> {
-  for (const message of job.messages) await deliver(job, message, but(habits));
+/** Delivers one message after the other. */
+export async function deliverAll(job: Job, habits: Partial<Habits> = {}): Promise<void> {
+  for (const message of job.messages) await deliver(job, message, carefulBut(habits));
 }
 
+/** The careful body of a message. */
 export function bodyOf({ intent, to, from, message }: Message) {
   return { to, from, message, request_id: `id-${intent}` };
 }
@@ -99,16 +101,16 @@ export function isConfirmed(reply: Reply | undefined): boolean {
   return reply?.status === 202 || reply?.status === 200;
 }
 
-/** Undefined where no whole reply came. */
+/** Resolves to undefined if no whole reply came. */
 export async function post(job: Job, body: object, path = sendPath): Promise<Reply | undefined> {
-  return ask(job, path, { method: 'POST', body: JSON.stringify(body) });
+  return requestTo(job, path, { method: 'POST', body: JSON.stringify(body) });
 }
 
 export async function get(job: Job, path: string): Promise<Reply | undefined> {
-  return ask(job, path, {});
+  return requestTo(job, path, {});
 }
 
-async function ask(job: Job, path: string, init: RequestInit): Promise<Reply | undefined> {
+async function requestTo(job: Job, path: string, init: RequestInit): Promise<Reply | undefined> {
   try {
     const reply = await job.fetch(`${job.baseUrl}${path}`, {
       headers: headersOf(job.key),
@@ -134,8 +136,8 @@ function isJson(text: string): boolean {
   }
 }
 
-/** A client that closes the connection when no reply has come in time. */
-export function impatient(job: Job, timeoutMs: number): Job {
+/** The job with a `fetch` that closes the connection if no reply comes in time. */
+export function withTimeout(job: Job, timeoutMs: number): Job {
   const fetch: Job['fetch'] = (input, init) => {
     const aborter = new AbortController();
     const timer = setTimeout(() => aborter.abort(), timeoutMs);
@@ -144,13 +146,13 @@ export function impatient(job: Job, timeoutMs: number): Job {
   return { ...job, fetch };
 }
 
-/** Sends, and returns the path under which the message is read. */
-export async function sent(job: Job, message: Message): Promise<string> {
+/** Delivers the message, and returns the path under which it is read. */
+export async function deliverForPath(job: Job, message: Message): Promise<string> {
   const reply = await deliver(job, message);
   return `/api/v1/sms/${String(reply?.json['message_id'])}/`;
 }
 
-/** The same text for all messages. */
-export function equal(message: Message): Message {
+/** The message with a text that is the same for all messages. */
+export function withEqualText(message: Message): Message {
   return { ...message, message: 'Your order is on its way' };
 }

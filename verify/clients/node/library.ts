@@ -1,6 +1,6 @@
 /**
- * Programs on HTTP libraries: a send by the library, and what the program around it does with the
- * sends that the library gives up.
+ * Clients on HTTP libraries. The library sends and retries by its own options; the program around it
+ * decides what to do about the sends that the library gives up.
  */
 import axios, { type AxiosInstance } from 'axios';
 import got, { type RetryOptions as GotRetry } from 'got';
@@ -13,6 +13,7 @@ import { bodyOf, isConfirmed, post } from './deliver.ts';
 /** Resolves with the parsed reply; rejects if the library gives up. */
 export type Send = (message: Message) => Promise<unknown>;
 export type BodyOf = (message: Message, job: Job) => object;
+/** Makes a program from a send by a library. */
 export type Around = (sendOf: (job: Job) => Send) => Program['run'];
 
 interface Settings {
@@ -36,7 +37,7 @@ export const each: Around = (sendOf) => async (job) => {
   }
 };
 
-/** Says nothing of what the library gives up. */
+/** Reports nothing about the sends that the library gives up. */
 export const swallowing: Around = (sendOf) => (job) =>
   each(sendOf)({
     ...job,
@@ -45,7 +46,7 @@ export const swallowing: Around = (sendOf) => (job) =>
     },
   });
 
-/** Comes back a minute later to what the library gives up, until it is confirmed. */
+/** Repeats a send that the library gives up a minute later, until it is confirmed. */
 export const persistently: Around = (sendOf) => async (job) => {
   const send = sendOf(job);
   for (const message of job.messages) {
@@ -54,8 +55,8 @@ export const persistently: Around = (sendOf) => async (job) => {
   }
 };
 
-function succeeds(sending: Promise<unknown>): Promise<boolean> {
-  return sending.then(
+function succeeds(send: Promise<unknown>): Promise<boolean> {
+  return send.then(
     () => true,
     () => false,
   );
@@ -114,7 +115,7 @@ export function byUndici(
   return { library: 'undici', onSocket: true, run };
 }
 
-/** `prepare` adds axios-retry or an interceptor. */
+/** `prepare` adds axios-retry or an interceptor to the client. */
 export function byAxios(
   prepare: (client: AxiosInstance, job: Job) => void,
   {
@@ -145,13 +146,13 @@ export function byPRetry(
   { around = each, body = bodyOf }: Settings = {},
 ): Program {
   const run = around(
-    (job) => (message) => pRetry(() => confirmed(job, body(message, job)), options),
+    (job) => (message) => pRetry(() => postOrThrow(job, body(message, job)), options),
   );
   return { library: 'p-retry', run };
 }
 
-/** Throws if the message is not confirmed; the cause is the text of `Retry-After`. */
-async function confirmed(job: Job, body: object): Promise<unknown> {
+/** Throws if the message is not confirmed; the cause of the error is the text of `Retry-After`. */
+async function postOrThrow(job: Job, body: object): Promise<unknown> {
   const reply = await post(job, body);
   if (isConfirmed(reply)) return reply?.json;
   throw new Error('not confirmed', { cause: reply?.retryAfter ?? 15 });

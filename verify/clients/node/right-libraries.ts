@@ -1,4 +1,7 @@
-/** Right clients on the libraries that Node programs use, and on bare connections. */
+/**
+ * Clients that break no rule, on the libraries that Node programs use and on bare connections: the
+ * referee must find nothing.
+ */
 import { once } from 'node:events';
 import { Agent as HttpAgent, request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
@@ -110,26 +113,26 @@ interface Outcome {
 }
 
 /**
- * Sends a few at a time until each is confirmed; waits after each wave for the longest of its
- * waits, and for a quarter of a minute where a reply was lost.
+ * Sends `size` messages at a time until each is confirmed. After a wave that is not wholly confirmed,
+ * waits for the longest `Retry-After` of its replies, and at least 15 s.
  */
 async function inWaves(
   job: Job,
   size: number,
   send: (message: Message) => Promise<Outcome>,
 ): Promise<void> {
-  let left = [...job.messages];
-  while (left.length > 0) {
-    const wave = left.slice(0, size);
+  let waiting = [...job.messages];
+  while (waiting.length > 0) {
+    const wave = waiting.slice(0, size);
     const outcomes = await Promise.all(
       wave.map((message) => send(message).catch(() => ({ status: 0, retryAfter: 15 }))),
     );
-    const isSent = (at: number) => [200, 202].includes(outcomes[at]?.status ?? 0);
-    for (const [at, message] of wave.entries()) {
-      if (isSent(at)) job.report(message, bodyOf(message).request_id, 'accepted');
+    const isSent = (index: number) => [200, 202].includes(outcomes[index]?.status ?? 0);
+    for (const [index, message] of wave.entries()) {
+      if (isSent(index)) job.report(message, bodyOf(message).request_id, 'accepted');
     }
-    left = [...wave.filter((_, at) => !isSent(at)), ...left.slice(size)];
-    if (outcomes.every((_, at) => isSent(at))) continue;
+    waiting = [...wave.filter((_, index) => !isSent(index)), ...waiting.slice(size)];
+    if (outcomes.every((_, index) => isSent(index))) continue;
     await sleep(Math.max(15, ...outcomes.map(({ retryAfter }) => Number(retryAfter ?? 0))) * 1_000);
   }
 }
@@ -156,9 +159,9 @@ function onDispatcher(open: (url: string) => Client | Pool): Program {
 
 async function byHttp(job: Job, message: Message, agent: HttpAgent): Promise<Outcome> {
   const headers = headersOf(job.key);
-  const sending = httpRequest(`${job.baseUrl}${sendPath}`, { agent, method: 'POST', headers });
-  sending.end(JSON.stringify(bodyOf(message)));
-  const [reply] = await once(sending, 'response');
+  const outgoing = httpRequest(`${job.baseUrl}${sendPath}`, { agent, method: 'POST', headers });
+  outgoing.end(JSON.stringify(bodyOf(message)));
+  const [reply] = await once(outgoing, 'response');
   await sleep(10_000);
   const body = await text(reply);
   if (reply.statusCode < 300) JSON.parse(body);

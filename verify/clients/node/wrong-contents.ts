@@ -1,21 +1,21 @@
 /**
- * Clients that misreport, ask too often, send invalid bodies, or show their key: CLIENT-10 to
- * CLIENT-16.
+ * Wrong clients that the referee must find, by the rule that each breaks: they misreport, poll too
+ * often, send invalid bodies, or show their key. Rules: CLIENT-10 to CLIENT-16.
  */
 import pRetry from 'p-retry';
 import { breaking, headersOf, type Job, type NodeClient, sendPath, sleep } from '../client.ts';
 import {
   bodyOf,
-  but,
+  carefulBut,
   deliver,
+  deliverAll,
+  deliverForPath,
+  delivering,
   get,
-  inTurn,
   oneByOne,
   onFetch,
   post,
   type Reply,
-  sending,
-  sent,
 } from './deliver.ts';
 import { byAxios, byGot, byKy, byPRetry } from './library.ts';
 
@@ -27,10 +27,10 @@ function isFinal(reply: Reply | undefined): boolean {
   return hasStatus(reply, 'delivered', 'failed');
 }
 
-/** Sends each message, and reads it after each pause until `isOver`. */
+/** Sends each message, and reads it after each pause until `isOver` is true, at most 20 times. */
 function polling(pauseMs: number, isOver = isFinal, to?: string) {
   return oneByOne(async (job, message) => {
-    const path = await sent(job, { ...message, ...(to !== undefined && { to }) });
+    const path = await deliverForPath(job, { ...message, ...(to !== undefined && { to }) });
     for (let look = 1; look <= 20; look++) {
       await sleep(pauseMs);
       if (isOver(await get(job, path))) break;
@@ -47,10 +47,11 @@ function pollingReceived(pauseMs: number, query = '') {
   });
 }
 
-async function pollsTwice(job: Job): Promise<void> {
+/** Polls the first message from two loops that do not know each other. */
+async function pollTwice(job: Job): Promise<void> {
   const [message] = job.messages;
   if (message === undefined) return;
-  const path = await sent(job, message);
+  const path = await deliverForPath(job, message);
   const poll = async (startMs: number) => {
     await sleep(startMs);
     while (!isFinal(await get(job, path))) await sleep(20_000);
@@ -59,42 +60,43 @@ async function pollsTwice(job: Job): Promise<void> {
 }
 
 const pollsByPRetry = oneByOne(async (job, message) => {
-  const path = await sent(job, message);
+  const path = await deliverForPath(job, message);
   await pRetry(async () => {
     if (!isFinal(await get(job, path))) throw new Error('not final');
   });
 });
 
-function numbers(count: number): number[] {
-  return Array.from({ length: count }, (_, at) => at + 1);
+function numbersTo(count: number): number[] {
+  return Array.from({ length: count }, (_, index) => index + 1);
 }
 
+/** Messages like the job's first one. */
 function copies({ messages: [first] }: Job, count: number) {
   if (first === undefined) return [];
-  return numbers(count).map((n) => ({
+  return numbersTo(count).map((number) => ({
     ...first,
-    intent: `copy-${n}`,
-    message: `${first.message} ${n}`,
+    intent: `copy-${number}`,
+    message: `${first.message} ${number}`,
   }));
 }
 
-async function stampedes(job: Job): Promise<void> {
+async function stampede(job: Job): Promise<void> {
   job.simulator.limits.patch({ send: 15 });
-  const habits = but({ waitOf: (reply) => Number(reply?.retryAfter) * 1_000 });
+  const habits = carefulBut({ waitOf: (reply) => Number(reply?.retryAfter) * 1_000 });
   await Promise.all(copies(job, 30).map((message) => deliver(job, message, habits)));
 }
 
-async function retriesOnTheMinute(job: Job): Promise<void> {
-  job.simulator.faults.add({ when: { nth: numbers(12) }, fault: { kind: 'refuse' } });
-  const habits = but({ waitOf: () => 120_000 - (Date.now() % 60_000) });
-  const deliverLater = async (message: Job['messages'][number], at: number) => {
-    await sleep(at * 300);
+async function retryOnTheMinute(job: Job): Promise<void> {
+  job.simulator.faults.add({ when: { nth: numbersTo(12) }, fault: { kind: 'refuse' } });
+  const habits = carefulBut({ waitOf: () => 120_000 - (Date.now() % 60_000) });
+  const deliverLater = async (message: Job['messages'][number], index: number) => {
+    await sleep(index * 300);
     await deliver(job, message, habits);
   };
   await Promise.all(copies(job, 12).map(deliverLater));
 }
 
-/** Every send is 503 from now on. */
+/** Makes the service answer every send 503 while the program runs. */
 function whileBroken(program: NodeClient['run']): NodeClient['run'] {
   return (job) => {
     const fault = { kind: 'status', status: 503 } as const;
@@ -109,7 +111,7 @@ export const wrongContents: readonly NodeClient[] = [
   ...breaking('CLIENT-10')({
     'lost-reply-is-failure': [
       'reports a message as failed when its reply is lost',
-      sending({ waitOf: () => undefined }),
+      delivering({ waitOf: () => undefined }),
       { meets: ['lost_response'] },
     ],
     'timeout-is-failure': [
@@ -131,14 +133,15 @@ export const wrongContents: readonly NodeClient[] = [
     ],
     'any-reply-is-success': [
       'reports accepted whatever the status is',
-      sending({ reportOf: () => 'accepted' }),
+      delivering({ reportOf: () => 'accepted' }),
       { meets: ['quota'] },
     ],
     'reports-before-it-sends': [
       'reports accepted when it queues a message, and ends before it sends the last',
       onFetch(async (job) => {
-        for (const one of job.messages) job.report(one, bodyOf(one).request_id, 'accepted');
-        for (const one of job.messages.slice(0, -1)) await post(job, bodyOf(one));
+        for (const message of job.messages)
+          job.report(message, bodyOf(message).request_id, 'accepted');
+        for (const message of job.messages.slice(0, -1)) await post(job, bodyOf(message));
       }),
     ],
   }),
@@ -150,7 +153,7 @@ export const wrongContents: readonly NodeClient[] = [
     ],
     'two-pollers': [
       'polls each message every 20 seconds in two processes',
-      onFetch(pollsTwice),
+      onFetch(pollTwice),
       { also: ['CLIENT-12'] },
     ],
   }),
@@ -177,17 +180,17 @@ export const wrongContents: readonly NodeClient[] = [
     ],
     'thundering-herd': [
       'lets all messages that met a 429 go at the end of the same wait',
-      onFetch(stampedes),
+      onFetch(stampede),
     ],
     'retries-on-the-minute': [
       'retries everything at the next full minute after an outage',
-      onFetch(retriesOnTheMinute),
+      onFetch(retryOnTheMinute),
     ],
   }),
   ...breaking('CLIENT-15')({
     'longer-than-1600': [
       'sends texts of any length',
-      sending({
+      delivering({
         bodyOf: (message, id) => ({
           ...bodyOf(message),
           message: message.message.padEnd(1_700, '.'),
@@ -213,7 +216,7 @@ export const wrongContents: readonly NodeClient[] = [
   ...breaking('CLIENT-16')({
     'key-in-the-query': [
       'appends its key to every URL',
-      onFetch((job) => inTurn(job, { path: `${sendPath}?api_key=${job.key}` })),
+      onFetch((job) => deliverAll(job, { path: `${sendPath}?api_key=${job.key}` })),
     ],
     'key-in-the-body': [
       'sends its key as a field of the body too',
@@ -231,7 +234,7 @@ export const wrongContents: readonly NodeClient[] = [
     ],
     'key-in-the-request-id': [
       'makes its request_ids unique by its key',
-      sending({
+      delivering({
         idOf: ({ intent }, _, job) => `${job.key}/${intent}`,
         reportOf: () => undefined,
       }),

@@ -1,6 +1,6 @@
 /**
- * Clients that retry too early, under a new id, without one, or not at all: CLIENT-1 to CLIENT-9,
- * CLIENT-17.
+ * Wrong clients that the referee must find, by the rule that each breaks: they retry too early, under
+ * a new id, without an id, or not at all. Rules: CLIENT-1 to CLIENT-9, CLIENT-17.
  */
 
 import axiosRetry from 'axios-retry';
@@ -8,18 +8,18 @@ import { hourMs } from '../../../src/ledger/time-units.ts';
 import { breaking, type Job, type Message, type NodeClient, sleep } from '../client.ts';
 import {
   bodyOf,
-  but,
   careful,
+  carefulBut,
   deliver,
+  deliverAll,
+  delivering,
   get,
   type Habits,
-  impatient,
-  inTurn,
   oneByOne,
   onFetch,
   post,
   type Reply,
-  sending,
+  withTimeout,
 } from './deliver.ts';
 import {
   byAxios,
@@ -33,10 +33,11 @@ import {
 } from './library.ts';
 
 const statusCodes = [429];
-const received = '/api/v1/sms/received/';
+const receivedPath = '/api/v1/sms/received/';
+/** The options by which libraries retry a POST after a 429. */
 const retryPost = { limit: 4, methods: ['POST' as const], statusCodes };
 
-/** Careful after all but a 429, of which it gives up the fifth. */
+/** Careful, but waits after a 429 as `waitOf` says, and gives up at the fifth attempt. */
 function after429(waitOf: (retryAfter: string, job: Job) => number): Partial<Habits> {
   return {
     waitOf: (reply, attempt, job) => {
@@ -51,14 +52,11 @@ function drawnId({ random }: Job): string {
 }
 
 /** Another message to the same recipient. */
-function again(message: Message): Message {
+function followUpOf(message: Message): Message {
   return { ...message, intent: `${message.intent}-b`, message: `${message.message} again` };
 }
 
-/**
- * Careful, but after this status, or a lost reply, drops the message without a report and sends the
- * next at once.
- */
+/** Careful, but drops a message without a report after this failure, and sends the next at once. */
 function silentAfter(failure: number | 'lost reply'): Partial<Habits> {
   const isFailure = (reply: Reply | undefined) => (reply?.status ?? 'lost reply') === failure;
   return {
@@ -68,10 +66,11 @@ function silentAfter(failure: number | 'lost reply'): Partial<Habits> {
   };
 }
 
-/** Repeats what was refused for good two more times, then reports it as failed. */
+/** Repeats each refused send twice, even after a final refusal, and then reports it as failed. */
 const stubborn: Partial<Habits> = { waitOf: (_, attempt) => (attempt < 3 ? 30_000 : undefined) };
 
-async function goesOn(job: Job): Promise<void> {
+/** Sends the whole list during a 429, and then retries what was refused. */
+async function sendOnDespite429(job: Job): Promise<void> {
   const refused: { readonly message: Message; readonly untilMs: number }[] = [];
   for (const message of job.messages) {
     const reply = await post(job, bodyOf(message));
@@ -86,40 +85,42 @@ async function goesOn(job: Job): Promise<void> {
   }
 }
 
-async function threeWorkers(job: Job): Promise<void> {
+/** Each worker waits for its own 429s alone. */
+async function sendByThreeWorkers(job: Job): Promise<void> {
   const send = kyOn(job, { ...retryPost, limit: 10 });
-  const queue = [...job.messages, ...job.messages.map(again)];
+  const queue = [...job.messages, ...job.messages.map(followUpOf)];
   const work = async (pauseMs: number) => {
-    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
-      await send(next);
-      job.report(next, bodyOf(next).request_id, 'accepted');
+    for (let message = queue.shift(); message !== undefined; message = queue.shift()) {
+      await send(message);
+      job.report(message, bodyOf(message).request_id, 'accepted');
       await sleep(pauseMs);
     }
   };
   await Promise.all([work(1_700), work(2_900), work(4_300)]);
 }
 
-async function usesOtherKey(job: Job): Promise<void> {
+/** Answers a 429 by a send with another key of the account, to which the same limit applies. */
+async function evadeByOtherKey(job: Job): Promise<void> {
   const second = job.simulator.accounts.createKey('acme', { name: 'spare' });
   for (const message of job.messages) {
     const { status, retryAfter } = (await post(job, bodyOf(message))) ?? {};
     if (status === 429) {
       const refusedUntilMs = Date.now() + Number(retryAfter) * 1_000;
       await sleep(2_000);
-      await post({ ...job, key: second.key }, bodyOf(again(message)));
+      await post({ ...job, key: second.key }, bodyOf(followUpOf(message)));
       await sleep(Math.max(0, refusedUntilMs - Date.now()) + 60_000);
       await deliver(job, message);
-      await deliver(job, again(message));
+      await deliver(job, followUpOf(message));
     } else job.report(message, bodyOf(message).request_id, 'accepted');
   }
 }
 
-/** Asks for received messages, of a service that answers `limit` such requests a minute. */
-async function asksForReceived(
+/** Asks for received messages, from a service that answers `limit` such requests a minute. */
+async function askForReceived(
   job: Job,
   limit: number,
   pausesMs: readonly number[],
-  pathOf: (look: number) => string = () => received,
+  pathOf: (look: number) => string = () => receivedPath,
 ): Promise<void> {
   job.simulator.limits.patch({ received: limit });
   for (const [look, pauseMs] of pausesMs.entries()) {
@@ -128,18 +129,18 @@ async function asksForReceived(
   }
 }
 
-const lost = ['lost_response'] as const;
+const lostReply = ['lost_response'] as const;
 
 export const wrongRetries: readonly NodeClient[] = [
   ...breaking('CLIENT-1', { also: ['CLIENT-2', 'CLIENT-14'], meets: ['throttle'] })({
-    'retries-at-once': ['retries a 429 at once', sending(after429(() => 0))],
+    'retries-at-once': ['retries a 429 at once', delivering(after429(() => 0))],
     'jitter-below': [
       'takes up to a fifth off Retry-After, to spread its retries',
-      sending(after429((text, { random }) => Number(text) * 1_000 * (0.8 + random() * 0.19))),
+      delivering(after429((text, { random }) => Number(text) * 1_000 * (0.8 + random() * 0.19))),
     ],
     'received-retried-early': [
       'asks again for received messages 5 s after a 429',
-      onFetch((job) => asksForReceived(job, 1, [20_000, 5_000, 5_000, 5_000])),
+      onFetch((job) => askForReceived(job, 1, [20_000, 5_000, 5_000, 5_000])),
       { also: ['CLIENT-13'] },
     ],
     'p-retry-defaults': ['retries by the pauses that p-retry comes with', byPRetry({ retries: 4 })],
@@ -155,46 +156,46 @@ export const wrongRetries: readonly NodeClient[] = [
   ...breaking('CLIENT-2', { meets: ['throttle'] })({
     'bulk-goes-on': [
       'goes on with its list during a 429, and comes back to what was refused',
-      onFetch(goesOn),
+      onFetch(sendOnDespite429),
     ],
     'workers-wait-each-for-themselves': [
       'sends by three workers, of which only the one that met the 429 waits',
-      { library: 'ky', run: threeWorkers },
+      { library: 'ky', run: sendByThreeWorkers },
     ],
     'walks-pages-through-a-429': [
       'asks for the next page of received messages while a 429 holds',
       onFetch((job) =>
-        asksForReceived(
+        askForReceived(
           job,
           2,
           [3_000, 3_000, 3_000, 3_000],
-          (look) => `${received}?page=${look + 1}`,
+          (look) => `${receivedPath}?page=${look + 1}`,
         ),
       ),
     ],
     'other-key-of-the-account': [
       'answers a 429 with the next key of the account, which shares its limit',
-      onFetch(usesOtherKey),
+      onFetch(evadeByOtherKey),
     ],
   }),
-  ...breaking('CLIENT-3', { also: ['CLIENT-5'], meets: lost })({
+  ...breaking('CLIENT-3', { also: ['CLIENT-5'], meets: lostReply })({
     'new-id-after-a-lost-reply': [
       'draws a request_id for each attempt, and loses replies',
-      sending({ idOf: (_, __, job) => drawnId(job) }),
+      delivering({ idOf: (_, __, job) => drawnId(job) }),
     ],
     'id-with-the-attempt': [
       'appends the number of the attempt to its request_id',
-      sending({ idOf: ({ intent }, attempt) => `${intent}-${attempt}` }),
+      delivering({ idOf: ({ intent }, attempt) => `${intent}-${attempt}` }),
       { meets: ['busy'] },
     ],
     'id-dropped-on-retry': [
       'retries without the request_id of the first attempt',
-      sending({ idOf: ({ intent }, attempt) => (attempt === 1 ? intent : undefined) }),
+      delivering({ idOf: ({ intent }, attempt) => (attempt === 1 ? intent : undefined) }),
       { also: ['CLIENT-4', 'CLIENT-5'] },
     ],
     'new-id-after-a-timeout': [
       'gives up waiting after two seconds, and tries again under a new request_id',
-      onFetch((job) => inTurn(impatient(job, 2_000), { idOf: () => drawnId(job) })),
+      onFetch((job) => deliverAll(withTimeout(job, 2_000), { idOf: () => drawnId(job) })),
       { meets: ['delay'] },
     ],
     'p-retry-builds-the-body': [
@@ -218,8 +219,8 @@ export const wrongRetries: readonly NodeClient[] = [
     ],
   }),
   ...breaking('CLIENT-4')({
-    'no-id': ['sends no request_id', sending({ idOf: () => undefined })],
-    'empty-id': ['sends an empty request_id', sending({ idOf: () => '' })],
+    'no-id': ['sends no request_id', delivering({ idOf: () => undefined })],
+    'empty-id': ['sends an empty request_id', delivering({ idOf: () => '' })],
     'id-in-camel-case': [
       'names the field requestId, which the service ignores',
       byAxios(() => {}, {
@@ -228,10 +229,10 @@ export const wrongRetries: readonly NodeClient[] = [
       }),
     ],
   }),
-  ...breaking('CLIENT-5', { also: ['CLIENT-4'], meets: lost })({
+  ...breaking('CLIENT-5', { also: ['CLIENT-4'], meets: lostReply })({
     'sends-again-without-id': [
       'sends again after a lost reply, without a request_id',
-      sending({ idOf: () => undefined }),
+      delivering({ idOf: () => undefined }),
     ],
     'got-resends-after-a-timeout': [
       'retries POST after its own timeout, without a request_id',
@@ -251,8 +252,8 @@ export const wrongRetries: readonly NodeClient[] = [
   ...breaking('CLIENT-6', { also: ['CLIENT-10'] })({
     'counter-restarts': [
       'counts its request_ids from 1 again after each restart',
-      oneByOne((job, message, at) =>
-        deliver(job, message, but({ idOf: () => `message-${(at % 2) + 1}` })),
+      oneByOne((job, message, index) =>
+        deliver(job, message, carefulBut({ idOf: () => `message-${(index % 2) + 1}` })),
       ),
     ],
     'constant-id': [
@@ -261,13 +262,13 @@ export const wrongRetries: readonly NodeClient[] = [
     ],
     'id-of-the-second': [
       'uses the present second as request_id',
-      sending({ idOf: () => `s${Math.floor(Date.now() / 1_000)}` }),
+      delivering({ idOf: () => `s${Math.floor(Date.now() / 1_000)}` }),
     ],
   }),
-  ...breaking('CLIENT-7', { also: ['CLIENT-5'], meets: lost })({
+  ...breaking('CLIENT-7', { also: ['CLIENT-5'], meets: lostReply })({
     'outbox-after-the-weekend': [
       'retries a lost send when the office opens, 62 hours later',
-      sending({ waitOf: (reply) => (reply === undefined ? 62 * hourMs : undefined) }),
+      delivering({ waitOf: (reply) => (reply === undefined ? 62 * hourMs : undefined) }),
     ],
     'pause-in-the-wrong-unit': [
       'gives p-retry a minTimeout of 90,000 seconds, meant as milliseconds',
@@ -278,7 +279,7 @@ export const wrongRetries: readonly NodeClient[] = [
   ...breaking('CLIENT-8')({
     'repeats-a-400': [
       'retries every error, a 400 too',
-      sending({
+      delivering({
         ...stubborn,
         bodyOf: (message, id) => ({ ...message, to: '555', request_id: id }),
       }),
@@ -286,7 +287,7 @@ export const wrongRetries: readonly NodeClient[] = [
     ],
     'repeats-a-401': [
       'retries with a wrong key',
-      onFetch((job) => inTurn({ ...job, key: 'smst_wrong' }, stubborn)),
+      onFetch((job) => deliverAll({ ...job, key: 'smst_wrong' }, stubborn)),
     ],
     'repeats-a-402': [
       'counts 402 among the statuses that got retries',
@@ -313,13 +314,13 @@ export const wrongRetries: readonly NodeClient[] = [
   ...breaking('CLIENT-9')({
     'gives-up-after-a-429': [
       'drops the message at a 429 and sends the next one at once',
-      sending(silentAfter(429)),
+      delivering(silentAfter(429)),
       { meets: ['throttle'] },
     ],
     'gives-up-after-a-lost-reply': [
       'drops the message when the connection closes',
-      sending(silentAfter('lost reply')),
-      { meets: lost },
+      delivering(silentAfter('lost reply')),
+      { meets: lostReply },
     ],
     'fire-and-forget': [
       'starts its sends and reads no reply',
@@ -340,6 +341,6 @@ export const wrongRetries: readonly NodeClient[] = [
     ],
   }),
   ...breaking('CLIENT-17', { meets: ['overloaded'] })({
-    'waits-its-own-time': ['waits 20 s after a 503, whatever Retry-After says', sending()],
+    'waits-its-own-time': ['waits 20 s after a 503, whatever Retry-After says', delivering()],
   }),
 ];
