@@ -1,6 +1,7 @@
 /**
- * All defects: each breaks one rule as a real implementation might, and some case tells it from
- * every other. Names are stable. A rule without a defect is not covered.
+ * All defects: wrong servers that the harness must detect. Each breaks one rule as a real
+ * implementation might, and some conformance case tells it from every other. Names are stable. Every
+ * rule needs a defect: a rule without one is not known to be tested.
  */
 import type { Settings } from '../../src/config/settings.ts';
 import type { Simulation } from '../../src/simulation/simulation.ts';
@@ -9,6 +10,7 @@ import { lifecycleDefects } from './lifecycles.ts';
 import { type Defect, type DefectRow, WrongSimulation } from './planted.ts';
 import { replayDefects } from './replays.ts';
 import { replyDefects } from './replies.ts';
+import { senderDefects } from './senders.ts';
 import { sendDefects } from './sends.ts';
 import { throttlingDefects } from './throttling.ts';
 
@@ -16,6 +18,7 @@ const rows: readonly DefectRow[] = [
   ...throttlingDefects,
   ...replayDefects,
   ...sendDefects,
+  ...senderDefects,
   ...keyDefects,
   ...replyDefects,
   ...lifecycleDefects,

@@ -7,7 +7,7 @@ import type { ApiKey } from '../../src/sim/records.ts';
 import { World } from '../../src/sim/world.ts';
 import { breaking, type Call, type DefectRow, type Planted, reading } from './planted.ts';
 
-/** Also accepts every text for which `opens` returns true. */
+/** Also accepts a text as a key if `opens` returns true for it and any key. */
 function accepting(opens: (given: string, key: ApiKey) => boolean): Planted {
   class LaxWorld extends World {
     override validKey(text: string): ApiKey | undefined {
@@ -21,20 +21,20 @@ function isLive(key: ApiKey): boolean {
   return key.revokedAtMs === undefined;
 }
 
-/** Reads the Authorization header as this text; undefined leaves it. */
-function header(understand: (call: Call) => string | undefined): Planted {
+/** Reads the Authorization header as if it held the returned key; undefined leaves it. */
+function readingKeyAs(understand: (call: Call) => string | undefined): Planted {
   return reading((call) => {
     const key = understand(call);
     return key === undefined ? undefined : { authorization: `Bearer ${key}` };
   });
 }
 
-/** One endpoint takes the key that `find` returns for the one that the caller gave. */
+/** One endpoint takes the key that the caller gave for the one that `find` returns. */
 function acceptingOn(
   endpoint: EndpointName,
   find: (given: string, keys: readonly ApiKey[]) => ApiKey | undefined,
 ): Planted {
-  return header(({ endpoint: called, request, simulation }) => {
+  return readingKeyAs(({ endpoint: called, request, simulation }) => {
     const given = request.authorization?.slice('Bearer '.length);
     const keys = [...simulation.world.keys.values()];
     return called === endpoint && given !== undefined ? find(given, keys)?.key : undefined;
@@ -46,7 +46,7 @@ function withoutKey(
   endpoint: EndpointName,
   keysOf: (call: Call) => readonly ApiKey[] | undefined,
 ): Planted {
-  return header((call) => {
+  return readingKeyAs((call) => {
     const isMeant = call.endpoint === endpoint && call.request.authorization === undefined;
     return isMeant ? keysOf(call)?.find(isLive)?.key : undefined;
   });
@@ -70,7 +70,7 @@ export const keyDefects: readonly DefectRow[] = [
   ...breaking('AUTH-1', {
     'scheme-any': [
       'any scheme is accepted',
-      header(({ request }) => request.authorization?.split(' ')[1]),
+      readingKeyAs(({ request }) => request.authorization?.split(' ')[1]),
     ],
     'tasks-without-key': [
       'device tasks need no key',

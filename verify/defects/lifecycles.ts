@@ -1,6 +1,6 @@
 /**
- * Wrong lifecycles: skipped, repeated or left states, and devices that poll at a wrong pace, or for
- * the work of others. Rules: STATE-1 to STATE-5, SVC-2, SVC-3, SEND-3, SEND-7.
+ * Wrong lifecycles: states that are skipped, visited twice or left although they are final, and
+ * devices that poll at a wrong pace or take the work of others. Rules: STATE-1 to STATE-5, SVC-2, SVC-3, SEND-3, SEND-7.
  */
 
 import { Fleet } from '../../src/actors/fleet.ts';
@@ -30,7 +30,9 @@ const firstBlock = 8;
 
 /** A lifecycle that reports each step, can write any status, and can suppress a step. */
 class LooseLifecycle extends Lifecycle {
+  /** False suppresses the step; a defect replaces it. */
   mayStep: (message: Message, event: MessageEvent) => boolean = () => true;
+  /** Called after each step; a defect replaces it. */
   stepped: (message: Message) => void = () => {};
 
   override step(message: Message, event: MessageEvent, failureReason?: string): boolean {
@@ -69,7 +71,7 @@ function withLifecycle(
   };
 }
 
-/** A message that becomes `reached` later becomes `next`, once. */
+/** Some time after a message has become `reached`, its status becomes `next`, against the rules. */
 function leaving(reached: Status, afterMs: number, next: Status): Planted {
   return withLifecycle((lifecycle, { clock }) => {
     lifecycle.stepped = (message) => {

@@ -1,7 +1,7 @@
 /**
- * How a defect is planted: it replaces parts of the simulation, or wraps its request handling. The
- * simulator itself does not know of defects and runs its own classes unwrapped. The rows of the
- * catalogue are made of the combinators below.
+ * How a defect, a planted mistake of the service, is put into a simulation: it replaces classes of
+ * the simulation or wraps its request handling. The simulator itself knows nothing about defects. The
+ * rows of the catalogue are made of the functions below, such as `replying` and `refusing`.
  */
 import type { Settings } from '../../src/config/settings.ts';
 import { authenticate, type Handled } from '../../src/http/service/api.ts';
@@ -15,30 +15,33 @@ import type { ApiKey, Device, Message } from '../../src/sim/records.ts';
 import { validateSend } from '../../src/sim/send-request.ts';
 import { type Parts, Simulation } from '../../src/simulation/simulation.ts';
 
-export type Answer = (request: ApiRequest) => Handled;
+/** Handles a request. */
+export type Handler = (request: ApiRequest) => Handled;
 
+/** What a defect changes in a simulation. */
 export interface Planted {
+  /** Classes that replace those of the simulation. */
   readonly parts?: Partial<Parts>;
   /** Wraps the request handler; called once per simulation, so again after a reset. */
-  readonly around?: (next: Answer, simulation: Simulation) => Answer;
+  readonly around?: (next: Handler, simulation: Simulation) => Handler;
 }
 
 /** A simulation with a defect. */
 export class WrongSimulation extends Simulation {
-  readonly #answer: Answer;
+  readonly #handle: Handler;
 
   constructor(settings: Settings, startMs: number, { parts = {}, around }: Planted) {
     super(settings, startMs, parts);
-    const sound: Answer = (request) => super.handle(request);
-    this.#answer = around === undefined ? sound : around(sound, this);
+    const sound: Handler = (request) => super.handle(request);
+    this.#handle = around === undefined ? sound : around(sound, this);
   }
 
   override handle(request: ApiRequest): Handled {
-    return this.#answer(request);
+    return this.#handle(request);
   }
 }
 
-/** What the catalogue says of a defect. */
+/** What the catalogue says about a defect. */
 export interface Defect {
   readonly name: string;
   /** The rule that the defect breaks. */
@@ -54,7 +57,7 @@ export interface DefectRow {
   readonly planted: Planted;
 }
 
-/** Rows of defects that break one rule: what each does, how, and why it cannot be seen. */
+/** Makes rows of defects that break one rule. */
 export function breaking(
   rule: string,
   rows: Readonly<Record<string, readonly [does: string, planted: Planted, unseen?: string]>>,
@@ -66,7 +69,7 @@ export function breaking(
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** One request, and what a wrong server may want to know of it. */
+/** One request, with what a defect may need to know about it. */
 export interface Call {
   readonly request: ApiRequest;
   readonly simulation: Simulation;
@@ -90,6 +93,7 @@ export interface Exchange extends Call {
   readonly reply: ApiReply;
 }
 
+/** What is known about a request before it is handled. */
 export function callOf(request: ApiRequest, simulation: Simulation): Call {
   const { world } = simulation;
   const match = matchRoute(request.path);
@@ -118,6 +122,7 @@ export function textOf({ body }: ApiRequest): string {
   return typeof body === 'string' ? body : Buffer.from(body).toString('utf8');
 }
 
+/** The JSON object in a text; undefined for any other text. */
 export function objectOf(text: string): Fields | undefined {
   try {
     const value: unknown = JSON.parse(text);
@@ -128,7 +133,10 @@ export function objectOf(text: string): Fields | undefined {
   }
 }
 
-/** The request with these fields in place of its own, some of which are getters of a class. */
+/**
+ * A copy of the request with some fields replaced. Names each field, because a spread would lose
+ * those that are getters.
+ */
 export function changed(request: ApiRequest, fields: Partial<ApiRequest> = {}): ApiRequest {
   const { method, path, query, host, authorization, contentType } = request;
   const { contentEncoding, clientIp, forwardedFor, body } = request;
@@ -136,9 +144,9 @@ export function changed(request: ApiRequest, fields: Partial<ApiRequest> = {}): 
   return { ...head, clientIp, forwardedFor, body, ...fields };
 }
 
-/** Handles each request by `handle`, which is made anew for each simulation. */
+/** Handles requests by the function that `create` returns; called once per simulation. */
 export function handling(
-  create: (simulation: Simulation) => (call: Call, next: Answer) => Handled,
+  create: (simulation: Simulation) => (call: Call, next: Handler) => Handled,
 ): Planted {
   return {
     around: (next, simulation) => {
@@ -190,6 +198,16 @@ export function understanding(change: (fields: Fields, call: Call) => Fields): P
     if (fields === undefined) return undefined;
     return { body: JSON.stringify({ ...fields, ...change(fields, call) }) };
   });
+}
+
+/** Reads a text field of a send as what `change` returns; undefined removes it. */
+export function rewriting(
+  field: string,
+  change: (text: string, call: Call) => string | undefined,
+): Planted {
+  return understanding(({ [field]: text }, call) =>
+    typeof text === 'string' ? { [field]: change(text, call) } : {},
+  );
 }
 
 /** Answers some requests in place of the service; undefined passes a request on. */
@@ -252,6 +270,7 @@ export function queueDespiteRefusal({
   return reply;
 }
 
+/** The service's own reply to an error. */
 export function refusal(error: ServiceError, { simulation }: Pick<Call, 'simulation'>): ApiReply {
   return errorReply(error, simulation.world.assumptions);
 }
@@ -286,7 +305,7 @@ export function messageOf({ reply, simulation }: Exchange): Message | undefined 
   return simulation.world.messages.get(String(objectOf(reply.body)?.['message_id']));
 }
 
-/** Why some defects cannot be seen from outside. */
+/** Reasons why a black-box test cannot see a defect (`Defect.unseen`). */
 export const because = {
   aDay: 'it shows a day later at the earliest',
   reportedLater:

@@ -1,6 +1,6 @@
 /**
- * Wrong answers to a `request_id` that was used before, and windows that end too early or too late
- * or compare inexactly. Rules: SEND-4.
+ * Wrong replays: wrong answers to a `request_id` that was used before, and windows of remembered ids
+ * that end too early or too late, or compare ids inexactly. Rules: SEND-4.
  */
 
 import type { ApiReply } from '../../src/http/service/messages.ts';
@@ -27,10 +27,10 @@ import {
   type Sending,
 } from './planted.ts';
 
-/** The window of an account, which the defects extend. */
+/** The window of an account: it remembers each `request_id` for 24 h. The defects extend it. */
 const AccountWindow = ReplayWindow<ApiKey, Message>;
 type AccountWindow = InstanceType<typeof AccountWindow>;
-type Kept = Parameters<AccountWindow['keep']>[0];
+type RememberedUse = Parameters<AccountWindow['keep']>[0];
 
 const rememberedIds = 50;
 /**
@@ -39,48 +39,48 @@ const rememberedIds = 50;
 const lateMs = 5;
 
 type Find = (requestId: string) => FirstUse | undefined;
-type Keep = (use: Kept) => void;
+type Keep = (use: RememberedUse) => void;
 
-/** How a wrong window differs from the sound one, whose `find` and `keep` it is given. */
-interface Habits {
+/** What a wrong window does in place of `find` and `keep`; it gets those of the sound window. */
+interface WindowDefect {
   readonly find?: (requestId: string, find: Find, keep: Keep) => FirstUse | undefined;
-  readonly keep?: (use: Kept, keep: Keep) => void;
+  readonly keep?: (use: RememberedUse, keep: Keep) => void;
 }
 
-/** Gives every account a window with habits of its own. */
-function window(create: (now: () => number) => Habits): Planted {
+/** Gives every account a wrong window. */
+function wrongWindow(create: (now: () => number) => WindowDefect): Planted {
   class OddWindow extends AccountWindow {
-    readonly #habits: Habits;
+    readonly #defect: WindowDefect;
 
     constructor(now: () => number) {
       super(now);
-      this.#habits = create(now);
+      this.#defect = create(now);
     }
 
     override find(...[requestId, ...scope]: Parameters<AccountWindow['find']>) {
       const find: Find = (id) => super.find(id, ...scope);
-      if (this.#habits.find === undefined) return find(requestId);
-      return this.#habits.find(requestId, find, (use) => super.keep(use));
+      if (this.#defect.find === undefined) return find(requestId);
+      return this.#defect.find(requestId, find, (use) => super.keep(use));
     }
 
-    override keep(use: Kept): void {
-      const keep: Keep = (one) => super.keep(one);
-      if (this.#habits.keep === undefined) keep(use);
-      else this.#habits.keep(use, keep);
+    override keep(use: RememberedUse): void {
+      const keep: Keep = (remembered) => super.keep(remembered);
+      if (this.#defect.keep === undefined) keep(use);
+      else this.#defect.keep(use, keep);
     }
   }
-  class OtherWorld extends World {
-    override createAccount(...given: Parameters<World['createAccount']>) {
-      return Object.assign(super.createAccount(...given), { replays: new OddWindow(this.now) });
+  class WrongWindowWorld extends World {
+    override createAccount(...args: Parameters<World['createAccount']>) {
+      return Object.assign(super.createAccount(...args), { replays: new OddWindow(this.now) });
     }
   }
-  return { parts: { World: OtherWorld } };
+  return { parts: { World: WrongWindowWorld } };
 }
 
-/** Still finds a use until `endsAtMs`. */
-function lasting(endsAtMs: (use: Kept) => number): Planted {
-  return window((now) => {
-    const uses = new Map<string, Kept>();
+/** A window that finds a use until the time that `endsAtMs` returns. */
+function lasting(endsAtMs: (use: RememberedUse) => number): Planted {
+  return wrongWindow((now) => {
+    const uses = new Map<string, RememberedUse>();
     return {
       find: (requestId, find) => {
         const use = uses.get(requestId);
@@ -95,32 +95,32 @@ function lasting(endsAtMs: (use: Kept) => number): Planted {
   });
 }
 
-/** Compares ids after folding them. */
+/** A window that compares ids after `fold`, such as without regard to case. */
 function folding(fold: (requestId: string) => string, lookUp = fold): Planted {
-  return window(() => ({
+  return wrongWindow(() => ({
     find: (requestId, find) => find(lookUp(requestId)),
     keep: (use, keep) => keep({ ...use, requestId: fold(use.requestId) }),
   }));
 }
 
-/** The id and the text together identify a use. */
+/** A window in which a use is identified by the id and the text together. */
 function perText(): Planted {
   let text = '';
-  const noted = handling(() => ({ request, fields }, next) => {
+  const notingText = handling(() => ({ request, fields }, next) => {
     text = String(fields?.['message'] ?? '');
     return next(request);
   });
-  return { ...folding((requestId) => `${requestId} ${text}`), ...noted };
+  return { ...folding((requestId) => `${requestId} ${text}`), ...notingText };
 }
 
-/** Remembers the ids that were used, beside the window. */
+/** A window whose `find` also gets the list of all ids that were used. */
 function knowingIds(
   find: (requestId: string, ids: readonly string[], find: Find) => FirstUse | undefined,
 ): Planted {
-  return window(() => {
+  return wrongWindow(() => {
     const ids: string[] = [];
     return {
-      find: (requestId, soundly) => find(requestId, ids, soundly),
+      find: (requestId, soundFind) => find(requestId, ids, soundFind),
       keep: (use, keep) => {
         ids.push(use.requestId);
         keep(use);
@@ -133,8 +133,8 @@ function knowingIds(
 class SharedWindowWorld extends World {
   readonly #shared = new AccountWindow(this.now);
 
-  override createAccount(...given: Parameters<World['createAccount']>) {
-    return Object.assign(super.createAccount(...given), { replays: this.#shared });
+  override createAccount(...args: Parameters<World['createAccount']>) {
+    return Object.assign(super.createAccount(...args), { replays: this.#shared });
   }
 }
 
@@ -161,6 +161,7 @@ function checked(check: (first: Message, call: Sending) => ApiReply | undefined)
   });
 }
 
+/** True if the account's quota is spent. */
 function isSpent({ account }: Message, { simulation: { world } }: Sending): boolean {
   const quota = world.quotaOf(account);
   return quota !== 'unlimited' && account.quota.used(world.now(), world.assumptions) >= quota;
@@ -188,7 +189,7 @@ export const replayDefects: readonly DefectRow[] = breaking('SEND-4', {
   ],
   'replay-forgotten-after-23-hours': [
     'a request_id is forgotten after 23 hours',
-    window((now) => ({
+    wrongWindow((now) => ({
       find: (requestId, find) => {
         const use = find(requestId);
         return use !== undefined && now() - use.atMs > 23 * hourMs ? undefined : use;
@@ -203,7 +204,7 @@ export const replayDefects: readonly DefectRow[] = breaking('SEND-4', {
   ],
   'replay-prolongs-window': [
     'each replay starts the 24 hours again',
-    window((now) => ({
+    wrongWindow((now) => ({
       find: (requestId, find, keep) => {
         const use = find(requestId);
         if (use !== undefined) keep({ ...use, atMs: now() });
@@ -218,7 +219,7 @@ export const replayDefects: readonly DefectRow[] = breaking('SEND-4', {
   ],
   'replay-lost-under-concurrency': [
     'simultaneous sends with one request_id create several messages',
-    window(() => ({ keep: (use, keep) => void setTimeout(() => keep(use), lateMs) })),
+    wrongWindow(() => ({ keep: (use, keep) => void setTimeout(() => keep(use), lateMs) })),
   ],
   'replay-forgotten-when-crowded': [
     'a request_id is forgotten after 50 later ones',
@@ -232,7 +233,7 @@ export const replayDefects: readonly DefectRow[] = breaking('SEND-4', {
   ],
   'replay-ascii-only': [
     'a request_id beyond ASCII is not found again',
-    window(() => ({ find: (id, find) => (/^[ -~]*$/.test(id) ? find(id) : undefined) })),
+    wrongWindow(() => ({ find: (id, find) => (/^[ -~]*$/.test(id) ? find(id) : undefined) })),
   ],
   'replay-window-from-send-at': [
     'the 24 hours of a held message start at send_at',
@@ -254,7 +255,7 @@ export const replayDefects: readonly DefectRow[] = breaking('SEND-4', {
       (requestId) => requestId,
     ),
   ],
-  'replay-ignored': ['request_id is ignored', window(() => ({ find: () => undefined }))],
+  'replay-ignored': ['request_id is ignored', wrongWindow(() => ({ find: () => undefined }))],
   'replay-creates-second-message': [
     'a replay answers right but a second message exists',
     replays((exchange) => {

@@ -32,10 +32,12 @@ const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const twoHoursMs = 7_200_000;
 const firstBlock = 8;
 
+/** Writes `created_at` in another form. */
 function createdAt(write: (created: string) => string): Planted {
   return describing(({ created_at: created }) => ({ created_at: write(String(created)) }));
 }
 
+/** Writes another `request_id`. */
 function requestId(write: (id: string, fields: Fields) => unknown): Planted {
   return describing((fields) => ({ request_id: write(String(fields['request_id']), fields) }));
 }
@@ -50,21 +52,24 @@ const numbered = handling(({ world }) => {
   const { around } = describing(({ message_id: id }) => ({ message_id: String(numberOf(id)) }));
   return ({ request, simulation }, next) => {
     const [, number] = /^\/api\/v1\/sms\/(\d+)\/$/.exec(request.path) ?? [];
-    const message = [...world.messages.values()].find((one) => one.arrival + 1 === Number(number));
+    const message = [...world.messages.values()].find(
+      ({ arrival }) => arrival + 1 === Number(number),
+    );
     const path = message === undefined ? request.path : `/api/v1/sms/${message.messageId}/`;
     return (around?.(next, simulation) ?? next)(changed(request, { path }));
   };
 });
 
 /** A row of a defect that spells one code differently from the document. */
-function respelt(code: string, otherwise: string): readonly [does: string, planted: Planted] {
+function respelt(code: string, wrongCode: string): readonly [does: string, planted: Planted] {
   const planted = replying(
-    ({ reply }) => ({ ...reply, body: reply.body.replaceAll(`"${code}"`, `"${otherwise}"`) }),
+    ({ reply }) => ({ ...reply, body: reply.body.replaceAll(`"${code}"`, `"${wrongCode}"`) }),
     ({ reply }) => reply.status >= 400,
   );
-  return [`the code is ${otherwise}`, planted];
+  return [`the code is ${wrongCode}`, planted];
 }
 
+/** The reply as an HTML page. */
 function asPage({ reply }: Exchange): ApiReply {
   const headers = { ...reply.headers, 'content-type': 'text/html; charset=utf-8' };
   return { ...reply, headers, body: `<html><body>${reply.body}</body></html>` };

@@ -1,22 +1,17 @@
 /**
- * Sends that are read wrongly: fields, holds, senders and quotas. Rules: SEND-1, SEND-2, SEND-3,
- * SEND-5, SEND-6, SEND-7, SVC-1, SVC-4, AUTH-4, AUTH-5, ERR-1, ERR-2, SEND-4.
+ * Sends that are read wrongly: a field is refused, accepted or understood as something else, or a
+ * hold by `send_at` ends at a wrong time. Rules: SEND-1, SEND-2, SEND-3, SEND-5, SEND-6, SEND-7.
  */
 
 import type { Handled } from '../../src/http/service/api.ts';
 import { dayMs, hourMs, minuteMs } from '../../src/ledger/time-units.ts';
 import { isoTime } from '../../src/sim/clock.ts';
 import { isPhoneNumber } from '../../src/sim/phone-number.ts';
-import { QuotaCount } from '../../src/sim/quota.ts';
-import type { Account, Device, Message, SimState } from '../../src/sim/records.ts';
 import { parseSendAt } from '../../src/sim/send-at.ts';
-import { World } from '../../src/sim/world.ts';
 import {
   acceptAnyway,
-  acceptingFrom,
   answering,
   answeringSends,
-  because,
   breaking,
   type Call,
   changed,
@@ -25,35 +20,24 @@ import {
   handling,
   invalid,
   isAccepted,
-  isReplay,
   isSend,
   messageOf,
   type Planted,
-  queueDespiteRefusal,
   refusal,
   refusing,
   replying,
-  type Sending,
+  rewriting,
   textOf,
   understanding,
 } from './planted.ts';
 
-const longest = 1_600;
+/** The longest message, in characters. */
+const longestText = 1_600;
 const fiveMinutesMs = 5 * minuteMs;
 /** How far the server's local time is behind UTC. */
 const localZoneMs = 5 * hourMs;
-/** A valid recipient in place of an unchecked one. */
+/** A valid recipient, which stands for an invalid one. */
 const anyRecipient = '+12025550123';
-
-/** Reads a text field as what `change` returns; undefined removes it. */
-function rewriting(
-  field: string,
-  change: (text: string, call: Call) => string | undefined,
-): Planted {
-  return understanding(({ [field]: text }, call) =>
-    typeof text === 'string' ? { [field]: change(text, call) } : {},
-  );
-}
 
 /** Refuses sends whose text field satisfies `isRefused`. */
 function refusingField(field: string, isRefused: (text: string) => boolean): Planted {
@@ -63,15 +47,16 @@ function refusingField(field: string, isRefused: (text: string) => boolean): Pla
   });
 }
 
-function isNumber(value: unknown): boolean {
+function isPhone(value: unknown): boolean {
   return typeof value === 'string' && isPhoneNumber(value, 'possible');
 }
 
-function ownNumber({ key }: Call): string | undefined {
+/** A number that the caller's account can send from. */
+function firstOwnNumber({ key }: Call): string | undefined {
   return key?.account.devices[0]?.number;
 }
 
-/** Without the signs with which people group the digits of a number. */
+/** Removes the characters by which people group the digits of a number. */
 function withoutSeparators(number: string): string {
   return number.replace(/(?<=.)[ ().-]/g, '');
 }
@@ -86,24 +71,17 @@ function withAsciiDigits(text: string): string {
   );
 }
 
-/** The number of a SIM with the same last seven digits. */
-function withSameEnd(from: string, { simulation: { world } }: Call): string {
-  const end = from.slice(-7);
-  if (end.length < 7 || world.deviceByNumber(from) !== undefined) return from;
-  return [...world.devices.values()].find(({ number }) => number.endsWith(end))?.number ?? from;
-}
-
-/** The recipient is not checked, only echoed. */
-const unchecked = handling(() => ({ request, fields }, next) => {
+/** Accepts any recipient: sends to a valid one instead, and echoes what was given. */
+const uncheckedRecipient = handling(() => ({ request, fields }, next) => {
   const to = fields?.['to'];
-  if (typeof to !== 'string' || isNumber(to)) return next(request);
+  if (typeof to !== 'string' || isPhone(to)) return next(request);
   const handled = next(changed(request, { body: JSON.stringify({ ...fields, to: anyRecipient }) }));
   const body = handled.reply.body.replace(anyRecipient, to);
   return { ...handled, reply: { ...handled.reply, body } };
 });
 
-/** Treats the same body within a minute as the same message. */
-const deduplicated = handling(({ clock }) => {
+/** Answers a send whose body came within the last minute by the reply to the first one. */
+const deduplicatedByBody = handling(({ clock }) => {
   const earlier = new Map<string, { readonly atMs: number; readonly handled: Handled }>();
   return ({ request, fields }, next) => {
     if (!isSend(request) || fields?.['request_id'] !== undefined) return next(request);
@@ -116,15 +94,15 @@ const deduplicated = handling(({ clock }) => {
   };
 });
 
-/** The instant of a valid `send_at`; undefined otherwise. */
+/** The time of a valid `send_at` in epoch milliseconds; undefined for any other text. */
 function instantOf(sendAt: string): number | undefined {
   const read = parseSendAt(sendAt, { sendAtFormats: 'rfc3339', sendAtZone: 'any_offset' });
   return typeof read === 'number' ? read : undefined;
 }
 
 /**
- * Reads `send_at` as what `change` returns; undefined removes it. `atMs` is the instant of a valid
- * one.
+ * Reads `send_at` as what `change` returns; undefined removes it. `atMs`: its time; undefined if it is
+ * not valid.
  */
 function readingSendAt(
   change: (sendAt: string, nowMs: number, atMs: number | undefined) => string | undefined,
@@ -134,7 +112,7 @@ function readingSendAt(
   );
 }
 
-/** Moves the end of each hold; a past end means at once. */
+/** Moves the end of each hold; if the new end is past, the message is not held. */
 function movingHold(change: (atMs: number, nowMs: number) => number): Planted {
   return readingSendAt((sendAt, nowMs, atMs) => {
     if (atMs === undefined || atMs <= nowMs) return sendAt;
@@ -153,131 +131,6 @@ function tasksEndHolds({ endpoint, key, id, reply, simulation }: Exchange) {
   return reply;
 }
 
-function isOwn({ key, device }: Sending): boolean {
-  return device?.account === key.account;
-}
-
-function isForeign({ key, device }: Sending): boolean {
-  return device?.account !== undefined && device.account !== key.account;
-}
-
-/** Refuses the pool's number to accounts with a SIM, or to those without. */
-function refusingPool(hasSim: boolean, kind: 'number_not_found' | 'number_access_denied'): Planted {
-  return answeringSends((call) => {
-    const isPool = call.device !== undefined && call.device.account === undefined;
-    const isMeant = call.key.account.devices.length > 0 === hasSim;
-    return isPool && isMeant ? refusal({ kind }, call) : undefined;
-  });
-}
-
-/** A reactivated SIM keeps behaving as deactivated. */
-class NeverReactivatingWorld extends World {
-  override patchDevice(device: Device, state: SimState): void {
-    super.patchDevice(device, { ...state, active: device.active ? state.active : false });
-  }
-}
-
-/** A quota count that is wrong on purpose. */
-class WrongQuotaCount extends QuotaCount {
-  readonly #account: Account;
-  /** Units that do not belong to a message. */
-  extraUnits = 0;
-  /** Which messages count; undefined for the correct ones. */
-  isCounted: ((message: Message, nowMs: number) => boolean) | undefined;
-
-  constructor(now: () => number, account: Account) {
-    super(now);
-    this.#account = account;
-  }
-
-  override used(...[nowMs, assumptions]: Parameters<QuotaCount['used']>): number {
-    const { isCounted } = this;
-    if (isCounted === undefined) return super.used(nowMs, assumptions) + this.extraUnits;
-    return this.#account.messages.filter((message) => isCounted(message, nowMs)).length;
-  }
-}
-
-class CountingWorld extends World {
-  override createAccount(...given: Parameters<World['createAccount']>): Account {
-    const account = super.createAccount(...given);
-    return Object.assign(account, { quota: new WrongQuotaCount(this.now, account) });
-  }
-}
-
-/** Also counts requests whose reply satisfies `when`. */
-function alsoCounting(when: (exchange: Exchange) => boolean): Planted {
-  const counting = replying((exchange) => {
-    const quota = exchange.key?.account.quota;
-    if (quota instanceof WrongQuotaCount && when(exchange)) quota.extraUnits += 1;
-    return exchange.reply;
-  });
-  return { ...counting, parts: { World: CountingWorld } };
-}
-
-interface CountingRule {
-  /** Which messages count for a send with this key. */
-  readonly isCountedFor: (keyId: string) => (message: Message, nowMs: number) => boolean;
-  readonly onAccepted?: (message: Message, keyId: string) => void;
-}
-
-/** Decides for each send which messages count, by a rule that is created for each simulation. */
-function countingOnly(create: () => CountingRule): Planted {
-  const counting = handling(() => {
-    const rule = create();
-    return ({ request, key, fields }, next) => {
-      if (key === undefined || fields === undefined) return next(request);
-      const { quota, messages } = key.account;
-      if (quota instanceof WrongQuotaCount) quota.isCounted = rule.isCountedFor(key.keyId);
-      const before = messages.length;
-      const handled = next(request);
-      const message = messages.at(before);
-      if (message !== undefined) rule.onAccepted?.(message, key.keyId);
-      return handled;
-    };
-  });
-  return { ...counting, parts: { World: CountingWorld } };
-}
-
-function quotaPerKey(): Planted {
-  return countingOnly(() => {
-    const keyOf = new Map<string, string>();
-    return {
-      isCountedFor:
-        (keyId) =>
-        ({ messageId }) =>
-          keyOf.get(messageId) === keyId,
-      onAccepted: ({ messageId }, keyId) => keyOf.set(messageId, keyId),
-    };
-  });
-}
-
-/** Does not count sends that were accepted in the same turn. */
-function quotaCountedLater(): Planted {
-  const monthOf = (ms: number) => new Date(ms).toISOString().slice(0, 7);
-  return countingOnly(() => {
-    const uncounted = new Set<string>();
-    return {
-      isCountedFor: () => (message, nowMs) =>
-        !uncounted.has(message.messageId) && monthOf(message.createdAtMs) === monthOf(nowMs),
-      onAccepted: ({ messageId }) => {
-        uncounted.add(messageId);
-        setImmediate(() => uncounted.delete(messageId));
-      },
-    };
-  });
-}
-
-/** A plan with another quota. */
-function quotaPlus(more: number): Planted {
-  class OddWorld extends World {
-    override quotaOf(account: Account): number | 'unlimited' {
-      const quota = super.quotaOf(account);
-      return quota === 'unlimited' ? quota : quota + more;
-    }
-  }
-  return { parts: { World: OddWorld } };
-}
-
 export const sendDefects: readonly DefectRow[] = [
   ...breaking('SEND-1', {
     'alias-ignored': [
@@ -288,8 +141,8 @@ export const sendDefects: readonly DefectRow[] = [
     'alias-not-checked': [
       'from_number is not validated',
       understanding(({ from, from_number: alias }, call) =>
-        from === undefined && alias !== undefined && !isNumber(alias)
-          ? { from_number: ownNumber(call) }
+        from === undefined && alias !== undefined && !isPhone(alias)
+          ? { from_number: firstOwnNumber(call) }
           : {},
       ),
     ],
@@ -307,7 +160,7 @@ export const sendDefects: readonly DefectRow[] = [
       'a recipient with spaces or hyphens is accepted',
       rewriting('to', withoutSeparators),
     ],
-    'to-not-checked': ['any text is a recipient', unchecked],
+    'to-not-checked': ['any text is a recipient', uncheckedRecipient],
     'from-not-checked': [
       'a malformed sender is answered 403',
       refusing(400, (exchange) =>
@@ -326,7 +179,7 @@ export const sendDefects: readonly DefectRow[] = [
     ],
     'abroad-refused': [
       'numbers of other countries are refused',
-      refusingField('to', (to) => isNumber(to) && !to.startsWith('+1')),
+      refusingField('to', (to) => isPhone(to) && !to.startsWith('+1')),
     ],
   }),
   ...breaking('SEND-3', {
@@ -338,7 +191,7 @@ export const sendDefects: readonly DefectRow[] = [
           : undefined,
       ),
     ],
-    'send-deduplicated': ['the same message twice within a minute is one', deduplicated],
+    'send-deduplicated': ['the same message twice within a minute is one', deduplicatedByBody],
   }),
   ...breaking('SEND-5', {
     'malformed-202': [
@@ -365,19 +218,19 @@ export const sendDefects: readonly DefectRow[] = [
   ...breaking('SEND-6', {
     'length-1599': [
       '1,600 characters are refused',
-      refusingField('message', (message) => message.length === longest),
+      refusingField('message', (message) => message.length === longestText),
     ],
     'length-1601': [
       '1,601 characters are accepted',
-      rewriting('message', (text) => (text.length === longest + 1 ? text.slice(1) : text)),
+      rewriting('message', (text) => (text.length === longestText + 1 ? text.slice(1) : text)),
     ],
     'length-in-bytes': [
       'the length is counted in bytes',
-      refusingField('message', (message) => Buffer.byteLength(message) > longest),
+      refusingField('message', (message) => Buffer.byteLength(message) > longestText),
     ],
     'length-truncated': [
       'a message that is too long is cut and accepted',
-      rewriting('message', (message) => message.slice(0, longest)),
+      rewriting('message', (message) => message.slice(0, longestText)),
     ],
     'length-trimmed': [
       'spaces around the text are not counted',
@@ -411,15 +264,15 @@ export const sendDefects: readonly DefectRow[] = [
     ],
     'send-at-early': [
       'a held message leaves five minutes early',
-      movingHold((at) => at - fiveMinutesMs),
+      movingHold((atMs) => atMs - fiveMinutesMs),
     ],
     'send-at-late': [
       'a held message leaves five minutes late',
-      movingHold((at) => at + fiveMinutesMs),
+      movingHold((atMs) => atMs + fiveMinutesMs),
     ],
     'send-at-day-dropped': [
       'a hold of more than a day ends on the first day',
-      movingHold((at, nowMs) => nowMs + ((at - nowMs) % dayMs)),
+      movingHold((atMs, nowMs) => nowMs + ((atMs - nowMs) % dayMs)),
     ],
     'send-at-absent-held': [
       'a message without send_at waits five minutes',
@@ -459,110 +312,6 @@ export const sendDefects: readonly DefectRow[] = [
     'send-at-garbage-accepted': [
       'a send_at that is not a time is accepted',
       readingSendAt((sendAt, _, atMs) => (atMs === undefined ? undefined : sendAt)),
-    ],
-  }),
-  ...breaking('SVC-1', {
-    'pool-refused': [
-      'the pool number is refused to an account without a SIM',
-      refusingPool(false, 'number_not_found'),
-      because.noSim,
-    ],
-    'pool-refused-when-disconnected': [
-      'the pool number is refused to an account whose only SIM is not connected',
-      refusingPool(true, 'number_access_denied'),
-      because.noSim,
-    ],
-    'pool-sender-rewritten': [
-      "messages leave from the pool although the account's own SIM was named",
-      acceptingFrom((call) => (isOwn(call) ? call.simulation.world.pool[0] : undefined)),
-    ],
-    'foreign-sim-without-own': [
-      "an account without a SIM may send from anyone's",
-      acceptingFrom((call) =>
-        isForeign(call) && call.key.account.devices.length === 0 ? call.device : undefined,
-      ),
-      because.noSim,
-    ],
-  }),
-  ...breaking('AUTH-4', {
-    'from-last-digits': [
-      'sender numbers are compared by their last seven digits',
-      rewriting('from', withSameEnd),
-    ],
-    'unknown-number-accepted': [
-      'an unknown number is accepted',
-      acceptingFrom(({ key, device, sender, simulation }) =>
-        device === undefined && /^\+\d{8,15}$/.test(String(sender))
-          ? (key.account.devices[0] ?? simulation.world.pool[0])
-          : undefined,
-      ),
-    ],
-  }),
-  ...breaking('AUTH-5', {
-    'not-allowed-accepted': [
-      'a number that the account may not use is accepted',
-      acceptingFrom((call) => (isOwn(call) && !call.device?.allowed ? call.device : undefined)),
-      'no flag names a number of the account that it may not use',
-    ],
-    'foreign-number-accepted': [
-      "another account's number is accepted",
-      acceptingFrom((call) => (isForeign(call) ? call.device : undefined)),
-    ],
-  }),
-  ...breaking('ERR-1', {
-    'quota-plus-one': ['one message more than the quota passes', quotaPlus(1)],
-    'quota-minus-one': ['the last message of the quota is refused', quotaPlus(-1), because.aQuota],
-    'quota-counts-refusals': [
-      'refused messages count',
-      alsoCounting(({ fields, reply }) => fields !== undefined && reply.status >= 400),
-      because.aQuota,
-    ],
-    'quota-lost-under-concurrency': [
-      'simultaneous sends pass beyond the quota',
-      quotaCountedLater(),
-      because.aQuota,
-    ],
-    'quota-refused-queues': [
-      'a send that is answered 402 is queued all the same',
-      refusing(402, queueDespiteRefusal),
-      'no flag names the device of the exhausted account, whose tasks would show it',
-    ],
-    'quota-counts-held-twice': [
-      'a held message counts twice',
-      alsoCounting((exchange) => isAccepted(exchange) && (messageOf(exchange)?.sendAtMs ?? 0) > 0),
-      because.aQuota,
-    ],
-    'quota-never-resets': [
-      'the quota never starts again',
-      countingOnly(() => ({ isCountedFor: () => () => true })),
-      because.aMonth,
-    ],
-    'quota-per-key': ['each key has a quota of its own', quotaPerKey(), because.aQuota],
-  }),
-  ...breaking('SEND-4', {
-    'replay-counts-quota': [
-      'a replay counts against the quota',
-      alsoCounting(isReplay),
-      because.aQuota,
-    ],
-  }),
-  ...breaking('ERR-2', {
-    'inactive-accepted': [
-      'a deactivated SIM still takes messages',
-      acceptingFrom((call) => (isOwn(call) && !call.device?.active ? call.device : undefined)),
-    ],
-    'inactive-for-good': [
-      'a SIM that is activated again is still answered 503',
-      { parts: { World: NeverReactivatingWorld } },
-      because.aChange,
-    ],
-    'inactive-whole-account': [
-      'one deactivated SIM stops the whole account',
-      answeringSends((call) =>
-        call.key.account.devices.some(({ active }) => !active)
-          ? refusal({ kind: 'device_inactive' }, call)
-          : undefined,
-      ),
     ],
   }),
 ];

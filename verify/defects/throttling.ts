@@ -30,6 +30,7 @@ function addressOf({ request }: Pick<Call, 'request'>): string {
   return addressCaller(request.clientIp);
 }
 
+/** Gives an endpoint another limit. */
 function limitOf(endpoint: EndpointName, limit: number): Planted {
   return {
     around: (next, { limiter }) => {
@@ -39,7 +40,7 @@ function limitOf(endpoint: EndpointName, limit: number): Planted {
   };
 }
 
-/** A minute of another length: the limiter's clock runs at another speed. */
+/** Makes the limiter's minute longer or shorter: its clock runs at another speed. */
 function minuteOf(seconds: number): Planted {
   class OddLimiter extends Limiter {
     constructor(...[now, limits, assumptions]: ConstructorParameters<typeof Limiter>) {
@@ -53,10 +54,12 @@ function minuteOf(seconds: number): Planted {
   return { parts: { Limiter: OddLimiter } };
 }
 
-type Bucket = readonly [EndpointName, string];
+/** What names a bucket of tokens. */
+type Bucket = readonly [endpoint: EndpointName, caller: string];
 
+/** A limiter that can count a call in another bucket. */
 class RekeyedLimiter extends Limiter {
-  bucketOf: (endpoint: EndpointName, caller: string) => Bucket = (...own) => own;
+  bucketOf: (endpoint: EndpointName, caller: string) => Bucket = (...bucket) => bucket;
 
   override take(endpoint: EndpointName, caller: string): number {
     return super.take(...this.bucketOf(endpoint, caller));
@@ -100,10 +103,12 @@ function bucketOn(limitedEndpoint: EndpointName, choose: (call: LimitedCall) => 
   });
 }
 
+/** A bucket for each key. */
 function perKey({ caller, key }: LimitedCall): string {
   return caller + (key?.keyId ?? '');
 }
 
+/** One bucket for all callers with a valid key. */
 function oneForAllKeys({ caller, key }: LimitedCall): string {
   return key === undefined ? caller : 'everybody';
 }
@@ -136,10 +141,10 @@ function refusingWhileEmpty(
   });
 }
 
-/** Spends a token and returns 0, or the milliseconds until the next would pass. */
+/** Spends a token and returns 0; without a token, returns the milliseconds until there is one. */
 type Take = (nowMs: number) => number;
 
-/** Gives every caller a bucket from `create`, at each endpoint. */
+/** Gives every caller its own bucket, made by `create`, at each endpoint. */
 function withBucket(create: (limit: number) => Take): Planted {
   class OwnLimiter extends Limiter {
     readonly #time: () => number;
