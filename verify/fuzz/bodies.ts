@@ -17,7 +17,7 @@ const oddTexts = [
   ...[`${'['.repeat(200)}${']'.repeat(200)}`, '123456789012345678901234567890'],
 ];
 
-const odd = fc.constantFrom(...oddTexts);
+const oddText = fc.constantFrom(...oddTexts);
 
 const recipients = fc.integer({ min: 40, max: 69 }).map((last) => `"+120255501${last}"`);
 
@@ -45,29 +45,30 @@ const sendText: fc.Arbitrary<string> = fc
     rarely<readonly [string, string] | undefined>(
       9,
       undefined,
-      fc.tuple(fc.constantFrom('__proto__', 'constructor', 'to', 'a', ''), odd),
+      fc.tuple(fc.constantFrom('__proto__', 'constructor', 'to', 'a', ''), oddText),
     ),
   )
   .map(([...fields]) => {
-    const last = fields[6];
-    const pairs = fields.slice(0, 6).filter((each) => each !== undefined);
-    if (last !== undefined) pairs.push(`${JSON.stringify(last[0])}:${last[1]}`);
+    const extra = fields[6];
+    const pairs = fields.slice(0, 6).filter((pair) => pair !== undefined);
+    if (extra !== undefined) pairs.push(`${JSON.stringify(extra[0])}:${extra[1]}`);
     return `{${pairs.join(',')}}`;
   });
 
-function field(name: string, right: fc.Arbitrary<string>): fc.Arbitrary<string | undefined> {
+/** A member of a JSON object: mostly valid, sometimes odd or absent. */
+function field(name: string, valid: fc.Arbitrary<string>): fc.Arbitrary<string | undefined> {
   return weighted<string | undefined>(
-    [40, right.map((value) => `"${name}":${value}`)],
-    [2, odd.map((value) => `"${name}":${value}`)],
+    [40, valid.map((value) => `"${name}":${value}`)],
+    [2, oddText.map((value) => `"${name}":${value}`)],
     [1, fc.constant(undefined)],
   );
 }
 
 function optionalField(
   name: string,
-  right: fc.Arbitrary<string>,
+  valid: fc.Arbitrary<string>,
 ): fc.Arbitrary<string | undefined> {
-  return weighted<string | undefined>([3, fc.constant(undefined)], [1, field(name, right)]);
+  return weighted<string | undefined>([3, fc.constant(undefined)], [1, field(name, valid)]);
 }
 
 const wholeBodies: readonly Bytes[] = [

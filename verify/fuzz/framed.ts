@@ -14,12 +14,12 @@ export const crlf = '\r\n';
 
 const oddMethods = ['GET', 'POST', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'TRACE'];
 
-/** A body as sent: with its length, or in chunks of any size. */
-function framing(body: Bytes, chunk: number | undefined): Bytes {
-  if (chunk === undefined) return `Content-Length: ${body.length}${crlf}${crlf}${body}`;
+/** The headers that frame a body, and the body: with its length, or in chunks of this size. */
+function framing(body: Bytes, chunkSize: number | undefined): Bytes {
+  if (chunkSize === undefined) return `Content-Length: ${body.length}${crlf}${crlf}${body}`;
   let chunks = '';
-  for (let at = 0; at < body.length; at += chunk) {
-    const part = body.slice(at, at + chunk);
+  for (let start = 0; start < body.length; start += chunkSize) {
+    const part = body.slice(start, start + chunkSize);
     chunks += `${part.length.toString(16)}${crlf}${part}${crlf}`;
   }
   return `Transfer-Encoding: chunked${crlf}${crlf}${chunks}0${crlf}${crlf}`;
@@ -27,6 +27,7 @@ function framing(body: Bytes, chunk: number | undefined): Bytes {
 
 const chunkSizes = rarely<number | undefined>(6, undefined, fc.constantFrom(1, 7, 100, 4_096));
 
+/** Requests to the documented service. */
 export function servicePieces(facts: Facts): fc.Arbitrary<Piece> {
   const method = rarely<string | undefined>(10, undefined, fc.constantFrom(...oddMethods));
   const body = weighted<Bytes>([60, sendBody], [1, largeBody]);
@@ -53,6 +54,7 @@ export function servicePieces(facts: Facts): fc.Arbitrary<Piece> {
     });
 }
 
+/** Requests to the control port. */
 export function controlPieces(facts: Facts): fc.Arbitrary<Piece> {
   const host = rarely(
     20,

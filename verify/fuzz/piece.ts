@@ -4,6 +4,7 @@
  */
 import fc from 'fast-check';
 
+/** Each character stands for one byte. */
 export type Bytes = string;
 
 /** A request, or a part of one. */
@@ -12,16 +13,17 @@ export interface Piece {
   readonly bytes: Bytes;
 }
 
+/** The UTF-8 bytes of a text. */
 export function utf8(text: string): Bytes {
   return Buffer.from(text).toString('latin1');
 }
 
-/** The bytes of such a text. */
+/** The bytes as Node writes them. */
 export function bytesOf(text: Bytes): Uint8Array {
   return Buffer.from(text, 'latin1');
 }
 
-/** Readable, exact, and a JavaScript expression; repetitions are written once. */
+/** The bytes as a JavaScript expression, which writes repetitions once. */
 export function escaped(bytes: Bytes): string {
   const byte = (char: string) => `\\x${char.charCodeAt(0).toString(16).padStart(2, '0')}`;
   const text = bytes
@@ -32,9 +34,9 @@ export function escaped(bytes: Bytes): string {
     .replace(/[^\x20-\x7e]/g, byte);
   // Skips an escape that does not repeat as a whole, so that no repetition starts inside it.
   const repeated = /((?:\\x[0-9a-f]{2}|\\[rn'\\]|[^\\]){1,20}?)\1{9,}|\\x[0-9a-f]{2}|\\./g;
-  const counted = (all: string, once: string | undefined) =>
-    once === undefined ? all : `' + '${once}'.repeat(${all.length / once.length}) + '`;
-  return `'${text.replace(repeated, counted)}'`;
+  const asRepeat = (all: string, unit: string | undefined) =>
+    unit === undefined ? all : `' + '${unit}'.repeat(${all.length / unit.length}) + '`;
+  return `'${text.replace(repeated, asRepeat)}'`;
 }
 
 /** A choice by weight. */
@@ -42,9 +44,9 @@ export function weighted<T>(...choices: readonly (readonly [number, fc.Arbitrary
   return fc.oneof(...choices.map(([weight, arbitrary]) => ({ weight, arbitrary })));
 }
 
-/** `usual`, but `odd` once in `once` draws. */
-export function rarely<T>(once: number, usual: T, odd: fc.Arbitrary<T>): fc.Arbitrary<T> {
-  return weighted<T>([once - 1, fc.constant(usual)], [1, odd]);
+/** `odd` in one of so many draws, otherwise `usual`. */
+export function rarely<T>(draws: number, usual: T, odd: fc.Arbitrary<T>): fc.Arbitrary<T> {
+  return weighted<T>([draws - 1, fc.constant(usual)], [1, odd]);
 }
 
 const anyBytes: fc.Arbitrary<Bytes> = fc
@@ -52,7 +54,7 @@ const anyBytes: fc.Arbitrary<Bytes> = fc
   .map((bytes) => Buffer.from(bytes).toString('latin1'));
 
 /** Bytes that are likely to break a parser. */
-const sharpBytes = fc.constantFrom(
+const riskyBytes = fc.constantFrom(
   ...['\r\n', '\n', '\0', '"', '\\', '{', '[', '\x7f', '\xff', '\xc3', '%', ' ', ':', '-', '9'],
   '\r\n\r\n',
 );
@@ -61,7 +63,7 @@ const edit = fc.record({
   at: fc.nat(65_535),
   drop: fc.constantFrom(0, 0, 1, 1, 2, 20),
   repeat: fc.constantFrom(0, 0, 0, 1, 50),
-  insert: fc.oneof(fc.constant(''), sharpBytes, anyBytes),
+  insert: fc.oneof(fc.constant(''), riskyBytes, anyBytes),
 });
 
 /** Removes, repeats or inserts bytes at a few places. */
@@ -70,9 +72,9 @@ export const damage: fc.Arbitrary<(bytes: Bytes) => Bytes> = fc
   .map((edits) => (bytes) => {
     let result = bytes;
     for (const { at, drop, repeat, insert } of edits) {
-      const place = at % (result.length + 1);
-      const doubled = result.slice(place, place + 10).repeat(repeat);
-      result = result.slice(0, place) + insert + doubled + result.slice(place + drop);
+      const start = at % (result.length + 1);
+      const repeated = result.slice(start, start + 10).repeat(repeat);
+      result = result.slice(0, start) + insert + repeated + result.slice(start + drop);
     }
     return result;
   });

@@ -1,7 +1,8 @@
 /**
- * Plays conversations one after another. After each it checks, on its own kept-alive connections,
- * that the server still answers and that the world's invariants hold. A piece is one whole request
- * as bytes; the ending of a conversation is broken requests.
+ * Plays conversations against a server, one after another. A conversation is what one connection
+ * sends: pieces, which are whole requests as bytes, and perhaps broken requests as its ending. After
+ * each conversation the worker checks, on kept-alive connections of its own, that the server still
+ * answers and that the world's invariants hold.
  */
 
 import type { TransportKind } from '../../src/http/transport/open-transport.ts';
@@ -18,7 +19,7 @@ import { checkDocumented, checkReply } from './reply.ts';
 
 type Port = Conversation['port'];
 
-/** The results of a run so far; workers add to it. */
+/** The counts of a run so far; all workers add to them. */
 export interface Tally {
   requests: number;
   connections: number;
@@ -58,24 +59,23 @@ export class FuzzWorker {
     let connection = await this.#open(port);
     try {
       await this.#exchange(connection, port, [validRequest[port]], []);
-      for (let at = 0; at < pieces.length; ) {
+      for (let next = 0; next < pieces.length; ) {
         const replies = await this.#exchange(
           connection,
           port,
-          pieces.slice(at, at + pipelined),
+          pieces.slice(next, next + pipelined),
           cuts,
         );
         for (const reply of replies) this.#count(reply);
         this.#tally.requests += replies.length;
-        at += replies.length;
-        // A reply may announce that it is the connection's last; later requests are then sent
-        // again.
+        next += replies.length;
+        // A reply may be the connection's last: the requests after it are then sent again.
         if (replies.at(-1)?.headers['connection'] === 'close') {
           connection.destroy();
           connection = await this.#open(port);
         }
       }
-      if (ending !== undefined) await this.#end(connection, conversation, ending);
+      if (ending !== undefined) await this.#sendEnding(connection, conversation, ending);
       await this.#checkAlive();
     } finally {
       connection.destroy();
@@ -99,7 +99,7 @@ export class FuzzWorker {
     await this.askControl(rowOf('accounts.revokeKey', revokedKeyId));
   }
 
-  /** The change may be refused: its target is gone, is a pool number, or time is at its end. */
+  /** Changes the world; the change may be refused for one of three reasons. */
   async #changeWorld(row: Row): Promise<void> {
     const { status, body } = await this.ask('control', pieceOf(row));
     const isRefused =
@@ -109,6 +109,7 @@ export class FuzzWorker {
     if (status !== 200 && !isRefused) throw new WrongReply(`${status} ${body}`);
   }
 
+  /** Sends a whole request on the connection that is kept for the port. */
   async ask(port: Port, piece: Piece): Promise<RawReply> {
     const kept = this.#kept[port];
     const isUsable = kept !== undefined && !kept.isClosed;
@@ -158,14 +159,18 @@ export class FuzzWorker {
     return replies;
   }
 
-  /** Broken requests may be answered in several ways or not at all, but always in valid HTTP. */
-  async #end(connection: RawSocket, conversation: Conversation, ending: string): Promise<void> {
+  /** Sends broken requests: they may stay unanswered, but each answer must be valid HTTP. */
+  async #sendEnding(
+    connection: RawSocket,
+    conversation: Conversation,
+    ending: string,
+  ): Promise<void> {
     const { port, leaving, cuts } = conversation;
     await connection.write(bytesOf(ending), cuts);
     this.#tally.requests++;
     if (leaving === 'aborts') return;
     if (leaving === 'half-closes') connection.finish();
-    // Sent after the broken requests: its reply shows that the server has processed those.
+    // The reply to this later request shows that the server has processed the broken ones.
     await this.#checkAlive();
     // Without knowing which reply belongs to HEAD, the length of a reply is unknown.
     if (ending.includes('HEAD')) return;

@@ -33,7 +33,7 @@ test('an advance in several pieces equals one advance', () => {
         const whole = play(setup, steps);
         const inPieces = play(setup, steps, {
           before: (session) => {
-            session.cutsOf = (fromMs, toMs) =>
+            session.stopsBetween = (fromMs, toMs) =>
               shares
                 .map((share) => Math.floor(fromMs + share * (toMs - fromMs)))
                 .sort((a, b) => a - b);

@@ -1,6 +1,6 @@
 /**
- * A short dialogue of an account with the service, for examples; each reply is compared with the
- * model's.
+ * Short methods for examples on a `Session`: an account's requests, each compared with the reference
+ * model's reply.
  */
 import type { ApiReply, ApiRequest } from '../../src/http/service/messages.ts';
 import type { Assumptions } from '../../src/sim/assumptions.ts';
@@ -8,7 +8,7 @@ import { bearer, postTo, requestTo, type SendPath, sendPaths } from './request.t
 import { Session, type SessionOptions } from './session.ts';
 import { playStep, type Step } from './steps/steps.ts';
 
-/** The caller, if it is not ada with her first key. */
+/** Who calls, with what; by default the first account with its first key. */
 export interface Call {
   readonly who?: number;
   readonly key?: number;
@@ -18,7 +18,7 @@ export interface Call {
 
 const usualStart = '2026-01-15T10:00:00.000Z';
 
-/** Numbers of ada, of bert and of the pool; cora has no number. */
+/** Numbers of the first account (ada), of the second (bert) and of the pool. */
 export const numbers = {
   ada: '+12025550101',
   adaExternal: '+12025550102',

@@ -1,7 +1,8 @@
 /**
- * A simulator and the reference model in parallel. Every request goes to both, and their replies
- * are compared. The model gets the values that the simulator draws, and checks that they are
- * possible. `steps/` plays random and chosen steps on a session.
+ * Runs a simulator and the reference model (`conformance/model/`) in parallel: every request goes to
+ * both, and their replies must be equal. The model takes over the values that the simulator draws at
+ * random, and checks that they are possible. `steps/` plays random and chosen steps on a session.
+ * Callers are named by their index (`who`), everything else by a position in a list.
  */
 import { ReferenceModel } from '../../conformance/model/reference-model.ts';
 import {
@@ -31,7 +32,7 @@ export interface SessionOptions {
   readonly simulation?: InternalOptions['simulation'];
 }
 
-/** One reply of a run, and its step. */
+/** One request of a run with its reply, and the step that sent it. */
 export interface TraceLine {
   readonly step: number;
   readonly who: number;
@@ -40,25 +41,30 @@ export interface TraceLine {
   readonly reply: ApiReply;
 }
 
-interface Person {
+type History = readonly { readonly status: Status; readonly atMs: number }[];
+
+interface Caller {
   readonly accountId: string;
   /** Sends that a later step may repeat. */
   readonly sends: { via: SendPath; body: string }[];
   lastRefusal: { atMs: number; retryAfterSeconds: number } | undefined;
 }
 
-/** The callers, by name: one with two SIMs, one with one, one without. */
+/** The callers' names: the first has two SIMs, the second one SIM, the third none. */
 const names = ['ada', 'bert', 'cora'];
 export const accountCount = names.length;
+
+/** Steps name a thing by a position from 0 to this one, which wraps around a shorter list. */
+export const lastPosition = 7;
 
 /** The pool in every session. */
 export const poolNumbers: readonly string[] = ['+12025550190', '+12025550191'];
 
-/** The fates that every world scripts, unless the world itself scripts them. */
-export const scripted: readonly Outcome[] = [
-  ...(['queued', 'sending', 'sent'] as const).flatMap((status, n): Outcome[] => [
-    { to: `+1202555016${n}`, ends: 'failed', in: status, polls: 1 },
-    { to: `+1202555016${n + 3}`, ends: 'stuck', in: status, polls: 1 },
+/** The fates that the service scripts for these recipients, unless a world scripts others. */
+export const scriptedFates: readonly Outcome[] = [
+  ...(['queued', 'sending', 'sent'] as const).flatMap((status, index): Outcome[] => [
+    { to: `+1202555016${index}`, ends: 'failed', in: status, polls: 1 },
+    { to: `+1202555016${index + 3}`, ends: 'stuck', in: status, polls: 1 },
   ]),
   { to: '+12025550166', ends: 'delivered', polls: 3 },
 ];
@@ -69,9 +75,9 @@ export class Session {
   readonly trace: TraceLine[] = [];
   /** The number of the current step. */
   step = 0;
-  /** Where to split an advance of the clock; only a property test sets it. */
-  cutsOf: (fromMs: number, toMs: number) => readonly number[] = () => [];
-  readonly #people: Person[] = [];
+  /** The times at which an advance of the clock is split; only a property test sets it. */
+  stopsBetween: (fromMs: number, toMs: number) => readonly number[] = () => [];
+  readonly #callers: Caller[] = [];
   readonly #compares: boolean;
 
   constructor({ seed, startMs, assumptions }: Setup, options: SessionOptions = {}) {
@@ -83,15 +89,19 @@ export class Session {
       { journal: false, simulation },
     );
     this.model = new ReferenceModel(startMs, { ...defaultAssumptions, ...assumptions });
-    this.model.outcomes = scripted;
-    for (const [i, sim] of this.#world.pool.entries()) {
-      this.model.sims.push({ ...simOf(sim), number: poolNumbers[i] ?? '', accountId: undefined });
+    this.model.outcomes = scriptedFates;
+    for (const [index, sim] of this.#world.pool.entries()) {
+      this.model.sims.push({
+        ...simOf(sim),
+        number: poolNumbers[index] ?? '',
+        accountId: undefined,
+      });
     }
     for (const [who, name] of names.entries()) {
       const { account_id: accountId } = this.simulator.accounts.create({ name });
       expectUuid(accountId);
       this.model.accounts.push({ accountId, quota: undefined });
-      this.#people.push({ accountId, sends: [], lastRefusal: undefined });
+      this.#callers.push({ accountId, sends: [], lastRefusal: undefined });
       this.createKey(who);
     }
     this.#createSim(0, '+12025550101', 'simulated');
@@ -113,7 +123,7 @@ export class Session {
     if (broken.length > 0) throw new Error(`invariants are violated: ${broken.join('; ')}`);
   }
 
-  /** Sends one request to both and compares. */
+  /** Sends a request to the simulator and the model. Throws if their replies differ. */
   call(who: number, request: ApiRequest): ApiReply {
     const reply = this.simulator.handle(request);
     const expected: Expected = this.model.handle(request);
@@ -134,28 +144,29 @@ export class Session {
   audit(): void {
     this.checkSound();
     for (const message of this.model.messages) {
-      const who = this.#people.findIndex((each) => each.accountId === message.accountId);
+      const who = this.#callers.findIndex((each) => each.accountId === message.accountId);
       this.call(who, this.get(who, `/api/v1/sms/${message.messageId}/`));
       const actual = this.historyOf(message.messageId);
       if (actual === undefined) continue;
-      const [a, b] = [actual, message.history].map((history) =>
-        history.map(({ status, atMs }) => `${status} at ${iso(atMs)}`).join(', '),
+      const [actualText, expectedText] = [actual, message.history].map(historyText);
+      if (actualText === expectedText) continue;
+      throw new Error(
+        `history of ${message.messageId}: ${actualText}; the model's: ${expectedText}`,
       );
-      if (a !== b) throw new Error(`history of ${message.messageId}: ${a}; the model's: ${b}`);
     }
-    for (const who of this.#people.keys()) this.call(who, this.get(who, '/api/v1/account/stats/'));
+    for (const who of this.#callers.keys()) this.call(who, this.get(who, '/api/v1/account/stats/'));
   }
 
-  /** A GET of an account, with the key at this index. */
-  get(who: number, path: string, key = 0): ApiRequest {
+  /** A GET by a caller, with the key at this position. */
+  get(who: number, path: string, keyPosition = 0): ApiRequest {
     return requestTo(path, {
-      authorization: bearer(this.keyOf(who, key)),
+      authorization: bearer(this.keyAt(who, keyPosition)),
       clientIp: '203.0.113.1',
     });
   }
 
   advanceTo(ms: number): void {
-    for (const stopMs of [...this.cutsOf(this.model.nowMs, ms), ms]) {
+    for (const stopMs of [...this.stopsBetween(this.model.nowMs, ms), ms]) {
       this.simulator.clock.advance({ to: stopMs });
       this.model.advanceTo(stopMs);
       this.learnDelays();
@@ -165,17 +176,17 @@ export class Session {
   }
 
   createKey(who: number): void {
-    const { accountId } = this.person(who);
+    const { accountId } = this.callerOf(who);
     const { key_id: keyId, key } = this.simulator.accounts.createKey(accountId, { name: 'test' });
-    const looksRight =
+    const hasKeyFormat =
       key.startsWith(String(this.model.assumptions.keyFormat)) && /[A-Za-z0-9]{40}$/.test(key);
-    if (!looksRight || this.model.keys.some((each) => each.key === key || each.keyId === keyId)) {
+    if (!hasKeyFormat || this.model.keys.some((each) => each.key === key || each.keyId === keyId)) {
       throw new Error(`key ${key}`);
     }
     this.model.keys.push({ keyId, key, accountId, revoked: false });
   }
 
-  /** The model takes the times of changes that are not at polls from the simulator. */
+  /** Tells the model when statuses changed, where that does not follow from polls. */
   learnDelays(): void {
     for (const message of this.model.messages) {
       if (changesOnItsOwn(message, this.model.assumptions)) {
@@ -185,19 +196,17 @@ export class Session {
   }
 
   /** Undefined if the message was forgotten. */
-  historyOf(
-    messageId: string,
-  ): readonly { readonly status: Status; readonly atMs: number }[] | undefined {
+  historyOf(messageId: string): History | undefined {
     const message = this.simulator.simulation.world.messages.get(messageId);
     return (
       message && messageHistory(message).map(({ status, at }) => ({ status, atMs: Date.parse(at) }))
     );
   }
 
-  person(who: number): Person {
-    const person = this.#people[who];
-    if (person === undefined) throw new Error(`no person ${who}`);
-    return person;
+  callerOf(who: number): Caller {
+    const caller = this.#callers[who];
+    if (caller === undefined) throw new Error(`no caller ${who}`);
+    return caller;
   }
 
   nameOf(who: number): string {
@@ -206,7 +215,7 @@ export class Session {
 
   /** The keys of an account, in order of creation. */
   keysOf(who: number) {
-    const { accountId } = this.person(who);
+    const { accountId } = this.callerOf(who);
     return this.model.keys.filter((each) => each.accountId === accountId);
   }
 
@@ -216,20 +225,21 @@ export class Session {
       .map(({ key }) => key);
   }
 
-  /** A key of the account, sometimes a revoked one. */
-  keyOf(who: number, index: number): string {
-    const all = this.keysOf(who).map(({ key }) => key);
-    return at(index === 7 ? all : this.validKeysOf(who), index) ?? 'none';
+  /** A valid key of the caller. The last position may also name a revoked key. */
+  keyAt(who: number, position: number): string {
+    const allKeys = this.keysOf(who).map(({ key }) => key);
+    const keys = position === lastPosition ? allKeys : this.validKeysOf(who);
+    return itemAt(keys, position) ?? 'none';
   }
 
   /** The SIMs of an account; the pool's for the index after the last account. */
   simsOf(who: number) {
-    const accountId = this.#people[who]?.accountId;
+    const accountId = this.#callers[who]?.accountId;
     return this.model.sims.filter((sim) => sim.accountId === accountId);
   }
 
   messagesOf(who: number) {
-    const { accountId } = this.person(who);
+    const { accountId } = this.callerOf(who);
     return this.model.messages.filter((each) => each.accountId === accountId);
   }
 
@@ -237,6 +247,7 @@ export class Session {
     return this.simulator.simulation.world;
   }
 
+  /** Tells the model the drawn fate of the message that the reply accepts. */
   #learnFate(reply: ApiReply): void {
     const message = this.model.messages.at(-1);
     if (message === undefined || this.model.assumptions.failureRate === 0) return;
@@ -254,7 +265,7 @@ export class Session {
   }
 
   #createSim(who: number, number: string, polling: 'simulated' | 'external'): void {
-    const { accountId } = this.person(who);
+    const { accountId } = this.callerOf(who);
     const { device_id: deviceId } = this.simulator.sims.create(accountId, { number, polling });
     const firstPollAtMs = this.#world.devices.get(deviceId)?.firstPollAtMs ?? Number.NaN;
     const aheadMs = firstPollAtMs - this.model.nowMs;
@@ -270,12 +281,17 @@ function simOf({ deviceId, firstPollAtMs }: { deviceId: string; firstPollAtMs: n
   return { deviceId, firstPollAtMs, ableSinceMs: 0, ...state };
 }
 
+function historyText(history: History): string {
+  return history.map(({ status, atMs }) => `${status} at ${iso(atMs)}`).join(', ');
+}
+
 export function expectUuid(id: string): void {
   if (!isUuid(id)) throw new Error(`${id} is not a UUID`);
 }
 
-export function at<T>(list: readonly T[], index: number): T | undefined {
-  return list[index % list.length];
+/** The item at a position that wraps around the list. */
+export function itemAt<T>(list: readonly T[], position: number): T | undefined {
+  return list[position % list.length];
 }
 
 export function iso(ms: number): string {

@@ -20,9 +20,10 @@ export const poolNumber = '+12025550190';
 export const unknownNumber = '+12025550199';
 export const recipient = '+12025550123';
 
-/** One such step includes one or two polls, as devices poll every 20 s. */
+/** How often a device polls; advancing by it includes one poll, or two at its ends. */
 export const pollMs = 20_000;
 
+/** Fields of a request body. */
 export type Fields = Readonly<Record<string, unknown>>;
 
 /** A reply as a caller reads it. */
@@ -98,7 +99,7 @@ export class Twin {
     return this.post('/api/v1/sms/send/', { ...plainSend, ...fields }, more);
   }
 
-  /** The same, from another account. */
+  /** A valid send by the account of this name. */
   sendAs(name: string, fields: Fields): Read {
     return this.send(fields, { authorization: `Bearer ${this.key(name)}` });
   }

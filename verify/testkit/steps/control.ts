@@ -1,10 +1,11 @@
 /**
- * Control operations that the reference model knows: keys, SIMs, limits, quotas, fates.
+ * Steps that change the world by control operations, in the simulator and in the reference model:
+ * keys, SIMs, inbound messages, assumptions, quotas, limits, fates.
  */
 import fc from 'fast-check';
 import type { Outcome } from '../../../conformance/model/reference-world.ts';
 import type { AssumptionName, Assumptions } from '../../../src/sim/assumptions.ts';
-import { accountCount, at, expectUuid, type Session, scripted } from '../session.ts';
+import { accountCount, expectUuid, itemAt, type Session, scriptedFates } from '../session.ts';
 import { stepKind } from './step.ts';
 import { caller, limited, owner, position } from './targets.ts';
 
@@ -18,7 +19,7 @@ export const revokeKey = stepKind(
   'revoke_key',
   fc.record({ who: caller, key: position }),
   (session, { who, key: index }) => {
-    const key = at(session.keysOf(who), index);
+    const key = itemAt(session.keysOf(who), index);
     if (key === undefined) return 'no key to revoke';
     session.simulator.accounts.revokeKey(key.keyId);
     key.revoked = true;
@@ -57,7 +58,7 @@ export const patchSim = stepKind(
     },
   ),
   (session, { who, sim: index, changes }) => {
-    const sim = at(session.simsOf(who), index);
+    const sim = itemAt(session.simsOf(who), index);
     if (sim === undefined) return 'no SIM to change';
     session.simulator.sims.patch(sim.deviceId, changes);
     session.model.patchSim(sim.deviceId, changes);
@@ -70,7 +71,7 @@ export const pollNow = stepKind(
   'poll_now',
   fc.record({ who: owner, sim: position }),
   (session, { who, sim: index }) => {
-    const sim = at(session.simsOf(who), index);
+    const sim = itemAt(session.simsOf(who), index);
     if (sim === undefined) return 'no SIM to poll';
     if (!sim.active || !sim.connected) return `${sim.number} cannot poll`;
     const actual = session.simulator.sims.poll(sim.deviceId).picked_up.join();
@@ -81,6 +82,7 @@ export const pollNow = stepKind(
   },
 );
 
+/** An inbound message arrives. */
 export const inject = stepKind(
   'inject',
   fc.record({
@@ -89,9 +91,9 @@ export const inject = stepKind(
     text: fc.constantFrom<string>('in', 'ü\u0000"', ''),
   }),
   (session, { who, sim: index, text: message }) => {
-    const sim = at(session.simsOf(who), index);
+    const sim = itemAt(session.simsOf(who), index);
     if (sim === undefined) return 'no SIM that receives';
-    const { accountId } = session.person(who);
+    const { accountId } = session.callerOf(who);
     const inbound = { from: '+447400123456', to: sim.number, message };
     const { message_id: messageId } = session.simulator.sims.receive(accountId, inbound);
     expectUuid(messageId);
@@ -133,7 +135,7 @@ export const quota = stepKind(
     quota: fc.constantFrom<number | 'unlimited'>(0, 1, 2, 5, 30, 10_000, 'unlimited'),
   }),
   (session, { who, quota }) => {
-    const { accountId } = session.person(who);
+    const { accountId } = session.callerOf(who);
     session.simulator.accounts.patch(accountId, { monthly_quota: quota });
     const account = session.model.accounts.find((each) => each.accountId === accountId);
     if (account !== undefined) account.quota = quota;
@@ -170,7 +172,10 @@ export const outcomes = stepKind(
   (session, { outcomes }) => {
     session.simulator.outcomes.put({ outcomes: [...outcomes] });
     const named = outcomes.map(({ to }) => to);
-    session.model.outcomes = [...outcomes, ...scripted.filter(({ to }) => !named.includes(to))];
+    session.model.outcomes = [
+      ...outcomes,
+      ...scriptedFates.filter(({ to }) => !named.includes(to)),
+    ];
     return `outcomes: ${JSON.stringify(outcomes)}`;
   },
 );

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import type { Endpoint } from '../../../conformance/model/reference-model.ts';
 import type { ApiReply, ApiRequest } from '../../../src/http/service/messages.ts';
 import { bearer, requestTo, type SendPath, sendPaths } from '../request.ts';
-import { at, type Session, textOf } from '../session.ts';
+import { itemAt, type Session, textOf } from '../session.ts';
 import { post } from './sends.ts';
 import { mostly, stepKind } from './step.ts';
 import {
@@ -41,8 +41,8 @@ export const read = stepKind(
   ),
   (session, step) => {
     const { who, method } = step;
-    const own = at(session.messagesOf(step.whose), step.message)?.messageId;
-    const path = `/api/v1/sms/${spelt(step.id ?? own ?? 'none', step.spelt)}/`;
+    const messageId = itemAt(session.messagesOf(step.whose), step.message)?.messageId;
+    const path = `/api/v1/sms/${spelt(step.id ?? messageId ?? 'none', step.spelt)}/`;
     return ask(session, who, { ...session.get(who, path, step.key), method });
   },
 );
@@ -63,8 +63,8 @@ export const tasks = stepKind(
     ),
   ),
   (session, step) => {
-    const own = at(session.simsOf(step.whose), step.sim)?.deviceId;
-    const path = `/api/devices/${spelt(step.id ?? own ?? 'none', step.spelt)}/tasks/`;
+    const deviceId = itemAt(session.simsOf(step.whose), step.sim)?.deviceId;
+    const path = `/api/devices/${spelt(step.id ?? deviceId ?? 'none', step.spelt)}/tasks/`;
     return ask(session, step.who, session.get(step.who, path, step.key));
   },
 );
@@ -82,6 +82,7 @@ export const stats = stepKind(
   (session, { who, key }) => ask(session, who, session.get(who, statsPath, key)),
 );
 
+/** Requests to paths that the service does not have. */
 export const lost = stepKind(
   'lost',
   fc.record({
@@ -94,6 +95,7 @@ export const lost = stepKind(
     ask(session, who, { ...session.get(who, path), method, query }),
 );
 
+/** As many requests as the limit allows, or a few less or more. */
 export const burst = stepKind(
   'burst',
   fc.record({
@@ -113,14 +115,15 @@ export const burst = stepKind(
     const request = cheapRequest(session, who, endpoint);
     let last: ApiReply | undefined;
     // From several addresses and with all keys in turn, since neither may have its own bucket.
-    for (let i = 0; i < times; i += 1) {
-      const authorization = bearer(at(keys, i) ?? 'none');
-      last = session.call(who, { ...request, authorization, clientIp: `203.0.113.${i % 3}` });
+    for (let index = 0; index < times; index++) {
+      const authorization = bearer(itemAt(keys, index) ?? 'none');
+      last = session.call(who, { ...request, authorization, clientIp: `203.0.113.${index % 3}` });
     }
     return `${times} times ${endpoint} by ${session.nameOf(who)} -> ${last?.status}`;
   },
 );
 
+/** Requests without a valid key. */
 export const stranger = stepKind(
   'stranger',
   fc.record(
@@ -129,14 +132,14 @@ export const stranger = stepKind(
       endpoint: fc.nat({ max: 6 }),
       authorization: fc.constantFrom(...values.oddAuthorizations),
       query: fc.constantFrom('', '', 'api_key={key}', 'key={key}', 'access_token={key}'),
-      /** 0: until the address is refused; then another address and the account itself call. */
+      /** How often; 0: until the address is refused, and then also from another address. */
       times: fc.constantFrom(1, 1, 1, 2, 5, 0),
     },
     { requiredKeys: ['ip', 'endpoint', 'query', 'times'] },
   ),
   (session, step) => {
     const request = {
-      ...welcomeRequest(session, step.endpoint),
+      ...acceptableRequest(session, step.endpoint),
       authorization: step.authorization && withKeys(session, step.authorization),
       query: withKeys(session, step.query),
     };
@@ -144,10 +147,11 @@ export const stranger = stepKind(
     const forwardedFor = [undefined, '198.51.100.7', '203.0.113.0, 198.51.100.7'][step.ip];
     const limits: Partial<Record<string, number | null>> = session.model.limits;
     const times = step.times || (limits[limitedEndpoints[step.endpoint] ?? ''] ?? 1) + 1;
-    for (let i = 1; i < times; i += 1) session.call(-1, { ...request, clientIp, forwardedFor });
+    for (let sent = 1; sent < times; sent++)
+      session.call(-1, { ...request, clientIp, forwardedFor });
     if (step.times === 0) {
       session.call(-1, { ...request, clientIp: '203.0.113.9' });
-      session.call(0, { ...request, authorization: bearer(session.keyOf(0, 0)) });
+      session.call(0, { ...request, authorization: bearer(session.keyAt(0, 0)) });
     }
     return ask(session, -1, { ...request, clientIp, forwardedFor });
   },
@@ -167,7 +171,7 @@ function cheapRequest(session: Session, who: number, endpoint: Endpoint): ApiReq
 }
 
 /** A request that would succeed with a valid key of the first account. */
-function welcomeRequest(session: Session, index: number): ApiRequest {
+function acceptableRequest(session: Session, index: number): ApiRequest {
   const endpoint = limitedEndpoints[index] ?? (index % 2 === 0 ? 'stats' : 'read');
   const [simulated, external] = session.simsOf(0);
   const clientIp = '203.0.113.1';
@@ -180,7 +184,8 @@ function welcomeRequest(session: Session, index: number): ApiRequest {
 
 /** The text with a key of the first account, or a part of one, in place of its placeholders. */
 function withKeys(session: Session, text: string): string {
-  const own = session.keysOf(0);
-  const keyThat = (isRevoked: boolean) => own.find(({ revoked }) => revoked === isRevoked)?.key;
-  return values.withKeys(text, keyThat(false) ?? 'none', keyThat(true) ?? 'none');
+  const keys = session.keysOf(0);
+  const valid = keys.find(({ revoked }) => !revoked)?.key;
+  const revoked = keys.find((key) => key.revoked)?.key;
+  return values.withKeys(text, valid ?? 'none', revoked ?? 'none');
 }

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import type { ApiRequest } from '../../../src/http/service/messages.ts';
 import { dayMs } from '../../../src/ledger/time-units.ts';
 import { type SendPath, sendPaths } from '../request.ts';
-import { at, poolNumbers, type Session, textOf } from '../session.ts';
+import { itemAt, poolNumbers, type Session, textOf } from '../session.ts';
 import { mostly, stepKind } from './step.ts';
 import { caller, position } from './targets.ts';
 import * as values from './values.ts';
@@ -81,9 +81,10 @@ const sendAt = fc.oneof(
   },
 );
 
-const always = ['to', 'sender', 'senderAs', 'alias', 'message', 'requestId'] as const;
+/** The fields that every drawn record has; the others may be absent. */
+const requiredKeys = ['to', 'sender', 'senderAs', 'alias', 'message', 'requestId'] as const;
 
-/** Fields of which one may be odd. */
+/** Fields that are mostly valid; each may be odd. */
 const anyFields = fc.record(
   {
     to: mostly<unknown>(
@@ -101,7 +102,7 @@ const anyFields = fc.record(
     sendAt,
     extra: fc.constantFrom<object>({ note: 1 }, { From: 'x', to_number: null }, { constructor: 1 }),
   },
-  { requiredKeys: [...always] },
+  { requiredKeys: [...requiredKeys] },
 );
 
 /** Fields that are mostly accepted, so that runs make progress. */
@@ -118,7 +119,7 @@ const plainFields: typeof anyFields = fc.record(
     requestId: fc.constantFrom<unknown>(undefined, undefined, 'a', 'b', 'c', ...values.alikeIds),
     sendAt: ahead([1, 20_000, 60_000, 3_600_000], ['Z'], [3]),
   },
-  { requiredKeys: [...always] },
+  { requiredKeys: [...requiredKeys] },
 );
 
 type SendFields = typeof anyFields extends fc.Arbitrary<infer Fields> ? Fields : never;
@@ -154,10 +155,10 @@ export const replay = stepKind(
     { who: caller, key: position, of: position, via },
     { requiredKeys: ['who', 'key', 'of'] },
   ),
-  (session, { who, key, of, via }) => {
-    const sent = at(session.person(who).sends, of);
-    if (sent === undefined) return 'nothing to replay';
-    return send(session, who, via ?? sent.via, key, sent.body);
+  (session, { who, key, of: sendPosition, via }) => {
+    const first = itemAt(session.callerOf(who).sends, sendPosition);
+    if (first === undefined) return 'nothing to replay';
+    return send(session, who, via ?? first.via, key, first.body);
   },
 );
 
@@ -175,11 +176,11 @@ export function post(
 function send(session: Session, who: number, via: SendPath, key: number, body: string): string {
   const request = post(session, who, via, key, body);
   const reply = session.call(who, request);
-  const person = session.person(who);
-  person.sends.push({ via, body });
+  const sender = session.callerOf(who);
+  sender.sends.push({ via, body });
   if (reply.status === 429) {
     const retryAfterSeconds = Number(reply.headers?.['retry-after']);
-    person.lastRefusal = { atMs: session.model.nowMs, retryAfterSeconds };
+    sender.lastRefusal = { atMs: session.model.nowMs, retryAfterSeconds };
   }
   return `${textOf(request)} -> ${reply.status}`;
 }
@@ -200,13 +201,14 @@ function bodyOf(session: Session, who: number, fields: SendFields): object {
   };
 }
 
+/** The sender's number that a choice names. */
 function numberOf(session: Session, who: number, choice: Sender): unknown {
   if ('value' in choice) return choice.value;
-  if ('pool' in choice) return at(poolNumbers, choice.pool);
-  const { accountId } = session.person(who);
+  if ('pool' in choice) return itemAt(poolNumbers, choice.pool);
+  const { accountId } = session.callerOf(who);
   const others = session.model.sims.filter(
     (sim) => sim.accountId !== undefined && sim.accountId !== accountId,
   );
-  if ('foreign' in choice) return at(others, choice.foreign)?.number;
-  return at(session.simsOf(who), choice.own)?.number ?? at(poolNumbers, choice.own);
+  if ('foreign' in choice) return itemAt(others, choice.foreign)?.number;
+  return itemAt(session.simsOf(who), choice.own)?.number ?? itemAt(poolNumbers, choice.own);
 }

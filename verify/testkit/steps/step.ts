@@ -1,7 +1,6 @@
 /**
  * A kind of step: the random values that it takes, and its effect on a session. A step is data and
- * names its targets by position, so it is valid in any run, also when fast-check removes other
- * steps.
+ * names its targets by position, so it stays valid when fast-check removes the steps before it.
  */
 import fc from 'fast-check';
 import type { Session } from '../session.ts';

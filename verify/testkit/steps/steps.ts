@@ -1,7 +1,6 @@
 /**
- * The vocabulary of random runs: every kind of step, how often it is drawn, and how it is played.
- * The model's sequences, the laws and the examples of assumptions play these steps; snapshots,
- * invariants, the fuzzer and the soak use the same values.
+ * All steps of random runs: every kind of step, how often it is drawn, and how it is played. The
+ * model's sequences, the laws and the examples of assumptions play these steps.
  */
 import fc from 'fast-check';
 import type { Session } from '../session.ts';
@@ -11,7 +10,7 @@ import * as sends from './sends.ts';
 import type { StepKind } from './step.ts';
 import * as time from './time.ts';
 
-/** How often each kind is drawn; `assume` follows with the answers that it switches to. */
+/** How often each kind is drawn. `assume` is not here, as its answers depend on the run. */
 const weighted = [
   [8, sends.anySend],
   [10, sends.plainSend],
@@ -48,11 +47,12 @@ const plays = new Map<string, Play>([
 
 /** Plays one step; returns a description of it. */
 export function playStep(session: Session, step: Step): string {
-  const done = plays.get(step.kind)?.(session, step) ?? `no step is called ${step.kind}`;
+  const description = plays.get(step.kind)?.(session, step) ?? `no step is called ${step.kind}`;
   session.step += 1;
-  return done;
+  return description;
 }
 
+/** Any step; `assume` switches to these answers. */
 export function anyStep(answers: control.Answers): fc.Arbitrary<Step> {
   const assume = control.assumeWith(answers).drawn;
   return fc.oneof<fc.WeightedArbitrary<Step>[]>(

@@ -1,10 +1,11 @@
 /**
- * The targets of steps: callers, positions in a list, and ids in the spelling of a path.
+ * The random targets of steps: callers, positions in lists, endpoints with a limit, and ways to write
+ * an id in a path.
  */
 import fc from 'fast-check';
-import { accountCount } from '../session.ts';
+import { accountCount, lastPosition } from '../session.ts';
 
-export const position = fc.nat({ max: 7 });
+export const position = fc.nat({ max: lastPosition });
 export const caller = fc.nat({ max: accountCount - 1 });
 /** A caller, or the pool: the index after the last account. */
 export const owner = fc.nat({ max: accountCount });
@@ -18,9 +19,11 @@ export const limitedEndpoints = [
 ] as const;
 export const limited = fc.constantFrom(...limitedEndpoints);
 
+/** How an id in a path differs from its usual form: in upper case, or without all or one hyphen. */
 export type Spelling = 'upper' | 'bare' | 'upper_bare' | 'half';
 export const spelling = fc.constantFrom<Spelling>('upper', 'bare', 'upper_bare', 'half');
 
+/** The id in this spelling; undefined: as it is. */
 export function spelt(id: string, spelling: Spelling | undefined): string {
   if (spelling === undefined) return id;
   if (spelling === 'half') return id.replace('-', '');
@@ -28,7 +31,7 @@ export function spelt(id: string, spelling: Spelling | undefined): string {
   return spelling === 'bare' ? text : text.toUpperCase();
 }
 
-/** Mostly an object of the caller; otherwise an object of `others`. */
+/** Completes steps that name no owner: they concern a thing of the caller. */
 export function whoseOf<Step extends { who: number; whose: number | undefined }>(
   steps: fc.Arbitrary<Step>,
 ): fc.Arbitrary<Step & { whose: number }> {

@@ -4,11 +4,12 @@
 
 import fc from 'fast-check';
 import { dayMs, minuteMs } from '../../../src/ledger/time-units.ts';
-import { at, iso, type Session } from '../session.ts';
+import { iso, itemAt, type Session } from '../session.ts';
 import { stepKind } from './step.ts';
 import { caller, position } from './targets.ts';
 
-const amounts = [
+/** Milliseconds around the periods of the service: polls, minutes, hours, days. */
+const advancesMs = [
   ...[1, 7, 999, 1000, 3333, 5000, 10_000, 19_999, 20_000, 20_001, 59_999, 60_000, 60_001],
   ...[90_500, 600_000, 3_599_999, 43_200_000, 86_399_999, 86_400_000, 86_400_001],
 ];
@@ -17,7 +18,7 @@ export const advance = stepKind(
   'advance',
   fc.record({
     byMs: fc.oneof(
-      { weight: 8, arbitrary: fc.constantFrom(...amounts) },
+      { weight: 8, arbitrary: fc.constantFrom(...advancesMs) },
       { weight: 3, arbitrary: fc.nat({ max: 120_000 }) },
       { weight: 1, arbitrary: fc.constantFrom(30 * dayMs, 31 * dayMs + 1) },
     ),
@@ -53,24 +54,26 @@ function advanceTo(session: Session, ms: number): string {
 /** A moment at which something changes; undefined if there is no such moment. */
 function momentOf(session: Session, what: Moment, who: number, index: number): number | undefined {
   const { nowMs, assumptions } = session.model;
-  const own = session.messagesOf(who);
+  const messages = session.messagesOf(who);
   switch (what) {
     case 'poll': {
-      const first = at(session.simsOf(who), index)?.firstPollAtMs;
+      const first = itemAt(session.simsOf(who), index)?.firstPollAtMs;
       if (first === undefined) return undefined;
       const intervalMs = Number(assumptions.pollIntervalSeconds) * 1000;
       return first + Math.max(0, Math.floor((nowMs - first) / intervalMs) + 1) * intervalMs;
     }
     case 'hold': {
-      const soon = own.filter(({ dueAtMs }) => dueAtMs > nowMs && dueAtMs < nowMs + 400 * dayMs);
-      return at(soon, index)?.dueAtMs;
+      const soon = messages.filter(
+        ({ dueAtMs }) => dueAtMs > nowMs && dueAtMs < nowMs + 400 * dayMs,
+      );
+      return itemAt(soon, index)?.dueAtMs;
     }
     case 'window': {
-      const identified = own.filter(({ requestId }) => requestId !== '');
-      return later(at(identified, index)?.createdAtMs, dayMs);
+      const identified = messages.filter(({ requestId }) => requestId !== '');
+      return later(itemAt(identified, index)?.createdAtMs, dayMs);
     }
     case 'limit': {
-      const refusal = session.person(who).lastRefusal;
+      const refusal = session.callerOf(who).lastRefusal;
       return later(refusal?.atMs, (refusal?.retryAfterSeconds ?? 0) * 1000);
     }
     case 'minute':
@@ -80,7 +83,7 @@ function momentOf(session: Session, what: Moment, who: number, index: number): n
       return Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1);
     }
     case 'thirty_days':
-      return later(at(own, index)?.createdAtMs, 30 * dayMs);
+      return later(itemAt(messages, index)?.createdAtMs, 30 * dayMs);
   }
 }
 

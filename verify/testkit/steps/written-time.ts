@@ -2,8 +2,10 @@
  * Writes a `send_at` near the present in the forms of ISO 8601.
  */
 import { dayMs } from '../../../src/ledger/time-units.ts';
+
+/** A time, and how to write it. */
 export interface TimeChoice {
-  /** From now. */
+  /** Milliseconds from now; negative for the past. */
   readonly aheadMs: number;
   readonly zone: string;
   /** Digits of the fraction of a second; at most 7. */
@@ -20,12 +22,12 @@ export function writtenTime({ aheadMs, zone, digits, form }: TimeChoice, nowMs: 
 function inForm(form: TimeChoice['form'], text: string): string {
   if (form === undefined) return text;
   if (form === 'basic') return text.replaceAll(/[-:]/g, '');
-  const midnight = Date.parse(`${text.slice(0, 10)}T00:00Z`);
-  const weekday = new Date(midnight).getUTCDay() || 7;
+  const midnightMs = Date.parse(`${text.slice(0, 10)}T00:00Z`);
+  const weekday = new Date(midnightMs).getUTCDay() || 7;
   // The year and week of a date are those of its Thursday.
-  const counted = form === 'week' ? midnight + (4 - weekday) * dayMs : midnight;
-  const year = new Date(counted).getUTCFullYear();
-  const ordinal = (counted - Date.UTC(year, 0, 1)) / dayMs + 1;
+  const countedMs = form === 'week' ? midnightMs + (4 - weekday) * dayMs : midnightMs;
+  const year = new Date(countedMs).getUTCFullYear();
+  const ordinal = (countedMs - Date.UTC(year, 0, 1)) / dayMs + 1;
   const date =
     form === 'ordinal'
       ? `${year}-${String(ordinal).padStart(3, '0')}`
