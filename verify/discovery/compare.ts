@@ -24,7 +24,7 @@ export interface Side {
   readonly passMinute: () => void;
 }
 
-/** Few enough that no limit is reached within a minute. */
+/** Probes per minute: so few that no limit is reached. */
 const probesAtATime = 40;
 
 /** The replies of `actual` that differ from those of `expected`. */
@@ -33,22 +33,24 @@ export async function differences(
   expected: Side,
   actual: Side,
 ): Promise<Difference[]> {
-  const [one, other] = [await play(probes, expected), await play(probes, actual)];
-  return probes.flatMap(({ name }, at) => {
-    const [right = '', found = ''] = [one[at], other[at]];
+  const expectedReplies = await play(probes, expected);
+  const actualReplies = await play(probes, actual);
+  return probes.flatMap(({ name }, index) => {
+    const [right = '', found = ''] = [expectedReplies[index], actualReplies[index]];
     return right === found ? [] : [{ name, expected: right, actual: found }];
   });
 }
 
+/** The masked text of the last reply to each probe. */
 async function play(probes: readonly Probe[], side: Side): Promise<string[]> {
-  const shown: string[] = [];
-  for (const [at, probe] of probes.entries()) {
-    if (at % probesAtATime === 0) side.passMinute();
+  const replies: string[] = [];
+  for (const [index, probe] of probes.entries()) {
+    if (index % probesAtATime === 0) side.passMinute();
     let last = '';
-    for (const call of probe.calls(side.scene)) last = show(await ask(side.baseUrl, call));
-    shown.push(last);
+    for (const call of probe.calls(side.scene)) last = maskedText(await ask(side.baseUrl, call));
+    replies.push(last);
   }
-  return shown;
+  return replies;
 }
 
 export async function ask(baseUrl: string, { method, path, headers, body }: Call): Promise<Reply> {
@@ -70,14 +72,14 @@ function parse(text: string): unknown {
   }
 }
 
-const compared = ['content-type', 'allow', 'location', 'www-authenticate', 'retry-after'];
+const comparedHeaders = ['content-type', 'allow', 'location', 'www-authenticate', 'retry-after'];
 
-function show({ status, headers, body }: Reply): string {
-  const shown = compared.flatMap((name) => {
+function maskedText({ status, headers, body }: Reply): string {
+  const headerTexts = comparedHeaders.flatMap((name) => {
     const value = headers[name];
     return value === undefined ? [] : [`${name}: ${maskedHeader(name, value)}`];
   });
-  return [status, ...shown, JSON.stringify(masked(body))].join(' | ');
+  return [status, ...headerTexts, JSON.stringify(masked(body))].join(' | ');
 }
 
 function maskedHeader(name: string, value: string): string {
@@ -102,7 +104,7 @@ function masked(value: unknown, name = ''): unknown {
       members.map(([key, item]) => [key, isEntry ? shapeOf(item) : masked(item, key)]),
     );
   }
-  // Figures develop differently on each server.
+  // Counts differ between the servers.
   if (typeof value === 'number') return '<number>';
   if (typeof value !== 'string') return value;
   if (time.test(value)) return '<time>';

@@ -1,7 +1,7 @@
 /**
- * Discovers a foreign server, starts a simulator with the result, and compares both with probes of
- * which the harness sends few. `npm run discovery -- odd` prints the probes that differ, and the
- * assumptions file.
+ * Tests `conform --discover`: discovers the assumptions of a foreign server, starts a simulator with
+ * them, and compares the replies of both to probes (`probes.ts`). `npm run discovery -- odd` prints
+ * the probes that differ, and the assumptions file.
  */
 
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -25,7 +25,7 @@ import { probes, type Scene, throttledProbe } from './probes.ts';
 export interface Comparison {
   readonly report: ConformReport;
   /** The file that `--discover` wrote, as text. */
-  readonly found: string;
+  readonly assumptionsFile: string;
   readonly probes: number;
   readonly differences: readonly Difference[];
   /**
@@ -49,9 +49,9 @@ export async function compareAfterDiscovery(variation: Variation): Promise<Compa
   const folder = await mkdtemp(join(tmpdir(), 'smstwin-discovery-'));
   try {
     const file = join(folder, 'assumptions.json');
-    const asked = assumptionNames.filter((name) => !slow.includes(name));
+    const discovered = assumptionNames.filter((name) => !slow.includes(name));
     const flags = [...server.flags, '--discover', file, '--timeout', '65s'];
-    const report = await runConform([server.baseUrl, ...asked, ...flags], { clock });
+    const report = await runConform([server.baseUrl, ...discovered, ...flags], { clock });
     const passMinute = () => {
       skippedMs += minuteMs + 1_000;
     };
@@ -62,13 +62,12 @@ export async function compareAfterDiscovery(variation: Variation): Promise<Compa
       scene: await sceneOf(server, now()),
       passMinute,
     };
-    const all = [...probes, throttledProbe];
-    const found = await compareWithTwin(file, foreign, server.values, all);
+    const allProbes = [...probes, throttledProbe];
     return {
       report,
-      found: await readFile(file, 'utf8'),
-      probes: all.length,
-      differences: found,
+      assumptionsFile: await readFile(file, 'utf8'),
+      probes: allProbes.length,
+      differences: await compareWithTwin(file, foreign, server.values, allProbes),
       lost: await lostOnTheWay(file),
     };
   } finally {
@@ -85,15 +84,16 @@ async function lostOnTheWay(file: string): Promise<string[]> {
   const assumptions = await readAssumptionsFile(file);
   const names = Object.keys(assumptions) as AssumptionName[];
   const start = () => startOwnSimulator({ clock: 'manual', assumptions });
-  const { exitCode, assumptions: again } = await runConform(names, { startOwn: start });
-  const lost = names.filter((name) => !isDeepStrictEqual(again.answers[name], assumptions[name]));
-  for (const n of lost)
-    console.log(
-      n,
-      JSON.stringify(again.answers[n], null, 1),
-      JSON.stringify(assumptions[n], null, 1),
-      again.untold[n],
+  const { exitCode, assumptions: observed } = await runConform(names, { startOwn: start });
+  const lost = names.filter(
+    (name) => !isDeepStrictEqual(observed.answers[name], assumptions[name]),
+  );
+  for (const name of lost) {
+    const [answer, expected] = [observed.answers[name], assumptions[name]].map((value) =>
+      JSON.stringify(value, null, 1),
     );
+    console.log(name, answer, expected, observed.untold[name]);
+  }
   return exitCode === 0 ? lost : [...lost, `exit code ${exitCode}`];
 }
 
@@ -101,7 +101,7 @@ async function compareWithTwin(
   file: string,
   foreign: Side,
   flags: Readonly<Record<string, string>>,
-  all: typeof probes,
+  allProbes: typeof probes,
 ): Promise<Difference[]> {
   const simulator = await createSimulator({
     clock: 'manual',
@@ -116,12 +116,13 @@ async function compareWithTwin(
       simulator.sims.receive('main', { from: '+12025550180', to: sim?.number ?? '', message });
     const scene = await sceneWith(baseUrl, flags, sim?.device_id ?? '', foreign.scene.nowMs);
     const twin = { baseUrl, scene, passMinute: () => simulator.clock.advance('61s') };
-    return await differences(all, foreign, twin);
+    return await differences(allProbes, foreign, twin);
   } finally {
     await simulator.close();
   }
 }
 
+/** The scene on the foreign server. */
 function sceneOf(server: ForeignServer, nowMs: number): Promise<Scene> {
   const { baseUrl, values } = server;
   return sceneWith(baseUrl, values, values['device-id'] ?? '', Math.round(nowMs));
@@ -129,8 +130,8 @@ function sceneOf(server: ForeignServer, nowMs: number): Promise<Scene> {
 
 /** The world of the foreign server, as its flags describe it. */
 function worldOf(flags: Readonly<Record<string, string>>): WorldFixtureInput {
-  const at = (name: string) => flags[name] ?? '';
-  const key = (name: string) => ({ name, key: at(name) });
+  const flag = (name: string) => flags[name] ?? '';
+  const key = (name: string) => ({ name, key: flag(name) });
   return {
     accounts: [
       {
@@ -138,32 +139,33 @@ function worldOf(flags: Readonly<Record<string, string>>): WorldFixtureInput {
         monthly_quota: 100_000,
         keys: [key('api-key'), key('other-api-key')],
         sims: [
-          { number: at('from'), polling: 'external' },
-          { number: at('inactive-from'), active: false },
+          { number: flag('from'), polling: 'external' },
+          { number: flag('inactive-from'), active: false },
         ],
       },
-      { name: 'second', keys: [key('second-api-key')], sims: [{ number: at('second-from') }] },
+      { name: 'second', keys: [key('second-api-key')], sims: [{ number: flag('second-from') }] },
       {
         name: 'exhausted',
         monthly_quota: 0,
         keys: [key('exhausted-api-key')],
-        sims: [{ number: at('exhausted-from') }],
+        sims: [{ number: flag('exhausted-from') }],
       },
     ],
     pool: [{ number: '+12025550190' }],
   };
 }
 
+/** Sends the messages of a scene to a server, and returns the scene. */
 async function sceneWith(
   baseUrl: string,
   flags: Readonly<Record<string, string>>,
   deviceId: string,
   nowMs: number,
 ): Promise<Scene> {
-  const at = (name: string) => flags[name] ?? '';
+  const flag = (name: string) => flags[name] ?? '';
   const requestId = 'probe-1';
-  const send = async (key: string, from: string, more: object) => {
-    const fields = { to: '+442079460958', from, message: 'probe', ...more };
+  const send = async (key: string, from: string, extraFields: object) => {
+    const fields = { to: '+442079460958', from, message: 'probe', ...extraFields };
     const { body } = await ask(baseUrl, {
       method: 'POST',
       path: '/api/v1/sms/send/',
@@ -173,32 +175,32 @@ async function sceneWith(
     return String((body as { message_id?: string }).message_id);
   };
   return {
-    key: at('api-key'),
-    otherKey: at('other-api-key'),
-    revokedKey: at('revoked-key'),
-    exhaustedKey: at('exhausted-api-key'),
-    from: at('from'),
-    secondFrom: at('second-from'),
-    exhaustedFrom: at('exhausted-from'),
-    inactiveFrom: at('inactive-from'),
+    key: flag('api-key'),
+    otherKey: flag('other-api-key'),
+    revokedKey: flag('revoked-key'),
+    exhaustedKey: flag('exhausted-api-key'),
+    from: flag('from'),
+    secondFrom: flag('second-from'),
+    exhaustedFrom: flag('exhausted-from'),
+    inactiveFrom: flag('inactive-from'),
     deviceId,
-    messageId: await send(at('api-key'), at('from'), { request_id: requestId }),
+    messageId: await send(flag('api-key'), flag('from'), { request_id: requestId }),
     requestId,
-    secondMessageId: await send(at('second-api-key'), at('second-from'), {}),
+    secondMessageId: await send(flag('second-api-key'), flag('second-from'), {}),
     nowMs,
   };
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const name = process.argv[2] ?? 'plain';
-  const { differences, found, lost, probes, report } = await compareAfterDiscovery(
+  const { differences, assumptionsFile, lost, probes, report } = await compareAfterDiscovery(
     variations[name] ?? {},
   );
-  process.stdout.write(found);
+  process.stdout.write(assumptionsFile);
   for (const [assumption, why] of Object.entries(report.assumptions.untold))
     process.stdout.write(`not told: ${assumption}: ${why}\n`);
   for (const { name: probe, expected, actual } of differences)
     process.stdout.write(`${probe}\n  foreign ${expected}\n  twin    ${actual}\n`);
-  for (const each of lost) process.stdout.write(`not observed again: ${each}\n`);
+  for (const assumption of lost) process.stdout.write(`not observed again: ${assumption}\n`);
   process.stdout.write(`${name}: ${differences.length} of ${probes} probes differ\n`);
 }

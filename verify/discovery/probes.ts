@@ -1,7 +1,7 @@
 /**
- * Requests of which discovery sends few: a probe for each value that the random steps use, and
- * others about senders, replays and quotas. The discovered server and a simulator that was set up
- * from the discovery get them; `compare.ts` compares the replies.
+ * The probes: requests with which a discovered server and a simulator that was set up from the
+ * discovery are compared (`compare.ts`). They go beyond what discovery itself sends: one for each
+ * value of the random steps, and others about senders, replays and quotas.
  */
 import { hourMs } from '../../src/ledger/time-units.ts';
 import { sendPaths } from '../testkit/request.ts';
@@ -27,6 +27,7 @@ export interface Scene {
   readonly nowMs: number;
 }
 
+/** A request. */
 export interface Call {
   readonly method: string;
   readonly path: string;
@@ -48,9 +49,10 @@ const to = '+442079460958';
 const json = 'application/json';
 
 type Fields = Readonly<Record<string, unknown>>;
-type Of<T> = T | ((scene: Scene) => T);
+/** A value, or how it follows from the scene. */
+type InScene<T> = T | ((scene: Scene) => T);
 
-function give<T extends object | string | undefined>(value: Of<T>, scene: Scene): T {
+function valueIn<T extends object | string | undefined>(value: InScene<T>, scene: Scene): T {
   return typeof value === 'function' ? value(scene) : value;
 }
 
@@ -71,43 +73,43 @@ function bodyOf(scene: Scene, fields: Fields): string {
 }
 
 /** Sends one body after another, with fields in place of the usual ones; undefined removes one. */
-function send(name: string, ...bodies: readonly Of<Fields>[]): Probe {
+function send(name: string, ...bodies: readonly InScene<Fields>[]): Probe {
   return sendTo(v1, name, ...bodies);
 }
 
-function sendTo(path: string, name: string, ...bodies: readonly Of<Fields>[]): Probe {
-  const call = (scene: Scene, fields: Of<Fields>) =>
-    post(scene.key, path, bodyOf(scene, give(fields, scene)));
+function sendTo(path: string, name: string, ...bodies: readonly InScene<Fields>[]): Probe {
+  const call = (scene: Scene, fields: InScene<Fields>) =>
+    post(scene.key, path, bodyOf(scene, valueIn(fields, scene)));
   return { name, calls: (scene) => bodies.map((fields) => call(scene, fields)) };
 }
 
-/** A send of another key. */
-function sendBy(name: string, key: (scene: Scene) => string, fields: Of<Fields>): Probe {
+/** A send with another key. */
+function sendBy(name: string, key: (scene: Scene) => string, fields: InScene<Fields>): Probe {
   return {
     name,
-    calls: (scene) => [post(key(scene), v1, bodyOf(scene, give(fields, scene)))],
+    calls: (scene) => [post(key(scene), v1, bodyOf(scene, valueIn(fields, scene)))],
   };
 }
 
 /** A request without a body, with this text as `Authorization`, by default the account's key. */
-function ask(
+function request(
   method: string,
-  path: Of<string>,
-  authorization: Of<string> = ({ key }) => `Bearer ${key}`,
+  path: InScene<string>,
+  authorization: InScene<string> = ({ key }) => `Bearer ${key}`,
 ): Probe {
   return {
     name: `${method} ${path} ${authorization}`,
     calls: (scene) => {
-      const given = give(authorization, scene);
-      const headers = given === '' ? {} : { authorization: given };
-      return [{ method, path: give(path, scene), headers }];
+      const credential = valueIn(authorization, scene);
+      const headers = credential === '' ? {} : { authorization: credential };
+      return [{ method, path: valueIn(path, scene), headers }];
     },
   };
 }
 
-/** A probe for each different value. */
-function each<T>(what: string, list: readonly T[], probe: (name: string, value: T) => Probe) {
-  return [...new Set(list)].map((value) => {
+/** A probe for each different value; `what` begins their names. */
+function each<T>(what: string, items: readonly T[], probe: (name: string, value: T) => Probe) {
+  return [...new Set(items)].map((value) => {
     const text = String(JSON.stringify(value));
     return probe(`${what} ${text.slice(0, 60)} (${text.length})`, value);
   });
@@ -124,7 +126,7 @@ const blanks = [
 ];
 
 /** Other spellings of a time in UTC. */
-const spellings: readonly (readonly [part: string | RegExp, instead: string])[] = [
+const spellings: readonly (readonly [part: string | RegExp, replacement: string])[] = [
   ...([
     ['T', ' '],
     ['T', 't'],
@@ -154,8 +156,8 @@ export const probes: readonly Probe[] = [
     written(name, { form }),
   ),
   ...each('send_at with digits', [0, 1, 6, 7], (name, digits) => written(name, { digits })),
-  ...each('send_at spelled', spellings, (name, [part, instead]) =>
-    send(name, (scene) => ({ send_at: inThreeHours(scene).replace(part, instead) })),
+  ...each('send_at spelled', spellings, (name, [part, replacement]) =>
+    send(name, (scene) => ({ send_at: inThreeHours(scene).replace(part, replacement) })),
   ),
   send('from null next to an alias', ({ from }) => ({ from: null, from_number: from })),
   send('alias null next to from', { from_number: null }),
@@ -224,21 +226,21 @@ export const probes: readonly Probe[] = [
     sendTo(path, `invalid send to ${path}`, { to: 'x' }),
   ]),
 
-  ask('GET', ({ messageId }) => `/api/v1/sms/${messageId}/`),
-  ask('HEAD', ({ messageId }) => `/api/v1/sms/${messageId}/`),
-  ask('PUT', ({ messageId }) => `/api/v1/sms/${messageId}/`),
-  ask('GET', ({ messageId }) => `/api/v1/sms/${messageId.toUpperCase()}/`),
-  ask('GET', ({ messageId }) => `/api/v1/sms/${messageId}`),
-  ask('GET', ({ messageId }) => `/api/v1/sms/${messageId}/?a=1`),
-  ask('GET', ({ secondMessageId }) => `/api/v1/sms/${secondMessageId}/`),
+  request('GET', ({ messageId }) => `/api/v1/sms/${messageId}/`),
+  request('HEAD', ({ messageId }) => `/api/v1/sms/${messageId}/`),
+  request('PUT', ({ messageId }) => `/api/v1/sms/${messageId}/`),
+  request('GET', ({ messageId }) => `/api/v1/sms/${messageId.toUpperCase()}/`),
+  request('GET', ({ messageId }) => `/api/v1/sms/${messageId}`),
+  request('GET', ({ messageId }) => `/api/v1/sms/${messageId}/?a=1`),
+  request('GET', ({ secondMessageId }) => `/api/v1/sms/${secondMessageId}/`),
   ...[unknownId, ...values.unknownIds].flatMap((id) => [
-    ask('GET', `/api/v1/sms/${id}/`),
-    ask('GET', `/api/devices/${id}/tasks/`),
+    request('GET', `/api/v1/sms/${id}/`),
+    request('GET', `/api/devices/${id}/tasks/`),
   ]),
-  ...values.pageQueries.map((query) => ask('GET', `${received}?${query}`)),
-  ...values.nearPaths.map((path) => ask('GET', path)),
+  ...values.pageQueries.map((query) => request('GET', `${received}?${query}`)),
+  ...values.nearPaths.map((path) => request('GET', path)),
   ...['PUT', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS'].flatMap((method) =>
-    [v1, stats, '/api/v3/'].map((path) => ask(method, path)),
+    [v1, stats, '/api/v3/'].map((path) => request(method, path)),
   ),
   {
     name: 'tasks',
@@ -246,16 +248,16 @@ export const probes: readonly Probe[] = [
   },
 
   ...values.oddAuthorizations.map((text) =>
-    ask('GET', stats, ({ key, revokedKey }) => values.withKeys(text, key, revokedKey)),
+    request('GET', stats, ({ key, revokedKey }) => values.withKeys(text, key, revokedKey)),
   ),
   ...[stats, received, '/api/v1/nothing/', '/api/v1/sms/42/', stats.slice(0, -1)].map((path) =>
-    ask('GET', path, ''),
+    request('GET', path, ''),
   ),
-  ask('DELETE', stats, ''),
+  request('DELETE', stats, ''),
   { name: 'no key, a send', calls: () => [post(undefined, v1, '{}')] },
 ];
 
-/** Uses up the tasks' limit of one minute: the last request is refused. */
+/** Spends the minute's limit of task polls, so that the last request is refused. */
 export const throttledProbe: Probe = {
   name: 'a request too many',
   calls: (scene) => Array.from({ length: 64 }, () => tasksOf(scene)),

@@ -1,5 +1,6 @@
 /**
- * A fleet for tests: the process, its control port, and HAProxy's maps as they are.
+ * A fleet for tests: starts the process, sends requests to the service and to the control port, and
+ * reads the maps by which HAProxy routes them.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
@@ -37,7 +38,7 @@ export class FleetFixture {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  /** Asks the control port; throws if the answer is not a success. */
+  /** Sends a request to the control port. Throws if the reply is not a success. */
   async operate<T>(method: string, path: string, body?: unknown): Promise<T> {
     const reply = await this.control(method, path, body);
     if (reply.status < 300) return (reply.body === '' ? undefined : JSON.parse(reply.body)) as T;
@@ -61,13 +62,14 @@ export class FleetFixture {
     });
   }
 
-  /** The entries of one of HAProxy's maps, as it routes by them. */
+  /** The entries of one of HAProxy's maps. */
   async map(name: 'worlds' | 'keys' | 'held'): Promise<ReadonlyMap<string, string>> {
-    const [folder = ''] = readdirSync(this.folder).filter((each) => each.startsWith('smstwin-'));
-    const at = join(this.folder, folder);
-    const shown = await runtime(join(at, 'haproxy.sock'), `show map ${join(at, `${name}.map`)}`);
+    const [folder = ''] = readdirSync(this.folder).filter((entry) => entry.startsWith('smstwin-'));
+    const haproxyFolder = join(this.folder, folder);
+    const mapFile = join(haproxyFolder, `${name}.map`);
+    const lines = await askHaproxy(join(haproxyFolder, 'haproxy.sock'), `show map ${mapFile}`);
     return new Map(
-      shown
+      lines
         .trim()
         .split('\n')
         .filter((line) => line !== '')
@@ -88,15 +90,16 @@ export async function ask(url: string, init: RequestInit): Promise<Reply> {
   return { status: reply.status, body: await reply.text(), headers: reply.headers };
 }
 
-function runtime(path: string, command: string): Promise<string> {
-  const socket = connect(path, () => socket.write(`${command}\n`));
+/** The answer of HAProxy's runtime API to a command. */
+function askHaproxy(socketPath: string, command: string): Promise<string> {
+  const socket = connect(socketPath, () => socket.write(`${command}\n`));
   return text(socket);
 }
 
-/** A fleet that starts is ended. */
+/** A fleet that starts although it should refuse to is ended after this time. */
 const endWithinMs = 20_000;
 
-/** `smstwin fleet` until it ends. */
+/** Runs `smstwin fleet` until it ends. */
 export function runFleet(flags: readonly string[], env: object = {}) {
   return spawnSync(process.execPath, [...loader, program, 'fleet', ...flags], {
     env: { ...process.env, ...env },
@@ -107,15 +110,16 @@ export function runFleet(flags: readonly string[], env: object = {}) {
 
 const accountCount = 12;
 
+/** A world with many accounts, which a fleet spreads over its shards. */
 export const wideWorld = {
-  accounts: Array.from({ length: accountCount }, (_, at) => ({
-    name: `account-${at}`,
+  accounts: Array.from({ length: accountCount }, (_, index) => ({
+    name: `account-${index}`,
     keys: [{ name: 'one' }, { name: 'two' }],
-    sims: at % 3 === 2 ? [] : [{ number: numberOf(at) }],
+    sims: index % 3 === 2 ? [] : [{ number: numberOf(index) }],
   })),
   pool: [{ number: '+12025550190' }],
 };
 
-function numberOf(at: number): string {
-  return `+1202555010${at % 10}`.slice(0, 10) + String(10 + at).padStart(2, '0');
+function numberOf(index: number): string {
+  return `+120255501${10 + index}`;
 }

@@ -1,7 +1,7 @@
 /**
  * One of many test processes that use a fleet at once: `world-client.ts CONTROL_URL NAME COUNT`.
- * It creates worlds one after another, checks that each is exact and its own, leaves a copy that
- * expires, and deletes it. Ends with an error if a world is not as in one process.
+ * Creates worlds one after another, and checks that each behaves as in a single process, untouched by
+ * the others. Leaves a copy of each that expires, and deletes it. Ends with an error otherwise.
  */
 import assert from 'node:assert/strict';
 import type { ReadyNumbers } from '../../src/operations/ready-numbers.ts';
@@ -18,49 +18,50 @@ interface World extends ReadyNumbers {
 const [controlUrl = '', name = '', count = '1'] = process.argv.slice(2);
 const caller = new Caller();
 const limit = 120;
+/** Sends over the limit. */
 const surplus = 5;
 
-for (let n = 0; n < Number(count); n++) await useWorld(`${name}-${n}`);
+for (let index = 0; index < Number(count); index++) await useWorld(`${name}-${index}`);
 caller.leave();
 
-async function useWorld(own: string): Promise<void> {
-  const given = { name: own, clock: 'manual' };
-  const world = await operate<World>(controlUrl, 'worlds.create', given);
+async function useWorld(worldName: string): Promise<void> {
+  const settings = { name: worldName, clock: 'manual' };
+  const world = await operate<World>(controlUrl, 'worlds.create', settings);
   const { world_id: id, base_url: baseUrl, control_url: ownControlUrl } = world;
   const [account] = world.accounts;
   const key = account?.api_key;
   const from = account?.sims[0]?.number;
-  // By path, or by key alone, as `baseUrl` ends with the prefix of the world.
+  // The world is named by the prefix in the path, or by the key alone.
   const urls = [baseUrl, baseUrl.slice(0, -`/w/${id}`.length)] as const;
-  const send = (at: number, requestId: string) => {
-    const fields = { to: '+12025550123', from, message: own, request_id: requestId };
+  const send = (index: number, requestId: string) => {
+    const fields = { to: '+12025550123', from, message: worldName, request_id: requestId };
     const call = { method: 'POST', path: sendPaths.send, key, body: JSON.stringify(fields) };
-    return caller.call(urls[at % 2] ?? baseUrl, call);
+    return caller.call(urls[index % 2] ?? baseUrl, call);
   };
   // A busy machine may have held up this process until its connections were closed.
   caller.leave();
-  const sends = Array.from({ length: limit + surplus }, (_, at) => send(at, `r${at}`));
+  const sends = Array.from({ length: limit + surplus }, (_, index) => send(index, `r${index}`));
   const answers = await Promise.all(sends);
   const counts: Record<string, number> = {};
   for (const answer of answers) {
     const status = answer?.status ?? 'broken';
     counts[status] = (counts[status] ?? 0) + 1;
   }
-  assert.deepEqual(counts, { 202: limit, 429: surplus }, own);
+  assert.deepEqual(counts, { 202: limit, 429: surplus }, worldName);
   await operate(ownControlUrl, 'clock.advance', { by: '2m' });
-  const again = answers.findIndex((answer) => answer?.status === 202);
-  const replay = await send(again + 1, `r${again}`);
-  assert.deepEqual([replay?.status, replay?.body], [200, answers[again]?.body], own);
+  const replayed = answers.findIndex((answer) => answer?.status === 202);
+  const replay = await send(replayed + 1, `r${replayed}`);
+  assert.deepEqual([replay?.status, replay?.body], [200, answers[replayed]?.body], worldName);
   const { message_id: messageId } = JSON.parse(replay?.body ?? '') as { message_id: string };
   const read = await caller.call(baseUrl, {
     method: 'GET',
     path: `/api/v1/sms/${messageId}/`,
     key,
   });
-  assert.match(read?.body ?? '', /"status":"delivered"/, own);
+  assert.match(read?.body ?? '', /"status":"delivered"/, worldName);
   const state = await operate<{ messages: object }>(ownControlUrl, 'simulator.state');
   const delivered = { total: limit, queued: 0, sending: 0, sent: 0, delivered: limit, failed: 0 };
-  assert.deepEqual({ ...delivered, ...state.messages }, delivered, own);
+  assert.deepEqual({ ...delivered, ...state.messages }, delivered, worldName);
   await operate(controlUrl, 'worlds.fork', { ttl: '1s' }, id);
   await operate(controlUrl, 'worlds.delete', undefined, id);
 }

@@ -1,5 +1,6 @@
 /**
- * Serves the foreign implementation: `npm run foreign -- odd` prints the command that checks it.
+ * Serves the foreign service of `service.ts` by HTTP. `npm run foreign -- odd` serves the variation
+ * `odd`, and prints the command that checks it.
  */
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -12,7 +13,7 @@ export interface ForeignServer {
   readonly baseUrl: string;
   /** The flags of `conform` that describe its world, ready for a command line. */
   readonly flags: readonly string[];
-  /** The same by name. */
+  /** The values of these flags, by name. */
   readonly values: Readonly<Record<string, string>>;
   close(): Promise<void>;
 }

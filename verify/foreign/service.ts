@@ -1,8 +1,7 @@
 /**
- * A service that shares no code with the simulator or the judges: the reference model, which answers
- * in place of the simulator and draws its own values. It answers differently wherever the document
- * permits it (`variation.ts`); the harness must not fail it. `now` is its clock, by default the wall
- * clock.
+ * The foreign service: a right service that shares no code with the simulator or the judges. It is the
+ * reference model with values drawn at random. Wherever the document permits several answers it can
+ * give others than the simulator (`variation.ts`), and the harness must not fail it.
  */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -30,8 +29,8 @@ export interface Answer {
 
 export const inboundTexts = ['Yes', 'Please call'];
 
-/** What all variations answer unless they say otherwise. */
-const shared = {
+/** The assumptions of all variations, unless they name others. */
+const sharedAnswers = {
   ...Object.fromEntries(
     assumptionNames.map((name) => {
       const { answers, default: fallback = Object.keys(answers)[0] } = declarationOf(name);
@@ -44,22 +43,23 @@ const shared = {
   pollIntervalSeconds: 1,
 } as unknown as Assumptions;
 
-/** What a variation answers, by the names of docs/assumptions.md. */
+/** The assumptions of a variation. */
 export function answersOf({ answers, wording = 'code_detail' }: Variation): Assumptions {
-  return { ...shared, replyTemplates: wordings[wording], ...answers };
+  return { ...sharedAnswers, replyTemplates: wordings[wording], ...answers };
 }
 
-const pool = '+12025550190';
+const poolNumber = '+12025550190';
 const dayMs = 86_400_000;
 
 export class ForeignService {
   readonly #variation: Variation;
   readonly #now: () => number;
   readonly #model: ReferenceModel;
-  /** The flags of `conform` that describe its world. */
+  /** The flags of `conform` that describe the service's world, by name. */
   readonly flags: Readonly<Record<string, string>>;
   readonly contentType: string;
 
+  /** `now`: the service's clock. */
   constructor(variation: Variation, now: () => number = Date.now) {
     this.#variation = variation;
     this.#now = now;
@@ -77,24 +77,24 @@ export class ForeignService {
     const { authorization, 'content-type': contentType } = headers;
     const forwardedFor = headers['x-forwarded-for']?.toString();
     const request = { method, path, query, authorization, contentType, clientIp, forwardedFor };
-    // A device also gets as a task what it has not picked up at a poll of the service.
-    const asking = model.sims.find(({ deviceId }) => path.includes(deviceId));
-    if (asking !== undefined) asking.polling = 'external';
+    // A SIM that asks for its tasks counts as an external device while it does.
+    const askingSim = model.sims.find(({ deviceId }) => path.includes(deviceId));
+    if (askingSim !== undefined) askingSim.polling = 'external';
     const expected = model.handle({ ...request, body: this.#read(body) });
-    if (asking !== undefined) asking.polling = 'simulated';
+    if (askingSim !== undefined) askingSim.polling = 'simulated';
     const { status, bytes = this.#written(expected.body, path) } = expected;
     expected.learn?.({ body: bytes });
     const text = status === 429 && this.#variation.statesFractions ? withDecimals(bytes) : bytes;
     return { status, body: text, headers: expected.headers };
   }
 
-  /** Reads some values as the simulator never does, and writes them as the model knows them. */
+  /** Reads some values unlike the simulator, and writes them as the model understands them. */
   #read(body: Buffer): string {
-    // An invalid byte is a character like any other.
+    // A byte that is not UTF-8 becomes a character, and the body stays valid.
     const text = body.toString();
     const fields = objectOf(text);
     if (fields === undefined) return text;
-    const { from, from_number: alias, request_id: id, send_at: at, to, ...others } = fields;
+    const { from, from_number: alias, request_id: id, send_at: sendAt, to, ...others } = fields;
     const sender = from ?? alias;
     return JSON.stringify({
       ...others,
@@ -103,11 +103,11 @@ export class ForeignService {
       from: withSevenDigits(sender),
       from_number: sender === from ? alias : undefined,
       request_id: id ?? undefined,
-      send_at: typeof at === 'string' ? this.#time(at) : at,
+      send_at: typeof sendAt === 'string' ? this.#time(sendAt) : sendAt,
     });
   }
 
-  /** At most nine decimals, capitals alone, and 24:00 is the next day. */
+  /** Accepts at most nine decimals and only capital letters, and reads 24:00 as the next day. */
   #time(text: string): string {
     const spaced = this.#variation.readsSpaceInTime ? text.replace(/(?<=\d) (?=\d)/, 'T') : text;
     if (/[a-z]|\.\d{10}/.test(spaced)) return 'no time';
@@ -115,7 +115,7 @@ export class ForeignService {
     return day === undefined ? spaced : new Date(Date.parse(day) + dayMs).toISOString();
   }
 
-  /** The text of an expected body, with values in place of the tests in it. */
+  /** An expected body as text. The body contains tests; values that pass them take their place. */
   #written(body: unknown, path: string): string {
     const { answersInChunks, upperCaseIds } = this.#variation;
     if (typeof body === 'string') return body;
@@ -134,7 +134,7 @@ export class ForeignService {
     const main = this.#account(['main', 'other', 'revoked'], ['01', '02', '03']);
     const second = this.#account(['second'], ['11']);
     const exhausted = this.#account(['exhausted'], ['21'], 0);
-    this.#sim(pool, undefined);
+    this.#sim(poolNumber, undefined);
     const [key, other, revoked] = main.keys;
     const [from, , inactive] = main.sims;
     if (revoked === undefined || inactive === undefined) throw new Error('main has three of each');
@@ -171,11 +171,11 @@ export class ForeignService {
     });
     model.keys.push(...keys);
     const sims = numbers.map((end) => this.#sim(`+120255501${end}`, accountId));
-    // Newest last, with the times of one moment.
-    for (const [at, message] of inboundTexts.toReversed().entries()) {
+    // The newest message comes last; all arrive within milliseconds.
+    for (const [index, message] of inboundTexts.toReversed().entries()) {
       const { deviceId = '', number: to = '' } = sims[0] ?? {};
-      const inbound = { deviceId, accountId, from: `+1202555018${at}`, to, message };
-      const receivedAtMs = Date.UTC(2026, 0, 2, 3, 4, 5) + at;
+      const inbound = { deviceId, accountId, from: `+1202555018${index}`, to, message };
+      const receivedAtMs = Date.UTC(2026, 0, 2, 3, 4, 5) + index;
       model.received.push({ messageId: randomUUID(), ...inbound, receivedAtMs });
     }
     return { keys, sims };
@@ -196,7 +196,7 @@ export class ForeignService {
   }
 }
 
-/** A number of fewer digits is none. */
+/** Turns a number with fewer than seven digits into an invalid one. */
 function withSevenDigits(number: unknown): unknown {
   return typeof number === 'string' && /^\+\d{1,6}$/.test(number) ? 'no number' : number;
 }
@@ -211,12 +211,13 @@ function objectOf(text: string): Readonly<Record<string, unknown>> | undefined {
   }
 }
 
-/** For `JSON.stringify`: a value that satisfies a test in an expected body. */
+/** For `JSON.stringify`: in place of a test in an expected body, a value that passes it. */
 function drawn(_: string, value: unknown): unknown {
   if (typeof value !== 'function') return value;
-  return ['Refused.', ['Enter a valid value.'], randomUUID()].find((one) => value(one));
+  return ['Refused.', ['Enter a valid value.'], randomUUID()].find((candidate) => value(candidate));
 }
 
+/** States the wait with decimals, which `Retry-After` rounds up. */
 function withDecimals(body: string): string {
   return body.replace(/\d+(?= seconds)/, (seconds) => (Number(seconds) - 0.25).toFixed(3));
 }

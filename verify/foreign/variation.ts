@@ -1,6 +1,6 @@
 /**
- * The answers of the foreign server where the document is silent. Every combination is permitted:
- * the harness must not fail a rule on any of them.
+ * Variations of the foreign service: how it answers where the document is silent. The document permits
+ * all of them, so the harness must not fail a rule on any.
  */
 import type { Assumptions } from '../../conformance/model/assumptions.ts';
 import type { wordings } from './wording.ts';
@@ -8,7 +8,7 @@ import type { wordings } from './wording.ts';
 export interface Variation {
   /** Answers other than those that all variations share. */
   readonly answers?: Partial<Assumptions>;
-  /** By default `code_detail`. */
+  /** How replies are worded; by default `code_detail`. */
   readonly wording?: keyof typeof wordings;
   /** `detail` states the wait with decimals; the header rounds it up. */
   readonly statesFractions?: boolean;

@@ -8,8 +8,11 @@ type Templates = Readonly<Record<string, ReplyTemplate>>;
 
 const html = { 'content-type': 'text/html; charset=utf-8' };
 
-/** What all wordings share. `error`: all errors with a code; `invalid`: a 400 that names fields. */
-function wording(error: Json | undefined, invalid: Json | undefined, more: Templates): Templates {
+/**
+ * A wording. `error`: the body of errors with a code; `invalid`: of a 400 that names fields;
+ * `others`: templates in place of those that all wordings share.
+ */
+function wording(error: Json | undefined, invalid: Json | undefined, others: Templates): Templates {
   return {
     ...(error !== undefined && { error: { body: error } }),
     ...(invalid !== undefined && { invalid_field: { body: invalid } }),
@@ -26,7 +29,7 @@ function wording(error: Json | undefined, invalid: Json | undefined, more: Templ
     stats: { body: { sent: '{accepted}' } },
     received: { body: { results: '{items}' } },
     tasks: { body: { tasks: '{items}' } },
-    ...more,
+    ...others,
   };
 }
 

@@ -12,6 +12,7 @@ const events = routeOf('events.stream').path;
 
 const head = `POST /api/v1/sms/send/ HTTP/1.1${crlf}Host: localhost${crlf}`;
 
+/** Requests whose headers contradict each other about the body, or announce a wrong one. */
 const framings = [
   `Content-Length: 3${crlf}Content-Length: 50${crlf}${crlf}{"a":1}`,
   `Content-Length: 50${crlf}Content-Length: 3${crlf}${crlf}{"a":1}`,
@@ -43,6 +44,7 @@ const framings = [
   `Connection: Upgrade, HTTP2-Settings${crlf}Upgrade: h2c${crlf}HTTP2-Settings: AA${crlf}${crlf}`,
 ].map((rest) => head + rest);
 
+/** Odd requests without a body, and bytes of other protocols. */
 const lines = [
   'GET / HTTP/1.0\r\n\r\n',
   'GET / HTTP/1.0\r\nHost: x\r\n\r\n',
@@ -80,6 +82,7 @@ const lines = [
 ];
 
 const wait = JSON.stringify({ match: { status: 'sent' }, count: 999, timeout_ms: 5 });
+/** A request that is answered late, so that the end of the connection comes first. */
 const late = `POST ${routeOf('messages.wait').path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${wait.length}\r\n\r\n${wait}`;
 
 /** Whole requests, unchanged, cut off or damaged, and bytes that never were a request. */

@@ -20,6 +20,7 @@ export interface Row {
   readonly body: Bytes;
 }
 
+/** Operations that `controlRows` never calls. */
 const leftOut: readonly string[] = [
   'events.stream',
   'messages.wait',
@@ -28,8 +29,8 @@ const leftOut: readonly string[] = [
   'simulator.shutdown',
 ];
 
-/** Inputs that replace declared examples, which would change what the fuzzer expects. */
-const insteadOf: Readonly<Record<string, readonly unknown[]>> = {
+/** Inputs of operations whose declared examples would change what the fuzzer expects. */
+const replacedExamples: Readonly<Record<string, readonly unknown[]>> = {
   'faults.add': [{ when: { nth: [999_999_999] }, fault: { kind: 'delay', ms: 0 } }],
   'exchanges.perform': [{ method: 'GET', path: '/api/v1/account/stats/' }],
 };
@@ -67,19 +68,20 @@ export function worldChanges({ deviceIds }: Facts): fc.Arbitrary<Row> {
   );
 }
 
+/** Requests of operations: mostly valid, some with a damaged body or an odd query or path. */
 export function controlRows(facts: Facts): fc.Arbitrary<Row> {
-  const right = fc.oneof(
+  const valid = fc.oneof(
     ...servedOperations
       .filter(({ name }) => !leftOut.includes(name))
       .map((operation) => rowsOf(operation, facts)),
   );
-  const wrong = right.chain((row) => {
+  const withDamagedBody = valid.chain((row) => {
     const text = Buffer.from(row.body, 'latin1').toString();
     return damaged(fc.constant(text)).map((body) => ({ ...row, body }));
   });
-  const odd = fc.tuple(right, fc.constantFrom(...oddQueries));
+  const withOddQuery = fc.tuple(valid, fc.constantFrom(...oddQueries));
   const state = routeOf('simulator.state').path;
-  const paths = [
+  const oddPaths = [
     `${state}/`,
     state.replace('s', '%73'),
     '/control/',
@@ -87,11 +89,17 @@ export function controlRows(facts: Facts): fc.Arbitrary<Row> {
     '/control//',
   ];
   return weighted<Row>(
-    [8, right],
-    [2, wrong],
-    [1, odd.map(([row, query]) => ({ ...row, target: row.target.replace(/\?.*|$/, query) }))],
+    [8, valid],
+    [2, withDamagedBody],
+    [
+      1,
+      withOddQuery.map(([row, query]) => ({
+        ...row,
+        target: row.target.replace(/\?.*|$/, query),
+      })),
+    ],
     [1, snapshots(facts)],
-    [1, fc.constantFrom(...paths).map((target) => ({ method: 'GET', target, body: '' }))],
+    [1, fc.constantFrom(...oddPaths).map((target) => ({ method: 'GET', target, body: '' }))],
   );
 }
 
@@ -104,24 +112,26 @@ export function rowOf(name: OperationName, id = '', input?: unknown): Row {
 function rowsOf(operation: Operation, facts: Facts): fc.Arbitrary<Row> {
   const { verb, path, target } = operation;
   const id = target === undefined ? fc.constant('') : idsOf(operation, facts)[target];
-  return fc.tuple(id, fc.constantFrom(...inputsOf(operation, insteadOf))).map(([id, input]) => {
-    const filled = path.replace(/\{\w+\}/, id);
-    if (input === undefined) return { method: verb, target: filled, body: '' };
-    if (!takesQuery(operation)) {
-      return { method: verb, target: filled, body: utf8(JSON.stringify(input)) };
-    }
-    const query = new URLSearchParams(input as Record<string, string>);
-    return { method: verb, target: `${filled}?${query}`, body: '' };
-  });
+  return fc
+    .tuple(id, fc.constantFrom(...inputsOf(operation, replacedExamples)))
+    .map(([id, input]) => {
+      const pathWithId = path.replace(/\{\w+\}/, id);
+      if (input === undefined) return { method: verb, target: pathWithId, body: '' };
+      if (!takesQuery(operation)) {
+        return { method: verb, target: pathWithId, body: utf8(JSON.stringify(input)) };
+      }
+      const query = new URLSearchParams(input as Record<string, string>);
+      return { method: verb, target: `${pathWithId}?${query}`, body: '' };
+    });
 }
 
 /** Never deletes the first account and the first key: requests to the service port use them. */
 function idsOf({ verb }: Operation, facts: Facts) {
-  const from = verb === 'DELETE' ? 1 : 0;
+  const firstIndex = verb === 'DELETE' ? 1 : 0;
   return {
-    account_id: ids(facts.accountIds.slice(from)),
+    account_id: ids(facts.accountIds.slice(firstIndex)),
     key_id: ids(facts.keyIds.slice(1)),
-    device_id: ids(facts.deviceIds.slice(from)),
+    device_id: ids(facts.deviceIds.slice(firstIndex)),
     message_id: ids(facts.messageIds),
     fault_id: ids(['fault-1', 'fault-2']),
     number: ids(['1', '2', '0', '1e3']),
@@ -129,7 +139,7 @@ function idsOf({ verb }: Operation, facts: Facts) {
   };
 }
 
-/** The state after a reset, unchanged or with a changed digit or id. */
+/** Restores the state after a reset, unchanged or with one number changed. */
 function snapshots({ snapshot }: Facts): fc.Arbitrary<Row> {
   const numbersIn = [...snapshot.matchAll(/:-?\d+/g)].map(({ index }) => index + 1);
   const changes = fc.option(
@@ -139,8 +149,9 @@ function snapshots({ snapshot }: Facts): fc.Arbitrary<Row> {
   return changes.map((change) => {
     const row = rowOf('snapshots.restore');
     if (change === undefined) return { ...row, body: utf8(snapshot) };
-    const [at, instead] = change;
-    const body = snapshot.slice(0, at) + instead + snapshot.slice(at).replace(/^-?\d+/, '');
+    const [start, replacement] = change;
+    const afterNumber = snapshot.slice(start).replace(/^-?\d+/, '');
+    const body = snapshot.slice(0, start) + replacement + afterNumber;
     return { ...row, body: utf8(body) };
   });
 }

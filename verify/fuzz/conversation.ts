@@ -1,6 +1,6 @@
 /**
- * Everything that happens on one connection: operations that first change the world, the whole
- * requests sent on it, and its end.
+ * A conversation is all that happens on one connection: operations that first change the world, whole
+ * requests, and perhaps broken requests at the end.
  */
 import fc from 'fast-check';
 import { broken } from './broken.ts';
@@ -21,6 +21,7 @@ export interface Conversation {
   readonly ending: Bytes | undefined;
   /** Whether the client reads the answer to the ending, half-closes, or disconnects at once. */
   readonly leaving: 'waits' | 'half-closes' | 'aborts';
+  /** Where the bytes are split into packets. */
   readonly cuts: readonly number[];
 }
 

@@ -1,6 +1,6 @@
 /**
- * The fuzzed world, and the ids and keys that a hostile caller knows, so that requests pass the
- * first gate. They are the same after every reset.
+ * The fuzzed world, and the ids and keys in it. Requests use them to get past authentication. They
+ * are the same after every reset.
  */
 import { type SettingsInput, Simulator } from '../../src/simulator.ts';
 import { sendBy } from '../testkit/control-fixture.ts';
@@ -37,9 +37,9 @@ export const fuzzedSettings = { clock: 'manual', seed: 1, world: fuzzedWorld } a
 
 export type Facts = ReturnType<typeof gatherFacts>;
 
-const messagesEach = 8;
+const messagesPerAccount = 8;
 
-/** What follows from the seed: a simulator in this process has the same ids as the fuzzed server. */
+/** Ids follow from the seed: a simulator in this process has the same as the fuzzed server. */
 export function gatherFacts() {
   const simulator = new Simulator(fuzzedSettings, { journal: false });
   const { accounts, pool } = simulator.readyFile();
@@ -47,7 +47,7 @@ export function gatherFacts() {
   const allKeys = simulator.accounts.allKeys();
   const revokedKeyId = allKeys.find(({ name }) => name === 'revoked')?.key_id ?? '';
   const sends = [0, 1].flatMap((account) =>
-    Array.from({ length: messagesEach }, () => sendBy(simulator, account, {})),
+    Array.from({ length: messagesPerAccount }, () => sendBy(simulator, account, {})),
   );
   simulator.reset();
   simulator.accounts.revokeKey(revokedKeyId);

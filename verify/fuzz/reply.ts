@@ -39,7 +39,7 @@ export function checkDocumented({ status }: RawReply, method: string, target: st
 /** Throws if this reply is not permitted. */
 export function checkReply({ status, headers, body }: RawReply, expected: Expectation): void {
   const { port, transport, method, isWhole } = expected;
-  const said = `${status} ${JSON.stringify(body.slice(0, 300))}`;
+  const shown = `${status} ${JSON.stringify(body.slice(0, 300))}`;
   const isNative =
     transport === 'hyperexpress' &&
     !isWhole &&
@@ -47,17 +47,17 @@ export function checkReply({ status, headers, body }: RawReply, expected: Expect
     !('content-type' in headers);
   if (isNative) return;
   // 503 means that the SIM is not active (ERR-2); the control port never uses it.
-  if (status >= 500 && !(status === 503 && port === 'service')) throw new WrongReply(said);
+  if (status >= 500 && !(status === 503 && port === 'service')) throw new WrongReply(shown);
   if (status === 503 && method !== 'HEAD' && !body.includes('"device_inactive"'))
-    throw new WrongReply(said);
+    throw new WrongReply(shown);
   if (method === 'HEAD' || status === 204 || status === 304) return;
   const type = headers['content-type'] ?? '';
   if (type !== 'application/json' && port === 'control' && !isWhole) return;
   if (otherTypes.some((declared) => type.startsWith(declared))) return;
-  if (type !== 'application/json') throw new WrongReply(`content type ${type}: ${said}`);
+  if (type !== 'application/json') throw new WrongReply(`content type ${type}: ${shown}`);
   try {
     JSON.parse(body);
   } catch {
-    throw new WrongReply(`no JSON: ${said}`);
+    throw new WrongReply(`no JSON: ${shown}`);
   }
 }

@@ -23,7 +23,7 @@ export interface FuzzPlan {
 
 export interface FuzzReport extends Tally {
   readonly seconds: number;
-  /** After the warm-up, and at the end. */
+  /** The server's memory after the warm-up, and at the end. */
   readonly rssBytes: readonly [number, number];
 }
 
@@ -33,12 +33,14 @@ export class FuzzFailure extends Error {
 
 const workersAtOnce = 4;
 const conversationsPerChunk = 40;
+/** The share of the requests before the first measurement of memory. */
 const warmUpShare = 0.2;
+/** How long after the end of its connections a crashed process is noticed. */
 const lastOutputWithinMs = 200;
 const reportEveryMs = 30_000;
 
 export async function fuzz(plan: FuzzPlan, served: Served): Promise<FuzzReport> {
-  const { requests, seed, transport, chunk: only, onProgress } = plan;
+  const { requests, seed, transport, chunk: onlyChunk, onProgress } = plan;
   const tally: Tally = { requests: 0, connections: 0, closed: 0, replies: new Map() };
   const newWorker = () => new FuzzWorker(served.ready, transport, tally);
   const first = newWorker();
@@ -52,20 +54,22 @@ export async function fuzz(plan: FuzzPlan, served: Served): Promise<FuzzReport> 
     onProgress?.(`${transport}: ${done}`);
   }, reportEveryMs);
   // A replayed chunk is played completely.
-  const goesOn = () => only !== undefined || tally.requests < requests;
+  const hasMore = () => onlyChunk !== undefined || tally.requests < requests;
   try {
     let warmRss = await rssOf(first);
-    for (let chunk = only ?? 0; tally.requests < requests; chunk++) {
+    for (let chunk = onlyChunk ?? 0; tally.requests < requests; chunk++) {
       const isWarm = tally.requests < warmUpShare * requests;
-      const how = { seed: seed * 1_000_000 + chunk, numRuns: conversationsPerChunk };
+      const sampling = { seed: seed * 1_000_000 + chunk, numRuns: conversationsPerChunk };
       await first.reset(facts.revokedKeyId);
-      await playAll(fc.sample(arbitrary, how), workers, served, goesOn).catch((error: unknown) => {
-        const again = `npm run test:deep -- 0 ${seed} --fuzz 1 --transport ${transport} --chunk ${chunk}`;
-        const text = error instanceof Error ? error.message : String(error);
-        throw new FuzzFailure(`${text}\nseed ${seed}, chunk ${chunk}; again with: ${again}`);
-      });
+      await playAll(fc.sample(arbitrary, sampling), workers, served, hasMore).catch(
+        (error: unknown) => {
+          const command = `npm run test:deep -- 0 ${seed} --fuzz 1 --transport ${transport} --chunk ${chunk}`;
+          const text = error instanceof Error ? error.message : String(error);
+          throw new FuzzFailure(`${text}\nseed ${seed}, chunk ${chunk}; again with: ${command}`);
+        },
+      );
       if (isWarm) warmRss = await rssOf(first);
-      if (only !== undefined) break;
+      if (onlyChunk !== undefined) break;
     }
     return { ...tally, seconds: seconds(), rssBytes: [warmRss, await rssOf(first)] };
   } finally {
@@ -76,33 +80,32 @@ export async function fuzz(plan: FuzzPlan, served: Served): Promise<FuzzReport> 
 
 /** Plays the conversations by all workers; a failure names what was played at the same time. */
 async function playAll(
-  all: readonly Conversation[],
+  conversationsToPlay: readonly Conversation[],
   workers: readonly FuzzWorker[],
   served: Served,
-  goesOn: () => boolean,
+  hasMore: () => boolean,
 ): Promise<void> {
   const playing = new Set<Conversation>();
-  const queue = all.values();
+  const queue = conversationsToPlay.values();
   let hasFailed = false;
   const work = async (worker: FuzzWorker) => {
-    for (const each of queue) {
-      if (hasFailed || !goesOn()) return;
-      playing.add(each);
+    for (const conversation of queue) {
+      if (hasFailed || !hasMore()) return;
+      playing.add(conversation);
       try {
-        await worker.play(each);
+        await worker.play(conversation);
         const complaint = served.complaint();
         if (complaint !== undefined) throw new Error(complaint);
       } catch (error) {
         hasFailed = true;
-        playing.delete(each);
-        // The exit of a process is noticed later than the end of its connections.
+        playing.delete(conversation);
         await new Promise((resolve) => setTimeout(resolve, lastOutputWithinMs));
         const why = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-        const simultaneous = [...playing].map((one) => `at the same time ${describe(one)}`);
-        const lines = [served.complaint(), why, describe(each), ...simultaneous];
+        const simultaneous = [...playing].map((other) => `at the same time ${describe(other)}`);
+        const lines = [served.complaint(), why, describe(conversation), ...simultaneous];
         throw new Error(lines.filter(Boolean).join('\n'));
       }
-      playing.delete(each);
+      playing.delete(conversation);
     }
   };
   await Promise.all(workers.map(work));

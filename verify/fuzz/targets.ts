@@ -5,11 +5,11 @@ import fc from 'fast-check';
 import type { Facts } from './facts.ts';
 import { type Bytes, rarely, weighted } from './piece.ts';
 
-const nil = '00000000-0000-4000-8000-000000000000';
+const unknownId = '00000000-0000-4000-8000-000000000000';
 
 /** Existing ids, and texts that are not ids. */
 export function ids(known: readonly string[]): fc.Arbitrary<string> {
-  const odd = [nil, 'x', '%00', 'A'.repeat(300), '..', '__proto__', 'send', '%2e%2e'];
+  const odd = [unknownId, 'x', '%00', 'A'.repeat(300), '..', '__proto__', 'send', '%2e%2e'];
   return weighted<string>([8, fc.constantFrom(...known)], [1, fc.constantFrom(...odd)]);
 }
 
@@ -20,9 +20,10 @@ export function serviceTargets({ messageIds, deviceIds }: Facts): fc.Arbitrary<B
     [2, ids(deviceIds).map((id) => `/api/devices/${id}/tasks/`)],
     [1, fc.constantFrom('/api/v1/sms/received/', '/api/v1/account/stats/', '/', '/api/v1/sms//')],
   );
-  return bent(path);
+  return altered(path);
 }
 
+/** Percent-encodes the first letter. */
 const encoded = (path: string) =>
   path.replace(/[a-z]/, (char) => `%${char.charCodeAt(0).toString(16)}`);
 
@@ -30,8 +31,8 @@ const encoded = (path: string) =>
  * Mostly unchanged; sometimes encoded, dotted, doubled, cut or very long. The request line always
  * stays valid.
  */
-function bent(path: fc.Arbitrary<string>): fc.Arbitrary<Bytes> {
-  const bends: readonly ((path: string) => string)[] = [
+function altered(path: fc.Arbitrary<string>): fc.Arbitrary<Bytes> {
+  const alterations: readonly ((path: string) => string)[] = [
     encoded,
     (text) => `/.${text}`,
     (text) => `/a/..${text}`,
@@ -53,8 +54,8 @@ function bent(path: fc.Arbitrary<string>): fc.Arbitrary<Bytes> {
   return fc
     .tuple(
       path,
-      rarely<((path: string) => string) | undefined>(6, undefined, fc.constantFrom(...bends)),
+      rarely<((path: string) => string) | undefined>(6, undefined, fc.constantFrom(...alterations)),
       query,
     )
-    .map(([text, bend, search]) => (bend === undefined ? text : bend(text)) + search);
+    .map(([text, alter, search]) => (alter === undefined ? text : alter(text)) + search);
 }

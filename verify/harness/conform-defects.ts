@@ -13,15 +13,18 @@ import { defects } from '../defects/catalogue.ts';
 import type { Defect } from '../defects/planted.ts';
 import { isPoolProcess, runInPool, serveTasks } from '../testkit/worker-pool.ts';
 import { type Means, tryDefect, withControl } from './kill.ts';
-import { isAsItShouldBe, rowOf, type Tried, verdictOf } from './matrix.ts';
+import { isExpected, rowOf, type Tried, verdictOf } from './matrix.ts';
 
-/** With a control port the CPU limits the harness; without one it mostly waits. */
 const processes = 2;
-const eachWithoutControl = 24;
+/** Defects that one process tries at a time without a control port: the harness then mostly waits. */
+const defectsAtOnce = 24;
+/** The same in the repetition, where a busy machine must not delay requests. */
+const repeatedAtOnce = 8;
 
 interface Task {
   readonly defect: Defect;
   readonly means: Means;
+  /** True if the cases of other rules run when no case of the defect's rule fails. */
   readonly looksElsewhere: boolean;
 }
 
@@ -49,33 +52,41 @@ async function printMatrix(argv: string[]): Promise<number> {
   });
   const hasControl = !values['without-control-port'];
   const rate = Number(values.rate);
-  const isNamed = ({ name, rule }: Defect) => parts.some((p) => name.includes(p) || rule === p);
+  const isNamed = ({ name, rule }: Defect) =>
+    parts.some((part) => name.includes(part) || rule === part);
   const named = parts.length === 0 ? defects : defects.filter(isNamed);
   const isSample = values.sample !== undefined;
   const chosen = isSample ? drawn(named, Number(values.sample), Number(values.seed)) : named;
   if (isSample) console.log(`${chosen.length} of ${named.length} defects, --seed ${values.seed}`);
   const startedMs = performance.now();
-  const run = (some: readonly Defect[], each: number, means: Means, looksElsewhere: boolean) =>
+  const run = (
+    defectsToTry: readonly Defect[],
+    tasksAtOnce: number,
+    means: Means,
+    looksElsewhere: boolean,
+  ) =>
     runInPool<Task, Tried>({
       script: fileURLToPath(import.meta.url),
       processes,
-      each,
-      tasks: some.map((defect) => ({ defect, means, looksElsewhere })),
+      tasksAtOnce,
+      tasks: defectsToTry.map((defect) => ({ defect, means, looksElsewhere })),
       lost: ({ defect }) => ({ defect, error: 'its process ended' }),
-      onDone: (one) => console.log(rowOf(one, hasControl)),
+      onDone: (tried) => console.log(rowOf(tried, hasControl)),
     });
   let tried = hasControl
     ? await run(chosen, 1, withControl, true)
-    : await run(chosen, eachWithoutControl, { rate }, false);
-  const wrong = () => tried.filter((one) => !isAsItShouldBe(one, hasControl));
-  const repeated = wrong().map(({ defect }) => defect);
+    : await run(chosen, defectsAtOnce, { rate }, false);
+  const unexpected = () => tried.filter((each) => !isExpected(each, hasControl));
+  const repeated = unexpected().map(({ defect }) => defect);
   if (!hasControl && repeated.length > 0) {
     // A busy machine delays requests, so fewer cases can judge. Repeats only these, in real time.
     console.log(`\nonce more, in real time: ${repeated.map(({ name }) => name).join(', ')}`);
-    const second = await run(repeated, 8, {}, true);
-    tried = tried.map((one) => second.find(({ defect }) => defect.name === one.defect.name) ?? one);
+    const second = await run(repeated, repeatedAtOnce, {}, true);
+    tried = tried.map(
+      (first) => second.find(({ defect }) => defect.name === first.defect.name) ?? first,
+    );
   }
-  for (const { defect, kill, error } of wrong()) {
+  for (const { defect, kill, error } of unexpected()) {
     const { name, rule, unseen } = defect;
     const survives = unseen === undefined ? `no case of ${rule} fails` : `seen, though "${unseen}"`;
     console.log(`\n${name}: ${error ?? survives}`);
@@ -84,13 +95,13 @@ async function printMatrix(argv: string[]): Promise<number> {
       console.log(`  elsewhere: ${kill?.elsewhere.join(', ')}`);
   }
   const count = (verdict: string) =>
-    tried.filter((one) => verdictOf(one, hasControl) === verdict).length;
+    tried.filter((each) => verdictOf(each, hasControl) === verdict).length;
   const seconds = Math.round((performance.now() - startedMs) / 1_000);
   const unseen = hasControl ? '' : ` without a control port, ${count('unseen')} cannot be seen so`;
   console.log(
-    `\n${count('caught')} of ${chosen.length} defects caught by a case of their rule${unseen}, ${wrong().length} wrong; ${seconds} s`,
+    `\n${count('caught')} of ${chosen.length} defects caught by a case of their rule${unseen}, ${unexpected().length} wrong; ${seconds} s`,
   );
-  return wrong().length === 0 && chosen.length > 0 ? 0 : 1;
+  return unexpected().length === 0 && chosen.length > 0 ? 0 : 1;
 }
 
 /** Draws `count` different defects. */

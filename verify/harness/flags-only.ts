@@ -12,7 +12,7 @@ import { type FlagsWorldPlan, serveWithFlags } from './flags-world.ts';
 export const testRate = 8;
 
 export interface FlagsRun extends ConformReport {
-  /** What it printed. */
+  /** What the harness printed. */
   readonly out: string;
   /** Seconds of the target's time. */
   readonly seconds: number;
@@ -24,21 +24,21 @@ export async function runWithFlags(
 ): Promise<FlagsRun> {
   const served = await serveWithFlags(plan);
   const { clock } = served;
-  const began = clock.now();
+  const startedMs = clock.now();
   let out = '';
   const stdout = (text: string) => {
     out += text;
   };
   try {
-    const all = [served.baseUrl, ...argv, ...served.flags, '--timeout', '2m'];
-    const report = await runConform(all, { stdout, clock });
-    return { ...report, out, seconds: (clock.now() - began) / 1000 };
+    const args = [served.baseUrl, ...argv, ...served.flags, '--timeout', '2m'];
+    const report = await runConform(args, { stdout, clock });
+    return { ...report, out, seconds: (clock.now() - startedMs) / 1000 };
   } finally {
     await served.close();
   }
 }
 
-/** The announced cost of a whole run. */
+/** The cost of a whole run that `conform --dry-run` announces. */
 export async function estimateWithFlags(): Promise<{ sends: number; minutes: number }> {
   const served = await serveWithFlags();
   let out = '';

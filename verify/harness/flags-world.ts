@@ -1,6 +1,6 @@
 /**
- * A simulator that looks to the harness like a real service: no control port, real time, polls
- * every second, and an account for each flag.
+ * A simulator that looks to the harness like a real service: it has no control port, runs in real time
+ * and polls every second. Its world has an account for each flag of `conform`.
  */
 import { type Clock, scaledClock } from '../../conformance/clock.ts';
 import {
@@ -10,7 +10,7 @@ import {
   type Simulator,
 } from '../../src/simulator.ts';
 
-/** Not the first SIM of its account, so that "the first SIM" is a wrong answer. */
+/** The second SIM of its account, so that a server which takes the first SIM is noticed. */
 export const mainFrom = '+12025550102';
 export const inactiveFrom = '+12025550103';
 export const secondFrom = '+12025550111';
@@ -39,7 +39,7 @@ export const flagsSettings: SettingsInput = {
   },
 };
 
-/** The keys of this world, of which it revokes one, and the device of the number of `--from`. */
+/** The keys of the world, and the SIM with the number `mainFrom`. Revokes the key `revoked`. */
 export function callersIn(simulator: Simulator) {
   const accounts = [...simulator.simulation.world.accounts.values()];
   const keysOf = (name: string) => accounts.find((account) => account.name === name)?.keys ?? [];
@@ -70,15 +70,15 @@ export interface FlagsWorldPlan extends Pick<InternalOptions, 'simulation'> {
   readonly rate?: number;
   /** The device of `--from` polls for tasks over HTTP every second, as a paired telephone does. */
   readonly asksForTasks?: boolean;
-  /** The device of `--from` gets its work as tasks, and only the harness polls for it. */
+  /** The device of `--from` gets its work as tasks, for which only the harness polls. */
   readonly isUnattended?: boolean;
-  /** Flags that are not given. */
+  /** Flags that are left out. */
   readonly without?: readonly string[];
-  /** Called once it listens, with the key of `--api-key`; returns what ends the disturbance. */
+  /** Starts a disturbance when the server listens; returns a function that ends it. */
   readonly disturb?: (simulator: Simulator, key: string) => () => void;
 }
 
-/** Starts it on a free port. */
+/** Starts the simulator on a free port. */
 export async function serveWithFlags({
   assumptions = {},
   rate = 1,
@@ -101,9 +101,9 @@ export async function serveWithFlags({
   const clock = scaledClock(rate, simulator.simulation.clock.now());
   const { device, ...keys } = callersIn(simulator);
   if (asksForTasks || isUnattended) simulator.sims.patch(device, { polling: 'external' });
-  const asking = setInterval(() => simulator.sims.poll(device), 1_000 / rate).unref();
-  if (!asksForTasks) clearInterval(asking);
-  const calm = disturb?.(simulator, keys.key);
+  const polling = setInterval(() => simulator.sims.poll(device), 1_000 / rate).unref();
+  if (!asksForTasks) clearInterval(polling);
+  const endDisturbance = disturb?.(simulator, keys.key);
   const values: Readonly<Record<string, string>> = {
     'api-key': keys.key,
     'other-api-key': keys.other,
@@ -126,8 +126,8 @@ export async function serveWithFlags({
       without.includes(name) ? [] : [`--${name}`, value],
     ),
     close: () => {
-      clearInterval(asking);
-      calm?.();
+      clearInterval(polling);
+      endDisturbance?.();
       return simulator.close();
     },
   };

@@ -31,11 +31,11 @@ export interface Judged extends ConformReport {
 /** Runs all cases against a correct simulator with these assumptions. */
 export async function judge(assumptions: Row, ...argv: string[]): Promise<Judged> {
   const folder = await mkdtemp(join(tmpdir(), 'smstwin-assumptions-'));
-  const found = join(folder, 'found.json');
+  const discoveredFile = join(folder, 'found.json');
   try {
     const startOwn = () => startOwnSimulator({ clock: 'manual', assumptions });
-    const report = await runConform([...argv, '--discover', found], { startOwn });
-    return { ...report, discovered: JSON.parse(await readFile(found, 'utf8')) as Row };
+    const report = await runConform([...argv, '--discover', discoveredFile], { startOwn });
+    return { ...report, discovered: JSON.parse(await readFile(discoveredFile, 'utf8')) as Row };
   } catch (error) {
     throw new Error(`${JSON.stringify(assumptions)}: ${String(error)}`);
   } finally {
@@ -43,7 +43,7 @@ export async function judge(assumptions: Row, ...argv: string[]): Promise<Judged
   }
 }
 
-/** No rule fails or stays unexercised, and each answer is reported as it is. */
+/** Expects that no rule fails or stays unexercised, and that each answer is reported correctly. */
 export async function expectSound(assumptions: Row): Promise<void> {
   const judged = await judge(assumptions);
   const unexercised = judged.results.filter(
@@ -65,9 +65,9 @@ function misjudged(assumptions: Row, judged: Judged): string[] {
   for (const [name, answer] of Object.entries(assumptions)) {
     const reason = judged.assumptions.untold[name];
     if (reason !== undefined && reason !== '') continue;
-    const seen = judged.discovered[name];
-    if (JSON.stringify(seen) !== JSON.stringify(answer))
-      wrong.push(`${name} is ${JSON.stringify(answer)}, reported as ${JSON.stringify(seen)}`);
+    const reported = judged.discovered[name];
+    if (JSON.stringify(reported) !== JSON.stringify(answer))
+      wrong.push(`${name} is ${JSON.stringify(answer)}, reported as ${JSON.stringify(reported)}`);
   }
   return wrong;
 }

@@ -15,7 +15,7 @@ import {
 import { runWithFlags } from './flags-only.ts';
 import type { FlagsWorldPlan } from './flags-world.ts';
 
-/** With a control port, or with flags only at a given speed. */
+/** What the harness can use: a control port, or flags only (at a given speed). */
 export type Means = { readonly control: true } | Pick<FlagsWorldPlan, 'rate' | 'asksForTasks'>;
 
 export const withControl: Means = { control: true };
@@ -37,12 +37,14 @@ export async function tryDefect(
   looksElsewhere = true,
 ): Promise<Kill> {
   const startedMs = performance.now();
-  let own: readonly CaseResult[] = [];
+  let results: readonly CaseResult[] = [];
   let caughtBy: string[] = [];
   // Tries a device that the service polls, and one that polls for tasks itself.
-  for (const one of 'control' in means ? [means] : [means, { ...means, asksForTasks: true }]) {
-    own = await resultsOn(name, [rule], one);
-    caughtBy = idsOfFailures(own);
+  for (const meansOfTry of 'control' in means
+    ? [means]
+    : [means, { ...means, asksForTasks: true }]) {
+    results = await resultsOn(name, [rule], meansOfTry);
+    caughtBy = idsOfFailures(results);
     if (caughtBy.length > 0) break;
   }
   let elsewhere: string[] = [];
@@ -53,7 +55,7 @@ export async function tryDefect(
   return {
     caughtBy,
     elsewhere,
-    verdicts: caughtBy.length > 0 ? [] : own.map(outcome),
+    verdicts: caughtBy.length > 0 ? [] : results.map(outcomeText),
     tookMs: Math.round(performance.now() - startedMs),
   };
 }
@@ -83,6 +85,6 @@ function idsOfFailures(results: readonly CaseResult[]): string[] {
   return failures(results).map(({ id }) => id);
 }
 
-function outcome({ id, verdict, reason = '' }: CaseResult): string {
+function outcomeText({ id, verdict, reason = '' }: CaseResult): string {
   return `${id}: ${verdict}${reason === '' ? '' : ` (${reason.split('\n')[0]})`}`;
 }

@@ -1,17 +1,20 @@
-/** The rows of a kill matrix, and whether the matrix passes. */
+/** The rows of a kill matrix: whether a case of its rule catches each defect, and what is expected. */
 import type { Defect } from '../defects/planted.ts';
 import type { Kill } from './kill.ts';
 
 export type RowVerdict =
+  /** A case of the defect's rule fails. */
   | 'caught'
   /** Survives for the reason in its catalogue entry. */
   | 'unseen'
   /** Only cases of other rules fail. */
   | 'ELSEWHERE'
+  /** No case fails. */
   | 'ALIVE'
   /** Fails a case although its entry says that it cannot be seen. */
   | 'SEEN';
 
+/** The outcome of one defect. */
 export interface Tried {
   readonly defect: Defect;
   readonly kill?: Kill;
@@ -27,7 +30,8 @@ export function verdictOf({ defect, kill }: Tried, hasControl: boolean): RowVerd
   return (kill?.elsewhere.length ?? 0) > 0 ? 'ELSEWHERE' : 'ALIVE';
 }
 
-export function isAsItShouldBe(tried: Tried, hasControl: boolean): boolean {
+/** True if the defect is caught, or cannot be seen for the reason in its entry. */
+export function isExpected(tried: Tried, hasControl: boolean): boolean {
   return ['caught', 'unseen'].includes(verdictOf(tried, hasControl));
 }
 
@@ -36,6 +40,6 @@ export function rowOf(tried: Tried, hasControl: boolean): string {
   const verdict = verdictOf(tried, hasControl);
   const cases = kill?.caughtBy.map((id) => id.split('/')[1]).join(', ');
   const shown = error ?? (verdict === 'unseen' ? defect.unseen : cases) ?? '';
-  const took = String(kill?.tookMs ?? 0).padStart(6);
-  return `${defect.name.padEnd(34)} ${defect.rule.padEnd(8)} ${verdict.padEnd(9)} ${took} ms  ${shown}`;
+  const tookMs = String(kill?.tookMs ?? 0).padStart(6);
+  return `${defect.name.padEnd(34)} ${defect.rule.padEnd(8)} ${verdict.padEnd(9)} ${tookMs} ms  ${shown}`;
 }

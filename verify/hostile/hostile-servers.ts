@@ -1,12 +1,13 @@
 /**
- * Servers that answer as no service does: too much, too slowly, malformed, or hostile to a program
- * that prints their text. `conform` and `bench` must end in time and say why.
+ * Servers with replies that no service gives: too long, too slow, malformed, or harmful to a program
+ * that prints their text. `conform` and `bench` must end in time on each and say why.
  */
 import { randomBytes } from 'node:crypto';
 import { createServer, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { listen } from '../testkit/listen.ts';
 
+/** Answers one request on a connection. */
 type Answer = (socket: Socket, path: string) => void;
 
 const mebibyte = 1_048_576;
@@ -26,6 +27,7 @@ function head(status: string, headers: readonly string[]): string {
 
 const jsonType = 'content-type: application/json';
 
+/** A whole reply. */
 function whole(status: string, body: string | Buffer, ...headers: readonly string[]): Answer {
   const length = `content-length: ${Buffer.byteLength(body)}`;
   const start = head(status, [jsonType, length, ...headers]);
@@ -35,11 +37,13 @@ function whole(status: string, body: string | Buffer, ...headers: readonly strin
   };
 }
 
+/** A 202 with a Message body, some of whose fields are replaced. */
 function messageWith(fields: Readonly<Record<string, unknown>>): Answer {
   return whole('202 Accepted', JSON.stringify({ ...message, ...fields }));
 }
 
-function anew(make: () => Answer): Answer {
+/** Makes another answer for each request. */
+function eachTime(make: () => Answer): Answer {
   return (socket, path) => make()(socket, path);
 }
 
@@ -47,15 +51,15 @@ function anew(make: () => Answer): Answer {
 function flood(bytes: number, start: string, piece: string): Answer {
   return (socket) => {
     socket.write(start);
-    let left = bytes;
-    const more = () => {
-      while (left > 0 && !socket.destroyed) {
-        left -= piece.length;
+    let remaining = bytes;
+    const writeMore = () => {
+      while (remaining > 0 && !socket.destroyed) {
+        remaining -= piece.length;
         if (!socket.write(piece)) return;
       }
     };
-    socket.on('drain', more);
-    more();
+    socket.on('drain', writeMore);
+    writeMore();
   };
 }
 
@@ -73,7 +77,7 @@ export const hostileWords =
   '\u001b]0;PWNED\u0007\u001b[2J\r\n::error::planted\n::add-mask::a\u009b1m\u0085PASSED' +
   '##vso[task.complete]\u061c';
 
-/** The first three differ most in kind: `npm run test:all` plays only these. */
+/** `npm run test:all` uses only the first three, which differ most from each other. */
 export const hostileServers: Readonly<Record<string, Answer>> = {
   'endless body': flood(
     Number.MAX_SAFE_INTEGER,
@@ -82,7 +86,7 @@ export const hostileServers: Readonly<Record<string, Answer>> = {
   ),
   'nested brackets': whole('202 Accepted', '['.repeat(1e4) + ']'.repeat(1e4)),
   'fields of another type': messageWith({ message_id: { toString: null }, status: { valueOf: 1 } }),
-  'another body of 125 kB each time': anew(() =>
+  'another body of 125 kB each time': eachTime(() =>
     messageWith({ more: randomBytes(62_500).toString('hex') }),
   ),
   silence: () => {},
@@ -129,7 +133,7 @@ export interface HostileServer {
   close(): void;
 }
 
-/** `politeReplies`: so many requests are answered as the service would, so that a load begins. */
+/** `politeReplies`: how many requests get a right answer first, so that a load begins. */
 export async function serveHostile(answer: Answer, politeReplies = 0): Promise<HostileServer> {
   const sockets = new Set<Socket>();
   const polite = messageWith({});
@@ -138,7 +142,7 @@ export async function serveHostile(answer: Answer, politeReplies = 0): Promise<H
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
     socket.on('error', () => {});
-    // Pipelined requests may each wait for its end.
+    // Each of many pipelined requests may listen for the end of the connection.
     socket.setMaxListeners(0);
     socket.on('data', (bytes) => {
       const [, path] =

@@ -1,10 +1,9 @@
 /**
- * Many nearly idle connections, as from clients that poll rarely: most are slow; some are silent,
+ * Many nearly idle connections, as from clients that poll rarely. Most ask slowly; some are silent,
  * have sent half a head, are idle after an answer, or read events.
- * Both transports close a connection after about `idleTimeoutMs` of silence; uWebSockets.js closes
- * a third of them in one sweep every four seconds. Such a client reconnects later, as a real one
- * would. A connection that ends earlier, or a slow one or a stream that ends at all, counts as
- * lost.
+ * Both transports close a connection after about `idleTimeoutMs` of silence; the client then
+ * reconnects later, as a real one would. A connection that is closed earlier counts as lost. So does
+ * a stream, or one that asks slowly, if it is closed at all.
  */
 
 import { connect, type Socket } from 'node:net';
@@ -42,13 +41,14 @@ const comebackWithinMs = 2_000;
 /** uWebSockets.js checks its timeouts every four seconds, so one may end that much early. */
 const earliestTimeoutMs = idleTimeoutMs - 4_000;
 /** Simultaneous connection attempts: fewer than the backlog of a listening socket. */
-const connecting = 100;
+const attemptsAtOnce = 100;
 
 export class IdleClients {
   readonly #plan: IdlePlan;
   readonly #sockets = new Set<Socket>();
   readonly #lost: string[] = [];
   #timedOut = 0;
+  /** How many shares were drawn. */
   #drawn = 0;
   #isOver = false;
 
@@ -64,7 +64,7 @@ export class IdleClients {
         await this.#connect(this.#habitOf(index));
       }
     };
-    await Promise.all(Array.from({ length: connecting }, openOn));
+    await Promise.all(Array.from({ length: attemptsAtOnce }, openOn));
   }
 
   report(): IdleReport {
@@ -114,6 +114,7 @@ export class IdleClients {
     });
   }
 
+  /** Counts the end of a connection, which the idle timeout may explain. */
   #ended(habit: Habit, wasConnected: boolean, quietMs: number): void {
     if (!wasConnected) {
       this.#lost.push(`${habit}: could not connect`);
@@ -131,13 +132,13 @@ export class IdleClients {
     }, this.#share() * comebackWithinMs).unref();
   }
 
-  /** From 0 to 1: multiples of the golden ratio are evenly spread for any count. */
+  /** A share from 0 to 1. Multiples of the golden ratio spread evenly, however many are drawn. */
   #share(): number {
     return (++this.#drawn * 0.618_033_988_749_895) % 1;
   }
 }
 
-/** After `firstMs`, then at the slow pace. */
+/** Repeats the request after `firstMs`, and from then on slowly. */
 function askAgain(socket: Socket, bytes: string, firstMs: number): void {
   let timer = setTimeout(function ask() {
     socket.write(bytes);

@@ -16,7 +16,12 @@ function usedOnce(originalBody: string | undefined = first): { ledger: Ledger; u
 }
 
 function replay({ ledger, used }: ReturnType<typeof usedOnce>, status: number, text: string) {
-  const again = ledger.recordSend({ token: 'soak 2', account: 'alpha', requestId: 'a', isStuck: false });
+  const again = ledger.recordSend({
+    token: 'soak 2',
+    account: 'alpha',
+    requestId: 'a',
+    isStuck: false,
+  });
   ledger.recordReplay(used, again, status, text);
   return { complaints: ledger.complaints, outcome: again.outcome };
 }

@@ -1,7 +1,7 @@
 /**
- * `npm run bench:transports`: what a send costs over each transport, plain and over TLS, next to a
- * bare handler on `node:http` that reads the body and answers with as many bytes. Everything is
- * measured in turn in one run; wrk makes the load, and each server counts its own processor time.
+ * `npm run bench:transports`: the cost of a send over each transport, plain and over TLS, compared with
+ * a bare handler on `node:http` that reads the body and answers with as many bytes. One run measures
+ * all of them in turn. wrk makes the load, and each server counts its own processor time.
  */
 import { execFile, fork } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -18,6 +18,7 @@ import { listen } from '../testkit/listen.ts';
 const kinds = ['bare', 'node', 'hyperexpress', 'node tls', 'hyperexpress tls'] as const;
 type Kind = (typeof kinds)[number];
 
+/** A server that listens, and the key to send with. */
 interface Started {
   readonly url: string;
   readonly key: string;
@@ -35,7 +36,8 @@ const reply = JSON.stringify({
   updated_at: '2026-01-01T00:00:00.000Z',
 });
 
-async function bare(): Promise<Started> {
+/** The bare handler. */
+async function startBare(): Promise<Started> {
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -52,7 +54,7 @@ async function bare(): Promise<Started> {
 }
 
 async function start(kind: Kind): Promise<Started> {
-  if (kind === 'bare') return bare();
+  if (kind === 'bare') return startBare();
   const [transport, secured] = kind.split(' ') as ['node' | 'hyperexpress', string | undefined];
   const simulator = await createSimulator({ noLimits: true }, { journal: false });
   const tls = secured && (await selfSigned(['127.0.0.1'], Date.now()));
@@ -69,8 +71,9 @@ interface Cost {
 
 async function measure(kind: Kind, folder: string, seconds: number): Promise<Cost> {
   const child = fork(fileURLToPath(import.meta.url), [kind], { execArgv: ['--import', 'tsx'] });
-  const heard = <T>() => new Promise<T>((resolve) => child.once('message', (m) => resolve(m as T)));
-  const { url, key } = await heard<Started>();
+  const nextMessage = <T>() =>
+    new Promise<T>((resolve) => child.once('message', (message) => resolve(message as T)));
+  const { url, key } = await nextMessage<Started>();
   const script = join(folder, 'send.lua');
   const body = JSON.stringify({ to: '+12025550123', from: '+12025550101', message: 'Hello' });
   const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
@@ -82,15 +85,18 @@ async function measure(kind: Kind, folder: string, seconds: number): Promise<Cos
     if (stdout.includes('Non-2xx')) throw new Error(stdout);
     return Number(/(\d+) requests in/.exec(stdout)?.[1]);
   };
-  const used = () => {
+  const usedMicros = () => {
     child.send('usage');
-    return heard<number>();
+    return nextMessage<number>();
   };
-  // Long enough for the compiler to have seen everything.
+  // Until the compiler has optimised all code of a send.
   await load(warmUpSeconds);
-  const before = await used();
+  const before = await usedMicros();
   const requests = await load(seconds);
-  const cost = { perSecond: requests / seconds, cpuMicros: ((await used()) - before) / requests };
+  const cost = {
+    perSecond: requests / seconds,
+    cpuMicros: ((await usedMicros()) - before) / requests,
+  };
   child.disconnect();
   return cost;
 }
@@ -102,18 +108,19 @@ async function main(rounds: number, seconds: number): Promise<void> {
     for (const kind of kinds) costs.get(kind)?.push(await measure(kind, folder, seconds));
   }
   rmSync(folder, { recursive: true });
-  const middle = (kind: Kind, of: keyof Cost) => median((costs.get(kind) ?? []).map((c) => c[of]));
+  const medianOf = (kind: Kind, what: keyof Cost) =>
+    median((costs.get(kind) ?? []).map((cost) => cost[what]));
   for (const kind of kinds) {
-    const [perSecond, micros] = [middle(kind, 'perSecond'), middle(kind, 'cpuMicros')];
+    const [perSecond, micros] = [medianOf(kind, 'perSecond'), medianOf(kind, 'cpuMicros')];
     console.log(`${kind.padEnd(18)}${perSecond.toFixed(0).padStart(8)}/s ${micros.toFixed(1)} µs`);
   }
-  const ratio = (name: string, one: Kind, other: Kind, of: keyof Cost) =>
-    console.log(`${name}: ${(middle(one, of) / middle(other, of)).toFixed(2)}`);
-  ratio('node / bare, sends a second', 'node', 'bare', 'perSecond');
-  ratio('bare / node, processor time', 'bare', 'node', 'cpuMicros');
-  ratio('node / hyperexpress, sends a second', 'node', 'hyperexpress', 'perSecond');
-  ratio('node tls / node, processor time', 'node tls', 'node', 'cpuMicros');
-  ratio(
+  const printRatio = (name: string, kind: Kind, base: Kind, what: keyof Cost) =>
+    console.log(`${name}: ${(medianOf(kind, what) / medianOf(base, what)).toFixed(2)}`);
+  printRatio('node / bare, sends a second', 'node', 'bare', 'perSecond');
+  printRatio('bare / node, processor time', 'bare', 'node', 'cpuMicros');
+  printRatio('node / hyperexpress, sends a second', 'node', 'hyperexpress', 'perSecond');
+  printRatio('node tls / node, processor time', 'node tls', 'node', 'cpuMicros');
+  printRatio(
     'hyperexpress tls / plain, processor time',
     'hyperexpress tls',
     'hyperexpress',
@@ -121,9 +128,9 @@ async function main(rounds: number, seconds: number): Promise<void> {
   );
 }
 
-const [first = '3', seconds = '5'] = process.argv.slice(2);
-const kind = kinds.find((each) => each === first);
-if (kind === undefined) await main(Number(first), Number(seconds));
+const [kindOrRounds = '3', seconds = '5'] = process.argv.slice(2);
+const kind = kinds.find((each) => each === kindOrRounds);
+if (kind === undefined) await main(Number(kindOrRounds), Number(seconds));
 else {
   process.on('disconnect', () => process.exit(0));
   process.on('message', () => process.send?.(cpuMicros()));

@@ -21,7 +21,9 @@ export const assumptionsArbitrary: fc.Arbitrary<Partial<Assumptions>> = fc
   .uniqueArray(
     fc
       .constantFrom(...(Object.keys(randomAnswers) as AssumptionName[]))
-      .chain((name) => fc.constantFrom(...randomAnswers[name]).map((one) => [name, one] as const)),
+      .chain((name) =>
+        fc.constantFrom(...randomAnswers[name]).map((answer) => [name, answer] as const),
+      ),
     { maxLength: 6, selector: ([name]) => name },
   )
   .map((pairs) => Object.fromEntries(pairs) as Partial<Assumptions>);
@@ -37,8 +39,9 @@ export const stepArbitrary: fc.Arbitrary<Step> = anyStep(randomAnswers);
 /** One step, played on the simulator and the model of a session. */
 class StepCommand implements fc.Command<Session, Session> {
   readonly step: Step;
+  /** Steps between checks of the whole state. */
   readonly #soundEvery: number;
-  #done = '';
+  #description = '';
 
   constructor(step: Step, soundEvery: number) {
     this.step = step;
@@ -50,13 +53,13 @@ class StepCommand implements fc.Command<Session, Session> {
   }
 
   run(session: Session): void {
-    this.#done = `failed: ${JSON.stringify(this.step)}`;
-    this.#done = playStep(session, this.step);
+    this.#description = `failed: ${JSON.stringify(this.step)}`;
+    this.#description = playStep(session, this.step);
     if (session.step % this.#soundEvery === 0) session.checkSound();
   }
 
   toString(): string {
-    return `\n    ${this.#done}`;
+    return `\n    ${this.#description}`;
   }
 }
 

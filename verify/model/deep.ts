@@ -23,14 +23,14 @@ interface Chunk {
 
 if (isPoolProcess) serveTasks(playChunk);
 else {
-  process.exitCode = await runProgram(deepProgram, (...given) => main(deepOptions(...given)));
+  process.exitCode = await runProgram(deepProgram, (...options) => main(deepOptions(...options)));
 }
 
 async function main(options: ReturnType<typeof deepOptions>): Promise<number> {
   const { sequences, seed, path, fuzz } = options;
   let isSound = true;
   if (path !== undefined) checkSequences({ sequences, seed, path });
-  else if (sequences > 0) isSound = await spread(sequences, seed);
+  else if (sequences > 0) isSound = await playInPool(sequences, seed);
   if (fuzz > 0) isSound = (await fuzzTransports(options)) && isSound;
   return isSound ? 0 : 1;
 }
@@ -46,22 +46,22 @@ async function playChunk(chunk: Chunk): Promise<string> {
 }
 
 /** Gives chunks to one process per core; false if a sequence shows a disagreement. */
-async function spread(sequences: number, seed: number): Promise<boolean> {
+async function playInPool(sequences: number, seed: number): Promise<boolean> {
   const startedMs = performance.now();
   const seconds = () => Math.round((performance.now() - startedMs) / 1000);
-  const chunks = Array.from({ length: Math.ceil(sequences / chunkSize) }, (_, i) => ({
-    sequences: Math.min(chunkSize, sequences - i * chunkSize),
-    seed: seed * 1_000_000 + i,
+  const chunks = Array.from({ length: Math.ceil(sequences / chunkSize) }, (_, index) => ({
+    sequences: Math.min(chunkSize, sequences - index * chunkSize),
+    seed: seed * 1_000_000 + index,
   }));
   let done = 0;
   const timer = setInterval(
     () => console.log(`${done} of ${chunks.length} chunks, ${seconds()} s`),
     reportEveryMs,
   );
-  const found = await runInPool<Chunk, string>({
+  const results = await runInPool<Chunk, string>({
     script: fileURLToPath(import.meta.url),
     processes: availableParallelism(),
-    each: 1,
+    tasksAtOnce: 1,
     tasks: chunks,
     lost: (chunk) => `the process of seed ${chunk.seed} ended`,
     onDone: (disagreement) => {
@@ -70,7 +70,7 @@ async function spread(sequences: number, seed: number): Promise<boolean> {
     },
   });
   clearInterval(timer);
-  const failures = found.filter((disagreement) => disagreement !== '').length;
+  const failures = results.filter((disagreement) => disagreement !== '').length;
   const verdict =
     failures === 0 ? 'no disagreement' : `DISAGREEMENT in ${failures} chunks, see above`;
   console.log(`${sequences} sequences, seed ${seed}, ${seconds()} s: ${verdict}`);

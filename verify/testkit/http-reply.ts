@@ -36,29 +36,32 @@ export class ReplyReader {
 
   /** Takes everything up to the end of `text`; undefined while it has not arrived. */
   takeUntil(text: string): string | undefined {
-    const at = this.#bytes.indexOf(text);
-    if (at < 0) return undefined;
-    const taken = this.#bytes.slice(0, at + text.length);
-    this.#bytes = this.#bytes.slice(at + text.length);
+    const start = this.#bytes.indexOf(text);
+    if (start < 0) return undefined;
+    const end = start + text.length;
+    const taken = this.#bytes.slice(0, end);
+    this.#bytes = this.#bytes.slice(end);
     return taken;
   }
 
   /** The next whole reply to a request with this method; undefined while it is not whole. */
   next(method: string, isClosed: boolean): RawReply | undefined {
     for (;;) {
-      const end = this.#bytes.indexOf('\r\n\r\n');
-      if (end < 0) return undefined;
-      const head = readHead(this.#bytes.slice(0, end));
+      const headEnd = this.#bytes.indexOf('\r\n\r\n');
+      if (headEnd < 0) return undefined;
+      const bodyStart = headEnd + 4;
+      const head = readHead(this.#bytes.slice(0, headEnd));
+      // An interim reply, such as 100 Continue, comes before the reply.
       if (head.status < 200) {
-        this.#bytes = this.#bytes.slice(end + 4);
+        this.#bytes = this.#bytes.slice(bodyStart);
         continue;
       }
       const length = bodyLength(head, method);
       if (length === undefined && !isClosed) return undefined;
-      const after = length === undefined ? this.#bytes.length : end + 4 + length;
-      if (after > this.#bytes.length) return undefined;
-      const body = this.#bytes.slice(end + 4, after);
-      this.#bytes = this.#bytes.slice(after);
+      const bodyEnd = length === undefined ? this.#bytes.length : bodyStart + length;
+      if (bodyEnd > this.#bytes.length) return undefined;
+      const body = this.#bytes.slice(bodyStart, bodyEnd);
+      this.#bytes = this.#bytes.slice(bodyEnd);
       return { ...head, body: Buffer.from(body, 'latin1').toString() };
     }
   }
@@ -81,7 +84,7 @@ function readHead(text: string): Head {
   return { status: Number(status), headers };
 }
 
-/** Undefined: up to the end of the connection. */
+/** Undefined if the body ends with the connection. */
 function bodyLength({ status, headers }: Head, method: string): number | undefined {
   if (method === 'HEAD' || status === 204 || status === 304) return 0;
   const text = headers['content-length'];

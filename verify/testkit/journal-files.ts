@@ -8,18 +8,18 @@ import { crc32 } from 'node:zlib';
 import type { JournalHeader } from '../../src/recording/journal-header.ts';
 import { readJournal } from '../../src/recording/journal-lines.ts';
 
-/** The text of a journal whose lines were changed, with the checksums of the new lines. */
+/** The text of a journal whose lines a test has changed, with new checksums. */
 export function withChecksums(text: string): string {
-  const whole = text.split('\n').filter((line) => line !== '');
-  return whole
+  const lines = text.split('\n').filter((line) => line !== '');
+  return lines
     .map((line) => line.replace(/,"crc32":\d+}$/, '}'))
-    .map(summed)
+    .map(withChecksum)
     .join('');
 }
 
-function summed(line: string): string {
-  const begun = line.slice(0, -1);
-  return `${begun},"crc32":${crc32(begun)}}\n`;
+function withChecksum(line: string): string {
+  const open = line.slice(0, -1);
+  return `${open},"crc32":${crc32(open)}}\n`;
 }
 
 export function headerOfFile(journal: string): JournalHeader {

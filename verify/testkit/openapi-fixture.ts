@@ -1,5 +1,6 @@
 /**
- * For tests: reads the OpenAPI document with an independent JSON Schema validator.
+ * For tests: the OpenAPI document of the service under some assumptions, and whether requests and
+ * replies match it. An independent JSON Schema validator decides.
  */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
@@ -37,10 +38,12 @@ export class DescribedService {
     this.#ajv.addSchema({ ...this.document, $id: 'service' });
   }
 
+  /** True if the document permits this body of a send. */
   takes(body: unknown): boolean {
     return this.#validator('#/components/schemas/SendRequest')(body) === true;
   }
 
+  /** The document's entry for an endpoint. */
   operation(endpoint: EndpointName): OperationObject {
     const { pattern, method } = routes[endpoint];
     const paths = this.document['paths'] as Record<string, Record<string, OperationObject>>;
@@ -61,11 +64,11 @@ export class DescribedService {
     const where = `${endpoint} ${reply.status} ${reply.body}`;
     const response = this.operation(endpoint).responses[reply.status];
     if (response === undefined) throw new Error(`undocumented: ${where}`);
-    const documented = Object.entries(response.headers ?? {});
-    const headers = documented.map(([name]) => name.toLowerCase()).sort();
-    const given = Object.keys(reply.headers ?? {}).sort();
-    if (headers.join() !== given.join()) throw new Error(`headers ${given.join()}: ${where}`);
-    for (const [name] of documented) this.#checkHeader(endpoint, reply, name, where);
+    const names = Object.keys(response.headers ?? {});
+    const documented = names.map((name) => name.toLowerCase()).sort();
+    const sent = Object.keys(reply.headers ?? {}).sort();
+    if (documented.join() !== sent.join()) throw new Error(`headers ${sent.join()}: ${where}`);
+    for (const name of names) this.#checkHeader(endpoint, reply, name, where);
     const body: unknown = JSON.parse(reply.body);
     const pointer = `${pointerTo(endpoint, reply.status)}/content/application~1json/schema`;
     if (this.#validator(pointer)(body) !== true) throw new Error(`another body: ${where}`);
@@ -94,7 +97,7 @@ export class DescribedService {
   }
 }
 
-/** Answers that change the described requests or replies, in combinations. */
+/** Combinations of assumptions that change the documented requests or replies. */
 export const mixtures: readonly Partial<Assumptions>[] = [
   {},
   { errorBody: 'nested', notFoundBody: 'code_detail', malformedJson: 'code_400' },
@@ -128,6 +131,7 @@ export const mixtures: readonly Partial<Assumptions>[] = [
   { receivedShape: 'array', tasksShape: 'array', heldStatus: 'scheduled', numberCheck: 'valid' },
 ];
 
+/** The assumptions as the name of a test. */
 export function named(assumptions: Partial<Assumptions>): string {
   return Object.entries(assumptions).join(' ') || 'the defaults';
 }

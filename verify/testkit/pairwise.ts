@@ -1,6 +1,7 @@
 /**
- * Computes rows in which every two answers to two different questions occur together at least once.
- * Greedy and deterministic; few enough rows to run, while all combinations would take too long.
+ * Pairwise testing: computes rows of answers, one to each question, so that every two answers to two
+ * questions occur together in at least one row. All combinations would be too many to run. Greedy and
+ * deterministic.
  */
 
 /** Questions by name, each with its possible answers. */
@@ -8,26 +9,38 @@ export type Choices = Readonly<Record<string, readonly unknown[]>>;
 export type Row = Readonly<Record<string, unknown>>;
 
 /** The indices of a question and of one of its answers. */
-type Choice = readonly [q: number, a: number];
+type Choice = readonly [question: number, answer: number];
 type Pair = readonly [Choice, Choice];
 
+/** Rows that contain every pair of answers. */
 export function pairwise(choices: Choices): Row[] {
   const questions = Object.entries(choices);
-  const all = questions.map(([, answers], q) => [...answers.keys()].map((a): Choice => [q, a]));
-  /** The pairs that no row contains yet. */
-  const open = new Map<number, Pair>();
-  for (const [q, ones] of all.entries())
-    for (const others of all.slice(q + 1))
-      for (const one of ones) for (const other of others) open.set(keyOf(one, other), [one, other]);
+  const all = questions.map(([, answers], question) =>
+    [...answers.keys()].map((answer): Choice => [question, answer]),
+  );
+  const missing = allPairs(all);
   const rows: Row[] = [];
-  for (let [pair] = open.values(); pair !== undefined; [pair] = open.values()) {
-    const row = completed(pair, all, open);
-    for (const one of row) for (const other of row) open.delete(keyOf(one, other));
-    const answers = row.map(([q, a]) => [q, questions[q]?.[1][a]] as const);
-    const sorted = answers.toSorted(([q], [r]) => q - r);
-    rows.push(Object.fromEntries(sorted.map(([q, answer]) => [questions[q]?.[0], answer])));
+  for (let [pair] = missing.values(); pair !== undefined; [pair] = missing.values()) {
+    const row = completed(pair, all, missing);
+    for (const one of row) for (const other of row) missing.delete(keyOf(one, other));
+    row.sort(([a], [b]) => a - b);
+    const members = row.map(([question, answer]) => {
+      const [name, answers = []] = questions[question] ?? [];
+      return [name, answers[answer]] as const;
+    });
+    rows.push(Object.fromEntries(members));
   }
   return rows;
+}
+
+/** The pairs of choices for two different questions, by key. */
+function allPairs(all: readonly (readonly Choice[])[]): Map<number, Pair> {
+  const pairs = new Map<number, Pair>();
+  for (const [question, choices] of all.entries())
+    for (const otherChoices of all.slice(question + 1))
+      for (const one of choices)
+        for (const other of otherChoices) pairs.set(keyOf(one, other), [one, other]);
+  return pairs;
 }
 
 /** A pair as one number, with 10 bits for each of the four indices. */
@@ -35,19 +48,19 @@ function keyOf([q, a]: Choice, [r, b]: Choice): number {
   return q < r ? ((q * 1024 + a) * 1024 + r) * 1024 + b : ((r * 1024 + b) * 1024 + q) * 1024 + a;
 }
 
-/**
- * Completes a row around one open pair: for each question, the answer that covers most open pairs.
- */
+/** A row with this pair; to each other question, the answer that covers most missing pairs. */
 function completed(
   pair: Pair,
   all: readonly (readonly Choice[])[],
-  open: ReadonlyMap<number, unknown>,
+  missing: ReadonlyMap<number, unknown>,
 ): Choice[] {
   const row: Choice[] = [...pair];
-  for (const [q, ones] of all.entries()) {
-    if (pair.some(([asked]) => asked === q)) continue;
-    const closes = ones.map((one) => row.filter((other) => open.has(keyOf(one, other))).length);
-    row.push(ones[closes.indexOf(Math.max(...closes))] as Choice);
+  for (const [question, choices] of all.entries()) {
+    if (pair.some(([answered]) => answered === question)) continue;
+    const covered = choices.map(
+      (choice) => row.filter((other) => missing.has(keyOf(choice, other))).length,
+    );
+    row.push(choices[covered.indexOf(Math.max(...covered))] as Choice);
   }
   return row;
 }

@@ -1,6 +1,6 @@
 /**
- * The command line of the long-running programs, read as those of `smstwin`: a wrong flag ends one
- * with exit code 2 and a line that names it.
+ * The command line of the long-running test programs, which is read like that of `smstwin`: a wrong
+ * flag ends the program with exit code 2 and a line that names the flag.
  */
 import { processIo, runSubcommand } from '../../src/cli/process.ts';
 import { oneOf } from '../../src/commands/flag-values.ts';
@@ -26,18 +26,18 @@ export function runProgram<const Flags extends readonly Flag[]>(
   { name, flags, counts = {} }: Program<Flags>,
   run: (flags: FlagValues<Flags>, ...counts: (number | undefined)[]) => Promise<number>,
   argv: readonly string[] = process.argv.slice(2),
-  given = processIo(),
+  io = processIo(),
 ): Promise<number> {
   const program = async (): Promise<number> => {
-    const command = newCommand(name, '', given);
+    const command = newCommand(name, '', io);
     addFlags(command, flags);
     for (const [count, parse] of Object.entries(counts)) {
       addArgument(command, `[${count}]`, 'a number', parse);
     }
-    if (readFlags(command, argv, given.env) === 'answered') return 0;
+    if (readFlags(command, argv, io.env) === 'answered') return 0;
     return run(command.opts(), ...command.processedArgs);
   };
-  return runSubcommand(name, program, argv, given);
+  return runSubcommand(name, program, argv, io);
 }
 
 export const transportFlag = {

@@ -1,6 +1,6 @@
 /**
- * Random commands for any simulator, and their results: requests of the service, and every
- * operation that journals record. Targets are chosen by an index into the existing objects.
+ * Random commands for any simulator, and their results: requests to the service, and every operation
+ * that journals record. A command names its target by a position in the list of existing objects.
  */
 import fc from 'fast-check';
 import { perform } from '../../src/operations/define.ts';
@@ -13,6 +13,7 @@ import { inputsOf } from './steps/operations.ts';
 import * as values from './steps/values.ts';
 
 export interface Command {
+  /** Its name and values, for messages of failed tests. */
   readonly label: string;
   readonly run: (simulator: Simulator) => unknown;
 }
@@ -28,38 +29,43 @@ function commands<Fields>(
   }));
 }
 
-const index = fc.nat(7);
+/** A position in a list, which wraps around a shorter one. */
+const position = fc.nat(7);
 
 const send = commands(
   'send',
   fc.record({
-    key: index,
-    sim: index,
+    key: position,
+    sim: position,
     to: fc.constantFrom(...values.recipients, 'nonsense'),
     requestId: fc.constantFrom(undefined, 'a', 'b', 'c'),
     aheadSeconds: fc.constantFrom(0, 30, 90_000),
   }),
   (simulator, { key, sim, to, requestId, aheadSeconds }) => {
     const sendAt = new Date(simulator.clock.now() + aheadSeconds * 1_000).toISOString();
-    const { number } = at(worldOf(simulator).devices.values(), sim) ?? {};
+    const { number } = itemAt(worldOf(simulator).devices.values(), sim) ?? {};
     const fields = { to, from: number, message: 'Hello', request_id: requestId };
     const body = aheadSeconds > 0 ? { ...fields, send_at: sendAt } : fields;
-    return simulator.handle(postTo(sendPaths.send, body, asKey(simulator, key)));
+    return simulator.handle(postTo(sendPaths.send, body, withKeyAt(simulator, key)));
   },
 );
 
 const get = commands(
   'get',
-  fc.record({ key: index, what: fc.constantFrom('read', 'tasks', 'received', 'stats'), of: index }),
-  (simulator, { key, what, of }) => {
+  fc.record({
+    key: position,
+    what: fc.constantFrom('read', 'tasks', 'received', 'stats'),
+    target: position,
+  }),
+  (simulator, { key, what, target }) => {
     const { messages, devices } = worldOf(simulator);
     const path = {
-      read: `/api/v1/sms/${at(messages.keys(), of)}/`,
-      tasks: `/api/devices/${at(devices.keys(), of)}/tasks/`,
+      read: `/api/v1/sms/${itemAt(messages.keys(), target)}/`,
+      tasks: `/api/devices/${itemAt(devices.keys(), target)}/tasks/`,
       received: '/api/v1/sms/received/',
       stats: '/api/v1/account/stats/',
     }[what];
-    return simulator.handle(requestTo(path ?? '', asKey(simulator, key)));
+    return simulator.handle(requestTo(path ?? '', withKeyAt(simulator, key)));
   },
 );
 
@@ -70,9 +76,9 @@ const recorded = operations.filter(({ name, recorded }) => recorded && !leftOut.
 const operate = fc.constantFrom(...recorded).chain((operation) =>
   commands(
     operation.name,
-    fc.record({ of: index, input: fc.constantFrom(...inputsOf(operation)) }),
-    (simulator, { of, input }) => {
-      const id = operation.target && at(idsOf(simulator)[operation.target], of);
+    fc.record({ target: position, input: fc.constantFrom(...inputsOf(operation)) }),
+    (simulator, { target, input }) => {
+      const id = operation.target && itemAt(idsOf(simulator)[operation.target], target);
       return perform(operation, simulator, id, input);
     },
   ),
@@ -115,8 +121,9 @@ function idsOf(simulator: Simulator) {
   };
 }
 
-function asKey(simulator: Simulator, keyIndex: number): { readonly authorization: string } {
-  return { authorization: bearer(at(keysOf(simulator), keyIndex)?.key) };
+/** The header of the key at this position. */
+function withKeyAt(simulator: Simulator, keyPosition: number): { readonly authorization: string } {
+  return { authorization: bearer(itemAt(keysOf(simulator), keyPosition)?.key) };
 }
 
 /** All keys, grouped by account: a restored world lists them in this order. */
@@ -128,7 +135,7 @@ function worldOf(simulator: Simulator) {
   return simulator.simulation.world;
 }
 
-function at<T>(all: Iterable<T>, index: number): T | undefined {
-  const list = [...all];
-  return list[index % list.length];
+function itemAt<T>(items: Iterable<T>, position: number): T | undefined {
+  const list = [...items];
+  return list[position % list.length];
 }

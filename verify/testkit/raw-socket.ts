@@ -20,7 +20,7 @@ export class RawSocket {
     socket.setNoDelay(true);
     socket.on('data', (chunk: Buffer) => {
       this.#reader.add(chunk.toString('latin1'));
-      // Once for all that arrives in one turn: each look for an end reads everything that arrived.
+      // Wakes the reader once for all bytes of a turn, since each look for an end reads them all.
       setImmediate(() => this.#wake());
     });
     // A reset also closes the connection.
@@ -47,13 +47,13 @@ export class RawSocket {
    * length.
    */
   async write(bytes: string | Uint8Array, cuts: readonly number[] = []): Promise<void> {
-    const whole = Buffer.from(bytes);
-    const places = cuts.map((cut) => cut % (whole.length + 1)).sort((a, b) => a - b);
-    let from = 0;
-    for (const to of [...places, whole.length]) {
-      if (to === from) continue;
-      const part = whole.subarray(from, to);
-      from = to;
+    const all = Buffer.from(bytes);
+    const positions = cuts.map((cut) => cut % (all.length + 1)).sort((a, b) => a - b);
+    let start = 0;
+    for (const end of [...positions, all.length]) {
+      if (end === start) continue;
+      const part = all.subarray(start, end);
+      start = end;
       await new Promise((resolve) => this.#socket.write(part, resolve));
       await new Promise((resolve) => setImmediate(resolve));
     }
@@ -130,13 +130,14 @@ export class RawSocket {
   }
 }
 
-/** A POST with its correct length. */
+/** The bytes of a POST with its correct length. */
 export function post(body: string, ...headers: string[]): string {
   const lines = headers.map((line) => `${line}\r\n`).join('');
   const length = `Content-Length: ${Buffer.byteLength(body)}\r\n`;
   return `POST /p HTTP/1.1\r\nHost: x\r\n${lines}${length}\r\n${body}`;
 }
 
+/** The bytes of a GET. */
 export function get(path = '/', ...headers: string[]): string {
   const lines = headers.map((line) => `${line}\r\n`).join('');
   return `GET ${path} HTTP/1.1\r\nHost: x\r\n${lines}\r\n`;

@@ -7,17 +7,17 @@ import type { ApiReply } from '../../src/http/service/messages.ts';
 /** Describes how a reply differs from the expected one; undefined if it does not. */
 export function differenceOf(expected: Expected, reply: ApiReply): string | undefined {
   const { 'content-type': contentType, ...headers } = reply.headers ?? {};
-  const isRight =
+  const isExpected =
     reply.status === expected.status &&
     (expected.bytes === undefined || reply.body === expected.bytes) &&
     (contentType === undefined || contentType === 'application/json') &&
     meets(headers, expected.headers) &&
     meets(parsed(reply.body), expected.body);
-  if (isRight) return undefined;
-  const wanted = expected.bytes ?? JSON.stringify(expected.body, (_, value) => shown(value));
+  if (isExpected) return undefined;
+  const expectedBody = expected.bytes ?? JSON.stringify(expected.body, (_, value) => shown(value));
   return (
     `got ${reply.status} ${JSON.stringify(reply.headers ?? {})} ${reply.body}; ` +
-    `the model expects ${expected.status} ${JSON.stringify(expected.headers)} ${wanted}`
+    `the model expects ${expected.status} ${JSON.stringify(expected.headers)} ${expectedBody}`
   );
 }
 
@@ -29,6 +29,7 @@ function parsed(body: string): unknown {
   }
 }
 
+/** In place of a test: its name. */
 function shown(value: unknown): unknown {
   return typeof value === 'function' ? `<${value.name || 'checked'}>` : value;
 }
@@ -39,10 +40,10 @@ function meets(value: unknown, pattern: unknown): boolean {
   if (typeof pattern !== 'object' || pattern === null) return Object.is(value, pattern);
   if (typeof value !== 'object' || value === null) return false;
   if (Array.isArray(value) !== Array.isArray(pattern)) return false;
-  const wanted = Object.entries(pattern);
+  const patterns = Object.entries(pattern);
   const members = new Map<string, unknown>(Object.entries(value));
   return (
-    wanted.length === members.size &&
-    wanted.every(([name, each]) => members.has(name) && meets(members.get(name), each))
+    patterns.length === members.size &&
+    patterns.every(([name, each]) => members.has(name) && meets(members.get(name), each))
   );
 }

@@ -26,7 +26,7 @@ export function runs(count: number): number {
 export function sample<T>(items: readonly T[], count: number): readonly T[] {
   const taken = Math.min(items.length, runs(count));
   const places = new Set(
-    Array.from({ length: taken }, (_, at) => Math.floor((at * items.length) / taken)),
+    Array.from({ length: taken }, (_, index) => Math.floor((index * items.length) / taken)),
   );
-  return items.filter((_, at) => places.has(at));
+  return items.filter((_, index) => places.has(index));
 }

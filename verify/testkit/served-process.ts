@@ -1,6 +1,6 @@
 /**
- * For tests and long runs: `smstwin serve` in a child process on free ports. `probe.ts` reports its
- * resources, and a signal ends it.
+ * For tests and long runs: `smstwin serve`, or a fleet, in a child process on free ports. A probe in
+ * the process (`probe.ts`) reports its resources.
  */
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
@@ -14,7 +14,7 @@ const answerWithinMs = 30_000;
 let starts = 0;
 
 export interface Ended {
-  /** Null if a signal ended it. */
+  /** The exit code; null if a signal ended the process. */
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
 }
@@ -36,24 +36,24 @@ export class ServedProcess {
     });
   }
 
-  /** Resolves once both ports listen. `folder`: for its ready file. */
+  /** Starts `smstwin serve`; resolves once both ports listen. `folder`: for its ready file. */
   static start(folder: string, flags: readonly string[] = []): Promise<ServedProcess> {
-    return ServedProcess.#started(folder, flags, (all) =>
-      fork(program, ['serve', ...all], {
+    return ServedProcess.#start(folder, flags, (allFlags) =>
+      fork(program, ['serve', ...allFlags], {
         execArgv: ['--expose-gc', ...loader, '--import', probe],
         stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
       }),
     );
   }
 
-  /** `smstwin fleet` with the same file; without the probe. `env`: more of its environment. */
+  /** Starts `smstwin fleet`, without the probe. `env`: further environment variables. */
   static startFleet(
     folder: string,
     flags: readonly string[] = [],
     env: Readonly<Record<string, string>> = {},
   ): Promise<ServedProcess> {
-    return ServedProcess.#started(folder, flags, (all) =>
-      fork(program, ['fleet', ...all], {
+    return ServedProcess.#start(folder, flags, (allFlags) =>
+      fork(program, ['fleet', ...allFlags], {
         env: { ...process.env, ...env },
         execArgv: [...loader],
         stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
@@ -61,15 +61,15 @@ export class ServedProcess {
     );
   }
 
-  /** The same with a command line, as users type it; without the probe. */
+  /** Starts a command line as users type it, without the probe. */
   static byCommand(folder: string, line: string, cwd: string): Promise<ServedProcess> {
-    return ServedProcess.#started(folder, [], (flags) => {
+    return ServedProcess.#start(folder, [], (flags) => {
       const command = `exec ${line} ${flags.join(' ')}`;
       return spawn('sh', ['-c', command], { cwd, stdio: ['ignore', 'ignore', 'pipe'] });
     });
   }
 
-  static async #started(
+  static async #start(
     folder: string,
     flags: readonly string[],
     launch: (flags: readonly string[]) => ChildProcess,
@@ -78,9 +78,9 @@ export class ServedProcess {
     const readyFile = join(folder, `ready-${process.pid}-${starts}.json`);
     const ports = ['--port', '0', '--control-port', '0', '--ready-file', readyFile];
     const served = new ServedProcess(launch([...ports, ...flags]));
-    const until = performance.now() + startWithinMs;
+    const deadlineMs = performance.now() + startWithinMs;
     while (!existsSync(readyFile)) {
-      if (served.hasEnded || performance.now() > until) {
+      if (served.hasEnded || performance.now() > deadlineMs) {
         await served.kill();
         throw new Error(`the process did not start: ${served.errors}`);
       }
@@ -108,12 +108,12 @@ export class ServedProcess {
     return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
-  /** The text that it has written to stderr. */
+  /** The text that the process has written to stderr. */
   get errors(): string {
     return this.#errors;
   }
 
-  /** Why it can no longer be used: it has ended, or has written to stderr. */
+  /** Why the process can no longer be used: it has ended, or has written to stderr. */
   complaint(): string | undefined {
     const { exitCode, signalCode } = this.#child;
     if (this.hasEnded) return `the server ended with ${exitCode ?? signalCode}: ${this.errors}`;
@@ -138,24 +138,25 @@ export class ServedProcess {
     return this.ended;
   }
 
+  /** The resources that the process holds. */
   holdings(): Promise<Holdings> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => reject(new Error('the probe is silent')), answerWithinMs);
-      this.#child.once('message', (held) => {
+      this.#child.once('message', (holdings) => {
         clearTimeout(timer);
-        resolve(held as Holdings);
+        resolve(holdings as Holdings);
       });
       this.#child.send('holdings');
     });
   }
 
-  /** Its resources once its handles no longer change. */
+  /** The resources once the process's handles no longer change. */
   async settledHoldings(): Promise<Holdings> {
-    let held = await this.holdings();
+    let previous = await this.holdings();
     for (;;) {
-      const next = await this.holdings();
-      if (handlesOf(next) === handlesOf(held)) return next;
-      held = next;
+      const current = await this.holdings();
+      if (handlesOf(current) === handlesOf(previous)) return current;
+      previous = current;
     }
   }
 }

@@ -2,14 +2,14 @@
 import type { TrafficExchange } from '../../src/commands/recorded-traffic.ts';
 import type { RecordedLine } from '../../src/traffic/recorded-line.ts';
 
-/** The bytes of a body that was not recorded. */
-const unrecorded = 300;
+/** The size that stands for a body that was not recorded. */
+const unrecordedBytes = 300;
 
 const iso = (ms: number) => new Date(ms).toISOString();
 
-/** As `smstwin record` writes it. */
+/** A recording, as `smstwin record` writes it. */
 export function asRecording(exchanges: readonly TrafficExchange[]): string {
-  return exchanges.map((one) => `${JSON.stringify(lineOf(one))}\n`).join('');
+  return exchanges.map((exchange) => `${JSON.stringify(lineOf(exchange))}\n`).join('');
 }
 
 function lineOf({
@@ -36,14 +36,14 @@ function lineOf({
       reply: {
         status: reply.status,
         headers: reply.headers,
-        ...(reply.body === undefined ? { omitted: unrecorded } : { body: reply.body }),
+        ...(reply.body === undefined ? { omitted: unrecordedBytes } : { body: reply.body }),
       },
     }),
   };
   return line;
 }
 
-/** As browsers and proxies write it. */
+/** A HAR file, as browsers and proxies write it. */
 export function asHar(
   exchanges: readonly TrafficExchange[],
   origin = 'https://sms.example',
@@ -65,7 +65,7 @@ export function asHar(
         status: reply?.status ?? 0,
         headers: pairs(reply?.headers ?? {}),
         content: {
-          size: reply?.body?.length ?? unrecorded,
+          size: reply?.body?.length ?? unrecordedBytes,
           mimeType: 'application/json',
           ...(reply?.body !== undefined && { text: reply.body }),
         },

@@ -1,9 +1,10 @@
-/** Judges traffic that is held in memory, and names what failed. */
+/** Judges traffic in memory, and names the rules that failed and passed. */
 import { TrafficJudge } from '../../conformance/traffic/traffic-judge.ts';
 import type { TrafficExchange } from '../../src/commands/recorded-traffic.ts';
 import { rules } from '../../src/ledger/rules.ts';
 import type { LoadTarget } from './load-target.ts';
 
+/** The ids of rules, and what is wrong. */
 export interface Judged {
   readonly failed: readonly string[];
   readonly passed: readonly string[];
@@ -15,7 +16,7 @@ export function judge(
   options: { readonly isComplete: boolean; readonly joined?: readonly (readonly string[])[] },
 ): Judged {
   const judged = new TrafficJudge({ joined: [], rules: rules.map(({ id }) => id), ...options });
-  for (const one of exchanges) judged.take(one);
+  for (const exchange of exchanges) judged.take(exchange);
   judged.end();
   const all = [...judged.findings];
   const failed = all.filter(([, { broken }]) => broken !== undefined);
@@ -31,7 +32,7 @@ export function judge(
   };
 }
 
-/** The keys of the account that has two. */
+/** The keys of each account: an account's keys are judged as one caller. */
 export function joinedIn({
   key,
   other,

@@ -2,7 +2,7 @@
 import type { TrafficExchange } from '../../src/commands/recorded-traffic.ts';
 import type { Rng } from '../../src/sim/random.ts';
 import { mainFrom } from '../harness/flags-world.ts';
-import type { Asked, LoadTarget } from './load-target.ts';
+import type { LoadRequest, LoadTarget } from './load-target.ts';
 
 export const sendPaths = ['/api/v1/sms/send/', '/api/sms/send/', '/api/external/send/'] as const;
 export const receivedPath = '/api/v1/sms/received/';
@@ -18,7 +18,7 @@ export function messagePath(id: unknown): string {
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-interface Request extends Pick<Asked, 'method' | 'path'> {
+interface Request extends Pick<LoadRequest, 'method' | 'path'> {
   /** An API key, or a whole `Authorization` header; undefined sends none. */
   readonly key: string | undefined;
   readonly body?: string;
@@ -40,7 +40,8 @@ export class Recorder {
     return `load-${++this.#ids}`;
   }
 
-  #ask({ method, path, key, body }: Request) {
+  /** Sends a request and records the exchange. */
+  #request({ method, path, key, body }: Request) {
     const { target } = this;
     const headers = {
       ...(key !== undefined && { authorization: key.includes(' ') ? key : `Bearer ${key}` }),
@@ -48,13 +49,13 @@ export class Recorder {
     };
     const reply = target.answer({ method, path, headers, body: body ?? '' });
     const now = target.now();
-    const [plain = '', query = ''] = path.split('?', 2);
+    const [pathname = '', query = ''] = path.split('?', 2);
     this.exchanges.push({
       sentAt: now - this.#rng.below(30),
       answeredAt: now + this.#rng.below(40),
       host: '',
       method,
-      path: plain,
+      path: pathname,
       query,
       headers,
       showsCredential: true,
@@ -68,11 +69,11 @@ export class Recorder {
   }
 
   get(path: string, key: string | undefined) {
-    return this.#ask({ method: 'GET', path, key });
+    return this.#request({ method: 'GET', path, key });
   }
 
   post(path: string, key: string | undefined, body: string) {
-    return this.#ask({ method: 'POST', path, key, body });
+    return this.#request({ method: 'POST', path, key, body });
   }
 
   send(fields: Fields, key = this.target.key, path: string = sendPaths[0]) {
@@ -80,7 +81,7 @@ export class Recorder {
     return this.post(path, key, JSON.stringify(body));
   }
 
-  /** Sends, and returns the id of the message. */
+  /** Sends, and returns the `message_id` of the reply. */
   sent(...send: Parameters<Recorder['send']>): unknown {
     return this.send(...send).json['message_id'];
   }
@@ -102,14 +103,14 @@ export class Recorder {
   }
 
   /** Calls `act` `count` times. Waits `seconds` before each call. */
-  times(count: number, seconds: number, act: (at: number) => void): void {
-    for (let at = 0; at < count; at++) {
+  times(count: number, seconds: number, act: (index: number) => void): void {
+    for (let index = 0; index < count; index++) {
       this.wait(seconds);
-      act(at);
+      act(index);
     }
   }
 
-  /** The time in so many seconds, as `send_at`. */
+  /** A `send_at` so many seconds from now. */
   inSeconds(seconds: number): string {
     return new Date(this.target.now() + seconds * 1000).toISOString();
   }

@@ -7,7 +7,8 @@ import { ForeignService } from '../foreign/service.ts';
 import type { Variation } from '../foreign/variation.ts';
 import { callersIn, exhaustedFrom, flagsSettings } from '../harness/flags-world.ts';
 
-export interface Asked {
+/** A request of the load. */
+export interface LoadRequest {
   readonly method: string;
   /** With the query. */
   readonly path: string;
@@ -36,7 +37,7 @@ export interface LoadTarget {
   /** The account's owner changes its main SIM. */
   changeSim?(change: { active: boolean } | { polling: 'simulated' | 'external' }): void;
   answer(
-    asked: Asked,
+    request: LoadRequest,
   ): Pick<NonNullable<TrafficExchange['reply']>, 'status' | 'headers'> & { body: string };
   close?(): Promise<void>;
 }
@@ -93,8 +94,8 @@ export function foreignTarget(variation: Variation): LoadTarget {
       now += ms;
     },
     answer: ({ method, path, headers, body }) => {
-      const [plain = '', query = ''] = path.split('?', 2);
-      const request = { method, path: plain, query, headers, address: '127.0.0.1' };
+      const [pathname = '', query = ''] = path.split('?', 2);
+      const request = { method, path: pathname, query, headers, address: '127.0.0.1' };
       const reply = service.answer({ ...request, body: Buffer.from(body) });
       const date = new Date(now).toUTCString();
       return { ...reply, headers: { 'content-type': service.contentType, date, ...reply.headers } };

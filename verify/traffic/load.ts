@@ -1,6 +1,7 @@
 /**
- * A fixed mixed load, as a recorder would see it: two accounts and several keys send, repeat, read and
- * poll over a day and a half of simulated time, and meet every refusal and every limit.
+ * A fixed mixed load, as a recorder would see it. Two accounts with several keys send, replay, read
+ * and poll over a day and a half of simulated time, and meet every refusal and every limit. The
+ * judges of recorded traffic are tested on it.
  */
 import type { TrafficExchange } from '../../src/commands/recorded-traffic.ts';
 import type { Rng } from '../../src/sim/random.ts';
@@ -24,49 +25,49 @@ import type { LoadTarget } from './load-target.ts';
 
 const unknownId = '00000000-0000-4000-8000-000000000000';
 const hourSeconds = 3_600;
-/** Just over the minute of the limits. */
+/** A second longer than the minute that a limit counts. */
 const overAMinuteSeconds = 61;
-/** Over a minute, with room for clocks that differ. */
+/** Over a minute, with a margin for clocks that differ. */
 const pastWindowSeconds = 70;
 /** Over two minutes: the longest that a permitted bucket takes to refill. */
 const refillSeconds = 130;
-/** Refills the buckets too, also between two tests of one limit. */
+/** Also refills all buckets: floods of one limit follow each other. */
 const betweenFloodsSeconds = 150;
-/** Some seconds, so that a replay is not the same instant as its first send. */
+/** Long enough that a replay does not come at the time of its first send. */
 const laterSeconds = 6;
-/** A steady load spends a whole limit in this time: slightly faster than the minute of the limit. */
+/** A steady load spends a whole limit in this time, which is slightly less than the minute. */
 const steadySeconds = 56;
-/** How many limits a steady load spends: it lasts 67 s, longer than the minute of the limit. */
+/** How many limits a steady load spends: it lasts 67 s, which is longer than the minute. */
 const steadyLimits = 1.2;
 
 /** The whole load; `rng` jitters the recorder's times. */
 export function drive(target: LoadTarget, rng: Rng): TrafficExchange[] {
-  const r = new Recorder(target, rng);
-  sendVariety(r);
-  tryKeys(r);
-  trySenders(r);
-  followMessages(r);
-  holdMessages(r);
-  const { firstId, heldLongId } = replayIds(r);
-  mixBuckets(r, firstId);
-  exhaustLimits(r, firstId);
-  crossDayEdges(r, heldLongId);
-  return r.exchanges;
+  const load = new Recorder(target, rng);
+  sendVariety(load);
+  tryKeys(load);
+  trySenders(load);
+  followMessages(load);
+  holdMessages(load);
+  const { firstId, heldLongId } = replayIds(load);
+  mixBuckets(load, firstId);
+  exhaustLimits(load, firstId);
+  crossDayEdges(load, heldLongId);
+  return load.exchanges;
 }
 
-/** One request after the other, valid and malformed. */
-function sendVariety(r: Recorder): void {
-  const { key } = r.target;
-  r.get(statsPath, key);
-  for (const path of sendPaths) r.send({ request_id: r.nextId() }, key, path);
-  r.send({ from: undefined, from_number: mainFrom });
-  r.send({ message: 'é'.repeat(1_600) });
-  r.send({ message: `${'x'.repeat(1_590)}${' '.repeat(30)}` });
-  for (const to of ['+442079460958', '+4915112345678', '+33612345678']) r.send({ to });
-  r.send({ message: 'über 😀' });
-  r.send({ message: '😀'.repeat(801) });
-  r.send({ message: 'x'.repeat(1_601) });
-  for (const path of [receivedPath, statsPath, tasksPath(r.target)]) r.get(path, key);
+/** Sends valid and malformed requests, one after the other. */
+function sendVariety(load: Recorder): void {
+  const { key } = load.target;
+  load.get(statsPath, key);
+  for (const path of sendPaths) load.send({ request_id: load.nextId() }, key, path);
+  load.send({ from: undefined, from_number: mainFrom });
+  load.send({ message: 'é'.repeat(1_600) });
+  load.send({ message: `${'x'.repeat(1_590)}${' '.repeat(30)}` });
+  for (const to of ['+442079460958', '+4915112345678', '+33612345678']) load.send({ to });
+  load.send({ message: 'über 😀' });
+  load.send({ message: '😀'.repeat(801) });
+  load.send({ message: 'x'.repeat(1_601) });
+  for (const path of [receivedPath, statsPath, tasksPath(load.target)]) load.get(path, key);
   const wrongFields: readonly Fields[] = [
     { to: '+1 212 555 0150' },
     { to: '+1-212-555-0150' },
@@ -86,17 +87,17 @@ function sendVariety(r: Recorder): void {
     { request_id: [] },
     { send_at: 'tomorrow' },
     { send_at: '2020-01-01T00:00:00Z' },
-    { send_at: r.inSeconds(-60) },
+    { send_at: load.inSeconds(-60) },
     { from: undefined, from_number: 'x' },
   ];
-  for (const fields of wrongFields) r.send(fields);
-  for (const body of ['', '{', '[]', '"text"', 'null']) r.post(sendPaths[0], key, body);
-  r.wait(2 * pastWindowSeconds);
+  for (const fields of wrongFields) load.send(fields);
+  for (const body of ['', '{', '[]', '"text"', 'null']) load.post(sendPaths[0], key, body);
+  load.wait(2 * pastWindowSeconds);
 }
 
 /** Calls every endpoint without a key, and with wrong ones. */
-function tryKeys(r: Recorder): void {
-  const { key, revoked } = r.target;
+function tryKeys(load: Recorder): void {
+  const { key, revoked } = load.target;
   for (const wrong of [
     undefined,
     `Basic ${key}`,
@@ -107,97 +108,97 @@ function tryKeys(r: Recorder): void {
     `${key}x`,
     key.toUpperCase(),
   ]) {
-    for (const path of [receivedPath, statsPath, tasksPath(r.target)]) r.get(path, wrong);
+    for (const path of [receivedPath, statsPath, tasksPath(load.target)]) load.get(path, wrong);
     const body = JSON.stringify({ to: '+12125550150', from: mainFrom, message: 'm' });
-    for (const path of sendPaths) r.post(path, wrong, body);
-    r.get(messagePath(unknownId), wrong);
+    for (const path of sendPaths) load.post(path, wrong, body);
+    load.get(messagePath(unknownId), wrong);
   }
 }
 
 /** Sends from numbers that are unknown, of another account, inactive, or of the pool. */
-function trySenders(r: Recorder): void {
-  const { second, exhausted, exhaustedFrom: from } = r.target;
-  for (const other of [unknownFrom, secondFrom, inactiveFrom, poolFrom]) r.send({ from: other });
-  r.send({ from: secondFrom }, second);
-  r.send({ from }, exhausted);
-  r.send({ from, request_id: r.nextId() }, exhausted);
-  r.wait(pastWindowSeconds);
+function trySenders(load: Recorder): void {
+  const { second, exhausted, exhaustedFrom: from } = load.target;
+  for (const other of [unknownFrom, secondFrom, inactiveFrom, poolFrom]) load.send({ from: other });
+  load.send({ from: secondFrom }, second);
+  load.send({ from }, exhausted);
+  load.send({ from, request_id: load.nextId() }, exhausted);
+  load.wait(pastWindowSeconds);
 }
 
 /** Reads messages from acceptance to their end, with the keys of their account and of others. */
-function followMessages(r: Recorder): void {
-  const { other, second } = r.target;
+function followMessages(load: Recorder): void {
+  const { other, second } = load.target;
   const followed = [
-    r.sent({ request_id: r.nextId() }),
-    r.sent({}),
-    r.sent({ to: '+12025550161', message: 'fails', request_id: r.nextId() }),
-    r.sent({ send_at: r.inSeconds(40) }),
-    r.sent({ send_at: r.inSeconds(90), request_id: r.nextId() }),
-    r.sent({ request_id: r.nextId() }, other),
-    r.sent({ from: secondFrom, request_id: r.nextId() }, second),
+    load.sent({ request_id: load.nextId() }),
+    load.sent({}),
+    load.sent({ to: '+12025550161', message: 'fails', request_id: load.nextId() }),
+    load.sent({ send_at: load.inSeconds(40) }),
+    load.sent({ send_at: load.inSeconds(90), request_id: load.nextId() }),
+    load.sent({ request_id: load.nextId() }, other),
+    load.sent({ from: secondFrom, request_id: load.nextId() }, second),
   ];
-  r.times(36, 5, (at) => {
-    for (const message of followed.slice(0, 6)) r.read(message);
-    if (at === 3) r.get(messagePath(followed[0]), undefined);
-    r.read(followed[6], second);
-    if (at % 6 === 0) r.read(followed[0], other);
-    if (at % 9 === 0) r.read(followed[0], second);
+  load.times(36, 5, (round) => {
+    for (const message of followed.slice(0, 6)) load.read(message);
+    if (round === 3) load.get(messagePath(followed[0]), undefined);
+    load.read(followed[6], second);
+    if (round % 6 === 0) load.read(followed[0], other);
+    if (round % 9 === 0) load.read(followed[0], second);
   });
   const near = String(followed[0]).replace(/-.*/, '-0000-4000-8000-000000000000');
-  for (const strange of [unknownId, 'not-an-id', near]) r.read(strange);
+  for (const strange of [unknownId, 'not-an-id', near]) load.read(strange);
   // Read every two seconds: no state can pass unseen.
-  const closely = [r.sent({ request_id: r.nextId() }), r.sent({})];
-  r.times(50, 2, () => {
-    for (const message of closely) r.read(message);
+  const closely = [load.sent({ request_id: load.nextId() }), load.sent({})];
+  load.times(50, 2, () => {
+    for (const message of closely) load.read(message);
   });
 }
 
 /** Reads held messages while a device asks for its work, and again after their hour. */
-function holdMessages(r: Recorder): void {
-  const { target } = r;
+function holdMessages(load: Recorder): void {
+  const { target } = load;
   const { key } = target;
-  const inAnHour = { send_at: r.inSeconds(hourSeconds) };
+  const inAnHour = { send_at: load.inSeconds(hourSeconds) };
   const wholeSeconds = inAnHour.send_at.slice(0, 19);
   const held = [
-    r.sent(inAnHour),
-    r.sent({ ...inAnHour, request_id: 'held' }),
-    r.sent(inAnHour, key, sendPaths[2]),
-    r.sent({ send_at: `${wholeSeconds}+00:00` }),
-    r.sent({ send_at: `${wholeSeconds}Z` }),
-    r.sent({}),
+    load.sent(inAnHour),
+    load.sent({ ...inAnHour, request_id: 'held' }),
+    load.sent(inAnHour, key, sendPaths[2]),
+    load.sent({ send_at: `${wholeSeconds}+00:00` }),
+    load.sent({ send_at: `${wholeSeconds}Z` }),
+    load.sent({}),
   ];
-  r.send({ send_at: '2020-01-01T00:00:00.000Z' }, key, sendPaths[2]);
+  load.send({ send_at: '2020-01-01T00:00:00.000Z' }, key, sendPaths[2]);
   target.changeSim?.({ polling: 'external' });
-  r.times(12, 1, () => {
-    r.get(tasksPath(target), key);
-    r.wait(10);
-    for (const message of held) r.read(message);
+  load.times(12, 1, () => {
+    load.get(tasksPath(target), key);
+    load.wait(10);
+    for (const message of held) load.read(message);
   });
   target.changeSim?.({ polling: 'simulated' });
-  r.wait(hourSeconds + 100);
-  r.send({ ...inAnHour, request_id: 'held' });
-  for (const message of held) r.read(message);
+  load.wait(hourSeconds + 100);
+  load.send({ ...inAnHour, request_id: 'held' });
+  for (const message of held) load.read(message);
 }
 
 /**
  * Sends ids again: at once, with another body, by another key, and after the status has changed.
  * Returns the message of the first id, and one that is held for 30 hours.
  */
-function replayIds(r: Recorder) {
-  const { target } = r;
-  const replayed = { request_id: r.nextId(), message: 'replayed' };
-  const firstId = r.sent(replayed);
-  r.send(replayed);
-  r.wait(laterSeconds);
-  r.send(replayed);
-  r.send({ ...replayed, message: 'another' });
-  r.send(replayed, target.other);
-  r.send(replayed, target.key, sendPaths[1]);
-  r.wait(60);
-  r.read(firstId);
-  r.times(60, 0, () => r.send({ request_id: r.nextId() }));
-  r.wait(overAMinuteSeconds);
-  r.send(replayed);
+function replayIds(load: Recorder) {
+  const { target } = load;
+  const replayed = { request_id: load.nextId(), message: 'replayed' };
+  const firstId = load.sent(replayed);
+  load.send(replayed);
+  load.wait(laterSeconds);
+  load.send(replayed);
+  load.send({ ...replayed, message: 'another' });
+  load.send(replayed, target.other);
+  load.send(replayed, target.key, sendPaths[1]);
+  load.wait(60);
+  load.read(firstId);
+  load.times(60, 0, () => load.send({ request_id: load.nextId() }));
+  load.wait(overAMinuteSeconds);
+  load.send(replayed);
   const oddIds = [
     // Two long ids that differ only at the end.
     `${'a'.repeat(130)}-1`,
@@ -208,88 +209,89 @@ function replayIds(r: Recorder) {
     'spaced',
     'ünïcödé',
   ];
-  for (const id of oddIds) for (const _ of [1, 2]) r.send({ request_id: id, message: `odd ${id}` });
+  for (const id of oddIds)
+    for (const _ of [1, 2]) load.send({ request_id: id, message: `odd ${id}` });
   if (target.changeSim !== undefined) {
     target.changeSim({ active: false });
-    r.wait(10);
-    r.send(replayed);
+    load.wait(10);
+    load.send(replayed);
     target.changeSim({ active: true });
-    r.wait(10);
-    r.send({});
+    load.wait(10);
+    load.send({});
   }
-  const heldLongId = r.sent({ send_at: r.inSeconds(30 * hourSeconds) });
-  r.wait(overAMinuteSeconds);
-  const refused = { request_id: r.nextId(), from: unknownFrom };
-  r.send(refused);
-  r.wait(laterSeconds);
-  r.send({ request_id: refused.request_id });
-  r.wait(refillSeconds);
+  const heldLongId = load.sent({ send_at: load.inSeconds(30 * hourSeconds) });
+  load.wait(overAMinuteSeconds);
+  const refused = { request_id: load.nextId(), from: unknownFrom };
+  load.send(refused);
+  load.wait(laterSeconds);
+  load.send({ request_id: refused.request_id });
+  load.wait(refillSeconds);
   return { firstId, heldLongId };
 }
 
 /** Shows which endpoints and callers share a bucket. */
-function mixBuckets(r: Recorder, firstId: unknown): void {
-  const { key } = r.target;
-  r.times(100, 0.2, () => r.read(firstId));
-  r.times(70, 0.5, () => {
-    for (const path of sendPaths) r.send({}, key, path);
+function mixBuckets(load: Recorder, firstId: unknown): void {
+  const { key } = load.target;
+  load.times(100, 0.2, () => load.read(firstId));
+  load.times(70, 0.5, () => {
+    for (const path of sendPaths) load.send({}, key, path);
   });
-  r.wait(refillSeconds);
-  r.times(130, 0.05, () => {
-    r.get(receivedPath, undefined);
-    r.read('00000000-0000-4000-8000-000000000001');
+  load.wait(refillSeconds);
+  load.times(130, 0.05, () => {
+    load.get(receivedPath, undefined);
+    load.read('00000000-0000-4000-8000-000000000001');
   });
-  r.times(20, 0, () => r.get(receivedPath, key));
-  r.wait(refillSeconds);
+  load.times(20, 0, () => load.get(receivedPath, key));
+  load.wait(refillSeconds);
 }
 
 /** Each limit: a flood, then a request a second until some pass again, then a steady load. */
-function exhaustLimits(r: Recorder, firstId: unknown): void {
-  const { key, other, second } = r.target;
+function exhaustLimits(load: Recorder, firstId: unknown): void {
+  const { key, other, second } = load.target;
   for (const [path, method, limit] of [
-    ...sendPaths.map((one) => [one, 'POST', 120] as const),
+    ...sendPaths.map((sendPath) => [sendPath, 'POST', 120] as const),
     [receivedPath, 'GET', 120] as const,
-    [tasksPath(r.target), 'GET', 60] as const,
+    [tasksPath(load.target), 'GET', 60] as const,
   ]) {
-    const spend = (by: string) => {
-      if (method === 'GET') r.get(path, by);
-      else r.send({ to: '+12125550154' }, by, path);
+    const spend = (byKey: string) => {
+      if (method === 'GET') load.get(path, byKey);
+      else load.send({ to: '+12125550154' }, byKey, path);
     };
-    r.toNextMinute();
-    r.times(130, 0.05, (at) => spend(at % 3 === 0 ? other : key));
-    r.times(75, 1, (at) => {
-      spend(at % 5 === 0 ? other : key);
-      if (at >= 3) return;
-      r.read(firstId);
-      r.get(statsPath, key);
-      if (method === 'GET') r.get(path, second);
-      else r.send({ from: secondFrom }, second, path);
+    load.toNextMinute();
+    load.times(130, 0.05, (index) => spend(index % 3 === 0 ? other : key));
+    load.times(75, 1, (elapsedSeconds) => {
+      spend(elapsedSeconds % 5 === 0 ? other : key);
+      if (elapsedSeconds >= 3) return;
+      load.read(firstId);
+      load.get(statsPath, key);
+      if (method === 'GET') load.get(path, second);
+      else load.send({ from: secondFrom }, second, path);
     });
-    r.wait(betweenFloodsSeconds);
-    r.times(limit * steadyLimits, steadySeconds / limit, () => spend(key));
-    r.wait(betweenFloodsSeconds);
+    load.wait(betweenFloodsSeconds);
+    load.times(limit * steadyLimits, steadySeconds / limit, () => spend(key));
+    load.wait(betweenFloodsSeconds);
   }
   // Reads and statistics have no limit.
-  r.times(150, 0.2, () => {
-    r.read(firstId);
-    r.get(statsPath, key);
+  load.times(150, 0.2, () => {
+    load.read(firstId);
+    load.get(statsPath, key);
   });
 }
 
 /** Repeats an id 23 hours later, two minutes before and after a day, and an hour after that. */
-function crossDayEdges(r: Recorder, heldLongId: unknown): void {
-  const old = { request_id: r.nextId(), message: 'yesterday' };
-  const keptId = r.sent(old);
-  r.wait(23 * hourSeconds);
-  r.read(heldLongId);
-  r.send(old);
-  r.read(keptId);
-  r.wait(hourSeconds - 120);
-  r.send(old);
-  r.wait(240);
-  r.send(old);
-  r.send({ ...old, message: 'today' });
-  r.read(keptId);
-  r.wait(hourSeconds);
-  r.send(old);
+function crossDayEdges(load: Recorder, heldLongId: unknown): void {
+  const old = { request_id: load.nextId(), message: 'yesterday' };
+  const keptId = load.sent(old);
+  load.wait(23 * hourSeconds);
+  load.read(heldLongId);
+  load.send(old);
+  load.read(keptId);
+  load.wait(hourSeconds - 120);
+  load.send(old);
+  load.wait(240);
+  load.send(old);
+  load.send({ ...old, message: 'today' });
+  load.read(keptId);
+  load.wait(hourSeconds);
+  load.send(old);
 }

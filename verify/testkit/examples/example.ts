@@ -1,13 +1,14 @@
 /**
- * An example of an assumption, and helpers that examples share.
+ * An example of an assumption: a short scene whose result shows which answer is in force. Also has
+ * functions that examples share.
  */
 import type { AssumptionName } from '../../../src/sim/assumptions.ts';
 import type { Scene } from '../scene.ts';
 
-type Shown = readonly (readonly [answer: unknown, shown: string])[];
+type Shown = readonly (readonly [answer: unknown, result: string])[];
 
 export interface Example {
-  /** The same for all answers, so that the results show the difference. */
+  /** Plays the scene, which is the same for all answers, and returns what a caller notices. */
   readonly scene: (scene: Scene) => string;
   /** Start time, if it matters. */
   readonly startsAt?: string;
@@ -21,12 +22,14 @@ export interface Example {
 
 export type Examples = Partial<Record<AssumptionName, Example>>;
 
+/** Gives the list of `shows` its type. */
 export function answers(...shown: Shown): Shown {
   return shown;
 }
 
 export const unauthenticated = { authorization: undefined };
 
+/** A `send_at` so far from now. */
 export function ahead(scene: Scene, byMs: number, zone = 'Z'): string {
   return new Date(scene.session.model.nowMs + byMs).toISOString().replace('Z', zone);
 }

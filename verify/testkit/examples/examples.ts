@@ -26,13 +26,13 @@ function answersBy(select: (example: Example) => readonly unknown[]): Answers {
   ) as unknown as Answers;
 }
 
-const all = ({ shows, more = [] }: Example) => [...shows.map(([answer]) => answer), ...more];
+const allAnswers = ({ shows, more = [] }: Example) => [...shows.map(([answer]) => answer), ...more];
 
 /** The answers of each assumption for random runs, the default first. */
-export const randomAnswers = answersBy(all);
+export const randomAnswers = answersBy(allAnswers);
 
 /** The answers of each assumption with which the harness is tested, the default first. */
-export const judgedAnswers = answersBy((one) => one.judged ?? all(one));
+export const judgedAnswers = answersBy((example) => example.judged ?? allAnswers(example));
 
 /**
  * The replies to every request of these examples, under the same assumptions: two services that
@@ -43,18 +43,18 @@ export function repliesOfExamples(
   names: readonly AssumptionName[] = assumptionNames,
 ): string[] {
   return names.flatMap((name) => {
-    const { scene, startsAt } = examples[name];
+    const { scene: play, startsAt } = examples[name];
     // A quota of 0 would hide everything else.
-    const plan = name === 'monthlyQuota' ? {} : { monthlyQuota: 1_000 };
-    const stage = new Scene({ ...assumptions, ...plan }, startsAt, { compares: false });
+    const quota = name === 'monthlyQuota' ? {} : { monthlyQuota: 1_000 };
+    const scene = new Scene({ ...assumptions, ...quota }, startsAt, { compares: false });
     try {
-      scene(stage);
+      play(scene);
     } catch {
       // Under other answers, things that the example needs may be missing.
     }
-    stage.stop();
-    const keys = stage.session.validKeysOf(0).join();
-    const lines = stage.session.trace.map(({ request: { method, path }, reply }) =>
+    scene.stop();
+    const keys = scene.session.validKeysOf(0).join();
+    const lines = scene.session.trace.map(({ request: { method, path }, reply }) =>
       [method, path, reply.status, JSON.stringify(reply.headers), reply.body].join(' '),
     );
     return [`${name}: ${keys}`, ...lines];

@@ -1,6 +1,6 @@
 /**
- * Examples from the harness's observations: the requests that tell answers apart on a target show
- * each answer of the simulator, too.
+ * Examples from the harness's observations: the requests by which the harness tells the answers of a
+ * target apart also show the answer that the simulator is set to.
  */
 import { replyObservations } from '../../../conformance/cases/observations-replies.ts';
 import type { RequestOptions } from '../../../conformance/client.ts';
@@ -14,13 +14,13 @@ export const probed: Examples = Object.fromEntries(
   replyObservations.map(({ subject: assumption, probe }): [string, Example] => [
     assumption,
     {
-      scene: (scene) => answerShown(probe, scene),
+      scene: (scene) => observedAnswer(probe, scene),
       shows: answersOf(assumption).map((answer) => [answer, answer]),
     },
   ]),
 );
 
-function answerShown(probe: Probe, scene: Scene): string {
+function observedAnswer(probe: Probe, scene: Scene): string {
   const steps = probe(
     new Asker({
       key: scene.session.keysOf(0)[0]?.key ?? 'none',
@@ -38,7 +38,7 @@ function answerShown(probe: Probe, scene: Scene): string {
 }
 
 function replyTo({ method, path, headers = {}, body = '' }: RequestOptions, scene: Scene) {
-  const [own = '', query = ''] = path.split('?');
+  const [pathname = '', query = ''] = path.split('?');
   const changes = {
     method,
     query,
@@ -46,13 +46,13 @@ function replyTo({ method, path, headers = {}, body = '' }: RequestOptions, scen
     authorization: headers['authorization'],
     contentType: headers['content-type'],
   };
-  const reply = scene.call(requestTo(own), { changes });
+  const reply = scene.call(requestTo(pathname), { changes });
   const json: unknown = reply.body === '' ? undefined : JSON.parse(reply.body);
-  const shown: ProbeReply = {
+  const probeReply: ProbeReply = {
     status: reply.status,
     headers: reply.headers ?? {},
     text: reply.body,
     json,
   };
-  return shown;
+  return probeReply;
 }
