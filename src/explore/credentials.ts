@@ -1,6 +1,4 @@
-/**
- * The API key and the sender's number that each run gives its client.
- */
+/** The API key and the sender's number that each run gives its client. */
 import { UsageError } from '../commands/command-error.ts';
 import type { ReadyNumbers } from '../operations/ready-numbers.ts';
 

@@ -1,6 +1,4 @@
-/**
- * Checks what callers pass to `explore()`, and fills in the defaults.
- */
+/** Checks what callers pass to `explore()`, and fills in the defaults. */
 import { z } from 'zod';
 import { durationMs } from '../operations/duration.ts';
 import type { SettingsInput } from '../simulator.ts';

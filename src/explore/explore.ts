@@ -3,7 +3,6 @@
  * virtual time. Finds and shrinks the schedules of faults under which the client loses a message,
  * sends one twice, retries too early or hangs.
  */
-
 import { checkedOptions, type ExploreOptions } from './explore-options.ts';
 import { type FindingView, findingView } from './finding-view.ts';
 import { runInProcess } from './in-process-run.ts';
@@ -26,9 +25,7 @@ export interface Exploration {
   readonly exitCode: number;
   /** How far it got: `explored 34 of 34 single faults and …`. */
   readonly explored: string;
-  /**
-   * Set for exit code 4: the client makes no request, or fails or differs without any fault.
-   */
+  /** Set for exit code 4: the client makes no request, or fails or differs without any fault. */
   readonly problem: string | undefined;
   /** Confirmed and shrunk failures. */
   readonly findings: readonly FindingView[];

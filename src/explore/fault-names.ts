@@ -1,6 +1,4 @@
-/**
- * The faults that the explorer tries, and what each does to one request.
- */
+/** The faults that the explorer tries, and what each does to one request. */
 import type { FaultKind } from '../http/service/fault.ts';
 import type { EndpointName } from '../sim/limits.ts';
 

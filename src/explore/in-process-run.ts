@@ -1,6 +1,4 @@
-/**
- * Runs a client function once in this process, against its own simulator on virtual time.
- */
+/** Runs a client function once in this process, against its own simulator on virtual time. */
 import { latestReports, type Report } from '../referee/intents-file.ts';
 import { Simulation } from '../simulation/simulation.ts';
 import { type SettingsInput, Simulator } from '../simulator.ts';

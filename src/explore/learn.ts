@@ -4,7 +4,6 @@
  * third run answers 429 and measures how long the client waits by itself: the fault `throttle` then
  * asks for more, so that a client which ignores `Retry-After` retries too early.
  */
-
 import { type FaultName, faultsAt } from './fault-names.ts';
 import { agreedIntents, type KnownIntents } from './points.ts';
 import { type Run, type RunClient, runOf } from './run.ts';

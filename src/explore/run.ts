@@ -1,6 +1,4 @@
-/**
- * One run of the client, before and after it is judged, and the function that starts one.
- */
+/** One run of the client, before and after it is judged, and the function that starts one. */
 import type { KnownIntents } from './points.ts';
 import type { Point, Schedule } from './schedule.ts';
 import { type Expected, type Failure, failuresOf, type RawRun } from './verdict.ts';

@@ -1,6 +1,4 @@
-/**
- * Fault schedules: which attempt at which intent meets which fault.
- */
+/** Fault schedules: which attempt at which intent meets which fault. */
 import { z } from 'zod';
 import { UsageError } from '../commands/command-error.ts';
 import { mistakeLine, mistakesOf } from '../config/mistakes.ts';

@@ -1,6 +1,4 @@
-/**
- * Injects the faults of one run's schedule, and records the point of each exchange.
- */
+/** Injects the faults of one run's schedule, and records the point of each exchange. */
 import { authenticate, type Handled } from '../http/service/api.ts';
 import type { FaultKind } from '../http/service/fault.ts';
 import type { ApiRequest } from '../http/service/messages.ts';

@@ -2,7 +2,6 @@
  * Judges a client by its record: one verdict per client rule. Live and offline reports both use it,
  * so their verdicts are equal.
  */
-
 import { many } from '../commands/table.ts';
 import { type ClientRuleId, clientRules, type Level } from '../ledger/rules.ts';
 import { atOnce } from '../sim/at-once.ts';

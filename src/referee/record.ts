@@ -1,7 +1,4 @@
-/**
- * The input of the rules: the exchanges of a record, its intents and the client's own reports.
- */
-
+/** The input of the rules: the exchanges of a record, its intents and the client's own reports. */
 import type { ClientRuleId } from '../ledger/rules.ts';
 import { hourMs } from '../ledger/time-units.ts';
 import { isoTime } from '../sim/clock.ts';

@@ -5,7 +5,6 @@
  * close together. Node's own HTTP server and client keep headers as raw lists; proxy libraries lower
  * the case of a request's headers, join equal ones and drop trailers.
  */
-
 import type { ClientRequest, IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createServer, Agent as HttpAgent, request as httpRequest } from 'node:http';
 import {

@@ -2,7 +2,6 @@
  * A client as the referee's tests know it: a row that says what it does wrong, or what is unusual
  * about it, and its program. Programs in other languages get the same job as JSON (`foreign-run.ts`).
  */
-
 import type { Simulator } from '../../src/api.ts';
 import type { ClientRuleId } from '../../src/ledger/rules.ts';
 import type { Trouble } from './conditions.ts';

@@ -2,7 +2,6 @@
  * What a client meets in one run, drawn from the seed: limits, faults, latency, and how many
  * messages it sends.
  */
-
 import type { Simulator } from '../../src/api.ts';
 import type { FaultInput } from '../../src/config/fault-schema.ts';
 import { Rng } from '../../src/sim/random.ts';

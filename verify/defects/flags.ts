@@ -1,7 +1,6 @@
 /**
  * `--defect NAME` and `--list-defects`, which a checkout's `npm start` has and the package has not.
  */
-
 import type { CheckoutFlags, CheckoutRequest } from '../../src/cli/serve.ts';
 import { ValueError } from '../../src/commands/flags.ts';
 import { table } from '../../src/commands/table.ts';

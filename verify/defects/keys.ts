@@ -1,7 +1,4 @@
-/**
- * Wrong checks and displays of API keys. Rules: AUTH-1, AUTH-2, AUTH-3.
- */
-
+/** Wrong checks and displays of API keys. Rules: AUTH-1, AUTH-2, AUTH-3. */
 import type { EndpointName } from '../../src/sim/limits.ts';
 import type { ApiKey } from '../../src/sim/records.ts';
 import { World } from '../../src/sim/world.ts';

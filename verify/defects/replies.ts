@@ -3,7 +3,6 @@
  * that find too much or too little. Rules: RES-1 to RES-6, READ-1, READ-2, AUTH-3 to AUTH-5, ERR-1,
  * ERR-2, SEND-5, SVC-4, VER-1.
  */
-
 import type { ApiReply } from '../../src/http/service/messages.ts';
 import { dayMs } from '../../src/ledger/time-units.ts';
 import { isoTime } from '../../src/sim/clock.ts';

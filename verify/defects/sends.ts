@@ -2,7 +2,6 @@
  * Sends that are read wrongly: a field is refused, accepted or understood as something else, or a
  * hold by `send_at` ends at a wrong time. Rules: SEND-1, SEND-2, SEND-3, SEND-5, SEND-6, SEND-7.
  */
-
 import type { Handled } from '../../src/http/service/api.ts';
 import { dayMs, hourMs, minuteMs } from '../../src/ledger/time-units.ts';
 import { isoTime } from '../../src/sim/clock.ts';

@@ -1,6 +1,4 @@
-/**
- * `npm start`: `smstwin serve` with the flags that plant a defect.
- */
+/** `npm start`: `smstwin serve` with the flags that plant a defect. */
 import { processIo, runSubcommand } from '../../src/cli/process.ts';
 
 process.exitCode = await runSubcommand(

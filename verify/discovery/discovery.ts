@@ -3,7 +3,6 @@
  * them, and compares the replies of both to probes (`probes.ts`). `npm run discovery -- odd` prints
  * the probes that differ, and the assumptions file.
  */
-
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,6 +1,4 @@
-/**
- * Runs the command `smstwin explore` of this checkout in a child process.
- */
+/** Runs the command `smstwin explore` of this checkout in a child process. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';

@@ -2,7 +2,6 @@
  * Requests that violate HTTP or stop halfway. The server may close the connection, but every reply
  * must still be valid HTTP.
  */
-
 import fc from 'fast-check';
 import { routeOf } from '../../src/operations/table.ts';
 import { crlf } from './framed.ts';

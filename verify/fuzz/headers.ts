@@ -1,6 +1,4 @@
-/**
- * Header lines, valid and odd. They do not change the framing of a request.
- */
+/** Header lines, valid and odd. They do not change the framing of a request. */
 import fc from 'fast-check';
 import * as values from '../testkit/steps/values.ts';
 import { keys } from './facts.ts';

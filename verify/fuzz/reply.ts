@@ -1,6 +1,4 @@
-/**
- * Checks that a reply is permitted for a request.
- */
+/** Checks that a reply is permitted for a request. */
 import { servedOperations } from '../../src/control/documents.ts';
 import { lookUpIn } from '../../src/control/look-up.ts';
 import { refusalStatuses } from '../../src/openapi/control-document.ts';

@@ -1,7 +1,4 @@
-/**
- * Fuzzes a server in a child process, on each transport in turn, and prints a report.
- */
-
+/** Fuzzes a server in a child process, on each transport in turn, and prints a report. */
 import type { TransportKind } from '../../src/http/transport/open-transport.ts';
 import { compareTransports } from './compare.ts';
 import { type FuzzReport, fuzz } from './run.ts';

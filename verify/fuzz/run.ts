@@ -3,7 +3,6 @@
  * several workers at once. The seed determines the inputs, but not the order in which the workers'
  * requests arrive.
  */
-
 import fc from 'fast-check';
 import type { TransportKind } from '../../src/http/transport/open-transport.ts';
 import { rowOf } from './control-rows.ts';

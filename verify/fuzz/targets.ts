@@ -1,6 +1,4 @@
-/**
- * Request targets: the paths of the service, and variations of them.
- */
+/** Request targets: the paths of the service, and variations of them. */
 import fc from 'fast-check';
 import type { Facts } from './facts.ts';
 import { type Bytes, rarely, weighted } from './piece.ts';

@@ -4,7 +4,6 @@
  * each conversation the worker checks, on kept-alive connections of its own, that the server still
  * answers and that the world's invariants hold.
  */
-
 import type { TransportKind } from '../../src/http/transport/open-transport.ts';
 import { routeOf } from '../../src/operations/table.ts';
 import type { ReadyFile } from '../../src/simulator.ts';

@@ -97,9 +97,7 @@ function auditHistory({
   return complaints;
 }
 
-/**
- * After the last advance no message is held: all are final, except those with a stuck fate.
- */
+/** After the last advance no message is held: all are final, except those with a stuck fate. */
 function auditEnds({ sends, messages }: Evidence): string[] {
   const stuck = new Set(sends.filter(({ isStuck }) => isStuck).map(({ token }) => token));
   return messages

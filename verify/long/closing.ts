@@ -2,7 +2,6 @@
  * The end of a soak: advances time until every message is final, audits everything, replays the
  * journals, and checks after a reset that the process holds no more than before the load.
  */
-
 import { statSync } from 'node:fs';
 import { replayJournal } from '../../src/cli/replay-journal.ts';
 import { dayMs } from '../../src/ledger/time-units.ts';

@@ -5,7 +5,6 @@
  * reconnects later, as a real one would. A connection that is closed earlier counts as lost. So does
  * a stream, or one that asks slowly, if it is closed at all.
  */
-
 import { connect, type Socket } from 'node:net';
 import { idleTimeoutMs } from '../../src/http/transport/transport.ts';
 import { routeOf } from '../../src/operations/table.ts';

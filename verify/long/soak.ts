@@ -4,7 +4,6 @@
  * kills, restarts. At the end `closing.ts` audits all evidence and compares the memory after a reset.
  * Exit codes: 0 no complaint, 1 complaints, 2 a wrong flag.
  */
-
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

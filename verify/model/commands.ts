@@ -1,6 +1,4 @@
-/**
- * Random runs: a setup, and commands that fast-check draws, plays and shrinks.
- */
+/** Random runs: a setup, and commands that fast-check draws, plays and shrinks. */
 import fc from 'fast-check';
 import type { AssumptionName, Assumptions } from '../../src/sim/assumptions.ts';
 import { randomAnswers } from '../testkit/examples/examples.ts';

@@ -1,6 +1,4 @@
-/**
- * The command line of `npm run test:deep -- <sequences> <seed>`.
- */
+/** The command line of `npm run test:deep -- <sequences> <seed>`. */
 import { UsageError } from '../../src/commands/command-error.ts';
 import { wholeNumber } from '../../src/commands/flag-values.ts';
 import type { FlagValues } from '../../src/commands/flags.ts';

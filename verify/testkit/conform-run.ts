@@ -1,6 +1,4 @@
-/**
- * Runs the harness in this process and reads its JSON report.
- */
+/** Runs the harness in this process and reads its JSON report. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

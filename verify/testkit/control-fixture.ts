@@ -1,7 +1,4 @@
-/**
- * For tests of the control API: a simulator with a manual clock, and calls without a socket.
- */
-
+/** For tests of the control API: a simulator with a manual clock, and calls without a socket. */
 import { controlApi } from '../../src/control/control-api.ts';
 import type { ApiReply } from '../../src/http/service/messages.ts';
 import type { ControlRequest } from '../../src/http/transport/transport.ts';

@@ -1,6 +1,4 @@
-/**
- * Reads commands and snippets from the documentation, runs them, and starts servers with them.
- */
+/** Reads commands and snippets from the documentation, runs them, and starts servers with them. */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,6 +1,4 @@
-/**
- * Compares a reply with the reference model's expectation.
- */
+/** Compares a reply with the reference model's expectation. */
 import type { Expected } from '../../conformance/model/reference-replies.ts';
 import type { ApiReply } from '../../src/http/service/messages.ts';
 

@@ -1,6 +1,4 @@
-/**
- * Requests of the service in the form that transports pass on.
- */
+/** Requests of the service in the form that transports pass on. */
 import type { ApiRequest } from '../../src/http/service/messages.ts';
 
 export const sendPaths = {

@@ -1,6 +1,4 @@
-/**
- * A disk of a megabyte that tests may fill.
- */
+/** A disk of a megabyte that tests may fill. */
 import { execFileSync } from 'node:child_process';
 import { closeSync, openSync, writeSync } from 'node:fs';
 

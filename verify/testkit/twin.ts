@@ -2,7 +2,6 @@
  * For tests: one simulated service on a manual clock, and requests of its callers without a socket.
  * Every request goes through `handle()`, as with a transport.
  */
-
 import type { StatusReader } from '../../src/actors/lifecycle.ts';
 import { parseSettings, type SettingsInput } from '../../src/config/settings.ts';
 import type { ApiReply, ApiRequest } from '../../src/http/service/messages.ts';

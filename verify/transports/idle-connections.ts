@@ -1,6 +1,4 @@
-/**
- * Connections that become idle in different ways, and how long the server leaves them open.
- */
+/** Connections that become idle in different ways, and how long the server leaves them open. */
 import { performance } from 'node:perf_hooks';
 import type { Serve } from '../../src/http/transport/transport.ts';
 import { get, post } from '../testkit/raw-socket.ts';

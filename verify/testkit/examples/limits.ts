@@ -1,6 +1,4 @@
-/**
- * Examples of the assumptions about limits and quotas.
- */
+/** Examples of the assumptions about limits and quotas. */
 import { dayMs } from '../../../src/ledger/time-units.ts';
 import { brief } from '../scene.ts';
 import { answers, type Examples, exhaust, unauthenticated } from './example.ts';

@@ -1,6 +1,4 @@
-/**
- * Examples of the assumptions about a message's progress.
- */
+/** Examples of the assumptions about a message's progress. */
 import { minuteMs } from '../../../src/ledger/time-units.ts';
 import { numbers } from '../scene.ts';
 import { answers, type Examples } from './example.ts';

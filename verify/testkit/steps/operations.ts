@@ -1,6 +1,4 @@
-/**
- * The operations of the control port as random inputs, from their declarations.
- */
+/** The operations of the control port as random inputs, from their declarations. */
 import type { Operation } from '../../../src/operations/define.ts';
 import { randomAnswers } from '../examples/examples.ts';
 

@@ -1,7 +1,4 @@
-/**
- * Sends of every kind: valid, odd in some field, raw bytes, and repeated.
- */
-
+/** Sends of every kind: valid, odd in some field, raw bytes, and repeated. */
 import fc from 'fast-check';
 import type { ApiRequest } from '../../../src/http/service/messages.ts';
 import { dayMs } from '../../../src/ledger/time-units.ts';

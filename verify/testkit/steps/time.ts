@@ -1,7 +1,4 @@
-/**
- * Steps of the clock: by a duration, or to a moment at which something changes.
- */
-
+/** Steps of the clock: by a duration, or to a moment at which something changes. */
 import fc from 'fast-check';
 import { dayMs, minuteMs } from '../../../src/ledger/time-units.ts';
 import { iso, itemAt, type Session } from '../session.ts';

@@ -1,6 +1,4 @@
-/**
- * Writes a `send_at` near the present in the forms of ISO 8601.
- */
+/** Writes a `send_at` near the present in the forms of ISO 8601. */
 import { dayMs } from '../../../src/ledger/time-units.ts';
 
 /** A time, and how to write it. */
