@@ -1,28 +1,29 @@
 /**
- * One request to a control port, on a connection of its own: a kept one may end as it is used, and
- * an operation must not be sent twice.
+ * Sends one request to the control port of a shard. Each request opens a connection of its own: a
+ * kept-alive one may close just as it is used, and an operation must not be sent twice.
  */
 import { type IncomingMessage, type RequestOptions, request } from 'node:http';
 import { reasonOf } from '../config/plain-file.ts';
 import type { ControlRequest } from '../http/transport/transport.ts';
 
-export interface Asked {
+export interface ShardRequest {
   readonly method: string;
-  /** With its query. */
+  /** The path on the control port, with the query. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
 }
 
-export interface Answer {
+export interface ShardReply {
   readonly status: number;
   readonly headers: IncomingMessage['headers'];
   readonly body: string;
 }
 
-/** The connection failed. `isSent`: the other side may have read the request. */
+/** The connection failed before the whole reply was read. */
 export class Unanswered extends Error {
   override readonly name = 'Unanswered';
+  /** True if the shard may have read the request. */
   readonly isSent: boolean;
 
   constructor(cause: unknown) {
@@ -31,18 +32,22 @@ export class Unanswered extends Error {
   }
 }
 
-/** Resolves once the head of the reply is there. Rejects with an Unanswered. */
-export function open(url: string, asked: Asked, signal?: AbortSignal): Promise<IncomingMessage> {
+/** Resolves once the head of the reply has arrived. Rejects with an Unanswered. */
+export function openReply(
+  url: string,
+  { method, path, headers, body }: ShardRequest,
+  signal?: AbortSignal,
+): Promise<IncomingMessage> {
   const { hostname, port } = new URL(url);
   const options: RequestOptions = {
     hostname: hostname.replace(/^\[|\]$/g, ''),
     port,
-    method: asked.method,
-    path: asked.path,
+    method,
+    path,
     agent: false,
     headers: {
-      ...asked.headers,
-      'content-length': String(Buffer.byteLength(asked.body ?? '')),
+      ...headers,
+      'content-length': String(Buffer.byteLength(body ?? '')),
       connection: 'close',
     },
     ...(signal !== undefined && { signal }),
@@ -50,12 +55,17 @@ export function open(url: string, asked: Asked, signal?: AbortSignal): Promise<I
   return new Promise((resolve, reject) => {
     const sent = request(options, resolve);
     sent.once('error', (error) => reject(new Unanswered(error)));
-    sent.end(asked.body);
+    sent.end(body);
   });
 }
 
-export async function ask(url: string, asked: Asked, signal?: AbortSignal): Promise<Answer> {
-  const reply = await open(url, asked, signal);
+/** Resolves to the whole reply, whatever its status. Rejects with an Unanswered. */
+export async function ask(
+  url: string,
+  shardRequest: ShardRequest,
+  signal?: AbortSignal,
+): Promise<ShardReply> {
+  const reply = await openReply(url, shardRequest, signal);
   const pieces: Buffer[] = [];
   try {
     for await (const piece of reply) pieces.push(piece as Buffer);
@@ -66,8 +76,12 @@ export async function ask(url: string, asked: Asked, signal?: AbortSignal): Prom
   return { status: reply.statusCode ?? 0, headers: reply.headers, body };
 }
 
-/** The same request for a shard. `prefix`: that of its world. */
-export function askedOf(request: ControlRequest, prefix = '', query = request.query): Asked {
+/** Passes a request of the fleet's control port on. `prefix`: the path prefix of its world. */
+export function requestForShard(
+  request: ControlRequest,
+  prefix = '',
+  query = request.query,
+): ShardRequest {
   const { method, path, headers, body } = request;
   const passed = ['accept', 'content-type', 'last-event-id'].flatMap((name) => {
     const value = headers[name];
@@ -81,13 +95,17 @@ export function askedOf(request: ControlRequest, prefix = '', query = request.qu
   };
 }
 
-export function textOf({ body = '' }: Pick<Asked, 'body'>): string {
+/** The body as text; empty without a body. */
+export function bodyText({ body = '' }: Pick<ShardRequest, 'body'>): string {
   return typeof body === 'string' ? body : Buffer.from(body).toString('utf8');
 }
 
-/** The body as JSON; undefined if it is none: the shard says what is wrong. */
-export function jsonOf(asked: Pick<Asked, 'body'>): unknown {
-  const text = textOf(asked);
+/**
+ * The JSON value of a body; an empty one counts as `{}`. Undefined if it is not JSON: the shard that
+ * gets the request then answers what is wrong.
+ */
+export function parseBody(request: Pick<ShardRequest, 'body'>): unknown {
+  const text = bodyText(request);
   try {
     return text === '' ? {} : (JSON.parse(text) as unknown);
   } catch {

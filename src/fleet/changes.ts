@@ -1,49 +1,55 @@
 /**
- * Changes of a world that spans all shards: one after another, in the same order on every shard,
- * while HAProxy holds requests back. What a shard has still to do is in a file until it has done it:
- * it does so when it is there again, or when the whole fleet is.
+ * Changes of a wide world (a world that spans all shards). Every shard makes the same changes in the
+ * same order, one after another, while HAProxy holds requests back. A file lists the steps that
+ * shards have still to take: a shard takes them when it, or the whole fleet, has started again.
  */
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { OperationRefused } from '../sim/operation-refused.ts';
-import { type Answer, type Asked, pause, textOf } from './ask.ts';
-import type { Parts } from './routes.ts';
+import { bodyText, pause, type ShardReply, type ShardRequest } from './ask.ts';
+import type { FleetParts } from './routes.ts';
 import { type Shard, ShardUnavailable } from './shard.ts';
 
-/** What one shard has to do. */
+/** One change on one shard. Its fields are those of the file. */
 interface Step {
-  /** Its index. */
+  /** The index of the shard. */
   readonly shard: number;
-  readonly asked: Asked;
-  /** How long the list at this path was before: a creation is repeated only if it still is. */
+  readonly asked: ShardRequest;
+  /**
+   * The length of the list at this path before the change. Undefined if the path shows no list: the
+   * change may then be repeated.
+   */
   readonly length: number | undefined;
 }
 
-export interface How {
+export interface ChangeOptions {
   /** Asked before the others, which do nothing if it refuses. Default: all are asked at once. */
   readonly first?: Shard;
+  /** Default: all shards. */
   readonly shards?: readonly Shard[];
-  /** What each shard is asked, where its ids are others. */
-  readonly askedOf?: (shard: Shard) => Asked;
+  /** The request for each shard, where ids differ between shards. Default: the same for all. */
+  readonly requestFor?: (shard: Shard) => ShardRequest;
 }
 
 /** How long a change waits for running requests to end: a fault may keep one open for ever. */
 const settleWithinMs = 200;
 const pauseMs = 2;
+/** Stands for the reply that was lost when a shard ended after it had taken a step. */
+const alreadyDone: ShardReply = { status: 200, headers: {}, body: '{}' };
 
 export class Changes {
-  readonly #parts: Parts;
+  readonly #parts: FleetParts;
   readonly #file: string | undefined;
+  /** The steps that shards have still to take, in order. The file always lists the same. */
   #steps: readonly Step[] = [];
-  /** Steps that a shard may have done already. */
+  /** The steps of `#steps` that a shard may have taken, as its reply was lost. */
   readonly #uncertain = new Set<Step>();
-  #last: Promise<unknown> = Promise.resolve();
-  /** What each shard is doing, one step at a time. */
-  readonly #doing = new Map<Shard, Promise<unknown>>();
-  /** True while requests wait for a change. */
-  isHolding = false;
+  #lastChange: Promise<unknown> = Promise.resolve();
+  /** The last `catchUp` of each shard, so that a shard takes one step at a time. */
+  readonly #catchUps = new Map<Shard, Promise<unknown>>();
+  #isHolding = false;
 
-  /** `file`: undefined without journals, as shards then forget what they did. */
-  constructor(parts: Parts, file: string | undefined) {
+  /** `file`: undefined without journals, as shards then forget their changes when they end. */
+  constructor(parts: FleetParts, file: string | undefined) {
     this.#parts = parts;
     this.#file = file;
     if (file === undefined || !existsSync(file)) return;
@@ -51,85 +57,95 @@ export class Changes {
     for (const step of this.#steps) this.#uncertain.add(step);
   }
 
-  /** Acts while no request is admitted, after the changes before it. */
+  /** True while requests wait for a change. */
+  get isHolding(): boolean {
+    return this.#isHolding;
+  }
+
+  /** Waits for earlier changes, then calls `act` while no request is admitted. */
   exclusively<T>(act: () => Promise<T>): Promise<T> {
-    const done = this.#last.then(async () => {
-      await this.#hold(true);
+    const done = this.#lastChange.then(async () => {
+      await this.#setHold(true);
       try {
         const result = await act();
-        // A shard may be ready again after `act` has stopped waiting for it. It does what it still
-        // has to do before requests are let through.
+        // A shard may be ready again after `act` has stopped waiting for it. It takes its steps
+        // before requests are let through.
         const readyWithSteps = this.#parts.shards.filter(({ index, state }) =>
           this.#steps.some(({ shard }) => shard === index && state === 'ready'),
         );
         await Promise.all(readyWithSteps.map((shard) => this.catchUp(shard)));
         return result;
       } finally {
-        await this.#hold(false);
+        await this.#setHold(false);
       }
     });
-    this.#last = done.catch(() => {});
+    this.#lastChange = done.catch(() => {});
     return done;
   }
 
   /**
-   * The answers of the shards that have done it; or the refusal of the first one. A shard that does
-   * not come back in time, or has no room on its disk, does it when it starts again.
+   * Makes a change on the shards. Returns the replies of those that have made it, or only the refusal
+   * of `first`. A shard that does not come back in time, or whose disk is full, makes the change when
+   * it starts again.
    */
-  async make(asked: Asked, how: How = {}): Promise<readonly Answer[]> {
-    const { first, shards = this.#parts.shards, askedOf = () => asked } = how;
-    const length = await lengthAt(first ?? this.#parts.shards[0], asked.path);
+  async make(request: ShardRequest, options: ChangeOptions = {}): Promise<readonly ShardReply[]> {
+    const { first, shards = this.#parts.shards, requestFor = () => request } = options;
+    const length = await listLengthAt(first ?? this.#parts.shards[0], request.path);
     const steps = shards.map((shard): Step => {
-      const own = askedOf(shard);
-      return { shard: shard.index, asked: { ...own, body: textOf(own) }, length };
+      const own = requestFor(shard);
+      return { shard: shard.index, asked: { ...own, body: bodyText(own) }, length };
     });
-    const answers: Answer[] = [];
-    this.#keep([...this.#steps, ...steps]);
-    const others = shards.filter((shard) => shard !== first);
+    this.#setSteps([...this.#steps, ...steps]);
+    const replies: ShardReply[] = [];
     if (first !== undefined) {
-      const step = steps.find(({ shard }) => shard === first.index);
-      const answer = await this.#do(first, step as Step).catch((error) => {
-        this.#keep(this.#steps.filter((each) => !steps.includes(each)));
-        throw error;
-      });
-      const isRefused = answer.status >= 300;
-      this.#keep(
-        this.#steps.filter((each) => each !== step && !(isRefused && steps.includes(each))),
-      );
-      answers.push(answer);
-      if (isRefused) return answers;
+      const reply = await this.#makeFirst(first, steps);
+      if (reply.status >= 300) return [reply];
+      replies.push(reply);
     }
-    const rest = await Promise.all(others.map((shard) => this.catchUp(shard)));
-    return [...answers, ...rest.filter((answer) => answer !== undefined)];
+    const others = shards.filter((shard) => shard !== first);
+    const caughtUp = await Promise.all(others.map((shard) => this.catchUp(shard)));
+    return [...replies, ...caughtUp.filter((reply) => reply !== undefined)];
   }
 
-  /** Does what a shard has still to do. Returns its last answer, or undefined if some is left. */
-  catchUp(shard: Shard): Promise<Answer | undefined> {
-    const before = this.#doing.get(shard) ?? Promise.resolve();
-    const done = before.then(async () => {
-      let last: Answer | undefined;
+  /** Takes the step of the first shard. Drops all steps of the change if it fails or is refused. */
+  async #makeFirst(first: Shard, steps: readonly Step[]): Promise<ShardReply> {
+    const step = steps.find(({ shard }) => shard === first.index) as Step;
+    let reply: ShardReply;
+    try {
+      reply = await this.#take(first, step);
+    } catch (error) {
+      this.#removeSteps(steps);
+      throw error;
+    }
+    this.#removeSteps(reply.status >= 300 ? steps : [step]);
+    return reply;
+  }
+
+  /** Takes the steps of a shard. Returns the reply to the last one; undefined if steps remain. */
+  catchUp(shard: Shard): Promise<ShardReply | undefined> {
+    const earlier = this.#catchUps.get(shard) ?? Promise.resolve();
+    const done = earlier.then(async () => {
+      let reply: ShardReply | undefined;
       for (const step of this.#steps.filter((each) => each.shard === shard.index)) {
-        last = await this.#do(shard, step).catch(whereUnavailable);
-        if (last === undefined || last.status >= 500) return undefined;
-        this.#keep(this.#steps.filter((each) => each !== step));
+        reply = await this.#take(shard, step).catch(ignoreUnavailable);
+        if (reply === undefined || reply.status >= 500) return undefined;
+        this.#removeSteps([step]);
       }
-      return last;
+      return reply;
     });
-    this.#doing.set(
-      shard,
-      done.catch(() => {}),
-    );
+    const settled = done.catch(() => {});
+    this.#catchUps.set(shard, settled);
     return done;
   }
 
-  /** Asks until the shard has answered; if it ended meanwhile, it is asked what it has not done. */
-  async #do(shard: Shard, step: Step): Promise<Answer> {
+  /** Asks again if the shard ended meanwhile, unless a longer or shorter list shows its change. */
+  async #take(shard: Shard, step: Step): Promise<ShardReply> {
     const { asked, length } = step;
     for (;;) {
       try {
         if (this.#uncertain.has(step)) {
-          const now = await lengthAt(shard, asked.path);
-          if (now !== undefined && now !== length) return { status: 200, headers: {}, body: '{}' };
+          const lengthNow = await listLengthAt(shard, asked.path);
+          if (lengthNow !== undefined && lengthNow !== length) return alreadyDone;
         }
         return await shard.ask(asked);
       } catch (error) {
@@ -139,9 +155,14 @@ export class Changes {
     }
   }
 
-  #keep(steps: readonly Step[]): void {
+  #removeSteps(steps: readonly Step[]): void {
+    for (const step of steps) this.#uncertain.delete(step);
+    this.#setSteps(this.#steps.filter((step) => !steps.includes(step)));
+  }
+
+  /** Renames a finished file over the old one, so a fleet that is killed leaves a whole list. */
+  #setSteps(steps: readonly Step[]): void {
     this.#steps = steps;
-    for (const step of this.#uncertain) if (!steps.includes(step)) this.#uncertain.delete(step);
     const file = this.#file;
     if (file === undefined) return;
     try {
@@ -155,25 +176,27 @@ export class Changes {
     }
   }
 
-  async #hold(isHeld: boolean): Promise<void> {
+  /** A hold resolves once the running requests have ended, or after `settleWithinMs`. */
+  async #setHold(isHolding: boolean): Promise<void> {
     const { shards, haproxy } = this.#parts;
-    this.isHolding = isHeld;
-    const there = shards.filter(({ state }) => state !== 'starting');
-    await haproxy.change(
-      there.map(({ name }) => ({ map: 'held', key: name, value: isHeld ? '1' : undefined })),
-    );
-    const until = performance.now() + settleWithinMs;
-    while (isHeld && (await haproxy.running()) > 0 && performance.now() < until)
+    this.#isHolding = isHolding;
+    // Requests of a shard that starts are held already, until it has caught up.
+    const started = shards.filter(({ state }) => state !== 'starting');
+    const value = isHolding ? '1' : undefined;
+    await haproxy.change(started.map(({ name }) => ({ map: 'held', key: name, value })));
+    const untilMs = performance.now() + settleWithinMs;
+    while (isHolding && (await haproxy.running()) > 0 && performance.now() < untilMs) {
       await pause(pauseMs);
+    }
   }
 }
 
-function whereUnavailable(error: unknown): undefined {
+function ignoreUnavailable(error: unknown): undefined {
   if (!(error instanceof ShardUnavailable)) throw error;
 }
 
-/** The length of the list at a path of the control port; undefined if there is none. */
-async function lengthAt(shard: Shard, path: string): Promise<number | undefined> {
+/** The length of the list that a path of the control port shows; undefined if it shows none. */
+async function listLengthAt(shard: Shard, path: string): Promise<number | undefined> {
   const { status, body } = await shard.ask({ method: 'GET', path });
   if (status !== 200) return undefined;
   return Object.values(JSON.parse(body) as object).find(Array.isArray)?.length;

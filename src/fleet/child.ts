@@ -1,5 +1,6 @@
 /**
- * A child process of the fleet: HAProxy, or a shard. It ends with the fleet, however that ends.
+ * A child process of the fleet: HAProxy or a shard. On Linux the kernel ends it with the fleet, even
+ * if the fleet is killed.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createServer } from 'node:net';
@@ -19,25 +20,24 @@ const pauseMs = 10;
 
 export class Child {
   readonly #process: ChildProcess;
-  /** How it ended, as a log names it. */
+  /** Resolves to how it ended: the signal, the exit code or the error of its start. */
   readonly ended: Promise<string>;
   hasEnded = false;
-  /** What it wrote last to stderr. */
+  /** The last line that it wrote to stderr. */
   lastLine: string | undefined;
 
   constructor({ file, argv, env, onLine }: ChildOptions) {
-    // Linux ends the child with this process, even if a SIGKILL ends this one.
-    const bound = ['--pdeathsig', 'KILL', '--', file, ...argv];
-    this.#process = spawn(isBindable ? 'setpriv' : file, isBindable ? bound : argv, {
+    const setprivArgv = ['--pdeathsig', 'KILL', '--', file, ...argv];
+    this.#process = spawn(hasDeathSignal ? 'setpriv' : file, hasDeathSignal ? setprivArgv : argv, {
       env,
       stdio: ['ignore', 'ignore', 'pipe'],
       // A signal of the terminal reaches the fleet, which then stops its children in order.
       detached: true,
     });
     this.ended = new Promise((resolve) => {
-      const end = (how: string) => {
+      const end = (reason: string) => {
         this.hasEnded = true;
-        resolve(how);
+        resolve(reason);
       };
       this.#process.once('error', (error) => end(error.message));
       this.#process.once('exit', (code, signal) => end(signal ?? `exit code ${code}`));
@@ -58,14 +58,17 @@ export class Child {
     if (!this.hasEnded) this.#process.kill(name);
   }
 
-  /** Resolves once it is there. Otherwise kills it, and resolves to how it ended. */
+  /**
+   * Resolves to undefined once `isReady` holds. If the process ends or time runs out before, kills it
+   * and resolves to how it ended.
+   */
   async until(
-    isThere: () => boolean | Promise<boolean>,
+    isReady: () => boolean | Promise<boolean>,
     withinMs: number,
   ): Promise<string | undefined> {
-    const until = performance.now() + withinMs;
-    while (!(await isThere())) {
-      if (this.hasEnded || performance.now() > until) {
+    const untilMs = performance.now() + withinMs;
+    while (!(await isReady())) {
+      if (this.hasEnded || performance.now() > untilMs) {
         this.signal('SIGKILL');
         return this.ended;
       }
@@ -74,7 +77,7 @@ export class Child {
     return undefined;
   }
 
-  /** Asks it to end by this signal, and kills it after `graceMs`. */
+  /** Sends this signal, waits for the end of the process, and kills it after `graceMs`. */
   async stop(name: NodeJS.Signals, graceMs: number): Promise<void> {
     this.signal(name);
     const timer = setTimeout(() => this.signal('SIGKILL'), graceMs);
@@ -83,12 +86,15 @@ export class Child {
   }
 }
 
-/** Other systems than Linux have no such signal: there, a killed fleet leaves its children. */
-const isBindable = process.platform === 'linux';
+/**
+ * True where the kernel can send a process a signal when its parent ends: on Linux alone. Elsewhere,
+ * a fleet that is killed leaves its children running.
+ */
+const hasDeathSignal = process.platform === 'linux';
 
 /**
- * A port for a process that is started next, which binds it itself: the port that is given, or any
- * free one for 0. Throws a PortInUseError.
+ * Finds a port for a process to bind later: `port` if it is free, or any free one for 0. Throws a
+ * PortInUseError.
  */
 export function freePort(port: number, host: string): Promise<number> {
   return new Promise((resolve, reject) => {
@@ -96,8 +102,8 @@ export function freePort(port: number, host: string): Promise<number> {
     probe.once('error', (error) => reject(listenError(error, port, host)));
     probe.listen(port, host, () => {
       const address = probe.address();
-      const found = typeof address === 'object' && address !== null ? address.port : port;
-      probe.close(() => resolve(found));
+      const boundPort = typeof address === 'object' && address !== null ? address.port : port;
+      probe.close(() => resolve(boundPort));
     });
   });
 }

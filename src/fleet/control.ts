@@ -1,7 +1,7 @@
 /**
- * The control port of the fleet. It declares nothing of its own: it walks the table of operations,
- * and each declaration says whether an operation goes to all shards, to one of them, or is joined
- * from the answers of all.
+ * Answers the control port of the fleet by asking the control ports of its shards. It uses the table
+ * of operations of a single process: the `scope` that an operation declares says whether all shards
+ * or one of them are asked, or the replies of all are joined.
  */
 import { errorToReply } from '../control/control-api.ts';
 import type { ControlAnswers } from '../control/control-port.ts';
@@ -13,37 +13,40 @@ import { hostUrl } from '../operations/worlds.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import { prefixOf } from '../worlds/address.ts';
 import { firstWorldId } from '../worlds/worlds.ts';
-import { type Answer, type Asked, askedOf, jsonOf } from './ask.ts';
+import { parseBody, requestForShard, type ShardReply, type ShardRequest } from './ask.ts';
 import { NewWorlds } from './new-worlds.ts';
 import { refuseRouted } from './refusals.ts';
 import { changedReply, joinedMetrics, okReply, openEvents, passedReply } from './replies.ts';
-import type { Parts, WorldView } from './routes.ts';
+import type { FleetParts, WorldView } from './routes.ts';
 import { type Shard, ShardUnavailable, stopping } from './shard.ts';
-import type { Wide } from './wide.ts';
+import type { WideWorld } from './wide-world.ts';
 
-export interface ControlOptions {
+export interface FleetControlOptions {
   /** The URLs for a client that reached the control port by this `Host`. */
   readonly urlsFor: (host: string | undefined) => {
     readonly baseUrl: string;
     readonly controlUrl: string;
   };
-  /** A first world that spans all shards. */
-  readonly wide?: Wide | undefined;
-  /** `--max-messages` of each world, where that of a shard is a part of it. */
+  /** The first world, if it spans all shards. */
+  readonly wide?: WideWorld | undefined;
+  /**
+   * `--max-messages` of each created world, if the shards of a wide world share that number and so
+   * start with a smaller one.
+   */
   readonly maxMessages?: number | undefined;
   readonly onShutdown: () => void;
 }
 
 const healthWithinMs = 2_000;
-/** HAProxy has ended in the midst of it. */
-const stoppingLate = `${stopping}: this operation may have happened`;
+/** Answers an operation during which HAProxy has stopped. */
+const stoppedDuring = `${stopping}: this operation may have happened`;
 
 export class FleetControl implements ControlAnswers {
-  readonly #parts: Parts;
-  readonly #options: ControlOptions;
+  readonly #parts: FleetParts;
+  readonly #options: FleetControlOptions;
   readonly #newWorlds: NewWorlds;
 
-  constructor(parts: Parts, options: ControlOptions) {
+  constructor(parts: FleetParts, options: FleetControlOptions) {
     this.#parts = parts;
     this.#options = options;
     this.#newWorlds = new NewWorlds(parts.shards, parts.routes);
@@ -52,7 +55,7 @@ export class FleetControl implements ControlAnswers {
   readonly hasWorld = (worldId: string): boolean =>
     worldId === firstWorldId || this.#parts.routes.shardOf(worldId) !== undefined;
 
-  /** The shards hide the keys in what they answer. */
+  /** The shards have hidden the keys in their replies already. */
   readonly withoutKeys = (reply: ControlReply): ControlReply => reply;
 
   readonly answer = async (
@@ -62,76 +65,85 @@ export class FleetControl implements ControlAnswers {
   ): Promise<ControlReply> => {
     try {
       const { operation } = found;
-      refuseRouted(operation, () => jsonOf(request));
-      const named = worldId === firstWorldId ? undefined : worldId;
-      const isOfServer = named === undefined || nounOf(operation.name) === 'worlds';
+      refuseRouted(operation, () => parseBody(request));
+      const createdId = worldId === firstWorldId ? undefined : worldId;
+      const isOfServer = createdId === undefined || nounOf(operation.name) === 'worlds';
       if (operation.ofServer === true && isOfServer) return await this.#onServer(found, request);
       const { shards, routes } = this.#parts;
       const { wide } = this.#options;
-      if (named === undefined && wide !== undefined) return await wide.answer(found, request);
-      const shard = named === undefined ? shards[0] : routes.shardOf(named);
-      return await this.#inWorld(shard ?? shards[0], found, request, named);
+      if (createdId === undefined && wide !== undefined) return await wide.answer(found, request);
+      const shard = createdId === undefined ? shards[0] : routes.shardOf(createdId);
+      return await this.#inWorld(shard ?? shards[0], operation, request, createdId);
     } catch (error) {
       if (error instanceof ShardUnavailable) return errorReply(503, 'unavailable', error.message);
       const isRefused = error instanceof OperationRefused || !this.#parts.haproxy.isStopping;
-      return isRefused ? errorToReply(error) : errorReply(503, 'unavailable', stoppingLate);
+      return isRefused ? failure(error) : errorReply(503, 'unavailable', stoppedDuring);
     }
   };
 
-  /** One world on one shard: the shard's own reply. */
+  /** Passes on the reply of the shard that has a world. `createdId`: undefined for the first one. */
   async #inWorld(
     shard: Shard,
-    { operation }: FoundOperation,
+    operation: Operation,
     request: ControlRequest,
-    worldId: string | undefined,
+    createdId: string | undefined,
   ): Promise<ControlReply> {
-    const asked = askedOf(request, worldId === undefined ? '' : prefixOf(worldId));
-    if (operation.contentType === 'text/event-stream') return openEvents([shard], asked);
-    const answer = await shard.ask(asked);
-    if (operation.changesKeys === true && worldId !== undefined) {
-      await this.#parts.routes.readKeysOf(worldId);
+    const prefix = createdId === undefined ? '' : prefixOf(createdId);
+    const shardRequest = requestForShard(request, prefix);
+    if (operation.contentType === 'text/event-stream') return openEvents([shard], shardRequest);
+    const reply = await shard.ask(shardRequest);
+    if (operation.changesKeys === true && createdId !== undefined) {
+      await this.#parts.routes.readKeysOf(createdId);
     }
-    if (operation.name !== 'simulator.state' || answer.status !== 200) return passedReply(answer);
+    if (operation.name !== 'simulator.state' || reply.status !== 200) return passedReply(reply);
     const { baseUrl } = this.#options.urlsFor(request.headers['host']);
-    const base = worldId === undefined ? baseUrl : `${baseUrl}${prefixOf(worldId)}`;
-    return changedReply(answer, (state: object) => ({ ...state, base_url: base }));
+    return changedReply(reply, (state: object) => ({ ...state, base_url: `${baseUrl}${prefix}` }));
   }
 
+  /** An operation on the whole server: of shutdown, metrics, health and worlds. */
   async #onServer(found: FoundOperation, request: ControlRequest): Promise<ControlReply> {
-    const { operation, id } = found;
-    const { shards, routes } = this.#parts;
+    const { operation } = found;
     switch (operation.scope) {
       case 'all':
         setImmediate(this.#options.onShutdown);
         return { status: 202, body: JSON.stringify({ status: 'stopping' }) };
       case 'merged':
-        if (operation.contentType !== undefined) return this.#metrics(askedOf(request));
+        if (operation.contentType !== undefined) return this.#metrics(requestForShard(request));
         return nounOf(operation.name) === 'worlds' ? this.#worlds(request) : this.#health();
-      default: {
-        const { wide } = this.#options;
-        if (id === firstWorldId && wide !== undefined) {
-          const joined = { headers: {}, ...(await wide.answer(found, request)) };
-          return this.#withUrls(joined as Answer, request);
-        }
-        const shard = id === undefined ? undefined : (routes.shardOf(id) ?? shards[0]);
-        if (operation.status === 201) return this.#newWorld(operation, shard, request);
-        const answer = await (shard ?? shards[0]).ask(askedOf(request));
-        if (operation.verb === 'DELETE' && answer.status < 300) await routes.forget(id ?? '');
-        return this.#withUrls(answer, request);
-      }
+      default:
+        return this.#onOneWorld(found, request);
     }
   }
 
-  async #newWorld(operation: Operation, at: Shard | undefined, request: ControlRequest) {
+  /** Creates, forks, shows or deletes a world. */
+  async #onOneWorld(found: FoundOperation, request: ControlRequest): Promise<ControlReply> {
+    const { operation, id } = found;
+    const { shards, routes } = this.#parts;
+    const { wide } = this.#options;
+    if (id === firstWorldId && wide !== undefined) {
+      const reply = { headers: {}, ...(await wide.answer(found, request)) };
+      return this.#withUrls(reply as ShardReply, request);
+    }
+    const shard = id === undefined ? undefined : (routes.shardOf(id) ?? shards[0]);
+    if (operation.status === 201) return this.#newWorld(operation, shard, request);
+    const reply = await (shard ?? shards[0]).ask(requestForShard(request));
+    if (operation.verb === 'DELETE' && reply.status < 300) await routes.forget(id ?? '');
+    return this.#withUrls(reply, request);
+  }
+
+  /** `origin`: the shard of the world that is copied; undefined: any shard may have the new one. */
+  async #newWorld(operation: Operation, origin: Shard | undefined, request: ControlRequest) {
     const { maxMessages } = this.#options;
-    const given = jsonOf(request);
-    const asked = askedOf(request);
-    // A world inherits the settings of its shard, which holds a part of the messages.
-    const isPart = maxMessages !== undefined && operation.target === undefined;
-    const body = { max_messages: maxMessages, ...(given as object | undefined) };
-    const own =
-      isPart && typeof given === 'object' ? { ...asked, body: JSON.stringify(body) } : asked;
-    return this.#withUrls(await this.#newWorlds.create(own, given, at), request);
+    const input = parseBody(request);
+    let shardRequest = requestForShard(request);
+    // A new world would inherit `--max-messages` of its shard, which is a part of the fleet's.
+    const needsBound = maxMessages !== undefined && operation.target === undefined;
+    if (needsBound && typeof input === 'object') {
+      const body = JSON.stringify({ max_messages: maxMessages, ...input });
+      shardRequest = { ...shardRequest, body };
+    }
+    const reply = await this.#newWorlds.create(shardRequest, input, origin);
+    return this.#withUrls(reply, request);
   }
 
   async #worlds(request: ControlRequest): Promise<ControlReply> {
@@ -143,31 +155,23 @@ export class FleetControl implements ControlAnswers {
     return okReply({ worlds });
   }
 
-  async #metrics(asked: Asked): Promise<ControlReply> {
-    const answers = await Promise.all(this.#parts.shards.map((shard) => shard.ask(asked)));
-    // One shard alone knows a world that the query names.
-    const first = answers.find(({ status }) => status === 200);
-    if (first === undefined) return passedReply(answers[0] as Answer);
-    const texts = answers.map(({ status, body }) => (status === 200 ? body : ''));
+  async #metrics(shardRequest: ShardRequest): Promise<ControlReply> {
+    const replies = await Promise.all(this.#parts.shards.map((shard) => shard.ask(shardRequest)));
+    // Only one shard has the world that the query may name; the others refuse.
+    const first = replies.find(({ status }) => status === 200);
+    if (first === undefined) return passedReply(replies[0] as ShardReply);
+    const texts = replies.map(({ status, body }) => (status === 200 ? body : ''));
     return passedReply({ ...first, body: joinedMetrics(texts) });
   }
 
   async #health(): Promise<ControlReply> {
     const { shards, haproxy } = this.#parts;
-    const { path } = routeOf('simulator.health');
     const failures = haproxy.isReady ? [] : ['HAProxy is starting again'];
     const states = await Promise.all(
       shards.map(async (shard) => {
         const { index, state, pid } = shard;
-        if (state !== 'ready') failures.push(`shard ${index} is ${state}`);
-        else {
-          const asked = { method: 'GET', path };
-          const answer = await shard
-            .askNow(asked, AbortSignal.timeout(healthWithinMs))
-            .catch(() => undefined);
-          if (answer === undefined) failures.push(`shard ${index} does not answer`);
-          else if (answer.status !== 200) failures.push(`shard ${index}: ${messageOf(answer)}`);
-        }
+        const reason = await failureOf(shard);
+        if (reason !== undefined) failures.push(reason);
         return { shard: index, state, pid };
       }),
     );
@@ -178,9 +182,10 @@ export class FleetControl implements ControlAnswers {
     return { status: failures.length === 0 ? 200 : 503, body: JSON.stringify(body) };
   }
 
-  #withUrls(answer: Answer, request: ControlRequest): ControlReply {
-    if (answer.status >= 300 || answer.body === '') return passedReply(answer);
-    return changedReply(answer, (view: WorldView) => this.#viewFor(view, request.headers['host']));
+  /** Replaces the URLs of a world, which are those of its shard, by those of the fleet. */
+  #withUrls(reply: ShardReply, request: ControlRequest): ControlReply {
+    if (reply.status >= 300 || reply.body === '') return passedReply(reply);
+    return changedReply(reply, (view: WorldView) => this.#viewFor(view, request.headers['host']));
   }
 
   #viewFor<V extends { readonly world_id: string }>(view: V, host: string | undefined): V {
@@ -196,7 +201,21 @@ export class FleetControl implements ControlAnswers {
   }
 }
 
-function messageOf({ body }: Answer): string {
+/** Why a shard is not healthy, as a sentence; undefined if it is. */
+async function failureOf(shard: Shard): Promise<string | undefined> {
+  const { index, state } = shard;
+  if (state !== 'ready') return `shard ${index} is ${state}`;
+  try {
+    const health = routeOf('simulator.health');
+    const reply = await shard.askNow(health, AbortSignal.timeout(healthWithinMs));
+    return reply.status === 200 ? undefined : `shard ${index}: ${messageOf(reply)}`;
+  } catch {
+    return `shard ${index} does not answer`;
+  }
+}
+
+/** The message of an error reply, or the start of a body that is not one. */
+function messageOf({ body }: ShardReply): string {
   try {
     return (JSON.parse(body) as { error: { message: string } }).error.message;
   } catch {

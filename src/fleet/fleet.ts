@@ -1,6 +1,6 @@
 /**
  * Starts the processes of a fleet, watches them, and stops them in order. Each shard is a `serve`
- * process; HAProxy takes the requests of clients to the shard that has their world or account.
+ * process. HAProxy passes each client's requests to the shard that has the client's world or account.
  */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -16,9 +16,9 @@ import { freePort } from './child.ts';
 import { FleetControl } from './control.ts';
 import { Haproxy, writeRouterFiles } from './haproxy.ts';
 import type { RouterPlan } from './haproxy-config.ts';
-import { type Parts, Routes } from './routes.ts';
+import { type FleetParts, Routes } from './routes.ts';
 import { type JoinedShard, Shard, type ShardOptions } from './shard.ts';
-import { Wide } from './wide.ts';
+import { WideWorld } from './wide-world.ts';
 
 export interface FleetOptions {
   readonly shards: number;
@@ -26,7 +26,7 @@ export interface FleetOptions {
   readonly join: readonly JoinedShard[] | undefined;
   /** Writes HAProxy's files here, and starts nothing. */
   readonly printTo: string | undefined;
-  /** Starts `serve`, without its flags. */
+  /** The command line that starts `smstwin`, to which `serve` and its flags are added. */
   readonly program: { readonly file: string; readonly argv: readonly string[] };
   /** The flags of every shard. */
   readonly flags: readonly string[];
@@ -38,39 +38,47 @@ export interface FleetOptions {
   /** The certificate and its key, if the base URL is HTTPS. */
   readonly tls: TlsPair | undefined;
   readonly trustProxy: boolean;
-  /** The first world spans all shards. */
+  /** Set if the first world spans all shards (a wide world). */
   readonly wide:
     | {
+        /** True if accounts without a SIM influence each other, so they must share a shard. */
         readonly couplesPool: boolean;
-        /** Exactly one space comes before the key of a request. */
+        /** True if exactly one space comes before the key of a request. */
         readonly oneSpace: boolean;
-        /** `--max-messages`, which the shards share. */
+        /** `--max-messages`: each shard gets an equal part. */
         readonly maxMessages: number | undefined;
       }
     | undefined;
+  /** Each shard has its journals in a folder below this one. */
   readonly journalDir: string | undefined;
+  /** How long requests wait for a shard that starts again. */
   readonly shardTimeoutMs: number;
+  /** The port of HAProxy's page, if it is served. */
   readonly statsPort: number | undefined;
   readonly notice: (line: string) => void;
-  /** Gets the shards' own lines, such as those of `--log`. */
+  /** Gets the lines that shards write to stderr, such as those of `--log`. */
   readonly onLine: (line: string) => void;
   readonly onShutdown: () => void;
 }
 
 const loopback = '127.0.0.1';
-const watchMs = 1_000;
+/** How often the fleet checks that its shards answer. */
+const checkEveryMs = 1_000;
 /** Worlds are listed at most this often to see which have expired. */
 const expiryPauseMs = 1_000;
 const controlCloseMs = 1_000;
+/** Bodies that the control port holds at one time: room for two of the largest snapshots. */
+const controlHeldLimitBytes = 512 * 1024 ** 2;
 
 export class Fleet {
   readonly #options: FleetOptions;
+  /** A temporary folder for HAProxy's files and the ready files of shards. */
   readonly #folder: string;
   #shards: readonly Shard[] = [];
   #haproxy: Haproxy | undefined;
   #control: Transport | undefined;
-  #watching: NodeJS.Timeout | undefined;
-  #ready: ReadyFile | undefined;
+  #checks: NodeJS.Timeout | undefined;
+  #readyFile: ReadyFile | undefined;
 
   private constructor(options: FleetOptions) {
     this.#options = options;
@@ -89,15 +97,15 @@ export class Fleet {
     return fleet;
   }
 
-  /** The content of its ready file; the control URL is null without a control port. */
-  get readyFile() {
-    if (this.#ready === undefined) throw new Error('the fleet has not started');
-    return this.#ready;
+  /** The content of `--ready-file`; the control URL is null without a control port. */
+  get readyFile(): ReadyFile {
+    if (this.#readyFile === undefined) throw new Error('the fleet has not started');
+    return this.#readyFile;
   }
 
   /** Finishes the requests in flight, then stops the shards. */
   async stop(): Promise<void> {
-    clearInterval(this.#watching);
+    clearInterval(this.#checks);
     await this.#haproxy?.stop();
     await Promise.all(this.#shards.map((shard) => shard.stop()));
     await this.#control?.close(controlCloseMs);
@@ -105,114 +113,139 @@ export class Fleet {
   }
 
   async #start(): Promise<void> {
-    const options = this.#options;
-    const { host, control } = options;
-    this.#refuseOtherSettings();
-    const port = await freePort(options.port, host);
-    if (options.statsPort !== undefined) await freePort(options.statsPort, loopback);
-    const baseUrl = options.publicUrl ?? urlOf(host, port, options.tls);
-    this.#shards = await (options.join === undefined
+    const { host, statsPort, join: joined, printTo, env, notice } = this.#options;
+    this.#refuseOtherLayout();
+    const port = await freePort(this.#options.port, host);
+    if (statsPort !== undefined) await freePort(statsPort, loopback);
+    const baseUrl = this.#options.publicUrl ?? urlOf(host, port, this.#options.tls);
+    this.#shards = await (joined === undefined
       ? this.#startShards(baseUrl)
-      : Promise.all(options.join.map((urls, at) => Shard.join(this.#optionsOf(at), urls))));
+      : Promise.all(joined.map((urls, index) => Shard.join(this.#shardOptions(index), urls))));
     const [first, ...others] = this.#shards;
-    this.#rememberSettings();
+    this.#saveLayout();
     if (first === undefined) throw new Error('a fleet has a shard');
-    const plan: RouterPlan = {
+    const plan = this.#routerPlan(port);
+    const haproxy = new Haproxy(plan, env, notice);
+    this.#haproxy = haproxy;
+    if (printTo === undefined) await haproxy.start();
+    const routes = new Routes(haproxy);
+    await Promise.all(this.#shards.map((shard) => routes.readShard(shard)));
+    const parts: FleetParts = { shards: [first, ...others], routes, haproxy };
+    const wide = await this.#startWideWorld(parts, baseUrl);
+    const readyFile = { ...first.ready, base_url: baseUrl, pid: process.pid };
+    if (printTo !== undefined) {
+      this.#readyFile = readyFile;
+      writeRouterFiles({ ...plan, folder: resolve(printTo) }, haproxy.maps);
+      return;
+    }
+    this.#holdRequestsAtRestarts(parts, wide);
+    const controlUrl = await this.#openControl(parts, wide, baseUrl);
+    this.#readyFile = { ...readyFile, control_url: controlUrl };
+    this.#checkAtIntervals(routes);
+  }
+
+  #routerPlan(port: number): RouterPlan {
+    const { host, tls, wide, trustProxy, shardTimeoutMs, statsPort } = this.#options;
+    return {
       folder: this.#folder,
       bind: `${host.includes(':') ? `[${host}]` : host}:${port}`,
       shards: this.#shards.map(({ address }) => address),
-      tls: options.tls && `${options.tls.cert}\n${options.tls.key}\n`,
-      wide: options.wide !== undefined,
-      oneSpace: options.wide?.oneSpace === true,
-      trustProxy: options.trustProxy,
-      shardTimeoutMs: options.shardTimeoutMs,
-      statsPort: options.statsPort,
+      tls: tls && `${tls.cert}\n${tls.key}\n`,
+      wide: wide !== undefined,
+      oneSpace: wide?.oneSpace === true,
+      trustProxy,
+      shardTimeoutMs,
+      statsPort,
     };
-    const haproxy = new Haproxy(plan, options.env, options.notice);
-    this.#haproxy = haproxy;
-    if (options.printTo === undefined) await haproxy.start();
-    const routes = new Routes(haproxy);
-    await Promise.all(this.#shards.map((shard) => routes.readShard(shard)));
-    const parts: Parts = { shards: [first, ...others], routes, haproxy };
-    const stateFile = (name: string) =>
-      options.journalDir === undefined ? undefined : join(options.journalDir, name);
-    const wide =
-      options.wide &&
-      (await Wide.start(parts, {
-        couplesPool: options.wide.couplesPool,
-        ownersFile: stateFile('owners.json'),
-        changesFile: stateFile('changes.json'),
-        baseUrl,
-      }));
-    this.#ready = { ...first.ready, base_url: baseUrl, pid: process.pid };
-    if (options.printTo !== undefined) {
-      writeRouterFiles({ ...plan, folder: resolve(options.printTo) }, haproxy.maps);
-      return;
-    }
-    for (const shard of this.#shards) {
-      const held = { map: 'held' as const, key: shard.name };
-      shard.onEnded = () => haproxy.change([{ ...held, value: '1' }]);
-      shard.onAgain = async () => {
+  }
+
+  async #startWideWorld(parts: FleetParts, baseUrl: string): Promise<WideWorld | undefined> {
+    const { wide, journalDir } = this.#options;
+    if (wide === undefined) return undefined;
+    const inJournalDir = (name: string) =>
+      journalDir === undefined ? undefined : join(journalDir, name);
+    return WideWorld.start(parts, {
+      couplesPool: wide.couplesPool,
+      ownersFile: inJournalDir('owners.json'),
+      changesFile: inJournalDir('changes.json'),
+      baseUrl,
+    });
+  }
+
+  /** While a shard is down, HAProxy holds its requests back: the map `held` names the shard. */
+  #holdRequestsAtRestarts({ shards, routes, haproxy }: FleetParts, wide?: WideWorld): void {
+    for (const shard of shards) {
+      const entry = { map: 'held' as const, key: shard.name };
+      shard.onEnded = () => haproxy.change([{ ...entry, value: '1' }]);
+      shard.onRestarted = async () => {
         await routes.readShard(shard);
         await wide?.resume(shard);
-        // A change that is under way releases all shards.
-        if (wide?.isHolding !== true) await haproxy.change([{ ...held, value: undefined }]);
+        // A change that is under way holds all shards, and releases them at its end.
+        if (wide?.isHolding !== true) await haproxy.change([{ ...entry, value: undefined }]);
       };
     }
-    let controlUrl: string | undefined;
-    if (control !== false) {
-      const answers = new FleetControl(parts, {
-        wide,
-        maxMessages: options.wide?.maxMessages,
-        urlsFor: (asked) =>
-          urlsForHost(asked, { baseUrl, controlUrl: controlUrl ?? '' }, options.publicUrl),
-        onShutdown: options.onShutdown,
-      });
-      const service = controlPort({ ...control, token: control.token }, answers);
-      this.#control = await nodeTransport(service, {
-        onInternalError: (error) => options.notice(String(error)),
-        heldLimitBytes: 512 * 1024 ** 2,
-      });
-      controlUrl = urlOf(control.host, await this.#control.listen(control.port, control.host));
-    }
-    this.#ready = { ...this.#ready, control_url: controlUrl ?? null };
-    this.#watch(routes);
+  }
+
+  /** Returns the URL of the control port; null if the fleet has none. */
+  async #openControl(
+    parts: FleetParts,
+    wide: WideWorld | undefined,
+    baseUrl: string,
+  ): Promise<string | null> {
+    const { control, publicUrl, notice, onShutdown } = this.#options;
+    if (control === false) return null;
+    let controlUrl = '';
+    const answers = new FleetControl(parts, {
+      wide,
+      maxMessages: this.#options.wide?.maxMessages,
+      urlsFor: (host) => urlsAskedBy(host, { baseUrl, controlUrl }, publicUrl),
+      onShutdown,
+    });
+    const service = controlPort({ ...control, token: control.token }, answers);
+    this.#control = await nodeTransport(service, {
+      onInternalError: (error) => notice(String(error)),
+      heldLimitBytes: controlHeldLimitBytes,
+    });
+    controlUrl = urlOf(control.host, await this.#control.listen(control.port, control.host));
+    return controlUrl;
   }
 
   async #startShards(baseUrl: string): Promise<readonly Shard[]> {
     const { shards: count, program, flags, env, journalDir, onLine } = this.#options;
-    const most = this.#options.wide?.maxMessages;
+    const maxMessages = this.#options.wide?.maxMessages;
     const started: Shard[] = [];
-    let next = 0;
-    // Each start keeps a core busy.
-    const startSome = async () => {
-      for (let index = next++; index < count; index = next++) {
+    let nextIndex = 0;
+    const startInTurn = async () => {
+      for (let index = nextIndex++; index < count; index = nextIndex++) {
         const folder = journalDir === undefined ? undefined : join(journalDir, `shard-${index}`);
         if (folder !== undefined) mkdirSync(folder, { recursive: true, mode: 0o700 });
-        const own = [
+        const ownFlags = [
           ...['--host', loopback, '--control-host', loopback, '--public-url', baseUrl],
           // HAProxy overwrites `X-Forwarded-For`.
           ...['--trust-proxy', '--shard', `${index}/${count}`],
           ...(folder === undefined ? [] : ['--journal-dir', folder]),
-          ...(most === undefined ? [] : ['--max-messages', `${Math.ceil(most / count)}`]),
+          ...(maxMessages === undefined
+            ? []
+            : ['--max-messages', `${Math.ceil(maxMessages / count)}`]),
         ];
-        started[index] = await Shard.start(this.#optionsOf(index), {
+        started[index] = await Shard.start(this.#shardOptions(index), {
           file: program.file,
-          argv: [...program.argv, 'serve', ...flags, ...own],
+          argv: [...program.argv, 'serve', ...flags, ...ownFlags],
           env,
           folder: this.#folder,
           onLine: (line) => onLine(line.replace(/^smstwin: /, `smstwin: shard ${index}: `)),
         });
       }
     };
-    const starts = Array.from({ length: Math.min(count, availableParallelism()) }, startSome);
+    // A start keeps a core busy, so as many run at one time as there are cores.
+    const starts = Array.from({ length: Math.min(count, availableParallelism()) }, startInTurn);
     const results = await Promise.allSettled(starts);
     this.#shards = started.filter((shard) => shard !== undefined);
     for (const result of results) if (result.status === 'rejected') throw result.reason;
     return started;
   }
 
-  /** What the shards do not compare with their journals. */
+  /** What must be equal at the next start. The shards compare all else with their journals. */
   get #layout() {
     const { shards, wide } = this.#options;
     return { shards, wide: wide !== undefined };
@@ -223,53 +256,57 @@ export class Fleet {
     return journalDir === undefined ? undefined : join(journalDir, 'fleet.json');
   }
 
-  /** Throws a UsageError if the folder of journals is that of a fleet with other shards. */
-  #refuseOtherSettings(): void {
+  /** Throws a UsageError if a fleet of another layout has written the folder of journals. */
+  #refuseOtherLayout(): void {
     const file = this.#layoutFile;
     if (file === undefined || !existsSync(file)) return;
-    const there = JSON.parse(readFileSync(file, 'utf8')) as { shards?: unknown; wide?: unknown };
+    const earlier = JSON.parse(readFileSync(file, 'utf8')) as { shards?: unknown; wide?: unknown };
     const { shards, wide } = this.#layout;
-    const others = [
-      ...(there.shards === shards ? [] : [`with --shards ${there.shards}`]),
-      ...(there.wide === wide ? [] : [`${there.wide ? 'with' : 'without'} --wide`]),
+    const differences = [
+      ...(earlier.shards === shards ? [] : [`with --shards ${earlier.shards}`]),
+      ...(earlier.wide === wide ? [] : [`${earlier.wide ? 'with' : 'without'} --wide`]),
     ];
-    if (others.length === 0) return;
-    const said = `recorded ${others.join(' and ')}`;
-    throw new UsageError(`${file}: ${said}; start with the same settings, or name a new folder`);
+    if (differences.length === 0) return;
+    const recorded = `recorded ${differences.join(' and ')}`;
+    throw new UsageError(
+      `${file}: ${recorded}; start with the same settings, or name a new folder`,
+    );
   }
 
-  #rememberSettings(): void {
+  #saveLayout(): void {
     const file = this.#layoutFile;
     if (file === undefined) return;
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     writeFileSync(file, JSON.stringify(this.#layout), { mode: 0o600 });
   }
 
-  #optionsOf(index: number): ShardOptions {
+  #shardOptions(index: number): ShardOptions {
     const { control, shardTimeoutMs: timeoutMs, notice } = this.#options;
     return { index, token: control === false ? undefined : control.token, timeoutMs, notice };
   }
 
-  #watch(routes: Routes): void {
-    let readMs = Date.now();
+  /** Checks whether shards answer, and lists the worlds again once one of them may have expired. */
+  #checkAtIntervals(routes: Routes): void {
+    let listedMs = Date.now();
     let isBusy = false;
-    const look = async () => {
+    const check = async () => {
       await Promise.all(this.#shards.map((shard) => shard.check()));
       const { nextExpiryMs } = routes;
-      const now = Date.now();
-      if (nextExpiryMs === undefined || now < nextExpiryMs || now < readMs + expiryPauseMs) return;
-      readMs = now;
+      const nowMs = Date.now();
+      if (nextExpiryMs === undefined || nowMs < nextExpiryMs) return;
+      if (nowMs < listedMs + expiryPauseMs) return;
+      listedMs = nowMs;
       const ready = this.#shards.filter(({ state }) => state === 'ready');
       await Promise.all(ready.map((shard) => routes.readShard(shard)));
     };
-    this.#watching = setInterval(() => {
+    this.#checks = setInterval(() => {
       if (isBusy) return;
       isBusy = true;
-      void look()
+      void check()
         .catch((error) => this.#options.notice(String(error)))
         .finally(() => {
           isBusy = false;
         });
-    }, watchMs);
+    }, checkEveryMs);
   }
 }

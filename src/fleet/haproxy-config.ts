@@ -1,40 +1,49 @@
 /**
- * HAProxy's configuration. It routes by maps that the fleet fills at run time, never by a hash ring:
- * that would move a lost shard's keys to a shard with an empty limiter and no replies to replay.
- * It never sends a request twice: `retry-on` stays at its default, which is a connection that could
- * not be made, and nothing is redispatched.
+ * The files that HAProxy starts with. HAProxy routes by maps that the fleet fills at run time, and not
+ * by a hash ring, which would move the keys of a lost shard to one with an empty limiter and no
+ * replies to replay. It never sends a request twice: it retries only a connection that failed, as
+ * `retry-on` has its default, and always on the same shard.
  */
 import { join } from 'node:path';
 
 export interface RouterPlan {
-  /** Where the files of HAProxy are. */
+  /** The folder of these files and of HAProxy's socket. */
   readonly folder: string;
-  /** Such as `127.0.0.1:8080`. */
+  /** The address and port of the service, such as `127.0.0.1:8080`. */
   readonly bind: string;
   /** The address and port of each shard. */
   readonly shards: readonly string[];
   /** The certificate with its key, in one text as HAProxy reads it. */
   readonly tls: string | undefined;
+  /** True if the first world spans all shards. */
   readonly wide: boolean;
-  /** A key comes after exactly one space, and not after any number of spaces and tabs. */
+  /** True: exactly one space comes before a key. False: any number of spaces and tabs. */
   readonly oneSpace: boolean;
-  /** The client's address is the last one of `X-Forwarded-For`, as a proxy in front wrote it. */
+  /** True if a proxy in front writes the client's address as the last one of `X-Forwarded-For`. */
   readonly trustProxy: boolean;
+  /** How long a request waits for a shard that starts again. */
   readonly shardTimeoutMs: number;
+  /** The port of HAProxy's own page, if it is served. */
   readonly statsPort: number | undefined;
 }
 
-/** Between two attempts to connect to a shard that has ended. */
+/** The time between two attempts to connect to a shard that has ended. */
 const retryMs = 250;
 
+/** The body of the 503 for a request whose shard did not come back in time. */
 export const unavailable = JSON.stringify({
   code: 'shard_unavailable',
   detail: 'The part of the service that holds this account or world did not come back in time.',
 });
 
+/**
+ * `worlds`: the shard of each world id; `keys`: the shard of each key, by digest; `held`: the shards
+ * whose requests wait.
+ */
 export type MapName = 'worlds' | 'keys' | 'held';
 export const mapNames: readonly MapName[] = ['worlds', 'keys', 'held'];
 
+/** The name of a shard's backend, which the maps hold. */
 export function shardName(index: number): string {
   return `s${index}`;
 }
@@ -47,6 +56,7 @@ export function mapFile(plan: Pick<RouterPlan, 'folder'>, map: MapName): string 
   return fileIn(plan, `${map}.map`);
 }
 
+/** The text of each file except the maps, by file name. */
 export function routerFiles(plan: RouterPlan): Readonly<Record<string, string>> {
   const error = [
     'HTTP/1.1 503 Service Unavailable',
@@ -67,32 +77,7 @@ export function routerFiles(plan: RouterPlan): Readonly<Record<string, string>> 
 function configOf(plan: RouterPlan): string {
   const map = (name: MapName) => `map_str(${mapFile(plan, name)})`;
   const seconds = plan.shardTimeoutMs / 1_000;
-  const count = plan.shards.length;
   const bearer = plan.oneSpace ? '^bearer ' : '^bearer[ \\t]+';
-  const noKey = plan.wide
-    ? [
-        // One address, one shard: its limits are counted in one place.
-        `  http-request set-var(txn.place) var(txn.client),crc32(1),mod(${count}) unless routed`,
-        `  http-request set-var(txn.shard) str(s),concat(,txn.place) unless routed`,
-      ]
-    : [`  http-request set-var(txn.shard) str(${shardName(0)}) unless routed`];
-  const client = plan.trustProxy
-    ? [
-        '  http-request set-header X-Forwarded-For %[src] unless { req.hdr(x-forwarded-for) -m found }',
-        '  http-request set-var(txn.client) req.hdr(x-forwarded-for,-1)',
-      ]
-    : [
-        '  http-request set-header X-Forwarded-For %[src]',
-        '  http-request set-var(txn.client) src,concat()',
-      ];
-  const stats = [
-    'frontend stats',
-    `  bind 127.0.0.1:${plan.statsPort}`,
-    '  stats enable',
-    '  stats uri /',
-    '  stats refresh 2s',
-    '',
-  ];
   const lines = [
     'global',
     `  stats socket ${fileIn(plan, 'haproxy.sock')} mode 600 level admin`,
@@ -105,24 +90,24 @@ function configOf(plan: RouterPlan): string {
     `  timeout connect ${retryMs}ms`,
     `  retries ${Math.ceil(plan.shardTimeoutMs / retryMs)}`,
     `  timeout queue ${Math.ceil(seconds)}s`,
-    // Faults may keep a request open for long.
+    // A fault may keep a request open for long.
     '  timeout client 24h',
     '  timeout server 24h',
-    // Below the 8 s after which a shard closes a silent connection, and well above the 5 s that replies
-    // announce: a client that is held up may use its connection late.
+    // Less than the 8 s after which a shard closes an idle connection. Well above the 5 s that replies
+    // announce, as a slow client may use its connection later than that.
     '  timeout http-keep-alive 7500ms',
     '  timeout http-request 30s',
     '  http-reuse never',
     '  option abortonclose',
     '  option http-no-delay',
     `  errorfile 503 ${fileIn(plan, '503.http')}`,
-    // A reply that a fault cut, or a shard that ended: the client sees its connection end, too.
+    // If a fault cuts a reply, or a shard ends, the client sees its connection end, too.
     '  errorfile 502 /dev/null',
     '',
     'frontend service',
     `  bind ${plan.bind}${plan.tls === undefined ? '' : ` ssl crt ${fileIn(plan, 'tls.pem')} alpn http/1.1`}`,
     '  option accept-invalid-http-request',
-    ...client,
+    ...clientAddressRules(plan),
     '  acl in_path path_beg /w/',
     '  acl in_path_of_first path_beg /w/default/',
     '  acl in_path_of_first path /w/default',
@@ -131,10 +116,10 @@ function configOf(plan: RouterPlan): string {
     '  acl routed var(txn.shard) -m found',
     `  http-request set-var(txn.shard) path,field(3,/),${map('worlds')} if in_path !in_path_of_first`,
     `  http-request set-var(txn.shard) req.hdr(host),lower,field(1,.),${map('worlds')} if in_host !in_path !in_host_of_first`,
-    // Without that word it is no key: such a request counts for its address.
+    // Without the word `bearer` there is no key: such a request counts for its address.
     `  acl has_key req.fhdr(authorization,1) -m reg -i "${bearer}"`,
     `  http-request set-var(txn.shard) req.fhdr(authorization,1),regsub("${bearer}",,i),sha2(256),hex,${map('keys')} if has_key !in_path !in_host or has_key in_path_of_first or has_key in_host_of_first !in_path`,
-    ...noKey,
+    ...keylessRules(plan),
     `  http-request lua.hold if { var(txn.shard),${map('held')} -m found }`,
     `  http-request return status 503 content-type application/json string '${unavailable}' if { var(txn.late) -m found }`,
     '  use_backend %[var(txn.shard)]',
@@ -145,12 +130,47 @@ function configOf(plan: RouterPlan): string {
       `  server ${shardName(index)} ${address}`,
       '',
     ]),
-    ...(plan.statsPort === undefined ? [] : stats),
+    ...(plan.statsPort === undefined ? [] : statsPage(plan.statsPort)),
   ];
-  return `${lines.join('\n')}`;
+  return lines.join('\n');
 }
 
-/** Requests wait while their shard is in the map `held`: it starts again, or a clock is moved. */
+/** Sets `txn.client`, the address of the client, and writes it for the shard. */
+function clientAddressRules({ trustProxy }: RouterPlan): readonly string[] {
+  if (trustProxy) {
+    return [
+      '  http-request set-header X-Forwarded-For %[src] unless { req.hdr(x-forwarded-for) -m found }',
+      '  http-request set-var(txn.client) req.hdr(x-forwarded-for,-1)',
+    ];
+  }
+  return [
+    '  http-request set-header X-Forwarded-For %[src]',
+    '  http-request set-var(txn.client) src,concat()',
+  ];
+}
+
+/** Routes a request that names no known world or key. */
+function keylessRules({ wide, shards }: RouterPlan): readonly string[] {
+  if (!wide) return [`  http-request set-var(txn.shard) str(${shardName(0)}) unless routed`];
+  // All requests of an address reach one shard, so that its limits are counted in one place.
+  return [
+    `  http-request set-var(txn.place) var(txn.client),crc32(1),mod(${shards.length}) unless routed`,
+    '  http-request set-var(txn.shard) str(s),concat(,txn.place) unless routed',
+  ];
+}
+
+function statsPage(port: number): readonly string[] {
+  return [
+    'frontend stats',
+    `  bind 127.0.0.1:${port}`,
+    '  stats enable',
+    '  stats uri /',
+    '  stats refresh 2s',
+    '',
+  ];
+}
+
+/** A request waits while its shard is in the map `held`: it starts again, or a change is made. */
 function holdScript(plan: RouterPlan): string {
   return `local held = Map.new('${mapFile(plan, 'held')}', Map._str)
 core.register_action('hold', { 'http-req' }, function(txn)

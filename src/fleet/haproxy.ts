@@ -1,5 +1,6 @@
 /**
- * The HAProxy process, and its runtime API over its stats socket: maps are changed without a reload.
+ * The HAProxy process, which routes requests to shards by maps. The fleet changes the maps through
+ * HAProxy's runtime API, on its stats socket, so HAProxy never reloads its configuration.
  */
 import { execFileSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
@@ -19,14 +20,15 @@ import {
 export interface MapChange {
   readonly map: MapName;
   readonly key: string;
-  /** Undefined: the entry goes. */
+  /** Undefined: the entry is removed. */
   readonly value: string | undefined;
 }
 
-/** A line of the runtime API, and its payload, is read in one buffer of HAProxy's. */
-const changesAtOnce = 100;
+/** HAProxy reads a command with its payload into one buffer of 16 KiB, so commands are short. */
+const changesPerCommand = 100;
 const startWithinMs = 10_000;
 const pauseMs = 20;
+const restartPauseMs = 1_000;
 const stopWithinMs = 3_000;
 
 const noHaproxy =
@@ -41,7 +43,7 @@ export function findHaproxy(env: Readonly<Record<string, string | undefined>>): 
   }
 }
 
-/** Writes the configuration, and the maps as they are. */
+/** Writes the files that HAProxy reads when it starts: its configuration and the maps. */
 export function writeRouterFiles(plan: RouterPlan, maps: RouterMaps): void {
   const write = (path: string, text: string) => writeFileSync(path, text, { mode: 0o600 });
   for (const [name, text] of Object.entries(routerFiles(plan))) write(fileIn(plan, name), text);
@@ -51,20 +53,20 @@ export function writeRouterFiles(plan: RouterPlan, maps: RouterMaps): void {
   }
 }
 
+/** The entries of each map. */
 export type RouterMaps = Readonly<Record<MapName, Map<string, string>>>;
 
 export class Haproxy {
   readonly #plan: RouterPlan;
   readonly #env: Readonly<Record<string, string>>;
   readonly #notice: (line: string) => void;
-  /** What the maps hold; a process that starts reads it from files. */
+  /** The entries that HAProxy has, or has once the changes under way are made. */
   readonly maps: RouterMaps = { worlds: new Map(), keys: new Map(), held: new Map() };
   #child: Child | undefined;
-  isStopping = false;
-  /** True while it answers. */
-  isReady = false;
-  /** Changes are made one after another. */
-  #changing: Promise<unknown> = Promise.resolve();
+  #isStopping = false;
+  #isReady = false;
+  /** The last change: changes are made one after another. */
+  #lastChange: Promise<unknown> = Promise.resolve();
 
   constructor(
     plan: RouterPlan,
@@ -76,37 +78,47 @@ export class Haproxy {
     this.#notice = notice;
   }
 
-  /** Starts it, and starts it again whenever it ends. */
+  get isStopping(): boolean {
+    return this.#isStopping;
+  }
+
+  /** True while the process runs and has answered. */
+  get isReady(): boolean {
+    return this.#isReady;
+  }
+
+  /** Starts HAProxy, and starts it again whenever it ends. */
   async start(): Promise<void> {
     await this.#launch();
     void this.#watch();
   }
 
-  /** Changes entries, and resolves once HAProxy routes by them. */
+  /** Changes entries of the maps, and resolves once HAProxy routes by them. */
   change(changes: readonly MapChange[]): Promise<void> {
-    const news = changes
+    const effective = changes
       .filter(({ map, key, value }) => this.maps[map].get(key) !== value)
       .map((change) => ({ ...change, replaces: this.maps[change.map].has(change.key) }));
-    for (const { map, key, value } of news) {
+    for (const { map, key, value } of effective) {
       if (value === undefined) this.maps[map].delete(key);
       else this.maps[map].set(key, value);
     }
     if (this.#child === undefined) return Promise.resolve();
-    const done = this.#changing.then(() => this.#apply(news));
-    this.#changing = done.catch(() => {});
+    const done = this.#lastChange.then(() => this.#apply(effective));
+    this.#lastChange = done.catch(() => {});
     return done;
   }
 
-  /** Requests that shards handle now. */
+  /** The number of requests that shards handle now. */
   async running(): Promise<number> {
-    const rows = (await this.#command('show stat -1 4 -1')).trim().split('\n');
-    const place = rows[0]?.split(',').indexOf('scur') ?? -1;
-    return rows.slice(1).reduce((sum, row) => sum + Number(row.split(',')[place] ?? 0), 0);
+    // CSV of all servers (4 is their type); `scur` is the number of current sessions.
+    const [header, ...rows] = (await this.#command('show stat -1 4 -1')).trim().split('\n');
+    const column = header?.split(',').indexOf('scur') ?? -1;
+    return rows.reduce((sum, row) => sum + Number(row.split(',')[column] ?? 0), 0);
   }
 
-  /** Finishes the requests in flight. */
+  /** Stops HAProxy once it has finished the requests in flight. */
   async stop(): Promise<void> {
-    this.isStopping = true;
+    this.#isStopping = true;
     await this.#child?.stop('SIGUSR1', stopWithinMs);
   }
 
@@ -120,24 +132,24 @@ export class Haproxy {
       env: this.#env,
     });
     this.#child = child;
-    const how = await child.until(() => this.#answers(), startWithinMs);
-    if (how !== undefined) {
-      throw new CommandError(3, `HAProxy did not start (${how}): ${child.lastLine ?? ''}`);
+    const end = await child.until(() => this.#answers(), startWithinMs);
+    if (end !== undefined) {
+      throw new CommandError(3, `HAProxy did not start (${end}): ${child.lastLine ?? ''}`);
     }
-    this.isReady = true;
+    this.#isReady = true;
   }
 
   async #watch(): Promise<void> {
     for (;;) {
-      const how = await this.#child?.ended;
-      this.isReady = false;
-      if (this.isStopping) return;
-      this.#notice(`HAProxy ended (${how}); starting it again`);
+      const end = await this.#child?.ended;
+      this.#isReady = false;
+      if (this.#isStopping) return;
+      this.#notice(`HAProxy ended (${end}); starting it again`);
       try {
         await this.#launch();
       } catch (error) {
         this.#notice(error instanceof Error ? error.message : String(error));
-        await pause(1_000);
+        await pause(restartPauseMs);
       }
     }
   }
@@ -153,23 +165,23 @@ export class Haproxy {
   async #apply(changes: readonly (MapChange & { readonly replaces: boolean })[]): Promise<void> {
     for (const map of mapNames) {
       const file = mapFile(this.#plan, map);
-      const own = changes.filter((change) => change.map === map);
-      for (let at = 0; at < own.length; at += changesAtOnce) {
-        const some = own.slice(at, at + changesAtOnce);
-        // `add map` adds an entry even if the map has it.
-        const removed = some.filter(({ replaces }) => replaces);
+      const ofMap = changes.filter((change) => change.map === map);
+      for (let start = 0; start < ofMap.length; start += changesPerCommand) {
+        const batch = ofMap.slice(start, start + changesPerCommand);
+        // `add map` would add a second entry for a key, so the old one is removed first.
+        const removed = batch.filter(({ replaces }) => replaces);
         const commands = removed.map(({ key }) => `del map ${file} ${key}`);
         if (commands.length > 0) await this.#command(commands.join('; '), true);
-        const added = some.filter(({ value }) => value !== undefined);
+        const added = batch.filter(({ value }) => value !== undefined);
         const lines = added.map(({ key, value }) => `${key} ${value}\n`);
         if (lines.length > 0) await this.#command(`add map ${file} <<\n${lines.join('')}`);
       }
     }
   }
 
-  /** Waits for a HAProxy that starts again: it reads the maps as they are now. */
+  /** Sends a command. While HAProxy starts again, it waits and retries. */
   async #command(text: string, mayFail = false): Promise<string> {
-    const until = performance.now() + startWithinMs;
+    const untilMs = performance.now() + startWithinMs;
     for (;;) {
       try {
         const answer = await this.#send(`${text}\n`);
@@ -177,8 +189,8 @@ export class Haproxy {
         if (!isRefused || mayFail) return answer;
         throw new Error(`HAProxy refused "${text.split('\n', 1)[0]}": ${answer.trim()}`);
       } catch (error) {
-        const isAway = error instanceof Error && 'code' in error;
-        if (!isAway || this.isStopping || performance.now() > until) throw error;
+        const isDisconnected = error instanceof Error && 'code' in error;
+        if (!isDisconnected || this.#isStopping || performance.now() > untilMs) throw error;
         await pause(pauseMs);
       }
     }

@@ -1,22 +1,28 @@
 /**
- * Joins what the shards of a wide world answered to one operation. Every shard has every account,
- * SIM and fault; an account is in use on one shard, whose entry counts.
+ * Joins the reply bodies of all shards of a wide world (a world that spans all shards) into the body
+ * that one process would answer. Every shard lists every account, SIM and fault, but only one shard,
+ * the owner, serves the requests of an account: numbers add up, and its entry of an account counts.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { Shard } from './shard.ts';
 
 type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
 type Fields = { readonly [name: string]: Json };
+/** One value or list for each shard, in their order; null: this shard has none. */
+type ValuesOfShards = readonly Json[];
+type ListsOfShards = readonly (readonly Json[] | null)[];
 
-/** The same on every shard. */
-const same = new Set([
+/** Fields that are equal on every shard, so their numbers are not added up. */
+const equalFields = new Set([
   ...['seed', 'rate', 'accounts', 'sims', 'faults', 'running', 'level', 'version'],
   ...['devices', 'match', 'when', 'times', 'fault', 'limit', 'width_ms'],
 ]);
-/** Lists whose entries each shard has: an entry is known by one of these. */
-const names = ['fault_id', 'id', 'device_id'];
-/** What sorts a list, newest first. */
+/** The fields that identify an entry which every shard lists. */
+const idFields = ['fault_id', 'id', 'device_id'];
 const harTime = 'startedDateTime';
-const times = ['created_at', 'received_at', 'at', harTime];
+/** The fields that a list is sorted by, if its entries have one. */
+const timeFields = ['created_at', 'received_at', 'at', harTime];
+/** The referee's verdicts; the first one that any shard gave counts. */
 const verdicts = ['failed', 'advice', 'passed', 'not_exercised'];
 
 export interface Joining {
@@ -24,147 +30,162 @@ export interface Joining {
   readonly ownerOf: (accountId: string) => Shard;
 }
 
-/** `bodies`: one for each shard, in their order. */
-export function joined(bodies: readonly unknown[], joining: Joining): Json {
-  return joinValues('', bodies as readonly Json[], joining);
+/** `bodies`: one parsed JSON body for each shard, in their order. */
+export function joinBodies(bodies: readonly unknown[], joining: Joining): Json {
+  return joinValues('', bodies as ValuesOfShards, joining);
 }
 
-/** The number of a request in the whole fleet, and back. */
-export function fleetNumber(number: number, shard: number, shards: number): number {
-  return number * shards + shard;
-}
-export function shardNumber(number: number, shards: number): { number: number; shard: number } {
-  return { number: Math.floor(number / shards), shard: number % shards };
+/** The number of a request in the whole fleet, from its number on a shard. */
+export function fleetNumber(number: number, shardIndex: number, shardCount: number): number {
+  return number * shardCount + shardIndex;
 }
 
-function joinValues(name: string, values: readonly Json[], joining: Joining): Json {
-  const given = values.filter((value) => value !== null && value !== undefined);
-  const [first] = given;
+/** The inverse of `fleetNumber`. */
+export function shardNumber(number: number, shardCount: number) {
+  return { number: Math.floor(number / shardCount), shardIndex: number % shardCount };
+}
+
+/** `name`: the field that holds the values; empty for a whole body or an entry of a list. */
+function joinValues(name: string, values: ValuesOfShards, joining: Joining): Json {
+  const present = values.filter((value) => value !== null && value !== undefined);
+  const [first] = present;
   if (first === undefined) return null;
-  if (name === 'next_at') return given.reduce((one, other) => (other < one ? other : one));
-  if (name === 'now') return given.reduce((one, other) => (other > one ? other : one));
-  if (name === 'verdict') return verdicts.find((word) => given.includes(word)) ?? first;
-  if (same.has(name) && !Array.isArray(first)) return first;
-  if (typeof first === 'number') return given.reduce((sum: number, n) => sum + Number(n), 0);
-  if (typeof first === 'boolean') return given.every((value) => value === true);
-  if (Array.isArray(first)) return joinLists(name, values as readonly (readonly Json[])[], joining);
+  if (name === 'next_at') return present.reduce((a, b) => (b < a ? b : a));
+  if (name === 'now') return present.reduce((a, b) => (b > a ? b : a));
+  if (name === 'verdict') return verdicts.find((verdict) => present.includes(verdict)) ?? first;
+  if (equalFields.has(name) && !Array.isArray(first)) return first;
+  if (typeof first === 'number') return present.reduce((sum: number, n) => sum + Number(n), 0);
+  if (typeof first === 'boolean') return present.every((value) => value === true);
+  if (Array.isArray(first)) return joinLists(name, values as ListsOfShards, joining);
   if (typeof first !== 'object') return first;
-  if ('bars' in first) return joinBars(given as readonly Fields[]);
-  const fields = values.map((value) => (value ?? {}) as Fields);
-  const all = new Set(fields.flatMap((each) => Object.keys(each)));
-  return Object.fromEntries(
-    [...all].map((field) => [
-      field,
-      joinValues(
-        field,
-        fields.map((each) => each[field] ?? null),
-        joining,
-      ),
-    ]),
-  );
+  if ('bars' in first) return joinBarCharts(present as readonly Fields[]);
+  return joinObjects(values.map(fieldsOf), joining);
 }
 
-/** `lists`: that of each shard, in their order. */
-function joinLists(name: string, lists: readonly (readonly Json[])[], joining: Joining): Json {
-  if (name === 'hits') {
-    return (lists[0] ?? []).map((_, at) => lists.reduce((sum, list) => sum + Number(list[at]), 0));
-  }
-  const alike = sharedAccountIds(lists);
-  if (alike !== undefined) {
-    return alike.map((id, place) => {
-      const said = lists.map((list) => list[place] ?? null);
-      if (typeof id !== 'string') return joinValues('', said, joining);
-      return said[joining.shards.indexOf(joining.ownerOf(id))] ?? null;
-    });
-  }
-  /** An item, or what each shard says of it. */
-  const items: (Json | Map<number, Json>)[] = [];
-  const known = new Map<string, Map<number, Json>>();
-  for (const [at, list] of lists.entries()) {
-    for (const item of list ?? []) {
-      const fields = (typeof item === 'object' && item !== null ? item : {}) as Fields;
-      const { account_id: accountId, number, status } = fields;
-      const isRequest = typeof number === 'number' && status !== undefined;
-      if (isRequest || name === 'findings') items.push(renumbered(fields, at, lists.length));
-      else if (typeof accountId === 'string') {
-        if (joining.ownerOf(accountId) === joining.shards[at]) items.push(item);
-      } else {
-        const identity = names.map((field) => fields[field]).find((id) => typeof id === 'string');
-        const said = known.get(String(identity)) ?? new Map<number, Json>();
-        if (identity === undefined) items.push(item);
-        else if (said.size === 0) items.push(said);
-        known.set(String(identity), said.set(at, item));
-      }
-    }
-  }
-  const whole = items.map((item): Json => {
-    if (!(item instanceof Map)) return item;
-    return joinValues(
-      '',
-      lists.map((_, at) => item.get(at) ?? null),
-      joining,
-    );
-  });
-  const time = times.find((field) => whole.some((item) => hasField(item, field)));
-  return time === undefined ? whole : whole.sort((one, other) => compare(one, other, time));
+function joinObjects(objects: readonly Fields[], joining: Joining): Json {
+  const names = new Set(objects.flatMap((object) => Object.keys(object)));
+  const joinField = (name: string) => {
+    const values = objects.map((object) => object[name] ?? null);
+    return joinValues(name, values, joining);
+  };
+  return Object.fromEntries([...names].map((name) => [name, joinField(name)]));
+}
+
+function joinLists(name: string, lists: ListsOfShards, joining: Joining): Json {
+  if (name === 'hits') return addByPosition(lists);
+  const accountIds = equalAccountIds(lists);
+  if (accountIds !== undefined) return joinByAccount(lists, accountIds, joining);
+  return sortByTime(joinEntries(name, lists, joining));
+}
+
+function addByPosition(lists: ListsOfShards): Json {
+  const sumAt = (position: number) =>
+    lists.reduce((sum, list) => sum + Number(list?.[position] ?? 0), 0);
+  return (lists[0] ?? []).map((_, position) => sumAt(position));
 }
 
 /**
  * The account of each entry, if all shards list the same accounts in the same order; null: the entry
  * belongs to no account; empty: it has no such field. Undefined if the lists differ or name none.
  */
-function sharedAccountIds(lists: readonly (readonly Json[])[]): readonly Json[] | undefined {
-  const [first = [], ...others] = lists.map((list) =>
-    (list ?? []).map((item) =>
-      hasField(item, 'account_id') ? (item as Fields)['account_id'] : '',
-    ),
-  );
-  const isAlike = others.every(
-    (ids) => ids.length === first.length && ids.every((id, place) => id === first[place]),
-  );
-  const hasAccounts = first.some((id) => typeof id === 'string' && id !== '');
-  return isAlike && hasAccounts ? first.map((id) => id ?? null) : undefined;
+function equalAccountIds(lists: ListsOfShards): readonly Json[] | undefined {
+  const accountIdOf = (entry: Json) => {
+    const { account_id: accountId = '' } = fieldsOf(entry);
+    return accountId;
+  };
+  const [accountIds = [], ...others] = lists.map((list) => (list ?? []).map(accountIdOf));
+  const areEqual = others.every((ids) => isDeepStrictEqual(ids, accountIds));
+  const hasAccounts = accountIds.some((id) => typeof id === 'string' && id !== '');
+  return areEqual && hasAccounts ? accountIds : undefined;
 }
 
-/** Newest first, except the entries of a HAR file. */
-function compare(one: Json, other: Json, time: string): number {
-  const [first, second] = [one, other].map((item) => String((item as Fields)[time]));
-  if (first === second) return 0;
-  const isLater = (first ?? '') > (second ?? '');
-  return isLater === (time === harTime) ? 1 : -1;
+/** Takes each entry from the owner of its account; joins the entries that belong to no account. */
+function joinByAccount(
+  lists: ListsOfShards,
+  accountIds: readonly Json[],
+  joining: Joining,
+): readonly Json[] {
+  return accountIds.map((accountId, position) => {
+    const copies = lists.map((list) => list?.[position] ?? null);
+    if (typeof accountId !== 'string') return joinValues('', copies, joining);
+    return copies[joining.shards.indexOf(joining.ownerOf(accountId))] ?? null;
+  });
 }
 
-function hasField(item: Json, field: string): boolean {
-  return typeof item === 'object' && item !== null && field in item;
+/** Decides entry by entry: lists of messages, requests, findings, faults and the pool's SIMs. */
+function joinEntries(name: string, lists: ListsOfShards, joining: Joining): Json[] {
+  const entries: Json[] = [];
+  /** Entries that several shards list, by id, with their position in `entries`. */
+  const shared = new Map<string, { readonly position: number; readonly copies: Json[] }>();
+  const addShared = (id: string, entry: Json, shardIndex: number) => {
+    const newcomer = () => ({ position: entries.push(null) - 1, copies: lists.map(() => null) });
+    const found = shared.get(id) ?? newcomer();
+    found.copies[shardIndex] = entry;
+    shared.set(id, found);
+  };
+  for (const [shardIndex, list] of lists.entries()) {
+    for (const entry of list ?? []) {
+      const fields = fieldsOf(entry);
+      const { account_id: accountId, number, status } = fields;
+      const isRequest = typeof number === 'number' && status !== undefined;
+      const id = idFields.map((field) => fields[field]).find((value) => typeof value === 'string');
+      if (isRequest || name === 'findings') {
+        entries.push(withFleetNumbers(fields, shardIndex, lists.length));
+      } else if (typeof accountId === 'string') {
+        if (joining.ownerOf(accountId) === joining.shards[shardIndex]) entries.push(entry);
+      } else if (id === undefined) entries.push(entry);
+      else addShared(id, entry, shardIndex);
+    }
+  }
+  for (const { position, copies } of shared.values()) {
+    entries[position] = joinValues('', copies, joining);
+  }
+  return entries;
 }
 
-function renumbered(item: Fields, shard: number, shards: number): Json {
-  const { number, exchanges } = item;
-  const inFleet = (own: Json) => fleetNumber(Number(own), shard, shards);
+/** Sorts in place, newest first; the entries of a HAR file oldest first. */
+function sortByTime(entries: Json[]): readonly Json[] {
+  const timeField = timeFields.find((field) => entries.some((entry) => field in fieldsOf(entry)));
+  if (timeField === undefined) return entries;
+  const direction = timeField === harTime ? 1 : -1;
+  return entries.sort((a, b) => {
+    const [timeOfA, timeOfB] = [String(fieldsOf(a)[timeField]), String(fieldsOf(b)[timeField])];
+    if (timeOfA === timeOfB) return 0;
+    return timeOfA > timeOfB ? direction : -direction;
+  });
+}
+
+function fieldsOf(value: Json): Fields {
+  return typeof value === 'object' && value !== null ? (value as Fields) : {};
+}
+
+function withFleetNumbers(entry: Fields, shardIndex: number, shardCount: number): Json {
+  const { number, exchanges } = entry;
+  const inFleet = (shardNumber: Json) => fleetNumber(Number(shardNumber), shardIndex, shardCount);
   return {
-    ...item,
+    ...entry,
     ...(typeof number === 'number' && { number: inFleet(number) }),
     ...(Array.isArray(exchanges) && { exchanges: exchanges.map(inFleet) }),
   };
 }
 
-/** Bars over time, as wide as the widest. */
-function joinBars(given: readonly Fields[]): Json {
-  const width = Math.max(...given.map((each) => Number(each['width_ms'])));
-  const placeOf = (ms: number) => Math.floor(ms / width);
-  const starts = given.map((each) => Date.parse(String(each['from'])));
-  const first = Math.min(...starts.map(placeOf));
+/** Adds up the counts of requests over time, in bars as wide as the widest of any shard. */
+function joinBarCharts(charts: readonly Fields[]): Json {
+  const widthMs = Math.max(...charts.map((chart) => Number(chart['width_ms'])));
+  /** Bars are numbered from the epoch, so that the bars of all shards meet. */
+  const barAt = (ms: number) => Math.floor(ms / widthMs);
+  const startMsOf = (chart: Fields) => Date.parse(String(chart['from']));
+  const firstBar = Math.min(...charts.map((chart) => barAt(startMsOf(chart))));
   const bars: { count: number; throttled: number }[] = [];
-  for (const [at, each] of given.entries()) {
-    for (const [place, bar] of (each['bars'] as readonly Fields[]).entries()) {
-      const ms = (starts[at] ?? 0) + place * Number(each['width_ms']);
-      const own = placeOf(ms) - first;
-      while (bars.length <= own) bars.push({ count: 0, throttled: 0 });
-      const into = bars[own];
-      if (into === undefined) continue;
-      into.count += Number(bar['count']);
-      into.throttled += Number(bar['throttled']);
+  for (const chart of charts) {
+    for (const [index, bar] of (chart['bars'] as readonly Fields[]).entries()) {
+      const position = barAt(startMsOf(chart) + index * Number(chart['width_ms'])) - firstBar;
+      while (bars.length <= position) bars.push({ count: 0, throttled: 0 });
+      const sum = bars[position];
+      if (sum === undefined) continue;
+      sum.count += Number(bar['count']);
+      sum.throttled += Number(bar['throttled']);
     }
   }
-  return { width_ms: width, from: new Date(first * width).toISOString(), bars };
+  return { width_ms: widthMs, from: new Date(firstBar * widthMs).toISOString(), bars };
 }

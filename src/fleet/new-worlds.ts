@@ -5,21 +5,24 @@
 import { sha256 } from '../recording/digest.ts';
 import { type OperationRefused, refuseMore } from '../sim/operation-refused.ts';
 import { keyInUse, mostWorlds, nameInUse } from '../worlds/worlds.ts';
-import type { Answer, Asked } from './ask.ts';
+import type { ShardReply, ShardRequest } from './ask.ts';
 import type { Routes, WorldView } from './routes.ts';
 import { type Shard, ShardUnavailable } from './shard.ts';
 
-/** Numbers of messages that are this old still decide where a new world goes. */
-const countsAgeMs = 1_000;
-/** Of shards with equally many messages, the one with fewer worlds is next. */
+/** The messages of the shards are counted at most this often. */
+const countEveryMs = 1_000;
+/**
+ * A world's share of the burden of its shard, which is otherwise the number of its messages: all
+ * worlds together weigh less than one message.
+ */
 const burdenOfWorld = 1 / (mostWorlds + 1);
 
 export class NewWorlds {
   readonly #shards: readonly [Shard, ...Shard[]];
   readonly #routes: Routes;
-  /** Names and keys of worlds that are being created. */
+  /** Names and keys of worlds that are being created, as `claimsOf` writes them. */
   readonly #reserved = new Set<string>();
-  /** The messages of each shard. */
+  /** How full each shard is. Infinity: it takes no new world. */
   readonly #burdens = new Map<Shard, number>();
   #countedMs = Number.NEGATIVE_INFINITY;
 
@@ -28,46 +31,54 @@ export class NewWorlds {
     this.#routes = routes;
   }
 
-  /** `at`: where it must be, as it is a copy of a world there. Throws an OperationRefused. */
-  async create(asked: Asked, given: unknown, at: Shard | undefined): Promise<Answer> {
+  /**
+   * Creates a world. `input`: the parsed body of `request`; `origin`: the shard of the world that it
+   * copies, where it must be. Throws an OperationRefused.
+   */
+  async create(
+    request: ShardRequest,
+    input: unknown,
+    origin: Shard | undefined,
+  ): Promise<ShardReply> {
     refuseMore(this.#routes.size, mostWorlds, 'worlds');
-    const names = [...namesIn(given)];
-    for (const [name, refusal] of names) {
+    const claims = claimsOf(input);
+    for (const { name, refusal } of claims) {
       if (this.#reserved.has(name) || this.#routes.isTaken(name)) throw refusal;
     }
-    for (const [name] of names) this.#reserved.add(name);
+    for (const { name } of claims) this.#reserved.add(name);
     try {
-      if (at !== undefined) return await this.#createOn(at, asked);
+      if (origin !== undefined) return await this.#createOn(origin, request);
       for (let tries = this.#shards.length; ; tries--) {
-        const shard = await this.#emptiest();
-        const answer = await this.#createOn(shard, asked);
-        if (answer.status !== 503 || tries === 1) return answer;
+        const shard = await this.#chooseEmptiest();
+        const reply = await this.#createOn(shard, request);
+        if (reply.status !== 503 || tries === 1) return reply;
         // Its disk is full: it keeps its worlds, and new ones go elsewhere.
         this.#burdens.set(shard, Number.POSITIVE_INFINITY);
       }
     } finally {
-      for (const [name] of names) this.#reserved.delete(name);
+      for (const { name } of claims) this.#reserved.delete(name);
     }
   }
 
-  async #createOn(shard: Shard, asked: Asked): Promise<Answer> {
+  async #createOn(shard: Shard, request: ShardRequest): Promise<ShardReply> {
     try {
-      const answer = await shard.ask(asked);
-      if (answer.status === 201) {
-        await this.#routes.readWorld(shard, JSON.parse(answer.body) as WorldView);
+      const reply = await shard.ask(request);
+      if (reply.status === 201) {
+        await this.#routes.readWorld(shard, JSON.parse(reply.body) as WorldView);
       }
-      return answer;
+      return reply;
     } catch (error) {
-      // It may have been created, but its id is lost.
+      // The shard may have created the world, but the reply with its id is lost.
       if (error instanceof ShardUnavailable) void this.#routes.readShard(shard).catch(() => {});
       throw error;
     }
   }
 
-  async #emptiest(): Promise<Shard> {
-    if (performance.now() - this.#countedMs > countsAgeMs) {
+  /** Chooses the shard with the least burden, and adds a world to it. */
+  async #chooseEmptiest(): Promise<Shard> {
+    if (performance.now() - this.#countedMs > countEveryMs) {
       this.#countedMs = performance.now();
-      await Promise.all(this.#shards.map((shard) => this.#count(shard)));
+      await Promise.all(this.#shards.map((shard) => this.#updateBurden(shard)));
     }
     const burdenOf = (shard: Shard) => this.#burdens.get(shard) ?? 0;
     const emptiest = this.#shards.reduce((best, shard) =>
@@ -77,38 +88,47 @@ export class NewWorlds {
     return emptiest;
   }
 
-  async #count(shard: Shard): Promise<void> {
+  async #updateBurden(shard: Shard): Promise<void> {
     if (shard.state !== 'ready') {
-      // It is not a place for a new world.
       this.#burdens.set(shard, Number.POSITIVE_INFINITY);
       return;
     }
     await this.#routes.readShard(shard);
     const { retention } = await shard.read('simulator.state');
-    const own = this.#routes.worlds.filter((world) => world.shard === shard);
-    const inWorlds = own.reduce((sum, { messages }) => sum + messages, 0);
-    this.#burdens.set(shard, retention.held + inWorlds + own.length * burdenOfWorld);
+    const worlds = this.#routes.worlds.filter((world) => world.shard === shard);
+    const inWorlds = worlds.reduce((sum, { messages }) => sum + messages, 0);
+    this.#burdens.set(shard, retention.held + inWorlds + worlds.length * burdenOfWorld);
   }
 }
 
-interface Given {
+/** The body of a request to create a world; it is not validated. */
+interface NewWorldInput {
   readonly name?: unknown;
   readonly world?: {
     readonly accounts?: readonly { readonly keys?: readonly { readonly key?: unknown }[] }[];
   };
 }
 
-/** What a new world must have for itself, as `Routes.isTaken` reads it, and the refusal. */
-function* namesIn(given: unknown): Generator<readonly [string, OperationRefused]> {
-  const { name, world } = (given ?? {}) as Given;
-  if (typeof name === 'string') yield [`name:${name}`, nameInUse(name)];
-  for (const [at, account] of listOf(world?.accounts).entries()) {
-    for (const [place, each] of listOf(account?.keys).entries()) {
-      if (typeof each?.key !== 'string') continue;
-      const path = `world.accounts[${at}].keys[${place}].key`;
-      yield [`key:${sha256(each.key)}`, keyInUse(path)];
-    }
-  }
+/** A name or key that only one world may have. */
+interface Claim {
+  /** As `Routes.isTaken` reads it. */
+  readonly name: string;
+  /** Thrown if another world has it. */
+  readonly refusal: OperationRefused;
+}
+
+function claimsOf(input: unknown): readonly Claim[] {
+  const { name, world } = (input ?? {}) as NewWorldInput;
+  const ofName =
+    typeof name === 'string' ? [{ name: `name:${name}`, refusal: nameInUse(name) }] : [];
+  const ofKeys = listOf(world?.accounts).flatMap((account, accountIndex) =>
+    listOf(account?.keys).flatMap((entry, keyIndex): readonly Claim[] => {
+      if (typeof entry?.key !== 'string') return [];
+      const path = `world.accounts[${accountIndex}].keys[${keyIndex}].key`;
+      return [{ name: `key:${sha256(entry.key)}`, refusal: keyInUse(path) }];
+    }),
+  );
+  return [...ofName, ...ofKeys];
 }
 
 function listOf<T>(value: readonly T[] | undefined): readonly T[] {

@@ -1,22 +1,23 @@
 /**
- * What a fleet refuses with 409, as its answer could not be that of one process: settings that
- * HAProxy decides, and in a wide world what counts requests of several accounts.
+ * What a fleet refuses with 409, since it cannot answer as one process would: settings that HAProxy
+ * decides and, in a wide world (a world that spans all shards), whatever counts requests of several
+ * accounts.
  */
 import type { Operation } from '../operations/define.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** HAProxy writes the address of the client into `X-Forwarded-For`, and shards read it there. */
+/** Why the assumption `clientIp` cannot be changed: each shard gets addresses from HAProxy. */
 export const fixedClientIp =
   'HAProxy decides the address of a client: it is x_forwarded_for on each shard; leave it out, and ' +
   'start with --trust-proxy if a proxy in front writes that header';
 
-/** In any world of a fleet. */
-export function refuseRouted({ name }: Operation, read: () => unknown): void {
+/** Throws for what no world of a fleet can do. `readBody` parses the body; most operations skip it. */
+export function refuseRouted({ name }: Operation, readBody: () => unknown): void {
   const isPatch = name === 'assumptions.patch';
   if (!isPatch && name !== 'worlds.create' && name !== 'snapshots.restore') return;
-  const body = fieldsOf(read());
+  const body = fieldsOf(readBody());
   const places: readonly (readonly [path: string, answers: unknown])[] = isPatch
     ? [['clientIp', body]]
     : [
@@ -30,9 +31,9 @@ export function refuseRouted({ name }: Operation, read: () => unknown): void {
   }
 }
 
-/** In a world that spans all shards. */
-export function refuseInexact({ name }: Operation, given: unknown): void {
-  const body = fieldsOf(given);
+/** Throws for what a wide world cannot do exactly. `input`: the parsed body. */
+export function refuseInexact({ name }: Operation, input: unknown): void {
+  const body = fieldsOf(input);
   const refuse = (message: string, path?: string) => {
     throw new OperationRefused('conflict', message, path);
   };
@@ -59,7 +60,7 @@ export function refuseInexact({ name }: Operation, given: unknown): void {
   }
 }
 
-/** True for a fault that does not strike every request: `every: 1` and `probability: 1` do. */
+/** True for a fault that strikes only some requests; `every: 1` and `probability: 1` strike all. */
 function isCounted({ when, times }: Fields): boolean {
   const values = Object.entries(fieldsOf(when));
   return times !== undefined || values.some(([name, value]) => name === 'nth' || value !== 1);

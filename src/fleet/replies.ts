@@ -1,37 +1,44 @@
 /**
- * What the shards answered, as replies of the fleet's control port: passed on, or joined to one.
+ * Turns replies of shards into replies of the fleet's control port. A reply is passed on, or those
+ * of several shards are joined: metrics into one text, events into one stream.
  */
 import type { IncomingMessage } from 'node:http';
 import { createInterface } from 'node:readline';
 import type { ControlReply, SendEvent } from '../http/transport/transport.ts';
-import type { Answer, Asked } from './ask.ts';
+import type { ShardReply, ShardRequest } from './ask.ts';
 import type { Shard } from './shard.ts';
 
+/** The headers of a shard's reply that the fleet passes on, besides the content type. */
 const passedHeaders = ['allow', 'www-authenticate', 'retry-after'] as const;
 
-export function passedReply({ status, headers: all, body }: Answer): ControlReply {
+/** Passes the reply of a shard on as it is. */
+export function passedReply({ status, headers: received, body }: ShardReply): ControlReply {
   const headers: Record<string, string> = {};
   for (const name of passedHeaders) {
-    const value = all[name];
+    const value = received[name];
     if (typeof value === 'string') headers[name] = value;
   }
-  const type = all['content-type'] ?? '';
-  return type === '' || type.startsWith('application/json')
+  const contentType = received['content-type'] ?? '';
+  return contentType === '' || contentType.startsWith('application/json')
     ? { status, body, headers }
-    : { status, content: body, contentType: type, headers };
+    : { status, content: body, contentType, headers };
 }
 
+/** A reply of the fleet's own, with status 200 and a JSON body. */
 export function okReply(body: unknown): ControlReply {
   return { status: 200, body: JSON.stringify(body) };
 }
 
-/** The same answer with a body that says something else. */
-export function changedReply<T>(answer: Answer, change: (value: T) => unknown): ControlReply {
-  const body = JSON.stringify(change(JSON.parse(answer.body) as T));
-  return passedReply({ ...answer, body });
+/** Passes the reply of a shard on, with its JSON body changed. */
+export function changedReply<T>(reply: ShardReply, change: (value: T) => unknown): ControlReply {
+  const body = JSON.stringify(change(JSON.parse(reply.body) as T));
+  return passedReply({ ...reply, body });
 }
 
-/** The metrics of several shards as one exposition: each sample gets the label `shard`. */
+/**
+ * Joins the metrics of all shards, OpenMetrics texts, into one. The lines of a metric family stay
+ * together, and each sample gets the label `shard`.
+ */
 export function joinedMetrics(texts: readonly string[]): string {
   const families = new Map<string, { readonly head: Set<string>; readonly samples: string[] }>();
   for (const [shard, text] of texts.entries()) {
@@ -40,10 +47,10 @@ export function joinedMetrics(texts: readonly string[]): string {
       if (line === '' || line === '# EOF') continue;
       const [, named] = /^# \w+ (\S+)/.exec(line) ?? [];
       family = named ?? family;
-      const place = families.get(family) ?? { head: new Set(), samples: [] };
-      families.set(family, place);
-      if (named === undefined) place.samples.push(withLabel(line, `shard="${shard}"`));
-      else place.head.add(line);
+      const lines = families.get(family) ?? { head: new Set(), samples: [] };
+      families.set(family, lines);
+      if (named === undefined) lines.samples.push(withLabel(line, `shard="${shard}"`));
+      else lines.head.add(line);
     }
   }
   const lines = [...families.values()].flatMap(({ head, samples }) => [...head, ...samples]);
@@ -58,16 +65,22 @@ function withLabel(sample: string, label: string): string {
   return rest.startsWith('{') ? `${name}{${label},${rest.slice(1)}` : `${name}{${label}}${rest}`;
 }
 
-/** The events of these shards as one stream. The id of an event has one part for each. */
-export async function openEvents(shards: readonly Shard[], asked: Asked): Promise<ControlReply> {
-  const { 'last-event-id': lastId, ...headers } = asked.headers ?? {};
+/**
+ * Joins the events of these shards into one stream. The id of an event is the last event ids of all
+ * shards with dots between, so a client that connects again resumes each of them.
+ */
+export async function openEvents(
+  shards: readonly Shard[],
+  request: ShardRequest,
+): Promise<ControlReply> {
+  const { 'last-event-id': lastId, ...headers } = request.headers ?? {};
   const lastIds = lastId?.split('.') ?? [];
   const leaving = new AbortController();
   const streams = await Promise.all(
-    shards.map((shard, at) => {
-      const id = lastIds[at];
-      const own = { ...headers, ...(id !== undefined && { 'last-event-id': id }) };
-      return shard.open({ ...asked, headers: own }, leaving.signal);
+    shards.map((shard, index) => {
+      const id = lastIds[index];
+      const ownHeaders = { ...headers, ...(id !== undefined && { 'last-event-id': id }) };
+      return shard.openReply({ ...request, headers: ownHeaders }, leaving.signal);
     }),
   );
   for (const stream of streams) {
@@ -78,13 +91,13 @@ export async function openEvents(shards: readonly Shard[], asked: Asked): Promis
     return passedReply({ status: stream.statusCode ?? 0, headers: stream.headers, body });
   }
   const open = (send: SendEvent, end: () => void) => {
-    const ids = shards.map((_, at) => lastIds[at] ?? '0');
-    for (const [at, stream] of streams.entries()) {
+    const ids = shards.map((_, index) => lastIds[index] ?? '0');
+    for (const [index, stream] of streams.entries()) {
       readEvents(stream, (event, data, id) => {
-        ids[at] = id ?? '0';
+        ids[index] = id ?? '0';
         return send(event, data, ids.join('.'));
       });
-      // The reader connects again, and goes on after the last event that it got.
+      // A shard has ended: the client connects again and resumes after its last event.
       stream.once('close', end);
     }
     return () => leaving.abort();
@@ -92,6 +105,7 @@ export async function openEvents(shards: readonly Shard[], asked: Asked): Promis
   return { status: 200, open };
 }
 
+/** Parses server-sent events: an empty line ends each of them. */
 function readEvents(stream: IncomingMessage, send: SendEvent): void {
   let fields: Record<string, string> = {};
   createInterface({ input: stream }).on('line', (line) => {

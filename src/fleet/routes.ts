@@ -1,6 +1,6 @@
 /**
- * Which shard has each world and each key, as the shards themselves say. HAProxy's maps follow.
- * Nothing moves: a world stays on the shard that it was created on.
+ * Which shard has each world and each API key, as the shards list them. Keeps HAProxy's maps equal to
+ * that, as HAProxy routes requests by them. A world stays on the shard that created it.
  */
 import { routeOf } from '../operations/table.ts';
 import { prefixOf } from '../worlds/address.ts';
@@ -11,42 +11,43 @@ import type { ReplyOf, Shard } from './shard.ts';
 export type WorldView = ReplyOf<'worlds.list'>['worlds'][number];
 type KeyView = ReplyOf<'accounts.allKeys'>['keys'][number];
 
-type Placed = WorldView & {
+/** A world with its shard, and the digests of its valid keys. */
+type RoutedWorld = WorldView & {
   readonly shard: Shard;
-  /** The digests of its valid keys. */
   readonly keys: ReadonlySet<string>;
 };
 
-/** What the fleet is made of. */
-export interface Parts {
+/** The shards of a fleet, and what routes requests to them. */
+export interface FleetParts {
   readonly shards: readonly [Shard, ...Shard[]];
   readonly routes: Routes;
   readonly haproxy: Haproxy;
 }
 
-/** Worlds of which the keys are read at one time. */
+/** How many worlds' keys are read at one time. */
 const readAtOnce = 16;
 
 export class Routes {
   readonly #haproxy: Haproxy;
-  readonly #worlds = new Map<string, Placed>();
-  /** The keys of the first world, if it spans all shards. */
-  #ofFirst: ReadonlyMap<string, Shard> = new Map();
+  /** By id, in the order of their creation. */
+  readonly #worlds = new Map<string, RoutedWorld>();
+  /** The shard of each key, by digest, of a first world that spans all shards. Otherwise empty. */
+  #firstKeys: ReadonlyMap<string, Shard> = new Map();
 
   constructor(haproxy: Haproxy) {
     this.#haproxy = haproxy;
   }
 
+  /** How many worlds there are, without the first one. */
   get size(): number {
     return this.#worlds.size;
   }
 
-  /** In the order of their creation. */
-  get worlds(): readonly Placed[] {
+  get worlds(): readonly RoutedWorld[] {
     return [...this.#worlds.values()];
   }
 
-  /** When the first of them may expire, in epoch milliseconds. */
+  /** When a world may expire next, in epoch milliseconds; undefined if none expires. */
   get nextExpiryMs(): number | undefined {
     const times = this.worlds.flatMap(({ expires_at: at }) =>
       at === null ? [] : [Date.parse(at)],
@@ -65,27 +66,26 @@ export class Routes {
     return this.worlds.some(({ name }) => name === text);
   }
 
-  /** Reads all worlds of a shard, and the keys of those that are new. */
+  /** Reads the list of worlds of a shard, and the keys of new worlds. Forgets worlds that ended. */
   async readShard(shard: Shard): Promise<void> {
     const { worlds } = await shard.read('worlds.list');
     const listed = new Set(worlds.map(({ world_id: id }) => id));
     const gone = this.worlds.filter((each) => each.shard === shard && !listed.has(each.world_id));
     for (const { world_id: id } of gone) await this.forget(id);
-    for (let at = 0; at < worlds.length; at += readAtOnce) {
-      await Promise.all(
-        worlds.slice(at, at + readAtOnce).map((view) => this.#readView(shard, view)),
-      );
+    for (let start = 0; start < worlds.length; start += readAtOnce) {
+      const views = worlds.slice(start, start + readAtOnce);
+      await Promise.all(views.map((view) => this.#readView(shard, view)));
     }
   }
 
-  /** Reads a world that was just created, or whose keys may be others now. */
+  /** Reads the keys of a world that is new, or whose keys may have changed. */
   async readWorld(shard: Shard, view: WorldView): Promise<void> {
     const { world_id: id } = view;
-    const found = await keysOf(shard, id);
+    const views = await keysOf(shard, id);
     // A world may expire as its keys are read.
-    if (found === undefined) return this.forget(id);
+    if (views === undefined) return this.forget(id);
     const before = this.#worlds.get(id)?.keys ?? [];
-    const valid = found.filter(({ revoked_at: revokedAt }) => revokedAt === null);
+    const valid = views.filter(({ revoked_at: revokedAt }) => revokedAt === null);
     const keys = new Set(valid.map(({ sha256 }) => digestOf(sha256)));
     this.#worlds.set(id, { ...view, shard, keys });
     await this.#haproxy.change([
@@ -94,9 +94,10 @@ export class Routes {
     ]);
   }
 
+  /** Reads the keys of a world again, if there is such a world. */
   async readKeysOf(worldId: string): Promise<void> {
-    const placed = this.#worlds.get(worldId);
-    if (placed !== undefined) await this.readWorld(placed.shard, placed);
+    const world = this.#worlds.get(worldId);
+    if (world !== undefined) await this.readWorld(world.shard, world);
   }
 
   /** Removes a world from every map. */
@@ -109,27 +110,27 @@ export class Routes {
     ]);
   }
 
-  /** The keys of a first world that spans all shards, each with the shard of its account. */
+  /** Routes the keys of a first world that spans all shards, each to the shard of its account. */
   async routeFirst(keys: readonly KeyView[], ownerOf: (accountId: string) => Shard): Promise<void> {
-    const before = this.#ofFirst;
-    this.#ofFirst = new Map(
+    const before = this.#firstKeys;
+    this.#firstKeys = new Map(
       keys
         .filter(({ revoked_at: revokedAt }) => revokedAt === null)
         .map(({ sha256, account_id: id }) => [digestOf(sha256), ownerOf(id)]),
     );
-    await this.#haproxy.change(this.#keyChanges(before.keys(), this.#ofFirst));
+    await this.#haproxy.change(this.#keyChanges(before.keys(), this.#firstKeys));
   }
 
   async #readView(shard: Shard, view: WorldView): Promise<void> {
-    const placed = this.#worlds.get(view.world_id);
-    if (placed === undefined) await this.readWorld(shard, view);
-    else this.#worlds.set(view.world_id, { ...placed, ...view });
+    const world = this.#worlds.get(view.world_id);
+    if (world === undefined) await this.readWorld(shard, view);
+    else this.#worlds.set(view.world_id, { ...world, ...view });
   }
 
-  /** These keys take the place of those before; a key of the first world stays its own. */
+  /** Replaces the keys `before` by those of `now`. A key that the first world has stays routed there. */
   #keyChanges(before: Iterable<string>, now: ReadonlyMap<string, Shard>): readonly MapChange[] {
     return [...new Set([...before, ...now.keys()])].map((key) => {
-      const shard = this.#ofFirst.get(key) ?? now.get(key);
+      const shard = this.#firstKeys.get(key) ?? now.get(key);
       return { map: 'keys', key, value: shard?.name };
     });
   }
@@ -146,7 +147,7 @@ export async function keysOf(
   return status === 200 ? (JSON.parse(body) as { keys: readonly KeyView[] }).keys : undefined;
 }
 
-/** As HAProxy's converter writes it. */
+/** In capitals, as HAProxy's converter `hex` writes the digest of the key in a request. */
 function digestOf(sha256: string): string {
   return sha256.toUpperCase();
 }

@@ -1,6 +1,6 @@
 /**
- * One shard: a `serve` process that is started again when it ends, or one that runs elsewhere
- * (`--join`). Operations wait while it starts.
+ * One shard of a fleet: a `serve` process that the fleet starts again whenever it ends, or one that
+ * runs elsewhere (`--join`). Requests to its control port wait while it starts.
  */
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
@@ -10,14 +10,14 @@ import { reasonOf } from '../config/plain-file.ts';
 import type { ReadyFile } from '../operations/ready-numbers.ts';
 import { type OperationName, type OperationTable, routeOf } from '../operations/table.ts';
 import { firstWorldId } from '../worlds/worlds.ts';
-import { type Answer, type Asked, ask, open, pause, Unanswered } from './ask.ts';
+import { ask, openReply, pause, type ShardReply, type ShardRequest, Unanswered } from './ask.ts';
 import { Child, type ChildOptions, freePort } from './child.ts';
 import { shardName } from './haproxy-config.ts';
 
-/** What the ready file of a shard says, which has a control port. */
+/** The ready file of a shard, which always has a control port. */
 type Ready = ReadyFile & { readonly control_url: string };
 
-/** Where a shard listens that runs elsewhere. */
+/** The URLs of a shard that runs elsewhere. */
 export type JoinedShard = Pick<Ready, 'base_url' | 'control_url'>;
 
 export interface ShardOptions {
@@ -27,18 +27,22 @@ export interface ShardOptions {
   readonly notice: (line: string) => void;
 }
 
-/** How a process of this shard is started. */
+/** How to start a process of this shard. */
 interface Launch extends ChildOptions {
-  /** For its ready file. */
+  /** The folder for its ready file. */
   readonly folder: string;
 }
 
-/** `resuming`: it listens, and the fleet brings it up to date. */
+/**
+ * `starting`: its process ended, and another one starts. `resuming`: that one listens, and the fleet
+ * brings it up to date. `silent`: it runs, but does not answer.
+ */
 export type ShardState = 'starting' | 'resuming' | 'ready' | 'silent' | 'stopped';
 
-/** Why a shard does not answer any longer. */
+/** The reason in replies to operations that the end of the fleet interrupts. */
 export const stopping = 'the fleet is stopping';
 
+/** Thrown if a shard gives no reply: it ended, or it did not come back in time. */
 export class ShardUnavailable extends Error {
   /** True if the shard ended after it may have read the request. */
   readonly mayHaveHappened: boolean;
@@ -49,7 +53,7 @@ export class ShardUnavailable extends Error {
   }
 }
 
-/** What an operation answers. */
+/** The body of a successful reply to an operation. */
 export type ReplyOf<Name extends OperationName> = OperationTable[Name]['reply'];
 
 const startWithinMs = 600_000;
@@ -58,6 +62,7 @@ const restartPauseMs = 500;
 const stopWithinMs = 4_500;
 const silentAfterMs = 2_000;
 const loopback = '127.0.0.1';
+/** How often a start tries other free ports: another process may take them first. */
 const mostStarts = 3;
 /** The exit code of `serve` for a port in use. */
 const portInUse = 3;
@@ -68,15 +73,16 @@ export class Shard {
   readonly #launch: Launch | undefined;
   #child: Child | undefined;
   #ready: Ready;
-  /** Its ports, which HAProxy and the fleet keep when it starts again. */
-  #ports: readonly string[] = [];
-  /** Where HAProxy reaches it. */
+  /** The flags of its ports, which stay the same when it starts again. */
+  #portFlags: readonly string[] = [];
+  /** The host and port at which HAProxy reaches it. */
   #address = '';
   #state: ShardState = 'starting';
   #isStopping = false;
-  /** Called when the process has ended, and again when it runs again, before it counts as ready. */
+  /** Called when the process has ended. */
   onEnded: () => Promise<void> = async () => {};
-  onAgain: () => Promise<void> = async () => {};
+  /** Called when it has started again, before it counts as ready. */
+  onRestarted: () => Promise<void> = async () => {};
 
   private constructor(options: ShardOptions, ready: Ready, launch?: Launch) {
     this.index = options.index;
@@ -85,16 +91,17 @@ export class Shard {
     this.#launch = launch;
   }
 
+  /** Resolves once the process answers. Rejects with a CommandError that has its exit code. */
   static async start(options: ShardOptions, launch: Launch): Promise<Shard> {
-    const unknown = { base_url: '', control_url: '', pid: 0, seed: 0, accounts: [], pool: [] };
-    const shard = new Shard(options, unknown, launch);
+    const notReadyYet = { base_url: '', control_url: '', pid: 0, seed: 0, accounts: [], pool: [] };
+    const shard = new Shard(options, notReadyYet, launch);
     await shard.#startOnFreePorts();
     shard.#state = 'ready';
     void shard.#watch();
     return shard;
   }
 
-  /** A process that runs elsewhere. */
+  /** A shard that runs elsewhere. Rejects with a CommandError if it cannot be a part of a fleet. */
   static async join(options: ShardOptions, urls: JoinedShard): Promise<Shard> {
     const shard = new Shard(options, { ...urls, pid: 0, seed: 0, accounts: [], pool: [] });
     shard.#address = new URL(urls.base_url).host;
@@ -131,6 +138,7 @@ export class Shard {
     return this.#ready;
   }
 
+  /** 0 for a shard that runs elsewhere. */
   get pid(): number {
     return this.#child?.pid ?? 0;
   }
@@ -140,31 +148,33 @@ export class Shard {
   }
 
   /**
-   * Asks its control port. A request that was not read is repeated until the shard is there; one
-   * that may have been is only if it changes nothing. Throws a ShardUnavailable.
+   * Sends a request to its control port. If the shard ends, a request that it has not read is sent
+   * again once it is back; one that it may have read, only if that is a GET. Throws a
+   * ShardUnavailable.
    */
-  async ask(asked: Asked): Promise<Answer> {
-    return this.#untilThere(asked, (own) => ask(this.#ready.control_url, own));
+  async ask(request: ShardRequest): Promise<ShardReply> {
+    return this.#untilAnswered(request, (own) => ask(this.#ready.control_url, own));
   }
 
-  async open(asked: Asked, signal: AbortSignal): Promise<IncomingMessage> {
-    return this.#untilThere(asked, (own) => open(this.#ready.control_url, own, signal));
+  /** As `ask`; resolves at the head of the reply, so that a stream can be read. */
+  async openReply(request: ShardRequest, signal: AbortSignal): Promise<IncomingMessage> {
+    return this.#untilAnswered(request, (own) => openReply(this.#ready.control_url, own, signal));
   }
 
-  /** Reads what an operation shows. */
+  /** The parsed reply to an operation that takes no input. Throws a CommandError if it is refused. */
   async read<Name extends OperationName>(name: Name): Promise<ReplyOf<Name>> {
-    return replyIn(name, await this.ask(routeOf(name)));
+    return parseReply(name, await this.ask(routeOf(name)));
   }
 
-  /** As `read`, while it does not count as ready. */
+  /** As `read`, without waiting until the shard is ready. */
   async #read<Name extends OperationName>(name: Name, id?: string): Promise<ReplyOf<Name>> {
     const signal = AbortSignal.timeout(this.#options.timeoutMs);
-    return replyIn(name, await this.askNow(routeOf(name, id), signal));
+    return parseReply(name, await this.askNow(routeOf(name, id), signal));
   }
 
-  /** Asks it while it does not count as ready. */
-  askNow(asked: Asked, signal?: AbortSignal): Promise<Answer> {
-    return ask(this.#ready.control_url, this.#withToken(asked), signal);
+  /** As `ask`, without waiting until the shard is ready, and once. Throws an Unanswered. */
+  askNow(request: ShardRequest, signal?: AbortSignal): Promise<ShardReply> {
+    return ask(this.#ready.control_url, this.#withToken(request), signal);
   }
 
   async stop(): Promise<void> {
@@ -173,77 +183,82 @@ export class Shard {
     await this.#child?.stop('SIGTERM', stopWithinMs);
   }
 
-  /** Notes whether it answers. */
+  /** Sets the state to `silent` if the shard does not answer, and back to `ready` if it does. */
   async check(): Promise<void> {
     if (this.#state !== 'ready' && this.#state !== 'silent') return;
     const signal = AbortSignal.timeout(silentAfterMs);
-    let answers = true;
-    try {
-      await this.askNow(routeOf('clock.state'), signal);
-    } catch {
-      answers = false;
-    }
+    const reply = this.askNow(routeOf('clock.state'), signal);
+    const hasAnswered = await reply.then(
+      () => true,
+      () => false,
+    );
     const { notice, index } = this.#options;
-    if (!answers && this.#state === 'ready') {
+    if (!hasAnswered && this.#state === 'ready') {
       this.#state = 'silent';
       notice(`shard ${index} does not answer; its requests wait`);
-    } else if (answers && this.#state === 'silent') {
+    } else if (hasAnswered && this.#state === 'silent') {
       this.#state = 'ready';
       notice(`shard ${index} answers again`);
     }
   }
 
-  async #untilThere<T>(asked: Asked, act: (own: Asked) => Promise<T>): Promise<T> {
-    const until = performance.now() + this.#options.timeoutMs;
+  async #untilAnswered<T>(
+    request: ShardRequest,
+    send: (own: ShardRequest) => Promise<T>,
+  ): Promise<T> {
+    const untilMs = performance.now() + this.#options.timeoutMs;
     for (;;) {
       try {
-        await this.#started(until);
-        return await act(this.#withToken(asked));
+        await this.#untilStarted(untilMs);
+        return await send(this.#withToken(request));
       } catch (error) {
         if (!(error instanceof Unanswered)) throw error;
-        const mayRepeat = !error.isSent || asked.method === 'GET';
-        if (mayRepeat && performance.now() < until && !this.#isStopping) await pause(pauseMs);
-        else {
-          const end = this.#isStopping ? `${stopping}: ` : '';
-          const message = `${end}shard ${this.index} ended during this operation: it may have happened`;
-          throw new ShardUnavailable(error.isSent ? message : this.#late, error.isSent);
-        }
+        const mayRepeat = !error.isSent || request.method === 'GET';
+        const isLate = this.#isStopping || performance.now() >= untilMs;
+        if (!mayRepeat || isLate) throw this.#unavailable(error.isSent);
+        await pause(pauseMs);
       }
     }
   }
 
-  get #late(): string {
-    if (this.#isStopping) return stopping;
-    return `shard ${this.index} did not come back within ${this.#options.timeoutMs} ms`;
+  #unavailable(mayHaveHappened: boolean): ShardUnavailable {
+    if (mayHaveHappened) {
+      const cause = this.#isStopping ? `${stopping}: ` : '';
+      const message = `${cause}shard ${this.index} ended during this operation: it may have happened`;
+      return new ShardUnavailable(message, true);
+    }
+    const late = `shard ${this.index} did not come back within ${this.#options.timeoutMs} ms`;
+    return new ShardUnavailable(this.#isStopping ? stopping : late);
   }
 
   /** Waits while it starts again, until the fleet has brought it up to date. */
-  async #started(until: number): Promise<void> {
+  async #untilStarted(untilMs: number): Promise<void> {
     if (this.#state !== 'starting') return;
-    const isThere = () => this.#state !== 'starting' && this.#state !== 'resuming';
-    while (!isThere()) {
-      if (performance.now() > until) throw new ShardUnavailable(this.#late);
+    const isDown = () => this.#state === 'starting' || this.#state === 'resuming';
+    while (isDown()) {
+      if (performance.now() > untilMs) throw this.#unavailable(false);
       await pause(pauseMs);
     }
   }
 
-  #withToken(asked: Asked): Asked {
+  #withToken(request: ShardRequest): ShardRequest {
     const { token } = this.#options;
-    if (token === undefined) return asked;
-    return { ...asked, headers: { ...asked.headers, authorization: `Bearer ${token}` } };
+    if (token === undefined) return request;
+    return { ...request, headers: { ...request.headers, authorization: `Bearer ${token}` } };
   }
 
-  /** The shard says the fleet's base URL and not its own, so its ports are chosen here. */
+  /** Chooses the ports here: the ready file of a shard names the fleet's base URL, and not its own. */
   async #startOnFreePorts(): Promise<void> {
     for (let attempt = 1; ; attempt++) {
-      const [port, control] = [await freePort(0, loopback), await freePort(0, loopback)];
-      this.#ports = ['--port', `${port}`, '--control-port', `${control}`];
+      const port = await freePort(0, loopback);
+      const controlPort = await freePort(0, loopback);
+      this.#portFlags = ['--port', `${port}`, '--control-port', `${controlPort}`];
       this.#address = `${loopback}:${port}`;
       try {
         return await this.#start();
       } catch (error) {
-        const isTaken = error instanceof CommandError && error.exitCode === portInUse;
-        if (!isTaken || attempt === mostStarts) throw error;
+        const isPortTaken = error instanceof CommandError && error.exitCode === portInUse;
+        if (!isPortTaken || attempt === mostStarts) throw error;
       }
     }
   }
@@ -255,16 +270,16 @@ export class Shard {
     rmSync(readyFile, { force: true });
     const child = new Child({
       ...launch,
-      argv: [...launch.argv, ...this.#ports, '--ready-file', readyFile],
+      argv: [...launch.argv, ...this.#portFlags, '--ready-file', readyFile],
       onLine: (line) => {
         if (this.#state === 'ready') launch.onLine?.(line);
       },
     });
     this.#child = child;
-    const how = await child.until(() => existsSync(readyFile), startWithinMs);
-    if (how !== undefined) {
-      const code = Number(/^exit code (\d+)$/.exec(how)?.[1] ?? 1);
-      const why = (child.lastLine ?? how).replace(/^smstwin serve: /, '');
+    const end = await child.until(() => existsSync(readyFile), startWithinMs);
+    if (end !== undefined) {
+      const code = Number(/^exit code (\d+)$/.exec(end)?.[1] ?? 1);
+      const why = (child.lastLine ?? end).replace(/^smstwin serve: /, '');
       throw new CommandError(code, `shard ${this.index}: ${why}`);
     }
     this.#ready = JSON.parse(readFileSync(readyFile, 'utf8')) as Ready;
@@ -274,24 +289,25 @@ export class Shard {
   /** Starts it again, on its ports, whenever it ends. */
   async #watch(): Promise<void> {
     for (;;) {
-      const how = await this.#child?.ended;
+      const end = await this.#child?.ended;
       if (this.#isStopping) return;
       this.#state = 'starting';
       const { notice, index, timeoutMs } = this.#options;
       notice(
-        `shard ${index} ended (${how}); its requests wait up to ${timeoutMs} ms for its return`,
+        `shard ${index} ended (${end}); its requests wait up to ${timeoutMs} ms for its return`,
       );
       await this.onEnded();
-      while (!(await this.#startedAgain()) && !this.#isStopping) await pause(restartPauseMs);
+      while (!(await this.#tryStart()) && !this.#isStopping) await pause(restartPauseMs);
       if (this.#isStopping) return;
       this.#state = 'resuming';
-      await this.onAgain();
+      await this.onRestarted();
       this.#state = 'ready';
       notice(`shard ${index} runs again`);
     }
   }
 
-  async #startedAgain(): Promise<boolean> {
+  /** Returns whether it has started. */
+  async #tryStart(): Promise<boolean> {
     try {
       await this.#start();
       return true;
@@ -302,7 +318,10 @@ export class Shard {
   }
 }
 
-function replyIn<Name extends OperationName>(name: Name, { status, body }: Answer): ReplyOf<Name> {
+function parseReply<Name extends OperationName>(
+  name: Name,
+  { status, body }: ShardReply,
+): ReplyOf<Name> {
   if (status === 200) return JSON.parse(body) as ReplyOf<Name>;
   throw new CommandError(1, `${name} was answered ${status}: ${body.slice(0, 300)}`);
 }

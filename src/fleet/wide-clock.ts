@@ -1,17 +1,19 @@
 /**
- * The clock of a world that spans all shards. Time is moved to one instant on every shard, so that a
- * move may be repeated. A clock that runs follows one line: wall time, simulated time and a rate.
+ * The clock of a wide world (a world that spans all shards). It moves every shard to the same instant
+ * and never by a duration, so a move may be repeated. While time runs, all shards derive it from one
+ * line: simulated time is a linear function of wall time.
  */
 import { advanceSchema, targetOf } from '../operations/clock.ts';
 import type { ClockState } from '../operations/clock-state.ts';
 import { readInput } from '../operations/input.ts';
 import { routeOf } from '../operations/table.ts';
 import { isoTime } from '../sim/clock.ts';
-import type { Answer, Asked } from './ask.ts';
+import type { ShardReply, ShardRequest } from './ask.ts';
 import type { Changes } from './changes.ts';
 import type { ReplyOf, Shard } from './shard.ts';
 
-interface Line {
+/** At `wallMs` the simulated time was `simulatedMs`; from there it runs `rate` times as fast. */
+interface ClockLine {
   readonly wallMs: number;
   readonly simulatedMs: number;
   readonly mode: string;
@@ -21,31 +23,35 @@ interface Line {
 export class WideClock {
   readonly #shards: readonly [Shard, ...Shard[]];
   readonly #changes: Changes;
-  #line: Line | undefined;
+  /** Undefined while the clock is manual. */
+  #line: ClockLine | undefined;
 
   constructor(shards: readonly [Shard, ...Shard[]], changes: Changes) {
     this.#shards = shards;
     this.#changes = changes;
   }
 
-  /** That of the first shard, with the latest time of any. */
+  /** The state of the first shard, with the latest time and the next deadline of any shard. */
   async state(): Promise<ClockState> {
     const states = await Promise.all(this.#shards.map(stateOf));
-    const { now } = states.reduce((one, other) => (other.now > one.now ? other : one));
-    const due = states.flatMap(({ next_at: at }) => (at === null ? [] : [at])).sort();
-    return { ...(states[0] as ClockState), now, next_at: due[0] ?? null };
+    const { now } = states.reduce((a, b) => (b.now > a.now ? b : a));
+    const [deadline] = states.flatMap(({ next_at: at }) => (at === null ? [] : [at])).sort();
+    return { ...(states[0] as ClockState), now, next_at: deadline ?? null };
   }
 
-  /** All shards at the latest time of any, and on one line from there. */
-  async meet(next?: Pick<Line, 'mode' | 'rate'>): Promise<void> {
+  /**
+   * Moves all shards to the latest time of any, and starts a new line there. `next`: the mode from
+   * then on; by default the mode stays.
+   */
+  async synchronize(next?: Pick<ClockLine, 'mode' | 'rate'>): Promise<void> {
     const { mode, rate } = next ?? (await this.state());
-    const all = (act: (shard: Shard) => Promise<unknown>) => Promise.all(this.#shards.map(act));
-    await all((shard) => setClock(shard, { mode: 'manual' }));
+    const shards = this.#shards;
+    await Promise.all(shards.map((shard) => setClock(shard, { mode: 'manual' })));
     const { now } = await this.state();
-    await all((shard) => advanceTo(shard, now));
+    await Promise.all(shards.map((shard) => advanceTo(shard, now)));
     const line = { mode, rate, wallMs: Date.now(), simulatedMs: Date.parse(now) };
     this.#line = mode === 'manual' ? undefined : line;
-    if (mode !== 'manual') await all((shard) => follow(shard, line));
+    if (mode !== 'manual') await Promise.all(shards.map((shard) => follow(shard, line)));
   }
 
   /** Brings a shard that was started again to the time of the others. */
@@ -53,45 +59,46 @@ export class WideClock {
     const line = this.#line;
     const { mode } = await stateOf(shard);
     if (line !== undefined) {
+      // Time is moved by hand up to now, and runs on from there.
       const wallMs = Date.now();
       await setClock(shard, { mode: 'manual' });
       await advanceTo(shard, isoTime(line.simulatedMs + (wallMs - line.wallMs) * line.rate));
       await follow(shard, { ...line, wallMs });
     } else if (mode === 'manual') {
-      const other = this.#shards.find((one) => one !== shard && one.state === 'ready');
+      const other = this.#shards.find((each) => each !== shard && each.state === 'ready');
       if (other !== undefined) await advanceTo(shard, (await stateOf(other)).now);
     }
   }
 
-  /** Throws an OperationRefused. */
-  advance(given: unknown): Promise<ReplyOf<'clock.advance'>> {
+  /** Advances all shards, as `clock.advance` does. Throws an OperationRefused. */
+  advance(input: unknown): Promise<ReplyOf<'clock.advance'>> {
     return this.#changes.exclusively(async () => {
-      const lead = await stateOf(this.#shards[0]);
-      const { mode } = lead;
-      // Manual ones are all at one time.
-      const { now } = mode === 'manual' ? lead : await this.state();
-      const target = targetOf(readInput(advanceSchema, given, ['clock']), Date.parse(now));
+      const first = await stateOf(this.#shards[0]);
+      // Manual clocks all have the same time.
+      const { now, mode } = first.mode === 'manual' ? first : await this.state();
+      const target = targetOf(readInput(advanceSchema, input, ['clock']), Date.parse(now));
       const isIdle = target === 'idle';
+      // Each shard is idle at another time: all of them then move on to the latest.
       const idle = isIdle ? await this.#move({ until_idle: true }) : { now, fired: 0 };
       const to = isIdle ? idle.now : isoTime(target);
       const { fired } = await this.#move({ to });
-      if (mode !== 'manual') await this.meet();
+      if (mode !== 'manual') await this.synchronize();
       return { now: to, fired: idle.fired + fired };
     });
   }
 
-  /** The first shard says whether the mode is one. */
-  setMode(asked: Asked): Promise<Answer> {
+  /** Returns the reply of the first shard, which validates the mode. */
+  setMode(request: ShardRequest): Promise<ShardReply> {
     return this.#changes.exclusively(async () => {
-      const answer = await this.#shards[0].ask(asked);
-      if (answer.status === 200) await this.meet(JSON.parse(answer.body) as ClockState);
-      return answer;
+      const reply = await this.#shards[0].ask(request);
+      if (reply.status === 200) await this.synchronize(JSON.parse(reply.body) as ClockState);
+      return reply;
     });
   }
 
-  async #move(how: object): Promise<ReplyOf<'clock.advance'>> {
-    const answers = await this.#changes.make(askedTo('clock.advance', how));
-    const moved = answers.flatMap(({ status, body }) =>
+  async #move(input: object): Promise<ReplyOf<'clock.advance'>> {
+    const replies = await this.#changes.make(clockRequest('clock.advance', input));
+    const moved = replies.flatMap(({ status, body }) =>
       status === 200 ? [JSON.parse(body) as ReplyOf<'clock.advance'>] : [],
     );
     return {
@@ -106,17 +113,18 @@ function stateOf(shard: Shard): Promise<ClockState> {
 }
 
 async function advanceTo(shard: Shard, to: string): Promise<void> {
-  await shard.ask(askedTo('clock.advance', { to }));
+  await shard.ask(clockRequest('clock.advance', { to }));
 }
 
 async function setClock(shard: Shard, mode: object): Promise<void> {
-  await shard.ask(askedTo('clock.setMode', mode));
+  await shard.ask(clockRequest('clock.setMode', mode));
 }
 
-function follow(shard: Shard, { mode, rate, wallMs }: Line): Promise<void> {
+/** `since_ms`: the wall time from which the shard's clock runs. */
+function follow(shard: Shard, { mode, rate, wallMs }: ClockLine): Promise<void> {
   return setClock(shard, { mode, since_ms: wallMs, ...(mode === 'scaled' && { rate }) });
 }
 
-function askedTo(name: 'clock.advance' | 'clock.setMode', input: object): Asked {
+function clockRequest(name: 'clock.advance' | 'clock.setMode', input: object): ShardRequest {
   return { ...routeOf(name), body: JSON.stringify(input) };
 }

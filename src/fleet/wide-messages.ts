@@ -1,5 +1,6 @@
 /**
- * Messages of a world that spans all shards: pages of them, newest first, and waiting for some.
+ * Messages of a wide world (a world that spans all shards): pages, newest first, and
+ * `messages.wait`. Each shard has the messages of its own accounts.
  */
 import type { ControlReply, ControlRequest } from '../http/transport/transport.ts';
 import { readInput } from '../operations/input.ts';
@@ -8,7 +9,7 @@ import { routeOf } from '../operations/table.ts';
 import { waitInputSchema } from '../operations/wait.ts';
 import { isoTime } from '../sim/clock.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
-import { askedOf, pause } from './ask.ts';
+import { pause, requestForShard } from './ask.ts';
 import { okReply, passedReply } from './replies.ts';
 import type { ReplyOf, Shard } from './shard.ts';
 import type { WideClock } from './wide-clock.ts';
@@ -18,10 +19,13 @@ type Page = ReplyOf<'messages.page'>;
 type Shards = readonly [Shard, ...Shard[]];
 
 const waitPauseMs = 20;
-/** The part of a cursor for a shard that has shown all. */
+/** The part of a cursor for a shard that has shown all of its messages. */
 const ended = 'x';
 
-/** A cursor has one part for each shard. */
+/**
+ * The newest messages of all shards, as one page. Its cursor has one part for each shard, with dots
+ * between: the shard's own cursor, empty for its first page, or `ended`.
+ */
 export async function pageOfMessages(
   shards: Shards,
   request: ControlRequest,
@@ -29,32 +33,36 @@ export async function pageOfMessages(
   const query = new URLSearchParams(request.query);
   const cursors = query.get('cursor')?.split('.') ?? [];
   const limit = query.get('limit') ?? `${defaultPage}`;
-  const pageOf = (at: number, most: string) => {
-    const own = new URLSearchParams(query);
-    own.set('limit', most);
-    own.delete('cursor');
-    if (cursors[at]) own.set('cursor', cursors[at]);
-    return (shards[at] ?? shards[0]).ask(askedOf(request, '', own.toString()));
+  const readPage = (shardIndex: number, size: string) => {
+    const cursor = cursors[shardIndex];
+    const ownQuery = new URLSearchParams(query);
+    ownQuery.set('limit', size);
+    ownQuery.delete('cursor');
+    if (cursor) ownQuery.set('cursor', cursor);
+    const shard = shards[shardIndex] ?? shards[0];
+    return shard.ask(requestForShard(request, '', ownQuery.toString()));
   };
-  const answers = await Promise.all(
-    shards.map((_, at) => (cursors[at] === ended ? undefined : pageOf(at, limit))),
+  const replies = await Promise.all(
+    shards.map((_, index) => (cursors[index] === ended ? undefined : readPage(index, limit))),
   );
-  const refusal = answers.find((answer) => answer !== undefined && answer.status !== 200);
+  const refusal = replies.find((reply) => reply !== undefined && reply.status !== 200);
   if (refusal !== undefined) return passedReply(refusal);
-  const pages = answers.map((answer): Page => {
-    if (answer === undefined) return { messages: [], next_cursor: null };
-    return JSON.parse(answer.body) as Page;
+  const pages = replies.map((reply): Page => {
+    if (reply === undefined) return { messages: [], next_cursor: null };
+    return JSON.parse(reply.body) as Page;
   });
   const shown = pages
-    .flatMap(({ messages }, at) => messages.map((message) => ({ message, at })))
+    .flatMap(({ messages }, shardIndex) => messages.map((message) => ({ message, shardIndex })))
     .sort((a, b) => Date.parse(b.message.created_at) - Date.parse(a.message.created_at))
     .slice(0, Number(limit));
   const next = await Promise.all(
-    pages.map(async ({ messages, next_cursor: cursor }, at) => {
-      const taken = shown.filter((each) => each.at === at).length;
-      if (taken === messages.length) return cursor ?? ended;
-      if (taken === 0) return cursors[at] ?? '';
-      return (JSON.parse((await pageOf(at, `${taken}`)).body) as Page).next_cursor ?? ended;
+    pages.map(async ({ messages, next_cursor: cursor }, index) => {
+      const shownCount = shown.filter(({ shardIndex }) => shardIndex === index).length;
+      if (shownCount === messages.length) return cursor ?? ended;
+      if (shownCount === 0) return cursors[index] ?? '';
+      // The cursor after the messages that are shown comes with a page of just those.
+      const { body } = await readPage(index, `${shownCount}`);
+      return (JSON.parse(body) as Page).next_cursor ?? ended;
     }),
   );
   return okReply({
@@ -63,15 +71,18 @@ export async function pageOfMessages(
   });
 }
 
-/** As one process does, looking at all shards in turn. */
+/**
+ * Waits until enough messages of all shards match. Throws an OperationRefused on a timeout, as one
+ * process does.
+ */
 export async function waitForMessages(
   shards: Shards,
   clock: WideClock,
-  given: unknown,
+  input: unknown,
 ): Promise<ControlReply> {
-  const { match, count, timeout_ms: timeoutMs, advance } = readInput(waitInputSchema, given);
+  const { match, count, timeout_ms: timeoutMs, advance } = readInput(waitInputSchema, input);
   const body = JSON.stringify({ match, count: 1, timeout_ms: 0 });
-  const asked = { ...routeOf('messages.wait'), body };
+  const countRequest = { ...routeOf('messages.wait'), body };
   const startedMs = performance.now();
   const start = await clock.state();
   if (advance && start.mode !== 'manual') {
@@ -79,14 +90,14 @@ export async function waitForMessages(
   }
   const untilMs = Date.parse(start.now) + timeoutMs;
   for (;;) {
-    const answers = await Promise.all(shards.map((shard) => shard.ask(asked)));
-    const refusal = answers.find(({ status }) => status !== 200 && status !== 408);
+    const replies = await Promise.all(shards.map((shard) => shard.ask(countRequest)));
+    const refusal = replies.find(({ status }) => status !== 200 && status !== 408);
     if (refusal !== undefined) return passedReply(refusal);
-    const parts = answers
+    const found = replies
       .filter(({ status }) => status === 200)
-      .map((answer) => JSON.parse(answer.body) as ReplyOf<'messages.wait'>);
-    const matching = parts.reduce((sum, part) => sum + part.count, 0);
-    const messages = parts.flatMap((part) => part.messages).slice(0, largestPage);
+      .map((reply) => JSON.parse(reply.body) as ReplyOf<'messages.wait'>);
+    const matching = found.reduce((sum, part) => sum + part.count, 0);
+    const messages = found.flatMap((part) => part.messages).slice(0, largestPage);
     if (matching >= count) return okReply({ count: matching, messages });
     const { now, next_at: nextAt } = await clock.state();
     const isLate = advance
@@ -99,8 +110,8 @@ export async function waitForMessages(
     }
     if (!advance) await pause(waitPauseMs);
     else {
-      const dueMs = nextAt === null ? untilMs : Date.parse(nextAt);
-      await clock.advance({ to: isoTime(Math.min(untilMs, dueMs)) });
+      const deadlineMs = nextAt === null ? untilMs : Date.parse(nextAt);
+      await clock.advance({ to: isoTime(Math.min(untilMs, deadlineMs)) });
     }
   }
 }
