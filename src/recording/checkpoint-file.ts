@@ -1,8 +1,8 @@
 /**
- * The file of a checkpoint: an opening, then parts in JSON, each compressed and preceded by
- * its compressed length (four bytes, big endian). Files of the first format have no opening. The
- * journal's header holds the digest of the whole file, so that a damaged or exchanged file is never
- * restored.
+ * Writes and reads the file of a checkpoint (the whole state of a run at one instant). The file is an
+ * opening line, then parts in JSON: each is compressed and follows its compressed length in four bytes,
+ * big endian. Files of the first format have no opening. The journal's header holds the digest of the
+ * file, so a damaged or exchanged file is never restored.
  */
 import { createHash } from 'node:crypto';
 import { closeSync, promises, readSync } from 'node:fs';
@@ -12,6 +12,7 @@ import { openPlain, reasonOf } from '../config/plain-file.ts';
 import { codeOf, JournalError } from './journal-error.ts';
 import { checkpointOpening, openingOf } from './journal-files.ts';
 
+/** The length of a file and the digest of its bytes. */
 export interface CheckpointDigest {
   readonly bytes: number;
   readonly sha256: string;
@@ -19,7 +20,7 @@ export interface CheckpointDigest {
 
 const lengthBytes = 4;
 const blockBytes = 1_048_576;
-/** A better quality takes several times as long and saves few bytes. */
+/** A higher quality takes several times as long and saves few bytes. */
 const compression = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } };
 const compress = promisify(brotliCompress) as (
   part: Uint8Array,
@@ -62,8 +63,8 @@ export async function writeCheckpoint(
 }
 
 /**
- * The parts of a file with the given digest; throws a JournalError for any other file. `journal` is
- * for error messages.
+ * Yields the parts of a file. Throws a JournalError if the file does not have the `expected` digest.
+ * `journal`: for error messages.
  */
 export function* readCheckpoint(
   path: string,
@@ -104,26 +105,27 @@ function openCheckpoint(path: string, journal: string): number {
 
 function* blocksOf(file: number): Generator<Buffer> {
   const block = Buffer.allocUnsafe(blockBytes);
-  for (let at = 0; ; ) {
-    const read = readSync(file, block, 0, block.length, at);
-    if (read === 0) return;
-    at += read;
-    yield block.subarray(0, read);
+  for (let offset = 0; ; ) {
+    const bytesRead = readSync(file, block, 0, block.length, offset);
+    if (bytesRead === 0) return;
+    offset += bytesRead;
+    yield block.subarray(0, bytesRead);
   }
 }
 
 function* partsOf(file: number): Generator<unknown> {
   const isFirstFormat = !openingOf(file).startsWith(checkpointOpening);
-  for (let at = isFirstFormat ? 0 : checkpointOpening.length; ; ) {
-    const length = read(file, at, lengthBytes);
+  for (let offset = isFirstFormat ? 0 : checkpointOpening.length; ; ) {
+    const length = readBytes(file, offset, lengthBytes);
     if (length.length === 0) return;
-    const body = read(file, at + lengthBytes, length.readUInt32BE());
+    const body = readBytes(file, offset + lengthBytes, length.readUInt32BE());
     yield JSON.parse(brotliDecompressSync(body).toString('utf8'));
-    at += lengthBytes + body.length;
+    offset += lengthBytes + body.length;
   }
 }
 
-function read(file: number, at: number, length: number): Buffer {
+/** Returns fewer bytes at the end of the file. */
+function readBytes(file: number, offset: number, length: number): Buffer {
   const bytes = Buffer.allocUnsafe(length);
-  return bytes.subarray(0, readSync(file, bytes, 0, length, at));
+  return bytes.subarray(0, readSync(file, bytes, 0, length, offset));
 }

@@ -1,6 +1,6 @@
 /**
- * Converts the state of one instant to the parts of a checkpoint, and back: first the head, then
- * messages and the work of devices.
+ * Converts the state of a simulator at one instant to the parts of a checkpoint, and back. The first
+ * part is the head; parts with messages and the work of devices follow (`state-format.ts`).
  */
 import type { Settings } from '../config/settings.ts';
 import { drawKey, Rng, type RngState } from '../sim/random.ts';
@@ -14,17 +14,16 @@ import { StateImage } from './take-state.ts';
 
 export type CheckpointState = ReturnType<typeof checkpointState>;
 
+/** The first part of a checkpoint. */
 interface Head {
   readonly state: StateHead;
   /** The number of requests since the start, from which numbering continues. */
   readonly requests: number;
-  /**
-   * For each drawn key, by its id, the random state that it was drawn from. The key's text is not
-   * stored.
-   */
+  /** The keys that were drawn from the seed, by id, without their texts. */
   readonly drawn_keys: Readonly<Record<string, DrawnKey>>;
 }
 
+/** Drawing from this random state again gives the text of the key. */
 interface DrawnKey {
   readonly rng: RngState;
   readonly prefix: string;
@@ -33,7 +32,10 @@ interface DrawnKey {
 /** A drawn key ends with this many random characters. */
 const drawnCharacters = 40;
 
-/** Each part is made when it is read. Call `release` when no more are needed. */
+/**
+ * Takes the state now, for a checkpoint. Each of the `parts` is made when it is read. Call `release`
+ * when no more parts are needed.
+ */
 export function checkpointState(simulator: Player) {
   const { world } = simulator.simulation;
   const { cohorts, devices } = world.messages;
@@ -52,10 +54,10 @@ export function checkpointState(simulator: Player) {
 
 /** Replaces the simulator's state by the state in `parts`. */
 export function restoreCheckpoint(simulator: Player, parts: Generator<unknown>): void {
-  const { state, requests, drawn_keys: drawnKeys } = headOf(parts);
+  const { state, requests, drawn_keys: drawnKeys } = readHead(parts);
   const { settings, simulation, wallClock, exchangeRecord } = simulator;
-  const known = textsOf(simulation.world, drawnKeys);
-  const make = (own: Settings, startMs: number) => simulator.makeSimulation(own, startMs);
+  const known = keyTexts(simulation.world, drawnKeys);
+  const make = (empty: Settings, startMs: number) => simulator.makeSimulation(empty, startMs);
   const restored = restoreState(state, parts as Generator<StatePart>, { settings, known, make });
   for (const [keyId, { rng }] of Object.entries(drawnKeys)) {
     const key = restored.world.keys.get(keyId);
@@ -66,7 +68,8 @@ export function restoreCheckpoint(simulator: Player, parts: Generator<unknown>):
   exchangeRecord.resumeAt(requests);
 }
 
-function headOf(parts: Iterator<unknown>): Head {
+/** Throws if another version wrote the parts in another format. */
+function readHead(parts: Iterator<unknown>): Head {
   try {
     const head = parts.next().value as Head | undefined;
     if (head?.state.snapshot === stateFormat) return head;
@@ -90,8 +93,8 @@ function drawnKeysOf({ keys }: World): Record<string, DrawnKey> {
   return drawn;
 }
 
-/** The texts of keys by digest: keys given by the settings, and keys that are drawn again. */
-function textsOf({ keys }: World, drawn: Head['drawn_keys']): ReadonlyMap<string, string> {
+/** The texts of keys by digest: the keys of the settings, and the drawn keys, drawn again. */
+function keyTexts({ keys }: World, drawn: Head['drawn_keys']): ReadonlyMap<string, string> {
   const texts = new Map<string, string>();
   for (const { key } of keys.values()) if (key !== '') texts.set(sha256(key), key);
   for (const { rng, prefix } of Object.values(drawn)) {

@@ -1,12 +1,12 @@
 /**
- * Bounds a journal: after enough inputs since the last checkpoint, writes the next one and
- * continues the journal from it.
+ * Bounds the length of a journal: after enough inputs, writes a checkpoint (the whole state at one
+ * instant) and continues the journal from it.
  *
- * The state is written to a separate file while inputs still go to the journal. Then a new journal
- * is written: its header names the checkpoint, and it holds the inputs that have arrived meanwhile.
- * Renaming it over the old one is the only step that matters. Before it, the run is the old journal
- * and its checkpoint; after it, the new ones. The next start removes all other files of a killed
- * process.
+ * The checkpoint is written to a separate file while inputs still go to the journal. Then a new
+ * journal is written: its header names the checkpoint, and it holds the inputs that have arrived
+ * meanwhile. One rename over the old journal completes the change: before it, the run is the old
+ * journal with its checkpoint; after it, the new ones. The next start removes what a killed process
+ * has left.
  */
 import { promises } from 'node:fs';
 import { isoTime } from '../sim/clock.ts';
@@ -31,15 +31,19 @@ export const defaultJournalMaxBytes = 1024 * 1024 * 1024;
 /** The largest remainder that is copied synchronously, while the service waits. */
 const lastCopyBytes = 65_536;
 const blockBytes = 1_048_576;
-const permissions = 0o777;
+/** The permission bits of a file mode. */
+const permissionBits = 0o777;
 
+/** What `Checkpoints` needs of a run. */
 export interface CheckpointPlan {
+  /** The journal as the user names it, for messages. */
   readonly path: string;
   readonly files: JournalFiles;
   readonly journal: FileJournal;
   readonly header: JournalHeader;
   /** Inputs of the run so far. */
   readonly inputs: number;
+  /** `--journal-max`. */
   readonly maxBytes: number;
   readonly takeState: () => CheckpointState;
   readonly onNotice: ((line: string) => void) | undefined;
@@ -49,21 +53,26 @@ export interface CheckpointPlan {
 interface Attempt {
   readonly number: number;
   readonly file: string;
+  /** True once it has failed or was stopped: its files are then removed. */
   isStopped: boolean;
   /** True once the journal names this checkpoint: its file must then stay. */
   isDone: boolean;
 }
 
 export class Checkpoints implements JournalWatch {
+  /** The length of the journal at which the next checkpoint begins. */
   dueBytes: number;
   readonly #plan: CheckpointPlan;
   readonly #files: JournalFiles;
   /** Inputs of the run before this process. */
   readonly #inputsBefore: number;
+  /** The header of the present journal file. */
   #header: JournalHeader;
   #attempt: Attempt | undefined;
-  #ended: Promise<void> = Promise.resolve();
+  /** Resolves at the end of the last attempt. */
+  #attemptEnded: Promise<void> = Promise.resolve();
   #isClosed = false;
+  /** True if the last attempt failed: the user has then been notified. */
   #hasFailed = false;
 
   constructor(plan: CheckpointPlan) {
@@ -82,7 +91,7 @@ export class Checkpoints implements JournalWatch {
     const attempt = { number, file, isStopped: false, isDone: false };
     this.#attempt = attempt;
     // Deferred, because this may run in the middle of an input.
-    this.#ended = new Promise<void>((resolve) => setImmediate(resolve)).then(() =>
+    this.#attemptEnded = new Promise<void>((resolve) => setImmediate(resolve)).then(() =>
       this.#run(attempt),
     );
   }
@@ -90,7 +99,7 @@ export class Checkpoints implements JournalWatch {
   makeRoom(): boolean {
     const attempt = this.#attempt;
     if (attempt === undefined || attempt.isStopped || attempt.isDone) return false;
-    this.#failed(attempt, 'ENOSPC');
+    this.#fail(attempt, 'ENOSPC');
     return true;
   }
 
@@ -99,14 +108,14 @@ export class Checkpoints implements JournalWatch {
     this.#isClosed = true;
     if (this.#attempt === undefined) return undefined;
     this.#stop(this.#attempt);
-    return this.#ended;
+    return this.#attemptEnded;
   }
 
   async #run(attempt: Attempt): Promise<void> {
     try {
       await this.#replaceJournal(attempt);
     } catch (error) {
-      if (!attempt.isStopped) this.#failed(attempt, codeOf(error));
+      if (!attempt.isStopped) this.#fail(attempt, codeOf(error));
     }
     // Removes files that were created after the stop.
     if (attempt.isStopped) this.#stop(attempt);
@@ -117,7 +126,7 @@ export class Checkpoints implements JournalWatch {
   async #replaceJournal(attempt: Attempt): Promise<void> {
     if (attempt.isStopped) return;
     const { journal, takeState, maxBytes } = this.#plan;
-    const fromBytes = journal.bytes;
+    const takenBytes = journal.bytes;
     const inputs = this.#inputsBefore + journal.inputs;
     const state = takeState();
     const digest = await writeCheckpoint(attempt.file, state.parts, attempt).finally(() =>
@@ -129,27 +138,25 @@ export class Checkpoints implements JournalWatch {
     const checkpoint: Checkpoint = { number, file: nameOf(file), ...digest, at, inputs };
     const header = { ...this.#header, checkpoint };
     const line = lineOf(header);
-    const copiedTo = await writeSuccessor(this.#files, line, journal, fromBytes, attempt);
+    const copiedTo = await writeSuccessor(this.#files, line, journal, takenBytes, attempt);
     await syncFolder(this.#files);
     if (attempt.isStopped) return;
-    const cameMeanwhile = journal.bytes - fromBytes;
+    const bytesMeanwhile = journal.bytes - takenBytes;
     journal.continueIn(this.#files.next, copiedTo);
     attempt.isDone = true;
-    const { checkpoint: replaced } = this.#header;
+    const replaced = this.#header.checkpoint;
     this.#header = header;
     this.#hasFailed = false;
-    // Starts early enough to end, in most cases, before half of the bound is reached.
-    this.dueBytes = line.length + Math.max(maxBytes / 8, maxBytes / 2 - cameMeanwhile);
+    // The next one starts early enough to end, in most cases, at half of the bound.
+    this.dueBytes = line.length + Math.max(maxBytes / 8, maxBytes / 2 - bytesMeanwhile);
     await syncFolder(this.#files);
-    // Its digest was in the header, so it is ours. Another thread frees its blocks.
+    // The header held its digest, so smstwin wrote it. Asynchronous, as freeing its blocks takes long.
     if (replaced === undefined) return;
     await promises.rm(namedCheckpoint(this.#files, replaced), { force: true }).catch(() => {});
   }
 
-  /**
-   * The run continues without the checkpoint; the next attempt follows after as many bytes again.
-   */
-  #failed(attempt: Attempt, code: string): void {
+  /** Continues the run without this checkpoint. The next attempt follows after as many bytes again. */
+  #fail(attempt: Attempt, code: string): void {
     const { path, journal, maxBytes, onNotice } = this.#plan;
     this.#stop(attempt);
     this.dueBytes = journal.bytes + maxBytes / 2;
@@ -161,6 +168,7 @@ export class Checkpoints implements JournalWatch {
     );
   }
 
+  /** Removes the files of an attempt, unless the journal names its checkpoint already. */
   #stop(attempt: Attempt): void {
     attempt.isStopped = true;
     if (attempt.isDone) return;
@@ -169,12 +177,12 @@ export class Checkpoints implements JournalWatch {
   }
 }
 
-/** A file that cannot be removed stays: the next start tries again, or names it. */
+/** Removes a file if that is possible; otherwise the next start removes it, or refuses it by name. */
 function discard(path: string, kind: 'checkpoint' | 'journal'): void {
   try {
     removeOwn(path, kind);
   } catch {
-    // It is not ours, or the folder cannot be written.
+    // smstwin did not write it, or the folder cannot be written.
   }
 }
 
@@ -193,9 +201,10 @@ async function writeSuccessor(
   try {
     const to = await promises.open(files.next, 'wx', 0o600);
     try {
-      await to.chmod((await from.stat()).mode & permissions);
+      await to.chmod((await from.stat()).mode & permissionBits);
       await to.writeFile(header);
       const copiedTo = await copy(from, to, journal, fromBytes, attempt);
+      // Inputs have arrived during the sync.
       await to.sync();
       return await copy(from, to, journal, copiedTo, attempt);
     } finally {
@@ -206,7 +215,10 @@ async function writeSuccessor(
   }
 }
 
-/** Inputs keep arriving, but at the speed of the same disk, so the copy catches up. */
+/**
+ * Copies until at most `lastCopyBytes` remain. Inputs keep arriving, but a copy in large blocks is
+ * faster than they are.
+ */
 async function copy(
   from: promises.FileHandle,
   to: promises.FileHandle,

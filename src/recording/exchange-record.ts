@@ -1,7 +1,8 @@
 /**
- * The one record of exchanges: each is written here once, as it is answered. It keeps the last ones
- * in a ring of reused objects, so that a long run allocates nothing for them; the first ones since
- * the start, a reset or a restart of the record, up to a bound, for the referee; and counts of all.
+ * The one record of exchanges (a request and its reply): each is written here once, as it is answered.
+ * It keeps three things: the last exchanges, in a ring of reused objects, so that a long run allocates
+ * nothing for them; the first ones since the start, a reset or a restart of the record, up to a bound,
+ * which the referee judges; and counts of all.
  */
 import { addressOf, type Handled } from '../http/service/api.ts';
 import type { ApiRequest } from '../http/service/messages.ts';
@@ -12,8 +13,9 @@ import { WallClock } from '../simulation/wall-clock.ts';
 import type { Journal } from './journal.ts';
 import { RecordedExchange } from './recorded-exchange.ts';
 
+/** How many of the last exchanges are kept. */
 export const keptRequests = 1_000;
-/** Bounds of the first exchanges in a running simulator. */
+/** How many of the first exchanges are kept, and characters of their texts. */
 export const recordedExchanges = 10_000;
 export const recordedCharacters = 16 * 1024 * 1024;
 
@@ -24,14 +26,17 @@ export interface RecordBound {
 
 export class ExchangeRecord {
   readonly #bound: RecordBound;
+  /** The last exchanges: the one with number n is at index n % keptRequests. */
   readonly #ring: RecordedExchange[] = [];
   #total = 0;
   /** The ring shows no request up to this number. */
-  #cleared = 0;
+  #clearedNumber = 0;
   #first: RecordedExchange[] = [];
+  /** Characters of `#first`. */
   #characters = 0;
-  /** The number of the last request before the first one that the referee judges. */
-  #startedAfter = 0;
+  /** The number of the last request before `#first`. */
+  #numberBeforeFirst = 0;
+  /** True while `#first` is below its bound. */
   #isOpen = true;
   #isCutAtStart = false;
   #changes = 0;
@@ -61,7 +66,7 @@ export class ExchangeRecord {
     journal: Journal | undefined,
     startedMs: number,
   ): RecordedExchange {
-    const exchange = this.#place(this.#isOpen || journal?.keepsExchanges === true);
+    const exchange = this.#nextObject(this.#isOpen || journal?.keepsExchanges === true);
     exchange.number = 0;
     exchange.atMs = clock.now();
     exchange.fill(request, handled);
@@ -79,9 +84,12 @@ export class ExchangeRecord {
     return exchange;
   }
 
-  /** A delayed reply has left, or its client had gone. `back`: 1 for the last request. */
+  /**
+   * Records the end of a delayed reply. `back`: 1 for the last request; `isSeen`: false if the client
+   * closed the connection before the reply was sent.
+   */
   ended(back: number, atMs: number, isSeen: boolean): void {
-    const exchange = this.#first[this.#total - back - this.#startedAfter];
+    const exchange = this.#first[this.#total - back - this.#numberBeforeFirst];
     if (exchange === undefined) return;
     exchange.end = { atMs, openUntil: this.#total, isSeen };
     this.#changes++;
@@ -99,20 +107,20 @@ export class ExchangeRecord {
   /** One of the last requests. */
   get(number: number): RecordedExchange | undefined {
     const exchange = this.#ring[number % keptRequests];
-    return number > this.#cleared && exchange?.number === number ? exchange : undefined;
+    return number > this.#clearedNumber && exchange?.number === number ? exchange : undefined;
   }
 
   /** Drops the last requests; numbering continues. */
   clear(): void {
-    this.#cleared = this.#total;
+    this.#clearedNumber = this.#total;
     this.seconds.clear();
   }
 
   /** Continues numbering after `total`. */
   resumeAt(total: number): void {
     this.#total = total;
-    this.#cleared = total;
-    this.#startedAfter = total;
+    this.#clearedNumber = total;
+    this.#numberBeforeFirst = total;
   }
 
   /** The first exchanges, which the referee judges. */
@@ -120,17 +128,17 @@ export class ExchangeRecord {
     return this.#first;
   }
 
-  /** How often the first exchanges have changed: while it stays, a report on them holds. */
+  /** How often the first exchanges have changed: a report on them is valid until it changes. */
   get changes(): number {
     return this.#changes;
   }
 
-  /** True if they are not the first of their run. */
+  /** True if the run began before the first exchanges. */
   get isCutAtStart(): boolean {
     return this.#isCutAtStart;
   }
 
-  /** Why they are not all of the run; undefined where they are. */
+  /** Why the first exchanges are not all of the run; undefined if they are. */
   get lack(): string | undefined {
     if (!this.#isOpen) {
       return `the record is full: only the first ${this.#first.length} requests are judged, as a partial record`;
@@ -144,7 +152,7 @@ export class ExchangeRecord {
   restart(isCutAtStart = false): void {
     this.#first = [];
     this.#characters = 0;
-    this.#startedAfter = this.#total;
+    this.#numberBeforeFirst = this.#total;
     this.#isOpen = true;
     this.#isCutAtStart = isCutAtStart;
     this.#changes++;
@@ -158,29 +166,33 @@ export class ExchangeRecord {
     if (this.#isOpen) this.#first.push(exchange);
   }
 
-  /** The object for the next exchange, in its place in the ring. */
-  #place(isKept: boolean): RecordedExchange {
-    const place = (this.#total + 1) % keptRequests;
-    const last = this.#ring[place];
-    if (!isKept && last !== undefined && !last.isKept) return last;
+  /** The object for the next exchange, in the ring: a new one if it or the old one is kept for long. */
+  #nextObject(isKept: boolean): RecordedExchange {
+    const index = (this.#total + 1) % keptRequests;
+    const oldest = this.#ring[index];
+    if (!isKept && oldest !== undefined && !oldest.isKept) return oldest;
     const exchange = new RecordedExchange();
     exchange.isKept = isKept;
-    this.#ring[place] = exchange;
+    this.#ring[index] = exchange;
     return exchange;
   }
 }
 
-/** Counts of one account in one second; the oldest seconds are dropped above it. */
+/** A series is the counts of one account in one second. Above this many, the oldest are dropped. */
 export const mostSeries = 20_000;
-/** The unknown path comes last. */
-const places = endpointNames.length + 1;
+/** The index of an endpoint in a series is that of its name; unknown paths come last. */
+const endpointCount = endpointNames.length + 1;
 
 interface Second {
   readonly startMs: number;
-  /** By account; undefined: not authenticated. For each endpoint, all and those answered 429. */
+  /**
+   * By account; undefined: not authenticated. Each series holds two numbers for each endpoint: all
+   * requests, and those answered 429.
+   */
   readonly counts: Map<string | undefined, Uint32Array>;
 }
 
+/** Requests of one account to one endpoint in one second; undefined: an unknown path. */
 export interface SecondCount {
   readonly startMs: number;
   readonly accountId: string | undefined;
@@ -206,13 +218,15 @@ export class RequestSeconds {
     }
     let counts = second.counts.get(accountId);
     if (counts === undefined) {
-      counts = new Uint32Array(2 * places);
+      counts = new Uint32Array(2 * endpointCount);
       second.counts.set(accountId, counts);
-      if (++this.#series > mostSeries) this.#drop();
+      if (++this.#series > mostSeries) this.#dropOlderHalf();
     }
-    const place = 2 * (endpoint === undefined ? places - 1 : endpointNames.indexOf(endpoint));
-    counts[place] = (counts[place] ?? 0) + 1;
-    if (status === 429) counts[place + 1] = (counts[place + 1] ?? 0) + 1;
+    const endpointIndex =
+      endpoint === undefined ? endpointCount - 1 : endpointNames.indexOf(endpoint);
+    const index = 2 * endpointIndex;
+    counts[index] = (counts[index] ?? 0) + 1;
+    if (status === 429) counts[index + 1] = (counts[index + 1] ?? 0) + 1;
   }
 
   clear(): void {
@@ -222,19 +236,19 @@ export class RequestSeconds {
 
   *[Symbol.iterator](): Generator<SecondCount> {
     for (const { startMs, counts } of this.#seconds) {
-      for (const [accountId, all] of counts) {
-        for (let place = 0; place < places; place++) {
-          const count = all[2 * place] ?? 0;
+      for (const [accountId, series] of counts) {
+        for (let index = 0; index < endpointCount; index++) {
+          const count = series[2 * index] ?? 0;
           if (count === 0) continue;
-          const throttled = all[2 * place + 1] ?? 0;
-          yield { startMs, accountId, endpoint: endpointNames[place], count, throttled };
+          const throttled = series[2 * index + 1] ?? 0;
+          yield { startMs, accountId, endpoint: endpointNames[index], count, throttled };
         }
       }
     }
   }
 
-  /** Drops the older half, so that this is rare. */
-  #drop(): void {
+  /** Drops many at a time, so that dropping is rare. */
+  #dropOlderHalf(): void {
     this.#seconds = this.#seconds.slice(Math.ceil(this.#seconds.length / 2));
     this.#series = this.#seconds.reduce((sum, { counts }) => sum + counts.size, 0);
   }

@@ -1,13 +1,13 @@
 /**
- * One line of a journal: a request with its reply, an operation with the digest of its result, or
- * the end of a delayed reply.
- * A request names the key that it authenticated with, and any other
- * credential is replaced by its digest. A key elsewhere in a request stays as sent.
+ * The entries of a journal, one in each line: a request with its reply, an operation with the digest
+ * of its result, or the end of a delayed reply. A request names the key that it authenticated with by
+ * id; any other credential is replaced by its digest. A key elsewhere in a request stays as sent.
  */
 import type { ApiReply } from '../http/service/messages.ts';
 import { sha256 } from './digest.ts';
 
 export interface RequestEntry {
+  /** The simulated time, in ISO 8601. */
   readonly at: string;
   readonly request: RecordedRequest;
   readonly reply: RecordedReply;
@@ -37,7 +37,9 @@ export interface RecordedRequest {
   readonly method: string;
   readonly path: string;
   readonly query?: string;
+  /** The key that authenticated it. */
   readonly key_id?: string;
+  /** The digest of any other `Authorization` header. */
   readonly credential?: string;
   readonly client_ip?: string;
   readonly forwarded_for?: string;
@@ -62,8 +64,8 @@ export interface RecordedReply {
 export function entryIn(line: unknown): Entry | undefined {
   if (!isObject(line)) return undefined;
   // The first format called an operation a lever.
-  const { lever, ...own } = line;
-  const entry = lever === undefined ? line : { ...own, operation: lever };
+  const { lever, ...others } = line;
+  const entry = lever === undefined ? line : { ...others, operation: lever };
   return isEntry(entry) ? entry : undefined;
 }
 
@@ -86,6 +88,7 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** What a journal holds of a reply. */
 export function recordedReply(reply: ApiReply | RecordedReply): RecordedReply {
   const { status, body, headers, delivery } = reply;
   return {

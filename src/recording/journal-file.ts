@@ -1,7 +1,7 @@
 /**
  * Records a run in a file. Every input is written before its reply is sent, so a killed process
- * loses no acknowledged input. Data passed to the operating system survives the process, so a write
- * does not wait for the disk. Nothing is buffered, so a slow disk slows the service.
+ * loses no acknowledged input. A write does not wait for the disk, since data that the operating
+ * system has survives the process. Nothing is buffered, so a slow disk slows the service.
  */
 import {
   close,
@@ -32,17 +32,18 @@ export const journalTextLimitBytes = 256 * 1024 * 1024;
 const isWindows = process.platform === 'win32';
 const { O_APPEND, O_RDWR } = constants;
 
-/** Is notified when the file grows; see `checkpoints.ts`. */
+/** Watches the file grow and replaces it by a shorter one (`checkpoints.ts`). */
 export interface JournalWatch {
   /** `onDue` is called after each input once the file has at least this length. */
   readonly dueBytes: number;
   onDue(): void;
-  /** Called when the disk is full; returns true if it may have freed space. */
+  /** Called when the disk is full. Returns true if it may have freed space. */
   makeRoom(): boolean;
   /** Returns a promise if something is still being written. */
   close(): Promise<void> | undefined;
 }
 
+/** The journal of a run in a file. One process writes it, under a lock (`journal-lock.ts`). */
 export class FileJournal implements Journal {
   readonly keepsExchanges = false;
   /** The length of the file: the end of its last line. */
@@ -52,6 +53,7 @@ export class FileJournal implements Journal {
   readonly #path: string;
   readonly #files: JournalFiles;
   readonly #unlock: () => void;
+  /** The file descriptor; -1 once it is closed. */
   #file: number;
   #watch: JournalWatch | undefined;
   #failure: JournalError | undefined;
@@ -68,19 +70,19 @@ export class FileJournal implements Journal {
     this.bytes = fstatSync(this.#file).size;
   }
 
-  /** Why a line could not be written; no later one is. */
+  /** Why a line could not be written; no later line is written then. */
   get failure(): string | undefined {
     return this.#failure?.message;
   }
 
-  /** Removes an incomplete last line. */
+  /** Shortens the file, to remove an incomplete last line. */
   truncate(bytes: number): void {
     ftruncateSync(this.#file, bytes);
     this.bytes = bytes;
   }
 
   begin(header: JournalHeader): void {
-    this.#append(asBytes(header));
+    this.#append(lineBytes(header));
   }
 
   watch(watch: JournalWatch): void {
@@ -92,18 +94,18 @@ export class FileJournal implements Journal {
   }
 
   ended(entry: EndedEntry): void {
-    this.#append(asBytes(entry));
+    this.#append(lineBytes(entry));
   }
 
   operation(atMs: number, operation: string, args: readonly unknown[], result: string): void {
     const entry: OperationEntry = { at: isoTime(atMs), operation, args, result };
-    this.#record(asBytes(entry));
+    this.#record(lineBytes(entry));
   }
 
   text(): string {
     const { size } = fstatSync(this.#file);
     if (size <= journalTextLimitBytes)
-      return bytesOf(this.#file, 0, size, this.#path).toString('utf8');
+      return readBytes(this.#file, 0, size, this.#path).toString('utf8');
     throw new OperationRefused(
       'conflict',
       `the journal has ${size} bytes, too many for one reply: read the file`,
@@ -125,8 +127,8 @@ export class FileJournal implements Journal {
     const successor = openOwn(next, 'journal', O_APPEND | O_RDWR);
     if (successor === undefined) throw new JournalError(`${next}: removed by another program`);
     try {
-      const rest = bytesOf(this.#file, fromBytes, this.bytes, this.#path);
-      for (let at = 0; at < rest.length; ) at += writeSync(successor, rest, at);
+      const tail = readBytes(this.#file, fromBytes, this.bytes, this.#path);
+      for (let offset = 0; offset < tail.length; ) offset += writeSync(successor, tail, offset);
     } finally {
       closeSync(successor);
     }
@@ -146,8 +148,8 @@ export class FileJournal implements Journal {
   async close(): Promise<void> {
     if (this.#file >= 0) closeSync(this.#file);
     this.#file = -1;
-    const ending = this.#watch?.close();
-    if (ending !== undefined) await ending;
+    const watchEnded = this.#watch?.close();
+    if (watchEnded !== undefined) await watchEnded;
     this.#unlock();
   }
 
@@ -157,16 +159,17 @@ export class FileJournal implements Journal {
     if (this.#watch !== undefined && this.bytes >= this.#watch.dueBytes) this.#watch.onDue();
   }
 
-  /** After a failed write, no input is answered: later ones would replay differently. */
+  /** After a failed write, all later ones fail too: without this line, they would replay differently. */
   #append(line: Buffer): void {
     if (this.#failure !== undefined) throw this.#failure;
-    for (let at = 0; at < line.length; ) at += this.#write(line, at);
+    for (let offset = 0; offset < line.length; ) offset += this.#write(line, offset);
     this.bytes += line.length;
   }
 
-  #write(bytes: Uint8Array, at: number): number {
+  /** Returns how many bytes it has written: 0 if the caller is to try again. */
+  #write(bytes: Uint8Array, offset: number): number {
     try {
-      return writeSync(this.#file, bytes, at);
+      return writeSync(this.#file, bytes, offset);
     } catch (error) {
       if (codeOf(error) === 'ENOSPC' && this.#watch?.makeRoom() === true) return 0;
       this.#failure = new JournalError(`${this.#path}: cannot be written: ${String(error)}`);
@@ -185,7 +188,7 @@ export class FileJournal implements Journal {
   }
 }
 
-function asBytes(value: object): Buffer {
+function lineBytes(value: object): Buffer {
   return Buffer.from(lineOf(value));
 }
 
@@ -202,15 +205,16 @@ function openJournal({ journal }: JournalFiles): number {
   }
 }
 
-function bytesOf(file: number, from: number, to: number, path: string): Buffer {
+/** `path`: for the error message. */
+function readBytes(file: number, from: number, to: number, path: string): Buffer {
   const bytes = Buffer.allocUnsafe(to - from);
-  for (let at = 0; at < bytes.length; ) {
-    const read = readSync(file, bytes, at, bytes.length - at, from + at);
+  for (let offset = 0; offset < bytes.length; ) {
+    const read = readSync(file, bytes, offset, bytes.length - offset, from + offset);
     if (read === 0)
       throw new JournalError(
         `${path}: shorter than the data written to it; another program may have changed it`,
       );
-    at += read;
+    offset += read;
   }
   return bytes;
 }

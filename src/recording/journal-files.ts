@@ -1,8 +1,8 @@
 /**
- * The files of one run: the journal, its lock, and the checkpoint that its header names. Any other
- * file of these names belongs to an unfinished or replaced checkpoint. A file that exists is opened,
- * emptied or removed only if smstwin wrote it: a plain file, not a link, whose first characters are
- * those of its kind. Any other file is refused by name and left as it is.
+ * The files of one run: the journal, its lock, and the checkpoint that its header names. Other files
+ * with such names belong to an unfinished or replaced checkpoint. smstwin opens, empties or removes an
+ * existing file only if smstwin wrote it: a plain file, not a link, whose first characters are those
+ * of its kind. It refuses any other file with an error that names it.
  */
 import {
   closeSync,
@@ -48,25 +48,27 @@ function realPathOf(path: string): string {
   }
 }
 
+/** The path of a checkpoint that is written next to a journal. */
 export function checkpointFile({ journal }: JournalFiles, number: number): string {
   return `${journal}.checkpoint-${number}`;
 }
 
-/** The checkpoint that a header names. The header holds its name without the folder. */
+/** The path of the checkpoint that a header names, which holds no folder. */
 export function namedCheckpoint({ journal }: JournalFiles, { file }: Checkpoint): string {
   return join(dirname(journal), file);
 }
 
+/** The name of a file as a header holds it. */
 export function nameOf(path: string): string {
   return basename(path);
 }
 
 /**
- * Removes the files that a killed process left of other checkpoints. Throws a JournalError if one of
- * them is not ours.
+ * Removes the files of unfinished or replaced checkpoints that a killed process has left. Throws a
+ * JournalError if smstwin did not write one of them.
  */
-export function removeLeftovers(files: JournalFiles, present: Checkpoint | undefined): void {
-  const number = present?.number ?? 0;
+export function removeLeftovers(files: JournalFiles, current: Checkpoint | undefined): void {
+  const number = current?.number ?? 0;
   removeOwn(files.next, 'journal');
   for (const other of [number - 1, number + 1]) {
     if (other > 0) removeOwn(checkpointFile(files, other), 'checkpoint');
@@ -83,7 +85,7 @@ export async function syncFolder({ journal }: JournalFiles): Promise<void> {
   }
 }
 
-/** The first characters of each kind of file. A killed process may have written only some. */
+/** The first characters of each kind of file; more than one if formats differ. */
 const openings = {
   journal: readFormats.map((format) => `{"journal":${format},"smstwin":"`),
   checkpoint: ['smstwin checkpoint\n'],
@@ -92,12 +94,12 @@ const openings = {
 export type Kind = keyof typeof openings;
 
 export const checkpointOpening = openings.checkpoint[0];
-/** More than the longest opening, and a byte order mark, which some editors add. */
+/** Enough for the longest opening after a byte order mark, which some editors add. */
 const openingBytes = 64;
 /** The mode of every file: only its owner may read the texts and keys in it. */
 const ownerOnly = 0o600;
 
-/** Undefined if there is no such file. Throws a JournalError for a file of another kind. */
+/** Opens a file of smstwin. Undefined if it does not exist; throws a JournalError for any other file. */
 export function openOwn(path: string, kind: Kind, flags = constants.O_RDONLY): number | undefined {
   const file = open(path, flags);
   if (file === undefined) return undefined;
@@ -112,7 +114,7 @@ export function openOwn(path: string, kind: Kind, flags = constants.O_RDONLY): n
   }
 }
 
-/** Throws a JournalError if there is a file of another kind. */
+/** Throws a JournalError if the file exists and is not of this kind. */
 export function checkOwn(path: string, kind: Kind): void {
   const file = openOwn(path, kind);
   if (file !== undefined) closeSync(file);
@@ -123,7 +125,7 @@ export function createOwn(path: string): number {
   return openSync(path, 'ax+', ownerOnly);
 }
 
-/** Removes a file and frees its blocks at once, even if it is open. */
+/** Removes a file of smstwin. Empties it first, which frees its blocks even while it is open. */
 export function removeOwn(path: string, kind: Kind): void {
   const file = openOwn(path, kind, constants.O_RDWR);
   if (file === undefined) return;
@@ -137,12 +139,15 @@ export function removeOwn(path: string, kind: Kind): void {
   }
 }
 
-/** True if a file with these first characters may be of this kind, or was begun as one. */
-export function beginsAs(kind: Kind, begun: string): boolean {
-  return openings[kind].some((opening) => begun.startsWith(opening) || opening.startsWith(begun));
+/** `start`: the first characters of a file; a killed process may have written only some of them. */
+export function beginsAs(kind: Kind, start: string): boolean {
+  return openings[kind].some((opening) => start.startsWith(opening) || opening.startsWith(start));
 }
 
-/** Decodes each byte as one character, so that binary data is never mistaken for text. */
+/**
+ * The first characters of a file, without a byte order mark. Each byte becomes one character, so
+ * binary data is never mistaken for text.
+ */
 export function openingOf(file: number): string {
   const block = Buffer.alloc(openingBytes);
   const text = block.toString('latin1', 0, readSync(file, block, 0, openingBytes, 0));
@@ -158,7 +163,7 @@ function open(path: string, flags: number): number | undefined {
   }
 }
 
-/** A file that is left as it is. */
-export function refusal(path: string, why: string): JournalError {
-  return new JournalError(`${path}: ${why}; move it away, or name another journal`);
+/** The error for a file that smstwin does not touch. */
+export function refusal(path: string, reason: string): JournalError {
+  return new JournalError(`${path}: ${reason}; move it away, or name another journal`);
 }

@@ -1,7 +1,7 @@
 /**
- * The first line of a journal: everything that another process needs to start the run again, or the
- * checkpoint from which the run continues. Explicit keys are stored as digests, so a replay accepts
- * the same keys without knowing their text.
+ * The first line of a journal: the settings that another process needs to start the run again, and
+ * the name of the checkpoint from which the journal continues, if any. Explicit keys are stored as
+ * digests, so a replay accepts the same keys without knowing their text.
  */
 import { z } from 'zod';
 import { smstwinVersion } from '../commands/version.ts';
@@ -20,8 +20,8 @@ import { isIntact } from './journal-checksum.ts';
 import { JournalError } from './journal-error.ts';
 
 /**
- * Since format 2, each line ends with a checksum, and an operation is not called a lever. Since
- * format 3, a reply that is a JSON object is written as it is.
+ * Since format 2, each line ends with a checksum, and an operation has the field `operation` instead
+ * of `lever`. Since format 3, a reply that is a JSON object is not quoted.
  */
 export const journalFormat = 3;
 export const readFormats = [1, 2, journalFormat] as const;
@@ -37,7 +37,7 @@ const checkpointSchema = z.strictObject({
   at: z.iso.datetime(),
   inputs: z.int().min(0).describe('Inputs from the start of the run up to it.'),
 });
-/** The whole state at one instant; the journal's inputs follow it. */
+/** Names a checkpoint file. The inputs in the journal follow it. */
 export type Checkpoint = Readonly<z.output<typeof checkpointSchema>>;
 
 const hostedSchema = z.strictObject({
@@ -45,7 +45,7 @@ const hostedSchema = z.strictObject({
   ttl_ms: z.number().positive().exactOptional(),
   is_fork: z.boolean().exactOptional(),
 });
-/** What a restart needs of a world besides its run. */
+/** What a restart needs to know of a world that a user created, besides its run. */
 export type HostedHeader = Readonly<z.output<typeof hostedSchema>>;
 
 const headerSchema = z.object({
@@ -69,6 +69,7 @@ type JournalSettings = JournalHeader['settings'];
 export type KeyDigests = ReadonlyMap<string, KeyDigest>;
 const noDigests: KeyDigests = new Map();
 
+/** The header of a new journal. `world`: set for a world that a user created. */
 export function headerOf(
   settings: Settings,
   startedAtMs: number,
@@ -119,11 +120,12 @@ function digestOf(key: string, known: KeyDigests): { key_sha256: string; prefix:
   return { key_sha256: sha256(key), prefix: shownPrefix(key) };
 }
 
+/** The error for a file that smstwin did not write. */
 export function notAJournal(name: string): JournalError {
   return new JournalError(`${name}: not a journal of smstwin; name another file`);
 }
 
-/** `name` is the file, for error messages. */
+/** Parses a header. `name`: the file, for error messages. Throws a JournalError. */
 export function readHeader(line: string, name: string): JournalHeader {
   let header: unknown;
   try {
@@ -148,18 +150,20 @@ export function readHeader(line: string, name: string): JournalHeader {
   throw new JournalError(`${name}: the first line is damaged: ${mistake}`);
 }
 
-/** Refuses a journal that was recorded with other settings. */
+/** Throws a JournalError if the journal was recorded with other settings. */
 export function checkSameSettings(
   found: JournalHeader,
   settings: Settings,
   name: string,
   keyDigests = noDigests,
 ): void {
-  const own = JSON.parse(JSON.stringify(journalSettings(settings, keyDigests))) as JournalSettings;
-  for (const part of new Set([...Object.keys(own), ...Object.keys(found.settings)])) {
-    if (JSON.stringify(own[part]) === JSON.stringify(found.settings[part])) continue;
+  // Parsed again, since a field that is undefined is absent in the journal.
+  const text = JSON.stringify(journalSettings(settings, keyDigests));
+  const present = JSON.parse(text) as JournalSettings;
+  for (const field of new Set([...Object.keys(present), ...Object.keys(found.settings)])) {
+    if (JSON.stringify(present[field]) === JSON.stringify(found.settings[field])) continue;
     throw new JournalError(
-      `${name}: recorded with another ${part}; start with the same settings, or name a new file`,
+      `${name}: recorded with another ${field}; start with the same settings, or name a new file`,
     );
   }
 }
@@ -175,7 +179,7 @@ export function settingsOfHeader(
     startTime?: unknown;
     world: { accounts: { keys: Record<string, string>[] }[] };
   };
-  // Recorded inputs bring their own time; the function that moved it is not in the journal.
+  // A replay moves the clock to the time of each input, as it cannot call the bound function.
   if (settings.clock === 'bound') {
     settings.clock = 'manual';
     settings.startTime = header.started_at;

@@ -1,7 +1,7 @@
 /**
- * Reads the lines of a journal file, block by block: a journal may be larger than the largest
- * buffer, so at most one line is held in memory. A process killed while writing leaves an
- * incomplete last line; it was never acknowledged, so it is skipped.
+ * Reads the lines of a journal file, block by block: a journal may be larger than the largest buffer,
+ * so at most one line and one block are in memory. A process that is killed as it writes leaves an
+ * incomplete last line, which is skipped: its input was never acknowledged.
  */
 import { closeSync, fstatSync, readSync } from 'node:fs';
 import { openPlain, reasonOf } from '../config/plain-file.ts';
@@ -15,24 +15,26 @@ import { valueIn } from './request-line.ts';
 export interface JournalLines {
   /** Undefined if the file is empty or holds only part of a header. */
   readonly header: string | undefined;
-  /** Read lazily. */
+  /** Each iteration reads the file again. Throws a JournalError at a damaged line. */
   readonly entries: Iterable<Entry>;
   /** Bytes up to the end of the last complete line. */
   readonly wholeBytes: number;
-  /** True if an incomplete line follows. */
+  /** True if an incomplete line follows them. */
   readonly isTruncated: boolean;
 }
 
-/** A run as far as it is recorded; `name`: its file. */
+/** A run, up to its last recorded input. */
 export interface RecordedRun extends Pick<JournalLines, 'entries'> {
+  /** The file, for error messages. */
   readonly name: string;
   readonly header: string;
 }
 
 const blockBytes = 1_048_576;
-const lineEnd = 10;
+/** The byte of a line break. */
+const lineBreak = 10;
 
-/** Undefined if the file does not exist. Throws a JournalError if it is not a journal. */
+/** Opens a journal for reading. Undefined if the file does not exist. Throws a JournalError if it is not a journal. */
 export function readJournal(path: string): JournalLines | undefined {
   let file: number;
   try {
@@ -45,8 +47,9 @@ export function readJournal(path: string): JournalLines | undefined {
     const { size, ino } = fstatSync(file);
     const wholeBytes = wholeBytesOf(file, size);
     if (wholeBytes === 0 && !beginsAs('journal', openingOf(file))) throw notAJournal(path);
-    if (isLineEndLost(readBlock(file, wholeBytes, size)))
+    if (isLineBreakLost(readBlock(file, wholeBytes, size))) {
       throw new JournalError(`${path}: the last line is damaged: its line break was changed`);
+    }
     const [header] = linesOf(file, wholeBytes);
     return {
       // Some editors put a byte order mark before it.
@@ -62,41 +65,47 @@ export function readJournal(path: string): JournalLines | undefined {
   }
 }
 
-/** True if all of the last line is there but its line break: the line may have been acknowledged. */
-function isLineEndLost(rest: Buffer): boolean {
-  return rest.length > 0 && isIntact(rest.toString('utf8', 0, rest.length - 1)) === true;
+/**
+ * True if the last line is complete but for its line break: its input may have been acknowledged, so
+ * it must not be skipped.
+ */
+function isLineBreakLost(lastLine: Buffer): boolean {
+  return (
+    lastLine.length > 0 && isIntact(lastLine.toString('utf8', 0, lastLine.length - 1)) === true
+  );
 }
 
-/** Searches backwards for the last line break. */
+/** The number of bytes up to the last line break. Searches backwards. */
 function wholeBytesOf(file: number, size: number): number {
   for (let end = size; end > 0; end -= blockBytes) {
     const from = Math.max(0, end - blockBytes);
-    const at = readBlock(file, from, end).lastIndexOf(lineEnd);
-    if (at >= 0) return from + at + 1;
+    const offset = readBlock(file, from, end).lastIndexOf(lineBreak);
+    if (offset >= 0) return from + offset + 1;
   }
   return 0;
 }
 
+/** Reads at most one block, from byte `from` up to byte `to`. */
 function readBlock(file: number, from: number, to: number): Buffer {
   const block = Buffer.allocUnsafeSlow(Math.min(blockBytes, to - from));
   return block.subarray(0, readSync(file, block, 0, block.length, from));
 }
 
 function* linesOf(file: number, to: number): Generator<string> {
-  /** The part already read of a line that continues in the next block. */
-  let begun: Buffer[] = [];
+  /** The pieces read so far of a line that continues in the next block. */
+  let pieces: Buffer[] = [];
   for (let from = 0; from < to; ) {
     const block = readBlock(file, from, to);
     if (block.length === 0) return;
     from += block.length;
     let start = 0;
-    for (let end = block.indexOf(lineEnd); end >= 0; end = block.indexOf(lineEnd, start)) {
+    for (let end = block.indexOf(lineBreak); end >= 0; end = block.indexOf(lineBreak, start)) {
       const last = block.subarray(start, end);
-      yield begun.length === 0 ? last.toString('utf8') : Buffer.concat([...begun, last]).toString();
-      begun = [];
+      yield pieces.length === 0 ? last.toString() : Buffer.concat([...pieces, last]).toString();
+      pieces = [];
       start = end + 1;
     }
-    if (start < block.length) begun.push(block.subarray(start));
+    if (start < block.length) pieces.push(block.subarray(start));
   }
 }
 
@@ -106,9 +115,9 @@ function* entriesOf(path: string, to: number, inode: number): Generator<Entry> {
     if (fstatSync(file).ino !== inode) {
       throw new JournalError(`${path}: replaced while it was read; read it again`);
     }
-    const read = lineReader(path);
+    const readLine = lineReader(path);
     for (const line of linesOf(file, to)) {
-      const entry = read(line);
+      const entry = readLine(line);
       if (entry !== undefined) yield entry;
     }
   } catch (error) {
@@ -118,13 +127,16 @@ function* entriesOf(path: string, to: number, inode: number): Generator<Entry> {
   }
 }
 
-/** Reads one line after another; the first one, the header, has no entry. */
+/**
+ * Returns a function that takes one line after another and returns its entry; undefined for the first
+ * line, the header. It throws a JournalError for a damaged line.
+ */
 export function lineReader(path: string): (line: string) => Entry | undefined {
   let number = 0;
   let hasChecksums = false;
   return (line) => {
     number++;
-    // Undefined for a line without a checksum.
+    // Undefined for a line without a checksum, as in a journal of the first format.
     const isMatching = isIntact(line);
     if (number === 1) {
       hasChecksums = isMatching !== undefined;
@@ -133,11 +145,12 @@ export function lineReader(path: string): (line: string) => Entry | undefined {
     const isTrusted = isMatching ?? !hasChecksums;
     const entry = isTrusted ? entryOf(line) : undefined;
     if (entry !== undefined) return entry;
-    const why = isTrusted ? '' : ': its checksum differs';
-    throw new JournalError(`${path}: line ${number} is damaged${why}`);
+    const reason = isTrusted ? '' : ': its checksum differs';
+    throw new JournalError(`${path}: line ${number} is damaged${reason}`);
   };
 }
 
+/** Undefined if the line is not JSON, or not an entry. */
 function entryOf(line: string): Entry | undefined {
   try {
     return entryIn(valueIn(line));

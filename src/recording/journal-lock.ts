@@ -1,7 +1,7 @@
 /**
  * Lets one process at a time write a journal: a `.lock` file next to it names the owner. A lock
- * whose process has exited is stale, and the next process removes it. Works within one machine:
- * processes of another machine on a shared folder cannot be checked.
+ * whose process has exited is stale, and the next process removes it. Works within one machine: it
+ * cannot check a process of another machine that shares the folder.
  */
 import { randomUUID } from 'node:crypto';
 import { closeSync, fstatSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -11,62 +11,56 @@ import { WallClock } from '../simulation/wall-clock.ts';
 import { codeOf, JournalError } from './journal-error.ts';
 import { journalFiles, openOwn, refusal, removeOwn } from './journal-files.ts';
 
+/** The content of a lock: the process that holds it. */
 interface Owner {
   readonly pid: number;
-  /**
-   * Start time by the system's count, since pids are reused. Null if the system does not report it.
-   */
+  /** Tells processes with a reused pid apart; null if the system does not report start times. */
   readonly started: string | null;
 }
 
 /** Processes that start together may all find the same stale lock; one of them replaces it. */
-const tries = 10;
-/** An empty lock may be in the middle of being written. */
+const maxAttempts = 10;
+/** An empty lock that is younger than this may still be written. */
 const writtenWithinMs = 1_000;
 /** A lock holds a process id and a start time: about 40 bytes. */
 const mostLockBytes = 1_024;
 const onlyNew = { flag: 'wx', mode: 0o600 } as const;
-/** Locks of this process, for systems that do not report start times. */
-const held = new Set<string>();
+/** The locks that this process holds, for systems that do not report start times. */
+const heldLocks = new Set<string>();
 
-/**
- * Returns the release function. Throws a JournalError if another process or simulator holds the
- * lock.
- */
+/** Returns the release function. Throws a JournalError if another process or simulator has the lock. */
 export function lockJournal(path: string): () => void {
   return acquire(journalFiles(path).lock, path);
 }
 
 function acquire(lock: string, path: string): () => void {
-  for (let n = 0; n < tries; n++) {
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
     if (create(lock, path)) {
-      held.add(lock);
+      heldLocks.add(lock);
       return () => release(lock);
     }
     if (isStale(lock, path)) removeStale(lock, path);
   }
   throw new JournalError(
-    `${path}: cannot lock the journal: ${lock} reappeared ${tries} times; ` +
+    `${path}: cannot lock the journal: ${lock} reappeared ${maxAttempts} times; ` +
       'is another process restarting?',
   );
 }
 
 /**
- * True if the lock's process has exited. Reads the file once: a second read could see a new owner.
- * Throws if held.
+ * True if the lock's process has exited; false if there is no lock. Throws a JournalError if the lock
+ * is held. Reads the file once, since a second read could see a new owner.
  */
 function isStale(lock: string, path: string): boolean {
-  const found = read(lock);
-  if (found === undefined) return false;
-  const { owner, isBeingWritten } = found;
-  if (owner === undefined ? isBeingWritten : isRunning(owner, lock)) throw heldBy(path, owner);
+  const content = read(lock);
+  if (content === undefined) return false;
+  const { owner, isBeingWritten } = content;
+  const isHeld = owner === undefined ? isBeingWritten : isRunning(owner, lock);
+  if (isHeld) throw heldBy(path, owner);
   return true;
 }
 
-/**
- * Holds a second lock while comparing and removing, so that a lock created in between is not
- * removed.
- */
+/** Checks again under a second lock: a process may have replaced the stale lock meanwhile. */
 function removeStale(lock: string, path: string): void {
   const unlock = acquire(`${lock}.takeover`, path);
   try {
@@ -90,16 +84,17 @@ function heldBy(path: string, owner: Owner | undefined): JournalError {
 function create(lock: string, path: string): boolean {
   const owner: Owner = { pid: process.pid, started: lookUp(process.pid)?.started ?? null };
   const text = JSON.stringify(owner);
-  const own = join(dirname(lock), `.smstwin-lock-${randomUUID()}`);
+  const temporary = join(dirname(lock), `.smstwin-lock-${randomUUID()}`);
   try {
-    writeFileSync(own, text, onlyNew);
-    linkSync(own, lock);
+    writeFileSync(temporary, text, onlyNew);
+    linkSync(temporary, lock);
     return true;
   } catch (error) {
     if (codeOf(error) === 'EEXIST') return false;
   } finally {
-    rmSync(own, { force: true });
+    rmSync(temporary, { force: true });
   }
+  // The file system has no hard links.
   try {
     writeFileSync(lock, text, onlyNew);
     return true;
@@ -110,27 +105,27 @@ function create(lock: string, path: string): boolean {
 }
 
 function release(lock: string): void {
-  if (!held.delete(lock)) return;
+  if (!heldLocks.delete(lock)) return;
   try {
     if (read(lock)?.owner?.pid === process.pid) removeOwn(lock, 'lock');
   } catch {
-    // Another program put its own file there.
+    // Another program has put a file of its own there.
   }
 }
 
-interface Lock {
+interface LockContent {
   /** Undefined if the text is incomplete. */
   readonly owner: Owner | undefined;
   readonly isBeingWritten: boolean;
 }
 
 /** Undefined if the file does not exist. */
-function read(lock: string): Lock | undefined {
+function read(lock: string): LockContent | undefined {
   const file = openOwn(lock, 'lock');
   if (file === undefined) return undefined;
   try {
     const text = readOpened(file, mostLockBytes);
-    // The file system's clock may also run ahead of ours.
+    // Absolute, since the clock of the file system may be ahead.
     const ageMs = Math.abs(WallClock.nowMs() - fstatSync(file).mtimeMs);
     return { owner: ownerIn(text), isBeingWritten: text === '' && ageMs < writtenWithinMs };
   } catch (error) {
@@ -152,11 +147,11 @@ function ownerIn(text: string): Owner | undefined {
 }
 
 function isRunning({ pid, started }: Owner, lock: string): boolean {
-  const found = lookUp(pid);
-  if (found !== undefined) return found.isAlive && (started === null || started === found.started);
-  // A system that reports this process reports every running one.
+  const state = lookUp(pid);
+  if (state !== undefined) return state.isAlive && (started === null || started === state.started);
+  // A /proc that lists this process lists every running one.
   if (lookUp(process.pid) !== undefined) return false;
-  if (pid === process.pid) return held.has(lock);
+  if (pid === process.pid) return heldLocks.has(lock);
   try {
     process.kill(pid, 0);
     return true;

@@ -1,7 +1,8 @@
 /**
- * The interface for recording a run, and the journal of a run without a file: it keeps the inputs
- * since the start or the last reset in memory. Above its bound it drops all of them, because part
- * of a run cannot be replayed. `journal-file.ts` records in a file.
+ * The interface of a journal, which records the inputs of a run (requests and operations) so that it
+ * can be replayed, and the journal in memory. That one keeps the inputs since the start or the last
+ * reset. Above its bound it drops all of them, because a part of a run cannot be replayed.
+ * `journal-file.ts` records in a file.
  */
 import type { Settings } from '../config/settings.ts';
 import { isoTime } from '../sim/clock.ts';
@@ -13,21 +14,23 @@ import type { RecordedRun } from './journal-lines.ts';
 import { RecordedExchange } from './recorded-exchange.ts';
 import { requestLine, valueIn } from './request-line.ts';
 
-/** The bound of a run in memory. */
+/** The bounds of a journal in memory: inputs, and characters of their texts. */
 export const rememberedInputs = 10_000;
 export const rememberedCharacters = 16 * 1024 * 1024;
 
 export interface Journal {
-  /** True while it keeps the exchanges that it is given. */
+  /** True while it keeps the exchange objects that it is given: they must then not be reused. */
   readonly keepsExchanges: boolean;
-  /** Why inputs can no longer be recorded: each is then answered by an error. */
+  /** Why inputs can no longer be recorded; each of them is then answered by an error. */
   readonly failure?: string | undefined;
   request(exchange: RecordedExchange): void;
+  /** Records the end of a delayed reply. */
   ended(entry: EndedEntry): void;
+  /** `result`: its digest, or the code of a refusal. */
   operation(atMs: number, operation: string, args: readonly unknown[], result: string): void;
   /** The run as NDJSON: from the start, or from the last checkpoint. */
   text(): string;
-  /** The same, line by line. */
+  /** The same run, entry by entry. */
   run(): RecordedRun;
   close(): Promise<void>;
 }
@@ -53,7 +56,7 @@ export class MemoryJournal implements Journal {
   }
 
   operation(atMs: number, operation: string, args: readonly unknown[], result: string): void {
-    if (operation === 'reset') this.#startAgain(Number(args[0]));
+    if (operation === 'reset') this.#restart(Number(args[0]));
     else if (this.keepsExchanges) {
       const text = JSON.stringify(args);
       const copied = JSON.parse(text) as unknown[];
@@ -62,7 +65,7 @@ export class MemoryJournal implements Journal {
   }
 
   text(): string {
-    this.#check();
+    this.#checkComplete();
     const lines = this.#inputs.map((input) =>
       input instanceof RecordedExchange ? requestLine(input).toString('utf8') : lineOf(input),
     );
@@ -70,7 +73,7 @@ export class MemoryJournal implements Journal {
   }
 
   run(): RecordedRun {
-    this.#check();
+    this.#checkComplete();
     const inputs = [...this.#inputs];
     return {
       name: 'the journal in memory',
@@ -79,7 +82,7 @@ export class MemoryJournal implements Journal {
     };
   }
 
-  #check(): void {
+  #checkComplete(): void {
     if (this.keepsExchanges) return;
     throw new OperationRefused(
       'conflict',
@@ -98,8 +101,8 @@ export class MemoryJournal implements Journal {
     this.#inputs = [];
   }
 
-  /** A reset restores the start state, so the recorded run begins there. */
-  #startAgain(startedAtMs: number): void {
+  /** A reset restores the start state, so the recorded run begins anew. */
+  #restart(startedAtMs: number): void {
     this.#header = headerOf(this.#settings, startedAtMs);
     this.#inputs = [];
     this.#characters = 0;

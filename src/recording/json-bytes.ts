@@ -1,20 +1,24 @@
 /**
- * Writes JSON into a buffer that is used again: half the time of making a text and encoding it.
+ * Writes JSON as bytes into a buffer that is reused. This takes half the time of building a text and
+ * encoding it. Every write reserves enough space first, so the loops need no checks.
  */
+
+/** The buffer shrinks to this length at `clear`. */
 const startBytes = 131_072;
-/** The most bytes that JSON makes of one UTF-16 unit: `\u0000`. */
-const mostPerUnit = 6;
+/** JSON makes at most this many bytes of one UTF-16 unit: `\u0000`. */
+const maxBytesPerUnit = 6;
 
 const quote = 0x22;
 const backslash = 0x5c;
 const firstPrintable = 0x20;
-const firstUnusual = 0x7f;
+/** Bytes from here on need an escape or several bytes: the slow path handles such a text. */
+const firstSpecial = 0x7f;
 
 export class JsonBytes {
   #bytes = Buffer.allocUnsafeSlow(startBytes);
   #length = 0;
 
-  /** What was written since `clear`; valid until then. */
+  /** The bytes written since the last `clear`. They are valid until the next one. */
   get bytes(): Buffer {
     return this.#bytes.subarray(0, this.#length);
   }
@@ -24,6 +28,7 @@ export class JsonBytes {
     if (this.#bytes.length > startBytes) this.#bytes = Buffer.allocUnsafeSlow(startBytes);
   }
 
+  /** Writes bytes as they are. */
   copy(source: Uint8Array): void {
     this.#reserve(source.length);
     this.#bytes.set(source, this.#length);
@@ -35,25 +40,25 @@ export class JsonBytes {
     this.#reserve(text.length);
     const bytes = this.#bytes;
     const start = this.#length;
-    for (let at = 0; at < text.length; at++) bytes[start + at] = text.charCodeAt(at);
+    for (let i = 0; i < text.length; i++) bytes[start + i] = text.charCodeAt(i);
     this.#length = start + text.length;
   }
 
-  /** Writes JSON as it is. */
+  /** Writes a text that is JSON already. */
   json(text: string): void {
     this.#reserve(3 * text.length);
     this.#length += this.#bytes.write(text, this.#length);
   }
 
-  /** Writes a text in quotes. */
+  /** Writes a text as a JSON string, with quotes and escapes. */
   text(text: string): void {
-    this.#reserve(mostPerUnit * text.length + 2);
+    this.#reserve(maxBytesPerUnit * text.length + 2);
     const bytes = this.#bytes;
     let end = this.#length;
     bytes[end++] = quote;
-    for (let at = 0; at < text.length; at++) {
-      const unit = text.charCodeAt(at);
-      if (unit < firstPrintable || unit >= firstUnusual) {
+    for (let i = 0; i < text.length; i++) {
+      const unit = text.charCodeAt(i);
+      if (unit < firstPrintable || unit >= firstSpecial) {
         this.json(JSON.stringify(text));
         return;
       }
@@ -64,15 +69,15 @@ export class JsonBytes {
     this.#length = end;
   }
 
-  /** Writes UTF-8 as a text in quotes. */
+  /** Writes UTF-8 bytes as a JSON string. */
   utf8(source: Uint8Array): void {
     this.#reserve(2 * source.length + 2);
     const bytes = this.#bytes;
     let end = this.#length;
     bytes[end++] = quote;
-    for (let at = 0; at < source.length; at++) {
-      const byte = source[at] as number;
-      if (byte < firstPrintable || byte >= firstUnusual) {
+    for (let i = 0; i < source.length; i++) {
+      const byte = source[i] as number;
+      if (byte < firstPrintable || byte >= firstSpecial) {
         this.text(Buffer.from(source).toString('utf8'));
         return;
       }

@@ -1,6 +1,7 @@
 /**
  * Plays a recorded run up to an earlier instant: after a line of its journal, or at a simulated time
- * since the last reset or restored snapshot. Yields between slices.
+ * since the last reset or restored snapshot. The generators yield between slices of the work, so that
+ * ports can answer meanwhile.
  */
 import { isoTime } from '../sim/clock.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
@@ -10,49 +11,53 @@ import type { RecordedRun } from './journal-lines.ts';
 import type { Player } from './play.ts';
 import { playingFrom } from './resume.ts';
 
+/** `entry`: the number of a line in the journal. */
 export type Instant = { readonly entry: number } | { readonly timeMs: number };
 
+/** The instants that a journal holds. */
 export interface Extent {
-  /** The last line. */
+  /** The number of the last line. */
   readonly lines: number;
-  /** The line with which simulated time last began anew, and that time. */
+  /** The line that last set simulated time anew (the start, a reset or a restore), and that time. */
   readonly startLine: number;
   readonly startMs: number;
 }
 
-const entriesAtOnce = 64;
+const entriesPerSlice = 64;
 
+/** Reads the whole journal. */
 export function* extentOf({ name, header, entries }: RecordedRun): Generator<undefined, Extent> {
   const { started_at: startedAt, checkpoint } = readHeader(header, name);
   let lines = 1;
   let startLine = 1;
   let startMs = Date.parse(checkpoint?.at ?? startedAt);
   for (const entry of entries) {
-    if (++lines % entriesAtOnce === 0) yield;
-    const anewMs = 'operation' in entry ? newTimeOf(entry) : undefined;
-    if (anewMs === undefined) continue;
+    if (++lines % entriesPerSlice === 0) yield;
+    const newTimeMs = 'operation' in entry ? newTimeOf(entry) : undefined;
+    if (newTimeMs === undefined) continue;
     startLine = lines;
-    startMs = anewMs;
+    startMs = newTimeMs;
   }
   return { lines, startLine, startMs };
 }
 
-/** The simulated time that a reset or a restored snapshot sets. */
+/** The simulated time that a reset or a restored snapshot sets; undefined for other entries. */
 function newTimeOf({ operation, args, result }: OperationEntry): number | undefined {
-  if (!result.startsWith('sha256:')) return undefined;
+  const isRefused = !result.startsWith('sha256:');
+  if (isRefused) return undefined;
   if (operation === 'reset') return Number(args[0]);
   if (operation !== 'snapshot.restore') return undefined;
   return (args[0] as { readonly clock: { readonly now_ms: number } }).clock.now_ms;
 }
 
-/** The caller holds the simulator's wall clock. */
+/** The caller holds the simulator's wall clock. Throws an OperationRefused for an instant outside. */
 export function* playUntil(
   simulator: Player,
   run: RecordedRun,
   instant: Instant,
 ): Generator<undefined, void> {
   const extent = yield* extentOf(run);
-  check(instant, extent);
+  checkInside(instant, extent);
   const lines = { ...run, entries: entriesUntil(run.entries, instant, extent) };
   const header = readHeader(run.header, run.name);
   const { differences } = yield* playingFrom(simulator, lines, header, run.name);
@@ -63,7 +68,7 @@ export function* playUntil(
   if ('timeMs' in instant) simulator.simulation.clock.advanceTo(instant.timeMs);
 }
 
-function check(instant: Instant, { lines, startMs }: Extent): void {
+function checkInside(instant: Instant, { lines, startMs }: Extent): void {
   if ('entry' in instant) {
     if (instant.entry <= lines) return;
     throw new OperationRefused('invalid', `the journal has ${lines} lines`, 'entry');
@@ -84,13 +89,14 @@ function* entriesUntil(
       if (line > instant.entry) return;
     } else if (line > startLine) {
       if (Date.parse(entry.at) > instant.timeMs) return;
-      // It may lead past the instant; the time of what follows moves the clock as far.
+      // Skipped, as it may lead past the instant. The times of later entries move the clock instead.
       if ('operation' in entry && onlyMovesTime.has(entry.operation)) continue;
     }
     yield entry;
   }
 }
 
+/** Operations that do nothing but move the clock. */
 const onlyMovesTime: ReadonlySet<string> = new Set(['clock.advance', 'messages.wait']);
 
 function refusal(message: string): OperationRefused {

@@ -1,6 +1,6 @@
 /**
- * Plays a journal's inputs on a simulator in its start state. Compares replies byte for byte and
- * results of operations by digest.
+ * Plays the inputs of a journal (requests and operations) on a simulator in its start state, and
+ * compares: replies byte for byte, results of operations by digest.
  */
 import { reasonOf } from '../config/plain-file.ts';
 import type { Settings } from '../config/settings.ts';
@@ -21,7 +21,7 @@ import {
 } from './journal-entry.ts';
 import { JournalError } from './journal-error.ts';
 
-/** A line that changes the run. */
+/** A line that is an input of the run. */
 type Input = Exclude<Entry, EndedEntry>;
 
 /** The simulator on which a run is played, and whose state a checkpoint saves and restores. */
@@ -38,9 +38,11 @@ export interface Player {
   replace(simulation: Simulation): void;
 }
 
+/** A result that differs from the recorded one. */
 export interface Difference {
   /** Line number in the file, from 1. */
   readonly line: number;
+  /** The simulated time of the input, in ISO 8601. */
   readonly at: string;
   /** Such as `POST /api/v1/sms/send/`, or the operation's name. */
   readonly input: string;
@@ -48,6 +50,7 @@ export interface Difference {
   readonly actual: string;
 }
 
+/** The result of playing a journal. */
 export interface Played {
   readonly inputs: number;
   /** How many results differ from the recorded ones. */
@@ -57,41 +60,45 @@ export interface Played {
 }
 
 const keptDifferences = 20;
+/** Entries that are played before the generator yields, so that ports can answer meanwhile. */
+const entriesPerSlice = 64;
 
-const entriesAtOnce = 64;
-
-/** The caller must hold the simulator's wall clock. `name` is the file, for error messages. */
+/**
+ * Plays all entries. The caller must hold the simulator's wall clock, and runs the generator to its
+ * end. `name`: the file, for error messages. Throws a JournalError for an input that was not recorded.
+ */
 export function* playing(
   simulator: Player,
   entries: Iterable<Entry>,
   name: string,
 ): Generator<undefined, Played> {
-  let lines = 1;
+  // The header is line 1.
+  let line = 1;
   let inputs = 0;
   let differing = 0;
   const differences: Difference[] = [];
   for (const entry of entries) {
-    if (++lines % entriesAtOnce === 0) yield;
+    if (++line % entriesPerSlice === 0) yield;
     if ('ended' in entry) {
       playEnded(simulator, entry);
       continue;
     }
     inputs++;
-    const found = playInput(simulator, entry, `${name}: line ${lines}`);
-    if (found === undefined) continue;
+    const mismatch = playInput(simulator, entry, `${name}: line ${line}`);
+    if (mismatch === undefined) continue;
     differing++;
     if (differences.length < keptDifferences) {
-      differences.push({ line: lines, at: entry.at, ...found });
+      differences.push({ line, at: entry.at, ...mismatch });
     }
   }
   return { inputs, differing, differences };
 }
 
 /**
- * Simulated time goes back only by a reset or a restore, which are recorded inputs. A recorded input
- * succeeded once, so an exception means that this line was not recorded by a run.
+ * A time before the present one is a mismatch: only a reset or a restore sets time back, and both are
+ * inputs. A recorded input has succeeded once, so an exception means that no run recorded this line.
  */
-function playInput(simulator: Player, entry: Input, place: string): Found {
+function playInput(simulator: Player, entry: Input, position: string): Mismatch {
   const { clock } = simulator.simulation;
   const nowMs = clock.now();
   if (Date.parse(entry.at) < nowMs) {
@@ -101,7 +108,7 @@ function playInput(simulator: Player, entry: Input, place: string): Found {
     clock.advanceTo(Date.parse(entry.at));
     return 'request' in entry ? playRequest(simulator, entry) : playOperation(simulator, entry);
   } catch (error) {
-    throw new JournalError(`${place} cannot be played: ${reasonOf(error)}`, { cause: error });
+    throw new JournalError(`${position} cannot be played: ${reasonOf(error)}`, { cause: error });
   }
 }
 
@@ -109,30 +116,31 @@ function playEnded({ exchangeRecord }: Player, { at, ended, seen }: EndedEntry):
   exchangeRecord.ended(ended, Date.parse(at), seen !== false);
 }
 
-type Found = Pick<Difference, 'input' | 'expected' | 'actual'> | undefined;
+/** Undefined if the results are equal. */
+type Mismatch = Pick<Difference, 'input' | 'expected' | 'actual'> | undefined;
 
-function playRequest(simulator: Player, { request, reply }: RequestEntry): Found {
+function playRequest(simulator: Player, { request, reply }: RequestEntry): Mismatch {
   const expected = JSON.stringify(recordedReply(reply));
-  const made = withCaller(simulator, request, (ready) => simulator.handle(ready));
-  const actual = JSON.stringify(recordedReply(made));
+  const replayed = withCaller(simulator, request, (input) => simulator.handle(input));
+  const actual = JSON.stringify(recordedReply(replayed));
   if (actual === expected) return undefined;
   return { input: `${request.method} ${request.path}`, expected, actual };
 }
 
-function playOperation(simulator: Player, { operation, args, result }: OperationEntry): Found {
-  const found = (actual: string) => ({ input: operation, expected: result, actual });
+function playOperation(simulator: Player, { operation, args, result }: OperationEntry): Mismatch {
+  const mismatch = (actual: string) => ({ input: operation, expected: result, actual });
   try {
     const replayed = simulator.replayOperation(operation, args);
-    if (replayed === undefined) return found('no operation has this name');
+    if (replayed === undefined) return mismatch('no operation has this name');
     const actual = resultDigest(replayed.result);
-    return actual === result ? undefined : found(actual);
+    return actual === result ? undefined : mismatch(actual);
   } catch (error) {
     if (!(error instanceof OperationRefused)) throw error;
-    return error.code === result ? undefined : found(`${error.code}: ${error.message}`);
+    return error.code === result ? undefined : mismatch(`${error.code}: ${error.message}`);
   }
 }
 
-/** A key known only by digest gets a temporary name for this one request. */
+/** Runs a recorded request with its key. A key known only by digest gets a temporary alias. */
 function withCaller<T>(
   simulator: Player,
   recorded: RecordedRequest,

@@ -1,7 +1,7 @@
 /**
  * One request to the service and its reply. The journal, the requests page, HAR, events, metrics and
- * the referee all read it. It copies everything: a request is valid only during its call, and a
- * reference to a key would keep a world alive after its reset.
+ * the referee all read it. It copies everything, since a request is valid only while it is handled,
+ * and a reference to a key would keep a world alive after its reset.
  */
 import { isUtf8 } from 'node:buffer';
 import type { Handled } from '../http/service/api.ts';
@@ -12,16 +12,19 @@ import type { EndpointName } from '../sim/limits.ts';
 /** The longest body that is kept for long, in bytes of a request or characters of a reply. */
 export const longestKeptBody = 16_384;
 
-/** How a reply ended that did not leave whole and at once. */
+/** The end of a reply that was delayed or cut. */
 export interface ReplyEnd {
+  /** In simulated time. */
   readonly atMs: number;
-  /** The last request that came before. */
+  /** The number of the last request before it. */
   readonly openUntil: number;
+  /** False if the client closed the connection before the reply was sent. */
   readonly isSeen: boolean;
 }
 
 const noBytes = Buffer.alloc(0);
 
+/** Its objects are reused (`exchange-record.ts`), so its fields are set again by `fill`. */
 export class RecordedExchange {
   /** Counts all requests since the start. */
   number = 0;
@@ -36,14 +39,14 @@ export class RecordedExchange {
   contentType: string | undefined = undefined;
   contentEncoding: string | undefined = undefined;
   forwardedFor: string | undefined = undefined;
-  /** Of an authenticated call, its key and its account; otherwise its header and its address. */
+  /** An authenticated request has a key and an account, any other one its header and its address. */
   keyId: string | undefined = undefined;
   shownKey = '';
   accountId: string | undefined = undefined;
   accountName: string | undefined = undefined;
   authorization: string | undefined = undefined;
   clientIp: string | undefined = undefined;
-  /** Whose limits an unauthenticated call spends; of exchanges that the referee judges. */
+  /** The address whose limits an unauthenticated request spends; set only for the referee. */
   address = '';
   /** Simulated seconds in each second that `Retry-After` counts. */
   waitRate = 1;
@@ -53,11 +56,13 @@ export class RecordedExchange {
   /** True if a fault chose the status. */
   isForced = false;
   end: ReplyEnd | undefined = undefined;
-  /** True if more than the ring of the last exchanges holds it: it is then not used again. */
+  /** True if the journal or the referee keeps it, too: it is then not reused. */
   isKept = false;
   /** The reply's body; undefined if it was too long to keep. */
   reply: string | undefined = '';
+  /** The request's body as text; undefined if it is in `#bytes`. */
   #text: string | undefined = '';
+  /** The request's body up to `#length`, in a buffer that is reused; -1: it was too long to keep. */
   #bytes: Buffer = noBytes;
   #length = 0;
 
@@ -75,6 +80,7 @@ export class RecordedExchange {
     return path.length + query.length + declared + bodies;
   }
 
+  /** Copies a request and its reply. The caller sets the number and the times. */
   fill(request: ApiRequest, { endpoint, key, reply, isForced = false }: Handled): void {
     this.method = request.method;
     this.path = request.path;
@@ -129,7 +135,7 @@ export class RecordedExchange {
   }
 }
 
-/** A body as text, where it is UTF-8 or not. */
+/** A body as text; bytes that are not UTF-8 become U+FFFD. */
 export function textOf(body: string | Uint8Array): string {
   if (typeof body === 'string') return body;
   return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');

@@ -1,7 +1,6 @@
 /**
- * The line of a request in a journal, with its reply and its checksum: a `RequestEntry`. It is
- * written as bytes, without a value or a text in between, because it is most of what a journal
- * costs.
+ * Writes the journal's line for a request: a `RequestEntry` with its checksum. It writes bytes,
+ * without an object or a text in between, because these lines are most of what a journal costs.
  */
 import { isUtf8 } from 'node:buffer';
 import { crc32 } from 'node:zlib';
@@ -11,38 +10,38 @@ import { checksumEnd, checksumMember } from './journal-checksum.ts';
 import { JsonBytes } from './json-bytes.ts';
 import type { RecordedExchange } from './recorded-exchange.ts';
 
-/** Lines are written one by one, so all journals share it. */
+/** One buffer for all journals, since lines are written one by one. */
 const line = new JsonBytes();
 
 /**
- * What comes before a reply that is written as it is. It cannot be part of what precedes it: the
- * quotes in texts are escaped, and a header's value is a text.
+ * Precedes a reply that is written as JSON, not as a text. The line cannot have it earlier: quotes in
+ * texts are escaped, and the values of headers are texts.
  */
 const jsonReply = ',"json":';
 const requestStart = /^\{"at":"[^"]*","request":/;
 
-/** Valid until the next call. */
+/** The line of an exchange. The bytes are valid until the next call. */
 export function requestLine(exchange: RecordedExchange): Buffer {
   const { status, reply = '', headers, delivery } = exchange;
   line.clear();
   line.ascii('{"at":"');
   line.ascii(isoTime(exchange.atMs));
-  head(exchange);
-  body(exchange.body ?? '');
+  writeRequestHead(exchange);
+  writeRequestBody(exchange.body ?? '');
   line.ascii('},"reply":{"status":');
   line.ascii(String(status));
-  if (headers !== undefined) value(',"headers":', headers);
-  if (delivery !== undefined) value(',"delivery":', delivery);
+  if (headers !== undefined) writeObject(',"headers":', headers);
+  if (delivery !== undefined) writeObject(',"delivery":', delivery);
   if (isJson(exchange)) {
     line.ascii(jsonReply);
     line.json(reply);
-  } else field(',"body":', reply);
+  } else writeText(',"body":', reply);
   line.ascii('}');
   line.ascii(checksumEnd(crc32(line.bytes)));
   return line.bytes;
 }
 
-/** The value of a line; a reply written as JSON becomes its text, as it was. */
+/** Parses a line. The body of a reply is its text again, byte for byte as it was sent. */
 export function valueIn(text: string): unknown {
   const start = requestStart.test(text) ? text.indexOf(`${jsonReply}{`) : -1;
   if (start < 0) return JSON.parse(text);
@@ -52,16 +51,17 @@ export function valueIn(text: string): unknown {
   return entry;
 }
 
-/** True for replies that no fault touched: each is a JSON object in one line. */
+/** True if the body can be written as JSON: no fault touched it, and it is an object in one line. */
 function isJson({ reply = '', isForced, delivery }: RecordedExchange): boolean {
   if (isForced || delivery !== undefined) return false;
   return reply.startsWith('{') && reply.endsWith('}') && !reply.includes('\n');
 }
 
-/** The last head of a send: the same for most sends of a client. */
+/** The last head of a POST that was written: the same for most sends of a client. */
 let sendHead = { method: '', path: '', keyId: '', contentType: '', bytes: Buffer.alloc(0) };
 
-function head(exchange: RecordedExchange): void {
+/** Writes all of a request but its body; copies the bytes of `sendHead` if they are the same. */
+function writeRequestHead(exchange: RecordedExchange): void {
   const { method, path, query, keyId, contentType, contentEncoding, forwardedFor } = exchange;
   const isPlain = query === '' && contentEncoding === undefined && forwardedFor === undefined;
   const isLast = keyId === sendHead.keyId && contentType === sendHead.contentType;
@@ -72,41 +72,41 @@ function head(exchange: RecordedExchange): void {
   const start = line.bytes.length;
   line.ascii('","request":{"method":');
   line.text(method);
-  field(',"path":', path);
-  if (query !== '') field(',"query":', query);
-  if (keyId === undefined) caller(exchange);
-  else field(',"key_id":', keyId);
-  if (forwardedFor !== undefined) field(',"forwarded_for":', forwardedFor);
-  if (contentType !== undefined) field(',"content_type":', contentType);
-  if (contentEncoding !== undefined) field(',"content_encoding":', contentEncoding);
+  writeText(',"path":', path);
+  if (query !== '') writeText(',"query":', query);
+  if (keyId === undefined) writeCaller(exchange);
+  else writeText(',"key_id":', keyId);
+  if (forwardedFor !== undefined) writeText(',"forwarded_for":', forwardedFor);
+  if (contentType !== undefined) writeText(',"content_type":', contentType);
+  if (contentEncoding !== undefined) writeText(',"content_encoding":', contentEncoding);
   if (!isPlain || method !== 'POST' || keyId === undefined || contentType === undefined) return;
   sendHead = { method, path, keyId, contentType, bytes: Buffer.from(line.bytes.subarray(start)) };
 }
 
-function field(start: string, text: string): void {
+function writeText(start: string, text: string): void {
   line.ascii(start);
   line.text(text);
 }
 
-function value(start: string, object: object): void {
+function writeObject(start: string, object: object): void {
   line.ascii(start);
   line.json(JSON.stringify(object));
 }
 
-/** The caller of a call that was not authenticated. */
-function caller({ authorization, clientIp = '' }: RecordedExchange): void {
-  if (authorization !== undefined) field(',"credential":', `sha256:${sha256(authorization)}`);
-  field(',"client_ip":', clientIp);
+/** Writes who sent a request that was not authenticated. */
+function writeCaller({ authorization, clientIp = '' }: RecordedExchange): void {
+  if (authorization !== undefined) writeText(',"credential":', `sha256:${sha256(authorization)}`);
+  writeText(',"client_ip":', clientIp);
 }
 
-function body(sent: string | Uint8Array): void {
-  if (sent.length === 0) return;
-  if (typeof sent === 'string') field(',"body":', sent);
-  else if (isUtf8(sent)) {
+function writeRequestBody(body: string | Uint8Array): void {
+  if (body.length === 0) return;
+  if (typeof body === 'string') writeText(',"body":', body);
+  else if (isUtf8(body)) {
     line.ascii(',"body":');
-    line.utf8(sent);
+    line.utf8(body);
   } else {
-    const { buffer, byteOffset, byteLength } = sent;
-    field(',"body_base64":', Buffer.from(buffer, byteOffset, byteLength).toString('base64'));
+    const { buffer, byteOffset, byteLength } = body;
+    writeText(',"body_base64":', Buffer.from(buffer, byteOffset, byteLength).toString('base64'));
   }
 }

@@ -1,8 +1,8 @@
 /**
- * Builds a simulation that continues from a saved state as if the original had never stopped. It
- * replaces the current one only when complete, so an unusable state changes nothing.
+ * Builds a simulation from a saved state (`state-format.ts`). It continues as if the original had
+ * never stopped. The caller replaces the current simulation with the complete new one, so a state
+ * that cannot be restored changes nothing.
  */
-
 import type { Settings } from '../config/settings.ts';
 import type { FaultState } from '../http/service/fault.ts';
 import { Batch } from '../sim/batch.ts';
@@ -36,7 +36,7 @@ export interface RestoreOptions {
   readonly make?: (settings: Settings, startMs: number) => Simulation;
 }
 
-/** Refuses a snapshot that contradicts itself. */
+/** Throws an OperationRefused if the snapshot contradicts itself or breaks an invariant. */
 export function restoreSnapshot(snapshot: Snapshot, options: RestoreOptions): Simulation {
   return restoreState(snapshot, [snapshot], options, (simulation) => {
     const [broken] = walk(simulation).broken;
@@ -44,28 +44,28 @@ export function restoreSnapshot(snapshot: Snapshot, options: RestoreOptions): Si
   });
 }
 
-/** `check` throws if the result is unsound. */
+/** `check` throws if the result is unsound. Throws an OperationRefused, as `restoreSnapshot`. */
 export function restoreState(
   head: StateHead,
   parts: Iterable<StatePart>,
-  { settings, known, make = (own, startMs) => new Simulation(own, startMs) }: RestoreOptions,
+  { settings, known, make = (empty, startMs) => new Simulation(empty, startMs) }: RestoreOptions,
   check?: (simulation: Simulation) => void,
 ): Simulation {
-  const simulation = make(settingsOf(head, settings), head.clock.now_ms);
+  const simulation = make(emptySettings(head, settings), head.clock.now_ms);
   try {
-    new Restoring(head, simulation, known).run(parts);
+    new Restoration(head, simulation, known).run(parts);
     check?.(simulation);
   } catch (error) {
     simulation.stop();
     if (error instanceof OperationRefused) throw error;
-    const why = error instanceof Error ? error.message : String(error);
-    throw new OperationRefused('invalid', `the snapshot contradicts itself: ${why}`);
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new OperationRefused('invalid', `the snapshot contradicts itself: ${reason}`);
   }
   return simulation;
 }
 
-/** The settings of a simulation that starts empty. */
-function settingsOf(
+/** The settings of a simulation that starts without accounts and numbers. */
+function emptySettings(
   { seed, assumptions, enforces_quotas: enforcesQuotas, limiter }: StateHead,
   settings: Settings,
 ): Settings {
@@ -74,11 +74,13 @@ function settingsOf(
   return { ...settings, seed, assumptions, limits, noLimits: !enforcesQuotas, world };
 }
 
-class Restoring {
+/** Fills an empty simulation: the constructor adds the objects of the head, `run` all else. */
+class Restoration {
   readonly #head: StateHead;
   readonly #simulation: Simulation;
+  /** The texts of keys, by digest. */
   readonly #known: ReadonlyMap<string, string>;
-  /** The objects of the head's lists, in their order. */
+  /** The objects of the head's lists, in their order: a saved state names objects by index. */
   readonly #accounts: readonly Account[];
   readonly #devices: readonly Device[];
   readonly #cohorts: readonly Cohort[];
@@ -90,19 +92,19 @@ class Restoring {
     this.#simulation = simulation;
     this.#known = known;
     simulation.world.keyRing.digestWith(sha256);
-    this.#accounts = head.accounts.map((account) => this.#account(account));
-    this.#devices = head.devices.map((device) => this.#device(device));
-    this.#cohorts = head.cohorts.map((cohort) => this.#cohort(cohort));
+    this.#accounts = head.accounts.map((account) => this.#restoreAccount(account));
+    this.#devices = head.devices.map((device) => this.#restoreDevice(device));
+    this.#cohorts = head.cohorts.map((cohort) => this.#restoreCohort(cohort));
   }
 
   run(parts: Iterable<StatePart>): void {
     const { accounts, faults, outcomes, limiter, counters, awake } = this.#head;
     const { world, fleet } = this.#simulation;
-    this.#work(parts);
-    for (const account of accounts) this.#past(account);
-    // Runs after the work is restored: the work decides when a device wakes.
+    this.#restoreMessagesAndWork(parts);
+    for (const account of accounts) this.#restoreHistory(account);
+    // The work comes first, since it decides when a device wakes.
     for (const device of world.devices.values()) fleet.deviceAdded(device);
-    fleet.wakeInOrder(awake.map((deviceId) => found(world.devices, deviceId)));
+    fleet.wakeInOrder(awake.map((deviceId) => requireById(world.devices, deviceId)));
     world.outcomes.replace(outcomes);
     this.#simulation.faults.restore(faults.created, faults.list as readonly FaultState[]);
     for (const name of endpointNames) {
@@ -117,7 +119,8 @@ class Restoring {
     world.messages.retention.forgottenRequestIds = requestIds;
   }
 
-  #account({ account_id: id, name, monthly_quota: quota, chance, keys }: SavedAccount): Account {
+  #restoreAccount(saved: SavedAccount): Account {
+    const { account_id: id, name, monthly_quota: quota, chance, keys } = saved;
     const { world } = this.#simulation;
     const account = new Account(
       (label) => world.chance(label),
@@ -131,12 +134,12 @@ class Restoring {
     account.paces.restore(chance.paces);
     world.restoreAccount(
       account,
-      keys.map((key, ordinal) => this.#key(account, key, ordinal)),
+      keys.map((key, ordinal) => this.#toKey(account, key, ordinal)),
     );
     return account;
   }
 
-  #key(account: Account, key: SavedAccount['keys'][number], ordinal: number): ApiKey {
+  #toKey(account: Account, key: SavedAccount['keys'][number], ordinal: number): ApiKey {
     const text = this.#known.get(key.sha256);
     return {
       keyId: key.key_id,
@@ -151,27 +154,27 @@ class Restoring {
     };
   }
 
-  #device(device: SavedDevice): Device {
-    const { connected, active, polling } = device;
+  #restoreDevice(saved: SavedDevice): Device {
+    const { connected, active, polling } = saved;
     const { world } = this.#simulation;
-    const made = new Device(
-      device.device_id,
-      device.number,
-      device.account_id === null ? undefined : found(world.accounts, device.account_id),
-      device.first_poll_at_ms,
+    const device = new Device(
+      saved.device_id,
+      saved.number,
+      saved.account_id === null ? undefined : requireById(world.accounts, saved.account_id),
+      saved.first_poll_at_ms,
       { connected, active, polling },
     );
-    made.allowed = device.allowed;
-    made.isRemoved = device.removed === true;
-    if (!made.isRemoved) world.restoreDevice(made);
-    return made;
+    device.allowed = saved.allowed;
+    device.isRemoved = saved.removed === true;
+    if (!device.isRemoved) world.restoreDevice(device);
+    return device;
   }
 
-  #cohort(saved: SavedCohort): Cohort {
-    const account = listed(this.#accounts, saved.account);
+  #restoreCohort(saved: SavedCohort): Cohort {
+    const account = entryAt(this.#accounts, saved.account);
     const cohort = saved.unbatched
       ? account.unbatched
-      : new Cohort(account, this.#fate(saved.fate));
+      : new Cohort(account, this.#toFate(saved.fate));
     cohort.repeat({
       status: saved.status,
       sendingAtMs: saved.sending_at_ms,
@@ -183,51 +186,60 @@ class Restoring {
     return cohort;
   }
 
-  /** Restores the messages, then the work of the devices, which refers to them. */
-  #work(parts: Iterable<StatePart>): void {
-    const { messages: store } = this.#simulation.world;
+  /** Adds the messages as the parts arrive, then the work of the devices, which refers to them. */
+  #restoreMessagesAndWork(parts: Iterable<StatePart>): void {
     const members: number[][] = this.#head.batches.map(() => []);
     const held: Required<StatePart>['held'] = [];
     const paced: Required<StatePart>['paced'] = [];
     for (const part of parts) {
       if (part.messages !== undefined) this.#addMessages(part.messages);
-      for (const { batch, arrivals } of part.members ?? [])
-        listed(members, batch).push(...arrivals);
+      for (const { batch, arrivals } of part.members ?? []) {
+        entryAt(members, batch).push(...arrivals);
+      }
       held.push(...(part.held ?? []));
       paced.push(...(part.paced ?? []));
     }
-    const messagesOf = (arrivals: readonly number[]): Message[] =>
-      arrivals.flatMap((arrival) => store.ofArrival(arrival) ?? []);
-    const rows = this.#head.batches.map((row, place) => {
-      const batch = new Batch<Message>(messagesOf(listed(members, place)));
-      batch.cohorts = row.cohorts.map((cohort) => listed(this.#cohorts, cohort));
-      return { ...row, batch };
-    });
-    for (const [place, { batch }] of this.#head.cohorts.entries()) {
-      if (batch !== null) listed(this.#cohorts, place).batch = listed(rows, batch).batch;
-    }
-    for (const [place, { poll_count: pollCount }] of this.#head.devices.entries()) {
-      const own = rows.filter(({ device }) => device === place);
+    const batches = this.#restoreBatches(members);
+    for (const [index, { poll_count: pollCount }] of this.#head.devices.entries()) {
+      const isOfDevice = ({ device }: { readonly device: number }) => device === index;
+      const ofDevice = batches.filter(isOfDevice);
       const batchesIn = (wanted: string) =>
-        own.filter(({ row }) => row === wanted).map(({ batch }) => batch);
-      const alone = held.filter(({ device }) => device === place);
-      listed(this.#devices, place).work.restore({
+        ofDevice.filter(({ row }) => row === wanted).map(({ batch }) => batch);
+      entryAt(this.#devices, index).work.restore({
         pollCount,
         ready: batchesIn('ready'),
         inFlight: batchesIn('in_flight'),
         held: {
-          alone: alone.flatMap(({ arrivals }) => messagesOf(arrivals)),
-          together: own
+          alone: held.filter(isOfDevice).flatMap(({ arrivals }) => this.#messagesOf(arrivals)),
+          together: ofDevice
             .filter(({ row }) => row === 'held')
-            .map(({ ends_at_ms: end, batch }) => [end, batch]),
+            .map(({ ends_at_ms: endMs, batch }) => [endMs, batch]),
         },
         paced: paced
-          .filter(({ device }) => device === place)
+          .filter(isOfDevice)
           .flatMap(({ arrival, from, due_at_ms: dueAtMs }) =>
-            messagesOf([arrival]).map((message) => ({ message, from, dueAtMs })),
+            this.#messagesOf([arrival]).map((message) => ({ message, from, dueAtMs })),
           ),
       });
     }
+  }
+
+  /** `members`: the arrival numbers of the messages of each batch. */
+  #restoreBatches(members: readonly (readonly number[])[]) {
+    const batches = this.#head.batches.map((saved, index) => {
+      const batch = new Batch<Message>(this.#messagesOf(entryAt(members, index)));
+      batch.cohorts = saved.cohorts.map((cohort) => entryAt(this.#cohorts, cohort));
+      return { ...saved, batch };
+    });
+    for (const [index, { batch }] of this.#head.cohorts.entries()) {
+      if (batch !== null) entryAt(this.#cohorts, index).batch = entryAt(batches, batch).batch;
+    }
+    return batches;
+  }
+
+  #messagesOf(arrivals: readonly number[]): Message[] {
+    const { messages } = this.#simulation.world;
+    return arrivals.flatMap((arrival) => messages.ofArrival(arrival) ?? []);
   }
 
   #addMessages(messages: SavedMessages): void {
@@ -235,44 +247,45 @@ class Restoring {
     const sendAtMs = new Map(messages.send_at_ms);
     const fates = new Map(messages.fate);
     const senders = new Map(messages.sender);
-    for (const [at, messageId] of messages.message_id.entries()) {
-      const account = listed(this.#accounts, listed(messages.account, at));
-      const key = listed(messages.key, at);
+    for (const [index, messageId] of messages.message_id.entries()) {
+      const account = entryAt(this.#accounts, entryAt(messages.account, index));
+      const key = entryAt(messages.key, index);
       const saved = {
         messageId,
-        arrival: listed(messages.arrival, at),
+        arrival: entryAt(messages.arrival, index),
         account,
-        key: key === 0 ? undefined : listed(account.keys, key - 1),
-        device: listed(this.#devices, listed(messages.device, at)),
-        endpoint: listed(sendEndpoints, listed(messages.endpoint, at)),
-        requestId: listed(messages.request_id, at),
-        to: listed(messages.to, at),
-        text: listed(messages.text, at),
-        sendAtMs: sendAtMs.get(at) ?? 0,
-        createdAtMs: listed(messages.created_at_ms, at),
-        fate: this.#fate(fates.get(at) ?? null),
-        sender: senders.get(at) ?? '',
+        key: key === 0 ? undefined : entryAt(account.keys, key - 1),
+        device: entryAt(this.#devices, entryAt(messages.device, index)),
+        endpoint: entryAt(sendEndpoints, entryAt(messages.endpoint, index)),
+        requestId: entryAt(messages.request_id, index),
+        to: entryAt(messages.to, index),
+        text: entryAt(messages.text, index),
+        sendAtMs: sendAtMs.get(index) ?? 0,
+        createdAtMs: entryAt(messages.created_at_ms, index),
+        fate: this.#toFate(fates.get(index) ?? null),
+        sender: senders.get(index) ?? '',
       };
-      world.restoreMessage(saved, listed(this.#cohorts, listed(messages.cohort, at)));
+      world.restoreMessage(saved, entryAt(this.#cohorts, entryAt(messages.cohort, index)));
     }
   }
 
-  #fate(saved: SavedFate | null): Fate | undefined {
+  #toFate(saved: SavedFate | null): Fate | undefined {
     if (saved === null) return undefined;
     const { ends, in: status, polls, unprompted } = saved;
-    const name = `${ends} ${status} ${polls} ${unprompted}`;
-    let fate = this.#fates.get(name);
+    const fields = `${ends} ${status} ${polls} ${unprompted}`;
+    let fate = this.#fates.get(fields);
     if (fate === undefined) {
       const isDrawn = unprompted && status !== null;
       fate = isDrawn ? unpromptedFate(status) : { ends, in: status ?? undefined, polls };
-      this.#fates.set(name, fate);
+      this.#fates.set(fields, fate);
     }
     return fate;
   }
 
-  #past({ account_id: id, received, replays, forgotten, quota }: SavedAccount): void {
+  /** The received messages, counts, quota and replays of an account. */
+  #restoreHistory({ account_id: id, received, replays, forgotten, quota }: SavedAccount): void {
     const { world } = this.#simulation;
-    const account = found(world.accounts, id);
+    const account = requireById(world.accounts, id);
     for (const { message_id: messageId, device_id: deviceId, ...rest } of received) {
       const { from, message, received_at_ms: receivedAtMs } = rest;
       const device = this.#devices.find((each) => each.deviceId === deviceId);
@@ -281,10 +294,11 @@ class Restoring {
     }
     account.restoreCounts(forgotten, quota);
     for (const use of replays) {
-      const message = use.message_id === null ? undefined : found(world.messages, use.message_id);
+      const message =
+        use.message_id === null ? undefined : requireById(world.messages, use.message_id);
       account.replays.keep({
         requestId: use.request_id,
-        key: found(world.keys, use.key_id),
+        key: requireById(world.keys, use.key_id),
         endpoint: use.endpoint,
         atMs: use.at_ms,
         body: message === undefined ? '' : messageBody(message, 'queued'),
@@ -294,13 +308,13 @@ class Restoring {
   }
 }
 
-function listed<T>(list: readonly T[], place: number): T {
-  const item = list[place];
-  if (item === undefined) throw new Error(`entry ${place} of a list is missing`);
-  return item;
+function entryAt<T>(list: readonly T[], index: number): T {
+  const entry = list[index];
+  if (entry === undefined) throw new Error(`entry ${index} of a list is missing`);
+  return entry;
 }
 
-function found<T>(map: { get(id: string): T | undefined }, id: string): T {
+function requireById<T>(map: { get(id: string): T | undefined }, id: string): T {
   const value = map.get(id);
   if (value === undefined) throw new Error(`${id} is missing`);
   return value;

@@ -24,8 +24,9 @@ import { lockJournal } from './journal-lock.ts';
 import { type Played, type Player, playing } from './play.ts';
 
 export interface RunOptions {
-  /** What the header of a new journal says of a world that a user created. */
+  /** Written into the header of a new journal, if a user created the world. */
   readonly hosted: HostedHeader | undefined;
+  /** The digests of keys in the settings whose text is not known. */
   readonly keyDigests: KeyDigests;
 }
 
@@ -35,18 +36,19 @@ export interface ResumeOptions {
   readonly onNotice: ((line: string) => void) | undefined;
 }
 
-/** A journal file that has been checked before the simulator starts. */
+/** A journal file that was checked and locked, before the simulator starts. */
 export interface Run {
   /** The simulated time at the start; undefined for a new file. */
   readonly startedAtMs: number | undefined;
-  /** Replays the file, reports an incomplete last line and continues recording. */
+  /** Replays the file, reports an incomplete last line, and continues to record. */
   resume(simulator: Player, options: ResumeOptions): FileJournal;
   /** Unlocks the file if the run fails to start. */
   abandon(): void;
 }
 
 /**
- * Throws a JournalError if the version or the settings differ, or another process writes the file.
+ * Locks and checks a journal. Throws a JournalError if the version or the settings differ, or another
+ * process writes the file.
  */
 export function openRun(path: string, settings: Settings, options: RunOptions): Run {
   checkOwn(journalFiles(path).journal, 'journal');
@@ -69,30 +71,31 @@ export function openRun(path: string, settings: Settings, options: RunOptions): 
   }
 }
 
+/** `lines` and `recorded`: of the file as it was found; undefined for a new one. */
 function resume(
   path: string,
   lines: JournalLines | undefined,
-  found: JournalHeader | undefined,
+  recorded: JournalHeader | undefined,
   unlock: () => void,
   simulator: Player,
   { journalMaxBytes, onNotice, hosted, keyDigests }: ResumeOptions & RunOptions,
 ): FileJournal {
   const { wallClock, simulation } = simulator;
   let inputs = 0;
-  if (lines !== undefined && found !== undefined) {
+  if (lines !== undefined && recorded !== undefined) {
     wallClock.hold();
-    inputs = playSame(simulator, lines, found, path);
+    inputs = replayExactly(simulator, lines, recorded, path);
   }
   const files = journalFiles(path);
-  removeLeftovers(files, found?.checkpoint);
+  removeLeftovers(files, recorded?.checkpoint);
   const journal = new FileJournal(path, files, unlock);
   if (lines?.isTruncated === true) {
     journal.truncate(lines.wholeBytes);
     onNotice?.(`${path}: the last line is incomplete and was ignored`);
   }
   const startedAtMs = simulation.clock.now();
-  const header = found ?? headerOf(simulator.settings, startedAtMs, hosted, keyDigests);
-  if (found === undefined) journal.begin(header);
+  const header = recorded ?? headerOf(simulator.settings, startedAtMs, hosted, keyDigests);
+  if (recorded === undefined) journal.begin(header);
   if (journalMaxBytes !== Number.POSITIVE_INFINITY) {
     const takeState = () => checkpointState(simulator);
     const maxBytes = journalMaxBytes;
@@ -103,8 +106,8 @@ function resume(
   return journal;
 }
 
-/** Returns the number of inputs of the run so far. */
-function playSame(
+/** Returns the number of inputs of the run so far. Throws a JournalError if a result differs. */
+function replayExactly(
   simulator: Player,
   lines: JournalLines,
   header: JournalHeader,

@@ -1,8 +1,8 @@
 /**
- * Takes the state of a simulator at one instant. The head is taken at once. The messages follow in
- * small parts: a chunk is read when its parts are made, or copied just before it changes.
+ * Takes the state of a simulator at one instant, for a snapshot or a checkpoint (`state-format.ts`).
+ * The head is taken at once. The messages follow in small parts while the simulator runs on: a chunk
+ * of the message store is read when its parts are made, or copied just before it changes.
  */
-
 import { smstwinVersion } from '../commands/version.ts';
 import type { Batch } from '../sim/batch.ts';
 import { rowsPerChunk } from '../sim/chunk.ts';
@@ -32,6 +32,7 @@ import {
 /** The parts of a simulator whose state is saved. */
 type Saved = Pick<Player, 'simulation' | 'wallClock'>;
 
+type ObjectLists = 'accounts' | 'devices' | 'cohorts' | 'batches';
 type Chunk = World['messages']['chunks'][number];
 
 /** Messages in one part: reading them takes about a millisecond. */
@@ -47,45 +48,45 @@ export function takeSnapshot(saved: Saved): Snapshot {
     if (device.isRemoved) removed.add(device);
   }
   const image = new StateImage(saved, cohorts, removed);
-  return { ...image.head, messages: image.messages, members: image.members, ...image.alone };
+  return { ...image.head, messages: image.messages, members: image.members, ...image.unbatched };
 }
 
-/** Batches of one device and row: polls handle them like one. */
-type Group = Omit<StateHead['batches'][number], 'cohorts'> & {
+/** Batches that wait for the same polls of a device: the saved state has one batch for them. */
+type BatchGroup = Omit<StateHead['batches'][number], 'cohorts'> & {
   readonly batches: readonly Batch<Message>[];
 };
 
-/** The state at the instant when it is made. */
+/** The state at the instant when this object is created. */
 export class StateImage {
   readonly head: StateHead;
-  /** Messages that wait in no batch. */
-  readonly alone: Required<Pick<StatePart, 'held' | 'paced'>>;
-  /** Indexes into the lists of the head, by the slots that the columns hold. */
-  readonly #accounts: ReadonlyMap<number, number>;
-  readonly #devices: ReadonlyMap<number, number>;
-  readonly #cohorts: ReadonlyMap<number, number>;
-  /** Chunks whose parts have not all been made. */
+  /** Waiting messages that are in no batch. */
+  readonly unbatched: Required<Pick<StatePart, 'held' | 'paced'>>;
+  /** Indexes into the lists of the head, by slot: the number by which messages name an object. */
+  readonly #accountIndexes: ReadonlyMap<number, number>;
+  readonly #deviceIndexes: ReadonlyMap<number, number>;
+  readonly #cohortIndexes: ReadonlyMap<number, number>;
+  /** Chunks with messages that no part holds yet. */
   readonly #chunks: Set<Chunk>;
-  /** Copies of those chunks that have changed since then. */
+  /** Copies of the chunks that have changed since `hold`. */
   readonly #copies = new Map<Chunk, Chunk>();
-  readonly #groups: readonly Group[];
+  readonly #groups: readonly BatchGroup[];
+  /** For each group, the blocks of arrival numbers of each of its batches. */
   readonly #members: readonly (readonly Iterable<Float64Array>[])[];
 
-  /**
-   * `cohorts` and `removed`: all that a message refers to; removed SIMs without messages are left
-   * out.
-   */
+  /** `cohorts` and `removed`: the cohorts and the removed SIMs that messages refer to. */
   constructor(saved: Saved, cohorts: Iterable<Cohort>, removed: Iterable<Device>) {
     const { world } = saved.simulation;
     const { messages: store } = world;
     const accounts = [...world.accounts.values()];
-    const devices = [...new Set([...world.devices.values(), ...removed, ...receivedBy(accounts)])];
-    this.#accounts = placesBySlot(accounts);
-    this.#devices = placesBySlot(devices);
+    const devices = [
+      ...new Set([...world.devices.values(), ...removed, ...removedReceivers(accounts)]),
+    ];
+    this.#accountIndexes = indexesBySlot(accounts);
+    this.#deviceIndexes = indexesBySlot(devices);
     const images = devices.map(({ work }) => work.image);
     this.#groups = images.flatMap(groupsOf);
     this.#members = this.#groups.map(({ batches }) => batches.map(({ arrivals }) => arrivals));
-    this.alone = {
+    this.unbatched = {
       held: images.flatMap(({ held }, device) => {
         const arrivals = held.alone.map(({ arrival }) => arrival);
         return arrivals.length === 0 ? [] : [{ device, arrivals }];
@@ -99,37 +100,38 @@ export class StateImage {
         })),
       ),
     };
-    const rows: SavedCohort[] = [];
-    this.#cohorts = this.#addCohorts(cohorts, rows);
+    const merged = this.#mergeCohorts(cohorts);
+    this.#cohortIndexes = merged.indexesBySlot;
     this.head = {
-      ...headOf(saved),
+      ...scalarsOf(saved),
       accounts: accounts.map((account) => accountOf(account, world.now())),
       devices: devices.map(deviceOf),
-      cohorts: rows,
+      cohorts: merged.cohorts,
       batches: this.#groups.map(({ batches, ...group }) => {
-        const places = batches
-          .flatMap(({ cohorts: all }) => all)
-          .flatMap(({ slot }) => this.#cohorts.get(slot) ?? []);
-        // The cohorts of a batch move together. Their order tells when each was made, which no reply
-        // depends on and a restored batch does not know.
-        return { ...group, cohorts: [...new Set(places)].sort((a, b) => a - b) };
+        const indexes = batches
+          .flatMap(({ cohorts: ofBatch }) => ofBatch)
+          .flatMap(({ slot }) => this.#cohortIndexes.get(slot) ?? []);
+        // Sorted, since the cohorts of a batch are in the order of their creation. No reply depends on
+        // that order, and a restored batch does not know it.
+        return { ...group, cohorts: [...new Set(indexes)].sort((a, b) => a - b) };
       }),
     };
     this.#chunks = new Set(store.chunks);
   }
 
-  /** From now on, copies each chunk before it changes. Call `release` when no part is needed. */
+  /** Keeps this state while the simulator runs on: from now on, copies a chunk before it changes. */
   hold(): void {
     for (const chunk of this.#chunks) {
       chunk.onChange = () => this.#copies.set(chunk, chunk.copy());
     }
   }
 
+  /** Ends `hold`. Call it when no more parts are read. */
   release(): void {
-    for (const chunk of this.#chunks) this.#letGo(chunk);
+    for (const chunk of this.#chunks) this.#releaseChunk(chunk);
   }
 
-  /** Everything after the head. Makes each part when it is read. */
+  /** All that follows the head. Each part is made when the reader asks for it. */
   *parts(): Generator<StatePart> {
     yield* this.#messageParts();
     for (const [batch, lists] of this.#members.entries()) {
@@ -137,20 +139,23 @@ export class StateImage {
         for (const block of blocks) yield { members: [{ batch, arrivals: [...block] }] };
       }
     }
-    yield this.alone;
+    yield this.unbatched;
   }
 
-  /** The messages that wait in batches now. The parts may list more: a batch drops them late. */
+  /**
+   * The messages that wait in batches now. `parts` may list more of them: a batch drops a message
+   * that has moved on only when it is polled.
+   */
   get members(): Snapshot['members'] {
-    return this.#groups.map(({ batches }, batch) => ({
-      batch,
-      arrivals: batches.flatMap((each) =>
-        each.membersOf(each.cohorts).map(({ arrival }) => arrival),
+    return this.#groups.map(({ batches }, index) => ({
+      batch: index,
+      arrivals: batches.flatMap((batch) =>
+        batch.membersOf(batch.cohorts).map(({ arrival }) => arrival),
       ),
     }));
   }
 
-  /** All messages now. */
+  /** All messages as they are now. */
   get messages(): SavedMessages {
     const messages = noMessages();
     for (const chunk of this.#chunks) this.#addRows(messages, chunk, 0, rowsPerChunk);
@@ -165,22 +170,23 @@ export class StateImage {
         row = this.#addRows(messages, this.#copies.get(chunk) ?? chunk, row, rowsPerPart);
         yield { messages };
       }
-      this.#letGo(chunk);
+      this.#releaseChunk(chunk);
     }
   }
 
-  /** Cohorts that move alike become one. Returns their places in `rows` by their slots. */
-  #addCohorts(cohorts: Iterable<Cohort>, rows: SavedCohort[]): Map<number, number> {
-    const groups = new Map<unknown, number>();
-    for (const [place, { batches }] of this.#groups.entries()) {
-      for (const batch of batches) groups.set(batch, place);
+  /** Cohorts with equal fields become one. `indexesBySlot`: the index in the result, by slot. */
+  #mergeCohorts(cohorts: Iterable<Cohort>) {
+    const groupIndexes = new Map<unknown, number>();
+    for (const [index, { batches }] of this.#groups.entries()) {
+      for (const batch of batches) groupIndexes.set(batch, index);
     }
-    const places = new Map<string, number>();
-    const bySlot = new Map<number, number>();
+    const merged: SavedCohort[] = [];
+    const indexesByText = new Map<string, number>();
+    const indexesBySlot = new Map<number, number>();
     for (const cohort of cohorts) {
       const account = cohort.account as Account;
-      const row: SavedCohort = {
-        account: this.#accounts.get(account.slot) ?? 0,
+      const saved: SavedCohort = {
+        account: this.#accountIndexes.get(account.slot) ?? 0,
         unbatched: account.unbatched === cohort,
         fate: cohort.fate === undefined ? null : fateOf(cohort.fate),
         status: cohort.status,
@@ -189,47 +195,44 @@ export class StateImage {
         ended_at_ms: cohort.endedAtMs,
         failure_reason: cohort.failureReason ?? null,
         due_poll: cohort.duePoll,
-        batch: groups.get(cohort.batch) ?? null,
+        batch: groupIndexes.get(cohort.batch) ?? null,
       };
-      const text = JSON.stringify(row);
-      let place = places.get(text);
-      if (place === undefined) {
-        place = rows.push(row) - 1;
-        places.set(text, place);
-      }
-      bySlot.set(cohort.slot, place);
+      const text = JSON.stringify(saved);
+      const index = indexesByText.get(text) ?? merged.push(saved) - 1;
+      indexesByText.set(text, index);
+      indexesBySlot.set(cohort.slot, index);
     }
-    return bySlot;
+    return { cohorts: merged, indexesBySlot };
   }
 
-  /** Adds at most `most` messages, from row `first` on. Returns the row of the next one, or -1. */
-  #addRows(messages: SavedMessages, chunk: Chunk, first: number, most: number): number {
+  /** Adds up to `limit` messages, from row `first` on. Returns the row of the next one, or -1. */
+  #addRows(messages: SavedMessages, chunk: Chunk, first: number, limit: number): number {
     const { columns } = chunk;
-    let row = chunk.firstRowFrom(first);
-    for (let added = 0; row >= 0 && added < most; added++) {
+    let row = chunk.heldFrom(first);
+    for (let added = 0; row >= 0 && added < limit; added++) {
       const message = new Message(chunk, row);
       const { fate, sender, sendAtMs } = message;
       const place = chunk.placeOf(row);
-      const at = messages.message_id.push(message.messageId) - 1;
-      messages.account.push(this.#accounts.get(columns.account[place] as number) ?? 0);
-      messages.device.push(this.#devices.get(columns.device[place] as number) ?? 0);
+      const index = messages.message_id.push(message.messageId) - 1;
+      messages.account.push(this.#accountIndexes.get(columns.account[place] as number) ?? 0);
+      messages.device.push(this.#deviceIndexes.get(columns.device[place] as number) ?? 0);
       messages.key.push(columns.key[place] as number);
-      messages.cohort.push(this.#cohorts.get(columns.cohort[place] as number) ?? 0);
+      messages.cohort.push(this.#cohortIndexes.get(columns.cohort[place] as number) ?? 0);
       messages.endpoint.push(columns.endpointAt(place));
       messages.request_id.push(message.requestId);
       messages.to.push(message.to);
       messages.text.push(message.text);
       messages.created_at_ms.push(message.createdAtMs);
       messages.arrival.push(message.arrival);
-      if (sendAtMs > 0) messages.send_at_ms.push([at, sendAtMs]);
-      if (fate !== undefined) messages.fate.push([at, fateOf(fate)]);
-      if (sender !== '') messages.sender.push([at, sender]);
-      row = chunk.firstRowFrom(row + 1);
+      if (sendAtMs > 0) messages.send_at_ms.push([index, sendAtMs]);
+      if (fate !== undefined) messages.fate.push([index, fateOf(fate)]);
+      if (sender !== '') messages.sender.push([index, sender]);
+      row = chunk.heldFrom(row + 1);
     }
     return row;
   }
 
-  #letGo(chunk: Chunk): void {
+  #releaseChunk(chunk: Chunk): void {
     chunk.onChange = undefined;
     this.#copies.delete(chunk);
     this.#chunks.delete(chunk);
@@ -240,33 +243,37 @@ function noMessages(): SavedMessages {
   return Object.fromEntries(messageColumns.map((name) => [name, []])) as unknown as SavedMessages;
 }
 
-function groupsOf({ ready, inFlight, held }: WorkImage<Message>, device: number): Group[] {
-  // A batch without messages still counts: its device wakes for the next poll.
-  const group = (row: Group['row'], batches: readonly Batch<Message>[], end = 0): Group[] =>
-    batches.length === 0 ? [] : [{ device, row, ends_at_ms: end, batches }];
-  return [
-    ...group('ready', ready),
-    ...group('in_flight', inFlight),
-    ...held.together.flatMap(([end, batch]) => group('held', [batch], end)),
+/** `device`: the index of the device. */
+function groupsOf({ ready, inFlight, held }: WorkImage<Message>, device: number): BatchGroup[] {
+  const groups: BatchGroup[] = [
+    { device, row: 'ready', ends_at_ms: 0, batches: ready },
+    { device, row: 'in_flight', ends_at_ms: 0, batches: inFlight },
+    ...held.together.map(
+      ([endMs, batch]): BatchGroup => ({
+        device,
+        row: 'held',
+        ends_at_ms: endMs,
+        batches: [batch],
+      }),
+    ),
   ];
+  // A batch without messages still counts: its device wakes for the next poll.
+  return groups.filter(({ batches }) => batches.length > 0);
 }
 
-function placesBySlot(items: readonly { readonly slot: number }[]): Map<number, number> {
-  return new Map(items.map(({ slot }, place) => [slot, place]));
+function indexesBySlot(items: readonly { readonly slot: number }[]): Map<number, number> {
+  return new Map(items.map(({ slot }, index) => [slot, index]));
 }
 
-/** Removed SIMs that an inbound message still names. */
-function receivedBy(accounts: readonly Account[]): Device[] {
+/** The removed SIMs that received messages still refer to. */
+function removedReceivers(accounts: readonly Account[]): Device[] {
   return accounts.flatMap(({ received }) =>
     received.map(({ device }) => device).filter(({ isRemoved }) => isRemoved),
   );
 }
 
-/** Everything in the head except accounts, devices, cohorts and batches. */
-function headOf({
-  simulation,
-  wallClock,
-}: Saved): Omit<StateHead, 'accounts' | 'devices' | 'cohorts' | 'batches'> {
+/** Everything in the head except its lists of objects. */
+function scalarsOf({ simulation, wallClock }: Saved): Omit<StateHead, ObjectLists> {
   const { clock, world, limiter, faults, fleet } = simulation;
   const { arrivals, poolIds, names } = world.counters;
   const { forgottenMessages, forgottenRequestIds } = world.messages.retention;
@@ -335,7 +342,7 @@ function keyOf(key: ApiKey): SavedAccount['keys'][number] {
   };
 }
 
-/** A use and the earlier, unexpired uses of the same id in other scopes, oldest first. */
+/** The unexpired first uses of one `request_id`, in all scopes (keys and endpoints), oldest first. */
 function usesOf(newest: FirstUse, nowMs: number): SavedUse[] {
   const uses: SavedUse[] = [];
   for (let use: FirstUse | undefined = newest; use !== undefined; use = use.older) {
