@@ -1,7 +1,7 @@
 /**
- * `smstwin assumptions`: prints what the document leaves open, with every permitted answer.
+ * `smstwin assumptions`: prints each assumption (a question that the document leaves open) with its
+ * default and every permitted answer.
  */
-
 import { addFlags, type CommandIo, newCommand, readFlags } from '../commands/flags.ts';
 import { table } from '../commands/table.ts';
 import { permittedAnswers } from '../config/assumption-text.ts';

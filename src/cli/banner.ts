@@ -1,8 +1,7 @@
 /**
- * The text that `smstwin serve` prints when it is ready: its URLs, a key, a number and commands to
- * paste.
+ * The text that `smstwin serve` and `fleet` print when they are ready: URLs, a key, a number and
+ * commands to paste.
  */
-
 import type { CommandIo } from '../commands/flags.ts';
 import { foreignText } from '../commands/foreign-text.ts';
 import { defaultRate, type SettingsInput } from '../config/settings.ts';
@@ -14,6 +13,7 @@ import type { ServeOptions } from './serve-options.ts';
 /** A recipient without a scripted outcome. */
 const recipient = '+12025550123';
 
+/** `served`: the content of the ready file. */
 export function banner(
   served: ReadyFile,
   options: Pick<ServeOptions, 'settings' | 'control'>,
@@ -21,8 +21,8 @@ export function banner(
 ): string {
   const { clock = 'real' } = options.settings;
   const caller = chooseCaller(served, options.settings);
-  const authority = served.tls_ca_file;
-  const trust = authority === undefined ? '' : ` --cacert ${quoted(authority)}`;
+  const caFile = served.tls_ca_file;
+  const trust = caFile === undefined ? '' : ` --cacert ${quoted(caFile)}`;
   const lines = [
     `smstwin ${version} simulates the Outbound SMS Service (clock ${clock}, seed ${served.seed}).`,
     '',
@@ -39,7 +39,7 @@ export function banner(
           `${readCommand(served.base_url, caller.key)}${trust}`,
         ]),
     '',
-    ...(authority === undefined ? [] : [trustHint(quoted(authority)), '']),
+    ...(caFile === undefined ? [] : [trustHint(quoted(caFile)), '']),
     timeHint(served, options, env),
   ];
   return `${lines.join('\n')}\n`;
@@ -51,14 +51,14 @@ interface Caller {
   readonly from: string;
 }
 
-/** The first account that has a key and a working number, its own or else the pool's. */
+/** The first account with a key and a number to send from: its own working SIM, or the pool's. */
 function chooseCaller(served: ReadyFile, settings: SettingsInput): Caller | undefined {
   const pool = served.pool[0]?.number;
   for (const { name, api_key: key, sims } of served.accounts) {
     if (key === '') continue;
-    const stated = settings.world?.accounts?.find((account) => account.name === name);
+    const inWorldFile = settings.world?.accounts?.find((account) => account.name === name);
     const isOff = (number: string) => {
-      const sim = stated?.sims?.find((each) => each.number === number);
+      const sim = inWorldFile?.sims?.find((each) => each.number === number);
       return sim?.connected === false || sim?.active === false;
     };
     const from = sims.find(({ number }) => !isOff(number))?.number ?? pool;
@@ -91,19 +91,21 @@ function trustHint(path: string): string {
   ].join('\n');
 }
 
-/** As one word of a shell. */
+/** Quotes a path, so that a shell reads one word. */
 function quoted(path: string): string {
   return /^[\w./+@:-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }
 
+/** How simulated time moves, and how to move it. */
 function timeHint(
   served: ReadyFile,
   { settings, control }: Pick<ServeOptions, 'settings' | 'control'>,
   env: CommandIo['env'],
 ): string {
   if (settings.clock === 'manual') {
-    if (served.control_url === null)
+    if (served.control_url === null) {
       return 'Time does not move: the clock is manual and there is no control port.';
+    }
     const token = control === false ? '' : tokenHeader(control.token, env);
     return [
       'Time does not move until you advance it:',

@@ -16,7 +16,7 @@ export function conform(argv: readonly string[], io: CommandIo): Promise<number>
   });
 }
 
-/** Uses a manual clock, so that the harness can advance a day in no time. */
+/** The simulator of a run without a base_url. On a manual clock, the harness can skip days. */
 async function startOwn(): Promise<OwnSimulator> {
   const { createSimulator } = await import('../simulator.ts');
   const simulator = await createSimulator({ clock: 'manual' });

@@ -8,7 +8,7 @@ import { type FaultName, faultNames } from '../explore/fault-names.ts';
 import { rateValue, seedValue } from './flag-values.ts';
 
 const durationValue = duration({
-  // The longest delay of Node's timers.
+  // The longest delay that Node's timers can have.
   mostMs: 2_147_483_647,
   expected: 'a duration above 0 and below 24 days, such as 3s, 500ms or 2m',
 });
@@ -48,7 +48,7 @@ export const exploreFlags = [
 
 export type ExploreFlags = FlagValues<typeof exploreFlags>;
 
-/** Flags of a search; the others say how a command is run, also when a finding is replayed. */
+/** The flags that concern only a search. All others also apply when a finding is replayed. */
 export const searchFlags = [
   ...['--depth', '--max-runs', '--jobs', '--faults', '--out', '--report', '--schedule', '--bail'],
 ];

@@ -1,6 +1,6 @@
 /**
- * The explorer's reports: text for a terminal, JSON, and the summary that the harness's report
- * kinds take, with one result per finding.
+ * The explorer's reports: text for a terminal, JSON, and the summary that the harness writes its
+ * reports from, with one result for each finding.
  */
 import { counts, ruleVerdicts } from '../../conformance/outcome.ts';
 import type { Summary } from '../../conformance/reports/summary.ts';
@@ -13,9 +13,10 @@ import { exitCodeOf, type Finding, type SearchResult } from '../explore/search-r
 import { clientRules } from '../ledger/rules.ts';
 import { reportExchange, withoutTarget } from './referee-summary.ts';
 
+/** A search that has ended, and how it was run. */
 export interface Explored {
   readonly result: SearchResult;
-  /** `explored 34 of 34 single faults and …`. */
+  /** What was explored, such as `explored 34 of 34 single faults and …`. */
   readonly line: string;
   readonly command: string;
   readonly startedAt: string;
@@ -25,9 +26,9 @@ export interface Explored {
 export function exploreSummary(explored: Explored): Summary {
   const { result, line, command, startedAt, durationMs } = explored;
   const results = [
-    ...result.findings.map((finding, at) => resultOf(finding, `finding ${at + 1}`)),
-    ...result.unconfirmed.map((finding, at) => resultOf(finding, `not confirmed ${at + 1}`)),
-    ...restOf(result, line),
+    ...result.findings.map((finding, index) => resultOf(finding, `finding ${index + 1}`)),
+    ...result.unconfirmed.map((finding, index) => resultOf(finding, `not confirmed ${index + 1}`)),
+    ...otherResults(result, line),
   ];
   return {
     title: 'Exploration',
@@ -80,11 +81,13 @@ function resultOf(finding: Finding, title: string): Result {
   };
 }
 
+/** NaN for an empty timeline. */
 function startOf([first]: readonly TimelineEntry[]): number {
   return Date.parse(first?.at ?? '');
 }
 
-function restOf(
+/** One result for the whole exploration, unless it has findings; one for each unstable finding. */
+function otherResults(
   { findings, unconfirmed, problem, unstable }: SearchResult,
   line: string,
 ): Result[] {
@@ -100,20 +103,20 @@ function restOf(
   if (problem !== undefined) {
     return [{ ...common, id: 'explored', verdict: 'error', reason: problem.line }];
   }
-  const apart = unstable.map((finding, at): Result => {
+  const unstableResults = unstable.map((finding, index): Result => {
     const { cause, what } = findingView(finding);
     const schedule = scheduleText(finding.schedule);
     const reason = `${cause} under ${schedule} did not repeat when this schedule was run again: ${what}`;
-    return { ...common, id: `unstable ${at + 1}: ${schedule}`, verdict: 'skipped', reason };
+    return { ...common, id: `unstable ${index + 1}: ${schedule}`, verdict: 'skipped', reason };
   });
-  if (findings.length + unconfirmed.length > 0) return apart;
-  return [{ ...common, id: 'explored', verdict: 'passed', reason: line }, ...apart];
+  if (findings.length + unconfirmed.length > 0) return unstableResults;
+  return [{ ...common, id: 'explored', verdict: 'passed', reason: line }, ...unstableResults];
 }
 
 const shownExchanges = 12;
-const shownOutput = 10;
+const shownOutputLines = 10;
 
-/** `note`: the last line, such as the file that holds the finding. */
+/** A finding as text for a terminal. `note`: its last line, such as the file of the finding. */
 export function findingText(finding: Finding, title: string, note: string | undefined): string {
   const view = findingView(finding);
   const { cause, what, failures, timeline, also, shrunk } = foreignTexts(view);
@@ -127,7 +130,7 @@ export function findingText(finding: Finding, title: string, note: string | unde
   }
   const more = timeline.length - shownExchanges;
   if (more > 0) lines.push(`    … and ${more} more exchanges`);
-  const tail = view.output.split('\n').slice(-shownOutput).map(foreignText);
+  const tail = view.output.split('\n').slice(-shownOutputLines).map(foreignText);
   if (view.output !== '')
     lines.push('  its output ends with:', ...tail.map((line) => `    | ${line}`));
   if (also.length > 0) lines.push(`  also under ${many(also.length, 'other schedule')}`);
@@ -148,13 +151,14 @@ function entryText(entry: TimelineEntry, startMs: number): string {
   return `${number}  ${seconds} s  ${method} ${target}${place} → ${reply}${met}`;
 }
 
-/** Where the service handled nothing, there is no status. */
+/** What became of a reply that the client did not see. There is no status if nothing was handled. */
 function unseenReply({ status, fault }: TimelineEntry): string {
   if (fault === 'refuse' || fault === 'reset') return 'closed';
   if (fault === 'lost_request' || fault === 'crash_before') return 'not handled';
   return `${status}, not seen by the client`;
 }
 
+/** The JSON report. */
 export function exploreJson({ result, line, command, startedAt, durationMs }: Explored) {
   const { problem, findings, unconfirmed, unstable, runs, points, skipped, levels, stop } = result;
   return {

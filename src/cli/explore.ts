@@ -1,6 +1,6 @@
 /**
- * `smstwin explore`: runs a client's own command under every fault at every call, and shrinks what
- * fails. Exit codes: 0 nothing found, 1 found, 2 usage, 4 the command cannot be explored, 6 the
+ * `smstwin explore`: runs a client's own command under every fault at every call, and shrinks each
+ * fault schedule that makes it fail. Exit codes: 0 nothing found, 1 found, 2 usage, 4 the command cannot be explored, 6 the
  * budget ended first, 130 interrupted.
  */
 import { resolve } from 'node:path';
@@ -30,8 +30,8 @@ export async function explore(argv: readonly string[], io: CommandIo): Promise<n
     throw new UsageError('name the command to run: smstwin explore -- npm test');
   }
   const end = argv.indexOf('--');
-  const own = end < 0 ? argv : argv.slice(0, end);
-  const replayFlags = passedOn(command, command, own, io.env, searchFlags);
+  const ownArguments = end < 0 ? argv : argv.slice(0, end);
+  const replayFlags = passedOn(command, command, ownArguments, io.env, searchFlags);
   return run(command.args, command.opts<ExploreFlags>(), replayFlags, io);
 }
 
@@ -109,9 +109,10 @@ function refuseDuplicates({ env, report }: ExploreFlags): void {
 }
 
 function repeated(names: readonly string[]): string | undefined {
-  return names.find((name, at) => names.indexOf(name) !== at);
+  return names.find((name, index) => names.indexOf(name) !== index);
 }
 
+/** How the command was run. */
 interface Context {
   readonly command: readonly string[];
   readonly flags: ExploreFlags;
@@ -121,6 +122,7 @@ interface Context {
   readonly givenSchedule: Schedule | undefined;
 }
 
+/** Prints the result and writes the reports. Returns the exit code. */
 function report(result: SearchResult, context: Context, io: CommandIo): number {
   const { command, flags, startMs, givenSchedule } = context;
   const complain = noticesTo(io, 'smstwin explore');
@@ -145,7 +147,7 @@ function report(result: SearchResult, context: Context, io: CommandIo): number {
   );
 }
 
-/** Writes the files of the findings, and prints all that the search found or met. */
+/** Writes the files of the findings, and prints findings and problems. */
 function printFindings(
   result: SearchResult,
   { command, flags, replayFlags, givenSchedule }: Context,
@@ -153,10 +155,11 @@ function printFindings(
   complain: (line: string) => void,
 ): void {
   const { findings, unconfirmed, unstable, problem, intents, levels } = result;
-  const known = { command, flags: replayFlags, intents };
-  const files = levels.length === 0 ? [] : writeFindings(flags.out, findings, known, complain);
-  for (const [at, finding] of findings.entries()) {
-    io.out(findingText(finding, givenSchedule ? 'FAILED' : 'FOUND', files[at]));
+  const replayed = { command, flags: replayFlags, intents };
+  // A replay has no levels, and its schedule is in a file already.
+  const files = levels.length === 0 ? [] : writeFindings(flags.out, findings, replayed, complain);
+  for (const [index, finding] of findings.entries()) {
+    io.out(findingText(finding, givenSchedule ? 'FAILED' : 'FOUND', files[index]));
   }
   for (const finding of unconfirmed) io.out(findingText(finding, 'NOT CONFIRMED', seenOnce));
   const note = [
@@ -172,8 +175,8 @@ function printFindings(
     }
   }
   if ((result.unmet ?? 0) > 0) {
-    const met = `${many(result.unmet ?? 0, 'fault')} of the schedule met no call of the client`;
-    complain(`${met}: if its calls have changed, explore it again`);
+    const unmet = `${many(result.unmet ?? 0, 'fault')} of the schedule met no call of the client`;
+    complain(`${unmet}: if its calls have changed, explore it again`);
   }
   if (givenSchedule && findings.length === 0 && problem === undefined && !result.stop) {
     io.out(`PASSED  ${scheduleText(givenSchedule)}\n`);
@@ -181,7 +184,6 @@ function printFindings(
 }
 
 const seenOnce = 'seen once: the exploration ended before this schedule was run again';
-
 const passedAgain = 'did not repeat when this schedule was run again';
 const tryOneJob = 'if two runs at one time share a port or a file, use --jobs 1';
 
@@ -200,7 +202,7 @@ function countsLine(result: SearchResult): string {
 
 const progressEveryMs = 5_000;
 
-/** One line every five seconds. */
+/** Prints one line every five seconds. */
 function progressTo(io: CommandIo): (progress: Progress) => void {
   let shownMs = Date.now();
   return ({ levels, points, findings }) => {

@@ -1,5 +1,6 @@
 /**
- * Parsers for the values of the flags of `serve`: each reads one text or throws a ValueError that says what it expected.
+ * Parsers for the values of `serve`'s flags: each reads one text, or throws a ValueError that says what
+ * it expected.
  */
 import { isIP } from 'node:net';
 import { wholeNumber } from '../commands/flag-values.ts';
@@ -11,7 +12,7 @@ import type { LimitOverrides } from '../config/world-schema.ts';
 import type { Assumptions } from '../sim/assumptions.ts';
 import { endpointNames } from '../sim/limits.ts';
 
-/** 0 selects any free port. */
+/** A port; 0 selects any free one. */
 export const portValue = wholeNumber(0, 65_535);
 
 export const seedValue = wholeNumber(0, 2 ** 32 - 1);
@@ -52,13 +53,13 @@ export function startTimeValue(text: string): string {
   throw new ValueError('expected a time such as 2026-01-01T00:00:00.000Z');
 }
 
-const bytesOf: Readonly<Record<string, number>> = { MiB: 2 ** 20, GiB: 2 ** 30, TiB: 2 ** 40 };
+const unitBytes: Readonly<Record<string, number>> = { MiB: 2 ** 20, GiB: 2 ** 30, TiB: 2 ** 40 };
 
 /** A number of bytes; Infinity for `unlimited`. */
 export function sizeValue(text: string): number {
   if (text === 'unlimited') return Number.POSITIVE_INFINITY;
   const [, count = '0', unit = ''] = /^([0-9]{1,6})(MiB|GiB|TiB)$/.exec(text) ?? [];
-  const bytes = Number(count) * (bytesOf[unit] ?? 0);
+  const bytes = Number(count) * (unitBytes[unit] ?? 0);
   if (bytes > 0) return bytes;
   throw new ValueError('expected 1MiB or more, such as 64MiB or 1GiB, or unlimited');
 }
@@ -88,8 +89,9 @@ export function assumptionValue(text: string): Partial<Assumptions> {
 export function limitValue(text: string): LimitOverrides {
   const [name = '', limit = ''] = text.split('=', 2);
   const endpoint = endpointNames.find((known) => known === name);
-  if (endpoint === undefined)
+  if (endpoint === undefined) {
     throw new ValueError(`no endpoint is named "${name}"; use one of ${endpointNames.join(', ')}`);
+  }
   if (limit === 'off') return { [endpoint]: null };
   const perMinute = /^[0-9]{1,7}$/.test(limit) ? Number(limit) : 0;
   if (perMinute >= 1 && perMinute <= 1_000_000) return { [endpoint]: perMinute };

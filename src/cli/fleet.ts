@@ -26,11 +26,12 @@ import { announce, prepareReadyFile } from './ready-file.ts';
 import { addServeFlags, serveOptions } from './serve-options.ts';
 
 const mostShards = 64;
+/** Longer than a process waits by default, since a shard may take 4.5 seconds to stop. */
 const exitWithinMs = 4_900;
 const mostJoinBytes = 1_048_576;
 
-/** Flags that the fleet sets for its shards, or keeps for itself. */
-const own = [
+/** The flags of `serve` that the fleet does not pass on: it sets them itself, or they are its own. */
+const notPassedOn = [
   ...['--host', '--port', '--control-host', '--control-port', '--no-control', '--ready-file'],
   ...['--public-url', '--trust-proxy', '--journal-dir', '--shard', '--control-allowed-host'],
   ...['--tls', '--tls-cert', '--tls-key', '--tls-name'],
@@ -80,11 +81,11 @@ export async function fleet(argv: readonly string[], io: CommandIo): Promise<num
     throw new UsageError('--join names the shards that run already: leave out --shards');
   }
   const { maxMessages } = options.settings;
-  const asked = { ...options.settings.world?.assumptions, ...options.settings.assumptions };
-  if (asked.clientIp === 'peer') throw new UsageError(`clientIp: ${fixedClientIp}`);
-  const joins = flags.join === undefined ? undefined : readJoined(flags.join);
+  const answers = { ...options.settings.world?.assumptions, ...options.settings.assumptions };
+  if (answers.clientIp === 'peer') throw new UsageError(`clientIp: ${fixedClientIp}`);
+  const joined = flags.join === undefined ? undefined : readJoined(flags.join);
   if (flags.printConfig !== undefined) {
-    if (joins === undefined) throw new UsageError('--print-config needs --join');
+    if (joined === undefined) throw new UsageError('--print-config needs --join');
     mkdirSync(flags.printConfig, { recursive: true });
   }
   const env = withoutFlags(io.env);
@@ -93,17 +94,17 @@ export async function fleet(argv: readonly string[], io: CommandIo): Promise<num
   if (options.readyFile !== undefined) prepareReadyFile(options.readyFile);
   const { Fleet } = await import('../fleet/fleet.ts');
   const { stopped, stop } = stopSignal();
-  const taker = newCommand('serve', '', io);
-  addServeFlags(taker);
+  const shardCommand = newCommand('serve', '', io);
+  addServeFlags(shardCommand);
   const started = await Fleet.start({
-    shards: joins?.length ?? flags.shards,
-    join: joins,
+    shards: joined?.length ?? flags.shards,
+    join: joined,
     printTo: flags.printConfig,
     program: {
       file: process.execPath,
       argv: isExecutable ? [] : [...process.execArgv, process.argv[1] ?? ''],
     },
-    flags: passedOn(taker, command, argv, io.env, own),
+    flags: passedOn(shardCommand, command, argv, io.env, notPassedOn),
     env,
     host: options.host,
     port: options.port,
@@ -113,9 +114,9 @@ export async function fleet(argv: readonly string[], io: CommandIo): Promise<num
     trustProxy: options.settings.trustProxy === true,
     wide: flags.wide
       ? {
-          // Messages of several accounts share the polls of the pool if a poll takes few.
-          couplesPool: (asked.sendsPerPoll ?? 'all') !== 'all',
-          oneSpace: asked.bearerSpace === 'one',
+          // If a poll takes only some messages, accounts that send from the pool compete for them.
+          couplesPool: (answers.sendsPerPoll ?? 'all') !== 'all',
+          oneSpace: answers.bearerSpace === 'one',
           maxMessages: typeof maxMessages === 'number' ? maxMessages : undefined,
         }
       : undefined,
@@ -134,13 +135,14 @@ export async function fleet(argv: readonly string[], io: CommandIo): Promise<num
   return closeAtStop(stopped, () => started.stop(), exitWithinMs);
 }
 
+/** Reads the file of `--join`. Throws a UsageError. */
 function readJoined(file: string): readonly JoinedShard[] {
   const isUrl = (url: unknown) => typeof url === 'string' && isWebAddress(url);
   const text = readText(file, '--join', mostJoinBytes);
   try {
     const list = JSON.parse(text) as readonly (JoinedShard | null)[];
-    const isShard = (one: JoinedShard | null): one is JoinedShard =>
-      isUrl(one?.base_url) && isUrl(one?.control_url);
+    const isShard = (entry: JoinedShard | null): entry is JoinedShard =>
+      isUrl(entry?.base_url) && isUrl(entry?.control_url);
     if (Array.isArray(list) && list.length > 0 && list.every(isShard)) return list;
   } catch {
     // Not JSON.

@@ -1,5 +1,5 @@
 /**
- * Gives a command the process's streams and environment; prints an error and returns its exit code.
+ * Connects a subcommand with its process: streams and environment, errors and exit codes, signals.
  */
 import * as nodeModule from 'node:module';
 import { CommandError, printedError } from '../commands/command-error.ts';
@@ -10,6 +10,7 @@ import { smstwinVersion } from '../commands/version.ts';
 // Node 22.8 and later keep compiled code between runs. The types are those of Node 20.
 (nodeModule as { enableCompileCache?: () => void }).enableCompileCache?.();
 
+/** The streams, environment and version of this process. */
 export function processIo(): CommandIo {
   // The reader of a pipe may close it early, as `head` does.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
@@ -21,9 +22,10 @@ export function processIo(): CommandIo {
   };
 }
 
+/** Runs with its arguments, and resolves to the exit code. */
 export type Subcommand = (argv: readonly string[], io: CommandIo) => Promise<number>;
 
-/** The exit code of the subcommand; an error is printed first. */
+/** Returns the exit code of a subcommand. Prints its error, or the stack of a bug. */
 export async function runSubcommand(
   name: string,
   run: Subcommand,
@@ -43,12 +45,12 @@ export async function runSubcommand(
   }
 }
 
-/** What prints a line with this prefix. Foreign text in the line, such as a file's name, is made safe. */
+/** Returns a function that prints a line with this prefix, with foreign text in it made safe. */
 export function noticesTo(io: Pick<CommandIo, 'error'>, prefix: string): (line: string) => void {
   return (line) => io.error(`${prefix}: ${foreignText(line)}\n`);
 }
 
-/** The lines that describe a bug. */
+/** The stack of an exception, as lines. */
 export function stackOf(error: unknown): readonly string[] {
   return String(error instanceof Error ? (error.stack ?? error.message) : error).split('\n');
 }

@@ -1,6 +1,6 @@
 /**
- * `--ready-file`: writes URLs, keys and numbers for the script that started the simulator.
- * The file appears complete, so a script can wait for it to exist.
+ * `--ready-file`: writes URLs, keys and numbers for the script that started the simulator. The file
+ * appears complete, so a script needs only wait until it exists.
  */
 import { randomUUID } from 'node:crypto';
 import {
@@ -42,7 +42,7 @@ export function writeReadyFile(path: string, content: unknown): void {
   writeWhole(path, `${JSON.stringify(content, null, 2)}\n`);
 }
 
-/** Writes the files of `options` that say how to reach what is served, and prints the banner. */
+/** Writes the CA certificate and the ready file, if `options` ask for them, and prints the banner. */
 export function announce(ready: ReadyFile, options: ServeOptions, io: CommandIo): void {
   const { tls, readyFile } = options;
   const served =
@@ -52,16 +52,16 @@ export function announce(ready: ReadyFile, options: ServeOptions, io: CommandIo)
 }
 
 /**
- * Writes the certificate to trust beside the ready file; without one, in a private folder that ends
- * with the process. Returns its path. Throws a UsageError.
+ * Writes the certificate that clients must trust next to the ready file; without one, into a private
+ * folder that is removed when the process ends. Returns its path. Throws a UsageError.
  */
 export function writeAuthority(ca: string, readyFile: string | undefined): string {
-  const path = readyFile === undefined ? join(ownFolder(), 'ca.pem') : `${readyFile}.ca.pem`;
+  const path = readyFile === undefined ? join(temporaryFolder(), 'ca.pem') : `${readyFile}.ca.pem`;
   writeWhole(resolve(path), ca);
   return resolve(path);
 }
 
-function ownFolder(): string {
+function temporaryFolder(): string {
   try {
     const folder = mkdtempSync(join(tmpdir(), 'smstwin-ca-'));
     process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
@@ -74,7 +74,7 @@ function ownFolder(): string {
 }
 
 function writeWhole(path: string, text: string): void {
-  // A name that cannot be guessed: no link can wait under it.
+  // A random name, so that no other program can put a link there before.
   const unfinished = `${path}.${randomUUID()}.tmp`;
   try {
     // The ready file holds full keys: only its owner may read it.
@@ -91,6 +91,6 @@ function removeIfAny(path: string): void {
   try {
     rmSync(path, { force: true });
   } catch {
-    // A path that cannot be looked up needs no removal.
+    // The folder does not exist or cannot be read, so nothing was written.
   }
 }

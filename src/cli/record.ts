@@ -1,5 +1,6 @@
 /**
- * `smstwin record`: forwards requests to a service, and writes each exchange to a file.
+ * `smstwin record`: a proxy that forwards requests to a service, and writes each exchange (a request
+ * and its reply) to a file.
  */
 import { isAbsolute } from 'node:path';
 import { UsageError } from '../commands/command-error.ts';
@@ -53,7 +54,7 @@ export async function record(argv: readonly string[], io: CommandIo): Promise<nu
   if (out === undefined) throw new UsageError('--out is missing: name the file to record in');
   const notice = noticesTo(io, 'smstwin record');
   const tls = await tlsOf(flags, [flags.host]);
-  const authority = tls?.ca === undefined ? undefined : writeAuthority(tls.ca, out);
+  const caFile = tls?.ca === undefined ? undefined : writeAuthority(tls.ca, out);
   const recording = await startRecording({
     ...flags,
     tls,
@@ -65,7 +66,7 @@ export async function record(argv: readonly string[], io: CommandIo): Promise<nu
   io.out(
     `Recording ${recording.baseUrl} -> ${upstream} in ${isAbsolute(out) ? out : `./${out}`}\n`,
   );
-  if (authority !== undefined) io.out(`Clients must trust ${authority}\n`);
+  if (caFile !== undefined) io.out(`Clients must trust ${caFile}\n`);
   return closeAtStop(stopSignal().stopped, () => recording.close());
 }
 

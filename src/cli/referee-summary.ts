@@ -1,6 +1,6 @@
 /**
- * The referee's report as text for a terminal, and as the summary that the report writers of the
- * harness take: one result per finding, or one for a rule without findings.
+ * The referee's report as text for a terminal, and as the summary that the harness writes reports
+ * from: one result for each finding, or one for a rule without findings.
  */
 
 import { type Expectation, type Weighed, weigh } from '../../conformance/expected.ts';
@@ -15,14 +15,19 @@ import type { RefereeReport, RuleJudgement } from '../referee/judge.ts';
 import type { Finding } from '../referee/record.ts';
 
 interface Context {
+  /** The name of the recorded traffic. */
   readonly file: string;
+  /** The failures that are known, from `--expected`. */
   readonly expected: readonly Expectation[];
 }
 
+/** The summary of a report, with its exit code. */
 export function refereeSummary(report: RefereeReport, context: Context): Summary {
   const { file, expected } = context;
   const attempts = new Map(
-    report.intents.all.flatMap(({ attempts: all }) => all.map((attempt) => [attempt, all])),
+    report.intents.all.flatMap(({ attempts: ofIntent }) =>
+      ofIntent.map((attempt) => [attempt, ofIntent]),
+    ),
   );
   const results = report.rules.flatMap((rule) => resultsOf(rule, attempts));
   const known = report.rules.map(({ id }) => ({ id, subject: id }));
@@ -45,7 +50,7 @@ export function refereeSummary(report: RefereeReport, context: Context): Summary
   };
 }
 
-/** What a summary says of a run that sent nothing to a target itself. */
+/** The fields of a summary of a run that sent nothing to a target itself. */
 export const withoutTarget = {
   interrupted: false,
   reachable: true,
@@ -69,6 +74,7 @@ const sentences = new Map<string, string>(
   clientRules.map(({ id, level, sentence }) => [id, `(${level}) The client ${sentence}`]),
 );
 
+/** All attempts at the message of an exchange, by exchange. */
 type Attempts = ReadonlyMap<Exchange, readonly Exchange[]>;
 
 function resultsOf(rule: RuleJudgement, attempts: Attempts): Result[] {
@@ -80,38 +86,39 @@ function resultsOf(rule: RuleJudgement, attempts: Attempts): Result[] {
     return [{ ...common, id, verdict, reason, sends: reason, exchanges: [] }];
   }
   const verdict: Verdict = rule.verdict === 'failed' ? 'failed' : 'observed';
-  const more = findings.length - listedFindings;
-  const rest: Result[] = [];
-  if (more > 0) {
-    const reason = `${many(more, 'more finding')}; the JSON report lists all of them`;
-    rest.push({ ...common, id: `${id} (more)`, verdict, reason, sends: reason, exchanges: [] });
-  }
-  const listed = findings.slice(0, listedFindings).map((finding, at): Result => {
+  const listed = findings.slice(0, listedFindings).map((finding, index): Result => {
     const { what, exchanges } = finding;
-    const shown = at < detailedFindings ? exchanges.slice(0, longestTimeline) : [];
+    const isDetailed = index < detailedFindings;
+    const shown = isDetailed ? exchanges.slice(0, longestTimeline) : [];
     return {
       ...common,
-      id: findings.length === 1 ? id : `${id} (${at + 1})`,
+      id: findings.length === 1 ? id : `${id} (${index + 1})`,
       verdict,
       reason: what,
       seen: what,
       sends: placeOf(finding),
       exchanges: shown.map((exchange) => reportExchange(exchange, exchanges[0])),
-      timeline: at < detailedFindings ? timelineOf(finding, attempts) : [],
+      timeline: isDetailed ? timelineOf(finding, attempts) : [],
       omitted: exchanges.length - shown.length,
     };
   });
-  return [...listed, ...rest];
+  const more = findings.length - listedFindings;
+  if (more <= 0) return listed;
+  const reason = `${many(more, 'more finding')}; the JSON report lists all of them`;
+  const last = { ...common, id: `${id} (more)`, verdict, reason, sends: reason, exchanges: [] };
+  return [...listed, last];
 }
 
-/** Findings of a rule that reports list one by one, except the JSON report, which lists all. */
+/** Reports list this many findings of a rule; the JSON report lists all. */
 const listedFindings = 1_000;
 /** Later findings of a rule are reported without their exchanges. */
 const detailedFindings = 50;
-const longestPlace = 20;
+/** A finding is described with the numbers of this many exchanges. */
+const shownNumbers = 20;
 
+/** Where a finding was made: its account, endpoint and exchanges. */
 function placeOf({ accountId, endpoint, exchanges }: Finding): string {
-  const shown = exchanges.slice(0, longestPlace).map(({ number }) => number);
+  const shown = exchanges.slice(0, shownNumbers).map(({ number }) => number);
   const more = exchanges.length - shown.length;
   const numbers = `${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
   const account = exchanges.at(-1)?.accountName ?? accountId ?? 'an unauthenticated caller';
@@ -120,31 +127,34 @@ function placeOf({ accountId, endpoint, exchanges }: Finding): string {
 
 const longestTimeline = 50;
 
-/** All attempts at the messages of a finding, with those of its exchanges that are not sends. */
+/** One line for each exchange of a finding, and for each other attempt at their messages. */
 function timelineOf({ exchanges }: Finding, attempts: Attempts): readonly string[] {
-  // Attempts are in order, so later ones than these are not among the first.
-  const all = new Set(
+  // Attempts are in order, so only the first of each message can be among the first of all.
+  const related = new Set(
     exchanges
       .slice(0, longestTimeline)
-      .flatMap((one) => [...(attempts.get(one) ?? []).slice(0, longestTimeline), one]),
+      .flatMap((exchange) => [
+        ...(attempts.get(exchange) ?? []).slice(0, longestTimeline),
+        exchange,
+      ]),
   );
-  const ordered = [...all].sort((a, b) => a.number - b.number).slice(0, longestTimeline);
+  const ordered = [...related].sort((a, b) => a.number - b.number).slice(0, longestTimeline);
   const [first] = ordered;
-  return ordered.map((one) => {
-    const { number, method, target, status, retryAfter, atMs, isSeen } = one;
-    const since = ((atMs - (first?.atMs ?? atMs)) / 1_000).toFixed(3);
-    const id = requestIdOf(one);
+  return ordered.map((exchange) => {
+    const { number, method, target, status, retryAfter, atMs, isSeen } = exchange;
+    const seconds = ((atMs - (first?.atMs ?? atMs)) / 1_000).toFixed(3);
+    const id = requestIdOf(exchange);
     return [
-      `${new Date(atMs).toISOString()} (+${since} s) ${number}: ${method} ${target} → ${status}`,
+      `${new Date(atMs).toISOString()} (+${seconds} s) ${number}: ${method} ${target} → ${status}`,
       ...(retryAfter === undefined ? [] : [`Retry-After: ${retryAfter}`]),
       ...(id === undefined ? [] : [`request_id ${id}`]),
       ...(isSeen ? [] : ['not seen by the client']),
-      ...(exchanges.includes(one) ? ['(finding)'] : []),
+      ...(exchanges.includes(exchange) ? ['(finding)'] : []),
     ].join(', ');
   });
 }
 
-/** An exchange with its place in time, as reports show it. */
+/** An exchange as reports show it, with its time since the first one. */
 export function reportExchange(exchange: Exchange, first: Exchange | undefined) {
   const { method, target, text, status, reply, retryAfterMs, isSeen, atMs } = exchange;
   const sinceMs = atMs - (first?.atMs ?? atMs);
@@ -164,8 +174,10 @@ export function reportExchange(exchange: Exchange, first: Exchange | undefined) 
   };
 }
 
+/** The text lists this many findings of a rule. */
 const shownFindings = 10;
 
+/** The report as text for a terminal. */
 export function refereeText(
   { rules, intents: { unattributable }, exchanges: { length }, notice }: RefereeReport,
   summary: Summary,
@@ -199,6 +211,7 @@ export function refereeText(
   return `${lines.join('\n')}\n`;
 }
 
+/** The client rules as a table, for `--list`. */
 export function clientRulesTable(): string {
   return table([
     ['RULE', 'LEVEL', 'THE CLIENT'],

@@ -1,7 +1,7 @@
 /**
- * `smstwin referee`: judges the client by the requests of a journal, a recording or a HAR file.
- * Exit codes: 0 passed, 1 a rule was broken that a client must keep, 2 usage, 4 nothing was
- * exercised, 5 an expectation is stale.
+ * `smstwin referee`: judges a client by its requests in a journal, a recording or a HAR file. Exit
+ * codes: 0 passed, 1 the client broke a rule that it must keep, 2 usage, 4 no rule was exercised, 5 an
+ * expectation is stale.
  */
 import { basename } from 'node:path';
 import { readExpectations } from '../../conformance/expected.ts';
@@ -102,12 +102,13 @@ async function judgeFile(file: string, flags: RefereeFlags, io: CommandIo): Prom
   });
 }
 
-/** Its text and its exchanges are in memory together. */
+/** Bounds a HAR file, as its text and its exchanges are in memory together. */
 const mostHarBytes = 256 * 2 ** 20;
 
+/** Reads the exchanges of a file of any kind. Throws a CommandError. */
 async function trafficOf(file: string, io: CommandIo, isPartial: boolean) {
   const notice = noticesTo(io, 'smstwin referee');
-  const recorded = isRecording(file) ? await recordedIn(file, notice) : undefined;
+  const recorded = isRecording(file) ? await exchangesOfRecording(file, notice) : undefined;
   if (!file.endsWith('.har') && recorded === undefined) {
     const traffic = exchangesOfJournalFile(file);
     for (const line of traffic.notices) notice(line);
@@ -115,11 +116,11 @@ async function trafficOf(file: string, io: CommandIo, isPartial: boolean) {
   }
   try {
     const exchanges = recorded ?? exchangesOfHar(readText(file, mostHarBytes), file, notice);
-    const hasAccount = (name: string) => exchanges.some((one) => isOfAccount(one, name));
-    // A recorder may have started late.
+    const hasAccount = (name: string) => exchanges.some((exchange) => isOfAccount(exchange, name));
     return {
       exchanges,
       lack: undefined,
+      // A recorder may have started after the client.
       isCutAtStart: isPartial,
       endsUndelivered: undefined,
       hasAccount,
@@ -130,8 +131,11 @@ async function trafficOf(file: string, io: CommandIo, isPartial: boolean) {
   }
 }
 
-/** What the proxy of `smstwin record` wrote, from any service. */
-async function recordedIn(file: string, notice: (line: string) => void): Promise<Exchange[]> {
+/** The exchanges that the proxy of `smstwin record` wrote, with any service. */
+async function exchangesOfRecording(
+  file: string,
+  notice: (line: string) => void,
+): Promise<Exchange[]> {
   const traffic: TrafficExchange[] = [];
   for await (const event of readTraffic([file], notice)) if (event !== 'cut') traffic.push(event);
   return exchangesOfTraffic(traffic);

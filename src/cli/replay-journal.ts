@@ -1,7 +1,6 @@
 /**
- * Replays a recorded run from its file alone.
+ * Replays a recorded run from its journal file alone, for `smstwin replay` and the referee.
  */
-
 import type { RecordBound } from '../recording/exchange-record.ts';
 import { JournalError } from '../recording/journal-error.ts';
 import { readHeader, settingsOfHeader } from '../recording/journal-header.ts';
@@ -10,6 +9,7 @@ import { playingFrom } from '../recording/resume.ts';
 import { atOnce } from '../sim/at-once.ts';
 import { Simulator } from '../simulator.ts';
 
+/** The result of a replay, and the simulator's state at the end of the run. */
 export type Replayed = ReturnType<typeof replayLines>;
 
 /**
@@ -22,7 +22,7 @@ export function replayJournal(path: string, recordBound?: RecordBound): Replayed
     try {
       return replayLines(path, lines, recordBound);
     } catch (error) {
-      // A service that records into this file may have replaced it since it was opened.
+      // Tries again if the service that records into this file has replaced it meanwhile.
       if (readJournal(path)?.header === lines?.header) throw error;
     }
   }
@@ -50,7 +50,6 @@ function replayLines(
     simulator.wallClock.hold();
     const played = atOnce(playingFrom(simulator, lines, header, path));
     const { exchangeRecord } = simulator;
-    /** At the end of the run. */
     const { world } = simulator.simulation;
     /** True if an incomplete last line was ignored. */
     const { isTruncated } = lines;

@@ -1,8 +1,7 @@
 /**
- * `smstwin replay`: replays a recorded run and compares every reply, byte for byte.
- * Exit codes: 0 all replies are equal, 1 a reply differs, 2 the journal cannot be played.
+ * `smstwin replay`: replays a recorded run and compares every reply, byte for byte. Exit codes: 0 all
+ * replies are equal, 1 a reply differs, 2 the journal cannot be played.
  */
-
 import { fileValue } from '../commands/flag-values.ts';
 import { addArgument, addFlags, type CommandIo, newCommand, readFlags } from '../commands/flags.ts';
 import { foreignJson, foreignText } from '../commands/foreign-text.ts';
@@ -26,10 +25,8 @@ export async function replay(argv: readonly string[], io: CommandIo): Promise<nu
     noticesTo(io, 'smstwin replay')(`${file}: the last line is incomplete and was ignored`);
   }
   for (const { line, at, input, expected, actual } of differences) {
-    const [recorded, replies] = [expected, actual].map(foreignText);
-    io.out(
-      `line ${line}, ${foreignText(`${at}, ${input}`)}\n  recorded ${recorded}\n  replayed ${replies}\n`,
-    );
+    io.out(`line ${line}, ${foreignText(`${at}, ${input}`)}\n`);
+    io.out(`  recorded ${foreignText(expected)}\n  replayed ${foreignText(actual)}\n`);
   }
   if (differing > differences.length) io.out(`… and ${differing - differences.length} more\n`);
   io.out(
@@ -40,6 +37,7 @@ export async function replay(argv: readonly string[], io: CommandIo): Promise<nu
   return differing === 0 ? 0 : 1;
 }
 
+/** The output of `--json`. */
 function report({ header, inputs, differing, differences, isTruncated }: Replayed) {
   const { started_at: startedAt, checkpoint } = header;
   return {

@@ -27,11 +27,11 @@ export async function rules(argv: readonly string[], io: CommandIo): Promise<num
   return 0;
 }
 
-/** Whether recorded traffic can show the rule: `conform --traffic`. */
+/** Whether `conform --traffic` can check the rule; `complete`: only if the traffic has all requests. */
 function trafficShows(id: RuleId): 'yes' | 'complete' | 'no' {
-  const how = shown[id];
-  if (how === undefined) return 'no';
-  return how.needsAll ? 'complete' : 'yes';
+  const evidence = shown[id];
+  if (evidence === undefined) return 'no';
+  return evidence.needsAll ? 'complete' : 'yes';
 }
 
 function jsonText(value: unknown): string {

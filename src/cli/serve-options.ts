@@ -1,6 +1,6 @@
 /**
- * The flags of `smstwin serve`, parsed into simulator settings and listening addresses.
- * Refuses contradictions before anything starts.
+ * The flags of `smstwin serve`, read into settings of the simulator and addresses to listen on. Flags
+ * that contradict each other are refused before anything starts.
  */
 import type { Command } from 'commander';
 import { UsageError } from '../commands/command-error.ts';
@@ -32,9 +32,10 @@ import {
   tokenValue,
 } from './flag-values.ts';
 
+/** The HTTP servers to choose from. */
 export const transports = ['hyperexpress', 'node'] as const;
 
-/** Also of other commands that serve. */
+/** The flags of HTTPS, which other commands that serve have, too. */
 export const tlsFlags = [
   flag('--tls-cert <file>', 'serve HTTPS with this certificate (PEM)', fileValue),
   flag('--tls-key <file>', 'the private key of --tls-cert (PEM)', fileValue),
@@ -50,6 +51,7 @@ export const tlsFlags = [
   ),
 ] as const satisfies readonly Flag[];
 
+/** A flag that takes one of several words; the first one is its default. */
 const choice = <const Text extends string, const Word extends string>(
   text: Text,
   about: string,
@@ -142,10 +144,12 @@ type ServeFlags = FlagValues<typeof serveFlags>;
 
 export type ServeOptions = Awaited<ReturnType<typeof serveOptions>>;
 
+/** Adds the flags of `serve` to a command: `serve` itself, or one that passes them on. */
 export function addServeFlags(command: Command): void {
   addFlags(command, serveFlags);
 }
 
+/** Reads the flags of a parsed command and the files that they name. Throws a UsageError. */
 export async function serveOptions(command: Command) {
   const flags = command.opts<ServeFlags>();
   refuseContradictions(flags);
@@ -175,7 +179,7 @@ export async function serveOptions(command: Command) {
       ...(flags.controlToken === undefined ? {} : { token: flags.controlToken }),
       ...(flags.controlAllowedHost.length > 0 && { allowedHosts: flags.controlAllowedHost }),
     },
-    tls: await tlsOf(flags, handedOut(flags)),
+    tls: await tlsOf(flags, hostsInUrls(flags)),
     journalMaxBytes: flags.journalMax,
     /** Which server of a fleet this is. */
     share: flags.shard,
@@ -183,7 +187,7 @@ export async function serveOptions(command: Command) {
 }
 
 /** The host names that the URLs of the service show. */
-function handedOut({ host, publicUrl }: ServeFlags): readonly string[] {
+function hostsInUrls({ host, publicUrl }: ServeFlags): readonly string[] {
   const names = publicUrl === undefined ? [host] : [host, new URL(publicUrl).hostname];
   return names.map((name) => name.replace(/^\[|\]$/g, ''));
 }

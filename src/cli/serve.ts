@@ -11,20 +11,22 @@ import { announce, prepareReadyFile } from './ready-file.ts';
 import { requestLine } from './request-log.ts';
 import { addServeFlags, serveOptions } from './serve-options.ts';
 
-/** Flags that only a checkout's `serve` has (`verify/defects/flags.ts`), and what they ask for. */
+/** Flags that `serve` has only in a checkout (`verify/defects/flags.ts`), and what reads them. */
 export interface CheckoutFlags {
   readonly flags: readonly Flag[];
   readonly read: (values: Readonly<Record<string, unknown>>) => Promise<CheckoutRequest>;
 }
 
+/** What those flags ask for. */
 export interface CheckoutRequest {
-  /** Printed in place of serving. */
+  /** A text to print instead of serving. */
   readonly answer?: string;
-  /** Printed at the start. */
+  /** A line to print at the start. */
   readonly notice?: string;
   readonly simulation?: InternalOptions['simulation'];
 }
 
+/** Serves until a signal or an operation stops it. Returns the exit code. */
 export async function serve(
   argv: readonly string[],
   io: CommandIo,
@@ -34,9 +36,9 @@ export async function serve(
   addServeFlags(command);
   addFlags(command, checkout?.flags ?? []);
   if (readFlags(command, argv, io.env) === 'answered') return 0;
-  const asked = await checkout?.read(command.opts());
-  if (asked?.answer !== undefined) {
-    io.out(asked.answer);
+  const checkoutRequest = await checkout?.read(command.opts());
+  if (checkoutRequest?.answer !== undefined) {
+    io.out(checkoutRequest.answer);
     return 0;
   }
   const options = await serveOptions(command);
@@ -44,14 +46,14 @@ export async function serve(
   const { createSimulator } = await import('../simulator.ts');
   const notice = noticesTo(io, 'smstwin');
   const simulator = await createSimulator(options.settings, {
-    simulation: asked?.simulation,
+    simulation: checkoutRequest?.simulation,
     journal: options.journal,
     journalDir: options.journalDir,
     journalMaxBytes: options.journalMaxBytes,
     share: options.share,
     onNotice: notice,
   });
-  if (asked?.notice !== undefined) notice(asked.notice);
+  if (checkoutRequest?.notice !== undefined) notice(checkoutRequest.notice);
   const { log = 'off' } = options.settings;
   if (log !== 'off') {
     simulator.activity.listen('request', (request) => io.error(requestLine(log, request)));
@@ -79,8 +81,8 @@ export async function serve(
 }
 
 /**
- * Prints the stack of a bug. A journal that cannot be written fails each request, so one line a
- * minute is printed for it; the health of the control port shows it, too.
+ * Returns a function that prints the stack of a bug. If the journal cannot be written, every request
+ * fails, so it prints one line a minute for that; the control port's health shows it, too.
  */
 export function internalErrorLog(
   notice: (line: string) => void,

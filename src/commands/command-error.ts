@@ -1,13 +1,12 @@
 /**
- * The base class of errors that a command reports in plain lines, one per mistake; it carries the
- * exit code. Any other exception is a bug and ends the process with a stack trace and exit code 1.
- */
-import { foreignText } from './foreign-text.ts';
+ * The base class of the errors of commands: a command prints their lines, one for each mistake, and
+ * ends with their exit code. Any other exception is a bug: it is printed with its stack, exit code 1.
+ */ import { foreignText } from './foreign-text.ts';
 
 export class CommandError extends Error {
   override readonly name: string = 'CommandError';
   readonly exitCode: number;
-  /** Safe to print: a problem may quote what others wrote. */
+  /** Made safe to print, as a line may quote text that others wrote. */
   readonly lines: readonly string[];
 
   constructor(exitCode: number, ...lines: readonly string[]) {

@@ -7,6 +7,7 @@ import { isIPv4 } from 'node:net';
 import { dirname } from 'node:path';
 import { ValueError } from './flags.ts';
 
+/** A reader of whole numbers within bounds, which are included. */
 export function wholeNumber(least: number, most: number): (text: string) => number {
   return (text) => {
     const value = /^[0-9]{1,15}$/.test(text) ? Number(text) : -1;
@@ -15,6 +16,7 @@ export function wholeNumber(least: number, most: number): (text: string) => numb
   };
 }
 
+/** A reader of one of several words. */
 export function oneOf<const W extends string>(words: readonly W[]): (text: string) => W {
   return (text) => {
     const word = words.find((known) => known === text);
@@ -24,6 +26,7 @@ export function oneOf<const W extends string>(words: readonly W[]): (text: strin
   };
 }
 
+/** The milliseconds of each unit of a duration. */
 const unitMs: Readonly<Record<string, number>> = {
   ms: 1,
   s: 1_000,
@@ -33,9 +36,10 @@ const unitMs: Readonly<Record<string, number>> = {
 };
 
 interface DurationBounds {
+  /** Default: 1. */
   readonly leastMs?: number;
   readonly mostMs: number;
-  /** Such as `a duration above 0 and below 24 days, such as 3s`. */
+  /** For the message of the error, such as `a duration above 0 and below 24 days, such as 3s`. */
   readonly expected: string;
 }
 
@@ -45,6 +49,7 @@ export function readDuration(text: string): number {
   return Number(amount) * (unitMs[unit] ?? Number.NaN);
 }
 
+/** A reader of durations within bounds, in milliseconds. */
 export function duration({ leastMs = 1, mostMs, expected }: DurationBounds) {
   return (text: string): number => {
     const ms = Math.round(readDuration(text));
@@ -59,20 +64,21 @@ export function fileValue(text: string): string {
   throw new ValueError('expected the name of a file');
 }
 
-/** A file that can be written, checked before a run whose findings would be lost otherwise. */
+/** A file for the results of a run: checked before it, since they would be lost otherwise. */
 export function writableFile(text: string): string {
-  return writable(text, '');
+  return checkWritable(text, '');
 }
 
-function writable(file: string, named: string): string {
+/** `prefix`: begins the message of the error. */
+function checkWritable(file: string, prefix: string): string {
   try {
-    const isThere = existsSync(file);
-    accessSync(isThere ? file : dirname(file), constants.W_OK);
-    if (!isThere || !statSync(file).isDirectory()) return file;
+    const exists = existsSync(file);
+    accessSync(exists ? file : dirname(file), constants.W_OK);
+    if (!exists || !statSync(file).isDirectory()) return file;
   } catch {
     // Reported below.
   }
-  throw new ValueError(`${named}cannot be written; check that its folder exists and is writable`);
+  throw new ValueError(`${prefix}cannot be written; check that its folder exists and is writable`);
 }
 
 export const reportKinds = ['junit', 'json', 'html', 'tap', 'markdown', 'github'] as const;
@@ -80,25 +86,26 @@ export type ReportKind = (typeof reportKinds)[number];
 
 export interface Report<Kind extends ReportKind = ReportKind> {
   readonly kind: Kind;
-  /** Undefined: standard output, for `github` alone. */
+  /** Undefined: standard output; only `github` may omit it. */
   readonly file?: string;
 }
 
-/** Reads `kind=FILE`. */
+/** A reader of `kind=FILE`, for these kinds. */
 export function reportOf<const Kind extends ReportKind>(kinds: readonly Kind[]) {
   return (text: string): Report<Kind> => {
-    const [word = '', ...rest] = text.split('=');
-    const file = rest.join('=');
+    const [word = '', ...pieces] = text.split('=');
+    const file = pieces.join('=');
     const kind = kinds.find((known) => known === word);
     if (kind === undefined) throw new ValueError(`expected one of ${kinds.join(', ')}`);
-    if (file !== '') return { kind, file: writable(file, `${file} `) };
+    if (file !== '') return { kind, file: checkWritable(file, `${file} `) };
     if (kind === 'github') return { kind };
     throw new ValueError(`expected ${kind}=FILE`);
   };
 }
 
 export const reportValue = reportOf(reportKinds);
-/** A key or token. One that no header can carry was probably pasted with a line break. */
+
+/** A key or token. If no header can carry it, it was probably pasted with a line break. */
 export function headerValue(text: string): string {
   if (/^[ -~\u00a0-\u00ff]*$/.test(text)) return text;
   throw new ValueError('holds a character that no header can carry, such as a line break');

@@ -1,7 +1,7 @@
 /**
  * The flag parser of every command. Commander parses the command line; the environment supplies
- * defaults, so `SMSTWIN_CONTROL_PORT` sets `--control-port`. Each mistake is one line that never
- * quotes a token or a key.
+ * defaults, so `SMSTWIN_CONTROL_PORT` sets `--control-port`. The error for a mistake is one line, which
+ * never quotes a token or a key.
  */
 import { Command, CommanderError, Option } from 'commander';
 import { UsageError } from './command-error.ts';
@@ -18,17 +18,19 @@ export interface CommandIo {
 export interface Flag {
   /** Such as `--port <port>`. */
   readonly flag: string;
+  /** Its line in the help. */
   readonly about: string;
   /** Reads one value, or throws a ValueError. */
   readonly parse?: ((text: string) => unknown) | undefined;
+  /** The value without the flag. */
   readonly fallback?: unknown;
-  /** The fallback as shown in the help. */
+  /** The fallback as the help shows it. */
   readonly shown?: string | undefined;
-  /** Each use adds a value; the result is a list. */
+  /** True if each use adds a value to a list. */
   readonly repeatable?: true;
 }
 
-/** What commander reads for flags, by attribute name: `maxRuns` for `--max-runs <n>`. */
+/** The values of flags, by attribute name: `maxRuns` for `--max-runs <n>`. */
 export type FlagValues<Flags extends readonly Flag[]> = {
   readonly [Each in Flags[number] as AttributeOf<Each['flag']>]: ValueOf<Each>;
 };
@@ -46,12 +48,12 @@ type CamelCase<Name extends string> = Name extends `${infer Word}-${infer Rest}`
   : Name;
 
 type ValueOf<Each extends Flag> = Each extends { repeatable: true }
-  ? readonly OneOf<Each>[]
+  ? readonly SingleValue<Each>[]
   : Each extends { fallback: unknown } | { flag: `--no-${string}` }
-    ? OneOf<Each>
-    : OneOf<Each> | undefined;
+    ? SingleValue<Each>
+    : SingleValue<Each> | undefined;
 
-type OneOf<Each extends Flag> = Each extends { parse: (text: string) => infer Value }
+type SingleValue<Each extends Flag> = Each extends { parse: (text: string) => infer Value }
   ? Value
   : Each['flag'] extends `${string} <${string}`
     ? string
@@ -62,13 +64,13 @@ export function flag<const Text extends string>(
   flag: Text,
   about: string,
 ): { flag: Text; about: string };
-/** A value; undefined where it is not given. */
+/** A value; undefined without the flag. */
 export function flag<const Text extends string, Value>(
   flag: Text,
   about: string,
   parse: (text: string) => Value,
 ): { flag: Text; about: string; parse: (text: string) => Value };
-/** A value with its fallback, and how the help shows that. */
+/** A value with its fallback. `shown`: the fallback as the help shows it. */
 export function flag<const Text extends string, Value>(
   flag: Text,
   about: string,
@@ -99,6 +101,7 @@ const environmentHelp = `
 Every flag can also be set as SMSTWIN_<FLAG>: SMSTWIN_CONTROL_PORT=0 means --control-port 0.
 A switch is 1 or 0 there; separate the values of a repeatable flag with commas.`;
 
+/** A command without flags, which prints to `io` and throws its errors. */
 export function newCommand(name: string, summary: string, io: CommandIo): Command {
   return new Command(`smstwin ${name}`)
     .description(summary)
@@ -110,6 +113,7 @@ export function newCommand(name: string, summary: string, io: CommandIo): Comman
     .addHelpText('after', environmentHelp);
 }
 
+/** Adds flags to a command. Their values are in `command.opts()` after `readFlags`. */
 export function addFlags(command: Command, flags: readonly Flag[]): void {
   for (const { flag, about, parse, fallback, shown, repeatable } of flags) {
     const option = new Option(flag, repeatable ? `${about}; repeatable` : about);
@@ -138,7 +142,8 @@ export function addArgument(
 }
 
 /**
- * Parses the arguments; returns `answered` if `--help` or `--version` already printed the result.
+ * Parses the arguments. Returns `answered` if `--help` or `--version` has printed its text. Throws a
+ * UsageError.
  */
 export function readFlags(
   command: Command,
@@ -160,11 +165,11 @@ export function readFlags(
 }
 
 /**
- * The arguments for a child process: the flags that `command` was given, on its command line or in
- * the environment, and that `taker` also has, except those that `without` names.
+ * The arguments for a child process: the flags given to `command`, on its command line or in the
+ * environment, that `childCommand` also has, except those that `without` names.
  */
 export function passedOn(
-  taker: Command,
+  childCommand: Command,
   command: Command,
   argv: readonly string[],
   env: CommandIo['env'],
@@ -172,18 +177,18 @@ export function passedOn(
 ): readonly string[] {
   const given = [...environmentArguments(command.options, env), ...argv];
   const passed: string[] = [];
-  for (let at = 0; at < given.length; at++) {
-    const text = given[at] ?? '';
+  for (let index = 0; index < given.length; index++) {
+    const text = given[index] ?? '';
     const [name = ''] = text.split('=', 1);
     const option = command.options.find(({ long }) => long === name);
-    const value = option?.required === true && text === name ? [given[++at] ?? ''] : [];
-    const isTaken = taker.options.some(({ long }) => long === name) && !without.includes(name);
-    if (isTaken) passed.push(text, ...value);
+    const value = option?.required === true && text === name ? [given[++index] ?? ''] : [];
+    const isKnown = childCommand.options.some(({ long }) => long === name);
+    if (isKnown && !without.includes(name)) passed.push(text, ...value);
   }
   return passed;
 }
 
-/** The environment of a child process that gets all flags as arguments: no variable sets one. */
+/** The environment for a child process that gets its flags as arguments: without their variables. */
 export function withoutFlags(env: CommandIo['env']): Record<string, string> {
   return Object.fromEntries(
     Object.entries(env).flatMap(([name, value]) =>
@@ -193,14 +198,15 @@ export function withoutFlags(env: CommandIo['env']): Record<string, string> {
 }
 
 /**
- * The flag as the user gave it, by its attribute name: `--api-key`, or its variable if the value
- * came from the environment.
+ * How the user gave a flag: `--api-key`, or its variable if the value came from the environment.
+ * `name`: its attribute name, such as `apiKey`.
  */
 export function givenAs(command: Command, name: string, argv: readonly string[]): string {
   const flag = command.options.find((option) => option.attributeName() === name)?.long ?? name;
   return isOnCommandLine(flag, argv) ? flag : variableOf(flag);
 }
 
+/** `flag`: such as `--api-key`. */
 export function isOnCommandLine(flag: string, argv: readonly string[]): boolean {
   return argv.some((text) => text === flag || text.startsWith(`${flag}=`));
 }
@@ -209,7 +215,7 @@ function variableOf(flag: string): string {
   return `SMSTWIN_${flag.slice(2).toUpperCase().replaceAll('-', '_')}`;
 }
 
-/** Removes the value of an unknown flag: it may be a token or key meant for another flag. */
+/** The message of an error without the value of an unknown flag, which may be a token or a key. */
 function withoutValue({ code, message }: CommanderError): string {
   const line = message.replace(/^error: /, '');
   return code === 'commander.unknownOption' ? line.replace(/^([^=]*)=[\s\S]*'/, "$1'") : line;
@@ -221,14 +227,13 @@ function readValue(name: string, text: string, parse: (text: string) => unknown)
   } catch (error) {
     if (!(error instanceof ValueError)) throw error;
     const isSecret = /[-_](?:token|key)$/i.test(name);
-    const place = text === '' || isSecret ? name : `${name} ${text}`;
-    throw new UsageError(
-      oneLine(`${place}: ${error.message}${text === '' ? '; the value is empty' : ''}`),
-    );
+    const shown = text === '' || isSecret ? name : `${name} ${text}`;
+    const hint = text === '' ? '; the value is empty' : '';
+    throw new UsageError(oneLine(`${shown}: ${error.message}${hint}`));
   }
 }
 
-/** The environment's flags, as arguments. */
+/** The flags that the environment sets, as arguments. */
 function environmentArguments(options: readonly Option[], env: CommandIo['env']): string[] {
   return options.flatMap((option) => {
     const flag = option.long ?? '';
@@ -243,7 +248,7 @@ function environmentArguments(options: readonly Option[], env: CommandIo['env'])
   });
 }
 
-/** Splits at commas; in `name=value` lists, only at a comma before the next `name=`. */
+/** Splits a list at commas; a list of `name=value` only at commas before the next `name=`. */
 function valuesOf({ defaultValue, flags }: Option, text: string): readonly string[] {
   if (!Array.isArray(defaultValue)) return [text];
   return text.split(flags.includes('=') ? /,(?=[\w.-]+=)/ : ',').map((value) => value.trim());

@@ -1,32 +1,31 @@
 /**
- * Text that others wrote (a server under test, a client, a file), made safe to print. Terminals obey
- * control characters, and a CI log obeys lines that begin with `::` or hold `##[`, `##vso[` or
+ * Makes text that others wrote (a server under test, a client, a file) safe to print. Terminals obey
+ * control characters, and CI logs obey lines that begin with `::` or contain `##[`, `##vso[` or
  * `##teamcity[`.
  */
-
 /** C0, DEL, C1, line separators, marks that reorder text, halves of surrogate pairs. */
 const invisible =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a terminal obeys.
   /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\p{Surrogate}]/gu;
 
-/** The first character of what a CI log obeys anywhere in a line. */
-const marked = /#(?=#\w*\[)/g;
+/** The first character of a command that CI logs obey anywhere in a line. */
+const ciCommand = /#(?=#\w*\[)/g;
 
-const short: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
+const shortEscapes: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
 /** The text in one line, with every invisible character as an escape such as `\u001b`. */
 export function foreignText(text: string): string {
   return text
-    .replace(invisible, (character) => short[character] ?? escaped(character))
+    .replace(invisible, (character) => shortEscapes[character] ?? escaped(character))
     .replace(/^(\s*):(?=:)/, (_, space: string) => `${space}${escaped(':')}`)
-    .replace(marked, escaped);
+    .replace(ciCommand, escaped);
 }
 
-/** JSON with what it leaves as it is escaped too: it reads the same. */
+/** JSON with the characters escaped that JSON itself does not escape. Its value stays the same. */
 export function foreignJson(json: string): string {
   return json
     .replace(invisible, (character) => (character === '\n' ? character : escaped(character)))
-    .replace(marked, escaped);
+    .replace(ciCommand, escaped);
 }
 
 function escaped(character: string): string {
@@ -42,8 +41,8 @@ function copyOf(value: unknown): unknown {
   if (typeof value === 'string') return foreignText(value);
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(copyOf);
-  if (value instanceof Map) return new Map([...value].map(([key, one]) => [key, copyOf(one)]));
+  if (value instanceof Map) return new Map([...value].map(([key, entry]) => [key, copyOf(entry)]));
   return Object.fromEntries(
-    Object.entries(value).map(([key, one]) => [foreignText(key), copyOf(one)]),
+    Object.entries(value).map(([key, entry]) => [foreignText(key), copyOf(entry)]),
   );
 }

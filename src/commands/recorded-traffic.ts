@@ -1,21 +1,21 @@
 /**
- * Recorded traffic as its readers give it, and as the harness and the referee take it: exchanges of
- * any recorder, with names in place of keys and addresses.
+ * The exchanges (requests with their replies) of recorded traffic: what readers of recordings, HAR
+ * files and journals return, and what the harness and the referee judge. Keys and addresses are
+ * replaced by names.
  */
-
 export interface TrafficExchange {
-  /** In the recorder's time: the request arrived and was answered in between. */
+  /** By the recorder's clock. The service got the request and answered it between these times. */
   readonly sentAt: number;
   readonly answeredAt: number;
-  /** The service, where one file holds several. */
+  /** The host of the service: one file may hold several services. */
   readonly host: string;
   readonly method: string;
-  /** Without what a gateway puts before it, and without the query. */
+  /** Without the prefix of a gateway, and without the query. */
   readonly path: string;
   readonly query: string;
-  /** In lower case. The credential has a name in place of its key. */
+  /** By name in lower case. In the credential, a name replaces the key. */
   readonly headers: Readonly<Record<string, string>>;
-  /** False if the recorder may have left the credential out, as browsers do. */
+  /** False if the recorder may have omitted the credential, as browsers do. */
   readonly showsCredential: boolean;
   /** The name of the client's address, if it was recorded. */
   readonly address?: string;
@@ -36,7 +36,7 @@ export interface TrafficReply {
   readonly body: string | undefined;
 }
 
-/** True if a body was there and was not recorded. A GET has no body that counts. */
+/** True if a body that counts was not recorded. A GET and a HEAD have none. */
 export function lacksBody({
   method,
   body,
@@ -44,14 +44,14 @@ export function lacksBody({
 }: Pick<TrafficExchange, 'method' | 'body'> & {
   readonly reply: Pick<TrafficReply, 'body'> | undefined;
 }): boolean {
-  const isSent = method !== 'GET' && method !== 'HEAD';
-  return (isSent && body === undefined) || (reply !== undefined && reply.body === undefined);
+  const hasBody = method !== 'GET' && method !== 'HEAD';
+  return (hasBody && body === undefined) || (reply !== undefined && reply.body === undefined);
 }
 
-/** `cut`: something else than requests changed the service, so what came before is unknown. */
+/** `cut`: the service changed by something other than requests, so its earlier state is lost. */
 export type TrafficEvent = TrafficExchange | 'cut';
 
-/** A file's events in the order in which they were written. */
+/** Reads the events of files, in the order in which they were written. */
 export type TrafficReader = (
   files: readonly string[],
   onNotice: (line: string) => void,

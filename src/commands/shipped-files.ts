@@ -1,19 +1,20 @@
 /**
- * Files that ship with the code. In the package they are next to the bundle; in the single
- * executable (`npm run build:binary`) they are embedded assets. A checkout asks here only whether
- * it is the executable: it reads or builds the files at their places in the sources.
+ * Reads files that ship with the code. In the package they are next to the bundle; in the single
+ * executable (`npm run build:binary`) they are embedded assets. A checkout uses only `isExecutable`
+ * from here: it reads or builds these files where the sources are.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+/** The part of `node:sea` that is used. */
 interface Executable {
   isSea(): boolean;
   getRawAsset(name: string): ArrayBuffer;
 }
 
-// Unknown: Bun and Deno do not have the module, which its types leave out.
+// Undefined in Bun and Deno, which the types do not say.
 const sea: unknown = process.getBuiltinModule('node:sea');
 const executable = (sea as Executable | undefined)?.isSea() ? (sea as Executable) : undefined;
 
@@ -28,12 +29,13 @@ export function shippedNames(folder: string): readonly string[] {
     .map((name) => name.slice(folder.length + 1));
 }
 
+/** The content of a shipped file. */
 export function shippedFile(name: string): Buffer {
   if (executable !== undefined) return Buffer.from(executable.getRawAsset(name));
   return readFileSync(new URL(`./${name}`, import.meta.url));
 }
 
-/** A path for another process. The executable writes the file into a folder of its own. */
+/** The path of a shipped file, for another process. The executable writes it to a temporary folder. */
 export function shippedPath(name: string): string {
   if (!isExecutable) return fileURLToPath(new URL(`./${name}`, import.meta.url));
   const folder = mkdtempSync(join(tmpdir(), 'smstwin-'));

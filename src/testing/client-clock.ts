@@ -1,6 +1,7 @@
 /**
- * Moves Vitest's fake timers for a client that may use real connections. Time stands still during a
- * request, so that the client's timeouts do not expire during it.
+ * Moves Vitest's fake timers, which a client and the simulator share. The client may use real
+ * connections: time stands still while one of its requests is open, so that its timeouts do not expire
+ * meanwhile.
  */
 import { channel } from 'node:diagnostics_channel';
 import { performance } from 'node:perf_hooks';
@@ -8,7 +9,7 @@ import { vi } from 'vitest';
 import { durationMs } from '../operations/duration.ts';
 import { type FiredTimer, fakeRestOfTime, quiet, realTimers } from './rest-of-time.ts';
 
-/** If a reply takes longer than this real time, it probably waits for simulated time. */
+/** A reply that takes longer than this real time probably waits for simulated time, so time moves on. */
 const mostStandstillMs = 250;
 /** Real time between two checks of work that waits for no timer. */
 const idleMs = 1;
@@ -29,16 +30,17 @@ export interface ClientClock {
 export class FakedClientClock implements ClientClock {
   readonly #requests = new OpenRequests();
   readonly #uninstall: () => void;
-  /** How many calls have not ended yet. */
-  #open = 0;
+  /** How many calls of `advance` and `until` have not ended yet. */
+  #openCalls = 0;
+  /** The time when the first of the open calls began, and the timers that have fired since then. */
   #openedAtMs = 0;
-  #fired = 0;
+  #firedCount = 0;
   #lastFired: FiredTimer | undefined;
   #isEnded = false;
 
   constructor(uninstall: () => void) {
     this.#uninstall = fakeRestOfTime(uninstall, (timer) => {
-      this.#fired++;
+      this.#firedCount++;
       this.#lastFired = timer;
     });
   }
@@ -70,16 +72,16 @@ export class FakedClientClock implements ClientClock {
 
   /** Stops moving time and restores the timers. Returns what the test still waited for, if any. */
   end(): string | undefined {
-    const stuck = this.#open === 0 ? undefined : this.#stuck();
+    const stuck = this.#openCalls === 0 ? undefined : this.#describeStuck();
     this.#isEnded = true;
     this.#requests.end();
     this.#uninstall();
     return stuck;
   }
 
-  #stuck(): string {
+  #describeStuck(): string {
     const seconds = (Date.now() - this.#openedAtMs) / 1_000;
-    const moved = `clientClock still moves time (${seconds} s, ${this.#fired} timers so far)`;
+    const moved = `clientClock still moves time (${seconds} s, ${this.#firedCount} timers so far)`;
     if (vi.getTimerCount() > 0 && this.#lastFired !== undefined) {
       return `${moved}, and the work does not end; the last timer: ${described(this.#lastFired)}`;
     }
@@ -89,10 +91,11 @@ export class FakedClientClock implements ClientClock {
     );
   }
 
+  /** Moves time from timer to timer until it is over. */
   async #run(isOver: () => boolean): Promise<void> {
-    if (this.#open++ === 0) {
+    if (this.#openCalls++ === 0) {
       this.#openedAtMs = Date.now();
-      this.#fired = 0;
+      this.#firedCount = 0;
     }
     for (;;) {
       await this.#settle(isOver);
@@ -100,32 +103,34 @@ export class FakedClientClock implements ClientClock {
       if (vi.getTimerCount() > 0) await vi.advanceTimersToNextTimerAsync();
       else await new Promise((resolve) => void realTimers.setTimeout(resolve, idleMs));
     }
-    this.#open--;
+    this.#openCalls--;
   }
 
+  /** Resolves when the client neither acts nor waits for a reply. */
   #settle(isOver = () => false): Promise<void> {
     return quiet(isOver, () => this.#requests.isBusy);
   }
 }
 
-const ownFiles =
+/** Matches stack frames of smstwin, Vitest and Node. */
+const ownFrame =
   /[/\\]rest-of-time\.|[/\\]smstwin[/\\]dist[/\\]|fake-timers|<anonymous>|[/\\]vitest[/\\]dist|\(?node:/;
 
 /** The timer, with the line of the user or of a library that set it. */
 function described({ name, ms, setBy }: FiredTimer): string {
   const frames = (setBy.stack ?? '').split('\n').slice(1);
-  const place = frames.find((frame) => !ownFiles.test(frame));
+  const place = frames.find((frame) => !ownFrame.test(frame));
   return `${name} of ${ms} ms${place === undefined ? '' : ` ${place.trim()}`}`;
 }
 
-/** Requests of this process without a reply yet, of `node:http` and of undici. */
+/** The requests of this process, by `node:http` or undici, that have no reply yet. */
 class OpenRequests {
   readonly #open = new Set<unknown>();
   #changedAtMs = 0;
 
   constructor() {
-    for (const name of began) channel(name).subscribe(this.#add);
-    for (const name of ended) channel(name).subscribe(this.#remove);
+    for (const name of startChannels) channel(name).subscribe(this.#add);
+    for (const name of endChannels) channel(name).subscribe(this.#remove);
   }
 
   get isBusy(): boolean {
@@ -134,8 +139,8 @@ class OpenRequests {
   }
 
   end(): void {
-    for (const name of began) channel(name).unsubscribe(this.#add);
-    for (const name of ended) channel(name).unsubscribe(this.#remove);
+    for (const name of startChannels) channel(name).unsubscribe(this.#add);
+    for (const name of endChannels) channel(name).unsubscribe(this.#remove);
   }
 
   readonly #add = (message: unknown): void => {
@@ -150,8 +155,8 @@ class OpenRequests {
   };
 }
 
-const began = ['http.client.request.start', 'undici:request:create'];
-const ended = [
+const startChannels = ['http.client.request.start', 'undici:request:create'];
+const endChannels = [
   'http.client.response.finish',
   'http.client.request.error',
   'undici:request:headers',

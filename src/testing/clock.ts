@@ -14,12 +14,13 @@ import { promisify } from 'node:util';
 
 const defaultRate = 60;
 const largestRate = 1_000_000;
-/** A longer delay makes Node's timers fire at once, here too. */
+/** Node's timers fire at once after a longer delay; so do these. */
 const longestTimerMs = 2 ** 31 - 1;
 /**
- * When this process's time began to run at the rate; threads and child processes continue from it.
+ * Holds the wall time at which time began to run at the rate, in epoch milliseconds. Threads and child
+ * processes inherit it, so that all of them have the same time.
  */
-const sinceName = 'SMSTWIN_CLOCK_SINCE';
+const sinceVariable = 'SMSTWIN_CLOCK_SINCE';
 
 const rate = rateOf(process.env['SMSTWIN_RATE']);
 const RealDate = Date;
@@ -27,12 +28,12 @@ const ticksMs = performance.now.bind(performance);
 const ticksNs = process.hrtime.bigint.bind(process.hrtime);
 const realUptime = process.uptime.bind(process);
 const loadedMs = performance.timeOrigin + ticksMs();
-const sinceMs = Number(process.env[sinceName]) || loadedMs;
-process.env[sinceName] = String(sinceMs);
+const sinceMs = Number(process.env[sinceVariable]) || loadedMs;
+process.env[sinceVariable] = String(sinceMs);
 
 function rateOf(text: string | undefined): number {
-  const given = text === undefined || text === '' ? defaultRate : Number(text);
-  if (given > 0 && given <= largestRate) return given;
+  const rate = text === undefined || text === '' ? defaultRate : Number(text);
+  if (rate > 0 && rate <= largestRate) return rate;
   process.stderr.write(
     `SMSTWIN_RATE: expected a number above 0, at most ${largestRate}; got ${JSON.stringify(text)}\n`,
   );
@@ -44,8 +45,8 @@ function nowMs(): number {
 }
 
 /**
- * Real milliseconds of a wait: its share plus one, because Node's timers may fire up to a
- * millisecond early. Any other value is passed to Node unchanged.
+ * The real milliseconds of a wait: the wait divided by the rate, plus one, because Node's timers may
+ * fire up to a millisecond early. A value that Node does not take as a wait stays unchanged.
  */
 function realMs<T>(ms: T): T | number {
   if (typeof ms !== 'number' || !(ms > 0 && ms <= longestTimerMs)) return ms;
@@ -66,8 +67,8 @@ function scaledHrtime(since?: readonly [number, number]): [number, number] {
   return [Number(ns / 1_000_000_000n), Number(ns % 1_000_000_000n)];
 }
 
-/** The function, with its wait in milliseconds (the argument at `index`) shortened. */
-function sooner<F>(original: F, index: number): F {
+/** Wraps a timer function: shortens its wait in milliseconds, the argument at `index`. */
+function withShorterWait<F>(original: F, index: number): F {
   const call = original as (...args: unknown[]) => unknown;
   function scaled(this: unknown, ...args: unknown[]): unknown {
     if (args.length > index) args[index] = realMs(args[index]);
@@ -88,20 +89,22 @@ function patchDate(): void {
 }
 
 function patchTimers(): void {
-  const delay = sooner(timersPromises.setTimeout, 0);
+  const delay = withShorterWait(timersPromises.setTimeout, 0);
   for (const name of ['setTimeout', 'setInterval'] as const) {
-    const scaled = sooner(timers[name], 1) as never;
+    const scaled = withShorterWait(timers[name], 1) as never;
     Object.assign(timers, { [name]: scaled });
     Object.assign(globalThis, { [name]: scaled });
   }
   Object.defineProperty(timers.setTimeout, promisify.custom, { value: delay });
   timersPromises.setTimeout = delay;
-  timersPromises.setInterval = sooner(timersPromises.setInterval, 0);
+  timersPromises.setInterval = withShorterWait(timersPromises.setInterval, 0);
   const { scheduler } = timersPromises;
-  Object.defineProperty(scheduler, 'wait', { value: sooner(scheduler.wait, 0).bind(scheduler) });
-  AbortSignal.timeout = sooner(AbortSignal.timeout, 0);
+  Object.defineProperty(scheduler, 'wait', {
+    value: withShorterWait(scheduler.wait, 0).bind(scheduler),
+  });
+  AbortSignal.timeout = withShorterWait(AbortSignal.timeout, 0);
   // HTTP clients set their timeouts on the socket.
-  net.Socket.prototype.setTimeout = sooner(net.Socket.prototype.setTimeout, 0);
+  net.Socket.prototype.setTimeout = withShorterWait(net.Socket.prototype.setTimeout, 0);
 }
 
 function patchTicks(): void {

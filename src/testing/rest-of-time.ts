@@ -1,8 +1,8 @@
 /**
- * Completes fake timers. Those of Vitest and sinon replace globals, but not all of
- * `node:timers/promises`, `AbortSignal.timeout`, and what a module imported by name. They also fire a
- * timer of less than a millisecond at once, so a client that sleeps that long until a deadline would
- * never reach it.
+ * Completes the fake timers of Vitest and sinon. These replace globals, but not all functions of
+ * `node:timers/promises`, `AbortSignal.timeout`, and functions that a module imported by name. They
+ * also fire a timer of less than a millisecond at once: a client that sleeps such times until a
+ * deadline would never reach it.
  */
 import { syncBuiltinESMExports } from 'node:module';
 import timers from 'node:timers';
@@ -11,20 +11,21 @@ import { promisify } from 'node:util';
 
 const { scheduler } = timersPromises;
 const { setImmediate, setTimeout, clearTimeout, setInterval, clearInterval } = timers;
-const platform = {
+/** Node's own functions, to be restored. */
+const originals = {
   timers: { setTimeout, clearTimeout, setInterval, clearInterval },
   promises: { setTimeout: timersPromises.setTimeout, setInterval: timersPromises.setInterval },
   wait: scheduler.wait.bind(scheduler),
   abortAfter: AbortSignal.timeout,
 };
 
-/** Node waits this long for any shorter timer. */
+/** Node waits this long for a shorter timer, too. */
 const shortestTimerMs = 1;
-const names = ['setTimeout', 'setInterval'] as const;
+const timerNames = ['setTimeout', 'setInterval'] as const;
 
 type SetTimer = (callback: unknown, ms?: unknown, ...args: unknown[]) => unknown;
-/** The clock of fake timers, whose functions the replaced globals call. */
-type FakeClock = Record<(typeof names)[number], SetTimer>;
+/** The clock of the fake timers: the replaced globals call its functions. */
+type FakeClock = Record<(typeof timerNames)[number], SetTimer>;
 
 /** A timer that fired. */
 export interface FiredTimer {
@@ -34,7 +35,7 @@ export interface FiredTimer {
   readonly setBy: Error;
 }
 
-/** The timers of Node, also while they are replaced. */
+/** Node's own timers, for use while the globals are replaced. */
 export const realTimers = { setImmediate, setTimeout };
 
 /** Resolves in the next turn of the event loop. */
@@ -42,10 +43,10 @@ function nextTurn(): Promise<void> {
   return new Promise((resolve) => void realTimers.setImmediate(resolve));
 }
 
-/** Turns of the event loop in which a client may act on what it got, before time moves on. */
+/** The turns of the event loop in which a client can act on a reply or timer before time moves on. */
 const quietTurns = 3;
 
-/** Resolves after so many turns in a row in which the client was not busy, or when it is over. */
+/** Resolves after `quietTurns` turns in a row in which the client was not busy, or when it is over. */
 export async function quiet(isOver: () => boolean, isBusy = () => false): Promise<void> {
   for (let turns = 0; turns < quietTurns && !isOver(); turns++) {
     await nextTurn();
@@ -57,15 +58,18 @@ export function areTimersFake(): boolean {
   return 'clock' in globalThis.setTimeout || 'clock' in globalThis.Date;
 }
 
-/** Call it when fake timers are installed. Returns what uninstalls them, and the rest with them. */
+/**
+ * Replaces the rest of Node's timers by the fake ones, which are installed already. Returns a function
+ * that restores everything and calls `uninstall`.
+ */
 export function fakeRestOfTime(
   uninstall: () => void,
   onFired?: (timer: FiredTimer) => void,
 ): () => void {
   const { clock } = globalThis.setTimeout as { clock?: FakeClock };
-  const originals = names.map((name) => clock?.[name]);
-  for (const name of names) {
-    if (clock !== undefined) clock[name] = asNode(clock, name, onFired);
+  const clockTimers = timerNames.map((name) => clock?.[name]);
+  for (const name of timerNames) {
+    if (clock !== undefined) clock[name] = withShortestWait(clock, name, onFired);
   }
   const { setTimeout, clearTimeout, setInterval, clearInterval } = globalThis;
   Object.defineProperty(setTimeout, promisify.custom, { value: wait });
@@ -75,28 +79,28 @@ export function fakeRestOfTime(
   AbortSignal.timeout = timeoutSignal;
   syncBuiltinESMExports();
   return () => {
-    for (const [at, name] of names.entries()) {
-      const original = originals[at];
+    for (const [index, name] of timerNames.entries()) {
+      const original = clockTimers[index];
       if (clock !== undefined && original !== undefined) clock[name] = original;
     }
-    Object.assign(timers, platform.timers);
-    Object.assign(timersPromises, platform.promises);
-    setWait(platform.wait);
-    AbortSignal.timeout = platform.abortAfter;
+    Object.assign(timers, originals.timers);
+    Object.assign(timersPromises, originals.promises);
+    setWait(originals.wait);
+    AbortSignal.timeout = originals.abortAfter;
     uninstall();
     syncBuiltinESMExports();
   };
 }
 
-/** The clock's function, with Node's shortest wait. */
-function asNode(
+/** The clock's function, with Node's shortest wait. Reports each timer to `onFired` as it fires. */
+function withShortestWait(
   clock: FakeClock,
-  name: (typeof names)[number],
+  name: (typeof timerNames)[number],
   onFired: ((timer: FiredTimer) => void) | undefined,
 ): SetTimer {
   const original = clock[name];
-  const set: SetTimer = (callback, given, ...args) => {
-    const ms = Math.max(shortestTimerMs, Number(given) || 0);
+  const setTimer: SetTimer = (callback, delay, ...args) => {
+    const ms = Math.max(shortestTimerMs, Number(delay) || 0);
     if (onFired === undefined || typeof callback !== 'function') {
       return original.call(clock, callback, ms, ...args);
     }
@@ -107,7 +111,7 @@ function asNode(
     };
     return original.call(clock, fire, ms, ...args);
   };
-  return Object.assign(set, original);
+  return Object.assign(setTimer, original);
 }
 
 function setWait(value: typeof scheduler.wait): void {
