@@ -1,7 +1,7 @@
 /**
- * The step of `action.yml`: starts `smstwin serve`, whose flags are in the environment, and hands
- * its URLs, a key and a number to the steps that follow. Needs no GitHub: without its files, the
- * variables are printed as lines for a shell.
+ * The step of `action.yml`: starts `smstwin serve`, whose flags are in the environment, and gives its
+ * URLs, a key and a number to the steps that follow. Outside GitHub, it prints these variables as
+ * lines for a shell.
  */
 import { spawn } from 'node:child_process';
 import { appendFileSync, existsSync, mkdtempSync, openSync, readFileSync } from 'node:fs';
@@ -10,20 +10,20 @@ import { join } from 'node:path';
 
 const { SMSTWIN_COMMAND: command = 'npx --yes smstwin@1', RUNNER_TEMP = tmpdir() } = process.env;
 const folder = mkdtempSync(join(RUNNER_TEMP, 'smstwin-'));
-const [ready, log] = [join(folder, 'ready.json'), join(folder, 'log.txt')];
+const [readyFile, log] = [join(folder, 'ready.json'), join(folder, 'log.txt')];
 const output = openSync(log, 'a');
-const line = `${command} serve --ready-file "${ready}"`;
+const line = `${command} serve --ready-file "${readyFile}"`;
 const child = spawn(line, { shell: true, detached: true, stdio: ['ignore', output, output] });
 child.once('exit', (code) => {
   process.stderr.write(`smstwin ended with ${code}:\n${readFileSync(log, 'utf8')}`);
   process.exit(code || 1);
 });
-const until = Date.now() + 60_000;
-while (!existsSync(ready)) {
-  if (Date.now() > until) throw new Error(`smstwin did not start within a minute; see ${log}`);
+const untilMs = Date.now() + 60_000;
+while (!existsSync(readyFile)) {
+  if (Date.now() > untilMs) throw new Error(`smstwin did not start within a minute; see ${log}`);
   await new Promise((resolve) => setTimeout(resolve, 50));
 }
-const served = JSON.parse(readFileSync(ready, 'utf8'));
+const served = JSON.parse(readFileSync(readyFile, 'utf8'));
 const [account] = served.accounts;
 const variables = {
   SMSTWIN_BASE_URL: served.base_url,

@@ -1,7 +1,7 @@
 /**
- * `npm run build:binary`: one file for Linux on x64 that needs no Node, `build/smstwin-linux-x64`:
- * the Node that runs this, the program, its pages and the native server, as Node's "single
- * executable application"; beside it, the licences of all that is inside.
+ * `npm run build:binary`: builds `build/smstwin-linux-x64`, one file for Linux on x64 that needs no
+ * Node. It is a "single executable application" of Node: the Node that runs this script, with the
+ * program, its pages and the native server. A file next to it has the licences of all its parts.
  */
 import { execFileSync } from 'node:child_process';
 import {
@@ -19,6 +19,7 @@ import { join } from 'node:path';
 import { build } from 'esbuild';
 import { asCommonJs, options, root } from './bundle-options.ts';
 
+/** Node finds the program in the file by this text, which is the same in every version. */
 const fuse = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
 const folder = join(root, 'build');
 const file = join(folder, 'smstwin-linux-x64');
@@ -35,18 +36,18 @@ await build({
     resolveDir: root,
   },
   outfile: join(folder, 'main.cjs'),
-  // The name of the executable would make every module believe that it was started alone.
+  // Another path than that of the executable, or every module would take itself for the entry.
   ...asCommonJs("__filename + '/main.cjs'"),
 });
 const [major = ''] = process.versions.node.split('.');
 const native = createRequire(import.meta.url).resolve(`@uwsjs/linux-x64-${major}`);
 const pages = readdirSync(join(root, 'dist/dashboard')).map((name) => `dashboard/${name}`);
 writeFileSync(join(folder, 'names.json'), JSON.stringify(pages));
-/** Node's own licence lists what Node contains: V8, OpenSSL and more. Debian keeps it apart. */
-const licence = [join(process.execPath, '../../LICENSE'), '/usr/share/doc/nodejs/LICENSE'].find(
+/** The licence of Node and its parts, such as V8 and OpenSSL. Debian has it in another folder. */
+const nodeLicence = [join(process.execPath, '../../LICENSE'), '/usr/share/doc/nodejs/LICENSE'].find(
   (path) => existsSync(path),
 );
-if (licence === undefined) throw new Error(`no LICENSE of Node next to ${process.execPath}`);
+if (nodeLicence === undefined) throw new Error(`no LICENSE of Node next to ${process.execPath}`);
 const notices = `${file}-licences.txt`;
 writeFileSync(
   notices,
@@ -54,14 +55,14 @@ writeFileSync(
     readFileSync(join(root, 'LICENSE'), 'utf8'),
     readFileSync(join(root, 'dist/THIRD-PARTY-NOTICES.txt'), 'utf8'),
     'uWebSockets.js (Apache-2.0): the text of the licence is above.\n',
-    `Node ${process.version}\n\n${readFileSync(licence, 'utf8')}`,
+    `Node ${process.version}\n\n${readFileSync(nodeLicence, 'utf8')}`,
   ].join(`\n${'-'.repeat(80)}\n\n`),
 );
 const config = {
   main: join(folder, 'main.cjs'),
   output: join(folder, 'smstwin.blob'),
   disableExperimentalSEAWarning: true,
-  // Compiling would take a third of the start.
+  // Without compiled code, compiling would take a third of the start.
   useCodeCache: true,
   assets: {
     names: join(folder, 'names.json'),

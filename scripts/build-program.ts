@@ -1,6 +1,6 @@
 /**
- * Builds the program that `smstwin` runs, and the dashboard beside it, into a folder of the checkout:
- * for the package, and for the tests that start processes.
+ * Builds the program that `smstwin` runs, and its dashboard, into a folder of the checkout: for the
+ * package, and for tests that start processes.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -8,12 +8,12 @@ import { build } from 'esbuild';
 import { bundleDashboard } from '../src/dashboard/bundle.ts';
 import { options, root } from './bundle-options.ts';
 
-/** `more`: entries beside the program and the clock of a client, by the names of their files. */
-export function buildProgram(folder: string, more: Readonly<Record<string, string>>) {
+/** `otherEntries`: what is built besides the program and `smstwin/clock`, by the name of the output. */
+export function buildProgram(folder: string, otherEntries: Readonly<Record<string, string>>) {
   return build({
     ...options,
     outdir: folder,
-    entryPoints: { main: 'src/main.ts', clock: 'src/testing/clock.ts', ...more },
+    entryPoints: { main: 'src/main.ts', clock: 'src/testing/clock.ts', ...otherEntries },
     metafile: true,
     splitting: true,
     format: 'esm',
@@ -26,7 +26,7 @@ export function buildProgram(folder: string, more: Readonly<Record<string, strin
   });
 }
 
-/** Resolves to the paths of the sources. */
+/** Resolves to the paths of the sources that it has bundled. */
 export async function buildDashboard(folder: string): Promise<string[]> {
   const sources: string[] = [];
   const page = `${root}src/dashboard/page/`;

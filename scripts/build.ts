@@ -13,26 +13,28 @@ import { asCommonJs, options, root } from './bundle-options.ts';
 import { thirdPartyNotices } from './notices.ts';
 import { writePublicTypes } from './public-types.ts';
 
-/** Entries that `require` may load, too: Jest's projects are CommonJS. */
-const required = {
+/** The entries that `require` can load, too, since most projects with Jest are CommonJS. */
+const commonJsEntries = {
   simulator: 'src/api.ts',
   explore: 'src/explore/explore.ts',
 };
 
 rmSync(`${root}dist`, { recursive: true, force: true });
 const { metafile } = await buildProgram('dist', {
-  ...required,
+  ...commonJsEntries,
   vitest: 'src/testing/vitest.ts',
   // The bench starts its servers in child processes.
   'bench-server': 'bench/servers/child.ts',
 });
-// esbuild splits only ES modules, so that here one file holds what all entries share.
-const [names, paths] = [Object.keys(required), Object.values(required)];
+// esbuild splits only ES modules, so one CommonJS file holds all entries.
+const [names, paths] = [Object.keys(commonJsEntries), Object.values(commonJsEntries)];
 await build({
   ...options,
   outdir: 'dist',
   stdin: {
-    contents: paths.map((path, at) => `export * as ${names[at]} from './${path}';`).join('\n'),
+    contents: paths
+      .map((path, index) => `export * as ${names[index]} from './${path}';`)
+      .join('\n'),
     resolveDir: root,
   },
   entryNames: 'commonjs',

@@ -10,7 +10,7 @@ const manifest = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as {
   readonly optionalDependencies: Readonly<Record<string, string>>;
 };
 
-/** Makes the bundle smaller or faster to load, without other effects. */
+/** Makes the bundle smaller and faster to load, without other effects. */
 const lean: Plugin = {
   name: 'lean',
   setup: ({ onLoad }) => {
@@ -21,8 +21,7 @@ const lean: Plugin = {
       const text = JSON.stringify(JSON.stringify(JSON.parse(table)));
       return { contents: `export default JSON.parse(${text})`, loader: 'js' };
     });
-    // esbuild keeps only the used parts of a namespace, but the whole object `z`, with fifty
-    // languages.
+    // esbuild drops unused parts of a namespace, but not of the object `z`, which has fifty languages.
     onLoad({ filter: /\/(?:src|bench|conformance)\/.*\.ts$/ }, ({ path }) => {
       const source = readFileSync(path, 'utf8');
       const contents = source.replace("import { z } from 'zod';", "import * as z from 'zod';");
@@ -31,7 +30,7 @@ const lean: Plugin = {
   },
 };
 
-/** `path`: an expression for the bundle's own path. */
+/** The options of a CommonJS bundle. `path`: an expression for the path of the bundle. */
 export const asCommonJs = (path: string) =>
   ({
     format: 'cjs',
@@ -39,6 +38,7 @@ export const asCommonJs = (path: string) =>
     banner: { js: `const urlOfBundle = require('node:url').pathToFileURL(${path}).href;` },
   }) satisfies BuildOptions;
 
+/** The options of every bundle. */
 export const options = {
   absWorkingDir: root,
   bundle: true,

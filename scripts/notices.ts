@@ -8,7 +8,7 @@ import { join } from 'node:path';
 const apache = 'Apache-2.0';
 const apacheText = new URL('../node_modules/libphonenumber-js/LICENSE.Apache', import.meta.url);
 
-/** `sources`: paths of the bundled files; those below `node_modules` count. */
+/** The text of all notices. `sources`: the bundled files, of which those in `node_modules` count. */
 export function thirdPartyNotices(sources: Iterable<string>): string {
   const folders = new Set<string>();
   for (const source of sources) {
@@ -22,6 +22,7 @@ export function thirdPartyNotices(sources: Iterable<string>): string {
   );
 }
 
+/** The notice of the package in a folder. Throws if its licence text is missing. */
 function noticeOf(folder: string): string {
   const {
     name,
@@ -38,12 +39,11 @@ function noticeOf(folder: string): string {
     .map((file) => readFileSync(join(folder, file), 'utf8').trim());
   const readme = names.find((file) => /^readme/i.test(file));
   // Some packages have their licence as the last section of the README.
-  const [, section] =
-    texts.length > 0 || readme === undefined
-      ? []
-      : (/^#+ licen[cs]e\b[^\n]*\n([\s\S]*)/im.exec(readFileSync(join(folder, readme), 'utf8')) ??
-        []);
-  if (section !== undefined) texts.push(section.trim());
+  if (texts.length === 0 && readme !== undefined) {
+    const text = readFileSync(join(folder, readme), 'utf8');
+    const section = /^#+ licen[cs]e\b[^\n]*\n([\s\S]*)/im.exec(text)?.[1];
+    if (section !== undefined) texts.push(section.trim());
+  }
   if (texts.length === 0) {
     if (license !== apache) throw new Error(`${folder}: no licence text, so it cannot be bundled`);
     texts.push(`The text of ${apache} is at the end of this file.`);

@@ -1,7 +1,8 @@
 /**
- * The methods of a simulator, described from the operations: as TypeScript with a comment on each
- * method and field, which `build.ts` puts in place of the compiler's types, and as the page
- * `docs/methods.md`. A test compiles the types against the simulator and compares the page.
+ * Generates two descriptions of a simulator's methods from the table of operations: TypeScript
+ * declarations with a comment on each method and field, by which `build.ts` replaces the compiler's,
+ * and the page `docs/methods.md`. A test compiles the types against the simulator and compares the
+ * page.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { inspect } from 'node:util';
@@ -10,8 +11,13 @@ import { needsInput, type Operation } from '../src/operations/define.ts';
 import { nouns } from '../src/operations/table.ts';
 import { TypeTexts } from './type-texts.ts';
 
-/** Operations that are no method of a noun: other methods of the simulator do the same. */
-const leftOut = ['simulator.health', 'simulator.journal', 'simulator.shutdown', 'referee.report'];
+/** Operations that are not methods of a noun, since other methods of the simulator do the same. */
+const omittedOperations = [
+  'simulator.health',
+  'simulator.journal',
+  'simulator.shutdown',
+  'referee.report',
+];
 
 /** The arguments of methods that take more than the input of the control port. */
 const ownArguments: Readonly<Record<string, string>> = {
@@ -23,7 +29,7 @@ const ownArguments: Readonly<Record<string, string>> = {
   'snapshots.restore': 'snapshot: Snapshot',
 };
 
-/** The results of methods whose reply over HTTP is another. */
+/** The results of methods that differ from the reply over HTTP. */
 const ownResults: Readonly<Record<string, string>> = {
   'simulator.metrics': 'readonly MetricFamily[]',
   'simulator.reset': 'void',
@@ -57,6 +63,7 @@ export interface MetricFamily {
 }
 `;
 
+/** An operation as a method. */
 interface Method {
   readonly operation: Operation;
   /** As a user writes it: `sim.faults.add`. */
@@ -66,11 +73,14 @@ interface Method {
 
 function methodsOf(noun: string): Method[] {
   return Object.entries<Operation>(nouns[noun as keyof typeof nouns])
-    .filter(([, { name }]) => !leftOut.includes(name))
+    .filter(([, { name }]) => !omittedOperations.includes(name))
     .map(([name, operation]) => {
-      const isOwn = noun === 'simulator' || operation.name === 'referee.judge';
-      const path = operation.name === 'referee.judge' ? 'referee' : `${noun}.${name}`;
-      return { operation, name, path: `sim.${isOwn && noun === 'simulator' ? name : path}` };
+      if (operation.name === 'referee.judge') return { operation, name, path: 'sim.referee' };
+      return {
+        operation,
+        name,
+        path: noun === 'simulator' ? `sim.${name}` : `sim.${noun}.${name}`,
+      };
     });
 }
 
@@ -90,7 +100,7 @@ export function methodTypes(): string {
   return [...texts.named(), ownTypes, ...interfaces].join('\n');
 }
 
-/** Replaces the compiler's types of the methods in the folder of declarations. */
+/** Replaces the compiler's declarations of the methods in a folder of declarations. */
 export function writePublicTypes(folder: string): void {
   writeFileSync(`${folder}/methods.d.ts`, methodTypes());
   const api = readFileSync(`${folder}/api.d.ts`, 'utf8')
@@ -104,13 +114,13 @@ function interfaceOf(noun: string): string {
 }
 
 function argumentsOf(operation: Operation, texts: TypeTexts): string {
-  const own = ownArguments[operation.name];
-  if (own !== undefined) return own;
+  const special = ownArguments[operation.name];
+  if (special !== undefined) return special;
   const id = idOf(operation);
   const args = id === undefined ? [] : [`${id}: ${id === 'number' ? 'string | number' : 'string'}`];
   if (operation.input !== undefined) {
-    const mark = needsInput(operation) ? '' : '?';
-    args.push(`input${mark}: ${texts.of(schemaOf(operation.input, 'input'), 'input')}`);
+    const optional = needsBody(operation) ? '' : '?';
+    args.push(`input${optional}: ${texts.of(schemaOf(operation.input, 'input'), 'input')}`);
   }
   return args.join(', ');
 }
@@ -124,11 +134,12 @@ function resultOf(operation: Operation, texts: TypeTexts): string {
 function resultSchema({ output, reply }: Operation): Json | undefined {
   if (output === undefined) return undefined;
   const schema = schemaOf(output, 'output');
-  const [only, ...others] = Object.values((schema['properties'] ?? {}) as Record<string, Json>);
-  const isList = reply !== undefined && others.length === 0 && only?.['items'] !== undefined;
-  return isList ? { ...only, $defs: schema['$defs'] } : schema;
+  const [field, ...others] = Object.values((schema['properties'] ?? {}) as Record<string, Json>);
+  const isList = reply !== undefined && others.length === 0 && field?.['items'] !== undefined;
+  return isList ? { ...field, $defs: schema['$defs'] } : schema;
 }
 
+/** The name of the id in the path, such as `account_id`. */
 function idOf({ path }: Operation): string | undefined {
   return /\{(\w+)\}/.exec(path)?.[1];
 }
@@ -147,6 +158,7 @@ are the fields of the input, with \`?\` where they may be absent; an editor show
 This page is generated from the operations: \`npx vitest run verify/repository/methods-page.test.ts -u\`.
 `;
 
+/** The text of `docs/methods.md`. */
 export function methodsPage(): string {
   const sections = shownNouns.map((noun) => {
     const rows = methodsOf(noun).map(rowOf);
@@ -162,22 +174,25 @@ function rowOf({ operation, path }: Method): string {
   const id = idOf(operation);
   const fields =
     input === undefined || operation.inputFrom ? '' : shapeOf(schemaOf(input, 'input'));
-  const given = own === undefined ? fields : (ownArguments[operation.name] ?? '');
-  const call = `${path}(${[id, given].filter(Boolean).join(', ')})`;
-  const sample = [id === 'account_id' ? "'acme'" : id, exampleOf(examples)].filter(Boolean);
+  const args = own === undefined ? fields : (ownArguments[operation.name] ?? '');
+  const call = `${path}(${[id, args].filter(Boolean).join(', ')})`;
+  const exampleArgs = [id === 'account_id' ? "'acme'" : id, exampleOf(examples)].filter(Boolean);
   const result = ownResults[operation.name] ?? shapeOf(resultSchema(operation) ?? {});
   const returned = /^(void)?$/.test(result)
     ? ''
     : `\`${isAsync === true ? `Promise of ${result}` : result}\``;
-  const cells = [`\`${call}\``, returned, summary, `\`${path}(${sample.join(', ')})\``];
+  const cells = [`\`${call}\``, returned, summary, `\`${path}(${exampleArgs.join(', ')})\``];
   return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
 }
+
+/** The page shows only the first fields of an object with more than these. */
+const mostShownFields = 12;
 
 function exampleOf([example]: readonly unknown[]): string {
   return example === undefined ? '' : inspect(example, { depth: 9, breakLength: Infinity });
 }
 
-/** `{ name, monthly_quota? }`: the fields of an object, and of others what they are. */
+/** A short text for a schema: the fields of an object, `{ name, monthly_quota? }`, or the type. */
 function shapeOf(schema: Json): string {
   const { $ref, anyOf, items, properties, required = [], type } = schema;
   if (typeof $ref === 'string') return $ref.slice($ref.lastIndexOf('/') + 1);
@@ -187,5 +202,6 @@ function shapeOf(schema: Json): string {
   const keys = Object.keys(properties as Json).map((key) =>
     (required as readonly string[]).includes(key) ? key : `${key}?`,
   );
-  return keys.length > 12 ? `{ ${keys.slice(0, 4).join(', ')}, … }` : `{ ${keys.join(', ')} }`;
+  const isLong = keys.length > mostShownFields;
+  return isLong ? `{ ${keys.slice(0, 4).join(', ')}, … }` : `{ ${keys.join(', ')} }`;
 }
