@@ -1,7 +1,7 @@
 /**
- * The step of `action.yml`: starts `smstwin serve`, whose flags are in the environment, and gives its
- * URLs, a key and a number to the steps that follow. Outside GitHub, it prints these variables as
- * lines for a shell.
+ * The step of `action.yml`: starts `smstwin serve`, whose flags are in the environment, and gives
+ * its URLs, a key and a number to the steps that follow. Outside GitHub, it prints these variables
+ * as lines for a shell.
  */
 import { spawn } from 'node:child_process';
 import { appendFileSync, existsSync, mkdtempSync, openSync, readFileSync } from 'node:fs';

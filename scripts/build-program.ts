@@ -8,7 +8,7 @@ import { build } from 'esbuild';
 import { bundleDashboard } from '../src/dashboard/bundle.ts';
 import { options, root } from './bundle-options.ts';
 
-/** `otherEntries`: what is built besides the program and `smstwin/clock`, by the name of the output. */
+/** `otherEntries`: what is built besides the program and `smstwin/clock`, by output name. */
 export function buildProgram(folder: string, otherEntries: Readonly<Record<string, string>>) {
   return build({
     ...options,

@@ -21,7 +21,7 @@ const lean: Plugin = {
       const text = JSON.stringify(JSON.stringify(JSON.parse(table)));
       return { contents: `export default JSON.parse(${text})`, loader: 'js' };
     });
-    // esbuild drops unused parts of a namespace, but not of the object `z`, which has fifty languages.
+    // esbuild drops unused parts of a namespace, but not of the object `z` with fifty languages.
     onLoad({ filter: /\/(?:src|bench|conformance)\/.*\.ts$/ }, ({ path }) => {
       const source = readFileSync(path, 'utf8');
       const contents = source.replace("import { z } from 'zod';", "import * as z from 'zod';");
@@ -38,7 +38,6 @@ export const asCommonJs = (path: string) =>
     banner: { js: `const urlOfBundle = require('node:url').pathToFileURL(${path}).href;` },
   }) satisfies BuildOptions;
 
-/** The options of every bundle. */
 export const options = {
   absWorkingDir: root,
   bundle: true,

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 const apache = 'Apache-2.0';
 const apacheText = new URL('../node_modules/libphonenumber-js/LICENSE.Apache', import.meta.url);
 
-/** The text of all notices. `sources`: the bundled files, of which those in `node_modules` count. */
+/** The text of all notices. `sources`: the bundled files; those in `node_modules` count. */
 export function thirdPartyNotices(sources: Iterable<string>): string {
   const folders = new Set<string>();
   for (const source of sources) {

@@ -1,8 +1,8 @@
 /**
  * Generates two descriptions of a simulator's methods from the table of operations: TypeScript
- * declarations with a comment on each method and field, by which `build.ts` replaces the compiler's,
- * and the page `docs/methods.md`. A test compiles the types against the simulator and compares the
- * page.
+ * declarations with a comment on each method and field, by which `build.ts` replaces the
+ * compiler's, and the page `docs/methods.md`. A test compiles the types against the simulator and
+ * compares the page.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { inspect } from 'node:util';
@@ -63,7 +63,6 @@ export interface MetricFamily {
 }
 `;
 
-/** An operation as a method. */
 interface Method {
   readonly operation: Operation;
   /** As a user writes it: `sim.faults.add`. */
@@ -158,7 +157,6 @@ are the fields of the input, with \`?\` where they may be absent; an editor show
 This page is generated from the operations: \`npx vitest run verify/repository/methods-page.test.ts -u\`.
 `;
 
-/** The text of `docs/methods.md`. */
 export function methodsPage(): string {
   const sections = shownNouns.map((noun) => {
     const rows = methodsOf(noun).map(rowOf);

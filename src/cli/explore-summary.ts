@@ -151,14 +151,13 @@ function entryText(entry: TimelineEntry, startMs: number): string {
   return `${number}  ${seconds} s  ${method} ${target}${place} → ${reply}${met}`;
 }
 
-/** What became of a reply that the client did not see. There is no status if nothing was handled. */
+/** What became of a reply that the client did not see: no status if nothing was handled. */
 function unseenReply({ status, fault }: TimelineEntry): string {
   if (fault === 'refuse' || fault === 'reset') return 'closed';
   if (fault === 'lost_request' || fault === 'crash_before') return 'not handled';
   return `${status}, not seen by the client`;
 }
 
-/** The JSON report. */
 export function exploreJson({ result, line, command, startedAt, durationMs }: Explored) {
   const { problem, findings, unconfirmed, unstable, runs, points, skipped, levels, stop } = result;
   return {

@@ -1,7 +1,7 @@
 /**
  * `smstwin explore`: runs a client's own command under every fault at every call, and shrinks each
- * fault schedule that makes it fail. Exit codes: 0 nothing found, 1 found, 2 usage, 4 the command cannot be explored, 6 the
- * budget ended first, 130 interrupted.
+ * fault schedule that makes it fail. Exit codes: 0 nothing found, 1 found, 2 usage, 4 the command
+ * cannot be explored, 6 the budget ended first, 130 interrupted.
  */
 import { resolve } from 'node:path';
 import { writeReports } from '../../conformance/reports/write.ts';

@@ -1,6 +1,6 @@
 /**
- * Parsers for the values of `serve`'s flags: each reads one text, or throws a ValueError that says what
- * it expected.
+ * Parsers for the values of `serve`'s flags: each reads one text, or throws a ValueError that says
+ * what it expected.
  */
 import { isIP } from 'node:net';
 import { wholeNumber } from '../commands/flag-values.ts';

@@ -30,7 +30,7 @@ const mostShards = 64;
 const exitWithinMs = 4_900;
 const mostJoinBytes = 1_048_576;
 
-/** The flags of `serve` that the fleet does not pass on: it sets them itself, or they are its own. */
+/** The flags of `serve` that shards do not get: the fleet sets them itself, or uses them itself. */
 const notPassedOn = [
   ...['--host', '--port', '--control-host', '--control-port', '--no-control', '--ready-file'],
   ...['--public-url', '--trust-proxy', '--journal-dir', '--shard', '--control-allowed-host'],

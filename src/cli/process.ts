@@ -72,7 +72,7 @@ export function stopSignal(): { readonly stopped: Promise<void>; readonly stop: 
   return { stopped, stop };
 }
 
-/** Waits for `stopped` and closes; after `withinMs` the process exits even if that has not finished. */
+/** Waits for `stopped` and closes. After `withinMs` the process exits even if unfinished. */
 export async function closeAtStop(
   stopped: Promise<void>,
   close: () => Promise<void>,

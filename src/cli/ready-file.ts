@@ -42,7 +42,7 @@ export function writeReadyFile(path: string, content: unknown): void {
   writeWhole(path, `${JSON.stringify(content, null, 2)}\n`);
 }
 
-/** Writes the CA certificate and the ready file, if `options` ask for them, and prints the banner. */
+/** Writes the CA certificate and the ready file, if they are asked for, and prints the banner. */
 export function announce(ready: ReadyFile, options: ServeOptions, io: CommandIo): void {
   const { tls, readyFile } = options;
   const served =
@@ -52,8 +52,8 @@ export function announce(ready: ReadyFile, options: ServeOptions, io: CommandIo)
 }
 
 /**
- * Writes the certificate that clients must trust next to the ready file; without one, into a private
- * folder that is removed when the process ends. Returns its path. Throws a UsageError.
+ * Writes the certificate that clients must trust next to the ready file; without one, into a
+ * private folder that is removed when the process ends. Returns its path. Throws a UsageError.
  */
 export function writeAuthority(ca: string, readyFile: string | undefined): string {
   const path = readyFile === undefined ? join(temporaryFolder(), 'ca.pem') : `${readyFile}.ca.pem`;

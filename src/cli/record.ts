@@ -1,6 +1,6 @@
 /**
- * `smstwin record`: a proxy that forwards requests to a service, and writes each exchange (a request
- * and its reply) to a file.
+ * `smstwin record`: a proxy that forwards requests to a service, and writes each exchange (a
+ * request and its reply) to a file.
  */
 import { isAbsolute } from 'node:path';
 import { UsageError } from '../commands/command-error.ts';

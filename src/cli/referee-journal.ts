@@ -1,6 +1,6 @@
 /**
- * Reads the exchanges of a journal file for the referee. It replays the run on a simulator, which then
- * has the same record of exchanges as the simulator that wrote the journal.
+ * Reads the exchanges of a journal file for the referee. It replays the run on a simulator, which
+ * then has the same record of exchanges as the simulator that wrote the journal.
  */
 import { exchangesOf } from '../referee/recorded-feed.ts';
 import { isUndelivered } from '../sim/outcomes.ts';

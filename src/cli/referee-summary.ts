@@ -177,7 +177,6 @@ export function reportExchange(exchange: Exchange, first: Exchange | undefined) 
 /** The text lists this many findings of a rule. */
 const shownFindings = 10;
 
-/** The report as text for a terminal. */
 export function refereeText(
   { rules, intents: { unattributable }, exchanges: { length }, notice }: RefereeReport,
   summary: Summary,
@@ -211,7 +210,6 @@ export function refereeText(
   return `${lines.join('\n')}\n`;
 }
 
-/** The client rules as a table, for `--list`. */
 export function clientRulesTable(): string {
   return table([
     ['RULE', 'LEVEL', 'THE CLIENT'],

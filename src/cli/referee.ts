@@ -1,7 +1,7 @@
 /**
  * `smstwin referee`: judges a client by its requests in a journal, a recording or a HAR file. Exit
- * codes: 0 passed, 1 the client broke a rule that it must keep, 2 usage, 4 no rule was exercised, 5 an
- * expectation is stale.
+ * codes: 0 passed, 1 the client broke a rule that it must keep, 2 usage, 4 no rule was exercised, 5
+ * an expectation is stale.
  */
 import { basename } from 'node:path';
 import { readExpectations } from '../../conformance/expected.ts';

@@ -1,6 +1,6 @@
 /**
- * `smstwin replay`: replays a recorded run and compares every reply, byte for byte. Exit codes: 0 all
- * replies are equal, 1 a reply differs, 2 the journal cannot be played.
+ * `smstwin replay`: replays a recorded run and compares every reply, byte for byte. Exit codes: 0
+ * all replies are equal, 1 a reply differs, 2 the journal cannot be played.
  */
 import { fileValue } from '../commands/flag-values.ts';
 import { addArgument, addFlags, type CommandIo, newCommand, readFlags } from '../commands/flags.ts';
@@ -37,7 +37,6 @@ export async function replay(argv: readonly string[], io: CommandIo): Promise<nu
   return differing === 0 ? 0 : 1;
 }
 
-/** The output of `--json`. */
 function report({ header, inputs, differing, differences, isTruncated }: Replayed) {
   const { started_at: startedAt, checkpoint } = header;
   return {

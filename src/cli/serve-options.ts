@@ -1,6 +1,6 @@
 /**
- * The flags of `smstwin serve`, read into settings of the simulator and addresses to listen on. Flags
- * that contradict each other are refused before anything starts.
+ * The flags of `smstwin serve`, read into settings of the simulator and addresses to listen on.
+ * Flags that contradict each other are refused before anything starts.
  */
 import type { Command } from 'commander';
 import { UsageError } from '../commands/command-error.ts';

@@ -81,8 +81,8 @@ export async function serve(
 }
 
 /**
- * Returns a function that prints the stack of a bug. If the journal cannot be written, every request
- * fails, so it prints one line a minute for that; the control port's health shows it, too.
+ * Returns a function that prints the stack of a bug. If the journal cannot be written, every
+ * request fails, so it prints one line a minute for that; the control port's health shows it, too.
  */
 export function internalErrorLog(
   notice: (line: string) => void,

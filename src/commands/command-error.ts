@@ -1,7 +1,9 @@
 /**
  * The base class of the errors of commands: a command prints their lines, one for each mistake, and
- * ends with their exit code. Any other exception is a bug: it is printed with its stack, exit code 1.
- */ import { foreignText } from './foreign-text.ts';
+ * ends with their exit code. Any other exception is a bug: its stack is printed, the exit code is
+ * 1.
+ */
+import { foreignText } from './foreign-text.ts';
 
 export class CommandError extends Error {
   override readonly name: string = 'CommandError';

@@ -26,7 +26,6 @@ export function oneOf<const W extends string>(words: readonly W[]): (text: strin
   };
 }
 
-/** The milliseconds of each unit of a duration. */
 const unitMs: Readonly<Record<string, number>> = {
   ms: 1,
   s: 1_000,

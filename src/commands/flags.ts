@@ -1,7 +1,7 @@
 /**
  * The flag parser of every command. Commander parses the command line; the environment supplies
- * defaults, so `SMSTWIN_CONTROL_PORT` sets `--control-port`. The error for a mistake is one line, which
- * never quotes a token or a key.
+ * defaults, so `SMSTWIN_CONTROL_PORT` sets `--control-port`. The error for a mistake is one line,
+ * which never quotes a token or a key.
  */
 import { Command, CommanderError, Option } from 'commander';
 import { UsageError } from './command-error.ts';
@@ -142,8 +142,8 @@ export function addArgument(
 }
 
 /**
- * Parses the arguments. Returns `answered` if `--help` or `--version` has printed its text. Throws a
- * UsageError.
+ * Parses the arguments. Returns `answered` if `--help` or `--version` has printed its text. Throws
+ * a UsageError.
  */
 export function readFlags(
   command: Command,
@@ -188,7 +188,7 @@ export function passedOn(
   return passed;
 }
 
-/** The environment for a child process that gets its flags as arguments: without their variables. */
+/** The environment for a child process that gets its flags as arguments: no variable sets one. */
 export function withoutFlags(env: CommandIo['env']): Record<string, string> {
   return Object.fromEntries(
     Object.entries(env).flatMap(([name, value]) =>

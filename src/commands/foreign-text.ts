@@ -1,7 +1,7 @@
 /**
- * Makes text that others wrote (a server under test, a client, a file) safe to print. Terminals obey
- * control characters, and CI logs obey lines that begin with `::` or contain `##[`, `##vso[` or
- * `##teamcity[`.
+ * Makes text that others wrote (a server under test, a client, a file) safe to print. Terminals
+ * obey control characters, and CI logs obey lines that begin with `::` or contain `##[`, `##vso[`
+ * or `##teamcity[`.
  */
 /** C0, DEL, C1, line separators, marks that reorder text, halves of surrogate pairs. */
 const invisible =

@@ -8,7 +8,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The part of `node:sea` that is used. */
 interface Executable {
   isSea(): boolean;
   getRawAsset(name: string): ArrayBuffer;
@@ -29,13 +28,12 @@ export function shippedNames(folder: string): readonly string[] {
     .map((name) => name.slice(folder.length + 1));
 }
 
-/** The content of a shipped file. */
 export function shippedFile(name: string): Buffer {
   if (executable !== undefined) return Buffer.from(executable.getRawAsset(name));
   return readFileSync(new URL(`./${name}`, import.meta.url));
 }
 
-/** The path of a shipped file, for another process. The executable writes it to a temporary folder. */
+/** The path of a file, for another process. The executable writes it to a temporary folder. */
 export function shippedPath(name: string): string {
   if (!isExecutable) return fileURLToPath(new URL(`./${name}`, import.meta.url));
   const folder = mkdtempSync(join(tmpdir(), 'smstwin-'));

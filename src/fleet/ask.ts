@@ -100,10 +100,7 @@ export function bodyText({ body = '' }: Pick<ShardRequest, 'body'>): string {
   return typeof body === 'string' ? body : Buffer.from(body).toString('utf8');
 }
 
-/**
- * The JSON value of a body; an empty one counts as `{}`. Undefined if it is not JSON: the shard that
- * gets the request then answers what is wrong.
- */
+/** The JSON value of a body; `{}` if it is empty; undefined if not JSON, which a shard refuses. */
 export function parseBody(request: Pick<ShardRequest, 'body'>): unknown {
   const text = bodyText(request);
   try {

@@ -1,6 +1,6 @@
 /**
- * Changes of a wide world (a world that spans all shards). Every shard makes the same changes in the
- * same order, one after another, while HAProxy holds requests back. A file lists the steps that
+ * Changes of a wide world (a world that spans all shards). Every shard makes the same changes in
+ * the same order, one after another, while HAProxy holds requests back. A file lists the steps that
  * shards have still to take: a shard takes them when it, or the whole fleet, has started again.
  */
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,10 +14,7 @@ interface Step {
   /** The index of the shard. */
   readonly shard: number;
   readonly asked: ShardRequest;
-  /**
-   * The length of the list at this path before the change. Undefined if the path shows no list: the
-   * change may then be repeated.
-   */
+  /** The length of the list at this path before; undefined without one: it may be repeated. */
   readonly length: number | undefined;
 }
 
@@ -84,9 +81,9 @@ export class Changes {
   }
 
   /**
-   * Makes a change on the shards. Returns the replies of those that have made it, or only the refusal
-   * of `first`. A shard that does not come back in time, or whose disk is full, makes the change when
-   * it starts again.
+   * Makes a change on the shards. Returns the replies of those that have made it, or only the
+   * refusal of `first`. A shard that does not come back in time, or whose disk is full, makes the
+   * change when it starts again.
    */
   async make(request: ShardRequest, options: ChangeOptions = {}): Promise<readonly ShardReply[]> {
     const { first, shards = this.#parts.shards, requestFor = () => request } = options;

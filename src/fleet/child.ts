@@ -1,6 +1,6 @@
 /**
- * A child process of the fleet: HAProxy or a shard. On Linux the kernel ends it with the fleet, even
- * if the fleet is killed.
+ * A child process of the fleet: HAProxy or a shard. On Linux the kernel ends it with the fleet,
+ * even if the fleet is killed.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createServer } from 'node:net';
@@ -58,10 +58,7 @@ export class Child {
     if (!this.hasEnded) this.#process.kill(name);
   }
 
-  /**
-   * Resolves to undefined once `isReady` holds. If the process ends or time runs out before, kills it
-   * and resolves to how it ended.
-   */
+  /** Resolves once `isReady` holds; otherwise kills the process, and resolves to how it ended. */
   async until(
     isReady: () => boolean | Promise<boolean>,
     withinMs: number,
@@ -86,10 +83,7 @@ export class Child {
   }
 }
 
-/**
- * True where the kernel can send a process a signal when its parent ends: on Linux alone. Elsewhere,
- * a fleet that is killed leaves its children running.
- */
+/** True if a process can end with its parent. Elsewhere, a killed fleet leaves its children. */
 const hasDeathSignal = process.platform === 'linux';
 
 /**

@@ -1,7 +1,7 @@
 /**
- * Answers the control port of the fleet by asking the control ports of its shards. It uses the table
- * of operations of a single process: the `scope` that an operation declares says whether all shards
- * or one of them are asked, or the replies of all are joined.
+ * Answers the control port of the fleet by asking the control ports of its shards. It uses the
+ * table of operations of a single process: the `scope` that an operation declares says whether all
+ * shards or one of them are asked, or the replies of all are joined.
  */
 import { errorToReply } from '../control/control-api.ts';
 import type { ControlAnswers } from '../control/control-port.ts';
@@ -29,10 +29,7 @@ export interface FleetControlOptions {
   };
   /** The first world, if it spans all shards. */
   readonly wide?: WideWorld | undefined;
-  /**
-   * `--max-messages` of each created world, if the shards of a wide world share that number and so
-   * start with a smaller one.
-   */
+  /** `--max-messages` of created worlds, if each shard of a wide world starts with a part of it. */
   readonly maxMessages?: number | undefined;
   readonly onShutdown: () => void;
 }
@@ -81,7 +78,7 @@ export class FleetControl implements ControlAnswers {
     }
   };
 
-  /** Passes on the reply of the shard that has a world. `createdId`: undefined for the first one. */
+  /** Passes on the reply of the shard with a world. `createdId`: undefined for the first world. */
   async #inWorld(
     shard: Shard,
     operation: Operation,

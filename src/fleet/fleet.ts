@@ -1,6 +1,7 @@
 /**
  * Starts the processes of a fleet, watches them, and stops them in order. Each shard is a `serve`
- * process. HAProxy passes each client's requests to the shard that has the client's world or account.
+ * process. HAProxy passes each client's requests to the shard that has the client's world or
+ * account.
  */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -139,7 +140,7 @@ export class Fleet {
       return;
     }
     this.#holdRequestsAtRestarts(parts, wide);
-    const controlUrl = await this.#openControl(parts, wide, baseUrl);
+    const controlUrl = await this.#openControl(parts, baseUrl, wide);
     this.#readyFile = { ...readyFile, control_url: controlUrl };
     this.#checkAtIntervals(routes);
   }
@@ -187,11 +188,7 @@ export class Fleet {
   }
 
   /** Returns the URL of the control port; null if the fleet has none. */
-  async #openControl(
-    parts: FleetParts,
-    wide: WideWorld | undefined,
-    baseUrl: string,
-  ): Promise<string | null> {
+  async #openControl(parts: FleetParts, baseUrl: string, wide?: WideWorld) {
     const { control, publicUrl, notice, onShutdown } = this.#options;
     if (control === false) return null;
     let controlUrl = '';
@@ -211,8 +208,8 @@ export class Fleet {
   }
 
   async #startShards(baseUrl: string): Promise<readonly Shard[]> {
-    const { shards: count, program, flags, env, journalDir, onLine } = this.#options;
-    const maxMessages = this.#options.wide?.maxMessages;
+    const { shards: count, program, flags, env, journalDir, wide, onLine } = this.#options;
+    const maxMessages = wide?.maxMessages && Math.ceil(wide.maxMessages / count);
     const started: Shard[] = [];
     let nextIndex = 0;
     const startInTurn = async () => {
@@ -224,9 +221,7 @@ export class Fleet {
           // HAProxy overwrites `X-Forwarded-For`.
           ...['--trust-proxy', '--shard', `${index}/${count}`],
           ...(folder === undefined ? [] : ['--journal-dir', folder]),
-          ...(maxMessages === undefined
-            ? []
-            : ['--max-messages', `${Math.ceil(maxMessages / count)}`]),
+          ...(maxMessages === undefined ? [] : ['--max-messages', `${maxMessages}`]),
         ];
         started[index] = await Shard.start(this.#shardOptions(index), {
           file: program.file,
@@ -267,10 +262,8 @@ export class Fleet {
       ...(earlier.wide === wide ? [] : [`${earlier.wide ? 'with' : 'without'} --wide`]),
     ];
     if (differences.length === 0) return;
-    const recorded = `recorded ${differences.join(' and ')}`;
-    throw new UsageError(
-      `${file}: ${recorded}; start with the same settings, or name a new folder`,
-    );
+    const found = `recorded ${differences.join(' and ')}`;
+    throw new UsageError(`${file}: ${found}; start with the same settings, or name a new folder`);
   }
 
   #saveLayout(): void {

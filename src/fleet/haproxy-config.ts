@@ -1,6 +1,6 @@
 /**
- * The files that HAProxy starts with. HAProxy routes by maps that the fleet fills at run time, and not
- * by a hash ring, which would move the keys of a lost shard to one with an empty limiter and no
+ * The files that HAProxy starts with. HAProxy routes by maps that the fleet fills at run time, and
+ * not by a hash ring, which would move the keys of a lost shard to one with an empty limiter and no
  * replies to replay. It never sends a request twice: it retries only a connection that failed, as
  * `retry-on` has its default, and always on the same shard.
  */
@@ -36,10 +36,7 @@ export const unavailable = JSON.stringify({
   detail: 'The part of the service that holds this account or world did not come back in time.',
 });
 
-/**
- * `worlds`: the shard of each world id; `keys`: the shard of each key, by digest; `held`: the shards
- * whose requests wait.
- */
+/** The shard of each world id, the shard of each key digest, and the shards whose requests wait. */
 export type MapName = 'worlds' | 'keys' | 'held';
 export const mapNames: readonly MapName[] = ['worlds', 'keys', 'held'];
 
@@ -93,8 +90,8 @@ function configOf(plan: RouterPlan): string {
     // A fault may keep a request open for long.
     '  timeout client 24h',
     '  timeout server 24h',
-    // Less than the 8 s after which a shard closes an idle connection. Well above the 5 s that replies
-    // announce, as a slow client may use its connection later than that.
+    // Less than the 8 s after which a shard closes an idle connection, and well above the 5 s that
+    // replies announce, as a slow client may use its connection later than that.
     '  timeout http-keep-alive 7500ms',
     '  timeout http-request 30s',
     '  http-reuse never',

@@ -53,7 +53,6 @@ export function writeRouterFiles(plan: RouterPlan, maps: RouterMaps): void {
   }
 }
 
-/** The entries of each map. */
 export type RouterMaps = Readonly<Record<MapName, Map<string, string>>>;
 
 export class Haproxy {

@@ -1,7 +1,8 @@
 /**
- * Joins the reply bodies of all shards of a wide world (a world that spans all shards) into the body
- * that one process would answer. Every shard lists every account, SIM and fault, but only one shard,
- * the owner, serves the requests of an account: numbers add up, and its entry of an account counts.
+ * Joins the reply bodies of all shards of a wide world (a world that spans all shards) into the
+ * body that one process would answer. Every shard lists every account, SIM and fault, but only one
+ * shard, the owner, serves the requests of an account: numbers add up, and its entry of an account
+ * counts.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Shard } from './shard.ts';
@@ -85,8 +86,9 @@ function addByPosition(lists: ListsOfShards): Json {
 }
 
 /**
- * The account of each entry, if all shards list the same accounts in the same order; null: the entry
- * belongs to no account; empty: it has no such field. Undefined if the lists differ or name none.
+ * The account of each entry, if all shards list the same accounts in the same order; null: the
+ * entry belongs to no account; empty: it has no such field. Undefined if the lists differ or name
+ * none.
  */
 function equalAccountIds(lists: ListsOfShards): readonly Json[] | undefined {
   const accountIdOf = (entry: Json) => {

@@ -11,10 +11,7 @@ import { type Shard, ShardUnavailable } from './shard.ts';
 
 /** The messages of the shards are counted at most this often. */
 const countEveryMs = 1_000;
-/**
- * A world's share of the burden of its shard, which is otherwise the number of its messages: all
- * worlds together weigh less than one message.
- */
+/** Adds to the messages of a shard: all worlds together weigh less than one message. */
 const burdenOfWorld = 1 / (mostWorlds + 1);
 
 export class NewWorlds {
@@ -32,8 +29,8 @@ export class NewWorlds {
   }
 
   /**
-   * Creates a world. `input`: the parsed body of `request`; `origin`: the shard of the world that it
-   * copies, where it must be. Throws an OperationRefused.
+   * Creates a world. `input`: the parsed body of `request`; `origin`: the shard of the world that
+   * it copies, where it must be. Throws an OperationRefused.
    */
   async create(
     request: ShardRequest,

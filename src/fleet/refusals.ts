@@ -13,7 +13,7 @@ export const fixedClientIp =
   'HAProxy decides the address of a client: it is x_forwarded_for on each shard; leave it out, and ' +
   'start with --trust-proxy if a proxy in front writes that header';
 
-/** Throws for what no world of a fleet can do. `readBody` parses the body; most operations skip it. */
+/** Throws for what no world of a fleet can do. `readBody`: called only if it is needed. */
 export function refuseRouted({ name }: Operation, readBody: () => unknown): void {
   const isPatch = name === 'assumptions.patch';
   if (!isPatch && name !== 'worlds.create' && name !== 'snapshots.restore') return;

@@ -35,10 +35,7 @@ export function changedReply<T>(reply: ShardReply, change: (value: T) => unknown
   return passedReply({ ...reply, body });
 }
 
-/**
- * Joins the metrics of all shards, OpenMetrics texts, into one. The lines of a metric family stay
- * together, and each sample gets the label `shard`.
- */
+/** Joins the metrics of all shards by metric family. Each sample gets the label `shard`. */
 export function joinedMetrics(texts: readonly string[]): string {
   const families = new Map<string, { readonly head: Set<string>; readonly samples: string[] }>();
   for (const [shard, text] of texts.entries()) {
@@ -65,10 +62,7 @@ function withLabel(sample: string, label: string): string {
   return rest.startsWith('{') ? `${name}{${label},${rest.slice(1)}` : `${name}{${label}}${rest}`;
 }
 
-/**
- * Joins the events of these shards into one stream. The id of an event is the last event ids of all
- * shards with dots between, so a client that connects again resumes each of them.
- */
+/** Joins the events of shards into one stream. An id has one part for each shard, so all resume. */
 export async function openEvents(
   shards: readonly Shard[],
   request: ShardRequest,

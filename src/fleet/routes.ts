@@ -1,6 +1,6 @@
 /**
- * Which shard has each world and each API key, as the shards list them. Keeps HAProxy's maps equal to
- * that, as HAProxy routes requests by them. A world stays on the shard that created it.
+ * Which shard has each world and each API key, as the shards list them. Keeps HAProxy's maps equal
+ * to that, as HAProxy routes requests by them. A world stays on the shard that created it.
  */
 import { routeOf } from '../operations/table.ts';
 import { prefixOf } from '../worlds/address.ts';
@@ -127,7 +127,7 @@ export class Routes {
     else this.#worlds.set(view.world_id, { ...world, ...view });
   }
 
-  /** Replaces the keys `before` by those of `now`. A key that the first world has stays routed there. */
+  /** Replaces the keys `before` by those of `now`. A key of the first world stays routed there. */
   #keyChanges(before: Iterable<string>, now: ReadonlyMap<string, Shard>): readonly MapChange[] {
     return [...new Set([...before, ...now.keys()])].map((key) => {
       const shard = this.#firstKeys.get(key) ?? now.get(key);

@@ -34,8 +34,8 @@ interface Launch extends ChildOptions {
 }
 
 /**
- * `starting`: its process ended, and another one starts. `resuming`: that one listens, and the fleet
- * brings it up to date. `silent`: it runs, but does not answer.
+ * `starting`: its process ended, and another one starts. `resuming`: that one listens, and the
+ * fleet brings it up to date. `silent`: it runs, but does not answer.
  */
 export type ShardState = 'starting' | 'resuming' | 'ready' | 'silent' | 'stopped';
 
@@ -161,7 +161,7 @@ export class Shard {
     return this.#untilAnswered(request, (own) => openReply(this.#ready.control_url, own, signal));
   }
 
-  /** The parsed reply to an operation that takes no input. Throws a CommandError if it is refused. */
+  /** The parsed reply to an operation without input. Throws a CommandError if it is refused. */
   async read<Name extends OperationName>(name: Name): Promise<ReplyOf<Name>> {
     return parseReply(name, await this.ask(routeOf(name)));
   }
@@ -247,7 +247,7 @@ export class Shard {
     return { ...request, headers: { ...request.headers, authorization: `Bearer ${token}` } };
   }
 
-  /** Chooses the ports here: the ready file of a shard names the fleet's base URL, and not its own. */
+  /** Chooses the ports, as the ready file of a shard names the fleet's base URL, not its own. */
   async #startOnFreePorts(): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       const port = await freePort(0, loopback);

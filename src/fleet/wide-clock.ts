@@ -1,7 +1,7 @@
 /**
- * The clock of a wide world (a world that spans all shards). It moves every shard to the same instant
- * and never by a duration, so a move may be repeated. While time runs, all shards derive it from one
- * line: simulated time is a linear function of wall time.
+ * The clock of a wide world (a world that spans all shards). It moves every shard to the same
+ * instant and never by a duration, so a move may be repeated. While time runs, all shards derive it
+ * from one line: simulated time is a linear function of wall time.
  */
 import { advanceSchema, targetOf } from '../operations/clock.ts';
 import type { ClockState } from '../operations/clock-state.ts';
@@ -39,10 +39,7 @@ export class WideClock {
     return { ...(states[0] as ClockState), now, next_at: deadline ?? null };
   }
 
-  /**
-   * Moves all shards to the latest time of any, and starts a new line there. `next`: the mode from
-   * then on; by default the mode stays.
-   */
+  /** Moves all shards to the latest time of any, where a new line starts, with the mode `next`. */
   async synchronize(next?: Pick<ClockLine, 'mode' | 'rate'>): Promise<void> {
     const { mode, rate } = next ?? (await this.state());
     const shards = this.#shards;

@@ -71,10 +71,7 @@ export async function pageOfMessages(
   });
 }
 
-/**
- * Waits until enough messages of all shards match. Throws an OperationRefused on a timeout, as one
- * process does.
- */
+/** Waits until enough messages of all shards match. Throws an OperationRefused on a timeout. */
 export async function waitForMessages(
   shards: Shards,
   clock: WideClock,

@@ -1,8 +1,9 @@
 /**
- * A wide world: a first world that spans all shards. Every shard has all accounts, SIMs and the pool,
- * with the same ids and polling times; requests of an account reach one shard alone, its owner. So
- * each account's replies are byte for byte those of one process. An operation that changes the world
- * runs on every shard (`changes.ts`); one that reads it is answered by the owner, or joined.
+ * A wide world: a first world that spans all shards. Every shard has all accounts, SIMs and the
+ * pool, with the same ids and polling times; requests of an account reach one shard alone, its
+ * owner. So each account's replies are byte for byte those of one process. An operation that
+ * changes the world runs on every shard (`changes.ts`); one that reads it is answered by the owner,
+ * or joined.
  */
 import { errorReply, type FoundOperation } from '../control/look-up.ts';
 import type { ControlReply, ControlRequest } from '../http/transport/transport.ts';
@@ -62,7 +63,6 @@ export class WideWorld {
     await this.#clock.resume(shard);
   }
 
-  /** Answers a request of the control port for this world. */
   async answer(found: FoundOperation, request: ControlRequest): Promise<ControlReply> {
     const { operation } = found;
     const { shards } = this.#parts;
@@ -244,9 +244,8 @@ export class WideWorld {
       if (operation.name === 'simulator.reset') await this.#clock.synchronize();
       const mayAddKeys = operation.changesKeys === true || operation.name.startsWith('accounts.');
       if (mayAddKeys) await this.#owners.update();
-      return operation.name === 'sims.poll'
-        ? okReply(this.#joinReplies(replies))
-        : passedReply(reply);
+      if (operation.name === 'sims.poll') return okReply(this.#joinReplies(replies));
+      return passedReply(reply);
     });
   }
 }

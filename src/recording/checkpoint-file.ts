@@ -1,8 +1,8 @@
 /**
- * Writes and reads the file of a checkpoint (the whole state of a run at one instant). The file is an
- * opening line, then parts in JSON: each is compressed and follows its compressed length in four bytes,
- * big endian. Files of the first format have no opening. The journal's header holds the digest of the
- * file, so a damaged or exchanged file is never restored.
+ * Writes and reads the file of a checkpoint (the whole state of a run at one instant). The file is
+ * an opening line, then parts in JSON: each is compressed and follows its compressed length in four
+ * bytes, big endian. Files of the first format have no opening. The journal's header holds the
+ * digest of the file, so a damaged or exchanged file is never restored.
  */
 import { createHash } from 'node:crypto';
 import { closeSync, promises, readSync } from 'node:fs';
@@ -63,8 +63,8 @@ export async function writeCheckpoint(
 }
 
 /**
- * Yields the parts of a file. Throws a JournalError if the file does not have the `expected` digest.
- * `journal`: for error messages.
+ * Yields the parts of a file. Throws a JournalError if the file does not have the `expected`
+ * digest. `journal`: for error messages.
  */
 export function* readCheckpoint(
   path: string,

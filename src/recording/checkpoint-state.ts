@@ -1,6 +1,6 @@
 /**
- * Converts the state of a simulator at one instant to the parts of a checkpoint, and back. The first
- * part is the head; parts with messages and the work of devices follow (`state-format.ts`).
+ * Converts the state of a simulator at one instant to the parts of a checkpoint, and back. The
+ * first part is the head; parts with messages and the work of devices follow (`state-format.ts`).
  */
 import type { Settings } from '../config/settings.ts';
 import { drawKey, Rng, type RngState } from '../sim/random.ts';
@@ -14,7 +14,6 @@ import { StateImage } from './take-state.ts';
 
 export type CheckpointState = ReturnType<typeof checkpointState>;
 
-/** The first part of a checkpoint. */
 interface Head {
   readonly state: StateHead;
   /** The number of requests since the start, from which numbering continues. */
@@ -32,10 +31,7 @@ interface DrawnKey {
 /** A drawn key ends with this many random characters. */
 const drawnCharacters = 40;
 
-/**
- * Takes the state now, for a checkpoint. Each of the `parts` is made when it is read. Call `release`
- * when no more parts are needed.
- */
+/** Takes the state now. Makes each part when it is read. Call `release` when no more are needed. */
 export function checkpointState(simulator: Player) {
   const { world } = simulator.simulation;
   const { cohorts, devices } = world.messages;

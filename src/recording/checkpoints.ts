@@ -150,12 +150,12 @@ export class Checkpoints implements JournalWatch {
     // The next one starts early enough to end, in most cases, at half of the bound.
     this.dueBytes = line.length + Math.max(maxBytes / 8, maxBytes / 2 - bytesMeanwhile);
     await syncFolder(this.#files);
-    // The header held its digest, so smstwin wrote it. Asynchronous, as freeing its blocks takes long.
+    // smstwin wrote it, as the header held its digest. Asynchronous: freeing its blocks takes long.
     if (replaced === undefined) return;
     await promises.rm(namedCheckpoint(this.#files, replaced), { force: true }).catch(() => {});
   }
 
-  /** Continues the run without this checkpoint. The next attempt follows after as many bytes again. */
+  /** Continues without this checkpoint. The next attempt follows after as many bytes again. */
   #fail(attempt: Attempt, code: string): void {
     const { path, journal, maxBytes, onNotice } = this.#plan;
     this.#stop(attempt);
@@ -177,7 +177,7 @@ export class Checkpoints implements JournalWatch {
   }
 }
 
-/** Removes a file if that is possible; otherwise the next start removes it, or refuses it by name. */
+/** Removes a file if possible; otherwise the next start removes it, or refuses it by name. */
 function discard(path: string, kind: 'checkpoint' | 'journal'): void {
   try {
     removeOwn(path, kind);
@@ -215,10 +215,7 @@ async function writeSuccessor(
   }
 }
 
-/**
- * Copies until at most `lastCopyBytes` remain. Inputs keep arriving, but a copy in large blocks is
- * faster than they are.
- */
+/** Copies until at most `lastCopyBytes` remain: it is faster than the inputs that arrive. */
 async function copy(
   from: promises.FileHandle,
   to: promises.FileHandle,

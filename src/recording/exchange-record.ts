@@ -1,8 +1,8 @@
 /**
- * The one record of exchanges (a request and its reply): each is written here once, as it is answered.
- * It keeps three things: the last exchanges, in a ring of reused objects, so that a long run allocates
- * nothing for them; the first ones since the start, a reset or a restart of the record, up to a bound,
- * which the referee judges; and counts of all.
+ * The one record of exchanges (a request and its reply): each is written here once, as it is
+ * answered. It keeps three things: the last exchanges, in a ring of reused objects, so that a long
+ * run allocates nothing for them; the first ones since the start, a reset or a restart of the
+ * record, up to a bound, which the referee judges; and counts of all.
  */
 import { addressOf, type Handled } from '../http/service/api.ts';
 import type { ApiRequest } from '../http/service/messages.ts';
@@ -84,10 +84,7 @@ export class ExchangeRecord {
     return exchange;
   }
 
-  /**
-   * Records the end of a delayed reply. `back`: 1 for the last request; `isSeen`: false if the client
-   * closed the connection before the reply was sent.
-   */
+  /** The end of a delayed reply. `back`: 1 for the last request. `isSeen`: by the client. */
   ended(back: number, atMs: number, isSeen: boolean): void {
     const exchange = this.#first[this.#total - back - this.#numberBeforeFirst];
     if (exchange === undefined) return;
@@ -166,7 +163,7 @@ export class ExchangeRecord {
     if (this.#isOpen) this.#first.push(exchange);
   }
 
-  /** The object for the next exchange, in the ring: a new one if it or the old one is kept for long. */
+  /** The object for the next exchange, in the ring: a new one if it or the old one is kept. */
   #nextObject(isKept: boolean): RecordedExchange {
     const index = (this.#total + 1) % keptRequests;
     const oldest = this.#ring[index];
@@ -185,14 +182,10 @@ const endpointCount = endpointNames.length + 1;
 
 interface Second {
   readonly startMs: number;
-  /**
-   * By account; undefined: not authenticated. Each series holds two numbers for each endpoint: all
-   * requests, and those answered 429.
-   */
+  /** By account; undefined: not authenticated. For each endpoint: all, and those answered 429. */
   readonly counts: Map<string | undefined, Uint32Array>;
 }
 
-/** Requests of one account to one endpoint in one second; undefined: an unknown path. */
 export interface SecondCount {
   readonly startMs: number;
   readonly accountId: string | undefined;

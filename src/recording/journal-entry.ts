@@ -1,7 +1,8 @@
 /**
- * The entries of a journal, one in each line: a request with its reply, an operation with the digest
- * of its result, or the end of a delayed reply. A request names the key that it authenticated with by
- * id; any other credential is replaced by its digest. A key elsewhere in a request stays as sent.
+ * The entries of a journal, one in each line: a request with its reply, an operation with the
+ * digest of its result, or the end of a delayed reply. A request names the key that it
+ * authenticated with by id; any other credential is replaced by its digest. A key elsewhere in a
+ * request stays as sent.
  */
 import type { ApiReply } from '../http/service/messages.ts';
 import { sha256 } from './digest.ts';

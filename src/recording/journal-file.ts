@@ -159,7 +159,7 @@ export class FileJournal implements Journal {
     if (this.#watch !== undefined && this.bytes >= this.#watch.dueBytes) this.#watch.onDue();
   }
 
-  /** After a failed write, all later ones fail too: without this line, they would replay differently. */
+  /** After a failed write, later ones fail: without this line, they would replay differently. */
   #append(line: Buffer): void {
     if (this.#failure !== undefined) throw this.#failure;
     for (let offset = 0; offset < line.length; ) offset += this.#write(line, offset);

@@ -1,8 +1,8 @@
 /**
- * The files of one run: the journal, its lock, and the checkpoint that its header names. Other files
- * with such names belong to an unfinished or replaced checkpoint. smstwin opens, empties or removes an
- * existing file only if smstwin wrote it: a plain file, not a link, whose first characters are those
- * of its kind. It refuses any other file with an error that names it.
+ * The files of one run: the journal, its lock, and the checkpoint that its header names. Other
+ * files with such names belong to an unfinished or replaced checkpoint. smstwin opens, empties or
+ * removes an existing file only if smstwin wrote it: a plain file, not a link, whose first
+ * characters are those of its kind. It refuses any other file with an error that names it.
  */
 import {
   closeSync,
@@ -99,7 +99,7 @@ const openingBytes = 64;
 /** The mode of every file: only its owner may read the texts and keys in it. */
 const ownerOnly = 0o600;
 
-/** Opens a file of smstwin. Undefined if it does not exist; throws a JournalError for any other file. */
+/** Undefined if the file does not exist. Throws a JournalError if smstwin did not write it. */
 export function openOwn(path: string, kind: Kind, flags = constants.O_RDONLY): number | undefined {
   const file = open(path, flags);
   if (file === undefined) return undefined;
@@ -144,10 +144,7 @@ export function beginsAs(kind: Kind, start: string): boolean {
   return openings[kind].some((opening) => start.startsWith(opening) || opening.startsWith(start));
 }
 
-/**
- * The first characters of a file, without a byte order mark. Each byte becomes one character, so
- * binary data is never mistaken for text.
- */
+/** Without a byte order mark. Each byte is one character: binary data is not mistaken for text. */
 export function openingOf(file: number): string {
   const block = Buffer.alloc(openingBytes);
   const text = block.toString('latin1', 0, readSync(file, block, 0, openingBytes, 0));

@@ -20,8 +20,8 @@ import { isIntact } from './journal-checksum.ts';
 import { JournalError } from './journal-error.ts';
 
 /**
- * Since format 2, each line ends with a checksum, and an operation has the field `operation` instead
- * of `lever`. Since format 3, a reply that is a JSON object is not quoted.
+ * Since format 2, each line ends with a checksum, and an operation has the field `operation`
+ * instead of `lever`. Since format 3, a reply that is a JSON object is not quoted.
  */
 export const journalFormat = 3;
 export const readFormats = [1, 2, journalFormat] as const;

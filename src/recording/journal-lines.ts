@@ -1,7 +1,7 @@
 /**
- * Reads the lines of a journal file, block by block: a journal may be larger than the largest buffer,
- * so at most one line and one block are in memory. A process that is killed as it writes leaves an
- * incomplete last line, which is skipped: its input was never acknowledged.
+ * Reads the lines of a journal file, block by block: a journal may be larger than the largest
+ * buffer, so at most one line and one block are in memory. A process that is killed as it writes
+ * leaves an incomplete last line, which is skipped: its input was never acknowledged.
  */
 import { closeSync, fstatSync, readSync } from 'node:fs';
 import { openPlain, reasonOf } from '../config/plain-file.ts';
@@ -34,7 +34,7 @@ const blockBytes = 1_048_576;
 /** The byte of a line break. */
 const lineBreak = 10;
 
-/** Opens a journal for reading. Undefined if the file does not exist. Throws a JournalError if it is not a journal. */
+/** Undefined if the file does not exist. Throws a JournalError if it is not a journal. */
 export function readJournal(path: string): JournalLines | undefined {
   let file: number;
   try {
@@ -65,10 +65,7 @@ export function readJournal(path: string): JournalLines | undefined {
   }
 }
 
-/**
- * True if the last line is complete but for its line break: its input may have been acknowledged, so
- * it must not be skipped.
- */
+/** True if the last line lacks only its line break: its input may have been acknowledged. */
 function isLineBreakLost(lastLine: Buffer): boolean {
   return (
     lastLine.length > 0 && isIntact(lastLine.toString('utf8', 0, lastLine.length - 1)) === true
@@ -128,8 +125,8 @@ function* entriesOf(path: string, to: number, inode: number): Generator<Entry> {
 }
 
 /**
- * Returns a function that takes one line after another and returns its entry; undefined for the first
- * line, the header. It throws a JournalError for a damaged line.
+ * Returns a function that takes one line after another and returns its entry; undefined for the
+ * first line, the header. It throws a JournalError for a damaged line.
  */
 export function lineReader(path: string): (line: string) => Entry | undefined {
   let number = 0;

@@ -28,7 +28,7 @@ const onlyNew = { flag: 'wx', mode: 0o600 } as const;
 /** The locks that this process holds, for systems that do not report start times. */
 const heldLocks = new Set<string>();
 
-/** Returns the release function. Throws a JournalError if another process or simulator has the lock. */
+/** Returns a release function. Throws a JournalError if another process or simulator locked it. */
 export function lockJournal(path: string): () => void {
   return acquire(journalFiles(path).lock, path);
 }
@@ -48,8 +48,8 @@ function acquire(lock: string, path: string): () => void {
 }
 
 /**
- * True if the lock's process has exited; false if there is no lock. Throws a JournalError if the lock
- * is held. Reads the file once, since a second read could see a new owner.
+ * True if the lock's process has exited; false if there is no lock. Throws a JournalError if the
+ * lock is held. Reads the file once, since a second read could see a new owner.
  */
 function isStale(lock: string, path: string): boolean {
   const content = read(lock);

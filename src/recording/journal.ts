@@ -1,7 +1,7 @@
 /**
- * The interface of a journal, which records the inputs of a run (requests and operations) so that it
- * can be replayed, and the journal in memory. That one keeps the inputs since the start or the last
- * reset. Above its bound it drops all of them, because a part of a run cannot be replayed.
+ * The interface of a journal, which records the inputs of a run (requests and operations) so that
+ * it can be replayed, and the journal in memory. That one keeps the inputs since the start or the
+ * last reset. Above its bound it drops all of them, because a part of a run cannot be replayed.
  * `journal-file.ts` records in a file.
  */
 import type { Settings } from '../config/settings.ts';

@@ -1,6 +1,6 @@
 /**
- * Writes JSON as bytes into a buffer that is reused. This takes half the time of building a text and
- * encoding it. Every write reserves enough space first, so the loops need no checks.
+ * Writes JSON as bytes into a buffer that is reused. This takes half the time of building a text
+ * and encoding it. Every write reserves enough space first, so the loops need no checks.
  */
 
 /** The buffer shrinks to this length at `clear`. */

@@ -1,7 +1,7 @@
 /**
- * Plays a recorded run up to an earlier instant: after a line of its journal, or at a simulated time
- * since the last reset or restored snapshot. The generators yield between slices of the work, so that
- * ports can answer meanwhile.
+ * Plays a recorded run up to an earlier instant: after a line of its journal, or at a simulated
+ * time since the last reset or restored snapshot. The generators yield between slices of the work,
+ * so that ports can answer meanwhile.
  */
 import { isoTime } from '../sim/clock.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
@@ -18,7 +18,7 @@ export type Instant = { readonly entry: number } | { readonly timeMs: number };
 export interface Extent {
   /** The number of the last line. */
   readonly lines: number;
-  /** The line that last set simulated time anew (the start, a reset or a restore), and that time. */
+  /** The line that last set simulated time (the start, a reset or a restore), and that time. */
   readonly startLine: number;
   readonly startMs: number;
 }
@@ -50,7 +50,7 @@ function newTimeOf({ operation, args, result }: OperationEntry): number | undefi
   return (args[0] as { readonly clock: { readonly now_ms: number } }).clock.now_ms;
 }
 
-/** The caller holds the simulator's wall clock. Throws an OperationRefused for an instant outside. */
+/** The caller holds the wall clock. Throws an OperationRefused for an instant it does not hold. */
 export function* playUntil(
   simulator: Player,
   run: RecordedRun,
@@ -89,7 +89,7 @@ function* entriesUntil(
       if (line > instant.entry) return;
     } else if (line > startLine) {
       if (Date.parse(entry.at) > instant.timeMs) return;
-      // Skipped, as it may lead past the instant. The times of later entries move the clock instead.
+      // It may lead past the instant. The times of later entries move the clock instead.
       if ('operation' in entry && onlyMovesTime.has(entry.operation)) continue;
     }
     yield entry;

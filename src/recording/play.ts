@@ -50,7 +50,6 @@ export interface Difference {
   readonly actual: string;
 }
 
-/** The result of playing a journal. */
 export interface Played {
   readonly inputs: number;
   /** How many results differ from the recorded ones. */
@@ -65,7 +64,8 @@ const entriesPerSlice = 64;
 
 /**
  * Plays all entries. The caller must hold the simulator's wall clock, and runs the generator to its
- * end. `name`: the file, for error messages. Throws a JournalError for an input that was not recorded.
+ * end. `name`: the file, for error messages. Throws a JournalError for an input that was not
+ * recorded.
  */
 export function* playing(
   simulator: Player,
@@ -95,8 +95,9 @@ export function* playing(
 }
 
 /**
- * A time before the present one is a mismatch: only a reset or a restore sets time back, and both are
- * inputs. A recorded input has succeeded once, so an exception means that no run recorded this line.
+ * A time before the present one is a mismatch: only a reset or a restore sets time back, and both
+ * are inputs. A recorded input has succeeded once, so an exception means that no run recorded this
+ * line.
  */
 function playInput(simulator: Player, entry: Input, position: string): Mismatch {
   const { clock } = simulator.simulation;

@@ -1,7 +1,7 @@
 /**
- * One request to the service and its reply. The journal, the requests page, HAR, events, metrics and
- * the referee all read it. It copies everything, since a request is valid only while it is handled,
- * and a reference to a key would keep a world alive after its reset.
+ * One request to the service and its reply. The journal, the requests page, HAR, events, metrics
+ * and the referee all read it. It copies everything, since a request is valid only while it is
+ * handled, and a reference to a key would keep a world alive after its reset.
  */
 import { isUtf8 } from 'node:buffer';
 import type { Handled } from '../http/service/api.ts';
@@ -39,7 +39,7 @@ export class RecordedExchange {
   contentType: string | undefined = undefined;
   contentEncoding: string | undefined = undefined;
   forwardedFor: string | undefined = undefined;
-  /** An authenticated request has a key and an account, any other one its header and its address. */
+  /** An authenticated request has a key and an account, any other one a header and an address. */
   keyId: string | undefined = undefined;
   shownKey = '';
   accountId: string | undefined = undefined;
@@ -62,7 +62,7 @@ export class RecordedExchange {
   reply: string | undefined = '';
   /** The request's body as text; undefined if it is in `#bytes`. */
   #text: string | undefined = '';
-  /** The request's body up to `#length`, in a buffer that is reused; -1: it was too long to keep. */
+  /** The request's body up to `#length`, in a reused buffer. Length -1: it was too long to keep. */
   #bytes: Buffer = noBytes;
   #length = 0;
 

@@ -14,8 +14,8 @@ import type { RecordedExchange } from './recorded-exchange.ts';
 const line = new JsonBytes();
 
 /**
- * Precedes a reply that is written as JSON, not as a text. The line cannot have it earlier: quotes in
- * texts are escaped, and the values of headers are texts.
+ * Precedes a reply that is written as JSON, not as a text. The line cannot have it earlier: quotes
+ * in texts are escaped, and the values of headers are texts.
  */
 const jsonReply = ',"json":';
 const requestStart = /^\{"at":"[^"]*","request":/;
@@ -51,7 +51,7 @@ export function valueIn(text: string): unknown {
   return entry;
 }
 
-/** True if the body can be written as JSON: no fault touched it, and it is an object in one line. */
+/** True if a reply can be written as JSON: no fault touched it, and it is an object in one line. */
 function isJson({ reply = '', isForced, delivery }: RecordedExchange): boolean {
   if (isForced || delivery !== undefined) return false;
   return reply.startsWith('{') && reply.endsWith('}') && !reply.includes('\n');

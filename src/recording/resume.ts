@@ -47,8 +47,8 @@ export interface Run {
 }
 
 /**
- * Locks and checks a journal. Throws a JournalError if the version or the settings differ, or another
- * process writes the file.
+ * Locks and checks a journal. Throws a JournalError if the version or the settings differ, or
+ * another process writes the file.
  */
 export function openRun(path: string, settings: Settings, options: RunOptions): Run {
   checkOwn(journalFiles(path).journal, 'journal');

@@ -1,7 +1,8 @@
 /**
- * Takes the state of a simulator at one instant, for a snapshot or a checkpoint (`state-format.ts`).
- * The head is taken at once. The messages follow in small parts while the simulator runs on: a chunk
- * of the message store is read when its parts are made, or copied just before it changes.
+ * Takes the state of a simulator at one instant, for a snapshot or a checkpoint
+ * (`state-format.ts`). The head is taken at once. The messages follow in small parts while the
+ * simulator runs on: a chunk of the message store is read when its parts are made, or copied just
+ * before it changes.
  */
 import { smstwinVersion } from '../commands/version.ts';
 import type { Batch } from '../sim/batch.ts';
@@ -111,15 +112,15 @@ export class StateImage {
         const indexes = batches
           .flatMap(({ cohorts: ofBatch }) => ofBatch)
           .flatMap(({ slot }) => this.#cohortIndexes.get(slot) ?? []);
-        // Sorted, since the cohorts of a batch are in the order of their creation. No reply depends on
-        // that order, and a restored batch does not know it.
+        // Sorted, since the cohorts of a batch are in the order of their creation. No reply depends
+        // on that order, and a restored batch does not know it.
         return { ...group, cohorts: [...new Set(indexes)].sort((a, b) => a - b) };
       }),
     };
     this.#chunks = new Set(store.chunks);
   }
 
-  /** Keeps this state while the simulator runs on: from now on, copies a chunk before it changes. */
+  /** Keeps this state while the simulator runs on: copies a chunk before it changes. */
   hold(): void {
     for (const chunk of this.#chunks) {
       chunk.onChange = () => this.#copies.set(chunk, chunk.copy());
@@ -142,10 +143,7 @@ export class StateImage {
     yield this.unbatched;
   }
 
-  /**
-   * The messages that wait in batches now. `parts` may list more of them: a batch drops a message
-   * that has moved on only when it is polled.
-   */
+  /** The messages in batches now. `parts` may list more: a batch drops moved ones at a poll. */
   get members(): Snapshot['members'] {
     return this.#groups.map(({ batches }, index) => ({
       batch: index,
@@ -342,7 +340,7 @@ function keyOf(key: ApiKey): SavedAccount['keys'][number] {
   };
 }
 
-/** The unexpired first uses of one `request_id`, in all scopes (keys and endpoints), oldest first. */
+/** The unexpired uses of one `request_id` in all scopes (keys and endpoints), oldest first. */
 function usesOf(newest: FirstUse, nowMs: number): SavedUse[] {
   const uses: SavedUse[] = [];
   for (let use: FirstUse | undefined = newest; use !== undefined; use = use.older) {

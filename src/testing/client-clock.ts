@@ -1,7 +1,7 @@
 /**
  * Moves Vitest's fake timers, which a client and the simulator share. The client may use real
- * connections: time stands still while one of its requests is open, so that its timeouts do not expire
- * meanwhile.
+ * connections: time stands still while one of its requests is open, so that its timeouts do not
+ * expire meanwhile.
  */
 import { channel } from 'node:diagnostics_channel';
 import { performance } from 'node:perf_hooks';
@@ -9,7 +9,7 @@ import { vi } from 'vitest';
 import { durationMs } from '../operations/duration.ts';
 import { type FiredTimer, fakeRestOfTime, quiet, realTimers } from './rest-of-time.ts';
 
-/** A reply that takes longer than this real time probably waits for simulated time, so time moves on. */
+/** A reply that takes longer than this real time probably waits for simulated time. */
 const mostStandstillMs = 250;
 /** Real time between two checks of work that waits for no timer. */
 const idleMs = 1;

@@ -17,8 +17,8 @@ const largestRate = 1_000_000;
 /** Node's timers fire at once after a longer delay; so do these. */
 const longestTimerMs = 2 ** 31 - 1;
 /**
- * Holds the wall time at which time began to run at the rate, in epoch milliseconds. Threads and child
- * processes inherit it, so that all of them have the same time.
+ * Holds the wall time at which time began to run at the rate, in epoch milliseconds. Threads and
+ * child processes inherit it, so that all of them have the same time.
  */
 const sinceVariable = 'SMSTWIN_CLOCK_SINCE';
 
@@ -45,8 +45,8 @@ function nowMs(): number {
 }
 
 /**
- * The real milliseconds of a wait: the wait divided by the rate, plus one, because Node's timers may
- * fire up to a millisecond early. A value that Node does not take as a wait stays unchanged.
+ * The real milliseconds of a wait: the wait divided by the rate, plus one, because Node's timers
+ * may fire up to a millisecond early. A value that Node does not take as a wait stays unchanged.
  */
 function realMs<T>(ms: T): T | number {
   if (typeof ms !== 'number' || !(ms > 0 && ms <= longestTimerMs)) return ms;

@@ -43,10 +43,10 @@ function nextTurn(): Promise<void> {
   return new Promise((resolve) => void realTimers.setImmediate(resolve));
 }
 
-/** The turns of the event loop in which a client can act on a reply or timer before time moves on. */
+/** Turns of the event loop in which a client can act on a reply or timer before time moves on. */
 const quietTurns = 3;
 
-/** Resolves after `quietTurns` turns in a row in which the client was not busy, or when it is over. */
+/** Resolves after `quietTurns` turns in a row without a busy client, or when it is over. */
 export async function quiet(isOver: () => boolean, isBusy = () => false): Promise<void> {
   for (let turns = 0; turns < quietTurns && !isOver(); turns++) {
     await nextTurn();
@@ -58,10 +58,7 @@ export function areTimersFake(): boolean {
   return 'clock' in globalThis.setTimeout || 'clock' in globalThis.Date;
 }
 
-/**
- * Replaces the rest of Node's timers by the fake ones, which are installed already. Returns a function
- * that restores everything and calls `uninstall`.
- */
+/** Fakes the rest of the timers. Returns a function that restores all and calls `uninstall`. */
 export function fakeRestOfTime(
   uninstall: () => void,
   onFired?: (timer: FiredTimer) => void,
