@@ -1,12 +1,16 @@
 /**
- * Runs one case and gives it a verdict: `passed` only if the case's precondition came true.
+ * Runs one case and gives it a verdict. A case makes exchanges, and the judges of its rules look at
+ * them; an observation maps what it saw to an answer itself. The verdict is `passed` only if the
+ * rule applied at least once.
  */
-import type { AnyCase, Case, Seen } from './case.ts';
+import type { RuleId } from '../src/ledger/rules.ts';
+import type { AnyCase, Case, Observation, Seen } from './case.ts';
 import { RecipientBlocked, type Reply, SendsExhausted } from './client.ts';
 import { ControlFailed } from './control.ts';
-import type { Exchange } from './exchange.ts';
+import type { Exchange as ShownExchange } from './exchange.ts';
 import { otherBefore, runsOf } from './flood-lines.ts';
 import { judges } from './judges/all.ts';
+import type { Exchange } from './judges/exchange.ts';
 import { Findings } from './judges/judge.ts';
 import { recorded } from './recording.ts';
 import { isFailure, type Result } from './result.ts';
@@ -14,17 +18,18 @@ import type { Target } from './target.ts';
 import { Trial } from './trial.ts';
 import { describe, Lacking, PreconditionMissing, RuleBroken } from './verify.ts';
 
+/** Of a long case, a result keeps this many exchanges from its start and its end. */
 const keptFirst = 10;
 const keptLast = 20;
 
 /**
- * Runs the case a second time if a connection broke and nothing was proven: a restarted target may
- * have lost earlier data, and a message without a `request_id` is never sent again by itself.
+ * Runs a case. Runs it a second time if a connection broke and it did not pass: a restarted target
+ * may have lost earlier data, and the client never repeats a send without a `request_id`.
  */
-export async function runCase(one: AnyCase, target: Target): Promise<Ran> {
-  const first = await runOnce(one, target);
+export async function runCase(anyCase: AnyCase, target: Target): Promise<Ran> {
+  const first = await runOnce(anyCase, target);
   if (isSettled(first)) return first;
-  const second = await runOnce(one, target);
+  const second = await runOnce(anyCase, target);
   if (isSettled(second) || second.result.verdict === 'skipped') return second;
   const interruptions = first.trial.interruptions + second.trial.interruptions;
   const reason = `the connection broke ${interruptions} times in two attempts`;
@@ -35,6 +40,8 @@ export async function runCase(one: AnyCase, target: Target): Promise<Ran> {
 export interface Ran {
   readonly result: Result;
   readonly trial: Trial;
+  /** True if the exchanges themselves prove a failure. */
+  readonly isProven: boolean;
 }
 
 function isSettled({ result, trial }: Ran): boolean {
@@ -45,72 +52,106 @@ function isSettled({ result, trial }: Ran): boolean {
  * Judges the exchanges of a case once more, and makes no new ones: the run's log knows more now, such
  * as what other clients of the account spent.
  */
-export function judgeAgain(one: Case, { result, trial }: Ran): Result {
-  const { durationMs } = result;
-  trial.exercised = 0;
-  try {
-    const heard = judgeTrace(one, trial, undefined);
-    return { ...resultOf(one, heard ?? judged(trial), trial), durationMs };
-  } catch (error) {
-    return { ...resultOf(one, verdictOf(error), trial), durationMs };
-  }
+export function judgeAgain(ruleCase: Case, { result, trial }: Omit<Ran, 'isProven'>): Result {
+  const judgement = judgementOf(ruleCase, trial, undefined);
+  return { ...resultOf(ruleCase, judgement, trial), durationMs: result.durationMs };
 }
 
-async function runOnce(one: AnyCase, target: Target): Promise<Ran> {
+async function runOnce(anyCase: AnyCase, target: Target): Promise<Ran> {
   // A case that provokes 429s does not wait them out.
-  const trial = new Trial(target, one.throttled === undefined ? one.spends : {});
+  const trial = new Trial(target, anyCase.throttled === undefined ? anyCase.spends : {});
   const started = performance.now();
-  let found: Found;
-  try {
-    if ('run' in one) found = sighted(await one.run(trial, await trial.account(one.account)));
-    else found = (await judgeExchanges(one, trial)) ?? judged(trial);
-  } catch (error) {
-    found = target.signal.aborted
-      ? { verdict: 'not_exercised', reason: 'the run was interrupted' }
-      : verdictOf(error);
-  }
-  if (!('run' in one) && !isFailure(found.verdict) && trial.unusable !== undefined)
+  const isObservation = 'run' in anyCase;
+  const judgement = isObservation
+    ? await observe(anyCase, trial)
+    : await makeAndJudge(anyCase, trial);
+  let { found } = judgement;
+  if (judgement.isError && target.signal.aborted)
+    found = { verdict: 'not_exercised', reason: 'the run was interrupted' };
+  if (!isObservation && !isFailure(found.verdict) && trial.unusable !== undefined)
     found = brokenBy(trial.unusable);
-  return { result: resultOf(one, found, trial, performance.now() - started), trial };
+  const durationMs = performance.now() - started;
+  const result = resultOf(anyCase, { ...judgement, found }, trial, durationMs);
+  return { result, trial, isProven: judgement.proof.length > 0 };
+}
+
+async function observe(observation: Observation, trial: Trial): Promise<Judgement> {
+  try {
+    const seen = await observation.run(trial, await trial.account(observation.account));
+    return { ...nothingProven, found: observed(seen) };
+  } catch (error) {
+    return { ...nothingProven, found: verdictOf(error), isError: true };
+  }
 }
 
 /** Makes the exchanges of a case and lets the judges of its rules look at them. */
-async function judgeExchanges(one: Case, trial: Trial): Promise<Found | undefined> {
+async function makeAndJudge(ruleCase: Case, trial: Trial): Promise<Judgement> {
   let failure: unknown;
   try {
-    for (const recording of one.recordings ?? []) await recorded(trial, recording);
-    await one.steps?.(trial, await trial.account(one.account));
+    for (const recording of ruleCase.recordings ?? []) await recorded(trial, recording);
+    await ruleCase.steps?.(trial, await trial.account(ruleCase.account));
   } catch (error) {
-    // What came before may show why the steps could not go on.
+    // The exchanges before it may show why the steps could not go on.
     failure = error;
   }
-  return judgeTrace(one, trial, failure);
+  return judgementOf(ruleCase, trial, failure);
 }
 
-/** `failure` is why the steps could not go on; the judges' own finding comes before it. */
-function judgeTrace(one: Case, trial: Trial, failure: unknown): Found | undefined {
-  const judgements = [one.subject, ...(one.also ?? [])].map((rule) => {
-    const findings = new Findings();
-    judges[rule](trial.trace(), findings);
-    return findings;
-  });
-  const broken = judgements.find((one) => one.broken !== undefined);
-  trial.proof = broken?.proof ?? [];
-  const heard = judgements.find((judgement) => judgement.firstNotice !== undefined)?.firstNotice;
-  if (heard !== undefined && broken === undefined)
-    return { verdict: 'notice', reason: heard.text, broken: heard.exchange.reply.exchange };
-  const error = broken?.broken ?? failure;
-  if (error !== undefined) throw error;
-  trial.exercised = judgements[0]?.exercised ?? 0;
-  const missing = judgements[0]?.missing;
-  if (trial.exercised === 0 && missing !== undefined) throw missing;
-  return undefined;
+/** What the judges of a case found in its exchanges. */
+interface Judgement {
+  readonly found: Found;
+  /** How often the case's own rule applied and held. */
+  readonly exercised: number;
+  /** The exchanges that prove a failure. */
+  readonly proof: readonly Exchange[];
+  /** True if an error gave the verdict; an interruption of the run may have caused it. */
+  readonly isError?: true;
 }
 
+const nothingProven = { exercised: 0, proof: [] } as const;
+
+/**
+ * `failure`: why the steps of the case could not go on. A broken rule or a notice that the judges
+ * find is more important.
+ */
+function judgementOf(ruleCase: Case, trial: Trial, failure: unknown): Judgement {
+  try {
+    const all = [ruleCase.subject, ...(ruleCase.also ?? [])].map((rule) => judged(rule, trial));
+    const broken = all.find((findings) => findings.broken !== undefined);
+    if (broken !== undefined)
+      return {
+        ...nothingProven,
+        found: verdictOf(broken.broken),
+        proof: broken.proof,
+        isError: true,
+      };
+    const heard = all.find((findings) => findings.heard !== undefined)?.heard;
+    if (heard !== undefined) return { ...nothingProven, found: noticeOf(heard) };
+    if (failure !== undefined) throw failure;
+    const [{ exercised, missing } = new Findings()] = all;
+    if (exercised > 0) return { ...nothingProven, found: { verdict: 'passed' }, exercised };
+    if (missing !== undefined) throw missing;
+    return { ...nothingProven, found: unexercised(trial) };
+  } catch (error) {
+    return { ...nothingProven, found: verdictOf(error), isError: true };
+  }
+}
+
+function judged(rule: RuleId, trial: Trial): Findings {
+  const findings = new Findings();
+  judges[rule](trial.trace(), findings);
+  return findings;
+}
+
+/** The part of a result that the verdict decides. */
 type Found = Pick<
   Result,
   'verdict' | 'reason' | 'expected' | 'actual' | 'broken' | 'seen' | 'parts'
 >;
+
+function noticeOf({ text, exchange }: NonNullable<Findings['heard']>): Found {
+  return { verdict: 'notice', reason: text, broken: exchange.reply.exchange };
+}
 
 /** No rule holds for a reply that no client can read. */
 function brokenBy(reply: Reply): Found {
@@ -122,8 +163,7 @@ function brokenBy(reply: Reply): Found {
   };
 }
 
-function judged(trial: Trial): Found {
-  if (trial.exercised > 0) return { verdict: 'passed' };
+function unexercised(trial: Trial): Found {
   const throttled = trial.exchanges.filter(({ reply }) => reply.status === 429).length;
   const reason =
     throttled === 0
@@ -132,7 +172,7 @@ function judged(trial: Trial): Found {
   return { verdict: 'not_exercised', reason };
 }
 
-function sighted(seen: Seen): Found {
+function observed(seen: Seen): Found {
   if ('undetermined' in seen) return { verdict: 'not_exercised', reason: seen.undetermined };
   const { answer, parts = {} } = seen;
   return {
@@ -166,15 +206,22 @@ function verdictOf(error: unknown): Found {
   };
 }
 
-export function notRun(one: AnyCase, reason: string): Result {
-  return resultOf(one, { verdict: 'not_exercised', reason });
+/** The result of a case that the run did not reach. */
+export function notRun(anyCase: AnyCase, reason: string): Result {
+  return resultOf(anyCase, { ...nothingProven, found: { verdict: 'not_exercised', reason } });
 }
 
-export function skipped(one: AnyCase, reason: string): Result {
-  return resultOf(one, { verdict: 'skipped', reason });
+/** The result of a case that this target cannot run. */
+export function skipped(anyCase: AnyCase, reason: string): Result {
+  return resultOf(anyCase, { ...nothingProven, found: { verdict: 'skipped', reason } });
 }
 
-function resultOf(one: AnyCase, found: Found, trial?: Trial, durationMs = 0): Result {
+function resultOf(
+  anyCase: AnyCase,
+  { found, exercised, proof }: Judgement,
+  trial?: Trial,
+  durationMs = 0,
+): Result {
   const all = trial?.shown ?? [];
   const kept =
     all.length <= keptFirst + keptLast
@@ -182,24 +229,27 @@ function resultOf(one: AnyCase, found: Found, trial?: Trial, durationMs = 0): Re
       : [...all.slice(0, keptFirst), ...all.slice(-keptLast)];
   const clean = (text: string) => trial?.target.client.masks.clean(text) ?? text;
   return {
-    id: one.id,
-    subject: one.subject,
-    kind: 'run' in one ? 'assumption' : 'rule',
-    sends: trial?.said ?? one.sends,
-    ...('run' in one ? {} : { demands: one.demands }),
+    id: anyCase.id,
+    subject: anyCase.subject,
+    kind: 'run' in anyCase ? 'assumption' : 'rule',
+    sends: trial?.sendsInstead ?? anyCase.sends,
+    ...('run' in anyCase ? {} : { demands: anyCase.demands }),
     ...found,
     ...(found.reason === undefined ? {} : { reason: clean(found.reason) }),
     ...(found.actual === undefined ? {} : { actual: clean(found.actual) }),
-    ...(trial === undefined || found.broken === undefined ? {} : floodOf(trial, found.broken)),
-    exercised: trial?.exercised ?? 0,
+    ...(found.broken !== undefined && timelineOf(proof, found.broken)),
+    exercised,
     durationMs: Math.round((durationMs + (trial?.recordedMs ?? 0)) * 10) / 10,
     exchanges: kept,
     omitted: all.length - kept.length,
   };
 }
 
-/** A failure that many exchanges prove: their times and statuses, and the one to compare with. */
-function floodOf({ proof }: Trial, broken: Exchange): Pick<Result, 'timeline' | 'before'> {
+/** For a failure that many exchanges prove: their times and statuses, and one to compare with. */
+function timelineOf(
+  proof: readonly Exchange[],
+  broken: ShownExchange,
+): Pick<Result, 'timeline' | 'before'> {
   if (proof.length <= 2) return {};
   const before = otherBefore(proof, broken);
   return { timeline: runsOf(proof), ...(before === undefined ? {} : { before }) };

@@ -145,7 +145,7 @@ function otherTraffic({ log, strange429s }: Target): Result | undefined {
  */
 function acquitted(failed: ReadonlyMap<Case, Ran>): Result[] {
   return [...failed]
-    .filter(([, { trial }]) => trial.proof.length > 0)
+    .filter(([, { isProven }]) => isProven)
     .map(([one, ran]) => judgeAgain(one, ran))
     .filter(({ verdict }) => !isFailure(verdict));
 }

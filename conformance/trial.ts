@@ -1,7 +1,7 @@
 /**
- * One run of one case: the requests that it can make, and the record of what it did.
- * With a control port each trial has its own accounts, so cases cannot affect each other. Otherwise
- * all share the accounts of the flags.
+ * A trial is one run of one case or recording: the requests that it can make, and the record of its
+ * exchanges. With a control port each trial creates its own accounts, so cases cannot affect each
+ * other. Without one, all trials share the accounts that the flags name.
  */
 import { minuteMs } from '../src/ledger/time-units.ts';
 import { type Endpoint, endpointOf, limitOf, type Spends } from './buckets.ts';
@@ -25,24 +25,24 @@ export interface Subject {
   readonly keyId?: string;
 }
 
+/** The account that a trial creates on a control port. */
 export interface AccountPlan {
+  /** The number of its SIMs; default: 1. */
   readonly sims?: number;
   /** Undefined: one that no case reaches. `plan`: the quota of the target's own plan. */
   readonly quota?: number | 'plan';
+  /** Settings of each SIM, as the control port takes them. */
   readonly sim?: Readonly<Record<string, unknown>>;
 }
 
 type SimChange = Readonly<Partial<Record<'active' | 'allowed' | 'connected', boolean>>>;
 
+/** The fields of a request's JSON body. */
 export type Fields = Readonly<Record<string, unknown>>;
 
 type Headers = Readonly<Record<string, string>>;
 
-function bearing(key: string | undefined): Headers {
-  return key === undefined ? {} : { authorization: `Bearer ${key}` };
-}
-
-const json = { 'content-type': 'application/json' };
+/** The documented paths. */
 export const paths = {
   send: '/api/v1/sms/send/',
   dashboard_send: '/api/sms/send/',
@@ -56,28 +56,18 @@ export const paths = {
 /** So large that no case reaches it unless it asks for a smaller one. */
 const ampleQuota = 1_000_000;
 /** The longest wait in all for a request that another client's traffic throttles. */
-const longestWaitMs = 2 * minuteMs + 10_000;
+const longestThrottledMs = 2 * minuteMs + 10_000;
+/** Added to a wait for `Retry-After`, so that the next request does not come too early. */
+const waitMarginMs = 50;
 
 export class Trial {
   readonly target: Target;
-  /** As reports show them. */
+  /** The exchanges as reports show them. */
   readonly shown: ShownExchange[] = [];
-  /** As judges see them. */
+  /** The same exchanges as judges see them. */
   readonly exchanges: Exchange[] = [];
   readonly listings: Listing[] = [];
   readonly createdKeys: CreatedKey[] = [];
-  /** How often the case's precondition came true. */
-  exercised = 0;
-  /** Connections that broke and were retried. */
-  interruptions = 0;
-  /** What proves a failure, as judges see it. */
-  proof: readonly Exchange[] = [];
-  /** Real time that the recordings it judges took. */
-  recordedMs = 0;
-  /** What it sent, if that is not what the case says. */
-  said: string | undefined;
-  /** The first reply that exceeded a bound. */
-  unusable: Reply | undefined;
   /**
    * Buckets for which the case waits out a 429 that it did not provoke, as a documented client
    * does.
@@ -85,13 +75,26 @@ export class Trial {
   readonly #patientAt: Spends;
   readonly #joined = new Set<Trial>();
   readonly #startedMs = performance.now();
-  /** Real time until it ended. */
-  tookMs = 0;
+  #tookMs = 0;
   #requestIds = 0;
+  // Only this class writes these.
+  /** How often a connection broke and the request was retried. */
+  interruptions = 0;
+  /** The first reply that exceeded a bound of the client. */
+  unusable: Reply | undefined;
+  /** Real time that the joined trials took. */
+  recordedMs = 0;
+  /** What it sends, if that is not all that the case says. */
+  sendsInstead: string | undefined;
 
   constructor(target: Target, patientAt: Spends = {}) {
     this.target = target;
     this.#patientAt = patientAt;
+  }
+
+  /** Replaces the case's own description of what it sends. */
+  describeSends(sends: string): void {
+    this.sendsInstead = sends;
   }
 
   get controlled(): boolean {
@@ -102,6 +105,7 @@ export class Trial {
     return this.target.control ?? this.lack('--control-url');
   }
 
+  /** Ends the case: it is skipped, because it needs this. */
   lack(what: string): never {
     throw new Lacking(what);
   }
@@ -111,26 +115,31 @@ export class Trial {
     return this.target.control?.assumptions[name];
   }
 
-  async account(plan: AccountPlan = {}): Promise<Subject> {
-    const { control, flags } = this.target;
+  /** A new account on the control port; without one, the account of the flags. */
+  async account({ sims: count = 1, quota, sim }: AccountPlan = {}): Promise<Subject> {
+    const { control } = this.target;
     if (control === undefined) {
-      if (plan.quota !== undefined) this.lack('an account with a quota of its own (--control-url)');
-      const from = flags.from ?? '';
-      const sims = flags.deviceId === undefined ? [] : [{ number: from, deviceId: flags.deviceId }];
-      return { key: flags.apiKey ?? this.lack('--api-key'), from, sims };
+      if (quota !== undefined) this.lack('an account with a quota of its own (--control-url)');
+      return this.#accountOfFlags();
     }
-    const quota = plan.quota === 'plan' ? undefined : (plan.quota ?? ampleQuota);
-    const accountId = await control.createAccount(quota);
+    const accountId = await control.createAccount(
+      quota === 'plan' ? undefined : (quota ?? ampleQuota),
+    );
     const { key, keyId } = await control.createKey(accountId, 'conformance');
     const sims: Sim[] = [];
-    for (let i = 0; i < (plan.sims ?? 1); i += 1)
-      sims.push(await control.createSim(accountId, plan.sim));
+    for (let i = 0; i < count; i += 1) sims.push(await control.createSim(accountId, sim));
     return { key, keyId, accountId, sims, from: sims[0]?.number ?? '' };
   }
 
+  #accountOfFlags(): Subject {
+    const { apiKey, from = '', deviceId } = this.target.flags;
+    const sims = deviceId === undefined ? [] : [{ number: from, deviceId }];
+    return { key: apiKey ?? this.lack('--api-key'), from, sims };
+  }
+
   /**
-   * What this run sends of a table: all of it with a control port, otherwise `most` rows, others
-   * under the next `--seed`.
+   * The rows of a table that this run sends: all with a control port, otherwise `most` of them. The
+   * next `--seed` selects the rows that follow.
    */
   someOf<T>(table: readonly T[], most: number): readonly T[] {
     if (this.controlled) return table;
@@ -166,7 +175,7 @@ export class Trial {
     return this.target.flags.unknownFrom ?? this.control.unusedNumber();
   }
 
-  /** Creates a key on the control port, and looks wherever keys are shown later. */
+  /** Creates a key on the control port, and reads every place where the port shows keys later. */
   async createdKey({ accountId: id = '' }: Subject, name: string): Promise<string> {
     const { key, made } = await this.control.createKey(id, name);
     const shown = [
@@ -177,7 +186,7 @@ export class Trial {
     return key;
   }
 
-  /** Asks a control port how many messages the account has; without one, judges do not know. */
+  /** Notes how many messages the account has, if there is a control port to ask. */
   async list({ accountId: account }: Subject): Promise<void> {
     if (this.target.control === undefined || account === undefined) return;
     const messages = await this.control.messageCount(account);
@@ -185,18 +194,26 @@ export class Trial {
     this.listings.push({ account, messages, after: this.target.log.length });
   }
 
-  /** A new id. Short, because the target's limit may be low. */
+  /**
+   * A `request_id` that the account has not used: it has a new account on a control port, and
+   * otherwise one that earlier runs have used. Short, because the target's limit may be low.
+   */
   requestId(): string {
     this.#requestIds += 1;
-    const n = this.#requestIds;
-    if (this.controlled) return n <= 26 ? String.fromCharCode(96 + n) : `id-${n}`;
-    return `st${Math.floor(this.target.clock.now()).toString(36)}${Math.floor(Math.random() * 46_656).toString(36)}${n}`;
+    const ordinal = this.#requestIds;
+    if (this.controlled)
+      return ordinal <= letters.length ? letters.charAt(ordinal - 1) : `id-${ordinal}`;
+    const time = Math.floor(this.target.clock.now()).toString(36);
+    const random = Math.floor(Math.random() * 36 ** 3).toString(36);
+    return `st${time}${random}${ordinal}`;
   }
 
+  /** The recipient of messages whose recipient does not matter. */
   get recipient(): string {
     return recipientOf(this.target) ?? this.lack('--to');
   }
 
+  /** The body of an acceptable send, with these fields replaced or added. */
   fields(subject: Subject, fields: Fields = {}): Record<string, unknown> {
     return { to: this.recipient, from: subject.from, message: 'conformance', ...fields };
   }
@@ -216,41 +233,44 @@ export class Trial {
     return this.request({
       method: 'POST',
       path,
-      headers: { ...json, ...more, ...bearing(key) },
+      headers: { 'content-type': 'application/json', ...more, ...authorization(key) },
       body: typeof body === 'string' ? body : JSON.stringify(body),
     });
   }
 
   get(path: string, key: string | undefined, more: Headers = {}): Promise<Reply> {
-    return this.request({
-      method: 'GET',
-      path,
-      headers: { ...more, ...bearing(key) },
-    });
+    return this.request({ method: 'GET', path, headers: { ...more, ...authorization(key) } });
   }
 
   read(subject: Subject, messageId: string): Promise<Reply> {
     return this.get(paths.read(messageId), subject.key);
   }
 
+  /** Sends a request. Waits out a 429 and sends it again if the case did not provoke the 429. */
   async request(options: RequestOptions): Promise<Reply> {
-    let reply = await this.#once(options);
-    if (this.controlled || !this.#isPatient(options)) return reply;
-    const { startedAt, strange429s } = this.target;
-    const last = this.exchanges.find((one) => one.reply === reply);
-    const isLate = reply.sentAt - startedAt > minuteMs;
-    if (reply.status === 429 && last && isLate && !isExplained(last, this.target.log))
-      strange429s.add(last);
+    const first = await this.#once(options);
+    if (first.status !== 429 || this.controlled || !this.#isPatient(options)) return first;
+    this.#noteStrange429(first);
+    let reply = first;
     // Another client of the account may take what has come back, so one wait may not be enough.
     for (let waitedMs = 0; reply.status === 429; ) {
-      const waitMs = Math.max(1, Number(reply.headers['retry-after'] ?? '60')) * 1000 + 50;
+      const waitSeconds = Math.max(1, Number(reply.headers['retry-after'] ?? '60'));
+      const waitMs = waitSeconds * 1_000 + waitMarginMs;
       waitedMs += waitMs;
-      // Also ends a wait for a Retry-After that is no number.
-      if (!(waitedMs <= longestWaitMs)) break;
+      // NaN, from a Retry-After that is no number, ends the loop too.
+      if (!(waitedMs <= longestThrottledMs)) break;
       await this.advance(waitMs);
       reply = await this.#once(options);
     }
     return reply;
+  }
+
+  /** Notes a 429 for which this run had left room. Unknown in the first minute of the run. */
+  #noteStrange429(reply: Reply): void {
+    const { startedAt, strange429s, log } = this.target;
+    const refused = this.exchanges.find((exchange) => exchange.reply === reply);
+    if (refused === undefined || reply.sentAt - startedAt <= minuteMs) return;
+    if (!isExplained(refused, log)) strange429s.add(refused);
   }
 
   async #once(options: RequestOptions): Promise<Reply> {
@@ -265,7 +285,7 @@ export class Trial {
     return reply;
   }
 
-  /** Notes for the schedule what spends from the shared account or the address. */
+  /** Notes for the schedule that a request may have spent from the shared account or the address. */
   #noteSpending({ method, path, headers, caller, reply, answeredAt }: Exchange): void {
     const { status } = reply;
     const endpoint = endpointOf(path);
@@ -284,7 +304,7 @@ export class Trial {
     return this.#patientAt[bucket] !== undefined;
   }
 
-  /** Work of one kind is done once the run's earlier work of that kind is over. */
+  /** Does the work when the run's earlier work of that kind is over. */
   inTurn<T>(kind: string, work: () => Promise<T>): Promise<T> {
     const { turns } = this.target;
     const done = (turns.get(kind) ?? Promise.resolve()).then(work);
@@ -300,14 +320,14 @@ export class Trial {
     return this.target.clock.now();
   }
 
-  /** Lets time pass: the run's clock moves a simulator's, or waits if `--timeout` allows it. */
+  /** Lets time pass: moves a simulator's clock, or waits if `--timeout` allows such a wait. */
   async advance(ms: number): Promise<void> {
     if (!this.controlled && ms > this.target.timeoutMs)
       this.lack(`a wait of ${Math.ceil(ms / 1000)} s, ${longerThanAllowed}`);
     await this.pause(ms, 'time to pass');
   }
 
-  /** Waits on the run's own clock, and reports for what. */
+  /** Waits on the run's clock. `what` names the purpose for the progress line. */
   async pause(ms: number, what: string): Promise<void> {
     const { clock, waits, signal } = this.target;
     if (ms <= 0) return;
@@ -320,18 +340,19 @@ export class Trial {
     }
   }
 
-  /** Adds what another trial recorded, once. */
+  /** Adds the record of another trial, once. */
   join(other: Trial): void {
     if (this.#joined.has(other)) return;
     this.#joined.add(other);
     this.shown.push(...other.shown);
     this.exchanges.push(...other.exchanges);
     this.listings.push(...other.listings);
-    this.recordedMs += other.tookMs;
+    this.recordedMs += other.#tookMs;
   }
 
+  /** Call it when the trial is over: its duration counts for the trials that join it later. */
   end(): void {
-    this.tookMs = performance.now() - this.#startedMs;
+    this.#tookMs = performance.now() - this.#startedMs;
   }
 
   /** What the judges look at. */
@@ -349,14 +370,26 @@ export class Trial {
   }
 }
 
-/** True if the run's own requests may explain a 429: some were repeated, or weigh on. */
+const letters = 'abcdefghijklmnopqrstuvwxyz';
+
+function authorization(key: string | undefined): Headers {
+  return key === undefined ? {} : { authorization: `Bearer ${key}` };
+}
+
+/** A 429 is explained by requests that are at most this old. */
+const explainsForMs = 3 * minuteMs;
+
+/**
+ * True if the run's own requests may explain a 429: a reply to one was lost, so that it may have
+ * counted twice, or the limiter also counts a part of the minute before (`isWeighted`).
+ */
 function isExplained(refused: Exchange, log: readonly Exchange[]): boolean {
   const { endpoint, caller, sentAt } = refused;
   const exchanges = log.filter(
-    (one) =>
-      one.endpoint === endpoint &&
-      one.caller.account === caller.account &&
-      one.sentAt > sentAt - 3 * minuteMs,
+    (earlier) =>
+      earlier.endpoint === endpoint &&
+      earlier.caller.account === caller.account &&
+      earlier.sentAt > sentAt - explainsForMs,
   );
   const limit = limitOf(endpoint as Endpoint);
   return (
@@ -365,6 +398,7 @@ function isExplained(refused: Exchange, log: readonly Exchange[]): boolean {
   );
 }
 
+/** A message that the target has accepted. */
 export interface Queued {
   readonly reply: Reply;
   readonly body: Record<string, unknown>;

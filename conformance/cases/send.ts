@@ -41,7 +41,9 @@ function refusalCase({ id, sends, rows, most, tries = fewTries }: RefusalCase): 
       const allowed = chosen.filter((fields) => isFree || !('to' in fields));
       if (allowed.length === 0) t.lack('recipients outside --allow-to');
       if (allowed.length < all.length)
-        t.said = `${sends}: ${allowed.length} of ${all.length}, by --seed: ${allowed.map(shownFields).join(', ')}`;
+        t.describeSends(
+          `${sends}: ${allowed.length} of ${all.length}, by --seed: ${allowed.map(brief).join(', ')}`,
+        );
       for (const fields of allowed) await t.send(account, fields);
       if (t.controlled) await t.send(account);
     },
