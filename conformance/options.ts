@@ -1,9 +1,8 @@
 /**
- * The flags of `smstwin conform`.
+ * The flags of `smstwin conform`, and what they mean together: contradictory flags are refused here,
+ * before anything is sent.
  */
-
 import { existsSync, statSync } from 'node:fs';
-import type { Command } from 'commander';
 import { UsageError } from '../src/commands/command-error.ts';
 import {
   duration,
@@ -23,7 +22,9 @@ import {
   type CommandIo,
   type Flag,
   type FlagValues,
+  flag,
   givenAs,
+  list,
   newCommand,
   readFlags,
   ValueError,
@@ -43,102 +44,74 @@ const wholeCount = wholeNumber(0, 999_999_999);
 
 const flagsOfConform = [
   ...flagsOfTarget,
-  { flag: '--control-url <url>', about: "a simulator's control port", parse: webAddress },
-  {
-    flag: '--control-token <token>',
-    about: "the control port's bearer token, if it requires one",
-    parse: headerValue,
-  },
-  {
-    flag: '--profile <name>',
-    about:
-      'readonly: no sends; budget: only cases of at most 10 sends; full: all cases (default on loopback or with --control-url; elsewhere budget)',
-    parse: oneOf(profiles),
-  },
-  { flag: '--max-sends <n>', about: 'the largest number of sends', parse: wholeCount },
-  {
-    flag: '--allow-to <number>',
-    about: 'send messages only to this recipient',
-    parse: phoneNumber,
-    repeatable: true,
-  },
-  { flag: '--list', about: 'print the selected cases and exit' },
-  { flag: '--dry-run', about: 'print what a run would cost (sends, 429s, minutes) and exit' },
-  {
-    flag: '--report <kind=file>',
-    about: `write a report: ${reportKinds.join(', ')}`,
-    parse: reportValue,
-    repeatable: true,
-  },
-  {
-    flag: '--expected <file>',
-    about: 'a file of known failures, each with a reason',
-    parse: fileValue,
-  },
-  {
-    flag: '--write-expected <file>',
-    about: 'write the failures of this run to such a file',
-    parse: writableFile,
-  },
-  {
-    flag: '--compare <report.json>',
-    about: 'print what is newly failing, fixed and newly skipped since an earlier JSON report',
-    parse: fileValue,
-  },
-  {
-    flag: '--require <rule>',
-    about: 'exit 4 if no case tests this rule; all means every rule of the run',
-    parse: requiredRule,
-    repeatable: true,
-  },
-  { flag: '--recheck', about: 'judge each failure once more; it is flaky if it passes then' },
-  {
-    flag: '--discover <file>',
-    about: 'write the observed answers to this file, for serve --assumptions',
-    parse: writableFile,
-  },
-  { flag: '--seed <n>', about: 'seed of random values', parse: wholeCount, fallback: 1 },
-  {
-    flag: '--timeout <duration>',
-    about: 'longest wait for time to pass on a real clock; 2m is enough for every case',
-    parse: timeoutValue,
-    fallback: 120_000,
-    shown: '2m',
-  },
-  {
-    flag: '--reply-timeout <duration>',
-    about: 'longest wait for a reply',
-    parse: timeoutValue,
-    fallback: 30_000,
-    shown: '30s',
-  },
-  { flag: '--bail', about: 'stop at the first failure' },
-  {
-    flag: '--traffic <file>',
-    about: 'judge recorded traffic and send nothing: a recording, a HAR file or a journal',
-    parse: fileValue,
-    repeatable: true,
-  },
-  {
-    flag: '--traffic-complete',
-    about: 'the files hold all traffic of these accounts and addresses: judge limits, too',
-  },
-  {
-    flag: '--same-account <digest,digest>',
-    about: 'these keys, as the recording names them, belong to one account',
-    parse: String,
-    repeatable: true,
-  },
-  {
-    flag: '--drift <old>',
-    about: 'print what changed since an older recording; exit 1 if something did',
-    parse: fileValue,
-  },
+  flag('--control-url <url>', "a simulator's control port", webAddress),
+  flag(
+    '--control-token <token>',
+    "the control port's bearer token, if it requires one",
+    headerValue,
+  ),
+  flag(
+    '--profile <name>',
+    'readonly: no sends; budget: only cases of at most 10 sends; full: all cases (default on loopback or with --control-url; elsewhere budget)',
+    oneOf(profiles),
+  ),
+  flag('--max-sends <n>', 'the largest number of sends', wholeCount),
+  list('--allow-to <number>', 'send messages only to this recipient', phoneNumber),
+  flag('--list', 'print the selected cases and exit'),
+  flag('--dry-run', 'print what a run would cost (sends, 429s, minutes) and exit'),
+  list('--report <kind=file>', `write a report: ${reportKinds.join(', ')}`, reportValue),
+  flag('--expected <file>', 'a file of known failures, each with a reason', fileValue),
+  flag('--write-expected <file>', 'write the failures of this run to such a file', writableFile),
+  flag(
+    '--compare <report.json>',
+    'print what is newly failing, fixed and newly skipped since an earlier JSON report',
+    fileValue,
+  ),
+  list(
+    '--require <rule>',
+    'exit 4 if no case tests this rule; all means every rule of the run',
+    requiredRule,
+  ),
+  flag('--recheck', 'judge each failure once more; it is flaky if it passes then'),
+  flag(
+    '--discover <file>',
+    'write the observed answers to this file, for serve --assumptions',
+    writableFile,
+  ),
+  flag('--seed <n>', 'seed of random values', wholeCount, 1),
+  flag(
+    '--timeout <duration>',
+    'longest wait for time to pass on a real clock; 2m is enough for every case',
+    timeoutValue,
+    120_000,
+    '2m',
+  ),
+  flag('--reply-timeout <duration>', 'longest wait for a reply', timeoutValue, 30_000, '30s'),
+  flag('--bail', 'stop at the first failure'),
+  list(
+    '--traffic <file>',
+    'judge recorded traffic and send nothing: a recording, a HAR file or a journal',
+    fileValue,
+  ),
+  flag(
+    '--traffic-complete',
+    'the files hold all traffic of these accounts and addresses: judge limits, too',
+  ),
+  list(
+    '--same-account <digest,digest>',
+    'these keys, as the recording names them, belong to one account',
+    String,
+  ),
+  flag(
+    '--drift <old>',
+    'print what changed since an older recording; exit 1 if something did',
+    fileValue,
+  ),
 ] as const satisfies readonly Flag[];
 
-type Given = FlagValues<typeof flagsOfConform>;
+type Values = FlagValues<typeof flagsOfConform>;
 export type ConformOptions = NonNullable<ReturnType<typeof parseOptions>>;
-/** Recorded traffic to judge in place of a target. */
+/** Recorded traffic to judge instead of a target. */
 export type TrafficFlags = NonNullable<ReturnType<typeof trafficOf>>;
 
 /** A number without a unit is seconds. */
@@ -148,12 +121,13 @@ function timeoutValue(text: string): number {
   return duration({ mostMs: 86_400_000, expected })(withUnit);
 }
 
+/** The id of a rule, or `all`. */
 function requiredRule(text: string): string {
   if (text === 'all' || rules.some(({ id }) => id === text)) return text;
   throw new ValueError('expected the id of a rule, such as SEND-4, or all');
 }
 
-/** Undefined if `--help` or `--version` has printed its text. */
+/** Parses the arguments; undefined if `--help` or `--version` has printed its text. */
 export function parseOptions(argv: readonly string[], io: CommandIo) {
   const about =
     'Checks a target rule by rule; without a base_url it starts a simulator of its own.';
@@ -165,98 +139,112 @@ export function parseOptions(argv: readonly string[], io: CommandIo) {
     );
   addFlags(command, flagsOfConform);
   if (readFlags(command, argv, io.env) === 'answered') return undefined;
-  const given = command.opts<Given>();
+  const values = command.opts<Values>();
   const { baseUrl, patterns } = splitArguments(command.args);
-  const traffic = trafficOf(given, baseUrl, patterns, command, argv);
+  const nameOf: NameOf = (attribute) => givenAs(command, attribute, argv);
+  const traffic = trafficOf(values, baseUrl, patterns, nameOf);
   // The list of cases does not depend on the target.
-  if (baseUrl === undefined && !given.list) refuseWithoutBaseUrl(command, argv);
-  const flags = targetFlagsIn(given);
-  refuseOtherRecipient(flags, given.allowTo);
+  if (baseUrl === undefined && !values.list) refuseWithoutBaseUrl(command, argv);
+  const flags = targetFlagsIn(values);
+  refuseOtherRecipient(flags, values.allowTo);
   return {
-    ...given,
+    ...values,
     baseUrl,
     traffic,
-    patterns: patterns.filter((one) => !traffic?.files.includes(one)),
+    patterns: patterns.filter((pattern) => !traffic?.files.includes(pattern)),
     flags,
-    allowTo: given.allowTo.length > 0 ? given.allowTo : undefined,
-    expected: given.expected === undefined ? [] : readExpectations(given.expected),
-    compare: given.compare === undefined ? undefined : readReport(given.compare),
+    allowTo: values.allowTo.length > 0 ? values.allowTo : undefined,
+    expected: values.expected === undefined ? [] : readExpectations(values.expected),
+    compare: values.compare === undefined ? undefined : readReport(values.compare),
   };
 }
 
-/** With `--traffic`, arguments that name files are more of them, as a shell expands `*`. */
+/** Names a flag as the user gave it: on the command line, or by a variable of the environment. */
+type NameOf = (attribute: string) => string;
+
+/**
+ * The flags about recorded traffic; undefined without `--traffic`. A shell expands `*` to several
+ * arguments, so arguments that name files are recordings too.
+ */
 function trafficOf(
-  given: Given,
+  values: Values,
   baseUrl: string | undefined,
   patterns: readonly string[],
-  command: Command,
-  argv: readonly string[],
+  nameOf: NameOf,
 ) {
-  const { traffic: named, drift, sameAccount } = given;
+  const { traffic: named, drift, sameAccount, trafficComplete } = values;
   if (named.length === 0) {
-    const lone = (['trafficComplete', 'drift'] as const).find((name) => given[name] !== undefined);
-    const needy = lone ?? (sameAccount.length > 0 ? 'sameAccount' : undefined);
-    if (needy === undefined) return undefined;
-    throw new UsageError(`${givenAs(command, needy, argv)} needs --traffic`);
+    refuseWithoutTraffic(values, nameOf);
+    return undefined;
   }
   if (baseUrl !== undefined)
     throw new UsageError('--traffic judges recordings and sends nothing: leave out the base_url');
-  const useless = (['list', 'dryRun', 'recheck'] as const).find((name) => given[name]);
-  if (useless !== undefined)
-    throw new UsageError(
-      `${givenAs(command, useless, argv)} is for a target: leave it out with --traffic`,
-    );
-  const files = [...named, ...patterns.filter((one) => existsSync(one))];
-  refuseOverwriting(given, drift === undefined ? files : [...files, drift], command, argv);
-  const joined = sameAccount.map((keys) => keys.split(',').map((key) => key.trim()));
-  const misnamed = joined.flat().find((key) => !keyName.test(key));
-  if (misnamed !== undefined)
-    throw new UsageError(
-      `--same-account ${misnamed}: expected the name of a key in the file, such as key:0123456789ab`,
-    );
-  // `isComplete`: they hold all traffic of their accounts and addresses. `joined`: of one account each.
-  return { files, isComplete: given.trafficComplete === true, joined, drift };
+  const ofTarget = (['list', 'dryRun', 'recheck'] as const).find((name) => values[name]);
+  if (ofTarget !== undefined)
+    throw new UsageError(`${nameOf(ofTarget)} is for a target: leave it out with --traffic`);
+  const files = [...named, ...patterns.filter((pattern) => existsSync(pattern))];
+  refuseOverwriting(values, drift === undefined ? files : [...files, drift], nameOf);
+  return {
+    files,
+    /** True if the files hold all traffic of their accounts and addresses. */
+    isComplete: trafficComplete === true,
+    /** Lists of keys; the keys of a list belong to one account. */
+    joined: sameAccount.map(keysOfOneAccount),
+    drift,
+  };
 }
 
-/** A digest in a recording or a HAR file; the id of a key in a journal. */
+function refuseWithoutTraffic(values: Values, nameOf: NameOf): void {
+  const given = (['trafficComplete', 'drift'] as const).find((name) => values[name] !== undefined);
+  const needy = given ?? (values.sameAccount.length > 0 ? 'sameAccount' : undefined);
+  if (needy !== undefined) throw new UsageError(`${nameOf(needy)} needs --traffic`);
+}
+
+function keysOfOneAccount(text: string): string[] {
+  const keys = text.split(',').map((key) => key.trim());
+  const misnamed = keys.find((key) => !keyName.test(key));
+  if (misnamed === undefined) return keys;
+  throw new UsageError(
+    `--same-account ${misnamed}: expected the name of a key in the file, such as key:0123456789ab`,
+  );
+}
+
+/** The name of a key: its digest in a recording or a HAR file, its id in a journal. */
 const keyName = /^(?:(?:key|sha256):[0-9a-f]{12,64}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 
-/** A report would replace what it reports on. */
-function refuseOverwriting(
-  given: Given,
-  inputs: readonly string[],
-  command: Command,
-  argv: readonly string[],
-): void {
-  const idOf = (file: string) => {
-    const found = statSync(file, { throwIfNoEntry: false, bigint: true });
-    return found && `${found.dev} ${found.ino}`;
-  };
-  const read = new Set(inputs.map(idOf));
+/** Refuses an output that is one of the inputs, by whatever path: it would replace the recording. */
+function refuseOverwriting(values: Values, inputs: readonly string[], nameOf: NameOf): void {
+  const inputIds = new Set(inputs.map(fileId));
   const outputs = [
-    ...(['discover', 'writeExpected'] as const).map((name) => [name, given[name]] as const),
-    ...given.report.map(({ file }) => ['report', file] as const),
+    { attribute: 'discover', file: values.discover },
+    { attribute: 'writeExpected', file: values.writeExpected },
+    ...values.report.map(({ file }) => ({ attribute: 'report', file })),
   ];
-  for (const [name, file] of outputs) {
-    const id = file === undefined ? undefined : idOf(file);
-    if (id === undefined || !read.has(id)) continue;
-    const flag = givenAs(command, name, argv);
-    throw new UsageError(`${flag} ${file}: it is read by this run; name another file`);
+  for (const { attribute, file } of outputs) {
+    const id = file === undefined ? undefined : fileId(file);
+    if (id !== undefined && inputIds.has(id))
+      throw new UsageError(
+        `${nameOf(attribute)} ${file}: it is read by this run; name another file`,
+      );
   }
 }
 
-/**
- * Matches texts that are meant as an address, even a wrong one; no rule, assumption or case has
- * such a name.
- */
+/** Equal for all paths of one file; undefined if there is none. */
+function fileId(file: string): string | undefined {
+  const found = statSync(file, { throwIfNoEntry: false, bigint: true });
+  return found && `${found.dev} ${found.ino}`;
+}
+
+/** Matches a text that is meant as an address, even a wrong one. No pattern looks like one. */
 const addressLike = /:\/|^https?:|^[\w.-]+:\d+|^localhost|^\d+\.\d+\.\d+\.\d+/i;
 
+/** The base_url, if the first argument is one, and the patterns that select cases. */
 function splitArguments(args: readonly string[]): { baseUrl?: string; patterns: string[] } {
   const [first, ...rest] = args;
   if (first === undefined) return { patterns: [] };
-  const late = rest.find((argument) => addressLike.test(argument));
-  if (late !== undefined)
-    throw new UsageError(`base_url '${late}' must be the first argument, before all patterns`);
+  const misplaced = rest.find((argument) => addressLike.test(argument));
+  if (misplaced !== undefined)
+    throw new UsageError(`base_url '${misplaced}' must be the first argument, before all patterns`);
   if (isWebAddress(first)) return { baseUrl: first, patterns: rest };
   if (addressLike.test(first))
     throw new UsageError(`base_url '${first}' is not a URL that starts with http:// or https://`);
