@@ -1,23 +1,26 @@
 /**
- * Runs a schedule in real time: starts its items, waits when it says so, and regularly prints what
- * it waits for.
+ * Runs cases without a control port, in real time: starts the items of their schedule, waits when the
+ * schedule says so, and regularly prints what it waits for.
  */
 import type { AnyCase } from './case.ts';
 import { startRecording } from './recording.ts';
-import { Schedule } from './schedule.ts';
+import { type Decision, Schedule } from './schedule.ts';
 import { itemsOf, type RunItem } from './schedule-items.ts';
 import type { Target } from './target.ts';
 
 export interface Driver {
   /** Runs a case; if `lack` is given, skips it for that reason. */
-  readonly execute: (one: AnyCase, lack?: string) => Promise<void>;
+  readonly execute: (anyCase: AnyCase, lack?: string) => Promise<void>;
+  /** True if no more recordings are made; `execute` decides about cases. */
   readonly isStopped: () => boolean;
+  /** Prints a line. */
   readonly say: (line: string) => void;
 }
 
 /** The longest time without output. */
 const silenceMs = 4_000;
 
+/** `missing`: why cases are skipped. Resolves when every case has been executed. */
 export async function runScheduled(
   cases: readonly AnyCase[],
   missing: ReadonlyMap<AnyCase, string>,
@@ -25,15 +28,15 @@ export async function runScheduled(
   driver: Driver,
 ): Promise<void> {
   const { clock, ledger, startedAt, timeoutMs, signal } = target;
-  for (const one of cases) if (missing.has(one)) await driver.execute(one);
-  const runnable = cases.filter((one) => !missing.has(one));
+  for (const skipped of cases.filter((each) => missing.has(each))) await driver.execute(skipped);
+  const runnable = cases.filter((each) => !missing.has(each));
   const schedule = new Schedule(itemsOf(runnable, target), ledger, startedAt, timeoutMs);
   const active = new Set<Promise<void>>();
-  let spokenAt = clock.now();
+  let printedAt = clock.now();
   const start = (item: RunItem, lack?: string) => {
     const work = runItem(item, target, driver, lack).finally(() => {
       // A finished case prints its verdict; a recording prints nothing.
-      if (item.one !== undefined) spokenAt = clock.now();
+      if (item.case !== undefined) printedAt = clock.now();
       schedule.finished(item);
       active.delete(work);
     });
@@ -46,25 +49,24 @@ export async function runScheduled(
       start(decision.item, decision.lack);
       continue;
     }
+    // A stopped run waits for no limit: each case that is left is reported as not run.
     if (decision.kind === 'wait' && driver.isStopped()) {
       start(decision.item);
       schedule.drop(decision.item);
       continue;
     }
-    const timer = new AbortController();
-    const both = AbortSignal.any([timer.signal, signal]);
-    const untilSpeech = Math.max(0, spokenAt + silenceMs - clock.now());
-    const pause = clock
-      .sleep(decision.kind === 'wait' ? Math.min(decision.ms, untilSpeech) : untilSpeech, both)
-      .then(
-        () => {
-          driver.say(progress(target, schedule, decision));
-          spokenAt = clock.now();
-        },
-        () => {},
-      );
+    const pauseOver = new AbortController();
+    const untilPrintMs = Math.max(0, printedAt + silenceMs - clock.now());
+    const pauseMs = decision.kind === 'wait' ? Math.min(decision.ms, untilPrintMs) : untilPrintMs;
+    const pause = clock.sleep(pauseMs, AbortSignal.any([pauseOver.signal, signal])).then(
+      () => {
+        driver.say(progress(target, schedule, decision));
+        printedAt = clock.now();
+      },
+      () => {},
+    );
     await Promise.race([pause, ...active]);
-    timer.abort();
+    pauseOver.abort();
   }
   await Promise.all(active);
 }
@@ -75,22 +77,23 @@ async function runItem(
   driver: Driver,
   lack: string | undefined,
 ): Promise<void> {
-  if (item.one !== undefined) return driver.execute(item.one, lack);
+  if (item.case !== undefined) return driver.execute(item.case, lack);
   if (lack !== undefined || driver.isStopped()) return;
   await Promise.allSettled(
     item.recordings.map((recording) => startRecording(target, recording).result),
   );
 }
 
+/** What the run waits for, or else what it is doing. */
 function progress(
   target: Target,
   schedule: Schedule<RunItem>,
-  decision: { readonly kind: string; readonly ms?: number; readonly bucket?: string },
+  decision: Decision<RunItem>,
 ): string {
   const seconds = (ms: number) => Math.max(1, Math.ceil(ms / 1000));
   const left = `${schedule.waiting.length} left`;
   if (decision.kind === 'wait' && decision.bucket !== undefined)
-    return `waiting ${seconds(decision.ms ?? 0)} s for the limit of ${decision.bucket} (${left})`;
+    return `waiting ${seconds(decision.ms)} s for the limit of ${decision.bucket} (${left})`;
   const [soonest] = [...target.waits].sort((a, b) => a.until - b.until);
   if (soonest !== undefined)
     return `waiting ${seconds(soonest.until - target.clock.now())} s for ${soonest.what} (${left})`;

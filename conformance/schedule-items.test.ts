@@ -36,5 +36,5 @@ test('a recording that follows another waits for it', () => {
 test('recordings for idle time come last, and their cases wait for them', () => {
   const early = itemWith('an early flood of tasks');
   expect(items.slice(-2)).toEqual([itemWith('an early request for received'), early]);
-  expect(items.find(({ one }) => one !== undefined)?.after).toContain(early?.id);
+  expect(items.find(({ case: one }) => one !== undefined)?.after).toContain(early?.id);
 });

@@ -1,5 +1,6 @@
 /**
- * The items of a schedule without a control port: the cases, and the recordings that they judge.
+ * The items of a schedule without a control port: the cases, and the recordings that several cases
+ * judge together. Their order here is their priority.
  */
 import { minuteMs } from '../src/ledger/time-units.ts';
 import { type Bucket, entriesOf, type Spends, sendsIn } from './buckets.ts';
@@ -8,64 +9,93 @@ import type { Recording } from './recording.ts';
 import type { Item } from './schedule.ts';
 import type { Means } from './target.ts';
 
+/** A case, or recordings. */
 export interface RunItem extends Item {
-  /** The case to run. */
-  readonly one?: AnyCase;
-  /** Or recordings that are made together, in this order. */
+  /** The case to run; undefined for recordings. */
+  readonly case?: AnyCase;
+  /** The recordings that are made at the same time; empty for a case. */
   readonly recordings: readonly Recording[];
+  /** The number of 429s that it provokes. */
   readonly throttled: number;
   /** Its duration in real seconds. */
   readonly seconds: number;
 }
 
-/** Of a few requests and their replies. */
+/** The duration of a few requests and their replies. */
 const secondsOfACase = 0.1;
+/** A case with a longer wait does not keep others from running. */
+const longWaitSeconds = 2;
 
 export function itemsOf(cases: readonly AnyCase[], means: Means): RunItem[] {
   const all = [...new Set(cases.flatMap(({ recordings = [] }) => recordings))];
-  // The address's flood comes first: its 429s must not affect calls with a key.
-  const rank = ({ full }: Recording) => Number(full?.[0] !== 'address');
-  const floods = all.filter(({ full }) => full !== undefined).toSorted((a, b) => rank(a) - rank(b));
-  const others = all.filter(({ full }) => full === undefined).map((one) => [one]);
-  const groups = [
-    ...others.filter(([one]) => !one?.inIdleTime),
-    // In sequence, each flood sees what the previous ones left of its bucket. If the timeout does not
-    // allow a wait for all buckets, each flood starts as soon as its own bucket allows.
-    ...(means.timeoutMs > minuteMs && floods.length > 0 ? [floods] : floods.map((one) => [one])),
+  const floods = all.filter(isFlood).toSorted((a, b) => floodRank(a) - floodRank(b));
+  const others = all.filter((recording) => !isFlood(recording));
+  const first = others.filter(({ inIdleTime }) => !inIdleTime).map((recording) => [recording]);
+  const idle = others.filter(({ inIdleTime }) => inIdleTime).map((recording) => [recording]);
+  // In sequence, each flood sees what the previous ones left of its bucket. If the timeout does not
+  // allow a wait for all buckets, each flood starts as soon as its own bucket allows.
+  const areTogether = means.timeoutMs > minuteMs && floods.length > 0;
+  const floodGroups = areTogether ? [floods] : floods.map((flood) => [flood]);
+  const groups = [...first, ...floodGroups, ...idle];
+  const recordingItem = (group: readonly Recording[]) => itemOfRecordings(group, groups);
+  return [
+    ...[...first, ...floodGroups].map(recordingItem),
+    ...cases.toSorted((a, b) => costOf(a) - costOf(b)).map((each) => itemOfCase(each, groups)),
+    ...idle.map(recordingItem),
   ];
-  const idle = others.filter(([one]) => one?.inIdleTime);
-  const idsWith = (recordings: readonly Recording[]) =>
-    [...groups, ...idle]
-      .filter((group) => recordings.some((one) => group.includes(one)))
-      .map(idOfGroup);
-  const itemOf = (recordings: readonly Recording[]): RunItem => ({
+}
+
+type Groups = readonly (readonly Recording[])[];
+
+function isFlood({ full }: Recording): boolean {
+  return full !== undefined;
+}
+
+/** The address's flood comes first: its 429s must not affect calls with a key. */
+function floodRank({ full }: Recording): number {
+  return full?.[0] === 'address' ? 0 : 1;
+}
+
+function itemOfRecordings(recordings: readonly Recording[], groups: Groups): RunItem {
+  return {
     id: idOfGroup(recordings),
     recordings,
     spends: sum(recordings.map(({ spends }) => spends)),
     full: recordings.flatMap(({ full = [] }) => full),
-    after: idsWith(recordings.flatMap(({ follows }) => follows ?? [])),
+    after: idsWith(
+      recordings.flatMap(({ follows }) => follows ?? []),
+      groups,
+    ),
     isLong: true,
-    throttled: recordings.reduce((most, { throttled = 0 }) => most + throttled, 0),
+    throttled: recordings.reduce((total, { throttled = 0 }) => total + throttled, 0),
     seconds: Math.max(...recordings.map(({ seconds = 1 }) => seconds)),
-  });
-  const isLong = ({ waits = 0 }: AnyCase) => waits > 2;
-  // Items that mostly wait start first, so that they do not delay the end.
-  const costOf = (one: AnyCase) =>
-    sendsIn(one.spends) + ('run' in one ? 500 : 0) - (isLong(one) ? 1_000 : 0);
-  const caseItems = cases
-    .toSorted((a, b) => costOf(a) - costOf(b))
-    .map((one) => ({
-      id: one.id,
-      one,
-      recordings: [],
-      spends: one.spends,
-      full: [],
-      after: idsWith(one.recordings ?? []),
-      isLong: isLong(one),
-      throttled: one.throttled ?? 0,
-      seconds: (one.waits ?? 0) + secondsOfACase,
-    }));
-  return [...groups.map(itemOf), ...caseItems, ...idle.map(itemOf)];
+  };
+}
+
+function itemOfCase(anyCase: AnyCase, groups: Groups): RunItem {
+  const { id, spends, throttled = 0, waits = 0, recordings = [] } = anyCase;
+  return {
+    id,
+    case: anyCase,
+    recordings: [],
+    spends,
+    full: [],
+    after: idsWith(recordings, groups),
+    isLong: waits > longWaitSeconds,
+    throttled,
+    seconds: waits + secondsOfACase,
+  };
+}
+
+/** Cases that mostly wait start first, so that they do not delay the end. Observations come last. */
+function costOf(anyCase: AnyCase): number {
+  const { spends, waits = 0 } = anyCase;
+  return sendsIn(spends) + ('run' in anyCase ? 500 : 0) - (waits > longWaitSeconds ? 1_000 : 0);
+}
+
+/** The ids of the groups that contain one of these recordings. */
+function idsWith(recordings: readonly Recording[], groups: Groups): string[] {
+  return groups.filter((group) => recordings.some((each) => group.includes(each))).map(idOfGroup);
 }
 
 function idOfGroup(recordings: readonly Recording[]): string {

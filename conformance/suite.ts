@@ -1,7 +1,7 @@
 /**
- * Runs the selected cases. With a control port each case has its own accounts: cases that do not
- * touch time or shared buckets run in parallel, the others one by one. Without one, all cases share
- * one account, and the schedule decides the order.
+ * Runs the selected cases. With a control port each case has its own accounts: cases that neither
+ * move time nor empty a shared bucket run in parallel, the others one by one. Without one, all cases
+ * share one account, and the schedule decides the order.
  */
 import { sendsIn } from './buckets.ts';
 import { type AnyCase, type Case, runsAlone } from './case.ts';
@@ -16,13 +16,13 @@ import { paths, Trial } from './trial.ts';
 import { Lacking } from './verify.ts';
 
 export interface Run {
-  readonly results: Result[];
+  readonly results: readonly Result[];
   /** The reason if the run could not begin. */
   readonly unreached?: string;
-  reachable: boolean;
-  interrupted: boolean;
-  /** The budget of sends, or of time, kept a case from running. */
-  budgetReached: boolean;
+  readonly reachable: boolean;
+  readonly interrupted: boolean;
+  /** True if the budget of sends, or of time, kept a case from running. */
+  readonly budgetReached: boolean;
   /** True if it need not exercise every rule. */
   readonly mayMiss?: boolean;
 }
@@ -45,75 +45,147 @@ export async function runSuite(
   target: Target,
   options: RunOptions,
 ): Promise<Run> {
-  const run: Run = { results: [], reachable: true, interrupted: false, budgetReached: false };
-  const missing = unaffordable(cases, target, options.profile);
-  const byId = new Map<string, Result>();
-  const failed = new Map<Case, Ran>();
-  let stopped: string | undefined;
-  const resultOf = async (one: AnyCase, lack: string | undefined) => {
-    if (stopped !== undefined) return notRun(one, stopped);
-    if (lack !== undefined) return skipped(one, lack);
-    const ran = await runCase(one, target);
-    const mayChange = !('run' in one) && !target.hasControl;
-    if (mayChange && isFailure(ran.result.verdict)) failed.set(one, ran);
-    return ran.result;
-  };
-  const execute = async (one: AnyCase, lack = missing.get(one)) => {
-    if (options.signal.aborted) stopped ??= 'the run was interrupted';
-    const found = await resultOf(one, lack);
-    const result = alike && counts(found.verdict) ? { ...found, ...meaningless } : found;
-    byId.set(one.id, result);
-    options.onResult(result, byId.size, cases.length);
-    if (options.bail && isFailure(result.verdict)) stopped ??= 'stopped by --bail';
-    const inDoubt = stopped === undefined && !options.signal.aborted && lastUnanswered(result);
-    if (inDoubt && (await failureOf(target)) !== undefined && !options.signal.aborted) {
-      stopped = 'the target no longer answers';
-      run.reachable = false;
-    }
-  };
+  const { signal } = options;
   const failure = await failureOf(target);
-  if (failure !== undefined && !options.signal.aborted) {
+  if (failure !== undefined && !signal.aborted)
     return unreached(cases, `${target.client.baseUrl} is not reachable: ${failure}`);
-  }
-  const alike = failure === undefined && (await answersAllAlike(target));
-  const first = cases.filter((one) => one.isLast !== true);
-  const last = cases.filter((one) => one.isLast === true);
-  const isStopped = () => stopped !== undefined || options.signal.aborted;
-  if (target.hasControl) {
-    const { together, alone } = arrange(first);
-    await inTurn(together, casesAtOnce, execute);
-    await inTurn(alone, 1, execute);
-  } else {
-    await runScheduled(first, missing, target, { execute, isStopped, say: options.onWait });
-  }
-  await inTurn(last, 1, execute);
-  const { onResult } = options;
+  const isUniform = failure === undefined && (await answersAllAlike(target));
+  const suite = new Suite(cases, target, options, isUniform);
+  await suite.runCases();
   const traffic = target.hasControl ? undefined : otherTraffic(target);
-  if (traffic !== undefined)
-    for (const result of acquitted(failed)) {
-      byId.set(result.id, result);
-      onResult(result, byId.size, cases.length);
-    }
-  if (options.recheck) {
-    const again = await recheck(cases, byId, target, options, isStopped);
-    for (const [id, result] of again) byId.set(id, result);
+  if (traffic !== undefined) suite.acquit();
+  if (options.recheck) await suite.recheck();
+  const results = [...suite.results(), ...(traffic === undefined ? [] : [traffic])];
+  return {
+    results,
+    reachable: suite.isReachable,
+    interrupted: signal.aborted,
+    budgetReached: target.client.budgetReached || results.some(isOutOfTime),
+  };
+}
+
+/** The cases of one run: their results so far, and the reason if no more of them are run. */
+class Suite {
+  readonly #cases: readonly AnyCase[];
+  readonly #target: Target;
+  readonly #options: RunOptions;
+  /** True if the target gives the same answer to every request. */
+  readonly #isUniform: boolean;
+  /** Why cases are skipped. */
+  readonly #missing: ReadonlyMap<AnyCase, string>;
+  readonly #results = new Map<string, Result>();
+  /** Failed cases that may not fail once the whole run is known. */
+  readonly #failed = new Map<Case, Ran>();
+  #stopReason: string | undefined;
+  /** False once the target no longer answers. */
+  isReachable = true;
+
+  constructor(cases: readonly AnyCase[], target: Target, options: RunOptions, isUniform: boolean) {
+    this.#cases = cases;
+    this.#target = target;
+    this.#options = options;
+    this.#isUniform = isUniform;
+    this.#missing = unaffordable(cases, target, options.profile);
   }
-  run.results.push(...cases.flatMap((one) => byId.get(one.id) ?? []));
-  if (traffic !== undefined) run.results.push(traffic);
-  run.interrupted = options.signal.aborted;
-  const isOutOfTime = ({ verdict, reason = '' }: Result) =>
-    verdict === 'skipped' && reason.endsWith(longerThanAllowed);
-  run.budgetReached = target.client.budgetReached || run.results.some(isOutOfTime);
-  return run;
+
+  /** The results in the order of the cases. */
+  results(): Result[] {
+    return this.#cases.flatMap(({ id }) => this.#results.get(id) ?? []);
+  }
+
+  async runCases(): Promise<void> {
+    const first = this.#cases.filter(({ isLast }) => isLast !== true);
+    const last = this.#cases.filter(({ isLast }) => isLast === true);
+    const execute = (anyCase: AnyCase, lack?: string) => this.#execute(anyCase, lack);
+    if (this.#target.hasControl) {
+      const { together, alone } = arrange(first);
+      await inTurn(together, casesAtOnce, execute);
+      await inTurn(alone, 1, execute);
+    } else {
+      const driver = { execute, isStopped: () => this.#isStopped, say: this.#options.onWait };
+      await runScheduled(first, this.#missing, this.#target, driver);
+    }
+    await inTurn(last, 1, execute);
+  }
+
+  get #isStopped(): boolean {
+    return this.#stopReason !== undefined || this.#options.signal.aborted;
+  }
+
+  async #execute(anyCase: AnyCase, lack = this.#missing.get(anyCase)): Promise<void> {
+    const { signal, bail } = this.#options;
+    if (signal.aborted) this.#stopReason ??= 'the run was interrupted';
+    const found = await this.#resultOf(anyCase, lack);
+    const isMeaningless = this.#isUniform && isSuccess(found.verdict);
+    const result = isMeaningless ? { ...found, ...meaningless } : found;
+    this.#note(result);
+    if (bail && isFailure(result.verdict)) this.#stopReason ??= 'stopped by --bail';
+    if (this.#isStopped || result.exchanges.at(-1)?.status !== 0) return;
+    if ((await failureOf(this.#target)) === undefined || signal.aborted) return;
+    this.#stopReason = 'the target no longer answers';
+    this.isReachable = false;
+  }
+
+  async #resultOf(anyCase: AnyCase, lack: string | undefined): Promise<Result> {
+    if (this.#stopReason !== undefined) return notRun(anyCase, this.#stopReason);
+    if (lack !== undefined) return skipped(anyCase, lack);
+    const ran = await runCase(anyCase, this.#target);
+    const mayChange = !('run' in anyCase) && !this.#target.hasControl;
+    if (mayChange && isFailure(ran.result.verdict)) this.#failed.set(anyCase, ran);
+    return ran.result;
+  }
+
+  #note(result: Result): void {
+    this.#results.set(result.id, result);
+    this.#options.onResult(result, this.#results.size, this.#cases.length);
+  }
+
+  /**
+   * Judges failed cases again, now that the whole run is known, and replaces the results of those
+   * that do not fail. Statistics often show another client only after its messages made a limit look
+   * too small.
+   */
+  acquit(): void {
+    for (const [failedCase, ran] of this.#failed) {
+      if (!ran.isProven) continue;
+      const result = judgeAgain(failedCase, ran);
+      if (!isFailure(result.verdict)) this.#note(result);
+    }
+  }
+
+  /** `--recheck`: runs each failed case once more, one at a time; it is `flaky` if it passes then. */
+  async recheck(): Promise<void> {
+    const { onWait: say, onResult } = this.#options;
+    // Recordings belong to a target: under a new one they are made once more.
+    const target: Target = { ...this.#target, waits: new Set() };
+    const failures = this.results().filter(({ verdict }) => isFailure(verdict));
+    for (const [index, before] of failures.entries()) {
+      if (this.#isStopped) break;
+      const failedCase = this.#cases.filter(({ id }) => id === before.id);
+      const execute = async (anyCase: AnyCase) => {
+        const result = weighed(before, (await runCase(anyCase, target)).result);
+        this.#results.set(result.id, result);
+        onResult(result, index + 1, failures.length);
+      };
+      // The schedule waits until the account's buckets allow the case.
+      const driver = { execute, isStopped: () => this.#isStopped, say };
+      if (target.hasControl) await inTurn(failedCase, 1, execute);
+      else await runScheduled(failedCase, new Map(), target, driver);
+    }
+  }
+}
+
+function isOutOfTime({ verdict, reason = '' }: Result): boolean {
+  return verdict === 'skipped' && reason.endsWith(longerThanAllowed);
 }
 
 /** The result of a run that could not begin: every case is not exercised. */
 export function unreached(cases: readonly AnyCase[], reason: string): Run {
-  const results = cases.map((one) => notRun(one, reason));
+  const results = cases.map((anyCase) => notRun(anyCase, reason));
   return { results, unreached: reason, reachable: false, interrupted: false, budgetReached: false };
 }
 
-/** Said once, whatever it keeps from being exercised. */
+/** A notice if another client seems to use the account; one, however many cases it disturbs. */
 function otherTraffic({ log, strange429s }: Target): Result | undefined {
   const messages = messagesOfOthers(log) ?? 0;
   const signs = [
@@ -139,29 +211,18 @@ function otherTraffic({ log, strange429s }: Target): Result | undefined {
   };
 }
 
-/**
- * The cases that do not fail once the whole run is known. Statistics often show another client only
- * after its messages made a limit look too small.
- */
-function acquitted(failed: ReadonlyMap<Case, Ran>): Result[] {
-  return [...failed]
-    .filter(([, { isProven }]) => isProven)
-    .map(([one, ran]) => judgeAgain(one, ran))
-    .filter(({ verdict }) => !isFailure(verdict));
-}
-
 const meaningless = {
   verdict: 'not_exercised',
   reason: 'the target gives the same answer to every request, so nothing can be judged',
 } as const;
 
-function counts(verdict: Verdict): boolean {
+function isSuccess(verdict: Verdict): boolean {
   return verdict === 'passed' || verdict === 'observed';
 }
 
 /**
- * Requests with a key, without a key and for an unknown path: a target that answers all of them
- * alike is not the service.
+ * True if a request with a key, one without a key and one for an unknown message get the same status:
+ * such a target is not the service.
  */
 async function answersAllAlike(target: Target): Promise<boolean> {
   const trial = new Trial(target);
@@ -174,7 +235,7 @@ async function answersAllAlike(target: Target): Promise<boolean> {
       await trial.get(unknown, key),
     ];
     const [first] = replies;
-    // Status 0 stands for replies that exceed a bound, too: these fail each case by themselves.
+    // Replies that exceed a bound have status 0 too. They fail each case by themselves.
     return first?.status !== 0 && replies.every(({ status }) => status === first?.status);
   } catch (error) {
     if (error instanceof Lacking || error instanceof ControlFailed) return false;
@@ -182,13 +243,13 @@ async function answersAllAlike(target: Target): Promise<boolean> {
   }
 }
 
-/** Sorts cheap cases first, and rules before observations. */
+/** Sorts cheap cases first, then observations, then cases that provoke 429s. */
 function arrange(cases: readonly AnyCase[]): { together: AnyCase[]; alone: AnyCase[] } {
-  const costOf = (one: AnyCase) =>
-    sendsIn(one.spends) + 1_000 * (one.throttled ?? 0) + ('run' in one ? 500 : 0);
+  const costOf = (anyCase: AnyCase) =>
+    sendsIn(anyCase.spends) + 1_000 * (anyCase.throttled ?? 0) + ('run' in anyCase ? 500 : 0);
   const sorted = cases.toSorted((a, b) => costOf(a) - costOf(b));
   return {
-    together: sorted.filter((one) => !runsAlone(one)),
+    together: sorted.filter((anyCase) => !runsAlone(anyCase)),
     alone: sorted.filter(runsAlone),
   };
 }
@@ -196,7 +257,7 @@ function arrange(cases: readonly AnyCase[]): { together: AnyCase[]; alone: AnyCa
 /** A target that breaks one connection of seven is reachable. */
 const mostAttempts = 6;
 
-/** Why the target sends no HTTP reply in spite of some tries; undefined if it sends one. */
+/** The reason if the target sends no HTTP reply in several tries; undefined if it sends one. */
 async function failureOf(target: Target): Promise<string | undefined> {
   let failure = '';
   for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
@@ -214,52 +275,18 @@ async function failureOf(target: Target): Promise<string | undefined> {
   return failure;
 }
 
-async function inTurn<T>(items: readonly T[], width: number, one: (item: T) => Promise<void>) {
+/** Works on items in their order, on `width` of them at a time. */
+async function inTurn<T>(items: readonly T[], width: number, work: (item: T) => Promise<void>) {
   let next = 0;
   const worker = async () => {
-    for (let item = items[next++]; item !== undefined; item = items[next++]) await one(item);
+    for (let item = items[next++]; item !== undefined; item = items[next++]) await work(item);
   };
   await Promise.all(Array.from({ length: width }, worker));
 }
 
-function lastUnanswered(result: Result): boolean {
-  return result.exchanges.at(-1)?.status === 0;
-}
-
-/**
- * `--recheck`: judges each failure once more, one case at a time; one that passes then is `flaky`.
- * Returns the failures, by case id, with the verdict after the second judgement.
- */
-async function recheck(
-  cases: readonly AnyCase[],
-  first: ReadonlyMap<string, Result>,
-  target: Target,
-  { onWait: say, onResult }: RunOptions,
-  isStopped: () => boolean,
-): Promise<Map<string, Result>> {
-  const failing = cases.filter((one) => isFailure(first.get(one.id)?.verdict ?? 'passed'));
-  // Recordings belong to a target: under a new one they are made once more.
-  const again: Target = { ...target, waits: new Set() };
-  const results = new Map<string, Result>();
-  for (const one of failing) {
-    if (isStopped()) break;
-    const execute = async (judged: AnyCase) => {
-      const before = first.get(judged.id);
-      if (before === undefined) return;
-      const result = weighed(before, (await runCase(judged, again)).result);
-      results.set(result.id, result);
-      onResult(result, results.size, failing.length);
-    };
-    if (target.hasControl) await execute(one);
-    // The schedule waits until the account's buckets allow the case.
-    else await runScheduled([one], new Map(), again, { execute, isStopped, say });
-  }
-  return results;
-}
-
+/** The result of a case after it was run again. */
 function weighed(before: Result, after: Result): Result {
   if (isFailure(after.verdict)) return before;
   const reason = `${before.verdict}, and ${after.verdict.replace('_', ' ')} when judged again`;
-  const isDecided = after.verdict === 'passed' || after.verdict === 'observed';
-  return isDecided ? { ...before, verdict: 'flaky', reason } : before;
+  return isSuccess(after.verdict) ? { ...before, verdict: 'flaky', reason } : before;
 }
