@@ -1,9 +1,9 @@
 /**
- * Floods one endpoint: all rules about a limit are judged on the same requests. Rules: LIMIT-1 to
- * LIMIT-7, READ-3, AUTH-6, ERR-3, ERR-4.
+ * Floods one endpoint with more requests than its limit: all rules about a limit are judged on these
+ * requests. Rules: LIMIT-1 to LIMIT-7, READ-3, AUTH-6, ERR-3, ERR-4.
  * Opens connections first, so that requests arrive together. Sends one request well before the
- * others, so that the kind of refill shows (`limiterRefill`). Everything that the empty bucket must
- * not affect is asked directly after it.
+ * others, so that the kind of refill shows (`limiterRefill`). Directly after the flood, while the
+ * bucket is empty, it sends everything that an empty bucket must not affect.
  */
 import { minuteMs } from '../src/ledger/time-units.ts';
 import { type Bucket, endpoints, limitOf } from './buckets.ts';
@@ -20,6 +20,7 @@ import { type Wait, waitOut } from './wait-out.ts';
 export interface Flood {
   readonly account: Subject;
   readonly replies: readonly Reply[];
+  /** The replies with 429. */
   readonly refusals: readonly Reply[];
   readonly tookMs: number;
   /** The first request and its reply. */
@@ -33,9 +34,14 @@ export interface Flood {
 
 /** Requests beyond the limit, so that a wrong count of simultaneous requests shows. */
 const surplus = 4;
+/** If none is refused, the flood goes on to this many beyond the limit. */
 const mostSurplus = 20;
+/** Connections that a flood uses at the same time. */
 const atOnce = 16;
-/** Not a whole number of seconds from any wait, so that it shows whose token comes back. */
+/**
+ * From the first request to the others. Not a whole number of seconds, so that the end of a wait
+ * shows which of them returned its token.
+ */
 const apartMs = 1_850;
 /** By then every permitted bucket is full. */
 const fullAgainMs = 2 * minuteMs + 1_000;
@@ -63,84 +69,68 @@ function recordingOf(bucket: Bucket, needs: readonly Need[]): Recording<Flood> {
 }
 
 async function record(t: Trial, account: Subject, bucket: Bucket): Promise<Flood> {
+  const canWait = t.target.timeoutMs > minuteMs + apartMs;
   // Each flood sees what the previous one left of its bucket.
-  const burst = t.inTurn('flood', () => spend(t, account, bucket));
-  let { call, hadTooFew, ...one } = await burst;
-  if (hadTooFew && t.target.timeoutMs > minuteMs + apartMs) {
-    // The bucket may not have been full, or another client used it. It is full a minute after this
-    // run has emptied it, and two floods agree if no other client uses it.
-    await t.pause(minuteMs + apartMs, `the limit of ${bucket}`);
-    ({ call, hadTooFew, ...one } = await spend(t, account, bucket).catch((error: unknown) => {
-      if (error instanceof SendsExhausted) return burst;
-      throw error;
-    }));
-  }
-  const wait = await waitOut(t, call, { bucket, ...one });
-  if (
-    one.hadTooMany &&
-    t.target.timeoutMs > minuteMs + apartMs &&
-    hasBudget(t, limitOf(bucket) + surplus)
-  ) {
+  let burst = await t.inTurn('flood', () => spend(t, account, bucket));
+  if (burst.hadTooFew && canWait) burst = (await spendAgain(t, account, bucket)) ?? burst;
+  const wait = await waitOut(t, burst.call, { bucket, ...burst });
+  const times = limitOf(bucket) + surplus;
+  if (burst.hadTooMany && canWait && hasBudget(t, times)) {
     // Shows whether the limit breaks only when requests arrive at once.
     await t.pause(fullAgainMs, `the limit of ${bucket}`);
-    await flood(limitOf(bucket) + surplus, call, 1);
+    await flood(times, burst.call, 1);
   }
-  return { ...one, wait };
+  return { ...burst, wait };
 }
 
-async function spend(t: Trial, account: Subject, bucket: Bucket) {
-  const { clock, startedAt } = t.target;
-  const one = bucket === 'address' ? undefined : bucket;
-  const limit = limitOf(bucket);
-  const hasOther = t.controlled || t.target.flags.otherApiKey !== undefined;
-  const keys = [account.key, hasOther ? (await t.secondKey(account)).key : account.key];
-  const sent: { readonly body: Fields; readonly reply: Promise<Reply> }[] = [];
-  let queryOf = (_: number) => '';
-  const call = (i: number): Promise<Reply> => {
-    const headers = agentOf(i);
-    if (one === undefined) return t.get(paths.received, undefined, headers);
-    const key = keys[i % 2];
-    const ofSim = { ...account, sims: account.sims.slice((i >> 1) % account.sims.length) };
-    if (!isSending(one)) return request(t, one, ofSim, key, { headers, query: queryOf(i) });
-    // New ids, so that each later replay has the same number of messages after it.
-    const request_id = t.requestId();
-    const from = ofSim.sims[0]?.number ?? account.from;
-    const message = `conformance ${request_id}`;
-    const body = t.fields(account, { request_id, from, message });
-    const reply = t.post(pathFor(one, account), key, body, headers);
-    sent.push({ body, reply });
-    return reply;
-  };
-  if (isSending(bucket)) refuseBeyondBudget(t, limit + surplus);
-  if (t.controlled) await t.pause(fullAgainMs, 'a full bucket');
-  await inTheMiddleOfAMinute(t);
-  await warmUp(t, account);
-  // Both come from this address, but each must be counted by its own limit: a user's requests do
-  // not spend from the address's bucket, and a revoked key does not count for its user (AUTH-6).
-  if (bucket === 'address') {
-    await revokedCalls(t, account);
-    await flood(userTimes, () => t.get(paths.received, account.key));
+/**
+ * A second flood after one that had too few passes: the bucket may not have been full, or another
+ * client used it. It is full a minute after this run has emptied it, and two floods agree if no other
+ * client uses it. Undefined if the budget does not cover it.
+ */
+async function spendAgain(t: Trial, account: Subject, bucket: Bucket): Promise<Burst | undefined> {
+  await t.pause(minuteMs + apartMs, `the limit of ${bucket}`);
+  try {
+    return await spend(t, account, bucket);
+  } catch (error) {
+    if (error instanceof SendsExhausted) return undefined;
+    throw error;
   }
-  // The probe counts as one of the run's earlier requests.
-  if (one !== undefined) queryOf = await queriesOf(t, one, account);
+}
+
+/** A flood, without what comes after it. */
+interface Burst extends Omit<Flood, 'wait'> {
+  /** True if fewer requests passed than the limit allows, although the bucket must have been full. */
+  readonly hadTooFew: boolean;
+  /** True if more requests passed than the limit allows. */
+  readonly hadTooMany: boolean;
+  /** Sends one more request of the flood. */
+  readonly call: () => Promise<Reply>;
+}
+
+async function spend(t: Trial, account: Subject, bucket: Bucket): Promise<Burst> {
+  const { clock, startedAt } = t.target;
+  const limit = limitOf(bucket);
+  const { call, sent } = await callerOf(t, account, bucket);
   const beganAt = clock.now();
-  const known = spentBefore(t, bucket, account);
+  const spentEarlier = spentBefore(t, bucket, account);
   const first = await call(0);
   const isAnswered = passed(first) || (bucket === 'address' && first.status === 401);
   if (isAnswered && bucket === 'send') {
     await readOften(t, account, first);
     await t.pause(apartMs, 'time to pass');
   }
-  const times = isAnswered ? Math.max(0, limit - known - 1) + surplus : 0;
+  const times = isAnswered ? Math.max(0, limit - spentEarlier - 1) + surplus : 0;
   const replies = [first, ...(await flood(times, (i) => call(i + 1)))];
-  const most = () => limit + mostSurplus + ((clock.now() - beganAt) / minuteMs) * limit;
-  while (isAnswered && replies.every(({ status }) => status !== 429) && replies.length < most())
+  const mostReplies = () => limit + mostSurplus + ((clock.now() - beganAt) / minuteMs) * limit;
+  const isThrottled = () => replies.some(({ status }) => status === 429);
+  while (isAnswered && !isThrottled() && replies.length < mostReplies())
     replies.push(...(await flood(surplus, (i) => call(i + 1))));
   const tookMs = clock.now() - beganAt;
   const refusals = replies.filter(({ status }) => status === 429);
   const refused: Fields[] = [];
   for (const { body, reply } of sent) if ((await reply).status === 429) refused.push(body);
-  const passes = replies.length - refusals.length + known;
+  const passes = replies.length - refusals.length;
   const isKnown = t.controlled || (beganAt - startedAt >= minuteMs && areOthersKnown(t));
   let forwarded: Reply | undefined;
   let areOthersRefused = false;
@@ -150,10 +140,11 @@ async function spend(t: Trial, account: Subject, bucket: Bucket) {
       forwarded = await t.get(paths.received, undefined, { 'x-forwarded-for': '203.0.113.9' });
     await readsOf(t, account, first);
   }
+  const hasTooFew = passes + spentEarlier < limit || areOthersRefused;
   return {
     account,
-    hadTooFew: !isKnown && refusals.length > 0 && (passes < limit || areOthersRefused),
-    hadTooMany: passes - known > limit + 1 + (tookMs / minuteMs) * limit,
+    hadTooFew: !isKnown && refusals.length > 0 && hasTooFew,
+    hadTooMany: passes > limit + 1 + (tookMs / minuteMs) * limit,
     replies,
     refusals,
     tookMs,
@@ -164,17 +155,68 @@ async function spend(t: Trial, account: Subject, bucket: Bucket) {
   };
 }
 
+/** A send of a flood. */
+interface Sent {
+  readonly body: Fields;
+  readonly reply: Promise<Reply>;
+}
+
+/**
+ * Prepares a flood. `call` then sends its request of this index; `sent` lists its sends so far. The
+ * requests vary by key, SIM, client and query, on none of which the limit may depend.
+ */
+async function callerOf(t: Trial, account: Subject, bucket: Bucket) {
+  const hasOther = t.controlled || t.target.flags.otherApiKey !== undefined;
+  const keys = [account.key, hasOther ? (await t.secondKey(account)).key : account.key];
+  await prepare(t, account, bucket);
+  // A probe of the query spends from the bucket, too: it counts as one of the run's earlier requests.
+  const queryOf = bucket === 'address' ? () => '' : await queriesOf(t, bucket, account);
+  const sent: Sent[] = [];
+  const call = (index: number): Promise<Reply> => {
+    const headers = agentOf(index);
+    if (bucket === 'address') return t.get(paths.received, undefined, headers);
+    const key = keys[index % 2];
+    // Every SIM is used with both keys.
+    const sims = account.sims.slice((index >> 1) % account.sims.length);
+    if (!isSending(bucket))
+      return request(t, bucket, { ...account, sims }, key, { headers, query: queryOf(index) });
+    // New ids, so that each later replay has the same number of messages after it.
+    const request_id = t.requestId();
+    const from = sims[0]?.number ?? account.from;
+    const body = t.fields(account, { request_id, from, message: `conformance ${request_id}` });
+    const reply = t.post(pathFor(bucket, account), key, body, headers);
+    sent.push({ body, reply });
+    return reply;
+  };
+  return { call, sent };
+}
+
+/** Waits until a flood may start, opens connections, and sends what must not spend from the bucket. */
+async function prepare(t: Trial, account: Subject, bucket: Bucket): Promise<void> {
+  if (isSending(bucket)) refuseBeyondBudget(t, limitOf(bucket) + surplus);
+  if (t.controlled) await t.pause(fullAgainMs, 'a full bucket');
+  await inTheMiddleOfAMinute(t);
+  await warmUp(t, account);
+  if (bucket !== 'address') return;
+  // All come from this address, but a user's requests have a limit of their own, and a revoked key
+  // does not count for its user (AUTH-6).
+  await revokedCalls(t, account);
+  await flood(userTimes, () => t.get(paths.received, account.key));
+}
+
 /** The run's own requests to this bucket within the last minute that may have spent a token. */
 function spentBefore(t: Trial, bucket: Bucket, account: Subject): number {
   return recent(t, bucket, account).filter(({ reply }) => reply.status !== 429).length;
 }
 
+/** The run's own requests to this bucket within the last minute. */
 function recent(t: Trial, bucket: Bucket, account: Subject): Exchange[] {
-  const since = t.target.clock.now() - minuteMs;
+  const sinceMs = t.target.clock.now() - minuteMs;
   const owner = bucket === 'address' ? undefined : (account.accountId ?? 'own');
-  const endpoint = bucket === 'address' ? 'received' : bucket;
+  const flooded = bucket === 'address' ? 'received' : bucket;
   return t.target.log.filter(
-    (one) => one.endpoint === endpoint && one.caller.account === owner && one.answeredAt > since,
+    ({ endpoint, caller, answeredAt }) =>
+      endpoint === flooded && caller.account === owner && answeredAt > sinceMs,
   );
 }
 
@@ -183,7 +225,7 @@ function hasBudget({ target }: Trial, sends: number): boolean {
   return maxSends === undefined || client.sends + sends <= maxSends;
 }
 
-/** Skips the flood if the budget does not cover it: a part would cost sends and prove nothing. */
+/** Ends a flood that the budget does not cover: a part of it would cost sends and prove nothing. */
 function refuseBeyondBudget(t: Trial, sends: number): void {
   const { client } = t.target;
   if (hasBudget(t, sends)) return;
@@ -191,8 +233,10 @@ function refuseBeyondBudget(t: Trial, sends: number): void {
   throw new SendsExhausted(`the flood needs ${sends} sends, more than --max-sends leaves`);
 }
 
-/** So late that the request before the end of a wait of 59 s comes in the next minute. */
+/** So late in the minute that a request just before the end of a wait of 59 s is in the next one. */
 const middleMs = 5_000;
+/** A flood that starts later in the minute may not end in it. */
+const tooLateMs = 48_000;
 
 /**
  * Waits for the middle of a minute, because a bucket that refills with each full minute would
@@ -201,7 +245,7 @@ const middleMs = 5_000;
 async function inTheMiddleOfAMinute(t: Trial): Promise<void> {
   const intoMs = t.target.clock.now() % minuteMs;
   if (intoMs < middleMs) await t.pause(middleMs - intoMs, 'the next minute');
-  else if (intoMs > 48_000 && t.target.timeoutMs > 20_000)
+  else if (intoMs > tooLateMs && t.target.timeoutMs > 20_000)
     await t.pause(minuteMs + middleMs - intoMs, 'the next minute');
 }
 
@@ -225,6 +269,7 @@ async function readOften(t: Trial, account: Subject, { json }: Reply): Promise<v
 const userTimes = 20;
 const revokedTimes = 30;
 
+/** Calls with a revoked key. */
 async function revokedCalls(t: Trial, account: Subject): Promise<void> {
   let key = t.target.flags.revokedKey;
   if (t.controlled) {
@@ -239,18 +284,22 @@ function areOthersKnown({ target }: Trial): boolean {
   return messagesOfOthers(target.log) !== undefined;
 }
 
-/** A request to everything that the empty bucket must not affect. True if one was throttled. */
+/**
+ * Requests everything that the empty bucket must not affect: each other endpoint, and the flooded one
+ * for another account or from another address. True if another endpoint answered 429.
+ */
 async function requestOthers(t: Trial, bucket: Bucket, account: Subject): Promise<boolean> {
   let isRefused = false;
   const flooded = bucket === 'address' ? undefined : bucket;
-  for (const one of endpoints) {
-    // Skipped, so that a flood of other requests costs no send; the floods of sends test this pair
+  for (const endpoint of endpoints) {
+    // Without a control port, only floods of sends send a message: they test this pair of endpoints
     // from the other side.
-    if (one === flooded || (isSending(one) && !isSending(bucket) && !t.controlled)) continue;
-    if (one === 'tasks' && account.sims.length === 0) continue;
+    const isCostly = isSending(endpoint) && !isSending(bucket) && !t.controlled;
+    if (endpoint === flooded || isCostly) continue;
+    if (endpoint === 'tasks' && account.sims.length === 0) continue;
     // An endpoint that was flooded earlier is empty because of its own limit.
-    if (recent(t, one, account).some(({ reply }) => reply.status === 429)) continue;
-    const { status } = await request(t, one, account);
+    if (recent(t, endpoint, account).some(({ reply }) => reply.status === 429)) continue;
+    const { status } = await request(t, endpoint, account);
     isRefused ||= status === 429;
   }
   if (flooded !== undefined && (t.controlled || t.target.flags.secondApiKey !== undefined)) {
@@ -263,10 +312,10 @@ async function requestOthers(t: Trial, bucket: Bucket, account: Subject): Promis
   return isRefused;
 }
 
-/** So many at once that no token which came back meanwhile explains that all pass. */
+/** So many at once that the tokens which return meanwhile do not explain it if all pass. */
 const secondAddressTimes = 20;
 
-/** The same caller from another address, if the target is on this machine. */
+/** Requests of the same caller from another address, if the target is on this machine. */
 async function fromSecondAddress(t: Trial, headers: Readonly<Record<string, string>>) {
   if (!/^(localhost|127\.)/.test(new URL(t.target.client.baseUrl).hostname)) return;
   const localAddress = '127.0.0.2';
@@ -274,6 +323,7 @@ async function fromSecondAddress(t: Trial, headers: Readonly<Record<string, stri
   await flood(secondAddressTimes, () => t.request(request));
 }
 
+/** Reads the statistics and the first message: neither is limited (READ-3, LIMIT-6). */
 async function readsOf(t: Trial, account: Subject, first: Reply): Promise<void> {
   await t.get(paths.stats, account.key);
   const id = verify.isObject(first.json) ? first.json['message_id'] : undefined;
