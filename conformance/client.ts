@@ -1,11 +1,11 @@
 /**
- * The only way to the target: requests over node:http(s), all of them recorded.
+ * The HTTP client of the harness, and the only way to the target. It records every request.
  * Replies are bounded in time, size and nesting; one that exceeds a bound is `unusable`.
- * This file alone enforces both spending limits, before a byte is sent: it never sends to a
- * recipient that is not allowed, and never exceeds the budget of sends.
- * After a broken connection it pauses and retries on a new one, because a restart of the target
- * takes a second. Each POST that leaves counts as a send, and one that may have arrived is repeated
- * only under a `request_id`. A request without a reply has `status` 0 and a `failure`.
+ * It enforces both spending limits before a byte is sent: it never sends to a recipient that is not
+ * allowed (`--allow-to`), and never exceeds the budget of sends (`--max-sends`).
+ * After a broken connection it retries, because a restart of the target takes a second. It repeats a
+ * send that may have arrived only if the send has a `request_id`. A request without a reply has
+ * `status` 0 and a `failure`.
  */
 import {
   Agent as HttpAgent,
@@ -23,7 +23,7 @@ export interface Reply {
   /** 0 if no usable reply came. */
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** The SHA-256 of the body: equal bytes have equal ones. A run keeps most replies, so not the bytes. */
+  /** The SHA-256 of the body, to compare bodies byte for byte without keeping their bytes. */
   readonly digest: string;
   readonly text: string;
   /** Undefined if the body is not JSON. */
@@ -32,11 +32,12 @@ export interface Reply {
   readonly failure?: string;
   /** True if a reply came, but exceeded a bound. */
   readonly unusable?: boolean;
-  /** How often the connection broke: with a reply, the request may have arrived more than once. */
+  /** How often the connection broke. Each time, the request may have arrived or not. */
   readonly interruptions: number;
-  /** In the run's clock. */
+  /** Milliseconds in the run's clock, as `answeredAt`. */
   readonly sentAt: number;
   readonly answeredAt: number;
+  /** The request and its reply, as reports show them. */
   readonly exchange: Exchange;
 }
 
@@ -54,6 +55,7 @@ export interface RequestOptions {
 export interface ClientSettings {
   readonly baseUrl: string;
   readonly timeoutMs: number;
+  /** The budget of sends; undefined: no limit. */
   readonly maxSends?: number | undefined;
   /** Undefined: every recipient is allowed. */
   readonly allowTo?: readonly string[] | undefined;
@@ -74,9 +76,10 @@ export class RecipientBlocked extends Error {}
 /** The budget of sends is used up. */
 export class SendsExhausted extends Error {}
 
+/** The paths of the three send endpoints. */
 const sendPaths = /\/api(?:\/v1)?\/(?:sms|external)\/send\/?(?:\?|$)/;
 
-/** The list of received messages is the only long reply; a run keeps most replies in memory. */
+/** A run keeps most replies in memory. Only the list of received messages is long. */
 const maxBodyBytes = 131_072;
 const maxListBytes = 1_048_576;
 const maxHeaderBytes = 65_536;
@@ -88,13 +91,14 @@ const maxNesting = 64;
  * that crosses such a close has to be repeated, and proves less.
  */
 const longestIdleMs = 3_000;
-/** After this many consecutive requests without a reply, later ones are given less time. */
-const patienceStrikes = 3;
+const timedOut = 'timed out';
+/** After this many consecutive failures, later requests get less time or are not retried. */
+const mostInARow = 3;
 const shortPatienceMs = 1_000;
 /** Pauses before each retry; together longer than a service needs to restart. */
 const pausesMs = [100, 400, 1_000, 2_000, 2_500];
-/** The connection was not established, so the target has received nothing. */
-const neverLeft = new Set([
+/** Errors after which the target has received nothing: the connection was not established. */
+const notConnected = new Set([
   'ECONNREFUSED',
   'EHOSTUNREACH',
   'ENETUNREACH',
@@ -108,14 +112,17 @@ export class Client {
   readonly #base: URL;
   readonly #agent: HttpAgent | HttpsAgent;
   readonly #clock: Clock;
-  #strikes = 0;
+  /** Consecutive requests that timed out. */
+  #timedOut = 0;
   /** Consecutive requests that failed in spite of all retries. */
   #broken = 0;
   /** Requests to the three send endpoints so far. */
   sends = 0;
+  /** Replies of 429 so far. */
   throttled = 0;
-  /** Broken connections, by error. */
+  /** The number of broken connections, by error. */
   readonly interruptions = new Map<string, number>();
+  /** True once the budget of sends has kept a request from being sent. */
   budgetReached = false;
 
   constructor(settings: ClientSettings) {
@@ -137,13 +144,14 @@ export class Client {
     return this.#settings.baseUrl;
   }
 
+  /** Throws RecipientBlocked or SendsExhausted if a spending limit forbids the request. */
   async request(options: RequestOptions): Promise<Reply> {
     if (options.method === 'POST' && sendPaths.test(options.path)) this.#spend(options.body ?? '');
     const started = performance.now();
     const sentAt = this.#clock.now();
     const outcome = await this.#attempt(options);
     const durationMs = Math.round((performance.now() - started) * 10) / 10;
-    this.#strikes = outcome.failure === 'timed out' ? this.#strikes + 1 : 0;
+    this.#timedOut = outcome.failure === timedOut ? this.#timedOut + 1 : 0;
     if (outcome.status === 429) this.throttled += 1;
     const exchange = this.masks.record(this.#settings.baseUrl, options, outcome, durationMs);
     return { ...outcome, exchange, sentAt, answeredAt: this.#clock.now() };
@@ -153,16 +161,11 @@ export class Client {
     this.#agent.destroy();
   }
 
+  /** Checks both spending limits for a send with this body, and counts it. */
   #spend(body: string): void {
     const { allowTo, maxSends } = this.#settings;
-    if (allowTo !== undefined) {
-      const recipient = recipientIn(body);
-      if (
-        recipient.kind === 'other' ||
-        (recipient.kind === 'one' && !allowTo.includes(recipient.to))
-      )
-        throw new RecipientBlocked('the recipient is not in --allow-to');
-    }
+    if (allowTo !== undefined && !isToOneOf(allowTo, body))
+      throw new RecipientBlocked('the recipient is not in --allow-to');
     if (maxSends !== undefined && this.sends >= maxSends) {
       this.budgetReached = true;
       throw new SendsExhausted(`the budget of ${maxSends} sends is spent`);
@@ -170,57 +173,54 @@ export class Client {
     this.sends += 1;
   }
 
+  /** Sends the request, and again after each broken connection, as long as that is permitted. */
   async #attempt(options: RequestOptions): Promise<Outcome & { interruptions: number }> {
-    let interruptions = 0;
-    const isRetried =
-      this.#settings.retries !== false &&
-      options.retried !== false &&
-      this.#broken < patienceStrikes;
+    const { retries, signal } = this.#settings;
+    const isRetried = retries !== false && options.retried !== false && this.#broken < mostInARow;
     const pauses = isRetried ? pausesMs : [];
-    for (const pause of [...pauses, undefined]) {
+    for (let interruptions = 0; ; ) {
       const outcome = await this.#once(options);
-      const { failure } = outcome;
-      const isBroken =
-        failure !== undefined &&
-        failure !== 'timed out' &&
-        outcome.unusable !== true &&
-        !this.#settings.signal?.aborted;
-      if (!isBroken) {
+      const { failure, unusable } = outcome;
+      const hasEnded = failure === undefined || failure === timedOut || unusable === true;
+      if (hasEnded || signal?.aborted) {
         this.#broken = 0;
         return { ...outcome, interruptions };
       }
+      const pauseMs = pauses[interruptions];
       interruptions += 1;
       this.interruptions.set(failure, (this.interruptions.get(failure) ?? 0) + 1);
-      if (pause === undefined) this.#broken += 1;
-      if (pause === undefined || !this.#maySendAgain(options, failure))
+      if (pauseMs === undefined) this.#broken += 1;
+      if (pauseMs === undefined || !this.#spendAgain(options, failure))
         return { ...outcome, interruptions };
-      await this.#clock.sleep(pause, this.#settings.signal).catch(() => {});
+      await this.#clock.sleep(pauseMs, signal).catch(() => {});
     }
-    throw new Error('unreachable: the last attempt returns');
   }
 
-  /** Pays for another send, if the first one may have arrived. */
-  #maySendAgain({ method, path, body = '' }: RequestOptions, failure: string): boolean {
-    if (method !== 'POST' || neverLeft.has(failure)) return true;
+  /** True if the request may be sent again; counts another send if the first one may have arrived. */
+  #spendAgain({ method, path, body = '' }: RequestOptions, failure: string): boolean {
+    if (method !== 'POST' || notConnected.has(failure)) return true;
     if (!hasRequestId(body)) return false;
     if (!sendPaths.test(path)) return true;
     const { maxSends = Number.POSITIVE_INFINITY } = this.#settings;
-    this.budgetReached ||= this.sends >= maxSends;
-    if (this.sends >= maxSends) return false;
+    if (this.sends >= maxSends) {
+      this.budgetReached = true;
+      return false;
+    }
     this.sends += 1;
     return true;
   }
 
+  /** One attempt. Never rejects: whatever goes wrong is a `failure`. */
   #once(options: RequestOptions): Promise<Outcome> {
     const { timeoutMs } = this.#settings;
-    const patienceMs =
-      this.#strikes >= patienceStrikes ? Math.min(timeoutMs, shortPatienceMs) : timeoutMs;
+    const isPatient = this.#timedOut < mostInARow;
+    const patienceMs = isPatient ? timeoutMs : Math.min(timeoutMs, shortPatienceMs);
     const isList = endpointOf(options.path) === 'received';
     const bodyLimit = this.#settings.maxBodyBytes ?? (isList ? maxListBytes : maxBodyBytes);
     return new Promise((resolve) => {
       const send = this.#base.protocol === 'https:' ? httpsRequest : httpRequest;
-      const failed = (failure: string, more: Pick<Outcome, 'unusable'> = {}) =>
-        resolve({ ...noReply, failure, ...more });
+      const failed = (failure: string) => resolve({ ...noReply, failure });
+      const exceeded = (failure: string) => resolve({ ...noReply, failure, unusable: true });
       const request = send(this.#optionsOf(options), (response) => {
         const chunks: Buffer[] = [];
         let size = 0;
@@ -229,7 +229,7 @@ export class Client {
           if (size <= bodyLimit) chunks.push(chunk);
           else {
             const status = response.statusCode ?? 0;
-            failed(`${status} with a body of more than ${bodyLimit} bytes`, { unusable: true });
+            exceeded(`${status} with a body of more than ${bodyLimit} bytes`);
             request.destroy();
           }
         });
@@ -237,13 +237,13 @@ export class Client {
         response.on('end', () => resolve(this.#outcome(response, Buffer.concat(chunks))));
       });
       const timer = setTimeout(() => {
-        failed('timed out');
+        failed(timedOut);
         request.destroy();
       }, patienceMs);
       request.on('close', () => clearTimeout(timer));
       request.on('error', ({ code, message }: NodeJS.ErrnoException) => {
         if (code === 'HPE_HEADER_OVERFLOW')
-          failed(`headers of more than ${maxHeaderBytes} bytes`, { unusable: true });
+          exceeded(`headers of more than ${maxHeaderBytes} bytes`);
         else failed(code ?? message);
       });
       request.end(options.body);
@@ -268,6 +268,7 @@ export class Client {
     };
   }
 
+  /** The outcome of a reply that has arrived. */
   #outcome(response: IncomingMessage, bytes: Buffer): Outcome {
     const status = response.statusCode ?? 0;
     const unusable = (failure: string) => ({ ...noReply, failure, unusable: true });
@@ -294,9 +295,9 @@ const noReply = { status: 0, headers: {}, digest: '', text: '', json: undefined 
 function isDeeplyNested(text: string): boolean {
   let depth = 0;
   let isInString = false;
-  for (let at = 0; at < text.length; at += 1) {
-    const character = text[at];
-    if (isInString && character === '\\') at += 1;
+  for (let index = 0; index < text.length; index += 1) {
+    const character = text[index];
+    if (isInString && character === '\\') index += 1;
     else if (character === '"') isInString = !isInString;
     else if (!isInString && (character === '[' || character === '{')) depth += 1;
     else if (!isInString && (character === ']' || character === '}')) depth -= 1;
@@ -310,20 +311,16 @@ function sendable(path: string): string {
   return path.replace(/\p{Surrogate}/gu, '\ufffd').replace(/[^\x21-\x7e]/gu, encodeURIComponent);
 }
 
-type Recipient = { kind: 'none' } | { kind: 'one'; to: string } | { kind: 'other' };
-
 function hasRequestId(body: string): boolean {
   const id: unknown = Object(parse(body)).request_id;
   return typeof id === 'string' && id !== '';
 }
 
-/** The recipient of a body. If unsure, it counts as a recipient that is not allowed. */
-function recipientIn(body: string): Recipient {
+/** True if the body names one of these recipients, or surely none. If unsure, false. */
+function isToOneOf(allowed: readonly string[], body: string): boolean {
   const parsed = parse(body);
-  if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) {
-    const to: unknown = (parsed as Record<string, unknown>)['to'];
-    if (to === undefined) return { kind: 'none' };
-    return typeof to === 'string' ? { kind: 'one', to } : { kind: 'other' };
-  }
-  return body.includes('"to"') || body.includes('to=') ? { kind: 'other' } : { kind: 'none' };
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
+    return !body.includes('"to"') && !body.includes('to=');
+  const { to } = parsed as { readonly to?: unknown };
+  return to === undefined || (typeof to === 'string' && allowed.includes(to));
 }

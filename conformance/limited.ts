@@ -1,5 +1,6 @@
 /**
- * The limited endpoints, in the form that cases use. Rules: LIMIT-1 to LIMIT-5.
+ * Requests to the limited endpoints, for floods and cases: one, many, or varied in what a limit must
+ * not depend on. Rules: LIMIT-1 to LIMIT-5.
  */
 import { minuteMs } from '../src/ledger/time-units.ts';
 import type { Bucket, Endpoint } from './buckets.ts';
@@ -11,7 +12,7 @@ import { paths, type Subject, type Trial } from './trial.ts';
  */
 export async function flood<T>(
   times: number,
-  one: (index: number) => Promise<T>,
+  send: (index: number) => Promise<T>,
   width = 16,
 ): Promise<T[]> {
   const replies: T[] = new Array(times);
@@ -20,7 +21,7 @@ export async function flood<T>(
     while (next < times) {
       const index = next;
       next += 1;
-      replies[index] = await one(index);
+      replies[index] = await send(index);
     }
   };
   await Promise.all(Array.from({ length: Math.min(width, times) }, worker));
@@ -33,7 +34,7 @@ interface Variation {
   readonly query?: string;
 }
 
-/** Its requests are sends, which cost money. */
+/** True if its requests are sends, which cost money. */
 export function isSending(bucket: Bucket): boolean {
   return bucket.endsWith('send');
 }
@@ -42,7 +43,7 @@ export function pathFor(endpoint: Endpoint, { sims }: Subject): string {
   return endpoint === 'tasks' ? paths.tasks(sims[0]?.deviceId ?? '') : paths[endpoint];
 }
 
-/** A good request of the account. */
+/** An acceptable request of the account. */
 export function request(
   t: Trial,
   endpoint: Endpoint,
@@ -56,14 +57,14 @@ export function request(
     : t.get(path + query, key, headers);
 }
 
-/** Two clients that take turns, as a load balancer or an update of one would show them. */
+/** The headers of two clients that take turns: a service may see several versions of one client. */
 export function agentOf(index: number): Readonly<Record<string, string>> {
   return { 'user-agent': `smstwin-conformance/${1 + (index % 2)}` };
 }
 
 const pageSizes = 100;
 
-/** Another query for each request, if the list of received messages takes one. */
+/** A query that differs between requests, if the list of received messages takes one. */
 export async function queriesOf(
   t: Trial,
   endpoint: Endpoint,
@@ -79,7 +80,7 @@ export function passed(reply: Reply): boolean {
   return reply.status >= 200 && reply.status < 300;
 }
 
-/** Waits until every bucket is full and no full minute of the clock begins within the next 59 s. */
+/** Waits until every bucket is full and the clock begins no new minute within the next 59 s. */
 export async function justAfterTheMinute(t: Trial): Promise<void> {
   const now = await t.now();
   await t.advance(Math.ceil((now + 2 * minuteMs) / minuteMs) * minuteMs + 500 - now);

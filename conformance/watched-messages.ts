@@ -1,7 +1,8 @@
 /**
- * Reads messages while time passes, from their acceptance until after their end. Time advances from
- * deadline to deadline if a simulator states the next one, and never by more than a fraction of the
- * poll interval, so that no state between two reads is missed.
+ * Watches messages: reads their status while time passes, from their acceptance until after their
+ * end. Rules: STATE-1 to STATE-5. On a simulator that states its next deadline, time
+ * advances from deadline to deadline, and never by more than a fraction of the poll interval, so that
+ * no status between two reads is missed.
  */
 
 import { minuteMs } from '../src/ledger/time-units.ts';
@@ -19,39 +20,39 @@ export interface Watched {
   readonly fields: Fields;
   /** The status of the 202, then each change. */
   readonly statuses: string[];
-  /** When a late message may no longer be queued. */
+  /** After this time the message is late if it is still queued. */
   readonly lateAt: number;
-  /** True once the run has looked for what keeps a late message queued. */
+  /** True once the run has looked for what keeps the late message queued. */
   isExplained?: boolean;
 }
 
 /** Longer than a poll interval. */
 const pollMs = 22_000;
 const mostOthers = 10;
-/** More requests than this come from a flood, which one more request would disturb. */
+/** More polls than this come from a flood, which one more would disturb. */
 const mostPolls = 20;
-/** Fewer where a simulator states its next deadline, as statuses change then alone. */
-const readsPerPoll = { stated: 4, unknown: 16 };
-const mostReads = 1_500;
+/** Fewer if the simulator states its next deadline: a status changes at a deadline only. */
+const readsPerPoll = { deadlineKnown: 4, deadlineUnknown: 16 };
+const mostRounds = 1_500;
 /** Pauses between reads in real time: short at first, because some services poll every second. */
 const readEveryMs = { first: 100, later: 500 };
-const oftenForMs = 8_000;
+const firstForMs = 8_000;
 const longestMs = 110_000;
 
-/** Queues a message under a `request_id`, to be watched. */
+/** Queues a message under a `request_id`, to be watched. `dueAt`: when a held one may be picked up. */
 export async function queuedToWatch(
   t: Trial,
   account: Subject,
-  more: Fields = {},
+  moreFields: Fields = {},
   dueAt?: number,
 ): Promise<Watched> {
-  const fields = { request_id: t.requestId(), ...more };
+  const fields = { request_id: t.requestId(), ...moreFields };
   const { messageId } = await t.queued(account, fields);
   const lateAt = (dueAt ?? (await t.now())) + latestPickupMs(t.trace());
   return { account, messageId, fields, statuses: ['queued'], lateAt };
 }
 
-/** Polls as the device of `--device-id`: if that gets its work as tasks, nothing else may poll. */
+/** Polls for tasks as the device of `--device-id`, which may get its work in no other way. */
 async function pollForTasks(t: Trial): Promise<void> {
   const { sims, key } = await t.account();
   const now = await t.now();
@@ -70,40 +71,46 @@ async function isQueued(t: Trial, account: Subject, messageId: string): Promise<
   return verify.isObject(json) && json['status'] === 'queued';
 }
 
+/** Which of these messages are queued, in their order. */
+function areQueued(t: Trial, account: Subject, ids: readonly string[]): Promise<boolean[]> {
+  return flood(ids.length, (index) => isQueued(t, account, ids[index] ?? ''));
+}
+
 /**
  * Looks for what keeps a late message queued: a device that gets its work only from our polls, or
- * one that picks up others first (`sendsPerPoll`). Takes at most one poll.
+ * one that picks up other messages first (`sendsPerPoll`). Judges find the explanation in these reads.
+ * Takes at most one poll interval.
  */
-async function lookAround(t: Trial, one: Watched): Promise<void> {
-  const { account, messageId } = one;
-  one.isExplained = true;
+async function explainLate(t: Trial, late: Watched): Promise<void> {
+  const { account, messageId } = late;
+  late.isExplained = true;
   await pollForTasks(t);
   if (!(await isQueued(t, account, messageId))) return;
   const accepted = t.target.log
-    .filter((one) => one.caller.account === 'own' && isSend(one) && one.reply.status === 202)
+    .filter((sent) => sent.caller.account === 'own' && isSend(sent) && sent.reply.status === 202)
     .map(messageIdOf);
-  const areQueued = await flood(accepted.length, (i) => isQueued(t, account, accepted[i] ?? ''));
-  const all = accepted.filter((id, i) => areQueued[i] && id !== messageId);
-  const others = all.filter((_, i) => i % Math.ceil(all.length / mostOthers) === 0);
+  const queued = await areQueued(t, account, accepted);
+  const all = accepted.filter((id, index) => queued[index] && id !== messageId);
+  const others = all.filter((_, index) => index % Math.ceil(all.length / mostOthers) === 0);
   const end = (await t.now()) + pollMs;
   while (others.length > 0 && (await t.now()) < end) {
     await t.pause(500, 'other messages of the device');
-    const stillQueued = await flood(others.length, (i) => isQueued(t, account, others[i] ?? ''));
+    const stillQueued = await areQueued(t, account, others);
     if (stillQueued.includes(false) || !(await isQueued(t, account, messageId))) return;
   }
 }
 
 interface WatchPlan {
   readonly forMs: number;
-  /** How long to watch after the last of them has ended. */
+  /** How long to watch after the last message has ended; default: `forMs`. */
   readonly afterEndMs?: number;
   /** Queues one more message when the first one has left `queued`. */
   readonly successor?: () => Promise<Watched>;
   /** Called at each new status. */
-  readonly onChange?: (one: Watched) => Promise<unknown>;
+  readonly onChange?: (message: Watched) => Promise<unknown>;
 }
 
-/** Reads messages until the plan's time is over. */
+/** Reads messages until the plan's time is over. Returns them and the successor. */
 export async function watch(
   t: Trial,
   messages: readonly Watched[],
@@ -111,47 +118,57 @@ export async function watch(
 ): Promise<Watched[]> {
   const all = [...messages];
   const [first] = messages;
-  let start = await t.now();
-  let isAwaited = successor !== undefined;
-  let now = start;
-  let end = start + forMs;
-  for (let round = 0; now < end && round < mostReads; round += 1) {
-    now = await nextRead(t, start, now, end);
-    for (const one of all) {
-      const { status: code, json } = await t.read(one.account, one.messageId);
-      if (code !== 200 || !verify.isObject(json)) continue;
-      const status = verify.textOf(json['status']);
-      if (status !== one.statuses.at(-1)) {
-        one.statuses.push(status);
-        await onChange?.(one);
-      } else if (status === 'queued' && now > one.lateAt && !t.controlled && !one.isExplained)
-        await lookAround(t, one);
+  let sentAt = await t.now();
+  let awaited = successor;
+  let now = sentAt;
+  let end = sentAt + forMs;
+  for (let round = 0; now < end && round < mostRounds; round += 1) {
+    now = await nextRead(t, sentAt, now, end);
+    for (const message of all) await readStatus(t, message, now, onChange);
+    if (awaited !== undefined && (first?.statuses.length ?? 0) > 1) {
+      all.push(await awaited());
+      awaited = undefined;
+      sentAt = await t.now();
     }
-    if (successor !== undefined && isAwaited && (first?.statuses.length ?? 0) > 1) {
-      isAwaited = false;
-      all.push(await successor());
-      start = await t.now();
-    }
-    if (!isAwaited && all.every(hasEnded)) end = Math.min(end, now + afterEndMs);
+    if (awaited === undefined && all.every(hasEnded)) end = Math.min(end, now + afterEndMs);
   }
   return all;
+}
+
+async function readStatus(
+  t: Trial,
+  message: Watched,
+  now: number,
+  onChange: WatchPlan['onChange'],
+): Promise<void> {
+  const { account, messageId, statuses, lateAt, isExplained } = message;
+  const { status: code, json } = await t.read(account, messageId);
+  if (code !== 200 || !verify.isObject(json)) return;
+  const status = verify.textOf(json['status']);
+  if (status !== statuses.at(-1)) {
+    statuses.push(status);
+    await onChange?.(message);
+  } else if (status === 'queued' && now > lateAt && !t.controlled && !isExplained)
+    await explainLate(t, message);
 }
 
 function hasEnded({ statuses }: Watched): boolean {
   return ['delivered', 'failed'].includes(statuses.at(-1) ?? '');
 }
 
-async function nextRead(t: Trial, start: number, now: number, end: number): Promise<number> {
+/** Waits for the time of the next read and returns it. `sentAt`: when the last message was sent. */
+async function nextRead(t: Trial, sentAt: number, now: number, end: number): Promise<number> {
   if (!t.controlled) {
-    const isEarly = now - start < oftenForMs;
+    const isEarly = now - sentAt < firstForMs;
     await t.pause(isEarly ? readEveryMs.first : readEveryMs.later, 'the next status of a message');
     return t.now();
   }
-  const due = await t.control.nextAt();
-  const reads = due === undefined ? readsPerPoll.unknown : readsPerPoll.stated;
-  const step = Math.max(1, Math.floor(pollIntervalMs(t) / reads));
-  const to = Math.min(now + step, end);
-  await t.advance((due !== undefined && due > now && due < to ? due : to) - now);
+  const deadline = await t.control.nextAt();
+  const reads = deadline === undefined ? readsPerPoll.deadlineUnknown : readsPerPoll.deadlineKnown;
+  const stepMs = Math.max(1, Math.floor(pollIntervalMs(t) / reads));
+  const latest = Math.min(now + stepMs, end);
+  const isSooner = deadline !== undefined && deadline > now && deadline < latest;
+  await t.advance((isSooner ? deadline : latest) - now);
   return t.now();
 }
 
@@ -161,9 +178,9 @@ export function watchedMessages(t: Trial): Promise<Watched[]> {
 }
 
 /**
- * Two messages of one SIM, watched at the start of a run and until more than a poll after their end.
- * The second is sent when the first is picked up, so that it waits for a whole poll interval. With a
- * control port also one of every scripted fate, and a replay at each new status.
+ * Two messages of one SIM, watched until more than a poll interval after their end. The second is
+ * sent when the first is picked up, so that it waits for a whole interval. With a control port it
+ * also watches a message of every scripted fate, and sends a replay at each new status.
  */
 export const watched: Recording<Watched[]> = {
   name: 'statuses of messages',
@@ -189,7 +206,7 @@ export const watched: Recording<Watched[]> = {
       forMs: 8 * pollIntervalMs(t) + 45_000,
       afterEndMs: 2 * pollIntervalMs(t),
       successor,
-      onChange: ({ account: own, fields }) => t.send(own, fields),
+      onChange: (message) => t.send(message.account, message.fields),
     });
   },
 };
