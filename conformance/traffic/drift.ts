@@ -1,7 +1,7 @@
 /**
- * What changed between two recordings of a service: verdicts, answers where the document is silent,
- * and members of replies that were always there, or never. What one recording does not show is no
- * drift.
+ * What changed between two recordings of a service (`--drift`): verdicts, answers where the document
+ * is silent, and members of replies, if each reply had one in one recording and none in the other.
+ * Anything that one of the recordings does not show is no drift.
  */
 import { table } from '../../src/commands/table.ts';
 import { isFailure, type Result } from '../result.ts';
@@ -13,6 +13,7 @@ export interface Portrait {
   readonly observations: Observations;
 }
 
+/** A row of the table of changes. */
 type Row = readonly [what: string, before: string, now: string];
 
 export function driftOf(before: Portrait, now: Portrait): Row[] {
@@ -26,10 +27,11 @@ export function driftTable(rows: readonly Row[]): string {
 
 function verdictRows(before: Portrait, now: Portrait): Row[] {
   const isKnown = ({ verdict }: Result) => verdict === 'passed' || isFailure(verdict);
-  return now.results.flatMap((one): Row[] => {
-    const earlier = before.results.find(({ id }) => id === one.id);
-    if (earlier === undefined || !isKnown(earlier) || !isKnown(one)) return [];
-    return earlier.verdict === one.verdict ? [] : [[one.subject, earlier.verdict, one.verdict]];
+  return now.results.flatMap((result): Row[] => {
+    const { id, subject, verdict } = result;
+    const earlier = before.results.find((each) => each.id === id);
+    if (earlier === undefined || !isKnown(earlier) || !isKnown(result)) return [];
+    return earlier.verdict === verdict ? [] : [[subject, earlier.verdict, verdict]];
   });
 }
 
@@ -48,10 +50,11 @@ function shapeRows(before: Portrait, now: Portrait): Row[] {
     const earlier = before.observations.shapes.get(name);
     if (earlier === undefined) continue;
     for (const member of new Set([...earlier.members.keys(), ...shape.members.keys()])) {
-      const was = (earlier.members.get(member) ?? 0) / earlier.replies;
-      const is = (shape.members.get(member) ?? 0) / shape.replies;
-      if (was === 1 && is === 0) rows.push([`${name}: ${member}`, 'always', 'never']);
-      if (was === 0 && is === 1) rows.push([`${name}: ${member}`, 'never', 'always']);
+      const shareBefore = (earlier.members.get(member) ?? 0) / earlier.replies;
+      const shareNow = (shape.members.get(member) ?? 0) / shape.replies;
+      const what = `${name}: ${member}`;
+      if (shareBefore === 1 && shareNow === 0) rows.push([what, 'always', 'never']);
+      if (shareBefore === 0 && shareNow === 1) rows.push([what, 'never', 'always']);
     }
   }
   return rows;

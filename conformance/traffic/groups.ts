@@ -1,13 +1,15 @@
 /**
- * Exchanges that are judged together, by key, in bounded memory. A group is handed over when nothing
- * was added for a day, when there is no more room, or at the end. Whatever is dropped earlier is only
- * missed: a judge of recorded traffic never concludes from what is not there.
+ * Groups of exchanges that are judged together, such as those of one message, in bounded memory. A
+ * group is judged when nothing was added to it for a day, when there is no more room, or at the end.
+ * A long group loses exchanges from its middle. That is safe: a judge of recorded traffic never
+ * concludes anything from a missing exchange.
  */
 import { dayMs } from '../../src/ledger/time-units.ts';
 import type { Exchange } from '../judges/exchange.ts';
 
 export const mostHeldExchanges = 20_000;
-const mostOfOne = 400;
+const mostInGroup = 400;
+/** A group that is full keeps its first exchanges and drops as many that follow them. */
 const keptFirst = 50;
 const longestQuietMs = dayMs + 3_600_000;
 
@@ -17,7 +19,7 @@ interface Group {
 }
 
 export class Groups {
-  /** The one that was used last is the last. */
+  /** The group that was used last is the last. */
   readonly #groups = new Map<string, Group>();
   readonly #judge: (exchanges: readonly Exchange[]) => void;
   #held = 0;
@@ -26,19 +28,20 @@ export class Groups {
     this.#judge = judge;
   }
 
-  add(key: string, one: Exchange): void {
-    const group = this.#groups.get(key) ?? { exchanges: [], lastAt: one.sentAt };
+  add(key: string, exchange: Exchange): void {
+    const { sentAt } = exchange;
+    const group = this.#groups.get(key) ?? { exchanges: [], lastAt: sentAt };
     this.#groups.delete(key);
     this.#groups.set(key, group);
-    group.exchanges.push(one);
-    group.lastAt = Math.max(group.lastAt, one.sentAt);
+    group.exchanges.push(exchange);
+    group.lastAt = Math.max(group.lastAt, sentAt);
     this.#held++;
-    if (group.exchanges.length > mostOfOne) {
+    if (group.exchanges.length > mostInGroup) {
       group.exchanges.splice(keptFirst, keptFirst);
       this.#held -= keptFirst;
     }
     for (const [oldest, { lastAt }] of this.#groups) {
-      const isOver = lastAt < one.sentAt - longestQuietMs || this.#held > mostHeldExchanges;
+      const isOver = lastAt < sentAt - longestQuietMs || this.#held > mostHeldExchanges;
       if (!isOver) break;
       this.#end(oldest);
     }
@@ -57,6 +60,7 @@ export class Groups {
   }
 }
 
+/** Sorts exchanges by the time when they were sent. */
 export function inOrder(exchanges: readonly Exchange[]): Exchange[] {
   return exchanges.toSorted((a, b) => a.sentAt - b.sentAt);
 }

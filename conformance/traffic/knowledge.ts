@@ -1,7 +1,8 @@
 /**
- * What recorded traffic shows of who sent a request: a key that is refused is wrong, one that passed
- * belongs to an account, and a refusal of a sender number says what the number is. Two keys are two
- * accounts unless they are joined, so no judge may conclude from a difference of accounts.
+ * What recorded traffic shows of callers and sender numbers: a key that is refused is wrong, a key
+ * that passes belongs to an account, and the refusal of a number says what the number is. Each key
+ * counts as an account of its own, except keys that `--same-account` joins, so a judge must not
+ * conclude anything from a difference of accounts.
  */
 import type { TrafficExchange } from '../../src/commands/recorded-traffic.ts';
 import type { Reply } from '../client.ts';
@@ -13,16 +14,19 @@ import { codeOf, isNear, isObject, textOf } from '../verify.ts';
 
 /** How far recorded times may be wrong. */
 const wrongMs = 4_000;
-/** Keys whose last verdict is remembered. */
+/** The most keys of which it remembers whether the service accepts them. */
 const mostKeys = 100_000;
 
 export class TrafficKnowledge implements Knowledge {
+  /** The accounts of joined keys, by key. */
   readonly #accounts = new Map<string, string>();
   /** Joined keys that no exchange has had yet. */
   readonly unseen = new Set<string>();
-  /** Whether the service took the key when it last said so. */
-  readonly #isTaken = new Map<string, boolean>();
+  /** By host and key: whether the service accepted the key when a reply last showed it. */
+  readonly #isAccepted = new Map<string, boolean>();
+  /** The exchange that is being converted. */
   #recorded: TrafficExchange | undefined;
+  /** The number of requests whose credential was not recorded. */
   #nameless = 0;
 
   /** `joined`: lists of keys, each of one account. */
@@ -34,11 +38,11 @@ export class TrafficKnowledge implements Knowledge {
       }
   }
 
-  /** Every offset that a new message has shown, and what clocks of a cluster may differ. */
+  /** The offset of the target's clock: what new messages have shown, and at least `unknown`. */
   ahead: Ahead = unknown;
   #seen: Ahead | undefined;
 
-  /** Narrower than `ahead`: what was seen alone. */
+  /** The offset that new messages have shown; `unknown` without any. Narrower than `ahead`. */
   get seenAhead(): Ahead {
     return this.#seen ?? unknown;
   }
@@ -53,7 +57,7 @@ export class TrafficKnowledge implements Knowledge {
     return this.ahead;
   }
 
-  /** True if its key was said to belong to an account of its own, or to share one. */
+  /** True if `--same-account` names its key. */
   isDeclared({ headers }: Exchange): boolean {
     return this.#accounts.has(keyIn(headers['authorization']) ?? '');
   }
@@ -70,7 +74,7 @@ export class TrafficKnowledge implements Knowledge {
   callerOf(_: unknown, { status }: Reply): Caller {
     const { headers, address, showsCredential, host } = this.#recorded ?? nothing;
     const unknown = { isNew: false, ...(address !== undefined && { address }) };
-    // Two requests without a credential may be of two accounts.
+    // Two requests whose credentials were not recorded may be of two accounts.
     if (!showsCredential)
       return { isNew: false, key: 'valid', account: `nameless ${++this.#nameless}` };
     const key = keyIn(headers['authorization']);
@@ -78,33 +82,30 @@ export class TrafficKnowledge implements Knowledge {
     this.unseen.delete(key);
     const name = `${host}${key}`;
     if (status === 401) {
-      this.#note(name, false);
+      this.#noteAccepted(name, false);
       return { ...unknown, key: 'wrong' };
     }
-    const isTaken = status >= 200 && status < 300;
-    if (isTaken) this.#note(name, true);
-    // A 429 does not say whether the key is valid.
-    if (status === 429 && this.#isTaken.get(name) !== true)
+    if (status >= 200 && status < 300) this.#noteAccepted(name, true);
+    // A 429 does not show whether the key is valid.
+    if (status === 429 && this.#isAccepted.get(name) !== true)
       return { isNew: false, key: 'valid', address: address ?? 'unknown' };
     const account = `${host}${this.#accounts.get(key) ?? key}`;
-    const spent = status === 402 ? { quota: 0 } : {};
-    return { isNew: false, key: 'valid', account, ...spent };
+    return { isNew: false, key: 'valid', account, ...(status === 402 && { quota: 0 }) };
   }
 
   senderOf(_account: string | undefined, _number: string, reply: Reply): Sender | undefined {
     const { status } = reply;
     if (status >= 200 && status < 300) return { is: 'own' };
-    const is = refusedSenders.find(
-      ([of, code]) => of === status && isNear(codeOf(reply) ?? '', code),
-    );
-    return is && { is: is[2] };
+    const code = codeOf(reply) ?? '';
+    const refusal = refusedSenders.find((row) => row.status === status && isNear(code, row.code));
+    return refusal && { is: refusal.is };
   }
 
-  #note(name: string, isTaken: boolean): void {
-    this.#isTaken.delete(name);
-    this.#isTaken.set(name, isTaken);
-    const [oldest = ''] = this.#isTaken.keys();
-    if (this.#isTaken.size > mostKeys) this.#isTaken.delete(oldest);
+  #noteAccepted(name: string, isAccepted: boolean): void {
+    this.#isAccepted.delete(name);
+    this.#isAccepted.set(name, isAccepted);
+    const [oldest = ''] = this.#isAccepted.keys();
+    if (this.#isAccepted.size > mostKeys) this.#isAccepted.delete(oldest);
   }
 }
 
@@ -112,15 +113,17 @@ function keyIn(authorization = ''): string | undefined {
   return /^bearer[ \t]+([^\s,]+)$/i.exec(authorization)?.[1];
 }
 
+/** The bounds of both. */
 function around(a: Ahead, b: Ahead): Ahead {
   return { least: Math.min(a.least, b.least), most: Math.max(a.most, b.most) };
 }
 
-const refusedSenders: readonly (readonly [number, string, Sender['is']])[] = [
-  [403, 'from_number_not_found', 'unknown'],
-  [403, 'from_number_access_deniedd', 'denied'],
-  [503, 'device_inactive', 'inactive'],
-];
+/** What each documented refusal of a sender says of its number. */
+const refusedSenders = [
+  { status: 403, code: 'from_number_not_found', is: 'unknown' },
+  { status: 403, code: 'from_number_access_deniedd', is: 'denied' },
+  { status: 503, code: 'device_inactive', is: 'inactive' },
+] as const;
 
 const nothing = { headers: {}, address: undefined, showsCredential: false, host: '' } as const;
 
@@ -131,7 +134,7 @@ function replyOf(recorded: TrafficExchange): Reply {
   return {
     status: reply?.status ?? 0,
     headers: reply?.headers ?? {},
-    // Recorded texts are whole, so they compare as well as their digests.
+    // A recorded text is complete, so texts compare as well as digests.
     digest: text,
     text,
     json: parse(text),
@@ -153,7 +156,7 @@ function replyOf(recorded: TrafficExchange): Reply {
   };
 }
 
-/** True for a refusal that the document names, or any reply below 500: no gateway made it. */
+/** True if the service itself answered, not a gateway: below 500, or with the documented 503. */
 export function isOfService({ reply }: Exchange): boolean {
   return reply.status < 500 || isNear(codeOf(reply) ?? '', 'device_inactive');
 }

@@ -1,6 +1,6 @@
 /**
- * What recorded traffic shows where the document is silent: an answer for each assumption on which
- * all exchanges agree, and the shapes of replies, to see what drifts from one recording to the next.
+ * What recorded traffic shows where the document is silent: the answer to each assumption, if all
+ * exchanges agree on it, and the shapes of replies, which `drift.ts` compares between recordings.
  */
 
 import { type AssumptionName, answersOf } from '../../src/ledger/assumptions.ts';
@@ -12,32 +12,31 @@ import * as single from '../single-replies.ts';
 import { fieldsNamed, isObject } from '../verify.ts';
 import { hasRequestId } from './shown.ts';
 
-type Observe = (one: Exchange) => string | undefined;
+/** The answer that an exchange shows; undefined if it shows none. */
+type Observe = (exchange: Exchange) => string | undefined;
 
 function byStatus(
   answers: Readonly<Record<number, string>>,
-  fits: (one: Exchange) => boolean,
+  fits: (exchange: Exchange) => boolean,
 ): Observe {
-  return (one) => (one.caller.key === 'valid' && fits(one) ? answers[one.reply.status] : undefined);
+  return (exchange) =>
+    exchange.caller.key === 'valid' && fits(exchange) ? answers[exchange.reply.status] : undefined;
 }
 
-/** A send whose one doubtful field decides: nothing else about it may be refused. */
+/** Selects sends with a value of this field that fits, unless something else was refused. */
 function isAbout(field: string, fits: (value: unknown) => boolean) {
-  return (one: Exchange): boolean => {
-    const value = one.fields?.[field];
-    if (!isMessageSend(one) || hasRequestId(one) !== (field === 'request_id') || !fits(value))
-      return false;
-    return (
-      one.reply.status === 202 ||
-      (one.reply.status === 400 && fieldsNamed(one.reply).includes(field))
-    );
+  return (exchange: Exchange): boolean => {
+    const { fields, reply } = exchange;
+    const isSimple = isMessageSend(exchange) && !hasRequestId(exchange);
+    if (!isSimple || !fits(fields?.[field])) return false;
+    return reply.status === 202 || (reply.status === 400 && fieldsNamed(reply).includes(field));
   };
 }
 
 const documented = ['to', 'from', 'from_number', 'message', 'request_id', 'send_at'];
 const isDeclaredJson = ({ headers }: Exchange) =>
   /^application\/json\b/i.test(headers['content-type'] ?? '');
-/** Not of a path with an id, which may be unknown. */
+/** A documented path without its last slash. Paths with an id are left out: it may be unknown. */
 const hasNoSlash = ({ path, id }: Exchange) =>
   id === undefined && ![undefined, 'read', 'tasks'].includes(documentedEndpointOf(`${path}/`));
 
@@ -47,10 +46,11 @@ function isWrongMethod({ method, endpoint, path }: Exchange): boolean {
   return isOther && ['GET', 'POST', 'PUT'].includes(method);
 }
 
+/** For each assumption: the answer that a single exchange shows. */
 const rows: Readonly<Partial<Record<AssumptionName, Observe>>> = {
   errorBody: (one) => {
-    const isSure = isMessageSend(one) && one.fields !== undefined && !hasRequestId(one);
-    if (!isSure || one.reply.status !== 400) return undefined;
+    const isSimple = isMessageSend(one) && one.fields !== undefined && !hasRequestId(one);
+    if (!isSimple || one.reply.status !== 400) return undefined;
     const { invalid, open } = validityOf(one, false);
     const [field] = invalid;
     if (field === undefined || invalid.length + open.length !== 1) return undefined;
@@ -58,7 +58,7 @@ const rows: Readonly<Partial<Record<AssumptionName, Observe>>> = {
   },
   notFoundBody: ({ method, endpoint, reply }) =>
     method === 'GET' && endpoint === 'read' ? single.notFoundBodyOf(reply) : undefined,
-  // No body at all may be read as one without fields (`emptyBody`).
+  // An empty body is left out: it may count as an object without fields (`emptyBody`).
   malformedJson: (one) =>
     isMessageSend(one) && one.fields === undefined && isDeclaredJson(one) && one.body
       ? single.malformedJsonOf(one.reply)
@@ -106,6 +106,7 @@ const observers = Object.entries(rows);
 /** The members of replies to one endpoint with one status. */
 interface Shape {
   replies: number;
+  /** How many of the replies have the member. */
   readonly members: Map<string, number>;
 }
 
@@ -113,51 +114,54 @@ const mostMembers = 500;
 const deepest = 4;
 
 export class Observations {
+  /** By assumption: how many exchanges show each answer. */
   readonly #answers = new Map<string, Map<string, number>>();
+  /** By method, endpoint and status. */
   readonly shapes = new Map<string, Shape>();
 
-  note(one: Exchange): void {
-    for (const [name, observe] of observers) this.#answer(name, observe(one));
-    this.#shape(one);
+  note(exchange: Exchange): void {
+    for (const [name, observe] of observers) this.#noteAnswer(name, observe(exchange));
+    this.#noteShape(exchange);
   }
 
-  /** The exchanges of one message, and the sends under one id. */
+  /** Takes the exchanges of one message, or the sends under one `request_id`. */
   noteGroup(group: readonly Exchange[]): void {
-    const [first] = group;
+    const [first, ...others] = group;
     if (first === undefined || first.reply.status !== 202) return;
-    for (const one of group.slice(1)) {
-      const { status } = one.reply;
+    const heldUntil = holdOf(first) ?? 0;
+    for (const other of others) {
+      const { status } = other.reply;
       const isReplay =
-        isMessageSend(one) && one.fields?.['request_id'] === first.fields?.['request_id'];
-      if (isReplay && one.body !== first.body && hasRequestId(one))
-        this.#answer('replayDifferentBody', replyToOtherBody[status]);
-      const until = holdEndOf(first) ?? 0;
-      const isHeld = isRead(one) && status === 200 && one.answeredAt < until - heldForMs;
-      if (isHeld && isMessageSend(first)) this.#answer('heldStatus', String(bodyOf(one)['status']));
+        isMessageSend(other) && other.fields?.['request_id'] === first.fields?.['request_id'];
+      if (isReplay && other.body !== first.body && hasRequestId(other))
+        this.#noteAnswer('replayDifferentBody', replyToOtherBody[status]);
+      const isHeld = isRead(other) && status === 200 && other.answeredAt < heldUntil - clockSlackMs;
+      if (isHeld && isMessageSend(first))
+        this.#noteAnswer('heldStatus', String(bodyOf(other)['status']));
     }
   }
 
+  /** The answers on which all exchanges agree; the others with the reason. */
   discovered(): Discovered {
     const answers: Record<string, unknown> = {};
     const undetermined: Record<string, string> = {};
     for (const [name, seen] of this.#answers) {
       const [[answer] = ['']] = seen;
+      const counts = [...seen].map(([each, times]) => `${each} (${times})`);
       if (seen.size === 1) answers[name] = answer;
-      else
-        undetermined[name] =
-          `the traffic shows ${[...seen].map(([one, times]) => `${one} (${times})`).join(' and ')}`;
+      else undetermined[name] = `the traffic shows ${counts.join(' and ')}`;
     }
     return { answers, undetermined };
   }
 
-  #answer(name: string, answer: string | undefined): void {
+  #noteAnswer(name: string, answer: string | undefined): void {
     if (answer === undefined || !answersOf(name as AssumptionName).includes(answer)) return;
     const seen = this.#answers.get(name) ?? new Map<string, number>();
     this.#answers.set(name, seen);
     seen.set(answer, (seen.get(answer) ?? 0) + 1);
   }
 
-  #shape({ method, endpoint, reply }: Exchange): void {
+  #noteShape({ method, endpoint, reply }: Exchange): void {
     // A 400 may have a member for each field.
     if (endpoint === undefined || reply.status === 0 || reply.status === 400) return;
     const name = `${method} ${endpoint} ${reply.status}`;
@@ -171,8 +175,8 @@ export class Observations {
   }
 }
 
-/** Long enough for any difference of clocks. */
-const heldForMs = 60_000;
+/** More than clocks differ. */
+const clockSlackMs = 60_000;
 
 const replyToOtherBody: Readonly<Record<number, string>> = {
   200: 'return_original',
@@ -184,13 +188,13 @@ function typeOf(value: unknown): string {
   return Array.isArray(value) ? 'list' : typeof value;
 }
 
-/** Each member with its type, such as `results[].to string`. */
-function* membersOf(value: unknown, at: string, depth: number): Generator<string> {
+/** Each member with its type, such as `results[].to string`; of a list, its first entry. */
+function* membersOf(value: unknown, path: string, depth: number): Generator<string> {
   const [first] = Array.isArray(value) ? value : [];
-  if (at !== '') yield `${at} ${typeOf(value)}`;
+  if (path !== '') yield `${path} ${typeOf(value)}`;
   if (depth > deepest) return;
-  if (first !== undefined) yield* membersOf(first, `${at}[]`, depth + 1);
+  if (first !== undefined) yield* membersOf(first, `${path}[]`, depth + 1);
   if (isObject(value))
     for (const [name, inner] of Object.entries(value))
-      yield* membersOf(inner, at === '' ? name : `${at}.${name}`, depth + 1);
+      yield* membersOf(inner, path === '' ? name : `${path}.${name}`, depth + 1);
 }

@@ -1,5 +1,6 @@
 /**
- * `smstwin conform --traffic`: reads files, judges them, writes reports and returns an exit code.
+ * `smstwin conform --traffic`: reads recorded traffic, judges it, compares it with an older recording
+ * (`--drift`), writes reports and returns an exit code. It sends nothing.
  */
 import { basename } from 'node:path';
 import { CommandError } from '../../src/commands/command-error.ts';
@@ -24,10 +25,10 @@ interface TrafficIo extends Streams {
 }
 
 const progressEvery = 100_000;
-/** The exchanges of an excerpt. */
+/** A failure that more exchanges prove is shown by an excerpt of them. */
 const mostShown = 4;
 
-/** What the files show: verdicts, and what the service does where the document is silent. */
+/** Reads the files: the verdict of each rule, and the observations. */
 async function judged(
   files: readonly string[],
   traffic: TrafficFlags,
@@ -52,6 +53,7 @@ async function judged(
   return { judge, results, observations };
 }
 
+/** Returns the exit code; a drift is 1, unless the verdicts say something worse. */
 export async function conformTraffic(
   options: ConformOptions,
   traffic: TrafficFlags,
@@ -141,6 +143,7 @@ function resultOf(rule: RuleId, finding: RuleFinding | undefined): Result {
   };
 }
 
+/** Why no exchange exercised the rule. */
 function undecided({ isTouched = false }: RuleFinding): string {
   return isTouched
     ? 'exchanges are about it, and none decides it; do several keys share an account (--same-account)?'
@@ -151,11 +154,11 @@ function undecided({ isTouched = false }: RuleFinding): string {
 function excerptOf(proof: readonly Exchange[], broken: Exchange['reply']['exchange'] | undefined) {
   if (proof.length <= mostShown) return proof.map(({ reply }) => reply.exchange);
   const before = broken && otherBefore(proof, broken);
-  return [...new Set([proof[0]?.reply.exchange, before, broken])].filter(
-    (one) => one !== undefined,
-  );
+  const shownOnce = new Set([proof[0]?.reply.exchange, before, broken]);
+  return [...shownOnce].filter((exchange) => exchange !== undefined);
 }
 
+/** A line of the timeline. */
 function timeOf({ method, path, reply, sentAt, answeredAt }: Exchange): string {
   const took = `${new Date(sentAt).toISOString()} + ${answeredAt - sentAt} ms`;
   return `${took}: ${method} ${path} answered ${reply.status === 0 ? 'nothing' : reply.status}`;

@@ -1,7 +1,7 @@
 /**
- * Which rules recorded traffic can show, from which exchanges, and which exchanges are judged
- * together. What may come from elsewhere is left out: a reply of a gateway, a `request_id` that may
- * have been used before the recording.
+ * The rules that recorded traffic can show: for each rule, the exchanges that its judge looks at, and
+ * which of them are judged together. Exchanges that may mislead a judge are left out: a reply that a
+ * gateway may have made, a `request_id` that may have been used before the recording.
  */
 import type { RuleId } from '../../src/ledger/rules.ts';
 import { type Exchange, isMessageSend, isRead, isSend, methodOf } from '../judges/exchange.ts';
@@ -13,21 +13,24 @@ import { isJsonObject, isOfService } from './knowledge.ts';
  */
 export type Together = 'message' | 'request_id' | 'bucket' | 'long';
 
+/** How recorded traffic shows a rule. */
 export interface Shown {
   readonly together: Together;
-  /** Only judged if the files hold all traffic. */
+  /** True if the rule is judged only with `--traffic-complete`. */
   readonly needsAll?: true;
+  /** True for the exchanges that the judge of the rule looks at. */
   readonly fits: (one: Exchange) => boolean;
 }
 
 const documentedErrors = [400, 401, 402, 403, 404, 429];
+/** The statuses that refuse a sender number. */
 const senders = [403, 503];
 
 function isTaken({ reply }: Exchange): boolean {
   return reply.status >= 200 && reply.status < 300;
 }
 
-/** A send whose reply a sound service never gives to a replay. */
+/** True for a send that is no replay: a sound service never gives this reply to a replay. */
 function isFirstUse(one: Exchange): boolean {
   if (!isMessageSend(one) || one.caller.key !== 'valid' || repeatsFields(one)) return false;
   const { status } = one.reply;
@@ -38,7 +41,7 @@ function isFirstUse(one: Exchange): boolean {
 }
 
 const replayed = 200;
-/** Many frameworks refuse a field with it. */
+/** Not documented, but many frameworks refuse a field with it. */
 const unprocessable = 422;
 
 function saysJson({ headers }: Exchange): boolean {
@@ -50,13 +53,13 @@ export function hasRequestId({ fields }: Exchange): boolean {
   return id !== undefined && id !== '';
 }
 
-/** Services differ in which of two equal names counts. */
+/** True if a name occurs twice in the body: services differ in which of the two counts. */
 function repeatsFields({ body = '' }: Exchange): boolean {
   const names = [...body.matchAll(/"(to|from|from_number|message|request_id|send_at)"\s*:/g)];
   return new Set(names.map(([, name]) => name)).size < names.length;
 }
 
-/** A body that is no JSON object, and was recorded. */
+/** A send that is no replay, or whose body is no JSON object; its body was recorded. */
 function isMalformed(one: Exchange): boolean {
   return isFirstUseOrMalformed(one) && one.body !== undefined;
 }

@@ -1,7 +1,7 @@
 /**
- * Judges recorded traffic in one pass: each exchange joins the groups in which rules can be judged,
- * and the judges of the harness look at each group as at a case of its own. What came before the
- * recording is unknown, and lines may be missing unless the files are said to hold all.
+ * Judges recorded traffic in one pass. Each exchange joins the groups in which rules can be judged
+ * (`shown.ts`), and the judges of the harness look at each group as if it were a case. What came
+ * before the recording is unknown. Exchanges may also be missing, except with `--traffic-complete`.
  */
 
 import { lacksBody, type TrafficEvent } from '../../src/commands/recorded-traffic.ts';
@@ -18,37 +18,42 @@ import { type Shown, shown, type Together } from './shown.ts';
 
 /** What all groups together showed of a rule. */
 export interface RuleFinding {
+  /** How often the rule applied and held. */
   exercised: number;
-  /** True if an exchange was about it, whether it decided anything or not. */
+  /** True if an exchange was about the rule, whether it decided anything or not. */
   isTouched?: boolean;
+  /** The failure with the shortest proof. */
   broken?: RuleBroken;
-  /** The exchanges that prove it. */
+  /** The exchanges that prove the failure. */
   proof: readonly Exchange[];
+  /** What would be needed to judge a group. */
   missing?: string;
 }
 
 export interface TrafficOptions {
-  /** The files hold all traffic of these accounts and addresses. */
+  /** True if the files hold all traffic of their accounts and addresses. */
   readonly isComplete: boolean;
-  /** Lists of keys, each of one account. */
+  /** Lists of keys; the keys of a list belong to one account. */
   readonly joined: readonly (readonly string[])[];
   readonly rules: readonly RuleId[];
-  /** Sees each exchange, the exchanges of each message, and the sends under each id. */
+  /** Observes each exchange, and the groups of messages and of request ids. */
   readonly observations?: Observations;
 }
 
-/** What spends from one limit; all of it is known since a time. */
+/** The exchanges that spend from one limit, and that are not judged yet. */
 interface OpenBucket {
   readonly exchanges: Exchange[];
+  /** All traffic of the bucket is known from this time on. */
   readonly since: number;
 }
 
-/** Longer messages have a length that depends on the unit. */
+/** Whether a message of this length is too long depends on the unit of length (SEND-6). */
 const longMessage = 1_400;
-/** Exchanges of a limit that are judged at once, and how late one may be written. */
-const mostInBucket = 1_500;
-const latestMs = 2 * minuteMs;
 const mostLong = 1_000;
+/** The exchanges of a bucket after which it is judged. */
+const mostInBucket = 1_500;
+/** An exchange may be written this much later than others that were sent after it. */
+const latestMs = 2 * minuteMs;
 
 export class TrafficJudge {
   readonly findings = new Map<RuleId, RuleFinding>();
@@ -59,13 +64,17 @@ export class TrafficJudge {
   readonly #rulesOf: Readonly<Record<Together, readonly (readonly [RuleId, Shown])[]>>;
   readonly #messages: Groups;
   readonly #requestIds: Groups;
+  /** By host, endpoint and owner. The bucket that was used last is the last. */
   readonly #buckets = new Map<string, OpenBucket>();
-  /** Accounts that may be one and the same. */
+  /** At most two accounts of keys that `joined` does not name; they may be one account. */
   readonly #undeclared = new Set<string>();
-  #declared = false;
+  /** True if a key that `joined` names was seen. */
+  #hasDeclared = false;
+  /** Sends of long messages. */
   #long: Exchange[] = [];
-  /** Since when all traffic is known. */
+  /** When the first exchange of the recording was sent. */
   #knownSince = Number.POSITIVE_INFINITY;
+  /** When the latest exchange so far was sent. */
   #latest = Number.NEGATIVE_INFINITY;
 
   constructor(options: TrafficOptions) {
@@ -76,23 +85,24 @@ export class TrafficJudge {
       const isJudged = options.rules.includes(id) && (options.isComplete || !how?.needsAll);
       return how !== undefined && isJudged ? [[id, how]] : [];
     });
-    const of = (together: Together) => judged.filter(([, how]) => how.together === together);
+    const rulesOf = (together: Together) => judged.filter(([, how]) => how.together === together);
     this.#rulesOf = {
-      message: of('message'),
-      request_id: of('request_id'),
-      bucket: of('bucket'),
-      long: of('long'),
+      message: rulesOf('message'),
+      request_id: rulesOf('request_id'),
+      bucket: rulesOf('bucket'),
+      long: rulesOf('long'),
     };
     for (const [id] of judged) this.findings.set(id, { exercised: 0, proof: [] });
     this.#messages = new Groups((group) => this.#judge('message', group));
     this.#requestIds = new Groups((group) => this.#judge('request_id', group));
   }
 
-  /** Keys that were said to be of one account, and are not in the traffic. */
+  /** Keys that `joined` names and that are not in the traffic. */
   get unseenKeys(): ReadonlySet<string> {
     return this.#knowledge.unseen;
   }
 
+  /** Takes the next line of the recording; `cut` means that exchanges are missing here. */
   take(event: TrafficEvent): void {
     if (event === 'cut') {
       this.end();
@@ -100,35 +110,42 @@ export class TrafficJudge {
       return;
     }
     this.exchanges++;
-    // A fault is not the service's.
+    // An injected fault is not a reply of the service.
     if (event.isForced) return;
-    const one = this.#knowledge.exchangeOf(event);
-    if (one.reply.status === 429) this.throttled++;
-    this.#knownSince = Math.min(this.#knownSince, one.sentAt);
-    this.#latest = Math.max(this.#latest, one.sentAt);
-    const { host } = event;
-    this.#spend(host, one);
-    // A body that was not recorded is unknown: the exchange counts for limits alone.
+    const exchange = this.#knowledge.exchangeOf(event);
+    if (exchange.reply.status === 429) this.throttled++;
+    this.#knownSince = Math.min(this.#knownSince, exchange.sentAt);
+    this.#latest = Math.max(this.#latest, exchange.sentAt);
+    this.#addToBucket(event.host, exchange);
+    // Without its body, the exchange counts for limits alone.
     if (lacksBody(event)) return;
-    this.#options.observations?.note(one);
-    const readId = one.endpoint === 'read' ? one.id : undefined;
-    const messageId = isSend(one) ? messageIdOf(one) : readId;
-    if (one.endpoint === 'tasks')
-      for (const id of idsIn(one.reply.text)) this.#messages.add(`${host} ${id}`, one);
-    if (messageId === undefined || messageId === 'nothing') this.#judge('message', [one]);
-    else this.#messages.add(`${host} ${messageId.toLowerCase()}`, one);
-    const { request_id: id } = one.fields ?? {};
-    if (isMessageSend(one) && typeof id === 'string' && id !== '')
-      this.#requestIds.add(
-        JSON.stringify([host, one.caller.account, one.headers['authorization'], id]),
-        one,
-      );
-    const text = one.fields?.['message'];
+    this.#options.observations?.note(exchange);
+    this.#addToMessages(event.host, exchange);
+    this.#addToRequestIds(event.host, exchange);
+    const text = exchange.fields?.['message'];
     if (typeof text === 'string' && text.length > longMessage && this.#long.length < mostLong)
-      this.#long.push(one);
+      this.#long.push(exchange);
   }
 
-  /** Judges what is still open. */
+  #addToMessages(host: string, exchange: Exchange): void {
+    const { endpoint, id, reply } = exchange;
+    if (endpoint === 'tasks')
+      for (const taskId of idsIn(reply.text)) this.#messages.add(`${host} ${taskId}`, exchange);
+    const readId = endpoint === 'read' ? id : undefined;
+    const messageId = isSend(exchange) ? messageIdOf(exchange) : readId;
+    if (messageId === undefined || messageId === 'nothing') this.#judge('message', [exchange]);
+    else this.#messages.add(`${host} ${messageId.toLowerCase()}`, exchange);
+  }
+
+  #addToRequestIds(host: string, exchange: Exchange): void {
+    const { fields, caller, headers } = exchange;
+    const id = fields?.['request_id'];
+    if (!isMessageSend(exchange) || typeof id !== 'string' || id === '') return;
+    const key = JSON.stringify([host, caller.account, headers['authorization'], id]);
+    this.#requestIds.add(key, exchange);
+  }
+
+  /** Judges all groups that are still open. */
   end(): void {
     for (const name of [...this.#buckets.keys()]) this.#judgeBucket(name, Number.POSITIVE_INFINITY);
     this.#messages.endAll();
@@ -137,21 +154,21 @@ export class TrafficJudge {
     this.#long = [];
   }
 
-  #spend(host: string, one: Exchange): void {
-    const { endpoint, caller } = one;
+  #addToBucket(host: string, exchange: Exchange): void {
+    const { endpoint, caller } = exchange;
     if (endpoint === undefined) return;
     const owner = caller.account ?? caller.address ?? '';
     if (caller.account !== undefined) {
-      if (this.#knowledge.isDeclared(one)) this.#declared = true;
+      if (this.#knowledge.isDeclared(exchange)) this.#hasDeclared = true;
       else if (this.#undeclared.size < 2) this.#undeclared.add(caller.account);
     }
     const name = `${host} ${endpoint} ${owner}`;
     const bucket = this.#buckets.get(name) ?? { exchanges: [], since: this.#knownSince };
-    bucket.exchanges.push(one);
+    bucket.exchanges.push(exchange);
     this.#buckets.delete(name);
     this.#buckets.set(name, bucket);
     if (bucket.exchanges.length >= mostInBucket) this.#judgeBucket(name, this.#latest - latestMs);
-    // Idle buckets are judged as others go on.
+    // A bucket that was not used for so long gets no more exchanges of these minutes.
     for (const [idle, { exchanges }] of this.#buckets) {
       const last = exchanges.at(-1)?.answeredAt ?? 0;
       if (last > this.#latest - 2 * latestMs) break;
@@ -159,21 +176,22 @@ export class TrafficJudge {
     }
   }
 
-  /** Judges what came until then; the minutes before explain what comes next. */
+  /** Judges the exchanges up to a time, and keeps the last minutes, which explain later ones. */
   #judgeBucket(name: string, until: number): void {
     const { exchanges, since } = this.#buckets.get(name) ?? { exchanges: [], since: 0 };
     this.#buckets.delete(name);
     const all = inOrder(exchanges);
-    const part = all.filter(({ sentAt }) => sentAt <= until);
-    // So many in so little time that what belongs to them may still be written.
-    const isFlood = part.length < all.length / 2;
-    this.#judge('bucket', isFlood ? all : part, since, isFlood);
+    const settled = all.filter(({ sentAt }) => sentAt <= until);
+    // So many in so little time that others between them may still be written.
+    const isFlood = settled.length < all.length / 2;
+    this.#judge('bucket', isFlood ? all : settled, since, isFlood);
     if (until === Number.POSITIVE_INFINITY) return;
-    const from = isFlood ? this.#latest : until - latestMs;
-    const rest = all.filter(({ sentAt }) => sentAt > from);
-    this.#buckets.set(name, { exchanges: rest, since: Math.max(since, from) });
+    const keptFrom = isFlood ? this.#latest : until - latestMs;
+    const kept = all.filter(({ sentAt }) => sentAt > keptFrom);
+    this.#buckets.set(name, { exchanges: kept, since: Math.max(since, keptFrom) });
   }
 
+  /** Lets the judges look at a group. `isFlood`: some of it may be missing. */
   #judge(
     together: Together,
     group: readonly Exchange[],
@@ -204,7 +222,8 @@ export class TrafficJudge {
       recorded: {
         ahead: this.#knowledge.seenAhead,
         isComplete: this.#options.isComplete,
-        isOneAccount: this.#undeclared.size === (this.#declared ? 0 : this.#undeclared.size && 1),
+        isOneAccount:
+          this.#undeclared.size === 0 || (this.#undeclared.size === 1 && !this.#hasDeclared),
       },
       assumption: () => undefined,
     };
@@ -226,7 +245,7 @@ export class TrafficJudge {
 
 const mostTasks = 100;
 
-/** The messages that a device was handed. */
+/** The ids of the messages that a device was handed. */
 function idsIn(text: string): string[] {
   const ids = text.match(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi) ?? [];
   return [...new Set(ids.map((id) => id.toLowerCase()))].slice(0, mostTasks);
