@@ -1,6 +1,7 @@
 /**
- * Decides which templates a target needs: those for replies that no other assumption's answer
- * produces.
+ * Decides which templates the file of `--discover` needs. A template describes a reply that the
+ * simulator cannot give by itself, whatever answers its assumptions have. Each function compares
+ * samples of one kind of reply with the simulator's own and returns the difference.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { malformedDetails, refusals } from '../src/ledger/refusals.ts';
@@ -14,32 +15,34 @@ import {
 } from './infer-template.ts';
 import { codeOf, isObject } from './verify.ts';
 
+/** The answers of `errorBody`. */
 export type Shape = 'code_detail' | 'field_map' | 'nested';
 
 const detail = '{detail}';
 const errors = { '{field}': [detail] };
 
-/** The body of a 400 under each answer of `errorBody`, without and with `validationScope: all`. */
-const ownInvalid: Readonly<Record<Shape, readonly [first: Json, all: Json]>> = {
-  code_detail: [
-    { code: '{field}', detail },
-    { code: '{field}', detail, errors },
-  ],
-  field_map: [errors, errors],
-  nested: [
-    { error: { code: '{field}', message: detail } },
-    { error: { code: '{field}', message: detail, errors } },
-  ],
+/** The body of a 400 under each answer of `errorBody`, by the answer of `validationScope`. */
+const ownInvalid: Readonly<Record<Shape, Readonly<Record<'first' | 'all', Json>>>> = {
+  code_detail: {
+    first: { code: '{field}', detail },
+    all: { code: '{field}', detail, errors },
+  },
+  field_map: { first: errors, all: errors },
+  nested: {
+    first: { error: { code: '{field}', message: detail } },
+    all: { error: { code: '{field}', message: detail, errors } },
+  },
 };
 
 /** The named shape of a 400, ignoring its texts; undefined for any other shape. */
 export function shapeOf(template: Json | undefined): Shape | undefined {
   const shape = withoutTexts(template ?? null);
   return (Object.keys(ownInvalid) as Shape[]).find((name) =>
-    ownInvalid[name].some((own) => isDeepStrictEqual(own, shape)),
+    Object.values(ownInvalid[name]).some((body) => isDeepStrictEqual(body, shape)),
   );
 }
 
+/** Replaces texts for people with `{detail}`, so that only the shape counts. */
 function withoutTexts(template: Json): Json {
   if (typeof template === 'string') return template.includes(' ') ? detail : template;
   if (Array.isArray(template)) return template.map(withoutTexts);
@@ -50,16 +53,16 @@ function withoutTexts(template: Json): Json {
 }
 
 /** A reply that the simulator gives by itself. */
-interface Own {
-  /** Undefined: any status, as the document states it. */
+interface OwnReply {
+  /** Undefined if the document states the status: the samples then have it too. */
   readonly status?: number;
-  /** Its wordings; none if it has others than these samples. */
+  /** Its possible bodies, as templates. */
   readonly bodies: readonly Json[];
   readonly headers?: OwnHeaders;
 }
 
-/** What the samples have and the simulator's own reply has not; undefined: nothing. */
-export function templateOf(samples: readonly Sample[], own: Own): Inferred | undefined {
+/** The template of what differs from the simulator's own reply; undefined if nothing differs. */
+export function templateOf(samples: readonly Sample[], own: OwnReply): Inferred | undefined {
   const [first] = samples;
   if (first === undefined) return undefined;
   const { template, undetermined } = inferBody(samples);
@@ -76,14 +79,14 @@ export function templateOf(samples: readonly Sample[], own: Own): Inferred | und
   return { template: differing, undetermined };
 }
 
-/** `both`: the reply to a body with two mistakes, in `to` and `send_at`. */
+/** The template of a 400. `both`: the reply to a body with two mistakes, in `to` and `send_at`. */
 export function templateOfInvalid(samples: readonly Sample[], both: Sample): Inferred | undefined {
   const { body } = inferBody(samples).template;
   const named = ['to', 'send_at'].filter((field) => both.reply.text.includes(`"${field}"`));
   const shape = shapeOf(body);
   const isCovered = body !== undefined && coversFields(body, both.reply.json as Json, named);
   const isOwn = shape !== undefined && isCovered;
-  const bodies = isOwn ? [ownInvalid[shape][named.length === 2 ? 1 : 0]] : [];
+  const bodies = isOwn ? [ownInvalid[shape][named.length === 2 ? 'all' : 'first']] : [];
   const found = templateOf(samples, { bodies });
   if (found === undefined || (found.template.body ?? found.template.text) === undefined)
     return found;
@@ -96,6 +99,7 @@ export function templateOfInvalid(samples: readonly Sample[], both: Sample): Inf
 /** Headers that the simulator sets by itself. */
 export type OwnHeaders = Readonly<Record<string, string>>;
 
+/** The template of a refusal, if `shape` is the answer of `errorBody`. */
 export function templateOfRefusal(
   kind: Refusal,
   samples: readonly Sample[],
@@ -108,12 +112,12 @@ export function templateOfRefusal(
   return templateOf(samples, { bodies, headers, ...(!documented && { status }) });
 }
 
-/** The kinds that vary by nothing but their shape. */
+/** The kinds of refusals whose replies differ only in their shape. */
 export type Refusal =
   | Exclude<keyof typeof refusals, 'invalid_field' | 'throttled' | 'overloaded'>
   | keyof typeof malformedDetails;
 
-/** What the simulator answers by itself: a discovered file names only differences from it. */
+/** The refusal that the simulator gives by itself. */
 export function ownRefusal(kind: Refusal) {
   if (kind !== 'malformed_json' && kind !== 'not_an_object' && kind !== 'empty_body')
     return refusals[kind];
@@ -127,7 +131,8 @@ function ownBodyOf(kind: Refusal, shape: Shape | undefined, hasCode: boolean): J
 }
 
 const jsonType = 'application/json';
-const shown = ['content-type', 'www-authenticate', 'allow', 'location'];
+/** The headers that a template can have. */
+const shownHeaders = ['content-type', 'www-authenticate', 'allow', 'location'];
 
 /** Headers that differ from the simulator's own; null for one that the target does not send. */
 export function headersOf(
@@ -136,7 +141,7 @@ export function headersOf(
 ): ReplyTemplate['headers'] | undefined {
   const ours: OwnHeaders = { 'content-type': jsonType, ...own };
   const headers: Record<string, string | null> = {};
-  for (const name of shown) {
+  for (const name of shownHeaders) {
     const value = sharedHeader(name, samples);
     if (value === undefined || value === ours[name]) continue;
     if (value !== null) headers[name] = value;
@@ -145,28 +150,29 @@ export function headersOf(
   return Object.keys(headers).length === 0 ? undefined : headers;
 }
 
-const headerValues = ['allow', 'allowed_method', 'location'];
+/** Known values that a header may contain. */
+const placeholders = ['allow', 'allowed_method', 'location'];
 
 /**
- * The value that all replies share, null if the header is absent in all; undefined if they differ.
+ * The value that all replies share, with a placeholder if that makes them equal; null if the header
+ * is absent in all; undefined if they differ.
  */
 function sharedHeader(name: string, samples: readonly Sample[]): string | null | undefined {
-  const plain = samples.map(({ reply }) => reply.headers[name] ?? null);
-  const worded = headerValues.map((known) =>
-    samples.map(({ reply, values }) => {
-      const text = values[known];
+  for (const placeholder of placeholders) {
+    const templates = samples.map(({ reply, values }) => {
+      const known = values[placeholder];
       const value = reply.headers[name];
-      return typeof text === 'string' ? value?.replace(text, `{${known}}`) : undefined;
-    }),
-  );
-  for (const [at, all] of worded.entries()) {
-    const [first] = all;
-    if (first?.includes(`{${headerValues[at]}}`) && all.every((one) => one === first)) return first;
+      return typeof known === 'string' ? value?.replace(known, `{${placeholder}}`) : undefined;
+    });
+    const [first] = templates;
+    const isUsed = first?.includes(`{${placeholder}}`);
+    if (isUsed && templates.every((each) => each === first)) return first;
   }
-  return plain.every((one) => one === plain[0]) ? plain[0] : undefined;
+  const [first, ...others] = samples.map(({ reply }) => reply.headers[name] ?? null);
+  return others.every((other) => other === first) ? first : undefined;
 }
 
-/** The shape for refusals that were not seen, if all seen ones share a shape. */
+/** The template of refusals that were not seen, if all that were seen share a shape. */
 export function templateOfOthers(
   seen: readonly (readonly [Refusal, ReplyTemplate])[],
   shape: Shape | undefined,
@@ -187,7 +193,10 @@ export function templateOfOthers(
   return isOwn ? undefined : { body };
 }
 
-/** The place of the list in a reply, and the shape of an entry. */
+/**
+ * The template of a reply with one list: the place of the list, and the shape of an entry (`item`).
+ * `own`: the members that the simulator sets to null by itself.
+ */
 export function templateOfList(
   { reply, values }: Sample,
   own: readonly string[],

@@ -1,7 +1,7 @@
 /**
- * Infers the shape of an entry in the list of received messages from the entries of one reply.
- * The values decide what a member is: the account's own number and device, other numbers, times and
- * ids. Its name decides only where values do not.
+ * Infers two templates for `--discover`: an entry in the list of received messages, and the statistics.
+ * The values of an entry decide what a member is: the account's own number and device, other numbers,
+ * times and ids. Its name decides only if the values do not.
  */
 import type { Json } from '../src/ledger/reply-template.ts';
 import { type Inferred, isTime, isUuid } from './infer-template.ts';
@@ -14,13 +14,14 @@ export interface Recipient {
   readonly deviceId: string | undefined;
 }
 
+/** What a member of an entry can be. */
 interface Role {
   readonly placeholder: string;
   /** True if a member with these values, one from each entry, can have this role. */
   readonly fits: (values: readonly Json[], recipient: Recipient) => boolean;
-  /** A member of this name is preferred over others that fit. */
+  /** A member with such a name is preferred over others that fit. */
   readonly named: RegExp;
-  /** True: a member that fits has another role unless it is named so. */
+  /** True if only a member with such a name can have the role. */
   readonly needsName?: boolean;
 }
 
@@ -28,7 +29,7 @@ const isNumber = (value: Json) => typeof value === 'string' && /^\+[1-9]\d{6,14}
 const isText = (value: Json) => typeof value === 'string';
 const areDistinct = (values: readonly Json[]) => new Set(values).size === values.length;
 
-/** In the order in which members are assigned; each member has one role. */
+/** In the order in which they are assigned. Each member has one role. */
 const roles: readonly Role[] = [
   {
     placeholder: 'to',
@@ -74,6 +75,7 @@ const roles: readonly Role[] = [
   },
 ];
 
+/** The template of an entry. */
 export function inferReceived(entries: readonly unknown[], recipient: Recipient): Inferred {
   const rows = entries.filter(isObject);
   const [first] = rows;
@@ -82,6 +84,7 @@ export function inferReceived(entries: readonly unknown[], recipient: Recipient)
   if (first === undefined || rows.length < entries.length || !isUniform)
     return { template: {}, undetermined: ['its entries have different fields'] };
   const columns = new Map(names.map((name) => [name, rows.map((row) => row[name] as Json)]));
+  /** Placeholders by the name of their member. */
   const shown = new Map<string, string>();
   for (const { placeholder, fits, named, needsName = false } of roles) {
     if ([...shown.values()].includes(`{${placeholder}}`)) continue;
@@ -101,18 +104,20 @@ export function inferReceived(entries: readonly unknown[], recipient: Recipient)
   return { template: { body: Object.fromEntries(item) as Json }, undetermined };
 }
 
-/**
- * Infers the template of the statistics from two replies, before and after an accepted message. A
- * figure is known by how it changed, or by its name if it did not; another is left out, as a number
- * of that day would be wrong on every other.
- */
+/** Where a part of the statistics is, and what the comparison of two replies collects. */
 interface Place {
+  /** The path of the part. */
   readonly at: string;
-  /** The largest number of messages that can have been accepted in between. */
+  /** The largest number of messages that can have been accepted between the two replies. */
   readonly most: number;
   readonly undetermined: string[];
 }
 
+/**
+ * The template of the statistics, from a reply before and one after an accepted message. The change
+ * of a figure says what it is, or its name if it did not change. Other figures are left out, because
+ * a number of one day would be wrong on any other.
+ */
 export function figures(before: unknown, after: unknown, place: Place): unknown {
   const { at } = place;
   if (isObject(before) && isObject(after))
@@ -125,7 +130,7 @@ export function figures(before: unknown, after: unknown, place: Place): unknown 
         return shown === undefined ? [] : [[name, shown]];
       }),
     );
-  const placeholder = typeof after === 'number' ? meaning(before, after, place) : undefined;
+  const placeholder = typeof after === 'number' ? placeholderOf(before, after, place) : undefined;
   if (placeholder !== undefined) return placeholder;
   const isSame = JSON.stringify(before) === JSON.stringify(after);
   if (isSame && typeof after !== 'number') return after;
@@ -137,27 +142,28 @@ export function figures(before: unknown, after: unknown, place: Place): unknown 
   return undefined;
 }
 
-function meaning(before: unknown, after: number, { at, most }: Place): string | undefined {
+function placeholderOf(before: unknown, after: number, { at, most }: Place): string | undefined {
   if (typeof before !== 'number') return undefined;
   const change = after - before;
   if (change > 0 && change <= most) return /\.queued$/.test(at) ? '{queued}' : '{accepted}';
   if (change < 0 && -change <= most) return '{quota_left}';
+  if (change !== 0) return undefined;
   const name = at.slice(at.lastIndexOf('.') + 1);
-  const found = change === 0 ? named.find(([pattern]) => pattern.test(name)) : undefined;
-  return found && `{${found[1]}}`;
+  const figure = constantFigures.find(([names]) => names.test(name))?.[1];
+  return figure && `{${figure}}`;
 }
 
 const statuses: readonly string[] = ['queued', 'sending', 'sent', 'delivered', 'failed'];
 
-/** What a figure is that does not change with a send; most telling names first. */
-const named: readonly (readonly [RegExp, string])[] = [
+/** Figures that do not change with a send, by their possible names; the first match counts. */
+const constantFigures: readonly (readonly [RegExp, string])[] = [
   ...['sending', 'delivered', 'failed'].map((one) => [new RegExp(`^${one}$`), one] as const),
   [/inbound|incoming|received/i, 'received'],
   [/^(connected_?)?(sims?|devices?|lines?)(_?connected|_?count)?$/i, 'sims_connected'],
   [/limit|quota|monthly|allowance|included/i, 'quota_limit'],
 ];
 
-/** A figure of every status: its name decides, because it changes while messages progress. */
+/** True for a count of each status. Their names decide: counts change while messages progress. */
 function countsByStatus(figuresOfOne: Readonly<Record<string, unknown>>): boolean {
   return statuses.every((status) => typeof figuresOfOne[status] === 'number');
 }

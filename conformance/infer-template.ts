@@ -1,6 +1,7 @@
 /**
- * Infers a template from replies of one kind: known values become placeholders, also inside texts;
- * equal parts stay. A part that differs otherwise is left out and reported, never guessed.
+ * Infers a template from sample replies of one kind, for `--discover`. Values that the harness knows
+ * become placeholders, also inside texts, and parts that are equal in all samples stay. Any other
+ * part is left out and reported, never guessed.
  */
 import type { Json, ReplyTemplate } from '../src/ledger/reply-template.ts';
 import type { Reply } from './client.ts';
@@ -18,7 +19,7 @@ export interface Inferred {
   readonly undetermined: readonly string[];
 }
 
-/** The body that all samples share, or the reason why they share none. */
+/** The template of the body that all samples share, or the reason why they share none. */
 export function inferBody(samples: readonly Sample[]): Inferred {
   const unfit = samples.map(({ reply }) => whyUnfit(reply.text)).find((why) => why !== undefined);
   if (unfit !== undefined) return { template: {}, undetermined: [unfit] };
@@ -41,11 +42,11 @@ export function inferBody(samples: readonly Sample[]): Inferred {
   };
 }
 
-const longest = 15_000;
+const mostCharacters = 15_000;
 
 /** The reason why a reply cannot be kept as a template. */
 function whyUnfit(text: string): string | undefined {
-  if (text.length > longest) return `its body is longer than ${longest} characters`;
+  if (text.length > mostCharacters) return `its body is longer than ${mostCharacters} characters`;
   const braces = /\{[a-z_]+\}/.exec(text)?.[0];
   return braces === undefined ? undefined : `its text ${braces} would be read as a placeholder`;
 }
@@ -56,6 +57,7 @@ function abstractBody({ reply, values }: Sample): { json: Json } | string {
   return withPlaceholders(reply.text, values);
 }
 
+/** JSON in which known values, ids and times are placeholders. */
 export function abstracted(value: Json, values: Sample['values']): Json {
   if (typeof value === 'string' || typeof value === 'number') return abstractLeaf(value, values);
   if (isList(value)) return value.map((item) => abstracted(item, values));
@@ -69,7 +71,7 @@ export function abstracted(value: Json, values: Sample['values']): Json {
 }
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
+const instant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 
 function abstractLeaf(value: string | number, values: Sample['values']): string | number {
   for (const [name, known] of Object.entries(values)) if (value === known) return `{${name}}`;
@@ -83,7 +85,7 @@ export function isUuid(value: Json): boolean {
 }
 
 export function isTime(value: Json): boolean {
-  return typeof value === 'string' && time.test(value);
+  return typeof value === 'string' && instant.test(value);
 }
 
 /** Replaces values inside a longer text, but only values too long to occur by chance. */
@@ -91,13 +93,13 @@ function withPlaceholders(text: string, values: Sample['values']): string {
   let shown = text;
   for (const [name, known] of Object.entries(values)) {
     if (typeof known === 'number') {
-      // ERR-4: the number may be more exact than the header's.
+      // ERR-4: the text may state the wait more exactly than the header does.
       const isWait = (digits: string) =>
         name === 'retry_after' && Math.ceil(Number(digits)) === known;
       const stated = shown.match(/\d+(?:\.\d+)?/g)?.find(isWait);
       if (stated !== undefined) shown = shown.replace(stated, `{${name}}`);
     } else if (name === 'field' && !shown.includes(' ')) {
-      // A pointer such as `/to` or `body.to`; in a sentence the name may be a word like any other.
+      // A pointer such as `/to` or `body.to`. In a sentence, `to` may be an ordinary word.
       shown = shown.replace(new RegExp(`(?<![A-Za-z0-9_])${known}(?![A-Za-z0-9_])`), '{field}');
     } else if (name === 'method' || name === 'field') {
       shown = shown.replace(new RegExp(`(["'\`])${known}\\1`), `$1{${name}}$1`);
@@ -106,31 +108,24 @@ function withPlaceholders(text: string, values: Sample['values']): string {
   return shown;
 }
 
-/** The parts that both share; undefined if that is nothing. */
-function merged(one: Json, other: Json, at: string, undetermined: string[]): Json | undefined {
-  if (isList(one) && isList(other) && one.length === other.length) {
-    const items = one.map((item, n) => merged(item, other[n] as Json, `${at}[${n}]`, undetermined));
+/** The parts that `a` and `b` share; undefined if they share none. Adds the others to `undetermined`. */
+function merged(a: Json, b: Json, path: string, undetermined: string[]): Json | undefined {
+  if (isList(a) && isList(b) && a.length === b.length) {
+    const items = a.map((item, n) => merged(item, b[n] as Json, `${path}[${n}]`, undetermined));
     return items.includes(undefined) ? undefined : (items as readonly Json[]);
   }
-  if (isObject(one) && isObject(other)) {
-    const names = Object.keys(one);
-    if (names.join() === Object.keys(other).join()) {
-      const members = names.map(
-        (name) =>
-          [
-            name,
-            merged(one[name] as Json, other[name] as Json, `${at}.${name}`, undetermined),
-          ] as const,
-      );
-      return Object.fromEntries(
-        members.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
-      );
+  if (isObject(a) && isObject(b) && Object.keys(a).join() === Object.keys(b).join()) {
+    const members: Record<string, Json> = {};
+    for (const [name, value] of Object.entries(a)) {
+      const shared = merged(value as Json, b[name] as Json, `${path}.${name}`, undetermined);
+      if (shared !== undefined) members[name] = shared;
     }
+    return members;
   }
-  if (JSON.stringify(one) === JSON.stringify(other)) return one;
-  const isForPeople = [one, other].every((text) => typeof text === 'string' && text.includes(' '));
+  if (JSON.stringify(a) === JSON.stringify(b)) return a;
+  const isForPeople = [a, b].every((text) => typeof text === 'string' && text.includes(' '));
   if (isForPeople) return '{detail}';
-  undetermined.push(`${at || 'the body'} is ${brief(one)} or ${brief(other)}`);
+  undetermined.push(`${path || 'the body'} is ${brief(a)} or ${brief(b)}`);
   return undefined;
 }
 

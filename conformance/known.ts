@@ -1,6 +1,6 @@
 /**
  * What a run knows about accounts, keys and numbers: from its flags, or because it created them on
- * a control port. Judges learn from it who sent a request.
+ * a control port. It tells judges which account sent a request, and what the sender number is to it.
  */
 import { endpointOf } from './buckets.ts';
 import type { Reply, RequestOptions } from './client.ts';
@@ -11,6 +11,7 @@ import type { TargetFlags } from './target-flags.ts';
 import { isObject } from './verify.ts';
 
 interface KnownAccount {
+  /** True if the run has created it, so that nobody used it before. */
   readonly isNew: boolean;
   readonly quota?: number;
 }
@@ -24,14 +25,15 @@ interface KnownKey {
 interface KnownNumber {
   /** Undefined if no account has it. */
   readonly account?: string;
-  /** What it is to its account; to others it is foreign. */
+  /** What it is to its account. To other accounts it is foreign. */
   is: Sender['is'];
   readonly deviceId?: string;
 }
 
+/** The name of the address from which the run calls by default. */
 const peer = 'peer';
 
-/** Who sends what, as far as it is known. */
+/** What is known of the caller and the sender number of a request. */
 export interface Knowledge {
   callerOf(request: RequestOptions, reply: Reply): Caller;
   senderOf(account: string | undefined, number: string, reply: Reply): Sender | undefined;
@@ -65,7 +67,7 @@ export class Known implements Knowledge {
     this.addNumber(flags.from, { account: 'own', is: 'own', ...deviceId });
   }
 
-  /** As known before the reply. */
+  /** The offset of the clock as known before this reply. */
   aheadOf(reply: Reply): Ahead {
     const { ahead } = this.clock;
     this.clock.note(reply);
@@ -84,7 +86,7 @@ export class Known implements Knowledge {
     if (number !== undefined) this.#numbers.set(number, facts);
   }
 
-  /** A number that may be another of the account's own, for all that is known. */
+  /** Adds a number that the run has made up: it may be another number of the account. */
   addAltered(number: string): void {
     if (!this.#numbers.has(number)) this.addNumber(number, { is: 'altered' });
   }
@@ -129,9 +131,9 @@ export class Known implements Knowledge {
   senderOf(account: string | undefined, number: string): Sender | undefined {
     const known = this.#numbers.get(number);
     if (known === undefined || account === undefined) return undefined;
-    const isAnothers = known.account !== undefined && known.account !== account;
+    const isForeign = known.account !== undefined && known.account !== account;
     return {
-      is: isAnothers ? 'foreign' : known.is,
+      is: isForeign ? 'foreign' : known.is,
       ...(known.deviceId !== undefined && { deviceId: known.deviceId }),
     };
   }
@@ -140,6 +142,7 @@ export class Known implements Knowledge {
 const readPath = /^\/api\/v1\/sms\/(?!send\/|received\/)([^/]+)\/$/;
 const tasksPath = /^\/api\/devices\/([^/]+)\/tasks\/$/;
 
+/** The documented endpoint of a path; undefined for another path. */
 export function documentedEndpointOf(path: string): Exchange['endpoint'] {
   if (readPath.test(path)) return 'read';
   return path === '/api/v1/account/stats/' ? 'stats' : endpointOf(path);
