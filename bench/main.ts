@@ -1,7 +1,7 @@
 /**
  * `smstwin bench`: measures the service's cost relative to a bare handler, and audits its rate
- * limits. Exit codes: 2 the key is refused, 3 base_url unreachable, 7 a threshold or a limit broken, 8 the run is not
- * valid.
+ * limits. Exit codes: 2 the key is refused, 3 the base_url is unreachable, 7 a threshold or a limit is
+ * broken, 8 the run is not valid.
  */
 import { writeFileSync } from 'node:fs';
 import { CommandError, UsageError } from '../src/commands/command-error.ts';
@@ -61,7 +61,7 @@ async function reach({ baseUrl, controlUrl, apiKey }: BenchOptions): Promise<voi
   }
 }
 
-/** Not by `fetch`, which refuses several ports that a service may use. */
+/** The status of a GET. Does not use `fetch`, which refuses ports that a service may use. */
 async function statusOf(url: URL, headers: Readonly<Record<string, string>>): Promise<number> {
   const client = boundedClient(url);
   const reply = await client.request({ method: 'GET', path: url.pathname, headers });
@@ -116,6 +116,7 @@ async function run(options: BenchOptions, io: CommandIo): Promise<number> {
   return exitCode(result);
 }
 
+/** Undefined if the run has no audit. */
 async function runAudit(
   options: BenchOptions,
   onProgress: (line: string) => void,

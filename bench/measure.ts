@@ -1,7 +1,8 @@
 /**
- * Measures one case together with its floor: one process per server, both running at once, loaded
- * in turn in short rounds whose order alternates. Only medians of rounds and ratios within a run
- * count: other work on the machine affects both alike.
+ * Measures one case: the service, and the floor that it is compared with, which is a bare handler.
+ * Each server has a process of its own. Both run at once and are loaded in turn, in short rounds
+ * whose order alternates, so that other work on the machine affects both alike. Only medians of
+ * rounds and ratios within a run count.
  */
 import { UsageError } from '../src/commands/command-error.ts';
 import { whyNoNativeServer } from '../src/http/transport/open-transport.ts';
@@ -22,12 +23,13 @@ export type Measurement = Awaited<ReturnType<typeof measure>>;
 
 const warmUpMs = 4_000;
 
+/** Runs a warm-up and the rounds of a case. */
 export async function measure(
   benchCase: BenchCase,
   options: BenchOptions,
   onProgress: (line: string) => void,
 ) {
-  const { baseUrl, durationMs, rounds: count, connections, perSecond, warmUpRequests } = options;
+  const { baseUrl, durationMs, rounds: roundCount, connections, perSecond } = options;
   const service = await startService(benchCase, options);
   const running: Partial<Record<ServerName, LoadedServer>> = { service };
   try {
@@ -40,13 +42,14 @@ export async function measure(
     const { started, messageIds } = service;
     const caller = { ...started, to: '+12025550199', messageIds };
     const rounds: Record<ServerName, Round[]> = { service: [], hyperexpress: [] };
-    for (let round = 0; round <= count; round++) {
+    // Round 0 is the warm-up.
+    for (let round = 0; round <= roundCount; round++) {
       const isWarmUp = round === 0;
-      const stage = isWarmUp ? 'warming up' : `round ${round} of ${count}`;
+      const stage = isWarmUp ? 'warming up' : `round ${round} of ${roundCount}`;
       // The warm-up is a number of requests, so it has no rate.
       const load = isWarmUp
-        ? { connections, durationMs: warmUpMs, requests: warmUpRequests }
-        : { connections, durationMs: durationMs / count, perSecond };
+        ? { connections, durationMs: warmUpMs, requests: options.warmUpRequests }
+        : { connections, durationMs: durationMs / roundCount, perSecond };
       for (const name of round % 2 === 0 ? servers : servers.toReversed()) {
         const server = running[name];
         if (server === undefined) continue;
@@ -54,7 +57,7 @@ export async function measure(
         const workload = workloadOf(benchCase, caller, baseUrl === undefined);
         const expects = name === 'service' ? workload.expects : [200, 202];
         const result = await runRound(server, { ...workload, expects }, load);
-        // Repeated 401s end in 429s, which a case may expect, so the warm-up reports the 401.
+        // After many 401s the service answers 429, which a case may expect; the 401s show first.
         if (name === 'service' && result.load.statuses['401'] !== undefined)
           throw new UsageError(`${benchCase.name}: the API key was refused (401)`);
         if (!isWarmUp) rounds[name].push(result);
@@ -66,6 +69,7 @@ export async function measure(
   }
 }
 
+/** Loads a server once, and reads its CPU time and memory before and after. */
 async function runRound(server: LoadedServer, workload: Workload, options: Load) {
   const before = await server.usage();
   let after = Promise.resolve(before);
@@ -77,17 +81,18 @@ async function runRound(server: LoadedServer, workload: Workload, options: Load)
   const cpu = (usage?.cpuMicros ?? Number.NaN) - (before?.cpuMicros ?? Number.NaN);
   return {
     load,
-    /** NaN if the server's process is not our own. */
+    /** NaN if the bench did not start the server. */
     cpuMicrosPerRequest: cpu / Math.max(1, load.requests),
     rssBytes: usage?.rssBytes ?? Number.NaN,
   };
 }
 
-/** The median of the rounds. */
+/** CPU microseconds per request: the median of the rounds. */
 export function cpuOf(rounds: readonly Round[]): number {
   return median(rounds.map(({ cpuMicrosPerRequest }) => cpuMicrosPerRequest));
 }
 
+/** Replies per second: the median of the rounds. */
 export function throughputOf(rounds: readonly Round[]): number {
   return median(rounds.map(({ load }) => (load.requests / load.durationMs) * 1_000));
 }

@@ -1,5 +1,6 @@
 /**
- * Thresholds of a run, as given to `--slo`: `p99<50ms`, `cpu<=1.3x`, `rps>20000`, `errors<1`.
+ * Service level objectives: the thresholds of `--slo`, such as `p99<50ms`, `cpu<=1.3x`, `rps>20000`
+ * or `errors<1`. Each names a figure of a case, a relation and a bound.
  */
 import { ValueError } from '../src/commands/flags.ts';
 
@@ -12,23 +13,25 @@ export interface Figures {
   readonly perSecond: number;
   readonly errors: number;
   readonly cpuMicros: number | undefined;
-  /** CPU per request over the bare HyperExpress handler's. */
+  /** CPU per request as a multiple of the bare HyperExpress handler's. */
   readonly cpuRatio: number | undefined;
   /** Shares and milliseconds that only an endurance run measures. */
   readonly endurance?: Readonly<Record<'growth' | 'loss' | 'probeP99' | 'probeMax', number>>;
 }
 
 export interface Slo {
+  /** As the user wrote it. */
   readonly text: string;
   /** The name of the figure. */
   readonly metric: string;
   readonly isMet: (figures: Figures) => boolean;
 }
 
-/** A figure by name, and what one of each of its units is worth in the unit of the figure. */
+/** A figure that a threshold may name. */
 interface Metric {
+  /** The units in which a bound may be given, each in units of the figure. */
   readonly units: Readonly<Record<string, number>>;
-  readonly of: (figures: Figures, unit: string) => number | undefined;
+  readonly valueOf: (figures: Figures, unit: string) => number | undefined;
   /** True if only an endurance run measures it. */
   readonly isEndurance?: true;
 }
@@ -38,24 +41,25 @@ const share = { '%': 0.01 };
 const count = { '': 1 };
 
 const metrics: Readonly<Record<string, Metric>> = {
-  max: { units: time, of: ({ maxMs }) => maxMs },
-  mean: { units: time, of: ({ meanMs }) => meanMs },
-  rps: { units: count, of: ({ perSecond }) => perSecond },
-  errors: { units: count, of: ({ errors }) => errors },
+  max: { units: time, valueOf: ({ maxMs }) => maxMs },
+  mean: { units: time, valueOf: ({ meanMs }) => meanMs },
+  rps: { units: count, valueOf: ({ perSecond }) => perSecond },
+  errors: { units: count, valueOf: ({ errors }) => errors },
   cpu: {
     units: { us: 1, x: 1 },
-    of: ({ cpuRatio, cpuMicros }, unit) => (unit === 'x' ? cpuRatio : cpuMicros),
+    valueOf: ({ cpuRatio, cpuMicros }, unit) => (unit === 'x' ? cpuRatio : cpuMicros),
   },
-  growth: { units: share, of: ({ endurance }) => endurance?.growth, isEndurance: true },
-  loss: { units: share, of: ({ endurance }) => endurance?.loss, isEndurance: true },
-  probe_p99: { units: time, of: ({ endurance }) => endurance?.probeP99, isEndurance: true },
-  probe_max: { units: time, of: ({ endurance }) => endurance?.probeMax, isEndurance: true },
+  growth: { units: share, valueOf: ({ endurance }) => endurance?.growth, isEndurance: true },
+  loss: { units: share, valueOf: ({ endurance }) => endurance?.loss, isEndurance: true },
+  probe_p99: { units: time, valueOf: ({ endurance }) => endurance?.probeP99, isEndurance: true },
+  probe_max: { units: time, valueOf: ({ endurance }) => endurance?.probeMax, isEndurance: true },
 };
 
+/** Such as `max`, or `p99.9` for a percentile. */
 function metricOf(name: string): Metric | undefined {
   const percent = /^p(\d{1,2}(?:\.\d+)?)$/.exec(name)?.[1];
   if (percent === undefined) return Object.hasOwn(metrics, name) ? metrics[name] : undefined;
-  return { units: time, of: ({ percentile }) => percentile(Number(percent)) };
+  return { units: time, valueOf: ({ percentile }) => percentile(Number(percent)) };
 }
 
 /** True if only an endurance run measures this figure. */
@@ -70,11 +74,12 @@ const relations: Readonly<Record<string, (value: number, bound: number) => boole
   '>=': (value, bound) => value >= bound,
 };
 
-const shape = /^([a-z_]+\d*(?:\.\d+)?)(<=|>=|<|>)(\d+(?:\.\d+)?)(us|ms|s|x|%)?$/;
+const thresholdPattern = /^([a-z_]+\d*(?:\.\d+)?)(<=|>=|<|>)(\d+(?:\.\d+)?)(us|ms|s|x|%)?$/;
 
+/** Parses a threshold; throws a ValueError if it is none. */
 export function sloValue(text: string): Slo {
   const [, name = '', relation = '', digits, unit = ''] =
-    shape.exec(text.replaceAll(' ', '')) ?? [];
+    thresholdPattern.exec(text.replaceAll(' ', '')) ?? [];
   const metric = metricOf(name);
   const factor = metric?.units[unit];
   const holds = relations[relation];
@@ -85,12 +90,13 @@ export function sloValue(text: string): Slo {
     );
   }
   const isMet = (figures: Figures): boolean => {
-    const value = metric.of(figures, unit);
+    const value = metric.valueOf(figures, unit);
     return value !== undefined && holds(value, Number(digits) * factor);
   };
   return { text, metric: name, isMet };
 }
 
+/** The thresholds, and whether each is met. */
 export function judged(slos: readonly Slo[], figures: Figures) {
   return slos.map((slo) => ({ slo: slo.text, met: slo.isMet(figures) }));
 }

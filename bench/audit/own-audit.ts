@@ -1,7 +1,8 @@
 /**
- * Audits an own simulator in process and in simulated time: 200 accounts with two keys each, on
- * four addresses, at three times the limit of every limited endpoint, plus callers without a key.
- * It counts the server's own record of requests, read before its ring overflows.
+ * Audits the rate limits of a simulator of its own, in this process and in simulated time: accounts
+ * with two keys each call from four addresses, at three times the limit of every limited endpoint,
+ * and other callers have no key. It counts the simulator's record of requests, read before it
+ * overflows.
  */
 
 import type { LimitOverrides } from '../../src/config/world-schema.ts';
@@ -23,7 +24,10 @@ export interface OwnAuditOptions {
   readonly onProgress: (line: string) => void;
 }
 
+/** The rate of the load, as a multiple of the limits. */
 const overload = 3;
+/** The requests of each account between two calls without a key. */
+const requestsPerAnonymous = 4;
 const addresses = ['192.0.2.1', '192.0.2.2', '192.0.2.3', '192.0.2.4'];
 /** Below the thousand requests that the record keeps. */
 const readEvery = 500;
@@ -59,25 +63,26 @@ function loadAndCount(simulator: Simulator, options: OwnAuditOptions): AuditRun 
   const rng = Rng.stream(1, 'limit-audit');
   const endMs = startMs + options.minutes * windowMs;
   const perMs = (overload * users.length * sumOf(limited)) / windowMs;
-  const weights = limited.flatMap((name) =>
+  // Each endpoint occurs in proportion to its limit.
+  const weighted = limited.flatMap((name) =>
     Array.from({ length: (documentedLimitsPerMinute[name] ?? 0) / 60 }, () => name),
   );
-  let owed = 0;
+  let due = 0;
   let sent = 0;
   for (let nowMs = startMs; nowMs < endMs; ) {
     // Steps of uneven length, so that requests do not align with the windows.
     const stepMs = 1 + rng.below(40);
     nowMs += stepMs;
     simulator.clock.advance({ to: new Date(nowMs).toISOString() });
-    for (owed += stepMs * perMs; owed >= 1; owed--) {
+    for (due += stepMs * perMs; due >= 1; due--) {
       const user = users[rng.below(users.length)];
-      const endpoint = weights[rng.below(weights.length)];
+      const endpoint = weighted[rng.below(weighted.length)];
       if (user === undefined || endpoint === undefined) continue;
       simulator.handle(requestOf(user, endpoint, rng));
       if (++sent % readEvery === 0) readRecord();
-      // AUTH-6: calls without a key count by address. The record holds no address, so the reply
-      // counts.
-      if (sent % (users.length * 4) !== 0) continue;
+      if (sent % (users.length * requestsPerAnonymous) !== 0) continue;
+      // AUTH-6: calls without a key count by address, which the record does not hold. The reply says
+      // whether they passed.
       const anonymous = { ...requestOf(user, 'send', rng), authorization: undefined };
       const passed = simulator.handle(anonymous).status !== 429;
       record.entries.push({ atMs: nowMs, endpoint: 'send', user: anonymous.clientIp, passed });

@@ -1,8 +1,8 @@
 /**
  * Recounts the rate limits from a record of requests. Rules: LIMIT-1 to LIMIT-7.
- * A request passes exactly if fewer than N passed in the 60 s up to it, for its user and endpoint.
- * The recount shares no code with the service's limiter: it only keeps the times of accepted
- * requests.
+ * With a limit of N, a request must pass exactly if fewer than N requests of its user to its endpoint
+ * passed in the 60 s before it. The recount shares no code with the service's limiter: it only keeps
+ * the times of accepted requests.
  */
 import type { RequestView } from '../../src/operations/request-views.ts';
 import type { EndpointName } from '../../src/sim/limits.ts';
@@ -15,6 +15,7 @@ export interface AuditEntry {
   readonly passed: boolean;
 }
 
+/** A request that was accepted above its limit (`over`) or refused below it (`under`). */
 export interface Breach {
   readonly kind: 'over' | 'under';
   readonly endpoint: EndpointName;
@@ -27,39 +28,42 @@ export interface Breach {
 export const windowMs = 60_000;
 const shownBreaches = 5;
 
-/** `entries`: in the order of the service's decisions. Endpoints without a limit are skipped. */
+/**
+ * Counts each endpoint that has a limit. `entries`: in the order of the service's decisions.
+ */
 export function audit(
   entries: readonly AuditEntry[],
   limits: Readonly<Partial<Record<EndpointName, number | null>>>,
 ) {
   const windows = new Map<string, Window>();
-  const audits = new Map<EndpointName, Draft>();
+  const tallies = new Map<EndpointName, Tally>();
   for (const { passed, ...request } of entries) {
     const { endpoint, user, atMs } = request;
     const limit = limits[endpoint];
     if (limit === null || limit === undefined) continue;
-    const found = entryOf(audits, endpoint, () => newDraft(endpoint, limit));
-    const window = entryOf(windows, `${endpoint} ${user}`, () => new Window());
+    const tally = getOrAdd(tallies, endpoint, () => newTally(endpoint, limit));
+    const window = getOrAdd(windows, `${endpoint} ${user}`, () => new Window());
     const passedBefore = window.countAt(atMs);
-    found.users.add(user);
-    found[passed ? 'passed' : 'refused']++;
+    tally.users.add(user);
+    tally[passed ? 'passed' : 'refused']++;
     if (passed) {
       window.add(atMs);
-      found.fullestWindow = Math.max(found.fullestWindow, passedBefore + 1);
+      tally.fullestWindow = Math.max(tally.fullestWindow, passedBefore + 1);
     }
-    if (passed === passedBefore < limit) continue;
+    const mustPass = passedBefore < limit;
+    if (passed === mustPass) continue;
     const kind = passed ? 'over' : 'under';
-    found[kind]++;
-    if (found.firstBreaches.length < shownBreaches) {
-      found.firstBreaches.push({ kind, ...request, passedBefore });
+    tally[kind]++;
+    if (tally.firstBreaches.length < shownBreaches) {
+      tally.firstBreaches.push({ kind, ...request, passedBefore });
     }
   }
-  return [...audits.values()].map((found) => ({ ...found, users: found.users.size }));
+  return [...tallies.values()].map((tally) => ({ ...tally, users: tally.users.size }));
 }
 
-type Draft = ReturnType<typeof newDraft>;
+type Tally = ReturnType<typeof newTally>;
 
-function newDraft(endpoint: EndpointName, limit: number) {
+function newTally(endpoint: EndpointName, limit: number) {
   return {
     endpoint,
     limit,
@@ -75,8 +79,9 @@ function newDraft(endpoint: EndpointName, limit: number) {
   };
 }
 
-/** The times of accepted requests, oldest first; those 60 s ago or older are dropped. */
+/** The accepted requests of the last 60 s. */
 class Window {
+  /** Their times, oldest first. Those before `#first` are out of the window. */
   readonly #times: number[] = [];
   #first = 0;
 
@@ -90,7 +95,7 @@ class Window {
   }
 }
 
-function entryOf<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+function getOrAdd<K, V>(map: Map<K, V>, key: K, make: () => V): V {
   let value = map.get(key);
   if (value === undefined) {
     value = make();
@@ -99,13 +104,13 @@ function entryOf<K, V>(map: Map<K, V>, key: K, make: () => V): V {
   return value;
 }
 
-/** The requests of the service's own record, read piece by piece before it overflows. */
+/** Collects the service's own record of requests. Call `take` before the record overflows. */
 export class RecordReader {
   readonly entries: AuditEntry[] = [];
-  /** Numbers that were read; those of a fleet have gaps, and do not come in order. */
+  /** The numbers of the requests that were read. Those of a fleet have gaps and are not in order. */
   readonly #read = new Set<number>();
 
-  /** `views`: newest first, as the record lists them. Keeps those of `isOurs`. */
+  /** `views`: newest first, as the record lists them. `isOurs`: the accounts to keep. */
   take(views: readonly RequestView[], isOurs: (accountId: string) => boolean = () => true): void {
     for (const { number, at, endpoint, account_id: user, status } of views.toReversed()) {
       if (this.#read.has(number)) continue;
@@ -116,10 +121,10 @@ export class RecordReader {
   }
 }
 
-/** The findings of an audit, of an own or a running simulator. */
+/** The result of an audit. */
 export type AuditRun = ReturnType<typeof auditRun>;
 
-/** `sent`: how many requests were sent, all of which the entries should show. */
+/** `sent`: how many requests were sent; the entries must show all of them. */
 export function auditRun(
   entries: readonly AuditEntry[],
   limits: Readonly<Partial<Record<EndpointName, number | null>>>,
@@ -138,7 +143,7 @@ export function auditRun(
   }
   return {
     endpoints: audit(entries, limits),
-    /** Of load. */
+    /** The duration of the load. */
     simulatedSeconds: (endMs - startMs) / 1_000,
     requests: entries.length,
     /** Why the counts are not valid, such as a gap in the record. */
@@ -159,6 +164,7 @@ function doubtsOf(entries: readonly AuditEntry[], sent: number): readonly string
   return doubts;
 }
 
+/** True if a limit was broken. */
 export function isBroken({ endpoints }: AuditRun): boolean {
   return endpoints.some(({ over, under }) => over > 0 || under > 0);
 }

@@ -1,6 +1,7 @@
 /**
- * Audits a running simulator: several accounts with two keys each send far more than their limit.
- * It counts the simulator's record of requests, read over the control port before it overflows.
+ * Audits the rate limit of sends on a running simulator: several accounts with two keys each send far
+ * more than their limit. It counts the simulator's record of requests, read over the control port
+ * before the record overflows.
  */
 import type { Client } from '../../conformance/client.ts';
 import { documentedLimitsPerMinute } from '../../src/sim/limits.ts';
@@ -19,10 +20,10 @@ export interface RemoteAuditOptions {
 }
 
 const userCount = 3;
-/** The fewest sends that reach the limit. */
-const fewest = 2 * userCount * (documentedLimitsPerMinute.send ?? 0);
-/** Requests between two reads of a record that keeps a thousand. */
-const batch = 200;
+/** Enough sends to exceed the limit of every user. */
+const fewestSends = 2 * userCount * (documentedLimitsPerMinute.send ?? 0);
+/** Requests between two reads of the record, which keeps a thousand. */
+const batchSize = 200;
 const pauseMs = 5;
 
 export async function remoteAudit(
@@ -41,13 +42,13 @@ export async function remoteAudit(
     const accounts = new Set(users.map(({ accountId }) => accountId));
     const record = new RecordReader();
     const read = async () => record.take(await control.requests(), (id) => accounts.has(id));
-    // What the record holds already.
+    // Earlier requests; none is of these accounts.
     await read();
     const untilMs = performance.now() + options.durationMs;
     let sent = 0;
-    while (performance.now() < untilMs || sent < fewest) {
+    while (performance.now() < untilMs || sent < fewestSends) {
       await sendBatch(client, users, sent, options.to);
-      sent += batch;
+      sent += batchSize;
       await read();
       options.onProgress(`limit-audit: ${sent} requests`);
       await new Promise((resolve) => setTimeout(resolve, pauseMs));
@@ -59,14 +60,14 @@ export async function remoteAudit(
   }
 }
 
-/** Each user and each of its keys in turn; `sent`: how many requests came before. */
+/** Sends for each user and with each of its keys in turn. `sent`: how many requests came before. */
 async function sendBatch(
   client: Client,
   users: readonly RemoteUser[],
   sent: number,
   to: string,
 ): Promise<void> {
-  const sends = Array.from({ length: batch }, (_, index) => {
+  const sends = Array.from({ length: batchSize }, (_, index) => {
     const user = users[(sent + index) % userCount];
     const apiKey = user?.apiKeys[Math.floor((sent + index) / userCount) % 2] ?? '';
     return send(client, apiKey, { to, from: user?.from, message: 'Audit.' });

@@ -1,5 +1,6 @@
 /**
- * The result of an endurance run: its intervals, and a verdict on their trends after the warm-up.
+ * The result of an endurance run: its intervals, and whether memory, throughput and the probe stayed
+ * within their thresholds after the warm-up.
  */
 import type { RecordableHistogram } from 'node:perf_hooks';
 import type { Percentiles } from '../servers/messages.ts';
@@ -32,19 +33,21 @@ const defaultThresholds = [
 /** The share of the run that only warms up: two of ten minutes. */
 const warmUpShare = 0.2;
 
+/** What an endurance run has measured. */
 export interface Observed {
   readonly case: string;
   readonly what: string;
   readonly durationMs: number;
   readonly intervals: readonly Interval[];
   readonly probe: Percentiles;
-  /** Microseconds; latencies of the load. */
+  /** Latencies of the load in microseconds. */
   readonly latency: Pick<RecordableHistogram, 'percentile' | 'max' | 'mean'>;
   readonly errors: number;
   readonly invalid: readonly string[];
 }
 
-export function enduranceResult(observed: Observed, given: readonly Slo[]) {
+/** Judges the run by the thresholds of `--slo`, and by a default for each figure without one. */
+export function enduranceResult(observed: Observed, slos: readonly Slo[]) {
   const { intervals, probe, latency, errors } = observed;
   const warmUpSeconds = (observed.durationMs / 1_000) * warmUpShare;
   const settled = intervals.filter(({ at_s: at }) => at > warmUpSeconds);
@@ -63,7 +66,7 @@ export function enduranceResult(observed: Observed, given: readonly Slo[]) {
     cpuRatio: undefined,
     endurance: { growth, loss, probeP99: probe.p99, probeMax: probe.max },
   };
-  const named = new Set(given.map(({ metric }) => metric));
+  const named = new Set(slos.map(({ metric }) => metric));
   const defaults = defaultThresholds.map(sloValue).filter(({ metric }) => !named.has(metric));
   const tooShort = settled.length < 2 ? ['too few intervals after the warm-up; run it longer'] : [];
   return {
@@ -78,9 +81,9 @@ export function enduranceResult(observed: Observed, given: readonly Slo[]) {
     /** Change from the end of the warm-up to the end of the run, along the fitted line. */
     memory_growth: growth,
     throughput_loss: loss,
-    /** Largest less smallest memory after the warm-up, over the smallest. */
+    /** How much the largest memory after the warm-up exceeds the smallest, relative to the smallest. */
     memory_spread: Math.max(...memory) / Math.min(...memory) - 1,
-    slos: judged([...defaults, ...given], figures),
+    slos: judged([...defaults, ...slos], figures),
   };
 }
 

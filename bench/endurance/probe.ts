@@ -1,6 +1,6 @@
 /**
- * A probe during a load: requests at a low, fixed rate in open loop. It runs in a separate process,
- * because the load generator's process is busy.
+ * The probe of an endurance run: requests at a low, fixed rate, whose latency shows what a client with
+ * little traffic would see. It runs in a separate process, because the load generator's is busy.
  */
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
 import { runLoad } from '../load/run-load.ts';
@@ -18,7 +18,7 @@ export async function probe(
   const all = createHistogram({ lowest: 1, highest: 60_000_000, figures: 3 });
   const total = { requests: 0, failed: 0, late: 0 };
   const workload = { requests: [request], expects: [200] } as const;
-  // A short one first: its report says that the probe has started.
+  // The first interval is short: its report says that the probe has started.
   for (let durationMs = startMs; ; durationMs = intervalMs) {
     const load = await runLoad(target, workload, { connections, durationMs, perSecond });
     all.add(load.latency);

@@ -1,18 +1,19 @@
 /**
- * One keep-alive connection with one request at a time; it reads just enough to find the end of a
- * reply. Node's own client costs several times as much, and the generator is the bottleneck.
+ * One keep-alive connection of an open loop, with one request at a time. It parses a reply only as far
+ * as to find its end: Node's own client costs several times as much, and would limit the load.
  */
 import { connect, type Socket } from 'node:net';
 import type { Target } from './workload.ts';
 
 export interface ConnectionListener {
+  /** A reply has arrived; `startedMs` is that of its request. */
   reply(status: number, startedMs: number): void;
-  /** It may send its next request. */
+  /** The connection may send its next request. */
   free(connection: Connection): void;
   broken(connection: Connection, wasBusy: boolean): void;
 }
 
-/** A server that never ends a reply must not fill the memory, and one that is silent ends the wait. */
+/** Bounds a reply that never ends, and a wait for a reply that never comes. */
 export const mostReplyBytes = 1_048_576;
 const longestSilenceMs = 10_000;
 const noBytes = Buffer.alloc(0);
@@ -24,7 +25,7 @@ export class Connection {
   #received: Buffer = noBytes;
   #startedMs = 0;
   #isBusy = false;
-  /** Since the last reply. */
+  /** How often it was opened since its last reply. */
   attempts = 0;
 
   constructor(target: Target, listener: ConnectionListener) {
@@ -91,7 +92,7 @@ export class Connection {
 const framing = /\r\ncontent-length: *(\d+)|\r\ntransfer-encoding: *(chunked)/i;
 const closing = /^HTTP\/1\.0|\r\nconnection: *close/i;
 
-/** Undefined until the reply is whole. No other follows it, as its request was the only one. */
+/** The reply; undefined until it is complete. No other reply follows: only one request is in flight. */
 function wholeReply(bytes: Buffer): { status: number; isLast: boolean } | undefined {
   const headEnd = bytes.indexOf('\r\n\r\n');
   if (headEnd < 0) return undefined;

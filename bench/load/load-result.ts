@@ -1,9 +1,9 @@
 /**
- * The result of one load, from either generator. Latencies are in Node's own HDR histogram.
+ * The result of one load, whichever generator made it, and whether a measurement is valid.
  */
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
 
-/** One second of a load. */
+/** The replies in one second of a load. */
 export interface Second {
   accepted: number;
   refused: number;
@@ -11,7 +11,7 @@ export interface Second {
 }
 
 export interface LoadResult {
-  /** Replies. */
+  /** The number of replies. */
   readonly requests: number;
   readonly durationMs: number;
   /** Microseconds; in open loop since the intended start of each request. */
@@ -20,10 +20,11 @@ export interface LoadResult {
   readonly statuses: Readonly<Record<string, number>>;
   /** Unexpected statuses, timeouts and broken connections. */
   readonly errors: number;
-  /** Open loop: requests that the generator sent too late, or could not send at all. */
+  /** Open loop: requests that the generator sent later than intended. */
   readonly late: number;
+  /** Open loop: requests that found no free connection, or got no reply before the end. */
   readonly dropped: number;
-  /** Cores that the generator's process kept busy. */
+  /** The CPU cores that the generator's process used; 1 is a full core. */
   readonly generatorCores: number;
 }
 
@@ -83,9 +84,7 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[half - 1] ?? Number.NaN) + upper) / 2;
 }
 
-/**
- * Decides whether a measurement is valid. A saturated generator only measures itself.
- */
+/** A generator that uses more of a core only measures itself. */
 const fullCore = 0.95;
 const mostLateShare = 0.01;
 
@@ -97,18 +96,18 @@ export function invalidity(loads: readonly LoadResult[], isOpenLoop: boolean): s
   const errors = total((load) => load.errors);
   const late = total((load) => load.late);
   const dropped = total((load) => load.dropped);
-  const why: string[] = [];
-  if (requests === 0) why.push('no reply arrived');
+  const reasons: string[] = [];
+  if (requests === 0) reasons.push('no reply arrived');
   if (errors > 0)
-    why.push(`${errors} of ${requests} requests failed or were answered unexpectedly`);
-  if (!isOpenLoop) return why;
+    reasons.push(`${errors} of ${requests} requests failed or were answered unexpectedly`);
+  if (!isOpenLoop) return reasons;
   const cores = Math.max(...loads.map((load) => load.generatorCores));
   if (cores >= fullCore) {
-    why.push(`the generator was saturated: it used ${cores.toFixed(2)} of a core`);
+    reasons.push(`the generator was saturated: it used ${cores.toFixed(2)} of a core`);
   }
   if (late > requests * mostLateShare) {
-    why.push(`the generator sent ${late} of ${requests} requests later than intended`);
+    reasons.push(`the generator sent ${late} of ${requests} requests later than intended`);
   }
-  if (dropped > 0) why.push(`${dropped} requests found no free connection and were dropped`);
-  return why;
+  if (dropped > 0) reasons.push(`${dropped} requests found no free connection and were dropped`);
+  return reasons;
 }

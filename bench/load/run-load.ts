@@ -1,9 +1,8 @@
 /**
- * The load of every scenario. Without a rate it saturates (`saturate.ts`). With one it is an open
- * loop: requests start at their scheduled time, whether or not earlier ones were answered, and
- * latency counts from that time, so a stalling server is charged for every request that it delays. A
- * due request takes a free connection or waits for one. Delays of the scheduler itself are counted
- * separately, because they invalidate the run.
+ * Runs the load of every scenario. Without a rate it saturates the server (`saturate.ts`). With a
+ * rate it is an open loop: requests start at their scheduled time, whether or not earlier ones were
+ * answered. Latency counts from that time, so every request that a stalled server delays counts as
+ * slow. Requests that the generator itself sends late are counted, because they invalidate the run.
  */
 import { Connection } from './connection.ts';
 import { type LoadResult, Tally } from './load-result.ts';
@@ -24,7 +23,7 @@ const backlogSeconds = 2;
 const drainMs = 1_000;
 const mostAttempts = 3;
 
-/** Loads that share their ordinals never send the same fresh text twice. */
+/** Loads that share their ordinals never send the same text in a slot twice. */
 export async function runLoad(
   target: Target,
   workload: Workload,
@@ -45,10 +44,11 @@ class OpenLoop {
   readonly #stamps: readonly (() => Buffer)[];
   readonly #connections: readonly Connection[];
   readonly #free: Connection[] = [];
-  /** Scheduled times of requests that wait for a connection, from `#first` on. */
+  /** Scheduled times of requests that wait for a connection, from `#firstWaiting` on. */
   readonly #waiting: number[] = [];
-  #first = 0;
-  #turn = 0;
+  #firstWaiting = 0;
+  /** The number of requests so far, which selects the next template. */
+  #started = 0;
   #inFlight = 0;
 
   constructor(target: Target, workload: Workload, load: Load, ordinals: Ordinals) {
@@ -66,6 +66,7 @@ class OpenLoop {
     await Promise.all(this.#connections.map((connection) => this.#open(connection)));
   }
 
+  /** Starts each request at its time, then waits a moment for the last replies. */
   async send(perSecond: number): Promise<void> {
     const startedMs = performance.now();
     const count = Math.floor((this.#load.durationMs / 1_000) * perSecond);
@@ -94,12 +95,12 @@ class OpenLoop {
   }
 
   get #backlog(): number {
-    return this.#waiting.length - this.#first;
+    return this.#waiting.length - this.#firstWaiting;
   }
 
   #start(connection: Connection, startedMs: number): void {
     this.#inFlight++;
-    const stamp = this.#stamps[this.#turn++ % this.#stamps.length];
+    const stamp = this.#stamps[this.#started++ % this.#stamps.length];
     if (stamp !== undefined) connection.send(stamp(), startedMs);
   }
 
@@ -110,7 +111,7 @@ class OpenLoop {
   }
 
   free(connection: Connection): void {
-    if (this.#backlog > 0) this.#start(connection, this.#waiting[this.#first++] ?? 0);
+    if (this.#backlog > 0) this.#start(connection, this.#waiting[this.#firstWaiting++] ?? 0);
     else this.#free.push(connection);
   }
 

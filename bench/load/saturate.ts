@@ -1,7 +1,7 @@
 /**
- * Saturation: every connection sends its next request as soon as the last is answered. Uses
- * autocannon without a rate: with one, its latencies are wrong and each second's requests leave in
- * one burst.
+ * Saturation: every connection sends its next request as soon as the last is answered. It uses
+ * autocannon, but never with a rate: its latencies would be wrong, and the requests of each second
+ * would leave in one burst.
  */
 import autocannon from 'autocannon';
 import { mostReplyBytes } from './connection.ts';
@@ -12,8 +12,8 @@ import { type Load, type Ordinals, stamper, type Target, type Workload } from '.
 interface LiveClient {
   getRequestBuffer(): Buffer;
   destroy(): void;
-  on(event: 'response', hear: (status: number, bytes: number, ms: number) => void): void;
-  on(event: 'body', hear: (bytes: Buffer) => void): void;
+  on(event: 'response', listen: (status: number, bytes: number, ms: number) => void): void;
+  on(event: 'body', listen: (bytes: Buffer) => void): void;
 }
 
 export async function saturate(
@@ -37,7 +37,7 @@ export async function saturate(
   const setupClient = (bare: unknown): void => {
     const client = bare as LiveClient;
     let bodyBytes = 0;
-    // Autocannon keeps a body until its end.
+    // Autocannon keeps a body in memory until its end.
     client.on('body', ({ length }) => {
       bodyBytes += length;
       if (bodyBytes <= mostReplyBytes) return;
@@ -86,13 +86,13 @@ export async function saturate(
 function stampEach(client: LiveClient, workload: Workload, ordinals: Ordinals): void {
   const built = client.getRequestBuffer.bind(client);
   const stamps = new Map<Buffer, () => Buffer>();
-  const byStart = workload.requests.filter(({ slot }) => slot !== undefined);
-  if (byStart.length === 0) return;
+  const withSlot = workload.requests.filter(({ slot }) => slot !== undefined);
+  if (withSlot.length === 0) return;
   client.getRequestBuffer = () => {
     const bytes = built();
     let stamp = stamps.get(bytes);
     if (stamp === undefined) {
-      const template = byStart.find(({ slot }) => slot !== undefined && bytes.includes(slot.text));
+      const template = withSlot.find(({ slot }) => slot !== undefined && bytes.includes(slot.text));
       stamp = template === undefined ? () => bytes : stamper(template, bytes, ordinals);
       stamps.set(bytes, stamp);
     }

@@ -1,7 +1,7 @@
 /**
- * The requests of a generator: prepared bytes with a slot that is rewritten for each request.
- * Building each request for a fresh `request_id` would halve the generator's speed; rewriting costs
- * nothing.
+ * What a load generator sends, and how fast. A request is prepared bytes with a slot, such as its
+ * `request_id`, that is overwritten for each request. Building every request anew would halve the
+ * generator's speed; overwriting costs nothing.
  */
 
 export interface RequestTemplate {
@@ -20,11 +20,12 @@ export interface Workload {
   readonly expects: readonly number[];
 }
 
-/** Counts the requests of one load, so that no two connections use the same fresh text. */
+/** The number of the next request, shared by all connections, so that no two use the same text. */
 export interface Ordinals {
   next: number;
 }
 
+/** Returns a function that writes the text for the next request into the slot of `bytes`. */
 export function stamper(
   template: RequestTemplate,
   bytes: Buffer,
@@ -32,15 +33,15 @@ export function stamper(
 ): () => Buffer {
   const { slot } = template;
   if (slot === undefined) return () => bytes;
-  const place = bytes.indexOf(slot.text);
-  if (place < 0) throw new Error(`the request lacks its slot ${slot.text}`);
+  const offset = bytes.indexOf(slot.text);
+  if (offset < 0) throw new Error(`the request lacks its slot ${slot.text}`);
   return () => {
-    bytes.write(slot.next(ordinals.next++), place, 'latin1');
+    bytes.write(slot.next(ordinals.next++), offset, 'latin1');
     return bytes;
   };
 }
 
-/** The request as sent; `host` is the target's, with its port. */
+/** The bytes of the request; `host` is the target's, with its port. */
 export function requestBytes(template: RequestTemplate, host: string): Buffer {
   const { method, path, headers, body } = template;
   const lines = [`${method} ${path} HTTP/1.1`, `host: ${host}`, 'connection: keep-alive'];
@@ -49,9 +50,7 @@ export function requestBytes(template: RequestTemplate, host: string): Buffer {
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${body}`, 'utf8');
 }
 
-/**
- * The input of both load generators.
- */
+/** The server under load. */
 export interface Target {
   readonly host: string;
   readonly port: number;
@@ -60,7 +59,7 @@ export interface Target {
 export interface Load {
   readonly connections: number;
   readonly durationMs: number;
-  /** In open loop; undefined saturates. */
+  /** The rate of an open loop (`run-load.ts`); undefined: saturation (`saturate.ts`). */
   readonly perSecond?: number | undefined;
   /** Ends a saturating load early, after this many replies. */
   readonly requests?: number;

@@ -1,5 +1,5 @@
 /**
- * The result of a run: the JSON report, and the input of the other reports.
+ * The result of a bench run. Written as it is, it is the JSON report; the other reports read it.
  */
 import type { AuditRun } from '../audit/recount.ts';
 import type { EnduranceResult } from '../endurance/endurance-result.ts';
@@ -23,6 +23,7 @@ export interface BenchResult {
   readonly audit: AuditRun | null;
 }
 
+/** The percentiles of the latency plot. */
 const plotted = [
   0, 10, 20, 30, 40, 50, 60, 70, 75, 80, 85, 90, 92.5, 95, 97.5, 99, 99.5, 99.9, 99.99, 100,
 ];
@@ -30,7 +31,7 @@ const plotted = [
 export function caseResult(measurement: Measurement, slos: readonly Slo[], isOpenLoop: boolean) {
   const { case: benchCase, rounds } = measurement;
   const loads = rounds.service.map(({ load }) => load);
-  // A floor that failed invalidates the ratio.
+  // The floor is the bare handler; the ratio is invalid if its load is.
   const floor = rounds.hyperexpress.map(({ load }) => load);
   /** Why there is no headline figure; empty if the run is valid. */
   const invalid: readonly string[] = [
@@ -65,7 +66,7 @@ export function caseResult(measurement: Measurement, slos: readonly Slo[], isOpe
   };
 }
 
-/** Empty if there is a floor. */
+/** A sentence that says why there is no ratio; empty if there is a floor. */
 export function withoutRatio({ without_floors: why }: CaseResult): string {
   return why === null ? '' : `No ratio: there is no floor. ${why}`;
 }

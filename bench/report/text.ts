@@ -1,5 +1,6 @@
 /**
- * The text report: one table per case, the headline first.
+ * The text of a bench run at the terminal. For a case: its headline, which is the CPU per request as a
+ * multiple of the bare handler's, then a table of its servers, then its thresholds.
  */
 import { type AuditRun, isBroken } from '../audit/recount.ts';
 import type { EnduranceResult, Interval } from '../endurance/endurance-result.ts';
@@ -27,8 +28,8 @@ export function caseText(result: CaseResult): string {
     const cpu = result.invalid.length > 0 ? '-' : number(figures.cpu_us_per_request, 1);
     const rss = figures.rss_bytes === null ? null : figures.rss_bytes / 1e6;
     const rate = number(figures.requests_per_second, 0).padStart(11);
-    const rest = [number(p50, 2), number(p99, 2), number(max, 2), number(rss, 0)];
-    const cells = rest.map((cell) => cell.padStart(9)).join('');
+    const figureCells = [number(p50, 2), number(p99, 2), number(max, 2), number(rss, 0)];
+    const cells = figureCells.map((cell) => cell.padStart(9)).join('');
     lines.push(`  ${name.padEnd(14)}${cpu.padStart(11)}${rate}${cells}\n`);
   }
   for (const { slo, met } of result.slos) lines.push(`  ${met ? 'met    ' : 'CROSSED'} ${slo}\n`);
@@ -39,22 +40,17 @@ export function auditText(run: AuditRun): string {
   const seconds = run.simulatedSeconds.toFixed(0);
   const lines = [`\nlimit-audit: ${run.requests} requests in ${seconds} simulated seconds\n`];
   for (const why of run.invalid.slice(0, 3)) lines.push(`  INVALID: ${why}\n`);
-  for (const found of run.endpoints) {
-    const verdict =
-      found.over === 0 && found.under === 0
-        ? 'no over-admission, no under-admission'
-        : [
-            found.over > 0 ? `OVER-ADMISSION: ${found.over} passed beyond the limit` : '',
-            found.under > 0 ? `UNDER-ADMISSION: ${found.under} refused below the limit` : '',
-          ]
-            .filter((part) => part !== '')
-            .join(', ');
+  for (const audited of run.endpoints) {
+    const { endpoint, limit, users, passed, refused, fullestWindow, over, under } = audited;
+    const breaches: string[] = [];
+    if (over > 0) breaches.push(`OVER-ADMISSION: ${over} passed beyond the limit`);
+    if (under > 0) breaches.push(`UNDER-ADMISSION: ${under} refused below the limit`);
+    const verdict = breaches.join(', ') || 'no over-admission, no under-admission';
     lines.push(
-      `  ${found.endpoint.padEnd(15)} limit ${found.limit}, ${found.users} users: ` +
-        `${found.passed} passed, ${found.refused} refused, fullest 60 s ${found.fullestWindow}: ` +
-        `${verdict}\n`,
+      `  ${endpoint.padEnd(15)} limit ${limit}, ${users} users: ` +
+        `${passed} passed, ${refused} refused, fullest 60 s ${fullestWindow}: ${verdict}\n`,
     );
-    for (const { kind, user, atMs, passedBefore } of found.firstBreaches.slice(0, 2)) {
+    for (const { kind, user, atMs, passedBefore } of audited.firstBreaches.slice(0, 2)) {
       const act = kind === 'over' ? 'passed' : 'was refused';
       lines.push(
         `    ${new Date(atMs).toISOString()} ${user}: a request ${act} with ${passedBefore} ` +
@@ -83,16 +79,14 @@ function number(value: number | null, digits: number): string {
   return value === null || !Number.isFinite(value) ? '-' : value.toFixed(digits);
 }
 
-/**
- * The text report of an endurance run: a line per interval, then the verdict.
- */
+/** The head of an endurance run's table, which has a line for each interval. */
 export const intervalHead =
   '   second      req/s  CPU us/req  RSS MB  heap MB  ' +
   'loop p50  p99   max ms  probe p50  p99   max ms\n';
 
 export function intervalText(interval: Interval): string {
   const { event_loop_delay_ms: delay, probe_ms: probe } = interval;
-  const cells: readonly (readonly [number | undefined, number, number])[] = [
+  const cells: readonly (readonly [value: number | undefined, width: number, digits: number])[] = [
     [interval.at_s, 9, 0],
     [interval.requests_per_second, 11, 0],
     [interval.cpu_us_per_request, 12, 1],

@@ -1,5 +1,6 @@
 /**
- * The cases of the load scenarios: their simulator, their requests and their cost limit.
+ * The cases that the bench measures, grouped in scenarios: for each case the settings of its
+ * simulator, the requests that it sends and the cost that it may have.
  */
 
 import type { SettingsInput } from '../../src/simulator.ts';
@@ -11,11 +12,14 @@ export const shortScenarios = ['send', 'read', 'throttled', 'mixed', 'limit-audi
 export const scenarioNames = [...shortScenarios, 'endurance'] as const;
 export type ScenarioName = (typeof scenarioNames)[number];
 
-/** The sender, its number, the recipient, and the messages to read. */
+/** The account that sends the requests of a case. */
 export interface Caller {
   readonly apiKey: string;
+  /** Its number. */
   readonly from: string;
+  /** The recipient of its messages. */
   readonly to: string;
+  /** The messages that it reads. */
   readonly messageIds: readonly string[];
 }
 
@@ -113,12 +117,12 @@ export const cases: readonly BenchCase[] = [
   },
 ];
 
-/** `isFresh`: with a request_id of their own. `also`: a status that is no error, either. */
+/** `isFresh`: each send has a new request_id. `also`: more statuses that are no error. */
 function sends(isFresh: boolean, ...also: readonly number[]): BenchCase['workload'] {
   return (caller) => ({ requests: [sendTemplate(caller, isFresh)], expects: [202, ...also] });
 }
 
-/** A service that is not our own may have limits on, so a 429 is an expected reply there. */
+/** On a running service, which may have limits, a 429 is no error. `isOwn`: the bench started it. */
 export function workloadOf(benchCase: BenchCase, caller: Caller, isOwn: boolean): Workload {
   const { requests, expects } = benchCase.workload(caller);
   return { requests, expects: isOwn ? expects : [...expects, 429] };

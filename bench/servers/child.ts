@@ -1,5 +1,6 @@
 /**
- * One server, or the probe of one, in a child process; ordered over IPC. It exits with its parent.
+ * The program of a child process: runs one server, or the probe of one, as the parent orders over
+ * IPC (`messages.ts`). It exits with its parent.
  */
 import { createSimulator, type Simulator } from '../../src/simulator.ts';
 import type { Order, Report, ServerSpec } from './messages.ts';
@@ -54,12 +55,12 @@ async function start(spec: ServerSpec): Promise<Report> {
   };
 }
 
-/** Ids beyond these would only fill the memory of the generator. */
+/** More ids would only fill the memory of the generator. */
 const mostIds = 100_000;
 
 /**
- * Sends `count` messages in process, without limits, and returns ids of messages of all ages: a
- * service in use holds many, and its tables and its memory are what they are only then.
+ * Sends `count` messages in process, without limits, and returns ids of messages of all ages. A
+ * service in use holds many messages, and its tables and memory must have their realistic size.
  */
 function preload(
   simulator: Simulator,
@@ -85,11 +86,12 @@ function preload(
     if (status !== 202) throw new Error(`a preloaded send was answered ${status}: ${body}`);
     if (n % step === 0) ids.push((JSON.parse(body) as { message_id: string }).message_id);
   }
-  // A changed limit starts with full buckets.
+  // Restores the limit. A changed limit starts with full buckets.
   simulator.limits.patch({ send: limit });
   return ids;
 }
 
+/** Milliseconds since the process started. */
 function sinceStart(): number {
   return Date.now() - startedAtMs;
 }

@@ -1,5 +1,6 @@
 /**
- * Creates and removes the bench's callers on a running simulator, over its control port.
+ * A client of a running simulator's control port: creates and removes the callers of the bench, and
+ * reads the record of requests and the metrics.
  */
 import { Client, type Reply } from '../../conformance/client.ts';
 import { Masks } from '../../conformance/exchange.ts';
@@ -9,12 +10,12 @@ import type { RequestView } from '../../src/operations/request-views.ts';
 import { type OperationName, routeOf } from '../../src/operations/table.ts';
 import { MetricsText } from './metrics-text.ts';
 
-/**
- * Single requests to a running service or its control port, bounded in time and size: it may answer
- * anything.
- */
 export const patienceMs = 10_000;
 
+/**
+ * A client for single requests to a running service or its control port. It is bounded in time and
+ * size, because the service may answer anything.
+ */
 export function boundedClient({ origin }: URL, maxBodyBytes?: number): Client {
   const bound = maxBodyBytes === undefined ? {} : { maxBodyBytes };
   const masks = new Masks();
@@ -27,7 +28,7 @@ export interface RemoteUser {
   readonly from: string;
 }
 
-/** A thousand recorded requests, or the metrics of many worlds. */
+/** Enough for a thousand recorded requests, or for the metrics of many worlds. */
 const mostBytes = 16_777_216;
 
 export class ControlClient {
@@ -56,7 +57,7 @@ export class ControlClient {
     await this.#call('accounts.delete', accountId);
   }
 
-  /** The last requests, newest first. */
+  /** The record of requests, newest first. */
   async requests(): Promise<readonly RequestView[]> {
     const { requests } = await this.#call('requests.list');
     return requests as RequestView[];
@@ -90,7 +91,7 @@ export class ControlClient {
   }
 }
 
-/** A name and a number that no earlier run has used. */
+/** A name for an account and a number for its SIM that no earlier run has used. */
 export function unusedName(): { readonly name: string; readonly number: string } {
   const run = `${Date.now()}`.slice(-7);
   return { name: `bench-${run}-${process.pid}`, number: `+1212${run}` };

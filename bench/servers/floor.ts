@@ -1,10 +1,10 @@
 /**
- * The floor: a minimal server, for comparison. It parses the body as JSON and answers with a body of
- * the service's size; it does not route, authenticate, validate or store.
+ * The floor that the service is compared with: a bare HyperExpress server. It parses the body as JSON
+ * and answers with a body of the service's size; it does not route, authenticate, validate or store.
  */
 import { Server } from 'hyper-express';
 
-/** The seven fields of a message; a 429 is also compared with an accepted send. */
+/** The seven fields of a message. The floor always sends this reply, also where the service sends 429. */
 const message = {
   status: 'queued',
   message_id: '0f8fad5b-d9cb-469f-a165-70867728950e',
@@ -15,7 +15,7 @@ const message = {
   created_at: '2026-01-01T00:00:00.000Z',
 };
 
-/** HyperExpress used as in its own examples. Resolves to the port. */
+/** Starts the server, written as in HyperExpress's own examples. Resolves to its port. */
 export async function bareHyperExpress(): Promise<number> {
   const server = new Server({ auto_close: false });
   server.post('/*', async (request, response) => {
@@ -31,7 +31,7 @@ export async function bareHyperExpress(): Promise<number> {
 
 let consumed = 0;
 
-/** Keeps the compiler from removing the parsed body. */
+/** Uses the parsed body, so that the compiler cannot remove the parsing. */
 function consume(body: unknown): void {
   if (typeof body === 'object' && body !== null) consumed++;
   if (consumed < 0) throw new Error('a count never falls');

@@ -1,15 +1,16 @@
 /**
- * The messages between a bench and the server in its child process.
+ * The messages between the bench and a child process: orders to it, and reports from it.
  */
 import type { SettingsInput } from '../../src/simulator.ts';
 import type { RequestTemplate, Target } from '../load/workload.ts';
 
-/** `hyperexpress`: a handler as in HyperExpress's own examples. */
+/** The server to start: the floor (`floor.ts`), or a simulator. */
 export type ServerSpec =
   | { readonly kind: 'hyperexpress' }
   | {
       readonly kind: 'simulator';
       readonly settings: SettingsInput;
+      /** The number of messages that it holds before the load. */
       readonly preload: number;
       /** True if it opens a control port. */
       readonly control: boolean;
@@ -24,6 +25,7 @@ export interface ProbeOrder {
   readonly intervalMs: number;
 }
 
+/** Latencies in milliseconds. */
 export interface Percentiles {
   readonly p50: number;
   readonly p99: number;
@@ -32,9 +34,9 @@ export interface Percentiles {
 
 export interface ProbeReport {
   readonly kind: 'probed';
-  /** Milliseconds of the last interval. */
+  /** The latencies of the last interval. */
   readonly interval: Percentiles;
-  /** Of the whole run so far. */
+  /** The latencies of the whole run so far, as the counts below. */
   readonly run: Percentiles;
   readonly requests: number;
   readonly failed: number;
@@ -53,6 +55,7 @@ export type Report =
       readonly port: number;
       /** Empty without a control port. */
       readonly controlUrl: string;
+      /** How long the start took. */
       readonly startedMs: number;
       readonly apiKey: string;
       readonly from: string;

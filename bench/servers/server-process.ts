@@ -1,5 +1,6 @@
 /**
- * Starts and asks a server in a child process.
+ * Starts a server or a probe in a child process, so that its CPU and memory are measured apart from
+ * those of the load generator.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -26,7 +27,7 @@ export interface LoadedServer {
   stop(): Promise<void>;
 }
 
-/** In a child process. */
+/** Starts a server in a child process. */
 export async function startServer(spec: ServerSpec): Promise<LoadedServer & { started: Started }> {
   const child = startChild(['--expose-gc', '--max-old-space-size=4096']);
   const exited = once(child, 'exit');
@@ -43,12 +44,13 @@ export async function startServer(spec: ServerSpec): Promise<LoadedServer & { st
   };
 }
 
-/** The probe of a server, in a child process, once it has its first result. */
+/** A probe in a child process. */
 export interface Probe {
   readonly latest: () => ProbeReport;
   readonly stop: () => void;
 }
 
+/** Resolves once the probe has its first result. */
 export async function startProbe(order: ProbeOrder): Promise<Probe> {
   const child = startChild([]);
   let latest = await ask(child, order, 'probed');
@@ -61,7 +63,7 @@ export async function startProbe(order: ProbeOrder): Promise<Probe> {
 function startChild(flags: readonly string[]): ChildProcess {
   const { file, loader } = serverProgram();
   return fork(file, {
-    // The executable hands all arguments to the program.
+    // The executable passes all arguments to the program, so it cannot take flags of Node.
     execArgv: isExecutable ? [] : [...flags, ...loader],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
@@ -71,10 +73,11 @@ function startChild(flags: readonly string[]): ChildProcess {
 function serverProgram(): { readonly file: string; readonly loader: readonly string[] } {
   const source = fileURLToPath(new URL('./child.ts', import.meta.url));
   if (existsSync(source)) return { file: source, loader: ['--import', 'tsx'] };
-  // The executable runs itself; the name says what as.
+  // The executable starts itself again; this name selects the program.
   return { file: isExecutable ? 'bench-server' : shippedPath('bench-server.js'), loader: [] };
 }
 
+/** Sends an order and resolves to the report of this kind. Ends the child if none comes in time. */
 function ask<K extends Report['kind']>(
   child: ChildProcess,
   order: Order,

@@ -1,6 +1,7 @@
 /**
- * The service under load: a simulator of our own in a child process, or a running service, whose CPU
- * cannot be measured, and its memory only over a control port.
+ * The service under load: a simulator that the bench starts in a child process, or a running service
+ * (`base_url`). The CPU of a running service cannot be measured, and its memory only over a control
+ * port.
  */
 import { describe } from '../../conformance/verify.ts';
 import { UsageError } from '../../src/commands/command-error.ts';
@@ -13,10 +14,10 @@ export interface Service extends LoadedServer {
   readonly control: ControlClient | undefined;
 }
 
-/** Reads need some messages; a service that is not our own gets no more than these. */
+/** The messages that a case of reads needs. A running service gets no more than these. */
 const fewestRead = 200;
 
-/** `needsControl`: a simulator of our own opens a control port. */
+/** `needsControl`: if the bench starts the simulator, it opens a control port. */
 export async function startService(
   { settings, reads }: BenchCase,
   options: BenchOptions,
