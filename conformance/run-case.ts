@@ -53,8 +53,8 @@ function isSettled({ result, trial }: Ran): boolean {
  * as what other clients of the account spent.
  */
 export function judgeAgain(ruleCase: Case, { result, trial }: Omit<Ran, 'isProven'>): Result {
-  const judgement = judgementOf(ruleCase, trial, undefined);
-  return { ...resultOf(ruleCase, judgement, trial), durationMs: result.durationMs };
+  const again = resultOf(ruleCase, judgementOf(ruleCase, trial), trial);
+  return { ...again, durationMs: result.durationMs };
 }
 
 async function runOnce(anyCase: AnyCase, target: Target): Promise<Ran> {
@@ -62,9 +62,7 @@ async function runOnce(anyCase: AnyCase, target: Target): Promise<Ran> {
   const trial = new Trial(target, anyCase.throttled === undefined ? anyCase.spends : {});
   const started = performance.now();
   const isObservation = 'run' in anyCase;
-  const judgement = isObservation
-    ? await observe(anyCase, trial)
-    : await makeAndJudge(anyCase, trial);
+  const judgement = await (isObservation ? observe(anyCase, trial) : makeAndJudge(anyCase, trial));
   let { found } = judgement;
   if (judgement.isError && target.signal.aborted)
     found = { verdict: 'not_exercised', reason: 'the run was interrupted' };
@@ -72,15 +70,15 @@ async function runOnce(anyCase: AnyCase, target: Target): Promise<Ran> {
     found = brokenBy(trial.unusable);
   const durationMs = performance.now() - started;
   const result = resultOf(anyCase, { ...judgement, found }, trial, durationMs);
-  return { result, trial, isProven: judgement.proof.length > 0 };
+  return { result, trial, isProven: (judgement.proof ?? []).length > 0 };
 }
 
 async function observe(observation: Observation, trial: Trial): Promise<Judgement> {
   try {
     const seen = await observation.run(trial, await trial.account(observation.account));
-    return { ...nothingProven, found: observed(seen) };
+    return { found: observed(seen) };
   } catch (error) {
-    return { ...nothingProven, found: verdictOf(error), isError: true };
+    return { found: verdictOf(error), isError: true };
   }
 }
 
@@ -100,40 +98,33 @@ async function makeAndJudge(ruleCase: Case, trial: Trial): Promise<Judgement> {
 /** What the judges of a case found in its exchanges. */
 interface Judgement {
   readonly found: Found;
-  /** How often the case's own rule applied and held. */
-  readonly exercised: number;
-  /** The exchanges that prove a failure. */
-  readonly proof: readonly Exchange[];
+  /** How often the case's own rule applied and held; default: 0. */
+  readonly exercised?: number;
+  /** The exchanges that prove a failure; default: none. */
+  readonly proof?: readonly Exchange[];
   /** True if an error gave the verdict; an interruption of the run may have caused it. */
   readonly isError?: true;
 }
-
-const nothingProven = { exercised: 0, proof: [] } as const;
 
 /**
  * `failure`: why the steps of the case could not go on. A broken rule or a notice that the judges
  * find is more important.
  */
-function judgementOf(ruleCase: Case, trial: Trial, failure: unknown): Judgement {
+function judgementOf(ruleCase: Case, trial: Trial, failure?: unknown): Judgement {
   try {
     const all = [ruleCase.subject, ...(ruleCase.also ?? [])].map((rule) => judged(rule, trial));
     const broken = all.find((findings) => findings.broken !== undefined);
     if (broken !== undefined)
-      return {
-        ...nothingProven,
-        found: verdictOf(broken.broken),
-        proof: broken.proof,
-        isError: true,
-      };
+      return { found: verdictOf(broken.broken), proof: broken.proof, isError: true };
     const heard = all.find((findings) => findings.heard !== undefined)?.heard;
-    if (heard !== undefined) return { ...nothingProven, found: noticeOf(heard) };
+    if (heard !== undefined) return { found: noticeOf(heard) };
     if (failure !== undefined) throw failure;
     const [{ exercised, missing } = new Findings()] = all;
-    if (exercised > 0) return { ...nothingProven, found: { verdict: 'passed' }, exercised };
+    if (exercised > 0) return { found: { verdict: 'passed' }, exercised };
     if (missing !== undefined) throw missing;
-    return { ...nothingProven, found: unexercised(trial) };
+    return { found: unexercised(trial) };
   } catch (error) {
-    return { ...nothingProven, found: verdictOf(error), isError: true };
+    return { found: verdictOf(error), isError: true };
   }
 }
 
@@ -208,17 +199,17 @@ function verdictOf(error: unknown): Found {
 
 /** The result of a case that the run did not reach. */
 export function notRun(anyCase: AnyCase, reason: string): Result {
-  return resultOf(anyCase, { ...nothingProven, found: { verdict: 'not_exercised', reason } });
+  return resultOf(anyCase, { found: { verdict: 'not_exercised', reason } });
 }
 
 /** The result of a case that this target cannot run. */
 export function skipped(anyCase: AnyCase, reason: string): Result {
-  return resultOf(anyCase, { ...nothingProven, found: { verdict: 'skipped', reason } });
+  return resultOf(anyCase, { found: { verdict: 'skipped', reason } });
 }
 
 function resultOf(
   anyCase: AnyCase,
-  { found, exercised, proof }: Judgement,
+  { found, exercised = 0, proof = [] }: Judgement,
   trial?: Trial,
   durationMs = 0,
 ): Result {

@@ -34,8 +34,6 @@ interface Wait {
   readonly bucket?: Bucket;
 }
 
-const noWait: Wait = { ms: 0 };
-
 /** Running items that are not long. */
 const itemsAtOnce = 4;
 
@@ -166,12 +164,9 @@ export class Schedule<I extends Item> {
     if (full.some(isSpent)) return undefined;
     // For the first minute, earlier use of the buckets is unknown; small cases run meanwhile.
     const unknownMs = this.#hasSmallCase() ? Math.max(0, this.#startedAt + minuteMs - now) : 0;
-    return longestOf(
-      full.map((bucket) => ({
-        bucket,
-        ms: Math.max(unknownMs, this.#ledger.waitForQuiet(bucket, now)),
-      })),
-    );
+    const msUntilFull = (bucket: Bucket) =>
+      Math.max(unknownMs, this.#ledger.waitForQuiet(bucket, now));
+    return longestOf(full.map((bucket) => ({ bucket, ms: msUntilFull(bucket) })));
   }
 
   /** True if an item is waiting that needs no flood and no reserved bucket. */
@@ -185,9 +180,9 @@ export class Schedule<I extends Item> {
   }
 }
 
-/** The longest of these waits, the first if several are equal; none if all are 0. */
+/** The longest of these waits; no wait if there are none. */
 function longestOf(waits: readonly Wait[]): Wait {
-  return waits.reduce((longest, wait) => (wait.ms > longest.ms ? wait : longest), noWait);
+  return waits.reduce((longest, wait) => (wait.ms > longest.ms ? wait : longest), { ms: 0 });
 }
 
 function lackOf({ ms, bucket }: Wait): string {
