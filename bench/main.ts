@@ -1,7 +1,7 @@
 /**
  * `smstwin bench`: measures the service's cost relative to a bare handler, and audits its rate
- * limits. Exit codes: 2 the key is refused, 3 the base_url is unreachable, 7 a threshold or a limit is
- * broken, 8 the run is not valid.
+ * limits. Exit codes: 2 the key is refused, 3 the base_url is unreachable, 7 a threshold or a limit
+ * is broken, 8 the run is not valid.
  */
 import { writeFileSync } from 'node:fs';
 import { CommandError, UsageError } from '../src/commands/command-error.ts';

@@ -1,10 +1,12 @@
 /**
  * The limited endpoints, and a ledger of this run's requests to each within the last minute.
  * Rules: LIMIT-1 to LIMIT-5, AUTH-6. Without a control port all cases share one account, so the run
- * counts its own requests. If it sends at most the limit within any 60 s, every request fits under
- * every answer of `limiterRefill`.
+ * counts its own requests. If it sends at most the limit within any 60 s, the limiter must accept
+ * every request, whatever the answer to `limiterRefill`.
  */
 import { minuteMs } from '../src/ledger/time-units.ts';
+
+/** Requests per minute that the document allows. */
 export const limits = {
   send: 120,
   dashboard_send: 120,
@@ -16,17 +18,17 @@ export const limits = {
 export type Endpoint = keyof typeof limits;
 export const endpoints = Object.keys(limits) as readonly Endpoint[];
 
-/** A bucket of the run's own account, or of its address for the list of received messages. */
+/** What a limit counts: calls of the account to an endpoint, or of the address without a key. */
 export type Bucket = Endpoint | 'address';
 
-/** Requests to each bucket. */
+/** The number of requests that spend from each bucket. */
 export type Spends = Readonly<Partial<Record<Bucket, number>>>;
 
 export function entriesOf(spends: Spends): [Bucket, number][] {
   return Object.entries(spends) as [Bucket, number][];
 }
 
-/** Those that send messages. */
+/** The number of these requests that send messages. */
 export function sendsIn(spends: Spends): number {
   return (spends.send ?? 0) + (spends.dashboard_send ?? 0) + (spends.external_send ?? 0);
 }
@@ -54,17 +56,18 @@ interface Entry {
   readonly isSuccess: boolean;
 }
 
+/** The run's own requests to each bucket. */
 export class BucketLedger {
   readonly #entries = new Map<Bucket, Entry[]>();
 
-  /** `isSuccess`: a new one, which surely spent a token. Refusals and replays may spend none. */
+  /** `isSuccess`: the request surely spent a token. Refusals and replays may spend none. */
   note(bucket: Bucket, at: number, isSuccess: boolean): void {
     const entries = this.#recent(bucket, at);
     entries.push({ at, isSuccess });
     this.#entries.set(bucket, entries);
   }
 
-  /** Milliseconds to wait until `count` requests fit. */
+  /** Milliseconds until `count` more requests fit into the limit. */
   waitFor(bucket: Bucket, count: number, now: number): number {
     const entries = this.#recent(bucket, now);
     const excess = entries.length + count - limitOf(bucket);
@@ -73,10 +76,7 @@ export class BucketLedger {
     return last === undefined ? 0 : Math.max(1, last.at + windowMs - now);
   }
 
-  /**
-   * Milliseconds until the last minute holds nothing but a few successes; 0: the rest of the bucket
-   * is known.
-   */
+  /** Milliseconds until the last minute holds a few successes alone: the tokens left are known. */
   waitForQuiet(bucket: Bucket, now: number): number {
     const entries = this.#recent(bucket, now);
     const unclear = entries.filter(({ isSuccess }) => !isSuccess);

@@ -1,10 +1,10 @@
 /**
- * The HTTP client of the harness, and the only way to the target. It records every request.
- * Replies are bounded in time, size and nesting; one that exceeds a bound is `unusable`.
+ * The HTTP client of the harness, and the only way to the target. It records every request. Replies
+ * are bounded in time, size and nesting; one that exceeds a bound is `unusable`.
  * It enforces both spending limits before a byte is sent: it never sends to a recipient that is not
  * allowed (`--allow-to`), and never exceeds the budget of sends (`--max-sends`).
- * After a broken connection it retries, because a restart of the target takes a second. It repeats a
- * send that may have arrived only if the send has a `request_id`. A request without a reply has
+ * After a broken connection it retries, because a restart of the target takes a second. It repeats
+ * a send that may have arrived only if the send has a `request_id`. A request without a reply has
  * `status` 0 and a `failure`.
  */
 import {
@@ -87,8 +87,8 @@ const maxHeaderBytes = 65_536;
 const maxNesting = 64;
 
 /**
- * Idle connections are closed after this time. Many servers close them after five seconds; a request
- * that crosses such a close has to be repeated, and proves less.
+ * Idle connections are closed after this time. Many servers close them after five seconds; a
+ * request that crosses such a close has to be repeated, and proves less.
  */
 const longestIdleMs = 3_000;
 const timedOut = 'timed out';
@@ -196,7 +196,7 @@ export class Client {
     }
   }
 
-  /** True if the request may be sent again; counts another send if the first one may have arrived. */
+  /** True if the request may be repeated; counts another send if the first one may have arrived. */
   #spendAgain({ method, path, body = '' }: RequestOptions, failure: string): boolean {
     if (method !== 'POST' || notConnected.has(failure)) return true;
     if (!hasRequestId(body)) return false;

@@ -27,7 +27,8 @@ interface Route {
   readonly path: string;
 }
 
-interface Given {
+/** The arguments of an operation. */
+interface OperationArguments {
   /** The id in the operation's path. */
   readonly id?: string | undefined;
   readonly input?: unknown;
@@ -50,15 +51,17 @@ export class Control {
   readonly #masks: Masks;
   readonly #known: Known;
   readonly #headers: Readonly<Record<string, string>>;
-  /** The ids of the accounts that it created. */
+  /** The ids of the accounts that the harness created. */
   readonly #created: string[] = [];
-  /** Makes names unique, also across two simultaneous runs. */
+  /** Part of the names of accounts, which differ even between simultaneous runs. */
   readonly #runName = Date.now().toString(36) + Math.floor(Math.random() * 46_656).toString(36);
   #accounts = 0;
   #operations: ReadonlyMap<string, Route> = new Map();
   #nextNumber: number;
   #now = Date.now();
+  /** The assumptions that the simulator states, by name. */
   assumptions: Readonly<Record<string, unknown>> = {};
+  /** The clock and the scripted fates before the run, to be restored. */
   #clockBefore: { readonly mode?: unknown; readonly rate?: unknown } = {};
   #outcomesBefore: unknown;
 
@@ -84,7 +87,7 @@ export class Control {
     this.#nextNumber = seed * 97;
   }
 
-  /** Stops the clock, lets other runs' tokens return, and sets the harness's own fates. */
+  /** Stops the clock, lets the tokens that other runs spent return, and scripts `fates`. */
   async begin(fates: readonly unknown[]): Promise<void> {
     await this.#discover();
     const clock = await this.call('clock.state');
@@ -100,7 +103,7 @@ export class Control {
     await this.must('outcomes.put', { input: { outcomes: all } });
   }
 
-  /** Restores the simulator, except for the time that has passed. */
+  /** Restores the simulator, except for the simulated time that has passed. */
   async end(): Promise<void> {
     for (const accountId of this.#created) await this.call('accounts.delete', { id: accountId });
     if (this.#outcomesBefore !== undefined)
@@ -117,7 +120,7 @@ export class Control {
    * Calls an operation with the id in its path and its input: the query of a GET or DELETE,
    * otherwise the body.
    */
-  call(operation: string, { id = '', input }: Given = {}): Promise<Reply> {
+  call(operation: string, { id = '', input }: OperationArguments = {}): Promise<Reply> {
     const route = this.#operations.get(operation);
     if (route === undefined)
       throw new ControlFailed(`the control port has no operation ${operation}`);
@@ -136,8 +139,8 @@ export class Control {
     });
   }
 
-  /** Calls an operation and returns the JSON of its reply. Throws a ControlFailed for any other reply. */
-  async must(operation: string, given: Given = {}): Promise<Record<string, unknown>> {
+  /** Calls an operation and returns the JSON of its reply. Throws a ControlFailed if it fails. */
+  async must(operation: string, given: OperationArguments = {}): Promise<Record<string, unknown>> {
     const reply = await this.call(operation, given);
     if (reply.status < 200 || reply.status > 299)
       throw new ControlFailed(`${operation}: ${this.#masks.clean(describe(reply))}`);

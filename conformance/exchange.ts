@@ -30,10 +30,12 @@ interface Received {
   readonly failure?: string;
 }
 
-/** Longer bodies are cut in the record; judging uses the whole reply. */
+/** Longer bodies are cut in the record. Judges use the complete reply. */
 const longestBody = 4_096;
 
+/** The keys that no report may show. */
 export class Masks {
+  /** What to show instead, by key. */
   readonly #secrets = new Map<string, string>();
 
   /** Masks this key in all further records, in any letter case. */
@@ -43,6 +45,7 @@ export class Masks {
     for (const form of [key, key.toLowerCase(), key.toUpperCase()]) this.#secrets.set(form, shown);
   }
 
+  /** The text without full keys. */
   clean(text: string): string {
     let cleaned = text;
     for (const [secret, shown] of this.#secrets)
@@ -50,7 +53,7 @@ export class Masks {
     return cleaned;
   }
 
-  /** Texts are masked before they are cut: a key at the cut would keep most of its characters. */
+  /** Masks texts before it cuts them: a key at the cut would keep most of its characters. */
   record(baseUrl: string, sent: Sent, received: Received, durationMs: number): Exchange {
     const { method, path, headers = {}, body } = sent;
     const { status, failure } = received;
@@ -75,15 +78,15 @@ export class Masks {
   }
 }
 
-/** Keeps the scheme readable and shows at most six characters of the rest. */
+/** Keeps the scheme, such as `Bearer`, and at most six characters of the credential. */
 function maskCredential(value: string): string {
   const space = value.indexOf(' ');
   const scheme = space < 0 ? '' : value.slice(0, space + 1);
-  const rest = value.slice(space + 1);
-  return `${scheme}${rest.slice(0, Math.min(6, Math.floor(rest.length / 4)))}…`;
+  const credential = value.slice(space + 1);
+  return `${scheme}${credential.slice(0, Math.min(6, Math.floor(credential.length / 4)))}…`;
 }
 
-/** A copy: a slice would keep the whole text in memory. */
+/** Shortens a text. Makes a copy, because a slice would keep the whole text in memory. */
 function cut(text: string): string {
   if (text.length <= longestBody) return text;
   return `${Buffer.from(text.slice(0, longestBody)).toString()}… (cut)`;

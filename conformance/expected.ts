@@ -1,8 +1,8 @@
 /**
- * Known failures, each with a reason: reads the file of `--expected`, JSON or YAML, compares it with
- * the results of a run, and writes it as JSON (`--write-expected`). Every mistake of the file is one
- * line with its path, worded as for a world file. An expected failure does not fail the run. An
- * expectation that now passes or names nothing does (exit 5).
+ * Known failures, each with a reason: reads the file of `--expected`, JSON or YAML, compares it
+ * with the results of a run, and writes it as JSON (`--write-expected`). Every mistake of the file
+ * is one line with its path, worded as for a world file. An expected failure does not fail the run.
+ * An expectation that now passes or names nothing does (exit 5).
  */
 import { writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
@@ -13,7 +13,7 @@ import { readText, reasonOf } from '../src/config/plain-file.ts';
 import { mostYamlBytes, parseYaml } from '../src/config/yaml-text.ts';
 import { isFailure, type Result } from './result.ts';
 
-/** A pattern and not a minimum length, which zod would also apply to a list here. */
+/** Uses a pattern, because zod would apply a minimum length to a list as well. */
 const someText = z.string().trim().regex(/./, 'expected at least one character');
 
 const entrySchema = z
@@ -32,6 +32,7 @@ const fileSchema = z.strictObject({ expected: z.array(entrySchema) });
 
 export type Expectation = z.infer<typeof entrySchema>;
 
+/** Throws a UsageError with one line for each mistake of the file. */
 export function readExpectations(path: string): readonly Expectation[] {
   const file = basename(path);
   const reading = fileSchema.safeParse(parseYaml(file, textOf(path)), { reportInput: true });
@@ -57,6 +58,7 @@ function isOfBoth(entry: unknown): boolean {
   return typeof entry === 'object' && entry !== null && 'case' in entry && 'rule' in entry;
 }
 
+/** The results of a run, compared with the expectations. */
 export interface Weighed {
   /** By case id: the reason why the failure was expected. */
   readonly expected: ReadonlyMap<string, string>;
@@ -65,8 +67,8 @@ export interface Weighed {
 }
 
 /**
- * The failures of a run as expectations. Entries keep their reasons, and stay if nothing that they
- * name was judged.
+ * The expectations to write after a run: its failures, known ones with their reasons, and the given
+ * entries of which nothing was judged.
  */
 export function expectationsOf(
   given: readonly Expectation[],
@@ -75,24 +77,25 @@ export function expectationsOf(
   reasonOf: (result: Result) => string,
 ): Expectation[] {
   const isJudged = (result: Result) => isFailure(result.verdict) || result.verdict === 'passed';
-  const idle = given.filter(
-    (entry) => !results.some((one) => isMeant(entry, one.id, one.subject) && isJudged(one)),
+  const unjudged = given.filter(
+    (entry) => !results.some((result) => isNamedBy(entry, result) && isJudged(result)),
   );
   const failing = results.filter(({ verdict }) => isFailure(verdict));
-  const found = failing.map((one) => ({
-    case: one.id,
-    reason: expected.get(one.id) ?? reasonOf(one),
+  const found = failing.map((result) => ({
+    case: result.id,
+    reason: expected.get(result.id) ?? reasonOf(result),
   }));
-  return [...idle, ...found];
+  return [...unjudged, ...found];
 }
 
-function isMeant(entry: Expectation, id: string, subject: string): boolean {
+/** What an expectation may name: the id of a case, or its rule. */
+export type Known = Pick<Result, 'id' | 'subject'>;
+
+function isNamedBy(entry: Expectation, { id, subject }: Known): boolean {
   return entry.case === undefined ? subject === entry.rule : id === entry.case;
 }
 
-/** What an expectation may name. */
-export type Known = Pick<Result, 'id' | 'subject'>;
-
+/** `known`: all cases that exist. An entry that names none of them is stale. */
 export function weigh(
   entries: readonly Expectation[],
   results: readonly Result[],
@@ -102,16 +105,15 @@ export function weigh(
   const stale: string[] = [];
   for (const entry of entries) {
     const name = entry.case ?? entry.rule ?? '';
-    if (!known.some((one) => isMeant(entry, one.id, one.subject))) {
-      stale.push(
-        `${name}: no such ${entry.case === undefined ? 'rule' : 'case'} (${entry.reason})`,
-      );
+    if (!known.some((each) => isNamedBy(entry, each))) {
+      const kind = entry.case === undefined ? 'rule' : 'case';
+      stale.push(`${name}: no such ${kind} (${entry.reason})`);
       continue;
     }
-    const its = results.filter((result) => isMeant(entry, result.id, result.subject));
-    const failing = its.filter((result) => isFailure(result.verdict));
-    for (const result of failing) expected.set(result.id, entry.reason);
-    if (failing.length === 0 && its.some((result) => result.verdict === 'passed'))
+    const named = results.filter((result) => isNamedBy(entry, result));
+    const failing = named.filter(({ verdict }) => isFailure(verdict));
+    for (const { id } of failing) expected.set(id, entry.reason);
+    if (failing.length === 0 && named.some(({ verdict }) => verdict === 'passed'))
       stale.push(`${name}: expected to fail, but passed (${entry.reason})`);
   }
   return { expected, stale };

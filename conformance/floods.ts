@@ -1,6 +1,6 @@
 /**
- * Floods one endpoint with more requests than its limit: all rules about a limit are judged on these
- * requests. Rules: LIMIT-1 to LIMIT-7, READ-3, AUTH-6, ERR-3, ERR-4.
+ * Floods one endpoint with more requests than its limit: all rules about a limit are judged on
+ * these requests. Rules: LIMIT-1 to LIMIT-7, READ-3, AUTH-6, ERR-3, ERR-4.
  * Opens connections first, so that requests arrive together. Sends one request well before the
  * others, so that the kind of refill shows (`limiterRefill`). Directly after the flood, while the
  * bucket is empty, it sends everything that an empty bucket must not affect.
@@ -85,8 +85,8 @@ async function record(t: Trial, account: Subject, bucket: Bucket): Promise<Flood
 
 /**
  * A second flood after one that had too few passes: the bucket may not have been full, or another
- * client used it. It is full a minute after this run has emptied it, and two floods agree if no other
- * client uses it. Undefined if the budget does not cover it.
+ * client used it. It is full a minute after this run has emptied it, and two floods agree if no
+ * other client uses it. Undefined if the budget does not cover it.
  */
 async function spendAgain(t: Trial, account: Subject, bucket: Bucket): Promise<Burst | undefined> {
   await t.pause(minuteMs + apartMs, `the limit of ${bucket}`);
@@ -100,7 +100,7 @@ async function spendAgain(t: Trial, account: Subject, bucket: Bucket): Promise<B
 
 /** A flood, without what comes after it. */
 interface Burst extends Omit<Flood, 'wait'> {
-  /** True if fewer requests passed than the limit allows, although the bucket must have been full. */
+  /** True if too few requests passed, or another endpoint was throttled, for an unknown reason. */
   readonly hadTooFew: boolean;
   /** True if more requests passed than the limit allows. */
   readonly hadTooMany: boolean;
@@ -169,7 +169,7 @@ async function callerOf(t: Trial, account: Subject, bucket: Bucket) {
   const hasOther = t.controlled || t.target.flags.otherApiKey !== undefined;
   const keys = [account.key, hasOther ? (await t.secondKey(account)).key : account.key];
   await prepare(t, account, bucket);
-  // A probe of the query spends from the bucket, too: it counts as one of the run's earlier requests.
+  // The probe of queries spends from the bucket: it counts as one of the run's earlier requests.
   const queryOf = bucket === 'address' ? () => '' : await queriesOf(t, bucket, account);
   const sent: Sent[] = [];
   const call = (index: number): Promise<Reply> => {
@@ -191,7 +191,7 @@ async function callerOf(t: Trial, account: Subject, bucket: Bucket) {
   return { call, sent };
 }
 
-/** Waits until a flood may start, opens connections, and sends what must not spend from the bucket. */
+/** Waits until a flood may start, opens connections, and sends what must spend no token. */
 async function prepare(t: Trial, account: Subject, bucket: Bucket): Promise<void> {
   if (isSending(bucket)) refuseBeyondBudget(t, limitOf(bucket) + surplus);
   if (t.controlled) await t.pause(fullAgainMs, 'a full bucket');
@@ -233,7 +233,7 @@ function refuseBeyondBudget(t: Trial, sends: number): void {
   throw new SendsExhausted(`the flood needs ${sends} sends, more than --max-sends leaves`);
 }
 
-/** So late in the minute that a request just before the end of a wait of 59 s is in the next one. */
+/** So late in the minute that a request before the end of a wait of 59 s is in the next one. */
 const middleMs = 5_000;
 /** A flood that starts later in the minute may not end in it. */
 const tooLateMs = 48_000;
@@ -285,8 +285,8 @@ function areOthersKnown({ target }: Trial): boolean {
 }
 
 /**
- * Requests everything that the empty bucket must not affect: each other endpoint, and the flooded one
- * for another account or from another address. True if another endpoint answered 429.
+ * Requests everything that the empty bucket must not affect: each other endpoint, and the flooded
+ * one for another account or from another address. True if another endpoint answered 429.
  */
 async function requestOthers(t: Trial, bucket: Bucket, account: Subject): Promise<boolean> {
   let isRefused = false;

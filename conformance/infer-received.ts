@@ -1,7 +1,7 @@
 /**
- * Infers two templates for `--discover`: an entry in the list of received messages, and the statistics.
- * The values of an entry decide what a member is: the account's own number and device, other numbers,
- * times and ids. Its name decides only if the values do not.
+ * Infers two templates for `--discover`: an entry in the list of received messages, and the
+ * statistics. The values of an entry decide what a member is: the account's own number and device,
+ * other numbers, times and ids. Its name decides only if the values do not.
  */
 import type { Json } from '../src/ledger/reply-template.ts';
 import { type Inferred, isTime, isUuid } from './infer-template.ts';
@@ -115,8 +115,8 @@ interface Place {
 
 /**
  * The template of the statistics, from a reply before and one after an accepted message. The change
- * of a figure says what it is, or its name if it did not change. Other figures are left out, because
- * a number of one day would be wrong on any other.
+ * of a figure says what it is, or its name if it did not change. Other figures are left out,
+ * because a number of one day would be wrong on any other.
  */
 export function figures(before: unknown, after: unknown, place: Place): unknown {
   const { at } = place;

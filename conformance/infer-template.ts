@@ -1,7 +1,7 @@
 /**
- * Infers a template from sample replies of one kind, for `--discover`. Values that the harness knows
- * become placeholders, also inside texts, and parts that are equal in all samples stay. Any other
- * part is left out and reported, never guessed.
+ * Infers a template from sample replies of one kind, for `--discover`. Values that the harness
+ * knows become placeholders, also inside texts, and parts that are equal in all samples stay. Any
+ * other part is left out and reported, never guessed.
  */
 import type { Json, ReplyTemplate } from '../src/ledger/reply-template.ts';
 import type { Reply } from './client.ts';
@@ -108,7 +108,7 @@ function withPlaceholders(text: string, values: Sample['values']): string {
   return shown;
 }
 
-/** The parts that `a` and `b` share; undefined if they share none. Adds the others to `undetermined`. */
+/** The parts that both share; undefined if they share none. Adds the others to `undetermined`. */
 function merged(a: Json, b: Json, path: string, undetermined: string[]): Json | undefined {
   if (isList(a) && isList(b) && a.length === b.length) {
     const items = a.map((item, n) => merged(item, b[n] as Json, `${path}[${n}]`, undetermined));

@@ -1,6 +1,7 @@
 /**
  * What a run knows about accounts, keys and numbers: from its flags, or because it created them on
- * a control port. It tells judges which account sent a request, and what the sender number is to it.
+ * a control port. It tells judges which account sent a request, and what the sender number is to
+ * it.
  */
 import { endpointOf } from './buckets.ts';
 import type { Reply, RequestOptions } from './client.ts';

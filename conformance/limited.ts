@@ -1,6 +1,6 @@
 /**
- * Requests to the limited endpoints, for floods and cases: one, many, or varied in what a limit must
- * not depend on. Rules: LIMIT-1 to LIMIT-5.
+ * Requests to the limited endpoints, for floods and cases: one, many, or varied in what a limit
+ * must not depend on. Rules: LIMIT-1 to LIMIT-5.
  */
 import { minuteMs } from '../src/ledger/time-units.ts';
 import type { Bucket, Endpoint } from './buckets.ts';

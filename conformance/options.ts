@@ -1,6 +1,6 @@
 /**
- * The flags of `smstwin conform`, and what they mean together: contradictory flags are refused here,
- * before anything is sent.
+ * The flags of `smstwin conform`, and what they mean together: contradictory flags are refused
+ * here, before anything is sent.
  */
 import { existsSync, statSync } from 'node:fs';
 import { UsageError } from '../src/commands/command-error.ts';
@@ -212,7 +212,7 @@ function keysOfOneAccount(text: string): string[] {
 /** The name of a key: its digest in a recording or a HAR file, its id in a journal. */
 const keyName = /^(?:(?:key|sha256):[0-9a-f]{12,64}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 
-/** Refuses an output that is one of the inputs, by whatever path: it would replace the recording. */
+/** Refuses an output file that is also an input: it would replace the recording. */
 function refuseOverwriting(values: Values, inputs: readonly string[], nameOf: NameOf): void {
   const inputIds = new Set(inputs.map(fileId));
   const outputs = [

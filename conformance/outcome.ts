@@ -1,6 +1,6 @@
 /**
- * The result of a whole run: a verdict for each rule, counts, findings, the answers that it observed,
- * one exit code.
+ * What the results of all cases amount to: a verdict for each rule, counts, findings, the answers
+ * to assumptions, one exit code.
  */
 import { writeFileSync } from 'node:fs';
 import type { Weighed } from './expected.ts';
@@ -11,11 +11,12 @@ import { isObject } from './verify.ts';
 export interface RuleVerdict {
   readonly id: string;
   readonly verdict: Verdict;
+  /** The number of its cases, and how many of them passed. */
   readonly cases: number;
   readonly passed: number;
 }
 
-/** The first of these that a case of the rule has; a rule is skipped only if all its cases are. */
+/** A rule has the first of these verdicts that one of its cases has. */
 const decisive: readonly Verdict[] = [
   ...failures,
   'passed',
@@ -27,11 +28,11 @@ const decisive: readonly Verdict[] = [
 
 export function ruleVerdicts(results: readonly Result[]): RuleVerdict[] {
   const byRule = bySubject(results.filter(({ kind }) => kind === 'rule'));
-  return [...byRule].map(([id, its]) => ({
+  return [...byRule].map(([id, ofRule]) => ({
     id,
-    verdict: decisive.find((one) => its.some(({ verdict }) => verdict === one)) ?? 'skipped',
-    cases: its.length,
-    passed: its.filter(({ verdict }) => verdict === 'passed').length,
+    verdict: decisive.find((each) => ofRule.some(({ verdict }) => verdict === each)) ?? 'skipped',
+    cases: ofRule.length,
+    passed: ofRule.filter(({ verdict }) => verdict === 'passed').length,
   }));
 }
 
@@ -51,13 +52,13 @@ export function unmet(required: readonly string[], rules: readonly RuleVerdict[]
   );
 }
 
-/** What a reader must hear: one cause, and the cases that it changed. */
+/** Something that a reader must hear: one cause, and the results that it explains. */
 export interface Finding {
   readonly verdict: Verdict;
   readonly results: readonly [Result, ...Result[]];
 }
 
-/** Notices, then failures that no file expects, then advice; those of one cause are one finding. */
+/** Notices, then unexpected failures, then advice. Results of one cause are one finding. */
 export function findingsOf(results: readonly Result[], { expected }: Weighed): Finding[] {
   const findings = new Map<string, [Result, ...Result[]]>();
   const heard = [
@@ -72,7 +73,7 @@ export function findingsOf(results: readonly Result[], { expected }: Weighed): F
     if (group === undefined) findings.set(cause, [result]);
     else group.push(result);
   }
-  return [...findings.values()].map((its) => ({ verdict: its[0].verdict, results: its }));
+  return [...findings.values()].map((group) => ({ verdict: group[0].verdict, results: group }));
 }
 
 export function counts(results: readonly Result[]): Record<Verdict, number> {
@@ -84,7 +85,7 @@ export function counts(results: readonly Result[]): Record<Verdict, number> {
   return all;
 }
 
-/** Without what could not be determined; reports give the reasons. */
+/** The answers to assumptions that a run has observed. */
 export interface Discovered {
   readonly answers: Readonly<Record<string, unknown>>;
   /** By assumption: the reason why its answer is missing. */

@@ -1,6 +1,6 @@
 /**
- * What is known before any request: which cases a pattern selects, which of them the flags allow, and
- * what a run costs in sends and time (`--list`, `--dry-run`, `--profile`).
+ * What is known before any request: which cases a pattern selects, which of them the flags allow,
+ * and what a run costs in sends and time (`--list`, `--dry-run`, `--profile`).
  */
 import { rules } from '../src/ledger/rules.ts';
 import { BucketLedger, entriesOf, limitOf, sendsIn } from './buckets.ts';

@@ -1,7 +1,8 @@
 /**
- * Probes: requests that show an answer, and what their replies mean. A probe yields one request
- * after another and receives each reply, so it can be driven over a network, and by a test in one
- * process. An observation of the harness and the example of each answer are the same probe.
+ * Probes: requests that show the answer to an assumption, and what their replies mean. A probe is a
+ * generator: it yields one request after another and receives each reply, so a run can drive it
+ * over a network, and a test without one. Observations of the harness and examples of answers use
+ * it alike.
  */
 import type { AssumptionName } from '../src/ledger/assumptions.ts';
 import { about, type Observation, type Seen } from './case.ts';
@@ -14,6 +15,7 @@ export type ProbeReply = Pick<Reply, 'status' | 'headers' | 'text' | 'json'>;
 
 export type Probe = (by: Asker) => Generator<RequestOptions, Seen, ProbeReply>;
 
+/** What a probe knows of the account. */
 interface Facts {
   readonly key: string;
   readonly from: string;
@@ -25,7 +27,7 @@ interface Facts {
   readonly requestId: () => string;
 }
 
-/** What a probe knows of the account that asks, and the requests that it makes. */
+/** Builds the requests of a probe for one account. */
 export class Asker {
   readonly facts: Facts;
 
@@ -56,6 +58,7 @@ export class Asker {
 
 const halfDayMs = 43_200_000;
 
+/** The answer that `means` gives for what was seen. */
 export function answerOf(seen: string, means: Readonly<Record<string, string>>): Seen {
   const answer = means[seen];
   return answer === undefined ? { undetermined: `an unexpected reply: ${seen}` } : { answer };
@@ -71,7 +74,7 @@ export function observe(
   probe: Probe,
   more: Partial<Observation> = {},
 ): ProbedObservation {
-  // One more proves that the account can send.
+  // One more send proves that the account can send.
   const start = sends === 0 ? about(id, ['key']) : about(id, ['sender'], { send: sends + 1 });
   return {
     ...start,
@@ -82,7 +85,7 @@ export function observe(
   };
 }
 
-/** Sends all requests; their statuses, parted by spaces, are an answer or leave it open. */
+/** Observes statuses. `means`: the answer by the statuses of all requests, separated by spaces. */
 export function observeStatuses(
   id: `${AssumptionName}/${string}`,
   sends: number,
@@ -132,9 +135,10 @@ export async function requireKey(t: Trial, { key }: Subject): Promise<void> {
   });
 }
 
+/** By target: the proof that its shared account can send. */
 const proven = new WeakMap<object, Promise<unknown>>();
 
-/** Requires that the account can send, so that a refusal has a meaning. A shared one is checked once. */
+/** Requires that the account can send: a refusal then has a meaning. Checks a shared one once. */
 export async function requireSender(t: Trial, account: Subject): Promise<void> {
   const before = t.controlled ? undefined : proven.get(t.target);
   const proof = before ?? t.queued(account);
@@ -143,7 +147,8 @@ export async function requireSender(t: Trial, account: Subject): Promise<void> {
 }
 
 /**
- * Finds the largest accepted value by trying values from both sides, starting with common bounds.
+ * Finds the largest accepted value by bisection. Tries `usual` bounds first, then the value after
+ * the accepted one. `low` counts as accepted, and values above `high` as refused.
  */
 export async function largestAccepted(
   low: number,
@@ -151,14 +156,15 @@ export async function largestAccepted(
   accepts: (n: number) => Promise<boolean>,
   usual: readonly number[] = [],
 ): Promise<number> {
-  let [good, bad] = [low, high + 1];
-  const between = usual.filter((n) => n > low && n < high);
-  for (let at: number | undefined; ; ) {
-    const left = between.filter((n) => n > good && n < bad);
-    at = left[Math.floor(left.length / 2)];
-    if (at === undefined) break;
-    if (await accepts(at)) good = at;
-    else bad = at;
+  let good = low;
+  let bad = high + 1;
+  const bounds = usual.filter((n) => n > low && n < high);
+  for (;;) {
+    const open = bounds.filter((n) => n > good && n < bad);
+    const middle = open[Math.floor(open.length / 2)];
+    if (middle === undefined) break;
+    if (await accepts(middle)) good = middle;
+    else bad = middle;
   }
   if (usual.includes(good) && bad - good > 1) {
     if (!(await accepts(good + 1))) return good;

@@ -49,8 +49,8 @@ function isSettled({ result, trial }: Ran): boolean {
 }
 
 /**
- * Judges the exchanges of a case once more, and makes no new ones: the run's log knows more now, such
- * as what other clients of the account spent.
+ * Judges the exchanges of a case once more, and makes no new ones: the run's log knows more now,
+ * such as what other clients of the account spent.
  */
 export function judgeAgain(ruleCase: Case, { result, trial }: Omit<Ran, 'isProven'>): Result {
   const again = resultOf(ruleCase, judgementOf(ruleCase, trial), trial);

@@ -1,6 +1,6 @@
 /**
- * Runs cases without a control port, in real time: starts the items of their schedule, waits when the
- * schedule says so, and regularly prints what it waits for.
+ * Runs cases without a control port, in real time: starts the items of their schedule, waits when
+ * the schedule says so, and regularly prints what it waits for.
  */
 import type { AnyCase } from './case.ts';
 import { startRecording } from './recording.ts';

@@ -87,7 +87,7 @@ function itemOfCase(anyCase: AnyCase, groups: Groups): RunItem {
   };
 }
 
-/** Cases that mostly wait start first, so that they do not delay the end. Observations come last. */
+/** Cases that mostly wait come first, so that they do not delay the end; observations come last. */
 function costOf(anyCase: AnyCase): number {
   const { spends, waits = 0 } = anyCase;
   return sendsIn(spends) + ('run' in anyCase ? 500 : 0) - (waits > longWaitSeconds ? 1_000 : 0);

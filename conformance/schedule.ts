@@ -1,8 +1,8 @@
 /**
  * The order of a run without a control port: what to start now, and what to wait for. Rules:
  * LIMIT-1 to LIMIT-5. All cases share one account, so a case starts when its requests fit into the
- * limits of the last minute. A flood, which spends a whole limit to see it enforced, starts when its
- * bucket is full. Only the ledger and the time decide, so a dry run uses the same schedule.
+ * limits of the last minute. A flood, which spends a whole limit to see it enforced, starts when
+ * its bucket is full. Only the ledger and the time decide, so a dry run uses the same schedule.
  */
 import { minuteMs } from '../src/ledger/time-units.ts';
 import { type Bucket, type BucketLedger, entriesOf, type Spends } from './buckets.ts';

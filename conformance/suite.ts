@@ -1,7 +1,7 @@
 /**
  * Runs the selected cases. With a control port each case has its own accounts: cases that neither
- * move time nor empty a shared bucket run in parallel, the others one by one. Without one, all cases
- * share one account, and the schedule decides the order.
+ * move time nor empty a shared bucket run in parallel, the others one by one. Without one, all
+ * cases share one account, and the schedule decides the order.
  */
 import { sendsIn } from './buckets.ts';
 import { type AnyCase, type Case, runsAlone } from './case.ts';
@@ -142,8 +142,8 @@ class Suite {
 
   /**
    * Judges failed cases again, now that the whole run is known, and replaces the results of those
-   * that do not fail. Statistics often show another client only after its messages made a limit look
-   * too small.
+   * that do not fail. Statistics often show another client only after its messages made a limit
+   * look too small.
    */
   acquit(): void {
     for (const [failedCase, ran] of this.#failed) {
@@ -153,7 +153,7 @@ class Suite {
     }
   }
 
-  /** `--recheck`: runs each failed case once more, one at a time; it is `flaky` if it passes then. */
+  /** `--recheck`: runs the failed cases once more, one at a time. One that passes is `flaky`. */
   async recheck(): Promise<void> {
     const { onWait: say, onResult } = this.#options;
     // Recordings belong to a target: under a new one they are made once more.
@@ -221,8 +221,8 @@ function isSuccess(verdict: Verdict): boolean {
 }
 
 /**
- * True if a request with a key, one without a key and one for an unknown message get the same status:
- * such a target is not the service.
+ * True if a request with a key, one without a key and one for an unknown message get the same
+ * status: such a target is not the service.
  */
 async function answersAllAlike(target: Target): Promise<boolean> {
   const trial = new Trial(target);

@@ -1,6 +1,6 @@
 /**
- * The target of a run: what the flags give, or what the harness creates through a control port.
- * `lacks` names the missing flag for each need.
+ * The target of a run: the service under test, and what the run has to test it with, from flags or
+ * through a control port. A case states its needs; `lacks` names the flag that a need is missing.
  */
 import type { BucketLedger } from './buckets.ts';
 import type { Client } from './client.ts';
@@ -33,7 +33,7 @@ const neededControl = {
   clock: 'time that can be moved',
 } as const;
 
-/** `discover`: `--discover`, which costs requests of its own. */
+/** `discover`: the flag `--discover`, because some observations cost requests. */
 export type Need = keyof typeof neededFlags | keyof typeof neededControl | 'discover';
 
 /** What is known of a target before the first request. */
@@ -47,7 +47,7 @@ export interface Means {
   readonly hasControl: boolean;
   /** True if the harness started the target itself, so that there is no proxy in between. */
   readonly isOwn: boolean;
-  /** Decides which rows of a table are sent where not all are. */
+  /** Selects the rows of a table if a run does not send all of them. */
   readonly seed: number;
   /** The longest wait on a clock that cannot be moved. */
   readonly timeoutMs: number;
@@ -59,20 +59,20 @@ export interface Target extends Means {
   readonly clock: Clock;
   readonly ledger: BucketLedger;
   readonly known: Known;
-  /** Replies of 429 to requests for which this run had left room. */
+  /** Requests that were answered 429 although this run had left room for them. */
   readonly strange429s: Set<Exchange>;
   /** All exchanges of the run. */
   readonly log: Exchange[];
-  /** When the run began, in that clock. */
+  /** When the run began, by `clock`. */
   readonly startedAt: number;
   readonly signal: AbortSignal;
-  /** The latest work of each kind that is done one after another. */
+  /** By kind of work that is done one after another: the latest work. */
   readonly turns: Map<string, Promise<unknown>>;
   /** Current waits, for display. */
   readonly waits: Set<{ readonly what: string; readonly until: number }>;
 }
 
-/** How a reason ends that `--timeout` gives: the run reached its budget of time. */
+/** The end of the reason why a case is skipped if the budget of time does not cover its waits. */
 export const longerThanAllowed = 'longer than --timeout allows';
 
 export const profiles = ['readonly', 'budget', 'full'] as const;

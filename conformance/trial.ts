@@ -285,7 +285,7 @@ export class Trial {
     return reply;
   }
 
-  /** Notes for the schedule that a request may have spent from the shared account or the address. */
+  /** Notes for the schedule that a request may have spent from a bucket. */
   #noteSpending({ method, path, headers, caller, reply, answeredAt }: Exchange): void {
     const { status } = reply;
     const endpoint = endpointOf(path);

@@ -1,7 +1,7 @@
 /**
- * Expected against actual. Every check of a case is made here, so that a failure always states
- * both. A misspelt but otherwise right code has its own verdict (AUTH-3, AUTH-5: the document's
- * spelling is the contract).
+ * The checks that judges and cases make. Each compares what is expected with what is actual, so
+ * that a failure always states both. A misspelt but otherwise right code has a verdict of its own,
+ * because the document's spelling is the contract (AUTH-3, AUTH-5).
  */
 import type { Reply } from './client.ts';
 import type { Exchange } from './exchange.ts';
@@ -10,8 +10,9 @@ import type { Exchange } from './exchange.ts';
 export class RuleBroken extends Error {
   readonly expected: string;
   readonly actual: string;
+  /** True if only the spelling of a code is wrong. */
   readonly spelling: boolean;
-  /** The request whose reply breaks it. */
+  /** The request whose reply breaks the rule. */
   readonly exchange: Exchange | undefined;
   constructor(expected: string, actual: string, exchange?: Exchange, spelling = false) {
     super(`expected ${expected}; actual ${actual}`);
@@ -22,7 +23,7 @@ export class RuleBroken extends Error {
   }
 }
 
-/** Thrown for every place that cannot be judged: a stack trace would be most of its cost. */
+/** An error without a stack trace: it is thrown often, and the trace would be most of its cost. */
 class WithoutStack extends Error {
   constructor(message: string) {
     const { stackTraceLimit } = Error;
@@ -53,11 +54,12 @@ export function given<T>(check: () => T): T {
   }
 }
 
+/** A reply as failures show it: its status and the start of its body. */
 export function describe(reply: Reply): string {
   const { status, text, failure = 'unknown' } = reply;
   if (reply.unusable === true) return `an unusable reply (${failure})`;
   if (status === 0) return `no reply (${failure})`;
-  // A copy: a slice would keep the whole text in memory.
+  // Makes a copy, because a slice would keep the whole text in memory.
   const body = text.length > 200 ? `${Buffer.from(text.slice(0, 200)).toString()}…` : text;
   return `${status} ${body}`;
 }
@@ -94,13 +96,14 @@ export function sameUuid(what: string, actual: unknown, expected: string): void 
   equal(what, typeof actual === 'string' ? actual.toLowerCase() : actual, expected.toLowerCase());
 }
 
+/** Requires that a condition holds. `actual`: the reply, or what it says about the condition. */
 export function that(holds: boolean, expected: string, actual: string | Reply): void {
   if (holds) return;
   if (typeof actual === 'string') fail(expected, actual);
   fail(expected, describe(actual), actual.exchange);
 }
 
-/** A text as it is, anything else as JSON: a target may send any value. */
+/** Returns a text unchanged and any other value as JSON: a target may send anything. */
 export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : show(value);
 }
@@ -142,7 +145,7 @@ export function accepted(reply: Reply): Record<string, unknown> {
   return message(reply, reply.status === 200 && reply.interruptions > 0 ? 200 : 202);
 }
 
-/** The code of an error body, wherever it is: `errorBody` leaves the shape open. */
+/** The code of an error body, in any place that an answer of `errorBody` allows. */
 export function codeOf(reply: Pick<Reply, 'json'>): string | undefined {
   if (!isObject(reply.json)) return undefined;
   const { code, error, errors } = reply.json;

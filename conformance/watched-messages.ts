@@ -1,8 +1,8 @@
 /**
  * Watches messages: reads their status while time passes, from their acceptance until after their
- * end. Rules: STATE-1 to STATE-5. On a simulator that states its next deadline, time
- * advances from deadline to deadline, and never by more than a fraction of the poll interval, so that
- * no status between two reads is missed.
+ * end. Rules: STATE-1 to STATE-5. On a simulator that states its next deadline, time advances from
+ * deadline to deadline, and never by more than a fraction of the poll interval, so that no status
+ * between two reads is missed.
  */
 
 import { minuteMs } from '../src/ledger/time-units.ts';
@@ -39,7 +39,7 @@ const readEveryMs = { first: 100, later: 500 };
 const firstForMs = 8_000;
 const longestMs = 110_000;
 
-/** Queues a message under a `request_id`, to be watched. `dueAt`: when a held one may be picked up. */
+/** Queues a message under a `request_id`, to be watched. `dueAt`: the end of its hold, if any. */
 export async function queuedToWatch(
   t: Trial,
   account: Subject,
@@ -78,8 +78,8 @@ function areQueued(t: Trial, account: Subject, ids: readonly string[]): Promise<
 
 /**
  * Looks for what keeps a late message queued: a device that gets its work only from our polls, or
- * one that picks up other messages first (`sendsPerPoll`). Judges find the explanation in these reads.
- * Takes at most one poll interval.
+ * one that picks up other messages first (`sendsPerPoll`). Judges find the explanation in these
+ * reads. Takes at most one poll interval.
  */
 async function explainLate(t: Trial, late: Watched): Promise<void> {
   const { account, messageId } = late;

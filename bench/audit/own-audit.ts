@@ -81,7 +81,7 @@ function loadAndCount(simulator: Simulator, options: OwnAuditOptions): AuditRun 
       simulator.handle(requestOf(user, endpoint, rng));
       if (++sent % readEvery === 0) readRecord();
       if (sent % (users.length * requestsPerAnonymous) !== 0) continue;
-      // AUTH-6: calls without a key count by address, which the record does not hold. The reply says
+      // AUTH-6: calls without a key count by address. The record has no address, so the reply says
       // whether they passed.
       const anonymous = { ...requestOf(user, 'send', rng), authorization: undefined };
       const passed = simulator.handle(anonymous).status !== 429;

@@ -1,8 +1,8 @@
 /**
  * Recounts the rate limits from a record of requests. Rules: LIMIT-1 to LIMIT-7.
- * With a limit of N, a request must pass exactly if fewer than N requests of its user to its endpoint
- * passed in the 60 s before it. The recount shares no code with the service's limiter: it only keeps
- * the times of accepted requests.
+ * With a limit of N, a request must pass exactly if fewer than N requests of its user to its
+ * endpoint passed in the 60 s before it. The recount shares no code with the service's limiter: it
+ * only keeps the times of accepted requests.
  */
 import type { RequestView } from '../../src/operations/request-views.ts';
 import type { EndpointName } from '../../src/sim/limits.ts';
@@ -107,7 +107,7 @@ function getOrAdd<K, V>(map: Map<K, V>, key: K, make: () => V): V {
 /** Collects the service's own record of requests. Call `take` before the record overflows. */
 export class RecordReader {
   readonly entries: AuditEntry[] = [];
-  /** The numbers of the requests that were read. Those of a fleet have gaps and are not in order. */
+  /** The numbers of the requests that were read; those of a fleet have gaps and no order. */
   readonly #read = new Set<number>();
 
   /** `views`: newest first, as the record lists them. `isOurs`: the accounts to keep. */

@@ -1,7 +1,7 @@
 /**
- * Audits the rate limit of sends on a running simulator: several accounts with two keys each send far
- * more than their limit. It counts the simulator's record of requests, read over the control port
- * before the record overflows.
+ * Audits the rate limit of sends on a running simulator: several accounts with two keys each send
+ * far more than their limit. It counts the simulator's record of requests, read over the control
+ * port before the record overflows.
  */
 import type { Client } from '../../conformance/client.ts';
 import { documentedLimitsPerMinute } from '../../src/sim/limits.ts';

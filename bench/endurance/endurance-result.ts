@@ -1,6 +1,6 @@
 /**
- * The result of an endurance run: its intervals, and whether memory, throughput and the probe stayed
- * within their thresholds after the warm-up.
+ * The result of an endurance run: its intervals, and whether memory, throughput and the probe
+ * stayed within their thresholds after the warm-up.
  */
 import type { RecordableHistogram } from 'node:perf_hooks';
 import type { Percentiles } from '../servers/messages.ts';
@@ -81,7 +81,7 @@ export function enduranceResult(observed: Observed, slos: readonly Slo[]) {
     /** Change from the end of the warm-up to the end of the run, along the fitted line. */
     memory_growth: growth,
     throughput_loss: loss,
-    /** How much the largest memory after the warm-up exceeds the smallest, relative to the smallest. */
+    /** By what share the largest memory after the warm-up exceeds the smallest. */
     memory_spread: Math.max(...memory) / Math.min(...memory) - 1,
     slos: judged([...defaults, ...slos], figures),
   };

@@ -1,7 +1,7 @@
 /**
- * The endurance scenario: one long load of sends on a simulator, measured in intervals. A probe sends
- * a few requests at the same time, to see the latency that another client would see. After each
- * interval the simulator's metrics are read over its control port.
+ * The endurance scenario: one long load of sends on a simulator, measured in intervals. A probe
+ * sends a few requests at the same time, to see the latency that another client would see. After
+ * each interval the simulator's metrics are read over its control port.
  */
 import { createHistogram } from 'node:perf_hooks';
 import { UsageError } from '../../src/commands/command-error.ts';

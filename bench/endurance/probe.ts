@@ -1,6 +1,7 @@
 /**
- * The probe of an endurance run: requests at a low, fixed rate, whose latency shows what a client with
- * little traffic would see. It runs in a separate process, because the load generator's is busy.
+ * The probe of an endurance run: requests at a low, fixed rate, whose latency shows what a client
+ * with little traffic would see. It runs in a separate process, because the load generator's is
+ * busy.
  */
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
 import { runLoad } from '../load/run-load.ts';

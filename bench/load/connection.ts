@@ -1,6 +1,6 @@
 /**
- * One keep-alive connection of an open loop, with one request at a time. It parses a reply only as far
- * as to find its end: Node's own client costs several times as much, and would limit the load.
+ * One keep-alive connection of an open loop, with one request at a time. It parses a reply only as
+ * far as to find its end: Node's own client costs several times as much, and would limit the load.
  */
 import { connect, type Socket } from 'node:net';
 import type { Target } from './workload.ts';
@@ -92,7 +92,7 @@ export class Connection {
 const framing = /\r\ncontent-length: *(\d+)|\r\ntransfer-encoding: *(chunked)/i;
 const closing = /^HTTP\/1\.0|\r\nconnection: *close/i;
 
-/** The reply; undefined until it is complete. No other reply follows: only one request is in flight. */
+/** The reply; undefined until it is complete. Only one request is in flight: no other follows. */
 function wholeReply(bytes: Buffer): { status: number; isLast: boolean } | undefined {
   const headEnd = bytes.indexOf('\r\n\r\n');
   if (headEnd < 0) return undefined;

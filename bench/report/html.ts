@@ -1,6 +1,6 @@
 /**
- * The HTML report of a bench run, in the page that all HTML reports share: for each case the figures
- * as the terminal shows them, and plots.
+ * The HTML report of a bench run, in the page that all HTML reports share: for each case the
+ * figures as the terminal shows them, and plots.
  */
 import { type PageLink, pageHtml } from '../../conformance/reports/page.ts';
 import { type Plot, plotSvg } from '../../conformance/reports/plot.ts';

@@ -1,6 +1,6 @@
 /**
- * The text of a bench run at the terminal. For a case: its headline, which is the CPU per request as a
- * multiple of the bare handler's, then a table of its servers, then its thresholds.
+ * The text of a bench run at the terminal. For a case: its headline, which is the CPU per request
+ * as a multiple of the bare handler's, then a table of its servers, then its thresholds.
  */
 import { type AuditRun, isBroken } from '../audit/recount.ts';
 import type { EnduranceResult, Interval } from '../endurance/endurance-result.ts';

@@ -122,7 +122,7 @@ function sends(isFresh: boolean, ...also: readonly number[]): BenchCase['workloa
   return (caller) => ({ requests: [sendTemplate(caller, isFresh)], expects: [202, ...also] });
 }
 
-/** On a running service, which may have limits, a 429 is no error. `isOwn`: the bench started it. */
+/** `isOwn`: the bench started the service. Another one may have limits, so a 429 is no error. */
 export function workloadOf(benchCase: BenchCase, caller: Caller, isOwn: boolean): Workload {
   const { requests, expects } = benchCase.workload(caller);
   return { requests, expects: isOwn ? expects : [...expects, 429] };

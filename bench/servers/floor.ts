@@ -1,10 +1,11 @@
 /**
- * The floor that the service is compared with: a bare HyperExpress server. It parses the body as JSON
- * and answers with a body of the service's size; it does not route, authenticate, validate or store.
+ * The floor that the service is compared with: a bare HyperExpress server. It parses the body as
+ * JSON and answers with a body of the service's size; it does not route, authenticate, validate or
+ * store.
  */
 import { Server } from 'hyper-express';
 
-/** The seven fields of a message. The floor always sends this reply, also where the service sends 429. */
+/** The seven fields of a message. The floor sends this reply even where the service answers 429. */
 const message = {
   status: 'queued',
   message_id: '0f8fad5b-d9cb-469f-a165-70867728950e',

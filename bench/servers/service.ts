@@ -1,7 +1,7 @@
 /**
- * The service under load: a simulator that the bench starts in a child process, or a running service
- * (`base_url`). The CPU of a running service cannot be measured, and its memory only over a control
- * port.
+ * The service under load: a simulator that the bench starts in a child process, or a running
+ * service (`base_url`). The CPU of a running service cannot be measured, and its memory only over a
+ * control port.
  */
 import { describe } from '../../conformance/verify.ts';
 import { UsageError } from '../../src/commands/command-error.ts';

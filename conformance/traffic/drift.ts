@@ -1,7 +1,7 @@
 /**
- * What changed between two recordings of a service (`--drift`): verdicts, answers where the document
- * is silent, and members of replies, if each reply had one in one recording and none in the other.
- * Anything that one of the recordings does not show is no drift.
+ * What changed between two recordings of a service (`--drift`): verdicts, answers where the
+ * document is silent, and members of replies, if each reply had one in one recording and none in
+ * the other. Anything that one of the recordings does not show is no drift.
  */
 import { table } from '../../src/commands/table.ts';
 import { isFailure, type Result } from '../result.ts';

@@ -1,8 +1,8 @@
 /**
  * Groups of exchanges that are judged together, such as those of one message, in bounded memory. A
- * group is judged when nothing was added to it for a day, when there is no more room, or at the end.
- * A long group loses exchanges from its middle. That is safe: a judge of recorded traffic never
- * concludes anything from a missing exchange.
+ * group is judged when nothing was added to it for a day, when there is no more room, or at the
+ * end. A long group loses exchanges from its middle. That is safe: a judge of recorded traffic
+ * never concludes anything from a missing exchange.
  */
 import { dayMs } from '../../src/ledger/time-units.ts';
 import type { Exchange } from '../judges/exchange.ts';

@@ -1,6 +1,6 @@
 /**
- * `smstwin conform --traffic`: reads recorded traffic, judges it, compares it with an older recording
- * (`--drift`), writes reports and returns an exit code. It sends nothing.
+ * `smstwin conform --traffic`: reads recorded traffic, judges it, compares it with an older
+ * recording (`--drift`), writes reports and returns an exit code. It sends nothing.
  */
 import { basename } from 'node:path';
 import { CommandError } from '../../src/commands/command-error.ts';

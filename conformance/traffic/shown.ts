@@ -1,7 +1,7 @@
 /**
- * The rules that recorded traffic can show: for each rule, the exchanges that its judge looks at, and
- * which of them are judged together. Exchanges that may mislead a judge are left out: a reply that a
- * gateway may have made, a `request_id` that may have been used before the recording.
+ * The rules that recorded traffic can show: for each rule, the exchanges that its judge looks at,
+ * and which of them are judged together. Exchanges that may mislead a judge are left out: a reply
+ * that a gateway may have made, a `request_id` that may have been used before the recording.
  */
 import type { RuleId } from '../../src/ledger/rules.ts';
 import { type Exchange, isMessageSend, isRead, isSend, methodOf } from '../judges/exchange.ts';
