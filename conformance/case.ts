@@ -1,6 +1,7 @@
 /**
  * A case is data: its rule or assumption, its needs and costs, what it sends, and steps that make
- * exchanges. The judges of its rules decide; an observation maps what it saw to an answer itself.
+ * exchanges. The judges of its rules decide whether the rules hold. An observation makes requests
+ * and says itself which answer to an assumption they show.
  */
 
 import type { AssumptionName } from '../src/ledger/assumptions.ts';
@@ -18,9 +19,9 @@ interface Plan<S> extends Requirements {
   readonly subject: S;
   /** Recordings that this case judges. */
   readonly recordings?: readonly Recording[];
-  /** Judges what other cases have recorded, so it runs after all of them. */
+  /** True if it runs after all other cases, because it judges what they have recorded. */
   readonly isLast?: boolean;
-  /** Moves time for a moment, although it needs no clock and waits for nothing. */
+  /** True if it moves time for a moment, although it needs no clock and waits for nothing. */
   readonly alone?: boolean;
   /** What it sends, as a phrase without a subject. */
   readonly sends: string;
@@ -28,6 +29,7 @@ interface Plan<S> extends Requirements {
 
 /** A case that judges a rule. */
 export interface Case extends Plan<RuleId> {
+  /** What the replies must be, as a phrase. */
   readonly demands: string;
   /** Rules whose judges look at its exchanges too. */
   readonly also?: readonly RuleId[];
@@ -35,7 +37,7 @@ export interface Case extends Plan<RuleId> {
   readonly steps?: (t: Trial, account: Subject) => Promise<unknown>;
 }
 
-/** An observation: the target's behaviour where the document is silent. */
+/** What an observation saw: the target's answer to an assumption. */
 export type Seen =
   | {
       readonly answer: unknown;

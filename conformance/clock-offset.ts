@@ -1,7 +1,7 @@
 /**
- * How far the target's clock is ahead of ours, as far as its replies show it: `created_at` to the
- * millisecond, confirmed by the `Date` header where that is near. Judges need it to tell a time of a
- * few seconds ago from one that is still to come.
+ * How far the target's clock is ahead of ours. The `created_at` of an accepted send shows it to the
+ * millisecond, if the `Date` header confirms that time. Judges need it to tell whether a time of
+ * the target is past.
  */
 import type { Reply } from './client.ts';
 import { isObject, textOf } from './verify.ts';
@@ -12,9 +12,9 @@ export interface Ahead {
   readonly most: number;
 }
 
-/** Without any sign: clocks of a cluster may differ by so much. */
+/** The bounds before any reply has shown the offset. Clocks rarely differ by more. */
 export const unknown: Ahead = { least: -15_000, most: 15_000 };
-/** Machines of a cluster, and what a clock drifts during a run. */
+/** How much machines of a cluster may differ, and a clock may drift during a run. */
 const slackMs = 500;
 
 export class ClockOffset {
@@ -24,11 +24,12 @@ export class ClockOffset {
     return this.#ahead ?? unknown;
   }
 
+  /** Takes a reply, which may show the offset. */
   note({ status, json, headers, sentAt, answeredAt }: Reply): void {
     const created = Date.parse(textOf(isObject(json) ? json['created_at'] : undefined));
     const stamped = Date.parse(headers['date'] ?? '');
     if (status !== 202 || Number.isNaN(created) || Number.isNaN(stamped)) return;
-    // A date is cut to its second, and some servers renew it once a second.
+    // The header has no fraction of a second, and some servers renew it only once a second.
     const isConfirmed = created - stamped > -1_000 && created - stamped < 3_000;
     if (!isConfirmed) return;
     const seen = { least: created - answeredAt - slackMs, most: created - sentAt + slackMs };

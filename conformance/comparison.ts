@@ -1,6 +1,7 @@
 /**
- * Compares a run with the JSON report of an earlier one (`--compare`): new failures, fixed ones and
- * cases that were judged then and are not now. It never changes the exit code.
+ * Compares a run with the JSON report of an earlier run (`--compare`): new failures, fixed
+ * failures, and cases that were judged earlier and are not judged now. It never changes the exit
+ * code.
  */
 import { z } from 'zod';
 import { UsageError } from '../src/commands/command-error.ts';
@@ -19,6 +20,7 @@ const reportSchema = z.object({
 export type EarlierReport = z.infer<typeof reportSchema>;
 
 export interface Comparison {
+  /** When the earlier run started. */
   readonly since: string;
   /** Ids of cases. */
   readonly newFailures: readonly string[];
@@ -31,8 +33,8 @@ export function readReport(path: string): EarlierReport {
   try {
     report = JSON.parse(readText(path, mostBytes));
   } catch (error) {
-    const isOther = error instanceof SyntaxError;
-    throw new UsageError(`--compare ${path}: ${isOther ? notReport : reasonOf(error)}`);
+    const isNotJson = error instanceof SyntaxError;
+    throw new UsageError(`--compare ${path}: ${isNotJson ? notReport : reasonOf(error)}`);
   }
   const reading = reportSchema.safeParse(report);
   if (reading.success) return reading.data;
@@ -41,13 +43,15 @@ export function readReport(path: string): EarlierReport {
 
 export function compared(earlier: EarlierReport, results: readonly Result[]): Comparison {
   const before = new Map(earlier.results.map(({ id, verdict }) => [id, verdict]));
-  const those = (isMeant: (then: Verdict | undefined, now: Verdict) => boolean) =>
-    results.filter(({ id, verdict }) => isMeant(before.get(id), verdict)).map(({ id }) => id);
+  const idsWhere = (holds: (then: Verdict | undefined, now: Verdict) => boolean) =>
+    results.filter(({ id, verdict }) => holds(before.get(id), verdict)).map(({ id }) => id);
   return {
     since: earlier.startedAt,
-    newFailures: those((then, now) => isFailure(now) && (then === undefined || !isFailure(then))),
-    fixed: those((then, now) => then !== undefined && isFailure(then) && now === 'passed'),
-    newlySkipped: those(
+    newFailures: idsWhere(
+      (then, now) => isFailure(now) && (then === undefined || !isFailure(then)),
+    ),
+    fixed: idsWhere((then, now) => then !== undefined && isFailure(then) && now === 'passed'),
+    newlySkipped: idsWhere(
       (then, now) =>
         then !== undefined && !isUnjudged(then) && isUnjudged(now) && then !== 'notice',
     ),

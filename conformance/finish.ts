@@ -1,6 +1,7 @@
 /**
- * The end of a run, or of a reading of recorded traffic: weighs its results, prints and writes its
- * reports and the files of `--discover` and `--write-expected`, and returns the exit code.
+ * Finishes a run, or a reading of recorded traffic: compares the results with the expectations,
+ * prints and writes the reports and the files of `--discover` and `--write-expected`, and returns
+ * the exit code.
  */
 import { foreignText } from '../src/commands/foreign-text.ts';
 import { sentenceOf } from '../src/ledger/assumptions.ts';
@@ -13,12 +14,13 @@ import { textReport } from './reports/text.ts';
 import { writeReports } from './reports/write.ts';
 import type { Run } from './suite.ts';
 
-/** What takes the lines of the command. */
+/** Where the command writes its output. */
 export interface Streams {
   readonly stdout: (text: string) => void;
   readonly stderr: (text: string) => void;
 }
 
+/** `known`: all cases that an expectation may name. */
 export function finish(
   run: Run,
   facts: Facts,
@@ -45,7 +47,7 @@ export function finish(
   const code = writeReports(options.report, summary, { out, error });
   if (unreached !== undefined) return code;
   if (options.discover !== undefined) writeDiscovered(options.discover, facts.discovered);
-  // A recording may be of another day.
+  // Traffic may have been recorded on another day.
   const seen = options.traffic === undefined ? `seen on ${facts.startedAt.slice(0, 10)}` : 'seen';
   if (options.writeExpected !== undefined)
     writeExpectations(

@@ -1,21 +1,22 @@
 /**
- * A flood in a few lines: runs of equal statuses with their times, instead of hundreds of requests.
+ * Describes hundreds of exchanges in a few lines, for reports: each line is a run of exchanges with
+ * the same status.
  */
 import type { Exchange as ShownExchange } from './exchange.ts';
 import type { Exchange } from './judges/exchange.ts';
 
 const mostLines = 20;
 
-/** Such as `+0.000 s to +0.912 s: 97 answered 200`. */
+/** A head line, then lines such as `+0.000 s to +0.912 s: 97 answered 200`. */
 export function runsOf(exchanges: readonly Exchange[]): string[] {
-  const [first, ...rest] = exchanges;
+  const [first, ...others] = exchanges;
   if (first === undefined) return [];
   const since = (atMs: number) => `+${((atMs - first.sentAt) / 1_000).toFixed(3)} s`;
   const runs: Exchange[][] = [[first]];
-  for (const one of rest) {
+  for (const exchange of others) {
     const run = runs.at(-1);
-    if (run?.[0]?.reply.status === one.reply.status) run.push(one);
-    else runs.push([one]);
+    if (run?.[0]?.reply.status === exchange.reply.status) run.push(exchange);
+    else runs.push([exchange]);
   }
   const lines = runs.map((run) => {
     const end = Math.max(...run.map(({ answeredAt }) => answeredAt));
@@ -24,8 +25,8 @@ export function runsOf(exchanges: readonly Exchange[]): string[] {
     const note = wait === undefined ? '' : `, the first with Retry-After: ${wait}`;
     return `${since(begin.sentAt)} to ${since(end)}: ${run.length} answered ${begin.reply.status}${note}`;
   });
-  const left = lines.length - mostLines;
-  const more = left > 0 ? [`… and ${left} more changes of the status`] : [];
+  const omitted = lines.length - mostLines;
+  const more = omitted > 0 ? [`… and ${omitted} more changes of the status`] : [];
   return [
     `${new Date(first.sentAt).toISOString()}: the first of ${exchanges.length} requests; ${countsOf(exchanges)}`,
     ...lines.slice(0, mostLines),
@@ -44,7 +45,7 @@ export function otherBefore(
   exchanges: readonly Exchange[],
   broken: ShownExchange,
 ): ShownExchange | undefined {
-  const at = exchanges.findIndex(({ reply }) => reply.exchange === broken);
-  return exchanges.slice(0, Math.max(0, at)).findLast(({ reply }) => reply.status !== broken.status)
-    ?.reply.exchange;
+  const index = exchanges.findIndex(({ reply }) => reply.exchange === broken);
+  const earlier = exchanges.slice(0, Math.max(0, index));
+  return earlier.findLast(({ reply }) => reply.status !== broken.status)?.reply.exchange;
 }

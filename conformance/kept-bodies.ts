@@ -1,27 +1,27 @@
 /**
- * The bodies of a run's replies. Judges look at all replies of a run, so it keeps them: equal long
- * bodies once, and long ones together no more than a bound.
+ * Keeps the bodies of a run's replies, because judges look at all of them. To bound the memory, it
+ * keeps equal long bodies once, and a limited total of long ones.
  */
 import { createHash } from 'node:crypto';
 
 export interface Body {
-  /** The SHA-256 of the bytes: equal bytes have equal ones. */
+  /** The SHA-256 of the bytes, for comparison byte for byte. */
   readonly digest: string;
   readonly text: string;
   /** Undefined if the body is not JSON. */
   readonly json: unknown;
 }
 
-/** Shorter bodies are not looked up: the service's replies have some hundred bytes. */
+/** A body is long if it has more bytes. Most replies of the service have some hundred. */
 const longBytes = 4_096;
-/** A list of received messages, the longest reply, has at most a mebibyte. */
+/** The most bytes of all long bodies. A list of received messages has up to a mebibyte. */
 export const mostKeptBytes = 33_554_432;
 
 export class KeptBodies {
   readonly #long = new Map<string, Body>();
   #bytes = 0;
 
-  /** Undefined if the run keeps so many long bodies that it cannot keep this one. */
+  /** The body of these bytes; undefined if it does not fit into the total of long bodies. */
   of(bytes: Buffer): Body | undefined {
     if (bytes.length <= longBytes) return bodyOf(bytes);
     const kept = this.#long.get(digestOf(bytes));
@@ -52,10 +52,10 @@ export function parse(text: string): unknown {
   }
 }
 
-/** A name may be escaped, too. */
+/** Texts whose JSON may have a field called `toString` or `valueOf`, perhaps escaped. */
 const mayMask = /toString|valueOf|\\u/;
 
-/** Fields called `toString` or `valueOf` would make `String(value)` throw. */
+/** A reviver of JSON that keeps `String(value)` from throwing because of such a field. */
 function printable(_name: string, value: unknown): unknown {
   const isMasked = (name: string) => Object.hasOwn(Object(value), name);
   if (isMasked('toString') || isMasked('valueOf'))

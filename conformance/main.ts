@@ -51,7 +51,7 @@ export async function conform(argv: readonly string[], io: ConformIo): Promise<n
   try {
     const { stdout: out, stderr: error, env = process.env } = io;
     const options = parseOptions(argv, { out, error, env, version: smstwinVersion() });
-    return options === undefined ? 0 : await prepared(options, io);
+    return options === undefined ? 0 : await carryOut(options, io);
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;
     io.stderr(printedError('conform', error));
@@ -59,17 +59,18 @@ export async function conform(argv: readonly string[], io: ConformIo): Promise<n
   }
 }
 
-async function prepared(options: ConformOptions, io: ConformIo): Promise<number> {
+/** Lists, estimates or runs the cases, or judges recorded traffic: whatever the options say. */
+async function carryOut(options: ConformOptions, io: ConformIo): Promise<number> {
   const { traffic } = options;
   if (traffic !== undefined) {
     const { readTraffic } = io;
     if (readTraffic === undefined) throw new UsageError('there is nothing to read traffic with');
     return conformTraffic(options, traffic, { ...io, readTraffic });
   }
-  const idle = options.patterns.filter((pattern) => select(allCases, [pattern]).length === 0);
-  if (idle.length > 0) {
-    // The other cases are not run: a misspelt rule would look as if it had been checked.
-    throw new CommandError(4, `no case matches ${idle.join(' ')}`);
+  const unmatched = options.patterns.filter((pattern) => select(allCases, [pattern]).length === 0);
+  if (unmatched.length > 0) {
+    // No case is run: otherwise a misspelt rule would look as if it had been checked.
+    throw new CommandError(4, `no case matches ${unmatched.join(' ')}`);
   }
   const cases = select(allCases, options.patterns);
   if (options.list) {
@@ -91,6 +92,7 @@ async function prepared(options: ConformOptions, io: ConformIo): Promise<number>
   }
 }
 
+/** Runs the cases; SIGINT interrupts them, unless the caller has passed a signal. */
 async function withSignal(
   cases: readonly AnyCase[],
   options: ConformOptions,
@@ -184,7 +186,7 @@ async function runWith(
   }
 }
 
-/** The control port, if one was given; a text says why it cannot be used. */
+/** The control port; undefined if none was given, or a text that says why it cannot be used. */
 async function reachControl(
   options: ConformOptions,
   masks: Masks,
@@ -213,7 +215,7 @@ function meansOf(options: ConformOptions): Means {
   };
 }
 
-/** A target on this machine costs nothing. Elsewhere the run spends only what the user allowed. */
+/** The profile; by default `full` where sends cost nothing, and `budget` elsewhere. */
 function profileOf(options: ConformOptions): Profile {
   if (options.profile !== undefined) return options.profile;
   if (options.baseUrl === undefined || options.controlUrl !== undefined) return 'full';

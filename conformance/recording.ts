@@ -1,7 +1,7 @@
 /**
- * Results that several cases judge together and that are recorded once, such as a flood of an
- * endpoint or the statuses of a message. Without a control port the schedule starts a recording
- * when its buckets and the clock allow; cases only read it.
+ * A recording is made once and judged by several cases, such as a flood of an endpoint or the
+ * statuses of a message. Without a control port the schedule starts it when its buckets and the
+ * clock allow. Otherwise the first case that judges it starts it.
  */
 import type { Spends } from './buckets.ts';
 import type { Need, Target } from './target.ts';
@@ -26,12 +26,9 @@ export interface Recording<T = unknown> extends Requirements {
   readonly seconds?: number;
   /** Buckets that must be full, and that no other case may use meanwhile. */
   readonly full?: readonly (keyof Spends)[];
-  /**
-   * Recorded after this one, with the rest of its bucket or with the tokens that have returned
-   * since.
-   */
+  /** The recording after which it is made, with the tokens that are left or have returned. */
   readonly follows?: Recording;
-  /** Recorded when nothing else can start: it leaves a bucket empty or unused for a minute. */
+  /** True if it is made when nothing else can start: it leaves a bucket empty or unused. */
   readonly inIdleTime?: boolean;
   readonly record: (t: Trial, account: Subject) => Promise<T>;
 }
@@ -41,7 +38,7 @@ interface StartedRecording {
   readonly result: Promise<unknown>;
 }
 
-/** By the name of the recording. */
+/** The recordings of each target, by name. */
 const startedOn = new WeakMap<Target, Map<string, StartedRecording>>();
 
 /** The result of a recording, made now if necessary; its exchanges become evidence of the case. */
@@ -54,7 +51,7 @@ export async function recorded<T>(t: Trial, recording: Recording<T>): Promise<T>
   }
 }
 
-/** True if the recording is about limits: its trial then does not wait for a 429 to end. */
+/** True if the recording is about limits: its trial then waits out no 429. */
 function isOfLimits({ full, throttled, follows, inIdleTime }: Recording): boolean {
   return (full ?? throttled ?? follows ?? inIdleTime) !== undefined;
 }
@@ -70,7 +67,7 @@ export function startRecording(target: Target, recording: Recording): StartedRec
     .account(recording.account)
     .then((account) => recording.record(trial, account))
     .finally(() => trial.end());
-  // Each case that judges it sees the error; without a case, it is ignored.
+  // Every case that judges the recording sees the error; here it must not end the process.
   result.catch(() => {});
   const started = { trial, result };
   recordings.set(recording.name, started);

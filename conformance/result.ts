@@ -1,6 +1,7 @@
 /**
- * The result of a case. A `notice` breaks no rule but must be heard; `flaky` is a failure that
- * differed when it was judged again.
+ * The result of a case, and the verdicts. `notice`: breaks no rule, but a reader must know it.
+ * `flaky`: failed first, and passed when it was run again. `spelling`: a code is misspelt, all else
+ * is right.
  */
 import type { Exchange } from './exchange.ts';
 
@@ -30,17 +31,19 @@ export interface Result {
   readonly actual?: string;
   /** The request whose reply broke the rule. */
   readonly broken?: Exchange;
-  /** Of many that prove a failure: the last one before it that was answered otherwise. */
+  /** The last request before `broken` whose reply had another status. */
   readonly before?: Exchange;
+  /** The answer that an observation saw. */
   readonly seen?: unknown;
   /** The parts of an observation that could not be determined, and why. */
   readonly parts?: Readonly<Record<string, string>>;
+  /** How often the rule applied and held. */
   readonly exercised: number;
   readonly durationMs: number;
   readonly exchanges: readonly Exchange[];
   /** What happened, one line per event, in order of time. */
   readonly timeline?: readonly string[];
-  /** Exchanges that were made but not kept. */
+  /** The number of exchanges that were made but not kept. */
   readonly omitted: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * What one reply says where the document is silent, in a run of the harness or in recorded traffic.
- * Undefined for a reply that no answer gives.
+ * The answers to assumptions that a single reply shows, in a run of the harness or in recorded
+ * traffic. Each function returns undefined for a reply that no answer explains.
  */
 import { shapeOf } from './discovered-templates.ts';
 import { inferBody } from './infer-template.ts';
@@ -21,7 +21,7 @@ export const headMethod = {
   501: 'refused',
 } as const;
 
-/** Of a 400 whose one failing field is known. */
+/** `field`: the only failing field of the request. */
 export function errorBodyOf(reply: ProbeReply, field: string): string | undefined {
   if (reply.status !== 400) return undefined;
   return shapeOf(inferBody([{ reply, values: { field } }]).template.body);
@@ -38,13 +38,13 @@ export function malformedJsonOf({ status, json }: ProbeReply): string | undefine
   return codeOf({ json }) === undefined ? 'detail_400' : 'code_400';
 }
 
-/** A list, or an object with exactly these members. */
+/** `array` for a list; `objectAnswer` for an object with exactly these members, sorted. */
 export function listShapeOf(
   { status, json }: ProbeReply,
   names: string,
-  whole: string,
+  objectAnswer: string,
 ): string | undefined {
   if (status !== 200) return undefined;
   if (Array.isArray(json)) return 'array';
-  return Object.keys(Object(json)).toSorted().join() === names ? whole : undefined;
+  return Object.keys(Object(json)).toSorted().join() === names ? objectAnswer : undefined;
 }

@@ -1,7 +1,7 @@
 /**
- * The flags that describe a target, declared once: the command line, its contradictions and what a
- * report must not show follow from this table. Contradictory flags that commander accepts are refused
- * before anything starts or is sent.
+ * The flags that describe a target, declared in one table. From it follow the command line, the
+ * flags that contradict each other, and the keys that a report must not show. Contradictory flags
+ * that commander accepts are refused before anything starts or is sent.
  */
 import type { Command } from 'commander';
 import { UsageError } from '../src/commands/command-error.ts';
@@ -31,7 +31,7 @@ export type TargetFlags = Readonly<Partial<Record<TargetFlag, string>>>;
 
 const names = Object.keys(table) as TargetFlag[];
 
-/** Such as `--api-key`. */
+/** The flag of this name, such as `--api-key`. */
 export function flagOf(name: TargetFlag): string {
   return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
@@ -49,21 +49,22 @@ export function targetFlagsIn(given: Readonly<Record<string, unknown>>): TargetF
   return Object.fromEntries(present.map((name) => [name, given[name]]));
 }
 
+/** The keys among the flags. */
 export function keysIn(flags: TargetFlags): string[] {
   return names.flatMap((name) => (table[name][0] === 'key' ? (flags[name] ?? []) : []));
 }
 
 /**
- * Refuses flags that describe a target if no target is given: such a run sets them itself, on its own
- * simulator. It does use `--to`. A flag from the environment is named by its variable, because that is
- * where the user must change it.
+ * Refuses flags that describe a target, except `--to`, if no target is given: such a run starts a
+ * simulator and creates the accounts itself. A flag from the environment is named by its variable,
+ * because that is where the user must change it.
  */
 export function refuseWithoutBaseUrl(program: Command, argv: readonly string[]): void {
   const ofATarget = [...names.filter((name) => name !== 'to'), 'controlUrl', 'controlToken'];
   for (const name of ofATarget) {
     const value: unknown = program.getOptionValue(name);
     if (value === undefined || value === '') continue;
-    // `serve` reads the same variable, so it does not imply a target.
+    // `serve` reads the same variable, so the variable alone does not imply a target.
     if (name === 'controlToken' && !isOnCommandLine('--control-token', argv)) continue;
     throw new UsageError(
       `${givenAs(program, name, argv)} needs a base_url: without one, conform checks a simulator of its own`,

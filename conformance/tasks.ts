@@ -1,6 +1,6 @@
 /**
- * The tasks of a device. Rule: STATE-2. They show which messages the service has queued, if devices
- * get tasks over HTTP.
+ * Sends messages until a poll for tasks hands one out. Rule: STATE-2. If devices poll over HTTP,
+ * their tasks show which messages the service has queued, and polling picks messages up.
  */
 import { isAccepted, isSend } from './judges/exchange.ts';
 import { latestPickupMs } from './judges/status.ts';
@@ -10,12 +10,13 @@ import * as verify from './verify.ts';
 /** Several, because the real device may poll between our send and our request for tasks. */
 const attempts = 4;
 
+/** A message that our own poll has handed out. */
 export interface HandedOut {
   readonly account: Subject;
   readonly messageId: string;
 }
 
-/** Reads a message that was handed out until its device has reported it, or should have. */
+/** Reads such a message until it is no longer queued; false if that takes longer than it may. */
 export async function untilReported(t: Trial, { account, messageId }: HandedOut): Promise<boolean> {
   const end = (await t.now()) + latestPickupMs(t.trace()) + 1_000;
   for (;;) {
@@ -27,11 +28,11 @@ export async function untilReported(t: Trial, { account, messageId }: HandedOut)
 }
 
 /**
- * Sends a message until our own request for tasks returns it, and reads it then. `send` sends one
- * with this text, and whatever must not hand it out.
+ * Sends messages until our own poll hands one out, and reads that one. `send` sends a message with
+ * this text, and any requests that must not hand it out.
  */
 export function untilHandedOut(t: Trial, send: Send): Promise<HandedOut> {
-  // One case at a time: a poll hands out the messages of all.
+  // One case at a time, because a poll hands out the messages of all cases.
   return t.inTurn('tasks', () => handedOut(t, send));
 }
 
@@ -50,10 +51,11 @@ async function handedOut(t: Trial, send: Send): Promise<HandedOut> {
     const messageId = verify.textOf(id);
     const read = await t.read(account, messageId);
     if (isHandedOut) return { account, messageId };
-    const isTaken = t.target.log.some(
+    const wasHandedOut = t.target.log.some(
       ({ endpoint, reply }) => endpoint === 'tasks' && reply.text.includes(text),
     );
-    if (!isTaken && verify.isObject(read.json) && read.json['status'] === 'queued') break;
+    // The message is queued, and no poll has returned it: devices get their work in another way.
+    if (!wasHandedOut && verify.isObject(read.json) && read.json['status'] === 'queued') break;
   }
   t.lack('a device of --from that gets its tasks over HTTP');
 }

@@ -1,9 +1,8 @@
 /**
- * JUnit XML, valid in both common schemas (Ant's and Jenkins'): one suite per rule. An observation
- * is a passed test case. A rule that was not exercised is an error, so that it does not look like a
- * success.
+ * The JUnit XML report, valid in both common schemas (Ant's and Jenkins'): one suite for each rule.
+ * An observation is a passed test case. A case that did not exercise its rule is an error, so that
+ * it does not look like a success.
  */
-
 import { curlOf, replyText } from '../exchange.ts';
 import { bySubject, type Result } from '../result.ts';
 import { because, escapeMarkup, factsOf, type Summary } from './summary.ts';
@@ -12,35 +11,35 @@ export function junitReport(summary: Summary): string {
   const suites = bySubject(summary.results);
   // Neither schema allows a time zone here.
   const timestamp = summary.startedAt.slice(0, 19);
-  const parts = [...suites].map(([subject, its], id) =>
-    suite(subject, its, id, timestamp, summary),
+  const parts = [...suites].map(([subject, results], id) =>
+    suite(subject, results, id, timestamp, summary),
   );
   return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n${parts.join('')}</testsuites>\n`;
 }
 
 function suite(
   subject: string,
-  its: readonly Result[],
+  results: readonly Result[],
   id: number,
   timestamp: string,
   summary: Summary,
 ): string {
-  const kinds = its.map((result) => kindOf(result, summary));
-  const many = (kind: string) => kinds.filter((one) => one === kind).length;
-  const seconds = its.reduce((sum, { durationMs }) => sum + durationMs, 0) / 1000;
+  const kinds = results.map((result) => kindOf(result, summary));
+  const count = (kind: string) => kinds.filter((each) => each === kind).length;
+  const seconds = results.reduce((sum, { durationMs }) => sum + durationMs, 0) / 1000;
   const attributes = [
     `name="${escapeMarkup(subject)}"`,
     `package="${packageOf(summary)}"`,
     `id="${id}"`,
     `timestamp="${timestamp}"`,
     'hostname="localhost"',
-    `tests="${its.length}"`,
-    `failures="${many('failure')}"`,
-    `errors="${many('error')}"`,
-    `skipped="${many('skipped')}"`,
+    `tests="${results.length}"`,
+    `failures="${count('failure')}"`,
+    `errors="${count('error')}"`,
+    `skipped="${count('skipped')}"`,
     `time="${seconds.toFixed(3)}"`,
   ].join(' ');
-  const cases = its.map((result) => testCase(result, summary)).join('');
+  const cases = results.map((result) => testCase(result, summary)).join('');
   return `  <testsuite ${attributes}>\n    <properties><property name="holds" value="${escapeMarkup(summary.sentenceOf(subject))}"/></properties>\n${cases}    <system-out/>\n    <system-err/>\n  </testsuite>\n`;
 }
 
@@ -77,6 +76,7 @@ function packageOf({ title }: Summary): string {
   return escapeMarkup(title.toLowerCase());
 }
 
+/** The element of a test case; undefined if it passed. */
 function kindOf(result: Result, summary: Summary): 'failure' | 'error' | 'skipped' | undefined {
   if (summary.weighed.expected.has(result.id)) return 'skipped';
   switch (result.verdict) {

@@ -1,13 +1,13 @@
 /**
- * The frame of every HTML report: one self-contained page with one stylesheet, light and dark, from
- * a telephone's width on. The summary comes first, its counts are links, then what a reader must
- * hear, each with a link to its place. No scripts, no other files.
+ * The page of every HTML report: one file with its stylesheet, without scripts, for light and dark
+ * mode and for any width. First come facts and counts, then findings with links to their details,
+ * then the sections of the report.
  */
 import { escapeMarkup as text } from './summary.ts';
 
 export interface PageLink {
   readonly label: string;
-  /** Such as a verdict; a class of the stylesheet. */
+  /** The class in the stylesheet, such as a verdict. */
   readonly tone: string;
   /** The id of an element of the page. */
   readonly to?: string;
@@ -18,13 +18,17 @@ export interface Page {
   readonly title: string;
   /** What the report is about, and figures of the whole run. */
   readonly facts: readonly string[];
-  /** Sentences that change how the rest is read. */
+  /** Sentences that a reader must know before the rest. */
   readonly warnings: readonly string[];
   readonly counts: readonly PageLink[];
-  /** What a reader must hear: failures, notices, crossed thresholds. */
-  readonly findings: readonly (PageLink & { readonly also?: readonly PageLink[] })[];
+  readonly findings: readonly PageFinding[];
   /** The sections, as HTML. */
   readonly body: string;
+}
+
+/** A failure, a notice or a crossed threshold. `also`: others of the same cause. */
+interface PageFinding extends PageLink {
+  readonly also?: readonly PageLink[];
 }
 
 export function pageHtml({ title, facts, warnings, counts, findings, body }: Page): string {
@@ -45,7 +49,7 @@ ${warnings.map((line) => `<p><strong>${text(line)}</strong></p>`).join('\n')}
 <ul class="counts">${counts.map((count) => `<li>${linkTo(count)}</li>`).join('')}</ul>
 </header>
 <main>
-${findings.length === 0 ? '' : `<h2>Findings</h2>\n<ul>${findings.map(finding).join('\n')}</ul>`}
+${findings.length === 0 ? '' : `<h2>Findings</h2>\n<ul>${findings.map(findingHtml).join('\n')}</ul>`}
 ${body}
 </main>
 </body>
@@ -53,9 +57,9 @@ ${body}
 `;
 }
 
-function finding({ also = [], ...link }: Page['findings'][number]): string {
-  const more =
-    also.length === 0 ? '' : `<ul>${also.map((one) => `<li>${linkTo(one)}</li>`).join('')}</ul>`;
+function findingHtml({ also = [], ...link }: PageFinding): string {
+  const items = also.map((other) => `<li>${linkTo(other)}</li>`);
+  const more = items.length === 0 ? '' : `<ul>${items.join('')}</ul>`;
   return `<li>${linkTo(link)}${more}</li>`;
 }
 
@@ -65,12 +69,12 @@ function linkTo({ label, tone, to, note = '' }: PageLink): string {
   return note === '' ? link : `${link} ${text(note)}`;
 }
 
-/** The word in a frame of its colour. */
+/** A word in a frame of its colour. */
 export function badge(tone: string): string {
   return `<span class="badge ${text(tone)}">${text(tone.replace('_', ' '))}</span>`;
 }
 
-/** In light mode and in dark mode. */
+/** Each colour in light mode and in dark mode. */
 const colours = {
   ink: ['#1b1f24', '#e6edf3'],
   paper: ['#fff', '#0d1117'],
@@ -84,7 +88,7 @@ const colours = {
   rare: ['#8e1f80', '#f0a0e4'],
 } as const;
 
-/** The colour of each verdict, and of each line of a plot. */
+/** The colours of verdicts, and of the lines of a plot. */
 const tones: Readonly<Record<string, keyof typeof colours>> = {
   passed: 'good',
   met: 'good',
@@ -102,6 +106,7 @@ const tones: Readonly<Record<string, keyof typeof colours>> = {
   spelling: 'rare',
 };
 
+/** The CSS variables of the colours; `mode` 0 is light, 1 is dark. */
 function variables(mode: 0 | 1): string {
   return Object.entries(colours)
     .map(([name, values]) => `--${name}:${values[mode]}`)

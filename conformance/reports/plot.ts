@@ -1,6 +1,6 @@
 /**
- * Line plots as plain SVG: axes with round ticks, a legend, colours of the page's stylesheet. For a
- * person who cannot see it, the label says what it shows.
+ * Line plots as plain SVG: axes with round ticks, a legend, colours of the page's stylesheet. The
+ * label tells a person who cannot see the plot what it shows.
  */
 import { escapeMarkup as text } from './summary.ts';
 
@@ -8,10 +8,14 @@ export interface Plot<R> {
   readonly label: string;
   readonly axes: readonly [x: string, y: string];
   readonly rows: readonly R[];
-  readonly x: (row: R, at: number) => number;
-  /** Each has a name, a class of the page's stylesheet and a value of each row; null leaves a gap. */
-  readonly lines: readonly (readonly [string, string, (row: R) => number | null])[];
-  /** For values of several magnitudes; the axis does not begin at 0 then. */
+  readonly x: (row: R, index: number) => number;
+  /** `tone`: a class of the page's stylesheet. A value of null leaves a gap. */
+  readonly lines: readonly (readonly [
+    name: string,
+    tone: string,
+    figureOf: (row: R) => number | null,
+  ])[];
+  /** For values of several magnitudes. The axis then does not begin at 0. */
   readonly isLogarithmic?: boolean;
 }
 
@@ -21,15 +25,19 @@ const left = 90;
 const right = 20;
 const top = 10;
 const bottom = 45;
-/** More points than this would not show, and a day of seconds has 86,400. */
+/** More points would not be visible, and a day has 86,400 seconds. */
 const mostPoints = 600;
 
 export function plotSvg<R>(plot: Plot<R>): string {
   const { label, axes, rows: all, lines, isLogarithmic = false } = plot;
   const step = Math.ceil(all.length / mostPoints);
-  const rows = all.filter((_, at) => at % step === 0);
-  const x = rows.map((row, at) => plot.x(row, at * step));
-  const series = lines.map(([name, tone, value]) => ({ name, tone, values: rows.map(value) }));
+  const rows = all.filter((_, index) => index % step === 0);
+  const x = rows.map((row, index) => plot.x(row, index * step));
+  const series = lines.map(([name, tone, figureOf]) => ({
+    name,
+    tone,
+    values: rows.map(figureOf),
+  }));
   const shown = series.flatMap(({ values }) => values.filter((value) => value !== null));
   const most = Math.max(...shown, 0) || 1;
   const least = Math.min(...shown.filter((value) => value > 0), most);
@@ -46,11 +54,11 @@ export function plotSvg<R>(plot: Plot<R>): string {
       `<text x="${atX(tick).toFixed(1)}" y="${height - bottom + 16}" text-anchor="middle">${figure(tick)}</text>`,
   );
   const paths = series.map(({ tone, values }) => {
-    let pen = 'M';
-    const steps = values.map((value, at) => {
-      const from = pen;
-      pen = value === null ? 'M' : 'L';
-      return value === null ? '' : `${from}${atX(x[at] ?? 0).toFixed(1)} ${atY(value).toFixed(1)}`;
+    const steps = values.map((value, index) => {
+      if (value === null) return '';
+      // After a gap, M moves there; otherwise L draws a line.
+      const command = (values[index - 1] ?? null) === null ? 'M' : 'L';
+      return `${command}${atX(x[index] ?? 0).toFixed(1)} ${atY(value).toFixed(1)}`;
     });
     return `<path class="${text(tone)}" d="${steps.join('')}"/>`;
   });

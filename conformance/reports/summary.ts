@@ -1,18 +1,21 @@
-/** The input of every report: a finished run, compared with the expectations. */
+/**
+ * The input of every report: a finished run, compared with the expectations. And texts that several
+ * reports share.
+ */
 import type { Comparison } from '../comparison.ts';
 import type { Weighed } from '../expected.ts';
 import type { Discovered, RuleVerdict } from '../outcome.ts';
 import type { Result, Verdict } from '../result.ts';
 
-/** What happened, before anything is weighed. */
+/** What happened in a run, whatever was expected. */
 export interface Facts {
   readonly baseUrl: string;
   readonly startedAt: string;
   readonly durationMs: number;
-  /** Of random values, if there are any. */
+  /** The seed of random values, if there are any. */
   readonly seed?: number;
   readonly sends: number;
-  /** What `sends` counts, where it is something else. */
+  /** What `sends` counts, if it does not count sends. */
   readonly sendsAre?: string;
   readonly throttled: number;
   /** Connections that broke and were retried, by error. */
@@ -23,7 +26,7 @@ export interface Facts {
 export interface Summary extends Facts {
   /** The title of the reports; in lower case, the package of JUnit. */
   readonly title: string;
-  /** The word for the verdict `observed`, if not that. */
+  /** Another word for the verdict `observed`. */
   readonly observedName?: string;
   /** The sentence of a rule; empty for an unknown id. */
   readonly sentenceOf: (id: string) => string;
@@ -67,7 +70,7 @@ export function factsOf(result: Result, { weighed }: Summary): [string, string][
   return facts.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]));
 }
 
-/** The reasons of skipped cases, the most frequent first. */
+/** The reasons why rules' cases were skipped, each with those cases; the most frequent first. */
 export function skipReasons(results: readonly Result[]): [string, Result[]][] {
   const reasons = new Map<string, Result[]>();
   for (const result of results) {

@@ -1,5 +1,4 @@
-/** For people at a terminal: a line as each case ends, then a summary of failures. */
-
+/** The report for people at a terminal: a line as each case ends, then a summary of failures. */
 import { foreignTexts } from '../../src/commands/foreign-text.ts';
 import { many } from '../../src/commands/table.ts';
 import { comparisonLines } from '../comparison.ts';
@@ -27,12 +26,12 @@ export function textReport(judged: Summary): string {
   );
   if (unexercised.length > 0)
     lines.push('Not exercised:', ...unexercised.map((one) => `  ${one.id}: ${because(one)}`), '');
-  // Each has had a line of its own; here is what they need.
+  // Each skipped case has had a line of its own. Here they are grouped by what they need.
   const reasons = skipReasons(summary.results);
   if (reasons.length > 0)
     lines.push(
       'Skipped:',
-      ...reasons.map(([why, its]) => `  ${many(its.length, 'case')}: ${why}`),
+      ...reasons.map(([why, skipped]) => `  ${many(skipped.length, 'case')}: ${why}`),
       '',
     );
   for (const [id, reason] of weighed.expected) lines.push(`Expected to fail: ${id} (${reason})`);
@@ -61,7 +60,7 @@ export function textReport(judged: Summary): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** The last line: it decides what a green run is worth. */
+/** The last line: which rules were not tested, whatever the other verdicts say. */
 export function testedLine({ rules, unmet = [] }: Pick<Summary, 'rules' | 'unmet'>): string {
   if (unmet.length > 0) return `Required and not tested: ${unmet.join(', ')}.`;
   const open = untested(rules);
@@ -96,6 +95,6 @@ function pathOf(url: string): string {
 }
 
 function middleCut(text: string): string {
-  const left = text.length - longestRequest;
-  return `${text.slice(0, longestRequest / 2)}… (${left} more) …${text.slice(-longestRequest / 2)}`;
+  const leftOut = text.length - longestRequest;
+  return `${text.slice(0, longestRequest / 2)}… (${leftOut} more) …${text.slice(-longestRequest / 2)}`;
 }

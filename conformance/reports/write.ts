@@ -1,6 +1,7 @@
 /**
- * Selects the report for each kind, and writes it. Escapes control characters of the target in text
- * reports; HTML, JUnit and JSON escape their own.
+ * Writes the reports of `--report`, and makes the short ones (JSON, TAP, GitHub). In text reports
+ * it escapes control characters that the target has sent; HTML, JUnit and JSON reports escape their
+ * own.
  */
 import { writeFileSync } from 'node:fs';
 import type { Report, ReportKind } from '../../src/commands/flag-values.ts';
@@ -27,8 +28,8 @@ export interface ReportStreams {
 }
 
 /**
- * Returns the exit code of the command: that of the run, or 2 if the run was a success and a report
- * cannot be written. `own`: kinds that the caller renders in its own way.
+ * Writes the reports. Returns the exit code of the command: that of the run, or 2 if the run was a
+ * success and a report cannot be written. `own`: makers of the caller that replace those of a kind.
  */
 export function writeReports(
   reports: readonly Report[],
@@ -85,13 +86,13 @@ function tapReport(summary: Summary): string {
 
 function tapLines(result: Result, number: number, summary: Summary): string[] {
   const reason = summary.weighed.expected.get(result.id);
-  const unexercised = result.verdict === 'not_exercised' && result.kind === 'rule';
-  const ok = !isFailure(result.verdict) && !unexercised;
+  const isUntested = result.verdict === 'not_exercised' && result.kind === 'rule';
+  const isOk = !isFailure(result.verdict) && !isUntested;
   let directive = '';
   if (reason !== undefined) directive = ` # TODO ${plain(reason)}`;
-  else if (result.verdict === 'skipped' || (result.verdict === 'not_exercised' && !unexercised))
+  else if (result.verdict === 'skipped' || (result.verdict === 'not_exercised' && !isUntested))
     directive = ` # SKIP ${plain(because(result))}`;
-  const head = `${ok ? 'ok' : 'not ok'} ${number} - ${plain(result.id)}${directive}`;
+  const head = `${isOk ? 'ok' : 'not ok'} ${number} - ${plain(result.id)}${directive}`;
   if (result.verdict === 'passed' || directive !== '') return [head];
   const facts: [string, string | undefined][] = [
     ['verdict', verdictName(result.verdict, summary)],
