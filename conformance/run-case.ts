@@ -116,8 +116,8 @@ function judgementOf(ruleCase: Case, trial: Trial, failure?: unknown): Judgement
     const broken = all.find((findings) => findings.broken !== undefined);
     if (broken !== undefined)
       return { found: verdictOf(broken.broken), proof: broken.proof, isError: true };
-    const heard = all.find((findings) => findings.heard !== undefined)?.heard;
-    if (heard !== undefined) return { found: noticeOf(heard) };
+    const firstNotice = all.find((findings) => findings.firstNotice !== undefined)?.firstNotice;
+    if (firstNotice !== undefined) return { found: noticeOf(firstNotice) };
     if (failure !== undefined) throw failure;
     const [{ exercised, missing } = new Findings()] = all;
     if (exercised > 0) return { found: { verdict: 'passed' }, exercised };
@@ -140,7 +140,7 @@ type Found = Pick<
   'verdict' | 'reason' | 'expected' | 'actual' | 'broken' | 'seen' | 'parts'
 >;
 
-function noticeOf({ text, exchange }: NonNullable<Findings['heard']>): Found {
+function noticeOf({ text, exchange }: NonNullable<Findings['firstNotice']>): Found {
   return { verdict: 'notice', reason: text, broken: exchange.reply.exchange };
 }
 

@@ -118,7 +118,7 @@ function argumentsOf(operation: Operation, texts: TypeTexts): string {
   const id = idOf(operation);
   const args = id === undefined ? [] : [`${id}: ${id === 'number' ? 'string | number' : 'string'}`];
   if (operation.input !== undefined) {
-    const optional = needsBody(operation) ? '' : '?';
+    const optional = needsInput(operation) ? '' : '?';
     args.push(`input${optional}: ${texts.of(schemaOf(operation.input, 'input'), 'input')}`);
   }
   return args.join(', ');

@@ -33,7 +33,6 @@ import { MessageCounts, RequestCounts } from './sim/counts.ts';
 import { OperationRefused } from './sim/operation-refused.ts';
 import type { KeyDigest } from './sim/records.ts';
 import { overloadedNotice } from './sim/retention.ts';
-import type { Counts } from './simulation/metrics/families.ts';
 import { Simulation } from './simulation/simulation.ts';
 import { WallClock } from './simulation/wall-clock.ts';
 import { prefixOf } from './worlds/address.ts';

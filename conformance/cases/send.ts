@@ -42,7 +42,7 @@ function refusalCase({ id, sends, rows, most, tries = fewTries }: RefusalCase): 
       if (allowed.length === 0) t.lack('recipients outside --allow-to');
       if (allowed.length < all.length)
         t.describeSends(
-          `${sends}: ${allowed.length} of ${all.length}, by --seed: ${allowed.map(brief).join(', ')}`,
+          `${sends}: ${allowed.length} of ${all.length}, by --seed: ${allowed.map(shownFields).join(', ')}`,
         );
       for (const fields of allowed) await t.send(account, fields);
       if (t.controlled) await t.send(account);

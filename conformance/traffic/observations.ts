@@ -128,7 +128,7 @@ export class Observations {
   noteGroup(group: readonly Exchange[]): void {
     const [first, ...others] = group;
     if (first === undefined || first.reply.status !== 202) return;
-    const heldUntil = holdOf(first) ?? 0;
+    const heldUntil = holdEndOf(first) ?? 0;
     for (const other of others) {
       const { status } = other.reply;
       const isReplay =

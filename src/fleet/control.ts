@@ -74,7 +74,7 @@ export class FleetControl implements ControlAnswers {
     } catch (error) {
       if (error instanceof ShardUnavailable) return errorReply(503, 'unavailable', error.message);
       const isRefused = error instanceof OperationRefused || !this.#parts.haproxy.isStopping;
-      return isRefused ? failure(error) : errorReply(503, 'unavailable', stoppedDuring);
+      return isRefused ? errorToReply(error) : errorReply(503, 'unavailable', stoppedDuring);
     }
   };
 

@@ -195,7 +195,7 @@ export class Fleet {
     const answers = new FleetControl(parts, {
       wide,
       maxMessages: this.#options.wide?.maxMessages,
-      urlsFor: (host) => urlsAskedBy(host, { baseUrl, controlUrl }, publicUrl),
+      urlsFor: (host) => urlsForHost(host, { baseUrl, controlUrl }, publicUrl),
       onShutdown,
     });
     const service = controlPort({ ...control, token: control.token }, answers);

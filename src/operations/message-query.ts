@@ -107,9 +107,9 @@ function mentions(
   { isNumber, isId }: ReturnType<typeof formsOf>,
 ): boolean {
   return (
-    message.mentions(lower) ||
-    (isNumber && (message.to.includes(lower) || message.device.number.includes(lower))) ||
-    (isId && message.messageId.includes(lower))
+    message.mentions(text) ||
+    (isNumber && (message.to.includes(text) || message.device.number.includes(text))) ||
+    (isId && message.messageId.includes(text))
   );
 }
 

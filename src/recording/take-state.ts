@@ -206,7 +206,7 @@ export class StateImage {
   /** Adds up to `limit` messages, from row `first` on. Returns the row of the next one, or -1. */
   #addRows(messages: SavedMessages, chunk: Chunk, first: number, limit: number): number {
     const { columns } = chunk;
-    let row = chunk.heldFrom(first);
+    let row = chunk.firstRowFrom(first);
     for (let added = 0; row >= 0 && added < limit; added++) {
       const message = new Message(chunk, row);
       const { fate, sender, sendAtMs } = message;
@@ -225,7 +225,7 @@ export class StateImage {
       if (sendAtMs > 0) messages.send_at_ms.push([index, sendAtMs]);
       if (fate !== undefined) messages.fate.push([index, fateOf(fate)]);
       if (sender !== '') messages.sender.push([index, sender]);
-      row = chunk.heldFrom(row + 1);
+      row = chunk.firstRowFrom(row + 1);
     }
     return row;
   }

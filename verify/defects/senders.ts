@@ -3,7 +3,7 @@
  * which quota. Rules: SVC-1, AUTH-4, AUTH-5, ERR-1, ERR-2, SEND-4.
  */
 import { QuotaCount } from '../../src/sim/quota.ts';
-import type { Account, Device, HeldMessages, Message, SimState } from '../../src/sim/records.ts';
+import type { Account, Device, Message, SimState } from '../../src/sim/records.ts';
 import { World } from '../../src/sim/world.ts';
 import {
   acceptingFrom,
@@ -61,21 +61,21 @@ class NeverReactivatingWorld extends World {
 
 /** A count of the quota that can be made wrong. */
 class WrongQuotaCount extends QuotaCount {
-  readonly #messages: HeldMessages;
+  readonly #account: Account;
   /** Units that count although no message used them. */
   extraUnits = 0;
   /** Which messages count in place of the right ones; undefined for a right count. */
   isCounted: ((message: Message, nowMs: number) => boolean) | undefined;
 
-  constructor(now: () => number, messages: HeldMessages) {
+  constructor(now: () => number, account: Account) {
     super(now);
-    this.#messages = messages;
+    this.#account = account;
   }
 
   override used(...[nowMs, assumptions]: Parameters<QuotaCount['used']>): number {
     const { isCounted } = this;
     if (isCounted === undefined) return super.used(nowMs, assumptions) + this.extraUnits;
-    return [...this.#messages].filter((message) => isCounted(message, nowMs)).length;
+    return this.#account.messages.filter((message) => isCounted(message, nowMs)).length;
   }
 }
 
@@ -83,7 +83,7 @@ class WrongQuotaCount extends QuotaCount {
 class CountingWorld extends World {
   override createAccount(...args: Parameters<World['createAccount']>): Account {
     const account = super.createAccount(...args);
-    return Object.assign(account, { quota: new WrongQuotaCount(this.now, account.messages) });
+    return Object.assign(account, { quota: new WrongQuotaCount(this.now, account) });
   }
 }
 
