@@ -64,9 +64,7 @@ export function answerOf(seen: string, means: Readonly<Record<string, string>>):
   return answer === undefined ? { undetermined: `an unexpected reply: ${seen}` } : { answer };
 }
 
-/**
- * An observation by a probe. `sends`: how many messages it sends; without any, a key is enough.
- */
+/** An observation by a probe. `sends`: how many messages it sends; without any, a key is enough. */
 export function observe(
   id: `${AssumptionName}/${string}`,
   sends: number,

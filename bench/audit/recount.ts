@@ -28,9 +28,7 @@ export interface Breach {
 export const windowMs = 60_000;
 const shownBreaches = 5;
 
-/**
- * Counts each endpoint that has a limit. `entries`: in the order of the service's decisions.
- */
+/** Counts each endpoint that has a limit. `entries`: in the order of the service's decisions. */
 export function audit(
   entries: readonly AuditEntry[],
   limits: Readonly<Partial<Record<EndpointName, number | null>>>,

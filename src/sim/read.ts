@@ -21,9 +21,7 @@ export function read(world: World, account: Account, messageId: string): ReadDec
   return { kind: 'read', body: messageBody(message, status, messageId) };
 }
 
-/**
- * Account statistics. The document names the endpoint but no shape.
- */
+/** Account statistics. The document names the endpoint but no shape. */
 export interface AccountStats {
   readonly messages: Readonly<Record<Status, number>>;
   /** Units used in the current period; a null limit means unlimited. */
