@@ -32,8 +32,9 @@ export function mistakeLine({ path, message }: Mistake): string {
 }
 
 /**
- * The mistakes of one parse, in the order of the value, with paths inside it. `at`: the place of
- * the value in a world file, where `assumptions`, `limits` and `keys` have their own words.
+ * The mistakes of one parse, in the order of the value. `at`: the place of the value in a world
+ * file, where `assumptions`, `limits` and `keys` have their own words; paths leave it out.
+ * `within`: the place that paths start with.
  * Parse with `reportInput: true`, so that messages can quote the wrong value.
  */
 export function mistakesOf(

@@ -157,17 +157,17 @@ class Restoration {
   #restoreDevice(saved: SavedDevice): Device {
     const { connected, active, polling } = saved;
     const { world } = this.#simulation;
-    const device = new Device(
+    const restored = new Device(
       saved.device_id,
       saved.number,
       saved.account_id === null ? undefined : requireById(world.accounts, saved.account_id),
       saved.first_poll_at_ms,
       { connected, active, polling },
     );
-    device.allowed = saved.allowed;
-    device.isRemoved = saved.removed === true;
-    if (!device.isRemoved) world.restoreDevice(device);
-    return device;
+    restored.allowed = saved.allowed;
+    restored.isRemoved = saved.removed === true;
+    if (!restored.isRemoved) world.restoreDevice(restored);
+    return restored;
   }
 
   #restoreCohort(saved: SavedCohort): Cohort {

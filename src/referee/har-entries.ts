@@ -139,7 +139,7 @@ export class HarEntries {
     if (isEntry(value)) return [value];
     const reading = entrySchema.safeParse(value, { reportInput: true });
     if (reading.success) return [reading.data];
-    const [mistake] = mistakesOf(reading.error, ['log', 'entries', index]);
+    const [mistake] = mistakesOf(reading.error, [], ['log', 'entries', index]);
     if (this.#skipped++ === 0 && mistake !== undefined) this.#mistake = mistakeLine(mistake);
     return [];
   }
