@@ -92,7 +92,10 @@ const maxNesting = 64;
  */
 const longestIdleMs = 3_000;
 const timedOut = 'timed out';
-/** After this many consecutive failures, later requests get less time or are not retried. */
+/**
+ * After this many requests in a row that timed out, later ones wait 1 s only. After as many in a row
+ * that failed in spite of all retries, later ones are not retried.
+ */
 const mostInARow = 3;
 const shortPatienceMs = 1_000;
 /** Pauses before each retry; together longer than a service needs to restart. */
@@ -178,6 +181,7 @@ export class Client {
     const { retries, signal } = this.#settings;
     const isRetried = retries !== false && options.retried !== false && this.#broken < mostInARow;
     const pauses = isRetried ? pausesMs : [];
+    // A reply, a timeout or an exceeded bound is final; only a broken connection is retried.
     for (let interruptions = 0; ; ) {
       const outcome = await this.#once(options);
       const { failure, unusable } = outcome;
@@ -316,7 +320,7 @@ function hasRequestId(body: string): boolean {
   return typeof id === 'string' && id !== '';
 }
 
-/** True if the body names one of these recipients, or surely none. If unsure, false. */
+/** True if the body names one of these recipients, or surely has no recipient. If unsure, false. */
 function isToOneOf(allowed: readonly string[], body: string): boolean {
   const parsed = parse(body);
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))

@@ -167,7 +167,7 @@ async function runWith(
     startedAt: clock.now(),
     waits: new Set<never>(),
     turns: new Map<string, Promise<unknown>>(),
-    strange429s: new Set<never>(),
+    unexplained429s: new Set<never>(),
     log: [],
   };
   const target: Target = { ...meansOf(options), ...means, ...fresh, ...controlled };

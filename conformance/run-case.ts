@@ -230,7 +230,7 @@ function resultOf(
     ...(found.actual === undefined ? {} : { actual: clean(found.actual) }),
     ...(found.broken !== undefined && timelineOf(proof, found.broken)),
     exercised,
-    durationMs: Math.round((durationMs + (trial?.recordedMs ?? 0)) * 10) / 10,
+    durationMs: Math.round((durationMs + (trial?.joinedMs ?? 0)) * 10) / 10,
     exchanges: kept,
     omitted: all.length - kept.length,
   };

@@ -1,6 +1,8 @@
 /**
  * The items of a schedule without a control port: the cases, and the recordings that several cases
- * judge together. Their order here is their priority.
+ * judge together. Their order here is their priority. A *flood* is a recording that needs a full
+ * bucket (`full`) and spends it to see the limit enforced. *Idle* recordings leave a bucket empty or
+ * unused, so they come last.
  */
 import { minuteMs } from '../src/ledger/time-units.ts';
 import { type Bucket, entriesOf, type Spends, sendsIn } from './buckets.ts';
@@ -90,7 +92,9 @@ function itemOfCase(anyCase: AnyCase, groups: Groups): RunItem {
 /** Cases that mostly wait come first, so that they do not delay the end; observations come last. */
 function costOf(anyCase: AnyCase): number {
   const { spends, waits = 0 } = anyCase;
-  return sendsIn(spends) + ('run' in anyCase ? 500 : 0) - (waits > longWaitSeconds ? 1_000 : 0);
+  const observationsLast = 'run' in anyCase ? 500 : 0;
+  const waitersFirst = waits > longWaitSeconds ? 1_000 : 0;
+  return sendsIn(spends) + observationsLast - waitersFirst;
 }
 
 /** The ids of the groups that contain one of these recordings. */

@@ -186,14 +186,16 @@ export function unreached(cases: readonly AnyCase[], reason: string): Run {
 }
 
 /** A notice if another client seems to use the account; one, however many cases it disturbs. */
-function otherTraffic({ log, strange429s }: Target): Result | undefined {
+function otherTraffic({ log, unexplained429s }: Target): Result | undefined {
   const messages = messagesOfOthers(log) ?? 0;
   const signs = [
     ...(messages > 0
       ? [`statistics count at least ${messages} messages that this run did not send`]
       : []),
-    ...(strange429s.size > 0
-      ? [`${strange429s.size} requests were answered 429 although this run had left room for them`]
+    ...(unexplained429s.size > 0
+      ? [
+          `${unexplained429s.size} requests were answered 429 although this run had left room for them`,
+        ]
       : []),
   ];
   if (signs.length === 0) return undefined;

@@ -60,7 +60,7 @@ export interface Target extends Means {
   readonly ledger: BucketLedger;
   readonly known: Known;
   /** Requests that were answered 429 although this run had left room for them. */
-  readonly strange429s: Set<Exchange>;
+  readonly unexplained429s: Set<Exchange>;
   /** All exchanges of the run. */
   readonly log: Exchange[];
   /** When the run began, by `clock`. */

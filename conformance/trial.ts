@@ -83,8 +83,8 @@ export class Trial {
   /** The first reply that exceeded a bound of the client. */
   unusable: Reply | undefined;
   /** Real time that the joined trials took. */
-  recordedMs = 0;
-  /** What it sends, if that is not all that the case says. */
+  joinedMs = 0;
+  /** Replaces the case's own description of what it sends. */
   sendsInstead: string | undefined;
 
   constructor(target: Target, patientAt: Spends = {}) {
@@ -187,7 +187,7 @@ export class Trial {
   }
 
   /** Notes how many messages the account has, if there is a control port to ask. */
-  async list({ accountId: account }: Subject): Promise<void> {
+  async noteMessageCount({ accountId: account }: Subject): Promise<void> {
     if (this.target.control === undefined || account === undefined) return;
     const messages = await this.control.messageCount(account);
     if (messages === undefined) this.lack('a list of messages on the control port');
@@ -195,8 +195,9 @@ export class Trial {
   }
 
   /**
-   * A `request_id` that the account has not used: it has a new account on a control port, and
-   * otherwise one that earlier runs have used. Short, because the target's limit may be low.
+   * A `request_id` that the account has not used. Short, because the target's limit may be low. With
+   * a control port the account is new, so short ids are enough; otherwise earlier runs have used it,
+   * so the id contains time and chance.
    */
   requestId(): string {
     this.#requestIds += 1;
@@ -250,7 +251,7 @@ export class Trial {
   async request(options: RequestOptions): Promise<Reply> {
     const first = await this.#once(options);
     if (first.status !== 429 || this.controlled || !this.#isPatient(options)) return first;
-    this.#noteStrange429(first);
+    this.#noteUnexplained429(first);
     let reply = first;
     // Another client of the account may take what has come back, so one wait may not be enough.
     for (let waitedMs = 0; reply.status === 429; ) {
@@ -266,11 +267,11 @@ export class Trial {
   }
 
   /** Notes a 429 for which this run had left room. Unknown in the first minute of the run. */
-  #noteStrange429(reply: Reply): void {
-    const { startedAt, strange429s, log } = this.target;
+  #noteUnexplained429(reply: Reply): void {
+    const { startedAt, unexplained429s, log } = this.target;
     const refused = this.exchanges.find((exchange) => exchange.reply === reply);
     if (refused === undefined || reply.sentAt - startedAt <= minuteMs) return;
-    if (!isExplained(refused, log)) strange429s.add(refused);
+    if (!isExplained(refused, log)) unexplained429s.add(refused);
   }
 
   async #once(options: RequestOptions): Promise<Reply> {
@@ -347,7 +348,7 @@ export class Trial {
     this.shown.push(...other.shown);
     this.exchanges.push(...other.exchanges);
     this.listings.push(...other.listings);
-    this.recordedMs += other.#tookMs;
+    this.joinedMs += other.#tookMs;
   }
 
   /** Call it when the trial is over: its duration counts for the trials that join it later. */

@@ -121,11 +121,13 @@ export class Simulator implements Live, Player {
   // The parts that the operations work on, and the state of this world.
   readonly activity: Activity = new Activity(this);
   readonly exchangeRecord: ExchangeRecord;
+  /** Ends the open waits. */
   readonly waits: Live['waits'] = new Set();
   #messageCounts = new MessageCounts();
   /** All worlds of this server. The operations on them are `worlds`. */
   readonly hosting: Worlds<Simulator>;
   readonly #worldId: string;
+  /** Called after `replace`. */
   onReplaced: (() => void) | undefined;
   /** The service itself. Only `replace` sets another one. */
   simulation: Simulation;
@@ -302,6 +304,7 @@ export class Simulator implements Live, Player {
     };
   }
 
+  /** True while a client reads its events or waits for a message. */
   get isWaitedFor(): boolean {
     return this.activity.streams > 0 || this.waits.size > 0;
   }
@@ -388,10 +391,9 @@ export class Simulator implements Live, Player {
   }
 
   /**
-   * Counts the events of `simulation` from now on. The metric of forgotten messages is
-   * `forgottenBefore` plus the simulation's own number, which a snapshot may have set to any value.
-   * So `forgottenBefore` takes up the difference to the simulation before it, which forgot
-   * `previouslyForgotten` messages: the metric neither jumps nor decreases.
+   * Counts the events of `simulation` from now on. The metric of forgotten messages must neither jump
+   * nor decrease when a snapshot brings its own number: `forgottenBefore` holds what the metric had,
+   * minus the new simulation's number. `previouslyForgotten`: the number of the simulation before.
    */
   #countMessagesOf({ lifecycle, world }: Simulation, previouslyForgotten: number): void {
     const { forgottenMessages } = world.messages.retention;

@@ -106,7 +106,7 @@ export const err1QuotaCases: readonly Case[] = [
       const send_at = new Date((await t.now()) + 10 * minuteMs).toISOString();
       const fields = { request_id: t.requestId(), send_at };
       for (let i = 0; i < 2; i += 1) await t.send(account, fields);
-      await t.list(account);
+      await t.noteMessageCount(account);
     },
   },
   {

@@ -203,7 +203,7 @@ export const limitCases: readonly Case[] = [
     spends: { send: 1 },
     steps: async (t) => {
       const { account, refused } = await recorded(t, floodOf.send);
-      await t.list(account);
+      await t.noteMessageCount(account);
       await t.send(account, refused[0]);
     },
   },

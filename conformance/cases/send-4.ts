@@ -87,7 +87,7 @@ export const send4Cases: readonly Case[] = [
       untilHandedOut(t, async (account, message) => {
         const fields = await sendFirst(t, account, { message });
         for (let i = 0; i < 2; i += 1) await t.send(account, fields);
-        await t.list(account);
+        await t.noteMessageCount(account);
       }),
   },
   {
@@ -361,7 +361,7 @@ async function sendAtOnce(
       return t.send(account, fields);
     }),
   );
-  await t.list(account);
+  await t.noteMessageCount(account);
 }
 
 /** A case that sends a message, and its `request_id` again when the message has each of these ages. */

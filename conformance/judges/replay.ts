@@ -17,15 +17,17 @@ import {
 import { type Findings, type Judge, slackOf, type Trace } from './judge.ts';
 import { validityOf } from './validity.ts';
 
+const noAnswer: readonly number[] = [0, 429];
+
 const judgeReplays: Judge = (trace, findings) => {
   for (const send of trace.exchanges) {
     const hasId = isMessageSend(send) && requestIdOf(send) !== undefined;
-    if (!hasId || send.caller.key !== 'valid' || [0, 429].includes(send.reply.status)) continue;
+    if (!hasId || send.caller.key !== 'valid' || noAnswer.includes(send.reply.status)) continue;
     const original = originalOf(trace, send);
-    if (original !== undefined && !isRefusedBefore(trace, send, original))
+    if (original !== undefined && !isRefusalBefore(trace, send, original))
       judgeReplay(trace, send, original, findings);
     else if (trace.recorded === undefined) judgeFirstUse(trace, send, findings);
-    // The original may be missing, so only the id of its message is known.
+    // A recording may lack the original: then judge only that the reply shows its own request_id.
     else if (send.reply.status === 200) requireOwnId(send, findings);
   }
   judgeNoSecondMessage(trace, findings);
@@ -70,8 +72,8 @@ export function earlierUse({ log }: Trace, send: Exchange): Exchange | undefined
   return log.find((each) => each !== send && each.sentAt <= send.sentAt && sharesId(send, each));
 }
 
-/** True if another body was refused before the original. With exact times, only the log tells. */
-function isRefusedBefore({ log }: Trace, send: Exchange, original: Exchange): boolean {
+/** True for a refusal of another body before the original: times may be equal, so the log decides. */
+function isRefusalBefore({ log }: Trace, send: Exchange, original: Exchange): boolean {
   const isRefusal = send.reply.status >= 400 && !hasSameBody(send, original);
   return isRefusal && log.indexOf(send) < log.indexOf(original);
 }
@@ -80,7 +82,7 @@ function hasSameBody(send: Exchange, other: Exchange): boolean {
   return send.body === other.body;
 }
 
-/** A `request_id` without an accepted message: the send is accepted or refused, never a replay. */
+/** A `request_id` without an accepted message: never a replay. A first use exercises no rule. */
 function judgeFirstUse(trace: Trace, send: Exchange, findings: Findings): void {
   const { reply, sender } = send;
   const { invalid } = validityOf(send, trace.hasExactTimes);
@@ -109,16 +111,18 @@ function judgeReplay(trace: Trace, send: Exchange, original: Exchange, findings:
     judgeExpiredId(send, original, isRecorded, findings);
     return;
   }
+  // At the 24-hour border either answer is right.
   const mayBeExpired = send.answeredAt - original.sentAt >= dayMs - slackMs;
   // The refusal may have come before the message was accepted.
   const mayBeEarlier =
     isRecorded && reply.status >= 400 && send.sentAt < original.answeredAt + slackMs;
+  // A retried send may itself have created the message.
   const isAcceptedRetry = send.isRetried && reply.status === 202;
   if (mayBeExpired || mayBeEarlier || isAcceptedRetry) return;
   if (!hasSameBody(send, original)) {
     // Another body may be a conflict (`replayDifferentBody`) or be validated (`gateOrder`).
-    if (reply.status === 409 || isValidated(trace, send)) return;
-  } else if (isValidated(trace, send) && (isRecorded || validatesFirst(trace))) {
+    if (reply.status === 409 || isRefusedByValidation(trace, send)) return;
+  } else if (isRefusedByValidation(trace, send) && (isRecorded || validatesFirst(trace))) {
     findings.lack('a target that looks for a replay before it validates (gateOrder)');
     return;
   }
@@ -143,7 +147,7 @@ function judgeExpiredId(
 }
 
 /** True for a 400 that the send's fields explain; a `send_at` may have passed before the reply. */
-function isValidated({ hasExactTimes }: Trace, send: Exchange): boolean {
+function isRefusedByValidation({ hasExactTimes }: Trace, send: Exchange): boolean {
   const { invalid, open } = validityOf(send, hasExactTimes);
   return send.reply.status === 400 && (invalid.length > 0 || open.includes('send_at'));
 }

@@ -51,9 +51,9 @@ export function received(world: ReferenceWorld, query: string, key: ReferenceKey
   const { assumptions } = world;
   const parameters = pageParameters(query, assumptions);
   if ('status' in parameters) return parameters;
-  const { page, pageSize } = parameters;
+  const { page: pageNumber, pageSize } = parameters;
   const all = world.received.filter((each) => each.accountId === key.accountId).reverse();
-  const results = all.slice((page - 1) * pageSize, page * pageSize).map((each) => ({
+  const results = all.slice((pageNumber - 1) * pageSize, pageNumber * pageSize).map((each) => ({
     message_id: each.messageId,
     device_id: each.deviceId,
     from_number: each.from,
@@ -61,12 +61,12 @@ export function received(world: ReferenceWorld, query: string, key: ReferenceKey
     message: each.message,
     received_at: new Date(each.receivedAtMs).toISOString(),
   }));
-  if (results.length === 0 && page > 1) return notFound(assumptions);
+  if (results.length === 0 && pageNumber > 1) return notFound(assumptions);
   const linkTo = (other: number) => `/api/v1/sms/received/?page=${other}&page_size=${pageSize}`;
   const body = {
     count: all.length,
-    next: page * pageSize < all.length ? linkTo(page + 1) : null,
-    previous: page > 1 ? linkTo(page - 1) : null,
+    next: pageNumber * pageSize < all.length ? linkTo(pageNumber + 1) : null,
+    previous: pageNumber > 1 ? linkTo(pageNumber - 1) : null,
     results,
   };
   return { ...ok(assumptions.receivedShape === 'array' ? results : body), page: body };
@@ -81,13 +81,14 @@ function pageParameters(
   const parameters = new URLSearchParams(receivedQuery === 'ignore' ? '' : query);
   const page = countIn(parameters.get('page') ?? '1');
   const pageSize = countIn(parameters.get('page_size') ?? '50', 200);
+  // `not_found` is about pages only: an invalid size means the default.
   if (receivedQuery === 'not_found')
     return page === undefined ? notFound(assumptions) : { page, pageSize: pageSize ?? 50 };
   if (page !== undefined && pageSize !== undefined) return { page, pageSize };
-  const failing = Object.entries({ page, page_size: pageSize });
+  const parsed = Object.entries({ page, page_size: pageSize });
   return invalid(
     assumptions,
-    failing.flatMap(([name, value]) => (value === undefined ? name : [])),
+    parsed.flatMap(([name, value]) => (value === undefined ? name : [])),
   );
 }
 
@@ -113,7 +114,10 @@ export function tasks(world: ReferenceWorld, pathId: string, key: ReferenceKey):
   return ok(assumptions.tasksShape === 'array' ? entries : { tasks: entries });
 }
 
-/** The usual spelling of the id in a path, if `pathIdForm` permits the given spelling. */
+/**
+ * The usual spelling of the id in a path. `any_case`: upper case is read. `any`: also without any
+ * hyphens. A text that is not permitted is returned unchanged, so it finds nothing.
+ */
 function idOf(text: string, { pathIdForm }: Assumptions): string {
   const lowerCase = text.toLowerCase();
   const digits = lowerCase.replaceAll('-', '');

@@ -58,7 +58,7 @@ const forkSchema = z.strictObject({
 });
 type CreateInput = z.output<typeof settingsSchema>;
 
-/** Explains why a world takes no `journal`: a client could otherwise write any file. */
+/** Explains why a world takes no `journal`: a client could write any file. It changes no type. */
 const createSchema = z.preprocess((value, context) => {
   if (typeof value !== 'object' || value === null || !('journal' in value)) return value;
   const message = 'no file is named here; start the server with serve --journal-dir DIR';
@@ -96,6 +96,7 @@ export const worlds = {
     summary: 'The worlds that were created and still exist.',
     output: z.strictObject({ worlds: z.array(viewSchema) }),
     run: ({ hosting }) => hosting.list.map(viewOf),
+    // `reply` knows the Host by which this client reached the port; `run` also serves the method.
     reply: (worlds, live, { host }) => ({
       worlds: worlds.map((view) => reachedBy(view, live, host)),
     }),
@@ -134,7 +135,7 @@ export const worlds = {
     output: createdSchema,
     run: (_, world) => ({
       ...viewOf(world),
-      ...readyNumbers(world.simulator.simulation.world, startKeys(world.simulator)),
+      ...readyNumbers(world.simulator.simulation.world, isStartKeyOf(world.simulator)),
     }),
     reply: (view, live, { host }) => reachedBy(view, live, host),
   }),
@@ -245,8 +246,11 @@ function createdView(world: HostedWorld<Live>): Created {
   return { ...viewOf(world), ...readyNumbers(world.simulator.simulation.world) };
 }
 
-/** Returns a test for the keys that a world had at its start: no later one, and no revoked one. */
-function startKeys(simulator: Live): (key: ApiKey) => boolean {
+/**
+ * Returns a test for the start keys that are not revoked. A fresh simulation has exactly these keys.
+ * A fork derives new texts from the key ids of its source, so the derived texts are compared.
+ */
+function isStartKeyOf(simulator: Live): (key: ApiKey) => boolean {
   const fresh = simulator.freshSimulation(simulator.wallClock.startMs());
   fresh.stop();
   const { keyFormat } = simulator.simulation.world.assumptions;

@@ -43,6 +43,7 @@ export type Checkpoint = Readonly<z.output<typeof checkpointSchema>>;
 const hostedSchema = z.strictObject({
   number: z.int().min(1).describe('How many ids of worlds were drawn, its own included.'),
   ttl_ms: z.number().positive().exactOptional(),
+  // A restart removes a fork whose first input, the copied state, was not recorded.
   is_fork: z.boolean().exactOptional(),
 });
 /** What a restart needs to know of a world that a user created, besides its run. */

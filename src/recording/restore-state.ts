@@ -186,7 +186,10 @@ class Restoration {
     return cohort;
   }
 
-  /** Adds the messages as the parts arrive, then the work of the devices, which refers to them. */
+  /**
+   * Adds the messages as the parts arrive, then the work of the devices. *Batches* are messages that
+   * polls handle together; *held* ones wait for `send_at`; *paced* ones step alone (`own_delay`).
+   */
   #restoreMessagesAndWork(parts: Iterable<StatePart>): void {
     const members: number[][] = this.#head.batches.map(() => []);
     const held: Required<StatePart>['held'] = [];
@@ -254,6 +257,7 @@ class Restoration {
         messageId,
         arrival: entryAt(messages.arrival, index),
         account,
+        // Keys are numbered from 1; 0: not known.
         key: key === 0 ? undefined : entryAt(account.keys, key - 1),
         device: entryAt(this.#devices, entryAt(messages.device, index)),
         endpoint: entryAt(sendEndpoints, entryAt(messages.endpoint, index)),

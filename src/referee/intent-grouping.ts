@@ -109,6 +109,7 @@ class Grouping {
     const id = requestIdOf(send);
     const intent = id === undefined ? this.#placeWithoutId(send) : this.#placeWithId(send, id);
     intent.attempts.push(send);
+    // Once confirmed, only sends that came before the reply left can be retries.
     if (isConfirmed(send)) {
       intent.lastRetryNumber = Math.min(intent.lastRetryNumber, send.openUntil);
     }
@@ -117,7 +118,7 @@ class Grouping {
   }
 
   #placeWithoutId(send: Exchange): GatheredIntent {
-    const continuable = this.#pruneWithoutId(send);
+    const continuable = this.#continuableWithoutId(send);
     const inFlight = continuable.filter((intent) => isInFlight(lastAttempt(intent), send));
     // Equal sends are in flight at once. The record cannot show which one this retries, if any.
     for (const intent of inFlight) doubtLastAttempt(intent);
@@ -129,7 +130,10 @@ class Grouping {
     );
   }
 
-  /** What is certain decides first: the same message under this id, then an id of the same name. */
+  /**
+   * 1. The same message under this id; 2. an id with the same name in the file; 3. the intent that
+   * holds the id; 4. if the id is new, an intent that it can continue; 5. a new intent.
+   */
   #placeWithId(send: Exchange, id: string): GatheredIntent {
     const use = this.#useOf(send, id);
     const original = use.originalOf(send);
@@ -177,7 +181,7 @@ class Grouping {
   #continuedUnderNewId(send: Exchange, id: string): GatheredIntent | undefined {
     return (
       this.#refusedForItsKey(send, id) ??
-      this.#pruneWithoutId(send).find(
+      this.#continuableWithoutId(send).find(
         (intent) => isAttributable(intent) && !isInFlight(lastAttempt(intent), send),
       ) ??
       this.#takeAbandoned(send, id)
@@ -232,8 +236,8 @@ class Grouping {
     return this.#isCutAtStart || (this.#isPartial && this.#abandoned.mayHold(send));
   }
 
-  /** Drops the intents of this content that no later send can continue, and returns the others. */
-  #pruneWithoutId(send: Exchange): readonly GatheredIntent[] {
+  /** The intents of this content that the send can continue. Drops the others for good. */
+  #continuableWithoutId(send: Exchange): readonly GatheredIntent[] {
     if (this.#withoutId.size === 0) return [];
     const content = contentOf(send);
     const intents = this.#withoutId.get(content);

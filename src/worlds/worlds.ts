@@ -46,6 +46,8 @@ interface MakeOptions {
   /** Digests of keys whose texts a journal does not contain. */
   readonly keyDigests?: KeyDigests | undefined;
 }
+/** `number`: see `WorldIds`. */
+type DrawnName = Readonly<{ worldId: string; name: string; number: number }>;
 /** Creates the simulator of a world. */
 type Make<S> = (settings: SettingsInput, options: MakeOptions) => S;
 
@@ -110,12 +112,12 @@ export class Worlds<S extends WorldSimulator> {
 
   /** Throws a SettingsError for unusable settings, an OperationRefused for a name or key in use. */
   create(settings: SettingsInput, options: WorldOptions): HostedWorld<S> {
-    const { worldId, name } = this.#nameFor(options);
+    const drawn = this.#nameFor(options);
     for (const [index, { keys = [] }] of (settings.world?.accounts ?? []).entries()) {
       const taken = keys.findIndex(({ key }) => key !== undefined && this.#isKeyInUse(key));
       if (taken >= 0) throw keyInUse(`world.accounts[${index}].keys[${taken}].key`);
     }
-    return this.#start({ ...settings, name }, worldId, options);
+    return this.#start(settings, drawn, options);
   }
 
   /**
@@ -123,13 +125,13 @@ export class Worlds<S extends WorldSimulator> {
    * to copy, if not the present one; `rebuildAt` makes it.
    */
   fork(source: HostedWorld<S>, options: WorldOptions, copied = source.simulator): HostedWorld<S> {
-    const { worldId, name } = this.#nameFor(options);
-    const settings = inheritedSettings(source.simulator.settings);
-    return this.#start({ ...settings, name }, worldId, options, copied);
+    const drawn = this.#nameFor(options);
+    return this.#start(inheritedSettings(source.simulator.settings), drawn, options, copied);
   }
 
   /**
-   * Rebuilds a world as of an earlier instant from its journal, calls `use`, and closes it. Throws a
+   * Rebuilds a world as of an earlier instant from its journal, calls `use`, and closes it. The
+   * rebuilt world is in no list, and its clock stays where the journal leads it. Throws a
    * JournalError, or an OperationRefused for an instant that the journal does not contain.
    */
   *rebuildAt<T>(source: S, instant: Instant, use: (rebuilt: S) => T): Generator<undefined, T> {
@@ -174,22 +176,23 @@ export class Worlds<S extends WorldSimulator> {
 
   /** Creates a world. `source`: the simulator of which it becomes a copy. */
   #start(
-    settings: SettingsInput & { readonly name: string },
-    worldId: string,
+    settings: SettingsInput,
+    { worldId, name, number }: DrawnName,
     options: WorldOptions,
     source?: S,
   ): HostedWorld<S> {
     const { ttlMs } = options;
     const hosted = {
-      number: this.#ids.drawn,
+      number,
       ...(ttlMs !== undefined && { ttl_ms: ttlMs }),
       ...(source !== undefined && { is_fork: true }),
     };
     let simulator: S | undefined;
     try {
-      simulator = this.#make(settings, { worldId, journal: this.#folder?.fileOf(worldId), hosted });
+      const journal = this.#folder?.fileOf(worldId);
+      simulator = this.#make({ ...settings, name }, { worldId, journal, hosted });
       if (source !== undefined) copyInto(simulator, source);
-      return this.#add(worldId, settings.name, simulator, options);
+      return this.#add(worldId, name, simulator, options);
     } catch (error) {
       this.#folder?.remove(worldId);
       void simulator?.close();
@@ -260,6 +263,7 @@ export class Worlds<S extends WorldSimulator> {
     }
     if (path === undefined) return this.#answer(world, request);
     const reply = this.#answer(world, readdressed(request, path));
+    // Only the list of received messages contains links in its body.
     return withLinksUnder(reply, prefixOf(worldId), path === routes.received.pattern);
   }
 
@@ -284,13 +288,13 @@ export class Worlds<S extends WorldSimulator> {
     );
   }
 
-  #nameFor({ name }: WorldOptions): { readonly worldId: string; readonly name: string } {
+  #nameFor({ name }: WorldOptions): DrawnName {
     refuseMore(this.#byId.size, this.#most, 'worlds');
     if (name !== undefined && (name === firstWorldId || this.#byName.has(name))) {
       throw nameInUse(name);
     }
     const worldId = this.#ids.next((id) => this.#byId.has(id) || this.#byName.has(id));
-    return { worldId, name: name ?? worldId };
+    return { worldId, name: name ?? worldId, number: this.#ids.drawn };
   }
 
   #add(

@@ -27,6 +27,9 @@ const unplainHeaders = new Set([
 /** Headers that are an error, or mean something else, when they are sent twice. */
 const singleHeaders = new Set(['host', 'content-length', 'authorization', 'connection']);
 
+/** A longer length is left to Node's parser. */
+const plainLength = /^\d{1,8}$/;
+
 /** Reads the lines of the headers; returns undefined if the request is not plain. */
 export function readPlainFields(text: string): PlainFields | undefined {
   const found = new Map<string, string>();
@@ -37,12 +40,13 @@ export function readPlainFields(text: string): PlainFields | undefined {
     const name = written.toLowerCase();
     const isDuplicate = singleHeaders.has(name) && found.has(name);
     if (isDuplicate || unplainHeaders.has(name)) return undefined;
+    // A later duplicate replaces an earlier one, as in `node-request.ts`.
     found.set(name, value);
   }
   const host = found.get('host');
   const length = found.get('content-length') ?? '0';
   const connection = found.get('connection') ?? 'keep-alive';
-  const isPlain = /^\d{1,8}$/.test(length) && connection.toLowerCase() === 'keep-alive';
+  const isPlain = plainLength.test(length) && connection.toLowerCase() === 'keep-alive';
   if (host === undefined || !isPlain) return undefined;
   return {
     host,

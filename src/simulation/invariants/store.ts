@@ -1,6 +1,8 @@
 /**
  * Checks the store of messages against a walk over its rows: the tables that find them, and its
- * counts. A "use" is the first send with a `request_id`.
+ * counts. A "use" is the first send with a `request_id`. An accepted message is its own use: the
+ * table of handles finds it. The replay window (`account.replays`) stores only the others, such as
+ * refusals. A handle is chunk and row; a packed chunk stores the row at another *place*.
  * Rules: READ-1, STATE-1, SEND-4.
  */
 
@@ -41,7 +43,7 @@ export function checkStore({ world }: Simulation, recounts: Recounts, found: Fin
   }
 }
 
-/** Every entry must lead to a message with its own `request_id`. */
+/** Every entry must lead to a message that has a `request_id`, and no two to the same one. */
 function checkUses(messages: Simulation['world']['messages'], found: Findings): void {
   const seen = new Set<number>();
   for (const handle of messages.useHandles) {
@@ -83,7 +85,7 @@ export function checkAcceptedUses({ world, clock }: Simulation, found: Findings)
 }
 
 /** Checks the uses that the window stores itself, such as refusals. */
-export function checkKeptUses({ clock }: Simulation, account: Account, found: Findings): void {
+export function checkStoredUses({ clock }: Simulation, account: Account, found: Findings): void {
   const oldestMs = clock.now() - replayWindowMs;
   let count = 0;
   for (const newest of account.replays.entries()) {

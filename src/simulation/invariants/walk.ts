@@ -14,7 +14,7 @@ import { checkCohorts, checkDevices, checkRows } from './devices.ts';
 import { Findings } from './findings.ts';
 import { checkMessages } from './messages.ts';
 import { noMessages, type Recount, recount } from './recount.ts';
-import { checkAcceptedUses, checkKeptUses, checkStore } from './store.ts';
+import { checkAcceptedUses, checkStore, checkStoredUses } from './store.ts';
 
 export function walk(simulation: Simulation): Findings {
   const found = new Findings();
@@ -27,7 +27,7 @@ export function walk(simulation: Simulation): Findings {
   checkAcceptedUses(simulation, found);
   for (const account of simulation.world.accounts.values()) {
     checkAccount(simulation, account, recounts.accounts.get(account), found);
-    checkKeptUses(simulation, account, found);
+    checkStoredUses(simulation, account, found);
   }
   checkKeys(simulation, found);
   for (const endpoint of endpointNames) checkEndpoint(simulation, endpoint, found);

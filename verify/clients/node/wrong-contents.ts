@@ -107,6 +107,10 @@ function whileBroken(program: NodeClient['run']): NodeClient['run'] {
 
 const persistent = byPRetry({ retries: 9, minTimeout: 5_000, factor: 1 });
 
+/**
+ * A row: what the client does, its program, then `meets` (troubles without which the mistake does not
+ * show) and `also` (other rules it breaks). `byKy(0)` and `byGot({ limit: 0 })` make no retries.
+ */
 export const wrongContents: readonly NodeClient[] = [
   ...breaking('CLIENT-10')({
     'lost-reply-is-failure': [
@@ -152,7 +156,7 @@ export const wrongContents: readonly NodeClient[] = [
       { ...pollsByPRetry, library: 'p-retry' },
     ],
     'two-pollers': [
-      'polls each message every 20 seconds in two processes',
+      'polls one message from two loops, each every 20 seconds',
       onFetch(pollTwice),
       { also: ['CLIENT-12'] },
     ],

@@ -13,9 +13,10 @@ import type { Reply } from '../wire.ts';
 import { WorldThen } from './world-then.tsx';
 
 type Journal = Reply<'past.inputs'>;
+/** Its field `entry` is the number of its line. */
 type Entry = Journal['entries'][number];
 
-/** The chosen input is in the middle of this many. */
+/** At most this many. `before` is exclusive: five come after the chosen line, the others before. */
 const shownInputs = 12;
 
 export function PastPage() {
@@ -69,6 +70,7 @@ function TimeMachine({ journal, line }: TimeMachineProps) {
       {text}
     </a>
   );
+  // Only the lines of inputs are listed.
   const isStart = entries.every(({ entry }) => entry !== line);
   return (
     <div class="columns">
