@@ -1,6 +1,7 @@
 /**
- * The result of an endurance run: its intervals, and whether memory, throughput and the probe
- * stayed within their thresholds after the warm-up.
+ * The result of an endurance run: its intervals, and whether each figure stayed within its
+ * threshold. Growth, throughput and CPU leave out the warm-up; the probe's latency and the errors
+ * count from the start.
  */
 import type { RecordableHistogram } from 'node:perf_hooks';
 import type { Percentiles } from '../servers/messages.ts';
@@ -43,6 +44,7 @@ export interface Observed {
   /** Latencies of the load in microseconds. */
   readonly latency: Pick<RecordableHistogram, 'percentile' | 'max' | 'mean'>;
   readonly errors: number;
+  /** Why the run proves nothing; empty if it is valid. */
   readonly invalid: readonly string[];
 }
 

@@ -91,7 +91,10 @@ export class ControlClient {
   }
 }
 
-/** A name for an account and a number for its SIM that no earlier run has used. */
+/**
+ * A name for an account and a number for its SIM, which are unlikely to be in use: the seven digits
+ * that a number has room for repeat every 2.8 hours.
+ */
 export function unusedName(): { readonly name: string; readonly number: string } {
   const run = `${Date.now()}`.slice(-7);
   return { name: `bench-${run}-${process.pid}`, number: `+1212${run}` };

@@ -106,6 +106,7 @@ export function waitFor(live: Live, input: Wait): Promise<Waited> {
       () => {
         live.wallClock.pump();
         count();
+        // Has no effect if the count has just resolved the promise.
         fail(timeout(live.simulation.world, wait, 'ms'));
       },
       Math.min(wait.timeout_ms, longestTimerMs),

@@ -137,7 +137,7 @@ function retriesOfHeld({ attempts }: Intent) {
     const key = `${id}\n${recipientAndTextOf(attempt)}`;
     const first = held.get(key);
     if (first !== undefined) retries.push([first, attempt]);
-    // A refusal says that the service holds no message under the id.
+    // After a final refusal no message is known under the id, so a later send is no retry.
     if (refusedForGood.includes(attempt.status)) held.delete(key);
     else if (first === undefined && mayBeHeld(attempt)) held.set(key, attempt);
   }

@@ -96,7 +96,9 @@ export function canonicalUuid(text: string, form: 'any' | 'any_case' = 'any'): s
   return looseUuid.test(text) ? text.replace(looseUuid, '$1-$3-$4-$5-$6').toLowerCase() : text;
 }
 
-/** UUIDs as four words of 32 bits, as columns store them. */
+// UUIDs are four words of 32 bits here, as columns store them.
+
+/** The character codes of the hexadecimal digits. */
 const digits = Array.from('0123456789abcdef', (digit) => digit.charCodeAt(0));
 const hyphen = 45;
 
