@@ -1,7 +1,7 @@
 /**
- * Cases about the reuse of a `request_id`, and about ids that differ slightly. Rule: SEND-4. The
- * observations look at what the document leaves open: another body (`replayDifferentBody`), another
- * key (`replayScope`) and another endpoint (`replayAcrossEndpoints`).
+ * Cases about the reuse of a `request_id`, and about ids that differ slightly. Rule: SEND-4. What the
+ * document leaves open is observed elsewhere: another body and another endpoint in
+ * `observations-replies.ts`, another key in `observations-accounts.ts`.
  */
 
 import type { RuleId } from '../../src/ledger/rules.ts';
@@ -134,7 +134,7 @@ export const send4Cases: readonly Case[] = [
     },
   }),
   replayCase('quota-spent', {
-    sends: 4,
+    sendCount: 4,
     event: 'the monthly quota was spent',
     account: { quota: 2 },
     cause: async (t, account) => {
@@ -144,8 +144,7 @@ export const send4Cases: readonly Case[] = [
   }),
   replayCase('unused-for-nearly-24-hours', {
     needs: clockNeeds,
-    alone: true,
-    event: '24 hours but one second, the first one since',
+    event: 'one second less than 24 hours, in which the id was not used',
     cause: (t) => t.advance(dayMs - 1_000),
   }),
   {
@@ -208,7 +207,7 @@ export const send4Cases: readonly Case[] = [
     },
   },
   {
-    ...about('SEND-4/nearly-the-same-id', senderNeeds, { send: 19 }),
+    ...about('SEND-4/nearly-the-same-id', senderNeeds, { send: 1 + 14 + 2 + 2 }),
     sends:
       'request_ids that differ in letter case, an accent or its encoding, white space, an escape, a wildcard, an invisible character or a leading zero',
     demands: '202 for each; those that a service might change then replay their own message',
@@ -249,7 +248,8 @@ export const send4Cases: readonly Case[] = [
   {
     ...about('SEND-4/whatever-the-status', senderNeeds, { send: 2 }),
     recordings: [watched],
-    sends: 'a replay of each watched message after its last change, with a control port after each',
+    sends:
+      'a replay of each watched message after its last change; with a control port, after each change',
     demands: '200 and the original body, which says queued',
     steps: async (t) => {
       for (const { account, fields, statuses } of await watchedMessages(t)) {
@@ -311,26 +311,24 @@ async function sendFirst(t: Trial, account: Subject, fields: Fields = {}): Promi
 
 interface ReplayPlan {
   readonly needs?: readonly Need[];
-  readonly sends?: number;
-  readonly alone?: boolean;
+  readonly sendCount?: number;
   /** The event, for reports. */
   readonly event: string;
   readonly account?: AccountPlan;
-  readonly cause: (t: Trial, account: Subject, fields: Fields) => Promise<unknown>;
+  readonly cause: (t: Trial, account: Subject) => Promise<unknown>;
 }
 
 /** A case that sends a message, causes an event, and sends the same `request_id` again. */
 function replayCase(name: string, plan: ReplayPlan): Case {
-  const { needs: caseNeeds = ['fresh'], sends = 3, event, account, cause, ...more } = plan;
+  const { needs: caseNeeds = ['fresh'], sendCount = 3, event, account, cause } = plan;
   return {
-    ...about(`SEND-4/${name}`, caseNeeds, { send: sends }),
-    ...more,
+    ...about(`SEND-4/${name}`, caseNeeds, { send: sendCount }),
     sends: `a replay after ${event}`,
     demands: originalReply,
     steps: async (t) => {
       const subject = await t.account(account);
       const fields = await sendFirst(t, subject);
-      await cause(t, subject, fields);
+      await cause(t, subject);
       await t.send(subject, fields);
     },
   };
@@ -354,6 +352,7 @@ async function sendAtOnce(
   gapMs: number,
 ) {
   const sends = fieldsList.flatMap((fields) => Array.from({ length: times }, () => fields));
+  // Opens a connection for each send.
   await Promise.all(sends.map(() => t.get(paths.stats, account.key)));
   await Promise.all(
     sends.map(async (fields, i) => {

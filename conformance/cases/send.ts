@@ -11,8 +11,9 @@ import type { Recording } from '../recording.ts';
 import type { Need } from '../target.ts';
 import { type Fields, paths, type Subject, type Trial } from '../trial.ts';
 
-/** The number of tries if all cases share an account and its limits. */
+/** The budget of sends of most cases if all cases share an account and its limits. */
 const fewTries = 3;
+const senderNeeds: readonly Need[] = ['sender'];
 const longest = 1_600;
 const tooLong = 'x'.repeat(longest + 1);
 
@@ -21,24 +22,24 @@ interface RefusalCase {
   readonly sends: string;
   /** The bodies to send, each on its own; an undefined field is left out. */
   readonly rows: readonly Fields[] | ((valid: { to: string; from: string }) => readonly Fields[]);
-  readonly most?: number;
-  /** Without a control port, a run sends only so many rows; `--seed` selects them. */
+  /** The budget of sends without a control port: only so many rows, which `--seed` selects. */
   readonly tries?: number;
 }
 
 /** A case that sends each row and demands a 400. */
-function refusalCase({ id, sends, rows, most, tries = fewTries }: RefusalCase): Case {
-  const count = most ?? (typeof rows === 'function' ? tries : rows.length);
+function refusalCase({ id, sends, rows, tries = fewTries }: RefusalCase): Case {
+  const rowCount = typeof rows === 'function' ? tries : rows.length;
   return {
-    ...about(id, ['sender'], { send: Math.min(count, tries) }),
+    ...about(id, senderNeeds, { send: Math.min(rowCount, tries) }),
     sends,
     demands: '400 that names the failing field',
     steps: async (t, account) => {
       const valid = { to: t.recipient, from: account.from };
       const all = typeof rows === 'function' ? rows(valid) : rows;
       const chosen = t.someOf(all, tries);
-      const isFree = t.target.allowTo === undefined;
-      const allowed = chosen.filter((fields) => isFree || !('to' in fields));
+      // --allow-to permits only its own recipients.
+      const mayBeSent = (fields: Fields) => t.target.allowTo === undefined || !('to' in fields);
+      const allowed = chosen.filter(mayBeSent);
       if (allowed.length === 0) t.lack('recipients outside --allow-to');
       if (allowed.length < all.length)
         t.describeSends(
@@ -184,7 +185,7 @@ const malformedTexts = ['{', '[]', 'null', '"text"', '42', '{"message": ', 'not 
 /** Malformed bodies, then a valid one. Two rules judge the same replies. */
 const malformedBodies: Recording = {
   name: 'malformed bodies',
-  needs: ['sender'],
+  needs: senderNeeds,
   spends: { send: fewTries + 1 },
   record: async (t, account) => {
     for (const body of t.someOf(malformedTexts, fewTries))
@@ -195,7 +196,7 @@ const malformedBodies: Recording = {
 
 function malformedCase(rule: 'SEND-5' | 'SVC-4', demands: string): Case {
   return {
-    ...about(`${rule}/malformed-bodies`, ['sender']),
+    ...about(`${rule}/malformed-bodies`, senderNeeds),
     recordings: [malformedBodies],
     sends: 'bodies that are not a JSON object (three of eight without a control port, by --seed)',
     demands,
@@ -212,7 +213,7 @@ interface TextCase {
 /** A case that sends one message with each of these texts. */
 function textCase({ id, sends, demands, texts }: TextCase): Case {
   return {
-    ...about(id, ['sender'], { send: texts.length }),
+    ...about(id, senderNeeds, { send: texts.length }),
     sends,
     demands,
     steps: async (t, account) => {
@@ -248,7 +249,7 @@ const textCases: readonly TextCase[] = [
     texts: [
       oftenEscaped.repeat(longest / oftenEscaped.length),
       `${longestText} `,
-      // One too many, unless a service counts visible characters, as the last text shows.
+      // From here on: 1,601 code points, but 1,600 visible characters.
       `${longestText.slice(1)}\r\n`,
       `${longestText.slice(1)}e\u0301`,
       `${longestText.slice(1)}👍🏽`,
@@ -279,15 +280,13 @@ async function sendUnderBothNames(t: Trial, account: Subject, numbers: readonly 
 /** A message and a read straight after it: three rules judge the same replies. */
 const sentAndRead: Recording = {
   name: 'a message and its read',
-  needs: ['sender'],
+  needs: senderNeeds,
   spends: { send: 1 },
   record: async (t, account) => {
     const { messageId } = await t.queued(account);
     await t.read(account, messageId);
   },
 };
-
-const needs: readonly Need[] = ['sender'];
 
 export const sendCases: readonly Case[] = [
   ...refusalCases.map(refusalCase),
@@ -305,7 +304,7 @@ export const sendCases: readonly Case[] = [
     },
   },
   {
-    ...about('SEND-6/far-too-long', ['sender'], { send: 2, dashboard_send: 1, external_send: 1 }),
+    ...about('SEND-6/far-too-long', senderNeeds, { send: 2, dashboard_send: 1, external_send: 1 }),
     sends: '161 letters, then 5,000 with a send_at; 5,000 by the other two sends',
     demands: '202: more than one segment is allowed; then 400 by the send that the document shows',
     steps: async (t, account) => {
@@ -317,7 +316,7 @@ export const sendCases: readonly Case[] = [
     },
   },
   {
-    ...about('SEND-3/escaped-text', ['sender'], { send: 2 }),
+    ...about('SEND-3/escaped-text', senderNeeds, { send: 2 }),
     also: ['RES-3'],
     sends: 'a text and a request_id with emoji and accents, written with the escapes of JSON',
     demands: '202, and the request_id as it was sent, where the service takes such ids',
@@ -341,25 +340,25 @@ export const sendCases: readonly Case[] = [
     },
   },
   {
-    ...about('SEND-3/new-message-is-202', needs),
+    ...about('SEND-3/new-message-is-202', senderNeeds),
     recordings: [sentAndRead],
     sends: 'a valid new message',
     demands: '202 with the Message body, status queued',
   },
   {
-    ...about('STATE-1/created-queued', needs),
+    ...about('STATE-1/created-queued', senderNeeds),
     recordings: [sentAndRead],
     sends: 'a valid message',
     demands: 'it exists, in status queued',
   },
   {
-    ...about('SVC-2/answers-when-queued', needs),
+    ...about('SVC-2/answers-when-queued', senderNeeds),
     recordings: [sentAndRead],
     sends: 'a valid message, and a read straight after',
     demands: 'the reply says queued: nothing is sent yet',
   },
   {
-    ...about('SEND-1/alias-is-equivalent', needs, { send: 2 }),
+    ...about('SEND-1/alias-is-equivalent', senderNeeds, { send: 2 }),
     sends: 'one message with `from`, one with `from_number` alone',
     demands: '202 for both, from the same number and device',
     steps: (t, account) => sendUnderBothNames(t, account, [account.from]),

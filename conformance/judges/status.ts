@@ -2,7 +2,8 @@
  * Judges the statuses that reads show while time passes. Rules: STATE-2 to STATE-5, SVC-3, SEND-7,
  * and READ-1 in part. Each judge looks at histories (`histories.ts`): what the reads of a message
  * show of its statuses. A judge skips a case, by `Lacking`, if reads were too rare to show a status,
- * or if a device that does not poll by itself may explain a late pickup.
+ * or if a device that does not poll by itself may explain a late pickup. `judge` counts as an
+ * exercise of the rule, `require` does not; `lack` is reported only if nothing was judged.
  */
 import { minuteMs } from '../../src/ledger/time-units.ts';
 import * as verify from '../verify.ts';
@@ -61,7 +62,7 @@ function judgeFirstChange(trace: Trace, findings: Findings): void {
     if (step.from.status !== 'queued' || step.to.status === 'failed') continue;
     findings.judge(proofOf(step), () => {
       if (step.to.status !== 'sending')
-        failSkippedStatus(trace, histories, 'queued followed by sending', step);
+        failUnlessReadsMissed(trace, histories, 'queued followed by sending', step);
     });
   }
   // Two recorded keys may belong to one account.
@@ -74,8 +75,8 @@ function proofOf({ from, to }: Step): Exchange[] {
   return [from.exchange, to.exchange];
 }
 
-/** Fails because a status was skipped. Skips the case if the reads may have missed that status. */
-function failSkippedStatus(
+/** Fails because a status was skipped, unless reads may have missed it: then it skips the case. */
+function failUnlessReadsMissed(
   trace: Trace,
   histories: readonly History[],
   expected: string,
@@ -87,6 +88,8 @@ function failSkippedStatus(
   const durationsMs = histories.flatMap((each) => durationsOf(each).slice(1));
   const shortestMs = durationsMs.length > 0 ? Math.min(...durationsMs) : assumedDurationMs;
   const gapsMs = history.sightings.slice(1).map(({ after, until }) => until - after);
+  // A read falls into each status that lasts one gap. Measured durations are off by up to a gap, and
+  // the next status may be shorter.
   if (!trace.hasExactTimes && shortestMs < 3 * (Math.max(...gapsMs) + slackOf(trace)))
     throw new verify.Lacking('a target whose messages stay in each state for a few seconds');
   verify.fail(expected, describeHistory(history));
@@ -94,7 +97,8 @@ function failSkippedStatus(
 
 /**
  * True if "sending" may have been too short to see: a device that was handed the message may report
- * it as sent before the next read. That is unlikely for every handed-out message of a run.
+ * it as sent before the next read. If that seems true of all of several messages, the target has no
+ * "sending".
  */
 function mayMissSending({ log }: Trace, history: History): boolean {
   if (!isHandedOut(history, log)) return false;
@@ -162,7 +166,7 @@ function judgeOrder(trace: Trace, findings: Findings): void {
     const isForward = statusOrder.indexOf(to.status) > statusOrder.indexOf(from.status);
     findings.judge(proofOf(step), () => {
       verify.that(isForward, expected, describeHistory(history));
-      if (to.status !== next) failSkippedStatus(trace, histories, expected, step);
+      if (to.status !== next) failUnlessReadsMissed(trace, histories, expected, step);
     });
   }
   for (const history of histories) requireNoOlderStatus(history, slackOf(trace), findings);
@@ -237,7 +241,7 @@ function judgePickup(trace: Trace, history: History, findings: Findings): void {
   const isTimeOver = lastReadAt > latestPickupAt(trace, history);
   if (!isLate && !isTimeOver && pickupOf(history) === undefined) return;
   findings.judge([history.start], () => {
-    if (isLate) requireFreeDevice(trace, history);
+    if (isLate) skipUnlessDeviceIsFree(trace, history);
     const since = holdEndOf(history.start) === undefined ? '' : ' of send_at';
     const expected = `pickup within ${latestPickupMs(trace) / 1_000} s${since}`;
     verify.that(!isLate, expected, describeHistory(history));
@@ -265,7 +269,7 @@ export function pollIntervalMs(target: Pick<Trace, 'assumption'>): number {
 }
 
 /** Skips the case if the device may not have been free to pick up the message in time. */
-function requireFreeDevice(trace: Trace, history: History): void {
+function skipUnlessDeviceIsFree(trace: Trace, history: History): void {
   if (trace.hasExactTimes) return;
   if (isOvertaken(trace, history) || isPickedUpByPoll(trace, history))
     throw new verify.Lacking(
@@ -298,13 +302,15 @@ function isPickedUpByPoll(trace: Trace, history: History): boolean {
 
 function requireSlowChanges(trace: Trace, history: History, findings: Findings): void {
   const durationsMs = durationsOf(history);
-  const isPaced = trace.hasExactTimes && trace.assumption('progressPace') !== 'own_delay';
+  const changesOnlyAtPolls =
+    trace.hasExactTimes && trace.assumption('progressPace') !== 'own_delay';
   const shortestMs = Math.min(documentedPollMs, pollIntervalMs(trace)) * (1 - tolerance);
   findings.require([history.start], () => {
     const expected = `${shortestMs / 1000} s between two changes`;
-    for (const durationMs of isPaced ? durationsMs.slice(1) : [])
+    for (const durationMs of changesOnlyAtPolls ? durationsMs.slice(1) : [])
       verify.that(durationMs >= shortestMs, expected, describeHistory(history));
-    // Progress does not depend on reads, whatever its pace (`progressPace`).
+    // Progress does not depend on reads, whatever its pace (`progressPace`). Only a whole history,
+    // of three durations, proves a change at each read.
     const isEachShort = durationsMs.every((ms) => ms < fastestChangeMs);
     verify.that(
       durationsMs.length !== 3 || !isEachShort,
@@ -321,7 +327,7 @@ export function judgeCurrentStatus(trace: Trace, findings: Findings): void {
   const late = histories.find((history) => isPickedUpLate(trace, history));
   if (late === undefined) return;
   findings.judge(late.reads.slice(-1), () => {
-    requireFreeDevice(trace, late);
+    skipUnlessDeviceIsFree(trace, late);
     verify.fail('another status after a few polls', describeHistory(late));
   });
 }
@@ -345,7 +351,7 @@ function judgeHold(trace: Trace, history: History, heldUntil: number, findings: 
   const seconds = Math.round((heldUntil - start.sentAt) / 1000);
   for (const read of reads.filter(({ answeredAt }) => answeredAt < heldUntil)) {
     const isHeld = !pickedUpStatuses.includes(statusOf(read)) || mayFail(trace, read);
-    const actual = `${statusOf(read)} before`;
+    const actual = `${statusOf(read)} before its send_at`;
     findings.judgeThat([start, read], isHeld, `held for ${seconds} s`, actual);
   }
   for (const tasks of tasksIn(trace).filter(({ answeredAt }) => answeredAt < heldUntil)) {

@@ -121,7 +121,7 @@ function* inputsOf(
   { limit, before }: { readonly limit: number; readonly before: number },
 ) {
   const run = live.recordedRun();
-  const { lines, startMs } = yield* refusing(extentOf(run));
+  const { lastLine: lines, startMs } = yield* refusing(extentOf(run));
   const entries: EntryView[] = [];
   let line = 1;
   let requests = 0;

@@ -17,7 +17,7 @@ export type Instant = { readonly entry: number } | { readonly timeMs: number };
 /** The instants that a journal holds. */
 export interface Extent {
   /** The number of the last line. */
-  readonly lines: number;
+  readonly lastLine: number;
   /** The line that last set simulated time (the start, a reset or a restore), and that time. */
   readonly startLine: number;
   readonly startMs: number;
@@ -28,21 +28,22 @@ const entriesPerSlice = 64;
 /** Reads the whole journal. */
 export function* extentOf({ name, header, entries }: RecordedRun): Generator<undefined, Extent> {
   const { started_at: startedAt, checkpoint } = readHeader(header, name);
-  let lines = 1;
+  let line = 1;
   let startLine = 1;
   let startMs = Date.parse(checkpoint?.at ?? startedAt);
   for (const entry of entries) {
-    if (++lines % entriesPerSlice === 0) yield;
+    if (++line % entriesPerSlice === 0) yield;
     const newTimeMs = 'operation' in entry ? newTimeOf(entry) : undefined;
     if (newTimeMs === undefined) continue;
-    startLine = lines;
+    startLine = line;
     startMs = newTimeMs;
   }
-  return { lines, startLine, startMs };
+  return { lastLine: line, startLine, startMs };
 }
 
 /** The simulated time that a reset or a restored snapshot sets; undefined for other entries. */
 function newTimeOf({ operation, args, result }: OperationEntry): number | undefined {
+  // The result of an accepted operation is a digest.
   const isRefused = !result.startsWith('sha256:');
   if (isRefused) return undefined;
   if (operation === 'reset') return Number(args[0]);
@@ -50,7 +51,10 @@ function newTimeOf({ operation, args, result }: OperationEntry): number | undefi
   return (args[0] as { readonly clock: { readonly now_ms: number } }).clock.now_ms;
 }
 
-/** The caller holds the wall clock. Throws an OperationRefused for an instant it does not hold. */
+/**
+ * The caller has stopped the wall clock. Throws an OperationRefused if the journal does not contain
+ * the instant.
+ */
 export function* playUntil(
   simulator: Player,
   run: RecordedRun,
@@ -58,9 +62,9 @@ export function* playUntil(
 ): Generator<undefined, void> {
   const extent = yield* extentOf(run);
   checkInside(instant, extent);
-  const lines = { ...run, entries: entriesUntil(run.entries, instant, extent) };
+  const runUntil = { ...run, entries: entriesUntil(run.entries, instant, extent) };
   const header = readHeader(run.header, run.name);
-  const { differences } = yield* playingFrom(simulator, lines, header, run.name);
+  const { differences } = yield* playingFrom(simulator, runUntil, header, run.name);
   const [first] = differences;
   if (first !== undefined) {
     throw refusal(`line ${first.line} of the journal does not play as it was recorded`);
@@ -68,10 +72,10 @@ export function* playUntil(
   if ('timeMs' in instant) simulator.simulation.clock.advanceTo(instant.timeMs);
 }
 
-function checkInside(instant: Instant, { lines, startMs }: Extent): void {
+function checkInside(instant: Instant, { lastLine, startMs }: Extent): void {
   if ('entry' in instant) {
-    if (instant.entry <= lines) return;
-    throw new OperationRefused('invalid', `the journal has ${lines} lines`, 'entry');
+    if (instant.entry <= lastLine) return;
+    throw new OperationRefused('invalid', `the journal has ${lastLine} lines`, 'entry');
   }
   if (instant.timeMs >= startMs) return;
   throw refusal(`the journal holds no earlier instant than ${isoTime(startMs)}`);
@@ -89,7 +93,7 @@ function* entriesUntil(
       if (line > instant.entry) return;
     } else if (line > startLine) {
       if (Date.parse(entry.at) > instant.timeMs) return;
-      // It may lead past the instant. The times of later entries move the clock instead.
+      // This operation may lead past the instant. The times of later entries move the clock instead.
       if ('operation' in entry && onlyMovesTime.has(entry.operation)) continue;
     }
     yield entry;

@@ -16,7 +16,7 @@ export const longestKeptBody = 16_384;
 export interface ReplyEnd {
   /** In simulated time. */
   readonly atMs: number;
-  /** The number of the last request before it. */
+  /** The number of the last request that arrived before this reply ended. */
   readonly openUntil: number;
   /** False if the client closed the connection before the reply was sent. */
   readonly isSeen: boolean;
@@ -39,7 +39,7 @@ export class RecordedExchange {
   contentType: string | undefined = undefined;
   contentEncoding: string | undefined = undefined;
   forwardedFor: string | undefined = undefined;
-  /** An authenticated request has a key and an account, any other one a header and an address. */
+  /** Authenticated: a key and an account. Any other: an `Authorization` header and an address. */
   keyId: string | undefined = undefined;
   shownKey = '';
   accountId: string | undefined = undefined;
@@ -48,7 +48,7 @@ export class RecordedExchange {
   clientIp: string | undefined = undefined;
   /** The address whose limits an unauthenticated request spends; set only for the referee. */
   address = '';
-  /** Simulated seconds in each second that `Retry-After` counts. */
+  /** Simulated seconds per second of `Retry-After`; above 1 if the clock outruns real time. */
   waitRate = 1;
   status = 0;
   headers: ApiReply['headers'] = undefined;
@@ -121,7 +121,10 @@ export class RecordedExchange {
     this.#length = -1;
   }
 
-  /** Copies bytes, because the transport reuses its buffer. */
+  /**
+   * Copies bytes, because the transport reuses its buffer. A kept exchange is not reused, so it
+   * needs no buffer, and takes a string.
+   */
   #keepBody(body: string | Uint8Array): void {
     const { length } = body;
     if (typeof body === 'string') this.#text = body;

@@ -37,7 +37,8 @@ const ageBounds = [1, 5, 10, 20, 40, 60, 80, 120, 300, 900, 3_600, 21_600, 86_40
 export class MessageCounts {
   accepted = 0;
   /**
-   * Messages forgotten before the last reset, minus the number that this simulation started with.
+   * Add the simulation's own count to get the messages forgotten since the start: this corrects for
+   * resets and restored snapshots (`simulator.ts`).
    */
   forgottenBefore = 0;
   /** Simulated seconds from acceptance to each later status. */
@@ -48,12 +49,12 @@ export class MessageCounts {
     failed: new Histogram(ageBounds),
   };
 
-  /** `created`: when the messages were accepted, as pairs of a time and a count. */
-  reached(status: Status, nowMs: number, created: readonly number[]): void {
+  /** Counts the ages of messages at a status. `createdPairs`: when accepted, and how many then. */
+  reached(status: Status, nowMs: number, createdPairs: readonly number[]): void {
     if (status === 'queued') return;
     const ages = this.ages[status];
-    for (let at = 0; at + 1 < created.length; at += 2) {
-      ages.observe((nowMs - (created[at] ?? 0)) / secondMs, created[at + 1] ?? 0);
+    for (let at = 0; at + 1 < createdPairs.length; at += 2) {
+      ages.observe((nowMs - (createdPairs[at] ?? 0)) / secondMs, createdPairs[at + 1] ?? 0);
     }
   }
 }

@@ -1,6 +1,8 @@
 /**
  * Wrong limits: off by one, on the wrong caller or endpoint, wrong over several minutes, or with a
- * wrong 429. Rules: LIMIT-1 to LIMIT-7, AUTH-6, READ-3, ERR-3, ERR-4, SVC-4.
+ * wrong 429. Rules: LIMIT-1 to LIMIT-7, AUTH-6, READ-3, ERR-3, ERR-4, SVC-4. A `Planted` replaces
+ * classes of the simulation (`parts`) or wraps its request handler (`around`): `handling` wraps it
+ * freely, `reading` changes the request, `answering` replies instead, `refusing` changes a reply.
  */
 import { secondMs } from '../../src/ledger/time-units.ts';
 import { createBucket } from '../../src/sim/buckets.ts';
@@ -137,6 +139,7 @@ function refusingWhileEmpty(
     const { limiter } = call.simulation;
     const bucket = call.key && choose(call, call.key.account.accountId);
     if (bucket === undefined || limiter.available(...bucket) !== 0) return undefined;
+    // The bucket is empty, so `take` returns the wait.
     return refusal({ kind: 'throttled', retryAfterSeconds: limiter.take(...bucket) }, call);
   });
 }
@@ -307,6 +310,7 @@ export const throttlingDefects: readonly DefectRow[] = [
       'each read spends a token of the send endpoint',
       reading(({ endpoint, key, simulation }) => {
         if (endpoint === 'read' && key) simulation.limiter.take('send', key.account.accountId);
+        // Leaves the request as it is.
         return undefined;
       }),
     ],

@@ -131,6 +131,7 @@ async function waitForNextMonth(job: Job): Promise<void> {
     const reply = await deliverSilently(job, message);
     const month = new Date().getUTCMonth();
     while (reply?.status === 402 && new Date().getUTCMonth() === month) await sleep(hourMs);
+    // After a 202, a harmless replay of the same id.
     await deliver(job, message);
   }
 }
@@ -138,12 +139,9 @@ async function waitForNextMonth(job: Job): Promise<void> {
 /** Sends a message again if no reply came within three seconds, and reads both replies. */
 async function hedge(job: Job, message: Message): Promise<void> {
   for (;;) {
-    const sends = [post(job, bodyOf(message))];
-    const isLate = await Promise.race([
-      ...sends.map((send) => send.then(() => false)),
-      sleep(3_000).then(() => true),
-    ]);
-    if (isLate) sends.push(post(job, bodyOf(message)));
+    const first = post(job, bodyOf(message));
+    const isLate = await Promise.race([first.then(() => false), sleep(3_000).then(() => true)]);
+    const sends = isLate ? [first, post(job, bodyOf(message))] : [first];
     const replies = await Promise.all(sends);
     // One may be confirmed and the other a 429, whose wait covers the next message, too.
     if (replies.some((reply) => reply?.status === 429)) await sleep(afterWindowMs);
@@ -207,6 +205,7 @@ async function renewId(
         job.report(sent, id, 'accepted');
         break;
       }
+      // Proves that no send under this id is queued: a queued one would be replayed.
       if (reply?.isInactive === true && reply.isWhole) mayBeQueued = false;
       else if (reply?.isWhole !== true || reply.status >= 500) mayBeQueued = true;
       if (!mayBeQueued) {
@@ -355,6 +354,7 @@ export const rightSenders: readonly NodeClient[] = right({
     'uses one id every other day, for another message each time',
     oneByOne(async (job, message) => {
       await deliver(job, message, carefulBut({ idOf: () => 'reminder' }));
+      // Far longer than the 24 hours for which the service knows an id, even after retries.
       await sleep(49 * hourMs);
     }),
   ],
