@@ -82,7 +82,7 @@ function unknownName(key: string, what: string, names: readonly string[]): strin
   return `no ${what} is named "${key}"; use one of ${names.join(', ')}`;
 }
 
-/** The message for an issue. A wrong answer to an assumption is told the permitted answers. */
+/** The message for an issue. One for an assumption lists the permitted answers. */
 function sentence(issue: z.core.$ZodIssue, path: readonly PropertyKey[]): string {
   const depth = path.indexOf('assumptions');
   const name = depth < 0 ? undefined : path[depth + 1];

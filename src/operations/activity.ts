@@ -1,7 +1,7 @@
 /**
  * Reports what happens in a simulator, as events, to three kinds of readers. A *listener* in this
  * process gets every event of one kind. A *stream* gets several kinds, over HTTP, and may miss some
- * when there are too many. A *watcher* is only told that messages changed. Events are created only
+ * when there are too many. A *watcher* only hears that messages changed. Events are created only
  * while somebody reads them.
  */
 import type { ExchangeRecord } from '../recording/exchange-record.ts';

@@ -99,7 +99,7 @@ export class MinHeap<T> {
   readonly items: T[] = [];
 
   /**
-   * Items that `isBefore` does not order come out in any order. `onMove` is told the new index of
+   * Items that `isBefore` does not order come out in any order. `onMove` gets the new index of
    * each item that moves; `removeAt` takes such an index.
    */
   constructor(

@@ -9,7 +9,7 @@ import type { ApiKey, KeyDigest } from './records.ts';
 
 type DigestOf = (text: string) => string;
 
-/** Is told which headers and digests belong to keys of a ring. */
+/** Hears which headers and digests belong to keys of a ring. */
 export interface KeyWatcher {
   added(headerOrDigest: string): void;
   removed(headerOrDigest: string): void;

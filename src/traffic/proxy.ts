@@ -197,6 +197,7 @@ export class RecordingProxy {
     });
     outgoing.once('socket', (socket) => this.#endTogether(socket, request.socket));
     if (request.readableEnded) {
+      // Known: a body that was too long to keep is lost here, and so are trailers.
       const body = requestBody();
       outgoing.end(typeof body === 'number' ? undefined : body);
       return outgoing;
