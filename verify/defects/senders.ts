@@ -110,11 +110,12 @@ function countingOnly(create: () => CountingRule): Planted {
     const rule = create();
     return ({ request, key, fields }, next) => {
       if (key === undefined || fields === undefined) return next(request);
-      const { quota, messages } = key.account;
+      const { account } = key;
+      const { quota } = account;
       if (quota instanceof WrongQuotaCount) quota.isCounted = rule.isCountedFor(key.keyId);
-      const before = messages.length;
+      const before = account.messages.length;
       const handled = next(request);
-      const message = messages.at(before);
+      const message = account.messages.at(before);
       if (message !== undefined) rule.onAccepted?.(message, key.keyId);
       return handled;
     };
