@@ -12,7 +12,7 @@ import type { TargetFlags } from './target-flags.ts';
 import { isObject } from './verify.ts';
 
 interface KnownAccount {
-  /** True if the run has created it, so that nobody used it before. */
+  /** True if the run has created it, so that no earlier run has used it. */
   readonly isNew: boolean;
   readonly quota?: number;
 }

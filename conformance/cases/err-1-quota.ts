@@ -1,13 +1,13 @@
 /**
- * Cases about the monthly quota. Rule: ERR-1. They send messages of one segment to recipients that receive them, so
- * that neither `quotaUnit` nor `quotaRefund` makes a difference.
+ * Cases about the monthly quota. Rule: ERR-1. They send messages of one segment to recipients that
+ * receive them, so that neither `quotaUnit` nor `quotaRefund` makes a difference.
  */
 import { dayMs, hourMs, minuteMs } from '../../src/ledger/time-units.ts';
 import { about, type Case } from '../case.ts';
 import { flood } from '../limited.ts';
 import type { Subject, Trial } from '../trial.ts';
 
-/** An account whose quota is spent: of the flags, or a new one. */
+/** An account whose quota is spent: the one that the flags name, otherwise a new one. */
 async function exhaustedAccount(t: Trial): Promise<Subject> {
   const { exhaustedApiKey: key, exhaustedFrom, from = '' } = t.target.flags;
   if (key !== undefined && !t.controlled) return { key, from: exhaustedFrom ?? from, sims: [] };

@@ -111,7 +111,7 @@ export function contentOf(send: Exchange): string {
   return JSON.stringify([caller, endpoint, senderOf(send), body['to'], body['message'], sendAt]);
 }
 
-/** Equal for sends that say the same to the same recipient, whoever sends them and when. */
+/** Equal for sends of the same text to the same recipient, by any sender and at any time. */
 export function recipientAndTextOf({ body, text }: Exchange): string {
   return body === undefined ? text : JSON.stringify([body['to'], body['message']]);
 }
