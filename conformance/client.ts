@@ -93,8 +93,8 @@ const maxNesting = 64;
 const longestIdleMs = 3_000;
 const timedOut = 'timed out';
 /**
- * After this many requests in a row that timed out, later ones wait 1 s only. After as many in a row
- * that failed in spite of all retries, later ones are not retried.
+ * After this many requests in a row that timed out, later ones wait 1 s only. After as many in a
+ * row that failed in spite of all retries, later ones are not retried.
  */
 const mostInARow = 3;
 const shortPatienceMs = 1_000;

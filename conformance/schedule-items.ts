@@ -1,8 +1,8 @@
 /**
  * The items of a schedule without a control port: the cases, and the recordings that several cases
  * judge together. Their order here is their priority. A *flood* is a recording that needs a full
- * bucket (`full`) and spends it to see the limit enforced. *Idle* recordings leave a bucket empty or
- * unused, so they come last.
+ * bucket (`full`) and spends it to see the limit enforced. *Idle* recordings leave a bucket empty
+ * or unused, so they come last.
  */
 import { minuteMs } from '../src/ledger/time-units.ts';
 import { type Bucket, entriesOf, type Spends, sendsIn } from './buckets.ts';

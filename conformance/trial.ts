@@ -195,9 +195,9 @@ export class Trial {
   }
 
   /**
-   * A `request_id` that the account has not used. Short, because the target's limit may be low. With
-   * a control port the account is new, so short ids are enough; otherwise earlier runs have used it,
-   * so the id contains time and chance.
+   * A `request_id` that the account has not used. Short, because the target's limit may be low.
+   * With a control port the account is new, so short ids are enough; otherwise earlier runs have
+   * used it, so the id contains time and chance.
    */
   requestId(): string {
     this.#requestIds += 1;

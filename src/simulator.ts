@@ -391,9 +391,10 @@ export class Simulator implements Live, Player {
   }
 
   /**
-   * Counts the events of `simulation` from now on. The metric of forgotten messages must neither jump
-   * nor decrease when a snapshot brings its own number: `forgottenBefore` holds what the metric had,
-   * minus the new simulation's number. `previouslyForgotten`: the number of the simulation before.
+   * Counts the events of `simulation` from now on. The metric of forgotten messages must neither
+   * jump nor decrease when a snapshot brings its own number: `forgottenBefore` holds what the
+   * metric had, minus the new simulation's number. `previouslyForgotten`: the number of the
+   * simulation before.
    */
   #countMessagesOf({ lifecycle, world }: Simulation, previouslyForgotten: number): void {
     const { forgottenMessages } = world.messages.retention;

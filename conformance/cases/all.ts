@@ -1,6 +1,6 @@
 /**
- * All cases of the harness, in the order of the document: first the cases that judge rules, then the
- * observations of assumptions.
+ * All cases of the harness, in the order of the document: first the cases that judge rules, then
+ * the observations of assumptions.
  */
 
 import { assumptionNames } from '../../src/ledger/assumptions.ts';

@@ -1,6 +1,6 @@
 /**
- * Cases about credentials and sender numbers. Rules: AUTH-1 to AUTH-5, ERR-2, SVC-1, SVC-4. Each case also sends a
- * valid key or number, so that a service that refuses everything does not pass.
+ * Cases about credentials and sender numbers. Rules: AUTH-1 to AUTH-5, ERR-2, SVC-1, SVC-4. Each
+ * case also sends a valid key or number, so that a service that refuses everything does not pass.
  */
 import { about, type Case } from '../case.ts';
 import { paths, type Subject, type Trial } from '../trial.ts';

@@ -1,7 +1,7 @@
 /**
- * Cases about the limit of each endpoint, and about 429s. Rules: LIMIT-1 to LIMIT-7, AUTH-6, READ-3,
- * ERR-3, ERR-4, SVC-4. A flood, more requests than a limit allows, is costly. So the run makes one
- * flood of each endpoint (`floods.ts`), and nearly all of these cases judge it.
+ * Cases about the limit of each endpoint, and about 429s. Rules: LIMIT-1 to LIMIT-7, AUTH-6,
+ * READ-3, ERR-3, ERR-4, SVC-4. A flood, more requests than a limit allows, is costly. So the run
+ * makes one flood of each endpoint (`floods.ts`), and nearly all of these cases judge it.
  */
 
 import type { RuleId } from '../../src/ledger/rules.ts';
@@ -156,9 +156,9 @@ const realTimeRecordings: Partial<Record<Endpoint, readonly Recording[]>> = {
 };
 
 /**
- * A case about several minutes: floods after long pauses, in which tokens might accumulate, and after
- * just over a minute; then steady requests. Without a control port it judges recordings, only of
- * endpoints that send no messages.
+ * A case about several minutes: floods after long pauses, in which tokens might accumulate, and
+ * after just over a minute; then steady requests. Without a control port it judges recordings, only
+ * of endpoints that send no messages.
  */
 function manyMinutesCase(name: Endpoint): Case {
   const recordings = realTimeRecordings[name];

@@ -1,7 +1,7 @@
 /**
- * Observations of single replies where the document is silent. Each row belongs to one assumption: an
- * id, the number of sends, what is sent, and how the replies show the target's answer. The last part
- * is a function, or a table from statuses to answers. `probe.ts` makes cases of the rows.
+ * Observations of single replies where the document is silent. Each row belongs to one assumption:
+ * an id, the number of sends, what is sent, and how the replies show the target's answer. The last
+ * part is a function, or a table from statuses to answers. `probe.ts` makes cases of the rows.
  */
 import { dayMs } from '../../src/ledger/time-units.ts';
 import type { Seen } from '../case.ts';

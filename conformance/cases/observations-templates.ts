@@ -1,7 +1,7 @@
 /**
- * Observations of how a target words its replies (`replyTemplates`). Each kind of reply is requested
- * once or twice, and a template is inferred from these samples. A reply in the simulator's own shape
- * needs no template.
+ * Observations of how a target words its replies (`replyTemplates`). Each kind of reply is
+ * requested once or twice, and a template is inferred from these samples. A reply in the
+ * simulator's own shape needs no template.
  */
 
 import type { ReplyTemplate } from '../../src/ledger/reply-template.ts';

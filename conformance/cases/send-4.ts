@@ -1,6 +1,6 @@
 /**
- * Cases about the reuse of a `request_id`, and about ids that differ slightly. Rule: SEND-4. What the
- * document leaves open is observed elsewhere: another body and another endpoint in
+ * Cases about the reuse of a `request_id`, and about ids that differ slightly. Rule: SEND-4. What
+ * the document leaves open is observed elsewhere: another body and another endpoint in
  * `observations-replies.ts`, another key in `observations-accounts.ts`.
  */
 

@@ -1,6 +1,6 @@
 /**
- * `send_at`: which values are accepted, and what it holds. Rule: SEND-7. Sends only values that every
- * permitted answer treats alike. During the hold, a read may show `queued` or another name
+ * `send_at`: which values are accepted, and what it holds. Rule: SEND-7. Sends only values that
+ * every permitted answer treats alike. During the hold, a read may show `queued` or another name
  * (`heldStatus`).
  */
 

@@ -1,6 +1,6 @@
 /**
- * Judges the fields of every Message body, in a 202, a replay or a read. Rules: RES-1 to RES-6, SVC-4.
- * The bodies of the dashboard's and the external send are open (`dashboardSendShape`,
+ * Judges the fields of every Message body, in a 202, a replay or a read. Rules: RES-1 to RES-6,
+ * SVC-4. The bodies of the dashboard's and the external send are open (`dashboardSendShape`,
  * `externalSendShape`), so only SVC-4 looks at them.
  */
 import { dayMs, minuteMs, secondMs } from '../../src/ledger/time-units.ts';

@@ -1,6 +1,6 @@
 /**
- * Decides whether a limit of N per minute explains which requests of one bucket passed. The document
- * leaves open how a bucket refills and what spends from it, so each permitted limiter is a
+ * Decides whether a limit of N per minute explains which requests of one bucket passed. The
+ * document leaves open how a bucket refills and what spends from it, so each permitted limiter is a
  * hypothesis: a bucket breaks its rule if every hypothesis is contradicted. Rules: LIMIT-1 to
  * LIMIT-7, AUTH-6. A request may have spent its token at any time between its start and its reply,
  * and the target's clock may differ from ours; a contradiction holds for all of these times.

@@ -1,8 +1,8 @@
 /**
- * Finds signs that another client uses the run's account, which makes its limits seem smaller. Rules:
- * LIMIT-1 to LIMIT-7, AUTH-6, ERR-1. The best sign is a figure of the account's statistics that
- * counts messages: whatever its name, it grows at least as fast as the run sends. Without such a
- * figure, a limit is too small for certain only if two floods of its bucket agree.
+ * Finds signs that another client uses the run's account, which makes its limits seem smaller.
+ * Rules: LIMIT-1 to LIMIT-7, AUTH-6, ERR-1. The best sign is a figure of the account's statistics
+ * that counts messages: whatever its name, it grows at least as fast as the run sends. Without such
+ * a figure, a limit is too small for certain only if two floods of its bucket agree.
  */
 
 import { isDeepStrictEqual } from 'node:util';

@@ -1,9 +1,9 @@
 /**
  * Judges the statuses that reads show while time passes. Rules: STATE-2 to STATE-5, SVC-3, SEND-7,
  * and READ-1 in part. Each judge looks at histories (`histories.ts`): what the reads of a message
- * show of its statuses. A judge skips a case, by `Lacking`, if reads were too rare to show a status,
- * or if a device that does not poll by itself may explain a late pickup. `judge` counts as an
- * exercise of the rule, `require` does not; `lack` is reported only if nothing was judged.
+ * show of its statuses. A judge skips a case, by `Lacking`, if reads were too rare to show a
+ * status, or if a device that does not poll by itself may explain a late pickup. `judge` counts as
+ * an exercise of the rule, `require` does not; `lack` is reported only if nothing was judged.
  */
 import { minuteMs } from '../../src/ledger/time-units.ts';
 import * as verify from '../verify.ts';

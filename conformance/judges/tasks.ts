@@ -1,7 +1,7 @@
 /**
  * Gives notice of tasks that break no rule but may surprise a reader. A device polls for its tasks,
- * the messages that it has to send. The document does not say what a task shows, whose key may poll,
- * or how often a message is handed out.
+ * the messages that it has to send. The document does not say what a task shows, whose key may
+ * poll, or how often a message is handed out.
  */
 import { textOf } from '../verify.ts';
 import { type Exchange, isAccepted, isMessageSend, messageIdOf } from './exchange.ts';

@@ -1,6 +1,7 @@
 /**
  * Judges need to know, for each field of a send, whether a service must accept it. Rules: SEND-2,
- * SEND-5 to SEND-7. The document leaves gaps that assumptions answer (`numberCheck`, `characterUnit`,
+ * SEND-5 to SEND-7. The document leaves gaps that assumptions answer (`numberCheck`,
+ * `characterUnit`,
  * `sendAtZone`, …). A field is valid if every permitted answer accepts it, invalid if all of them
  * refuse it, and open if they differ: then a judge accepts either reply.
  */

@@ -1,8 +1,8 @@
 /**
- * The reference model: a second implementation of the service, in the simplest form. From all inputs
- * and their times it computes the reply to any request; tests compare that with the simulator. It
- * shares no code with the simulator: it was written only from the document and `docs/semantics.md`.
- * Rules: all of `docs/rules.md`. Assumes: every assumption, by name.
+ * The reference model: a second implementation of the service, in the simplest form. From all
+ * inputs and their times it computes the reply to any request; tests compare that with the
+ * simulator. It shares no code with the simulator: it was written only from the document and
+ * `docs/semantics.md`. Rules: all of `docs/rules.md`. Assumes: every assumption, by name.
  * It learns the values that the simulator draws (ids, keys, poll phases) and checks their shape.
  * This file has the operations, and the checks that precede an endpoint.
  */
@@ -109,8 +109,8 @@ export class ReferenceModel extends ReferenceWorld {
   }
 
   /**
-   * Learns the steps that a message took at its own pace. Throws if a step is illegal, or is not due:
-   * steps come 1 to 10 s apart, and the report of a task within 20 s.
+   * Learns the steps that a message took at its own pace. Throws if a step is illegal, or is not
+   * due: steps come 1 to 10 s apart, and the report of a task within 20 s.
    */
   learnChanges(
     message: ReferenceMessage,

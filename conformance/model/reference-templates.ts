@@ -1,6 +1,6 @@
 /**
- * Applies reply templates in the reference model. A template replaces the status, body or headers of
- * one kind of reply. An expected value that only the simulator knows becomes a predicate.
+ * Applies reply templates in the reference model. A template replaces the status, body or headers
+ * of one kind of reply. An expected value that only the simulator knows becomes a predicate.
  * Rules: SEND-5, ERR-3, ERR-4. Assumes: replyTemplates, notFoundBody, malformedJson.
  */
 import type { ReplyTemplate } from '../../src/ledger/reply-template.ts';

@@ -1,6 +1,6 @@
 /**
- * Reads the time that a `send_at` names. Rules: SEND-7. Assumes: sendAtFormats, sendAtZone. RFC 3339
- * is one form of ISO 8601, so both are read here, and RFC 3339 then excludes the other forms.
+ * Reads the time that a `send_at` names. Rules: SEND-7. Assumes: sendAtFormats, sendAtZone. RFC
+ * 3339 is one form of ISO 8601, so both are read here, and RFC 3339 then excludes the other forms.
  */
 import { dayMs } from '../../src/ledger/time-units.ts';
 import type { Assumptions } from './assumptions.ts';

@@ -1,6 +1,6 @@
 /**
- * Moves a message or a cohort to its next status, as `message-machine.ts` allows. Updates the counts
- * by status and notifies the status reader. Rules: STATE-1 to STATE-5.
+ * Moves a message or a cohort to its next status, as `message-machine.ts` allows. Updates the
+ * counts by status and notifies the status reader. Rules: STATE-1 to STATE-5.
  */
 import type { Batch } from '../sim/batch.ts';
 import { type Cohort, moveOut, sizeOf } from '../sim/cohort.ts';

@@ -1,9 +1,10 @@
 /**
- * `Polling`: when a device polls, and what a poll does. `Progress`: how messages move on, at polls, at
- * times of their own, and by operations.
+ * `Polling`: when a device polls, and what a poll does. `Progress`: how messages move on, at polls,
+ * at times of their own, and by operations.
  * Rules: SVC-3, STATE-2 to STATE-4, SEND-7.
  * Assumes: pollIntervalSeconds, sendsPerPoll, taskPickup, progressPace, failsFrom.
- * `device-machine.ts` decides whether a device may poll; `message-machine.ts`, whether a step exists.
+ * `device-machine.ts` decides whether a device may poll; `message-machine.ts`, whether a step
+ * exists.
  */
 import { secondMs } from '../ledger/time-units.ts';
 import type { AssumptionsInForce } from '../sim/assumptions-in-force.ts';
@@ -134,9 +135,9 @@ const longestPaceMs = 10_000;
 const longestReportMs = 20_000;
 
 /**
- * Takes the next step of messages, then puts them into the row (`sim/device-work.ts`) where they wait
- * for the step after it. The fate of a message (`sim/outcomes.ts`) decides whether it progresses,
- * fails or stays; the assumption `progressPace` decides when.
+ * Takes the next step of messages, then puts them into the row (`sim/device-work.ts`) where they
+ * wait for the step after it. The fate of a message (`sim/outcomes.ts`) decides whether it
+ * progresses, fails or stays; the assumption `progressPace` decides when.
  */
 export class Progress {
   readonly #now: () => number;
@@ -174,8 +175,9 @@ export class Progress {
   }
 
   /**
-   * At a poll of a real device under `taskPickup: reported`: the `due` cohorts leave their row, still
-   * queued, and become `sending` at a time of their own. Returns cohorts that fail now instead.
+   * At a poll of a real device under `taskPickup: reported`: the `due` cohorts leave their row,
+   * still queued, and become `sending` at a time of their own. Returns cohorts that fail now
+   * instead.
    */
   handOut(
     batch: Batch<Message>,

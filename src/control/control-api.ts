@@ -1,6 +1,6 @@
 /**
- * The control port of one process with its worlds: reads the input of an operation from the request,
- * performs it, and turns the result or the OperationRefused into a reply.
+ * The control port of one process with its worlds: reads the input of an operation from the
+ * request, performs it, and turns the result or the OperationRefused into a reply.
  */
 import { isUtf8 } from 'node:buffer';
 import type { ControlReply, ControlRequest, ControlService } from '../http/transport/transport.ts';

@@ -33,8 +33,8 @@ export interface ControlAnswers {
 }
 
 /**
- * The handler of a control port. The transport asks `intake` before it reads the body, then `control`
- * for the reply.
+ * The handler of a control port. The transport asks `intake` before it reads the body, then
+ * `control` for the reply.
  */
 export function controlPort(
   options: GuardOptions,

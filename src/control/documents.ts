@@ -1,6 +1,6 @@
 /**
- * Serves the OpenAPI documents of the service and of the control port, as operations that exist only
- * on the control port.
+ * Serves the OpenAPI documents of the service and of the control port, as operations that exist
+ * only on the control port.
  */
 import { z } from 'zod';
 import { controlDocument } from '../openapi/control-document.ts';

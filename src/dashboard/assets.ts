@@ -1,6 +1,6 @@
 /**
- * Serves the dashboard's files on the control port (`src/control/control-port.ts`). A checkout builds
- * them on the first request; a package has them in `dist/dashboard/`.
+ * Serves the dashboard's files on the control port (`src/control/control-port.ts`). A checkout
+ * builds them on the first request; a package has them in `dist/dashboard/`.
  */
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';

@@ -1,6 +1,7 @@
 /**
- * Builds the page's files with esbuild, in memory: a checkout serves them, the package's build writes
- * them to disk. esbuild is a development dependency, so an installed package must not call this.
+ * Builds the page's files with esbuild, in memory: a checkout serves them, the package's build
+ * writes them to disk. esbuild is a development dependency, so an installed package must not call
+ * this.
  */
 import { readFileSync } from 'node:fs';
 import { statusTexts } from '../http/transport/status-texts.ts';

@@ -1,7 +1,8 @@
 /**
  * Reduces the declarations of the operations to what the page needs: verb, path, and the fields of
- * input and output (`page/field.ts`). Runs when the page is built, so that the page holds no schemas.
- * It reads the schemas as JSON Schema, in which the kinds of a value are easy to tell apart.
+ * input and output (`page/field.ts`). Runs when the page is built, so that the page holds no
+ * schemas. It reads the schemas as JSON Schema, in which the kinds of a value are easy to tell
+ * apart.
  */
 import { z } from 'zod';
 import type { Operation } from '../operations/define.ts';
@@ -137,8 +138,8 @@ function textKind({ format, pattern = '' }: Json): Field['kind'] {
 }
 
 /**
- * Objects become variants. Words become a choice; next to one other alternative (a number or a list)
- * they belong to its field. Other mixtures are typed as JSON.
+ * Objects become variants. Words become a choice; next to one other alternative (a number or a
+ * list) they belong to its field. Other mixtures are typed as JSON.
  */
 function alternativesOf(
   alternatives: readonly Json[],

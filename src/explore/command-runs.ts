@@ -1,6 +1,6 @@
 /**
- * Runs the client's command against a simulator that this process serves. Each run has a world of its
- * own; the command finds the world's address and key in its environment.
+ * Runs the client's command against a simulator that this process serves. Each run has a world of
+ * its own; the command finds the world's address and key in its environment.
  */
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -19,9 +19,9 @@ export interface ExploreOptions {
   /** How long `slow` holds a reply. Default `'3s'`. */
   readonly slow?: string | number;
   /**
-   * How long the `throttle` faults of a schedule ask the client to wait, in order, rounded up to whole
-   * seconds. Further ones use the last value. By default more than twice as long as the client waits
-   * by itself.
+   * How long the `throttle` faults of a schedule ask the client to wait, in order, rounded up to
+   * whole seconds. Further ones use the last value. By default more than twice as long as the
+   * client waits by itself.
    */
   readonly throttleWaits?: readonly (string | number)[];
   /** Simulated time that a run may take. Default `'10m'`. */

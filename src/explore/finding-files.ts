@@ -57,8 +57,8 @@ const writtenName = /^(?:finding-[1-9][0-9]*\.(?:json|test\.ts)|test_finding_[1-
 
 /**
  * Replaces the findings of an earlier exploration in the folder, which it creates if there are
- * findings. Other files stay. Returns the paths of the JSON files. If a file cannot be written, stops
- * there and says so to `complain`.
+ * findings. Other files stay. Returns the paths of the JSON files. If a file cannot be written,
+ * stops there and says so to `complain`.
  */
 export function writeFindings(
   folder: string,

@@ -1,7 +1,7 @@
 /**
- * The findings of a search. Each lists the schedules that fail for the same cause: those with more or
- * stronger faults, and those with the same faults at other messages. `shrink` drops and weakens the
- * faults of a failing schedule until it needs every one that is left.
+ * The findings of a search. Each lists the schedules that fail for the same cause: those with more
+ * or stronger faults, and those with the same faults at other messages. `shrink` drops and weakens
+ * the faults of a failing schedule until it needs every one that is left.
  */
 import { type FaultName, faultNames, faultsAt } from './fault-names.ts';
 import { type Schedule, scheduleKey, shapeOf } from './schedule.ts';

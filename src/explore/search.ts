@@ -1,8 +1,8 @@
 /**
  * The search for schedules (sets of faults) under which the client fails. It first learns at which
- * points the client calls the service, then tries every fault at each point, then adds one more fault
- * at each point that those runs reached, up to `depth` faults. A failing schedule is run again to
- * confirm it, shrunk to the faults that it needs, and grouped with those that fail alike.
+ * points the client calls the service, then tries every fault at each point, then adds one more
+ * fault at each point that those runs reached, up to `depth` faults. A failing schedule is run
+ * again to confirm it, shrunk to the faults that it needs, and grouped with those that fail alike.
  */
 import { candidatesAfter, RunIndex, shuffled } from './candidates.ts';
 import { Findings, shrink } from './findings.ts';
@@ -259,8 +259,8 @@ class Search {
 }
 
 /**
- * A lock for runs: shared by those that may overlap, and exclusive for those that must run alone. An
- * exclusive run waits until all others have ended, and later runs wait for it.
+ * A lock for runs: shared by those that may overlap, and exclusive for those that must run alone.
+ * An exclusive run waits until all others have ended, and later runs wait for it.
  */
 class RunLock {
   readonly #shared = new Set<Promise<unknown>>();

@@ -78,8 +78,8 @@ export const rules = Object.entries(sentences).map(([id, sentence]) => ({
 })) as readonly Rule[];
 
 /**
- * `must`: the document demands it, or it follows directly. `should`: the document recommends it, or it
- * is common practice; the referee reports a breach only as advice.
+ * `must`: the document demands it, or it follows directly. `should`: the document recommends it, or
+ * it is common practice; the referee reports a breach only as advice.
  */
 export type Level = 'must' | 'should';
 

@@ -61,8 +61,8 @@ function removeSafeBounds(schema: { minimum?: number; maximum?: number }): void 
 }
 
 /**
- * Turns a tuple into an array of the same length whose items have any of its types: common generators
- * of clients do not know `prefixItems`.
+ * Turns a tuple into an array of the same length whose items have any of its types: common
+ * generators of clients do not know `prefixItems`.
  */
 function replacePrefixItems(schema: z.core.JSONSchema.BaseSchema): void {
   const { prefixItems } = schema;

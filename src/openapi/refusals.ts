@@ -34,8 +34,8 @@ export interface Refusal {
 }
 
 /**
- * Where each kind of refusal comes from: a rule, an assumption or an option. Kinds that are absent get
- * a description of their own.
+ * Where each kind of refusal comes from: a rule, an assumption or an option. Kinds that are absent
+ * get a description of their own.
  */
 const sources: Readonly<Partial<Record<ServiceError['kind'], string>>> = {
   invalid_key: 'AUTH-3; the spelling is the contract',
@@ -190,8 +190,8 @@ function failingFields(
 }
 
 /**
- * A schema of bodies with the same members as this one. The member `code` has the schema `code`, the
- * member `errors` has the schema `errors` if it is given, and all others are texts.
+ * A schema of bodies with the same members as this one. The member `code` has the schema `code`,
+ * the member `errors` has the schema `errors` if it is given, and all others are texts.
  */
 function bodySchema(body: unknown, code: z.ZodType, errors?: z.ZodType): z.ZodType {
   if (typeof body !== 'object' || body === null) return z.string();

@@ -1,6 +1,6 @@
 /**
- * The successful replies of the service's OpenAPI document: the schema of each body, and an example.
- * The examples are the replies to one sequence of requests in the default world, which
+ * The successful replies of the service's OpenAPI document: the schema of each body, and an
+ * example. The examples are the replies to one sequence of requests in the default world, which
  * `openapi-examples.test.ts` repeats.
  * Rules: RES-1 to RES-5, SEND-3, READ-1. Assumes: heldStatus, receivedShape, tasksShape,
  * requestIdMaxLength.

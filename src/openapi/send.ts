@@ -1,7 +1,7 @@
 /**
- * The schema of the send body in the service's OpenAPI document, built from the fields that validate
- * it (`sim/send-request.ts`, which reads the other assumptions about them). The sender is `from` or
- * its alias `from_number`: one schema for each.
+ * The schema of the send body in the service's OpenAPI document, built from the fields that
+ * validate it (`sim/send-request.ts`, which reads the other assumptions about them). The sender is
+ * `from` or its alias `from_number`: one schema for each.
  * Rules: SEND-1, SEND-2, SEND-6, SEND-7. Assumes: bothSenderFields, unknownFields, nullFields,
  * typeCoercion, emptySendAt.
  */
@@ -81,8 +81,8 @@ function sendAtOrEmpty(schema: z.ZodType, { emptySendAt }: Assumptions): z.ZodTy
 }
 
 /**
- * Permits numbers and booleans in place of a text where they are converted. Not needed for `to`, `from`
- * and `send_at`, where the converted text is invalid.
+ * Permits numbers and booleans in place of a text where they are converted. Not needed for `to`,
+ * `from` and `send_at`, where the converted text is invalid.
  */
 function withCoercion({ typeCoercion }: Assumptions) {
   return (schema: z.ZodType): z.ZodType => {

@@ -1,5 +1,6 @@
 /**
- * The operations on a simulator as a whole: its health, state, metrics, journal, reset and shutdown.
+ * The operations on a simulator as a whole: its health, state, metrics, journal, reset and
+ * shutdown.
  */
 // Not the global one, which a test may fake.
 import { setImmediate } from 'node:timers';

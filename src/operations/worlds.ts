@@ -247,8 +247,8 @@ function createdView(world: HostedWorld<Live>): Created {
 }
 
 /**
- * Returns a test for the start keys that are not revoked. A fresh simulation has exactly these keys.
- * A fork derives new texts from the key ids of its source, so the derived texts are compared.
+ * Returns a test for the start keys that are not revoked. A fresh simulation has exactly these
+ * keys. A fork derives new texts from the key ids of its source, so the derived texts are compared.
  */
 function isStartKeyOf(simulator: Live): (key: ApiKey) => boolean {
   const fresh = simulator.freshSimulation(simulator.wallClock.startMs());

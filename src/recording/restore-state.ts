@@ -187,8 +187,9 @@ class Restoration {
   }
 
   /**
-   * Adds the messages as the parts arrive, then the work of the devices. *Batches* are messages that
-   * polls handle together; *held* ones wait for `send_at`; *paced* ones step alone (`own_delay`).
+   * Adds the messages as the parts arrive, then the work of the devices. *Batches* are messages
+   * that polls handle together; *held* ones wait for `send_at`; *paced* ones step alone
+   * (`own_delay`).
    */
   #restoreMessagesAndWork(parts: Iterable<StatePart>): void {
     const members: number[][] = this.#head.batches.map(() => []);

@@ -1,8 +1,8 @@
 /**
  * The format of a saved state: a head, then messages and the work of devices in parts. A checkpoint
- * is a head and parts, one after another; a snapshot is the same in one JSON object. Times are epoch
- * milliseconds. Keys are stored as digests, so a snapshot grants no access, and clients that hold
- * the keys can still call. Objects are named by their index in the head's lists.
+ * is a head and parts, one after another; a snapshot is the same in one JSON object. Times are
+ * epoch milliseconds. Keys are stored as digests, so a snapshot grants no access, and clients that
+ * hold the keys can still call. Objects are named by their index in the head's lists.
  */
 import { z } from 'zod';
 import { faultInputSchema } from '../config/fault-schema.ts';

@@ -1,7 +1,7 @@
 /**
  * Intents that ended unresolved and whose `request_id` is not used again. A send under another id,
- * or without one, may continue them: it has the same content, or, after a 503 `device_inactive`, the
- * same message from any sender.
+ * or without one, may continue them: it has the same content, or, after a 503 `device_inactive`,
+ * the same message from any sender.
  */
 import {
   contentOf,

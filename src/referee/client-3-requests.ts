@@ -61,9 +61,9 @@ interface Uncertain {
 }
 
 /**
- * Each attempt with the latest uncertain attempt before it. An attempt with the same key is no longer
- * uncertain after a later reply settles it: an acceptance, or a refusal other than a 429, which the
- * service gives before it looks for the id.
+ * Each attempt with the latest uncertain attempt before it. An attempt with the same key is no
+ * longer uncertain after a later reply settles it: an acceptance, or a refusal other than a 429,
+ * which the service gives before it looks for the id.
  */
 function retriesOfUncertain({ attempts }: Intent) {
   const retries: (readonly [uncertain: Exchange, retry: Exchange])[] = [];

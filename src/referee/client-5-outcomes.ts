@@ -1,6 +1,6 @@
 /**
- * CLIENT-5, CLIENT-8, CLIENT-9, CLIENT-10: the outcome of each intent, how its client reacted to it,
- * and whether the client reported it truthfully.
+ * CLIENT-5, CLIENT-8, CLIENT-9, CLIENT-10: the outcome of each intent, how its client reacted to
+ * it, and whether the client reported it truthfully.
  */
 import {
   consecutive,
@@ -199,8 +199,8 @@ function notDelivered(
 }
 
 /**
- * False reports of a failure. Each accepted message that is not lost belongs to one report without a
- * failure (`others` counts them); each further such message makes one report of a failure false.
+ * False reports of a failure. Each accepted message that is not lost belongs to one report without
+ * a failure (`others` counts them); each further such message makes one report of a failure false.
  */
 function notFailed(
   reported: readonly Report[],

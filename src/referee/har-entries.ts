@@ -1,7 +1,8 @@
 /**
- * Reads the entries of a HAR 1.2 file one by one while its text arrives in pieces, because a file may
- * be larger than memory. Accepts what browsers and proxies write: Chromium may leave out credentials
- * and bodies, Playwright writes -1 if no reply came, and mitmproxy encodes bodies that are not text.
+ * Reads the entries of a HAR 1.2 file one by one while its text arrives in pieces, because a file
+ * may be larger than memory. Accepts what browsers and proxies write: Chromium may leave out
+ * credentials and bodies, Playwright writes -1 if no reply came, and mitmproxy encodes bodies that
+ * are not text.
  */
 import { basename } from 'node:path';
 import { z } from 'zod';

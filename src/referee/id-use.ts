@@ -1,6 +1,6 @@
 /**
- * What a record shows about one `request_id` of one caller: which intents used it, and which message
- * the service keeps under it for 24 hours.
+ * What a record shows about one `request_id` of one caller: which intents used it, and which
+ * message the service keeps under it for 24 hours.
  */
 import { dayMs } from '../ledger/time-units.ts';
 import {

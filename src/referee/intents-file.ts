@@ -1,6 +1,6 @@
 /**
- * The intents file: one JSON object per line, written by the client under test. It lists the messages
- * that the client meant to send, and the outcome of each that it reported.
+ * The intents file: one JSON object per line, written by the client under test. It lists the
+ * messages that the client meant to send, and the outcome of each that it reported.
  */
 import { z } from 'zod';
 import { UsageError } from '../commands/command-error.ts';
@@ -72,8 +72,8 @@ interface NamesOfId {
 }
 
 /**
- * The names that the client's own file gives to its sends, by `request_id`. Where two lines give one
- * id two names, as two accounts may, the line whose content is closest to the send's decides.
+ * The names that the client's own file gives to its sends, by `request_id`. Where two lines give
+ * one id two names, as two accounts may, the line whose content is closest to the send's decides.
  */
 export class IntentNames {
   readonly #ids = new Map<string, NamesOfId>();

@@ -1,6 +1,7 @@
 /**
  * An intent is one message that a client means to send once. Its attempts are the sends that try to
- * queue that message. `intent-grouping.ts` finds the intents of a record; the client rules judge them.
+ * queue that message. `intent-grouping.ts` finds the intents of a record; the client rules judge
+ * them.
  */
 import type { Exchange } from './exchange.ts';
 import type { Report } from './intents-file.ts';

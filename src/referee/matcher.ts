@@ -1,6 +1,6 @@
 /**
- * The matcher `expect(sim).toPassReferee()` for Vitest and, by `expect.extend`, for Jest. Its failure
- * message lists what the client did wrong.
+ * The matcher `expect(sim).toPassReferee()` for Vitest and, by `expect.extend`, for Jest. Its
+ * failure message lists what the client did wrong.
  */
 import { many } from '../commands/table.ts';
 import type { ClientRuleId } from '../ledger/rules.ts';

@@ -1,6 +1,6 @@
 /**
- * Makes the referee's exchanges from a simulator's record. Replaying a journal fills the same record,
- * so the verdicts on a journal are those on the run that wrote it.
+ * Makes the referee's exchanges from a simulator's record. Replaying a journal fills the same
+ * record, so the verdicts on a journal are those on the run that wrote it.
  */
 import { sha256 } from '../recording/digest.ts';
 import type { ExchangeRecord } from '../recording/exchange-record.ts';

@@ -1,6 +1,7 @@
 /**
- * Finds the intents of a record that the reports in the client's intents file are about: by the name
- * of the intent if the report and a send have a `request_id`, otherwise by recipient, sender and text.
+ * Finds the intents of a record that the reports in the client's intents file are about: by the
+ * name of the intent if the report and a send have a `request_id`, otherwise by recipient, sender
+ * and text.
  */
 import { type Exchange, requestIdOf, senderOf } from './exchange.ts';
 import type { Intent } from './intents.ts';

@@ -25,8 +25,8 @@ import {
 } from './traffic.ts';
 
 /**
- * Reads the text of a HAR file. Throws a CommandError that names what is wrong. `name` is the file's.
- * Skips entries that cannot be read; `onNotice` gets one line about them.
+ * Reads the text of a HAR file. Throws a CommandError that names what is wrong. `name` is the
+ * file's. Skips entries that cannot be read; `onNotice` gets one line about them.
  */
 export function exchangesOfHar(
   text: string,

@@ -1,6 +1,6 @@
 /**
- * Parsing that both feeds share (`recorded-feed.ts` and `traffic-feed.ts`): JSON objects, endpoints,
- * waits, and API keys whose characters are escaped.
+ * Parsing that both feeds share (`recorded-feed.ts` and `traffic-feed.ts`): JSON objects,
+ * endpoints, waits, and API keys whose characters are escaped.
  */
 import { matchRoute } from '../http/service/routes.ts';
 import type { EndpointName } from '../sim/limits.ts';
@@ -51,7 +51,8 @@ export function waitMs(header: string | undefined, rate: number, atMs: number): 
 }
 
 /**
- * True if a fault garbled the reply: it is not JSON, although it begins as JSON or its status is 2xx.
+ * True if a fault garbled the reply: it is not JSON, although it begins as JSON or its status is
+ * 2xx.
  */
 export function isGarbled(status: number, text: string): boolean {
   const isOk = status >= 200 && status < 300;

@@ -51,8 +51,8 @@ class Members<M extends Joinable<M>> {
   }
 
   /**
-   * The arrival numbers from index `first` on, of the members at the time of this call. The iterable
-   * may be read later, because entries never change.
+   * The arrival numbers from index `first` on, of the members at the time of this call. The
+   * iterable may be read later, because entries never change.
    */
   arrivalsFrom(first: number): Iterable<Float64Array> {
     const blocks = this.#blocks.map(({ arrivals }) => arrivals);

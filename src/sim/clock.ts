@@ -68,8 +68,8 @@ export class VirtualClock {
   }
 
   /**
-   * Moves time forward to `wantedMs`, at most to `latestTimeMs`, and fires every timer that is due on
-   * the way. Does nothing for a past time. Returns how many timers fired.
+   * Moves time forward to `wantedMs`, at most to `latestTimeMs`, and fires every timer that is due
+   * on the way. Does nothing for a past time. Returns how many timers fired.
    */
   advanceTo(wantedMs: number): number {
     if (!Number.isSafeInteger(wantedMs)) throw new RangeError(`not a time: ${wantedMs}`);

@@ -115,8 +115,8 @@ export class Cohort {
   }
 
   /**
-   * True if this message would take the same steps in this cohort as in its own, given that its next
-   * step is due at `duePoll`.
+   * True if this message would take the same steps in this cohort as in its own, given that its
+   * next step is due at `duePoll`.
    */
   movesLike(member: Member, duePoll: number): boolean {
     const { cohort } = member;

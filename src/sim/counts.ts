@@ -1,7 +1,7 @@
 /**
  * Counts for metrics, of message events and of requests, since the process started. They survive a
- * reset, so that they never decrease. The hot path only adds numbers; labels and texts are made when
- * the metrics are read.
+ * reset, so that they never decrease. The hot path only adds numbers; labels and texts are made
+ * when the metrics are read.
  */
 import { secondMs } from '../ledger/time-units.ts';
 import { type EndpointName, endpointNames } from './limits.ts';

@@ -1,7 +1,7 @@
 /**
  * The work of a device: its messages that are not final, in one row for each thing that they wait
- * for (the end of a hold, pickup, the next poll, a time of their own). `actors/polling.ts` moves them.
- * Rules: SVC-3, STATE-2, SEND-7. Assumes: sendsPerPoll, progressPace.
+ * for (the end of a hold, pickup, the next poll, a time of their own). `actors/polling.ts` moves
+ * them. Rules: SVC-3, STATE-2, SEND-7. Assumes: sendsPerPoll, progressPace.
  */
 import { Batch, type Joinable } from './batch.ts';
 import { MinHeap } from './clock.ts';
@@ -34,8 +34,8 @@ export interface WorkImage<M extends WorkMessage<M>> {
 }
 
 /**
- * The rows of one device. An operation or a deactivation may move a message on without a look at its
- * row, so a reader of a row checks the status and drops messages that have moved on.
+ * The rows of one device. An operation or a deactivation may move a message on without a look at
+ * its row, so a reader of a row checks the status and drops messages that have moved on.
  */
 export class DeviceWork<M extends WorkMessage<M>> {
   #pollCount = 0;

@@ -1,7 +1,8 @@
 /**
- * A hash table from 32-bit tags to handles of messages (`message-rows.ts`), in typed arrays that the
- * garbage collector does not walk. Several handles may share a tag, so the caller compares messages.
- * It has 1,024 shards, which grow one at a time and at different sizes, so that no growth takes long.
+ * A hash table from 32-bit tags to handles of messages (`message-rows.ts`), in typed arrays that
+ * the garbage collector does not walk. Several handles may share a tag, so the caller compares
+ * messages. It has 1,024 shards, which grow one at a time and at different sizes, so that no growth
+ * takes long.
  */
 
 const shardBits = 10;

@@ -1,8 +1,8 @@
 /**
  * The 24-hour replay window of an account: finds the first use of a `request_id`, with its reply.
  * Rules: SEND-4. Assumes: replayScope, replayAcrossEndpoints, failedRequestId.
- * An accepted message is the record of its own use, because its first reply follows from fields that
- * never change. Only other uses, such as refusals, are stored here. A look-up applies the
+ * An accepted message is the record of its own use, because its first reply follows from fields
+ * that never change. Only other uses, such as refusals, are stored here. A look-up applies the
  * assumptions, so they can be switched at run time.
  */
 import { LRUCache } from 'lru-cache';

@@ -1,7 +1,7 @@
 /**
  * Finds API keys in a text: in a request, where the referee judges a key outside its header
- * (CLIENT-16), and in whatever leaves the process (AUTH-2). The referee, the control port and copies
- * of journals use it; the service answers its requests without it.
+ * (CLIENT-16), and in whatever leaves the process (AUTH-2). The referee, the control port and
+ * copies of journals use it; the service answers its requests without it.
  */
 import type { ApiKey, KeyDigest } from './records.ts';
 import { hashText } from './text-slab.ts';

@@ -78,7 +78,8 @@ export class MessageRows<Home> {
   }
 
   /**
-   * Adds a row at the end and returns its chunk. The caller fills the row, then calls `registerRow`.
+   * Adds a row at the end and returns its chunk. The caller fills the row, then calls
+   * `registerRow`.
    */
   addRow(arrival: number): Chunk<Home> {
     let chunk = this.#chunks.at(-1);

@@ -1,7 +1,7 @@
 /**
  * The monthly SMS count of one account, for its quota. Rules: ERR-1.
- * Assumes: quotaUnit, quotaMonth, quotaRefund. Keeps counters for every answer of these assumptions,
- * so that they can be switched, and that forgotten messages still count.
+ * Assumes: quotaUnit, quotaMonth, quotaRefund. Keeps counters for every answer of these
+ * assumptions, so that they can be switched, and that forgotten messages still count.
  */
 import { dayMs, minuteMs } from '../ledger/time-units.ts';
 import type { Assumptions } from './assumptions.ts';

@@ -1,9 +1,9 @@
 /**
  * Seeded random numbers in named streams, and the ids and keys that are drawn from them.
  * Rules: RES-2 (UUIDs), AUTH-2 (keys).
- * Each stream follows only from the seed and its name, so a new draw elsewhere, or another account's
- * traffic, does not change its numbers. The generator is sfc32, whose state of four 32-bit words
- * fits in a snapshot.
+ * Each stream follows only from the seed and its name, so a new draw elsewhere, or another
+ * account's traffic, does not change its numbers. The generator is sfc32, whose state of four
+ * 32-bit words fits in a snapshot.
  */
 import { hashText } from './text-slab.ts';
 

@@ -1,7 +1,8 @@
 /**
  * Explains what an unfinished message waits for, and until when. Reads the work of its device
  * (`device-work.ts`) and predicts the poll at which `actors/polling.ts` moves it on.
- * Rules: STATE-2 to STATE-4, SVC-3, SEND-7. Assumes: pollIntervalSeconds, sendsPerPoll, progressPace.
+ * Rules: STATE-2 to STATE-4, SVC-3, SEND-7. Assumes: pollIntervalSeconds, sendsPerPoll,
+ * progressPace.
  */
 import { secondMs } from '../ledger/time-units.ts';
 import type { Assumptions } from './assumptions.ts';
@@ -41,8 +42,8 @@ export function waitingOf(message: Message, nowMs: number, assumptions: Assumpti
 }
 
 /**
- * For a queued message without a hold. If its hold has ended and no poll came since, it is not in the
- * queue yet: the next poll puts it there, and counts as the first of its polls.
+ * For a queued message without a hold. If its hold has ended and no poll came since, it is not in
+ * the queue yet: the next poll puts it there, and counts as the first of its polls.
  */
 function pickupOf(message: Message, nowMs: number, assumptions: Assumptions): Waiting {
   const { device } = message;

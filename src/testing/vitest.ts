@@ -1,5 +1,6 @@
 /**
- * The fixtures for Vitest: each test its own simulator, clock and limits, closed when the test ends.
+ * The fixtures for Vitest: each test its own simulator, clock and limits, closed when the test
+ * ends.
  *
  * ```ts
  * import { test } from 'smstwin/vitest';

@@ -1,7 +1,7 @@
 /**
- * Leaves out exchanges that were read before: because a file is named twice, beside a compressed copy
- * of it, or was appended to itself. Equal exchanges that end at the same moment of one file are not
- * copies, but several calls.
+ * Leaves out exchanges that were read before: because a file is named twice, beside a compressed
+ * copy of it, or was appended to itself. Equal exchanges that end at the same moment of one file
+ * are not copies, but several calls.
  */
 import { createHash } from 'node:crypto';
 import type { TrafficEvent } from '../commands/recorded-traffic.ts';

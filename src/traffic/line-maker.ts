@@ -1,6 +1,6 @@
 /**
- * Makes the line that a recording has for an exchange: with some headers, decoded bodies, digests in
- * place of keys and addresses, and replacements for phone numbers and message texts.
+ * Makes the line that a recording has for an exchange: with some headers, decoded bodies, digests
+ * in place of keys and addresses, and replacements for phone numbers and message texts.
  */
 import { isUtf8 } from 'node:buffer';
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';

@@ -1,9 +1,9 @@
 /**
- * The reverse proxy of `smstwin record`. It passes requests and replies on unchanged: names and order
- * of headers, bodies, chunks, trailers, `Expect`, and broken connections. Only `Host` is replaced by
- * the upstream's. Each connection of a client has one connection to the upstream, so both open and
- * close together. Node's own HTTP server and client keep headers as raw lists; proxy libraries lower
- * the case of a request's headers, join equal ones and drop trailers.
+ * The reverse proxy of `smstwin record`. It passes requests and replies on unchanged: names and
+ * order of headers, bodies, chunks, trailers, `Expect`, and broken connections. Only `Host` is
+ * replaced by the upstream's. Each connection of a client has one connection to the upstream, so
+ * both open and close together. Node's own HTTP server and client keep headers as raw lists; proxy
+ * libraries lower the case of a request's headers, join equal ones and drop trailers.
  */
 import type { ClientRequest, IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createServer, Agent as HttpAgent, request as httpRequest } from 'node:http';

@@ -1,6 +1,7 @@
 /**
  * One line of a recording: an exchange as it went through the proxy. If a fault struck it, the line
- * names the fault. If that fault let the request through, the reply is the one that the service sent.
+ * names the fault. If that fault let the request through, the reply is the one that the service
+ * sent.
  */
 import type { FaultKind } from '../http/service/fault.ts';
 

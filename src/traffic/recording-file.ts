@@ -1,7 +1,7 @@
 /**
  * The files of a recording. Exchanges wait in memory until they are written, so traffic never waits
- * for the disk: if the disk is full or slow, exchanges beyond a bound are left out and counted. When
- * a file has reached its size, the next one begins: `out.ndjson`, `out-2.ndjson`, ….
+ * for the disk: if the disk is full or slow, exchanges beyond a bound are left out and counted.
+ * When a file has reached its size, the next one begins: `out.ndjson`, `out-2.ndjson`, ….
  */
 import { existsSync, promises, statSync } from 'node:fs';
 import { parse } from 'node:path';

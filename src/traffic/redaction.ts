@@ -1,8 +1,8 @@
 /**
- * Replaces phone numbers and message texts in a recording by others of the same form. The same input
- * always gets the same replacement. A number stays valid or invalid, and two numbers never get one
- * replacement, because its digits are permuted. A text keeps its length in every unit. All other
- * bytes of a body stay, so equal replies stay equal and different ones stay different.
+ * Replaces phone numbers and message texts in a recording by others of the same form. The same
+ * input always gets the same replacement. A number stays valid or invalid, and two numbers never
+ * get one replacement, because its digits are permuted. A text keeps its length in every unit. All
+ * other bytes of a body stay, so equal replies stay equal and different ones stay different.
  */
 import { createHmac } from 'node:crypto';
 import { objectIn, valueIn } from '../referee/traffic.ts';
@@ -167,8 +167,8 @@ export class Redactor {
 }
 
 /**
- * A character is replaced by one of the same list, which takes as much of a message: GSM-7, the rest
- * of the BMP, and beyond.
+ * A character is replaced by one of the same list, which takes as much of a message: GSM-7, the
+ * rest of the BMP, and beyond.
  */
 const alphabets: readonly (readonly [RegExp, readonly string[]])[] = [
   [/[0-9]/, [...'0123456789']],

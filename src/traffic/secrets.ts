@@ -1,6 +1,7 @@
 /**
- * The salt of a recording, and the digests that stand for secrets in it. The same key always has the
- * same digest, in rotated files and in later recordings too. Without the salt it cannot be computed.
+ * The salt of a recording, and the digests that stand for secrets in it. The same key always has
+ * the same digest, in rotated files and in later recordings too. Without the salt it cannot be
+ * computed.
  */
 import { createHmac, randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
@@ -83,8 +84,8 @@ export class Secrets {
   }
 
   /**
-   * The text with digests for the keys that came in a header, plain or escaped, and for those in the
-   * service's own form. `ownKey`: the key of this request, which may be short.
+   * The text with digests for the keys that came in a header, plain or escaped, and for those in
+   * the service's own form. `ownKey`: the key of this request, which may be short.
    */
   hidden(text: string, ownKey = ''): string {
     const plain = plainOf(text);

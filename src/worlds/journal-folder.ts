@@ -1,7 +1,7 @@
 /**
- * The folder of `serve --journal-dir`: one journal for each world, named by the world's id. A restart
- * of the server starts these worlds again. A journal's modification time is the last use of its
- * world, so that the world expires when it would have expired without the restart.
+ * The folder of `serve --journal-dir`: one journal for each world, named by the world's id. A
+ * restart of the server starts these worlds again. A journal's modification time is the last use of
+ * its world, so that the world expires when it would have expired without the restart.
  */
 import { existsSync, lstatSync, mkdirSync, readdirSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,8 +19,8 @@ import { readJournal } from '../recording/journal-lines.ts';
 
 const extension = '.ndjson';
 /**
- * The files of created worlds: id and part. No part means the journal itself. The first world has an
- * id of another form.
+ * The files of created worlds: id and part. No part means the journal itself. The first world has
+ * an id of another form.
  */
 const worldFile = /^(w[a-z0-9]{7})\.ndjson(?:\.(checkpoint|next|lock)(?:-\d+)?)?$/;
 

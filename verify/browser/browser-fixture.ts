@@ -1,6 +1,6 @@
 /**
- * For tests of the dashboard in Chromium: `pageTest` runs a test with a simulator of its own. All tests
- * of a file share one browser and one page.
+ * For tests of the dashboard in Chromium: `pageTest` runs a test with a simulator of its own. All
+ * tests of a file share one browser and one page.
  */
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';

@@ -1,6 +1,7 @@
 /**
  * A client as the referee's tests know it: a row that says what it does wrong, or what is unusual
- * about it, and its program. Programs in other languages get the same job as JSON (`foreign-run.ts`).
+ * about it, and its program. Programs in other languages get the same job as JSON
+ * (`foreign-run.ts`).
  */
 import type { Simulator } from '../../src/api.ts';
 import type { ClientRuleId } from '../../src/ledger/rules.ts';

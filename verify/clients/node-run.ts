@@ -1,5 +1,6 @@
 /**
- * Runs a Node client on one clock with a simulator of its own, under conditions that the seed draws.
+ * Runs a Node client on one clock with a simulator of its own, under conditions that the seed
+ * draws.
  */
 import type { Simulator } from '../../src/api.ts';
 import type { ClientClock } from '../../src/testing/client-clock.ts';

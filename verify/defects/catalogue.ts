@@ -1,7 +1,7 @@
 /**
  * All defects: wrong servers that the harness must detect. Each breaks one rule as a real
- * implementation might, and some conformance case tells it from every other. Names are stable. Every
- * rule needs a defect: a rule without one is not known to be tested.
+ * implementation might, and some conformance case tells it from every other. Names are stable.
+ * Every rule needs a defect: a rule without one is not known to be tested.
  */
 import type { Settings } from '../../src/config/settings.ts';
 import type { Simulation } from '../../src/simulation/simulation.ts';

@@ -1,6 +1,7 @@
 /**
  * Wrong lifecycles: states that are skipped, visited twice or left although they are final, and
- * devices that poll at a wrong pace or take the work of others. Rules: STATE-1 to STATE-5, SVC-2, SVC-3, SEND-3, SEND-7.
+ * devices that poll at a wrong pace or take the work of others. Rules: STATE-1 to STATE-5, SVC-2,
+ * SVC-3, SEND-3, SEND-7.
  */
 import { Fleet } from '../../src/actors/fleet.ts';
 import { Lifecycle } from '../../src/actors/lifecycle.ts';

@@ -1,7 +1,7 @@
 /**
  * How a defect, a planted mistake of the service, is put into a simulation: it replaces classes of
- * the simulation or wraps its request handling. The simulator itself knows nothing about defects. The
- * rows of the catalogue are made of the functions below, such as `replying` and `refusing`.
+ * the simulation or wraps its request handling. The simulator itself knows nothing about defects.
+ * The rows of the catalogue are made of the functions below, such as `replying` and `refusing`.
  */
 import type { Settings } from '../../src/config/settings.ts';
 import { authenticate, type Handled } from '../../src/http/service/api.ts';

@@ -1,6 +1,6 @@
 /**
- * Wrong replays: wrong answers to a `request_id` that was used before, and windows of remembered ids
- * that end too early or too late, or compare ids inexactly. Rules: SEND-4.
+ * Wrong replays: wrong answers to a `request_id` that was used before, and windows of remembered
+ * ids that end too early or too late, or compare ids inexactly. Rules: SEND-4.
  */
 import type { ApiReply } from '../../src/http/service/messages.ts';
 import { hourMs } from '../../src/ledger/time-units.ts';

@@ -1,6 +1,6 @@
 /**
- * Wrong answers to the question whether an account may send: from which SIM or pool number, and within
- * which quota. Rules: SVC-1, AUTH-4, AUTH-5, ERR-1, ERR-2, SEND-4.
+ * Wrong answers to the question whether an account may send: from which SIM or pool number, and
+ * within which quota. Rules: SVC-1, AUTH-4, AUTH-5, ERR-1, ERR-2, SEND-4.
  */
 import { QuotaCount } from '../../src/sim/quota.ts';
 import type { Account, Device, Message, SimState } from '../../src/sim/records.ts';

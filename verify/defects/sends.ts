@@ -100,8 +100,8 @@ function instantOf(sendAt: string): number | undefined {
 }
 
 /**
- * Reads `send_at` as what `change` returns; undefined removes it. `atMs`: its time; undefined if it is
- * not valid.
+ * Reads `send_at` as what `change` returns; undefined removes it. `atMs`: its time; undefined if it
+ * is not valid.
  */
 function readingSendAt(
   change: (sendAt: string, nowMs: number, atMs: number | undefined) => string | undefined,

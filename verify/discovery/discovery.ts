@@ -1,7 +1,7 @@
 /**
- * Tests `conform --discover`: discovers the assumptions of a foreign server, starts a simulator with
- * them, and compares the replies of both to probes (`probes.ts`). `npm run discovery -- odd` prints
- * the probes that differ, and the assumptions file.
+ * Tests `conform --discover`: discovers the assumptions of a foreign server, starts a simulator
+ * with them, and compares the replies of both to probes (`probes.ts`). `npm run discovery -- odd`
+ * prints the probes that differ, and the assumptions file.
  */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

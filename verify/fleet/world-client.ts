@@ -1,7 +1,7 @@
 /**
  * One of many test processes that use a fleet at once: `world-client.ts CONTROL_URL NAME COUNT`.
- * Creates worlds one after another, and checks that each behaves as in a single process, untouched by
- * the others. Leaves a copy of each that expires, and deletes it. Ends with an error otherwise.
+ * Creates worlds one after another, and checks that each behaves as in a single process, untouched
+ * by the others. Leaves a copy of each that expires, and deletes it. Ends with an error otherwise.
  */
 import assert from 'node:assert/strict';
 import type { ReadyNumbers } from '../../src/operations/ready-numbers.ts';

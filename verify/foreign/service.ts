@@ -1,7 +1,7 @@
 /**
- * The foreign service: a right service that shares no code with the simulator or the judges. It is the
- * reference model with values drawn at random. Wherever the document permits several answers it can
- * give others than the simulator (`variation.ts`), and the harness must not fail it.
+ * The foreign service: a right service that shares no code with the simulator or the judges. It is
+ * the reference model with values drawn at random. Wherever the document permits several answers it
+ * can give others than the simulator (`variation.ts`), and the harness must not fail it.
  */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';

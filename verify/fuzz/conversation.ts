@@ -1,6 +1,6 @@
 /**
- * A conversation is all that happens on one connection: operations that first change the world, whole
- * requests, and perhaps broken requests at the end.
+ * A conversation is all that happens on one connection: operations that first change the world,
+ * whole requests, and perhaps broken requests at the end.
  */
 import fc from 'fast-check';
 import { broken } from './broken.ts';

@@ -1,8 +1,8 @@
 /**
  * Plays conversations against a server, one after another. A conversation is what one connection
- * sends: pieces, which are whole requests as bytes, and perhaps broken requests as its ending. After
- * each conversation the worker checks, on kept-alive connections of its own, that the server still
- * answers and that the world's invariants hold.
+ * sends: pieces, which are whole requests as bytes, and perhaps broken requests as its ending.
+ * After each conversation the worker checks, on kept-alive connections of its own, that the server
+ * still answers and that the world's invariants hold.
  */
 import type { TransportKind } from '../../src/http/transport/open-transport.ts';
 import { routeOf } from '../../src/operations/table.ts';

@@ -1,9 +1,9 @@
 /**
  * `npm run conform:defects [-- part-of-a-name …]`: the kill matrix. Prints every defect, the rule
- * that it breaks and the cases that fail; exits with 1 if a defect survives. `--without-control-port`
- * gives the harness only flags and real time, with many defects at a time. A defect may then
- * survive only if its catalogue entry states the reason. A sample is drawn by `--sample 60`
- * (`--seed` repeats the selection), and `--rate 4` runs it at four times the speed.
+ * that it breaks and the cases that fail; exits with 1 if a defect survives.
+ * `--without-control-port` gives the harness only flags and real time, with many defects at a time.
+ * A defect may then survive only if its catalogue entry states the reason. A sample is drawn by
+ * `--sample 60` (`--seed` repeats the selection), and `--rate 4` runs it at four times the speed.
  */
 import { randomInt } from 'node:crypto';
 import { fileURLToPath } from 'node:url';

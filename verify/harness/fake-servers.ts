@@ -78,8 +78,8 @@ export interface Outcome {
 }
 
 /**
- * Runs the harness as the command does, but waits less: these servers know no time, so the harness's
- * clock runs fast.
+ * Runs the harness as the command does, but waits less: these servers know no time, so the
+ * harness's clock runs fast.
  */
 export async function run(...argv: string[]): Promise<Outcome> {
   let out = '';

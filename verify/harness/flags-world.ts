@@ -1,6 +1,6 @@
 /**
- * A simulator that looks to the harness like a real service: it has no control port, runs in real time
- * and polls every second. Its world has an account for each flag of `conform`.
+ * A simulator that looks to the harness like a real service: it has no control port, runs in real
+ * time and polls every second. Its world has an account for each flag of `conform`.
  */
 import { type Clock, scaledClock } from '../../conformance/clock.ts';
 import {

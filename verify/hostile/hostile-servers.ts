@@ -1,6 +1,6 @@
 /**
- * Servers with replies that no service gives: too long, too slow, malformed, or harmful to a program
- * that prints their text. `conform` and `bench` must end in time on each and say why.
+ * Servers with replies that no service gives: too long, too slow, malformed, or harmful to a
+ * program that prints their text. `conform` and `bench` must end in time on each and say why.
  */
 import { randomBytes } from 'node:crypto';
 import { createServer, type Socket } from 'node:net';

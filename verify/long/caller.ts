@@ -1,6 +1,6 @@
 /**
- * The HTTP client of the long runs, and `DisturbedService`, which decides whether a missing answer is
- * permitted: only while a fault or a restart disturbs the service.
+ * The HTTP client of the long runs, and `DisturbedService`, which decides whether a missing answer
+ * is permitted: only while a fault or a restart disturbs the service.
  */
 import { Agent, request } from 'node:http';
 

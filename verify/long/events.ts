@@ -1,7 +1,7 @@
 /**
- * The events that disturb the service in a soak: each says on which days and at which time of day it
- * is due. Those of one time of day happen in the order of the list. Half of a day's load comes before
- * the events of noon, half after them.
+ * The events that disturb the service in a soak: each says on which days and at which time of day
+ * it is due. Those of one time of day happen in the order of the list. Half of a day's load comes
+ * before the events of noon, half after them.
  */
 import type { Traffic } from './traffic.ts';
 import { type SoakAccount, sendEndpoints } from './world.ts';

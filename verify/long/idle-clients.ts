@@ -2,8 +2,8 @@
  * Many nearly idle connections, as from clients that poll rarely. Most ask slowly; some are silent,
  * have sent half a head, are idle after an answer, or read events.
  * Both transports close a connection after about `idleTimeoutMs` of silence; the client then
- * reconnects later, as a real one would. A connection that is closed earlier counts as lost. So does
- * a stream, or one that asks slowly, if it is closed at all.
+ * reconnects later, as a real one would. A connection that is closed earlier counts as lost. So
+ * does a stream, or one that asks slowly, if it is closed at all.
  */
 import { connect, type Socket } from 'node:net';
 import { idleTimeoutMs } from '../../src/http/transport/transport.ts';

@@ -1,6 +1,7 @@
 /**
- * The requests that the service admitted, according to its journals. Reads them as text, independent
- * of the code that writes them. Skips the lines before the first reset, which are the warm-up.
+ * The requests that the service admitted, according to its journals. Reads them as text,
+ * independent of the code that writes them. Skips the lines before the first reset, which are the
+ * warm-up.
  */
 import { readFileSync } from 'node:fs';
 import type { AuditEntry } from '../../bench/audit/recount.ts';

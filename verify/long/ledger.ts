@@ -1,7 +1,7 @@
 /**
- * The soak's own record of its sends: which were accepted, and which bytes a replay must return. It is
- * independent of the service's journal and state, so `audit.ts` can compare them with it. The ledger
- * itself checks replays (SEND-4).
+ * The soak's own record of its sends: which were accepted, and which bytes a replay must return. It
+ * is independent of the service's journal and state, so `audit.ts` can compare them with it. The
+ * ledger itself checks replays (SEND-4).
  */
 import { dayMs } from '../../src/ledger/time-units.ts';
 

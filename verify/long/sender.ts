@@ -1,7 +1,7 @@
 /**
- * A fast load of sends for runs that end the service under load. Each of several connections has one
- * send in flight at a time. Keeps the exact bytes of every acknowledged reply, to check later that
- * the restarted service still knows them.
+ * A fast load of sends for runs that end the service under load. Each of several connections has
+ * one send in flight at a time. Keeps the exact bytes of every acknowledged reply, to check later
+ * that the restarted service still knows them.
  */
 import { routeOf } from '../../src/operations/table.ts';
 import { sendPaths } from '../testkit/request.ts';

@@ -1,8 +1,8 @@
 /**
- * `npm run soak -- --days 30 --minutes 5 --seed 1 --transport hyperexpress|node`: simulated weeks of
- * mixed load on a service in its own process. Meanwhile the events of `events.ts` disturb it: faults,
- * kills, restarts. At the end `closing.ts` audits all evidence and compares the memory after a reset.
- * Exit codes: 0 no complaint, 1 complaints, 2 a wrong flag.
+ * `npm run soak -- --days 30 --minutes 5 --seed 1 --transport hyperexpress|node`: simulated weeks
+ * of mixed load on a service in its own process. Meanwhile the events of `events.ts` disturb it:
+ * faults, kills, restarts. At the end `closing.ts` audits all evidence and compares the memory
+ * after a reset. Exit codes: 0 no complaint, 1 complaints, 2 a wrong flag.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,6 +1,6 @@
 /**
- * The mixed load of a soak: draws the next request at random and judges its answer. An answer may be
- * missing only while faults are set or a process is replaced (`DisturbedService`).
+ * The mixed load of a soak: draws the next request at random and judges its answer. An answer may
+ * be missing only while faults are set or a process is replaced (`DisturbedService`).
  */
 import { hourMs } from '../../src/ledger/time-units.ts';
 import type { Rng } from '../../src/sim/random.ts';

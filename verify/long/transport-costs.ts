@@ -1,7 +1,7 @@
 /**
- * `npm run bench:transports`: the cost of a send over each transport, plain and over TLS, compared with
- * a bare handler on `node:http` that reads the body and answers with as many bytes. One run measures
- * all of them in turn. wrk makes the load, and each server counts its own processor time.
+ * `npm run bench:transports`: the cost of a send over each transport, plain and over TLS, compared
+ * with a bare handler on `node:http` that reads the body and answers with as many bytes. One run
+ * measures all of them in turn. wrk makes the load, and each server counts its own processor time.
  */
 import { execFile, fork } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

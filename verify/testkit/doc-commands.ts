@@ -39,8 +39,8 @@ export function linksOf(page: string): readonly string[] {
 }
 
 /**
- * Runs a command line as printed. Resolves to its output; rejects, with all that was printed, if its
- * exit code is not 0.
+ * Runs a command line as printed. Resolves to its output; rejects, with all that was printed, if
+ * its exit code is not 0.
  */
 export async function shell(
   line: string,

@@ -1,7 +1,7 @@
 /**
- * Pairwise testing: computes rows of answers, one to each question, so that every two answers to two
- * questions occur together in at least one row. All combinations would be too many to run. Greedy and
- * deterministic.
+ * Pairwise testing: computes rows of answers, one to each question, so that every two answers to
+ * two questions occur together in at least one row. All combinations would be too many to run.
+ * Greedy and deterministic.
  */
 
 /** Questions by name, each with its possible answers. */

@@ -1,6 +1,6 @@
 /**
- * How tests start `smstwin` in a process of its own. A test run builds the program once, because the
- * sources take two seconds of CPU to start; outside of one the sources run.
+ * How tests start `smstwin` in a process of its own. A test run builds the program once, because
+ * the sources take two seconds of CPU to start; outside of one the sources run.
  */
 import { fileURLToPath } from 'node:url';
 

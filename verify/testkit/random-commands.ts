@@ -1,6 +1,7 @@
 /**
- * Random commands for any simulator, and their results: requests to the service, and every operation
- * that journals record. A command names its target by a position in the list of existing objects.
+ * Random commands for any simulator, and their results: requests to the service, and every
+ * operation that journals record. A command names its target by a position in the list of existing
+ * objects.
  */
 import fc from 'fast-check';
 import { perform } from '../../src/operations/define.ts';

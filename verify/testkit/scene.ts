@@ -1,6 +1,6 @@
 /**
- * Short methods for examples on a `Session`: an account's requests, each compared with the reference
- * model's reply.
+ * Short methods for examples on a `Session`: an account's requests, each compared with the
+ * reference model's reply.
  */
 import type { ApiReply, ApiRequest } from '../../src/http/service/messages.ts';
 import type { Assumptions } from '../../src/sim/assumptions.ts';

@@ -1,6 +1,6 @@
 /**
- * For tests and long runs: `smstwin serve`, or a fleet, in a child process on free ports. A probe in
- * the process (`probe.ts`) reports its resources.
+ * For tests and long runs: `smstwin serve`, or a fleet, in a child process on free ports. A probe
+ * in the process (`probe.ts`) reports its resources.
  */
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { existsSync, readFileSync, rmSync } from 'node:fs';

@@ -1,8 +1,8 @@
 /**
- * Runs a simulator and the reference model (`conformance/model/`) in parallel: every request goes to
- * both, and their replies must be equal. The model takes over the values that the simulator draws at
- * random, and checks that they are possible. `steps/` plays random and chosen steps on a session.
- * Callers are named by their index (`who`), everything else by a position in a list.
+ * Runs a simulator and the reference model (`conformance/model/`) in parallel: every request goes
+ * to both, and their replies must be equal. The model takes over the values that the simulator
+ * draws at random, and checks that they are possible. `steps/` plays random and chosen steps on a
+ * session. Callers are named by their index (`who`), everything else by a position in a list.
  */
 import { ReferenceModel } from '../../conformance/model/reference-model.ts';
 import {

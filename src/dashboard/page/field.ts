@@ -1,7 +1,7 @@
 /**
- * A field of an operation's input or output, as the page needs it. `declared.ts` makes the fields from
- * the schemas when the page is built. This module reads typed texts as values of fields, and shows
- * values as text.
+ * A field of an operation's input or output, as the page needs it. `declared.ts` makes the fields
+ * from the schemas when the page is built. This module reads typed texts as values of fields, and
+ * shows values as text.
  */
 
 export interface Field {

@@ -1,7 +1,7 @@
 /**
- * The pages that show lists of objects (accounts, SIMs, faults, ...) with forms to add to them. Each
- * list names its operations and columns; labels, kinds, ranges and hints come from the schemas of
- * those operations. `parts/list.tsx` draws the lists, `parts/operation-form.tsx` the forms.
+ * The pages that show lists of objects (accounts, SIMs, faults, ...) with forms to add to them.
+ * Each list names its operations and columns; labels, kinds, ranges and hints come from the schemas
+ * of those operations. `parts/list.tsx` draws the lists, `parts/operation-form.tsx` the forms.
  */
 import type { Typed } from './field.ts';
 import type { OperationName } from './wire.ts';

@@ -1,7 +1,7 @@
 /**
- * Reads and changes the page's address. Its path names the shown world: `/w/<world_id>/`, or `/` for
- * the world that the server started with. Its hash names the page, the page's argument (such as the
- * open message) and its filters: `#/messages/<id>?status=queued`.
+ * Reads and changes the page's address. Its path names the shown world: `/w/<world_id>/`, or `/`
+ * for the world that the server started with. Its hash names the page, the page's argument (such as
+ * the open message) and its filters: `#/messages/<id>?status=queued`.
  */
 import { computed, type Signal, signal, useSignal, useSignalEffect } from '@preact/signals';
 import type { Typed } from './field.ts';

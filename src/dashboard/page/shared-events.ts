@@ -156,8 +156,8 @@ export class SharedEvents {
 }
 
 /**
- * Parses server-sent events from a text stream, piece by piece. The browser's own EventSource cannot
- * send the control token.
+ * Parses server-sent events from a text stream, piece by piece. The browser's own EventSource
+ * cannot send the control token.
  */
 export class EventParser {
   #incomplete = '';

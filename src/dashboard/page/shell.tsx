@@ -1,6 +1,6 @@
 /**
- * The frame around every page: the links to the pages, the header with world and simulated time, and
- * notices about the connection. `pages` is the table of all pages.
+ * The frame around every page: the links to the pages, the header with world and simulated time,
+ * and notices about the connection. `pages` is the table of all pages.
  */
 import { signal } from '@preact/signals';
 import type { ComponentType } from 'preact';

@@ -1,7 +1,7 @@
 /**
- * Checks the invariants of a simulation: walks its whole state and reports each violation as a line,
- * the rule and then the finding. Changes nothing. It recounts from the records and has its own table
- * of steps, so that a mistake in the checked code cannot hide itself.
+ * Checks the invariants of a simulation: walks its whole state and reports each violation as a
+ * line, the rule and then the finding. Changes nothing. It recounts from the records and has its
+ * own table of steps, so that a mistake in the checked code cannot hide itself.
  * This file checks accounts, timers, keys and rate limits; the files next to it check the rest.
  */
 

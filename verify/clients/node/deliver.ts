@@ -1,6 +1,6 @@
 /**
- * A careful client on `fetch`, made of habits: which id and body it sends, how long it waits, and what
- * it reports. The clients that are written by hand are this one with some habits changed.
+ * A careful client on `fetch`, made of habits: which id and body it sends, how long it waits, and
+ * what it reports. The clients that are written by hand are this one with some habits changed.
  */
 import { headersOf, type Job, type Message, type Program, sendPath, sleep } from '../client.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Clients on HTTP libraries. The library sends and retries by its own options; the program around it
- * decides what to do about the sends that the library gives up.
+ * Clients on HTTP libraries. The library sends and retries by its own options; the program around
+ * it decides what to do about the sends that the library gives up.
  */
 import axios, { type AxiosInstance } from 'axios';
 import got, { type RetryOptions as GotRetry } from 'got';

@@ -113,8 +113,8 @@ interface Outcome {
 }
 
 /**
- * Sends `size` messages at a time until each is confirmed. After a wave that is not wholly confirmed,
- * waits for the longest `Retry-After` of its replies, and at least 15 s.
+ * Sends `size` messages at a time until each is confirmed. After a wave that is not wholly
+ * confirmed, waits for the longest `Retry-After` of its replies, and at least 15 s.
  */
 async function inWaves(
   job: Job,

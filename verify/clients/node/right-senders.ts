@@ -1,7 +1,7 @@
 /**
- * Clients on `fetch` that break no rule but look unusual: the referee must find nothing. They send one
- * message after another or several at once, change ids, senders and keys, or read. The table at the
- * end says what each does; the functions above it are their programs.
+ * Clients on `fetch` that break no rule but look unusual: the referee must find nothing. They send
+ * one message after another or several at once, change ids, senders and keys, or read. The table at
+ * the end says what each does; the functions above it are their programs.
  */
 import { hourMs } from '../../../src/ledger/time-units.ts';
 import { Simulator } from '../../../src/simulator.ts';
@@ -185,8 +185,8 @@ async function pollUntilFinal(job: Job, rereadAfterMs?: number): Promise<void> {
 }
 
 /**
- * Takes a new id after each refusal that it has seen, unless an earlier send may be queued. `fromOf`:
- * the sender under the first id of a message, the second and so on.
+ * Takes a new id after each refusal that it has seen, unless an earlier send may be queued.
+ * `fromOf`: the sender under the first id of a message, the second and so on.
  */
 async function renewId(
   job: Job,

@@ -108,8 +108,9 @@ function whileBroken(program: NodeClient['run']): NodeClient['run'] {
 const persistent = byPRetry({ retries: 9, minTimeout: 5_000, factor: 1 });
 
 /**
- * A row: what the client does, its program, then `meets` (troubles without which the mistake does not
- * show) and `also` (other rules it breaks). `byKy(0)` and `byGot({ limit: 0 })` make no retries.
+ * A row: what the client does, its program, then `meets` (troubles without which the mistake does
+ * not show) and `also` (other rules it breaks). `byKy(0)` and `byGot({ limit: 0 })` make no
+ * retries.
  */
 export const wrongContents: readonly NodeClient[] = [
   ...breaking('CLIENT-10')({

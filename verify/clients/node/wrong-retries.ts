@@ -1,6 +1,6 @@
 /**
- * Wrong clients that the referee must find, by the rule that each breaks: they retry too early, under
- * a new id, without an id, or not at all. Rules: CLIENT-1 to CLIENT-9, CLIENT-17.
+ * Wrong clients that the referee must find, by the rule that each breaks: they retry too early,
+ * under a new id, without an id, or not at all. Rules: CLIENT-1 to CLIENT-9, CLIENT-17.
  */
 import axiosRetry from 'axios-retry';
 import { hourMs } from '../../../src/ledger/time-units.ts';

@@ -1,6 +1,6 @@
 /**
- * Examples from the harness's observations: the requests by which the harness tells the answers of a
- * target apart also show the answer that the simulator is set to.
+ * Examples from the harness's observations: the requests by which the harness tells the answers of
+ * a target apart also show the answer that the simulator is set to.
  */
 import { replyObservations } from '../../../conformance/cases/observations-replies.ts';
 import type { RequestOptions } from '../../../conformance/client.ts';

@@ -1,5 +1,6 @@
 /**
- * Examples of the assumptions about senders, keys and replays, and what else one request does not show.
+ * Examples of the assumptions about senders, keys and replays, and what else one request does not
+ * show.
  */
 import { dayMs } from '../../../src/ledger/time-units.ts';
 import { brief, numbers } from '../scene.ts';

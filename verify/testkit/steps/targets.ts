@@ -1,6 +1,6 @@
 /**
- * The random targets of steps: callers, positions in lists, endpoints with a limit, and ways to write
- * an id in a path.
+ * The random targets of steps: callers, positions in lists, endpoints with a limit, and ways to
+ * write an id in a path.
  */
 import fc from 'fast-check';
 import { accountCount, lastPosition } from '../session.ts';

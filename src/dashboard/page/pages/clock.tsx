@@ -68,8 +68,8 @@ export function ClockPage() {
 }
 
 /**
- * The snapshot from before the last reset by this page; undefined without a reset, or if the snapshot
- * failed (it may be too large).
+ * The snapshot from before the last reset by this page; undefined without a reset, or if the
+ * snapshot failed (it may be too large).
  */
 const undoSnapshot = signal<Row | undefined>(undefined);
 

@@ -106,7 +106,8 @@ async function readLeaves(worldId: string): Promise<Leaves> {
 
 /**
  * Adds every value below `value` by its path. In a path, an element of a list has a name instead of
- * its index, so that the order of the lists does not matter. Of a message, status and history count.
+ * its index, so that the order of the lists does not matter. Of a message, status and history
+ * count.
  */
 function addLeaves(value: unknown, path: string, leaves: Map<string, string>): void {
   if (typeof value !== 'object' || value === null) {

@@ -1,6 +1,6 @@
 /**
- * The page Home: what has happened in this world, what a client needs to use it (ready to copy), and
- * the recipients with a scripted outcome.
+ * The page Home: what has happened in this world, what a client needs to use it (ready to copy),
+ * and the recipients with a scripted outcome.
  */
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';

@@ -1,6 +1,6 @@
 /**
- * The page Limits: a plot of the requests made and refused over time, how many requests each account
- * has left at each endpoint, and a form that changes the limits.
+ * The page Limits: a plot of the requests made and refused over time, how many requests each
+ * account has left at each endpoint, and a form that changes the limits.
  */
 import { endpointNames } from '../../../sim/limits.ts';
 import { nowMs, whileRunning } from '../clock.ts';

@@ -1,6 +1,6 @@
 /**
- * A plot of requests over simulated time, as stacked bars, with the limit of the chosen endpoint. The
- * user chooses bars by dragging or with the arrow keys, and follows a link to their requests.
+ * A plot of requests over simulated time, as stacked bars, with the limit of the chosen endpoint.
+ * The user chooses bars by dragging or with the arrow keys, and follows a link to their requests.
  */
 import { type Signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';

@@ -1,6 +1,6 @@
 /**
- * The page Requests: the last thousand requests to the service, newest first, with a search; and one
- * request in full.
+ * The page Requests: the last thousand requests to the service, newest first, with a search; and
+ * one request in full.
  */
 import { useSignal } from '@preact/signals';
 import { endpointNames } from '../../../sim/limits.ts';

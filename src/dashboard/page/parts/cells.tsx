@@ -1,6 +1,6 @@
 /**
- * The cells of a table of declared objects: a value shown by the kind of its field, or an input that
- * changes the value as soon as it is chosen or entered.
+ * The cells of a table of declared objects: a value shown by the kind of its field, or an input
+ * that changes the value as soon as it is chosen or entered.
  */
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';

@@ -1,6 +1,6 @@
 /**
- * Shows an exchange: a request to the service and its reply, as sent over the wire. The control port
- * has removed the key.
+ * Shows an exchange: a request to the service and its reply, as sent over the wire. The control
+ * port has removed the key.
  */
 import type { Exchange } from '../wire.ts';
 import { ReplyStatus } from './values.tsx';

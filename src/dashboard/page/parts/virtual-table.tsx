@@ -1,7 +1,7 @@
 /**
- * A table that renders only the visible rows, so that ten thousand rows are as fast as ten. All rows
- * have the same height. While the table is scrolled or under the pointer, rows that are added above
- * do not move the others. A click anywhere in a row follows the row's link.
+ * A table that renders only the visible rows, so that ten thousand rows are as fast as ten. All
+ * rows have the same height. While the table is scrolled or under the pointer, rows that are added
+ * above do not move the others. A click anywhere in a row follows the row's link.
  */
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
@@ -111,8 +111,8 @@ export function VirtualTable<T>(props: VirtualTableProps<T>) {
 }
 
 /**
- * A row as high as the rows that are not rendered. It has one cell: one across all columns would show
- * columns that a narrow page hides.
+ * A row as high as the rows that are not rendered. It has one cell: one across all columns would
+ * show columns that a narrow page hides.
  */
 function Spacer({ rows }: { readonly rows: number }) {
   if (rows <= 0) return null;
@@ -168,7 +168,8 @@ const rowSteps: Readonly<Record<string, number>> = { ArrowDown: 1, j: 1, ArrowUp
 
 /**
  * Moves the focus between rows, for arrow keys, j and k. If no row has the focus, j and k begin at
- * the row whose detail is open, or at the first row. Ignores shortcuts of the browser such as Ctrl+K.
+ * the row whose detail is open, or at the first row. Ignores shortcuts of the browser such as
+ * Ctrl+K.
  */
 export function moveBetweenRows(event: KeyboardEvent): void {
   const step = rowSteps[event.key] ?? 0;
