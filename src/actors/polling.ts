@@ -262,8 +262,9 @@ export class Progress {
       const stepped = batch.cohorts.filter((cohort) =>
         this.#lifecycle.stepTogether(batch, cohort, 'failed', 'device_deactivated'),
       );
-      cohorts.push(...stepped);
-      if (this.#lifecycle.reader !== undefined) failed.push(...batch.membersOf(stepped));
+      for (const cohort of stepped) cohorts.push(cohort);
+      if (this.#lifecycle.reader !== undefined)
+        for (const message of batch.membersOf(stepped)) failed.push(message);
       batch.keep(isQueued);
     }
     const inOrder = failed.sort((a, b) => a.arrival - b.arrival);

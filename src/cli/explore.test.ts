@@ -48,8 +48,8 @@ test.each([
     '--env URL: the variable is set twice; remove one of the two',
   ],
   [
-    ['--report', 'json=/tmp/r', '--report', 'html=/tmp/../tmp/r'],
-    '--report: two reports would be written to /tmp/r; name another file',
+    ['--report', 'json=/tmp/smstwin-r', '--report', 'html=/tmp/../tmp/smstwin-r'],
+    '--report: two reports would be written to /tmp/smstwin-r; name another file',
   ],
 ])('%j is refused', async (flags, line) => {
   await expect(refusalOf(...flags)).rejects.toEqual(new UsageError(line));

@@ -197,11 +197,13 @@ class Restoration {
     const paced: Required<StatePart>['paced'] = [];
     for (const part of parts) {
       if (part.messages !== undefined) this.#addMessages(part.messages);
+      // One by one: the list may be longer than the arguments that a call of `push` can take.
       for (const { batch, arrivals } of part.members ?? []) {
-        entryAt(members, batch).push(...arrivals);
+        const known = entryAt(members, batch);
+        for (const arrival of arrivals) known.push(arrival);
       }
-      held.push(...(part.held ?? []));
-      paced.push(...(part.paced ?? []));
+      for (const message of part.held ?? []) held.push(message);
+      for (const message of part.paced ?? []) paced.push(message);
     }
     const batches = this.#restoreBatches(members);
     for (const [index, { poll_count: pollCount }] of this.#head.devices.entries()) {
