@@ -124,7 +124,7 @@ function resultOf(rule: RuleId, finding: RuleFinding | undefined): Result {
     return { ...none, verdict: 'skipped', reason: 'needs --traffic-complete' };
   const { broken, proof, exercised, missing } = finding;
   if (broken === undefined) {
-    const reason = missing === undefined ? undecided(finding) : `needs ${missing}`;
+    const reason = missing ?? undecided(finding);
     if (exercised === 0) return { ...none, verdict: 'not_exercised', reason };
     return { ...none, verdict: 'passed', exercised };
   }

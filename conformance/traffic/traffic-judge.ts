@@ -10,7 +10,7 @@ import { minuteMs } from '../../src/ledger/time-units.ts';
 import { judges } from '../judges/all.ts';
 import { type Exchange, isMessageSend, isSend, messageIdOf } from '../judges/exchange.ts';
 import { Findings, type Trace } from '../judges/judge.ts';
-import type { RuleBroken } from '../verify.ts';
+import { Lacking, type RuleBroken } from '../verify.ts';
 import { Groups, inOrder } from './groups.ts';
 import { TrafficKnowledge } from './knowledge.ts';
 import type { Observations } from './observations.ts';
@@ -26,7 +26,7 @@ export interface RuleFinding {
   broken?: RuleBroken;
   /** The exchanges that prove the failure. */
   proof: readonly Exchange[];
-  /** What would be needed to judge a group. */
+  /** Why a group could not be judged, as a phrase: what it would need. */
   missing?: string;
 }
 
@@ -234,7 +234,8 @@ export class TrafficJudge {
     if (finding === undefined) return;
     finding.exercised += exercised;
     finding.isTouched = true;
-    if (missing !== undefined) finding.missing ??= missing.message;
+    if (missing !== undefined)
+      finding.missing ??= missing instanceof Lacking ? `needs ${missing.message}` : missing.message;
     if (broken === undefined) return;
     const isSmaller = finding.broken === undefined || proof.length < finding.proof.length;
     if (!isSmaller) return;

@@ -392,4 +392,6 @@ test('a rule that was not exercised says whether exchanges were about it', async
     'SEND-4',
   );
   expect(lone.out).toContain('exchanges are about it, and none decides it');
+  const few = await run('--traffic', fileOf('few.ndjson', asRecording(sound)), 'READ-3');
+  expect(few.out).toContain('READ-3/traffic: needed 121 replies within a minute, got 2');
 });
