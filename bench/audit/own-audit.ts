@@ -43,7 +43,7 @@ interface User {
 export async function ownAudit(options: OwnAuditOptions): Promise<AuditRun> {
   const simulator = await createSimulator({
     clock: 'manual',
-    startTime: '2026-01-01T00:00:00.000Z',
+    startTime: startMs,
     limits: options.limits,
     world: { accounts: [] },
     assumptions: { monthlyQuota: 'unlimited' },
