@@ -25,8 +25,8 @@ interface FieldProps {
   readonly path?: string;
   readonly mistakes: ByPath<string>;
   readonly placeholders?: Typed | undefined;
-  /** Replaces the description of the declaration. */
-  readonly hint?: ComponentChildren;
+  /** Replace the descriptions of the declaration. */
+  readonly hints?: ByPath<ComponentChildren> | undefined;
   /** Choices that exist only at run time, such as accounts. */
   readonly choices: ByPath<readonly Choice[]>;
   /** Values that the browser suggests for free text. */
@@ -36,7 +36,7 @@ interface FieldProps {
 /** One field. Of an object: all its fields. Of variants: a choice, and the chosen one's fields. */
 export function FieldInput(props: FieldProps) {
   const { field, typed, path = field.name, choices } = props;
-  const { hint = choices[path] === undefined ? field.hint : undefined } = props;
+  const hint = props.hints?.[path] ?? field.hint;
   const id = useId();
   const childInput = (child: Field) => (
     <FieldInput {...props} key={child.name} field={child} path={pathOf(path, child.name)} />

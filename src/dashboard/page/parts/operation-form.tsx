@@ -52,8 +52,8 @@ export function OperationForm(props: FormProps) {
   });
   const mistakes = mistakesIn(error, listField);
   const isShownAtField = pathsOf(fields, typed.value).some((path) => path in mistakes);
-  const { placeholders, suggestions } = props;
-  const shared = { typed, mistakes, choices, placeholders, suggestions };
+  const { hints, placeholders, suggestions } = props;
+  const shared = { typed, mistakes, choices, hints, placeholders, suggestions };
   return (
     <form
       class="row"
@@ -66,12 +66,7 @@ export function OperationForm(props: FormProps) {
     >
       {hasAccount && <FieldInput {...shared} field={{ name: 'account_id', kind: 'id' }} />}
       {fields.map((field) => (
-        <FieldInput
-          {...shared}
-          key={field.name}
-          field={field}
-          hint={props.hints?.[field.name] ?? field.hint}
-        />
+        <FieldInput {...shared} key={field.name} field={field} />
       ))}
       <button type="submit" class={`button ${props.kind ?? 'main'}`} aria-busy={isBusy}>
         {submit}
