@@ -13,6 +13,7 @@ import {
   request as httpsRequest,
 } from 'node:https';
 import type { Socket } from 'node:net';
+import { PassThrough, type Readable } from 'node:stream';
 import type { TlsPair } from '../config/tls.ts';
 import type { FaultKind, FaultSubject } from '../http/service/fault.ts';
 import { recipientOf } from '../http/service/fault.ts';
@@ -135,11 +136,10 @@ export class RecordingProxy {
       return;
     }
     if (request.headers.expect !== undefined) response.writeContinue();
-    request.on('end', () => {
+    exchange.holdBody(() => {
       const body = exchange.requestBody();
       passOn(typeof body === 'number' ? '' : recipientOf(body));
     });
-    request.resume();
   }
 
   #subjectOf({ request, target }: ProxiedExchange, to: string): FaultSubject {
@@ -156,7 +156,7 @@ export class RecordingProxy {
       else act();
     };
     if (!isHandled(acting)) {
-      exchange.request.resume();
+      exchange.unsentBody.resume();
       afterDelay(() => exchange.answerWithFault(acting));
       return;
     }
@@ -176,7 +176,7 @@ export class RecordingProxy {
     });
   }
 
-  #send({ request, response, target, requestBody }: ProxiedExchange): ClientRequest {
+  #send({ request, response, target, unsentBody }: ProxiedExchange): ClientRequest {
     const { upstream } = this.#options;
     const send = upstream.protocol === 'https:' ? httpsRequest : httpRequest;
     const outgoing = send({
@@ -196,17 +196,11 @@ export class RecordingProxy {
         response.writeEarlyHints(headers as Record<string, string | string[]>);
     });
     outgoing.once('socket', (socket) => this.#endTogether(socket, request.socket));
-    if (request.readableEnded) {
-      // Known: a body that was too long to keep is lost here, and so are trailers.
-      const body = requestBody();
-      outgoing.end(typeof body === 'number' ? undefined : body);
-      return outgoing;
-    }
-    request.on('end', () => outgoing.addTrailers(pairsOf(request.rawTrailers)));
+    unsentBody.on('end', () => outgoing.addTrailers(pairsOf(request.rawTrailers)));
     request.once('close', () => {
       if (!request.complete) outgoing.destroy();
     });
-    request.pipe(outgoing);
+    unsentBody.pipe(outgoing);
     return outgoing;
   }
 
@@ -240,6 +234,8 @@ class ProxiedExchange {
   readonly target: string;
   /** What has arrived of the request's body. */
   readonly requestBody: () => Body;
+  /** The request's body, as far as the service has not got it. */
+  unsentBody: Readable;
   /** The fault that struck it; set before the exchange is answered. */
   fault: FaultKind['kind'] | undefined;
   readonly #clientIp: string;
@@ -261,11 +257,25 @@ class ProxiedExchange {
     // A socket that has closed does not know its address.
     this.#clientIp = plainIp(request.socket.remoteAddress ?? '');
     this.requestBody = collectBody(request);
+    this.unsentBody = request;
     changeOpenExchanges(request.socket, 1);
     response.once('close', () => {
       changeOpenExchanges(request.socket, -1);
       this.#report(response.writableFinished ? undefined : 'the client closed the connection');
     });
+  }
+
+  /** Keeps the body back. Calls `whenHeld` once it has ended, or is too long to keep. */
+  holdBody(whenHeld: () => void): void {
+    let isHeld = false;
+    const callOnce = () => {
+      if (!isHeld) whenHeld();
+      isHeld = true;
+    };
+    this.request.once('end', callOnce);
+    // The request pauses when the held part has grown to the bound.
+    this.request.once('pause', callOnce);
+    this.unsentBody = this.request.pipe(new PassThrough({ highWaterMark: longestRecordedBody }));
   }
 
   /** Passes the service's reply on. */

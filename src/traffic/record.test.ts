@@ -16,7 +16,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, afterEach, expect, test } from 'vitest';
+import type { FaultSpec } from '../http/service/fault.ts';
 import { createSimulator } from '../simulator.ts';
+import { longestRecordedBody } from './proxy.ts';
 import { type RecordOptions, type RunningRecording, startRecording } from './record.ts';
 import { type RecordedLine, readLine } from './recorded-line.ts';
 import { Redactor } from './redaction.ts';
@@ -96,7 +98,17 @@ async function simulated(settings = {}) {
   return { simulator, baseUrl, key, send };
 }
 
-test('requests and replies pass byte for byte, but for the host', async () => {
+/** A fault that strikes no request of the tests; the proxy must read each body to know that. */
+const ofOneRecipient: FaultSpec = {
+  match: { to: '+12125550199' },
+  when: { every: 1 },
+  fault: { kind: 'hang' },
+};
+
+test.each([
+  ['without faults', []],
+  ['with a fault that matches on the recipient', [ofOneRecipient]],
+])('requests and replies pass byte for byte, but for the host, %s', async (_, faults) => {
   const body = '4\r\n{"a"\r\n3\r\n:1}\r\n0\r\nX-Sum: 1\r\n\r\n';
   const request = (host: string) =>
     `POST /api/v1/sms/send/?a=%2b1&a=2 HTTP/1.1\r\nhOsT: ${host}\r\nX-Two: 1\r\nAccept: */*\r\n` +
@@ -107,11 +119,39 @@ test('requests and replies pass byte for byte, but for the host', async () => {
     'X-Latin: \xe9\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n' +
     '5\r\nhello\r\n0\r\nX-End: yes\r\n\r\n';
   const { seen, url } = await rawServer('\r\n\r\n0\r\nX-Sum: 1\r\n\r\n'.slice(-17), reply);
-  const { baseUrl } = await record(url);
+  const { baseUrl } = await record(url, { faults });
   const answered = await exchanged(baseUrl, request('127.0.0.1:8090'));
   expect(answered).toBe(reply);
   expect(seen.text).toBe(request(new URL(url).host));
 });
+
+test.each([1, 3])(
+  'a body that is %d MiB too long to keep passes whole, with its trailers, past a fault on the recipient',
+  async (tooManyMiB) => {
+    const got: object[] = [];
+    const server = createHttpServer((request, response) => {
+      let letters = 0;
+      request.on('data', (chunk: Buffer) => {
+        letters += chunk.length;
+      });
+      request.on('end', () => {
+        got.push({ letters, trailers: request.rawTrailers });
+        response.end('taken');
+      });
+    });
+    const { baseUrl, out } = await record(await listening(server), { faults: [ofOneRecipient] });
+    const letters = longestRecordedBody * (1 + tooManyMiB);
+    const answered = await exchanged(
+      baseUrl,
+      'POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTrailer: X-Sum\r\n' +
+        `Transfer-Encoding: chunked\r\n\r\n${letters.toString(16)}\r\n${'x'.repeat(letters)}` +
+        '\r\n0\r\nX-Sum: 1\r\n\r\n',
+    );
+    expect(answered).toContain('taken');
+    expect(got).toEqual([{ letters, trailers: ['X-Sum', '1'] }]);
+    expect(linesOf(out)).toMatchObject([{ request: { omitted: letters } }]);
+  },
+);
 
 test('a reply that ends with its connection gets no length, and HEAD no body', async () => {
   const reply = 'HTTP/1.0 200 OK\r\nServer: old\r\n\r\nall of it';
