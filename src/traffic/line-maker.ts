@@ -6,7 +6,12 @@ import { isUtf8 } from 'node:buffer';
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
 import { matchRoute } from '../http/service/routes.ts';
 import { isoTime } from '../sim/clock.ts';
-import { type Body, type Header, longestRecordedBody, type PassedExchange } from './proxy.ts';
+import {
+  type Body,
+  type Header,
+  longestRecordedBody,
+  type PassedExchange,
+} from './proxied-exchange.ts';
 import type { RecordedBody, RecordedLine } from './recorded-line.ts';
 import type { Redactor, ReplyKind } from './redaction.ts';
 import type { Secrets } from './secrets.ts';

@@ -18,7 +18,7 @@ import fc from 'fast-check';
 import { afterAll, afterEach, expect, test } from 'vitest';
 import type { FaultSpec } from '../http/service/fault.ts';
 import { createSimulator } from '../simulator.ts';
-import { longestRecordedBody } from './proxy.ts';
+import { longestRecordedBody } from './proxied-exchange.ts';
 import { type RecordOptions, type RunningRecording, startRecording } from './record.ts';
 import { type RecordedLine, readLine } from './recorded-line.ts';
 import { Redactor } from './redaction.ts';
