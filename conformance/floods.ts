@@ -6,11 +6,21 @@
  * bucket is empty, it sends everything that an empty bucket must not affect.
  */
 import { minuteMs } from '../src/ledger/time-units.ts';
-import { type Bucket, endpoints, limitOf } from './buckets.ts';
+import { type Bucket, limitOf } from './buckets.ts';
 import { type Reply, SendsExhausted } from './client.ts';
-import type { Exchange } from './judges/exchange.ts';
+import { requestWhileEmpty } from './empty-bucket.ts';
 import { messagesOfOthers } from './judges/other-traffic.ts';
-import { agentOf, flood, isSending, passed, pathFor, queriesOf, request } from './limited.ts';
+import {
+  agentOf,
+  flood,
+  isRefused,
+  isSending,
+  passed,
+  pathFor,
+  queriesOf,
+  recent,
+  request,
+} from './limited.ts';
 import type { Recording } from './recording.ts';
 import type { Need } from './target.ts';
 import { type Fields, paths, type Subject, type Trial } from './trial.ts';
@@ -46,6 +56,11 @@ const apartMs = 1_850;
 /** By then every permitted bucket is full. */
 const fullAgainMs = 2 * minuteMs + 1_000;
 
+/** For the plan of a run: the requests that waiting out a refusal adds to a flood. */
+const plannedForWait = 3;
+/** For the plan of a run: a minute until the bucket returns, and the flood itself. */
+const plannedSeconds = 66;
+
 export const floodOf: Readonly<Record<Bucket, Recording<Flood>>> = {
   send: recordingOf('send', ['sender']),
   dashboard_send: recordingOf('dashboard_send', ['sender']),
@@ -59,9 +74,9 @@ function recordingOf(bucket: Bucket, needs: readonly Need[]): Recording<Flood> {
   return {
     name: `flood of ${bucket}`,
     needs,
-    spends: { [bucket]: limitOf(bucket) + surplus + 3 },
-    throttled: surplus + 3,
-    seconds: 66,
+    spends: { [bucket]: limitOf(bucket) + surplus + plannedForWait },
+    throttled: surplus + plannedForWait,
+    seconds: plannedSeconds,
     full: [bucket],
     account: { sims: 2 },
     record: (t, account) => record(t, account, bucket),
@@ -108,51 +123,71 @@ interface Burst extends Omit<Flood, 'wait'> {
   readonly call: () => Promise<Reply>;
 }
 
+/** Empties the bucket, and sends what the empty bucket must not affect. */
 async function spend(t: Trial, account: Subject, bucket: Bucket): Promise<Burst> {
   const { clock, startedAt } = t.target;
   const limit = limitOf(bucket);
-  const { call, sent } = await callerOf(t, account, bucket);
+  const caller = await callerOf(t, account, bucket);
   const beganAt = clock.now();
   const spentEarlier = spentBefore(t, bucket, account);
-  const first = await call(0);
-  const isAnswered = passed(first) || (bucket === 'address' && first.status === 401);
-  if (isAnswered && bucket === 'send') {
-    await readOften(t, account, first);
-    await t.pause(apartMs, 'time to pass');
-  }
-  const times = isAnswered ? Math.max(0, limit - spentEarlier - 1) + surplus : 0;
-  const replies = [first, ...(await flood(times, (i) => call(i + 1)))];
-  const mostReplies = () => limit + mostSurplus + ((clock.now() - beganAt) / minuteMs) * limit;
-  const isThrottled = () => replies.some(({ status }) => status === 429);
-  while (isAnswered && !isThrottled() && replies.length < mostReplies())
-    replies.push(...(await flood(surplus, (i) => call(i + 1))));
+  const replies = await emptied(t, { account, bucket, spentEarlier }, caller.call);
   const tookMs = clock.now() - beganAt;
-  const refusals = replies.filter(({ status }) => status === 429);
+  const [first] = replies;
+  const refusals = replies.filter(isRefused);
   const refused: Fields[] = [];
-  for (const { body, reply } of sent) if ((await reply).status === 429) refused.push(body);
+  for (const { body, reply } of caller.sent) if (isRefused(await reply)) refused.push(body);
+  const whileEmpty =
+    refusals.length > 0 ? await requestWhileEmpty(t, { account, bucket, first }) : undefined;
   const passes = replies.length - refusals.length;
-  const isKnown = t.controlled || (beganAt - startedAt >= minuteMs && areOthersKnown(t));
-  let forwarded: Reply | undefined;
-  let areOthersRefused = false;
-  if (refusals.length > 0) {
-    areOthersRefused = await requestOthers(t, bucket, account);
-    if (bucket === 'address')
-      forwarded = await t.get(paths.received, undefined, { 'x-forwarded-for': '203.0.113.9' });
-    await readsOf(t, account, first);
-  }
-  const hasTooFew = passes + spentEarlier < limit || areOthersRefused;
+  const hasTooFew = passes + spentEarlier < limit || whileEmpty?.isOtherRefused === true;
+  // In its first minute a run does not know what was spent before it.
+  const isExplained = t.controlled || (beganAt - startedAt >= minuteMs && areOthersKnown(t));
   return {
     account,
-    hadTooFew: !isKnown && refusals.length > 0 && hasTooFew,
+    hadTooFew: refusals.length > 0 && hasTooFew && !isExplained,
     hadTooMany: passes > limit + 1 + (tookMs / minuteMs) * limit,
     replies,
     refusals,
     tookMs,
-    first: { fields: sent[0]?.body ?? {}, reply: first },
+    first: { fields: caller.sent[0]?.body ?? {}, reply: first },
     refused,
-    forwarded,
-    call: () => call(limit),
+    forwarded: whileEmpty?.forwarded,
+    call: () => caller.call(limit),
   };
+}
+
+interface FullBucket {
+  readonly account: Subject;
+  readonly bucket: Bucket;
+  /** The run's requests to it that do not count as the flood's. */
+  readonly spentEarlier: number;
+}
+
+/**
+ * Sends one request, then as many as the limit leaves and a few more, until one is refused. Only
+ * the first one if it is not accepted. The replies come in the order of the requests.
+ */
+async function emptied(
+  t: Trial,
+  { account, bucket, spentEarlier }: FullBucket,
+  call: (index: number) => Promise<Reply>,
+): Promise<[Reply, ...Reply[]]> {
+  const { clock } = t.target;
+  const limit = limitOf(bucket);
+  const beganAt = clock.now();
+  const first = await call(0);
+  const isAccepted = passed(first) || (bucket === 'address' && first.status === 401);
+  if (!isAccepted) return [first];
+  if (bucket === 'send') {
+    await readOften(t, account, first);
+    await t.pause(apartMs, 'time to pass');
+  }
+  const times = Math.max(0, limit - spentEarlier - 1) + surplus;
+  const replies: [Reply, ...Reply[]] = [first, ...(await flood(times, (i) => call(i + 1)))];
+  const mostReplies = () => limit + mostSurplus + ((clock.now() - beganAt) / minuteMs) * limit;
+  while (!replies.some(isRefused) && replies.length < mostReplies())
+    replies.push(...(await flood(surplus, (i) => call(i + 1))));
+  return replies;
 }
 
 /** A send of a flood. */
@@ -206,18 +241,7 @@ async function prepare(t: Trial, account: Subject, bucket: Bucket): Promise<void
 
 /** The run's own requests to this bucket within the last minute that may have spent a token. */
 function spentBefore(t: Trial, bucket: Bucket, account: Subject): number {
-  return recent(t, bucket, account).filter(({ reply }) => reply.status !== 429).length;
-}
-
-/** The run's own requests to this bucket within the last minute. */
-function recent(t: Trial, bucket: Bucket, account: Subject): Exchange[] {
-  const sinceMs = t.target.clock.now() - minuteMs;
-  const owner = bucket === 'address' ? undefined : (account.accountId ?? 'own');
-  const flooded = bucket === 'address' ? 'received' : bucket;
-  return t.target.log.filter(
-    ({ endpoint, caller, answeredAt }) =>
-      endpoint === flooded && caller.account === owner && answeredAt > sinceMs,
-  );
+  return recent(t, bucket, account).filter(({ reply }) => !isRefused(reply)).length;
 }
 
 function hasBudget({ target }: Trial, sends: number): boolean {
@@ -243,10 +267,12 @@ const tooLateMs = 48_000;
  * otherwise let twice as many pass.
  */
 async function inTheMiddleOfAMinute(t: Trial): Promise<void> {
-  const intoMs = t.target.clock.now() % minuteMs;
+  const { clock, timeoutMs } = t.target;
+  const intoMs = clock.now() % minuteMs;
+  const untilNextMs = minuteMs + middleMs - intoMs;
   if (intoMs < middleMs) await t.pause(middleMs - intoMs, 'the next minute');
-  else if (intoMs > tooLateMs && t.target.timeoutMs > 20_000)
-    await t.pause(minuteMs + middleMs - intoMs, 'the next minute');
+  else if (intoMs > tooLateMs && timeoutMs > untilNextMs)
+    await t.pause(untilNextMs, 'the next minute');
 }
 
 /**
@@ -282,50 +308,4 @@ async function revokedCalls(t: Trial, account: Subject): Promise<void> {
 
 function areOthersKnown({ target }: Trial): boolean {
   return messagesOfOthers(target.log) !== undefined;
-}
-
-/**
- * Requests everything that the empty bucket must not affect: each other endpoint, and the flooded
- * one for another account or from another address. True if another endpoint answered 429.
- */
-async function requestOthers(t: Trial, bucket: Bucket, account: Subject): Promise<boolean> {
-  let isRefused = false;
-  const flooded = bucket === 'address' ? undefined : bucket;
-  for (const endpoint of endpoints) {
-    // Without a control port, only floods of sends send a message: they test this pair of endpoints
-    // from the other side.
-    const isCostly = isSending(endpoint) && !isSending(bucket) && !t.controlled;
-    if (endpoint === flooded || isCostly) continue;
-    if (endpoint === 'tasks' && account.sims.length === 0) continue;
-    // An endpoint that was flooded earlier is empty because of its own limit.
-    if (recent(t, endpoint, account).some(({ reply }) => reply.status === 429)) continue;
-    const { status } = await request(t, endpoint, account);
-    isRefused ||= status === 429;
-  }
-  if (flooded !== undefined && (t.controlled || t.target.flags.secondApiKey !== undefined)) {
-    const other = await t.otherAccount();
-    if (flooded === 'tasks') await t.get(pathFor(flooded, account), other.key);
-    else await request(t, flooded, other);
-  }
-  if (bucket === 'received') await fromSecondAddress(t, { authorization: `Bearer ${account.key}` });
-  if (bucket === 'address') await fromSecondAddress(t, {});
-  return isRefused;
-}
-
-/** So many at once that the tokens which return meanwhile do not explain it if all pass. */
-const secondAddressTimes = 20;
-
-/** Requests of the same caller from another address, if the target is on this machine. */
-async function fromSecondAddress(t: Trial, headers: Readonly<Record<string, string>>) {
-  if (!/^(localhost|127\.)/.test(new URL(t.target.client.baseUrl).hostname)) return;
-  const localAddress = '127.0.0.2';
-  const request = { method: 'GET', path: paths.received, headers, localAddress, retried: false };
-  await flood(secondAddressTimes, () => t.request(request));
-}
-
-/** Reads the statistics and the first message: neither is limited (READ-3, LIMIT-6). */
-async function readsOf(t: Trial, account: Subject, first: Reply): Promise<void> {
-  await t.get(paths.stats, account.key);
-  const id = verify.isObject(first.json) ? first.json['message_id'] : undefined;
-  if (typeof id === 'string') await flood(5, () => t.read(account, id));
 }

@@ -5,6 +5,7 @@
 import { minuteMs } from '../src/ledger/time-units.ts';
 import type { Bucket, Endpoint } from './buckets.ts';
 import type { Reply } from './client.ts';
+import type { Exchange } from './judges/exchange.ts';
 import { paths, type Subject, type Trial } from './trial.ts';
 
 /**
@@ -78,6 +79,21 @@ export async function queriesOf(
 
 export function passed(reply: Reply): boolean {
   return reply.status >= 200 && reply.status < 300;
+}
+
+export function isRefused({ status }: Reply): boolean {
+  return status === 429;
+}
+
+/** The run's own requests to this bucket within the last minute. */
+export function recent(t: Trial, bucket: Bucket, account: Subject): Exchange[] {
+  const sinceMs = t.target.clock.now() - minuteMs;
+  const owner = bucket === 'address' ? undefined : (account.accountId ?? 'own');
+  const flooded = bucket === 'address' ? 'received' : bucket;
+  return t.target.log.filter(
+    ({ endpoint, caller, answeredAt }) =>
+      endpoint === flooded && caller.account === owner && answeredAt > sinceMs,
+  );
 }
 
 /** Waits until every bucket is full and the clock begins no new minute within the next 59 s. */

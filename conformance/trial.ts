@@ -60,6 +60,7 @@ const longestThrottledMs = 2 * minuteMs + 10_000;
 /** Added to a wait for `Retry-After`, so that the next request does not come too early. */
 const waitMarginMs = 50;
 
+/** Makes the requests of one case or recording, and keeps what came back. */
 export class Trial {
   readonly target: Target;
   /** The exchanges as reports show them. */
@@ -69,10 +70,10 @@ export class Trial {
   readonly listings: Listing[] = [];
   readonly createdKeys: CreatedKey[] = [];
   /**
-   * Buckets for which the case waits out a 429 that it did not provoke, as a documented client
-   * does.
+   * The buckets in which the case provokes no 429. It waits out a 429 of theirs, as a documented
+   * client does.
    */
-  readonly #patientAt: Spends;
+  readonly #unprovoked: Spends;
   readonly #joined = new Set<Trial>();
   readonly #startedMs = performance.now();
   #tookMs = 0;
@@ -87,9 +88,9 @@ export class Trial {
   /** Replaces the case's own description of what it sends. */
   sendsInstead: string | undefined;
 
-  constructor(target: Target, patientAt: Spends = {}) {
+  constructor(target: Target, unprovoked: Spends = {}) {
     this.target = target;
-    this.#patientAt = patientAt;
+    this.#unprovoked = unprovoked;
   }
 
   /** Replaces the case's own description of what it sends. */
@@ -250,7 +251,7 @@ export class Trial {
   /** Sends a request. Waits out a 429 and sends it again if the case did not provoke the 429. */
   async request(options: RequestOptions): Promise<Reply> {
     const first = await this.#once(options);
-    if (first.status !== 429 || this.controlled || !this.#isPatient(options)) return first;
+    if (first.status !== 429 || this.controlled || !this.#waitsOut(options)) return first;
     this.#noteUnexplained429(first);
     let reply = first;
     // Another client of the account may take what has come back, so one wait may not be enough.
@@ -290,6 +291,7 @@ export class Trial {
   #noteSpending({ method, path, headers, caller, reply, answeredAt }: Exchange): void {
     const { status } = reply;
     const endpoint = endpointOf(path);
+    // Unlike `#waitsOut`, this knows the reply: a 401 counts for the address (AUTH-6).
     const isOwn = caller.account === 'own' && status !== 401;
     const isOfAddress = endpoint === 'received' && (status === 401 || !headers['authorization']);
     if (endpoint === undefined || !(isOwn || isOfAddress)) return;
@@ -298,11 +300,12 @@ export class Trial {
     this.target.ledger.note(isOwn ? endpoint : 'address', answeredAt, isSuccess);
   }
 
-  #isPatient({ path, headers }: RequestOptions): boolean {
+  /** True if the case provokes no 429 in the bucket that this request spends from. */
+  #waitsOut({ path, headers }: RequestOptions): boolean {
     const endpoint = endpointOf(path);
     if (endpoint === undefined) return false;
     const bucket = headers?.['authorization'] === undefined ? 'address' : endpoint;
-    return this.#patientAt[bucket] !== undefined;
+    return this.#unprovoked[bucket] !== undefined;
   }
 
   /** Does the work when the run's earlier work of that kind is over. */
