@@ -12,7 +12,8 @@ import {
 import { matchRoute } from '../http/service/routes.ts';
 import { sha256 } from '../recording/digest.ts';
 import type { Exchange } from './exchange.ts';
-import { exchangeOfEntry, HarEntries } from './har-entries.ts';
+import { HarEntries } from './har-entries.ts';
+import { exchangeOfEntry } from './har-entry.ts';
 import {
   asksForWait,
   endpointOf,
@@ -36,7 +37,7 @@ export function exchangesOfHar(
   const entries = new HarEntries(name);
   const traffic = Array.from(entries.add(text), exchangeOfEntry);
   const remaining = entriesIn(entries.rest, name).flatMap((entry) => entries.read(entry));
-  entries.end(onNotice);
+  entries.reportSkipped(onNotice);
   return exchangesOf(ofService([...traffic, ...remaining.map(exchangeOfEntry)]), keyName);
 }
 

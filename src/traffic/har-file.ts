@@ -2,7 +2,8 @@
 import { CommandError } from '../commands/command-error.ts';
 import type { TrafficExchange } from '../commands/recorded-traffic.ts';
 import { matchRoute } from '../http/service/routes.ts';
-import { exchangeOfEntry, HarEntries, type HarEntry } from '../referee/har-entries.ts';
+import { HarEntries } from '../referee/har-entries.ts';
+import { exchangeOfEntry, type HarEntry } from '../referee/har-entry.ts';
 import { keyName, pathOf } from '../referee/traffic-feed.ts';
 
 export async function* exchangesOfHarFile(
@@ -22,7 +23,7 @@ export async function* exchangesOfHarFile(
   }
   if (!entries.haveBegun)
     throw new CommandError(2, `${name}: not a HAR 1.2 file: it has no entries`);
-  entries.end(onNotice);
+  entries.reportSkipped(onNotice);
 }
 
 /** The exchange with digests for keys, and without a reply that did not come whole. */
