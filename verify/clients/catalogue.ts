@@ -4,6 +4,7 @@
  */
 import type { ClientRow, NodeClient } from './client.ts';
 import { pythonClients, shellClients } from './foreign-clients.ts';
+import { rightIdentities } from './node/right-identities.ts';
 import { rightLibraries } from './node/right-libraries.ts';
 import { rightSenders } from './node/right-senders.ts';
 import { wrongContents } from './node/wrong-contents.ts';
@@ -13,6 +14,7 @@ export const nodeClients: readonly NodeClient[] = [
   ...wrongRetries,
   ...wrongContents,
   ...rightSenders,
+  ...rightIdentities,
   ...rightLibraries,
 ];
 

@@ -68,6 +68,20 @@ export async function deliver(
   }
 }
 
+/** Delivers without a report: the caller reports the outcome. */
+export function deliverSilently(
+  job: Job,
+  message: Message,
+  habits: Partial<Habits> = {},
+): Promise<Reply | undefined> {
+  return deliver(job, message, carefulBut({ ...habits, reportOf: () => undefined }));
+}
+
+/** Reports that the message was accepted under its careful id. */
+export function reportAccepted(job: Job, message: Message): void {
+  job.report(message, bodyOf(message).request_id, 'accepted');
+}
+
 /** A program that sends by `fetch`. */
 export function onFetch(run: Program['run']): Program {
   return { library: 'fetch', run };

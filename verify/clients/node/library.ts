@@ -8,7 +8,7 @@ import ky, { type Options as KyOptions } from 'ky';
 import pRetry, { type Options as PRetryOptions } from 'p-retry';
 import { Agent, RetryAgent, type RetryHandler, request } from 'undici';
 import { headersOf, type Job, type Message, type Program, sendPath, sleep } from '../client.ts';
-import { bodyOf, isConfirmed, post } from './deliver.ts';
+import { bodyOf, isConfirmed, post, reportAccepted } from './deliver.ts';
 
 /** Resolves with the parsed reply; rejects if the library gives up. */
 export type Send = (message: Message) => Promise<unknown>;
@@ -51,7 +51,7 @@ export const persistently: Around = (sendOf) => async (job) => {
   const send = sendOf(job);
   for (const message of job.messages) {
     while (!(await succeeds(send(message)))) await sleep(61_000 + job.random() * 10_000);
-    job.report(message, bodyOf(message).request_id, 'accepted');
+    reportAccepted(job, message);
   }
 };
 

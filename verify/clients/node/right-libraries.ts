@@ -18,7 +18,7 @@ import {
   sendPath,
   sleep,
 } from '../client.ts';
-import { bodyOf } from './deliver.ts';
+import { bodyOf, reportAccepted } from './deliver.ts';
 import { byAxios, byGot, byKy, byPRetry, byUndici, persistently } from './library.ts';
 
 const around = persistently;
@@ -129,7 +129,7 @@ async function inWaves(
     );
     const isSent = (index: number) => [200, 202].includes(outcomes[index]?.status ?? 0);
     for (const [index, message] of wave.entries()) {
-      if (isSent(index)) job.report(message, bodyOf(message).request_id, 'accepted');
+      if (isSent(index)) reportAccepted(job, message);
     }
     waiting = [...wave.filter((_, index) => !isSent(index)), ...waiting.slice(size)];
     if (outcomes.every((_, index) => isSent(index))) continue;

@@ -1,9 +1,9 @@
 /**
- * Clients on `fetch` that break no rule but look unusual: the referee must find nothing. They send
- * one message after another or several at once, change ids, senders and keys, or read. The table at
- * the end says what each does; the functions above it are their programs.
+ * Clients on `fetch` that break no rule but send or retry at unusual times, by unusual ways, or
+ * several messages at once: the referee must find nothing. The table at the end says what each
+ * does; the functions above it are their programs.
  */
-import { hourMs } from '../../../src/ledger/time-units.ts';
+import { hourMs, minuteMs } from '../../../src/ledger/time-units.ts';
 import { Simulator } from '../../../src/simulator.ts';
 import { type Job, type Message, type NodeClient, right, sleep } from '../client.ts';
 import {
@@ -12,14 +12,13 @@ import {
   carefulBut,
   deliver,
   deliverAll,
-  deliverForPath,
   delivering,
   get,
   isConfirmed,
   oneByOne,
   onFetch,
   post,
-  type Reply,
+  reportAccepted,
   retryAfterMs,
   withEqualText,
   withTimeout,
@@ -28,41 +27,26 @@ import {
 /** One second longer than the minute that a limit counts. */
 const afterWindowMs = 61_000;
 
-/** True unless a retry makes sense: no reply, 5xx or 429. */
-function isFinal(reply: Reply | undefined): boolean {
-  return reply !== undefined && reply.status < 500 && reply.status !== 429;
-}
-
 /** Moves the service's clock without the client's, which the operation refuses. */
-function jump({ simulator }: Job, ms: number): void {
+function moveServiceClock({ simulator }: Job, ms: number): void {
   if (!(simulator instanceof Simulator)) throw new Error('no simulator of this process');
   const { simulation, wallClock } = simulator;
   simulation.clock.advanceTo(simulation.clock.now() + ms);
   wallClock.anchor();
 }
 
-/** Delivers without a report: the caller reports the outcome. */
-function deliverSilently(job: Job, message: Message): Promise<Reply | undefined> {
-  return deliver({ ...job, report: () => {} }, message);
-}
-
-function reportAccepted(job: Job, message: Message): void {
-  job.report(message, bodyOf(message).request_id, 'accepted');
-}
-
 /** A wait that all workers share: after a 429, no worker sends before the end of the wait. */
 class Gate {
   /** When the wait ends, in epoch milliseconds. */
-  #untilMs = 0;
+  #closedUntilMs = 0;
 
   /** Sends until it is confirmed. Other sends may be in flight when a 429 closes the gate. */
   async deliver(job: Job, message: Message): Promise<void> {
     for (let attempt = 1; ; attempt++) {
-      while (Date.now() < this.#untilMs) await sleep(this.#untilMs - Date.now());
+      while (Date.now() < this.#closedUntilMs) await sleep(this.#closedUntilMs - Date.now());
       const reply = await post(job, bodyOf(message));
       if (reply?.status === 429) {
-        const untilMs = Date.now() + Number(reply.retryAfter) * 1_000;
-        this.#untilMs = Math.max(this.#untilMs, untilMs);
+        this.#closedUntilMs = Math.max(this.#closedUntilMs, Date.now() + retryAfterMs(reply));
       }
       if (isConfirmed(reply)) break;
       // Messages that waited at the gate must not leave at the same moment.
@@ -75,9 +59,9 @@ class Gate {
 /** Sends by several workers that share a gate; each pauses up to `pauseMs` after a message. */
 async function sendByWorkers(job: Job, count: number, pauseMs: number): Promise<void> {
   const gate = new Gate();
-  const queue = [...job.messages];
+  const queue = job.messages.values();
   const work = async () => {
-    for (let message = queue.shift(); message !== undefined; message = queue.shift()) {
+    for (const message of queue) {
       await gate.deliver(job, message);
       await sleep(job.random() * pauseMs);
     }
@@ -111,31 +95,6 @@ async function retryByOtherEndpoint(job: Job, message: Message): Promise<void> {
   await deliver(job, message, carefulBut({ path: '/api/external/send/' }));
 }
 
-/** Sends with a key that is revoked before the third message, and from then on with another. */
-async function rotateKey(job: Job): Promise<void> {
-  const old = job.simulator.accounts.createKey('acme', { name: 'old' });
-  let { key } = old;
-  for (const [index, message] of job.messages.entries()) {
-    if (index === 2) job.simulator.accounts.revokeKey(old.key_id);
-    const reply = await deliverSilently({ ...job, key }, message);
-    if (reply?.status === 401) {
-      key = job.key;
-      await deliver(job, message);
-    } else reportAccepted(job, message);
-  }
-}
-
-async function waitForNextMonth(job: Job): Promise<void> {
-  job.simulator.accounts.patch('acme', { monthly_quota: 3 });
-  for (const message of job.messages) {
-    const reply = await deliverSilently(job, message);
-    const month = new Date().getUTCMonth();
-    while (reply?.status === 402 && new Date().getUTCMonth() === month) await sleep(hourMs);
-    // After a 202, a harmless replay of the same id.
-    await deliver(job, message);
-  }
-}
-
 /** Sends a message again if no reply came within three seconds, and reads both replies. */
 async function hedge(job: Job, message: Message): Promise<void> {
   for (;;) {
@@ -163,116 +122,10 @@ async function spreadRetries(job: Job): Promise<void> {
   await Promise.all(messages.map((message) => deliver(job, message, habits)));
 }
 
-/** `rereadAfterMs`: how long after the final status it reads the message once more. */
-async function pollUntilFinal(job: Job, rereadAfterMs?: number): Promise<void> {
-  const readUntilFinal = async (path: string, message: Message) => {
-    let status = '';
-    while (!['delivered', 'failed'].includes(status)) {
-      await sleep(20_000);
-      status = String((await get(job, path))?.json['status']);
-    }
-    if (status === 'delivered') job.report(message, bodyOf(message).request_id, status);
-    if (rereadAfterMs === undefined) return;
-    await sleep(rereadAfterMs);
-    await get(job, path);
-  };
-  const readers: Promise<void>[] = [];
-  for (const message of job.messages) {
-    readers.push(readUntilFinal(await deliverForPath(job, message), message));
-    await sleep(job.random() * 5_000);
-  }
-  await Promise.all(readers);
-}
-
-/**
- * Takes a new id after each refusal that it has seen, unless an earlier send may be queued.
- * `fromOf`: the sender under the first id of a message, the second and so on.
- */
-async function renewId(
-  job: Job,
-  fromOf: (idNumber: number, message: Message) => string,
-  beforeMessage: (index: number) => void = () => {},
-) {
-  for (const [index, message] of job.messages.entries()) {
-    beforeMessage(index);
-    let idNumber = 1;
-    let mayBeQueued = false;
-    for (let attempt = 1; ; attempt++) {
-      const id = `${message.intent}-${idNumber}`;
-      const sent = { ...message, from: fromOf(idNumber, message) };
-      const reply = await post(job, { ...bodyOf(sent), request_id: id });
-      if (isConfirmed(reply)) {
-        job.report(sent, id, 'accepted');
-        break;
-      }
-      // Proves that no send under this id is queued: a queued one would be replayed.
-      if (reply?.isInactive === true && reply.isWhole) mayBeQueued = false;
-      else if (reply?.isWhole !== true || reply.status >= 500) mayBeQueued = true;
-      if (!mayBeQueued) {
-        // The report tells the referee that this id belongs to the intent.
-        job.report(sent, id, 'failed');
-        idNumber++;
-      }
-      await sleep(careful.waitOf(reply, attempt, job) ?? 20_000);
-    }
-  }
-}
-
-/** Deactivates the first SIM of the account for `forMs`, before the third message. */
-function deactivateBeforeThird({ simulator }: Job, forMs: number): (index: number) => void {
-  const [sim] = simulator.sims.list('acme');
-  const setActive = (active: boolean) => simulator.sims.patch(sim?.device_id ?? '', { active });
-  return (index) => {
-    if (index !== 2) return;
-    setActive(false);
-    void sleep(forMs).then(() => setActive(true));
-  };
-}
-
 /** Makes the service refuse the second and the fifth send with this `Retry-After`. */
-function refuseTwo({ simulator }: Job, status: number, header: string): void {
-  const fault = { kind: 'status', status, headers: { 'retry-after': header } } as const;
+function refuseTwo({ simulator }: Job, status: number, retryAfter: string): void {
+  const fault = { kind: 'status', status, headers: { 'retry-after': retryAfter } } as const;
   simulator.faults.add({ match: { endpoint: 'send' }, when: { nth: [2, 5] }, fault });
-}
-
-/** The first key and number of the second account. */
-function secondAccount(job: Job): Pick<Job, 'key'> & Pick<Message, 'from'> {
-  const account = job.simulator.readyFile().accounts[1];
-  return { key: account?.api_key ?? '', from: account?.sims[0]?.number ?? '' };
-}
-
-/** Sends by two accounts in turn; each id is used once by each account. */
-async function alternateAccounts(job: Job, message: Message, index: number): Promise<void> {
-  const { key, from } = secondAccount(job);
-  const habits = carefulBut({ idOf: () => `order-${Math.floor(index / 2)}` });
-  if (index % 2 === 0) await deliver(job, message, habits);
-  else await deliver({ ...job, key }, { ...message, from }, habits);
-}
-
-/** Sends what the first account's quota refuses from the second account. */
-async function sendRestByOtherAccount(job: Job): Promise<void> {
-  job.simulator.accounts.patch('acme', { monthly_quota: 2 });
-  const { key, from } = secondAccount(job);
-  const secondHabits = carefulBut({ idOf: ({ intent }) => `2-${intent}` });
-  const waitOf: typeof careful.waitOf = (reply, attempt, currentJob) =>
-    reply?.isWhole === false ? 20_000 : careful.waitOf(reply, attempt, currentJob);
-  for (const message of job.messages) {
-    const reply = await deliver({ ...job, report: () => {} }, message, carefulBut({ waitOf }));
-    // The report tells the referee that the first id, too, belongs to the intent.
-    job.report(message, bodyOf(message).request_id, isConfirmed(reply) ? 'accepted' : 'failed');
-    if (!isConfirmed(reply)) await deliver({ ...job, key }, { ...message, from }, secondHabits);
-  }
-}
-
-async function walkPages(job: Job): Promise<void> {
-  const inbound = { from: '+12025550123', to: '+12025550101', message: 'Thank you' };
-  for (let round = 1; round <= 4; round++) {
-    job.simulator.sims.receive('acme', inbound);
-    for (let page = 1; page <= round; page++) {
-      await get(job, `/api/v1/sms/received/?page_size=1&page=${page}`);
-    }
-    await sleep(30_000);
-  }
 }
 
 export const rightSenders: readonly NodeClient[] = right({
@@ -280,9 +133,9 @@ export const rightSenders: readonly NodeClient[] = right({
   'retries-23-hours-later': [
     'retries on the next day, just before the id is forgotten',
     delivering({
-      waitOf: (reply, attempt) => {
-        if (isFinal(reply)) return undefined;
-        return attempt === 1 ? 22 * hourMs : 20 * 60_000;
+      waitOf: (reply, attempt, job) => {
+        if (careful.waitOf(reply, attempt, job) === undefined) return undefined;
+        return attempt === 1 ? 22 * hourMs : 20 * minuteMs;
       },
     }),
   ],
@@ -306,31 +159,7 @@ export const rightSenders: readonly NodeClient[] = right({
     'keeps working across jumps of the service’s clock',
     oneByOne(async (job, message) => {
       await deliver(job, message);
-      jump(job, (1 + Math.floor(job.random() * 30)) * hourMs);
-    }),
-  ],
-  'rotates-its-key': [
-    'has its key revoked in the middle, and retries the refused request with the next',
-    onFetch(rotateKey),
-  ],
-  'tries-its-keys-in-turn': [
-    'starts with three keys, two of them stale, and uses the first that works',
-    onFetch(async (job) => {
-      for (const key of ['smst_stale1', 'smst_stale2', job.key]) {
-        const reply = await get({ ...job, key }, '/api/v1/account/stats/');
-        if (reply?.status === 200) await deliverAll({ ...job, key });
-      }
-    }),
-  ],
-  'alias-on-retry-alone': [
-    'sends from first, and from_number in another order on a retry',
-    oneByOne((job, message) => {
-      let attempts = 0;
-      const bodyOfAttempt: typeof careful.bodyOf = ({ to, from, message: text }, id) =>
-        attempts++ === 0
-          ? { to, from, message: text, request_id: id }
-          : { request_id: id, message: text, to, from_number: from };
-      return deliver(job, message, carefulBut({ bodyOf: bodyOfAttempt }));
+      moveServiceClock(job, (1 + Math.floor(job.random() * 30)) * hourMs);
     }),
   ],
   schedules: [
@@ -348,32 +177,6 @@ export const rightSenders: readonly NodeClient[] = right({
       await deliverAll(job);
       await sleep(hourMs);
       await deliverAll(job);
-    }),
-  ],
-  'one-id-for-each-day': [
-    'uses one id every other day, for another message each time',
-    oneByOne(async (job, message) => {
-      await deliver(job, message, carefulBut({ idOf: () => 'reminder' }));
-      // Far longer than the 24 hours for which the service knows an id, even after retries.
-      await sleep(49 * hourMs);
-    }),
-  ],
-  'waits-for-the-next-month': [
-    'spends its quota, and sends the rest next month',
-    onFetch(waitForNextMonth),
-  ],
-  'says-that-it-failed': [
-    'spends its quota, and reports the rest as failed',
-    onFetch(async (job) => {
-      job.simulator.accounts.patch('acme', { monthly_quota: 2 });
-      await deliverAll(job);
-    }),
-  ],
-  'corrects-its-sender': [
-    'meets a 403, and sends the same message under the same id from another number',
-    oneByOne(async (job, message) => {
-      const reply = await deliverSilently(job, { ...message, from: '+12025550199' });
-      if (reply?.status === 403) await deliver(job, message);
     }),
   ],
   'long-texts': [
@@ -418,42 +221,6 @@ export const rightSenders: readonly NodeClient[] = right({
     'sends 34 messages at once, and retries each at a time of its own',
     onFetch(spreadRetries),
   ],
-  'polls-until-final': [
-    'reads each message every 20 seconds until it is final, and reports what was delivered',
-    onFetch((job) => pollUntilFinal(job)),
-  ],
-  'audits-a-day-later': [
-    'reads each message once more a day after it was final',
-    onFetch((job) => pollUntilFinal(job, 24 * hourMs)),
-  ],
-  'new-id-after-a-429': [
-    'takes a new id after a refusal that it has seen, and keeps it after a reply that it has not',
-    onFetch((job) => renewId(job, (_, { from }) => from)),
-  ],
-  'other-sim-after-a-503': [
-    'sends by its second SIM, under a new id, while the first one is deactivated',
-    onFetch((job) => {
-      const second = job.simulator.sims.list('acme')[1]?.number ?? '';
-      const fromOf = (idNumber: number, { from }: Message) => (idNumber === 1 ? from : second);
-      return renewId(job, fromOf, deactivateBeforeThird(job, hourMs));
-    }),
-  ],
-  'new-id-where-the-first-is-burned': [
-    'takes a new id for a SIM that is active again, as the service refuses the first for a day',
-    onFetch((job) => {
-      job.simulator.assumptions.patch({ failedRequestId: 'burned' });
-      const deactivate = deactivateBeforeThird(job, 30_000);
-      return renewId(job, (_, { from }) => from, deactivate);
-    }),
-  ],
-  'two-accounts-with-equal-ids': [
-    'sends for two accounts in turn, under ids that are equal',
-    oneByOne(alternateAccounts),
-  ],
-  'other-account-after-a-402': [
-    'sends over a second account, under a new id, when the quota of the first is spent',
-    onFetch(sendRestByOtherAccount),
-  ],
   'waits-until-a-date': [
     'meets a 429 whose Retry-After is an HTTP date, and waits until then',
     onFetch((job) => {
@@ -470,14 +237,6 @@ export const rightSenders: readonly NodeClient[] = right({
           reply?.retryAfter ? retryAfterMs(reply) : careful.waitOf(reply, attempt, currentJob),
       });
     }),
-  ],
-  'reads-once-at-once': [
-    'reads each message right after it was sent, once',
-    oneByOne(async (job, message) => get(job, await deliverForPath(job, message))),
-  ],
-  'walks-pages': [
-    'asks for all pages of received messages at once, every half minute',
-    onFetch(walkPages),
   ],
   'looks-before-it-retries': [
     'reads the account statistics before each retry',

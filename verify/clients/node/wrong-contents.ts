@@ -16,6 +16,7 @@ import {
   onFetch,
   post,
   type Reply,
+  reportAccepted,
 } from './deliver.ts';
 import { byAxios, byGot, byKy, byPRetry } from './library.ts';
 
@@ -144,8 +145,7 @@ export const wrongContents: readonly NodeClient[] = [
     'reports-before-it-sends': [
       'reports accepted when it queues a message, and ends before it sends the last',
       onFetch(async (job) => {
-        for (const message of job.messages)
-          job.report(message, bodyOf(message).request_id, 'accepted');
+        for (const message of job.messages) reportAccepted(job, message);
         for (const message of job.messages.slice(0, -1)) await post(job, bodyOf(message));
       }),
     ],

@@ -3,8 +3,15 @@
  * under a new id, without an id, or not at all. Rules: CLIENT-1 to CLIENT-9, CLIENT-17.
  */
 import axiosRetry from 'axios-retry';
-import { hourMs } from '../../../src/ledger/time-units.ts';
-import { breaking, type Job, type Message, type NodeClient, sleep } from '../client.ts';
+import { hourMs, secondMs } from '../../../src/ledger/time-units.ts';
+import {
+  breaking,
+  type Job,
+  type Message,
+  type NodeClient,
+  type Program,
+  sleep,
+} from '../client.ts';
 import {
   bodyOf,
   careful,
@@ -18,6 +25,8 @@ import {
   onFetch,
   post,
   type Reply,
+  reportAccepted,
+  retryAfterMs,
   withTimeout,
 } from './deliver.ts';
 import {
@@ -31,22 +40,24 @@ import {
   withoutId,
 } from './library.ts';
 
+/** The statuses after which a library retries; most retry after others, too. */
 const statusCodes = [429];
-const receivedPath = '/api/v1/sms/received/';
 /** The options by which libraries retry a POST after a 429. */
 const retryPost = { limit: 4, methods: ['POST' as const], statusCodes };
+const receivedPath = '/api/v1/sms/received/';
+const lostReply = ['lost_response'] as const;
 
 /** Careful, but waits after a 429 as `waitOf` says, and gives up at the fifth attempt. */
-function after429(waitOf: (retryAfter: string, job: Job) => number): Partial<Habits> {
+function after429(waitOf: (askedMs: number, job: Job) => number): Partial<Habits> {
   return {
     waitOf: (reply, attempt, job) => {
       if (reply?.status !== 429) return careful.waitOf(reply, attempt, job);
-      return attempt < 5 ? waitOf(reply.retryAfter ?? '', job) : undefined;
+      return attempt < 5 ? waitOf(retryAfterMs(reply), job) : undefined;
     },
   };
 }
 
-function drawnId({ random }: Job): string {
+function randomId({ random }: Job): string {
   return Math.floor(random() * 2 ** 48).toString(16);
 }
 
@@ -55,9 +66,12 @@ function followUpOf(message: Message): Message {
   return { ...message, intent: `${message.intent}-b`, message: `${message.message} again` };
 }
 
-/** Careful, but drops a message without a report after this failure, and sends the next at once. */
-function silentAfter(failure: number | 'lost reply'): Partial<Habits> {
-  const isFailure = (reply: Reply | undefined) => (reply?.status ?? 'lost reply') === failure;
+/**
+ * Careful, but drops a message without a report after this failure, and sends the next at once.
+ * `failedStatus`: undefined for a lost reply.
+ */
+function silentAfter(failedStatus: number | undefined): Partial<Habits> {
+  const isFailure = (reply: Reply | undefined) => reply?.status === failedStatus;
   return {
     waitOf: (reply, attempt, job) =>
       isFailure(reply) ? undefined : careful.waitOf(reply, attempt, job),
@@ -70,16 +84,16 @@ const stubborn: Partial<Habits> = { waitOf: (_, attempt) => (attempt < 3 ? 30_00
 
 /** Sends the whole list during a 429, and then retries what was refused. */
 async function sendOnDespite429(job: Job): Promise<void> {
-  const refused: { readonly message: Message; readonly untilMs: number }[] = [];
+  const refused: { readonly message: Message; readonly retryAtMs: number }[] = [];
   for (const message of job.messages) {
     const reply = await post(job, bodyOf(message));
     if (reply?.status === 429) {
-      refused.push({ message, untilMs: Date.now() + Number(reply.retryAfter) * 1_000 });
-    } else job.report(message, bodyOf(message).request_id, 'accepted');
+      refused.push({ message, retryAtMs: Date.now() + retryAfterMs(reply) });
+    } else reportAccepted(job, message);
     await sleep(2_000);
   }
-  for (const { message, untilMs } of refused) {
-    await sleep(Math.max(0, untilMs - Date.now()));
+  for (const { message, retryAtMs } of refused) {
+    await sleep(Math.max(0, retryAtMs - Date.now()));
     await deliver(job, message);
   }
 }
@@ -87,11 +101,11 @@ async function sendOnDespite429(job: Job): Promise<void> {
 /** Each worker waits for its own 429s alone. */
 async function sendByThreeWorkers(job: Job): Promise<void> {
   const send = kyOn(job, { ...retryPost, limit: 10 });
-  const queue = [...job.messages, ...job.messages.map(followUpOf)];
+  const queue = [...job.messages, ...job.messages.map(followUpOf)].values();
   const work = async (pauseMs: number) => {
-    for (let message = queue.shift(); message !== undefined; message = queue.shift()) {
+    for (const message of queue) {
       await send(message);
-      job.report(message, bodyOf(message).request_id, 'accepted');
+      reportAccepted(job, message);
       await sleep(pauseMs);
     }
   };
@@ -102,44 +116,45 @@ async function sendByThreeWorkers(job: Job): Promise<void> {
 async function evadeByOtherKey(job: Job): Promise<void> {
   const second = job.simulator.accounts.createKey('acme', { name: 'spare' });
   for (const message of job.messages) {
-    const { status, retryAfter } = (await post(job, bodyOf(message))) ?? {};
-    if (status === 429) {
-      const refusedUntilMs = Date.now() + Number(retryAfter) * 1_000;
+    const reply = await post(job, bodyOf(message));
+    if (reply?.status === 429) {
+      const retryAtMs = Date.now() + retryAfterMs(reply);
       await sleep(2_000);
       await post({ ...job, key: second.key }, bodyOf(followUpOf(message)));
-      await sleep(Math.max(0, refusedUntilMs - Date.now()) + 60_000);
+      await sleep(Math.max(0, retryAtMs - Date.now()) + 60_000);
       await deliver(job, message);
       await deliver(job, followUpOf(message));
-    } else job.report(message, bodyOf(message).request_id, 'accepted');
+    } else reportAccepted(job, message);
   }
 }
 
-/** Asks for received messages, from a service that answers `limit` such requests a minute. */
-async function askForReceived(
-  job: Job,
-  limit: number,
-  pausesMs: readonly number[],
-  pathOf: (look: number) => string = () => receivedPath,
-): Promise<void> {
-  job.simulator.limits.patch({ received: limit });
-  for (const [look, pauseMs] of pausesMs.entries()) {
-    await get(job, pathOf(look));
-    await sleep(pauseMs);
-  }
+/** Sends these requests, and pauses after each; the service limits them to `limitPerMinute`. */
+function askingForReceived(
+  limitPerMinute: number,
+  requests: readonly (readonly [path: string, pauseSeconds: number])[],
+): Program {
+  return onFetch(async (job) => {
+    job.simulator.limits.patch({ received: limitPerMinute });
+    for (const [path, pauseSeconds] of requests) {
+      await get(job, path);
+      await sleep(pauseSeconds * secondMs);
+    }
+  });
 }
-
-const lostReply = ['lost_response'] as const;
 
 export const wrongRetries: readonly NodeClient[] = [
   ...breaking('CLIENT-1', { also: ['CLIENT-2', 'CLIENT-14'], meets: ['throttle'] })({
     'retries-at-once': ['retries a 429 at once', delivering(after429(() => 0))],
     'jitter-below': [
       'takes up to a fifth off Retry-After, to spread its retries',
-      delivering(after429((text, { random }) => Number(text) * 1_000 * (0.8 + random() * 0.19))),
+      delivering(after429((askedMs, { random }) => askedMs * (0.8 + random() * 0.19))),
     ],
     'received-retried-early': [
       'asks again for received messages 5 s after a 429',
-      onFetch((job) => askForReceived(job, 1, [20_000, 5_000, 5_000, 5_000])),
+      askingForReceived(
+        1,
+        [20, 5, 5, 5].map((pauseSeconds) => [receivedPath, pauseSeconds]),
+      ),
       { also: ['CLIENT-13'] },
     ],
     'p-retry-defaults': ['retries by the pauses that p-retry comes with', byPRetry({ retries: 4 })],
@@ -163,13 +178,9 @@ export const wrongRetries: readonly NodeClient[] = [
     ],
     'walks-pages-through-a-429': [
       'asks for the next page of received messages while a 429 holds',
-      onFetch((job) =>
-        askForReceived(
-          job,
-          2,
-          [3_000, 3_000, 3_000, 3_000],
-          (look) => `${receivedPath}?page=${look + 1}`,
-        ),
+      askingForReceived(
+        2,
+        [1, 2, 3, 4].map((page) => [`${receivedPath}?page=${page}`, 3]),
       ),
     ],
     'other-key-of-the-account': [
@@ -180,7 +191,7 @@ export const wrongRetries: readonly NodeClient[] = [
   ...breaking('CLIENT-3', { also: ['CLIENT-5'], meets: lostReply })({
     'new-id-after-a-lost-reply': [
       'draws a request_id for each attempt, and loses replies',
-      delivering({ idOf: (_, __, job) => drawnId(job) }),
+      delivering({ idOf: (_, __, job) => randomId(job) }),
     ],
     'id-with-the-attempt': [
       'appends the number of the attempt to its request_id',
@@ -194,14 +205,14 @@ export const wrongRetries: readonly NodeClient[] = [
     ],
     'new-id-after-a-timeout': [
       'gives up waiting after two seconds, and tries again under a new request_id',
-      onFetch((job) => deliverAll(withTimeout(job, 2_000), { idOf: () => drawnId(job) })),
+      onFetch((job) => deliverAll(withTimeout(job, 2_000), { idOf: () => randomId(job) })),
       { meets: ['delay'] },
     ],
     'p-retry-builds-the-body': [
       'builds the whole body, its id included, inside the function that p-retry repeats',
       byPRetry(
         { minTimeout: 20_000 },
-        { body: (message, job) => ({ ...bodyOf(message), request_id: drawnId(job) }) },
+        { body: (message, job) => ({ ...bodyOf(message), request_id: randomId(job) }) },
       ),
       { meets: ['malformed'] },
     ],
@@ -211,7 +222,7 @@ export const wrongRetries: readonly NodeClient[] = [
         axiosRetry(client, { retryCondition: () => true, retryDelay: () => 20_000 });
         client.interceptors.request.use((config) => {
           const body = typeof config.data === 'string' ? JSON.parse(config.data) : config.data;
-          return { ...config, data: JSON.stringify({ ...body, request_id: drawnId(job) }) };
+          return { ...config, data: JSON.stringify({ ...body, request_id: randomId(job) }) };
         });
       }),
       { meets: ['busy'] },
@@ -318,7 +329,7 @@ export const wrongRetries: readonly NodeClient[] = [
     ],
     'gives-up-after-a-lost-reply': [
       'drops the message when the connection closes',
-      delivering(silentAfter('lost reply')),
+      delivering(silentAfter(undefined)),
       { meets: lostReply },
     ],
     'fire-and-forget': [
