@@ -12,10 +12,12 @@ import { replayDefects } from './replays.ts';
 import { replyDefects } from './replies.ts';
 import { senderDefects } from './senders.ts';
 import { sendDefects } from './sends.ts';
+import { throttledReplyDefects } from './throttled-replies.ts';
 import { throttlingDefects } from './throttling.ts';
 
 const rows: readonly DefectRow[] = [
   ...throttlingDefects,
+  ...throttledReplyDefects,
   ...replayDefects,
   ...sendDefects,
   ...senderDefects,

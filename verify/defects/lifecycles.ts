@@ -14,10 +14,9 @@ import type { Simulation } from '../../src/simulation/simulation.ts';
 import {
   because,
   breaking,
-  changed,
+  comparingFirstBlocks,
   type DefectRow,
   describing,
-  handling,
   isAccepted,
   messageOf,
   type Planted,
@@ -26,7 +25,6 @@ import {
 } from './planted.ts';
 
 const pollMs = 20_000;
-const firstBlock = 8;
 
 /** A lifecycle that reports each step, can write any status, and can suppress a step. */
 class LooseLifecycle extends Lifecycle {
@@ -178,14 +176,9 @@ export const lifecycleDefects: readonly DefectRow[] = [
     'state-skips-sending': ['queued becomes sent', skipping('sending')],
     'tasks-id-first-block': [
       'a device_id is compared by its first 8 characters',
-      handling(() => ({ request, endpoint, key, id }, next) => {
-        const ids = key?.account.devices.map(({ deviceId }) => deviceId) ?? [];
-        const found = ids.find((one) => one.slice(0, firstBlock) === id.slice(0, firstBlock));
-        const isOther = endpoint === 'tasks' && found !== undefined;
-        return next(
-          isOther ? changed(request, { path: request.path.replace(id, found) }) : request,
-        );
-      }),
+      comparingFirstBlocks('tasks', ({ account }) =>
+        account.devices.map(({ deviceId }) => deviceId),
+      ),
     ],
     'tasks-of-every-sim': [
       'a device is handed the work of all SIMs of its account',

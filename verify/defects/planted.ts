@@ -191,6 +191,21 @@ export function reading(change: (call: Call) => Partial<ApiRequest> | undefined)
   return handling(() => (call, next) => next(changed(call.request, change(call))));
 }
 
+/** The number of characters before the first hyphen of a UUID. */
+const firstBlock = 8;
+
+/** One endpoint takes an id for the caller's own one that begins with the same block. */
+export function comparingFirstBlocks(
+  endpoint: EndpointName,
+  ownIds: (key: ApiKey) => readonly string[],
+): Planted {
+  return reading(({ request, endpoint: called, key, id }) => {
+    const ids = key !== undefined && called === endpoint ? ownIds(key) : [];
+    const found = ids.find((one) => one.slice(0, firstBlock) === id.slice(0, firstBlock));
+    return found === undefined ? undefined : { path: request.path.replace(id, found) };
+  });
+}
+
 /** Reads these fields of a send in place of the given ones; `undefined` removes one. */
 export function understanding(change: (fields: Fields, call: Call) => Fields): Planted {
   return reading((call) => {

@@ -77,7 +77,7 @@ function wrongWindow(create: (now: () => number) => WindowDefect): Planted {
 }
 
 /** A window that finds a use until the time that `endsAtMs` returns. */
-function lasting(endsAtMs: (use: RememberedUse) => number): Planted {
+function rememberingUntil(endsAtMs: (use: RememberedUse) => number): Planted {
   return wrongWindow((now) => {
     const uses = new Map<string, RememberedUse>();
     return {
@@ -95,7 +95,7 @@ function lasting(endsAtMs: (use: RememberedUse) => number): Planted {
 }
 
 /** A window that compares ids after `fold`, such as without regard to case. */
-function folding(fold: (requestId: string) => string, lookUp = fold): Planted {
+function comparingIdsAs(fold: (requestId: string) => string, lookUp = fold): Planted {
   return wrongWindow(() => ({
     find: (requestId, find) => find(lookUp(requestId)),
     keep: (use, keep) => keep({ ...use, requestId: fold(use.requestId) }),
@@ -109,7 +109,7 @@ function perText(): Planted {
     text = String(fields?.['message'] ?? '');
     return next(request);
   });
-  return { ...folding((requestId) => `${requestId} ${text}`), ...notingText };
+  return { ...comparingIdsAs((requestId) => `${requestId} ${text}`), ...notingText };
 }
 
 /** A window whose `find` also gets the list of all ids that were used. */
@@ -138,7 +138,7 @@ class SharedWindowWorld extends World {
 }
 
 /** Replaces replies to replays by the result of `change`. */
-function replays(change: (exchange: Exchange) => Partial<ApiReply> | undefined): Planted {
+function changingReplays(change: (exchange: Exchange) => Partial<ApiReply> | undefined): Planted {
   return replying((exchange) => ({ ...exchange.reply, ...change(exchange) }), isReplay);
 }
 
@@ -153,7 +153,7 @@ function firstUse({ key, fields, simulation: { world } }: Sending): Message | un
 }
 
 /** Applies a check for new messages to replays. */
-function checked(check: (first: Message, call: Sending) => ApiReply | undefined): Planted {
+function checkingReplays(check: (first: Message, call: Sending) => ApiReply | undefined): Planted {
   return answeringSends((call) => {
     const first = firstUse(call);
     return first && check(first, call);
@@ -167,24 +167,24 @@ function isSpent({ account }: Message, { simulation: { world } }: Sending): bool
 }
 
 export const replayDefects: readonly DefectRow[] = breaking('SEND-4', {
-  'replay-answers-202': ['a replay is answered 202', replays(() => ({ status: 202 }))],
+  'replay-answers-202': ['a replay is answered 202', changingReplays(() => ({ status: 202 }))],
   'replay-current-status': [
     'a replay shows the current status instead of the first body',
-    replays((exchange) => {
+    changingReplays((exchange) => {
       const message = messageOf(exchange);
       return message && { body: messageBody(message, message.status) };
     }),
   ],
   'replay-of-latest': [
     "a replay shows the account's latest message",
-    replays(({ key }) => {
+    changingReplays(({ key }) => {
       const latest = key?.account.messages.at(-1);
       return latest && { body: messageBody(latest, 'queued') };
     }),
   ],
   'replay-other-spacing': [
     'a replay has the same fields with other white space',
-    replays(({ reply }) => ({ body: JSON.stringify(objectOf(reply.body), undefined, 1) })),
+    changingReplays(({ reply }) => ({ body: JSON.stringify(objectOf(reply.body), undefined, 1) })),
   ],
   'replay-forgotten-after-23-hours': [
     'a request_id is forgotten after 23 hours',
@@ -198,7 +198,7 @@ export const replayDefects: readonly DefectRow[] = breaking('SEND-4', {
   ],
   'replay-kept-25-hours': [
     'a request_id still replays 25 hours later',
-    lasting(({ atMs }) => atMs + 25 * hourMs),
+    rememberingUntil(({ atMs }) => atMs + 25 * hourMs),
     because.aDay,
   ],
   'replay-prolongs-window': [
@@ -228,7 +228,7 @@ export const replayDefects: readonly DefectRow[] = breaking('SEND-4', {
   ],
   'replay-any-letter-case': [
     'request_ids that differ in letter case are the same',
-    folding((requestId) => requestId.toLowerCase()),
+    comparingIdsAs((requestId) => requestId.toLowerCase()),
   ],
   'replay-ascii-only': [
     'a request_id beyond ASCII is not found again',
@@ -236,7 +236,7 @@ export const replayDefects: readonly DefectRow[] = breaking('SEND-4', {
   ],
   'replay-window-from-send-at': [
     'the 24 hours of a held message start at send_at',
-    lasting(({ atMs, outcome }) => {
+    rememberingUntil(({ atMs, outcome }) => {
       const sendAtMs = outcome instanceof Message ? outcome.sendAtMs : 0;
       return Math.max(atMs, sendAtMs) + 24 * hourMs;
     }),
@@ -245,11 +245,11 @@ export const replayDefects: readonly DefectRow[] = breaking('SEND-4', {
   'replay-per-text': ['a request_id with another text creates another message', perText()],
   'replay-id-cut': [
     'request_ids with the same first 128 characters are the same',
-    folding((requestId) => requestId.slice(0, 128)),
+    comparingIdsAs((requestId) => requestId.slice(0, 128)),
   ],
   'replay-id-stored-trimmed': [
     'a request_id is stored without spaces around it',
-    folding(
+    comparingIdsAs(
       (requestId) => requestId.trim(),
       (requestId) => requestId,
     ),
@@ -257,7 +257,7 @@ export const replayDefects: readonly DefectRow[] = breaking('SEND-4', {
   'replay-ignored': ['request_id is ignored', wrongWindow(() => ({ find: () => undefined }))],
   'replay-creates-second-message': [
     'a replay answers right but a second message exists',
-    replays((exchange) => {
+    changingReplays((exchange) => {
       const first = messageOf(exchange);
       if (first === undefined) return undefined;
       const { account, key, device, endpoint, to, text, requestId } = first;
@@ -268,7 +268,7 @@ export const replayDefects: readonly DefectRow[] = breaking('SEND-4', {
   ],
   'replay-refused-after-send-at': [
     'a replay is refused once its send_at has passed',
-    checked(({ sendAtMs }, call) =>
+    checkingReplays(({ sendAtMs }, call) =>
       sendAtMs > 0 && sendAtMs <= call.simulation.clock.now()
         ? invalid('send_at', call)
         : undefined,
@@ -276,21 +276,21 @@ export const replayDefects: readonly DefectRow[] = breaking('SEND-4', {
   ],
   'replay-refused-when-inactive': [
     'a replay is refused when the SIM was deactivated',
-    checked(({ device }, call) =>
+    checkingReplays(({ device }, call) =>
       device.active ? undefined : refusal({ kind: 'device_inactive' }, call),
     ),
     because.aChange,
   ],
   'replay-refused-when-not-allowed': [
     'a replay is refused when the account may not use the number any more',
-    checked(({ device }, call) =>
+    checkingReplays(({ device }, call) =>
       device.allowed ? undefined : refusal({ kind: 'number_access_denied' }, call),
     ),
     because.aChange,
   ],
   'replay-refused-when-quota-spent': [
     'a replay is refused when the quota is spent',
-    checked((first, call) =>
+    checkingReplays((first, call) =>
       isSpent(first, call) ? refusal({ kind: 'quota_exceeded' }, call) : undefined,
     ),
     because.aQuota,

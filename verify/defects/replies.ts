@@ -4,7 +4,7 @@
  * ERR-2, SEND-5, SVC-4, VER-1.
  */
 import type { ApiReply } from '../../src/http/service/messages.ts';
-import { dayMs } from '../../src/ledger/time-units.ts';
+import { dayMs, hourMs } from '../../src/ledger/time-units.ts';
 import { isoTime } from '../../src/sim/clock.ts';
 import { messageBody } from '../../src/sim/message.ts';
 import {
@@ -12,6 +12,7 @@ import {
   because,
   breaking,
   changed,
+  comparingFirstBlocks,
   type DefectRow,
   describing,
   type Exchange,
@@ -28,16 +29,14 @@ import {
 } from './planted.ts';
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-const twoHoursMs = 7_200_000;
-const firstBlock = 8;
 
 /** Writes `created_at` in another form. */
-function createdAt(write: (created: string) => string): Planted {
+function writingCreatedAt(write: (created: string) => string): Planted {
   return describing(({ created_at: created }) => ({ created_at: write(String(created)) }));
 }
 
 /** Writes another `request_id`. */
-function requestId(write: (id: string, fields: Fields) => unknown): Planted {
+function writingRequestId(write: (id: string, fields: Fields) => unknown): Planted {
   return describing((fields) => ({ request_id: write(String(fields['request_id']), fields) }));
 }
 
@@ -46,7 +45,7 @@ function firstSim({ key }: Exchange) {
 }
 
 /** Message ids are numbers, in the body and in the path. */
-const numbered = handling(({ world }) => {
+const numberedMessages = handling(({ world }) => {
   const numberOf = (id: unknown) => (world.messages.get(String(id))?.arrival ?? 0) + 1;
   const { around } = describing(({ message_id: id }) => ({ message_id: String(numberOf(id)) }));
   return ({ request, simulation }, next) => {
@@ -75,12 +74,12 @@ function asPage({ reply }: Exchange): ApiReply {
 }
 
 /** Answers 404 under these paths. */
-function missing(paths: RegExp): Planted {
+function withoutPaths(paths: RegExp): Planted {
   return answering((call) => (paths.test(call.request.path) ? notFound(call) : undefined));
 }
 
 /** Changes reads of another account's message. */
-function foreign(change: (exchange: Exchange) => ApiReply): Planted {
+function changingForeignReads(change: (exchange: Exchange) => ApiReply): Planted {
   return replying(
     change,
     ({ key, message }) =>
@@ -112,7 +111,7 @@ export const replyDefects: readonly DefectRow[] = [
     ],
   }),
   ...breaking('RES-2', {
-    'message-id-number': ['message_id is not a UUID', numbered],
+    'message-id-number': ['message_id is not a UUID', numberedMessages],
     'to-reformatted': [
       'the recipient is echoed without +',
       describing(({ to }) => ({ to: String(to).slice(1) })),
@@ -127,11 +126,11 @@ export const replyDefects: readonly DefectRow[] = [
   ...breaking('RES-3', {
     'request-id-generated': [
       'request_id is invented when the caller gave none',
-      requestId((id, { message_id: made }) => (id === '' ? made : id)),
+      writingRequestId((id, { message_id: made }) => (id === '' ? made : id)),
     ],
     'request-id-lower-case': [
       'request_id is echoed in small letters',
-      requestId((id) => id.toLowerCase()),
+      writingRequestId((id) => id.toLowerCase()),
     ],
     'request-id-lost-on-read': [
       'a read shows no request_id',
@@ -139,22 +138,22 @@ export const replyDefects: readonly DefectRow[] = [
     ],
     'request-id-cut': [
       'request_id is echoed up to 64 characters',
-      requestId((id) => id.slice(0, 64)),
+      writingRequestId((id) => id.slice(0, 64)),
     ],
     'request-id-trimmed': [
       'request_id is echoed without the spaces around it',
-      requestId((id) => id.trim()),
+      writingRequestId((id) => id.trim()),
     ],
   }),
   ...breaking('RES-4', {
-    'created-at-no-z': ['created_at has no Z', createdAt((created) => created.slice(0, -1))],
+    'created-at-no-z': ['created_at has no Z', writingCreatedAt((created) => created.slice(0, -1))],
     'created-at-seconds': [
       'created_at has no milliseconds',
-      createdAt((created) => created.replace(/\.\d+/, '')),
+      writingCreatedAt((created) => created.replace(/\.\d+/, '')),
     ],
     'created-at-local': [
       'created_at is local time with a Z',
-      createdAt((created) => isoTime(Date.parse(created) + twoHoursMs)),
+      writingCreatedAt((created) => isoTime(Date.parse(created) + 2 * hourMs)),
     ],
     'created-at-of-last-change': [
       'created_at is the time of the last change',
@@ -221,14 +220,14 @@ export const replyDefects: readonly DefectRow[] = [
   ...breaking('READ-2', {
     'read-foreign-403': [
       "another account's message is answered 403",
-      foreign(() => ({
+      changingForeignReads(() => ({
         status: 403,
         body: JSON.stringify({ code: 'permission_denied', detail: 'Not your message.' }),
       })),
     ],
     'read-foreign-404-header': [
       "another account's message is a 404 with another header",
-      foreign(({ reply }) => ({
+      changingForeignReads(({ reply }) => ({
         ...reply,
         headers: { ...reply.headers, 'cache-control': 'private' },
       })),
@@ -245,15 +244,9 @@ export const replyDefects: readonly DefectRow[] = [
     ],
     'read-id-first-block': [
       'the first 8 characters of a message_id are compared',
-      handling(() => ({ request, endpoint, key, id }, next) => {
-        const isBlock = endpoint === 'read' && id.length >= firstBlock;
-        const ids = Array.from(key?.account.messages ?? [], ({ messageId }) => messageId);
-        const found = ids.find((one) => one.slice(0, firstBlock) === id.slice(0, firstBlock));
-        const isOther = isBlock && found !== undefined && !ids.includes(id);
-        return next(
-          isOther ? changed(request, { path: request.path.replace(id, found) }) : request,
-        );
-      }),
+      comparingFirstBlocks('read', ({ account }) =>
+        Array.from(account.messages, ({ messageId }) => messageId),
+      ),
     ],
   }),
   ...breaking('AUTH-3', {
@@ -321,12 +314,12 @@ export const replyDefects: readonly DefectRow[] = [
   ...breaking('VER-1', {
     'received-is-a-message-id': [
       '`received` is taken for a message id',
-      missing(/^\/api\/v1\/sms\/received\/$/),
+      withoutPaths(/^\/api\/v1\/sms\/received\/$/),
     ],
     'version-prefix-everywhere': [
       'dashboard send, external send and tasks are only under /api/v1/',
-      missing(/^\/api\/(sms|external|devices)\//),
+      withoutPaths(/^\/api\/(sms|external|devices)\//),
     ],
-    'no-version-prefix': ['send is only under /api/sms/', missing(/^\/api\/v1\/sms\/send\/$/)],
+    'no-version-prefix': ['send is only under /api/sms/', withoutPaths(/^\/api\/v1\/sms\/send\/$/)],
   }),
 ];

@@ -1,11 +1,9 @@
 /**
- * Wrong limits: off by one, on the wrong caller or endpoint, wrong over several minutes, or with a
- * wrong 429. Rules: LIMIT-1 to LIMIT-7, AUTH-6, READ-3, ERR-3, ERR-4, SVC-4. A `Planted` replaces
- * classes of the simulation (`parts`) or wraps its request handler (`around`): `handling` wraps it
- * freely, `reading` changes the request, `answering` replies instead, `refusing` changes a reply.
+ * Wrong limits: off by one, on the wrong caller or endpoint, or wrong over several minutes. The
+ * limiter has a bucket of tokens for each endpoint and caller, and each request that passes spends
+ * a token. Rules: LIMIT-1 to LIMIT-7, AUTH-6, READ-3.
  */
 import { secondMs } from '../../src/ledger/time-units.ts';
-import { createBucket } from '../../src/sim/buckets.ts';
 import { addressCaller, Limiter } from '../../src/sim/limiter.ts';
 import {
   documentedLimitsPerMinute,
@@ -17,9 +15,7 @@ import {
   because,
   breaking,
   type Call,
-  callOf,
   type DefectRow,
-  type Exchange,
   handling,
   type Planted,
   queueDespiteRefusal,
@@ -28,12 +24,7 @@ import {
   refusing,
 } from './planted.ts';
 
-function addressOf({ request }: Pick<Call, 'request'>): string {
-  return addressCaller(request.clientIp);
-}
-
-/** Gives an endpoint another limit. */
-function limitOf(endpoint: EndpointName, limit: number): Planted {
+function withLimit(endpoint: EndpointName, limit: number): Planted {
   return {
     around: (next, { limiter }) => {
       limiter.setLimit(endpoint, limit);
@@ -42,9 +33,9 @@ function limitOf(endpoint: EndpointName, limit: number): Planted {
   };
 }
 
-/** Makes the limiter's minute longer or shorter: its clock runs at another speed. */
-function minuteOf(seconds: number): Planted {
-  class OddLimiter extends Limiter {
+/** Makes a minute of the limiter last so many seconds: its clock runs at another speed. */
+function withMinuteOf(seconds: number): Planted {
+  class OddClockLimiter extends Limiter {
     constructor(...[now, limits, assumptions]: ConstructorParameters<typeof Limiter>) {
       super(() => (now() * 60) / seconds, limits, assumptions);
     }
@@ -53,22 +44,22 @@ function minuteOf(seconds: number): Planted {
       return Math.ceil((super.take(endpoint, caller) * seconds) / 60);
     }
   }
-  return { parts: { Limiter: OddLimiter } };
+  return { parts: { Limiter: OddClockLimiter } };
 }
 
-/** What names a bucket of tokens. */
-type Bucket = readonly [endpoint: EndpointName, caller: string];
+/** The endpoint and the caller for whom a bucket is kept. */
+type BucketOwner = readonly [endpoint: EndpointName, caller: string];
 
-/** A limiter that can count a call in another bucket. */
-class RekeyedLimiter extends Limiter {
-  bucketOf: (endpoint: EndpointName, caller: string) => Bucket = (...bucket) => bucket;
+/** A limiter that can count a call in the bucket of another owner. */
+class RedirectingLimiter extends Limiter {
+  ownerOf: (endpoint: EndpointName, caller: string) => BucketOwner = (...owner) => owner;
 
   override take(endpoint: EndpointName, caller: string): number {
-    return super.take(...this.bucketOf(endpoint, caller));
+    return super.take(...this.ownerOf(endpoint, caller));
   }
 
   override giveBack(endpoint: EndpointName, caller: string): void {
-    super.giveBack(...this.bucketOf(endpoint, caller));
+    super.giveBack(...this.ownerOf(endpoint, caller));
   }
 }
 
@@ -81,97 +72,96 @@ interface LimitedCall extends Call {
   readonly caller: string;
 }
 
-/** Counts calls in the bucket that `choose` returns. */
-function bucketChosenBy(choose: (call: LimitedCall) => Bucket): Planted {
-  return {
-    parts: { Limiter: RekeyedLimiter },
-    around: (next, simulation) => (request) => {
-      const call = callOf(request, simulation);
-      const { limiter } = simulation;
-      if (limiter instanceof RekeyedLimiter) {
-        // Set per request: handling is synchronous, so no other request can see it.
-        limiter.bucketOf = (endpoint, caller) => choose({ ...call, endpoint, caller });
-      }
-      return next(request);
-    },
-  };
+/** Counts each call in the bucket of the owner that `chooseOwner` returns. */
+function countingIn(chooseOwner: (call: LimitedCall) => BucketOwner): Planted {
+  const redirecting = handling(({ limiter }) => (call, next) => {
+    if (limiter instanceof RedirectingLimiter) {
+      // Set per request: handling is synchronous, so no other request can see it.
+      limiter.ownerOf = (endpoint, caller) => chooseOwner({ ...call, endpoint, caller });
+    }
+    return next(call.request);
+  });
+  return { ...redirecting, parts: { Limiter: RedirectingLimiter } };
 }
 
-/** Counts calls of one endpoint in the bucket that `choose` returns. */
-function bucketOn(limitedEndpoint: EndpointName, choose: (call: LimitedCall) => string): Planted {
-  return bucketChosenBy((call) => {
+/** Counts calls of one endpoint as calls of the caller that `chooseCaller` returns. */
+function countingAs(
+  limitedEndpoint: EndpointName,
+  chooseCaller: (call: LimitedCall) => string,
+): Planted {
+  return countingIn((call) => {
     const { endpoint, caller } = call;
-    return [endpoint, endpoint === limitedEndpoint ? choose(call) : caller];
+    return [endpoint, endpoint === limitedEndpoint ? chooseCaller(call) : caller];
   });
 }
 
-/** A bucket for each key. */
-function perKey({ caller, key }: LimitedCall): string {
+/** Makes each key a caller of its own. */
+function callerPerKey({ caller, key }: LimitedCall): string {
   return caller + (key?.keyId ?? '');
 }
 
-/** One bucket for all callers with a valid key. */
-function oneForAllKeys({ caller, key }: LimitedCall): string {
+/** Makes all callers with a valid key one caller. */
+function sharedCaller({ caller, key }: LimitedCall): string {
   return key === undefined ? caller : 'everybody';
 }
 
-/** Counts reads in an extra bucket; undefined leaves a read uncounted. */
-function readsPerMinute(bucketOf: (call: Call) => string | undefined): Planted {
+/** Limits an account's reads of each thing that `thingOf` names; undefined leaves one unlimited. */
+function limitingReads(thingOf: (call: Call) => string | undefined): Planted {
   return handling(({ clock, world }) => {
     const limits = { ...documentedLimitsPerMinute, read: 120 };
     const reads = new Limiter(clock.now, limits, { answers: world.assumptions });
     return (call, next) => {
       const handled = next(call.request);
-      const bucket = call.endpoint === 'read' ? bucketOf(call) : undefined;
-      if (bucket === undefined || handled.key === undefined) return handled;
-      const retryAfterSeconds = reads.take('read', `${handled.key.account.accountId} ${bucket}`);
+      const thing = call.endpoint === 'read' ? thingOf(call) : undefined;
+      if (thing === undefined || handled.key === undefined) return handled;
+      const retryAfterSeconds = reads.take('read', `${handled.key.account.accountId} ${thing}`);
       if (retryAfterSeconds === 0) return handled;
       return { ...handled, reply: refusal({ kind: 'throttled', retryAfterSeconds }, call) };
     };
   });
 }
 
-/** Refuses calls of known callers while the bucket that `choose` names is empty. */
+/** Refuses calls with a valid key while the bucket of the owner that `chooseOwner` returns is empty. */
 function refusingWhileEmpty(
-  choose: (call: Call, accountId: string) => Bucket | undefined,
+  chooseOwner: (call: Call, accountId: string) => BucketOwner | undefined,
 ): Planted {
   return answering((call) => {
     const { limiter } = call.simulation;
-    const bucket = call.key && choose(call, call.key.account.accountId);
-    if (bucket === undefined || limiter.available(...bucket) !== 0) return undefined;
+    const owner = call.key && chooseOwner(call, call.key.account.accountId);
+    if (owner === undefined || limiter.available(...owner) !== 0) return undefined;
     // The bucket is empty, so `take` returns the wait.
-    return refusal({ kind: 'throttled', retryAfterSeconds: limiter.take(...bucket) }, call);
+    return refusal({ kind: 'throttled', retryAfterSeconds: limiter.take(...owner) }, call);
   });
 }
 
-/** Spends a token and returns 0; without a token, returns the milliseconds until there is one. */
-type Take = (nowMs: number) => number;
+/** A wrong bucket: spends a token and returns 0, or returns the milliseconds until it has one. */
+type WrongBucket = (nowMs: number) => number;
 
-/** Gives every caller its own bucket, made by `create`, at each endpoint. */
-function withBucket(create: (limit: number) => Take): Planted {
-  class OwnLimiter extends Limiter {
-    readonly #time: () => number;
-    readonly #takes = new Map<string, Take>();
+/** Replaces every bucket by a wrong one, made by `create`. */
+function withBuckets(create: (limit: number) => WrongBucket): Planted {
+  class WrongBucketLimiter extends Limiter {
+    readonly #now: () => number;
+    readonly #buckets = new Map<string, WrongBucket>();
 
     constructor(...[now, limits, assumptions]: ConstructorParameters<typeof Limiter>) {
       super(now, limits, assumptions);
-      this.#time = now;
+      this.#now = now;
     }
 
     override take(endpoint: EndpointName, caller: string): number {
       const limit = this.limits[endpoint];
       if (limit === null) return 0;
-      const name = `${endpoint} ${caller}`;
-      const take = this.#takes.get(name) ?? create(limit);
-      this.#takes.set(name, take);
-      return Math.ceil(take(this.#time()) / secondMs);
+      const owner = `${endpoint} ${caller}`;
+      const bucket = this.#buckets.get(owner) ?? create(limit);
+      this.#buckets.set(owner, bucket);
+      return Math.ceil(bucket(this.#now()) / secondMs);
     }
   }
-  return { parts: { Limiter: OwnLimiter } };
+  return { parts: { Limiter: WrongBucketLimiter } };
 }
 
 /** The request that opens a window counts only in the first window. */
-function oneMoreInLaterWindows(limit: number): Take {
+function oneMoreInLaterWindows(limit: number): WrongBucket {
   let startMs: number | undefined;
   let count = 0;
   return (nowMs) => {
@@ -187,7 +177,7 @@ function oneMoreInLaterWindows(limit: number): Take {
 }
 
 /** Each passing request starts the minute again: the expiry is reset on every increment. */
-function windowRestartsOnEachRequest(limit: number): Take {
+function windowRestartsOnEachRequest(limit: number): WrongBucket {
   let lastMs = 0;
   let count = 0;
   return (nowMs) => {
@@ -199,108 +189,82 @@ function windowRestartsOnEachRequest(limit: number): Take {
   };
 }
 
-function secondsOf({ reply }: Exchange): number {
-  return Number(reply.headers?.['retry-after']);
-}
-
-/** Header and body of a 429 state the seconds that `wait` returns. */
-function statingWait(wait: (exchange: Exchange) => number): Planted {
-  return refusing(429, (exchange) =>
-    refusal({ kind: 'throttled', retryAfterSeconds: wait(exchange) }, exchange),
-  );
-}
-
-/** Changes 429s to calls without a valid key. */
-function for429WithoutKey(change: Partial<Exchange['reply']>): Planted {
-  return refusing(429, ({ key, reply }) => (key === undefined ? { ...reply, ...change } : reply));
-}
-
-function bodyOf429(write: (seconds: number) => object): Planted {
-  return refusing(429, (exchange) => {
-    return { ...exchange.reply, body: JSON.stringify(write(secondsOf(exchange))) };
-  });
-}
-
-/** Milliseconds until the next request would pass, computed from a copy of the caller's bucket. */
-function waitMs(exchange: Exchange): number {
-  const { endpoint, key, simulation } = exchange;
-  if (endpoint === undefined) return 0;
-  const { limiter, clock, world } = simulation;
-  const { limit, recent } = limiter.stateOf(endpoint);
-  const state = new Map(recent).get(key?.account.accountId ?? addressOf(exchange));
-  return createBucket(world.assumptions.limiterRefill, limit ?? 1, state).waitMs(clock.now());
-}
-
 export const throttlingDefects: readonly DefectRow[] = [
   ...breaking('LIMIT-1', {
-    'limit-119': ['the 120th send of a minute is refused already', limitOf('send', 119)],
-    'limit-121': ['the 121st send of a minute passes', limitOf('send', 121)],
-    'limit-per-key': ['each key of an account has 120 sends of its own', bucketOn('send', perKey)],
+    'limit-119': ['the 120th send of a minute is refused already', withLimit('send', 119)],
+    'limit-121': ['the 121st send of a minute passes', withLimit('send', 121)],
+    'limit-per-key': [
+      'each key of an account has 120 sends of its own',
+      countingAs('send', callerPerKey),
+    ],
     'limit-per-sim': [
       'each SIM of an account has 120 sends of its own',
-      bucketOn('send', ({ caller, sender }) => caller + String(sender)),
+      countingAs('send', ({ caller, sender }) => caller + String(sender)),
       because.anotherSim,
     ],
     'throttled-send-queues': [
       'a send that is answered 429 is queued all the same',
       refusing(429, queueDespiteRefusal),
     ],
-    'window-59-seconds': ['tokens come back after 59 s', minuteOf(59)],
-    'window-61-seconds': ['tokens come back after 61 s', minuteOf(61)],
+    'window-59-seconds': ['tokens come back after 59 s', withMinuteOf(59)],
+    'window-61-seconds': ['tokens come back after 61 s', withMinuteOf(61)],
   }),
   ...breaking('LIMIT-2', {
     'limit-dashboard-119': [
       'the dashboard send passes 119 a minute',
-      limitOf('dashboard_send', 119),
+      withLimit('dashboard_send', 119),
     ],
   }),
   ...breaking('LIMIT-3', {
-    'limit-external-121': ['the external send passes 121 a minute', limitOf('external_send', 121)],
+    'limit-external-121': [
+      'the external send passes 121 a minute',
+      withLimit('external_send', 121),
+    ],
   }),
   ...breaking('LIMIT-4', {
-    'limit-received-60': ['received messages are limited to 60 a minute', limitOf('received', 60)],
+    'limit-received-60': [
+      'received messages are limited to 60 a minute',
+      withLimit('received', 60),
+    ],
     'limit-minute-restarts': [
       'the minute begins again with each request that passes',
-      withBucket(windowRestartsOnEachRequest),
+      withBuckets(windowRestartsOnEachRequest),
     ],
   }),
   ...breaking('LIMIT-5', {
-    'limit-tasks-120': ['device tasks are limited to 120 a minute', limitOf('tasks', 120)],
+    'limit-tasks-120': ['device tasks are limited to 120 a minute', withLimit('tasks', 120)],
     'limit-tasks-per-device': [
       'each device has its own 60 task polls, for all callers together',
-      bucketOn('tasks', ({ caller, id }) => caller + id),
+      countingAs('tasks', ({ caller, id }) => caller + id),
       because.anotherSim,
     ],
     'limit-later-windows-one-more': [
       'the first minute passes 60 task polls, each later one 61',
-      withBucket(oneMoreInLaterWindows),
+      withBuckets(oneMoreInLaterWindows),
     ],
   }),
   ...breaking('LIMIT-6', {
     'read-limited-per-message': [
       'each message can be read 120 times a minute',
-      readsPerMinute(({ request }) => request.path),
+      limitingReads(({ request }) => request.path),
     ],
     'read-unknown-limited': [
       'reads of unknown ids are limited to 120 a minute',
-      readsPerMinute(({ message }) => (message === undefined ? 'unknown' : undefined)),
+      limitingReads(({ message }) => (message === undefined ? 'unknown' : undefined)),
     ],
-    'stats-limited': ['account statistics are limited to 120 a minute', limitOf('stats', 120)],
+    'stats-limited': ['account statistics are limited to 120 a minute', withLimit('stats', 120)],
   }),
   ...breaking('LIMIT-7', {
     'limit-shared-across-endpoints': [
       'one bucket for all endpoints of an account',
-      bucketChosenBy(({ endpoint, caller }) => [
+      countingIn(({ endpoint, caller }) => [
         endpoint === 'read' || endpoint === 'stats' ? endpoint : 'send',
         caller,
       ]),
     ],
     'limit-sends-share-a-bucket': [
       'the three send endpoints draw from one bucket',
-      bucketChosenBy(({ endpoint, caller }) => [
-        endpoint.endsWith('send') ? 'send' : endpoint,
-        caller,
-      ]),
+      countingIn(({ endpoint, caller }) => [endpoint.endsWith('send') ? 'send' : endpoint, caller]),
     ],
     'tasks-limit-locks-account': [
       'an account whose task polls are spent is answered 429 everywhere',
@@ -316,7 +280,7 @@ export const throttlingDefects: readonly DefectRow[] = [
     ],
   }),
   ...breaking('READ-3', {
-    'read-limited': ['reading a message is limited to 120 a minute', limitOf('read', 120)],
+    'read-limited': ['reading a message is limited to 120 a minute', withLimit('read', 120)],
     'read-counts-as-send': [
       'reads are refused while the send bucket is empty',
       refusingWhileEmpty(({ endpoint }, id) => (endpoint === 'read' ? ['send', id] : undefined)),
@@ -325,96 +289,45 @@ export const throttlingDefects: readonly DefectRow[] = [
   ...breaking('AUTH-6', {
     'limit-per-ip': [
       'authenticated calls are limited by client IP, so users behind one address share',
-      bucketChosenBy((call) => [call.endpoint, addressOf(call)]),
+      countingIn((call) => [call.endpoint, addressCaller(call.request.clientIp)]),
     ],
     'limit-per-key-received': [
       'authenticated calls are limited by key, not by user',
-      bucketOn('received', perKey),
+      countingAs('received', callerPerKey),
     ],
     'limit-dashboard-global': [
       'all users share one bucket of dashboard sends',
-      bucketOn('dashboard_send', oneForAllKeys),
+      countingAs('dashboard_send', sharedCaller),
     ],
     'limit-external-global': [
       'all users share one bucket of external sends',
-      bucketOn('external_send', oneForAllKeys),
+      countingAs('external_send', sharedCaller),
     ],
     'limit-tasks-global': [
       'all users share one bucket of task polls',
-      bucketOn('tasks', oneForAllKeys),
+      countingAs('tasks', sharedCaller),
     ],
     'limit-pool-shared': [
       'all accounts that send from the pool share one bucket',
-      bucketChosenBy(({ endpoint, caller, device }) => {
+      countingIn(({ endpoint, caller, device }) => {
         return [endpoint, device && device.account === undefined ? device.deviceId : caller];
       }),
       because.noSim,
     ],
     'limit-global': [
       'one bucket for all users',
-      bucketChosenBy((call) => [call.endpoint, oneForAllKeys(call)]),
+      countingIn((call) => [call.endpoint, sharedCaller(call)]),
     ],
     'unauthenticated-spends-user': [
       'calls without a key are counted in one bucket, not by client IP',
-      bucketChosenBy(({ endpoint, caller, key }) => [
-        endpoint,
-        key === undefined ? 'unknown' : caller,
-      ]),
+      countingIn(({ endpoint, caller, key }) => [endpoint, key === undefined ? 'unknown' : caller]),
       'a proxy that hides the address of the caller looks the same',
     ],
     'unauthenticated-locks-users': [
       'an address whose bucket is empty is refused even with a good key',
-      refusingWhileEmpty((call) => call.endpoint && [call.endpoint, addressOf(call)]),
-    ],
-  }),
-  ...breaking('ERR-3', {
-    'retry-after-rounded-down': [
-      'Retry-After is rounded down, so that waiting it out is not enough',
-      statingWait((exchange) => Math.floor(waitMs(exchange) / secondMs)),
-    ],
-    'retry-after-plus-one': [
-      'Retry-After is one second too long',
-      statingWait((exchange) => secondsOf(exchange) + 1),
-    ],
-    'retry-after-constant-60': ['Retry-After is always 60', statingWait(() => 60)],
-    'retry-after-http-date': [
-      'Retry-After is a date',
-      refusing(429, (exchange) => {
-        const atMs = exchange.simulation.clock.now() + secondsOf(exchange) * secondMs;
-        return { ...exchange.reply, headers: { 'retry-after': new Date(atMs).toUTCString() } };
-      }),
-    ],
-    'retry-after-missing': [
-      'the header is missing',
-      refusing(429, ({ reply }) => ({ ...reply, headers: {} })),
-    ],
-    'stranger-429-without-retry-after': [
-      'a 429 to a call without a key has no Retry-After',
-      for429WithoutKey({ headers: {} }),
-    ],
-  }),
-  ...breaking('ERR-4', {
-    'stranger-429-without-detail': [
-      'a 429 to a call without a key has no detail',
-      for429WithoutKey({ body: '{}' }),
-    ],
-    'throttle-no-detail': [
-      'a 429 has a body without detail',
-      bodyOf429((seconds) => ({ error: 'throttled', wait: seconds })),
-    ],
-    'throttle-detail-other-number': [
-      'detail states another number than Retry-After',
-      bodyOf429((seconds) => ({ detail: `Expected available in ${seconds + 1} seconds.` })),
-    ],
-  }),
-  ...breaking('SVC-4', {
-    'throttle-html': [
-      'a 429 has an HTML body',
-      refusing(429, ({ reply }) => ({
-        ...reply,
-        body: '<html><body><h1>429 Too Many Requests</h1></body></html>',
-        headers: { ...reply.headers, 'content-type': 'text/html' },
-      })),
+      refusingWhileEmpty(
+        (call) => call.endpoint && [call.endpoint, addressCaller(call.request.clientIp)],
+      ),
     ],
   }),
 ];
