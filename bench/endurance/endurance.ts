@@ -96,7 +96,8 @@ async function loadInIntervals(
   const { baseUrl, durationMs, connections, perSecond, to } = options;
   const caller = { ...service.started, to, messageIds: [] };
   const workload = workloadOf(benchCase, caller, baseUrl === undefined);
-  const ordinals = { next: 0 };
+  // All intervals share it, so that no request_id is sent twice.
+  const slotCounter = { filled: 0 };
   const latency = createHistogram({ lowest: 1, highest: 60_000_000, figures: 3 });
   const loads: LoadResult[] = [];
   const intervals: Interval[] = [];
@@ -104,13 +105,13 @@ async function loadInIntervals(
   let metrics = await control.metrics();
   let report = probe.latest();
   for (;;) {
-    const leftMs = durationMs - (performance.now() - startedMs);
-    if (leftMs < shortestIntervalMs / 2) return { loads, intervals, latency };
+    const remainingMs = durationMs - (performance.now() - startedMs);
+    if (remainingMs < shortestIntervalMs / 2) return { loads, intervals, latency };
     const load = await runLoad(
       service.target,
       workload,
-      { connections, perSecond, durationMs: Math.min(intervalMs, leftMs) },
-      ordinals,
+      { connections, perSecond, durationMs: Math.min(intervalMs, remainingMs) },
+      slotCounter,
     );
     const [metricsBefore, reportBefore] = [metrics, report];
     metrics = await control.metrics();

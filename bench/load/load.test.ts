@@ -34,7 +34,7 @@ const fresh: Workload = {
       path: '/',
       headers: { 'content-type': 'application/json' },
       body: '{"request_id":"0000"}',
-      slot: { text: '0000', next: (n) => String(n).padStart(4, '0') },
+      slot: { placeholder: '0000', textOf: (n) => String(n).padStart(4, '0') },
     },
   ],
   expects: [202],

@@ -9,8 +9,8 @@ import { type LoadResult, Tally } from './load-result.ts';
 import { saturate } from './saturate.ts';
 import {
   type Load,
-  type Ordinals,
   requestBytes,
+  type SlotCounter,
   stamper,
   type Target,
   type Workload,
@@ -23,16 +23,16 @@ const backlogSeconds = 2;
 const drainMs = 1_000;
 const mostAttempts = 3;
 
-/** Loads that share their ordinals never send the same text in a slot twice. */
+/** Loads that share a counter never send the same text in a slot twice. */
 export async function runLoad(
   target: Target,
   workload: Workload,
   load: Load,
-  ordinals: Ordinals = { next: 0 },
+  counter: SlotCounter = { filled: 0 },
 ): Promise<LoadResult> {
   const { perSecond } = load;
-  if (perSecond === undefined) return saturate(target, workload, load, ordinals);
-  const loop = new OpenLoop(target, workload, load, ordinals);
+  if (perSecond === undefined) return saturate(target, workload, load, counter);
+  const loop = new OpenLoop(target, workload, load, counter);
   await loop.open();
   await loop.send(perSecond);
   return loop.finish();
@@ -51,12 +51,12 @@ class OpenLoop {
   #started = 0;
   #inFlight = 0;
 
-  constructor(target: Target, workload: Workload, load: Load, ordinals: Ordinals) {
+  constructor(target: Target, workload: Workload, load: Load, counter: SlotCounter) {
     const host = `${target.host}:${target.port}`;
     this.#load = load;
     this.#tally = new Tally(workload.expects);
     this.#stamps = workload.requests.map((template) =>
-      stamper(template, requestBytes(template, host), ordinals),
+      stamper(template, requestBytes(template, host), counter),
     );
     const connections = Array.from({ length: load.connections });
     this.#connections = connections.map(() => new Connection(target, this));

@@ -6,7 +6,7 @@
 import autocannon from 'autocannon';
 import { mostReplyBytes } from './connection.ts';
 import { type LoadResult, Tally } from './load-result.ts';
-import { type Load, type Ordinals, stamper, type Target, type Workload } from './workload.ts';
+import { type Load, type SlotCounter, stamper, type Target, type Workload } from './workload.ts';
 
 /** The part of autocannon's client that its typings omit. */
 interface LiveClient {
@@ -20,7 +20,7 @@ export async function saturate(
   target: Target,
   workload: Workload,
   load: Load,
-  ordinals: Ordinals,
+  counter: SlotCounter,
 ): Promise<LoadResult> {
   const tally = new Tally(workload.expects);
   const most = load.requests ?? Number.POSITIVE_INFINITY;
@@ -50,7 +50,7 @@ export async function saturate(
       tally.reply(status, ms, performance.now());
       if (tally.requests >= most) finish();
     });
-    stampEach(client, workload, ordinals);
+    stampEach(client, workload, counter);
   };
   const options = {
     url: `http://${target.host}:${target.port}`,
@@ -83,7 +83,7 @@ export async function saturate(
 }
 
 /** Writes the slot into the bytes that autocannon has built, just before each send. */
-function stampEach(client: LiveClient, workload: Workload, ordinals: Ordinals): void {
+function stampEach(client: LiveClient, workload: Workload, counter: SlotCounter): void {
   const built = client.getRequestBuffer.bind(client);
   const stamps = new Map<Buffer, () => Buffer>();
   const withSlot = workload.requests.filter(({ slot }) => slot !== undefined);
@@ -92,8 +92,8 @@ function stampEach(client: LiveClient, workload: Workload, ordinals: Ordinals): 
     const bytes = built();
     let stamp = stamps.get(bytes);
     if (stamp === undefined) {
-      const template = withSlot.find(({ slot }) => slot !== undefined && bytes.includes(slot.text));
-      stamp = template === undefined ? () => bytes : stamper(template, bytes, ordinals);
+      const template = withSlot.find(({ slot }) => slot && bytes.includes(slot.placeholder));
+      stamp = template === undefined ? () => bytes : stamper(template, bytes, counter);
       stamps.set(bytes, stamp);
     }
     return stamp();

@@ -1,7 +1,7 @@
 /**
- * What a load generator sends, and how fast. A request is prepared bytes with a slot, such as its
- * `request_id`, that is overwritten for each request. Building every request anew would halve the
- * generator's speed; overwriting costs nothing.
+ * What a load generator sends, and how fast. A request is prepared bytes with a slot: the place of
+ * a text that differs from request to request, such as the `request_id`. The text is overwritten
+ * for each request. Building every request anew would halve the generator's speed.
  */
 
 export interface RequestTemplate {
@@ -9,8 +9,15 @@ export interface RequestTemplate {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** The text in path or body that `next` replaces with text of the same length. */
-  readonly slot?: { readonly text: string; readonly next: (ordinal: number) => string };
+  readonly slot?: Slot;
+}
+
+/** All texts of a slot have the same length. */
+export interface Slot {
+  /** The text in path or body that is overwritten. */
+  readonly placeholder: string;
+  /** The text of the n-th request, counted from 0. */
+  readonly textOf: (n: number) => string;
 }
 
 export interface Workload {
@@ -20,23 +27,22 @@ export interface Workload {
   readonly expects: readonly number[];
 }
 
-/** The number of the next request, shared by all connections, so that no two use the same text. */
-export interface Ordinals {
-  next: number;
+/** How many slots were filled. All connections share it, so that no two use the same text. */
+export interface SlotCounter {
+  filled: number;
 }
 
 /** Returns a function that writes the text for the next request into the slot of `bytes`. */
 export function stamper(
-  template: RequestTemplate,
+  { slot }: RequestTemplate,
   bytes: Buffer,
-  ordinals: Ordinals,
+  counter: SlotCounter,
 ): () => Buffer {
-  const { slot } = template;
   if (slot === undefined) return () => bytes;
-  const offset = bytes.indexOf(slot.text);
-  if (offset < 0) throw new Error(`the request lacks its slot ${slot.text}`);
+  const offset = bytes.indexOf(slot.placeholder);
+  if (offset < 0) throw new Error(`the request lacks its slot ${slot.placeholder}`);
   return () => {
-    bytes.write(slot.next(ordinals.next++), offset, 'latin1');
+    bytes.write(slot.textOf(counter.filled++), offset, 'latin1');
     return bytes;
   };
 }

@@ -28,6 +28,9 @@ const plotted = [
   0, 10, 20, 30, 40, 50, 60, 70, 75, 80, 85, 90, 92.5, 95, 97.5, 99, 99.5, 99.9, 99.99, 100,
 ];
 
+/** In place of 0, which a histogram of Node does not accept. */
+const lowestPercentile = 0.001;
+
 export function caseResult(measurement: Measurement, slos: readonly Slo[], isOpenLoop: boolean) {
   const { case: benchCase, rounds } = measurement;
   const loads = rounds.service.map(({ load }) => load);
@@ -110,9 +113,8 @@ function figuresOf(rounds: readonly Round[], ratio: number): Figures {
 /** Milliseconds: the median over the rounds; for the maximum, the largest. */
 function percentile(rounds: readonly Round[], percent: number): number {
   if (percent >= 100) return Math.max(...rounds.map(({ load }) => load.latency.max / 1_000));
-  return median(
-    rounds.map(({ load }) => load.latency.percentile(Math.max(percent, 0.001)) / 1_000),
-  );
+  const accepted = Math.max(percent, lowestPercentile);
+  return median(rounds.map(({ load }) => load.latency.percentile(accepted) / 1_000));
 }
 
 function known(value: number): number | null {

@@ -2,9 +2,8 @@
  * The cases that the bench measures, grouped in scenarios: for each case the settings of its
  * simulator, the requests that it sends and the cost that it may have.
  */
-
 import type { SettingsInput } from '../../src/simulator.ts';
-import type { RequestTemplate, Workload } from '../load/workload.ts';
+import type { RequestTemplate, Slot, Workload } from '../load/workload.ts';
 
 /** The scenarios that run if none is named. */
 export const shortScenarios = ['send', 'read', 'throttled', 'mixed', 'limit-audit'] as const;
@@ -128,31 +127,42 @@ export function workloadOf(benchCase: BenchCase, caller: Caller, isOwn: boolean)
   return { requests, expects: isOwn ? expects : [...expects, 429] };
 }
 
-function sendTemplate(caller: Caller, isFresh: boolean): RequestTemplate {
-  const text = 'bench-00000000000000';
-  const run = Math.floor(Math.random() * 36 ** 5);
-  const prefix = `bench-${run.toString(36).padStart(5, '0')}`;
-  const { to, from } = caller;
-  const message = 'Your appointment is tomorrow at 10:30.';
-  return {
+function sendTemplate({ apiKey, to, from }: Caller, isFresh: boolean): RequestTemplate {
+  const fields = { to, from, message: 'Your appointment is tomorrow at 10:30.' };
+  const template = {
     method: 'POST',
     path: '/api/v1/sms/send/',
-    headers: { authorization: `Bearer ${caller.apiKey}`, 'content-type': 'application/json' },
-    body: JSON.stringify(isFresh ? { to, from, message, request_id: text } : { to, from, message }),
-    ...(isFresh
-      ? { slot: { text, next: (n: number) => `${prefix}${String(n).padStart(9, '0')}` } }
-      : {}),
+    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify(fields),
+  } as const;
+  if (!isFresh) return template;
+  const slot = freshRequestId();
+  return {
+    ...template,
+    body: JSON.stringify({ ...fields, request_id: slot.placeholder }),
+    slot,
   };
 }
 
+/** A random start keeps the ids of different rounds and runs apart. */
+function freshRequestId(): Slot {
+  const start = Math.floor(Math.random() * 36 ** 5).toString(36);
+  const textOf = (n: number) => `bench-${start.padStart(5, '0')}${String(n).padStart(9, '0')}`;
+  return { placeholder: textOf(0), textOf };
+}
+
+/** A prime: it has no factor in common with the number of messages, so all of them are read. */
+const readStride = 7_919;
+
 function readTemplate({ apiKey, messageIds }: Caller): RequestTemplate {
-  const text = '00000000-0000-4000-8000-000000000000';
+  const placeholder = '00000000-0000-4000-8000-000000000000';
+  // Messages that follow each other in memory are not read one after the other.
+  const textOf = (n: number) => messageIds[(n * readStride) % messageIds.length] ?? placeholder;
   return {
     method: 'GET',
-    path: `/api/v1/sms/${text}/`,
+    path: `/api/v1/sms/${placeholder}/`,
     headers: { authorization: `Bearer ${apiKey}` },
     body: '',
-    // A stride coprime to the number of messages visits all of them, in no memory order.
-    slot: { text, next: (n) => messageIds[(n * 7_919) % messageIds.length] ?? text },
+    slot: { placeholder, textOf },
   };
 }
