@@ -5,7 +5,18 @@
  */
 import type { Simulator } from '../../src/api.ts';
 import type { ClientRuleId } from '../../src/ledger/rules.ts';
-import type { Trouble } from './conditions.ts';
+
+/** What may happen to a client, as `conditions.ts` arranges it. */
+export type Trouble =
+  | 'throttle'
+  | 'lost_response'
+  | 'truncate'
+  | 'malformed'
+  | 'refuse'
+  | 'busy'
+  | 'overloaded'
+  | 'delay'
+  | 'quota';
 
 export interface ClientRow {
   readonly name: string;

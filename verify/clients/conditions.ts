@@ -5,17 +5,7 @@
 import type { Simulator } from '../../src/api.ts';
 import type { FaultInput } from '../../src/config/fault-schema.ts';
 import { Rng } from '../../src/sim/random.ts';
-
-export type Trouble =
-  | 'throttle'
-  | 'lost_response'
-  | 'truncate'
-  | 'malformed'
-  | 'refuse'
-  | 'busy'
-  | 'overloaded'
-  | 'delay'
-  | 'quota';
+import type { ClientRow, Trouble } from './client.ts';
 
 export interface Conditions {
   readonly messages: number;
@@ -39,17 +29,25 @@ const faultTroubles = [
 const wrongTroubles = [...faultTroubles, 'overloaded'] as const;
 type FaultTrouble = (typeof wrongTroubles)[number];
 
+/** The longest delay of a reply; a wrong client's own timeout must be shorter. */
+export type LongestDelayMs = Readonly<Record<'wrong' | 'right', number>>;
+
+export function conditionsFor(
+  { name, rule, meets = [] }: ClientRow,
+  seed: number,
+  longestDelayMs: LongestDelayMs,
+): Conditions {
+  const rng = Rng.stream(seed, name);
+  return rule === undefined
+    ? rightConditions(rng, longestDelayMs.right)
+    : wrongConditions(rng, longestDelayMs.wrong, meets);
+}
+
 /**
  * Conditions for a wrong client: just enough for its mistake to show, at requests that the seed
  * decides. A delayed reply takes `longestDelayMs` at most, and half of that at least.
  */
-export function wrongConditions(
-  meets: readonly Trouble[],
-  name: string,
-  seed: number,
-  longestDelayMs: number,
-): Conditions {
-  const rng = Rng.stream(seed, name);
+function wrongConditions(rng: Rng, longestDelayMs: number, meets: readonly Trouble[]): Conditions {
   const sendLimit = meets.includes('throttle') ? 1 + rng.below(3) : null;
   const messages = (sendLimit ?? 1) + 2 + rng.below(3);
   return {
@@ -67,8 +65,7 @@ export function wrongConditions(
 }
 
 /** Conditions for a right client: several troubles at once. */
-export function rightConditions(name: string, seed: number, longestDelayMs: number): Conditions {
-  const rng = Rng.stream(seed, name);
+function rightConditions(rng: Rng, longestDelayMs: number): Conditions {
   const messages = 4 + rng.below(6);
   const requestNumbers = Array.from({ length: messages * 2 }, (_, index) => index + 1);
   // Every fourth request meets no fault.

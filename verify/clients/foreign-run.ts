@@ -9,13 +9,13 @@ import { fileURLToPath } from 'node:url';
 import type { SettingsInput } from '../../src/config/settings.ts';
 import { Simulator } from '../../src/simulator.ts';
 import type { ClientRow } from './client.ts';
-import { impose, rightConditions, wrongConditions } from './conditions.ts';
+import { conditionsFor, impose } from './conditions.ts';
 import { type Seeds, seedsOf } from './matrix.ts';
 import { messagesOf } from './node-run.ts';
 import { type Run, runOf } from './trial.ts';
 
 const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
-/** The longest delay of a reply, in real milliseconds; a wrong client's timeout must be shorter. */
+/** In real time. */
 const longestDelayMs = { wrong: 400, right: 200 };
 /** How many shell clients run at the same time; they mostly sleep. */
 const shellsAtOnce = 24;
@@ -70,9 +70,9 @@ export async function runShellClients(
 ): Promise<ForeignRun[]> {
   const settings = { clock: 'scaled', ...speeds.right, retryAfterSeconds: 'real' } as const;
   return onServer(settings, clients, seeds, async (jobs) => {
-    const queue = [...jobs];
+    const queue = jobs.values();
     const work = async () => {
-      for (let job = queue.shift(); job !== undefined; job = queue.shift()) await runShell(job);
+      for (const job of queue) await runShell(job);
     };
     await Promise.all(Array.from({ length: shellsAtOnce }, work));
   });
@@ -125,10 +125,7 @@ function newJob(server: Simulator, client: ClientRow, seed: number): Job {
   );
   const simulator = server.hosting.get(worldId)?.simulator;
   if (simulator === undefined) throw new Error(`no world ${worldId}`);
-  const conditions =
-    client.rule === undefined
-      ? rightConditions(client.name, seed, longestDelayMs.right)
-      : wrongConditions(client.meets ?? [], client.name, seed, longestDelayMs.wrong);
+  const conditions = conditionsFor(client, seed, longestDelayMs);
   impose(conditions, simulator);
   return {
     client,

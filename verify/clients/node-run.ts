@@ -5,10 +5,10 @@
 import type { Simulator } from '../../src/api.ts';
 import type { ClientClock } from '../../src/testing/client-clock.ts';
 import { type Job, type Message, type NodeClient, sleep } from './client.ts';
-import { type Conditions, impose, rightConditions, wrongConditions } from './conditions.ts';
+import { type Conditions, conditionsFor, impose } from './conditions.ts';
 import { intentLine, type Run, runOf } from './trial.ts';
 
-const longestDelayMs = 8_000;
+const longestDelayMs = { wrong: 8_000, right: 8_000 };
 
 export async function runNodeClient(
   client: NodeClient,
@@ -16,10 +16,7 @@ export async function runNodeClient(
   simulator: Simulator,
   clock: ClientClock,
 ): Promise<Run> {
-  const conditions =
-    client.rule === undefined
-      ? rightConditions(client.name, seed, longestDelayMs)
-      : wrongConditions(client.meets ?? [], client.name, seed, longestDelayMs);
+  const conditions = conditionsFor(client, seed, longestDelayMs);
   impose(conditions, simulator);
   if (client.onSocket === true) {
     await simulator.listen({ transport: client.onNodeServer === true ? 'node' : 'hyperexpress' });

@@ -43,6 +43,11 @@ function isForeign({ key, device }: Sending): boolean {
   return device?.account !== undefined && device.account !== key.account;
 }
 
+/** Accepts sends from their SIM, although the service may refuse it. */
+function acceptingIf(isAccepted: (call: Sending) => boolean): Planted {
+  return acceptingFrom((call) => (isAccepted(call) ? call.device : undefined));
+}
+
 /** Refuses the pool's number to accounts with SIMs, or to those without, as `hasSim` says. */
 function refusingPool(hasSim: boolean, kind: 'number_not_found' | 'number_access_denied'): Planted {
   return answeringSends((call) => {
@@ -182,9 +187,7 @@ export const senderDefects: readonly DefectRow[] = [
     ],
     'foreign-sim-without-own': [
       "an account without a SIM may send from anyone's",
-      acceptingFrom((call) =>
-        isForeign(call) && call.key.account.devices.length === 0 ? call.device : undefined,
-      ),
+      acceptingIf((call) => isForeign(call) && call.key.account.devices.length === 0),
       because.noSim,
     ],
   }),
@@ -205,13 +208,10 @@ export const senderDefects: readonly DefectRow[] = [
   ...breaking('AUTH-5', {
     'not-allowed-accepted': [
       'a number that the account may not use is accepted',
-      acceptingFrom((call) => (isOwn(call) && !call.device?.allowed ? call.device : undefined)),
+      acceptingIf((call) => isOwn(call) && call.device?.allowed === false),
       'no flag names a number of the account that it may not use',
     ],
-    'foreign-number-accepted': [
-      "another account's number is accepted",
-      acceptingFrom((call) => (isForeign(call) ? call.device : undefined)),
-    ],
+    'foreign-number-accepted': ["another account's number is accepted", acceptingIf(isForeign)],
   }),
   ...breaking('ERR-1', {
     'quota-plus-one': ['one message more than the quota passes', quotaPlus(1)],
@@ -253,7 +253,7 @@ export const senderDefects: readonly DefectRow[] = [
   ...breaking('ERR-2', {
     'inactive-accepted': [
       'a deactivated SIM still takes messages',
-      acceptingFrom((call) => (isOwn(call) && !call.device?.active ? call.device : undefined)),
+      acceptingIf((call) => isOwn(call) && call.device?.active === false),
     ],
     'inactive-for-good': [
       'a SIM that is activated again is still answered 503',

@@ -14,10 +14,12 @@ import type { WorldFixtureInput } from '../../src/config/world-schema.ts';
 import { minuteMs } from '../../src/ledger/time-units.ts';
 import { type AssumptionName, assumptionNames } from '../../src/sim/assumptions.ts';
 import { createSimulator } from '../../src/simulator.ts';
-import { type ForeignServer, serveForeign } from '../foreign/server.ts';
+import { serveForeign } from '../foreign/server.ts';
 import { inboundTexts } from '../foreign/service.ts';
 import { type Variation, variations } from '../foreign/variation.ts';
+import { type Callers, callersIn, type FlagValues } from '../harness/flags-world.ts';
 import { type ConformReport, runConform, startOwnSimulator } from '../testkit/conform-run.ts';
+import { bearer, sendPaths } from '../testkit/request.ts';
 import { ask, type Difference, differences, type Side } from './compare.ts';
 import { probes, type Scene, throttledProbe } from './probes.ts';
 
@@ -58,7 +60,7 @@ export async function compareAfterDiscovery(variation: Variation): Promise<Compa
     passMinute();
     const foreign = {
       baseUrl: server.baseUrl,
-      scene: await sceneOf(server, now()),
+      scene: await sceneWith(server.baseUrl, callersIn(server.values), Math.round(now())),
       passMinute,
     };
     const allProbes = [...probes, throttledProbe];
@@ -99,7 +101,7 @@ async function lostOnTheWay(file: string): Promise<string[]> {
 async function compareWithTwin(
   file: string,
   foreign: Side,
-  flags: Readonly<Record<string, string>>,
+  flags: FlagValues,
   allProbes: typeof probes,
 ): Promise<Difference[]> {
   const simulator = await createSimulator({
@@ -113,7 +115,8 @@ async function compareWithTwin(
     const [sim] = simulator.sims.list('main');
     for (const message of inboundTexts)
       simulator.sims.receive('main', { from: '+12025550180', to: sim?.number ?? '', message });
-    const scene = await sceneWith(baseUrl, flags, sim?.device_id ?? '', foreign.scene.nowMs);
+    const callers = { ...callersIn(flags), deviceId: sim?.device_id ?? '' };
+    const scene = await sceneWith(baseUrl, callers, foreign.scene.nowMs);
     const twin = { baseUrl, scene, passMinute: () => simulator.clock.advance('61s') };
     return await differences(allProbes, foreign, twin);
   } finally {
@@ -121,14 +124,8 @@ async function compareWithTwin(
   }
 }
 
-/** The scene on the foreign server. */
-function sceneOf(server: ForeignServer, nowMs: number): Promise<Scene> {
-  const { baseUrl, values } = server;
-  return sceneWith(baseUrl, values, values['device-id'] ?? '', Math.round(nowMs));
-}
-
 /** The world of the foreign server, as its flags describe it. */
-function worldOf(flags: Readonly<Record<string, string>>): WorldFixtureInput {
+function worldOf(flags: FlagValues): WorldFixtureInput {
   const flag = (name: string) => flags[name] ?? '';
   const key = (name: string) => ({ name, key: flag(name) });
   return {
@@ -155,39 +152,22 @@ function worldOf(flags: Readonly<Record<string, string>>): WorldFixtureInput {
 }
 
 /** Sends the messages of a scene to a server, and returns the scene. */
-async function sceneWith(
-  baseUrl: string,
-  flags: Readonly<Record<string, string>>,
-  deviceId: string,
-  nowMs: number,
-): Promise<Scene> {
-  const flag = (name: string) => flags[name] ?? '';
+async function sceneWith(baseUrl: string, callers: Callers, nowMs: number): Promise<Scene> {
   const requestId = 'probe-1';
   const send = async (key: string, from: string, extraFields: object) => {
     const fields = { to: '+442079460958', from, message: 'probe', ...extraFields };
     const { body } = await ask(baseUrl, {
       method: 'POST',
-      path: '/api/v1/sms/send/',
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+      path: sendPaths.send,
+      headers: { 'content-type': 'application/json', authorization: bearer(key) },
       body: JSON.stringify(fields),
     });
     return String((body as { message_id?: string }).message_id);
   };
-  return {
-    key: flag('api-key'),
-    otherKey: flag('other-api-key'),
-    revokedKey: flag('revoked-key'),
-    exhaustedKey: flag('exhausted-api-key'),
-    from: flag('from'),
-    secondFrom: flag('second-from'),
-    exhaustedFrom: flag('exhausted-from'),
-    inactiveFrom: flag('inactive-from'),
-    deviceId,
-    messageId: await send(flag('api-key'), flag('from'), { request_id: requestId }),
-    requestId,
-    secondMessageId: await send(flag('second-api-key'), flag('second-from'), {}),
-    nowMs,
-  };
+  const { key, from, secondKey, secondFrom } = callers;
+  const messageId = await send(key, from, { request_id: requestId });
+  const secondMessageId = await send(secondKey, secondFrom, {});
+  return { ...callers, messageId, requestId, secondMessageId, nowMs };
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -4,21 +4,13 @@
  * value of the random steps, and others about senders, replays and quotas.
  */
 import { hourMs } from '../../src/ledger/time-units.ts';
+import type { Callers } from '../harness/flags-world.ts';
 import { sendPaths } from '../testkit/request.ts';
 import * as values from '../testkit/steps/values.ts';
 import { writtenTime } from '../testkit/steps/written-time.ts';
 
 /** Objects that exist on both servers, each with its own ids. */
-export interface Scene {
-  readonly key: string;
-  readonly otherKey: string;
-  readonly revokedKey: string;
-  readonly exhaustedKey: string;
-  readonly from: string;
-  readonly secondFrom: string;
-  readonly exhaustedFrom: string;
-  readonly inactiveFrom: string;
-  readonly deviceId: string;
+export interface Scene extends Callers {
   /** A message of this account, and the `request_id` that it was sent with. */
   readonly messageId: string;
   readonly requestId: string;

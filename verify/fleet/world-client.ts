@@ -5,8 +5,8 @@
  */
 import assert from 'node:assert/strict';
 import type { ReadyNumbers } from '../../src/operations/ready-numbers.ts';
-import { type OperationName, routeOf } from '../../src/operations/table.ts';
 import { Caller } from '../long/caller.ts';
+import { Control } from '../long/control.ts';
 import { sendPaths } from '../testkit/request.ts';
 
 interface World extends ReadyNumbers {
@@ -17,6 +17,7 @@ interface World extends ReadyNumbers {
 
 const [controlUrl = '', name = '', count = '1'] = process.argv.slice(2);
 const caller = new Caller();
+const fleet = new Control(caller, controlUrl);
 const limit = 120;
 /** Sends over the limit. */
 const surplus = 5;
@@ -26,7 +27,7 @@ caller.leave();
 
 async function useWorld(worldName: string): Promise<void> {
   const settings = { name: worldName, clock: 'manual' };
-  const world = await operate<World>(controlUrl, 'worlds.create', settings);
+  const world = await fleet.ask<World>('worlds.create', '', settings);
   const { world_id: id, base_url: baseUrl, control_url: ownControlUrl } = world;
   const [account] = world.accounts;
   const key = account?.api_key;
@@ -48,7 +49,8 @@ async function useWorld(worldName: string): Promise<void> {
     counts[status] = (counts[status] ?? 0) + 1;
   }
   assert.deepEqual(counts, { 202: limit, 429: surplus }, worldName);
-  await operate(ownControlUrl, 'clock.advance', { by: '2m' });
+  const control = new Control(caller, ownControlUrl);
+  await control.ask('clock.advance', '', { by: '2m' });
   const replayed = answers.findIndex((answer) => answer?.status === 202);
   const replay = await send(replayed + 1, `r${replayed}`);
   assert.deepEqual([replay?.status, replay?.body], [200, answers[replayed]?.body], worldName);
@@ -59,22 +61,9 @@ async function useWorld(worldName: string): Promise<void> {
     key,
   });
   assert.match(read?.body ?? '', /"status":"delivered"/, worldName);
-  const state = await operate<{ messages: object }>(ownControlUrl, 'simulator.state');
+  const state = await control.ask<{ messages: object }>('simulator.state');
   const delivered = { total: limit, queued: 0, sending: 0, sent: 0, delivered: limit, failed: 0 };
   assert.deepEqual({ ...delivered, ...state.messages }, delivered, worldName);
-  await operate(controlUrl, 'worlds.fork', { ttl: '1s' }, id);
-  await operate(controlUrl, 'worlds.delete', undefined, id);
-}
-
-async function operate<T>(
-  url: string,
-  name: OperationName,
-  input?: object,
-  id?: string,
-): Promise<T> {
-  const route = routeOf(name, id);
-  const body = input === undefined ? undefined : JSON.stringify(input);
-  const answer = await caller.call(url, { ...route, body });
-  assert.ok(answer !== undefined && answer.status < 300, `${name}: ${answer?.body}`);
-  return (answer.body === '' ? undefined : JSON.parse(answer.body)) as T;
+  await fleet.ask('worlds.fork', id, { ttl: '1s' });
+  await fleet.ask('worlds.delete', id);
 }

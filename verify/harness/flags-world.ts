@@ -39,19 +39,52 @@ export const flagsSettings: SettingsInput = {
   },
 };
 
-/** The keys of the world, and the SIM with the number `mainFrom`. Revokes the key `revoked`. */
-export function callersIn(simulator: Simulator) {
+/** The values of `conform`'s flags that describe the world of a server, by the flags' names. */
+export type FlagValues = Readonly<Record<string, string>>;
+
+/** The values that describe the world of `flagsSettings`. Revokes its key `revoked`. */
+export function flagValuesOf(simulator: Simulator): FlagValues {
   const accounts = [...simulator.simulation.world.accounts.values()];
   const keysOf = (name: string) => accounts.find((account) => account.name === name)?.keys ?? [];
   const [revoked, key, other] = keysOf('main');
   if (revoked !== undefined) simulator.accounts.revokeKey(revoked.keyId);
   return {
-    key: key?.key ?? '',
-    other: other?.key ?? '',
-    second: keysOf('second')[0]?.key ?? '',
-    revoked: revoked?.key ?? '',
-    exhausted: keysOf('exhausted')[0]?.key ?? '',
-    device: simulator.readyFile().accounts[0]?.sims[1]?.device_id ?? '',
+    'api-key': key?.key ?? '',
+    'other-api-key': other?.key ?? '',
+    'second-api-key': keysOf('second')[0]?.key ?? '',
+    'revoked-key': revoked?.key ?? '',
+    'exhausted-api-key': keysOf('exhausted')[0]?.key ?? '',
+    from: mainFrom,
+    'second-from': secondFrom,
+    'exhausted-from': exhaustedFrom,
+    'inactive-from': inactiveFrom,
+    'foreign-from': secondFrom,
+    'unknown-from': unknownFrom,
+    to: '+12025550150',
+    'device-id': simulator.readyFile().accounts[0]?.sims[1]?.device_id ?? '',
+  };
+}
+
+export type Callers = ReturnType<typeof callersIn>;
+
+/** The keys, numbers and the device of a world that flags describe. */
+export function callersIn(values: FlagValues) {
+  const valueAt = (flag: string) => values[flag] ?? '';
+  return {
+    key: valueAt('api-key'),
+    /** Another key of the same account. */
+    otherKey: valueAt('other-api-key'),
+    /** The key of the second account. */
+    secondKey: valueAt('second-api-key'),
+    revokedKey: valueAt('revoked-key'),
+    /** The key of an account whose quota is spent. */
+    exhaustedKey: valueAt('exhausted-api-key'),
+    from: valueAt('from'),
+    secondFrom: valueAt('second-from'),
+    exhaustedFrom: valueAt('exhausted-from'),
+    inactiveFrom: valueAt('inactive-from'),
+    /** The id of the SIM with the number `from`. */
+    deviceId: valueAt('device-id'),
   };
 }
 
@@ -99,26 +132,12 @@ export async function serveWithFlags({
   const { baseUrl } = await simulator.listen();
   simulator.wallClock.pump();
   const clock = scaledClock(rate, simulator.simulation.clock.now());
-  const { device, ...keys } = callersIn(simulator);
-  if (asksForTasks || isUnattended) simulator.sims.patch(device, { polling: 'external' });
-  const polling = setInterval(() => simulator.sims.poll(device), 1_000 / rate).unref();
+  const values = flagValuesOf(simulator);
+  const { key, deviceId } = callersIn(values);
+  if (asksForTasks || isUnattended) simulator.sims.patch(deviceId, { polling: 'external' });
+  const polling = setInterval(() => simulator.sims.poll(deviceId), 1_000 / rate).unref();
   if (!asksForTasks) clearInterval(polling);
-  const endDisturbance = disturb?.(simulator, keys.key);
-  const values: Readonly<Record<string, string>> = {
-    'api-key': keys.key,
-    'other-api-key': keys.other,
-    'second-api-key': keys.second,
-    'revoked-key': keys.revoked,
-    'exhausted-api-key': keys.exhausted,
-    from: mainFrom,
-    'second-from': secondFrom,
-    'exhausted-from': exhaustedFrom,
-    'inactive-from': inactiveFrom,
-    'foreign-from': secondFrom,
-    'unknown-from': unknownFrom,
-    to: '+12025550150',
-    'device-id': device,
-  };
+  const endDisturbance = disturb?.(simulator, key);
   return {
     baseUrl,
     clock,

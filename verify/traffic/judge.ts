@@ -35,10 +35,10 @@ export function judge(
 /** The keys of each account: an account's keys are judged as one caller. */
 export function joinedIn({
   key,
-  other,
-  revoked,
-  second,
-  exhausted,
+  otherKey,
+  revokedKey,
+  secondKey,
+  exhaustedKey,
 }: LoadTarget): readonly (readonly string[])[] {
-  return [[key, other, revoked], [second], [exhausted]];
+  return [[key, otherKey, revokedKey], [secondKey], [exhaustedKey]];
 }

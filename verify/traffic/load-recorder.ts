@@ -2,14 +2,14 @@
 import type { TrafficExchange } from '../../src/commands/recorded-traffic.ts';
 import type { Rng } from '../../src/sim/random.ts';
 import { mainFrom } from '../harness/flags-world.ts';
+import { sendPaths } from '../testkit/request.ts';
 import type { LoadRequest, LoadTarget } from './load-target.ts';
 
-export const sendPaths = ['/api/v1/sms/send/', '/api/sms/send/', '/api/external/send/'] as const;
 export const receivedPath = '/api/v1/sms/received/';
 export const statsPath = '/api/v1/account/stats/';
 
-export function tasksPath({ device }: LoadTarget): string {
-  return `/api/devices/${device}/tasks/`;
+export function tasksPath({ deviceId }: LoadTarget): string {
+  return `/api/devices/${deviceId}/tasks/`;
 }
 
 export function messagePath(id: unknown): string {
@@ -41,26 +41,25 @@ export class Recorder {
   }
 
   /** Sends a request and records the exchange. */
-  #request({ method, path, key, body }: Request) {
+  #request({ method, path, key, body = '' }: Request) {
     const { target } = this;
     const headers = {
       ...(key !== undefined && { authorization: key.includes(' ') ? key : `Bearer ${key}` }),
-      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...(method === 'POST' && { 'content-type': 'application/json' }),
     };
-    const reply = target.answer({ method, path, headers, body: body ?? '' });
+    const reply = target.answer({ method, path, headers, body });
     const now = target.now();
-    const [pathname = '', query = ''] = path.split('?', 2);
     this.exchanges.push({
       sentAt: now - this.#rng.below(30),
       answeredAt: now + this.#rng.below(40),
       host: '',
       method,
-      path: pathname,
-      query,
+      path,
+      query: '',
       headers,
       showsCredential: true,
       address: 'address:1',
-      body: body ?? '',
+      body,
       reply,
       isForced: false,
       isSeen: true,
@@ -76,7 +75,7 @@ export class Recorder {
     return this.#request({ method: 'POST', path, key, body });
   }
 
-  send(fields: Fields, key = this.target.key, path: string = sendPaths[0]) {
+  send(fields: Fields, key = this.target.key, path: string = sendPaths.send) {
     const body = { to: '+12125550150', from: mainFrom, message: 'hello there', ...fields };
     return this.post(path, key, JSON.stringify(body));
   }

@@ -5,33 +5,16 @@ import type { Simulation } from '../../src/simulation/simulation.ts';
 import { createSimulator, type SettingsInput } from '../../src/simulator.ts';
 import { ForeignService } from '../foreign/service.ts';
 import type { Variation } from '../foreign/variation.ts';
-import { callersIn, exhaustedFrom, flagsSettings } from '../harness/flags-world.ts';
+import { type Callers, callersIn, flagsSettings, flagValuesOf } from '../harness/flags-world.ts';
+import { requestTo } from '../testkit/request.ts';
 
 /** A request of the load. */
-export interface LoadRequest {
-  readonly method: string;
-  /** With the query. */
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
+export type LoadRequest = Pick<TrafficExchange, 'method' | 'path' | 'headers'> & {
   readonly body: string;
-}
+};
 
 /** A service whose clock the load moves. */
-export interface LoadTarget {
-  /** The key of the main account, which sends most of the load. */
-  readonly key: string;
-  /** Another key of the main account. */
-  readonly other: string;
-  /** The key of the second account. */
-  readonly second: string;
-  /** A revoked key of the main account. */
-  readonly revoked: string;
-  /** The key of an account whose quota is spent. */
-  readonly exhausted: string;
-  /** The id of the main account's SIM with the number `mainFrom`. */
-  readonly device: string;
-  /** The number of the account whose quota is spent. */
-  readonly exhaustedFrom: string;
+export interface LoadTarget extends Callers {
   now(): number;
   advance(ms: number): void;
   /** The account's owner changes its main SIM. */
@@ -50,22 +33,16 @@ export async function simulatedTarget(
     { ...flagsSettings, clock: 'manual', assumptions: { ...assumptions } },
     { journal: false, simulation },
   );
-  const callers = callersIn(simulator);
+  const callers = callersIn(flagValuesOf(simulator));
   return {
     ...callers,
-    exhaustedFrom,
     now: () => simulator.simulation.clock.now(),
-    changeSim: (change) => void simulator.sims.patch(callers.device, change),
+    changeSim: (change) => void simulator.sims.patch(callers.deviceId, change),
     advance: (ms) => void simulator.clock.advance(`${ms}ms`),
-    answer: ({ method, path: target, headers, body }) => {
-      const [path = '', query = ''] = target.split('?', 2);
+    answer: ({ method, path, headers, body }) => {
       const { authorization, 'content-type': contentType } = headers;
-      const request = { method, path, query, authorization, contentType, body };
-      const reply = simulator.handle({
-        ...request,
-        clientIp: '127.0.0.1',
-        forwardedFor: undefined,
-      });
+      const fields = { method, authorization, contentType, clientIp: '127.0.0.1', body };
+      const reply = simulator.handle(requestTo(path, fields));
       const date = new Date(simulator.simulation.clock.now()).toUTCString();
       return {
         status: reply.status,
@@ -80,22 +57,14 @@ export async function simulatedTarget(
 export function foreignTarget(variation: Variation): LoadTarget {
   let now = Date.parse('2026-03-05T09:00:00.250Z');
   const service = new ForeignService(variation, () => now);
-  const flag = (name: string): string => service.flags[name] ?? '';
   return {
-    key: flag('api-key'),
-    other: flag('other-api-key'),
-    second: flag('second-api-key'),
-    revoked: flag('revoked-key'),
-    exhausted: flag('exhausted-api-key'),
-    device: flag('device-id'),
-    exhaustedFrom: flag('exhausted-from'),
+    ...callersIn(service.flags),
     now: () => now,
     advance: (ms) => {
       now += ms;
     },
     answer: ({ method, path, headers, body }) => {
-      const [pathname = '', query = ''] = path.split('?', 2);
-      const request = { method, path: pathname, query, headers, address: '127.0.0.1' };
+      const request = { method, path, query: '', headers, address: '127.0.0.1' };
       const reply = service.answer({ ...request, body: Buffer.from(body) });
       const date = new Date(now).toUTCString();
       return { ...reply, headers: { 'content-type': service.contentType, date, ...reply.headers } };

@@ -12,16 +12,18 @@ import {
   secondFrom,
   unknownFrom,
 } from '../harness/flags-world.ts';
+import { sendPaths } from '../testkit/request.ts';
 import {
   type Fields,
   messagePath,
   Recorder,
   receivedPath,
-  sendPaths,
   statsPath,
   tasksPath,
 } from './load-recorder.ts';
 import type { LoadTarget } from './load-target.ts';
+
+const allSendPaths = Object.values(sendPaths);
 
 const unknownId = '00000000-0000-4000-8000-000000000000';
 const hourSeconds = 3_600;
@@ -59,7 +61,7 @@ export function drive(target: LoadTarget, rng: Rng): TrafficExchange[] {
 function sendVariety(load: Recorder): void {
   const { key } = load.target;
   load.get(statsPath, key);
-  for (const path of sendPaths) load.send({ request_id: load.nextId() }, key, path);
+  for (const path of allSendPaths) load.send({ request_id: load.nextId() }, key, path);
   load.send({ from: undefined, from_number: mainFrom });
   load.send({ message: 'é'.repeat(1_600) });
   load.send({ message: `${'x'.repeat(1_590)}${' '.repeat(30)}` });
@@ -91,58 +93,58 @@ function sendVariety(load: Recorder): void {
     { from: undefined, from_number: 'x' },
   ];
   for (const fields of wrongFields) load.send(fields);
-  for (const body of ['', '{', '[]', '"text"', 'null']) load.post(sendPaths[0], key, body);
+  for (const body of ['', '{', '[]', '"text"', 'null']) load.post(sendPaths.send, key, body);
   load.wait(2 * pastWindowSeconds);
 }
 
 /** Calls every endpoint without a key, and with wrong ones. */
 function tryKeys(load: Recorder): void {
-  const { key, revoked } = load.target;
+  const { key, revokedKey } = load.target;
   for (const wrong of [
     undefined,
     `Basic ${key}`,
     `Token ${key}`,
     'smst_wrong',
-    revoked,
+    revokedKey,
     key.slice(0, -1),
     `${key}x`,
     key.toUpperCase(),
   ]) {
     for (const path of [receivedPath, statsPath, tasksPath(load.target)]) load.get(path, wrong);
     const body = JSON.stringify({ to: '+12125550150', from: mainFrom, message: 'm' });
-    for (const path of sendPaths) load.post(path, wrong, body);
+    for (const path of allSendPaths) load.post(path, wrong, body);
     load.get(messagePath(unknownId), wrong);
   }
 }
 
 /** Sends from numbers that are unknown, of another account, inactive, or of the pool. */
 function trySenders(load: Recorder): void {
-  const { second, exhausted, exhaustedFrom: from } = load.target;
+  const { secondKey, exhaustedKey, exhaustedFrom: from } = load.target;
   for (const other of [unknownFrom, secondFrom, inactiveFrom, poolFrom]) load.send({ from: other });
-  load.send({ from: secondFrom }, second);
-  load.send({ from }, exhausted);
-  load.send({ from, request_id: load.nextId() }, exhausted);
+  load.send({ from: secondFrom }, secondKey);
+  load.send({ from }, exhaustedKey);
+  load.send({ from, request_id: load.nextId() }, exhaustedKey);
   load.wait(pastWindowSeconds);
 }
 
 /** Reads messages from acceptance to their end, with the keys of their account and of others. */
 function followMessages(load: Recorder): void {
-  const { other, second } = load.target;
+  const { otherKey, secondKey } = load.target;
   const followed = [
     load.sent({ request_id: load.nextId() }),
     load.sent({}),
     load.sent({ to: '+12025550161', message: 'fails', request_id: load.nextId() }),
     load.sent({ send_at: load.inSeconds(40) }),
     load.sent({ send_at: load.inSeconds(90), request_id: load.nextId() }),
-    load.sent({ request_id: load.nextId() }, other),
-    load.sent({ from: secondFrom, request_id: load.nextId() }, second),
+    load.sent({ request_id: load.nextId() }, otherKey),
+    load.sent({ from: secondFrom, request_id: load.nextId() }, secondKey),
   ];
   load.times(36, 5, (round) => {
     for (const message of followed.slice(0, 6)) load.read(message);
     if (round === 3) load.get(messagePath(followed[0]), undefined);
-    load.read(followed[6], second);
-    if (round % 6 === 0) load.read(followed[0], other);
-    if (round % 9 === 0) load.read(followed[0], second);
+    load.read(followed[6], secondKey);
+    if (round % 6 === 0) load.read(followed[0], otherKey);
+    if (round % 9 === 0) load.read(followed[0], secondKey);
   });
   const near = String(followed[0]).replace(/-.*/, '-0000-4000-8000-000000000000');
   for (const strange of [unknownId, 'not-an-id', near]) load.read(strange);
@@ -162,12 +164,12 @@ function holdMessages(load: Recorder): void {
   const held = [
     load.sent(inAnHour),
     load.sent({ ...inAnHour, request_id: 'held' }),
-    load.sent(inAnHour, key, sendPaths[2]),
+    load.sent(inAnHour, key, sendPaths.external_send),
     load.sent({ send_at: `${wholeSeconds}+00:00` }),
     load.sent({ send_at: `${wholeSeconds}Z` }),
     load.sent({}),
   ];
-  load.send({ send_at: '2020-01-01T00:00:00.000Z' }, key, sendPaths[2]);
+  load.send({ send_at: '2020-01-01T00:00:00.000Z' }, key, sendPaths.external_send);
   target.changeSim?.({ polling: 'external' });
   load.times(12, 1, () => {
     load.get(tasksPath(target), key);
@@ -192,8 +194,8 @@ function replayIds(load: Recorder) {
   load.wait(laterSeconds);
   load.send(replayed);
   load.send({ ...replayed, message: 'another' });
-  load.send(replayed, target.other);
-  load.send(replayed, target.key, sendPaths[1]);
+  load.send(replayed, target.otherKey);
+  load.send(replayed, target.key, sendPaths.dashboard_send);
   load.wait(60);
   load.read(firstId);
   load.times(60, 0, () => load.send({ request_id: load.nextId() }));
@@ -234,7 +236,7 @@ function mixBuckets(load: Recorder, firstId: unknown): void {
   const { key } = load.target;
   load.times(100, 0.2, () => load.read(firstId));
   load.times(70, 0.5, () => {
-    for (const path of sendPaths) load.send({}, key, path);
+    for (const path of allSendPaths) load.send({}, key, path);
   });
   load.wait(refillSeconds);
   load.times(130, 0.05, () => {
@@ -247,9 +249,9 @@ function mixBuckets(load: Recorder, firstId: unknown): void {
 
 /** Each limit: a flood, then a request a second until some pass again, then a steady load. */
 function exhaustLimits(load: Recorder, firstId: unknown): void {
-  const { key, other, second } = load.target;
+  const { key, otherKey, secondKey } = load.target;
   for (const [path, method, limit] of [
-    ...sendPaths.map((sendPath) => [sendPath, 'POST', 120] as const),
+    ...allSendPaths.map((sendPath) => [sendPath, 'POST', 120] as const),
     [receivedPath, 'GET', 120] as const,
     [tasksPath(load.target), 'GET', 60] as const,
   ]) {
@@ -258,14 +260,14 @@ function exhaustLimits(load: Recorder, firstId: unknown): void {
       else load.send({ to: '+12125550154' }, byKey, path);
     };
     load.toNextMinute();
-    load.times(130, 0.05, (index) => spend(index % 3 === 0 ? other : key));
+    load.times(130, 0.05, (index) => spend(index % 3 === 0 ? otherKey : key));
     load.times(75, 1, (elapsedSeconds) => {
-      spend(elapsedSeconds % 5 === 0 ? other : key);
+      spend(elapsedSeconds % 5 === 0 ? otherKey : key);
       if (elapsedSeconds >= 3) return;
       load.read(firstId);
       load.get(statsPath, key);
-      if (method === 'GET') load.get(path, second);
-      else load.send({ from: secondFrom }, second, path);
+      if (method === 'GET') load.get(path, secondKey);
+      else load.send({ from: secondFrom }, secondKey, path);
     });
     load.wait(betweenFloodsSeconds);
     load.times(limit * steadyLimits, steadySeconds / limit, () => spend(key));
