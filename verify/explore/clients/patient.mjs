@@ -9,8 +9,9 @@ const mostAttempts = 6;
 const timeoutMs = Number(process.env['CLIENT_TIMEOUT'] ?? 10) * 1_000;
 
 /**
- * Each bug is called after each failure and may change the next step. `history` holds all failures
- * so far, as `{ intent, attempt, outcome }`.
+ * Each bug is called after each failure, and returns what it changes about the next step. `before`:
+ * the outcome of the message's attempt before this one. `history`: all failures of the run so far,
+ * as `{ intent, attempt, outcome }`. The depth is the number of faults that show the bug.
  */
 export const bugs = {
   none: () => ({}),
@@ -54,51 +55,38 @@ export const bugs = {
       : {},
 };
 
-export async function run({ fetch, baseUrl, apiKey, from }, bug, messages) {
+/** `service`: the base URL, an API key, a number to send from, and the `fetch` to use. */
+export async function run(service, bug, messages) {
   const history = [];
-  for (let intent = 1; intent <= messages; intent++) {
-    await send({ fetch, baseUrl, apiKey, from, bug, intent, history });
-  }
+  for (let intent = 1; intent <= messages; intent++) await send(service, bug, intent, history);
 }
 
-async function send({ fetch, baseUrl, apiKey, from, bug, intent, history }) {
+async function send(service, bug, intent, history) {
   let requestId = `order-${intent}`;
   for (let attempt = 1; attempt <= mostAttempts; attempt++) {
-    const { outcome, waitMs } = await once({
-      fetch,
-      baseUrl,
-      apiKey,
-      from,
-      bug,
-      intent,
-      requestId,
-    });
+    const signal = bug === 'no-timeout' ? undefined : AbortSignal.timeout(timeoutMs);
+    const { outcome, waitMs } = await sendOnce(service, intent, requestId, signal);
     if (outcome === 'sent') return;
     const before = history.findLast((one) => one.intent === intent)?.outcome;
     history.push({ intent, attempt, outcome });
-    const otherwise = bugs[bug]({ intent, attempt, outcome, before, history });
-    if (otherwise.giveUp) return;
-    if (otherwise.newId) requestId = `order-${intent}-again-${attempt}`;
-    if (otherwise.oldId) requestId = `order-${intent - 1}`;
-    await new Promise((resolve) =>
-      setTimeout(resolve, otherwise.waitMs ?? waitMs ?? 100 * attempt),
-    );
+    const change = bugs[bug]({ intent, attempt, outcome, before, history });
+    if (change.giveUp) return;
+    if (change.newId) requestId = `order-${intent}-again-${attempt}`;
+    if (change.oldId) requestId = `order-${intent - 1}`;
+    const pauseMs = change.waitMs ?? waitMs ?? 100 * attempt;
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
   throw new Error(`gave up message ${intent}`);
 }
 
-async function once({ fetch, baseUrl, apiKey, from, bug, intent, requestId }) {
+async function sendOnce({ fetch, baseUrl, apiKey, from }, intent, requestId, signal) {
+  const message = `Message ${intent}`;
   try {
     const reply = await fetch(`${baseUrl}/api/v1/sms/send/`, {
       method: 'POST',
       headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
-      body: JSON.stringify({
-        to: '+12025550123',
-        from,
-        message: `Message ${intent}`,
-        request_id: requestId,
-      }),
-      ...(bug !== 'no-timeout' && { signal: AbortSignal.timeout(timeoutMs) }),
+      body: JSON.stringify({ to: '+12025550123', from, message, request_id: requestId }),
+      signal,
     });
     if (reply.status === 429) {
       const waitMs = Number(reply.headers.get('retry-after')) * 1_000 + 10;
