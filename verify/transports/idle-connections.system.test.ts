@@ -2,12 +2,39 @@
  * Idle connections are closed: within 15 s by default, and not before the time that replies
  * announce. The limit of Node's server can be set; that of the native server is built in.
  */
+import { performance } from 'node:perf_hooks';
 import { expect, test } from 'vitest';
 import type { ApiRequest } from '../../src/http/service/messages.ts';
-import { keepAliveSeconds } from '../../src/http/transport/transport.ts';
-import { get } from '../testkit/raw-socket.ts';
+import { keepAliveSeconds, type Serve } from '../../src/http/transport/transport.ts';
+import { get, post } from '../testkit/raw-socket.ts';
 import { dial, echo, kinds, start } from '../testkit/transport-fixture.ts';
-import { idleTimes, ports } from './idle-connections.ts';
+
+const ports: Readonly<Record<'service' | 'control', Serve>> = {
+  service: { service: echo },
+  control: { control: async (request) => echo(request) },
+};
+
+/** Writes, reads one reply for each request, and then stays silent. */
+const habits: Readonly<Record<string, readonly string[]>> = {
+  'silent from the start': [],
+  'idle after a reply': [get()],
+  'idle after several replies': [get(), post('x'), get()],
+};
+
+/** How long each habit's connection stayed open after its last reply, in milliseconds. */
+async function idleTimes(port: number): Promise<Readonly<Record<string, number>>> {
+  const times = Object.entries(habits).map(async ([habit, requests]) => {
+    const socket = await dial(port);
+    for (const request of requests) {
+      await socket.write(request);
+      await socket.reply();
+    }
+    const since = performance.now();
+    await socket.rest();
+    return [habit, performance.now() - since] as const;
+  });
+  return Object.fromEntries(await Promise.all(times));
+}
 
 test.each(kinds)(
   '%s: idle connections are closed within 15 s, and stay for the time announced',
