@@ -13,10 +13,10 @@ import { defects } from '../defects/catalogue.ts';
 import type { Defect } from '../defects/planted.ts';
 import { isPoolProcess, runInPool, serveTasks } from '../testkit/worker-pool.ts';
 import { type Means, tryDefect, withControl } from './kill.ts';
-import { isExpected, rowOf, type Tried, verdictOf } from './matrix.ts';
+import { isExpected, type RowVerdict, rowOf, type Tried, verdictOf } from './matrix.ts';
 
 const processes = 2;
-/** Defects that one process tries at a time without a control port: the harness then mostly waits. */
+/** Defects that a process tries at a time without a control port: the harness mostly waits. */
 const defectsAtOnce = 24;
 /** The same in the repetition, where a busy machine must not delay requests. */
 const repeatedAtOnce = 8;
@@ -50,66 +50,75 @@ async function printMatrix(argv: string[]): Promise<number> {
       seed: { type: 'string', default: String(randomInt(1_000_000)) },
     },
   });
+  const { sample, seed } = values;
+  const named = defects.filter(
+    ({ name, rule }) =>
+      parts.length === 0 || parts.some((part) => name.includes(part) || rule === part),
+  );
+  const chosen = sample === undefined ? named : drawn(named, Number(sample), Number(seed));
+  if (sample !== undefined)
+    console.log(`${chosen.length} of ${named.length} defects, --seed ${seed}`);
   const hasControl = !values['without-control-port'];
-  const rate = Number(values.rate);
-  const isNamed = ({ name, rule }: Defect) =>
-    parts.some((part) => name.includes(part) || rule === part);
-  const named = parts.length === 0 ? defects : defects.filter(isNamed);
-  const isSample = values.sample !== undefined;
-  const chosen = isSample ? drawn(named, Number(values.sample), Number(values.seed)) : named;
-  if (isSample) console.log(`${chosen.length} of ${named.length} defects, --seed ${values.seed}`);
   const startedMs = performance.now();
-  const run = (
-    defectsToTry: readonly Defect[],
-    tasksAtOnce: number,
-    means: Means,
-    looksElsewhere: boolean,
-  ) =>
-    runInPool<Task, Tried>({
-      script: fileURLToPath(import.meta.url),
-      processes,
-      tasksAtOnce,
-      tasks: defectsToTry.map((defect) => ({ defect, means, looksElsewhere })),
-      lost: ({ defect }) => ({ defect, error: 'its process ended' }),
-      onDone: (tried) => console.log(rowOf(tried, hasControl)),
-    });
-  let tried = hasControl
-    ? await run(chosen, 1, withControl, true)
-    : await run(chosen, defectsAtOnce, { rate }, false);
-  const unexpected = () => tried.filter((each) => !isExpected(each, hasControl));
-  const repeated = unexpected().map(({ defect }) => defect);
-  if (!hasControl && repeated.length > 0) {
-    // A busy machine delays requests, so fewer cases can judge. Repeats only these, in real time.
-    console.log(`\nonce more, in real time: ${repeated.map(({ name }) => name).join(', ')}`);
-    const second = await run(repeated, repeatedAtOnce, {}, true);
-    tried = tried.map(
-      (first) => second.find(({ defect }) => defect.name === first.defect.name) ?? first,
-    );
-  }
-  for (const { defect, kill, error } of unexpected()) {
-    const { name, rule, unseen } = defect;
-    const survives = unseen === undefined ? `no case of ${rule} fails` : `seen, though "${unseen}"`;
-    console.log(`\n${name}: ${error ?? survives}`);
-    for (const line of kill?.verdicts ?? []) console.log(`  ${line}`);
-    if ((kill?.elsewhere.length ?? 0) > 0)
-      console.log(`  elsewhere: ${kill?.elsewhere.join(', ')}`);
-  }
-  const count = (verdict: string) =>
+  const tried = hasControl
+    ? await tryAll(chosen, withControl, 1, true)
+    : await tryWithFlags(chosen, Number(values.rate));
+  const unexpected = tried.filter((each) => !isExpected(each, hasControl));
+  for (const each of unexpected) printDetails(each);
+  const count = (verdict: RowVerdict) =>
     tried.filter((each) => verdictOf(each, hasControl) === verdict).length;
   const seconds = Math.round((performance.now() - startedMs) / 1_000);
   const unseen = hasControl ? '' : ` without a control port, ${count('unseen')} cannot be seen so`;
   console.log(
-    `\n${count('caught')} of ${chosen.length} defects caught by a case of their rule${unseen}, ${unexpected().length} wrong; ${seconds} s`,
+    `\n${count('caught')} of ${chosen.length} defects caught by a case of their rule${unseen}, ${unexpected.length} wrong; ${seconds} s`,
   );
-  return unexpected().length === 0 && chosen.length > 0 ? 0 : 1;
+  return unexpected.length === 0 && chosen.length > 0 ? 0 : 1;
+}
+
+/** Tries all in real time or faster, and once more those whose outcome is not the expected one. */
+async function tryWithFlags(chosen: readonly Defect[], rate: number): Promise<readonly Tried[]> {
+  const first = await tryAll(chosen, { rate }, defectsAtOnce, false);
+  const unexpected = first.filter((each) => !isExpected(each, false)).map(({ defect }) => defect);
+  if (unexpected.length === 0) return first;
+  // A busy machine delays requests, so fewer cases can judge. Repeats only these, in real time.
+  console.log(`\nonce more, in real time: ${unexpected.map(({ name }) => name).join(', ')}`);
+  const second = await tryAll(unexpected, {}, repeatedAtOnce, true);
+  return first.map((one) => second.find(({ defect }) => defect.name === one.defect.name) ?? one);
+}
+
+/** Tries the defects in child processes, and prints a row for each as soon as it is known. */
+function tryAll(
+  chosen: readonly Defect[],
+  means: Means,
+  tasksAtOnce: number,
+  looksElsewhere: boolean,
+): Promise<Tried[]> {
+  return runInPool<Task, Tried>({
+    script: fileURLToPath(import.meta.url),
+    processes,
+    tasksAtOnce,
+    tasks: chosen.map((defect) => ({ defect, means, looksElsewhere })),
+    lost: ({ defect }) => ({ defect, error: 'its process ended' }),
+    onDone: (tried) => console.log(rowOf(tried, 'control' in means)),
+  });
+}
+
+/** Prints what is known about an outcome that is not the expected one. */
+function printDetails({ defect, kill, error }: Tried): void {
+  const { name, rule, unseen } = defect;
+  const survives = unseen === undefined ? `no case of ${rule} fails` : `seen, though "${unseen}"`;
+  console.log(`\n${name}: ${error ?? survives}`);
+  for (const line of kill?.verdicts ?? []) console.log(`  ${line}`);
+  const elsewhere = kill?.elsewhere ?? [];
+  if (elsewhere.length > 0) console.log(`  elsewhere: ${elsewhere.join(', ')}`);
 }
 
 /** Draws `count` different defects. */
 function drawn(some: readonly Defect[], count: number, seed: number): readonly Defect[] {
   const rng = Rng.stream(seed, 'defects');
-  const left = [...some];
+  const remaining = [...some];
   const sample: Defect[] = [];
-  while (left.length > 0 && sample.length < count)
-    sample.push(...left.splice(rng.uint32() % left.length, 1));
+  while (remaining.length > 0 && sample.length < count)
+    sample.push(...remaining.splice(rng.uint32() % remaining.length, 1));
   return sample;
 }
