@@ -4,6 +4,7 @@
  * answered. Latency counts from that time, so every request that a stalled server delays counts as
  * slow. Requests that the generator itself sends late are counted, because they invalidate the run.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from './connection.ts';
 import { type LoadResult, Tally } from './load-result.ts';
 import { saturate } from './saturate.ts';
@@ -134,8 +135,4 @@ class OpenLoop {
     }
     this.free(connection);
   }
-}
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

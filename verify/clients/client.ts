@@ -46,7 +46,7 @@ export type NodeClient = ClientRow & Program;
 /** What shows a mistake, and what else it breaks. */
 type Mistake = Pick<ClientRow, 'also' | 'meets'>;
 
-/** Rows by name: what the client does, its program, and how its mistake differs from the group's. */
+/** Rows by name: what the client does, its program, and how its mistake differs from others. */
 export type Rows<Extra> = Readonly<
   Record<string, readonly [does: string, program: Extra, mistake?: Mistake]>
 >;

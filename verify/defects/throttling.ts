@@ -121,7 +121,7 @@ function limitingReads(thingOf: (call: Call) => string | undefined): Planted {
   });
 }
 
-/** Refuses calls with a valid key while the bucket of the owner that `chooseOwner` returns is empty. */
+/** Refuses calls with a valid key while the bucket of the chosen owner is empty. */
 function refusingWhileEmpty(
   chooseOwner: (call: Call, accountId: string) => BucketOwner | undefined,
 ): Planted {

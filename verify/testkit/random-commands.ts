@@ -10,6 +10,7 @@ import { OperationRefused } from '../../src/sim/operation-refused.ts';
 import type { ApiKey } from '../../src/sim/records.ts';
 import type { Simulator } from '../../src/simulator.ts';
 import { bearer, postTo, requestTo, sendPaths } from './request.ts';
+import { itemAt } from './session.ts';
 import { inputsOf } from './steps/operations.ts';
 import * as values from './steps/values.ts';
 
@@ -134,9 +135,4 @@ function keysOf(simulator: Simulator): readonly ApiKey[] {
 
 function worldOf(simulator: Simulator) {
   return simulator.simulation.world;
-}
-
-function itemAt<T>(items: Iterable<T>, position: number): T | undefined {
-  const list = [...items];
-  return list[position % list.length];
 }

@@ -290,7 +290,8 @@ export function expectUuid(id: string): void {
 }
 
 /** The item at a position that wraps around the list. */
-export function itemAt<T>(list: readonly T[], position: number): T | undefined {
+export function itemAt<T>(items: Iterable<T>, position: number): T | undefined {
+  const list = [...items];
   return list[position % list.length];
 }
 

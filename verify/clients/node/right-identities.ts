@@ -83,7 +83,7 @@ async function sendUnderOneId(job: Job, message: Message, id: string): Promise<b
   }
 }
 
-/** The account's first SIM is deactivated for `inactiveMs`, before the third message. */
+/** Deactivates the account's first SIM for `inactiveMs` before it sends the third message. */
 async function sendAcrossDeactivation(job: Job, inactiveMs: number, chooseSender = sameSender) {
   const { sims } = job.simulator;
   const setActive = (active: boolean) =>
