@@ -17,6 +17,7 @@ import { readCases } from './read.ts';
 import { resCases } from './res.ts';
 import { sendCases } from './send.ts';
 import { send4Cases } from './send-4.ts';
+import { send4IdCases } from './send-4-ids.ts';
 import { send7Cases } from './send-7.ts';
 import { stateCases } from './state.ts';
 
@@ -30,6 +31,7 @@ export const allCases: readonly AnyCase[] = [
   ...resCases,
   ...sendCases,
   ...send4Cases,
+  ...send4IdCases,
   ...send7Cases,
   ...stateCases,
   ...replyObservations,

@@ -3,8 +3,8 @@
  * case also sends a valid key or number, so that a service that refuses everything does not pass.
  */
 import { about, type Case } from '../case.ts';
+import { refusedSends } from '../refused-sends.ts';
 import { paths, type Subject, type Trial } from '../trial.ts';
-import { refusals } from './send-4.ts';
 
 const unknownId = '00000000-0000-4000-8000-000000000000';
 const sendPaths = [paths.send, paths.dashboard_send, paths.external_send];
@@ -360,7 +360,7 @@ export const authCases: readonly Case[] = [
   },
   {
     ...about('SVC-4/refused-senders-are-json', ['sender']),
-    recordings: [refusals],
+    recordings: [refusedSends],
     sends: 'refusals with 400, 402, 403 and 503, as far as they can be provoked',
     demands: 'JSON bodies, declared as application/json',
   },

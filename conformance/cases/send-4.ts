@@ -1,61 +1,47 @@
 /**
- * Cases about the reuse of a `request_id`, and about ids that differ slightly. Rule: SEND-4. What
- * the document leaves open is observed elsewhere: another body and another endpoint in
- * `observations-replies.ts`, another key in `observations-accounts.ts`.
+ * Cases about replays, the later sends of a `request_id`. Rule: SEND-4. `send-4-ids.ts` has the
+ * cases about ids that differ slightly. What the document leaves open is observed elsewhere: another
+ * body and another endpoint in `observations-replies.ts`, another key in
+ * `observations-accounts.ts`.
  */
 
 import type { RuleId } from '../../src/ledger/rules.ts';
-import { dayMs, hourMs } from '../../src/ledger/time-units.ts';
+import { dayMs, hourMs, minuteMs, secondMs } from '../../src/ledger/time-units.ts';
 import { about, type Case } from '../case.ts';
 import { wallClock } from '../clock.ts';
 import { floodOf } from '../floods.ts';
-import { type Recording, recorded } from '../recording.ts';
+import { recorded } from '../recording.ts';
+import { refusedSends, tooLongMessage } from '../refused-sends.ts';
 import type { Need } from '../target.ts';
 import { untilHandedOut } from '../tasks.ts';
 import { type AccountPlan, type Fields, paths, type Subject, type Trial } from '../trial.ts';
 import { watched, watchedMessages } from '../watched-messages.ts';
+import { requireIdLength } from './send-4-ids.ts';
 
-const tooLong = 'x'.repeat(1_601);
 const senderNeeds: readonly Need[] = ['sender'];
 const clockNeeds: readonly Need[] = ['fresh', 'clock'];
 const originalReply = '200 and the original body, byte for byte';
 
-/** Simultaneous sends: a race shows only among the first few sends of an id, so use several ids. */
-const idsAtOnce = 10;
-const sendsOfEach = 5;
-/** Times between the sends of a round, so that later sends arrive while the first is answered. */
-const raceGapsMs = [1, 3];
-const sendsPerRound = 8;
-const heldForMs = 60_000;
-
+/** The service must know a `request_id` for 24 hours. */
+const justBeforeExpiryMs = dayMs - secondMs;
+const justAfterExpiryMs = dayMs + secondMs;
+/** So many later messages must not make the service forget an id. */
+const manyMessages = 100;
 /** The length of the last ids of a flood with a control port. */
 const floodIdLength = 'id-100'.length;
-const idOfOtherScripts = 'Жé短😀';
 
-/** Refused sends (field, sender, quota); all but the last are followed by a valid send of that id. */
-export const refusals: Recording = {
-  name: 'refused sends',
-  needs: ['sender'],
-  spends: { send: 6 },
-  record: async (t) => {
-    const { unknownFrom, inactiveFrom, exhaustedApiKey: key, exhaustedFrom } = t.target.flags;
-    const account = await t.account({ sims: 2 });
-    if (t.controlled) await t.patchSim(account, 1, { active: false });
-    const inactive = t.controlled ? account.sims[1]?.number : inactiveFrom;
-    const unknown = t.controlled ? t.unusedNumber() : unknownFrom;
-    const senders = [unknown, inactive].flatMap((from) => (from === undefined ? [] : { from }));
-    await t.get(paths.stats, account.key);
-    for (const wrong of [...t.someOf(invalidFields, 1), ...senders]) {
-      const request_id = t.requestId();
-      await t.send(account, { ...wrong, request_id });
-      await t.send(account, { request_id });
-    }
-    const spent = t.controlled
-      ? await t.account({ quota: 0 })
-      : exhaustedAccount(key, exhaustedFrom);
-    if (spent !== undefined) await t.send(spent, { request_id: t.requestId() });
-  },
-};
+/** Simultaneous sends: a race shows only among the first few sends of an id, so use several ids. */
+const racedIds = 10;
+const sendsOfEachId = 5;
+const raceHoldMs = minuteMs;
+/** Times between the sends of a round, so that later sends arrive while the first is answered. */
+const roundGapsMs = [1, 3];
+const sendsPerRound = 8;
+
+/** How far ahead a short hold ends. A lead fails if the request is slow, or the target's clock fast. */
+const leadsMs = [3 * secondMs, 10 * secondMs, 30 * secondMs];
+/** The pause after the end of a hold, so that the time has certainly passed on the target's clock. */
+const afterHoldMs = 1_500;
 
 export const send4Cases: readonly Case[] = [
   {
@@ -63,8 +49,7 @@ export const send4Cases: readonly Case[] = [
     sends: 'the same request_id a second and a third time',
     demands: '200 and a body identical to the original 202 body',
     steps: async (t, account) => {
-      const fields = await sendFirst(t, account);
-      for (let i = 0; i < 2; i += 1) await t.send(account, fields);
+      await sendAndReplay(t, account, 2);
     },
   },
   {
@@ -85,36 +70,38 @@ export const send4Cases: readonly Case[] = [
     demands: 'one message exists',
     steps: (t) =>
       untilHandedOut(t, async (account, message) => {
-        const fields = await sendFirst(t, account, { message });
-        for (let i = 0; i < 2; i += 1) await t.send(account, fields);
+        await sendAndReplay(t, account, 2, { message });
         await t.noteMessageCount(account);
       }),
   },
   {
-    ...about('SEND-4/fifty-at-once', senderNeeds, { send: idsAtOnce * sendsOfEach }),
+    ...about('SEND-4/fifty-at-once', senderNeeds, { send: racedIds * sendsOfEachId }),
     sends:
       'fifty sends at once over connections that are open: ten request_ids five times each, half of them with a send_at; with a control port also rounds of eight, a few milliseconds apart',
     demands: 'of each request_id exactly one 202, else 200, all bodies equal',
     steps: async (t, account) => {
-      const send_at = new Date((await t.now()) + heldForMs).toISOString();
-      const ids = Array.from({ length: idsAtOnce }, (_, i) => ({
-        request_id: t.requestId(),
-        ...(i % 2 === 0 && { send_at }),
-      }));
-      await sendAtOnce(t, account, ids, sendsOfEach, 0);
+      const send_at = new Date((await t.now()) + raceHoldMs).toISOString();
+      const sends: Fields[] = [];
+      for (let i = 0; i < racedIds; i += 1) {
+        const fields = { request_id: t.requestId(), ...(i % 2 === 0 && { send_at }) };
+        sends.push(...Array<Fields>(sendsOfEachId).fill(fields));
+      }
+      await sendAtOnce(t, account, sends);
       if (!t.controlled) return;
-      for (const gapMs of raceGapsMs)
-        await sendAtOnce(t, account, [{ request_id: t.requestId() }], sendsPerRound, gapMs);
+      for (const gapMs of roundGapsMs) {
+        const round = Array<Fields>(sendsPerRound).fill({ request_id: t.requestId() });
+        await sendAtOnce(t, account, round, gapMs);
+      }
     },
   },
   replayCase('refusals-between-do-not-matter', {
     needs: senderNeeds,
     event: 'a refused send of another request_id',
-    cause: (t, account) => t.send(account, { request_id: t.requestId(), message: tooLong }),
+    cause: (t, account) => t.send(account, { request_id: t.requestId(), message: tooLongMessage }),
   }),
   {
     ...about('SEND-4/refused-is-no-original', senderNeeds),
-    recordings: [refusals],
+    recordings: [refusedSends],
     sends:
       'messages that are refused with 400, 402, 403 and 503, as far as they can be provoked, and each request_id again with a message that is right',
     demands: '202 or another refusal (failedRequestId), never a replay',
@@ -145,7 +132,7 @@ export const send4Cases: readonly Case[] = [
   replayCase('unused-for-nearly-24-hours', {
     needs: clockNeeds,
     event: 'one second less than 24 hours, in which the id was not used',
-    cause: (t) => t.advance(dayMs - 1_000),
+    cause: (t) => t.advance(justBeforeExpiryMs),
   }),
   {
     ...about('SEND-4/spends-no-quota', ['fresh'], { send: 7 }),
@@ -154,8 +141,7 @@ export const send4Cases: readonly Case[] = [
     demands: 'the replays are 200, the second message is 202, the third 402: no replay was counted',
     account: { quota: 2 },
     steps: async (t, account) => {
-      const fields = await sendFirst(t, account);
-      for (let i = 0; i < 4; i += 1) await t.send(account, fields);
+      await sendAndReplay(t, account, 4);
       for (let i = 0; i < 2; i += 1) await t.send(account);
     },
   },
@@ -190,59 +176,9 @@ export const send4Cases: readonly Case[] = [
     steps: async (t) => {
       requireIdLength(t, floodIdLength);
       const flooded = await recorded(t, floodOf.send);
-      if (flooded.replies.length <= 100) t.lack('100 later messages');
+      if (flooded.replies.length <= manyMessages) t.lack(`${manyMessages} later messages`);
       if (t.controlled) await t.advance(hourMs);
       await t.send(flooded.account, flooded.first.fields);
-    },
-  },
-  {
-    ...about('SEND-4/ids-of-any-script', senderNeeds, { send: 2 }),
-    sends: 'a request_id with letters of other scripts and an emoji, twice',
-    demands: originalReply,
-    steps: async (t) => {
-      requireIdLength(t, [...idOfOtherScripts].length);
-      const account = await t.account();
-      const fields = { request_id: `${t.controlled ? '' : t.requestId()}${idOfOtherScripts}` };
-      for (let i = 0; i < 2; i += 1) await t.send(account, fields);
-    },
-  },
-  {
-    ...about('SEND-4/nearly-the-same-id', senderNeeds, { send: 1 + 14 + 2 + 2 }),
-    sends:
-      'request_ids that differ in letter case, an accent or its encoding, white space, an escape, a wildcard, an invisible character or a leading zero',
-    demands: '202 for each; those that a service might change then replay their own message',
-    steps: async (t) => {
-      const digits = idOfDigits(t);
-      const id = `${digits}Q\u00e9 a&7`;
-      requireIdLength(t, id.length);
-      const account = await t.account();
-      const use = (request_id: string) => t.send(account, { request_id });
-      if ((await use(id)).status === 400)
-        t.lack('a target that takes request_ids with letters, spaces and signs');
-      for (const variant of similarIds(id, digits)) await use(variant);
-      // A UUID means the same in capitals, a request_id does not.
-      const uuid = `abcdefab-cdef-4abc-8abc-${digits.slice(-12).padStart(12, '0')}`;
-      if ((await use(uuid)).status !== 400) await use(uuid.toUpperCase());
-      for (const again of [`${id} `, id.replace('\u00e9', 'e\u0301')]) await use(again);
-    },
-  },
-  {
-    ...about('SEND-4/last-letter-tells-ids-apart', senderNeeds, { send: 5 }),
-    sends: 'two request_ids of the longest accepted length that differ in the last character alone',
-    demands: '202 for both, two messages; the first replays its own',
-    steps: async (t) => {
-      const stated = t.assumption('requestIdMaxLength');
-      const account = await t.account();
-      const start = idOfDigits(t);
-      for (const length of typeof stated === 'number' ? [Math.min(stated, 300)] : lengthsToTry) {
-        const long = start.padEnd(length, 'p').slice(0, length - 1);
-        const send = (end: string) => t.send(account, { request_id: `${long}${end}` });
-        if ((await send('1')).status === 400) continue;
-        await send('2');
-        await send('1');
-        return;
-      }
-      t.lack(`a target that takes request_ids of ${lengthsToTry.at(-1)} characters`);
     },
   },
   {
@@ -258,11 +194,13 @@ export const send4Cases: readonly Case[] = [
       }
     },
   },
-  agesCase('SEND-4/within-24-hours', [hourMs, 12 * hourMs, 23 * hourMs + 60_000, dayMs - 1_000], {
+  agesCase('SEND-4/within-24-hours', {
+    agesMs: [hourMs, 12 * hourMs, 23 * hourMs + minuteMs, justBeforeExpiryMs],
     sends: 'replays after 1, 12, 23 hours and one second before 24 hours',
     demands: originalReply,
   }),
-  agesCase('SEND-4/new-after-24-hours', [23 * hourMs, dayMs + 1_000], {
+  agesCase('SEND-4/new-after-24-hours', {
+    agesMs: [23 * hourMs, justAfterExpiryMs],
     sends: 'the same request_id after 23 hours, and again one second after 24 hours',
     demands: '200, then a new message: a replay does not prolong the window',
   }),
@@ -271,10 +209,10 @@ export const send4Cases: readonly Case[] = [
     sends: 'a replay of a held message, an invalid one, and one after its send_at has passed',
     demands: '200 and the original body: the replay is no new message to validate',
     steps: async (t, account) => {
-      const [fields, untilMs] = await sendHeldBriefly(t, account);
+      const { fields, heldUntilMs } = await sendHeldBriefly(t, account);
       await t.send(account, fields);
-      await t.send(account, { ...fields, message: tooLong });
-      await t.advance(untilMs + afterHoldMs - (await t.now()));
+      await t.send(account, { ...fields, message: tooLongMessage });
+      await t.advance(heldUntilMs + afterHoldMs - (await t.now()));
       await t.send(account, fields);
     },
   },
@@ -289,18 +227,11 @@ export const send4Cases: readonly Case[] = [
       const account = await t.account();
       const send_at = new Date((await t.now()) + 30 * hourMs).toISOString();
       const fields = await sendFirst(t, account, { send_at });
-      await t.advance(dayMs + 1_000);
+      await t.advance(justAfterExpiryMs);
       await t.send(account, fields);
     },
   },
 ];
-
-/** Each one fails a different check of fields. */
-const invalidFields: readonly Fields[] = [{ message: tooLong }, { to: 'x' }, { send_at: 'soon' }];
-
-function exhaustedAccount(key: string | undefined, from: string | undefined): Subject | undefined {
-  return key === undefined || from === undefined ? undefined : { key, from, sims: [] };
-}
 
 /** Sends a message under a new id, and returns its fields. */
 async function sendFirst(t: Trial, account: Subject, fields: Fields = {}): Promise<Fields> {
@@ -309,27 +240,34 @@ async function sendFirst(t: Trial, account: Subject, fields: Fields = {}): Promi
   return sent;
 }
 
+async function sendAndReplay(t: Trial, account: Subject, replays: number, fields: Fields = {}) {
+  const sent = await sendFirst(t, account, fields);
+  for (let i = 0; i < replays; i += 1) await t.send(account, sent);
+}
+
 interface ReplayPlan {
   readonly needs?: readonly Need[];
+  /** The budget of sends: the first, those of the cause, and the replay. */
   readonly sendCount?: number;
-  /** The event, for reports. */
+  /** What happens between the first send and the replay, for reports. */
   readonly event: string;
   readonly account?: AccountPlan;
+  /** Makes the event happen. */
   readonly cause: (t: Trial, account: Subject) => Promise<unknown>;
 }
 
 /** A case that sends a message, causes an event, and sends the same `request_id` again. */
 function replayCase(name: string, plan: ReplayPlan): Case {
-  const { needs: caseNeeds = ['fresh'], sendCount = 3, event, account, cause } = plan;
+  const { needs = ['fresh'], sendCount = 3, event, account: accountPlan, cause } = plan;
   return {
-    ...about(`SEND-4/${name}`, caseNeeds, { send: sendCount }),
+    ...about(`SEND-4/${name}`, needs, { send: sendCount }),
     sends: `a replay after ${event}`,
     demands: originalReply,
     steps: async (t) => {
-      const subject = await t.account(account);
-      const fields = await sendFirst(t, subject);
-      await cause(t, subject);
-      await t.send(subject, fields);
+      const account = await t.account(accountPlan);
+      const fields = await sendFirst(t, account);
+      await cause(t, account);
+      await t.send(account, fields);
     },
   };
 }
@@ -340,18 +278,8 @@ async function requireRefusal(t: Trial, account: Subject, status: number): Promi
   if (reply.status !== status) t.lack(`a target that answers ${status} now`);
 }
 
-/**
- * Sends the same fields several times, over connections that are already open, so that the requests
- * arrive together.
- */
-async function sendAtOnce(
-  t: Trial,
-  account: Subject,
-  fieldsList: readonly Fields[],
-  times: number,
-  gapMs: number,
-) {
-  const sends = fieldsList.flatMap((fields) => Array.from({ length: times }, () => fields));
+/** Makes the sends over connections that are already open, so that they arrive together. */
+async function sendAtOnce(t: Trial, account: Subject, sends: readonly Fields[], gapMs = 0) {
   // Opens a connection for each send.
   await Promise.all(sends.map(() => t.get(paths.stats, account.key)));
   await Promise.all(
@@ -363,80 +291,33 @@ async function sendAtOnce(
   await t.noteMessageCount(account);
 }
 
+interface AgesPlan extends Pick<Case, 'sends' | 'demands'> {
+  readonly agesMs: readonly number[];
+}
+
 /** A case that sends a message, and its `request_id` again when the message has each of these ages. */
-function agesCase(
-  id: `${RuleId}/${string}`,
-  ages: readonly number[],
-  texts: Pick<Case, 'sends' | 'demands'>,
-): Case {
+function agesCase(id: `${RuleId}/${string}`, { agesMs, ...texts }: AgesPlan): Case {
   return {
-    ...about(id, clockNeeds, { send: ages.length + 1 }),
+    ...about(id, clockNeeds, { send: agesMs.length + 1 }),
     ...texts,
     steps: async (t, account) => {
+      const sentAt = await t.now();
       const fields = await sendFirst(t, account);
-      let ageMs = 0;
-      for (const age of ages) {
-        await t.advance(age - ageMs);
-        ageMs = age;
+      for (const ageMs of agesMs) {
+        await t.control.advanceTo(sentAt + ageMs);
         await t.send(account, fields);
       }
     },
   };
 }
 
-/**
- * A `request_id` of digits only, to detect ids that are read as numbers. With a control port the
- * account is new, so "7" is unused; elsewhere the id must be unique.
- */
-function idOfDigits(t: Trial): string {
-  return t.controlled
-    ? '7'
-    : `${Math.floor(t.target.clock.now())}${Math.floor(Math.random() * 90) + 10}`;
-}
-
-/** Ids that a service might confuse with `id`, which has é and other signs after the digits. */
-function similarIds(id: string, digits: string): string[] {
-  return [
-    id.replace('Q', 'q'),
-    id.replace('\u00e9', '\u00c9'),
-    id.replace('\u00e9', 'e'),
-    id.replace('\u00e9', 'e\u0301'),
-    id.replace(' ', '  '),
-    id.replace(' ', '%20'),
-    id.replace('&', '&amp;'),
-    // A wildcard of SQL's LIKE.
-    id.replace(/7$/, '_'),
-    id.replace('a', 'a\u200b'),
-    `${id} `,
-    `${id}\n`,
-    `${id}\0`,
-    digits,
-    `0${digits}`,
-  ];
-}
-
-/** Skips a case whose ids are longer than the target states that it accepts. */
-function requireIdLength(t: Trial, characters: number): void {
-  const stated = t.assumption('requestIdMaxLength');
-  if (typeof stated === 'number' && stated < characters)
-    t.lack(`a target that takes request_ids of ${characters} characters (requestIdMaxLength)`);
-}
-
-/** The longest first; most are common sizes of a database column. */
-const lengthsToTry = [300, 255, 200, 128, 64, 36, 20];
-
-/** How far ahead a short hold ends. A lead fails if the request is slow, or the target's clock fast. */
-const leadsMs = [3_000, 10_000, 30_000];
-/** The pause after the end of a hold, so that the time has certainly passed on the target's clock. */
-const afterHoldMs = 1_500;
-
 /** Sends a message with the shortest hold that the target accepts. */
-async function sendHeldBriefly(t: Trial, account: Subject): Promise<[Fields, number]> {
+async function sendHeldBriefly(t: Trial, account: Subject) {
   for (const leadMs of leadsMs) {
-    const untilMs = (await t.now()) + leadMs;
-    const send_at = new Date(untilMs).toISOString();
+    const heldUntilMs = (await t.now()) + leadMs;
+    const send_at = new Date(heldUntilMs).toISOString();
     const fields = { request_id: t.requestId(), send_at };
-    if ((await t.send(account, fields)).status !== 400) return [fields, untilMs];
+    if ((await t.send(account, fields)).status !== 400) return { fields, heldUntilMs };
   }
   return t.lack('a target that takes a send_at half a minute ahead');
 }
