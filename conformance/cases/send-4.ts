@@ -48,9 +48,7 @@ export const send4Cases: readonly Case[] = [
     ...about('SEND-4/replay-is-identical', senderNeeds, { send: 3 }),
     sends: 'the same request_id a second and a third time',
     demands: '200 and a body identical to the original 202 body',
-    steps: async (t, account) => {
-      await sendAndReplay(t, account, 2);
-    },
+    steps: (t, account) => sendAndReplay(t, account, 2),
   },
   {
     ...about('SEND-4/another-body-is-no-new-message', senderNeeds, { send: 4 }),

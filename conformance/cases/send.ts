@@ -8,47 +8,58 @@ import type { RuleId } from '../../src/ledger/rules.ts';
 import { hourMs } from '../../src/ledger/time-units.ts';
 import { about, type Case } from '../case.ts';
 import type { Recording } from '../recording.ts';
+import { longestMessage, tooLongMessage } from '../refused-sends.ts';
 import type { Need } from '../target.ts';
 import { type Fields, paths, type Subject, type Trial } from '../trial.ts';
+import {
+  asJsonNumber,
+  dialledForms,
+  fictionalNumbers,
+  inWideDigits,
+  malformedNumbers,
+  otherSpellings,
+} from './number-forms.ts';
 
 /** The budget of sends of most cases if all cases share an account and its limits. */
 const fewTries = 3;
 const senderNeeds: readonly Need[] = ['sender'];
-const longest = 1_600;
-const tooLong = 'x'.repeat(longest + 1);
+/** Characters of a row that a report shows. */
+const mostShown = 80;
 
 interface RefusalCase {
   readonly id: `${RuleId}/${string}`;
   readonly sends: string;
-  /** The bodies to send, each on its own; an undefined field is left out. */
-  readonly rows: readonly Fields[] | ((valid: { to: string; from: string }) => readonly Fields[]);
+  /** The fields to send, each row on its own; an undefined field is left out. */
+  readonly rows: (valid: { to: string; from: string }) => readonly Fields[];
   /** The budget of sends without a control port: only so many rows, which `--seed` selects. */
   readonly tries?: number;
 }
 
 /** A case that sends each row and demands a 400. */
 function refusalCase({ id, sends, rows, tries = fewTries }: RefusalCase): Case {
-  const rowCount = typeof rows === 'function' ? tries : rows.length;
   return {
-    ...about(id, senderNeeds, { send: Math.min(rowCount, tries) }),
+    ...about(id, senderNeeds, { send: tries }),
     sends,
     demands: '400 that names the failing field',
     steps: async (t, account) => {
-      const valid = { to: t.recipient, from: account.from };
-      const all = typeof rows === 'function' ? rows(valid) : rows;
-      const chosen = t.someOf(all, tries);
-      // --allow-to permits only its own recipients.
-      const mayBeSent = (fields: Fields) => t.target.allowTo === undefined || !('to' in fields);
-      const allowed = chosen.filter(mayBeSent);
-      if (allowed.length === 0) t.lack('recipients outside --allow-to');
-      if (allowed.length < all.length)
+      const all = rows({ to: t.recipient, from: account.from });
+      const chosen = allowedRows(t, t.someOf(all, tries));
+      if (chosen.length < all.length)
         t.describeSends(
-          `${sends}: ${allowed.length} of ${all.length}, by --seed: ${allowed.map(shownFields).join(', ')}`,
+          `${sends}: ${chosen.length} of ${all.length}, by --seed: ${chosen.map(shownFields).join(', ')}`,
         );
-      for (const fields of allowed) await t.send(account, fields);
+      for (const fields of chosen) await t.send(account, fields);
+      // A service that refuses everything must not pass.
       if (t.controlled) await t.send(account);
     },
   };
+}
+
+/** The rows that may be sent: --allow-to permits only its own recipients. */
+function allowedRows(t: Trial, rows: readonly Fields[]): readonly Fields[] {
+  const allowed = rows.filter((fields) => t.target.allowTo === undefined || !('to' in fields));
+  if (allowed.length === 0) t.lack('recipients outside --allow-to');
+  return allowed;
 }
 
 /** The fields of a row, as reports show them. */
@@ -56,54 +67,15 @@ function shownFields(fields: Fields): string {
   const text = JSON.stringify(fields, (_, value: unknown) =>
     value === undefined ? 'nothing' : value,
   );
-  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
+  return text.length > mostShown ? `${text.slice(0, mostShown)}…` : text;
 }
 
-/** Not E.164 under any answer of `numberCheck`. */
-const malformedNumbers = [
-  '+1202555012345678',
-  '+12345678901234567',
-  'abc',
-  '',
-  '+',
-  '+1 202 555 0123',
-  '+0202555012',
-];
+const requiredFields = ['to', 'from', 'message'];
 
-/** Forms in which people write or dial a number, and that a lax check would turn into it. */
-function dialledForms(number: string): string[] {
-  const digits = number.slice(1);
-  return [digits, `00${digits}`, `+0${digits}`, ...otherSpellings(number)];
-}
-
-const keypad = ['', '', 'A', 'D', 'G', 'J', 'M', 'P', 'T', 'W'];
-
-/** A number as a link, as a word on a keypad, and in groups. */
-function otherSpellings(number: string): string[] {
-  const [country, rest] = [number.slice(0, 4), number.slice(4)];
-  const vanity = country + rest.replace(/[2-9]/g, (digit) => keypad[Number(digit)] ?? digit);
-  return [`tel:${number}`, vanity, `${country} ${rest}`].filter((spelling) => spelling !== number);
-}
-
-/** The digits of a number as a JSON number. */
-function asNumber(number: string): number {
-  return Number(number.slice(1));
-}
-
-/** U+FF10, the full-width digit zero. */
-const wideZero = 0xff10;
-
-/** Changes all digits but the first: many checks require 1 to 9 there, and then any digits. */
-function inWideDigits(number: string): string {
-  const wide = (digit: string) => String.fromCharCode(wideZero + Number(digit));
-  return number.slice(0, 2) + number.slice(2).replace(/\d/g, wide);
-}
-
-/** Valid numbers that the regulators of France, Germany and Australia reserve for fiction. */
-const fictionalNumbers = ['+33199001234', '+4915228817386', '+61491570156'];
-const requiredNames = ['to', 'from', 'message'] as const;
-
-/** Includes numbers only if their text would be invalid too (`typeCoercion`). */
+/**
+ * A target may read a number as text (`typeCoercion`). So a number is only in a field where its
+ * text is invalid too.
+ */
 const wrongTypes: readonly Fields[] = [
   { message: { text: 'x' } },
   { message: ['x'] },
@@ -123,32 +95,34 @@ const refusalCases: readonly RefusalCase[] = [
   {
     id: 'SEND-2/required-fields',
     sends: 'a message without `to`, without `from`, without `message`',
-    rows: requiredNames.map((name) => ({ [name]: undefined })),
+    rows: () => requiredFields.map((name) => ({ [name]: undefined })),
   },
   {
     id: 'SEND-2/null-is-missing',
     sends: 'null as `to`, as `from`, as `message`',
-    rows: requiredNames.map((name) => ({ [name]: null })),
+    rows: () => requiredFields.map((name) => ({ [name]: null })),
   },
   {
     id: 'SEND-2/to-is-e164',
     sends: 'recipients that are not E.164 numbers',
-    rows: ({ to: valid }) =>
-      [asNumber(valid), ...new Set([...dialledForms(valid), ...malformedNumbers])].map((to) => ({
-        to,
-      })),
+    rows: ({ to: valid }) => {
+      const texts = new Set([...dialledForms(valid), ...malformedNumbers]);
+      return [asJsonNumber(valid), ...texts].map((to) => ({ to }));
+    },
     tries: 4,
   },
   {
     id: 'SEND-2/from-is-e164',
     sends: 'senders that are not E.164 numbers',
     rows: ({ from: valid }) =>
-      [asNumber(valid), ...otherSpellings(valid), ...malformedNumbers].map((from) => ({ from })),
+      [asJsonNumber(valid), ...otherSpellings(valid), ...malformedNumbers].map((from) => ({
+        from,
+      })),
   },
   {
     id: 'SEND-2/alias-is-e164',
     sends: 'a `from_number` that is not an E.164 number',
-    rows: ['abc', '12025550123'].map((from_number) => ({ from: undefined, from_number })),
+    rows: () => ['abc', '12025550123'].map((from_number) => ({ from: undefined, from_number })),
     tries: 1,
   },
   {
@@ -166,14 +140,14 @@ const refusalCases: readonly RefusalCase[] = [
   {
     id: 'SEND-5/wrong-types',
     sends: 'values of the wrong type in every field, and invalid dates',
-    rows: wrongTypes,
+    rows: () => wrongTypes,
   },
   {
     id: 'SEND-5/body-identifies-the-field',
     sends: 'one failing field at a time: `message` too long, `send_at` past, `from` malformed',
     rows: () => [
-      { message: tooLong },
-      { send_at: new Date(Date.UTC(2020, 1)).toISOString() },
+      { message: tooLongMessage },
+      { send_at: '2020-02-01T00:00:00.000Z' },
       { from: 'x' },
     ],
   },
@@ -223,23 +197,29 @@ function textCase({ id, sends, demands, texts }: TextCase): Case {
 }
 
 const then400 = '202, then 400 that names `message`';
-const atTheLimit = (letter: string) => [letter.repeat(longest), letter.repeat(longest + 1)];
+const longestText = 'a'.repeat(longestMessage);
+/** One letter more than a message of one segment may have. */
+const twoSegments = 'a'.repeat(161);
+const farTooLong = 'a'.repeat(5_000);
 /** Characters that become several when they are escaped for HTML, a modem or a log. */
 const oftenEscaped = '&"\'\\\n{€|';
-const longestText = 'a'.repeat(longest);
+
+function longestAndTooLong(letter: string): string[] {
+  return [letter.repeat(longestMessage), letter.repeat(longestMessage + 1)];
+}
 
 const textCases: readonly TextCase[] = [
   {
     id: 'SEND-6/letters',
     sends: '1,600 letters, then 1,601',
     demands: then400,
-    texts: atTheLimit('a'),
+    texts: longestAndTooLong('a'),
   },
   {
     id: 'SEND-6/characters-not-bytes',
     sends: '1,600 characters of two and of three bytes, then 1,601',
     demands: then400,
-    texts: [...atTheLimit('é'), ...atTheLimit('短')],
+    texts: [...longestAndTooLong('é'), ...longestAndTooLong('短')],
   },
   {
     id: 'SEND-6/counted-as-it-is-sent',
@@ -247,7 +227,7 @@ const textCases: readonly TextCase[] = [
       '1,600 letters that are often escaped; 1,601 of which spaces, line ends or accents might be dropped',
     demands: '202 for the first; no message for the others',
     texts: [
-      oftenEscaped.repeat(longest / oftenEscaped.length),
+      oftenEscaped.repeat(longestMessage / oftenEscaped.length),
       `${longestText} `,
       // From here on: 1,601 code points, but 1,600 visible characters.
       `${longestText.slice(1)}\r\n`,
@@ -308,11 +288,11 @@ export const sendCases: readonly Case[] = [
     sends: '161 letters, then 5,000 with a send_at; 5,000 by the other two sends',
     demands: '202: more than one segment is allowed; then 400 by the send that the document shows',
     steps: async (t, account) => {
-      await t.send(account, { message: 'a'.repeat(161) });
+      await t.send(account, { message: twoSegments });
       const send_at = new Date((await t.now()) + hourMs).toISOString();
-      await t.send(account, { message: 'a'.repeat(5_000), send_at });
+      await t.send(account, { message: farTooLong, send_at });
       for (const path of [paths.dashboard_send, paths.external_send])
-        await t.post(path, account.key, t.fields(account, { message: 'a'.repeat(5_000) }));
+        await t.post(path, account.key, t.fields(account, { message: farTooLong }));
     },
   },
   {
@@ -334,7 +314,7 @@ export const sendCases: readonly Case[] = [
     sends: 'invalid messages with a request_id, then the list of messages',
     demands: 'only the valid message exists',
     steps: async (t, account) => {
-      for (const fields of [{}, { message: tooLong }, { to: 'abc' }])
+      for (const fields of [{}, { message: tooLongMessage }, { to: 'abc' }])
         await t.send(account, { ...fields, request_id: t.requestId() });
       await t.noteMessageCount(account);
     },
