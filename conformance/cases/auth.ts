@@ -10,88 +10,6 @@ const unknownId = '00000000-0000-4000-8000-000000000000';
 const sendPaths = [paths.send, paths.dashboard_send, paths.external_send];
 const invalidKeyCode = 'auth_invalid_keyy';
 
-/** Reads the account statistics with a given header: free, and never throttled. */
-function getStats(t: Trial, authorization: string) {
-  return t.request({ method: 'GET', path: paths.stats, headers: { authorization } });
-}
-
-/** Shows that the key is accepted, and that it is needed. */
-async function getStatsWithAndWithoutKey(t: Trial, { key }: Subject): Promise<void> {
-  for (const each of [key, undefined]) await t.get(paths.stats, each);
-}
-
-/** The paths of all GETs: statistics, received messages, a message, the device's tasks. */
-function readPaths({ sims }: Subject, messageId: string = unknownId): string[] {
-  const tasks = sims.map(({ deviceId }) => paths.tasks(deviceId)).slice(0, 1);
-  return [paths.stats, paths.received, paths.read(messageId), ...tasks];
-}
-
-/**
- * Sends a request with this key to each path. Without a key the sends have no fields either: the
- * missing key must decide.
- */
-async function requestEverywhere(
-  t: Trial,
-  key: string | undefined,
-  account: Subject,
-  postPaths: readonly string[],
-): Promise<void> {
-  for (const path of readPaths(account)) await t.get(path, key);
-  if (account.from !== '')
-    for (const path of postPaths)
-      await t.post(path, key, key === undefined ? {} : t.fields(account));
-}
-
-function swapCase(text: string): string {
-  return text.replace(/[a-z]/gi, (letter) =>
-    letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase(),
-  );
-}
-
-const lookalikes: Readonly<Record<string, string>> = { '0': 'O', O: '0', '1': 'l', l: '1', I: '1' };
-
-interface WrongKey {
-  readonly wrong: string;
-  /** The sends to try it on. */
-  readonly postPaths: readonly string[];
-}
-
-/** Keys that differ slightly from the valid one. */
-function similarKeys(key: string): WrongKey[] {
-  const middle = Math.floor(key.length / 2);
-  const other = key[middle] === 'x' ? 'y' : 'x';
-  const similar = [
-    { wrong: swapCase(key), postPaths: sendPaths },
-    { wrong: key.toLowerCase(), postPaths: [] },
-    { wrong: key.slice(0, middle + 1), postPaths: [paths.external_send] },
-    { wrong: `${key.slice(0, middle)}${other}${key.slice(middle + 1)}`, postPaths: [paths.send] },
-    { wrong: key.replace(/[0O1lI]/, (letter) => lookalikes[letter] ?? letter), postPaths: [] },
-    { wrong: `${key}.`, postPaths: [paths.dashboard_send] },
-  ];
-  return similar.filter(({ wrong }) => wrong !== key);
-}
-
-/** Keys with a letter changed, dropped or added, in other case, or cut in half. */
-function wrongKeys(key: string): string[] {
-  const last = key.at(-1) === 'x' ? 'y' : 'x';
-  const ends = [`${key.slice(0, -1)}${last}`, key.slice(0, -1), `${key}x`, key.toUpperCase()];
-  const others = [...ends, key.slice(0, Math.ceil(key.length / 2)), 'wrong'];
-  const all = [...similarKeys(key).map(({ wrong }) => wrong), ...others];
-  return [...new Set(all)].filter((wrong) => wrong !== key && wrong !== '');
-}
-
-/**
- * Numbers of the same length with one other digit: one in between that depends on `seed` (at seed 1
- * the digit before the last seven), the first, or the last.
- */
-function alteredNumbers(number: string, seed: number): string[] {
-  const between = 2 + ((number.length - 10 + seed - 1) % (number.length - 3));
-  return [between, 1, number.length - 1].map((index) => {
-    const otherDigit = (Number(number[index]) + 5) % 10 || 3;
-    return `${number.slice(0, index)}${otherDigit}${number.slice(index + 1)}`;
-  });
-}
-
 export const authCases: readonly Case[] = [
   {
     ...about('AUTH-1/bearer-key-is-accepted', ['sender'], { send: 2 }),
@@ -159,7 +77,7 @@ export const authCases: readonly Case[] = [
     demands: `401 with code ${invalidKeyCode}`,
     steps: async (t, account) => {
       await getStatsWithAndWithoutKey(t, account);
-      await requestEverywhere(t, undefined, account, [paths.send]);
+      await requestEverywhere(t, account, undefined, [paths.send]);
     },
   },
   {
@@ -168,7 +86,8 @@ export const authCases: readonly Case[] = [
     demands: `401 with code ${invalidKeyCode}`,
     steps: async (t, account) => {
       await getStatsWithAndWithoutKey(t, account);
-      await requestEverywhere(t, `wrong${account.key.slice(5)}`, account, [paths.send]);
+      const key = `wrong${account.key.slice('wrong'.length)}`;
+      await requestEverywhere(t, account, key, [paths.send]);
     },
   },
   {
@@ -192,9 +111,9 @@ export const authCases: readonly Case[] = [
     demands: `401 with code ${invalidKeyCode}`,
     steps: async (t, account) => {
       await getStatsWithAndWithoutKey(t, account);
-      for (const { wrong, postPaths } of similarKeys(account.key)) {
-        t.target.client.masks.hide(wrong);
-        await requestEverywhere(t, wrong, account, postPaths);
+      for (const { key, postPaths } of similarKeys(account.key)) {
+        t.target.client.masks.hide(key);
+        await requestEverywhere(t, account, key, postPaths);
       }
     },
   },
@@ -205,17 +124,10 @@ export const authCases: readonly Case[] = [
     demands: `401 with code ${invalidKeyCode}; the account's other keys still work`,
     steps: async (t, account) => {
       const { flags } = t.target;
-      let revoked = flags.revokedKey;
-      if (t.controlled) {
-        const second = await t.secondKey(account);
-        await t.get(paths.stats, second.key);
-        if (account.from !== '') await t.post(paths.send, second.key, t.fields(account));
-        await t.revoke(second);
-        revoked = second.key;
-      }
-      await requestEverywhere(t, revoked, account, sendPaths);
-      for (const key of [account.key, flags.otherApiKey, flags.secondApiKey])
-        if (key !== undefined) await t.get(paths.stats, key);
+      const key = t.controlled ? await usedAndRevokedKey(t, account) : flags.revokedKey;
+      await requestEverywhere(t, account, key, sendPaths);
+      for (const other of [account.key, flags.otherApiKey, flags.secondApiKey])
+        if (other !== undefined) await t.get(paths.stats, other);
     },
   },
   {
@@ -365,3 +277,115 @@ export const authCases: readonly Case[] = [
     demands: 'JSON bodies, declared as application/json',
   },
 ];
+
+/** Reads the account statistics with a given header: free, and never throttled. */
+function getStats(t: Trial, authorization: string) {
+  return t.request({ method: 'GET', path: paths.stats, headers: { authorization } });
+}
+
+/** Shows that the key is accepted, and that it is needed. */
+async function getStatsWithAndWithoutKey(t: Trial, { key }: Subject): Promise<void> {
+  for (const each of [key, undefined]) await t.get(paths.stats, each);
+}
+
+/** The paths of all GETs: statistics, received messages, a message, the device's tasks. */
+function readPaths({ sims }: Subject, messageId: string = unknownId): string[] {
+  const tasks = sims.map(({ deviceId }) => paths.tasks(deviceId)).slice(0, 1);
+  return [paths.stats, paths.received, paths.read(messageId), ...tasks];
+}
+
+/**
+ * Tries a key on all reads and on some sends. Without a key the sends have no fields either: the
+ * missing key must decide.
+ */
+async function requestEverywhere(
+  t: Trial,
+  account: Subject,
+  key: string | undefined,
+  postPaths: readonly string[],
+): Promise<void> {
+  for (const path of readPaths(account)) await t.get(path, key);
+  // Without a number the run has no fields to send.
+  if (account.from === '') return;
+  for (const path of postPaths) await t.post(path, key, key === undefined ? {} : t.fields(account));
+}
+
+/** A second key of the account, which was accepted before it was revoked. */
+async function usedAndRevokedKey(t: Trial, account: Subject): Promise<string> {
+  const second = await t.secondKey(account);
+  await t.get(paths.stats, second.key);
+  if (account.from !== '') await t.post(paths.send, second.key, t.fields(account));
+  await t.revoke(second);
+  return second.key;
+}
+
+interface SimilarKey {
+  readonly key: string;
+  /** The sends to try it on. */
+  readonly postPaths: readonly string[];
+}
+
+/** Keys that differ slightly from the valid one. */
+function similarKeys(valid: string): SimilarKey[] {
+  const middle = Math.floor(valid.length / 2);
+  const similar = [
+    { key: withOtherCase(valid), postPaths: sendPaths },
+    { key: valid.toLowerCase(), postPaths: [] },
+    { key: valid.slice(0, middle + 1), postPaths: [paths.external_send] },
+    { key: withOtherLetter(valid, middle), postPaths: [paths.send] },
+    { key: withLookalike(valid), postPaths: [] },
+    { key: `${valid}.`, postPaths: [paths.dashboard_send] },
+  ];
+  return similar.filter(({ key }) => key !== valid);
+}
+
+/** Keys with a letter changed, dropped or added, in other case, or cut in half. */
+function wrongKeys(valid: string): string[] {
+  const all = [
+    ...similarKeys(valid).map(({ key }) => key),
+    withOtherLetter(valid, valid.length - 1),
+    valid.slice(0, -1),
+    `${valid}x`,
+    valid.toUpperCase(),
+    valid.slice(0, Math.ceil(valid.length / 2)),
+    'wrong',
+  ];
+  return [...new Set(all)].filter((key) => key !== valid && key !== '');
+}
+
+function withOtherCase(text: string): string {
+  return text.replace(/[a-z]/gi, (letter) =>
+    letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase(),
+  );
+}
+
+function withOtherLetter(text: string, index: number): string {
+  const other = text[index] === 'x' ? 'y' : 'x';
+  return `${text.slice(0, index)}${other}${text.slice(index + 1)}`;
+}
+
+const lookalikes: Readonly<Record<string, string>> = { '0': 'O', O: '0', '1': 'l', l: '1', I: '1' };
+
+/** Replaces the first character that looks like another one. */
+function withLookalike(text: string): string {
+  return text.replace(/[0O1lI]/, (character) => lookalikes[character] ?? character);
+}
+
+/** The digits of a US number after its area code. */
+const localDigits = 7;
+
+/**
+ * The number with one other digit: one in between that `seed` selects, the first, or the last. At
+ * seed 1 the one in between is the last of a US area code.
+ */
+function alteredNumbers(number: string, seed: number): string[] {
+  // The plus sign has index 0.
+  const [first, second, last] = [1, 2, number.length - 1];
+  const endOfAreaCode = last - localDigits;
+  const between = second + ((endOfAreaCode - second + seed - 1) % (last - second));
+  return [between, first, last].map((index) => {
+    // Never 0, because no number begins with 0.
+    const otherDigit = (Number(number[index]) + 5) % 10 || 3;
+    return `${number.slice(0, index)}${otherDigit}${number.slice(index + 1)}`;
+  });
+}

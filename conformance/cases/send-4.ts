@@ -1,7 +1,7 @@
 /**
  * Cases about replays, the later sends of a `request_id`. Rule: SEND-4. `send-4-ids.ts` has the
- * cases about ids that differ slightly. What the document leaves open is observed elsewhere: another
- * body and another endpoint in `observations-replies.ts`, another key in
+ * cases about ids that differ slightly. What the document leaves open is observed elsewhere:
+ * another body and another endpoint in `observations-replies.ts`, another key in
  * `observations-accounts.ts`.
  */
 
@@ -38,9 +38,9 @@ const raceHoldMs = minuteMs;
 const roundGapsMs = [1, 3];
 const sendsPerRound = 8;
 
-/** How far ahead a short hold ends. A lead fails if the request is slow, or the target's clock fast. */
+/** How far ahead a short hold ends. A slow request or a fast clock of the target needs more. */
 const leadsMs = [3 * secondMs, 10 * secondMs, 30 * secondMs];
-/** The pause after the end of a hold, so that the time has certainly passed on the target's clock. */
+/** The pause after the end of a hold, so that it has certainly ended on the target's clock. */
 const afterHoldMs = 1_500;
 
 export const send4Cases: readonly Case[] = [
@@ -293,7 +293,7 @@ interface AgesPlan extends Pick<Case, 'sends' | 'demands'> {
   readonly agesMs: readonly number[];
 }
 
-/** A case that sends a message, and its `request_id` again when the message has each of these ages. */
+/** A case that sends a message, and its `request_id` again when it has each of these ages. */
 function agesCase(id: `${RuleId}/${string}`, { agesMs, ...texts }: AgesPlan): Case {
   return {
     ...about(id, clockNeeds, { send: agesMs.length + 1 }),
