@@ -4,9 +4,11 @@
  */
 
 import type { AssumptionName } from '../../src/ledger/assumptions.ts';
-import { dayMs } from '../../src/ledger/time-units.ts';
+import { dayMs, hourMs, minuteMs, secondMs } from '../../src/ledger/time-units.ts';
+import { limits } from '../buckets.ts';
 import { about, type Observation, type Seen } from '../case.ts';
 import { type Flood, floodOf } from '../floods.ts';
+import { finalStatuses } from '../judges/histories.ts';
 import { flood, justAfterTheMinute, passed } from '../limited.ts';
 import { largestAccepted } from '../probe.ts';
 import { recorded } from '../recording.ts';
@@ -15,104 +17,25 @@ import { untilHandedOut, untilReported } from '../tasks.ts';
 import { paths, type Subject, type Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
 
-/** An observation that moves time. */
-function aboutMovingTime<S extends AssumptionName>(id: `${S}/${string}`, send: number) {
-  return about(id, ['fresh', 'clock'], { send });
-}
-
-async function statusOf(t: Trial, account: Subject, messageId: string): Promise<string> {
-  const reply = await t.read(account, messageId);
-  return String(verify.given(() => verify.message(reply, 200))['status']);
-}
-
-/**
- * Advances from deadline to deadline until a message's status changes. Returns the exact time of
- * the change, or undefined if it never changes.
- */
-async function nextChange(
-  t: Trial,
-  account: Subject,
-  messageId: string,
-): Promise<number | undefined> {
-  const before = await statusOf(t, account, messageId);
-  for (let i = 0; i < 400; i += 1) {
-    const now = await t.now();
-    const due = await t.control.nextAt();
-    if (due === undefined) return undefined;
-    await t.advance(Math.max(1, due - now));
-    if ((await statusOf(t, account, messageId)) !== before) return t.now();
-  }
-  return undefined;
-}
-
-/**
- * Follows a message with a scripted fate to its end. Returns the status that it had before it
- * failed, if it did.
- */
-async function failedFrom(t: Trial, account: Subject, to: string): Promise<string | undefined> {
-  const { messageId } = await t.queued(account, { to });
-  let before = 'queued';
-  for (let i = 0; i < 6; i += 1) {
-    if ((await nextChange(t, account, messageId)) === undefined) return undefined;
-    const status = await statusOf(t, account, messageId);
-    if (status === 'failed') return before;
-    before = status;
-  }
-  return undefined;
-}
-
 /** Statuses, and the recipient whose messages are scripted to fail from each. */
 const failingRecipients = [
   ['queued', recipients.failsQueued],
   ['sending', recipients.failsSending],
   ['sent', recipients.failsSent],
 ] as const;
-
-/** True if a scripted message fails at all. */
-async function anyFails(t: Trial): Promise<boolean> {
-  for (const [status, to] of failingRecipients)
-    if ((await failedFrom(t, await t.account(), to)) === status) return true;
-  return false;
-}
-
-/**
- * The refill that the wait after a flood shows. The first request of the flood came well before the
- * others. A longer wait than for its token means that refused requests count
- * (`refusedSpendsToken`), which only a sliding window lets prolong a wait.
- */
-function refillOf({ wait, refusals, first }: Flood): Seen {
-  if (wait === undefined)
-    return { undetermined: `no wait could be followed after ${refusals.length} 429s` };
-  if (wait.seconds <= 2) return { answer: 'continuous' };
-  const untilFirstToken = 60 - (wait.askedAt - first.reply.sentAt) / 1000;
-  if (wait.seconds - untilFirstToken > 1.5) return { answer: 'sliding' };
-  if (untilFirstToken - wait.seconds > 2) return { answer: 'interval_aligned' };
-  return { answer: passed(wait.next) ? 'interval' : 'sliding' };
-}
-
-interface PollTimes {
-  /** Between two pickups. */
-  readonly intervalMs: number;
-  /** Between the changes of the second message after its pickup. */
-  readonly gapsMs: readonly number[];
-}
-
-async function pollTimes(t: Trial, account: Subject): Promise<PollTimes | undefined> {
-  const first = await t.queued(account);
-  const pickup = await nextChange(t, account, first.messageId);
-  const second = await t.queued(account);
-  const next = await nextChange(t, account, second.messageId);
-  if (pickup === undefined || next === undefined) return undefined;
-  const gapsMs: number[] = [];
-  let last = next;
-  for (let i = 0; i < 2; i += 1) {
-    const at = await nextChange(t, account, second.messageId);
-    if (at === undefined) break;
-    gapsMs.push(at - last);
-    last = at;
-  }
-  return { intervalMs: next - pickup, gapsMs };
-}
+/** So many messages wait for one poll: a device that picks up fewer has a limit. */
+const queueLength = 110;
+/** So many messages show the failure rate; each account sends a part of them. */
+const sampleSize = 100;
+const sampleOfAccount = 25;
+/** A larger quota is not searched for. */
+const largestQuota = 118;
+/** A longer retention counts as forever: a hundred years. */
+const mostRetentionDays = 36_500;
+/** A bisection up to that, and one day more. */
+const triesOfRetention = Math.ceil(Math.log2(mostRetentionDays)) + 1;
+/** Between the floods that spend two parts of a bucket, which a sliding window returns apart. */
+const apartMs = 10 * secondMs;
 
 export const timeObservations: readonly Observation[] = [
   {
@@ -122,23 +45,24 @@ export const timeObservations: readonly Observation[] = [
     run: async (t) => refillOf(await recorded(t, floodOf.send)),
   },
   {
+    // Five floods of a whole bucket, each with a few sends more.
     ...aboutMovingTime('refusedSpendsToken/many-refusals', 620),
     throttled: 190,
     sends: '120 sends, 10 s later 120 more that are refused',
     run: async (t, account) => {
       await justAfterTheMinute(t);
-      const spent = await flood(120, () => t.send(account));
-      verify.given(() => verify.equal('successes', spent.filter(passed).length, 120));
-      await t.advance(10_000);
+      const spent = await countPasses(t, account, limits.send);
+      verify.given(() => verify.equal('successes', spent, limits.send));
+      await t.advance(apartMs);
       let refusal = await t.send(account);
-      for (let i = 0; i < 120 && passed(refusal); i += 1) refusal = await t.send(account);
-      const first = verify.given(() => verify.retryAfter(refusal));
-      await flood(119, () => t.send(account));
+      for (let i = 0; i < limits.send && passed(refusal); i += 1) refusal = await t.send(account);
+      const firstWait = verify.given(() => verify.retryAfter(refusal));
+      await flood(limits.send - 1, () => t.send(account));
       const last = await t.send(account);
-      const wait = verify.given(() => verify.retryAfter(last));
-      if (wait > first + 1) return { answer: 'yes' };
+      const lastWait = verify.given(() => verify.retryAfter(last));
+      if (lastWait > firstWait + 1) return { answer: 'yes' };
       // A bucket that refills completely at fixed times does so whatever was refused meanwhile.
-      return (await returnsAtOnce(t, account, first))
+      return (await returnsAtOnce(t, account, firstWait))
         ? { undetermined: 'all of the bucket comes back at once, so a refusal makes no difference' }
         : { answer: 'no' };
     },
@@ -150,7 +74,7 @@ export const timeObservations: readonly Observation[] = [
       const times = await pollTimes(t, account);
       return times === undefined
         ? { undetermined: 'no pickup was seen' }
-        : { answer: Math.round(times.intervalMs / 1000) };
+        : { answer: Math.round(times.intervalMs / secondMs) };
     },
   },
   {
@@ -179,22 +103,13 @@ export const timeObservations: readonly Observation[] = [
     },
   },
   {
-    ...aboutMovingTime('sendsPerPoll/a-queue', 110),
-    sends: '110 messages from one SIM, counted after its next poll',
+    ...aboutMovingTime('sendsPerPoll/a-queue', queueLength),
+    sends: `${queueLength} messages from one SIM, counted after its next poll`,
     run: async (t, account) => {
-      const replies = await flood(110, () => t.send(account));
-      const ids = replies.map((reply) =>
-        String(verify.given(() => verify.accepted(reply))['message_id']),
-      );
-      const first = ids[0] ?? '';
-      let picked = 0;
-      for (let i = 0; i < 40 && picked === 0; i += 1) {
-        const due = await t.control.nextAt();
-        if (due === undefined) break;
-        await t.advance(Math.max(1, due - (await t.now())));
-        const statuses = await flood(ids.length, (n) => statusOf(t, account, ids[n] ?? first));
-        picked = statuses.filter((status) => status !== 'queued').length;
-      }
+      const replies = await flood(queueLength, () => t.send(account));
+      const bodies = verify.given(() => replies.map((reply) => verify.accepted(reply)));
+      const ids = bodies.map((body) => verify.textOf(body['message_id']));
+      const picked = await pickedAtNextPoll(t, account, ids);
       if (picked === 0) return { undetermined: 'no pickup was seen' };
       return { answer: picked === ids.length ? 'all' : picked };
     },
@@ -202,34 +117,29 @@ export const timeObservations: readonly Observation[] = [
   {
     ...aboutMovingTime('failsFrom/scripted-fates', 3),
     sends: 'messages that are scripted to fail while queued, sending and sent',
-    run: async (t) => {
-      const from: string[] = [];
-      for (const [status, to] of failingRecipients)
-        if ((await failedFrom(t, await t.account(), to)) === status) from.push(status);
-      return { answer: from };
-    },
+    run: async (t) => ({ answer: await failingStatuses(t) }),
   },
   {
-    ...aboutMovingTime('failureRate/share-of-a-hundred', 103),
+    ...aboutMovingTime('failureRate/share-of-a-hundred', sampleSize + failingRecipients.length),
     sends: '100 messages to a recipient without a script',
     run: async (t) => {
-      const ends: string[] = [];
-      const accounts: [Subject, string][] = [];
-      for (let i = 0; i < 100; i += 1) {
-        const account = accounts.length % 25 === 0 ? await t.account() : accounts.at(-1)?.[0];
-        if (account === undefined) break;
-        const { messageId } = await t.queued(account, { to: recipients.plain });
-        accounts.push([account, messageId]);
+      const messages: [Subject, string][] = [];
+      while (messages.length < sampleSize) {
+        const account = await t.account();
+        for (let i = 0; i < sampleOfAccount; i += 1) {
+          const { messageId } = await t.queued(account, { to: recipients.plain });
+          messages.push([account, messageId]);
+        }
       }
       await t.control.advanceToTheEnd();
-      for (const [account, messageId] of accounts) ends.push(await statusOf(t, account, messageId));
-      const failed = ends.filter((status) => status === 'failed').length;
-      if (failed === ends.length) return { answer: 1 };
-      if (failed === 0)
-        return (await anyFails(t))
-          ? { answer: 0 }
-          : { undetermined: 'no message ever fails here, not even a scripted one' };
-      return { undetermined: `the share is random: ${failed} of ${ends.length} failed here` };
+      let failed = 0;
+      for (const message of messages) if ((await statusOf(t, ...message)) === 'failed') failed += 1;
+      if (failed === sampleSize) return { answer: 1 };
+      if (failed > 0)
+        return { undetermined: `the share is random: ${failed} of ${sampleSize} failed here` };
+      return (await failingStatuses(t)).length > 0
+        ? { answer: 0 }
+        : { undetermined: 'no message ever fails here, not even a scripted one' };
     },
   },
   {
@@ -237,25 +147,24 @@ export const timeObservations: readonly Observation[] = [
     sends: 'a queued message whose SIM is then deactivated',
     run: async (t, account) => {
       const { messageId } = await t.queued(account);
-      const sim = account.sims[0]?.deviceId;
-      await t.control.must('sims.patch', { id: sim, input: { active: false } });
+      await t.patchSim(account, 0, { active: false });
       if ((await statusOf(t, account, messageId)) === 'failed') return { answer: 'fails' };
       // If queued messages never fail, they stay queued under either answer.
-      return (await failedFrom(t, await t.account(), recipients.failsQueued)) === 'queued'
+      return (await failsFrom(t, await t.account(), recipients.failsQueued)) === 'queued'
         ? { answer: 'stays_queued' }
         : { undetermined: 'no queued message ever fails here' };
     },
   },
   {
-    ...aboutMovingTime('monthlyQuota/of-a-plan', 119),
+    ...aboutMovingTime('monthlyQuota/of-a-plan', largestQuota + 1),
     sends: 'messages of an account with the plan of the target, and its statistics',
     account: { quota: 'plan' },
     run: async (t, account) => {
       const stated = quotaIn((await t.get(paths.stats, account.key)).json);
       if (stated !== undefined) return { answer: stated };
-      for (let n = 0; n < 119; n += 1)
+      for (let n = 0; n <= largestQuota; n += 1)
         if ((await t.send(account)).status === 402) return { answer: n };
-      return { undetermined: 'more than 118, and the statistics do not state it' };
+      return { undetermined: `more than ${largestQuota}, and the statistics do not state it` };
     },
   },
   {
@@ -278,7 +187,7 @@ export const timeObservations: readonly Observation[] = [
     run: async (t) => {
       for (const [, to] of failingRecipients) {
         const account = await t.account({ quota: 1 });
-        if ((await failedFrom(t, account, to)) === undefined) continue;
+        if ((await failsFrom(t, account, to)) === undefined) continue;
         const next = await t.send(account);
         if (next.status === 202) return { answer: 'yes' };
         if (next.status === 402) return { answer: 'no' };
@@ -287,27 +196,142 @@ export const timeObservations: readonly Observation[] = [
     },
   },
   {
-    ...aboutMovingTime('messageRetention/long-after-its-end', 17),
+    ...aboutMovingTime('messageRetention/long-after-its-end', triesOfRetention),
     sends: 'reads of messages from a day to a hundred years after their end',
     run: async (t) => {
       const isFound = async (days: number) => {
         const account = await t.account();
         const { messageId } = await t.queued(account);
         let endedAt = await t.now();
-        for (let i = 0; i < 3; i += 1)
-          endedAt = (await nextChange(t, account, messageId)) ?? endedAt;
+        for await (const { at } of changesOf(t, account, messageId)) endedAt = at;
         await t.control.advanceTo(endedAt + days * dayMs);
         return (await t.read(account, messageId)).status === 200;
       };
-      const mostDays = 36_500;
-      if (await isFound(mostDays + 1)) return { answer: 'forever' };
-      const retentionDays = await largestAccepted(0, mostDays, isFound);
+      if (await isFound(mostRetentionDays + 1)) return { answer: 'forever' };
+      const retentionDays = await largestAccepted(0, mostRetentionDays, isFound);
       return retentionDays > 0
         ? { answer: retentionDays }
         : { undetermined: 'it is gone within a day' };
     },
   },
 ];
+
+/** An observation that moves time. */
+function aboutMovingTime<S extends AssumptionName>(id: `${S}/${string}`, send: number) {
+  return about(id, ['fresh', 'clock'], { send });
+}
+
+/** A token that returns so soon shows a continuous refill. */
+const soonSeconds = 2;
+/** A wait may differ so much from the time until its token returns: it is in whole seconds. */
+const mostLongerSeconds = 1.5;
+const mostShorterSeconds = 2;
+
+/**
+ * The refill that the wait after a flood shows. The first request of the flood came well before the
+ * others. A longer wait than for its token means that refused requests count
+ * (`refusedSpendsToken`), which only a sliding window lets prolong a wait.
+ */
+function refillOf({ wait, refusals, first }: Flood): Seen {
+  if (wait === undefined)
+    return { undetermined: `no wait could be followed after ${refusals.length} 429s` };
+  if (wait.seconds <= soonSeconds) return { answer: 'continuous' };
+  const firstTokenSeconds = (first.reply.sentAt + minuteMs - wait.askedAt) / secondMs;
+  if (wait.seconds > firstTokenSeconds + mostLongerSeconds) return { answer: 'sliding' };
+  if (wait.seconds < firstTokenSeconds - mostShorterSeconds) return { answer: 'interval_aligned' };
+  return { answer: passed(wait.next) ? 'interval' : 'sliding' };
+}
+
+async function statusOf(t: Trial, account: Subject, messageId: string): Promise<string> {
+  const reply = await t.read(account, messageId);
+  return String(verify.given(() => verify.message(reply, 200))['status']);
+}
+
+/** Advances to the next deadline. False if there is none. */
+async function reachDeadline(t: Trial): Promise<boolean> {
+  const due = await t.control.nextAt();
+  if (due === undefined) return false;
+  await t.advance(Math.max(1, due - (await t.now())));
+  return true;
+}
+
+/** More deadlines than pass from the acceptance of a message to its end. */
+const mostDeadlines = 1_200;
+
+/** A change of a message's status. */
+interface Change {
+  readonly at: number;
+  /** Since the change before it. */
+  readonly gapMs: number;
+  readonly from: string;
+  readonly to: string;
+}
+
+/** Follows a message to its end, from deadline to deadline, so that each time is exact. */
+async function* changesOf(
+  t: Trial,
+  account: Subject,
+  messageId: string,
+): AsyncGenerator<Change, undefined> {
+  let from = await statusOf(t, account, messageId);
+  let changedAt = await t.now();
+  for (let i = 0; i < mostDeadlines && !finalStatuses.includes(from); i += 1) {
+    if (!(await reachDeadline(t))) break;
+    const to = await statusOf(t, account, messageId);
+    if (to === from) continue;
+    const at = await t.now();
+    yield { at, gapMs: at - changedAt, from, to };
+    from = to;
+    changedAt = at;
+  }
+}
+
+/** The status from which a message to this recipient fails; undefined if it does not fail. */
+async function failsFrom(t: Trial, account: Subject, recipient: string) {
+  const { messageId } = await t.queued(account, { to: recipient });
+  for await (const { from, to } of changesOf(t, account, messageId))
+    if (to === 'failed') return from;
+  return undefined;
+}
+
+/** The statuses from which a message that is scripted to fail there does so. */
+async function failingStatuses(t: Trial): Promise<string[]> {
+  const statuses: string[] = [];
+  for (const [status, to] of failingRecipients)
+    if ((await failsFrom(t, await t.account(), to)) === status) statuses.push(status);
+  return statuses;
+}
+
+interface PollTimes {
+  /** Between two pickups. */
+  readonly intervalMs: number;
+  /** Between the changes of the second message after its pickup. */
+  readonly gapsMs: readonly number[];
+}
+
+async function pollTimes(t: Trial, account: Subject): Promise<PollTimes | undefined> {
+  const first = await t.queued(account);
+  const { value: firstPickup } = await changesOf(t, account, first.messageId).next();
+  const second = await t.queued(account);
+  const changes: Change[] = [];
+  for await (const change of changesOf(t, account, second.messageId)) changes.push(change);
+  const [pickup, ...later] = changes;
+  if (firstPickup === undefined || pickup === undefined) return undefined;
+  return { intervalMs: pickup.at - firstPickup.at, gapsMs: later.map(({ gapMs }) => gapMs) };
+}
+
+/** More deadlines than pass until the next poll of a device. */
+const mostDeadlinesOfPoll = 40;
+
+/** How many of these messages the next poll that picks up any of them picks up. */
+async function pickedAtNextPoll(t: Trial, account: Subject, ids: readonly string[]) {
+  for (let i = 0; i < mostDeadlinesOfPoll && (await reachDeadline(t)); i += 1) {
+    const statuses = await flood(ids.length, (index) => statusOf(t, account, ids[index] ?? ''));
+    const picked = statuses.filter((status) => status !== 'queued').length;
+    if (picked > 0) return picked;
+  }
+  return 0;
+}
 
 /** The quota as the statistics state it, under any plausible name. */
 function quotaIn(json: unknown): unknown {
@@ -323,20 +347,27 @@ function quotaIn(json: unknown): unknown {
   return undefined;
 }
 
+/** How many of so many simultaneous sends are accepted. */
+async function countPasses(t: Trial, account: Subject, times: number): Promise<number> {
+  return (await flood(times, () => t.send(account))).filter(passed).length;
+}
+
+/** More passes than a half of the bucket, even if some of its tokens return meanwhile. */
+const nearlyAll = 100;
+
 /** True if all tokens return at one moment, even though they were spent at two moments. */
-async function returnsAtOnce(t: Trial, account: Subject, wait: number): Promise<boolean> {
-  await t.advance((wait + 1) * 1000);
-  const back = (await flood(121, () => t.send(account))).filter(passed).length;
-  if (wait <= 2) return false;
-  await t.advance(dayMs / 24);
+async function returnsAtOnce(t: Trial, account: Subject, waitSeconds: number): Promise<boolean> {
+  await t.advance((waitSeconds + 1) * secondMs);
+  if ((await countPasses(t, account, limits.send + 1)) === 0 || waitSeconds <= soonSeconds)
+    return false;
+  await t.advance(hourMs);
   // A sliding window also refills completely if everything was spent at one instant.
-  const probe = await t.account();
+  const other = await t.account();
   await justAfterTheMinute(t);
-  await flood(60, () => t.send(probe));
-  await t.advance(10_000);
-  await flood(60, () => t.send(probe));
-  const refusal = await t.send(probe);
-  await t.advance(verify.given(() => verify.retryAfter(refusal)) * 1000);
-  const again = (await flood(121, () => t.send(probe))).filter(passed).length;
-  return back > 0 && again > 100;
+  await flood(limits.send / 2, () => t.send(other));
+  await t.advance(apartMs);
+  await flood(limits.send / 2, () => t.send(other));
+  const refusal = await t.send(other);
+  await t.advance(verify.given(() => verify.retryAfter(refusal)) * secondMs);
+  return (await countPasses(t, other, limits.send + 1)) > nearlyAll;
 }
