@@ -5,6 +5,7 @@
 import { dayMs, hourMs, minuteMs } from '../../src/ledger/time-units.ts';
 import { about, type Case } from '../case.ts';
 import { flood } from '../limited.ts';
+import { tooLongMessage } from '../refused-sends.ts';
 import type { Subject, Trial } from '../trial.ts';
 
 /** An account whose quota is spent: the one that the flags name, otherwise a new one. */
@@ -32,7 +33,7 @@ export const err1QuotaCases: readonly Case[] = [
   },
   {
     ...about('ERR-1/exactly-the-quota', ['fresh'], { send: 7 }),
-    sends: 'messages up to a quota of five and one more',
+    sends: 'messages up to a quota of five and two more',
     demands: 'five times 202, then 402 with code quota_exceeded',
     account: { quota: 5 },
     steps: (t, account) => sendRepeatedly(t, account, 7),
@@ -60,7 +61,7 @@ export const err1QuotaCases: readonly Case[] = [
     steps: async (t, account) => {
       await t.patchSim(account, 1, { active: false });
       for (let i = 0; i < 2; i += 1) {
-        await t.send(account, { message: 'x'.repeat(1601) });
+        await t.send(account, { message: tooLongMessage });
         await t.send(account, { from: t.unusedNumber() });
         await t.send(account, { from: account.sims[1]?.number });
       }
@@ -93,6 +94,7 @@ export const err1QuotaCases: readonly Case[] = [
         await t.control.advanceTo(secondDayMs + days * dayMs);
         await t.send(account);
       }
+      // Shows that the quota of the next month is one message too.
       await t.send(account);
     },
   },

@@ -10,6 +10,7 @@ import { floodOf } from '../floods.ts';
 import { flood } from '../limited.ts';
 import { answerOf, largestAccepted, requireKey, requireSender } from '../probe.ts';
 import { recorded } from '../recording.ts';
+import { tooLongMessage } from '../refused-sends.ts';
 import type { Subject, Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
 
@@ -26,7 +27,7 @@ export const accountObservations: readonly Observation[] = [
     run: async (t, account) => {
       const request_id = t.requestId();
       await t.queued(account, { request_id });
-      const reply = await t.send(account, { request_id, message: 'x'.repeat(1601) });
+      const reply = await t.send(account, { request_id, message: tooLongMessage });
       if (reply.status === 400) return { answer: 'validate_first' };
       if (reply.status !== 200 && reply.status !== 409) return statusMeans(reply, {});
       const key = t.controlled
@@ -181,7 +182,7 @@ export const accountObservations: readonly Observation[] = [
 
 /** True if 120 refusals emptied a bucket of 120. */
 async function errorsSpend(t: Trial, account: Subject): Promise<boolean> {
-  const refusals = await flood(120, () => t.send(account, { message: 'x'.repeat(1601) }));
+  const refusals = await flood(120, () => t.send(account, { message: tooLongMessage }));
   verify.given(() => {
     for (const reply of refusals) verify.status(reply, 400);
   });
