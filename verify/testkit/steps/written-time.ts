@@ -11,24 +11,39 @@ export interface TimeChoice {
   readonly form: 'basic' | 'week' | 'ordinal' | undefined;
 }
 
+/** What follows the milliseconds. Its last digit shows whether a service keeps all seven digits. */
+const finerDigits = '0009';
+
 export function writtenTime({ aheadMs, zone, digits, form }: TimeChoice, nowMs: number): string {
-  const text = new Date(nowMs + aheadMs).toISOString();
-  const fraction = `${text.slice(20, 23)}0009`.slice(0, digits);
-  return `${inForm(form, text.slice(0, 19))}${digits > 0 ? `.${fraction}` : ''}${zone}`;
+  const iso = new Date(nowMs + aheadMs).toISOString();
+  const [date = '', time = '', milliseconds = ''] = iso.split(/[TZ.]/);
+  const fraction = `${milliseconds}${finerDigits}`.slice(0, digits);
+  const writtenClock = form === 'basic' ? time.replaceAll(':', '') : time;
+  return `${writtenDate(date, form)}T${writtenClock}${digits > 0 ? `.${fraction}` : ''}${zone}`;
 }
 
-function inForm(form: TimeChoice['form'], text: string): string {
-  if (form === undefined) return text;
-  if (form === 'basic') return text.replaceAll(/[-:]/g, '');
-  const midnightMs = Date.parse(`${text.slice(0, 10)}T00:00Z`);
+function writtenDate(date: string, form: TimeChoice['form']): string {
+  if (form === undefined) return date;
+  if (form === 'basic') return date.replaceAll('-', '');
+  const midnightMs = Date.parse(date);
+  return form === 'week' ? weekDate(midnightMs) : ordinalDate(midnightMs);
+}
+
+/** A year and a day in it, such as `2026-031`. */
+function ordinalDate(midnightMs: number): string {
+  const { year, day } = dayOfYear(midnightMs);
+  return `${year}-${String(day).padStart(3, '0')}`;
+}
+
+/** A year, a week and a day in it, such as `2026-W05-6`. Monday is 1, and Sunday is 7. */
+function weekDate(midnightMs: number): string {
   const weekday = new Date(midnightMs).getUTCDay() || 7;
   // The year and week of a date are those of its Thursday.
-  const countedMs = form === 'week' ? midnightMs + (4 - weekday) * dayMs : midnightMs;
-  const year = new Date(countedMs).getUTCFullYear();
-  const ordinal = (countedMs - Date.UTC(year, 0, 1)) / dayMs + 1;
-  const date =
-    form === 'ordinal'
-      ? `${year}-${String(ordinal).padStart(3, '0')}`
-      : `${year}-W${String(Math.ceil(ordinal / 7)).padStart(2, '0')}-${weekday}`;
-  return date + text.slice(10);
+  const { year, day } = dayOfYear(midnightMs + (4 - weekday) * dayMs);
+  return `${year}-W${String(Math.ceil(day / 7)).padStart(2, '0')}-${weekday}`;
+}
+
+function dayOfYear(midnightMs: number): { readonly year: number; readonly day: number } {
+  const year = new Date(midnightMs).getUTCFullYear();
+  return { year, day: (midnightMs - Date.UTC(year, 0, 1)) / dayMs + 1 };
 }
