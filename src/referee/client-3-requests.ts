@@ -54,8 +54,6 @@ function keepsItsId({ intents }: ClientRecord): Judgement {
 /** An attempt that the service may have queued although the client saw no acceptance. */
 interface Uncertain {
   readonly attempt: Exchange;
-  /** Its place among the attempts of the intent. */
-  readonly index: number;
   /** Its caller, `request_id`, recipient and text. */
   readonly key: string;
 }
@@ -68,17 +66,15 @@ interface Uncertain {
 function retriesOfUncertain({ attempts }: Intent) {
   const retries: (readonly [uncertain: Exchange, retry: Exchange])[] = [];
   if (attempts.length < 2) return retries;
-  const uncertain: Uncertain[] = [];
-  const settledAt = new Map<string, number>();
-  const isOpen = ({ key, index }: Uncertain) => index > (settledAt.get(key) ?? -1);
-  for (const [index, attempt] of attempts.entries()) {
-    const earlier = uncertain.findLast((one) => isOpen(one) && !isInFlight(one.attempt, attempt));
+  let uncertain: Uncertain[] = [];
+  for (const attempt of attempts) {
+    const earlier = uncertain.findLast((one) => !isInFlight(one.attempt, attempt));
     if (earlier !== undefined) retries.push([earlier.attempt, attempt]);
     const id = requestIdOf(attempt);
     if (id === undefined || (attempt.isSeen && attempt.status === 429)) continue;
     const key = `${attempt.caller}\n${id}\n${recipientAndTextOf(attempt)}`;
-    if (isUnresolved(attempt) && !isRefusal(attempt)) uncertain.push({ attempt, index, key });
-    else settledAt.set(key, index);
+    if (isUnresolved(attempt) && !isRefusal(attempt)) uncertain.push({ attempt, key });
+    else uncertain = uncertain.filter((one) => one.key !== key);
   }
   return retries;
 }
@@ -87,7 +83,7 @@ function retriesOfUncertain({ attempts }: Intent) {
 const shownSends = 20;
 
 function givesAnId({ exchanges }: ClientRecord): Judgement {
-  const sends = exchanges.filter((one) => isSend(one) && one.text !== '');
+  const sends = exchanges.filter((exchange) => isSend(exchange) && exchange.text !== '');
   const groups = [...grouped(sends, ({ caller, endpoint }) => `${caller} ${endpoint}`).values()]
     .map((all) => ({ all, withoutId: all.filter((send) => requestIdOf(send) === undefined) }))
     .filter(({ withoutId }) => withoutId.length > 0);
@@ -104,7 +100,9 @@ function givesAnId({ exchanges }: ClientRecord): Judgement {
 
 function reusesNoId({ exchanges, intents }: ClientRecord): Judgement {
   return {
-    exercised: exchanges.filter((one) => isSend(one) && requestIdOf(one) !== undefined).length,
+    exercised: exchanges.filter(
+      (exchange) => isSend(exchange) && requestIdOf(exchange) !== undefined,
+    ).length,
     findings: intents.reuses.map(({ first, second }) =>
       finding(
         `the request_id ${requestIdOf(second)} was used ${spanText(second.atMs - first.atMs)} before for another message: this one was not sent; give each message an id of its own`,
@@ -116,7 +114,7 @@ function reusesNoId({ exchanges, intents }: ClientRecord): Judgement {
 
 function retriesWithinADay({ intents }: ClientRecord): Judgement {
   return judgement(
-    intents.all.flatMap(retriesOfHeld),
+    intents.all.flatMap(retriesOfKnownIds),
     ([first, retry]) => retry.atMs - first.atMs > dayMs,
     ([first, retry]) =>
       finding(
@@ -126,26 +124,26 @@ function retriesWithinADay({ intents }: ClientRecord): Judgement {
   );
 }
 
-/** Each attempt whose id the service may hold from an earlier one, with the first such attempt. */
-function retriesOfHeld({ attempts }: Intent) {
+/** Each attempt whose id the service may know from earlier, with the first attempt of that id. */
+function retriesOfKnownIds({ attempts }: Intent) {
   const retries: (readonly [first: Exchange, retry: Exchange])[] = [];
-  const held = new Map<string, Exchange>();
   if (attempts.length < 2) return retries;
+  const firstOf = new Map<string, Exchange>();
   for (const attempt of attempts) {
     const id = requestIdOf(attempt);
     if (id === undefined) continue;
     const key = `${id}\n${recipientAndTextOf(attempt)}`;
-    const first = held.get(key);
+    const first = firstOf.get(key);
     if (first !== undefined) retries.push([first, attempt]);
     // After a final refusal no message is known under the id, so a later send is no retry.
-    if (refusedForGood.includes(attempt.status)) held.delete(key);
-    else if (first === undefined && mayBeHeld(attempt)) held.set(key, attempt);
+    if (refusedForGood.includes(attempt.status)) firstOf.delete(key);
+    else if (first === undefined && mayKnowIdOf(attempt)) firstOf.set(key, attempt);
   }
   return retries;
 }
 
 /** True if the service accepted the send, or may have as far as the client knows. */
-function mayBeHeld(send: Exchange): boolean {
+function mayKnowIdOf(send: Exchange): boolean {
   const { status, isSeen } = send;
   return isAccepted(send) || (!isSeen && (status === 0 || status >= 500));
 }
@@ -162,17 +160,20 @@ function sendsValidBodies({ exchanges }: ClientRecord): Judgement {
   );
 }
 
+/** Characters of a refused body's reply that a finding shows. */
+const mostShown = 200;
+
 function shortJson(reply: Readonly<Record<string, unknown>> | undefined): string {
   const text = JSON.stringify(reply ?? {});
-  return text.length > 200 ? `${text.slice(0, 200)}...` : text;
+  return text.length > mostShown ? `${text.slice(0, mostShown)}...` : text;
 }
 
 function keepsItsKey({ exchanges }: ClientRecord): Judgement {
-  const what =
+  const advice =
     'an API key is in the path, the query or the body, where logs record it: send it in the Authorization header alone';
   return judgement(
     exchanges,
     ({ showsKey }) => showsKey,
-    (one) => finding(what, [one]),
+    (exchange) => finding(advice, [exchange]),
   );
 }
