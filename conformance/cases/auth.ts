@@ -5,6 +5,7 @@
 import { about, type Case } from '../case.ts';
 import { refusedSends } from '../refused-sends.ts';
 import { paths, type Subject, type Trial } from '../trial.ts';
+import { alteredNumbers } from './number-forms.ts';
 
 const unknownId = '00000000-0000-4000-8000-000000000000';
 const sendPaths = [paths.send, paths.dashboard_send, paths.external_send];
@@ -45,8 +46,8 @@ export const authCases: readonly Case[] = [
       await getStatsWithAndWithoutKey(t, account);
       const basic = Buffer.from(`${key}:`).toString('base64');
       t.target.client.masks.hide(basic);
-      for (const header of [`Token ${key}`, `Basic ${basic}`, `ApiKey ${key}`, key, 'Bearer', ''])
-        await getStats(t, header);
+      const schemes = [`Token ${key}`, `Basic ${basic}`, `ApiKey ${key}`, key, 'Bearer', ''];
+      for (const authorization of schemes) await t.get(paths.stats, undefined, { authorization });
       await t.get(`${paths.stats}?api_key=${key}`, undefined);
       await t.get(paths.stats, undefined, { 'x-api-key': key });
     },
@@ -278,11 +279,6 @@ export const authCases: readonly Case[] = [
   },
 ];
 
-/** Reads the account statistics with a given header: free, and never throttled. */
-function getStats(t: Trial, authorization: string) {
-  return t.request({ method: 'GET', path: paths.stats, headers: { authorization } });
-}
-
 /** Shows that the key is accepted, and that it is needed. */
 async function getStatsWithAndWithoutKey(t: Trial, { key }: Subject): Promise<void> {
   for (const each of [key, undefined]) await t.get(paths.stats, each);
@@ -295,8 +291,8 @@ function readPaths({ sims }: Subject, messageId: string = unknownId): string[] {
 }
 
 /**
- * Tries a key on all reads and on some sends. Without a key the sends have no fields either: the
- * missing key must decide.
+ * Tries a key on all reads and, if the account has a number, on some sends. Without a key the sends
+ * have no fields either: the missing key must decide.
  */
 async function requestEverywhere(
   t: Trial,
@@ -305,7 +301,6 @@ async function requestEverywhere(
   postPaths: readonly string[],
 ): Promise<void> {
   for (const path of readPaths(account)) await t.get(path, key);
-  // Without a number the run has no fields to send.
   if (account.from === '') return;
   for (const path of postPaths) await t.post(path, key, key === undefined ? {} : t.fields(account));
 }
@@ -364,28 +359,7 @@ function withOtherLetter(text: string, index: number): string {
   return `${text.slice(0, index)}${other}${text.slice(index + 1)}`;
 }
 
-const lookalikes: Readonly<Record<string, string>> = { '0': 'O', O: '0', '1': 'l', l: '1', I: '1' };
-
 /** Replaces the first character that looks like another one. */
 function withLookalike(text: string): string {
-  return text.replace(/[0O1lI]/, (character) => lookalikes[character] ?? character);
-}
-
-/** The digits of a US number after its area code. */
-const localDigits = 7;
-
-/**
- * The number with one other digit: one in between that `seed` selects, the first, or the last. At
- * seed 1 the one in between is the last of a US area code.
- */
-function alteredNumbers(number: string, seed: number): string[] {
-  // The plus sign has index 0.
-  const [first, second, last] = [1, 2, number.length - 1];
-  const endOfAreaCode = last - localDigits;
-  const between = second + ((endOfAreaCode - second + seed - 1) % (last - second));
-  return [between, first, last].map((index) => {
-    // Never 0, because no number begins with 0.
-    const otherDigit = (Number(number[index]) + 5) % 10 || 3;
-    return `${number.slice(0, index)}${otherDigit}${number.slice(index + 1)}`;
-  });
+  return text.replace(/[0O1lI]/, (character) => 'O0l11'.charAt('0O1lI'.indexOf(character)));
 }

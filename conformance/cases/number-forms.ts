@@ -1,6 +1,6 @@
 /**
- * Forms of phone numbers: some are not E.164 (SEND-2), although a lax check accepts them or turns
- * them into a number that is.
+ * Wrong forms of phone numbers: not E.164 (SEND-2), although a lax check accepts them or turns them
+ * into a number that is; or well-formed and nearly the account's own (AUTH-4).
  */
 
 /** Valid numbers that the regulators of France, Germany and Australia reserve for fiction. */
@@ -45,4 +45,23 @@ const wideZero = 0xff10;
 export function inWideDigits(number: string): string {
   const wide = (digit: string) => String.fromCharCode(wideZero + Number(digit));
   return number.slice(0, 2) + number.slice(2).replace(/\d/g, wide);
+}
+
+/** The digits of a US number after its area code. */
+const localDigits = 7;
+
+/**
+ * The number with one other digit: one in between that `seed` selects, the first, or the last. At
+ * seed 1 the one in between is the last of a US area code.
+ */
+export function alteredNumbers(number: string, seed: number): string[] {
+  // The plus sign has index 0.
+  const [first, second, last] = [1, 2, number.length - 1];
+  const endOfAreaCode = last - localDigits;
+  const between = second + ((endOfAreaCode - second + seed - 1) % (last - second));
+  return [between, first, last].map((index) => {
+    // Never 0, because no number begins with 0.
+    const otherDigit = (Number(number[index]) + 5) % 10 || 3;
+    return `${number.slice(0, index)}${otherDigit}${number.slice(index + 1)}`;
+  });
 }

@@ -302,14 +302,8 @@ async function failingStatuses(t: Trial): Promise<string[]> {
   return statuses;
 }
 
-interface PollTimes {
-  /** Between two pickups. */
-  readonly intervalMs: number;
-  /** Between the changes of the second message after its pickup. */
-  readonly gapsMs: readonly number[];
-}
-
-async function pollTimes(t: Trial, account: Subject): Promise<PollTimes | undefined> {
+/** The time between two pickups, and the times between the changes of the second message. */
+async function pollTimes(t: Trial, account: Subject) {
   const first = await t.queued(account);
   const { value: firstPickup } = await changesOf(t, account, first.messageId).next();
   const second = await t.queued(account);

@@ -26,11 +26,8 @@ function iso(epochMs: number): string {
   return new Date(epochMs).toISOString();
 }
 
-interface ValueCase {
+interface ValueCase extends Pick<Case, 'sends' | 'demands'>, Partial<Pick<Case, 'needs'>> {
   readonly id: `${RuleId}/${string}`;
-  readonly sends: string;
-  readonly demands: string;
-  readonly needs?: Case['needs'];
   /** The values to send. `earliest`: what the target's clock shows at least at our `now`. */
   readonly values: (now: number, earliest: number) => readonly (string | number | undefined)[];
   /** Without a control port, a run sends only so many values; `--seed` selects them. */

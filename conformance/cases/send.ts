@@ -177,10 +177,8 @@ function malformedCase(rule: 'SEND-5' | 'SVC-4', demands: string): Case {
   };
 }
 
-interface TextCase {
+interface TextCase extends Pick<Case, 'sends' | 'demands'> {
   readonly id: `${RuleId}/${string}`;
-  readonly sends: string;
-  readonly demands: string;
   readonly texts: readonly string[];
 }
 
