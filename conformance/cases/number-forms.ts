@@ -4,10 +4,10 @@
  */
 
 /** Valid numbers that the regulators of France, Germany and Australia reserve for fiction. */
-export const fictionalNumbers = ['+33199001234', '+4915228817386', '+61491570156'];
+export const fictional = ['+33199001234', '+4915228817386', '+61491570156'];
 
 /** Not E.164 under any answer of `numberCheck`. */
-export const malformedNumbers = [
+export const malformed = [
   '+1202555012345678',
   '+12345678901234567',
   'abc',

@@ -11,14 +11,7 @@ import type { Recording } from '../recording.ts';
 import { longestMessage, tooLongMessage } from '../refused-sends.ts';
 import type { Need } from '../target.ts';
 import { type Fields, paths, type Subject, type Trial } from '../trial.ts';
-import {
-  asJsonNumber,
-  dialledForms,
-  fictionalNumbers,
-  inWideDigits,
-  malformedNumbers,
-  otherSpellings,
-} from './number-forms.ts';
+import * as numbers from './number-forms.ts';
 
 /** The budget of sends of most cases if all cases share an account and its limits. */
 const fewTries = 3;
@@ -106,18 +99,18 @@ const refusalCases: readonly RefusalCase[] = [
     id: 'SEND-2/to-is-e164',
     sends: 'recipients that are not E.164 numbers',
     rows: ({ to: valid }) => {
-      const texts = new Set([...dialledForms(valid), ...malformedNumbers]);
-      return [asJsonNumber(valid), ...texts].map((to) => ({ to }));
+      const texts = new Set([...numbers.dialledForms(valid), ...numbers.malformed]);
+      return [numbers.asJsonNumber(valid), ...texts].map((to) => ({ to }));
     },
     tries: 4,
   },
   {
     id: 'SEND-2/from-is-e164',
     sends: 'senders that are not E.164 numbers',
-    rows: ({ from: valid }) =>
-      [asJsonNumber(valid), ...otherSpellings(valid), ...malformedNumbers].map((from) => ({
-        from,
-      })),
+    rows: ({ from: valid }) => {
+      const texts = [...numbers.otherSpellings(valid), ...numbers.malformed];
+      return [numbers.asJsonNumber(valid), ...texts].map((from) => ({ from }));
+    },
   },
   {
     id: 'SEND-2/alias-is-e164',
@@ -131,7 +124,7 @@ const refusalCases: readonly RefusalCase[] = [
       'good numbers with a line end, a null byte, full-width digits, a space that does not break',
     rows: ({ to, from }) => [
       { to: `${to}\n` },
-      { to: inWideDigits(to) },
+      { to: numbers.inWideDigits(to) },
       { to: `${to}\u0000` },
       { from: `${from}\u00a0` },
       { from: `${from}\n` },
@@ -248,8 +241,8 @@ const textCases: readonly TextCase[] = [
 ];
 
 /** Sends a message under the name `from`, then under the alias alone. */
-async function sendUnderBothNames(t: Trial, account: Subject, numbers: readonly string[]) {
-  for (const from of numbers) {
+async function sendUnderBothNames(t: Trial, account: Subject, senders: readonly string[]) {
+  for (const from of senders) {
     await t.send(account, { from });
     await t.send(account, { from: undefined, from_number: from });
   }
@@ -278,7 +271,7 @@ export const sendCases: readonly Case[] = [
     demands: 'no 400 for a well-formed recipient',
     steps: async (t, account) => {
       const from = t.unusedNumber();
-      for (const to of ['abc', ...fictionalNumbers]) await t.send(account, { from, to });
+      for (const to of ['abc', ...numbers.fictional]) await t.send(account, { from, to });
     },
   },
   {
