@@ -6,8 +6,8 @@ import { about, type Case } from '../case.ts';
 import { refusedSends } from '../refused-sends.ts';
 import { paths, type Subject, type Trial } from '../trial.ts';
 import { alteredNumbers } from './number-forms.ts';
+import { unknownId } from './read.ts';
 
-const unknownId = '00000000-0000-4000-8000-000000000000';
 const sendPaths = [paths.send, paths.dashboard_send, paths.external_send];
 const invalidKeyCode = 'auth_invalid_keyy';
 

@@ -12,9 +12,11 @@ import { floodOf } from '../floods.ts';
 import { flood, justAfterTheMinute, passed, request } from '../limited.ts';
 import { type Recording, recorded } from '../recording.ts';
 import type { Need } from '../target.ts';
-import { paths, type Subject, type Trial } from '../trial.ts';
+import { paths } from '../trial.ts';
+import { unknownId } from './read.ts';
 
-const unknownId = '00000000-0000-4000-8000-000000000000';
+/** The longest wait for a whole bucket: a minute, and a margin. */
+const refillSeconds = 62;
 
 interface FloodCase {
   readonly needs?: readonly Need[];
@@ -58,12 +60,12 @@ function casesOf(name: Endpoint): Case[] {
       demands: `${limit} pass, then 429`,
     }),
     floodCase(`${rule}/a-minute`, name, {
-      waits: 62,
+      waits: refillSeconds,
       sends: `${manyRequests} at once, then one before and one after Retry-After`,
       demands: 'what was spent is back after a minute, and not before',
     }),
     floodCase(`ERR-3/sufficient-and-tight-${caseName}`, name, {
-      waits: 62,
+      waits: refillSeconds,
       sends: `requests to ${name} until 429; one a second before Retry-After is over, one after it`,
       demands: 'Retry-After in whole seconds; the first is 429, the second passes',
     }),
@@ -102,7 +104,7 @@ const earlyFlood: Recording = {
   spends: { tasks: limits.tasks - fewPolls },
   throttled: 2,
   seconds: 2,
-  waits: 62,
+  waits: refillSeconds,
   inIdleTime: true,
   record: async (t, { key, sims }) => {
     const poll = () => t.get(paths.tasks(sims[0]?.deviceId ?? ''), key);
@@ -122,7 +124,7 @@ const earlyRequest: Recording = {
   needs: ['key'],
   spends: { received: 1 },
   seconds: 61,
-  waits: 62,
+  waits: refillSeconds,
   inIdleTime: true,
   record: async (t, { key }) => {
     await t.get(paths.received, key);
@@ -142,8 +144,8 @@ const steadyBursts: Recording = {
   waits: 35,
   follows: floodOf.received,
   record: async (t, { key }) => {
-    for (const pause of [0, 35, 35]) {
-      await t.pause(pause * secondMs, 'the next burst of requests for received messages');
+    for (const pauseSeconds of [0, 35, 35]) {
+      await t.pause(pauseSeconds * secondMs, 'the next burst of requests for received messages');
       await flood(burstSize, () => t.get(paths.received, key));
     }
   },
@@ -172,11 +174,13 @@ function manyMinutesCase(name: Endpoint): Case {
       if (!t.controlled) return;
       await justAfterTheMinute(t);
       await request(t, name, account);
-      for (const pause of [340, 90, 65]) {
-        await t.advance(pause * secondMs);
+      // Several minutes, one and a half, and just over one.
+      for (const pauseSeconds of [340, 90, 65]) {
+        await t.advance(pauseSeconds * secondMs);
         await flood(limit + 2, () => request(t, name, account));
       }
       await t.advance(65 * secondMs);
+      // Half of the limit every 40 s: no minute holds more than the limit.
       for (let i = 0; i < 3; i += 1) {
         await flood(limit / 2, () => request(t, name, account));
         await t.advance(40 * secondMs);
@@ -185,12 +189,18 @@ function manyMinutesCase(name: Endpoint): Case {
   };
 }
 
-async function readManyTimes(t: Trial, account: Subject, times: number): Promise<void> {
-  const { messageId } = await t.queued(account);
-  await flood(times, () => t.read(account, messageId));
+/** A case about reads of one message, which have no limit. */
+function manyReadsCase(id: `${RuleId}/${string}`, times: number, demands: string): Case {
+  return {
+    ...about(id, ['sender'], { send: 1 }),
+    sends: `${times} reads of one message`,
+    demands,
+    steps: async (t, account) => {
+      const { messageId } = await t.queued(account);
+      await flood(times, () => t.read(account, messageId));
+    },
+  };
 }
-
-const floods = [floodOf.send, floodOf.dashboard_send, floodOf.external_send, floodOf.received];
 
 export const limitCases: readonly Case[] = [
   ...endpoints.flatMap(casesOf),
@@ -209,7 +219,7 @@ export const limitCases: readonly Case[] = [
   },
   {
     ...about('LIMIT-7/the-others-stay-whole', ['sender']),
-    recordings: floods,
+    recordings: [floodOf.send, floodOf.dashboard_send, floodOf.external_send, floodOf.received],
     sends: 'floods of four endpoints, one after another, and many reads',
     demands: 'as many pass at each: requests to other endpoints do not count',
   },
@@ -247,7 +257,7 @@ export const limitCases: readonly Case[] = [
     },
   },
   floodCase('ERR-3/sufficient-without-a-key', 'address', {
-    waits: 62,
+    waits: refillSeconds,
     sends: 'requests without a key until 429, then one after Retry-After seconds',
     demands: 'Retry-After in whole seconds; then 401',
   }),
@@ -263,18 +273,8 @@ export const limitCases: readonly Case[] = [
     sends: 'reads after the limit of the send endpoint was met',
     demands: '200 each',
   }),
-  {
-    ...about('READ-3/many-reads', ['sender'], { send: 1 }),
-    sends: '300 reads of one message',
-    demands: '200 each',
-    steps: (t, account) => readManyTimes(t, account, 300),
-  },
-  {
-    ...about('LIMIT-6/reads', ['sender'], { send: 1 }),
-    sends: '150 reads of one message',
-    demands: 'no 429',
-    steps: (t, account) => readManyTimes(t, account, 150),
-  },
+  manyReadsCase('READ-3/many-reads', 300, '200 each'),
+  manyReadsCase('LIMIT-6/reads', 150, 'no 429'),
   {
     ...about('LIMIT-6/reads-of-unknown-ids', ['key']),
     sends: '150 reads of unknown ids',

@@ -4,6 +4,7 @@
  * requests. An observation finds an answer of an assumption and judges nothing.
  */
 import { dayMs } from '../../src/ledger/time-units.ts';
+import { limits } from '../buckets.ts';
 import { about, type Observation, type Seen } from '../case.ts';
 import type { Reply } from '../client.ts';
 import { floodOf } from '../floods.ts';
@@ -15,6 +16,8 @@ import type { Subject, Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
 
 const fresh = ['fresh'] as const;
+/** A send_at more than a century ahead that is accepted shows that there is no limit. */
+const mostDaysAhead = 40_000;
 
 function statusMeans(reply: Reply, means: Readonly<Record<number, string>>): Seen {
   return answerOf(String(reply.status), means);
@@ -56,12 +59,12 @@ export const accountObservations: readonly Observation[] = [
     },
   },
   {
-    ...about('replaySpends/many-replays', fresh, { send: 122 }, { throttled: 1 }),
+    ...about('replaySpends/many-replays', fresh, { send: limits.send + 2 }, { throttled: 1 }),
     sends: '120 replays, then a new message',
     run: async (t, account) => {
       const fields = { request_id: t.requestId() };
       await t.queued(account, fields);
-      await flood(120, () => t.send(account, fields));
+      await flood(limits.send, () => t.send(account, fields));
       return statusMeans(await t.send(account), { 429: 'throttle', 202: 'nothing' });
     },
   },
@@ -70,6 +73,7 @@ export const accountObservations: readonly Observation[] = [
     sends: 'a message of three segments under a quota of two',
     account: { quota: 2 },
     run: async (t, account) => {
+      // A segment of a long message holds 153 letters.
       const reply = await t.send(account, { message: 'x'.repeat(400) });
       return statusMeans(reply, { 202: 'messages', 402: 'segments' });
     },
@@ -90,7 +94,7 @@ export const accountObservations: readonly Observation[] = [
     sends: 'a message from a SIM that is not connected',
     run: async (t, account) => {
       const sim = account.sims[0]?.deviceId;
-      await t.control.must('sims.patch', { id: sim, input: { connected: false } });
+      await t.patchSim(account, 0, { connected: false });
       const reply = await t.send(account);
       const isOwn = reply.status === 202 && verify.object(reply)['device_id'] === sim;
       return statusMeans(reply, {
@@ -148,7 +152,7 @@ export const accountObservations: readonly Observation[] = [
     },
   },
   {
-    ...about('errorsSpendToken/many-invalid', fresh, { send: 121 }, { throttled: 1 }),
+    ...about('errorsSpendToken/many-invalid', fresh, { send: limits.send + 1 }, { throttled: 1 }),
     sends: '120 invalid messages, then a valid one',
     run: async (t, account) => ({ answer: (await errorsSpend(t, account)) ? 'yes' : 'no' }),
   },
@@ -170,19 +174,18 @@ export const accountObservations: readonly Observation[] = [
         const send_at = new Date((await t.now()) + days * dayMs).toISOString();
         return (await t.send(account, { send_at })).status === 202;
       };
-      const most = 40_000;
-      if (await accepts(most)) return { answer: 'unlimited' };
+      if (await accepts(mostDaysAhead)) return { answer: 'unlimited' };
       // Half a day ahead is refused as well, so no number of days can be determined.
       if (!(await accepts(0.5))) return { undetermined: 'half a day ahead is refused' };
       const usual = [1, 7, 14, 30, 31, 60, 90, 180, 365, 366, 730];
-      return { answer: await largestAccepted(0, most - 1, (n) => accepts(n || 0.5), usual) };
+      return { answer: await largestAccepted(0, mostDaysAhead - 1, accepts, usual) };
     },
   },
 ];
 
-/** True if 120 refusals emptied a bucket of 120. */
+/** True if as many refusals as the limit allows sends emptied the bucket. */
 async function errorsSpend(t: Trial, account: Subject): Promise<boolean> {
-  const refusals = await flood(120, () => t.send(account, { message: tooLongMessage }));
+  const refusals = await flood(limits.send, () => t.send(account, { message: tooLongMessage }));
   verify.given(() => {
     for (const reply of refusals) verify.status(reply, 400);
   });

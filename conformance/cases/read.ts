@@ -7,8 +7,10 @@ import { about, type Case } from '../case.ts';
 import { paths } from '../trial.ts';
 import { watched } from '../watched-messages.ts';
 
-/** Ids that no message has, in forms that clients often send by mistake. */
-const unknownIds = ['00000000-0000-4000-8000-000000000000', 'f47ac10b-58cc-4372-a567-0e02b2c3d479'];
+/** No message has this id. */
+export const unknownId = '00000000-0000-4000-8000-000000000000';
+const unknownIds = [unknownId, 'f47ac10b-58cc-4372-a567-0e02b2c3d479'];
+/** Forms that clients often send by mistake. */
 const malformedIds = ['not-an-id', '1'];
 /** The hexadecimal digits of a UUID before its first hyphen. */
 const firstBlockLength = 8;
@@ -128,7 +130,7 @@ export const readCases: readonly Case[] = [
     sends: 'dashboard send, external send and device tasks without a version prefix',
     demands: 'they exist: neither 404 nor 405',
     steps: async (t, account) => {
-      await t.read(account, unknownIds[0] ?? '');
+      await t.read(account, unknownId);
       for (const path of [paths.dashboard_send, paths.external_send])
         await t.post(path, account.key, t.fields(account));
       await t.get(paths.tasks(account.sims[0]?.deviceId ?? ''), account.key);
@@ -140,7 +142,7 @@ export const readCases: readonly Case[] = [
     demands: '200 with JSON for the list, 404 for the unknown id',
     steps: async (t, account) => {
       await t.get(paths.received, account.key);
-      await t.read(account, unknownIds[0] ?? '');
+      await t.read(account, unknownId);
     },
   },
 ];
