@@ -26,10 +26,11 @@ function iso(epochMs: number): string {
   return new Date(epochMs).toISOString();
 }
 
-interface ValueCase extends Pick<Case, 'sends' | 'demands'>, Partial<Pick<Case, 'needs'>> {
+interface ValueCase extends Pick<Case, 'sends' | 'demands'> {
   readonly id: `${RuleId}/${string}`;
+  readonly needs?: Case['needs'];
   /** The values to send. `earliest`: what the target's clock shows at least at our `now`. */
-  readonly values: (now: number, earliest: number) => readonly (string | number | undefined)[];
+  readonly values: (now: number, earliest: number) => readonly (string | number)[];
   /** Without a control port, a run sends only so many values; `--seed` selects them. */
   readonly tries?: number;
 }
@@ -232,14 +233,13 @@ const realPausesMs = [2 * secondMs, (onePollSeconds - 2) * secondMs];
 
 /** Sends messages with holds by each endpoint; returns the ids of those that were accepted. */
 async function holdMessages(t: Trial, account: Subject, fields: Fields): Promise<string[]> {
+  const { send_at } = fields;
   const now = await t.now();
   const replies = [await t.send(account, fields)];
   for (const path of [paths.dashboard_send, paths.external_send]) {
     // The document shows a body only for the send endpoint; the others may not support send_at.
     await t.post(path, account.key, t.fields(account, { send_at: iso(now - hourMs) }));
-    replies.push(
-      await t.post(path, account.key, t.fields(account, { send_at: fields['send_at'] })),
-    );
+    replies.push(await t.post(path, account.key, t.fields(account, { send_at })));
   }
   // The longest exceeds the 2^31 ms that a timer can wait in many languages.
   for (const holdMs of [dayMs + 5 * secondMs, 40 * dayMs])
