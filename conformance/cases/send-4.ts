@@ -256,13 +256,12 @@ interface ReplayPlan {
 
 /** A case that sends a message, causes an event, and sends the same `request_id` again. */
 function replayCase(name: string, plan: ReplayPlan): Case {
-  const { needs = ['fresh'], sendCount = 3, event, account: accountPlan, cause } = plan;
+  const { needs = ['fresh'], sendCount = 3, event, cause, ...more } = plan;
   return {
-    ...about(`SEND-4/${name}`, needs, { send: sendCount }),
+    ...about(`SEND-4/${name}`, needs, { send: sendCount }, more),
     sends: `a replay after ${event}`,
     demands: originalReply,
-    steps: async (t) => {
-      const account = await t.account(accountPlan);
+    steps: async (t, account) => {
       const fields = await sendFirst(t, account);
       await cause(t, account);
       await t.send(account, fields);
