@@ -4,43 +4,30 @@
  * simulator runs on: a chunk of the message store is read when its parts are made, or copied just
  * before it changes.
  */
-import { smstwinVersion } from '../commands/version.ts';
 import type { Batch } from '../sim/batch.ts';
 import { rowsPerChunk } from '../sim/chunk.ts';
 import type { Cohort } from '../sim/cohort.ts';
 import type { WorkImage } from '../sim/device-work.ts';
-import { keyPrefix } from '../sim/key-ring.ts';
-import { endpointNames, replayWindowMs } from '../sim/limits.ts';
-import { type Fate, isUnprompted } from '../sim/outcomes.ts';
-import { type Account, type ApiKey, type Device, type FirstUse, Message } from '../sim/records.ts';
+import { assert } from '../sim/errors.ts';
+import { type Account, type Device, Message } from '../sim/records.ts';
 import type { World } from '../sim/world.ts';
-import { sha256 } from './digest.ts';
-import type { Player } from './play.ts';
+import { accountOf, deviceOf, fateOf, type SavedParts, scalarsOf } from './saved-objects.ts';
 import {
   messageColumns,
-  type SavedAccount,
   type SavedCohort,
-  type SavedDevice,
-  type SavedFate,
   type SavedMessages,
-  type SavedUse,
   type Snapshot,
   type StateHead,
   type StatePart,
-  stateFormat,
 } from './state-format.ts';
 
-/** The parts of a simulator whose state is saved. */
-type Saved = Pick<Player, 'simulation' | 'wallClock'>;
-
-type ObjectLists = 'accounts' | 'devices' | 'cohorts' | 'batches';
 type Chunk = World['messages']['chunks'][number];
 
 /** Messages in one part: reading them takes about a millisecond. */
 const rowsPerPart = 512;
 
 /** Equal states give equal snapshots: lists follow the order of the messages. */
-export function takeSnapshot(saved: Saved): Snapshot {
+export function takeSnapshot(saved: SavedParts): Snapshot {
   const { world } = saved.simulation;
   const cohorts = new Set<Cohort>();
   const removed = new Set<Device>();
@@ -57,7 +44,11 @@ type BatchGroup = Omit<StateHead['batches'][number], 'cohorts'> & {
   readonly batches: readonly Batch<Message>[];
 };
 
-/** The state at the instant when this object is created. */
+/**
+ * The state at the instant when this object is created. It is read in one of two ways. A snapshot
+ * reads `head`, `messages`, `members` and `unbatched` in the same tick. A checkpoint calls `hold`,
+ * writes `head` and all `parts` while the simulator runs on, and then calls `release`.
+ */
 export class StateImage {
   readonly head: StateHead;
   /** Waiting messages that are in no batch. */
@@ -75,7 +66,7 @@ export class StateImage {
   readonly #members: readonly (readonly Iterable<Float64Array>[])[];
 
   /** `cohorts` and `removed`: the cohorts and the removed SIMs that messages refer to. */
-  constructor(saved: Saved, cohorts: Iterable<Cohort>, removed: Iterable<Device>) {
+  constructor(saved: SavedParts, cohorts: Iterable<Cohort>, removed: Iterable<Device>) {
     const { world } = saved.simulation;
     const { messages: store } = world;
     const accounts = [...world.accounts.values()];
@@ -184,7 +175,7 @@ export class StateImage {
     for (const cohort of cohorts) {
       const account = cohort.account as Account;
       const saved: SavedCohort = {
-        account: this.#accountIndexes.get(account.slot) ?? 0,
+        account: indexOf(this.#accountIndexes, account.slot),
         unbatched: account.unbatched === cohort,
         fate: cohort.fate === undefined ? null : fateOf(cohort.fate),
         status: cohort.status,
@@ -212,10 +203,10 @@ export class StateImage {
       const { fate, sender, sendAtMs } = message;
       const place = chunk.placeOf(row);
       const index = messages.message_id.push(message.messageId) - 1;
-      messages.account.push(this.#accountIndexes.get(columns.account[place] as number) ?? 0);
-      messages.device.push(this.#deviceIndexes.get(columns.device[place] as number) ?? 0);
+      messages.account.push(indexOf(this.#accountIndexes, columns.account[place]));
+      messages.device.push(indexOf(this.#deviceIndexes, columns.device[place]));
       messages.key.push(columns.key[place] as number);
-      messages.cohort.push(this.#cohortIndexes.get(columns.cohort[place] as number) ?? 0);
+      messages.cohort.push(indexOf(this.#cohortIndexes, columns.cohort[place]));
       messages.endpoint.push(columns.endpointAt(place));
       messages.request_id.push(message.requestId);
       messages.to.push(message.to);
@@ -263,117 +254,15 @@ function indexesBySlot(items: readonly { readonly slot: number }[]): Map<number,
   return new Map(items.map(({ slot }, index) => [slot, index]));
 }
 
+function indexOf(indexes: ReadonlyMap<number, number>, slot = 0): number {
+  const index = indexes.get(slot);
+  assert(index !== undefined, 'the head lists every object that a message names');
+  return index;
+}
+
 /** The removed SIMs that received messages still refer to. */
 function removedReceivers(accounts: readonly Account[]): Device[] {
   return accounts.flatMap(({ received }) =>
     received.map(({ device }) => device).filter(({ isRemoved }) => isRemoved),
   );
-}
-
-/** Everything in the head except its lists of objects. */
-function scalarsOf({ simulation, wallClock }: Saved): Omit<StateHead, ObjectLists> {
-  const { clock, world, limiter, faults, fleet } = simulation;
-  const { arrivals, poolIds, names } = world.counters;
-  const { forgottenMessages, forgottenRequestIds } = world.messages.retention;
-  return {
-    snapshot: stateFormat,
-    smstwin: smstwinVersion(),
-    seed: world.seed,
-    clock: { now_ms: clock.now(), mode: wallClock.mode, rate: wallClock.scaledRate },
-    enforces_quotas: world.enforcesQuotas,
-    assumptions: world.assumptions,
-    outcomes: [...world.outcomes.list] as StateHead['outcomes'],
-    limiter: Object.fromEntries(
-      endpointNames.map((name) => {
-        const { limit, turnedAtMs, recent, older } = limiter.stateOf(name);
-        return [name, { limit, turned_at_ms: turnedAtMs, recent, older }];
-      }),
-    ) as StateHead['limiter'],
-    faults: {
-      created: faults.created,
-      list: faults.list.map(({ state }) => state) as unknown as StateHead['faults']['list'],
-    },
-    counters: {
-      arrivals,
-      pool_ids: [...poolIds],
-      names: names.map(([name, count]) => [name, count]),
-    },
-    retention: {
-      forgotten_messages: forgottenMessages,
-      forgotten_request_ids: forgottenRequestIds,
-    },
-    awake: fleet.inWakeOrder().map(({ deviceId }) => deviceId),
-  };
-}
-
-function accountOf(account: Account, nowMs: number): SavedAccount {
-  const { ids, fates, paces } = account;
-  return {
-    account_id: account.accountId,
-    name: account.name,
-    monthly_quota: account.monthlyQuota ?? null,
-    chance: { ids: [...ids.state], fates: [...fates.state], paces: [...paces.state] },
-    keys: account.keys.map(keyOf),
-    received: account.received.map(({ messageId, device, from, message, receivedAtMs }) => ({
-      message_id: messageId,
-      device_id: device.deviceId,
-      from,
-      message,
-      received_at_ms: receivedAtMs,
-    })),
-    replays: [...account.replays.entries()]
-      .flatMap((use) => usesOf(use, nowMs))
-      .sort((a, b) => a.at_ms - b.at_ms),
-    forgotten: { ...account.forgotten },
-    quota: account.quota.state,
-  };
-}
-
-function keyOf(key: ApiKey): SavedAccount['keys'][number] {
-  return {
-    key_id: key.keyId,
-    name: key.name,
-    sha256: key.digest?.sha256 ?? sha256(key.key),
-    prefix: keyPrefix(key),
-    created_at_ms: key.createdAtMs,
-    revoked_at_ms: key.revokedAtMs ?? null,
-  };
-}
-
-/** The unexpired uses of one `request_id` in all scopes (keys and endpoints), oldest first. */
-function usesOf(newest: FirstUse, nowMs: number): SavedUse[] {
-  const uses: SavedUse[] = [];
-  for (let use: FirstUse | undefined = newest; use !== undefined; use = use.older) {
-    if (nowMs - use.atMs > replayWindowMs) continue;
-    const { outcome } = use;
-    uses.unshift({
-      request_id: use.requestId,
-      key_id: use.key.keyId,
-      endpoint: use.endpoint,
-      at_ms: use.atMs,
-      message_id: 'messageId' in outcome ? outcome.messageId : null,
-      refusal: 'messageId' in outcome ? null : outcome,
-    });
-  }
-  return uses;
-}
-
-function deviceOf(device: Device): SavedDevice {
-  return {
-    device_id: device.deviceId,
-    number: device.number,
-    account_id: device.account?.accountId ?? null,
-    first_poll_at_ms: device.firstPollAtMs,
-    connected: device.connected,
-    active: device.active,
-    polling: device.polling,
-    allowed: device.allowed,
-    ...(device.isRemoved && { removed: true as const }),
-    poll_count: device.isRemoved ? 0 : device.work.pollCount,
-  };
-}
-
-function fateOf(fate: Fate): SavedFate {
-  const { ends, in: status = null, polls } = fate;
-  return { ends, in: status, polls, unprompted: isUnprompted(fate) };
 }
