@@ -3,7 +3,7 @@
  * their tasks show which messages the service has queued, and polling picks messages up.
  */
 import { isAccepted, isSend } from './judges/exchange.ts';
-import { latestPickupMs } from './judges/status.ts';
+import { latestPickupMs } from './judges/pace.ts';
 import { paths, type Subject, type Trial } from './trial.ts';
 import * as verify from './verify.ts';
 

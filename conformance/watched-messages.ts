@@ -7,7 +7,7 @@
 
 import { minuteMs } from '../src/ledger/time-units.ts';
 import { isSend, messageIdOf } from './judges/exchange.ts';
-import { latestPickupMs, pollIntervalMs } from './judges/status.ts';
+import { latestPickupMs, pollIntervalMs } from './judges/pace.ts';
 import { flood } from './limited.ts';
 import { type Recording, recorded } from './recording.ts';
 import { fates, recipients } from './target.ts';

@@ -7,7 +7,7 @@
 import type { RuleId } from '../../src/ledger/rules.ts';
 import { dayMs, hourMs, minuteMs, secondMs } from '../../src/ledger/time-units.ts';
 import { about, type Case } from '../case.ts';
-import { pollIntervalMs } from '../judges/status.ts';
+import { pollIntervalMs } from '../judges/pace.ts';
 import { type Fields, paths, type Subject, type Trial } from '../trial.ts';
 import { textOf } from '../verify.ts';
 import { queuedToWatch, watch, watched } from '../watched-messages.ts';

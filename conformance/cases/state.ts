@@ -8,7 +8,7 @@
 import type { RuleId } from '../../src/ledger/rules.ts';
 import { dayMs } from '../../src/ledger/time-units.ts';
 import { about, type Case } from '../case.ts';
-import { pollIntervalMs } from '../judges/status.ts';
+import { pollIntervalMs } from '../judges/pace.ts';
 import { recipients } from '../target.ts';
 import { untilHandedOut, untilReported } from '../tasks.ts';
 import { paths, type Trial } from '../trial.ts';

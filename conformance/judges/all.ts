@@ -3,6 +3,7 @@ import type { RuleId } from '../../src/ledger/rules.ts';
 import { accessJudges } from './access.ts';
 import { bodyJudges } from './body.ts';
 import type { Judge } from './judge.ts';
+import { paceJudges } from './pace.ts';
 import { quotaJudges } from './quota.ts';
 import { readJudges } from './read.ts';
 import { replayJudges } from './replay.ts';
@@ -13,6 +14,7 @@ import { throttleJudges } from './throttle.ts';
 export const judges: Readonly<Record<RuleId, Judge>> = {
   ...accessJudges,
   ...bodyJudges,
+  ...paceJudges,
   ...statusJudges,
   ...quotaJudges,
   ...readJudges,

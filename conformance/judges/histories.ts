@@ -1,7 +1,7 @@
 /**
  * The history of a message: the statuses that its reads show, and when each of them began. A read
  * shows only that a status began since the read before, so each status has two bounds, and a status
- * that reads may have missed proves nothing. The judges of `status.ts` look at histories.
+ * that reads may have missed proves nothing. `status.ts` and `pace.ts` judge histories.
  */
 import * as verify from '../verify.ts';
 import { bodyOf, type Exchange, isAccepted, isRead, isSend, messageIdOf } from './exchange.ts';

@@ -14,7 +14,7 @@ import {
   messageIdOf,
 } from './exchange.ts';
 import type { Findings, Trace } from './judge.ts';
-import { judgeCurrentStatus } from './status.ts';
+import { judgeCurrentStatus } from './pace.ts';
 
 export const readJudges = {
   'READ-1': judgeOwnMessages,

@@ -27,7 +27,7 @@ export const sendJudges = {
   'SVC-2': judgeCreation,
 } as const;
 
-/** SEND-7 in part; `status.ts` judges the rest. */
+/** SEND-7 in part; `pace.ts` judges the rest. */
 export const judgeSendAt = judgeFields(['send_at']);
 
 /** A send whose fields decide its reply, and the validity of its fields. */
