@@ -4,7 +4,7 @@
  * other. Without one, all trials share the accounts that the flags name.
  */
 import { minuteMs } from '../src/ledger/time-units.ts';
-import { type Endpoint, endpointOf, limitOf, type Spends } from './buckets.ts';
+import { type Bucket, type Endpoint, endpointOf, limitOf, type Spends } from './buckets.ts';
 import type { Reply, RequestOptions } from './client.ts';
 import type { ApiKey, Control, Sim } from './control.ts';
 import type { Exchange as ShownExchange } from './exchange.ts';
@@ -60,7 +60,7 @@ const longestThrottledMs = 2 * minuteMs + 10_000;
 /** Added to a wait for `Retry-After`, so that the next request does not come too early. */
 const waitMarginMs = 50;
 
-/** Makes the requests of one case or recording, and keeps what came back. */
+/** Sends the requests of one run and records their exchanges. Only it writes its fields. */
 export class Trial {
   readonly target: Target;
   /** The exchanges as reports show them. */
@@ -69,28 +69,24 @@ export class Trial {
   readonly exchanges: Exchange[] = [];
   readonly listings: Listing[] = [];
   readonly createdKeys: CreatedKey[] = [];
-  /**
-   * The buckets in which the case provokes no 429. It waits out a 429 of theirs, as a documented
-   * client does.
-   */
-  readonly #unprovoked: Spends;
+  /** The trial waits out a 429 of these buckets, as the case did not provoke it. */
+  readonly #waitsOut: Spends;
   readonly #joined = new Set<Trial>();
   readonly #startedMs = performance.now();
   #tookMs = 0;
   #requestIds = 0;
-  // Only this class writes these.
   /** How often a connection broke and the request was retried. */
   interruptions = 0;
   /** The first reply that exceeded a bound of the client. */
   unusable: Reply | undefined;
   /** Real time that the joined trials took. */
   joinedMs = 0;
-  /** Replaces the case's own description of what it sends. */
+  /** Set by `describeSends`. */
   sendsInstead: string | undefined;
 
-  constructor(target: Target, unprovoked: Spends = {}) {
+  constructor(target: Target, waitsOut: Spends = {}) {
     this.target = target;
-    this.#unprovoked = unprovoked;
+    this.#waitsOut = waitsOut;
   }
 
   /** Replaces the case's own description of what it sends. */
@@ -251,7 +247,9 @@ export class Trial {
   /** Sends a request. Waits out a 429 and sends it again if the case did not provoke the 429. */
   async request(options: RequestOptions): Promise<Reply> {
     const first = await this.#once(options);
-    if (first.status !== 429 || this.controlled || !this.#waitsOut(options)) return first;
+    const bucket = bucketOf(options, first.status);
+    const isWaitedOut = bucket !== undefined && this.#waitsOut[bucket] !== undefined;
+    if (first.status !== 429 || this.controlled || !isWaitedOut) return first;
     this.#noteUnexplained429(first);
     let reply = first;
     // Another client of the account may take what has come back, so one wait may not be enough.
@@ -290,22 +288,14 @@ export class Trial {
   /** Notes for the schedule that a request may have spent from a bucket. */
   #noteSpending({ method, path, headers, caller, reply, answeredAt }: Exchange): void {
     const { status } = reply;
-    const endpoint = endpointOf(path);
-    // Unlike `#waitsOut`, this knows the reply: a 401 counts for the address (AUTH-6).
-    const isOwn = caller.account === 'own' && status !== 401;
-    const isOfAddress = endpoint === 'received' && (status === 401 || !headers['authorization']);
-    if (endpoint === undefined || !(isOwn || isOfAddress)) return;
+    const bucket = bucketOf({ method, path, headers }, status);
+    // Of the calls without a valid key, only those for received messages have a limit.
+    const isCounted =
+      bucket === 'address' ? endpointOf(path) === 'received' : caller.account === 'own';
+    if (bucket === undefined || !isCounted) return;
     const isReplay = method === 'POST' && status === 200;
     const isSuccess = status >= 200 && status < 300 && !isReplay;
-    this.target.ledger.note(isOwn ? endpoint : 'address', answeredAt, isSuccess);
-  }
-
-  /** True if the case provokes no 429 in the bucket that this request spends from. */
-  #waitsOut({ path, headers }: RequestOptions): boolean {
-    const endpoint = endpointOf(path);
-    if (endpoint === undefined) return false;
-    const bucket = headers?.['authorization'] === undefined ? 'address' : endpoint;
-    return this.#unprovoked[bucket] !== undefined;
+    this.target.ledger.note(bucket, answeredAt, isSuccess);
   }
 
   /** Does the work when the run's earlier work of that kind is over. */
@@ -378,6 +368,13 @@ const letters = 'abcdefghijklmnopqrstuvwxyz';
 
 function authorization(key: string | undefined): Headers {
   return key === undefined ? {} : { authorization: `Bearer ${key}` };
+}
+
+/** The bucket that a request may spend from. A call without a valid key is one of the address. */
+function bucketOf({ path, headers }: RequestOptions, status: number): Bucket | undefined {
+  const endpoint = endpointOf(path);
+  const hasKey = Boolean(headers?.['authorization']) && status !== 401;
+  return endpoint === undefined || hasKey ? endpoint : 'address';
 }
 
 /** A 429 is explained by requests that are at most this old. */
