@@ -7,13 +7,13 @@
 import type { ReplyTemplate } from '../../src/ledger/reply-template.ts';
 import { about, type Observation, type Seen } from '../case.ts';
 import type { Reply } from '../client.ts';
+import { headersOf } from '../discovered-headers.ts';
+import { templateOfList } from '../discovered-list.ts';
 import {
-  headersOf,
   type Refusal,
   shapeOf,
   templateOf,
   templateOfInvalid,
-  templateOfList,
   templateOfOthers,
   templateOfRefusal,
 } from '../discovered-templates.ts';

@@ -3,7 +3,8 @@
  * the samples from which their templates are inferred.
  */
 import type { Reply } from '../client.ts';
-import type { OwnHeaders, Refusal } from '../discovered-templates.ts';
+import type { OwnHeaders } from '../discovered-headers.ts';
+import type { Refusal } from '../discovered-templates.ts';
 import type { Sample } from '../infer-template.ts';
 import { paths, type Subject, type Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
