@@ -370,7 +370,7 @@ function authorization(key: string | undefined): Headers {
   return key === undefined ? {} : { authorization: `Bearer ${key}` };
 }
 
-/** The bucket that a request may spend from: without a key, or after a 401, the address's (AUTH-6). */
+/** The bucket that a request spends from: without a key, or after a 401, the address's (AUTH-6). */
 function bucketOf({ path, headers }: RequestOptions, status: number): Bucket | undefined {
   const endpoint = endpointOf(path);
   const hasKey = Boolean(headers?.['authorization']) && status !== 401;

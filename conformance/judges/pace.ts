@@ -147,7 +147,7 @@ export function judgeCurrentStatus(trace: Trace, findings: Findings): void {
   });
 }
 
-/** SEND-7: a `send_at` is in the future and holds the message; without one, pickup is due at once. */
+/** SEND-7: a `send_at` is in the future and holds the message; without one, pickup is soon due. */
 function judgeHolds(trace: Trace, findings: Findings): void {
   judgeSendAt(trace, findings);
   const { hasExactTimes, recorded } = trace;

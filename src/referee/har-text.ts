@@ -1,8 +1,7 @@
 /**
- * Reads the JSON text of one entry of a HAR file, of which most is never used: its timings, its
- * cookies, the headers of its cache. `EntryReader` reads an entry whose text is complete, and parses
- * only the members that the schema names. `EndSearch` finds the end of an entry whose text arrives
- * in pieces.
+ * Reads the JSON text of one entry of a HAR file, of which most is never used, such as timings and
+ * cookies. `EntryReader` reads an entry whose text is complete, and parses only the members that
+ * the schema names. `EndSearch` finds the end of an entry whose text arrives in pieces.
  */
 import { z } from 'zod';
 import { entrySchema } from './har-entry.ts';
