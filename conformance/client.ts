@@ -92,12 +92,11 @@ const maxNesting = 64;
  */
 const longestIdleMs = 3_000;
 const timedOut = 'timed out';
-/**
- * After this many requests in a row that timed out, later ones wait 1 s only. After as many in a
- * row that failed in spite of all retries, later ones are not retried.
- */
-const mostInARow = 3;
+/** After this many requests in a row that timed out, later ones wait only `shortPatienceMs`. */
+const mostTimeoutsInARow = 3;
 const shortPatienceMs = 1_000;
+/** After this many in a row that failed in spite of all retries, later ones are not retried. */
+const mostBrokenInARow = 3;
 /** Pauses before each retry; together longer than a service needs to restart. */
 const pausesMs = [100, 400, 1_000, 2_000, 2_500];
 /** Errors after which the target has received nothing: the connection was not established. */
@@ -108,6 +107,12 @@ const notConnected = new Set([
   'ENOTFOUND',
   'EAI_AGAIN',
 ]);
+
+/** A reply, a timeout or an exceeded bound is final; only a broken connection is retried. */
+function isBroken(outcome: Outcome): outcome is Outcome & { readonly failure: string } {
+  const { failure, unusable } = outcome;
+  return failure !== undefined && failure !== timedOut && unusable !== true;
+}
 
 export class Client {
   readonly masks: Masks;
@@ -179,25 +184,26 @@ export class Client {
   /** Sends the request, and again after each broken connection, as long as that is permitted. */
   async #attempt(options: RequestOptions): Promise<Outcome & { interruptions: number }> {
     const { retries, signal } = this.#settings;
-    const isRetried = retries !== false && options.retried !== false && this.#broken < mostInARow;
+    const isRetried =
+      retries !== false && options.retried !== false && this.#broken < mostBrokenInARow;
     const pauses = isRetried ? pausesMs : [];
-    // A reply, a timeout or an exceeded bound is final; only a broken connection is retried.
-    for (let interruptions = 0; ; ) {
-      const outcome = await this.#once(options);
-      const { failure, unusable } = outcome;
-      const hasEnded = failure === undefined || failure === timedOut || unusable === true;
-      if (hasEnded || signal?.aborted) {
-        this.#broken = 0;
-        return { ...outcome, interruptions };
-      }
+    let interruptions = 0;
+    let outcome = await this.#once(options);
+    while (isBroken(outcome) && !signal?.aborted) {
+      const { failure } = outcome;
+      this.interruptions.set(failure, (this.interruptions.get(failure) ?? 0) + 1);
       const pauseMs = pauses[interruptions];
       interruptions += 1;
-      this.interruptions.set(failure, (this.interruptions.get(failure) ?? 0) + 1);
-      if (pauseMs === undefined) this.#broken += 1;
-      if (pauseMs === undefined || !this.#spendAgain(options, failure))
+      if (pauseMs === undefined) {
+        this.#broken += 1;
         return { ...outcome, interruptions };
+      }
+      if (!this.#spendAgain(options, failure)) return { ...outcome, interruptions };
       await this.#clock.sleep(pauseMs, signal).catch(() => {});
+      outcome = await this.#once(options);
     }
+    this.#broken = 0;
+    return { ...outcome, interruptions };
   }
 
   /** True if the request may be repeated; counts another send if the first one may have arrived. */
@@ -217,7 +223,7 @@ export class Client {
   /** One attempt. Never rejects: whatever goes wrong is a `failure`. */
   #once(options: RequestOptions): Promise<Outcome> {
     const { timeoutMs } = this.#settings;
-    const isPatient = this.#timedOut < mostInARow;
+    const isPatient = this.#timedOut < mostTimeoutsInARow;
     const patienceMs = isPatient ? timeoutMs : Math.min(timeoutMs, shortPatienceMs);
     const isList = endpointOf(options.path) === 'received';
     const bodyLimit = this.#settings.maxBodyBytes ?? (isList ? maxListBytes : maxBodyBytes);
@@ -230,12 +236,12 @@ export class Client {
         let size = 0;
         response.on('data', (chunk: Buffer) => {
           size += chunk.length;
-          if (size <= bodyLimit) chunks.push(chunk);
-          else {
-            const status = response.statusCode ?? 0;
-            exceeded(`${status} with a body of more than ${bodyLimit} bytes`);
-            request.destroy();
+          if (size <= bodyLimit) {
+            chunks.push(chunk);
+            return;
           }
+          exceeded(`${response.statusCode ?? 0} with a body of more than ${bodyLimit} bytes`);
+          request.destroy();
         });
         response.on('error', (error) => failed(`the reply broke off: ${error.message}`));
         response.on('end', () => resolve(this.#outcome(response, Buffer.concat(chunks))));

@@ -1,7 +1,7 @@
 /**
  * The command `smstwin conform`: reads flags, runs cases against a target, writes reports and
- * returns one exit code. It imports nothing of the product: the caller passes in a function that
- * starts a simulator.
+ * returns one exit code. It does not import the simulator: the caller passes in a function that
+ * starts one.
  */
 import { setMaxListeners } from 'node:events';
 import { CommandError, printedError, UsageError } from '../src/commands/command-error.ts';
@@ -139,7 +139,6 @@ async function run(
     typeof control === 'string'
       ? unreached(cases, masks.clean(control))
       : await runWith(control, cases, options, io, { client, signal, clock, known });
-  client.close();
   const facts = {
     baseUrl: masks.clean(baseUrl),
     startedAt: startedAt.toISOString(),
@@ -208,7 +207,11 @@ async function reachControl(
 function meansOf(options: ConformOptions): Means {
   const { flags, allowTo, maxSends, timeout: timeoutMs, seed } = options;
   return {
-    ...{ flags, seed, timeoutMs, allowTo, maxSends },
+    flags,
+    seed,
+    timeoutMs,
+    allowTo,
+    maxSends,
     discovers: options.discover !== undefined,
     isOwn: options.baseUrl === undefined,
     hasControl: options.controlUrl !== undefined || options.baseUrl === undefined,

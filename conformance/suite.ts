@@ -74,7 +74,7 @@ class Suite {
   /** Why cases are skipped. */
   readonly #missing: ReadonlyMap<AnyCase, string>;
   readonly #results = new Map<string, Result>();
-  /** Failed cases that may not fail once the whole run is known. */
+  /** Failed cases that may pass once the whole run is known; see `acquit`. */
   readonly #failed = new Map<Case, Ran>();
   #stopReason: string | undefined;
   /** False once the target no longer answers. */
@@ -120,8 +120,13 @@ class Suite {
     const result = isMeaningless ? { ...found, ...meaningless } : found;
     this.#note(result);
     if (bail && isFailure(result.verdict)) this.#stopReason ??= 'stopped by --bail';
-    if (this.#isStopped || result.exchanges.at(-1)?.status !== 0) return;
-    if ((await failureOf(this.#target)) === undefined || signal.aborted) return;
+    const hadReply = result.exchanges.at(-1)?.status !== 0;
+    if (!this.#isStopped && !hadReply) await this.#stopIfUnreachable();
+  }
+
+  async #stopIfUnreachable(): Promise<void> {
+    const failure = await failureOf(this.#target);
+    if (failure === undefined || this.#options.signal.aborted) return;
     this.#stopReason = 'the target no longer answers';
     this.isReachable = false;
   }

@@ -78,6 +78,7 @@ export function* judging(
     accounts === undefined || accounts.some((account) => isOfAccount(exchange, account));
   const ofAccounts = exchanges.filter(isOfAccounts);
   const withoutBody = ofAccounts.filter(({ lacksBody }) => lacksBody).length;
+  // What came before an unclear exchange is not judged: the record begins behind it.
   const skipped = ofAccounts.findLastIndex(isUnclear) + 1;
   const isCutAtStart = options.isCutAtStart === true || skipped > 0;
   const isPartial =

@@ -59,7 +59,7 @@ export class Limiter {
     const buckets = this.#endpoints[endpoint];
     if (buckets.limit === null) return 0;
     const nowMs = this.#now();
-    const bucket = this.#bucket(buckets, buckets.limit, caller, nowMs);
+    const bucket = this.#bucketOf(buckets, buckets.limit, caller, nowMs);
     if (bucket.take(nowMs)) return 0;
     if (this.#assumptions.answers.refusedSpendsToken === 'yes') bucket.spendRefused(nowMs);
     const waitMs = bucket.waitMs(nowMs);
@@ -149,13 +149,14 @@ export class Limiter {
     if (before.limiterRefill !== this.#assumptions.answers.limiterRefill) this.reset();
   }
 
-  #bucket(buckets: EndpointBuckets, limit: number, caller: string, nowMs: number): Bucket {
+  /** The bucket of a caller, created at its first use. New addresses share one if there are many. */
+  #bucketOf(buckets: EndpointBuckets, limit: number, caller: string, nowMs: number): Bucket {
     if (nowMs - buckets.turnedAtMs >= generationMs) turnGeneration(buckets, nowMs);
     const known = buckets.recent.get(caller);
     if (known !== undefined) return known;
     const older = buckets.older.get(caller);
     if (older === undefined && isFull(buckets) && isAddress(caller) && caller !== otherAddresses) {
-      return this.#bucket(buckets, limit, otherAddresses, nowMs);
+      return this.#bucketOf(buckets, limit, otherAddresses, nowMs);
     }
     const bucket = older ?? createBucket(this.#assumptions.answers.limiterRefill, limit);
     buckets.older.delete(caller);

@@ -1,7 +1,6 @@
 /**
  * The simulated world: accounts, keys, SIMs, pool numbers and messages. Only this file adds and
- * removes them. `Cohort.become` changes a message's status, and its work waits in its device;
- * `actors/` runs both.
+ * removes them. It moves no message: `actors/` does, by the work that waits in the devices.
  * Rules: SVC-1, AUTH-2, STATE-1, RES-2. Assumes: keyFormat, monthlyQuota.
  */
 
@@ -308,7 +307,9 @@ export class World {
     refuseMore(this.devices.size, mostDevices, 'SIMs');
     const intervalMs = this.assumptions.pollIntervalSeconds * secondMs;
     const deviceId = drawUuid(ids);
-    const device = new Device(deviceId, number, account, this.now() + 1 + ids.below(intervalMs), {
+    // Later than now, so that a new SIM does not poll in the millisecond of its creation.
+    const firstPollAtMs = this.now() + 1 + ids.below(intervalMs);
+    const device = new Device(deviceId, number, account, firstPollAtMs, {
       connected: state.connected ?? true,
       active: state.active ?? true,
       polling: state.polling ?? 'simulated',

@@ -26,6 +26,7 @@ export interface Closing {
   readonly handles: string;
 }
 
+/** A device polls every 20 s; a second more, so that each step holds a poll of each device. */
 const pollEveryMs = 21_000;
 /** A slow message takes three steps of three polls each; the other three polls are a margin. */
 const lastPolls = 12;
@@ -46,7 +47,7 @@ interface SoakParts {
 }
 
 export async function closeSoak(soak: SoakParts): Promise<Closing> {
-  const { control, service, ledger, accounts, poll } = soak;
+  const { control, service, ledger, poll } = soak;
   await control.hold();
   await control.advanceTo((await control.now()) + longestHoldMs + dayMs);
   for (let polls = 0; polls < lastPolls; polls++) {
@@ -54,11 +55,7 @@ export async function closeSoak(soak: SoakParts): Promise<Closing> {
     await control.advanceTo((await control.now()) + pollEveryMs);
   }
   const messages = await control.messages();
-  const keyOwners = new Map<string, string>();
-  for (const { key_id: keyId, account_id: owner } of await control.keys()) {
-    const name = accounts.find(({ accountId }) => accountId === owner)?.name;
-    if (name !== undefined) keyOwners.set(keyId, name);
-  }
+  const keyOwners = await keyOwnersOf(soak);
   const holdings = await holdingsAfterReset(soak);
   await service.end('SIGTERM');
   const admitted = admittedIn(service.journals, keyOwners);
@@ -71,6 +68,16 @@ export async function closeSoak(soak: SoakParts): Promise<Closing> {
     inputs: replayAll(service.journals, ledger),
     ...holdings,
   };
+}
+
+/** The name of the account of each key, by the key's id. */
+async function keyOwnersOf({ control, accounts }: SoakParts): Promise<Map<string, string>> {
+  const owners = new Map<string, string>();
+  for (const { key_id: keyId, account_id: owner } of await control.keys()) {
+    const name = accounts.find(({ accountId }) => accountId === owner)?.name;
+    if (name !== undefined) owners.set(keyId, name);
+  }
+  return owners;
 }
 
 /** Resets the service, and complains if it then holds more than before the load. */
