@@ -81,64 +81,65 @@ async function carryOut(options: ConformOptions, io: ConformIo): Promise<number>
     io.stdout(dryRun(cases, meansOf(options), profileOf(options)));
     return 0;
   }
-  if (options.baseUrl !== undefined) return withSignal(cases, options, io, options.baseUrl);
-  if (io.startOwn === undefined)
+  const { baseUrl } = options;
+  if (baseUrl === undefined) return runOnOwn(cases, options, io);
+  return runInterruptibly({ cases, options, io, baseUrl });
+}
+
+/** One run: these cases against the target at this URL. */
+interface PlannedRun {
+  readonly cases: readonly AnyCase[];
+  readonly options: ConformOptions;
+  readonly io: ConformIo;
+  readonly baseUrl: string;
+}
+
+/** Runs the cases against a simulator that it starts and closes. */
+async function runOnOwn(
+  cases: readonly AnyCase[],
+  options: ConformOptions,
+  io: ConformIo,
+): Promise<number> {
+  if (io.startOwn === undefined) {
     throw new UsageError('base_url is missing, and there is no simulator to start');
+  }
   const own = await io.startOwn();
+  const { baseUrl, controlUrl } = own;
   try {
-    return await withSignal(cases, { ...options, controlUrl: own.controlUrl }, io, own.baseUrl);
+    return await runInterruptibly({ cases, options: { ...options, controlUrl }, io, baseUrl });
   } finally {
     await own.close();
   }
 }
 
 /** Runs the cases; SIGINT interrupts them, unless the caller has passed a signal. */
-async function withSignal(
-  cases: readonly AnyCase[],
-  options: ConformOptions,
-  io: ConformIo,
-  baseUrl: string,
-): Promise<number> {
-  if (io.signal !== undefined) return run(cases, options, io, baseUrl, io.signal);
+async function runInterruptibly(planned: PlannedRun): Promise<number> {
+  const { signal } = planned.io;
+  if (signal !== undefined) return run(planned, signal);
   const controller = new AbortController();
   const interrupt = () => controller.abort();
   process.once('SIGINT', interrupt);
   try {
-    return await run(cases, options, io, baseUrl, controller.signal);
+    return await run(planned, controller.signal);
   } finally {
     process.removeListener('SIGINT', interrupt);
   }
 }
 
-async function run(
-  cases: readonly AnyCase[],
-  options: ConformOptions,
-  io: ConformIo,
-  baseUrl: string,
-  signal: AbortSignal,
-): Promise<number> {
-  // Every request in flight listens to this signal.
-  setMaxListeners(0, signal);
+/** Runs the cases, writes the reports, and returns the exit code. */
+async function run(planned: PlannedRun, signal: AbortSignal): Promise<number> {
+  const { cases, options, io, baseUrl } = planned;
   const startedAt = new Date();
-  const masks = new Masks();
-  for (const key of [...keysIn(options.flags), options.controlToken ?? '']) masks.hide(key);
+  const masks = masksOf(options);
   const known = new Known(options.flags, meansOf(options).isOwn);
   const control = await reachControl(options, masks, known);
-  const clock = control instanceof Control ? controlledClock(control) : (io.clock ?? wallClock);
-  const client = new Client({
-    bodies: new KeptBodies(),
-    baseUrl,
-    maxSends: options.maxSends,
-    allowTo: options.allowTo,
-    timeoutMs: options.replyTimeout,
-    masks,
-    signal,
-    clock: { now: clock.now, sleep: (io.clock ?? wallClock).sleep },
-  });
+  const realClock = io.clock ?? wallClock;
+  const clock = control instanceof Control ? controlledClock(control) : realClock;
+  const client = clientOf(planned, masks, signal, { now: clock.now, sleep: realClock.sleep });
   const ran =
     typeof control === 'string'
       ? unreached(cases, masks.clean(control))
-      : await runWith(control, cases, options, io, { client, signal, clock, known });
+      : await runOn(control, planned, { client, signal, clock, known });
   const facts = {
     baseUrl: masks.clean(baseUrl),
     startedAt: startedAt.toISOString(),
@@ -152,26 +153,38 @@ async function run(
   return finish(ran, facts, allCases, options, io);
 }
 
-async function runWith(
+/** The texts that no report may show. */
+function masksOf({ flags, controlToken = '' }: ConformOptions): Masks {
+  const masks = new Masks();
+  for (const secret of [...keysIn(flags), controlToken]) masks.hide(secret);
+  return masks;
+}
+
+function clientOf(
+  { options, baseUrl }: PlannedRun,
+  masks: Masks,
+  signal: AbortSignal,
+  clock: Pick<Clock, 'now' | 'sleep'>,
+): Client {
+  // Every request in flight listens to this signal.
+  setMaxListeners(0, signal);
+  const { maxSends, allowTo, replyTimeout: timeoutMs } = options;
+  const bodies = new KeptBodies();
+  return new Client({ bodies, baseUrl, maxSends, allowTo, timeoutMs, masks, signal, clock });
+}
+
+/** How a run reaches its target. */
+type Reach = Pick<Target, 'client' | 'signal' | 'clock' | 'known'>;
+
+/** Runs the cases with a control port or without one, and releases both connections. */
+async function runOn(
   control: Control | undefined,
-  cases: readonly AnyCase[],
-  options: ConformOptions,
-  io: ConformIo,
-  means: Pick<Target, 'client' | 'signal' | 'clock' | 'known'>,
+  { cases, options, io }: PlannedRun,
+  reach: Reach,
 ): Promise<Run> {
-  const { client, signal, clock } = means;
-  const controlled = control === undefined ? {} : { control };
-  const fresh = {
-    ledger: new BucketLedger(),
-    startedAt: clock.now(),
-    waits: new Set<never>(),
-    turns: new Map<string, Promise<unknown>>(),
-    unexplained429s: new Set<never>(),
-    log: [],
-  };
-  const target: Target = { ...meansOf(options), ...means, ...fresh, ...controlled };
+  const { client, signal } = reach;
   try {
-    return await runSuite(cases, target, {
+    return await runSuite(cases, targetOf(control, options, reach), {
       bail: options.bail === true,
       recheck: options.recheck === true,
       signal,
@@ -183,6 +196,21 @@ async function runWith(
     await control?.end().catch((error: unknown) => io.stderr(`${String(error)}\n`));
     client.close();
   }
+}
+
+/** The target as no case has used it yet. */
+function targetOf(control: Control | undefined, options: ConformOptions, reach: Reach): Target {
+  return {
+    ...meansOf(options),
+    ...reach,
+    ...(control !== undefined && { control }),
+    ledger: new BucketLedger(),
+    startedAt: reach.clock.now(),
+    waits: new Set(),
+    turns: new Map(),
+    unexplained429s: new Set(),
+    log: [],
+  };
 }
 
 /** The control port; undefined if none was given, or a text that says why it cannot be used. */

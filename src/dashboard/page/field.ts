@@ -113,30 +113,40 @@ function readObject(
   typed: Typed,
   mistakes: Record<string, string>,
 ): Record<string, unknown> {
-  const value: Record<string, unknown> = {};
+  const object: Record<string, unknown> = {};
   for (const field of fields) {
-    const path = pathOf(parent, field.name);
-    const { kind, only, isRequired } = field;
-    if (kind === 'variants') {
-      const inner = readObject(variantFields(field, path, typed), path, typed, mistakes);
-      // Variants without a name are the whole input.
-      if (field.name === '') Object.assign(value, inner);
-      else value[field.name] = inner;
-    } else if (kind === 'object') {
-      const inner = readObject(field.fields ?? [], path, typed, mistakes);
-      if (isRequired || Object.keys(inner).length > 0) value[field.name] = inner;
-    } else if (only !== undefined) {
-      value[field.name] = only;
-    } else if (typed[path] || isRequired) {
-      try {
-        value[field.name] = readValue(field, typed[path] ?? '');
-      } catch (error) {
-        if (!(error instanceof RangeError)) throw error;
-        mistakes[path] = error.message;
-      }
-    }
+    const value = readField(field, pathOf(parent, field.name), typed, mistakes);
+    // Variants without a name are the whole input.
+    if (field.kind === 'variants' && field.name === '') Object.assign(object, value);
+    else if (value !== undefined) object[field.name] = value;
   }
-  return value;
+  return object;
+}
+
+/** The value of one field; undefined if it is left out or wrong. Adds its mistake to `mistakes`. */
+function readField(
+  field: Field,
+  path: string,
+  typed: Typed,
+  mistakes: Record<string, string>,
+): unknown {
+  const { kind, only, isRequired } = field;
+  if (kind === 'variants') {
+    return readObject(variantFields(field, path, typed), path, typed, mistakes);
+  }
+  if (kind === 'object') {
+    const inner = readObject(field.fields ?? [], path, typed, mistakes);
+    return isRequired || Object.keys(inner).length > 0 ? inner : undefined;
+  }
+  if (only !== undefined) return only;
+  if (!typed[path] && !isRequired) return undefined;
+  try {
+    return readValue(field, typed[path] ?? '');
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    mistakes[path] = error.message;
+    return undefined;
+  }
 }
 
 /**
