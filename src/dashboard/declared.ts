@@ -36,7 +36,7 @@ function fieldsOf({ input, output }: Operation): Omit<DeclaredOperation, 'route'
 /** The fields of an object; a schema of another kind is one field without a name. */
 function fieldsIn(schema: z.ZodType, io: 'input' | 'output'): readonly Field[] {
   const json = z.toJSONSchema(schema, { io, unrepresentable: 'any' }) as Json;
-  const root = fieldOf('', json, true, json.$defs ?? {});
+  const root = fieldOf(json, json.$defs ?? {});
   return root.kind === 'object' ? (root.fields ?? []) : [root];
 }
 
@@ -54,7 +54,8 @@ function rowFields(fields: readonly Field[]): readonly Field[] {
 /** The schemas that references name. */
 type Definitions = Readonly<Record<string, Json>>;
 
-function fieldOf(name: string, schema: Json, isRequired: boolean, definitions: Definitions): Field {
+/** Without a name, it is the whole schema, an element of a list, or an alternative. */
+function fieldOf(schema: Json, definitions: Definitions, name = '', isRequired = true): Field {
   const { json, isNullable } = withoutNull(resolved(schema, definitions), definitions);
   const { title, description = schema.description } = json;
   return {
@@ -101,7 +102,7 @@ function shapeOf(json: Json, definitions: Definitions): Omit<Field, 'name'> {
     case 'number':
       return numberOf(json);
     case 'array':
-      return { kind: 'list', item: fieldOf('', (json.items ?? {}) as Json, true, definitions) };
+      return { kind: 'list', item: fieldOf((json.items ?? {}) as Json, definitions) };
     case 'object':
       return objectOf(json, definitions);
     case 'string':
@@ -126,7 +127,7 @@ function objectOf(json: Json, definitions: Definitions): Omit<Field, 'name'> {
   return {
     kind: 'object',
     fields: Object.entries(properties).map(([name, property]) =>
-      fieldOf(name, property as Json, required.includes(name), definitions),
+      fieldOf(property as Json, definitions, name, required.includes(name)),
     ),
   };
 }
@@ -139,13 +140,14 @@ function textKind({ format, pattern = '' }: Json): Field['kind'] {
 
 /**
  * Objects become variants. Words become a choice; next to one other alternative (a number or a
- * list) they belong to its field. Other mixtures are typed as JSON.
+ * list) they belong to its field. Two that are not words (a number or a time) are typed as the
+ * first of them, and more than two as JSON.
  */
 function alternativesOf(
   alternatives: readonly Json[],
   definitions: Definitions,
 ): Omit<Field, 'name'> {
-  const fields = alternatives.map((json) => fieldOf('', json, true, definitions));
+  const fields = alternatives.map((json) => fieldOf(json, definitions));
   if (fields.every(({ kind }) => kind === 'object')) {
     return {
       kind: 'variants',
@@ -153,10 +155,11 @@ function alternativesOf(
     };
   }
   const words = fields.flatMap((field) => field.words ?? []);
-  const nonChoice = fields.find(({ kind }) => kind !== 'choice');
-  if (nonChoice === undefined) return { kind: 'choice', words };
-  const { name: _, isRequired: __, ...nonChoiceShape } = nonChoice;
-  const shape = fields.length > 2 ? { kind: 'json' as const } : nonChoiceShape;
+  const other = fields.find(({ kind }) => kind !== 'choice');
+  if (other === undefined) return { kind: 'choice', words };
+  const { name: _, isRequired: __, ...otherShape } = other;
+  const isMixture = fields.length > 2;
+  const shape = isMixture ? { kind: 'json' as const } : otherShape;
   return words.length > 0 ? { ...shape, words } : shape;
 }
 

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { declaredOperations } from './declared.ts';
-import { type Field, Refusal, readTyped, readValue, textOf } from './page/field.ts';
+import type { Field } from './page/field.ts';
 import { shownOperations } from './page/lists.ts';
+import { Refusal, readTyped, readValue, textOf } from './page/typed-values.ts';
 
 const declared = declaredOperations(shownOperations);
 const inputOf = (name: string) => declared[name]?.input ?? [];

@@ -188,11 +188,11 @@ test('READ-1 listing and counting changes nothing', () => {
 });
 
 test('SEND-1 `from_number` equals `from`', () => {
-  const named = (steps: readonly Step[], senderAs: 'from' | 'from_number') =>
+  const named = (steps: readonly Step[], senderFields: 'from' | 'from_number') =>
     steps.map((step): Step => {
-      const isBoth = step.kind === 'send' && ['both', 'neither'].includes(step.fields.senderAs);
+      const isBoth = step.kind === 'send' && ['both', 'neither'].includes(step.fields.senderFields);
       return step.kind === 'send' && !isBoth
-        ? { ...step, fields: { ...step.fields, senderAs } }
+        ? { ...step, fields: { ...step.fields, senderFields } }
         : step;
     });
   // A refusal names the sender field that the caller used.

@@ -3,9 +3,10 @@
  * 401 makes the page ask for it (`token-dialog.tsx`); the token is kept for this tab only.
  */
 import { signal } from '@preact/signals';
-import { type DeclaredOperation, Refusal, readJson } from './field.ts';
-import type { Row } from './lists.ts';
+import type { DeclaredOperation } from './field.ts';
+import type { Row } from './list-declaration.ts';
 import { worldPrefix } from './route.ts';
+import { Refusal, readJson } from './typed-values.ts';
 import type { OperationName, OperationTable, Reply } from './wire.ts';
 
 /** The bundler (`bundle.ts`) inserts the declarations of all operations here. */

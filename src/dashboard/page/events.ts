@@ -26,7 +26,9 @@ export type EventListener<K extends EventKind> = (
   events: readonly EventData[K][] | undefined,
 ) => void;
 
-export const connection = signal<'connecting' | 'live' | 'lost' | 'gone'>('connecting');
+type ConnectionState = 'connecting' | 'live' | 'lost' | 'gone';
+
+export const connection = signal<ConnectionState>('connecting');
 
 const listenersByKind = new Map<EventKind, Set<EventListener<never>>>(
   kinds.map((kind) => [kind, new Set()]),
@@ -49,18 +51,18 @@ export function announceStaleData(): void {
 let sendRequest: (request: ListenRequest) => void = () => {};
 /** The token with which the stream was joined. */
 let joinedToken: string | null = null;
-/** True while this page gets no events, so that what it shows may be out of date. */
-let isStale = true;
+/** True from the first event that this page may have missed until it reads everything again. */
+let mayHaveMissedEvents = true;
 
 /** Joins the stream and leaves it while the page is hidden or closed. */
 export function followEvents(): void {
   joinStream();
-  requestEvents();
-  document.addEventListener('visibilitychange', () => requestEvents());
-  addEventListener('pagehide', () => requestEvents(false));
-  addEventListener('pageshow', () => requestEvents());
+  listenWhileVisible();
+  document.addEventListener('visibilitychange', listenWhileVisible);
+  addEventListener('pageshow', listenWhileVisible);
+  addEventListener('pagehide', stopListening);
   setInterval(() => {
-    if (isVisible()) requestEvents();
+    if (isVisible()) listenWhileVisible();
   }, keepAliveMs);
 }
 
@@ -90,7 +92,7 @@ function joinStream(): void {
   worker.port.onmessage = ({ data }: { readonly data: News }) => receive(data);
   worker.onerror = () => {
     joinAlone();
-    requestEvents();
+    listenWhileVisible();
   };
   sendRequest = (request) => worker.port.postMessage(request);
 }
@@ -99,23 +101,33 @@ function isVisible(): boolean {
   return document.visibilityState === 'visible';
 }
 
-function requestEvents(isListening = isVisible()): void {
-  if (!isListening) isStale = true;
-  sendRequest({ isListening });
+function listenWhileVisible(): void {
+  if (isVisible()) sendRequest({ isListening: true });
+  else stopListening();
+}
+
+function stopListening(): void {
+  mayHaveMissedEvents = true;
+  sendRequest({ isListening: false });
 }
 
 function receive(news: News): void {
-  if (news === 'refused') {
-    tokenIsMissing.value = true;
-    connection.value = 'connecting';
-  } else if (typeof news === 'string') {
-    connection.value = news;
-    if (news === 'lost' || news === 'gone') isStale = true;
-    if (news !== 'live' || !isStale) return;
-    isStale = false;
+  if (typeof news !== 'string') deliver(news);
+  else if (news === 'refused') requireToken();
+  else showConnection(news);
+}
+
+function requireToken(): void {
+  tokenIsMissing.value = true;
+  connection.value = 'connecting';
+}
+
+function showConnection(state: ConnectionState): void {
+  connection.value = state;
+  if (state === 'lost' || state === 'gone') mayHaveMissedEvents = true;
+  if (state === 'live' && mayHaveMissedEvents) {
+    mayHaveMissedEvents = false;
     announceStaleData();
-  } else {
-    deliver(news);
   }
 }
 

@@ -1,4 +1,7 @@
-/** Sends of every kind: valid, odd in some field, raw bytes, and repeated. */
+/**
+ * Sends of every kind: valid, odd in some field, raw bytes, and repeated. A value that
+ * `fc.constantFrom` names twice is drawn twice as often.
+ */
 import fc from 'fast-check';
 import type { ApiRequest } from '../../../src/http/service/messages.ts';
 import { dayMs } from '../../../src/ledger/time-units.ts';
@@ -27,7 +30,8 @@ const sender: fc.Arbitrary<Sender> = fc.oneof(
   },
 );
 
-const senderAs = mostly(
+/** The body's fields that name the sender; with `both`, `from_number` names the second sender. */
+const senderFields = mostly(
   fc.constantFrom<'from' | 'from_number' | 'both' | 'neither'>('from', 'from_number'),
   fc.constantFrom('both', 'neither'),
 );
@@ -79,7 +83,14 @@ const sendAt = fc.oneof(
 );
 
 /** The fields that every drawn record has; the others may be absent. */
-const requiredKeys = ['to', 'sender', 'senderAs', 'alias', 'message', 'requestId'] as const;
+const requiredKeys = [
+  'to',
+  'sender',
+  'senderFields',
+  'secondSender',
+  'message',
+  'requestId',
+] as const;
 
 /** Fields that are mostly valid; each may be odd. */
 const anyFields = fc.record(
@@ -89,8 +100,8 @@ const anyFields = fc.record(
       fc.oneof(notText, fc.constant(undefined), fc.constantFrom(...values.oddNumbers)),
     ),
     sender,
-    senderAs,
-    alias: sender,
+    senderFields,
+    secondSender: sender,
     message: mostly<unknown>(
       fc.constantFrom(...values.messages),
       fc.oneof(notText, fc.constant(undefined), fc.constantFrom(...values.oddMessages)),
@@ -110,8 +121,8 @@ const plainFields: typeof anyFields = fc.record(
       { weight: 5, arbitrary: fc.record({ own: position }) },
       { weight: 1, arbitrary: fc.record({ pool: position }) },
     ),
-    senderAs: fc.constantFrom('from', 'from_number'),
-    alias: fc.constant({ own: 0 }),
+    senderFields: fc.constantFrom('from', 'from_number'),
+    secondSender: fc.constant({ own: 0 }),
     message: fc.constantFrom<unknown>('hello', "it's grüße", 'x'.repeat(161)),
     requestId: fc.constantFrom<unknown>(undefined, undefined, 'a', 'b', 'c', ...values.alikeIds),
     sendAt: ahead([1, 20_000, 60_000, 3_600_000], ['Z'], [3]),
@@ -183,15 +194,17 @@ function send(session: Session, who: number, via: SendPath, key: number, body: s
 }
 
 function bodyOf(session: Session, who: number, fields: SendFields): object {
-  const { senderAs, sendAt } = fields;
+  const { senderFields, sendAt } = fields;
   const from = numberOf(session, who, fields.sender);
   const nowMs = session.model.nowMs;
   return {
     ...fields.extra,
     to: fields.to,
-    ...(senderAs === 'from' || senderAs === 'both' ? { from } : {}),
-    ...(senderAs === 'from_number' ? { from_number: from } : {}),
-    ...(senderAs === 'both' ? { from_number: numberOf(session, who, fields.alias) } : {}),
+    ...(senderFields === 'from' || senderFields === 'both' ? { from } : {}),
+    ...(senderFields === 'from_number' ? { from_number: from } : {}),
+    ...(senderFields === 'both'
+      ? { from_number: numberOf(session, who, fields.secondSender) }
+      : {}),
     message: fields.message,
     request_id: fields.requestId,
     send_at: sendAt && ('value' in sendAt ? sendAt.value : writtenTime(sendAt, nowMs)),

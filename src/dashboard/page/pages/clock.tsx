@@ -4,7 +4,7 @@
 import { signal } from '@preact/signals';
 import { advanceClock, clock, describeAdvance, nowMs, readState, state } from '../clock.ts';
 import { call } from '../control.ts';
-import type { Row } from '../lists.ts';
+import type { Row } from '../list-declaration.ts';
 import { Action } from '../parts/action.tsx';
 import { Card, Loading } from '../parts/frame.tsx';
 import { OperationForm } from '../parts/operation-form.tsx';

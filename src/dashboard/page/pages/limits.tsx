@@ -5,7 +5,7 @@
 import { endpointNames } from '../../../sim/limits.ts';
 import { nowMs, whileRunning } from '../clock.ts';
 import { call, declared } from '../control.ts';
-import type { Row } from '../lists.ts';
+import type { Row } from '../list-declaration.ts';
 import { Action } from '../parts/action.tsx';
 import { CellInput } from '../parts/cells.tsx';
 import { Card, Empty, Loaded } from '../parts/frame.tsx';

@@ -3,7 +3,7 @@
  */
 import { advanceClock, readState, whileRunning } from '../clock.ts';
 import { call } from '../control.ts';
-import type { Row } from '../lists.ts';
+import type { Row } from '../list-declaration.ts';
 import { Action, CopyButton } from '../parts/action.tsx';
 import { Detail } from '../parts/detail.tsx';
 import { ExchangeView } from '../parts/exchange.tsx';

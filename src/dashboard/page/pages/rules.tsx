@@ -3,7 +3,7 @@
  * list of assumptions `lists.ts` declares.
  */
 import { rules } from '../../../ledger/rules.ts';
-import type { Row } from '../lists.ts';
+import type { Row } from '../list-declaration.ts';
 import { SearchableTable } from '../parts/searchable-table.tsx';
 import { CodeText } from '../parts/values.tsx';
 

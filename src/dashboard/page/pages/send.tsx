@@ -17,6 +17,7 @@ import { Card, Empty, Loading } from '../parts/frame.tsx';
 import { numbersOf, OperationForm } from '../parts/operation-form.tsx';
 import { useResource } from '../resource.ts';
 import { useDraft } from '../route.ts';
+import { readJson } from '../typed-values.ts';
 import type { Exchange } from '../wire.ts';
 import { counted, isoTime, outcomeText } from '../words.ts';
 import { useWorld, type World } from '../world.ts';
@@ -44,48 +45,12 @@ const fields: readonly Field[] = [
 export function SendPage() {
   const world = useWorld();
   const exchange = useSignal<Exchange | undefined>(undefined);
-  const typed = useDraft({ to: '+12025550123', message: 'Hello from the dashboard' });
-  const scripted = useResource(() => call('outcomes.get'), { rereadAfter: ['operation'] });
   if (world === undefined) return <Loading what="accounts" />;
   if (world.accounts.length === 0) return <Empty title="There is no account to send from." />;
-  const account = typed.value['account_id'] || (world.accounts[0]?.account_id ?? '');
-  const numbers = numbersOf(world, account);
-  const outcomes = scripted.value?.outcomes ?? [];
-  const chosenOutcome = outcomes.find(({ to }) => to === typed.value['to']);
-  const hints: Readonly<Record<string, ComponentChildren>> = {
-    endpoint: `POST ${sendPath(typed.value)}`,
-    from: `${senderHint(world, account)} Default: ${numbers[0] ?? 'none'}.`,
-    to: chosenOutcome ? outcomeText(chosenOutcome) : 'E.164, such as +12025550123',
-    message: <Length text={typed.value['message'] ?? ''} />,
-    send_at: (
-      <SendAtChoices onChoose={(value) => (typed.value = { ...typed.value, send_at: value })} />
-    ),
-  };
   return (
     <div class="columns">
       <Card title="A message">
-        <OperationForm
-          operation="exchanges.perform"
-          fields={fields}
-          typed={typed}
-          label="Send a message"
-          submit="Send message"
-          placeholders={{ from: numbers[0] ?? '', send_at: '2026-01-01T00:00:00.000Z' }}
-          hints={hints}
-          suggestions={{
-            from: choicesOf(numbers),
-            to: outcomes.map((outcome) => ({ value: outcome.to, label: outcomeText(outcome) })),
-          }}
-          toInput={({ endpoint: _, from = numbers[0], to = '', message = '', ...optional }) => ({
-            method: 'POST',
-            path: sendPath(typed.value),
-            body: JSON.stringify({ to, from, message, ...optional }),
-          })}
-          onDone={(reply) => {
-            exchange.value = reply as unknown as Exchange;
-            void readState();
-          }}
-        />
+        <SendForm world={world} onSent={(sent) => (exchange.value = sent)} />
       </Card>
       <Card title="Its exchange" aria-live="polite">
         {exchange.value === undefined ? (
@@ -100,9 +65,58 @@ export function SendPage() {
   );
 }
 
+interface SendFormProps {
+  readonly world: World;
+  readonly onSent: (exchange: Exchange) => void;
+}
+
+function SendForm({ world, onSent }: SendFormProps) {
+  const typed = useDraft({ to: '+12025550123', message: 'Hello from the dashboard' });
+  const scripted = useResource(() => call('outcomes.get'), { rereadAfter: ['operation'] });
+  const account = typed.value['account_id'] || (world.accounts[0]?.account_id ?? '');
+  const numbers = numbersOf(world, account);
+  const outcomes = scripted.value?.outcomes ?? [];
+  const chosenOutcome = outcomes.find(({ to }) => to === typed.value['to']);
+  const hints: Readonly<Record<string, ComponentChildren>> = {
+    endpoint: `POST ${sendPath(typed.value)}`,
+    from: `${senderHint(world, account)} Default: ${numbers[0] ?? 'none'}.`,
+    to: chosenOutcome ? outcomeText(chosenOutcome) : 'E.164, such as +12025550123',
+    message: <Length text={typed.value['message'] ?? ''} />,
+    send_at: (
+      <SendAtChoices onChoose={(value) => (typed.value = { ...typed.value, send_at: value })} />
+    ),
+  };
+  return (
+    <OperationForm
+      operation="exchanges.perform"
+      fields={fields}
+      typed={typed}
+      label="Send a message"
+      submit="Send message"
+      placeholders={{ from: numbers[0] ?? '', send_at: '2026-01-01T00:00:00.000Z' }}
+      hints={hints}
+      suggestions={{
+        from: choicesOf(numbers),
+        to: outcomes.map((outcome) => ({ value: outcome.to, label: outcomeText(outcome) })),
+      }}
+      // The endpoint is in the path, not in the body.
+      toInput={({ endpoint: _, from = numbers[0], to = '', message = '', ...optional }) => ({
+        method: 'POST',
+        path: sendPath(typed.value),
+        body: JSON.stringify({ to, from, message, ...optional }),
+      })}
+      onDone={(reply) => {
+        // A form does not know the output of its operation: here it is an exchange.
+        onSent(reply as unknown as Exchange);
+        void readState();
+      }}
+    />
+  );
+}
+
 function SentExchange({ exchange }: { readonly exchange: Exchange }) {
   const { path, body } = exchange.request;
-  const [, messageId] = /"message_id":"([^"]+)"/.exec(exchange.reply.body ?? '') ?? [];
+  const messageId = messageIdIn(exchange.reply.body ?? '');
   return (
     <>
       <ExchangeView exchange={exchange} />
@@ -118,6 +132,12 @@ function SentExchange({ exchange }: { readonly exchange: Exchange }) {
       </div>
     </>
   );
+}
+
+/** The id of the accepted message; undefined if the send was refused. */
+function messageIdIn(body: string): string | undefined {
+  const { message_id: id } = Object(readJson(body)) as { readonly message_id?: string };
+  return id;
 }
 
 /** The length of a message in characters and segments. */

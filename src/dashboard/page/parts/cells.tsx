@@ -5,7 +5,8 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { errorText } from '../control.ts';
-import { type Field, readValue, textOf } from '../field.ts';
+import type { Field } from '../field.ts';
+import { readValue, textOf } from '../typed-values.ts';
 import { accountName } from '../world.ts';
 import { Input } from './fields.tsx';
 import { CodeText, Time, TruthBadge } from './values.tsx';

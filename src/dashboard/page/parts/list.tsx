@@ -4,10 +4,11 @@
  */
 import { useSignal } from '@preact/signals';
 import { callAny, declared } from '../control.ts';
-import { type Field, labelOf, textOf } from '../field.ts';
-import type { ListDeclaration, Row, RowAction, TextFact } from '../lists.ts';
+import { type Field, labelOf } from '../field.ts';
+import type { ListDeclaration, Row, RowAction, TextFact } from '../list-declaration.ts';
 import { useResource } from '../resource.ts';
 import { shownWorld } from '../route.ts';
+import { textOf } from '../typed-values.ts';
 import type { OperationName } from '../wire.ts';
 import { useWorld } from '../world.ts';
 import { Action } from './action.tsx';

@@ -5,8 +5,9 @@
 import { type Signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { callAny, declared } from '../control.ts';
-import { type Field, pathsOf, Refusal, readTyped, type Typed } from '../field.ts';
-import type { FormDeclaration, Row } from '../lists.ts';
+import { type Field, pathsOf, type Typed } from '../field.ts';
+import type { FormDeclaration, Row } from '../list-declaration.ts';
+import { Refusal, readTyped } from '../typed-values.ts';
 import { accountChoices, type World, world } from '../world.ts';
 import { useRunning } from './action.tsx';
 import { type Choice, choicesOf, FieldInput } from './fields.tsx';

@@ -1,7 +1,7 @@
 /**
  * A table of objects with a title and, for more than ten of them, a search over all columns.
  */
-import type { ListDeclaration, Row } from '../lists.ts';
+import type { ListDeclaration, Row } from '../list-declaration.ts';
 import { filterValue } from '../route.ts';
 import { cellText } from './cells.tsx';
 import { SearchInput } from './fields.tsx';

@@ -3,7 +3,7 @@
  * besides its colour, for readers who cannot tell the colours apart.
  */
 import { type ComponentChildren, Fragment } from 'preact';
-import type { TextFact } from '../lists.ts';
+import type { TextFact } from '../list-declaration.ts';
 import { CopyButton } from './action.tsx';
 
 interface TimeProps {
