@@ -4,8 +4,9 @@
  * it.
  */
 import { endpointOf } from './buckets.ts';
-import type { Reply, RequestOptions } from './client.ts';
+import type { Reply } from './client.ts';
 import { type Ahead, ClockOffset } from './clock-offset.ts';
+import type { RequestOptions } from './connections.ts';
 import type { Caller, Exchange, Sender } from './judges/exchange.ts';
 import { parse } from './kept-bodies.ts';
 import type { TargetFlags } from './target-flags.ts';

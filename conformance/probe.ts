@@ -6,7 +6,8 @@
  */
 import type { AssumptionName } from '../src/ledger/assumptions.ts';
 import { about, type Observation, type Seen } from './case.ts';
-import type { Reply, RequestOptions } from './client.ts';
+import type { Reply } from './client.ts';
+import type { RequestOptions } from './connections.ts';
 import { paths, type Subject, type Trial } from './trial.ts';
 import * as verify from './verify.ts';
 

@@ -5,15 +5,13 @@
  */
 import { sendsIn } from './buckets.ts';
 import { type AnyCase, type Case, runsAlone } from './case.ts';
-import { ControlFailed } from './control.ts';
 import { messagesOfOthers } from './judges/other-traffic.ts';
 import { unaffordable } from './plan.ts';
+import { answersAllAlike, failureOf } from './reachability.ts';
 import { isFailure, type Result, type Verdict } from './result.ts';
 import { judgeAgain, notRun, type Ran, runCase, skipped } from './run-case.ts';
 import { runScheduled } from './run-scheduled.ts';
 import { longerThanAllowed, type Profile, type Target } from './target.ts';
-import { paths, Trial } from './trial.ts';
-import { Lacking } from './verify.ts';
 
 export interface Run {
   readonly results: readonly Result[];
@@ -227,29 +225,6 @@ function isSuccess(verdict: Verdict): boolean {
   return verdict === 'passed' || verdict === 'observed';
 }
 
-/**
- * True if a request with a key, one without a key and one for an unknown message get the same
- * status: such a target is not the service.
- */
-async function answersAllAlike(target: Target): Promise<boolean> {
-  const trial = new Trial(target);
-  try {
-    const { key } = await trial.account({ sims: 0 });
-    const unknown = paths.read('00000000-0000-4000-8000-000000000000');
-    const replies = [
-      await trial.get(paths.stats, key),
-      await trial.get(paths.stats, undefined),
-      await trial.get(unknown, key),
-    ];
-    const [first] = replies;
-    // Replies that exceed a bound have status 0 too. They fail each case by themselves.
-    return first?.status !== 0 && replies.every(({ status }) => status === first?.status);
-  } catch (error) {
-    if (error instanceof Lacking || error instanceof ControlFailed) return false;
-    throw error;
-  }
-}
-
 /** Sorts cheap cases first, then observations, then cases that provoke 429s. */
 function arrange(cases: readonly AnyCase[]): { together: AnyCase[]; alone: AnyCase[] } {
   const costOf = (anyCase: AnyCase) =>
@@ -259,27 +234,6 @@ function arrange(cases: readonly AnyCase[]): { together: AnyCase[]; alone: AnyCa
     together: sorted.filter((anyCase) => !runsAlone(anyCase)),
     alone: sorted.filter(runsAlone),
   };
-}
-
-/** A target that breaks one connection of seven is reachable. */
-const mostAttempts = 6;
-
-/** The reason if the target sends no HTTP reply in several tries; undefined if it sends one. */
-async function failureOf(target: Target): Promise<string | undefined> {
-  let failure = '';
-  for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
-    const key = target.flags.apiKey;
-    const reply = await target.client.request({
-      method: 'GET',
-      path: paths.stats,
-      headers: key === undefined ? {} : { authorization: `Bearer ${key}` },
-      retried: false,
-    });
-    if (reply.status !== 0 || reply.unusable === true) return undefined;
-    failure = reply.failure ?? 'no reply';
-    if (failure === 'timed out') break;
-  }
-  return failure;
 }
 
 /** Works on items in their order, on `width` of them at a time. */

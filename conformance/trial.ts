@@ -4,14 +4,15 @@
  * other. Without one, all trials share the accounts that the flags name.
  */
 import { minuteMs } from '../src/ledger/time-units.ts';
-import { type Bucket, type Endpoint, endpointOf, limitOf, type Spends } from './buckets.ts';
-import type { Reply, RequestOptions } from './client.ts';
+import { endpointOf, type Spends } from './buckets.ts';
+import type { Reply } from './client.ts';
+import type { RequestOptions } from './connections.ts';
 import type { ApiKey, Control, Sim } from './control.ts';
 import type { Exchange as ShownExchange } from './exchange.ts';
-import { type Exchange, isUncertain } from './judges/exchange.ts';
+import type { Exchange } from './judges/exchange.ts';
 import type { CreatedKey, Listing, Trace } from './judges/judge.ts';
-import { weightedCounterExplains } from './judges/limiter.ts';
 import { exchangeOf } from './known.ts';
+import { bucketOf, isExplained } from './spending.ts';
 import { longerThanAllowed, recipientOf, type Target } from './target.ts';
 import { accepted, given, Lacking, textOf } from './verify.ts';
 
@@ -52,6 +53,8 @@ export const paths = {
   read: (messageId: string) => `/api/v1/sms/${messageId}/`,
   tasks: (deviceId: string) => `/api/devices/${deviceId}/tasks/`,
 } as const;
+
+export const sendPaths = [paths.send, paths.dashboard_send, paths.external_send];
 
 /** So large that no case reaches it unless it asks for a smaller one. */
 const ampleQuota = 1_000_000;
@@ -368,35 +371,6 @@ const letters = 'abcdefghijklmnopqrstuvwxyz';
 
 function authorization(key: string | undefined): Headers {
   return key === undefined ? {} : { authorization: `Bearer ${key}` };
-}
-
-/** The bucket that a request spends from: without a key, or after a 401, the address's (AUTH-6). */
-function bucketOf({ path, headers }: RequestOptions, status: number): Bucket | undefined {
-  const endpoint = endpointOf(path);
-  const hasKey = Boolean(headers?.['authorization']) && status !== 401;
-  return endpoint === undefined || hasKey ? endpoint : 'address';
-}
-
-/** A 429 is explained by requests that are at most this old. */
-const explainsForMs = 3 * minuteMs;
-
-/**
- * True if the run's own requests may explain a 429: a reply to one was lost, so that it may have
- * counted twice, or the limiter also counts a part of the minute before (`isWeighted`).
- */
-function isExplained(refused: Exchange, log: readonly Exchange[]): boolean {
-  const { endpoint, caller, sentAt } = refused;
-  const exchanges = log.filter(
-    (earlier) =>
-      earlier.endpoint === endpoint &&
-      earlier.caller.account === caller.account &&
-      earlier.sentAt > sentAt - explainsForMs,
-  );
-  const limit = limitOf(endpoint as Endpoint);
-  return (
-    exchanges.some(isUncertain) ||
-    weightedCounterExplains({ exchanges, limit }, { exchange: refused, isTooFew: true })
-  );
 }
 
 /** A message that the target has accepted. */

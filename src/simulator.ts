@@ -408,7 +408,7 @@ export class Simulator implements Live, Player {
    */
   #setRetryAfterRate(rate: number): void {
     const isReal = this.settings.retryAfterSeconds === 'real' && rate > 0;
-    this.simulation.limiter.answerIn(isReal ? rate : 1);
+    this.simulation.limiter.setRetryAfterRate(isReal ? rate : 1);
   }
 
   /** The URL of this world below a URL of the server; empty if the server does not listen. */

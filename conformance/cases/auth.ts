@@ -4,11 +4,11 @@
  */
 import { about, type Case } from '../case.ts';
 import { refusedSends } from '../refused-sends.ts';
-import { paths, type Subject, type Trial } from '../trial.ts';
+import { paths, type Subject, sendPaths, type Trial } from '../trial.ts';
+import { similarKeys, wrongKeys } from '../wrong-keys.ts';
 import { alteredNumbers } from './number-forms.ts';
 import { unknownId } from './read.ts';
 
-const sendPaths = [paths.send, paths.dashboard_send, paths.external_send];
 const invalidKeyCode = 'auth_invalid_keyy';
 
 export const authCases: readonly Case[] = [
@@ -312,54 +312,4 @@ async function usedAndRevokedKey(t: Trial, account: Subject): Promise<string> {
   if (account.from !== '') await t.post(paths.send, second.key, t.fields(account));
   await t.revoke(second);
   return second.key;
-}
-
-interface SimilarKey {
-  readonly key: string;
-  /** The sends to try it on. */
-  readonly postPaths: readonly string[];
-}
-
-/** Keys that differ slightly from the valid one. */
-function similarKeys(valid: string): SimilarKey[] {
-  const middle = Math.floor(valid.length / 2);
-  const similar = [
-    { key: withOtherCase(valid), postPaths: sendPaths },
-    { key: valid.toLowerCase(), postPaths: [] },
-    { key: valid.slice(0, middle + 1), postPaths: [paths.external_send] },
-    { key: withOtherLetter(valid, middle), postPaths: [paths.send] },
-    { key: withLookalike(valid), postPaths: [] },
-    { key: `${valid}.`, postPaths: [paths.dashboard_send] },
-  ];
-  return similar.filter(({ key }) => key !== valid);
-}
-
-/** Keys with a letter changed, dropped or added, in other case, or cut in half. */
-function wrongKeys(valid: string): string[] {
-  const all = [
-    ...similarKeys(valid).map(({ key }) => key),
-    withOtherLetter(valid, valid.length - 1),
-    valid.slice(0, -1),
-    `${valid}x`,
-    valid.toUpperCase(),
-    valid.slice(0, Math.ceil(valid.length / 2)),
-    'wrong',
-  ];
-  return [...new Set(all)].filter((key) => key !== valid && key !== '');
-}
-
-function withOtherCase(text: string): string {
-  return text.replace(/[a-z]/gi, (letter) =>
-    letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase(),
-  );
-}
-
-function withOtherLetter(text: string, index: number): string {
-  const other = text[index] === 'x' ? 'y' : 'x';
-  return `${text.slice(0, index)}${other}${text.slice(index + 1)}`;
-}
-
-/** Replaces the first character that looks like another one. */
-function withLookalike(text: string): string {
-  return text.replace(/[0O1lI]/, (character) => 'O0l11'.charAt('0O1lI'.indexOf(character)));
 }

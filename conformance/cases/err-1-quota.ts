@@ -36,6 +36,7 @@ export const err1QuotaCases: readonly Case[] = [
     sends: 'messages up to a quota of five and two more',
     demands: 'five times 202, then 402 with code quota_exceeded',
     account: { quota: 5 },
+    // The second refusal shows that the first one stays in force.
     steps: (t, account) => sendRepeatedly(t, account, 7),
   },
   {

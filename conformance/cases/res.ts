@@ -9,8 +9,10 @@ import type { Fields, Subject, Trial } from '../trial.ts';
 import { textOf } from '../verify.ts';
 import { watched } from '../watched-messages.ts';
 
-const longLength = 100;
-const soonMs = 40;
+/** Characters of a long id; a target may refuse it (`requestIdMaxLength`). */
+const longIdLength = 100;
+/** So early in a second that its milliseconds have leading zeros. */
+const earlyMs = 40;
 
 async function sendAndRead(t: Trial, account: Subject, fields: Fields = {}): Promise<void> {
   const { messageId } = await t.queued(account, fields);
@@ -126,12 +128,14 @@ export const resCases: readonly Case[] = [
   ]),
   {
     ...about('RES-3/long-id-is-echoed', ['sender'], { send: 1 }),
-    sends: `a send with a request_id of ${longLength} characters, and a read of it`,
+    sends: `a send with a request_id of ${longIdLength} characters, and a read of it`,
     demands: 'the whole request_id in the 202 and in a read of the message',
     steps: async (t, account) => {
-      const reply = await t.send(account, { request_id: t.requestId().padEnd(longLength, 'p') });
+      const reply = await t.send(account, { request_id: t.requestId().padEnd(longIdLength, 'p') });
       if (reply.status === 400)
-        t.lack(`a target that takes request_ids of ${longLength} characters (requestIdMaxLength)`);
+        t.lack(
+          `a target that takes request_ids of ${longIdLength} characters (requestIdMaxLength)`,
+        );
       await t.read(account, textOf(Object(reply.json).message_id));
     },
   },
@@ -149,7 +153,7 @@ export const resCases: readonly Case[] = [
     steps: async (t, account) => {
       const { body } = await t.queued(account);
       const intoMs = Date.parse(textOf(body['created_at'])) % 1_000;
-      if (!Number.isNaN(intoMs)) await t.advance(1_000 + soonMs - intoMs);
+      if (!Number.isNaN(intoMs)) await t.advance(1_000 + earlyMs - intoMs);
       await t.queued(account);
     },
   },

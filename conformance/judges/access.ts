@@ -45,7 +45,11 @@ function acceptsValidKeys(trace: Trace, findings: Findings): boolean {
     return false;
   }
   for (const exchange of valid)
-    findings.requireThat([exchange], exchange.reply.status !== 401, 'a valid key that is accepted');
+    findings.alsoRequireThat(
+      [exchange],
+      exchange.reply.status !== 401,
+      'a valid key that is accepted',
+    );
   return true;
 }
 
@@ -128,7 +132,7 @@ function judgeForbiddenNumbers(trace: Trace, findings: Findings): void {
     findings.judge([send], () => verify.refused(send.reply, 403, denied));
   for (const send of sendsFrom(trace, 'foreign')) {
     const isHidden = verify.codeOf(send.reply) === notFound;
-    findings[isHidden ? 'require' : 'judge']([send], () => requireForeignRefusal(send));
+    findings[isHidden ? 'alsoRequire' : 'judge']([send], () => requireForeignRefusal(send));
     if (isHidden) findings.lack('a target that reveals that the number exists');
   }
   requireOwnNumbersAccepted(trace, findings);
@@ -142,7 +146,7 @@ function requireForeignRefusal({ reply }: Exchange): void {
 function requireOwnNumbersAccepted(trace: Trace, findings: Findings): void {
   for (const send of sendsFrom(trace, 'own')) {
     const isRefused = [403, 503].includes(send.reply.status);
-    findings.requireThat([send], !isRefused, 'a message from its own number');
+    findings.alsoRequireThat([send], !isRefused, 'a message from its own number');
   }
 }
 
@@ -161,7 +165,7 @@ function judgeRoutes(trace: Trace, findings: Findings): void {
   for (const send of sendsFrom(trace, 'own', 'pool')) {
     const { sender, fields = {}, reply } = send;
     const isSimUnknown = sender?.is === 'own' && sender.deviceId === undefined;
-    findings[isSimUnknown ? 'require' : 'judge']([send], () => {
+    findings[isSimUnknown ? 'alsoRequire' : 'judge']([send], () => {
       const body = verify.accepted(reply);
       verify.equal('from_number', body['from_number'], fields['from'] ?? fields['from_number']);
       const deviceId = deviceIdOf(send);

@@ -95,17 +95,17 @@ export class Findings {
   }
 
   /** Like `judge`, for a consequence that does not count as an exercise of the rule. */
-  require(proof: readonly Exchange[], check: () => void): void {
+  alsoRequire(proof: readonly Exchange[], check: () => void): void {
     this.#holds(proof, check);
   }
 
-  requireThat(
+  alsoRequireThat(
     proof: readonly Exchange[],
     holds: boolean,
     expected: string,
     actual: string | Reply = proof.at(-1)?.reply ?? 'nothing',
   ): void {
-    this.require(proof, () => that(holds, expected, actual));
+    this.alsoRequire(proof, () => that(holds, expected, actual));
   }
 
   notice(text: string, exchange: Exchange): void {

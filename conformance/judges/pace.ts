@@ -120,7 +120,7 @@ function requireSlowChanges(trace: Trace, history: History, findings: Findings):
   const changesOnlyAtPolls =
     trace.hasExactTimes && trace.assumption('progressPace') !== 'own_delay';
   const shortestMs = Math.min(documentedPollMs, pollIntervalMs(trace)) * (1 - tolerance);
-  findings.require([history.start], () => {
+  findings.alsoRequire([history.start], () => {
     const expected = `${shortestMs / 1000} s between two changes`;
     for (const durationMs of changesOnlyAtPolls ? durationsMs.slice(1) : [])
       verify.that(durationMs >= shortestMs, expected, describeHistory(history));
@@ -171,7 +171,7 @@ function judgeHold(trace: Trace, history: History, heldUntil: number, findings: 
   }
   for (const tasks of tasksIn(trace).filter(({ answeredAt }) => answeredAt < heldUntil)) {
     const isHeld = !tasks.reply.text.includes(messageId);
-    findings.requireThat([start, tasks], isHeld, 'tasks without the held message');
+    findings.alsoRequireThat([start, tasks], isHeld, 'tasks without the held message');
   }
   judgePickup(trace, history, findings);
 }

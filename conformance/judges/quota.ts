@@ -37,7 +37,7 @@ function judgeSend(trace: Trace, send: Exchange, quota: number, findings: Findin
       verify.that(possible >= quota, `no 402 before ${quota} messages`, `402 after ${possible}`);
     });
   else if (certain < quota || sender?.is === 'inactive' || isThrottled)
-    findings.require([send], () => {
+    findings.alsoRequire([send], () => {
       if (sender?.is === 'own' && certain < quota && !isThrottled) verify.accepted(reply);
     });
   else if (reply.status === 403)

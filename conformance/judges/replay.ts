@@ -97,7 +97,7 @@ function judgeFirstUse(trace: Trace, send: Exchange, findings: Findings): void {
   );
   if (reply.status === 202 && wasRefused) findings.exercised += 1;
   if (reply.status === 202 || mayBeReplay) return;
-  findings[wasRefused ? 'judge' : 'require']([send], () => {
+  findings[wasRefused ? 'judge' : 'alsoRequire']([send], () => {
     verify.that(reply.status !== 200, 'no replay of a request_id that was not accepted', reply);
     if (!wasRefused && !mayBeRefused && invalid.length === 0) verify.accepted(reply);
   });
@@ -168,7 +168,9 @@ function validatesFirst(trace: Trace): boolean {
 
 function requireOwnId(send: Exchange, findings: Findings): void {
   const { request_id: shown } = bodyOf(send);
-  findings.require([send], () => verify.equal('request_id of a replay', shown, requestIdOf(send)));
+  findings.alsoRequire([send], () =>
+    verify.equal('request_id of a replay', shown, requestIdOf(send)),
+  );
 }
 
 /** As many messages exist as ids were given out, and no message is handed out twice. */

@@ -107,7 +107,7 @@ function judgeHandOut(trace: Trace, history: History, tasks: Exchange, findings:
   const plainId = (id: unknown) => verify.textOf(id).replaceAll('-', '').toLowerCase();
   const isOwnDevice = plainId(tasks.id) === plainId(bodyOf(send)['device_id']);
   const noTask = `no task for ${tasks.id}`;
-  findings.requireThat([send, tasks], isOwnDevice, noTask, 'the message of another device');
+  findings.alsoRequireThat([send, tasks], isOwnDevice, noTask, 'the message of another device');
 
   const isAtOnce = trace.assumption('taskPickup') === 'handed_out';
   const latestMs = isAtOnce ? 0 : latestPickupMs(trace) + slackOf(trace);
@@ -157,7 +157,7 @@ function requireNoOlderStatus({ reads }: History, slackMs: number, findings: Fin
     const rank = rankOf(statusOf(read));
     const latestRank = latest === undefined ? -1 : rankOf(statusOf(latest));
     if (latest !== undefined && rank >= 0 && read.sentAt >= latest.answeredAt + slackMs)
-      findings.requireThat([latest, read], rank >= latestRank, `${statusOf(latest)} or later`);
+      findings.alsoRequireThat([latest, read], rank >= latestRank, `${statusOf(latest)} or later`);
     if (rank > latestRank) latest = read;
   }
 }

@@ -16,7 +16,8 @@ import { OperationRefused } from '../sim/operation-refused.ts';
 import type { Device, Message } from '../sim/records.ts';
 import { deviceMachine, type PolledBy } from './device-machine.ts';
 import type { Lifecycle } from './lifecycle.ts';
-import { Polling, Progress } from './polling.ts';
+import { Polling } from './polling.ts';
+import { Progress } from './progress.ts';
 
 type DeviceActor = Actor<typeof deviceMachine>;
 

@@ -84,16 +84,19 @@ async function firstFailing(
   return undefined;
 }
 
-/** First the schedules that lack one fault, then those with a weaker one, the weakest first. */
+/**
+ * First the schedules that lack one fault, then those that also lack the attempt that it causes,
+ * then those with a weaker fault, the weakest first.
+ */
 export function simplerSchedules(schedule: Schedule, faults: readonly FaultName[]): Schedule[] {
   const weaker = schedule.flatMap(({ at, fault }, index) =>
     faultsAt(at.endpoint, faultNames.slice(0, faultNames.indexOf(fault)))
       .filter((name) => faults.includes(name))
       .map((name) => schedule.with(index, { at, fault: name })),
   );
-  const without = schedule.map((_, dropped) => schedule.filter((_, index) => index !== dropped));
-  const shifted = schedule.map((_, index) => withoutAttempt(schedule, index));
-  return [...without, ...shifted, ...weaker];
+  const withoutFault = schedule.map((_, dropped) => schedule.toSpliced(dropped, 1));
+  const withoutFaultAndAttempt = schedule.map((_, dropped) => withoutAttempt(schedule, dropped));
+  return [...withoutFault, ...withoutFaultAndAttempt, ...weaker];
 }
 
 /**

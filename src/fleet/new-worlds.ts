@@ -4,7 +4,8 @@
  */
 import { sha256 } from '../recording/digest.ts';
 import { type OperationRefused, refuseMore } from '../sim/operation-refused.ts';
-import { keyInUse, mostWorlds, nameInUse } from '../worlds/worlds.ts';
+import { keyInUse, nameInUse } from '../worlds/refusals.ts';
+import { mostWorlds } from '../worlds/worlds.ts';
 import type { ShardReply, ShardRequest } from './ask.ts';
 import type { Routes, WorldView } from './routes.ts';
 import { type Shard, ShardUnavailable } from './shard.ts';

@@ -18,12 +18,13 @@ const querySchema = z
 function* metricsOf(live: Live, { world }: z.output<typeof querySchema>) {
   const { first, list } = live.hosting;
   const isFirst = live === first.simulator;
-  const named = world === undefined ? undefined : live.hosting.get(world);
-  if (world !== undefined && (named === undefined || !(isFirst || named.simulator === live))) {
-    throw new OperationRefused('invalid', `there is no world ${world} here`, 'world');
+  if (world === undefined) {
+    return yield* familiesOf(isFirst ? [first, ...list] : [{ worldId: '', simulator: live }]);
   }
-  if (named !== undefined) return yield* familiesOf([named]);
-  return yield* familiesOf(isFirst ? [first, ...list] : [{ worldId: '', simulator: live }]);
+  const named = live.hosting.get(world);
+  const isShown = named !== undefined && (isFirst || named.simulator === live);
+  if (!isShown) throw new OperationRefused('invalid', `there is no world ${world} here`, 'world');
+  return yield* familiesOf([named]);
 }
 
 export const metrics = defineOperation({

@@ -5,7 +5,8 @@
 import { z } from 'zod';
 import { clientRules } from '../ledger/rules.ts';
 import { latestReports, reportSchema } from '../referee/intents-file.ts';
-import { defaultGraceMs, detailsOf, reportJson } from '../referee/judge.ts';
+import { defaultGraceMs } from '../referee/judge.ts';
+import { detailsOf, reportJson } from '../referee/report-json.ts';
 import { atOnce } from '../sim/at-once.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import { defineOperation } from './define.ts';

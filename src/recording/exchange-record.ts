@@ -71,7 +71,7 @@ export class ExchangeRecord {
     exchange.atMs = clock.now();
     exchange.fill(request, handled);
     if (this.#isOpen) {
-      exchange.waitRate = limiter.answerRate;
+      exchange.waitRate = limiter.retryAfterRate;
       exchange.address = handled.key === undefined ? addressOf(world, request) : '';
     }
     journal?.request(exchange);

@@ -5,14 +5,13 @@
 import { many } from '../commands/table.ts';
 import { type ClientRuleId, clientRules, type Level } from '../ledger/rules.ts';
 import { atOnce } from '../sim/at-once.ts';
-import { isoTime } from '../sim/clock.ts';
 import { retryAfter } from './client-1-retry-after.ts';
 import { requests } from './client-3-requests.ts';
 import { outcomes } from './client-5-outcomes.ts';
 import { pace } from './client-11-pace.ts';
-import { type Exchange, isAccepted, messageIdOf, requestIdOf } from './exchange.ts';
+import type { Exchange } from './exchange.ts';
 import { groupingOf } from './intent-grouping.ts';
-import { type Intent, type Intents, isAttributable } from './intents.ts';
+import type { Intents } from './intents.ts';
 import type { Report } from './intents-file.ts';
 import type { ClientRecord, Finding, Judge, Judgement, Judges } from './record.ts';
 
@@ -73,39 +72,49 @@ export function* judging(
   exchanges: readonly Exchange[],
   options: JudgeOptions,
 ): Generator<undefined, RefereeReport> {
-  const { graceMs = defaultGraceMs, accounts, reports, lack, endsUndelivered } = options;
-  const isOfAccounts = (exchange: Exchange) =>
-    accounts === undefined || accounts.some((account) => isOfAccount(exchange, account));
-  const ofAccounts = exchanges.filter(isOfAccounts);
+  const { accounts, lack } = options;
+  const ofAccounts = exchanges.filter(
+    (exchange) => accounts?.some((account) => isOfAccount(exchange, account)) ?? true,
+  );
   const withoutBody = ofAccounts.filter(({ lacksBody }) => lacksBody).length;
   // What came before an unclear exchange is not judged: the record begins behind it.
   const skipped = ofAccounts.findLastIndex(isUnclear) + 1;
   const isCutAtStart = options.isCutAtStart === true || skipped > 0;
   const isPartial =
     options.isPartial === true || isCutAtStart || withoutBody > 0 || lack !== undefined;
-  const judged = ofAccounts.slice(skipped).map((one) => (isPartial ? leftOpen(one) : one));
-  const knowledge = { isPartial, isCutAtStart, reports };
-  const record: ClientRecord = {
-    ...knowledge,
-    exchanges: judged,
-    intents: yield* groupingOf(judged, knowledge),
-    graceMs,
-    endsUndelivered,
-  };
-  const rules: RuleJudgement[] = [];
-  for (const { id, level } of clientRules) {
-    const { exercised, findings } = (judges[id] as Judge)(record);
-    const judgedLevel = options.isStrict === true ? 'must' : level;
-    const verdict = verdictOf(judgedLevel, exercised, findings);
-    rules.push({ id, level, verdict, exercised, findings });
-    yield;
-  }
+  const knowledge = { isPartial, isCutAtStart, reports: options.reports };
+  const record = yield* recordOf(ofAccounts.slice(skipped), knowledge, options);
   return {
-    rules,
-    exchanges: judged,
+    rules: yield* verdictsOn(record, options.isStrict === true),
+    exchanges: record.exchanges,
     intents: record.intents,
     notice: lack ?? noticeOf(withoutBody, skipped),
   };
+}
+
+/** The exchanges as the judges of the rules need them, with their intents. */
+function* recordOf(
+  exchanges: readonly Exchange[],
+  knowledge: Pick<ClientRecord, 'isPartial' | 'isCutAtStart' | 'reports'>,
+  { graceMs = defaultGraceMs, endsUndelivered }: JudgeOptions,
+): Generator<undefined, ClientRecord> {
+  const judged = knowledge.isPartial ? exchanges.map(leftOpen) : exchanges;
+  const intents = yield* groupingOf(judged, knowledge);
+  return { ...knowledge, exchanges: judged, intents, graceMs, endsUndelivered };
+}
+
+function* verdictsOn(
+  record: ClientRecord,
+  isStrict: boolean,
+): Generator<undefined, RuleJudgement[]> {
+  const rules: RuleJudgement[] = [];
+  for (const { id, level } of clientRules) {
+    const { exercised, findings } = (judges[id] as Judge)(record);
+    const verdict = verdictOf(isStrict ? 'must' : level, exercised, findings);
+    rules.push({ id, level, verdict, exercised, findings });
+    yield;
+  }
+  return rules;
 }
 
 /**
@@ -136,64 +145,4 @@ export function isOfAccount({ accountId, accountName }: Exchange, idOrName: stri
 function verdictOf(level: Level, exercised: number, findings: readonly Finding[]): ClientVerdict {
   if (findings.length > 0) return level === 'must' ? 'failed' : 'advice';
   return exercised > 0 ? 'passed' : 'not_exercised';
-}
-
-/** The report as JSON; findings name exchanges by their numbers in the record. */
-export function reportJson({ rules, exchanges, intents, notice }: RefereeReport) {
-  return {
-    ...(notice !== undefined && { notice }),
-    rules: rules.map(({ findings, ...rule }) => ({
-      ...rule,
-      findings: findings.map(({ accountId, endpoint, what, exchanges: proof }) => ({
-        account_id: accountId ?? null,
-        endpoint: endpoint ?? null,
-        what,
-        exchanges: proof.map(({ number }) => number),
-      })),
-    })),
-    unattributable: intents.unattributable,
-    exchanges: exchanges.length,
-  };
-}
-
-/** The exchanges and intents of a report, for the dashboard and other views. */
-export function detailsOf({ exchanges, intents }: Pick<ClientRecord, 'exchanges' | 'intents'>) {
-  return { exchanges: exchanges.map(exchangeDetails), intents: intents.all.map(intentDetails) };
-}
-
-function exchangeDetails(one: Exchange) {
-  const status = one.reply?.['status'];
-  return {
-    number: one.number,
-    at: isoTime(one.atMs),
-    answered_at: isoTime(one.answeredAtMs),
-    seen: one.isSeen,
-    account_id: one.accountId ?? null,
-    account: one.accountName ?? null,
-    endpoint: one.endpoint ?? null,
-    method: one.method,
-    path: one.target,
-    request_id: requestIdOf(one) ?? null,
-    status: one.status,
-    retry_after: one.retryAfter ?? null,
-    retry_after_ms: one.retryAfterMs ?? null,
-    message_id: messageIdOf(one) ?? null,
-    message_status: typeof status === 'string' ? status : null,
-  };
-}
-
-function intentDetails(intent: Intent) {
-  const { attempts, requestId } = intent;
-  const [first] = attempts;
-  const accepted = attempts.filter(isAccepted).map((one) => messageIdOf(one) ?? one.number);
-  const to = first?.body?.['to'];
-  return {
-    account_id: first?.accountId ?? null,
-    endpoint: first?.endpoint ?? null,
-    to: typeof to === 'string' ? to : null,
-    request_id: requestId ?? null,
-    attributable: isAttributable(intent),
-    accepted: new Set(accepted).size,
-    exchanges: attempts.map(({ number }) => number),
-  };
 }

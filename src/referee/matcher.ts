@@ -4,7 +4,7 @@
  */
 import { many } from '../commands/table.ts';
 import type { ClientRuleId } from '../ledger/rules.ts';
-import type { reportJson } from './judge.ts';
+import type { reportJson } from './report-json.ts';
 
 /** What `toPassReferee` judges, and what it lets pass. */
 export interface PassRefereeOptions {

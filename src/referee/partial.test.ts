@@ -15,7 +15,8 @@ import { recordedBy } from '../explore/watched-run.ts';
 import type { Delivery } from '../http/service/messages.ts';
 import { Simulator } from '../simulator.ts';
 import { latestReports } from './intents-file.ts';
-import { type JudgeOptions, judge, type RefereeReport, reportJson } from './judge.ts';
+import { type JudgeOptions, judge, type RefereeReport } from './judge.ts';
+import { reportJson } from './report-json.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'smstwin-partial-'));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -36,8 +36,8 @@ export class Limiter {
   readonly #now: () => number;
   readonly #endpoints: Record<EndpointName, EndpointBuckets>;
   readonly #assumptions: AssumptionsInForce<'limiterRefill' | 'refusedSpendsToken'>;
-  /** Simulated milliseconds per second of the `Retry-After` that `take` returns. */
-  #msPerAnsweredSecond = secondMs;
+  /** Simulated milliseconds in each second that `take` returns. */
+  #msPerRetryAfterSecond = secondMs;
 
   constructor(
     now: () => number,
@@ -53,7 +53,7 @@ export class Limiter {
 
   /**
    * Spends a token of `caller`'s bucket and returns 0; if there is none, returns the whole seconds
-   * to wait (see `answerIn`).
+   * to wait (see `setRetryAfterRate`).
    */
   take(endpoint: EndpointName, caller: string): number {
     const buckets = this.#endpoints[endpoint];
@@ -64,17 +64,16 @@ export class Limiter {
     if (this.#assumptions.answers.refusedSpendsToken === 'yes') bucket.spendRefused(nowMs);
     const waitMs = bucket.waitMs(nowMs);
     assert(waitMs > 0, 'a bucket that refuses has a wait');
-    return Math.ceil(waitMs / this.#msPerAnsweredSecond);
+    return Math.ceil(waitMs / this.#msPerRetryAfterSecond);
   }
 
-  /** From now on, `take` returns waits in seconds of a clock that is `rate` times slower. */
-  answerIn(rate: number): void {
-    this.#msPerAnsweredSecond = rate * secondMs;
+  /** From now on, each second that `take` returns stands for `rate` simulated seconds. */
+  setRetryAfterRate(rate: number): void {
+    this.#msPerRetryAfterSecond = rate * secondMs;
   }
 
-  /** Simulated seconds for each second of a wait that `take` returns. */
-  get answerRate(): number {
-    return this.#msPerAnsweredSecond / secondMs;
+  get retryAfterRate(): number {
+    return this.#msPerRetryAfterSecond / secondMs;
   }
 
   /** Undoes the `take` that the same request just made. */

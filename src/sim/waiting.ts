@@ -49,14 +49,13 @@ function pickupOf(message: Message, nowMs: number, assumptions: Assumptions): Wa
   const { device } = message;
   const { sendsPerPoll } = assumptions;
   const ahead = readyBefore(message);
-  const polls = ahead === undefined ? pollsOf(message) : pollsLeft(message);
-  /** The poll at which its turn comes, if each poll picks up only `sendsPerPoll` messages. */
-  const turn =
+  const ownPolls = ahead === undefined ? pollsOf(message) : pollsLeft(message);
+  /** Polls until its turn comes, if each poll picks up only `sendsPerPoll` messages. */
+  const pollsInQueue =
     ahead === undefined || sendsPerPoll === 'all' ? 1 : Math.floor(ahead / sendsPerPoll) + 1;
-  const untilMs = pollAfter(device, nowMs, Math.max(polls, turn), assumptions);
-  return turn > polls
-    ? { reason: 'queue', untilMs, ahead: ahead ?? 0 }
-    : { reason: 'poll', untilMs };
+  const untilMs = pollAfter(device, nowMs, Math.max(ownPolls, pollsInQueue), assumptions);
+  if (pollsInQueue <= ownPolls) return { reason: 'poll', untilMs };
+  return { reason: 'queue', untilMs, ahead: ahead ?? 0 };
 }
 
 function progressOf(message: Message, nowMs: number, assumptions: Assumptions): Waiting {

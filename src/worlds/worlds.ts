@@ -19,6 +19,7 @@ import { copyInto } from './fork.ts';
 import { HostedWorld, type WorldSimulator } from './hosted-world.ts';
 import type { JournalFolder, SavedWorld } from './journal-folder.ts';
 import { KeyDirectory } from './key-directory.ts';
+import { keyInUse, nameInUse, unknownWorld } from './refusals.ts';
 import { WorldIds } from './world-ids.ts';
 
 export const mostWorlds = 10_000;
@@ -26,7 +27,6 @@ export const mostWorlds = 10_000;
 export const firstWorldId = 'default';
 /** How often expired worlds are looked for. */
 const sweepMs = 250;
-const longestShownId = 60;
 
 export interface WorldOptions {
   /** By default the world's id. */
@@ -340,23 +340,4 @@ export class Worlds<S extends WorldSimulator> {
     world.savedLastUsedMs = world.lastUsedMs;
     this.#folder.saveLastUse(world.worldId, world.lastUsedMs);
   }
-}
-
-/** The body of the 404 for an unknown or expired world. */
-export function unknownWorld(worldId: string): { readonly code: string; readonly detail: string } {
-  const shown =
-    worldId.length > longestShownId ? `${worldId.slice(0, longestShownId)}...` : worldId;
-  return {
-    code: 'world_not_found',
-    detail: `There is no world ${shown}: it was deleted, it expired, or it was never created.`,
-  };
-}
-
-/** `path`: where the input gives the key. */
-export function keyInUse(path?: string): OperationRefused {
-  return new OperationRefused('conflict', 'another world has this key', path);
-}
-
-export function nameInUse(name: string): OperationRefused {
-  return new OperationRefused('conflict', `a world is called ${name} already`, 'name');
 }

@@ -10,7 +10,8 @@ import { exchangesOfJournalFile } from '../../src/cli/referee-journal.ts';
 import type { RefereeReportJson } from '../../src/operations/referee.ts';
 import type { RequestEntry } from '../../src/recording/journal-entry.ts';
 import { type Report, readIntentsFile } from '../../src/referee/intents-file.ts';
-import { judge, type RefereeReport, reportJson } from '../../src/referee/judge.ts';
+import { judge, type RefereeReport } from '../../src/referee/judge.ts';
+import { reportJson } from '../../src/referee/report-json.ts';
 import { Rng } from '../../src/sim/random.ts';
 import type { ClientRow, Message } from './client.ts';
 

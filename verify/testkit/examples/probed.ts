@@ -3,7 +3,7 @@
  * a target apart also show the answer that the simulator is set to.
  */
 import { replyObservations } from '../../../conformance/cases/observations-replies.ts';
-import type { RequestOptions } from '../../../conformance/client.ts';
+import type { RequestOptions } from '../../../conformance/connections.ts';
 import { Asker, type Probe, type ProbeReply } from '../../../conformance/probe.ts';
 import { answersOf } from '../../../src/ledger/assumptions.ts';
 import { requestTo } from '../request.ts';
