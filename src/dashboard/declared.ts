@@ -36,7 +36,7 @@ function fieldsOf({ input, output }: Operation): Omit<DeclaredOperation, 'route'
 /** The fields of an object; a schema of another kind is one field without a name. */
 function fieldsIn(schema: z.ZodType, io: 'input' | 'output'): readonly Field[] {
   const json = z.toJSONSchema(schema, { io, unrepresentable: 'any' }) as Json;
-  const root = fieldOf(json, json.$defs ?? {});
+  const root = namelessField(json, json.$defs ?? {});
   return root.kind === 'object' ? (root.fields ?? []) : [root];
 }
 
@@ -54,8 +54,12 @@ function rowFields(fields: readonly Field[]): readonly Field[] {
 /** The schemas that references name. */
 type Definitions = Readonly<Record<string, Json>>;
 
-/** Without a name, it is the whole schema, an element of a list, or an alternative. */
-function fieldOf(schema: Json, definitions: Definitions, name = '', isRequired = true): Field {
+/** The field of a root, an element or an alternative: it is required unless it has a default. */
+function namelessField(schema: Json, definitions: Definitions): Field {
+  return fieldOf('', schema, true, definitions);
+}
+
+function fieldOf(name: string, schema: Json, isRequired: boolean, definitions: Definitions): Field {
   const { json, isNullable } = withoutNull(resolved(schema, definitions), definitions);
   const { title, description = schema.description } = json;
   return {
@@ -102,7 +106,7 @@ function shapeOf(json: Json, definitions: Definitions): Omit<Field, 'name'> {
     case 'number':
       return numberOf(json);
     case 'array':
-      return { kind: 'list', item: fieldOf((json.items ?? {}) as Json, definitions) };
+      return { kind: 'list', item: namelessField((json.items ?? {}) as Json, definitions) };
     case 'object':
       return objectOf(json, definitions);
     case 'string':
@@ -127,7 +131,7 @@ function objectOf(json: Json, definitions: Definitions): Omit<Field, 'name'> {
   return {
     kind: 'object',
     fields: Object.entries(properties).map(([name, property]) =>
-      fieldOf(property as Json, definitions, name, required.includes(name)),
+      fieldOf(name, property as Json, required.includes(name), definitions),
     ),
   };
 }
@@ -139,15 +143,14 @@ function textKind({ format, pattern = '' }: Json): Field['kind'] {
 }
 
 /**
- * Objects become variants. Words become a choice; next to one other alternative (a number or a
- * list) they belong to its field. Two that are not words (a number or a time) are typed as the
- * first of them, and more than two as JSON.
+ * Objects become variants, and words a choice. Of two other alternatives, the first that is not
+ * words gives the shape, and words belong to it. More than two are typed as JSON.
  */
 function alternativesOf(
   alternatives: readonly Json[],
   definitions: Definitions,
 ): Omit<Field, 'name'> {
-  const fields = alternatives.map((json) => fieldOf(json, definitions));
+  const fields = alternatives.map((json) => namelessField(json, definitions));
   if (fields.every(({ kind }) => kind === 'object')) {
     return {
       kind: 'variants',
@@ -155,12 +158,13 @@ function alternativesOf(
     };
   }
   const words = fields.flatMap((field) => field.words ?? []);
-  const other = fields.find(({ kind }) => kind !== 'choice');
-  if (other === undefined) return { kind: 'choice', words };
-  const { name: _, isRequired: __, ...otherShape } = other;
-  const isMixture = fields.length > 2;
-  const shape = isMixture ? { kind: 'json' as const } : otherShape;
-  return words.length > 0 ? { ...shape, words } : shape;
+  const nonChoice = fields.find(({ kind }) => kind !== 'choice');
+  if (nonChoice === undefined) return { kind: 'choice', words };
+  const withWords = words.length > 0 && { words };
+  if (fields.length > 2) return { kind: 'json', ...withWords };
+  // The field with the alternatives has a name and `isRequired` of its own.
+  const { name: _, isRequired: __, ...shape } = nonChoice;
+  return { ...shape, ...withWords };
 }
 
 /** The title of the variant's schema, or its fixed value, or the name of its first field. */

@@ -5,7 +5,12 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { createSimulator, type Simulator } from '../simulator.ts';
-import { EventParser, type News, SharedEvents } from './page/shared-events.ts';
+import {
+  EventParser,
+  type ServerEvent,
+  SharedEvents,
+  type StreamState,
+} from './page/shared-events.ts';
 
 const ends: (() => unknown)[] = [];
 afterEach(async () => {
@@ -21,14 +26,17 @@ async function started(options: { readonly token?: string } = {}) {
   return { simulator, eventsWith, sharedEvents: eventsWith(null) };
 }
 
-/** A reader that keeps all events. */
+/** A reader that keeps all states and events. */
 function reader(sharedEvents: SharedEvents) {
-  const heard: News[] = [];
-  const say = sharedEvents.join((news) => heard.push(news));
+  const states: StreamState[] = [];
+  const events: ServerEvent[] = [];
+  const say = sharedEvents.join((news) => {
+    if ('state' in news) states.push(news.state);
+    else events.push(...news.events);
+  });
   ends.unshift(() => say({ isListening: false }));
-  const events = () => heard.filter((news) => typeof news !== 'string').flat();
   return {
-    heard,
+    states,
     want: () => say({ isListening: true }),
     leave: () => say({ isListening: false }),
     events,
@@ -42,9 +50,9 @@ test('eight readers share one stream and hear the same', async () => {
   const { simulator, sharedEvents } = await started();
   const readers = Array.from({ length: 8 }, () => reader(sharedEvents));
   for (const { want } of readers) want();
-  for (const { heard } of readers) await expect.poll(() => heard).toContain('live');
+  for (const { states } of readers) await expect.poll(() => states).toContain('live');
   simulator.clock.advance('1s');
-  for (const { events } of readers) await expect.poll(() => events()).toHaveLength(1);
+  for (const { events } of readers) await expect.poll(() => events).toHaveLength(1);
   expect(simulator.activity.streams).toBe(1);
 });
 
@@ -55,7 +63,7 @@ test('the stream is closed when the last reader wants nothing, and opened when o
   other.want();
   await streams(simulator, 1);
   one.leave();
-  await expect.poll(() => other.heard).toContain('live');
+  await expect.poll(() => other.states).toContain('live');
   expect(simulator.activity.streams).toBe(1);
   other.leave();
   await streams(simulator, 0);
@@ -67,15 +75,15 @@ test('a reader that comes later hears the state, and the others get no event twi
   const { simulator, sharedEvents } = await started();
   const one = reader(sharedEvents);
   one.want();
-  await expect.poll(() => one.heard).toContain('live');
+  await expect.poll(() => one.states).toContain('live');
   simulator.clock.advance('1s');
-  await expect.poll(() => one.events()).toHaveLength(1);
+  await expect.poll(() => one.events).toHaveLength(1);
   const other = reader(sharedEvents);
   other.want();
-  expect(other.heard).toEqual(['live']);
+  expect(other.states).toEqual(['live']);
   simulator.clock.advance('1s');
-  await expect.poll(() => one.events().map(({ kind }) => kind)).toEqual(['clock', 'clock']);
-  expect(other.events()).toHaveLength(1);
+  await expect.poll(() => one.events.map(({ kind }) => kind)).toEqual(['clock', 'clock']);
+  expect(other.events).toHaveLength(1);
 });
 
 test('readers with different tokens share nothing, and a wrong token is refused', async () => {
@@ -83,11 +91,11 @@ test('readers with different tokens share nothing, and a wrong token is refused'
   const [right, wrong] = [reader(eventsWith('open-sesame')), reader(eventsWith('wrong'))];
   right.want();
   wrong.want();
-  await expect.poll(() => right.heard).toContain('live');
-  await expect.poll(() => wrong.heard).toContain('refused');
+  await expect.poll(() => right.states).toContain('live');
+  await expect.poll(() => wrong.states).toContain('refused');
   simulator.clock.advance('1s');
-  await expect.poll(() => right.events()).toHaveLength(1);
-  expect(wrong.events()).toEqual([]);
+  await expect.poll(() => right.events).toHaveLength(1);
+  expect(wrong.events).toEqual([]);
 });
 
 test('a broken stream resumes where it ended', async () => {
@@ -104,10 +112,10 @@ test('a broken stream resumes where it ended', async () => {
     server.close();
   });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/control/events`;
-  const { want, heard } = reader(new SharedEvents({ url, token: null }));
+  const { want, states } = reader(new SharedEvents({ url, token: null }));
   want();
   await expect.poll(() => asked).toEqual([undefined, '41']);
-  expect(heard.filter((news) => typeof news === 'string')).toEqual(['connecting', 'live']);
+  expect(states).toEqual(['connecting', 'live']);
 });
 
 test('events are read whole however the stream is cut', () => {

@@ -26,22 +26,22 @@ export const whileRunning = (ms: number) => ((clock.value?.rate ?? 0) > 0 ? ms :
 /** Simulated time in epoch milliseconds; between two reads it advances at the clock's rate. */
 export const nowMs = computed(() => {
   if (lastClock.value === undefined) return undefined;
-  const { clock, receivedMs } = lastClock.value;
+  const { clock: received, receivedMs } = lastClock.value;
   const passedMs = Math.max(0, tickedMs.value - receivedMs);
-  return Date.parse(clock.now) + Math.floor(passedMs * clock.rate);
+  return Date.parse(received.now) + Math.floor(passedMs * received.rate);
 });
 
 /** A running clock may seem to go back by less, because of rounding. */
 const roundingMs = 1_000;
 
 /** Returns true if time went back: the simulator was reset. */
-function setClock(clock: ClockState): boolean {
+function setClock(received: ClockState): boolean {
   const previous = lastClock.value?.clock;
   const receivedMs = performance.now();
-  lastClock.value = { clock, receivedMs };
+  lastClock.value = { clock: received, receivedMs };
   tickedMs.value = receivedMs;
   if (previous === undefined) return false;
-  return Date.parse(clock.now) < Date.parse(previous.now) - roundingMs;
+  return Date.parse(received.now) < Date.parse(previous.now) - roundingMs;
 }
 
 const tickPeriodMs = 250;
@@ -95,11 +95,11 @@ export async function readState(): Promise<void> {
   try {
     const current = await call('simulator.state');
     const before = state.value;
-    const hasLess =
+    const hasFewerThanBefore =
       before !== undefined &&
       (current.messages.total < before.messages.total || current.requests < before.requests);
     state.value = current;
-    const isBack = setClock(current.clock);
-    if (hasLess || isBack) announceStaleData();
+    const hasGoneBack = setClock(current.clock);
+    if (hasFewerThanBefore || hasGoneBack) announceStaleData();
   } catch {}
 }

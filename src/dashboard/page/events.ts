@@ -14,6 +14,7 @@ import {
   type ServerEvent,
   SharedEvents,
   type StreamAddress,
+  type StreamState,
 } from './shared-events.ts';
 
 const kinds = ['message', 'sim', 'clock', 'traffic', 'operation'] as const;
@@ -26,9 +27,7 @@ export type EventListener<K extends EventKind> = (
   events: readonly EventData[K][] | undefined,
 ) => void;
 
-type ConnectionState = 'connecting' | 'live' | 'lost' | 'gone';
-
-export const connection = signal<ConnectionState>('connecting');
+export const connection = signal<'connecting' | 'live' | 'lost' | 'gone'>('connecting');
 
 const listenersByKind = new Map<EventKind, Set<EventListener<never>>>(
   kinds.map((kind) => [kind, new Set()]),
@@ -51,16 +50,14 @@ export function announceStaleData(): void {
 let sendRequest: (request: ListenRequest) => void = () => {};
 /** The token with which the stream was joined. */
 let joinedToken: string | null = null;
-/** True from the first event that this page may have missed until it reads everything again. */
-let mayHaveMissedEvents = true;
 
 /** Joins the stream and leaves it while the page is hidden or closed. */
 export function followEvents(): void {
   joinStream();
   listenWhileVisible();
   document.addEventListener('visibilitychange', listenWhileVisible);
+  addEventListener('pagehide', () => sendRequest({ isListening: false }));
   addEventListener('pageshow', listenWhileVisible);
-  addEventListener('pagehide', stopListening);
   setInterval(() => {
     if (isVisible()) listenWhileVisible();
   }, keepAliveMs);
@@ -102,33 +99,19 @@ function isVisible(): boolean {
 }
 
 function listenWhileVisible(): void {
-  if (isVisible()) sendRequest({ isListening: true });
-  else stopListening();
-}
-
-function stopListening(): void {
-  mayHaveMissedEvents = true;
-  sendRequest({ isListening: false });
+  sendRequest({ isListening: isVisible() });
 }
 
 function receive(news: News): void {
-  if (typeof news !== 'string') deliver(news);
-  else if (news === 'refused') requireToken();
-  else showConnection(news);
+  if ('state' in news) showState(news.state);
+  else deliver(news.events);
 }
 
-function requireToken(): void {
-  tokenIsMissing.value = true;
-  connection.value = 'connecting';
-}
-
-function showConnection(state: ConnectionState): void {
-  connection.value = state;
-  if (state === 'lost' || state === 'gone') mayHaveMissedEvents = true;
-  if (state === 'live' && mayHaveMissedEvents) {
-    mayHaveMissedEvents = false;
-    announceStaleData();
-  }
+function showState(state: StreamState): void {
+  if (state === 'refused') tokenIsMissing.value = true;
+  connection.value = state === 'refused' ? 'connecting' : state;
+  // Until now this page got no events, so what it shows may be out of date.
+  if (state === 'live') announceStaleData();
 }
 
 function deliver(events: readonly ServerEvent[]): void {

@@ -1,6 +1,5 @@
 /**
- * What a page with a list declares: the operations that read and change its objects, its columns,
- * and the forms that add to it. `lists.ts` holds the declarations.
+ * What a list of objects, its forms and the buttons of its rows declare. `lists.ts` has the lists.
  */
 import type { Typed } from './field.ts';
 import type { OperationName } from './wire.ts';

@@ -257,9 +257,9 @@ export const listPages: Readonly<Record<string, readonly ListDeclaration[]>> = {
 
 const listOperations = Object.values(listPages)
   .flat()
-  .flatMap(({ readOperation, editOperation, forms = [] }) => [
+  .flatMap(({ readOperation, editOperation = readOperation, forms = [] }) => [
     readOperation,
-    ...(editOperation === undefined ? [] : [editOperation]),
+    editOperation,
     ...forms.map(({ operation }) => operation),
   ]);
 

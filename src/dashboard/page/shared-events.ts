@@ -20,9 +20,9 @@ export interface ServerEvent {
 }
 
 /** `refused`: the token is missing or wrong; `gone`: the world was deleted. */
-type StreamState = 'connecting' | 'live' | 'lost' | 'refused' | 'gone';
+export type StreamState = 'connecting' | 'live' | 'lost' | 'refused' | 'gone';
 /** What readers receive: a new state of the stream, or events that arrived together. */
-export type News = StreamState | readonly ServerEvent[];
+export type News = { readonly state: StreamState } | { readonly events: readonly ServerEvent[] };
 type Listener = (news: News) => void;
 
 export const keepAliveMs = 10_000;
@@ -65,7 +65,7 @@ export class SharedEvents {
         return;
       }
       silence = setTimeout(() => this.#remove(listener), silentMs);
-      if (!this.#listeners.has(listener)) listener(this.#state);
+      if (!this.#listeners.has(listener)) listener({ state: this.#state });
       this.#listeners.add(listener);
       if (retry && this.#isFinal) this.#state = 'connecting';
       if (retry) this.#endPause();
@@ -126,7 +126,7 @@ export class SharedEvents {
         if (done) return 'ended';
         const events = parser.parse(value);
         this.#lastEventId = events.findLast(({ id }) => id !== undefined)?.id ?? this.#lastEventId;
-        if (events.length > 0) this.#publish(events);
+        if (events.length > 0) this.#publish({ events });
       }
     } catch {
       if (signal.aborted) return 'left';
@@ -137,7 +137,7 @@ export class SharedEvents {
   #setState(state: StreamState): void {
     if (state === this.#state) return;
     this.#state = state;
-    this.#publish(state);
+    this.#publish({ state });
   }
 
   #publish(news: News): void {

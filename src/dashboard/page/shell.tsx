@@ -1,13 +1,13 @@
 /**
- * The frame around every page: the links to the pages, the header with world and simulated time,
- * and notices about the connection. `pages` is the table of all pages.
+ * The frame around every page: the header (see also `header.tsx`), the links to the pages, notices
+ * about the connection, and the keys. `pages` is the table of all pages.
  */
 import { signal } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { advanceClock, advanceOutcome, clock, nowMs } from './clock.ts';
-import { call, tokenIsMissing } from './control.ts';
+import { tokenIsMissing } from './control.ts';
 import { connection, reconnectNow } from './events.ts';
+import { SimulatedTime, WorldSwitcher } from './header.tsx';
 import { listPages } from './lists.ts';
 import { ClockPage } from './pages/clock.tsx';
 import { Compare } from './pages/compare.tsx';
@@ -19,15 +19,12 @@ import { RefereePage } from './pages/referee.tsx';
 import { RequestsPage } from './pages/requests.tsx';
 import { Rules } from './pages/rules.tsx';
 import { SendPage } from './pages/send.tsx';
-import { Action, Dialog } from './parts/action.tsx';
-import { Choices } from './parts/fields.tsx';
+import { Dialog } from './parts/action.tsx';
 import { List } from './parts/list.tsx';
-import { type Fact, Facts, Time } from './parts/values.tsx';
+import { type Fact, Facts } from './parts/values.tsx';
 import { moveBetweenRows } from './parts/virtual-table.tsx';
-import { useResource } from './resource.ts';
-import { pageName, prefixOf, shownWorld } from './route.ts';
+import { pageName, shownWorld } from './route.ts';
 import { TokenDialog } from './token-dialog.tsx';
-import { isoTime } from './words.ts';
 
 interface Page {
   readonly name: string;
@@ -116,7 +113,7 @@ export function Shell() {
         <button type="button" class="button plain help" onClick={() => (isHelpShown.value = true)}>
           <span class="hidden">Keys: </span>?
         </button>
-        <Clock />
+        <SimulatedTime />
         {isHelpShown.value && (
           <Dialog title="Keys" onClose={() => (isHelpShown.value = false)}>
             <Facts facts={keyFacts} />
@@ -153,7 +150,8 @@ function Heading({ text }: { readonly text: string }) {
   const heading = useRef<HTMLHeadingElement>(null);
   const isFirst = useRef(true);
   useEffect(() => {
-    document.title = `${text} · ${shownWorld === 'default' ? '' : `${shownWorld} · `}smstwin`;
+    const worldName = shownWorld === 'default' ? [] : [shownWorld];
+    document.title = [text, ...worldName, 'smstwin'].join(' · ');
     // On a phone, the links to the pages are one row, wider than the screen.
     document.querySelector('.pages [aria-current]')?.scrollIntoView({ inline: 'center' });
     if (!isFirst.current) heading.current?.focus({ preventScroll: true });
@@ -163,42 +161,6 @@ function Heading({ text }: { readonly text: string }) {
     <h1 ref={heading} tabIndex={-1}>
       {text}
     </h1>
-  );
-}
-
-/** Simulated time, the usual ways to advance it, and the state of the connection. */
-function Clock() {
-  if (nowMs.value === undefined || clock.value === undefined) return <div class="now" />;
-  const { mode, rate, next_at: nextAt } = clock.value;
-  return (
-    <div class="now">
-      {/* On the left, so that a text that appears does not move the buttons. */}
-      <span class="dim advanced" role="status">
-        {advanceOutcome.value}
-      </span>
-      <Time at={isoTime(nowMs.value)} />
-      <a class="badge mode" href="#/clock" title="Clock">
-        {mode}
-        {mode === 'scaled' ? ` ×${rate}` : ''}
-      </a>
-      {mode !== 'bound' && (
-        <>
-          <Action act={() => advanceClock({ by: '20s' })} label="Advance 20 s">
-            +20 s
-          </Action>
-          <Action act={() => advanceClock({ to: nextAt })} disabled={nextAt === null}>
-            Next event
-          </Action>
-          <Action act={() => advanceClock({ until_idle: true })} disabled={nextAt === null}>
-            Until idle
-          </Action>
-        </>
-      )}
-      <span class={`live live-${connection.value}`}>
-        <span class="dot" aria-hidden="true" />
-        {connection.value}
-      </span>
-    </div>
   );
 }
 
@@ -223,35 +185,6 @@ function ConnectionNotice() {
           )}
         </div>
       )}
-    </div>
-  );
-}
-
-/** A choice of the server's worlds, by their name. Hidden while there is only one. */
-function WorldSwitcher() {
-  const { value, error } = useResource(() => call('worlds.list'), {
-    rereadAfter: ['operation', 'clock'],
-  });
-  const worlds = value?.worlds ?? [];
-  const isGone = shownWorld !== 'default' && !worlds.some(({ world_id: id }) => id === shownWorld);
-  if (worlds.length === 0 && !isGone) return null;
-  const goneText = error === undefined ? '' : ' (gone)';
-  return (
-    <div class="world-switcher">
-      <label class="dim wide" for="world">
-        world
-      </label>
-      <Choices
-        id="world"
-        aria-label="World"
-        value={shownWorld}
-        onChoose={(id) => location.assign(`${prefixOf(id)}/${location.hash}`)}
-        choices={[
-          { value: 'default', label: 'default' },
-          ...(isGone ? [{ value: shownWorld, label: `${shownWorld}${goneText}` }] : []),
-          ...worlds.map(({ world_id: value, name: label }) => ({ value, label })),
-        ]}
-      />
     </div>
   );
 }

@@ -1,6 +1,5 @@
 /**
- * Reads what the user typed into the fields of a form as the input of an operation, and shows values
- * as text.
+ * Reads typed texts as values of fields, and shows values as text.
  */
 import { type Field, labelOf, pathOf, type Typed, variantFields } from './field.ts';
 
@@ -59,8 +58,8 @@ function readField(
     return isRequired || Object.keys(inner).length > 0 ? inner : undefined;
   }
   if (only !== undefined) return only;
+  // A text that is left empty is a value that is not given.
   const text = typed[path] ?? '';
-  // An empty input leaves an optional field out.
   if (text === '' && !isRequired) return undefined;
   try {
     return readValue(field, text);
@@ -71,11 +70,13 @@ function readField(
   }
 }
 
-/**
- * Reads a typed text as a value of the field; throws a RangeError that says what was expected and
- * quotes the typed text: all of it, if `text` is one element of a list.
- */
-export function readValue(field: Field, text: string, typedText = text): unknown {
+/** Reads a typed text as a value of the field; throws a RangeError that says what was expected. */
+export function readValue(field: Field, text: string): unknown {
+  return readPart(field, text, text);
+}
+
+/** `text`: all of `typedText`, or one element of a list in it. The error quotes `typedText`. */
+function readPart(field: Field, text: string, typedText: string): unknown {
   const { kind, words = [], isNullable = false, isRequired = false } = field;
   const trimmed = text.trim();
   if (words.includes(trimmed)) return trimmed;
@@ -89,7 +90,7 @@ export function readValue(field: Field, text: string, typedText = text): unknown
     case 'list':
       return trimmed === ''
         ? []
-        : trimmed.split(',').map((part) => readValue(field.item as Field, part, text));
+        : trimmed.split(',').map((part) => readPart(field.item as Field, part, typedText));
     case 'pairs':
       return Object.fromEntries(trimmed.split('\n').map(readPair));
     case 'json':
@@ -103,7 +104,7 @@ export function readValue(field: Field, text: string, typedText = text): unknown
 }
 
 /** Reads strictly: `1,000`, `0x10`, `1e3` and `abc` are mistakes. */
-function readNumber(field: Field, text: string, typedText: string): number {
+function readNumber(field: Field, text: string, quoted: string): number {
   const { isWhole = false, least = 0, most, words = [] } = field;
   const format = isWhole ? /^[0-9]+$/ : /^[0-9]+(\.[0-9]+)?$/;
   const number = format.test(text) ? Number(text) : Number.NaN;
@@ -112,7 +113,7 @@ function readNumber(field: Field, text: string, typedText: string): number {
   const range = most === undefined ? '' : ` from ${least} to ${most}`;
   const orWords = words.map((word) => ` or "${word}"`).join('');
   const expected = `expected ${kind}${range}${orWords}, in plain digits`;
-  throw new RangeError(typedText === '' ? expected : `${expected}; got "${typedText}"`);
+  throw new RangeError(quoted === '' ? expected : `${expected}; got "${quoted}"`);
 }
 
 function readPair(line: string): readonly [string, string] {

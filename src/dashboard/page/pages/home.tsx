@@ -7,7 +7,7 @@ import type { ComponentChildren } from 'preact';
 import { statuses } from '../../../sim/status.ts';
 import { state } from '../clock.ts';
 import { call } from '../control.ts';
-import { CopyButton } from '../parts/action.tsx';
+import { CopyButton } from '../parts/copy-and-save.tsx';
 import { Choices, choicesOf } from '../parts/fields.tsx';
 import { Card, Empty, Loaded } from '../parts/frame.tsx';
 import { Table } from '../parts/table.tsx';

@@ -4,7 +4,8 @@
 import { advanceClock, readState, whileRunning } from '../clock.ts';
 import { call } from '../control.ts';
 import type { Row } from '../list-declaration.ts';
-import { Action, CopyButton } from '../parts/action.tsx';
+import { Action } from '../parts/action.tsx';
+import { CopyButton } from '../parts/copy-and-save.tsx';
 import { Detail } from '../parts/detail.tsx';
 import { ExchangeView } from '../parts/exchange.tsx';
 import { Loaded } from '../parts/frame.tsx';

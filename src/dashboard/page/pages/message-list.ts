@@ -148,7 +148,8 @@ export class MessageList {
       for (const message of page.messages) this.#messages.set(message.message_id, message);
       segment.ids = page.messages.map(({ message_id: id }) => id);
       const oldEnd = oldIds.indexOf(segment.ids.at(-1) ?? '');
-      this.#connectToNext(segment, oldIds.slice(oldEnd + 1), page.next_cursor);
+      const pushedOut = oldIds.slice(oldEnd + 1);
+      this.#connectToNext(segment, pushedOut, page.next_cursor);
     } catch (error) {
       if (filterVersion === this.#filterVersion) this.error.value = error;
     }
@@ -158,17 +159,20 @@ export class MessageList {
 
   /**
    * Makes the next segment begin where a segment that was just read ends. `pushedOut`: ids that new
-   * messages pushed beyond its end; `cursor`: of the messages after it.
+   * messages pushed beyond its end; `cursor`: of the messages after it; null: there are none.
    */
   #connectToNext(segment: Segment, pushedOut: string[], cursor: string | null): void {
     const nextIndex = this.#segments.indexOf(segment) + 1;
     const next = this.#segments[nextIndex];
     const overlap = segment.ids.indexOf(next?.ids[0] ?? '');
     if (overlap >= 0) {
+      // It reaches into the next segment, which holds the rest.
       segment.ids.length = overlap;
     } else if (cursor === null) {
+      // Its end is the end of the list.
       this.#segments.length = nextIndex;
     } else if (next !== undefined && pushedOut.length + next.ids.length <= segmentSize) {
+      // The next segment has room for what was pushed out.
       next.ids.unshift(...pushedOut);
       next.cursor = cursor;
       next.isStale = true;
@@ -181,8 +185,10 @@ export class MessageList {
   #updateRows(): void {
     // Until a stale segment is read again, it may hold ids that moved to the segment above.
     this.#ids = [...new Set(this.#segments.flatMap(({ ids }) => ids))];
-    if (this.#messages.size > this.#ids.length + segmentSize)
+    // Forgets the messages that left the list, once they are many.
+    if (this.#messages.size > this.#ids.length + segmentSize) {
       this.#messages = new Map(this.all.map((message) => [message.message_id, message]));
+    }
     this.version.value++;
   }
 }

@@ -3,7 +3,7 @@
  * inputs; `world-then.tsx` shows the world after the chosen one.
  */
 import { call } from '../control.ts';
-import { DownloadButton } from '../parts/action.tsx';
+import { DownloadButton } from '../parts/copy-and-save.tsx';
 import { Card, Loaded } from '../parts/frame.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { ReplyStatus, Time } from '../parts/values.tsx';
@@ -16,8 +16,9 @@ type Journal = Reply<'past.inputs'>;
 /** Its field `entry` is the number of its line. */
 type Entry = Journal['entries'][number];
 
-/** At most this many. `before` is exclusive: five come after the chosen line, the others before. */
 const shownInputs = 12;
+/** `before` is this many lines after the chosen line, and exclusive: up to five inputs follow it. */
+const linesToEnd = shownInputs / 2;
 
 export function PastPage() {
   const chosenLine = Number(useSettled(pageArgument.value)) || undefined;
@@ -25,7 +26,7 @@ export function PastPage() {
     () =>
       call('past.inputs', {
         limit: shownInputs,
-        ...(chosenLine !== undefined && { before: chosenLine + shownInputs / 2 }),
+        ...(chosenLine !== undefined && { before: chosenLine + linesToEnd }),
       }),
     { rereadAfter: ['operation', 'traffic'], key: String(chosenLine), keepsLastValue: true },
   );
@@ -101,9 +102,9 @@ function TimeMachine({ journal, line }: TimeMachineProps) {
           keyOf={({ entry }) => String(entry)}
         />
         <p class="actions foot">
-          {newest < lines && linkTo(Math.min(lines, newest + 1 + shownInputs / 2), 'Newer inputs')}
+          {newest < lines && linkTo(Math.min(lines, newest + 1 + linesToEnd), 'Newer inputs')}
           {oldest > firstInputLine &&
-            linkTo(Math.max(firstInputLine, oldest - shownInputs / 2), 'Older inputs')}
+            linkTo(Math.max(firstInputLine, oldest - linesToEnd), 'Older inputs')}
         </p>
       </Card>
       <WorldThen key={`${line} ${messageId}`} line={line} messageId={messageId} isStart={isStart} />

@@ -10,7 +10,7 @@ import { segmentText } from '../../../sim/segments.ts';
 import { nowMs, readState, state } from '../clock.ts';
 import { call } from '../control.ts';
 import type { Field } from '../field.ts';
-import { CopyButton } from '../parts/action.tsx';
+import { CopyButton } from '../parts/copy-and-save.tsx';
 import { ExchangeView } from '../parts/exchange.tsx';
 import { choicesOf } from '../parts/fields.tsx';
 import { Card, Empty, Loading } from '../parts/frame.tsx';
@@ -50,7 +50,13 @@ export function SendPage() {
   return (
     <div class="columns">
       <Card title="A message">
-        <SendForm world={world} onSent={(sent) => (exchange.value = sent)} />
+        <SendForm
+          world={world}
+          onSent={(sent) => {
+            exchange.value = sent;
+            void readState();
+          }}
+        />
       </Card>
       <Card title="Its exchange" aria-live="polite">
         {exchange.value === undefined ? (
@@ -99,17 +105,14 @@ function SendForm({ world, onSent }: SendFormProps) {
         from: choicesOf(numbers),
         to: outcomes.map((outcome) => ({ value: outcome.to, label: outcomeText(outcome) })),
       }}
-      // The endpoint is in the path, not in the body.
+      // The endpoint selects the path; it is no field of the body.
       toInput={({ endpoint: _, from = numbers[0], to = '', message = '', ...optional }) => ({
         method: 'POST',
         path: sendPath(typed.value),
         body: JSON.stringify({ to, from, message, ...optional }),
       })}
-      onDone={(reply) => {
-        // A form does not know the output of its operation: here it is an exchange.
-        onSent(reply as unknown as Exchange);
-        void readState();
-      }}
+      // A form does not know the type of its operation's reply.
+      onDone={(reply) => onSent(reply as unknown as Exchange)}
     />
   );
 }
@@ -134,10 +137,10 @@ function SentExchange({ exchange }: { readonly exchange: Exchange }) {
   );
 }
 
-/** The id of the accepted message; undefined if the send was refused. */
-function messageIdIn(body: string): string | undefined {
-  const { message_id: id } = Object(readJson(body)) as { readonly message_id?: string };
-  return id;
+/** The id of the message that the reply accepted; undefined if the send was refused. */
+function messageIdIn(replyBody: string): string | undefined {
+  const reply = readJson(replyBody) as { readonly message_id?: string } | null;
+  return reply?.message_id;
 }
 
 /** The length of a message in characters and segments. */

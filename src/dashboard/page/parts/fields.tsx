@@ -1,5 +1,5 @@
 /**
- * The inputs of forms and filters. `FieldInput` draws one declared field with its label, hint and
+ * The inputs of forms. `FieldInput` draws one declared field with its label, hint and
  * mistake; `Input` only the input of a field. A form holds what is typed as texts by the path of
  * the field, such as `fault.status`; see `field.ts`.
  */
@@ -7,7 +7,6 @@ import type { Signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
 import { chosenFields, type Field, labelOf, pathOf, type Typed } from '../field.ts';
-import { filterValue, setFilter } from '../route.ts';
 import { CodeText } from './values.tsx';
 
 export interface Choice {
@@ -165,40 +164,6 @@ export function Choices({ value, choices, onChoose, ...attributes }: ChoicesProp
         </option>
       ))}
     </select>
-  );
-}
-
-interface FilterProps {
-  /** The filter that it sets; filters are kept in the address (`route.ts`). */
-  readonly name: string;
-  readonly label: string;
-}
-
-/** A search whose placeholder is its label. */
-export function SearchInput({ name, label }: FilterProps) {
-  return (
-    <input
-      type="search"
-      aria-label={label}
-      placeholder={label}
-      value={filterValue(name)}
-      onInput={(event) => setFilter(name, event.currentTarget.value)}
-    />
-  );
-}
-
-/** A select that sets a filter. `any`: the label of the choice that removes the filter. */
-export function FilterChoices(
-  props: FilterProps & { readonly any: string; readonly choices: readonly Choice[] },
-) {
-  const { name, label, any, choices } = props;
-  return (
-    <Choices
-      aria-label={label}
-      value={filterValue(name)}
-      onChoose={(value) => setFilter(name, value)}
-      choices={[{ value: '', label: any }, ...choices]}
-    />
   );
 }
 

@@ -4,7 +4,7 @@
 import type { ListDeclaration, Row } from '../list-declaration.ts';
 import { filterValue } from '../route.ts';
 import { cellText } from './cells.tsx';
-import { SearchInput } from './fields.tsx';
+import { SearchInput } from './filters.tsx';
 import { Empty } from './frame.tsx';
 import { type Column, Table } from './table.tsx';
 

@@ -4,7 +4,7 @@
  */
 import { type ComponentChildren, Fragment } from 'preact';
 import type { TextFact } from '../list-declaration.ts';
-import { CopyButton } from './action.tsx';
+import { CopyButton } from './copy-and-save.tsx';
 
 interface TimeProps {
   readonly at: string;

@@ -44,7 +44,7 @@ export function VirtualTable<T>(props: VirtualTableProps<T>) {
     height.value = element.clientHeight;
   });
 
-  useStayingInPlace(region, count, rowAt, keyOf, (added) => {
+  useStayingInPlace(region, props, (added) => {
     newRows.value += added;
   });
 
@@ -133,9 +133,7 @@ const mostNewRows = 2_000;
  */
 function useStayingInPlace<T>(
   region: { readonly current: HTMLDivElement | null },
-  count: number,
-  rowAt: (index: number) => T | undefined,
-  keyOf: (row: T) => string,
+  { count, rowAt, keyOf }: Pick<VirtualTableProps<T>, 'count' | 'rowAt' | 'keyOf'>,
   onAdded: (rows: number) => void,
 ): void {
   const lastFirstKey = useRef<string | undefined>(undefined);

@@ -1,0 +1,98 @@
+/**
+ * Buttons that copy a text to the clipboard, or save a file as text, JSON or CSV.
+ */
+import { useSignal } from '@preact/signals';
+import { Action } from './action.tsx';
+
+interface CopyButtonProps {
+  readonly text: () => string;
+  readonly children: string;
+  /** What is copied, if the button's text does not name it. */
+  readonly what?: string;
+}
+
+const confirmationMs = 2_000;
+
+/** Copies the result of `text` to the clipboard and confirms it for a moment. */
+export function CopyButton({ text, children, what }: CopyButtonProps) {
+  const isCopied = useSignal(false);
+  const copy = async () => {
+    await copyText(text());
+    isCopied.value = true;
+    setTimeout(() => {
+      isCopied.value = false;
+    }, confirmationMs);
+  };
+  return (
+    <button type="button" class="button plain" onClick={() => void copy()}>
+      {what !== undefined && <span class="hidden">{what}: </span>}
+      <span aria-live="polite">{isCopied.value ? 'Copied' : children}</span>
+    </button>
+  );
+}
+
+interface DownloadProps {
+  /** Reads what is saved; may return a promise. */
+  readonly read: () => unknown;
+  /** The name of the file. */
+  readonly file: string;
+}
+
+/** Saves the result of `read` as a file: a text unchanged, any other value as JSON. */
+export function DownloadButton(props: DownloadProps & { readonly children: string }) {
+  const { read, file, children } = props;
+  const save = async () => {
+    const content = await read();
+    const text = typeof content === 'string' ? content : JSON.stringify(content, null, 2);
+    const link = document.createElement('a');
+    link.href = URL.createObjectURL(new Blob([text], { type: 'application/json' }));
+    link.download = file;
+    link.click();
+    URL.revokeObjectURL(link.href);
+  };
+  return <Action act={save}>{children}</Action>;
+}
+
+/** Two buttons that save rows as JSON or as CSV; `file` has no extension. */
+export function RowDownloads({ read, file }: DownloadProps) {
+  const readCsv = async () => csvOf((await read()) as readonly object[]);
+  return (
+    <>
+      <DownloadButton read={read} file={`${file}.json`}>
+        Save these as JSON
+      </DownloadButton>
+      <DownloadButton read={readCsv} file={`${file}.csv`}>
+        Save these as CSV
+      </DownloadButton>
+    </>
+  );
+}
+
+/** Rows as CSV by RFC 4180; the first row gives the columns, and objects become JSON. */
+function csvOf(rows: readonly object[]): string {
+  const names = Object.keys(rows[0] ?? {});
+  const lines = rows.map((row) => Object.values(row).map(csvCell).join());
+  return [names.join(), ...lines, ''].join('\r\n');
+}
+
+function csvCell(value: unknown): string {
+  const isObject = typeof value === 'object' && value !== null;
+  const text = isObject ? JSON.stringify(value) : `${value ?? ''}`;
+  // Quoted, so that a spreadsheet does not run the text as a formula.
+  const safeText = /^[=@\t\r]/.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(safeText) ? `"${safeText.replaceAll('"', '""')}"` : safeText;
+}
+
+/** Without a secure origin, such as on a local network, there is no clipboard API: selects the text. */
+async function copyText(text: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    const textarea = document.createElement('textarea');
+    textarea.value = text;
+    document.body.append(textarea);
+    textarea.select();
+    document.execCommand('copy');
+    textarea.remove();
+  }
+}
