@@ -5,7 +5,7 @@
  *      └───────failed────────┴────────failed───────┴──► failed
  *
  * It starts in `queued`, may fail from each state that is not final, and never leaves `delivered`
- * or `failed`. The machine defines which steps exist. `polling.ts` chooses the event and its time,
+ * or `failed`. The machine defines which steps exist. `progress.ts` chooses the event and its time,
  * by the fate of the message (`sim/outcomes.ts`), and `lifecycle.ts` takes the step.
  *
  * The machine has no guards, context or actions, so the answer to (state, event) never changes. It
