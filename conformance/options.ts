@@ -23,12 +23,12 @@ import {
   type Flag,
   type FlagValues,
   flag,
-  givenAs,
   list,
   newCommand,
   readFlags,
   ValueError,
 } from '../src/commands/flags.ts';
+import { givenAs } from '../src/commands/given-flags.ts';
 import { rules } from '../src/ledger/rules.ts';
 import { readReport } from './comparison.ts';
 import { readExpectations } from './expected.ts';

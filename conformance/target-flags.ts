@@ -6,7 +6,8 @@
 import type { Command } from 'commander';
 import { UsageError } from '../src/commands/command-error.ts';
 import { headerValue, phoneNumber } from '../src/commands/flag-values.ts';
-import { type Flag, givenAs, isOnCommandLine } from '../src/commands/flags.ts';
+import type { Flag } from '../src/commands/flags.ts';
+import { givenAs, isOnCommandLine } from '../src/commands/given-flags.ts';
 
 type Row = readonly [kind: 'key' | 'id' | 'number', about: string];
 

@@ -6,12 +6,13 @@
 import { resolve } from 'node:path';
 import { writeReports } from '../../conformance/reports/write.ts';
 import { UsageError } from '../commands/command-error.ts';
-import { addFlags, type CommandIo, newCommand, passedOn, readFlags } from '../commands/flags.ts';
+import { addFlags, type CommandIo, newCommand, readFlags } from '../commands/flags.ts';
 import { foreignText } from '../commands/foreign-text.ts';
+import { passedOn } from '../commands/given-flags.ts';
 import { many } from '../commands/table.ts';
 import { readWorldFile } from '../config/world-file.ts';
 import { CommandRuns } from '../explore/command-runs.ts';
-import { faultNames, isCrash } from '../explore/fault-names.ts';
+import { type FaultName, faultNames, isCrash } from '../explore/fault-names.ts';
 import { checkFolder, readSchedule, writeFindings } from '../explore/finding-files.ts';
 import { tryLess } from '../explore/learn.ts';
 import { type Schedule, scheduleText } from '../explore/schedule.ts';
@@ -30,8 +31,13 @@ export async function explore(argv: readonly string[], io: CommandIo): Promise<n
     throw new UsageError('name the command to run: smstwin explore -- npm test');
   }
   const end = argv.indexOf('--');
-  const ownArguments = end < 0 ? argv : argv.slice(0, end);
-  const replayFlags = passedOn(command, command, ownArguments, io.env, searchFlags);
+  const replayFlags = passedOn({
+    from: command,
+    argv: end < 0 ? argv : argv.slice(0, end),
+    env: io.env,
+    to: command,
+    except: searchFlags,
+  });
   return run(command.args, command.opts<ExploreFlags>(), replayFlags, io);
 }
 
@@ -45,14 +51,7 @@ async function run(
   const { seed, world, rate, env: ownVariables, depth, maxRuns } = flags;
   refuseDuplicates(flags);
   const givenSchedule = flags.schedule === undefined ? undefined : readSchedule(flags.schedule);
-  const faults =
-    flags.faults ?? faultNames.filter((name) => flags.crash === true || !isCrash(name));
-  const crash = [...faults, ...(givenSchedule?.schedule ?? []).map(({ fault }) => fault)].find(
-    isCrash,
-  );
-  if (crash !== undefined && flags.crash !== true) {
-    throw new UsageError(`${crash} kills the command and starts it again: add --crash to allow it`);
-  }
+  const faults = faultsToTry(flags, givenSchedule?.schedule ?? []);
   if (givenSchedule === undefined) checkFolder(flags.out);
   const interrupt = new AbortController();
   const stop = () => interrupt.abort();
@@ -94,6 +93,17 @@ async function run(
     process.off('SIGINT', stop).off('SIGTERM', stop);
     await runs.close();
   }
+}
+
+/** Throws a UsageError if one of them, or of the given schedule, needs `--crash`. */
+function faultsToTry({ faults: named, crash = false }: ExploreFlags, given: Schedule) {
+  const faults: readonly FaultName[] =
+    named ?? faultNames.filter((name) => crash || !isCrash(name));
+  const needsCrash = [...faults, ...given.map(({ fault }) => fault)].find(isCrash);
+  if (needsCrash === undefined || crash) return faults;
+  throw new UsageError(
+    `${needsCrash} kills the command and starts it again: add --crash to allow it`,
+  );
 }
 
 /** Throws a UsageError for a variable that is set twice, or a file that two reports share. */
@@ -154,7 +164,7 @@ function printFindings(
   io: CommandIo,
   complain: (line: string) => void,
 ): void {
-  const { findings, unconfirmed, unstable, problem, intents, levels } = result;
+  const { findings, unconfirmed, unstable, problem, intents, levels, unmet = 0 } = result;
   const replayed = { command, flags: replayFlags, intents };
   // A replay has no levels, and its schedule is in a file already.
   const files = levels.length === 0 ? [] : writeFindings(flags.out, findings, replayed, complain);
@@ -170,13 +180,12 @@ function printFindings(
   for (const finding of unstable) io.out(findingText(finding, 'UNSTABLE', note));
   if (problem !== undefined) {
     complain(problem.line);
-    if (problem.tail !== '') {
-      for (const tail of problem.tail.split('\n')) io.error(`  | ${foreignText(tail)}\n`);
-    }
+    const lines = problem.tail === '' ? [] : problem.tail.split('\n');
+    for (const line of lines) io.error(`  | ${foreignText(line)}\n`);
   }
-  if ((result.unmet ?? 0) > 0) {
-    const unmet = `${many(result.unmet ?? 0, 'fault')} of the schedule met no call of the client`;
-    complain(`${unmet}: if its calls have changed, explore it again`);
+  if (unmet > 0) {
+    const faults = `${many(unmet, 'fault')} of the schedule met no call of the client`;
+    complain(`${faults}: if its calls have changed, explore it again`);
   }
   if (givenSchedule && findings.length === 0 && problem === undefined && !result.stop) {
     io.out(`PASSED  ${scheduleText(givenSchedule)}\n`);

@@ -11,19 +11,19 @@ import {
   type FlagValues,
   flag,
   newCommand,
-  passedOn,
   readFlags,
-  withoutFlags,
 } from '../commands/flags.ts';
 import { foreignText } from '../commands/foreign-text.ts';
+import { passedOn, withoutFlags } from '../commands/given-flags.ts';
 import { isExecutable } from '../commands/shipped-files.ts';
 import { readText } from '../config/world-file.ts';
+import type { FleetOptions } from '../fleet/fleet.ts';
 import { fixedClientIp } from '../fleet/refusals.ts';
 import type { JoinedShard } from '../fleet/shard.ts';
 import { portValue } from './flag-values.ts';
 import { closeAtStop, noticesTo, stopSignal } from './process.ts';
 import { announce, prepareReadyFile } from './ready-file.ts';
-import { addServeFlags, serveOptions } from './serve-options.ts';
+import { addServeFlags, type ServeOptions, serveOptions } from './serve-options.ts';
 
 const mostShards = 64;
 /** Longer than a process waits by default, since a shard may take 4.5 seconds to stop. */
@@ -60,6 +60,8 @@ const fleetFlags = [
   flag('--stats-port <port>', "port of HAProxy's page", portValue),
 ] as const satisfies readonly Flag[];
 
+type FleetFlags = FlagValues<typeof fleetFlags>;
+
 export async function fleet(argv: readonly string[], io: CommandIo): Promise<number> {
   const command = newCommand(
     'fleet',
@@ -69,20 +71,10 @@ export async function fleet(argv: readonly string[], io: CommandIo): Promise<num
   addFlags(command, fleetFlags);
   addServeFlags(command);
   if (readFlags(command, argv, io.env) === 'answered') return 0;
-  const flags = command.opts<FlagValues<typeof fleetFlags>>();
+  const flags = command.opts<FleetFlags>();
   const options = await serveOptions(command);
-  if (options.journal !== undefined) {
-    throw new UsageError('--journal records one process: use --journal-dir');
-  }
-  if (options.share !== undefined) {
-    throw new UsageError('--shard is a flag of serve: a fleet numbers its shards; use --shards');
-  }
-  if (flags.join !== undefined && command.getOptionValueSource('shards') !== 'default') {
-    throw new UsageError('--join names the shards that run already: leave out --shards');
-  }
-  const { maxMessages } = options.settings;
-  const answers = { ...options.settings.world?.assumptions, ...options.settings.assumptions };
-  if (answers.clientIp === 'peer') throw new UsageError(`clientIp: ${fixedClientIp}`);
+  const hasShards = command.getOptionValueSource('shards') !== 'default';
+  refuseContradictions(flags, options, hasShards);
   const joined = flags.join === undefined ? undefined : readJoined(flags.join);
   if (flags.printConfig !== undefined) {
     if (joined === undefined) throw new UsageError('--print-config needs --join');
@@ -104,7 +96,13 @@ export async function fleet(argv: readonly string[], io: CommandIo): Promise<num
       file: process.execPath,
       argv: isExecutable ? [] : [...process.execArgv, process.argv[1] ?? ''],
     },
-    flags: passedOn(shardCommand, command, argv, io.env, notPassedOn),
+    flags: passedOn({
+      from: command,
+      argv,
+      env: io.env,
+      to: shardCommand,
+      except: notPassedOn,
+    }),
     env,
     host: options.host,
     port: options.port,
@@ -112,14 +110,7 @@ export async function fleet(argv: readonly string[], io: CommandIo): Promise<num
     publicUrl: options.publicUrl,
     tls: options.tls,
     trustProxy: options.settings.trustProxy === true,
-    wide: flags.wide
-      ? {
-          // If a poll takes only some messages, accounts that send from the pool compete for them.
-          couplesPool: (answers.sendsPerPoll ?? 'all') !== 'all',
-          oneSpace: answers.bearerSpace === 'one',
-          maxMessages: typeof maxMessages === 'number' ? maxMessages : undefined,
-        }
-      : undefined,
+    wide: flags.wide ? wideWorldOf(options) : undefined,
     journalDir: options.journalDir,
     shardTimeoutMs: flags.shardTimeout,
     statsPort: flags.statsPort,
@@ -133,6 +124,36 @@ export async function fleet(argv: readonly string[], io: CommandIo): Promise<num
   }
   announce(started.readyFile, options, io);
   return closeAtStop(stopped, () => started.stop(), exitWithinMs);
+}
+
+/** `hasShards`: true if the user gave `--shards`. Throws a UsageError. */
+function refuseContradictions(flags: FleetFlags, options: ServeOptions, hasShards: boolean): void {
+  if (options.journal !== undefined) {
+    throw new UsageError('--journal records one process: use --journal-dir');
+  }
+  if (options.share !== undefined) {
+    throw new UsageError('--shard is a flag of serve: a fleet numbers its shards; use --shards');
+  }
+  if (flags.join !== undefined && hasShards) {
+    throw new UsageError('--join names the shards that run already: leave out --shards');
+  }
+  if (answersIn(options).clientIp === 'peer') throw new UsageError(`clientIp: ${fixedClientIp}`);
+}
+
+/** The answers to assumptions that are set: flags win over the world file. */
+function answersIn({ settings }: ServeOptions) {
+  return { ...settings.world?.assumptions, ...settings.assumptions };
+}
+
+function wideWorldOf(options: ServeOptions): FleetOptions['wide'] {
+  const { sendsPerPoll = 'all', bearerSpace } = answersIn(options);
+  const { maxMessages } = options.settings;
+  return {
+    // If a poll takes only some messages, accounts that send from the pool compete for them.
+    couplesPool: sendsPerPoll !== 'all',
+    oneSpace: bearerSpace === 'one',
+    maxMessages: typeof maxMessages === 'number' ? maxMessages : undefined,
+  };
 }
 
 /** Reads the file of `--join`. Throws a UsageError. */

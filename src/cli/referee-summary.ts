@@ -1,14 +1,12 @@
 /**
- * The referee's report as text for a terminal, and as the summary that the harness writes reports
- * from: one result for each finding, or one for a rule without findings.
+ * The referee's report as the summary that the harness writes reports from: one result for each
+ * finding, or one for a rule without findings.
  */
-
 import { type Expectation, type Weighed, weigh } from '../../conformance/expected.ts';
 import { counts, ruleVerdicts } from '../../conformance/outcome.ts';
 import type { Summary } from '../../conformance/reports/summary.ts';
 import type { Result, Verdict } from '../../conformance/result.ts';
-import { foreignText } from '../commands/foreign-text.ts';
-import { many, table } from '../commands/table.ts';
+import { many } from '../commands/table.ts';
 import { clientRules } from '../ledger/rules.ts';
 import { type Exchange, requestIdOf } from '../referee/exchange.ts';
 import type { RefereeReport, RuleJudgement } from '../referee/judge.ts';
@@ -70,7 +68,7 @@ function exitCodeOf(
   return report.rules.some(({ exercised }) => exercised > 0) ? 0 : 4;
 }
 
-const sentences = new Map<string, string>(
+export const sentences = new Map<string, string>(
   clientRules.map(({ id, level, sentence }) => [id, `(${level}) The client ${sentence}`]),
 );
 
@@ -88,8 +86,6 @@ function resultsOf(rule: RuleJudgement, attempts: Attempts): Result[] {
   const verdict: Verdict = rule.verdict === 'failed' ? 'failed' : 'observed';
   const listed = findings.slice(0, listedFindings).map((finding, index): Result => {
     const { what, exchanges } = finding;
-    const isDetailed = index < detailedFindings;
-    const shown = isDetailed ? exchanges.slice(0, longestTimeline) : [];
     return {
       ...common,
       id: findings.length === 1 ? id : `${id} (${index + 1})`,
@@ -97,9 +93,9 @@ function resultsOf(rule: RuleJudgement, attempts: Attempts): Result[] {
       reason: what,
       seen: what,
       sends: placeOf(finding),
-      exchanges: shown.map((exchange) => reportExchange(exchange, exchanges[0])),
-      timeline: isDetailed ? timelineOf(finding, attempts) : [],
-      omitted: exchanges.length - shown.length,
+      ...(index < detailedFindings
+        ? detailsOf(finding, attempts)
+        : { exchanges: [], timeline: [], omitted: exchanges.length }),
     };
   });
   const more = findings.length - listedFindings;
@@ -116,8 +112,18 @@ const detailedFindings = 50;
 /** A finding is described with the numbers of this many exchanges. */
 const shownNumbers = 20;
 
+function detailsOf(finding: Finding, attempts: Attempts) {
+  const { exchanges } = finding;
+  const shown = exchanges.slice(0, longestTimeline);
+  return {
+    exchanges: shown.map((exchange) => reportExchange(exchange, exchanges[0])),
+    timeline: timelineOf(finding, attempts),
+    omitted: exchanges.length - shown.length,
+  };
+}
+
 /** Where a finding was made: its account, endpoint and exchanges. */
-function placeOf({ accountId, endpoint, exchanges }: Finding): string {
+export function placeOf({ accountId, endpoint, exchanges }: Finding): string {
   const shown = exchanges.slice(0, shownNumbers).map(({ number }) => number);
   const more = exchanges.length - shown.length;
   const numbers = `${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
@@ -125,6 +131,7 @@ function placeOf({ accountId, endpoint, exchanges }: Finding): string {
   return `${account}, ${endpoint ?? 'no endpoint'}, exchanges ${numbers}`;
 }
 
+/** Exchanges of one finding that reports show. */
 const longestTimeline = 50;
 
 /** One line for each exchange of a finding, and for each other attempt at their messages. */
@@ -172,47 +179,4 @@ export function reportExchange(exchange: Exchange, first: Exchange | undefined) 
     ...(!isSeen && { failure: `${status}, which the client did not see` }),
     durationMs: exchange.answeredAtMs - atMs,
   };
-}
-
-/** The text lists this many findings of a rule. */
-const shownFindings = 10;
-
-export function refereeText(
-  { rules, intents: { unattributable }, exchanges: { length }, notice }: RefereeReport,
-  summary: Summary,
-): string {
-  const lines: string[] = [];
-  for (const rule of rules) {
-    if (rule.findings.length === 0) continue;
-    const expected = summary.results.some(
-      ({ subject, id }) => subject === rule.id && summary.weighed.expected.has(id),
-    );
-    const head = expected ? 'EXPECTED' : rule.verdict.toUpperCase();
-    lines.push(`${head}  ${rule.id}  ${sentences.get(rule.id) ?? ''}`);
-    for (const finding of rule.findings.slice(0, shownFindings)) {
-      lines.push(`  ${foreignText(finding.what)}`, `    ${foreignText(placeOf(finding))}`);
-    }
-    const more = rule.findings.length - shownFindings;
-    if (more > 0) lines.push(`  … and ${more} more`);
-    lines.push('');
-  }
-  for (const line of summary.weighed.stale) {
-    lines.push(`Stale expectation: ${foreignText(line)}`);
-  }
-  const count = (verdict: string) => rules.filter((rule) => rule.verdict === verdict).length;
-  lines.push(
-    `${many(length, 'exchange')}: ${count('passed')} rules passed, ${count('failed')} failed, ${count('advice')} advice, ${count('not_exercised')} not exercised.`,
-  );
-  if (notice !== undefined) lines.push(`Note: ${notice}.`);
-  if (unattributable > 0) {
-    lines.push(`${unattributable} sends cannot be attributed to one message; they fail no rule.`);
-  }
-  return `${lines.join('\n')}\n`;
-}
-
-export function clientRulesTable(): string {
-  return table([
-    ['RULE', 'LEVEL', 'THE CLIENT'],
-    ...clientRules.map(({ id, level, sentence }) => [id, level, sentence]),
-  ]);
 }

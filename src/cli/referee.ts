@@ -28,7 +28,8 @@ import { exchangesOfHar, exchangesOfTraffic } from '../referee/traffic-feed.ts';
 import { isRecording, readTraffic } from '../traffic/read-traffic.ts';
 import { noticesTo } from './process.ts';
 import { exchangesOfJournalFile } from './referee-journal.ts';
-import { clientRulesTable, refereeSummary, refereeText } from './referee-summary.ts';
+import { refereeSummary } from './referee-summary.ts';
+import { clientRulesTable, refereeText } from './referee-text.ts';
 
 const refereeFlags = [
   list('--account <name>', 'judge this account alone, by name or id', (text) => text),

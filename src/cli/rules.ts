@@ -7,7 +7,7 @@ import { shown } from '../../conformance/traffic/shown.ts';
 import { addFlags, type CommandIo, newCommand, readFlags } from '../commands/flags.ts';
 import { table } from '../commands/table.ts';
 import { clientRules, rules as ledger, type RuleId } from '../ledger/rules.ts';
-import { clientRulesTable } from './referee-summary.ts';
+import { clientRulesTable } from './referee-text.ts';
 
 export async function rules(argv: readonly string[], io: CommandIo): Promise<number> {
   const command = newCommand('rules', 'Print the rules that the document states.', io);

@@ -156,7 +156,6 @@ export async function serveOptions(command: Command) {
   const world = flags.world === undefined ? undefined : await readWorldFile(flags.world);
   const answers =
     flags.assumptions === undefined ? {} : await readAssumptionsFile(flags.assumptions);
-  const { host, port, transport, publicUrl, readyFile, journal, journalDir } = flags;
   const settings: SettingsInput = {
     clock: flags.clock,
     retryAfterSeconds: flags.retryAfter,
@@ -172,7 +171,14 @@ export async function serveOptions(command: Command) {
     world,
   };
   return {
-    ...{ host, port, transport, publicUrl, readyFile, journal, journalDir, settings },
+    settings,
+    host: flags.host,
+    port: flags.port,
+    transport: flags.transport,
+    publicUrl: flags.publicUrl,
+    readyFile: flags.readyFile,
+    journal: flags.journal,
+    journalDir: flags.journalDir,
     control: flags.control && {
       host: flags.controlHost,
       port: flags.controlPort,

@@ -1,16 +1,17 @@
 /**
  * The flag parser of every command. Commander parses the command line; the environment supplies
- * defaults, so `SMSTWIN_CONTROL_PORT` sets `--control-port`. The error for a mistake is one line,
- * which never quotes a token or a key.
+ * defaults (`given-flags.ts`). The error for a mistake is one line, which never quotes a token or a
+ * key.
  */
 import { Command, CommanderError, Option } from 'commander';
 import { UsageError } from './command-error.ts';
+import { type Environment, environmentArguments } from './given-flags.ts';
 
 /** A command's output streams, environment and version. */
 export interface CommandIo {
   readonly out: (text: string) => void;
   readonly error: (text: string) => void;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Environment;
   readonly version: string;
 }
 
@@ -78,8 +79,14 @@ export function flag<const Text extends string, Value>(
   fallback: NoInfer<Value>,
   shown?: string,
 ): { flag: Text; about: string; parse: (text: string) => Value; fallback: Value };
-export function flag(flag: string, about: string, ...[parse, fallback, shown]: unknown[]): Flag {
-  return { flag, about, parse, fallback, shown } as Flag;
+export function flag(
+  flag: string,
+  about: string,
+  parse?: Flag['parse'],
+  fallback?: unknown,
+  shown?: string,
+): Flag {
+  return { flag, about, parse, fallback, shown };
 }
 
 /** A repeatable flag. */
@@ -148,7 +155,7 @@ export function addArgument(
 export function readFlags(
   command: Command,
   argv: readonly string[],
-  env: CommandIo['env'],
+  env: Environment,
 ): 'parsed' | 'answered' {
   try {
     // Commander uses the last value, so the environment's values come first.
@@ -162,57 +169,6 @@ export function readFlags(
     }
     throw new UsageError(oneLine(withoutValue(error)));
   }
-}
-
-/**
- * The arguments for a child process: the flags given to `command`, on its command line or in the
- * environment, that `childCommand` also has, except those that `without` names.
- */
-export function passedOn(
-  childCommand: Command,
-  command: Command,
-  argv: readonly string[],
-  env: CommandIo['env'],
-  without: readonly string[],
-): readonly string[] {
-  const given = [...environmentArguments(command.options, env), ...argv];
-  const passed: string[] = [];
-  for (let index = 0; index < given.length; index++) {
-    const text = given[index] ?? '';
-    const [name = ''] = text.split('=', 1);
-    const option = command.options.find(({ long }) => long === name);
-    const value = option?.required === true && text === name ? [given[++index] ?? ''] : [];
-    const isKnown = childCommand.options.some(({ long }) => long === name);
-    if (isKnown && !without.includes(name)) passed.push(text, ...value);
-  }
-  return passed;
-}
-
-/** The environment for a child process that gets its flags as arguments: no variable sets one. */
-export function withoutFlags(env: CommandIo['env']): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(env).flatMap(([name, value]) =>
-      value === undefined || name.startsWith('SMSTWIN_') ? [] : [[name, value]],
-    ),
-  );
-}
-
-/**
- * How the user gave a flag: `--api-key`, or its variable if the value came from the environment.
- * `name`: its attribute name, such as `apiKey`.
- */
-export function givenAs(command: Command, name: string, argv: readonly string[]): string {
-  const flag = command.options.find((option) => option.attributeName() === name)?.long ?? name;
-  return isOnCommandLine(flag, argv) ? flag : variableOf(flag);
-}
-
-/** `flag`: such as `--api-key`. */
-export function isOnCommandLine(flag: string, argv: readonly string[]): boolean {
-  return argv.some((text) => text === flag || text.startsWith(`${flag}=`));
-}
-
-function variableOf(flag: string): string {
-  return `SMSTWIN_${flag.slice(2).toUpperCase().replaceAll('-', '_')}`;
 }
 
 /** The message of an error without the value of an unknown flag, which may be a token or a key. */
@@ -231,44 +187,6 @@ function readValue(name: string, text: string, parse: (text: string) => unknown)
     const hint = text === '' ? '; the value is empty' : '';
     throw new UsageError(oneLine(`${shown}: ${error.message}${hint}`));
   }
-}
-
-/** The flags that the environment sets, as arguments. */
-function environmentArguments(options: readonly Option[], env: CommandIo['env']): string[] {
-  return options.flatMap((option) => {
-    const flag = option.long ?? '';
-    const variable = variableOf(flag);
-    const text = env[variable] ?? '';
-    if (text === '' || flag === '--version') return [];
-    if (!option.required) return readSwitch(variable, text) ? [flag] : [];
-    return valuesOf(option, text).map((value) => {
-      checkValue(option, variable, value);
-      return `${flag}=${value}`;
-    });
-  });
-}
-
-/** Splits a list at commas; a list of `name=value` only at commas before the next `name=`. */
-function valuesOf({ defaultValue, flags }: Option, text: string): readonly string[] {
-  if (!Array.isArray(defaultValue)) return [text];
-  return text.split(flags.includes('=') ? /,(?=[\w.-]+=)/ : ',').map((value) => value.trim());
-}
-
-/** Reports an invalid value under the variable's name instead of the flag's. */
-function checkValue({ parseArg, defaultValue, long }: Option, variable: string, value: string) {
-  try {
-    parseArg?.(value, defaultValue);
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
-    throw new UsageError(error.message.replace(long ?? '', variable));
-  }
-}
-
-function readSwitch(variable: string, text: string): boolean {
-  const word = text.toLowerCase();
-  if (['1', 'true', 'yes', 'on'].includes(word)) return true;
-  if (['0', 'false', 'no', 'off'].includes(word)) return false;
-  throw new UsageError(`${variable} ${text}: expected 1 or 0`);
 }
 
 function oneLine(text: string): string {

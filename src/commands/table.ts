@@ -1,3 +1,7 @@
+/**
+ * Text for a terminal: tables, and counts with their noun.
+ */
+
 /** Rows as columns of text, two spaces apart; the last column is not padded. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widths: number[] = [];

@@ -55,10 +55,13 @@ async function loadFiles(): Promise<ReadonlyMap<string, Answer>> {
   );
 }
 
+/** Characters of a digest in an ETag: 132 bits. */
+const digestLength = 22;
+
 function answerWith(name: string, bytes: Uint8Array): Answer {
   const contentType =
     contentTypes[name.slice(name.lastIndexOf('.') + 1)] ?? 'application/octet-stream';
-  const digest = createHash('sha256').update(bytes).digest('base64url').slice(0, 22);
+  const digest = createHash('sha256').update(bytes).digest('base64url').slice(0, digestLength);
   const zipped = gzipSync(bytes, { level: 9 });
   const plain: ContentReply = {
     status: 200,

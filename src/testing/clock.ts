@@ -55,10 +55,11 @@ function realMs<T>(ms: T): T | number {
 
 const ticksAtLoadMs = ticksMs();
 const ticksAtLoadNs = ticksNs();
-const rateOfNs = BigInt(Math.round(rate * 1_000_000));
+/** The rate in millionths: a bigint has no fractions. */
+const rateMillionths = BigInt(Math.round(rate * 1_000_000));
 
 function scaledNs(): bigint {
-  return ticksAtLoadNs + ((ticksNs() - ticksAtLoadNs) * rateOfNs) / 1_000_000n;
+  return ticksAtLoadNs + ((ticksNs() - ticksAtLoadNs) * rateMillionths) / 1_000_000n;
 }
 
 function scaledHrtime(since?: readonly [number, number]): [number, number] {
@@ -67,11 +68,11 @@ function scaledHrtime(since?: readonly [number, number]): [number, number] {
   return [Number(ns / 1_000_000_000n), Number(ns % 1_000_000_000n)];
 }
 
-/** Wraps a timer function: shortens its wait in milliseconds, the argument at `index`. */
-function withShorterWait<F>(original: F, index: number): F {
+/** Wraps a timer function: shortens its wait, the argument at `waitIndex` in milliseconds. */
+function withShorterWait<F>(original: F, { waitIndex }: { readonly waitIndex: number }): F {
   const call = original as (...args: unknown[]) => unknown;
   function scaled(this: unknown, ...args: unknown[]): unknown {
-    if (args.length > index) args[index] = realMs(args[index]);
+    if (args.length > waitIndex) args[waitIndex] = realMs(args[waitIndex]);
     return Reflect.apply(call, this, args);
   }
   return scaled as F;
@@ -84,27 +85,31 @@ function patchDate(): void {
     construct: (target, args, newTarget) =>
       Reflect.construct(target, args.length === 0 ? [nowMs()] : args, newTarget),
   });
+  // `instanceof` stays true, and `new date.constructor()` has the scaled time, too.
   RealDate.prototype.constructor = scaled;
   globalThis.Date = scaled;
 }
 
 function patchTimers(): void {
-  const delay = withShorterWait(timersPromises.setTimeout, 0);
+  const delay = withShorterWait(timersPromises.setTimeout, { waitIndex: 0 });
   for (const name of ['setTimeout', 'setInterval'] as const) {
-    const scaled = withShorterWait(timers[name], 1) as never;
+    const scaled = withShorterWait(timers[name], { waitIndex: 1 }) as never;
     Object.assign(timers, { [name]: scaled });
     Object.assign(globalThis, { [name]: scaled });
   }
+  // What `promisify(setTimeout)` returns.
   Object.defineProperty(timers.setTimeout, promisify.custom, { value: delay });
   timersPromises.setTimeout = delay;
-  timersPromises.setInterval = withShorterWait(timersPromises.setInterval, 0);
+  timersPromises.setInterval = withShorterWait(timersPromises.setInterval, { waitIndex: 0 });
   const { scheduler } = timersPromises;
   Object.defineProperty(scheduler, 'wait', {
-    value: withShorterWait(scheduler.wait, 0).bind(scheduler),
+    value: withShorterWait(scheduler.wait, { waitIndex: 0 }).bind(scheduler),
   });
-  AbortSignal.timeout = withShorterWait(AbortSignal.timeout, 0);
+  AbortSignal.timeout = withShorterWait(AbortSignal.timeout, { waitIndex: 0 });
   // HTTP clients set their timeouts on the socket.
-  net.Socket.prototype.setTimeout = withShorterWait(net.Socket.prototype.setTimeout, 0);
+  net.Socket.prototype.setTimeout = withShorterWait(net.Socket.prototype.setTimeout, {
+    waitIndex: 0,
+  });
 }
 
 function patchTicks(): void {

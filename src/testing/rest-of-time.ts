@@ -69,6 +69,7 @@ export function fakeRestOfTime(
     if (clock !== undefined) clock[name] = withShortestWait(clock, name, onFired);
   }
   const { setTimeout, clearTimeout, setInterval, clearInterval } = globalThis;
+  // What `promisify(setTimeout)` returns.
   Object.defineProperty(setTimeout, promisify.custom, { value: wait });
   Object.assign(timers, { setTimeout, clearTimeout, setInterval, clearInterval });
   Object.assign(timersPromises, { setTimeout: wait, setInterval: ticks });

@@ -91,6 +91,7 @@ export async function callIn<Name extends OperationName>(
   name: Name,
   ...args: Arguments<Name>
 ): Promise<Reply<Name>> {
+  // Without an id, the input comes first.
   const [first, second] = args as readonly unknown[];
   const [id, input] = typeof first === 'object' ? ['', first] : [first, second];
   const { verb, path } = routeOf(name, String(id ?? ''));

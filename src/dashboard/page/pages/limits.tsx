@@ -31,6 +31,7 @@ export function LimitsPage() {
         : undefined,
   });
   const loadedAccounts = accounts.value?.accounts;
+  const bucketsOfAccounts = { ...buckets, value: loadedAccounts && buckets.value };
   const refill = async () => {
     await call('limits.reset');
     buckets.refresh();
@@ -42,7 +43,7 @@ export function LimitsPage() {
         title="Requests left this minute"
         head={<Action act={refill}>Fill every bucket</Action>}
       >
-        <Loaded resource={{ ...buckets, value: loadedAccounts && buckets.value }} what="limits">
+        <Loaded resource={bucketsOfAccounts} what="limits">
           {(value) => <Gauges buckets={value.buckets} accounts={loadedAccounts ?? []} />}
         </Loaded>
       </Card>

@@ -18,9 +18,6 @@ import { accountName } from '../world.ts';
 import { asCurl, asTest, sendBody, sendPath } from './copies.ts';
 import { useCaller } from './setups.ts';
 
-/** The statuses of a message that does not fail. */
-const usualStatuses: readonly Status[] = ['queued', 'sending', 'sent', 'delivered'];
-
 export function MessageDetail({ id }: { readonly id: string }) {
   const resource = useResource(() => call('messages.get', id), {
     rereadAfter: ['message'],
@@ -46,7 +43,7 @@ interface ContentProps {
 }
 
 function Content({ message, refresh }: ContentProps) {
-  const { message_id: id, history, status, failure_reason: reason } = message;
+  const { message_id: id, status, failure_reason: reason } = message;
   const { baseUrl, key } = useCaller(message.account_id);
   const body = JSON.stringify(sendBody(message));
   const isFinal = status === 'delivered' || status === 'failed';
@@ -57,7 +54,6 @@ function Content({ message, refresh }: ContentProps) {
   });
   const creation = useResource(() => readCreation(id), { key: id });
   const isStuck = waiting.value?.waiting_for === 'scripted_fate';
-  const nextIndex = usualStatuses.indexOf(history.at(-1)?.status ?? 'queued') + 1;
   const refreshAll = async () => {
     await readState();
     waiting.refresh();
@@ -71,7 +67,7 @@ function Content({ message, refresh }: ContentProps) {
       {reason !== null && <p class="failure">Failed: {reason}</p>}
       <Trace
         intent={{ message_id: id }}
-        expectedStatuses={isFinal || isStuck ? [] : usualStatuses.slice(nextIndex)}
+        expectedStatuses={isFinal || isStuck ? [] : statusesToCome(message)}
       />
       <div class="actions">
         <CopyButton text={() => asCurl(baseUrl, sendPath(message), body, key)}>
@@ -100,6 +96,14 @@ function Content({ message, refresh }: ContentProps) {
       </Loaded>
     </>
   );
+}
+
+/** The statuses of a message that does not fail. */
+const usualStatuses: readonly Status[] = ['queued', 'sending', 'sent', 'delivered'];
+
+function statusesToCome({ history }: Message): readonly Status[] {
+  const last = history.at(-1)?.status ?? 'queued';
+  return usualStatuses.slice(usualStatuses.indexOf(last) + 1);
 }
 
 type Waiting = Reply<'messages.waiting'>;

@@ -16,9 +16,12 @@ export function cellText(name: string, value: unknown): string {
   return name === 'account_id' ? accountName(value as string | null) : textOf(value);
 }
 
+/** The names of fields with URLs, numbers of phones and keys. */
+const monospaceNames = /url$|^to$|number$|prefix/;
+
 export function cellClass({ kind, name }: Field): string {
   if (kind === 'number') return 'number';
-  if (kind === 'phone' || /url$|^to$|number$|prefix/.test(name)) return 'mono';
+  if (kind === 'phone' || monospaceNames.test(name)) return 'mono';
   return kind === 'text' || kind === 'object' ? 'breaks' : '';
 }
 
@@ -44,8 +47,10 @@ export function Cell({ field: { name, kind }, value, href, what }: CellProps): C
   if (kind === 'truth') return <TruthBadge isTrue={value === true} />;
   if (text === '') return <span class="dim">–</span>;
   if (kind === 'time') return <Time at={text} />;
+  // The question that an assumption leaves open: a sentence with names of fields in it.
   if (name === 'open') return <CodeText text={text} />;
   if (typeof value === 'number') return value.toLocaleString('en');
+  // The start of a key, of which the rest is secret.
   return name === 'prefix' ? `${text}…` : text;
 }
 

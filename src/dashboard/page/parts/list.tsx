@@ -30,6 +30,7 @@ interface OneTimeReply {
 
 export function List({ declaration }: { readonly declaration: ListDeclaration }) {
   const { title, readOperation, readRows, keyColumn, lead, forms = [] } = declaration;
+  // Keeps the account names that cells show up to date.
   useWorld();
   const rows = useResource(() => readRows?.(callAny) ?? onlyListOf(readOperation), {
     rereadAfter,
