@@ -48,7 +48,7 @@ async function run(
   replayFlags: readonly string[],
   io: CommandIo,
 ) {
-  const { seed, world, rate, env: ownVariables, depth, maxRuns } = flags;
+  const { seed, world, rate, env: ownVariables } = flags;
   refuseDuplicates(flags);
   const givenSchedule = flags.schedule === undefined ? undefined : readSchedule(flags.schedule);
   const faults = faultsToTry(flags, givenSchedule?.schedule ?? []);
@@ -70,17 +70,9 @@ async function run(
   try {
     await runs.start();
     const options: SearchOptions = {
-      runClient: runs.run.bind(runs),
+      ...searchOptionsIn(flags),
       faults,
-      depth,
-      maxRuns,
-      jobs: flags.jobs,
-      seed,
-      bail: flags.bail ?? false,
-      mayFail: flags.commandMayFail ?? false,
-      subject: 'command',
-      throttleWaits: flags.throttleWaits?.map((ms) => Math.ceil(ms / 1_000)),
-      isScaled: rate !== undefined,
+      runClient: runs.run.bind(runs),
       onProgress: progressTo(io),
     };
     const result =
@@ -104,6 +96,21 @@ function faultsToTry({ faults: named, crash = false }: ExploreFlags, given: Sche
   throw new UsageError(
     `${needsCrash} kills the command and starts it again: add --crash to allow it`,
   );
+}
+
+function searchOptionsIn(flags: ExploreFlags) {
+  const { depth, maxRuns, jobs, seed, bail = false, commandMayFail = false } = flags;
+  return {
+    depth,
+    maxRuns,
+    jobs,
+    seed,
+    bail,
+    mayFail: commandMayFail,
+    subject: 'command' as const,
+    throttleWaits: flags.throttleWaits?.map((ms) => Math.ceil(ms / 1_000)),
+    isScaled: flags.rate !== undefined,
+  };
 }
 
 /** Throws a UsageError for a variable that is set twice, or a file that two reports share. */

@@ -5,7 +5,7 @@
 import { useSignal } from '@preact/signals';
 import type { FindingView } from '../../../explore/finding-view.ts';
 import { Card } from '../parts/frame.tsx';
-import { Timeline, type TraceEvent } from '../parts/trace.tsx';
+import { Timeline, type TraceEvent } from '../parts/timeline.tsx';
 
 interface OpenedFinding extends Pick<FindingView, 'cause' | 'what'> {
   readonly events: readonly TraceEvent[];

@@ -10,7 +10,7 @@ import { worldFacts } from '../lists.ts';
 import { Action } from '../parts/action.tsx';
 import { CopyButton } from '../parts/copy-and-save.tsx';
 import { Card, Loaded } from '../parts/frame.tsx';
-import { Timeline } from '../parts/trace.tsx';
+import { Timeline } from '../parts/timeline.tsx';
 import { CopyFacts, type Fact, Facts, StatusBadge, Time } from '../parts/values.tsx';
 import { useResource } from '../resource.ts';
 import { shownWorld } from '../route.ts';

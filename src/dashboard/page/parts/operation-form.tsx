@@ -37,6 +37,7 @@ export function OperationForm(props: FormProps) {
   const hasAccount = declared[operation].route.includes('{account_id}');
   const accounts = accountChoices(world.value?.accounts);
   const account = typed.value['account_id'] || (accounts[0]?.value ?? '');
+  /** Choices that exist only at run time, by the path of their field. */
   const choices = {
     account_id: accounts,
     'match.account_id': [{ value: '', label: 'any' }, ...accounts],
@@ -48,6 +49,7 @@ export function OperationForm(props: FormProps) {
     const made = readTyped(fields, withFirstChoices(typed.value, choices));
     const input = props.toInput?.(made, rows) ?? made;
     const reply = await callAny(operation, ...(hasAccount ? [account] : []), input);
+    // The form is empty again, but keeps the chosen account.
     ownTyped.value = { ...initial, ...(hasAccount && { account_id: account }) };
     await onDone(reply);
   });
