@@ -36,6 +36,7 @@ export type FlagValues<Flags extends readonly Flag[]> = {
   readonly [Each in Flags[number] as AttributeOf<Each['flag']>]: ValueOf<Each>;
 };
 
+/** `maxRuns` for `--max-runs <n>`, and `control` for `--no-control`. */
 type AttributeOf<Text extends string> = Text extends `--no-${infer Name}`
   ? CamelCase<Name>
   : Text extends `--${infer Name} <${string}>`
@@ -44,16 +45,19 @@ type AttributeOf<Text extends string> = Text extends `--no-${infer Name}`
       ? CamelCase<Name>
       : never;
 
+/** `maxRuns` for `max-runs`. */
 type CamelCase<Name extends string> = Name extends `${infer Word}-${infer Rest}`
   ? `${Word}${Capitalize<CamelCase<Rest>>}`
   : Name;
 
+/** Undefined without the flag, unless it has a fallback; a `--no-` switch is then true. */
 type ValueOf<Each extends Flag> = Each extends { repeatable: true }
   ? readonly SingleValue<Each>[]
   : Each extends { fallback: unknown } | { flag: `--no-${string}` }
     ? SingleValue<Each>
     : SingleValue<Each> | undefined;
 
+/** What `parse` returns; without it a text, or of a switch a boolean. */
 type SingleValue<Each extends Flag> = Each extends { parse: (text: string) => infer Value }
   ? Value
   : Each['flag'] extends `${string} <${string}`

@@ -23,6 +23,8 @@ const longestTimerMs = 2 ** 31 - 1;
 const sinceVariable = 'SMSTWIN_CLOCK_SINCE';
 
 const rate = rateOf(process.env['SMSTWIN_RATE']);
+
+// Node's own functions: those that this module replaces below must not be called here.
 const RealDate = Date;
 const ticksMs = performance.now.bind(performance);
 const ticksNs = process.hrtime.bigint.bind(process.hrtime);

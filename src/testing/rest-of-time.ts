@@ -64,9 +64,9 @@ export function fakeRestOfTime(
   onFired?: (timer: FiredTimer) => void,
 ): () => void {
   const { clock } = globalThis.setTimeout as { clock?: FakeClock };
-  const clockTimers = timerNames.map((name) => clock?.[name]);
-  for (const name of timerNames) {
-    if (clock !== undefined) clock[name] = withShortestWait(clock, name, onFired);
+  const clockTimers = clock && { setTimeout: clock.setTimeout, setInterval: clock.setInterval };
+  if (clock !== undefined) {
+    for (const name of timerNames) clock[name] = withShortestWait(clock, name, onFired);
   }
   const { setTimeout, clearTimeout, setInterval, clearInterval } = globalThis;
   // What `promisify(setTimeout)` returns.
@@ -77,10 +77,7 @@ export function fakeRestOfTime(
   AbortSignal.timeout = timeoutSignal;
   syncBuiltinESMExports();
   return () => {
-    for (const [index, name] of timerNames.entries()) {
-      const original = clockTimers[index];
-      if (clock !== undefined && original !== undefined) clock[name] = original;
-    }
+    if (clock !== undefined) Object.assign(clock, clockTimers);
     Object.assign(timers, originals.timers);
     Object.assign(timersPromises, originals.promises);
     setWait(originals.wait);

@@ -56,6 +56,7 @@ export class MessageList {
     return this.#ids.flatMap((id) => this.#messages.get(id) ?? []);
   }
 
+  // An arrow function, as those below: the table gets them as props.
   readonly at = (index: number): Message | undefined => this.#messages.get(this.#ids[index] ?? '');
 
   /** Listens to events until the returned function is called. */

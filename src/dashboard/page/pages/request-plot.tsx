@@ -3,6 +3,7 @@
  * The user chooses bars by dragging or with the arrow keys, and follows a link to their requests.
  */
 import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
 import { minuteMs } from '../../../ledger/time-units.ts';
 import { endpointNames } from '../../../sim/limits.ts';
 import { call } from '../control.ts';
@@ -83,8 +84,8 @@ function Plot({ counts, limit, search }: PlotProps) {
   const timeAt = (index: number) => isoTime(Date.parse(from) + index * barMs);
 
   const hasSelection = selection.value !== undefined;
-  // Without a selection, the range of its bars is empty.
-  const { anchor, end } = selection.value ?? { anchor: 0, end: -1 };
+  // Without a selection, what follows from the first bar is not shown.
+  const { anchor, end } = selection.value ?? { anchor: 0, end: 0 };
   const [first, last] = [Math.min(anchor, end), Math.max(anchor, end)];
   const [since, until] = [timeAt(first), timeAt(last + 1)];
   const selected = bars.slice(first, last + 1).reduce((sum, { count }) => sum + count, 0);
@@ -113,21 +114,40 @@ function Plot({ counts, limit, search }: PlotProps) {
           <span>{clockText(timeAt(bars.length))}</span>
         </span>
       </div>
-      <p class="plot-key">
-        <span class="key-passed">{countText(total - throttled)} not throttled</span>
-        <span class="key-refused">{countText(throttled)} answered 429</span>
-        {limit > 0 && <span class="key-limit">the limit: {countText(limit)} a minute</span>}
-        <span class="dim">
-          a bar is {durationText(barMs)}; choose bars by dragging, or with ← and → (Shift adds
-          more), for their requests
-        </span>
+      <PlotKey passed={total - throttled} throttled={throttled} limit={limit} barMs={barMs}>
         {hasSelection && (
           <a href={requestsAddress([...search, `since:${since}`, `until:${until}`])}>
             Show the {countText(selected)} from {clockText(since)} on
           </a>
         )}
-      </p>
+      </PlotKey>
     </>
+  );
+}
+
+interface PlotKeyProps {
+  readonly passed: number;
+  readonly throttled: number;
+  readonly limit: number;
+  /** The simulated time of a bar. */
+  readonly barMs: number;
+  /** The link to the requests of the chosen bars. */
+  readonly children: ComponentChildren;
+}
+
+/** What the colours of the plot mean, and how to use it. */
+function PlotKey({ passed, throttled, limit, barMs, children }: PlotKeyProps) {
+  return (
+    <p class="plot-key">
+      <span class="key-passed">{countText(passed)} not throttled</span>
+      <span class="key-refused">{countText(throttled)} answered 429</span>
+      {limit > 0 && <span class="key-limit">the limit: {countText(limit)} a minute</span>}
+      <span class="dim">
+        a bar is {durationText(barMs)}; choose bars by dragging, or with ← and → (Shift adds more),
+        for their requests
+      </span>
+      {children}
+    </p>
   );
 }
 

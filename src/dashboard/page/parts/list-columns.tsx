@@ -58,6 +58,7 @@ function cellOf(declaration: ListDeclaration, field: Field, row: Row, changeFiel
   const rowName = nameOf(declaration, row);
   const label = `${labelOf(field)} of ${rowName}`;
   const isSetting = name === settingColumn;
+  // In a list of settings, the input has one field for each row.
   const input = inputField(declaration, isSetting ? rowName : name);
   if (input === undefined) {
     return (
