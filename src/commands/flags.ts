@@ -178,6 +178,7 @@ export function readFlags(
 /** The message of an error without the value of an unknown flag, which may be a token or a key. */
 function withoutValue({ code, message }: CommanderError): string {
   const line = message.replace(/^error: /, '');
+  // Keeps `unknown option '--tokn'` of `unknown option '--tokn=secret'`.
   return code === 'commander.unknownOption' ? line.replace(/^([^=]*)=[\s\S]*'/, "$1'") : line;
 }
 

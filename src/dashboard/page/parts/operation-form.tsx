@@ -49,7 +49,7 @@ export function OperationForm(props: FormProps) {
     const made = readTyped(fields, withFirstChoices(typed.value, choices));
     const input = props.toInput?.(made, rows) ?? made;
     const reply = await callAny(operation, ...(hasAccount ? [account] : []), input);
-    // The form is empty again, but keeps the chosen account.
+    // The form shows its first texts again, but keeps the chosen account.
     ownTyped.value = { ...initial, ...(hasAccount && { account_id: account }) };
     await onDone(reply);
   });
