@@ -5,10 +5,10 @@
 import type { Declaration } from './declaration.ts';
 import { devicesAndQuota } from './devices-and-quota.ts';
 import { fields } from './fields.ts';
+import { keysEndpointsCallers } from './keys-endpoints-callers.ts';
 import { limitsAndReplays } from './limits-and-replays.ts';
 import { requests } from './requests.ts';
 import { rules } from './rules.ts';
-import { shapes } from './shapes.ts';
 
 /** The assumptions by the headings of the documentation. */
 export const parts = {
@@ -16,7 +16,7 @@ export const parts = {
   'Requests and errors': requests,
   'Fields of a send': fields,
   'Devices, senders, quota': devicesAndQuota,
-  'Keys, other endpoints, callers': shapes,
+  'Keys, other endpoints, callers': keysEndpointsCallers,
 } as const;
 
 export const declarations = {
@@ -24,7 +24,7 @@ export const declarations = {
   ...requests,
   ...fields,
   ...devicesAndQuota,
-  ...shapes,
+  ...keysEndpointsCallers,
 } as const;
 
 export type Declarations = typeof declarations;

@@ -1,9 +1,9 @@
 /**
- * Assumptions about keys, other endpoints and callers.
+ * Assumptions about API keys, the endpoints that are not sends, and who the caller is.
  */
 import type { Declaration } from './declaration.ts';
 
-export const shapes = {
+export const keysEndpointsCallers = {
   keyFormat: {
     open: "key's look",
     note: 'A prefix, then 40 letters and digits; the answer is the prefix.',
