@@ -32,16 +32,17 @@ export function isAssumptionName(name: string): name is AssumptionName {
 /** Every permitted answer in words, such as `"all", or a whole number from 1 to 100`. */
 export function permittedAnswers(name: AssumptionName): string {
   const { answers } = assumptionLedger[name];
-  const numberOrList = alsoAccepts(name);
+  const otherAnswers = alsoAccepts(name);
   const words = answers.map((answer) => `"${answer}"`).join(', ');
-  if (numberOrList === undefined) return answers.length === 1 ? words : `one of ${words}`;
-  return answers.length === 0 ? numberOrList : `${words}, or ${numberOrList}`;
+  if (otherAnswers === undefined) return answers.length === 1 ? words : `one of ${words}`;
+  return answers.length === 0 ? otherAnswers : `${words}, or ${otherAnswers}`;
 }
 
 /** What to say about a name that is no assumption, or no longer one. */
 export function unknownAssumption(name: string): string {
-  if (Object.hasOwn(formerAssumptions, name))
+  if (Object.hasOwn(formerAssumptions, name)) {
     return `${name} is no longer an assumption: it is always ${formerAssumptions[name]}; leave it out`;
+  }
   return `no assumption is named "${name}"; \`smstwin assumptions\` lists them`;
 }
 
@@ -52,11 +53,11 @@ function candidates(name: AssumptionName, answer: string): readonly unknown[] {
     return [answer, list];
   }
   // Templates are typed as JSON; any other text is refused.
-  if (name === 'replyTemplates') return [parsed(answer)];
+  if (name === 'replyTemplates') return [jsonOrText(answer)];
   return /^[0-9]+(\.[0-9]+)?$/.test(answer) ? [answer, Number(answer)] : [answer];
 }
 
-function parsed(text: string): unknown {
+function jsonOrText(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -64,6 +65,7 @@ function parsed(text: string): unknown {
   }
 }
 
+/** The answers without a name of their own, in words, such as `a whole number from 1 to 100`. */
 function alsoAccepts(name: AssumptionName): string | undefined {
   const entry = assumptionLedger[name];
   return 'alsoAccepts' in entry ? entry.alsoAccepts : undefined;

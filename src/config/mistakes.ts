@@ -50,7 +50,7 @@ export function mistakesOf(
       if (intended !== undefined) return mistakesOf({ issues: intended }, at, ownPath);
     }
     if (issue.code !== 'unrecognized_keys') {
-      return [{ path: pathText(ownPath), message: sentence(issue, path) }];
+      return [{ path: pathText(ownPath), message: messageOf(issue, path) }];
     }
     return issue.keys.map((key) => ({
       path: pathText([...ownPath, key]),
@@ -83,7 +83,7 @@ function unknownName(key: string, what: string, names: readonly string[]): strin
 }
 
 /** The message for an issue. One for an assumption lists the permitted answers. */
-function sentence(issue: z.core.$ZodIssue, path: readonly PropertyKey[]): string {
+function messageOf(issue: z.core.$ZodIssue, path: readonly PropertyKey[]): string {
   const depth = path.indexOf('assumptions');
   const name = depth < 0 ? undefined : path[depth + 1];
   const isInTemplate = name === 'replyTemplates' && path.length > depth + 2;
@@ -135,6 +135,9 @@ function oneOf(values: readonly unknown[]): string {
   return values.length === 1 ? words : `one of ${words}`;
 }
 
+/** The longest quotation of a wrong value, in characters. */
+const mostQuoted = 60;
+
 /** Quotes the wrong value, shortened, unless it may be an API key. */
 function got(issue: z.core.$ZodIssue, path: readonly PropertyKey[]): string {
   const mayBeKey = path.at(-1) === 'key' || path.includes('keys');
@@ -142,7 +145,7 @@ function got(issue: z.core.$ZodIssue, path: readonly PropertyKey[]): string {
   if (Array.isArray(issue.input)) return `; got a list of ${issue.input.length}`;
   if (typeof issue.input === 'object' && issue.input !== null) return '; got an object';
   const text = JSON.stringify(issue.input) ?? String(issue.input);
-  return `; got ${text.length > 60 ? `${text.slice(0, 57)}...` : text}`;
+  return `; got ${text.length > mostQuoted ? `${text.slice(0, mostQuoted - 3)}...` : text}`;
 }
 
 /** The path as users write it: `accounts[0].sims[1].number`. */

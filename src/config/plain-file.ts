@@ -55,8 +55,11 @@ export function readOpened(file: number, mostBytes: number): string {
   }
   const bytes = Buffer.allocUnsafe(size);
   let length = 0;
-  for (let read = -1; read !== 0 && length < size; length += read) {
-    read = readSync(file, bytes, length, size - length, length);
+  while (length < size) {
+    const read = readSync(file, bytes, length, size - length, length);
+    // Another process has shortened the file.
+    if (read === 0) break;
+    length += read;
   }
   return bytes.toString('utf8', 0, length).replace(/^\uFEFF/, '');
 }

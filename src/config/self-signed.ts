@@ -3,11 +3,12 @@
  * authority's key is dropped after the one signature, so that trusting it never trusts anything
  * else.
  */
-import { dayMs } from '../ledger/time-units.ts';
+// Loaded before @peculiar/x509, which needs it.
 import 'reflect-metadata';
 import { randomBytes } from 'node:crypto';
 import { isIP } from 'node:net';
 import * as x509 from '@peculiar/x509';
+import { dayMs } from '../ledger/time-units.ts';
 
 /** A certificate and its key for a server, as PEM. */
 export interface SelfSigned {
@@ -38,6 +39,7 @@ export async function selfSigned(names: readonly string[], nowMs: number): Promi
     name: `CN=smstwin ${randomBytes(4).toString('hex')}`,
     keys: authorityKeys,
     extensions: [
+      // A path length of 0: it signs no other authority.
       new x509.BasicConstraintsExtension(true, 0, true),
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign, true),
       await x509.SubjectKeyIdentifierExtension.create(authorityKeys.publicKey),

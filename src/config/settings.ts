@@ -9,6 +9,7 @@ import { type Assumptions, defaultAssumptions } from '../sim/assumptions.ts';
 import { latestTimeMs } from '../sim/clock.ts';
 import { documentedLimitsPerMinute, endpointNames, type LimitsPerMinute } from '../sim/limits.ts';
 import { defaultWorld } from './default-world.ts';
+import { eachOf } from './each-of.ts';
 import { mistakesOf, SettingsError } from './mistakes.ts';
 import {
   assumptionsSchema,
@@ -161,10 +162,6 @@ export interface SettingsInput {
 /** Parsed settings, with all defaults. */
 export type Settings = DeepReadonly<z.output<typeof settingsSchema>>;
 
-const unlimited = Object.fromEntries(
-  endpointNames.map((name) => [name, null]),
-) as unknown as LimitsPerMinute;
-
 /** Throws a SettingsError that lists every mistake with its path. */
 export function parseSettings(input: unknown = {}): Settings {
   const reading = settingsSchema.safeParse(input, { reportInput: true });
@@ -187,7 +184,7 @@ export function assumptionsOf(settings: Settings): Assumptions {
 
 /** Requests per minute for each endpoint; null means unlimited. */
 export function limitsOf(settings: Settings): LimitsPerMinute {
-  if (settings.noLimits) return unlimited;
+  if (settings.noLimits) return eachOf(endpointNames, null);
   return { ...documentedLimitsPerMinute, ...settings.world.limits, ...settings.limits };
 }
 

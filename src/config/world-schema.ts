@@ -20,6 +20,7 @@ import {
   mostSims,
 } from '../sim/bounds.ts';
 import { type EndpointName, endpointNames } from '../sim/limits.ts';
+import { eachOf } from './each-of.ts';
 import { pathText } from './mistakes.ts';
 
 /** Plain data with all its members readonly. */
@@ -36,7 +37,7 @@ export type LimitOverrides = { readonly [E in EndpointName]?: number | null };
 
 const quotaError = 'expected a whole number from 0 to 1000000000, or "unlimited"';
 
-/** A whole number. Every mistake is answered with the range and what `else` is allowed. */
+/** A whole number. Every mistake is answered with the range, and what else is allowed. */
 function wholeNumber(least: number, most: number, orElse = '') {
   const error = `expected a whole number from ${least} to ${most}${orElse}`;
   return z.int({ error }).min(least, { error }).max(most, { error });
@@ -121,9 +122,9 @@ export const outcomeSchema = z.discriminatedUnion('ends', [
 
 const limitSchema = wholeNumber(1, 1_000_000, ', or null for no limit').nullable().exactOptional();
 
-export const limitOverridesSchema = z.strictObject(
-  Object.fromEntries(endpointNames.map((name) => [name, limitSchema])),
-) as unknown as z.ZodType<LimitOverrides, LimitOverrides>;
+export const limitOverridesSchema: z.ZodType<LimitOverrides, LimitOverrides> = z.strictObject(
+  eachOf(endpointNames, limitSchema),
+);
 
 export const assumptionsSchema = assumptionOverridesSchema as z.ZodType<
   Partial<Assumptions>,
@@ -179,16 +180,19 @@ function refuseDuplicates(value: unknown, context: z.core.$RefinementCtx): void 
     const message = `duplicate ${kind}, first used at ${firstUse}`;
     context.addIssue({ code: 'custom', path: ownPath, message });
   };
-  for (const [a, account] of listOf(value, 'accounts').entries()) {
-    check('account name', account, ['accounts', a]);
-    for (const [k, key] of listOf(account, 'keys').entries()) {
-      check('key', key, ['accounts', a, 'keys', k]);
+  for (const [accountIndex, account] of listOf(value, 'accounts').entries()) {
+    const path = ['accounts', accountIndex];
+    check('account name', account, path);
+    for (const [index, key] of listOf(account, 'keys').entries()) {
+      check('key', key, [...path, 'keys', index]);
     }
-    for (const [s, sim] of listOf(account, 'sims').entries()) {
-      check('number', sim, ['accounts', a, 'sims', s]);
+    for (const [index, sim] of listOf(account, 'sims').entries()) {
+      check('number', sim, [...path, 'sims', index]);
     }
   }
-  for (const [p, entry] of listOf(value, 'pool').entries()) check('number', entry, ['pool', p]);
+  for (const [index, entry] of listOf(value, 'pool').entries()) {
+    check('number', entry, ['pool', index]);
+  }
 }
 
 /** Refuses more SIMs and pool numbers than a world can hold in all. */

@@ -1,0 +1,7 @@
+/** An object with the same value, such as a schema, for each of these names. */
+export function eachOf<Name extends string, Value>(
+  names: readonly Name[],
+  value: Value,
+): Record<Name, Value> {
+  return Object.fromEntries(names.map((name) => [name, value])) as Record<Name, Value>;
+}
