@@ -3,6 +3,7 @@
  * Rules: AUTH-2, ERR-1. Assumes: monthlyQuota, keyFormat.
  */
 import { z } from 'zod';
+import { eachOf } from '../config/each-of.ts';
 import { monthlyQuotaSchema, nameSchema } from '../config/world-schema.ts';
 import { sha256 } from '../recording/digest.ts';
 import { isoTime } from '../sim/clock.ts';
@@ -12,7 +13,6 @@ import { statuses } from '../sim/status.ts';
 import { defineOperation } from './define.ts';
 import { timeSchema } from './duration.ts';
 import type { Live } from './live.ts';
-import { eachOf } from './query.ts';
 import { simView } from './sim-view.ts';
 
 const quotaSchema = monthlyQuotaSchema

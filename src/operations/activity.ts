@@ -26,7 +26,7 @@ interface EventOrigin {
 }
 
 export class Activity {
-  readonly #live: EventOrigin;
+  readonly #origin: EventOrigin;
   readonly #listeners: { readonly [K in ListenedKind]: Set<(data: EventData[K]) => void> } = {
     message: new Set(),
     sim: new Set(),
@@ -38,12 +38,23 @@ export class Activity {
   readonly #traffic = new Traffic();
   readonly #streams: EventStreams;
   #isWatched = false;
+  /** Hears of the changes of messages while somebody reads them. */
+  readonly #reader: StatusReader = {
+    accepted: (message) => this.#changed(message, null),
+    changed: (message, from) => this.#changed(message, from),
+    changedUnread: (count) => {
+      this.#streams.count('message', count);
+      for (const watcher of this.#watchers) watcher();
+    },
+    wantedOf: (count) =>
+      this.#listeners.message.size > 0 ? count : this.#streams.wantedOf('message', count),
+  };
 
-  constructor(live: EventOrigin) {
-    this.#live = live;
+  constructor(origin: EventOrigin) {
+    this.#origin = origin;
     this.#streams = new EventStreams({
       get isBound() {
-        return live.wallClock.mode === 'bound';
+        return origin.wallClock.mode === 'bound';
       },
       onTick: () => this.#sendTraffic(),
       onKindsChanged: () => this.attach(),
@@ -91,7 +102,7 @@ export class Activity {
 
   /** Opens a stream. Returns the function that closes it. */
   stream(listener: ActivityListener, options: StreamOptions = {}): () => void {
-    if (!this.#streams.wants('traffic')) this.#traffic.take(this.#live.exchangeRecord);
+    if (!this.#streams.wants('traffic')) this.#traffic.take(this.#origin.exchangeRecord);
     return this.#streams.open(listener, options);
   }
 
@@ -107,8 +118,8 @@ export class Activity {
   attach(): void {
     const hasListeners = Object.values(this.#listeners).some(({ size }) => size > 0);
     this.#isWatched = hasListeners || this.#streams.isWatched;
-    this.#live.wallClock.watch(this.#isWatched);
-    const { lifecycle } = this.#live.simulation;
+    this.#origin.wallClock.watch(this.#isWatched);
+    const { lifecycle } = this.#origin.simulation;
     const isRead =
       this.#watchers.size > 0 || this.#listeners.message.size > 0 || this.#streams.wants('message');
     lifecycle.reader = isRead ? this.#reader : undefined;
@@ -122,17 +133,6 @@ export class Activity {
       this.attach();
     };
   }
-
-  readonly #reader: StatusReader = {
-    accepted: (message) => this.#changed(message, null),
-    changed: (message, from) => this.#changed(message, from),
-    changedUnread: (count) => {
-      this.#streams.count('message', count);
-      for (const watcher of this.#watchers) watcher();
-    },
-    wantedOf: (count) =>
-      this.#listeners.message.size > 0 ? count : this.#streams.wantedOf('message', count),
-  };
 
   #changed(message: Message, from: Status | null): void {
     for (const watcher of this.#watchers) watcher();
@@ -156,7 +156,7 @@ export class Activity {
   /** Streams the number of requests since the last call, if there were any. */
   #sendTraffic(): void {
     if (!this.#streams.wants('traffic')) return;
-    const traffic = this.#traffic.take(this.#live.exchangeRecord);
+    const traffic = this.#traffic.take(this.#origin.exchangeRecord);
     if (traffic !== undefined) this.#streams.sendSummary('traffic', traffic);
   }
 }

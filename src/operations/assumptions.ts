@@ -8,6 +8,7 @@ import { assumptionsSchema } from '../config/world-schema.ts';
 import { type Assumptions, assumptionLedger, assumptionNames } from '../sim/assumptions.ts';
 import { defineOperation } from './define.ts';
 
+/** The same schema, but for a reply: it has every assumption. */
 const inForceSchema = (assumptionsSchema as unknown as z.ZodType<Assumptions>).meta({
   id: 'Assumptions',
 });

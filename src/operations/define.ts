@@ -234,26 +234,8 @@ export function perform(
   id: string | undefined,
   userInput?: unknown,
 ): unknown {
-  const { recorded, target, inputFrom } = operation;
-  const input = inputFrom === undefined ? userInput : inputFrom(live);
-  if (recorded === false) {
-    live.wallClock.pump();
-    return announced(operation, live, run(operation, live, id, input));
-  }
-  const args = [...(target === undefined ? [] : [id]), ...(input === undefined ? [] : [input])];
-  const result = live.change(
-    recordedName(operation),
-    args,
-    () => run(operation, live, id, input),
-    (fullResult) => recordedPart(operation, fullResult),
-  );
-  return announced(operation, live, result);
-}
-
-/** Reports to readers of events that an operation may have changed something. */
-function announced<T>({ name, verb, path }: Operation, live: Live, result: T): T {
-  const mayChange = verb !== 'GET' && path !== '';
-  if (mayChange && live.activity.isWatched) live.activity.publish('operation', { name });
+  const result = performUnannounced(operation, live, id, userInput);
+  announce(operation, live);
   return result;
 }
 
@@ -266,11 +248,38 @@ export function performForPort(
 ): unknown {
   const { slices } = operation;
   if (slices === undefined) return perform(operation, live, id, userInput);
-  // As a GET, it is not announced before its work is done.
-  const work = perform({ ...operation, verb: 'GET', run: slices }, live, id, userInput);
-  return inSlices(work as Generator<undefined, unknown>).then((result) =>
-    announced(operation, live, result),
+  const work = performUnannounced({ ...operation, run: slices }, live, id, userInput);
+  return inSlices(work as Generator<undefined, unknown>).then((result) => {
+    announce(operation, live);
+    return result;
+  });
+}
+
+function performUnannounced(
+  operation: Operation,
+  live: Live,
+  id: string | undefined,
+  userInput: unknown,
+): unknown {
+  const { recorded, target, inputFrom } = operation;
+  const input = inputFrom === undefined ? userInput : inputFrom(live);
+  if (recorded === false) {
+    live.wallClock.pump();
+    return run(operation, live, id, input);
+  }
+  const args = [...(target === undefined ? [] : [id]), ...(input === undefined ? [] : [input])];
+  return live.change(
+    recordedName(operation),
+    args,
+    () => run(operation, live, id, input),
+    (fullResult) => recordedPart(operation, fullResult),
   );
+}
+
+/** Reports to readers of events that an operation may have changed something. */
+function announce({ name, verb, path }: Operation, live: Live): void {
+  const mayChange = verb !== 'GET' && path !== '';
+  if (mayChange && live.activity.isWatched) live.activity.publish('operation', { name });
 }
 
 /** Runs a recorded operation again. Returns the part of the result that journals compare. */

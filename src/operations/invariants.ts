@@ -4,6 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
+import { eachOf } from '../config/each-of.ts';
 import { restoreSnapshot } from '../recording/restore-state.ts';
 import { type Snapshot, snapshotSchema } from '../recording/state-format.ts';
 import { takeSnapshot } from '../recording/take-state.ts';
@@ -11,7 +12,6 @@ import { Findings, mostLines } from '../simulation/invariants/findings.ts';
 import { walk } from '../simulation/invariants/walk.ts';
 import { readInput } from './input.ts';
 import type { Live } from './live.ts';
-import { eachOf } from './query.ts';
 
 const countSchema = z.int().min(0);
 const checkedNames = Object.keys(new Findings().checked) as (keyof Findings['checked'])[];

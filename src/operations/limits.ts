@@ -1,11 +1,11 @@
 /** The operations on rate limits, which can be changed at run time. Rules: LIMIT-1 to LIMIT-6. */
 import { z } from 'zod';
+import { eachOf } from '../config/each-of.ts';
 import { limitOverridesSchema } from '../config/world-schema.ts';
 import { isoTime } from '../sim/clock.ts';
 import { endpointNames } from '../sim/limits.ts';
 import { defineOperation } from './define.ts';
 import { timeSchema } from './duration.ts';
-import { eachOf } from './query.ts';
 
 const limitSchema = z.int().min(1).nullable();
 const limitsSchema = z.strictObject(eachOf(endpointNames, limitSchema)).meta({ id: 'Limits' });

@@ -28,7 +28,7 @@ export const querySchema = matchSchema.extend({
     .string()
     .exactOptional()
     .describe('A part of a number, the text, the request_id or the message_id; case is ignored.'),
-  limit: limitSchema(largestPage, defaultPage),
+  limit: limitSchema({ largest: largestPage, fallback: defaultPage }),
   cursor: z
     .string()
     .regex(/^[0-9]{1,15}$/, { error: 'expected a next_cursor of an earlier page' })
@@ -96,7 +96,7 @@ export function matches(world: World, match: MessageMatch, message: Message): bo
   );
 }
 
-/** True if a search can be part of a number or an id: only then are their texts built. */
+/** Whether a search can be part of a number or of an id: only then are those searched. */
 function formsOf(text: string) {
   return { isNumber: /^\+?\d*$/.test(text), isId: /^[0-9a-f-]+$/.test(text) };
 }

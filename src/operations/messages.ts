@@ -15,23 +15,6 @@ import { waitingSchema, waitingView } from './waiting.ts';
 /** Records built before other requests get a turn. */
 const recordsAtOnce = 32;
 
-/** One page of the messages that match, newest first. */
-function* pageOf(
-  { simulation: { world } }: Live,
-  { limit, cursor, search, ...match }: z.output<typeof querySchema>,
-) {
-  const before = cursor === undefined ? undefined : Number(cursor);
-  const found = yield* searchMessages(world, matchIn(world, match), limit, before, search);
-  const messages: MessageRecord[] = [];
-  for (const message of found.messages) {
-    messages.push(messageRecord(world, message));
-    if (messages.length % recordsAtOnce === 0) yield;
-  }
-  const last = found.messages.at(-1);
-  const next_cursor = found.hasMore && last !== undefined ? String(last.arrival) : null;
-  return { messages, next_cursor };
-}
-
 /** `messages.wait` with `advance`, which does not wait in real time. Journals record it. */
 const advancing = defineOperation({
   summary: 'Moves simulated time until enough messages match, synchronously.',
@@ -125,3 +108,20 @@ export const messages = {
     },
   }),
 };
+
+/** One page of the messages that match, newest first. */
+function* pageOf(
+  { simulation: { world } }: Live,
+  { limit, cursor, search, ...match }: z.output<typeof querySchema>,
+) {
+  const before = cursor === undefined ? undefined : Number(cursor);
+  const found = yield* searchMessages(world, matchIn(world, match), limit, before, search);
+  const messages: MessageRecord[] = [];
+  for (const message of found.messages) {
+    messages.push(messageRecord(world, message));
+    if (messages.length % recordsAtOnce === 0) yield;
+  }
+  const last = found.messages.at(-1);
+  const next_cursor = found.hasMore && last !== undefined ? String(last.arrival) : null;
+  return { messages, next_cursor };
+}

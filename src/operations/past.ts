@@ -12,18 +12,17 @@ import { defineOperation } from './define.ts';
 import { timeMs, timeSchema } from './duration.ts';
 import type { Live } from './live.ts';
 import { messageRecord, messageRecordSchema } from './message-record.ts';
-import { limitSchema } from './query.ts';
+import { largestInQuery, limitSchema } from './query.ts';
 import { simView, simViewSchema } from './sim-view.ts';
 import { stateOf, stateSchema } from './state.ts';
 import { find } from './targets.ts';
 
-const mostEntries = 999_999_999;
 /** Lines of the journal read before other requests get a turn. */
 const linesAtOnce = 64;
 
 export const instantSchema = z.strictObject({
   time: z.string().exactOptional().describe('ISO 8601 with its zone, in simulated time.'),
-  entry: limitSchema(mostEntries, 1)
+  entry: limitSchema({ largest: largestInQuery, fallback: 1 })
     .unwrap()
     .exactOptional()
     .describe('A line of the journal: the instant after it; 1 is the start.'),
@@ -71,8 +70,10 @@ export const past = {
       'The inputs of the run, newest first: the entries of the journal without their bodies.',
     input: z
       .strictObject({
-        limit: limitSchema(1_000, 100),
-        before: limitSchema(mostEntries, mostEntries).describe('Only entries before this one.'),
+        limit: limitSchema({ largest: 1_000, fallback: 100 }),
+        before: limitSchema({ largest: largestInQuery, fallback: largestInQuery }).describe(
+          'Only entries before this one.',
+        ),
       })
       .prefault({}),
     output: z.strictObject({
@@ -107,8 +108,9 @@ export function* atInstant<T>(
 function* seenAt(live: Live, { message_id, device_id, ...instant }: z.output<typeof querySchema>) {
   return yield* atInstant(live, instant, (rebuilt) => {
     const { world } = rebuilt.simulation;
-    if (message_id !== undefined)
+    if (message_id !== undefined) {
       return messageRecord(world, find('message_id', rebuilt, message_id));
+    }
     return device_id === undefined
       ? stateOf(rebuilt)
       : simView(find('device_id', rebuilt, device_id));

@@ -1,6 +1,6 @@
 /**
- * Parts of inputs and outputs that several operations have: limits, which a query gives as text,
- * accounts, which users may name by id or name, and objects whose members have one schema.
+ * Fields that the inputs of several operations have: a limit, a phone number to filter by, and an
+ * account, which users may give by its id or its name.
  */
 import { z } from 'zod';
 import { numberSchema } from '../config/world-schema.ts';
@@ -8,16 +8,11 @@ import { OperationRefused } from '../sim/operation-refused.ts';
 import type { Account } from '../sim/records.ts';
 import type { World } from '../sim/world.ts';
 
-/** The members of an object that has the same schema for each of these names. */
-export function eachOf<Name extends string, Schema extends z.ZodType>(
-  names: readonly Name[],
-  schema: Schema,
-): Record<Name, Schema> {
-  return Object.fromEntries(names.map((name) => [name, schema])) as Record<Name, Schema>;
-}
+/** The largest number that a query can give: nine digits. */
+export const largestInQuery = 999_999_999;
 
 /** The largest number of results to return; a number in JavaScript, digits in a query. */
-export function limitSchema(largest: number, fallback: number) {
+export function limitSchema({ largest, fallback }: { largest: number; fallback: number }) {
   const error = `expected a whole number from 1 to ${largest}`;
   const schema = z
     .preprocess(
@@ -26,6 +21,7 @@ export function limitSchema(largest: number, fallback: number) {
     )
     .default(fallback)
     .describe('How many at most.');
+  // `preprocess` takes any input; callers in JavaScript should see that it is a number.
   return schema as unknown as z.ZodDefault<z.ZodNumber>;
 }
 

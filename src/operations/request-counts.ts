@@ -10,7 +10,9 @@ import type { Live } from './live.ts';
 import { accountIdOf } from './query.ts';
 
 /** The widths that a bar may have, from a second to a day. Longer runs have bars of many days. */
-const widthsMs = [1, 5, 10, 30, 60, 300, 600, 1_800, 3_600, 21_600, 86_400].map((s) => s * 1_000);
+const widthsMs = [1, 5, 10, 30, 60, 300, 600, 1_800, 3_600, 21_600, 86_400].map(
+  (seconds) => seconds * secondMs,
+);
 const mostBars = 60;
 /** Bars are added up to this number: a single bar would be as wide as the whole plot. */
 const fewestBars = 12;
@@ -34,9 +36,9 @@ export const requestCountsSchema = z
 
 export function requestCounts(
   { exchangeRecord, simulation: { clock, world } }: Live,
-  { account_id: account, endpoint }: z.output<typeof countsQuerySchema>,
+  { account_id: idOrName, endpoint }: z.output<typeof countsQuerySchema>,
 ): z.output<typeof requestCountsSchema> {
-  const accountId = account && accountIdOf(world, account, 'account_id');
+  const accountId = idOrName === undefined ? undefined : accountIdOf(world, idOrName, 'account_id');
   const counted = [...exchangeRecord.seconds].filter(
     (second) =>
       (accountId === undefined || second.accountId === accountId) &&

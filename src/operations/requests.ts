@@ -22,7 +22,7 @@ export const requests = {
       'The last 1,000 requests to the service since the start or a reset, newest first, without keys.',
     input: z
       .strictObject({
-        limit: limitSchema(keptRequests, keptRequests),
+        limit: limitSchema({ largest: keptRequests, fallback: keptRequests }),
         message_id: z
           .uuid()
           .exactOptional()

@@ -85,8 +85,13 @@ export const sims = {
     output: simViewSchema,
     refusals: [409],
     examples: [
-      ...[{ allowed: false }, { connected: false }, { connected: true }, { active: false }],
-      ...[{ active: true }, { polling: 'external' as const }, { polling: 'simulated' as const }],
+      { allowed: false },
+      { connected: false },
+      { connected: true },
+      { active: false },
+      { active: true },
+      { polling: 'external' },
+      { polling: 'simulated' },
     ],
     run: (live, device, patch) => {
       if (device.account === undefined && patch.polling === 'external') {
@@ -155,7 +160,7 @@ export const sims = {
   received: defineOperation({
     http: 'GET /control/accounts/{account_id}/received',
     summary: 'The inbound messages of an account, newest first.',
-    input: z.strictObject({ limit: limitSchema(1_000, 200) }).prefault({}),
+    input: z.strictObject({ limit: limitSchema({ largest: 1_000, fallback: 200 }) }).prefault({}),
     output: z.strictObject({ received: z.array(receivedViewSchema) }),
     examples: [{ limit: 5 }],
     run: (_, account, { limit }) => account.received.slice(-limit).reverse().map(entryOf),
@@ -165,7 +170,7 @@ export const sims = {
   allReceived: defineOperation({
     http: 'GET /control/received',
     summary: 'The inbound messages of all accounts, newest first.',
-    input: z.strictObject({ limit: limitSchema(1_000, 200) }).prefault({}),
+    input: z.strictObject({ limit: limitSchema({ largest: 1_000, fallback: 200 }) }).prefault({}),
     output: z.strictObject({ received: z.array(ownedReceivedSchema) }),
     examples: [{ limit: 5 }],
     run: ({ simulation }, { limit }) => {

@@ -3,13 +3,13 @@
  * timers it has.
  */
 import { z } from 'zod';
+import { eachOf } from '../config/each-of.ts';
 import { maxMessagesSchema } from '../config/settings.ts';
 import { endpointNames } from '../sim/limits.ts';
 import { defaultMaxMessages } from '../sim/retention.ts';
 import { statuses } from '../sim/status.ts';
 import { clockState, clockStateSchema } from './clock-state.ts';
 import type { Live } from './live.ts';
-import { eachOf } from './query.ts';
 
 const countSchema = z.int().min(0);
 

@@ -13,47 +13,51 @@ import { OperationRefused } from '../sim/operation-refused.ts';
 import { timeSchema } from './duration.ts';
 import type { Live } from './live.ts';
 import { reportingOn } from './live-report.ts';
-import { limitSchema } from './query.ts';
+import { largestInQuery, limitSchema } from './query.ts';
 import { exchangeViewSchema, faultOf } from './request-views.ts';
 import { find } from './targets.ts';
 
 export const traceQuerySchema = z.strictObject({
-  number: limitSchema(999_999_999, 1).unwrap().exactOptional().describe('Of one of its requests.'),
+  number: limitSchema({ largest: largestInQuery, fallback: 1 })
+    .unwrap()
+    .exactOptional()
+    .describe('Of one of its requests.'),
   message_id: z.string().exactOptional().describe('Its message instead.'),
 });
 
-const text = z.string().nullable();
+const textOrNull = z.string().nullable();
+
+/** In the order in which they are shown if they happen at the same instant. */
+const eventKinds = ['request', 'retry', 'replay', 'read', 'status', 'finding'] as const;
 
 const eventSchema = z
   .strictObject({
     at: timeSchema,
-    kind: z
-      .enum(['request', 'retry', 'replay', 'read', 'status', 'finding'])
-      .describe('`replay`: answered as the first use of its request_id was.'),
+    kind: z.enum(eventKinds).describe('`replay`: answered as the first use of its request_id was.'),
     number: z.int().nullable().describe('Of the request.'),
     reply: z.int().nullable().describe('The status of its reply.'),
     seen: z.boolean().describe('False: the client did not get the reply.'),
     fault: exchangeViewSchema.shape.fault,
     retry_after_ms: z.number().nullable().describe('In simulated time.'),
-    text: text.describe('The status of the message, or what the referee finds.'),
+    text: textOrNull.describe('The status of the message, or what the referee finds.'),
   })
   .meta({ id: 'TraceEvent' });
 type Event = z.output<typeof eventSchema>;
 
 export const traceSchema = z
   .strictObject({
-    account: text,
-    what: text.describe('Method and path of its requests.'),
-    to: text,
-    request_id: text,
-    message_id: text,
+    account: textOrNull,
+    what: textOrNull.describe('Method and path of its requests.'),
+    to: textOrNull,
+    request_id: textOrNull,
+    message_id: textOrNull,
     events: z.array(eventSchema),
     omitted: z.int().describe('Requests that are not shown.'),
   })
   .meta({ id: 'Trace' });
 type Trace = z.output<typeof traceSchema>;
 
-/** A trace shows at most so many sends, and as many reads. */
+/** The largest number of sends in a trace, and of reads. */
 const mostRequests = 100;
 
 export function* traceOf(
@@ -80,10 +84,9 @@ export function* traceOf(
   const recordedOf = (exchange: Exchange) =>
     recordedFirst[exchange.number - (recordedFirst[0]?.number ?? 0)];
   const events = [
-    ...shownAttempts.map((attempt) =>
-      requestEvent(attempt, recordedOf(attempt), attempts[0] !== attempt),
+    ...[...shownAttempts, ...shownReads].map((exchange) =>
+      requestEvent(exchange, recordedOf(exchange), attempts[0]),
     ),
-    ...shownReads.map((read) => requestEvent(read, recordedOf(read), false)),
     ...(message === undefined ? [] : messageHistory(message).map(statusEvent)),
     ...findingEvents(report, new Set([...shownAttempts, ...shownReads])),
   ];
@@ -94,7 +97,7 @@ export function* traceOf(
     to: message?.to ?? (typeof to === 'string' ? to : null),
     request_id: message?.requestId || ((traced && requestIdOf(traced)) ?? null),
     message_id: messageId ?? null,
-    events: events.sort((a, b) => Date.parse(a.at) - Date.parse(b.at) || order(a) - order(b)),
+    events: events.sort(byTimeThenKind),
     omitted: attempts.length - shownAttempts.length,
   };
 }
@@ -141,11 +144,11 @@ const noRequest = { number: null, reply: null, seen: true, fault: null, retry_af
 function requestEvent(
   exchange: Exchange,
   recorded: RecordedExchange | undefined,
-  isRepeated: boolean,
+  firstAttempt: Exchange | undefined,
 ): Event {
   return {
     at: isoTime(exchange.atMs),
-    kind: requestKind(exchange, isRepeated),
+    kind: requestKind(exchange, firstAttempt),
     number: exchange.number,
     reply: exchange.status,
     seen: exchange.isSeen,
@@ -155,10 +158,10 @@ function requestEvent(
   };
 }
 
-function requestKind({ endpoint, method, status }: Exchange, isRepeated: boolean): Event['kind'] {
-  if (endpoint === 'read') return 'read';
-  if (status === 200 && method === 'POST') return 'replay';
-  return isRepeated ? 'retry' : 'request';
+function requestKind(exchange: Exchange, firstAttempt: Exchange | undefined): Event['kind'] {
+  if (exchange.endpoint === 'read') return 'read';
+  if (exchange.status === 200 && exchange.method === 'POST') return 'replay';
+  return exchange === firstAttempt ? 'request' : 'retry';
 }
 
 function statusEvent({ status, at }: HistoryEntry): Event {
@@ -177,7 +180,8 @@ function findingEvents({ rules }: RefereeReport, shown: ReadonlySet<Exchange>): 
   );
 }
 
-/** The order of events at the same instant. */
-function order({ kind }: Event): number {
-  return ['request', 'retry', 'replay', 'read', 'status', 'finding'].indexOf(kind);
+function byTimeThenKind(a: Event, b: Event): number {
+  return (
+    Date.parse(a.at) - Date.parse(b.at) || eventKinds.indexOf(a.kind) - eventKinds.indexOf(b.kind)
+  );
 }

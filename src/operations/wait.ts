@@ -62,56 +62,77 @@ export function advanceUntil({ wallClock, simulation }: Live, input: Wait): Wait
 /** Resolves when enough messages match in real time; rejects with `timeout` otherwise. */
 export function waitFor(live: Live, input: Wait): Promise<Waited> {
   const wait = withAccountId(live.simulation.world, input);
+  const alreadyFound = foundIn(live.simulation.world, wait);
+  if (alreadyFound !== undefined) return Promise.resolve(alreadyFound);
+  refuseMore(live.waits.size, mostWaits, 'waits');
   return new Promise((resolve, reject) => {
-    const alreadyFound = foundIn(live.simulation.world, wait);
-    if (alreadyFound !== undefined) {
-      resolve(alreadyFound);
-      return;
-    }
-    refuseMore(live.waits.size, mostWaits, 'waits');
-    // Kept from the start: a test may fake these, or restore the real ones later.
-    const { setTimeout, clearTimeout } = globalThis;
-    let isCountDue = false;
-    let countTookMs = 0;
-    let nextCount: NodeJS.Timeout | undefined;
-    const release = () => {
-      clearTimeout(timeoutTimer);
-      clearTimeout(nextCount);
+    const timers = presentTimers();
+    const close = () => {
+      timers.clearTimeout(timeoutTimer);
+      pacedCount.stop();
       for (const stopListening of stops) stopListening();
       live.waits.delete(fail);
     };
     const fail = (error: OperationRefused) => {
-      release();
+      close();
       reject(error);
     };
     const count = () => {
-      isCountDue = false;
-      const startedMs = WallClock.ticksMs();
       const found = foundIn(live.simulation.world, wait);
-      countTookMs = WallClock.ticksMs() - startedMs;
       if (found === undefined) return;
-      release();
+      close();
       resolve(found);
     };
-    /** Counts once for all changes of this turn of the event loop, or of a pause. */
-    const countSoon = () => {
-      if (isCountDue) return;
-      isCountDue = true;
-      if (countTookMs < longCountMs) void Promise.resolve().then(count);
-      else nextCount = setTimeout(count, countTookMs * pauseFactor);
-    };
+    const pacedCount = new PacedCount(count, timers);
+    const onChange = () => pacedCount.request();
     live.waits.add(fail);
-    const stops = [live.activity.watch(countSoon), live.activity.listen('clock', countSoon)];
-    const timeoutTimer = setTimeout(
-      () => {
-        live.wallClock.pump();
-        count();
-        // Has no effect if the count has just resolved the promise.
-        fail(timeout(live.simulation.world, wait, 'ms'));
-      },
-      Math.min(wait.timeout_ms, longestTimerMs),
-    );
+    const stops = [live.activity.watch(onChange), live.activity.listen('clock', onChange)];
+    const onTimeout = () => {
+      live.wallClock.pump();
+      count();
+      // Has no effect if the count has just resolved the promise.
+      fail(timeout(live.simulation.world, wait, 'ms'));
+    };
+    const timeoutTimer = timers.setTimeout(onTimeout, Math.min(wait.timeout_ms, longestTimerMs));
   });
+}
+
+/** The timers to use for a whole wait: a test may fake them, or restore the real ones, meanwhile. */
+function presentTimers(): Pick<typeof globalThis, 'setTimeout' | 'clearTimeout'> {
+  return { setTimeout: globalThis.setTimeout, clearTimeout: globalThis.clearTimeout };
+}
+
+/** Counts once for all changes of a turn of the event loop or, after a long count, of a pause. */
+class PacedCount {
+  readonly #count: () => void;
+  readonly #timers: ReturnType<typeof presentTimers>;
+  #isDue = false;
+  #lastTookMs = 0;
+  #pause: NodeJS.Timeout | undefined;
+
+  constructor(count: () => void, timers: ReturnType<typeof presentTimers>) {
+    this.#count = count;
+    this.#timers = timers;
+  }
+
+  request(): void {
+    if (this.#isDue) return;
+    this.#isDue = true;
+    const run = () => this.#run();
+    if (this.#lastTookMs < longCountMs) void Promise.resolve().then(run);
+    else this.#pause = this.#timers.setTimeout(run, this.#lastTookMs * pauseFactor);
+  }
+
+  stop(): void {
+    this.#timers.clearTimeout(this.#pause);
+  }
+
+  #run(): void {
+    this.#isDue = false;
+    const startedMs = WallClock.ticksMs();
+    this.#count();
+    this.#lastTookMs = WallClock.ticksMs() - startedMs;
+  }
 }
 
 function withAccountId(world: World, wait: Wait): Wait {
