@@ -163,7 +163,7 @@ function ask(session: Session, who: number, request: ApiRequest): string {
 
 /** A request that spends a token, if the endpoint has a limit, and changes little. */
 function cheapRequest(session: Session, who: number, endpoint: Endpoint): ApiRequest {
-  if (endpoint in sendPaths) return post(session, who, endpoint as SendPath, 0, '{}');
+  if (endpoint in sendPaths) return post(session, { who, key: 0, via: endpoint as SendPath }, '{}');
   if (endpoint === 'received') return session.get(who, receivedPath);
   if (endpoint === 'tasks') return session.get(who, '/api/devices/none/tasks/');
   if (endpoint === 'stats') return session.get(who, statsPath);
@@ -179,7 +179,8 @@ function acceptableRequest(session: Session, index: number): ApiRequest {
     return requestTo(`/api/devices/${external?.deviceId}/tasks/`, { clientIp });
   if (!(endpoint in sendPaths)) return cheapRequest(session, 0, endpoint);
   const body = { to: '+12025550150', from: simulated?.number, message: 'hello' };
-  return post(session, 0, endpoint as SendPath, 0, JSON.stringify(body));
+  const origin = { who: 0, key: 0, via: endpoint as SendPath };
+  return post(session, origin, JSON.stringify(body));
 }
 
 /** The text with a key of the first account, or a part of one, in place of its placeholders. */

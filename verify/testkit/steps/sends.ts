@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check';
 import type { ApiRequest } from '../../../src/http/service/messages.ts';
-import { dayMs } from '../../../src/ledger/time-units.ts';
+import { dayMs, hourMs } from '../../../src/ledger/time-units.ts';
 import { type SendPath, sendPaths } from '../request.ts';
 import { itemAt, poolNumbers, type Session, textOf } from '../session.ts';
 import { mostly, stepKind } from './step.ts';
@@ -14,6 +14,13 @@ import { type TimeChoice, writtenTime } from './written-time.ts';
 
 const via = fc.constantFrom<SendPath>('send', 'send', 'dashboard_send', 'external_send');
 const notText = fc.constantFrom(...values.notTexts);
+
+/** Who sends: a caller with the key at this position, to one of the send endpoints. */
+interface SendOrigin {
+  readonly who: number;
+  readonly key: number;
+  readonly via: SendPath;
+}
 
 /** A number of the account, of another account, of the pool or of no SIM, or any value. */
 type Sender = { own: number } | { foreign: number } | { pool: number } | { value: unknown };
@@ -43,38 +50,39 @@ const requestId = fc.oneof(
   { weight: 2, arbitrary: oddRequestId },
 );
 
-function ahead(
-  ms: readonly number[],
-  zones: readonly string[],
-  digits: readonly number[],
-  forms: readonly TimeChoice['form'][] = [undefined],
-) {
+/** A time relative to now; each of its parts is drawn from a list. */
+function timeChoice(choices: {
+  readonly aheadMs: readonly number[];
+  readonly zones: readonly string[];
+  readonly digits: readonly number[];
+  readonly forms?: readonly TimeChoice['form'][];
+}) {
   return fc.record({
-    aheadMs: fc.constantFrom(...ms),
-    zone: fc.constantFrom(...zones),
-    digits: fc.constantFrom(...digits),
-    form: fc.constantFrom(...forms),
+    aheadMs: fc.constantFrom(...choices.aheadMs),
+    zone: fc.constantFrom(...choices.zones),
+    digits: fc.constantFrom(...choices.digits),
+    form: fc.constantFrom(...(choices.forms ?? [undefined])),
   });
 }
 
-/** Relative to now, in some zone, with up to 7 fraction digits; or any value. */
+/** Mostly a time that is accepted, sometimes one at the edge or in a rare form, or any value. */
 const sendAt = fc.oneof(
   {
     weight: 5,
-    arbitrary: ahead(
-      [1, 1000, 5000, 20_000, 59_999, 3_600_000, dayMs, dayMs + 1],
-      ['Z', 'Z', '+00:00'],
-      [3, 3, 6, 7],
-    ),
+    arbitrary: timeChoice({
+      aheadMs: [1, 1000, 5000, 20_000, 59_999, hourMs, dayMs, dayMs + 1],
+      zones: ['Z', 'Z', '+00:00'],
+      digits: [3, 3, 6, 7],
+    }),
   },
   {
     weight: 2,
-    arbitrary: ahead(
-      [-dayMs, -1, 0, 1, 999, 1000, 30 * dayMs, 30 * dayMs + 1],
-      values.zones,
-      [0, 1, 3, 6, 7],
-      [undefined, undefined, 'basic', 'week', 'ordinal'],
-    ),
+    arbitrary: timeChoice({
+      aheadMs: [-dayMs, -1, 0, 1, 999, 1000, 30 * dayMs, 30 * dayMs + 1],
+      zones: values.zones,
+      digits: [0, 1, 3, 6, 7],
+      forms: [undefined, undefined, 'basic', 'week', 'ordinal'],
+    }),
   },
   {
     weight: 1,
@@ -125,7 +133,7 @@ const plainFields: typeof anyFields = fc.record(
     secondSender: fc.constant({ own: 0 }),
     message: fc.constantFrom<unknown>('hello', "it's grüße", 'x'.repeat(161)),
     requestId: fc.constantFrom<unknown>(undefined, undefined, 'a', 'b', 'c', ...values.alikeIds),
-    sendAt: ahead([1, 20_000, 60_000, 3_600_000], ['Z'], [3]),
+    sendAt: timeChoice({ aheadMs: [1, 20_000, 60_000, hourMs], zones: ['Z'], digits: [3] }),
   },
   { requiredKeys: [...requiredKeys] },
 );
@@ -135,7 +143,7 @@ type SendFields = typeof anyFields extends fc.Arbitrary<infer Fields> ? Fields :
 const sendOf = (fields: typeof anyFields) =>
   stepKind('send', fc.record({ who: caller, key: position, via, fields }), (session, step) => {
     const body = JSON.stringify(bodyOf(session, step.who, step.fields));
-    return send(session, step.who, step.via, step.key, body);
+    return send(session, step, body);
   });
 
 export const anySend = sendOf(anyFields);
@@ -151,9 +159,10 @@ export const rawSend = stepKind(
     encoding: fc.constantFrom('', 'identity', 'Identity', '', '', 'gzip', 'identity, gzip'),
     body: fc.constantFrom(...values.oddBodies),
   }),
-  (session, { who, key, via, type: contentType, encoding: contentEncoding, body }) => {
-    const request = { ...post(session, who, via, key, body), contentType, contentEncoding };
-    return `${textOf(request)} -> ${session.call(who, request).status}`;
+  (session, step) => {
+    const { type: contentType, encoding: contentEncoding } = step;
+    const request = { ...post(session, step, step.body), contentType, contentEncoding };
+    return `${textOf(request)} -> ${session.call(step.who, request).status}`;
   },
 );
 
@@ -166,26 +175,24 @@ export const replay = stepKind(
   (session, { who, key, of: sendPosition, via }) => {
     const first = itemAt(session.callerOf(who).sends, sendPosition);
     if (first === undefined) return 'nothing to replay';
-    return send(session, who, via ?? first.via, key, first.body);
+    return send(session, { who, key, via: via ?? first.via }, first.body);
   },
 );
 
 export function post(
   session: Session,
-  who: number,
-  via: SendPath,
-  key: number,
+  { who, key, via }: SendOrigin,
   body: string | Uint8Array,
 ): ApiRequest {
   const contentType = 'application/json';
   return { ...session.get(who, sendPaths[via], key), method: 'POST', contentType, body };
 }
 
-function send(session: Session, who: number, via: SendPath, key: number, body: string): string {
-  const request = post(session, who, via, key, body);
-  const reply = session.call(who, request);
-  const sender = session.callerOf(who);
-  sender.sends.push({ via, body });
+function send(session: Session, origin: SendOrigin, body: string): string {
+  const request = post(session, origin, body);
+  const reply = session.call(origin.who, request);
+  const sender = session.callerOf(origin.who);
+  sender.sends.push({ via: origin.via, body });
   if (reply.status === 429) {
     const retryAfterSeconds = Number(reply.headers?.['retry-after']);
     sender.lastRefusal = { atMs: session.model.nowMs, retryAfterSeconds };
@@ -200,11 +207,12 @@ function bodyOf(session: Session, who: number, fields: SendFields): object {
   return {
     ...fields.extra,
     to: fields.to,
-    ...(senderFields === 'from' || senderFields === 'both' ? { from } : {}),
-    ...(senderFields === 'from_number' ? { from_number: from } : {}),
-    ...(senderFields === 'both'
-      ? { from_number: numberOf(session, who, fields.secondSender) }
-      : {}),
+    ...(senderFields === 'from' && { from }),
+    ...(senderFields === 'from_number' && { from_number: from }),
+    ...(senderFields === 'both' && {
+      from,
+      from_number: numberOf(session, who, fields.secondSender),
+    }),
     message: fields.message,
     request_id: fields.requestId,
     send_at: sendAt && ('value' in sendAt ? sendAt.value : writtenTime(sendAt, nowMs)),

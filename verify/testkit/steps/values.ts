@@ -1,6 +1,7 @@
 /**
  * Values for the fields of a send and the parts of other requests: common ones, and ones that a
- * careless check would get wrong. Random steps and fuzzed bodies use the same lists.
+ * careless check would get wrong. Random steps and fuzzed bodies use the same lists. The lists
+ * spread short arrays, so that the formatter keeps several values on a line.
  */
 
 /** JSON values that are not text, and an empty text. */
