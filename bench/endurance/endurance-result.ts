@@ -7,6 +7,7 @@ import type { RecordableHistogram } from 'node:perf_hooks';
 import type { Percentiles } from '../servers/messages.ts';
 import { type Figures, judged, type Slo, sloValue } from '../slo.ts';
 
+/** The figures of one stretch of the load. The JSON report contains them under these names. */
 export interface Interval {
   /** Seconds since the load began. */
   readonly at_s: number;
@@ -36,6 +37,7 @@ const warmUpShare = 0.2;
 
 /** What an endurance run has measured. */
 export interface Observed {
+  /** The name of the case, and a sentence that says what it measures. */
   readonly case: string;
   readonly what: string;
   readonly durationMs: number;
@@ -52,24 +54,22 @@ export interface Observed {
 export function enduranceResult(observed: Observed, slos: readonly Slo[]) {
   const { intervals, probe, latency, errors } = observed;
   const warmUpSeconds = (observed.durationMs / 1_000) * warmUpShare;
-  const settled = intervals.filter(({ at_s: at }) => at > warmUpSeconds);
-  const memory = settled.map(({ rss_bytes: rss }) => rss);
-  const growth = relativeChange(settled.map(({ at_s: at, rss_bytes: rss }) => [at, rss]));
-  const loss = -relativeChange(
-    settled.map(({ at_s: at, requests_per_second: rate }) => [at, rate]),
-  );
+  const settled = intervals.filter((interval) => interval.at_s > warmUpSeconds);
+  const memory = settled.map((interval) => interval.rss_bytes);
+  const throughput = settled.map((interval) => interval.requests_per_second);
+  const times = settled.map((interval) => interval.at_s);
+  const growth = relativeChange(times, memory);
+  const loss = -relativeChange(times, throughput);
   const figures: Figures = {
     percentile: (percent) => latency.percentile(percent) / 1_000,
     maxMs: latency.max / 1_000,
     meanMs: latency.mean / 1_000,
-    perSecond: mean(settled.map(({ requests_per_second: rate }) => rate)),
+    perSecond: mean(throughput),
     errors,
-    cpuMicros: mean(settled.map(({ cpu_us_per_request: cpu }) => cpu)),
+    cpuMicros: mean(settled.map((interval) => interval.cpu_us_per_request)),
     cpuRatio: undefined,
     endurance: { growth, loss, probeP99: probe.p99, probeMax: probe.max },
   };
-  const named = new Set(slos.map(({ metric }) => metric));
-  const defaults = defaultThresholds.map(sloValue).filter(({ metric }) => !named.has(metric));
   const tooShort = settled.length < 2 ? ['too few intervals after the warm-up; run it longer'] : [];
   return {
     case: observed.case,
@@ -85,21 +85,34 @@ export function enduranceResult(observed: Observed, slos: readonly Slo[]) {
     throughput_loss: loss,
     /** By what share the largest memory after the warm-up exceeds the smallest. */
     memory_spread: Math.max(...memory) / Math.min(...memory) - 1,
-    slos: judged([...defaults, ...slos], figures),
+    slos: judged(withDefaults(slos), figures),
   };
 }
 
-/** The change along the fitted (least squares) line, relative to its start. */
-function relativeChange(points: readonly (readonly [number, number])[]): number {
-  const [first] = points;
-  const last = points.at(-1);
-  if (first === undefined || last === undefined || points.length < 2) return 0;
-  const meanX = mean(points.map(([x]) => x));
-  const meanY = mean(points.map(([, y]) => y));
-  const square = points.reduce((sum, [x]) => sum + (x - meanX) ** 2, 0);
-  const slope = points.reduce((sum, [x, y]) => sum + (x - meanX) * (y - meanY), 0) / square;
-  const start = meanY + slope * (first[0] - meanX);
-  return (slope * (last[0] - first[0])) / start;
+/** Adds the default threshold of each figure for which the user gave none. */
+function withDefaults(slos: readonly Slo[]): readonly Slo[] {
+  const given = new Set(slos.map(({ metric }) => metric));
+  const defaults = defaultThresholds.map(sloValue).filter(({ metric }) => !given.has(metric));
+  return [...defaults, ...slos];
+}
+
+/**
+ * Fits a straight line to values over time by least squares. Returns the change from its first to
+ * its last point, relative to the first.
+ */
+function relativeChange(times: readonly number[], values: readonly number[]): number {
+  const [firstTime] = times;
+  const lastTime = times.at(-1);
+  if (firstTime === undefined || lastTime === undefined || times.length < 2) return 0;
+  const meanTime = mean(times);
+  const meanValue = mean(values);
+  const variance = mean(times.map((time) => (time - meanTime) ** 2));
+  const covariance = mean(
+    times.map((time, index) => (time - meanTime) * ((values[index] ?? 0) - meanValue)),
+  );
+  const slope = covariance / variance;
+  const firstOnLine = meanValue + slope * (firstTime - meanTime);
+  return (slope * (lastTime - firstTime)) / firstOnLine;
 }
 
 function mean(values: readonly number[]): number {
