@@ -8,10 +8,12 @@ import { rightIdentities } from './node/right-identities.ts';
 import { rightLibraries } from './node/right-libraries.ts';
 import { rightSenders } from './node/right-senders.ts';
 import { wrongContents } from './node/wrong-contents.ts';
-import { wrongRetries } from './node/wrong-retries.ts';
+import { wrongIds } from './node/wrong-ids.ts';
+import { wrongWaits } from './node/wrong-waits.ts';
 
 export const nodeClients: readonly NodeClient[] = [
-  ...wrongRetries,
+  ...wrongWaits,
+  ...wrongIds,
   ...wrongContents,
   ...rightSenders,
   ...rightIdentities,
