@@ -5,9 +5,12 @@
  */
 import type { Settings } from '../../src/config/settings.ts';
 import type { Simulation } from '../../src/simulation/simulation.ts';
+import { holdDefects } from './holds.ts';
 import { keyDefects } from './keys.ts';
 import { lifecycleDefects } from './lifecycles.ts';
 import { type Defect, type DefectRow, WrongSimulation } from './planted.ts';
+import { quotaDefects } from './quotas.ts';
+import { readDefects } from './reads.ts';
 import { replayDefects } from './replays.ts';
 import { replyDefects } from './replies.ts';
 import { senderDefects } from './senders.ts';
@@ -20,8 +23,11 @@ const rows: readonly DefectRow[] = [
   ...throttledReplyDefects,
   ...replayDefects,
   ...sendDefects,
+  ...holdDefects,
   ...senderDefects,
+  ...quotaDefects,
   ...keyDefects,
+  ...readDefects,
   ...replyDefects,
   ...lifecycleDefects,
 ];

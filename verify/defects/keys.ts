@@ -2,7 +2,8 @@
 import type { EndpointName } from '../../src/sim/limits.ts';
 import type { ApiKey } from '../../src/sim/records.ts';
 import { World } from '../../src/sim/world.ts';
-import { breaking, type Call, type DefectRow, type Planted, reading } from './planted.ts';
+import type { Call } from './call.ts';
+import { breaking, type DefectRow, type Planted, reading } from './planted.ts';
 
 /** Also accepts a text as a key if `opens` returns true for it and any key. */
 function accepting(opens: (given: string, key: ApiKey) => boolean): Planted {

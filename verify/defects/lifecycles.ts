@@ -11,14 +11,13 @@ import type { Device, Message } from '../../src/sim/records.ts';
 import type { MessageEvent, Status } from '../../src/sim/status.ts';
 import { World } from '../../src/sim/world.ts';
 import type { Simulation } from '../../src/simulation/simulation.ts';
+import { isAccepted, messageOf } from './call.ts';
 import {
   because,
   breaking,
   comparingFirstBlocks,
   type DefectRow,
   describing,
-  isAccepted,
-  messageOf,
   type Planted,
   reading,
   replying,

@@ -1,19 +1,25 @@
 /**
  * How a defect, a planted mistake of the service, is put into a simulation: it replaces classes of
  * the simulation or wraps its request handling. The simulator itself knows nothing about defects.
- * The rows of the catalogue are made of the functions below, such as `replying` and `refusing`.
+ * The functions below, such as `replying` and `refusing`, make the rows of the catalogue.
  */
 import type { Settings } from '../../src/config/settings.ts';
-import { authenticate, type Handled } from '../../src/http/service/api.ts';
-import { errorReply } from '../../src/http/service/error-replies.ts';
+import type { Handled } from '../../src/http/service/api.ts';
 import type { ApiReply, ApiRequest } from '../../src/http/service/messages.ts';
-import { matchRoute } from '../../src/http/service/routes.ts';
-import type { ServiceError } from '../../src/sim/errors.ts';
 import type { EndpointName } from '../../src/sim/limits.ts';
-import { messageBody } from '../../src/sim/message.ts';
-import type { ApiKey, Device, Message } from '../../src/sim/records.ts';
-import { validateSend } from '../../src/sim/send-request.ts';
+import type { ApiKey, Device } from '../../src/sim/records.ts';
 import { type Parts, Simulation } from '../../src/simulation/simulation.ts';
+import { acceptAnyway, invalid } from './answers.ts';
+import {
+  type Call,
+  callOf,
+  changed,
+  type Exchange,
+  type Fields,
+  isMessageBody,
+  objectOf,
+  type Sending,
+} from './call.ts';
 
 /** Handles a request. */
 export type Handler = (request: ApiRequest) => Handled;
@@ -65,83 +71,6 @@ export function breaking(
   return Object.entries(rows).map(([name, [does, planted, unseen]]) => {
     return { defect: { name, rule, does, ...(unseen !== undefined && { unseen }) }, planted };
   });
-}
-
-export type Fields = Readonly<Record<string, unknown>>;
-
-/** One request, with what a defect may need to know about it. */
-export interface Call {
-  readonly request: ApiRequest;
-  readonly simulation: Simulation;
-  readonly endpoint: EndpointName | undefined;
-  /** The variable part of the path. */
-  readonly id: string;
-  /** The caller's key; undefined if it is not valid. */
-  readonly key: ApiKey | undefined;
-  /** The JSON object of a send. */
-  readonly fields: Fields | undefined;
-  /** The sender number as the caller named it. */
-  readonly sender: unknown;
-  /** The SIM with that number, of any account. */
-  readonly device: Device | undefined;
-  /** The message that is read, of any account. */
-  readonly message: Message | undefined;
-}
-
-/** A call with the service's correct reply. */
-export interface Exchange extends Call {
-  readonly reply: ApiReply;
-}
-
-/** What is known about a request before it is handled. */
-export function callOf(request: ApiRequest, simulation: Simulation): Call {
-  const { world } = simulation;
-  const match = matchRoute(request.path);
-  const endpoint = match?.route.endpoint;
-  const id = match?.id ?? '';
-  const fields = isSend(request) ? objectOf(textOf(request)) : undefined;
-  const sender = fields?.['from'] ?? fields?.['from_number'];
-  return {
-    request,
-    simulation,
-    endpoint,
-    id,
-    key: authenticate(world, request.authorization),
-    fields,
-    sender,
-    device: typeof sender === 'string' ? world.deviceByNumber(sender) : undefined,
-    message: endpoint === 'read' ? world.messages.get(id) : undefined,
-  };
-}
-
-export function isSend({ method, path }: ApiRequest): boolean {
-  return method === 'POST' && (matchRoute(path)?.route.endpoint.endsWith('send') ?? false);
-}
-
-export function textOf({ body }: ApiRequest): string {
-  return typeof body === 'string' ? body : Buffer.from(body).toString('utf8');
-}
-
-/** The JSON object in a text; undefined for any other text. */
-export function objectOf(text: string): Fields | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    return isObject ? (value as Fields) : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/**
- * A copy of the request with some fields replaced. Names each field, because a spread would lose
- * those that are getters.
- */
-export function changed(request: ApiRequest, fields: Partial<ApiRequest> = {}): ApiRequest {
-  const { method, path, query, host, authorization, contentType } = request;
-  const { contentEncoding, clientIp, forwardedFor, body } = request;
-  const head = { method, path, query, host, authorization, contentType, contentEncoding };
-  return { ...head, clientIp, forwardedFor, body, ...fields };
 }
 
 /** Handles requests by the function that `create` returns; called once per simulation. */
@@ -234,17 +163,19 @@ export function answering(change: (call: Call) => ApiReply | undefined): Planted
   });
 }
 
-/** A send by an authenticated caller. */
-export interface Sending extends Call {
-  readonly key: ApiKey;
-  readonly fields: Fields;
-}
-
 /** Answers some sends of authenticated callers in place of the service. */
 export function answeringSends(change: (call: Sending) => ApiReply | undefined): Planted {
   return answering((call) => {
     const { key, fields } = call;
     return key === undefined || fields === undefined ? undefined : change({ ...call, key, fields });
+  });
+}
+
+/** Refuses sends whose text field satisfies `isRefused`. */
+export function refusingField(field: string, isRefused: (text: string) => boolean): Planted {
+  return answeringSends((call) => {
+    const text = call.fields[field];
+    return typeof text === 'string' && isRefused(text) ? invalid(field, call) : undefined;
   });
 }
 
@@ -254,70 +185,6 @@ export function acceptingFrom(choose: (call: Sending) => Device | undefined): Pl
     const device = choose(call);
     return device && acceptAnyway(call, device);
   });
-}
-
-/** Accepts a send from the given SIM although the service refuses it. */
-export function acceptAnyway(
-  { key, fields, simulation: { world } }: Pick<Sending, 'key' | 'fields' | 'simulation'>,
-  device: Device,
-): ApiReply | undefined {
-  const from = device.number;
-  const validation = validateSend({ ...fields, from }, world.assumptions, world.now());
-  if (validation.kind !== 'valid') return undefined;
-  const { to, message: text, requestId, sendAtMs } = validation.request;
-  const { account } = key;
-  const send = { account, key, device, endpoint: 'send', to, text, requestId, sendAtMs } as const;
-  const message = world.acceptMessage(send);
-  return message && { status: 202, body: messageBody(message, 'queued') };
-}
-
-/** The reply refuses, but the message is queued. */
-export function queueDespiteRefusal({
-  reply,
-  key,
-  fields,
-  device,
-  simulation,
-}: Exchange): ApiReply {
-  if (key !== undefined && fields !== undefined && device !== undefined) {
-    acceptAnyway({ key, fields, simulation }, device);
-  }
-  return reply;
-}
-
-/** The service's own reply to an error. */
-export function refusal(error: ServiceError, { simulation }: Pick<Call, 'simulation'>): ApiReply {
-  return errorReply(error, simulation.world.assumptions);
-}
-
-export function notFound(call: Pick<Call, 'simulation'>): ApiReply {
-  return refusal({ kind: 'not_found' }, call);
-}
-
-export function invalid(field: string, call: Pick<Call, 'simulation'>): ApiReply {
-  const failures = [{ field, detail: 'This field is not accepted.' }] as const;
-  return refusal({ kind: 'invalid_field', failures }, call);
-}
-
-export function isRead({ endpoint, reply }: Exchange): boolean {
-  return endpoint === 'read' && reply.status === 200;
-}
-
-export function isReplay({ request, reply }: Exchange): boolean {
-  return isSend(request) && reply.status === 200;
-}
-
-export function isAccepted({ request, reply }: Exchange): boolean {
-  return isSend(request) && reply.status === 202;
-}
-
-function isMessageBody(exchange: Exchange): boolean {
-  return isRead(exchange) || isReplay(exchange) || isAccepted(exchange);
-}
-
-/** The message that a reply describes. */
-export function messageOf({ reply, simulation }: Exchange): Message | undefined {
-  return simulation.world.messages.get(String(objectOf(reply.body)?.['message_id']));
 }
 
 /** Reasons why a black-box test cannot see a defect (`Defect.unseen`). */

@@ -4,138 +4,33 @@
  */
 import type { ApiReply } from '../../src/http/service/messages.ts';
 import { hourMs } from '../../src/ledger/time-units.ts';
-import { ReplayWindow } from '../../src/sim/idempotency.ts';
 import { messageBody } from '../../src/sim/message.ts';
-import { type ApiKey, type FirstUse, Message } from '../../src/sim/records.ts';
+import { Message } from '../../src/sim/records.ts';
 import { findReplay } from '../../src/sim/send.ts';
-import { World } from '../../src/sim/world.ts';
+import { invalid, refusal } from './answers.ts';
+import { type Exchange, isReplay, messageOf, objectOf, type Sending } from './call.ts';
 import {
   answeringSends,
   because,
   breaking,
   type DefectRow,
-  type Exchange,
-  handling,
-  invalid,
-  isReplay,
-  messageOf,
-  objectOf,
   type Planted,
-  refusal,
   replying,
-  type Sending,
 } from './planted.ts';
-
-/** The window of an account: it remembers each `request_id` for 24 h. The defects extend it. */
-const AccountWindow = ReplayWindow<ApiKey, Message>;
-type AccountWindow = InstanceType<typeof AccountWindow>;
-type RememberedUse = Parameters<AccountWindow['keep']>[0];
+import {
+  comparingIdsAs,
+  knowingIds,
+  perText,
+  rememberingUntil,
+  SharedWindowWorld,
+  wrongWindow,
+} from './wrong-windows.ts';
 
 const rememberedIds = 50;
 /**
  * Real milliseconds: less than the gap between two polite sends, more than a burst takes to arrive.
  */
 const lateMs = 5;
-
-type Find = (requestId: string) => FirstUse | undefined;
-type Keep = (use: RememberedUse) => void;
-
-/** What a wrong window does in place of `find` and `keep`; it gets those of the sound window. */
-interface WindowDefect {
-  readonly find?: (requestId: string, find: Find, keep: Keep) => FirstUse | undefined;
-  readonly keep?: (use: RememberedUse, keep: Keep) => void;
-}
-
-/** Gives every account a wrong window. */
-function wrongWindow(create: (now: () => number) => WindowDefect): Planted {
-  class OddWindow extends AccountWindow {
-    readonly #defect: WindowDefect;
-
-    constructor(now: () => number) {
-      super(now);
-      this.#defect = create(now);
-    }
-
-    override find(...[requestId, ...scope]: Parameters<AccountWindow['find']>) {
-      const find: Find = (id) => super.find(id, ...scope);
-      if (this.#defect.find === undefined) return find(requestId);
-      return this.#defect.find(requestId, find, (use) => super.keep(use));
-    }
-
-    override keep(use: RememberedUse): void {
-      const keep: Keep = (remembered) => super.keep(remembered);
-      if (this.#defect.keep === undefined) keep(use);
-      else this.#defect.keep(use, keep);
-    }
-  }
-  class WrongWindowWorld extends World {
-    override createAccount(...args: Parameters<World['createAccount']>) {
-      return Object.assign(super.createAccount(...args), { replays: new OddWindow(this.now) });
-    }
-  }
-  return { parts: { World: WrongWindowWorld } };
-}
-
-/** A window that finds a use until the time that `endsAtMs` returns. */
-function rememberingUntil(endsAtMs: (use: RememberedUse) => number): Planted {
-  return wrongWindow((now) => {
-    const uses = new Map<string, RememberedUse>();
-    return {
-      find: (requestId, find) => {
-        const use = uses.get(requestId);
-        const isLive = use !== undefined && now() <= endsAtMs(use);
-        return isLive ? { ...use, older: undefined } : find(requestId);
-      },
-      keep: (use, keep) => {
-        uses.set(use.requestId, use);
-        keep(use);
-      },
-    };
-  });
-}
-
-/** A window that compares ids after `fold`, such as without regard to case. */
-function comparingIdsAs(fold: (requestId: string) => string, lookUp = fold): Planted {
-  return wrongWindow(() => ({
-    find: (requestId, find) => find(lookUp(requestId)),
-    keep: (use, keep) => keep({ ...use, requestId: fold(use.requestId) }),
-  }));
-}
-
-/** A window in which a use is identified by the id and the text together. */
-function perText(): Planted {
-  let text = '';
-  const notingText = handling(() => ({ request, fields }, next) => {
-    text = String(fields?.['message'] ?? '');
-    return next(request);
-  });
-  return { ...comparingIdsAs((requestId) => `${requestId} ${text}`), ...notingText };
-}
-
-/** A window whose `find` also gets the list of all ids that were used. */
-function knowingIds(
-  find: (requestId: string, ids: readonly string[], find: Find) => FirstUse | undefined,
-): Planted {
-  return wrongWindow(() => {
-    const ids: string[] = [];
-    return {
-      find: (requestId, soundFind) => find(requestId, ids, soundFind),
-      keep: (use, keep) => {
-        ids.push(use.requestId);
-        keep(use);
-      },
-    };
-  });
-}
-
-/** One window for all accounts. */
-class SharedWindowWorld extends World {
-  readonly #shared = new AccountWindow(this.now);
-
-  override createAccount(...args: Parameters<World['createAccount']>) {
-    return Object.assign(super.createAccount(...args), { replays: this.#shared });
-  }
-}
 
 /** Replaces replies to replays by the result of `change`. */
 function changingReplays(change: (exchange: Exchange) => Partial<ApiReply> | undefined): Planted {

@@ -4,14 +4,9 @@
 import { secondMs } from '../../src/ledger/time-units.ts';
 import { createBucket } from '../../src/sim/buckets.ts';
 import { addressCaller } from '../../src/sim/limiter.ts';
-import {
-  breaking,
-  type DefectRow,
-  type Exchange,
-  type Planted,
-  refusal,
-  refusing,
-} from './planted.ts';
+import { refusal } from './answers.ts';
+import type { Exchange } from './call.ts';
+import { breaking, type DefectRow, type Planted, refusing } from './planted.ts';
 
 /** The `Retry-After` of a right 429. */
 function secondsOf({ reply }: Exchange): number {

@@ -1,0 +1,54 @@
+/**
+ * Replies that defects give in place of the service's own: an acceptance of a send that the service
+ * refuses, and refusals in the service's own words.
+ */
+import { errorReply } from '../../src/http/service/error-replies.ts';
+import type { ApiReply } from '../../src/http/service/messages.ts';
+import type { ServiceError } from '../../src/sim/errors.ts';
+import { messageBody } from '../../src/sim/message.ts';
+import type { Device } from '../../src/sim/records.ts';
+import { validateSend } from '../../src/sim/send-request.ts';
+import type { Call, Exchange, Sending } from './call.ts';
+
+/** Accepts a send from the given SIM although the service refuses it. */
+export function acceptAnyway(
+  { key, fields, simulation: { world } }: Pick<Sending, 'key' | 'fields' | 'simulation'>,
+  device: Device,
+): ApiReply | undefined {
+  const from = device.number;
+  const validation = validateSend({ ...fields, from }, world.assumptions, world.now());
+  if (validation.kind !== 'valid') return undefined;
+  const { to, message: text, requestId, sendAtMs } = validation.request;
+  const { account } = key;
+  const send = { account, key, device, endpoint: 'send', to, text, requestId, sendAtMs } as const;
+  const message = world.acceptMessage(send);
+  return message && { status: 202, body: messageBody(message, 'queued') };
+}
+
+/** The reply refuses, but the message is queued. */
+export function queueDespiteRefusal({
+  reply,
+  key,
+  fields,
+  device,
+  simulation,
+}: Exchange): ApiReply {
+  if (key !== undefined && fields !== undefined && device !== undefined) {
+    acceptAnyway({ key, fields, simulation }, device);
+  }
+  return reply;
+}
+
+/** The service's own reply to an error. */
+export function refusal(error: ServiceError, { simulation }: Pick<Call, 'simulation'>): ApiReply {
+  return errorReply(error, simulation.world.assumptions);
+}
+
+export function notFound(call: Pick<Call, 'simulation'>): ApiReply {
+  return refusal({ kind: 'not_found' }, call);
+}
+
+export function invalid(field: string, call: Pick<Call, 'simulation'>): ApiReply {
+  const failures = [{ field, detail: 'This field is not accepted.' }] as const;
+  return refusal({ kind: 'invalid_field', failures }, call);
+}

@@ -1,0 +1,114 @@
+/**
+ * What a defect may need to know about a request and its reply: the caller's key, the fields of a
+ * send, the SIM and the message that they name.
+ */
+import { authenticate } from '../../src/http/service/api.ts';
+import type { ApiReply, ApiRequest } from '../../src/http/service/messages.ts';
+import { matchRoute } from '../../src/http/service/routes.ts';
+import type { EndpointName } from '../../src/sim/limits.ts';
+import type { ApiKey, Device, Message } from '../../src/sim/records.ts';
+import type { Simulation } from '../../src/simulation/simulation.ts';
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** One request, with what a defect may need to know about it. */
+export interface Call {
+  readonly request: ApiRequest;
+  readonly simulation: Simulation;
+  readonly endpoint: EndpointName | undefined;
+  /** The variable part of the path. */
+  readonly id: string;
+  /** The caller's key; undefined if it is not valid. */
+  readonly key: ApiKey | undefined;
+  /** The JSON object of a send. */
+  readonly fields: Fields | undefined;
+  /** The sender number as the caller named it. */
+  readonly sender: unknown;
+  /** The SIM with that number, of any account. */
+  readonly device: Device | undefined;
+  /** The message that is read, of any account. */
+  readonly message: Message | undefined;
+}
+
+/** A call with the service's correct reply. */
+export interface Exchange extends Call {
+  readonly reply: ApiReply;
+}
+
+/** A send by an authenticated caller. */
+export interface Sending extends Call {
+  readonly key: ApiKey;
+  readonly fields: Fields;
+}
+
+/** What is known about a request before it is handled. */
+export function callOf(request: ApiRequest, simulation: Simulation): Call {
+  const { world } = simulation;
+  const match = matchRoute(request.path);
+  const endpoint = match?.route.endpoint;
+  const id = match?.id ?? '';
+  const fields = isSend(request) ? objectOf(textOf(request)) : undefined;
+  const sender = fields?.['from'] ?? fields?.['from_number'];
+  return {
+    request,
+    simulation,
+    endpoint,
+    id,
+    key: authenticate(world, request.authorization),
+    fields,
+    sender,
+    device: typeof sender === 'string' ? world.deviceByNumber(sender) : undefined,
+    message: endpoint === 'read' ? world.messages.get(id) : undefined,
+  };
+}
+
+export function isSend({ method, path }: ApiRequest): boolean {
+  return method === 'POST' && (matchRoute(path)?.route.endpoint.endsWith('send') ?? false);
+}
+
+export function textOf({ body }: ApiRequest): string {
+  return typeof body === 'string' ? body : Buffer.from(body).toString('utf8');
+}
+
+/** The JSON object in a text; undefined for any other text. */
+export function objectOf(text: string): Fields | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject ? (value as Fields) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * A copy of the request with some fields replaced. Names each field, because a spread would lose
+ * those that are getters.
+ */
+export function changed(request: ApiRequest, fields: Partial<ApiRequest> = {}): ApiRequest {
+  const { method, path, query, host, authorization, contentType } = request;
+  const { contentEncoding, clientIp, forwardedFor, body } = request;
+  const head = { method, path, query, host, authorization, contentType, contentEncoding };
+  return { ...head, clientIp, forwardedFor, body, ...fields };
+}
+
+export function isRead({ endpoint, reply }: Exchange): boolean {
+  return endpoint === 'read' && reply.status === 200;
+}
+
+export function isReplay({ request, reply }: Exchange): boolean {
+  return isSend(request) && reply.status === 200;
+}
+
+export function isAccepted({ request, reply }: Exchange): boolean {
+  return isSend(request) && reply.status === 202;
+}
+
+export function isMessageBody(exchange: Exchange): boolean {
+  return isRead(exchange) || isReplay(exchange) || isAccepted(exchange);
+}
+
+/** The message that a reply describes. */
+export function messageOf({ reply, simulation }: Exchange): Message | undefined {
+  return simulation.world.messages.get(String(objectOf(reply.body)?.['message_id']));
+}

@@ -1,0 +1,162 @@
+/**
+ * Wrong quotas: too large, too small, or with a wrong count of what uses them. Rules: ERR-1, SEND-4.
+ */
+import { QuotaCount } from '../../src/sim/quota.ts';
+import type { Account, Message } from '../../src/sim/records.ts';
+import { World } from '../../src/sim/world.ts';
+import { queueDespiteRefusal } from './answers.ts';
+import { type Exchange, isAccepted, isReplay, messageOf } from './call.ts';
+import {
+  because,
+  breaking,
+  type DefectRow,
+  handling,
+  type Planted,
+  refusing,
+  replying,
+} from './planted.ts';
+
+/** A count of the quota that can be made wrong. */
+class WrongQuotaCount extends QuotaCount {
+  readonly #account: Account;
+  /** Units that count although no message used them. */
+  extraUnits = 0;
+  /** Which messages count in place of the right ones; undefined for a right count. */
+  isCounted: ((message: Message, nowMs: number) => boolean) | undefined;
+
+  constructor(now: () => number, account: Account) {
+    super(now);
+    this.#account = account;
+  }
+
+  override used(...[nowMs, assumptions]: Parameters<QuotaCount['used']>): number {
+    const { isCounted } = this;
+    if (isCounted === undefined) return super.used(nowMs, assumptions) + this.extraUnits;
+    return this.#account.messages.filter((message) => isCounted(message, nowMs)).length;
+  }
+}
+
+/** Gives every account a `WrongQuotaCount`. */
+class CountingWorld extends World {
+  override createAccount(...args: Parameters<World['createAccount']>): Account {
+    const account = super.createAccount(...args);
+    return Object.assign(account, { quota: new WrongQuotaCount(this.now, account) });
+  }
+}
+
+/** Also counts each request for which `when` returns true. */
+function alsoCounting(when: (exchange: Exchange) => boolean): Planted {
+  const counting = replying((exchange) => {
+    const quota = exchange.key?.account.quota;
+    if (quota instanceof WrongQuotaCount && when(exchange)) quota.extraUnits += 1;
+    return exchange.reply;
+  });
+  return { ...counting, parts: { World: CountingWorld } };
+}
+
+/** A wrong rule for what counts against a quota. */
+interface CountingRule {
+  /** Which messages count for a send with this key. */
+  readonly isCountedFor: (keyId: string) => (message: Message, nowMs: number) => boolean;
+  readonly onAccepted?: (message: Message, keyId: string) => void;
+}
+
+/** Decides for each send which messages count, by a rule that is created for each simulation. */
+function countingOnly(create: () => CountingRule): Planted {
+  const counting = handling(() => {
+    const rule = create();
+    return ({ request, key, fields }, next) => {
+      if (key === undefined || fields === undefined) return next(request);
+      const { account } = key;
+      const { quota } = account;
+      if (quota instanceof WrongQuotaCount) quota.isCounted = rule.isCountedFor(key.keyId);
+      const before = account.messages.length;
+      const handled = next(request);
+      const message = account.messages.at(before);
+      if (message !== undefined) rule.onAccepted?.(message, key.keyId);
+      return handled;
+    };
+  });
+  return { ...counting, parts: { World: CountingWorld } };
+}
+
+/** Counts for each key the messages that were sent with it. */
+function quotaPerKey(): Planted {
+  return countingOnly(() => {
+    const keyOfMessage = new Map<string, string>();
+    return {
+      isCountedFor:
+        (keyId) =>
+        ({ messageId }) =>
+          keyOfMessage.get(messageId) === keyId,
+      onAccepted: ({ messageId }, keyId) => keyOfMessage.set(messageId, keyId),
+    };
+  });
+}
+
+/** Does not count sends that were accepted in the same turn. */
+function quotaCountedLater(): Planted {
+  const monthOf = (ms: number) => new Date(ms).toISOString().slice(0, 7);
+  return countingOnly(() => {
+    const uncounted = new Set<string>();
+    return {
+      isCountedFor: () => (message, nowMs) =>
+        !uncounted.has(message.messageId) && monthOf(message.createdAtMs) === monthOf(nowMs),
+      onAccepted: ({ messageId }) => {
+        uncounted.add(messageId);
+        setImmediate(() => uncounted.delete(messageId));
+      },
+    };
+  });
+}
+
+/** Adds to the quota of every plan. */
+function quotaPlus(more: number): Planted {
+  class OtherQuotaWorld extends World {
+    override quotaOf(account: Account): number | 'unlimited' {
+      const quota = super.quotaOf(account);
+      return quota === 'unlimited' ? quota : quota + more;
+    }
+  }
+  return { parts: { World: OtherQuotaWorld } };
+}
+
+export const quotaDefects: readonly DefectRow[] = [
+  ...breaking('ERR-1', {
+    'quota-plus-one': ['one message more than the quota passes', quotaPlus(1)],
+    'quota-minus-one': ['the last message of the quota is refused', quotaPlus(-1), because.aQuota],
+    'quota-counts-refusals': [
+      'refused messages count',
+      alsoCounting(({ fields, reply }) => fields !== undefined && reply.status >= 400),
+      because.aQuota,
+    ],
+    'quota-lost-under-concurrency': [
+      'simultaneous sends pass beyond the quota',
+      quotaCountedLater(),
+      because.aQuota,
+    ],
+    'quota-refused-queues': [
+      'a send that is answered 402 is queued all the same',
+      refusing(402, queueDespiteRefusal),
+      'no flag names the device of the exhausted account, whose tasks would show it',
+    ],
+    'quota-counts-held-twice': [
+      'a held message counts twice',
+      alsoCounting((exchange) => isAccepted(exchange) && (messageOf(exchange)?.sendAtMs ?? 0) > 0),
+      because.aQuota,
+    ],
+    'quota-never-resets': [
+      'the quota never starts again',
+      countingOnly(() => ({ isCountedFor: () => () => true })),
+      because.aMonth,
+    ],
+    'quota-per-key': ['each key has a quota of its own', quotaPerKey(), because.aQuota],
+  }),
+  ...breaking('SEND-4', {
+    'replay-counts-quota': [
+      'a replay counts against the quota',
+      alsoCounting(isReplay),
+      because.aQuota,
+    ],
+  }),
+];
