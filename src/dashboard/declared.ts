@@ -157,14 +157,19 @@ function alternativesOf(
       fields: fields.map((variant) => ({ ...variant, title: variantTitle(variant) })),
     };
   }
-  const words = fields.flatMap((field) => field.words ?? []);
-  const nonChoice = fields.find(({ kind }) => kind !== 'choice');
+  const words = fields.flatMap((field) => field.words ?? (isWord(field) ? [field.only] : []));
+  const nonChoice = fields.find((field) => field.kind !== 'choice' && !isWord(field));
   if (nonChoice === undefined) return { kind: 'choice', words };
   const withWords = words.length > 0 && { words };
   if (fields.length > 2) return { kind: 'json', ...withWords };
   // The field with the alternatives has a name and `isRequired` of its own.
   const { name: _, isRequired: __, ...shape } = nonChoice;
   return { ...shape, ...withWords };
+}
+
+/** True for an alternative that is one fixed text, such as `unlimited`. */
+function isWord(field: Field): field is Field & { readonly only: string } {
+  return typeof field.only === 'string';
 }
 
 /** The title of the variant's schema, or its fixed value, or the name of its first field. */

@@ -86,6 +86,9 @@ test('words and an empty text stand beside numbers where the declaration permits
     null,
   ]);
   expect(() => readValue(quota, 'much')).toThrow(/ from 0 to 1000000000 or "unlimited", in plain/);
+  const answers = inputOf('assumptions.patch');
+  const perPoll = answers.find(({ name }) => name === 'sendsPerPoll') as Field;
+  expect(['all', '3'].map((text) => readValue(perPoll, text))).toEqual(['all', 3]);
 });
 
 test('every column of a list but computed ones, and every field of a form, is declared', () => {
