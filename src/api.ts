@@ -18,7 +18,7 @@ import {
 export { SettingsError } from './config/mistakes.ts';
 export type { SettingsInput } from './config/settings.ts';
 export type { ApiReply, ApiRequest, Delivery } from './http/service/messages.ts';
-export { ListenError, PortInUseError } from './http/transport/transport.ts';
+export { ListenError, PortInUseError } from './http/transport/listening.ts';
 export type { ControlOptions, Listening, ListenOptions } from './ports.ts';
 export { JournalError } from './recording/journal-error.ts';
 export { type MatcherResult, type PassRefereeOptions, toPassReferee } from './referee/matcher.ts';

@@ -7,7 +7,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { isIP } from 'node:net';
 import { expectedToken, isControlToken } from '../config/control-token.ts';
-import { type ControlRequest, ListenError } from '../http/transport/transport.ts';
+import { ListenError } from '../http/transport/listening.ts';
+import type { ControlRequest } from '../http/transport/transport.ts';
 
 export interface GuardOptions {
   /** The address that the control port was bound to. */

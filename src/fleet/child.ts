@@ -5,7 +5,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
-import { listenError } from '../http/transport/transport.ts';
+import { listenError } from '../http/transport/listening.ts';
 import { pause } from './ask.ts';
 
 export interface ChildOptions {

@@ -5,7 +5,7 @@
 import type { TlsPair } from '../config/tls.ts';
 import type { FaultSpec } from '../http/service/fault.ts';
 import { Faults } from '../http/service/faults.ts';
-import { checkAddress, listenError } from '../http/transport/transport.ts';
+import { checkAddress, listenError } from '../http/transport/listening.ts';
 import { Rng } from '../sim/random.ts';
 import { lineOf } from './line-maker.ts';
 import type { Body, PassedExchange } from './proxied-exchange.ts';

@@ -4,8 +4,8 @@
 import { readdirSync } from 'node:fs';
 import { expect } from 'vitest';
 import type { ApiRequest } from '../../src/http/service/messages.ts';
+import { ListenError, PortInUseError } from '../../src/http/transport/listening.ts';
 import { openTransport } from '../../src/http/transport/open-transport.ts';
-import { ListenError, PortInUseError } from '../../src/http/transport/transport.ts';
 import { get } from '../testkit/raw-socket.ts';
 import { both, dial, echo, kinds, start, stopAll } from '../testkit/transport-fixture.ts';
 

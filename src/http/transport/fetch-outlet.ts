@@ -112,7 +112,7 @@ export class FetchOutlet implements Outlet {
   truncate({ status, body, headers }: ApiReply): void {
     const bytes = Buffer.from(body);
     this.#head(status, bytes.length, jsonType, headers);
-    this.#data(bytes.subarray(0, bytes.length >> 1));
+    this.#data(bytes.subarray(0, Math.floor(bytes.length / 2)));
     // Later, so that `fetch` first resolves with the head.
     setImmediate(() => this.drop());
   }

@@ -8,63 +8,11 @@ import { TLSSocket } from 'node:tls';
 import type { ApiReply } from '../service/messages.ts';
 import type { Outlet } from './answers.ts';
 import { EventStream, eventStreamHeaders, eventStreamType } from './event-stream.ts';
+import { type HeadLines, linesOf } from './head-lines.ts';
 import type { ServedPort } from './served-port.ts';
 import { statusTexts } from './status-texts.ts';
-import { type ControlRequest, keepAliveSeconds } from './transport.ts';
+import type { ControlRequest } from './transport.ts';
 import { jsonType } from './transport-replies.ts';
-
-/**
- * The headers that all replies of a port have: connection handling, the simulated date, and the
- * port's own. They are built once for each second and not for each reply.
- */
-export class HeadLines {
-  readonly #now: (() => number) | undefined;
-  readonly #portHeaders: readonly string[];
-  /** The second, of simulated time, for which the following fields were built. */
-  #second = Number.NaN;
-  /** The headers if the connection stays open, and if it ends: names and values in turn. */
-  #keepHeaders: readonly string[] = [];
-  #endHeaders: readonly string[] = [];
-  /** The same two lists as text. */
-  #keepText = '';
-  #endText = '';
-
-  constructor({ now, headers }: Pick<ServedPort, 'now' | 'headers'>) {
-    this.#now = now;
-    this.#portHeaders = Object.entries(headers).flat();
-  }
-
-  /** Names and values in turn, as `writeHead` takes them. `ends`: the connection is to end. */
-  list(response: ServerResponse, ends: boolean): readonly string[] {
-    this.#update();
-    if (ends) response.shouldKeepAlive = false;
-    return response.shouldKeepAlive ? this.#keepHeaders : this.#endHeaders;
-  }
-
-  /** The lines of a head. `ends`: the connection is to end. */
-  text(ends: boolean): string {
-    this.#update();
-    return ends ? this.#endText : this.#keepText;
-  }
-
-  #update(): void {
-    const second = this.#now === undefined ? 0 : Math.floor(this.#now() / 1_000);
-    if (second === this.#second) return;
-    this.#second = second;
-    // Without a simulated clock, Node adds the real date.
-    const date = this.#now === undefined ? [] : ['date', new Date(second * 1_000).toUTCString()];
-    // Otherwise Node adds its own `Keep-Alive`, with the whole timeout and no margin.
-    const keep = ['connection', 'keep-alive', 'keep-alive', `timeout=${keepAliveSeconds}`];
-    this.#keepHeaders = [...this.#portHeaders, ...keep, ...date];
-    this.#endHeaders = [...this.#portHeaders, 'connection', 'close', ...date];
-    this.#keepText = linesOf(this.#keepHeaders);
-    this.#endText = linesOf(this.#endHeaders);
-  }
-}
-
-function linesOf(headers: readonly string[]): string {
-  return headers.map((text, index) => (index % 2 === 0 ? `${text}: ` : `${text}\r\n`)).join('');
-}
 
 /** The outlet of a reply on a response of Node's HTTP server. */
 export class NodeOutlet implements Outlet {
@@ -107,7 +55,9 @@ export class NodeOutlet implements Outlet {
     const bytes = Buffer.from(body);
     const response = this.#response;
     this.#head(status, bytes.length, jsonType, headers, false);
-    response.write(bytes.subarray(0, bytes.length >> 1), () => response.socket?.destroySoon());
+    response.write(bytes.subarray(0, Math.floor(bytes.length / 2)), () =>
+      response.socket?.destroySoon(),
+    );
   }
 
   /** Writes the head. `length`: undefined if the reply has no body. */

@@ -8,19 +8,14 @@ import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import { Answers } from './answers.ts';
 import { ArrivingBody, type Intake } from './arriving-body.ts';
-import { HeadLines, NodeOutlet, refuseSocket } from './node-reply.ts';
+import { HeadLines } from './head-lines.ts';
+import { checkAddress, listenError } from './listening.ts';
+import { NodeOutlet, refuseSocket } from './node-reply.ts';
 import { type Draft, hasRightHosts, readHead, readUnusualMethod } from './node-request.ts';
 import { Turns } from './node-turns.ts';
 import { PlainConnection, type PlainShared } from './plain-connection.ts';
 import { ServedPort } from './served-port.ts';
-import {
-  checkAddress,
-  listenError,
-  type Serve,
-  type Transport,
-  type TransportOptions,
-  waitUntilIdle,
-} from './transport.ts';
+import { type Serve, type Transport, type TransportOptions, waitUntilIdle } from './transport.ts';
 
 /** An error that Node's parser reports. */
 interface ParserError extends NodeJS.ErrnoException {

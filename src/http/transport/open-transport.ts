@@ -2,13 +2,8 @@
  * Chooses the transport of a port and loads only that one. If the native transport cannot be
  * loaded, the service starts on Node's own server, and the caller reports the reason.
  */
-import {
-  ListenError,
-  type Serve,
-  type ServiceHandler,
-  type Transport,
-  type TransportOptions,
-} from './transport.ts';
+import { ListenError } from './listening.ts';
+import type { Serve, ServiceHandler, Transport, TransportOptions } from './transport.ts';
 
 /** npm installs the native build for one Node version: the one that runs npm. */
 const reinstall = 'If Node was upgraded after the installation, reinstall with `npm ci`.';

@@ -9,7 +9,7 @@ import type { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import type { Answers } from './answers.ts';
 import { ArrivingBody } from './arriving-body.ts';
-import type { HeadLines } from './node-reply.ts';
+import type { HeadLines } from './head-lines.ts';
 import { type PlainFields, plainRequestLine, readPlainFields } from './plain-head.ts';
 import { PlainRequest, type ReplyWriter } from './plain-request.ts';
 import type { ServedPort } from './served-port.ts';
@@ -29,6 +29,7 @@ export interface PlainShared {
 const longestHeadBytes = 8_192;
 /** The socket is paused once more bytes than this wait for an earlier reply. */
 const mostWaitingBytes = 65_536;
+const endOfHead = '\r\n\r\n';
 /** In place of an offset: the request is one for `node:http`. */
 const notPlain = -1;
 
@@ -134,8 +135,9 @@ export class PlainConnection implements ReplyWriter {
   /** Serves the request at `offset`. Returns the offset of the next one, or `notPlain`. */
   #start(bytes: Buffer, offset: number): number {
     const text = bytes.toString('latin1', offset, offset + longestHeadBytes);
-    const headEnd = text.indexOf('\r\n\r\n');
+    const headEnd = text.indexOf(endOfHead);
     const lineEnd = text.indexOf('\r\n');
+    // The head is incomplete or too long (-1), or has no headers.
     if (headEnd <= lineEnd) return notPlain;
     const parts = plainRequestLine.exec(text.slice(0, lineEnd));
     const fields = this.#fieldsOf(text.slice(lineEnd + 2, headEnd));
@@ -146,7 +148,7 @@ export class PlainConnection implements ReplyWriter {
     const [, method = '', path = '', query = ''] = parts;
     const request = new PlainRequest(this, this.#shared.lines, method, path, query, fields);
     this.#current = request;
-    const bodyStart = offset + headEnd + 4;
+    const bodyStart = offset + headEnd + endOfHead.length;
     const bodyEnd = bodyStart + length;
     if (bodyEnd <= bytes.length) {
       // A view of the bytes that arrived, valid during the call.

@@ -21,8 +21,14 @@ export const plainRequestLine =
 const headerLine = /^([A-Za-z][A-Za-z0-9-]*): ?([!-~](?:[ -~]*[!-~])?|)$/;
 /** Headers that change what the request is, or how its body is read: never plain. */
 const unplainHeaders = new Set([
-  ...['expect', 'http2-settings', 'keep-alive', 'proxy-connection', 'te', 'trailer'],
-  ...['transfer-encoding', 'upgrade'],
+  'expect',
+  'http2-settings',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
 ]);
 /** Headers that are an error, or mean something else, when they are sent twice. */
 const singleHeaders = new Set(['host', 'content-length', 'authorization', 'connection']);

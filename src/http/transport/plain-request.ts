@@ -5,7 +5,8 @@
 import type { Socket } from 'node:net';
 import type { ApiReply, ApiRequest } from '../service/messages.ts';
 import type { Outlet } from './answers.ts';
-import { type HeadLines, resetSocket } from './node-reply.ts';
+import type { HeadLines } from './head-lines.ts';
+import { resetSocket } from './node-reply.ts';
 import type { PlainFields } from './plain-head.ts';
 import { statusTexts } from './status-texts.ts';
 import { jsonType } from './transport-replies.ts';
@@ -111,7 +112,7 @@ export class PlainRequest implements ApiRequest, Outlet {
     this.#isAnswered = true;
     const bytes = Buffer.from(body);
     const head = this.#head(status, jsonType, bytes.length, headers, false);
-    const half = bytes.subarray(0, bytes.length >> 1);
+    const half = bytes.subarray(0, Math.floor(bytes.length / 2));
     const { socket } = this.#connection;
     socket.write(Buffer.concat([Buffer.from(head), half]));
     socket.destroySoon();

@@ -1,7 +1,7 @@
 /**
  * The transport on HyperExpress 6.18.0, and its only importer.
  * HyperExpress owns the listening socket, the catch-all routes and the head of the request. This
- * file and `uws-request.ts` read bodies and write replies on the raw uWebSockets.js response,
+ * file, `uws-request.ts` and `uws-reply.ts` use the raw uWebSockets.js request and response,
  * because HyperExpress' own helpers are slower and wrong: `json()` accepts malformed bodies,
  * `send()` corrupts 204 and HEAD, `shutdown()` cuts running requests. They rely on two internals:
  * `onData` replaces HyperExpress' receiver, and `completed` marks a response as answered.
@@ -16,16 +16,16 @@ import type { TlsPair } from '../../config/tls.ts';
 import type { ApiReply } from '../service/messages.ts';
 import { Answers } from './answers.ts';
 import { ArrivingBody } from './arriving-body.ts';
+import { checkAddress, explainRefusal } from './listening.ts';
 import { ServedPort } from './served-port.ts';
 import {
-  checkAddress,
-  explainRefusal,
   type ServiceHandler,
   type Transport,
   type TransportOptions,
   waitUntilIdle,
 } from './transport.ts';
-import { closeQuietly, UwsRequest } from './uws-request.ts';
+import { closeQuietly } from './uws-reply.ts';
+import { UwsRequest } from './uws-request.ts';
 
 /** Why no native build loads on this machine; undefined if one does. */
 export const unusableNative = uWS.unusable;

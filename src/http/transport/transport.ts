@@ -5,11 +5,9 @@
  * and gets no header map. The handler of the control port may answer later, with other content
  * types, or with a stream of events.
  */
-import { createServer } from 'node:net';
 import { performance } from 'node:perf_hooks';
 // Not the global ones, which a test may fake: a server closes in real time.
 import { setImmediate, setTimeout } from 'node:timers';
-import { CommandError } from '../../commands/command-error.ts';
 import type { TlsPair } from '../../config/tls.ts';
 import type { ApiReply, ApiRequest, Delivery } from '../service/messages.ts';
 import type { Intake } from './arriving-body.ts';
@@ -112,67 +110,6 @@ export const idleTimeoutMs = 10_000;
 /** Announced in `Keep-Alive`: well below 8 s, so that no client reuses an expiring connection. */
 export const keepAliveSeconds = 5;
 
-/** Another process listens on the port. */
-export class PortInUseError extends CommandError {
-  override readonly name = 'PortInUseError';
-  /** The address that was tried. */
-  readonly host: string;
-  /** The port that was tried. */
-  readonly port: number;
-  constructor(host: string, port: number) {
-    super(3, `port ${port} on ${host} is in use`);
-    this.host = host;
-    this.port = port;
-  }
-}
-
-/** A port that cannot be bound for any other reason; the message is one line for the user. */
-export class ListenError extends CommandError {
-  override readonly name = 'ListenError';
-  constructor(message: string) {
-    super(2, message);
-  }
-}
-
-/** Throws a ListenError for a port or host that no server can listen on. */
-export function checkAddress(port: number, host: string): void {
-  // HyperExpress would take any other port for a path and create a socket file of that name.
-  if (!Number.isInteger(port) || port < 0 || port > 65_535) {
-    throw new ListenError(
-      `cannot listen on port ${port}: a port is a whole number from 0 to 65535`,
-    );
-  }
-  if (host === '')
-    throw new ListenError('cannot listen: the host is empty; name a host or an IP address');
-}
-
-const noOwnAddress = 'the host is not an address of this machine';
-const listenFailures: Readonly<Record<string, string>> = {
-  EADDRNOTAVAIL: noOwnAddress,
-  ENOTFOUND: noOwnAddress,
-  EAI_AGAIN: noOwnAddress,
-  EACCES: 'permission denied; choose a port above 1023',
-};
-
-/** The error to show for an error of the operating system. */
-export function listenError(cause: unknown, port: number, host: string): Error {
-  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
-  if (code === 'EADDRINUSE') return new PortInUseError(host, port);
-  const text = String(code ?? cause);
-  return new ListenError(`cannot listen on ${host}:${port}: ${listenFailures[text] ?? text}`);
-}
-
-/** Asks the operating system why a port could not be bound. */
-export function explainRefusal(port: number, host: string): Promise<Error> {
-  return new Promise((resolve) => {
-    const probe = createServer();
-    probe.once('error', (error) => resolve(listenError(error, port, host)));
-    probe.listen(port, host, () => {
-      probe.close(() => resolve(listenError('the port was refused', port, host)));
-    });
-  });
-}
-
 /** Waits until `isBusy` returns false, at most `graceMs`. */
 export async function waitUntilIdle(isBusy: () => boolean, graceMs: number): Promise<void> {
   // One turn of the event loop, so that a handler that closes its own server can still answer.
@@ -183,13 +120,19 @@ export async function waitUntilIdle(isBusy: () => boolean, graceMs: number): Pro
   }
 }
 
+/** How Node writes the start of an IPv4 address on an IPv6 socket, and how uWebSockets.js does. */
+const nodePrefix = '::ffff:';
+const nativePrefix = '0000:0000:0000:0000:0000:ffff:';
+
 /**
  * Writes the IPv4 address of a client on an IPv6 socket as plain IPv4. Node shows such an address
  * as `::ffff:127.0.0.1`, and uWebSockets.js as `0000:0000:0000:0000:0000:ffff:7f00:0001`.
  */
 export function plainIp(address: string): string {
-  if (address.startsWith('::ffff:') && address.includes('.')) return address.slice(7);
-  if (!address.startsWith('0000:0000:0000:0000:0000:ffff:')) return address;
-  const bits = Number.parseInt(address.slice(30, 34) + address.slice(35), 16);
+  if (address.startsWith(nodePrefix) && address.includes('.')) {
+    return address.slice(nodePrefix.length);
+  }
+  if (!address.startsWith(nativePrefix)) return address;
+  const bits = Number.parseInt(address.slice(nativePrefix.length).replace(':', ''), 16);
   return `${bits >>> 24}.${(bits >>> 16) & 255}.${(bits >>> 8) & 255}.${bits & 255}`;
 }
