@@ -4,7 +4,7 @@
  * method here, with the same name and shape. Exceptions: the journal is `journalText()`, the stream
  * of events is `activity.listen`, and `health` has no method.
  */
-import { parseSettings, type Settings, type SettingsInput, type Share } from './config/settings.ts';
+import { parseSettings, type Settings, type SettingsInput } from './config/settings.ts';
 import type { ApiReply, ApiRequest, Delivery } from './http/service/messages.ts';
 import { InProcessFetch } from './http/transport/in-process-fetch.ts';
 import { Activity } from './operations/activity.ts';
@@ -37,6 +37,7 @@ import { Simulation } from './simulation/simulation.ts';
 import { WallClock } from './simulation/wall-clock.ts';
 import { prefixOf } from './worlds/address.ts';
 import { JournalFolder } from './worlds/journal-folder.ts';
+import type { Share } from './worlds/world-ids.ts';
 import { firstWorldId, Worlds } from './worlds/worlds.ts';
 
 export type { SettingsInput } from './config/settings.ts';

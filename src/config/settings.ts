@@ -213,9 +213,3 @@ function isOtherClock(clock: unknown, mode: (typeof clockModes)[number]): boolea
 function onlyWith(mode: (typeof clockModes)[number]): string {
   return `only a ${mode} clock takes it: set clock to "${mode}"`;
 }
-
-/** Server number `index` (from 0) of `count` servers that share the ids of worlds. */
-export interface Share {
-  readonly index: number;
-  readonly count: number;
-}

@@ -17,8 +17,8 @@ export type Verb = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 type Http = `${Verb} /${string}`;
 type Schema = z.ZodType | undefined;
 
-// `H` is the type of a route: a verb and a path with ids in braces. The next types are the arguments
-// that follow from it and from the schema of the input; each may be absent.
+// `H` is the type of a route: a verb and a path with ids in braces. The next types are the
+// arguments that follow from it and from the schema of the input; each may be absent.
 
 /** For `run`: the object that the path parameter refers to. */
 type Found<H> = H extends `${string}{${infer Name extends keyof Targets}}${string}`

@@ -97,7 +97,7 @@ export function waitFor(live: Live, input: Wait): Promise<Waited> {
   });
 }
 
-/** The timers to use for a whole wait: a test may fake them, or restore the real ones, meanwhile. */
+/** The timers for a whole wait: a test may fake them, or restore the real ones, meanwhile. */
 function presentTimers(): Pick<typeof globalThis, 'setTimeout' | 'clearTimeout'> {
   return { setTimeout: globalThis.setTimeout, clearTimeout: globalThis.clearTimeout };
 }

@@ -2,8 +2,13 @@
  * Draws the ids of new worlds from the seed of the server. Processes of one fleet draw the same
  * sequence, and each takes only its share of it, so no two processes create the same id.
  */
-import type { Share } from '../config/settings.ts';
 import { Rng } from '../sim/random.ts';
+
+/** Server number `index` (from 0) of `count` servers that share the ids of worlds. */
+export interface Share {
+  readonly index: number;
+  readonly count: number;
+}
 
 const idAlphabet = 'abcdefghijklmnopqrstuvwxyz0123456789';
 const idLength = 7;

@@ -3,7 +3,7 @@
  * is an isolated simulator. `handle` finds the world of a request by path, host or API key; other
  * methods create, fork, restore and delete worlds.
  */
-import { inheritedSettings, type SettingsInput, type Share } from '../config/settings.ts';
+import { inheritedSettings, type SettingsInput } from '../config/settings.ts';
 import type { ApiReply, ApiRequest } from '../http/service/messages.ts';
 import { routes } from '../http/service/routes.ts';
 import {
@@ -20,7 +20,7 @@ import { HostedWorld, type WorldSimulator } from './hosted-world.ts';
 import type { JournalFolder, SavedWorld } from './journal-folder.ts';
 import { KeyDirectory } from './key-directory.ts';
 import { keyInUse, nameInUse, unknownWorld } from './refusals.ts';
-import { WorldIds } from './world-ids.ts';
+import { type Share, WorldIds } from './world-ids.ts';
 
 export const mostWorlds = 10_000;
 /** The id of the first world. */
