@@ -15,7 +15,7 @@ import {
 import type { Socket } from 'node:net';
 import type { TlsPair } from '../config/tls.ts';
 import { type FaultSubject, recipientOf } from '../http/service/fault.ts';
-import { type Faults, isHandled, type Strike } from '../http/service/faults.ts';
+import { type FaultEffect, type Faults, isHandled } from '../http/service/faults.ts';
 import { matchRoute } from '../http/service/routes.ts';
 import {
   hasOpenExchange,
@@ -96,7 +96,7 @@ export class RecordingProxy {
     this.#unreported.add(exchange);
     response.sendDate = false;
     const passOn = (recipient: string) =>
-      this.#pass(exchange, faults.strike(this.#subjectOf(exchange, recipient)));
+      this.#pass(exchange, faults.effectOn(this.#subjectOf(exchange, recipient)));
     if (!this.#needsRecipient) {
       passOn('');
       return;
@@ -115,7 +115,7 @@ export class RecordingProxy {
     return { endpoint: matchRoute(path)?.route.endpoint, accountId, to };
   }
 
-  #pass(exchange: ProxiedExchange, { acting, delayMs }: Strike): void {
+  #pass(exchange: ProxiedExchange, { acting, delayMs }: FaultEffect): void {
     exchange.fault = acting?.kind ?? (delayMs > 0 ? 'delay' : undefined);
     const afterDelay = (act: () => void) => {
       if (delayMs > 0) setTimeout(act, delayMs);

@@ -237,14 +237,14 @@ function statsValues({ messages, quota, sims_connected, received }: AccountStats
   };
 }
 
-/** Reads the key of an `Authorization` header, by the assumption bearerSpace. */
-const bearer = { any: /^bearer[ \t]+(\S+)$/i, one: /^bearer (\S+)$/i };
+/** Finds the key in an `Authorization` header, by the assumption bearerSpace. */
+const bearerHeaders = { any: /^bearer[ \t]+(\S+)$/i, one: /^bearer (\S+)$/i };
 
 /** The key that the request carries; undefined when it is missing, malformed, wrong or revoked. */
 export function authenticate(world: World, authorization: string | undefined): ApiKey | undefined {
   if (authorization === undefined) return undefined;
   const key = world.validKeyOfHeader(authorization);
   if (key !== undefined) return key;
-  const token = bearer[world.assumptions.bearerSpace].exec(authorization)?.[1];
+  const token = bearerHeaders[world.assumptions.bearerSpace].exec(authorization)?.[1];
   return token === undefined ? undefined : world.validKey(token);
 }

@@ -23,7 +23,7 @@ import { refuse } from './templated-replies.ts';
 export type FaultChooser = (world: World, request: ApiRequest) => FaultKind | undefined;
 
 /** The effect of all faults on one request. */
-export interface Strike {
+export interface FaultEffect {
   /** The sum of the delays. */
   readonly delayMs: number;
   /** The one fault that acts besides the delays. */
@@ -84,7 +84,7 @@ export class Faults {
   handle(world: World, limiter: Limiter, request: ApiRequest): Handled {
     const chosen = this.chooseFault?.(world, request);
     const subject = new Subject(world, request);
-    const { delayMs, acting } = this.strike(subject, chosen);
+    const { delayMs, acting } = this.effectOn(subject, chosen);
     const handled = isHandled(acting)
       ? handle(world, limiter, request)
       : this.#answerUnhandled(world, limiter, request, subject, acting);
@@ -95,7 +95,7 @@ export class Faults {
   }
 
   /** Finds the faults that act on a request, and counts them. `chosen` acts before the others. */
-  strike(subject: FaultSubject, chosen?: FaultKind): Strike {
+  effectOn(subject: FaultSubject, chosen?: FaultKind): FaultEffect {
     let delayMs = chosen?.kind === 'delay' ? chosen.ms : 0;
     let acting = chosen?.kind === 'delay' ? undefined : chosen;
     for (const due of this.#faults.filter((fault) => fault.isDue(subject))) {

@@ -41,6 +41,7 @@ const literalRoutes = new Map<string, RouteMatch>(
     .map((route) => [route.pattern, { route, id: '' }]),
 );
 
+/** The fixed parts of the two paths with an id. */
 const [readPrefix] = servicePaths.read.split('{message_id}') as [string];
 const [tasksPrefix, tasksSuffix] = servicePaths.tasks.split('{device_id}') as [string, string];
 

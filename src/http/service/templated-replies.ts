@@ -16,14 +16,14 @@ import type { ApiReply, ApiRequest } from './messages.ts';
 import { matchOtherSpelling, matchRoute } from './routes.ts';
 
 /** The parts of a world that the reply to a request depends on. */
-export interface Setting {
+export interface ReplyContext {
   readonly seed: number;
   now(): number;
   readonly assumptions: World['assumptions'];
 }
 
 /** The reply to a refusal. */
-export function refuse(world: Setting, request: ApiRequest, refusal: ServiceError): ApiReply {
+export function refuse(world: ReplyContext, request: ApiRequest, refusal: ServiceError): ApiReply {
   const { assumptions } = world;
   const error = refusal.kind === 'invalid_field' ? inTemplateOrder(refusal, assumptions) : refusal;
   const reply = errorReply(error, assumptions);
@@ -38,7 +38,7 @@ export function refuse(world: Setting, request: ApiRequest, refusal: ServiceErro
 
 /** The reply to a request that the transport refuses before its path and method are known. */
 export function refuseUnread(
-  world: Setting,
+  world: ReplyContext,
   status: number,
   code: string,
   detail: string,
@@ -52,7 +52,7 @@ export function refuseUnread(
 
 /** Rewrites a reply by the template of `name`; calls `values` only if there is one. */
 export function reword(
-  world: Setting,
+  world: ReplyContext,
   request: ApiRequest,
   name: TemplateName,
   reply: ApiReply,
@@ -65,7 +65,7 @@ export function reword(
 
 /** The list in a reply as JSON text, each entry rewritten by the template of `name`. */
 export function itemsOf(
-  world: Setting,
+  world: ReplyContext,
   request: ApiRequest,
   name: 'received' | 'tasks',
   items: readonly object[],
@@ -110,7 +110,7 @@ function headersOf(
   return headers;
 }
 
-type Assumptions = Setting['assumptions'];
+type Assumptions = ReplyContext['assumptions'];
 type InvalidField = Extract<ServiceError, { kind: 'invalid_field' }>;
 
 /**
@@ -177,7 +177,7 @@ function namedFailures({ failures }: InvalidField, { validationScope }: Assumpti
 
 /** The values that every template may use. */
 function requestValues(
-  world: Setting,
+  world: ReplyContext,
   { path, method, body }: Pick<ApiRequest, 'path' | 'method' | 'body'>,
 ): Values {
   const nowMs = world.now();
