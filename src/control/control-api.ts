@@ -80,7 +80,7 @@ const statusOf: Readonly<Record<OperationRefused['code'], number>> = {
 /** Rethrows all but an OperationRefused: a bug, which the transport reports and answers with 500. */
 export function errorToReply(error: unknown): ControlReply {
   if (!(error instanceof OperationRefused)) throw error;
-  return errorReply(statusOf[error.code], error.code, error.message, error.path);
+  return errorReply(statusOf[error.code], error.code, error.message, { path: error.path });
 }
 
 /** AUTH-2: hides the keys that clients wrote into texts, such as a message or a path. */

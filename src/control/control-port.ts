@@ -84,8 +84,8 @@ function withPath(request: ControlRequest, path: string): ControlRequest {
 }
 
 function refusalReply({ status, code, message }: Refusal): ApiReply {
-  const headers = status === 401 ? { 'www-authenticate': 'Bearer' } : undefined;
-  return errorReply(status, code, message, undefined, headers);
+  const headers = { 'www-authenticate': 'Bearer' };
+  return errorReply(status, code, message, status === 401 ? { headers } : {});
 }
 
 /** How much of the body is read: nothing for a refusal, otherwise up to the operation's limit. */
@@ -103,7 +103,7 @@ function intakeOf(found: Found): Intake {
 async function pageReply(request: ControlRequest): Promise<ControlReply> {
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     const message = 'this path takes GET, HEAD';
-    return errorReply(405, 'method_not_allowed', message, undefined, { allow: 'GET, HEAD' });
+    return errorReply(405, 'method_not_allowed', message, { headers: { allow: 'GET, HEAD' } });
   }
   const file = await dashboardFile(request);
   return file ?? errorReply(404, 'not_found', `the page has no ${shortened(request.path)}`);

@@ -47,13 +47,10 @@ export function errorReply(
   status: number,
   code: string,
   message: string,
-  path?: string,
-  headers?: ApiReply['headers'],
+  { path, headers }: { path?: string | undefined; headers?: ApiReply['headers'] } = {},
 ): ApiReply {
-  const body = JSON.stringify({
-    error: { code, message, ...(path === undefined ? {} : { path }) },
-  });
-  return headers === undefined ? { status, body } : { status, body, headers };
+  const body = JSON.stringify({ error: { code, message, path } });
+  return { status, body, ...(headers !== undefined && { headers }) };
 }
 
 function wrongMethod(operations: readonly Operation[]): ApiReply {
@@ -61,7 +58,7 @@ function wrongMethod(operations: readonly Operation[]): ApiReply {
     .flatMap(({ verb }) => (verb === 'GET' ? ['GET', 'HEAD'] : [verb]))
     .join(', ');
   const message = `this path takes ${allow}`;
-  return errorReply(405, 'method_not_allowed', message, undefined, { allow });
+  return errorReply(405, 'method_not_allowed', message, { headers: { allow } });
 }
 
 function matches(pattern: readonly string[], parts: readonly string[]): boolean {

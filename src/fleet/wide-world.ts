@@ -124,7 +124,7 @@ export class WideWorld {
     const shard = index === null ? undefined : shards[Number(index)];
     if (shard === undefined) {
       const message = `each shard of a wide world has its own: add ?shard=N, from 0 to ${shards.length - 1}`;
-      return errorReply(409, 'conflict', message, 'shard');
+      return errorReply(409, 'conflict', message, { path: 'shard' });
     }
     query.delete('shard');
     const reply = await shard.ask(requestForShard(request, '', query.toString()));

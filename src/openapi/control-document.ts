@@ -39,8 +39,8 @@ const statusMeanings: Readonly<Record<number, string>> = {
   404: '`not_found`: nothing has this id.',
   408: '`timeout`: the timeout passed first.',
   409: '`conflict`: not possible in the present state.',
-  503: '`unavailable`: a journal cannot be written; the message says why.',
   413: '`request_too_large`: the body exceeds the limit of this path.',
+  503: '`unavailable`: a journal cannot be written; the message says why.',
 };
 
 type NounOf<Name> = Name extends `${infer Noun}.${string}` ? Noun : never;

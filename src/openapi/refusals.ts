@@ -1,7 +1,7 @@
 /**
- * The error responses of the service's OpenAPI document. For each refusal of an endpoint, the
- * service's own code makes a real reply under the assumptions in force; that reply is the example,
- * and its schema and headers are derived from it, so they have the shape that a client gets.
+ * The refusals in the service's OpenAPI document. For each refusal of an endpoint, the service's
+ * own code makes a real reply under the assumptions in force; that reply is the example, and its
+ * schema and headers are derived from it, so they have the shape that a client gets.
  * Rules: SEND-5, READ-2, AUTH-3 to AUTH-5, ERR-1 to ERR-4. Assumes: trailingSlash,
  * methodNotAllowed, headMethod, receivedQuery, contentType, replayDifferentBody, unknownFields,
  * validationScope, errorBody, replyTemplates.
@@ -11,7 +11,7 @@ import { errorReplies, errorReply } from '../http/service/error-replies.ts';
 import type { ApiReply } from '../http/service/messages.ts';
 import { allowedMethods, type Route, routes } from '../http/service/routes.ts';
 import { readJsonBody } from '../http/service/send-message.ts';
-import { refuse, refuseUnread } from '../http/service/templated-replies.ts';
+import { type ReplyContext, refuse, refuseUnread } from '../http/service/templated-replies.ts';
 import { defaultBodyLimitBytes, type WordRefusal } from '../http/transport/transport.ts';
 import { transportReply } from '../http/transport/transport-replies.ts';
 import type { Assumptions } from '../sim/assumptions.ts';
@@ -20,7 +20,6 @@ import type { EndpointName } from '../sim/limits.ts';
 import { readReceivedQuery, receivedParameters } from '../sim/received.ts';
 import { documentedFields, validateSend } from '../sim/send-request.ts';
 import { endpointTexts } from './endpoint-texts.ts';
-import { componentRef, type Json, jsonContent, schemaOf } from './json-schema.ts';
 import { anyWording, exampleSendByAlias } from './replies.ts';
 
 /** A refusal of one endpoint. */
@@ -51,16 +50,8 @@ const sources: Readonly<Partial<Record<ServiceError['kind'], string>>> = {
   unsupported_content_encoding: '`contentType`',
 };
 
-const knownHeaders: Readonly<Record<string, Json>> = {
-  'www-authenticate': header('The required scheme.', z.literal('Bearer')),
-  allow: header('The methods that this path accepts.', z.string()),
-  'retry-after': header('Seconds until a request would succeed (ERR-3).', z.int().min(1)),
-};
-
-/** Any other header. */
-const setByTemplate = header('Set by `replyTemplates`.', z.string());
-
 const exampleWaitSeconds = 42;
+const exampleNowMs = 0;
 
 /** Every refusal of an endpoint, those of other methods on its path included. */
 export function endpointRefusals(
@@ -76,7 +67,8 @@ export function endpointRefusals(
   if (route.method === 'POST') {
     const errors = sendErrors(assumptions);
     refusals.push(...errors.map((error) => refusal(error)), tooLarge(assumptions));
-    const invalidSend = validateSend({ ...exampleSendByAlias, to: '2025550123' }, assumptions, 0);
+    const withoutPlus = { ...exampleSendByAlias, to: '2025550123' };
+    const invalidSend = validateSend(withoutPlus, assumptions, exampleNowMs);
     if (invalidSend.kind === 'invalid_field') {
       refusals.push(refusal(invalidSend, invalidFieldTexts(invalidSend, assumptions)));
     }
@@ -134,7 +126,7 @@ function refusalOf(
   const client = { authorization: undefined, clientIp: '192.0.2.1', forwardedFor: undefined };
   const request = { method, path, query: '', contentType: undefined, body: '', ...client };
   const untemplated = errorReply(error, assumptions);
-  const reply = refuse({ seed: 0, now: () => 0, assumptions }, request, error);
+  const reply = refuse(exampleContext(assumptions), request, error);
   const isTemplated = JSON.stringify(reply) !== JSON.stringify(untemplated);
   return {
     name: kind.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase()),
@@ -205,10 +197,15 @@ function bodySchema(body: unknown, code: z.ZodType, errors?: z.ZodType): z.ZodTy
   return z.strictObject(Object.fromEntries(members));
 }
 
+/** What the example replies depend on. */
+function exampleContext(assumptions: Assumptions): ReplyContext {
+  return { seed: 0, now: () => exampleNowMs, assumptions };
+}
+
 /** The transport refuses a body that is too long before any handler runs. */
 function tooLarge(assumptions: Assumptions): Refusal {
-  const setting = { seed: 0, now: () => 0, assumptions };
-  const wordRefusal: WordRefusal = (...refusal) => refuseUnread(setting, ...refusal);
+  const context = exampleContext(assumptions);
+  const wordRefusal: WordRefusal = (...refusal) => refuseUnread(context, ...refusal);
   const serve = { service: (): ApiReply => reply, wordRefusal };
   const reply = transportReply(serve, 'tooLarge', defaultBodyLimitBytes);
   const isTemplated = assumptions.replyTemplates.error !== undefined;
@@ -234,56 +231,4 @@ function notFoundTexts(endpoint: EndpointName, assumptions: Assumptions): string
     texts.push('Another method on this path (`methodNotAllowed`).');
   }
   return texts;
-}
-
-/** One response for each status, in order; it lists all refusals with that status. */
-export function refusalResponses(refusals: readonly Refusal[]): Record<string, Json> {
-  const responses: Record<string, Json> = {};
-  const statuses = [...new Set(refusals.map(({ reply }) => reply.status))].sort();
-  for (const status of statuses) {
-    responses[status] = responseOf(refusals.filter(({ reply }) => reply.status === status));
-  }
-  return responses;
-}
-
-function responseOf(refusals: readonly Refusal[]): Json {
-  const refs = refusals.map(({ name }) => componentRef(name));
-  const headerNames = new Set(refusals.flatMap(({ reply }) => Object.keys(reply.headers ?? {})));
-  headerNames.delete('content-type');
-  const headers = [...headerNames].map((name) => [
-    name.replace(/(?<=^|-)[a-z]/g, (letter) => letter.toUpperCase()),
-    knownHeaders[name] ?? setByTemplate,
-  ]);
-  const examples = refusals.map(({ name, reply }) => [name, { value: exampleOf(reply) }]);
-  return {
-    description: refusals.map(({ description }) => description).join('\n\n'),
-    ...(headers.length > 0 && { headers: Object.fromEntries(headers) }),
-    ...jsonContent(refs.length === 1 ? (refs[0] as Json) : { anyOf: refs }, {
-      examples: Object.fromEntries(examples),
-    }),
-  };
-}
-
-/** The body as JSON, or as text: a template may word a body that is not JSON. */
-function exampleOf({ body }: ApiReply): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return body;
-  }
-}
-
-/** The response to the path without its last slash, if that redirects. */
-export function redirectResponse({ pattern }: Route): Json {
-  return {
-    301: {
-      description: 'This path without its last slash (`trailingSlash`).',
-      headers: { Location: header(`\`${pattern}\`, with the query.`, z.string()) },
-      ...jsonContent(schemaOf(z.strictObject({}), 'output')),
-    },
-  };
-}
-
-function header(description: string, schema: z.ZodType): Json {
-  return { description, required: true, schema: schemaOf(schema, 'output') };
 }

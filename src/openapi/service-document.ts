@@ -11,7 +11,8 @@ import { type EndpointName, endpointNames, type LimitsPerMinute } from '../sim/l
 import { receivedParameters } from '../sim/received.ts';
 import { endpointTexts, tags } from './endpoint-texts.ts';
 import { componentRef, type Json, jsonContent, schemaOf } from './json-schema.ts';
-import { endpointRefusals, type Refusal, redirectResponse, refusalResponses } from './refusals.ts';
+import { redirectResponse, refusalResponses } from './refusal-responses.ts';
+import { endpointRefusals, type Refusal } from './refusals.ts';
 import { anyWording, exampleSendByAlias, exampleSendUnder, replyOf } from './replies.ts';
 import { sendBodySchema } from './send.ts';
 
