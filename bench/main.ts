@@ -25,9 +25,8 @@ import {
   summaryText,
 } from './report/text.ts';
 import { cases } from './scenarios/bench-case.ts';
-import { boundedClient, patienceMs } from './servers/control-client.ts';
+import { boundedClient, notReachable, patienceMs } from './servers/control-client.ts';
 
-const notReachable = 3;
 const thresholdCrossed = 7;
 const notValid = 8;
 const auditedAccounts = 200;

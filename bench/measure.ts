@@ -42,25 +42,26 @@ export async function measure(
     const { started, messageIds } = service;
     const caller = { ...started, to: '+12025550199', messageIds };
     const rounds: Record<ServerName, Round[]> = { service: [], hyperexpress: [] };
-    // Round 0 is the warm-up.
-    for (let round = 0; round <= roundCount; round++) {
-      const isWarmUp = round === 0;
-      const stage = isWarmUp ? 'warming up' : `round ${round} of ${roundCount}`;
-      // The warm-up is a number of requests, so it has no rate.
-      const load = isWarmUp
-        ? { connections, durationMs: warmUpMs, requests: options.warmUpRequests }
-        : { connections, durationMs: durationMs / roundCount, perSecond };
-      for (const name of round % 2 === 0 ? servers : servers.toReversed()) {
-        const server = running[name];
-        if (server === undefined) continue;
-        onProgress(`${benchCase.name}: ${name}, ${stage}`);
-        const workload = workloadOf(benchCase, caller, baseUrl === undefined);
-        const expects = name === 'service' ? workload.expects : [200, 202];
-        const result = await runRound(server, { ...workload, expects }, load);
-        // After many 401s the service answers 429, which a case may expect; the 401s show first.
-        if (name === 'service' && result.load.statuses['401'] !== undefined)
-          throw new UsageError(`${benchCase.name}: the API key was refused (401)`);
-        if (!isWarmUp) rounds[name].push(result);
+    const loadOnce = async (name: ServerName, load: Load, stage: string) => {
+      const server = running[name];
+      if (server === undefined) return undefined;
+      onProgress(`${benchCase.name}: ${name}, ${stage}`);
+      const workload = workloadOf(benchCase, caller, baseUrl === undefined);
+      const expects = name === 'service' ? workload.expects : [200, 202];
+      const round = await runRound(server, { ...workload, expects }, load);
+      // After many 401s the service answers 429, which a case may expect; the 401s show first.
+      if (name === 'service' && round.load.statuses['401'] !== undefined)
+        throw new UsageError(`${benchCase.name}: the API key was refused (401)`);
+      return round;
+    };
+    // The warm-up is a number of requests, so it has no rate.
+    const warmUp = { connections, durationMs: warmUpMs, requests: options.warmUpRequests };
+    for (const name of servers) await loadOnce(name, warmUp, 'warming up');
+    const load = { connections, durationMs: durationMs / roundCount, perSecond };
+    for (let number = 1; number <= roundCount; number++) {
+      for (const name of number % 2 === 0 ? servers : servers.toReversed()) {
+        const round = await loadOnce(name, load, `round ${number} of ${roundCount}`);
+        if (round !== undefined) rounds[name].push(round);
       }
     }
     return { case: benchCase, rounds, withoutFloor, startMs: started.startedMs, idleRssBytes };

@@ -1,6 +1,4 @@
-/**
- * The flags of `smstwin bench`.
- */
+/** The flags of `smstwin bench`. */
 import type { Command } from 'commander';
 import { limitValue } from '../src/cli/flag-values.ts';
 import { UsageError } from '../src/commands/command-error.ts';
@@ -22,6 +20,7 @@ import {
   ValueError,
 } from '../src/commands/flags.ts';
 import type { LimitOverrides } from '../src/config/world-schema.ts';
+import { dayMs } from '../src/ledger/time-units.ts';
 import { cases, type ScenarioName, scenarioNames, shortScenarios } from './scenarios/bench-case.ts';
 import { isEnduranceOnly, type Slo, sloValue } from './slo.ts';
 
@@ -99,7 +98,7 @@ const benchFlags = [
     'duration of load for each case, over all rounds; give endurance 10m',
     duration({
       leastMs: 100,
-      mostMs: 24 * 3_600_000,
+      mostMs: dayMs,
       expected: 'a time from 100ms to 24h, such as 10s',
     }),
     10_000,

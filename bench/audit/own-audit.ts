@@ -4,7 +4,6 @@
  * and other callers have no key. It counts the simulator's record of requests, read before it
  * overflows.
  */
-
 import type { LimitOverrides } from '../../src/config/world-schema.ts';
 import {
   documentedLimitsPerMinute,
@@ -14,7 +13,8 @@ import {
 import { Rng } from '../../src/sim/random.ts';
 import { servicePaths } from '../../src/sim/service-paths.ts';
 import { type ApiRequest, createSimulator, type Simulator } from '../../src/simulator.ts';
-import { type AuditRun, auditRun, RecordReader, windowMs } from './recount.ts';
+import { RecordReader } from './record-reader.ts';
+import { type AuditRun, auditRun, windowMs } from './recount.ts';
 
 export interface OwnAuditOptions {
   readonly accounts: number;
@@ -32,6 +32,15 @@ const addresses = ['192.0.2.1', '192.0.2.2', '192.0.2.3', '192.0.2.4'];
 /** Below the thousand requests that the record keeps. */
 const readEvery = 500;
 const startMs = Date.parse('2026-01-01T00:00:00.000Z');
+const longestStepMs = 40;
+/** The requests between two lines of progress. */
+const progressEvery = 5_000;
+
+const limitedEndpoints = endpointNames.filter((name) => documentedLimitsPerMinute[name] !== null);
+/** Each endpoint occurs in proportion to its limit, which is a multiple of 60. */
+const weightedEndpoints = limitedEndpoints.flatMap((name) =>
+  Array.from({ length: (documentedLimitsPerMinute[name] ?? 0) / 60 }, () => name),
+);
 
 interface User {
   readonly accountId: string;
@@ -57,43 +66,65 @@ export async function ownAudit(options: OwnAuditOptions): Promise<AuditRun> {
 
 function loadAndCount(simulator: Simulator, options: OwnAuditOptions): AuditRun {
   const users = Array.from({ length: options.accounts }, (_, n) => createUser(simulator, n));
-  const limited = endpointNames.filter((name) => documentedLimitsPerMinute[name] !== null);
-  const record = new RecordReader();
-  const readRecord = () => record.take(simulator.requests.list());
-  const rng = Rng.stream(1, 'limit-audit');
+  const load = new AuditLoad(simulator, users);
+  const rng = load.rng;
   const endMs = startMs + options.minutes * windowMs;
-  const perMs = (overload * users.length * sumOf(limited)) / windowMs;
-  // Each endpoint occurs in proportion to its limit.
-  const weighted = limited.flatMap((name) =>
-    Array.from({ length: (documentedLimitsPerMinute[name] ?? 0) / 60 }, () => name),
-  );
+  const perMs = (overload * users.length * sumOf(limitedEndpoints)) / windowMs;
   let due = 0;
-  let sent = 0;
   for (let nowMs = startMs; nowMs < endMs; ) {
     // Steps of uneven length, so that requests do not align with the windows.
-    const stepMs = 1 + rng.below(40);
+    const stepMs = 1 + rng.below(longestStepMs);
     nowMs += stepMs;
     simulator.clock.advance({ to: new Date(nowMs).toISOString() });
-    for (due += stepMs * perMs; due >= 1; due--) {
-      const user = users[rng.below(users.length)];
-      const endpoint = weighted[rng.below(weighted.length)];
-      if (user === undefined || endpoint === undefined) continue;
-      simulator.handle(requestOf(user, endpoint, rng));
-      if (++sent % readEvery === 0) readRecord();
-      if (sent % (users.length * requestsPerAnonymous) !== 0) continue;
-      // AUTH-6: calls without a key count by address. The record has no address, so the reply says
-      // whether they passed.
-      const anonymous = { ...requestOf(user, 'send', rng), authorization: undefined };
-      const passed = simulator.handle(anonymous).status !== 429;
-      record.entries.push({ atMs: nowMs, endpoint: 'send', user: anonymous.clientIp, passed });
-      sent++;
-    }
-    if (sent % 5_000 < perMs * stepMs) {
+    for (due += stepMs * perMs; due >= 1; due--) load.callNext(nowMs);
+    if (load.sent % progressEvery < perMs * stepMs) {
       options.onProgress(`limit-audit: ${Math.round((nowMs - startMs) / 1_000)} s simulated`);
     }
   }
-  readRecord();
-  return auditRun(record.entries, documentedLimitsPerMinute, sent);
+  load.readRecord();
+  return auditRun(load.record.entries, documentedLimitsPerMinute, load.sent);
+}
+
+/** The random requests of the audit, and their record. */
+class AuditLoad {
+  readonly rng = Rng.stream(1, 'limit-audit');
+  readonly record = new RecordReader();
+  readonly #simulator: Simulator;
+  readonly #users: readonly User[];
+  sent = 0;
+
+  constructor(simulator: Simulator, users: readonly User[]) {
+    this.#simulator = simulator;
+    this.#users = users;
+  }
+
+  /** Calls a random limited endpoint as a random user, and now and then sends without a key. */
+  callNext(nowMs: number): void {
+    const user = this.#users[this.rng.below(this.#users.length)];
+    const endpoint = weightedEndpoints[this.rng.below(weightedEndpoints.length)];
+    if (user === undefined || endpoint === undefined) return;
+    this.#simulator.handle(requestOf(user, endpoint, this.rng));
+    this.sent++;
+    if (this.sent % readEvery === 0) this.readRecord();
+    if (this.sent % (this.#users.length * requestsPerAnonymous) === 0) {
+      this.#sendWithoutKey(user, nowMs);
+    }
+  }
+
+  readRecord(): void {
+    this.record.take(this.#simulator.requests.list());
+  }
+
+  /**
+   * AUTH-6: calls without a key count by address. The record has no address, so the reply says
+   * whether they passed.
+   */
+  #sendWithoutKey(user: User, nowMs: number): void {
+    const request = { ...requestOf(user, 'send', this.rng), authorization: undefined };
+    const passed = this.#simulator.handle(request).status !== 429;
+    this.record.entries.push({ atMs: nowMs, endpoint: 'send', user: request.clientIp, passed });
+    this.sent++;
+  }
 }
 
 function createUser(simulator: Simulator, n: number): User {

@@ -4,7 +4,6 @@
  * endpoint passed in the 60 s before it. The recount shares no code with the service's limiter: it
  * only keeps the times of accepted requests.
  */
-import type { RequestView } from '../../src/operations/request-views.ts';
 import type { EndpointName } from '../../src/sim/limits.ts';
 
 export interface AuditEntry {
@@ -102,23 +101,6 @@ function getOrAdd<K, V>(map: Map<K, V>, key: K, make: () => V): V {
   return value;
 }
 
-/** Collects the service's own record of requests. Call `take` before the record overflows. */
-export class RecordReader {
-  readonly entries: AuditEntry[] = [];
-  /** The numbers of the requests that were read; those of a fleet have gaps and no order. */
-  readonly #read = new Set<number>();
-
-  /** `views`: newest first, as the record lists them. `isOurs`: the accounts to keep. */
-  take(views: readonly RequestView[], isOurs: (accountId: string) => boolean = () => true): void {
-    for (const { number, at, endpoint, account_id: user, status } of views.toReversed()) {
-      if (this.#read.has(number)) continue;
-      this.#read.add(number);
-      if (endpoint === null || user === null || !isOurs(user)) continue;
-      this.entries.push({ atMs: Date.parse(at), endpoint, user, passed: status !== 429 });
-    }
-  }
-}
-
 /** The result of an audit. */
 export type AuditRun = ReturnType<typeof auditRun>;
 
@@ -135,9 +117,8 @@ export function auditRun(
     refused: 0,
   }));
   for (const { endpoint, atMs, passed } of entries) {
-    const second = endpoint === 'send' && perSecond[Math.floor((atMs - startMs) / 1_000)];
-    if (second && passed) second.accepted++;
-    else if (second) second.refused++;
+    const second = perSecond[Math.floor((atMs - startMs) / 1_000)];
+    if (endpoint === 'send' && second !== undefined) second[passed ? 'accepted' : 'refused']++;
   }
   return {
     endpoints: audit(entries, limits),

@@ -11,7 +11,8 @@ import {
   type RemoteUser,
   unusedName,
 } from '../servers/control-client.ts';
-import { type AuditRun, auditRun, RecordReader } from './recount.ts';
+import { RecordReader } from './record-reader.ts';
+import { type AuditRun, auditRun } from './recount.ts';
 
 export interface RemoteAuditOptions {
   readonly durationMs: number;
@@ -20,6 +21,7 @@ export interface RemoteAuditOptions {
 }
 
 const userCount = 3;
+const keysPerUser = 2;
 /** Enough sends to exceed the limit of every user. */
 const fewestSends = 2 * userCount * (documentedLimitsPerMinute.send ?? 0);
 /** Requests between two reads of the record, which keeps a thousand. */
@@ -36,7 +38,8 @@ export async function remoteAudit(
   const { name, number } = unusedName();
   const users: RemoteUser[] = [];
   for (let n = 0; n < userCount; n++) {
-    users.push(await control.createUser(`${name}-${n}`, `${number.slice(0, -1)}${n}`, 2));
+    const ownNumber = `${number.slice(0, -1)}${n}`;
+    users.push(await control.createUser(`${name}-${n}`, ownNumber, { keyCount: keysPerUser }));
   }
   try {
     const accounts = new Set(users.map(({ accountId }) => accountId));
@@ -69,7 +72,7 @@ async function sendBatch(
 ): Promise<void> {
   const sends = Array.from({ length: batchSize }, (_, index) => {
     const user = users[(sent + index) % userCount];
-    const apiKey = user?.apiKeys[Math.floor((sent + index) / userCount) % 2] ?? '';
+    const apiKey = user?.apiKeys[Math.floor((sent + index) / userCount) % keysPerUser] ?? '';
     return send(client, apiKey, { to, from: user?.from, message: 'Audit.' });
   });
   await Promise.all(sends);

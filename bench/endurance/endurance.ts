@@ -33,7 +33,7 @@ export async function endure(
   options: BenchOptions,
   onInterval: (interval: Interval) => void,
 ): Promise<EnduranceResult> {
-  const service = await startService(benchCase, options, true);
+  const service = await startService(benchCase, options, { needsControl: true });
   let probe: Probe | undefined;
   try {
     const { control, target, started } = service;

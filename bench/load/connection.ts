@@ -89,6 +89,8 @@ export class Connection {
   }
 }
 
+/** The end of a chunked body without trailers. */
+const lastChunk = '\r\n0\r\n\r\n';
 const framing = /\r\ncontent-length: *(\d+)|\r\ntransfer-encoding: *(chunked)/i;
 const closing = /^HTTP\/1\.0|\r\nconnection: *close/i;
 
@@ -101,6 +103,8 @@ function wholeReply(bytes: Buffer): { status: number; isLast: boolean } | undefi
   const isWhole =
     chunked === undefined
       ? bytes.length >= headEnd + 4 + Number(length)
-      : bytes.toString('latin1', bytes.length - 7) === '\r\n0\r\n\r\n';
-  return isWhole ? { status: Number(head.slice(9, 12)), isLast: closing.test(head) } : undefined;
+      : bytes.toString('latin1', bytes.length - lastChunk.length) === lastChunk;
+  if (!isWhole) return undefined;
+  // The three digits after `HTTP/1.1 `.
+  return { status: Number(head.slice(9, 12)), isLast: closing.test(head) };
 }

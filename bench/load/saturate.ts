@@ -3,10 +3,15 @@
  * autocannon, but never with a rate: its latencies would be wrong, and the requests of each second
  * would leave in one burst.
  */
+import { once } from 'node:events';
 import autocannon from 'autocannon';
 import { mostReplyBytes } from './connection.ts';
 import { type LoadResult, Tally } from './load-result.ts';
 import { type Load, type SlotCounter, stamper, type Target, type Workload } from './workload.ts';
+
+const replyWithinSeconds = 10;
+/** How often autocannon checks whether it was stopped. */
+const stopCheckEveryMs = 100;
 
 /** The part of autocannon's client that its typings omit. */
 interface LiveClient {
@@ -23,17 +28,9 @@ export async function saturate(
   counter: SlotCounter,
 ): Promise<LoadResult> {
   const tally = new Tally(workload.expects);
-  const most = load.requests ?? Number.POSITIVE_INFINITY;
-  let isOver = false;
-  let finish = (): void => {};
-  const measured = new Promise<LoadResult>((resolve) => {
-    finish = () => {
-      if (isOver) return;
-      isOver = true;
-      load.whenOver?.();
-      resolve(tally.finish());
-    };
-  });
+  const mostRequests = load.requests ?? Number.POSITIVE_INFINITY;
+  /** Aborted when the measurement is over, while the last replies still arrive. */
+  const over = new AbortController();
   const setupClient = (bare: unknown): void => {
     const client = bare as LiveClient;
     let bodyBytes = 0;
@@ -46,20 +43,19 @@ export async function saturate(
     });
     client.on('response', (status, _bytes, ms) => {
       bodyBytes = 0;
-      if (isOver) return;
+      if (over.signal.aborted) return;
       tally.reply(status, ms, performance.now());
-      if (tally.requests >= most) finish();
+      if (tally.requests >= mostRequests) over.abort();
     });
     stampEach(client, workload, counter);
   };
   const options = {
     url: `http://${target.host}:${target.port}`,
     connections: load.connections,
-    // Stopped explicitly below: autocannon rounds its own duration up to a full second.
+    // Longer than the load: it is stopped below, as its own duration is a number of whole seconds.
     duration: Math.ceil(load.durationMs / 1_000) + 60,
-    timeout: 10,
-    // How often it checks whether it was stopped.
-    sampleInt: 100,
+    timeout: replyWithinSeconds,
+    sampleInt: stopCheckEveryMs,
     requests: workload.requests.map(({ method, path, headers, body }) => ({
       method,
       path,
@@ -68,17 +64,16 @@ export async function saturate(
     })),
     setupClient,
   };
-  let ended = (): void => {};
-  const end = new Promise<void>((resolve) => {
-    ended = resolve;
-  });
-  const instance = autocannon(options as never, () => ended());
+  const instance = autocannon(options as never, () => {});
+  const ended = once(instance, 'done');
   instance.on('reqError', () => tally.error());
-  const timer = setTimeout(finish, load.durationMs);
-  const result = await measured;
+  const timer = setTimeout(() => over.abort(), load.durationMs);
+  await once(over.signal, 'abort');
+  load.whenOver?.();
+  const result = tally.finish();
   clearTimeout(timer);
   instance.stop();
-  await end;
+  await ended;
   return result;
 }
 

@@ -5,7 +5,7 @@
 import { type AuditRun, isBroken } from '../audit/recount.ts';
 import type { EnduranceResult, Interval } from '../endurance/endurance-result.ts';
 import { servers } from '../measure.ts';
-import { type BenchResult, type CaseResult, withoutRatio } from './result.ts';
+import { type BenchResult, type CaseResult, type ServerFigures, withoutRatio } from './result.ts';
 
 export function caseText(result: CaseResult): string {
   const lines = [`\n${result.case}: ${result.what}\n`];
@@ -22,18 +22,22 @@ export function caseText(result: CaseResult): string {
   lines.push('                 CPU us/req      req/s   p50 ms   p99 ms   max ms   RSS MB\n');
   for (const name of servers) {
     const figures = result.servers[name];
-    if (figures === undefined) continue;
-    const { p50, p99, max } = figures.latency_ms;
     // An invalid run has no headline.
-    const cpu = result.invalid.length > 0 ? '-' : number(figures.cpu_us_per_request, 1);
-    const rss = figures.rss_bytes === null ? null : figures.rss_bytes / 1e6;
-    const rate = number(figures.requests_per_second, 0).padStart(11);
-    const figureCells = [number(p50, 2), number(p99, 2), number(max, 2), number(rss, 0)];
-    const cells = figureCells.map((cell) => cell.padStart(9)).join('');
-    lines.push(`  ${name.padEnd(14)}${cpu.padStart(11)}${rate}${cells}\n`);
+    const showsCpu = result.invalid.length === 0;
+    if (figures !== undefined) lines.push(serverRow(name, figures, showsCpu));
   }
   for (const { slo, met } of result.slos) lines.push(`  ${met ? 'met    ' : 'CROSSED'} ${slo}\n`);
   return lines.join('');
+}
+
+function serverRow(name: string, figures: ServerFigures, showsCpu: boolean): string {
+  const { p50, p99, max } = figures.latency_ms;
+  const cpu = showsCpu ? number(figures.cpu_us_per_request, 1) : '-';
+  const rate = number(figures.requests_per_second, 0);
+  const rss = figures.rss_bytes === null ? null : figures.rss_bytes / 1e6;
+  const others = [number(p50, 2), number(p99, 2), number(max, 2), number(rss, 0)];
+  const cells = [cpu.padStart(11), rate.padStart(11), ...others.map((cell) => cell.padStart(9))];
+  return `  ${name.padEnd(14)}${cells.join('')}\n`;
 }
 
 export function auditText(run: AuditRun): string {

@@ -48,7 +48,7 @@ export const cases: readonly BenchCase[] = [
     name: 'send',
     what: 'a send without request_id; no rate limits',
     settings: { noLimits: true, world: idleWorld },
-    workload: sends(false),
+    workload: sends('no request_id'),
     bar: 1.3,
   },
   {
@@ -56,7 +56,7 @@ export const cases: readonly BenchCase[] = [
     name: 'send-fresh-id',
     what: 'a send with a request_id of its own; no rate limits',
     settings: { noLimits: true, world: idleWorld },
-    workload: sends(true),
+    workload: sends('fresh request_ids'),
     bar: 1.5,
   },
   {
@@ -64,7 +64,7 @@ export const cases: readonly BenchCase[] = [
     name: 'send-whole-life',
     what: 'a send without request_id, while all messages are delivered',
     settings: { noLimits: true, world: pollingWorld, clock: 'scaled', rate: deliveringRate },
-    workload: sends(false),
+    workload: sends('no request_id'),
     bar: 1.7,
   },
   {
@@ -85,7 +85,7 @@ export const cases: readonly BenchCase[] = [
         accounts: [{ ...idleWorld.accounts[0], name: 'bench', monthly_quota: 'unlimited' }],
       },
     },
-    workload: sends(false, 429),
+    workload: sends('no request_id', 429),
     bar: 0.9,
   },
   {
@@ -96,7 +96,10 @@ export const cases: readonly BenchCase[] = [
     reads: true,
     workload: (caller) => {
       const read = readTemplate(caller);
-      return { requests: [sendTemplate(caller, true), read, read, read], expects: [200, 202] };
+      return {
+        requests: [sendTemplate(caller, 'fresh request_ids'), read, read, read],
+        expects: [200, 202],
+      };
     },
   },
   // Time is real, and the SIM polls every 20 s.
@@ -105,20 +108,23 @@ export const cases: readonly BenchCase[] = [
     name: 'endurance',
     what: 'sends without request_id',
     settings: { noLimits: true, world: pollingWorld },
-    workload: sends(false),
+    workload: sends('no request_id'),
   },
   {
     scenario: 'endurance',
     name: 'endurance-fresh-id',
     what: 'sends with a request_id of their own',
     settings: { noLimits: true, world: pollingWorld },
-    workload: sends(true),
+    workload: sends('fresh request_ids'),
   },
 ];
 
-/** `isFresh`: each send has a new request_id. `also`: more statuses that are no error. */
-function sends(isFresh: boolean, ...also: readonly number[]): BenchCase['workload'] {
-  return (caller) => ({ requests: [sendTemplate(caller, isFresh)], expects: [202, ...also] });
+/** Whether each send has a new request_id, or none has one. */
+type RequestIds = 'no request_id' | 'fresh request_ids';
+
+/** `also`: statuses besides 202 that are no error. */
+function sends(ids: RequestIds, ...also: readonly number[]): BenchCase['workload'] {
+  return (caller) => ({ requests: [sendTemplate(caller, ids)], expects: [202, ...also] });
 }
 
 /** `isOwn`: the bench started the service. Another one may have limits, so a 429 is no error. */
@@ -127,7 +133,7 @@ export function workloadOf(benchCase: BenchCase, caller: Caller, isOwn: boolean)
   return { requests, expects: isOwn ? expects : [...expects, 429] };
 }
 
-function sendTemplate({ apiKey, to, from }: Caller, isFresh: boolean): RequestTemplate {
+function sendTemplate({ apiKey, to, from }: Caller, ids: RequestIds): RequestTemplate {
   const fields = { to, from, message: 'Your appointment is tomorrow at 10:30.' };
   const template = {
     method: 'POST',
@@ -135,7 +141,7 @@ function sendTemplate({ apiKey, to, from }: Caller, isFresh: boolean): RequestTe
     headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
     body: JSON.stringify(fields),
   } as const;
-  if (!isFresh) return template;
+  if (ids === 'no request_id') return template;
   const slot = freshRequestId();
   return {
     ...template,
@@ -144,10 +150,12 @@ function sendTemplate({ apiKey, to, from }: Caller, isFresh: boolean): RequestTe
   };
 }
 
-/** A random start keeps the ids of different rounds and runs apart. */
+/** A random start of five letters or digits keeps the ids of different rounds and runs apart. */
 function freshRequestId(): Slot {
-  const start = Math.floor(Math.random() * 36 ** 5).toString(36);
-  const textOf = (n: number) => `bench-${start.padStart(5, '0')}${String(n).padStart(9, '0')}`;
+  const start = Math.floor(Math.random() * 36 ** 5)
+    .toString(36)
+    .padStart(5, '0');
+  const textOf = (n: number) => `bench-${start}${String(n).padStart(9, '0')}`;
   return { placeholder: textOf(0), textOf };
 }
 

@@ -10,6 +10,8 @@ import type { RequestView } from '../../src/operations/request-views.ts';
 import { type OperationName, routeOf } from '../../src/operations/table.ts';
 import { MetricsText } from './metrics-text.ts';
 
+/** The exit code of a run whose base_url or control port cannot be used. */
+export const notReachable = 3;
 export const patienceMs = 10_000;
 
 /**
@@ -41,11 +43,15 @@ export class ControlClient {
   }
 
   /** An account with an unlimited plan, its keys and one SIM. */
-  async createUser(name: string, number: string, keys: number): Promise<RemoteUser> {
+  async createUser(
+    name: string,
+    number: string,
+    { keyCount }: { readonly keyCount: number },
+  ): Promise<RemoteUser> {
     const account = await this.#call('accounts.create', '', { name, monthly_quota: 'unlimited' });
     const accountId = String(account['account_id']);
     const apiKeys: string[] = [];
-    for (let n = 0; n < keys; n++) {
+    for (let n = 0; n < keyCount; n++) {
       const made = await this.#call('accounts.createKey', accountId, { name: `bench-${n}` });
       apiKeys.push(String(made['key']));
     }
@@ -87,7 +93,10 @@ export class ControlClient {
     });
     if (reply.status >= 200 && reply.status < 300) return reply;
     const { origin } = this.#url;
-    throw new CommandError(3, `${origin}: ${method} ${path} was answered ${describe(reply)}`);
+    throw new CommandError(
+      notReachable,
+      `${origin}: ${method} ${path} was answered ${describe(reply)}`,
+    );
   }
 }
 

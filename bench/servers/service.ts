@@ -21,7 +21,7 @@ const fewestRead = 200;
 export async function startService(
   { settings, reads }: BenchCase,
   options: BenchOptions,
-  needsControl = false,
+  { needsControl = false } = {},
 ): Promise<Service> {
   const { baseUrl, held } = options;
   if (baseUrl !== undefined) return remoteService(baseUrl, options, reads ? fewestRead : 0);
@@ -35,28 +35,16 @@ async function remoteService(baseUrl: URL, options: BenchOptions, count: number)
   const control = options.controlUrl && new ControlClient(options.controlUrl);
   const { name, number } = unusedName();
   const user =
-    options.apiKey === undefined ? await control?.createUser(name, number, 1) : undefined;
+    options.apiKey === undefined
+      ? await control?.createUser(name, number, { keyCount: 1 })
+      : undefined;
   const apiKey = options.apiKey ?? user?.apiKeys[0] ?? '';
   const from = options.from ?? user?.from ?? '';
-  const body = JSON.stringify({ to: options.to, from, message: 'Preloaded by the bench.' });
-  const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
-  const messageIds: string[] = [];
-  const client = boundedClient(baseUrl);
-  for (let n = 0; n < count; n++) {
-    const reply = await client.request({ method: 'POST', path: sendPath, headers, body });
-    const id = Object(reply.json).message_id as unknown;
-    if (reply.status === 202 && typeof id === 'string' && /^[\w-]+$/.test(id)) messageIds.push(id);
-    else if (messageIds.length === 0)
-      throw new UsageError(
-        `${baseUrl.origin} answered a send from ${from} with ${describe(reply)}; expected 202 with a message_id`,
-      );
-    else break;
-  }
-  client.close();
   return {
+    // A socket takes an IPv6 address without the brackets that a URL has.
     target: { host: baseUrl.hostname.replace(/^\[|\]$/g, ''), port: Number(baseUrl.port || 80) },
     started: { apiKey, from, startedMs: Number.NaN },
-    messageIds,
+    messageIds: await sendMessages(baseUrl, count, { apiKey, from, to: options.to }),
     control,
     usage: async () => {
       if (control === undefined) return undefined;
@@ -69,4 +57,32 @@ async function remoteService(baseUrl: URL, options: BenchOptions, count: number)
   };
 }
 
-const sendPath = '/api/v1/sms/send/';
+/** Sends up to `count` messages, as many as the service accepts, and returns their ids. */
+async function sendMessages(
+  baseUrl: URL,
+  count: number,
+  { apiKey, from, to }: Readonly<Record<'apiKey' | 'from' | 'to', string>>,
+): Promise<readonly string[]> {
+  const request = {
+    method: 'POST',
+    path: '/api/v1/sms/send/',
+    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ to, from, message: 'Preloaded by the bench.' }),
+  };
+  const messageIds: string[] = [];
+  const client = boundedClient(baseUrl);
+  while (messageIds.length < count) {
+    const reply = await client.request(request);
+    const id = Object(reply.json).message_id as unknown;
+    // The id becomes part of a path.
+    const isUsable = reply.status === 202 && typeof id === 'string' && /^[\w-]+$/.test(id);
+    if (isUsable) messageIds.push(id);
+    else if (messageIds.length > 0) break;
+    else
+      throw new UsageError(
+        `${baseUrl.origin} answered a send from ${from} with ${describe(reply)}; expected 202 with a message_id`,
+      );
+  }
+  client.close();
+  return messageIds;
+}
