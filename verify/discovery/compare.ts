@@ -90,20 +90,10 @@ function maskedHeader(name: string, value: string): string {
 const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi;
 const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/;
 
+/** The JSON value with placeholders for what may differ. `name`: that of the member it is in. */
 function masked(value: unknown, name = ''): unknown {
-  // For a list, only distinct entries count: the number of waiting tasks depends on when a device
-  // polled.
-  if (Array.isArray(value))
-    return [...new Set(value.map((item) => JSON.stringify(masked(item, 'entry'))))].map(
-      (text) => JSON.parse(text) as unknown,
-    );
-  if (typeof value === 'object' && value !== null) {
-    const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-    const isEntry = name === 'entry';
-    return Object.fromEntries(
-      members.map(([key, item]) => [key, isEntry ? shapeOf(item) : masked(item, key)]),
-    );
-  }
+  if (Array.isArray(value)) return distinct(value.map(maskedEntry));
+  if (isObject(value)) return mapMembers(value, masked);
   // Counts differ between the servers.
   if (typeof value === 'number') return '<number>';
   if (typeof value !== 'string') return value;
@@ -114,7 +104,23 @@ function masked(value: unknown, name = ''): unknown {
   return isText ? '<text>' : value.replaceAll(uuid, '<id>');
 }
 
-/** The shape of an entry, such as a task; its values depend on earlier sends. */
-function shapeOf(value: unknown): unknown {
-  return typeof value === 'string' ? '<text>' : masked(value);
+/** The shape of an entry of a list, such as a task: its texts depend on earlier sends. */
+function maskedEntry(entry: unknown): unknown {
+  if (!isObject(entry)) return masked(entry);
+  return mapMembers(entry, (value) => (typeof value === 'string' ? '<text>' : masked(value)));
+}
+
+/** Each different item once: how many tasks wait depends on when a device polled. */
+function distinct(items: readonly unknown[]): unknown[] {
+  return [...new Map(items.map((item) => [JSON.stringify(item), item])).values()];
+}
+
+/** The members in the order of their names, with other values. */
+function mapMembers(members: object, change: (value: unknown, name: string) => unknown): object {
+  const sorted = Object.entries(members).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(sorted.map(([name, value]) => [name, change(value, name)]));
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -33,11 +33,11 @@ export interface Probe {
   readonly calls: (scene: Scene) => readonly Call[];
 }
 
-const v1 = sendPaths.send;
-const stats = '/api/v1/account/stats/';
-const received = '/api/v1/sms/received/';
+const sendPath = sendPaths.send;
+const statsPath = '/api/v1/account/stats/';
+const receivedPath = '/api/v1/sms/received/';
 const unknownId = '8a6e0804-2bd0-4672-b79d-d97027f9071a';
-const to = '+442079460958';
+const recipient = '+442079460958';
 const json = 'application/json';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -61,12 +61,12 @@ function post(key: string | undefined, path: string, body: string | Buffer, type
 }
 
 function bodyOf(scene: Scene, fields: Fields): string {
-  return JSON.stringify({ to, from: scene.from, message: 'probe', ...fields });
+  return JSON.stringify({ to: recipient, from: scene.from, message: 'probe', ...fields });
 }
 
 /** Sends one body after another, with fields in place of the usual ones; undefined removes one. */
 function send(name: string, ...bodies: readonly InScene<Fields>[]): Probe {
-  return sendTo(v1, name, ...bodies);
+  return sendTo(sendPath, name, ...bodies);
 }
 
 function sendTo(path: string, name: string, ...bodies: readonly InScene<Fields>[]): Probe {
@@ -79,7 +79,7 @@ function sendTo(path: string, name: string, ...bodies: readonly InScene<Fields>[
 function sendBy(name: string, key: (scene: Scene) => string, fields: InScene<Fields>): Probe {
   return {
     name,
-    calls: (scene) => [post(key(scene), v1, bodyOf(scene, valueIn(fields, scene)))],
+    calls: (scene) => [post(key(scene), sendPath, bodyOf(scene, valueIn(fields, scene)))],
   };
 }
 
@@ -114,27 +114,32 @@ function field(name: string, ...lists: readonly (readonly unknown[])[]): Probe[]
 
 /** Texts of white space and of what some libraries count as such. */
 const blanks = [
-  ...['\r\n\n', '\u00a0\u00a0', '\u3000', '\ufeff', '\u0085', '\u001f', ' \t\u2009\n', '\u2028'],
+  '\r\n\n',
+  '\u00a0\u00a0',
+  '\u3000',
+  '\ufeff',
+  '\u0085',
+  '\u001f',
+  ' \t\u2009\n',
+  '\u2028',
 ];
 
 /** Other spellings of a time in UTC. */
 const spellings: readonly (readonly [part: string | RegExp, replacement: string])[] = [
-  ...([
-    ['T', ' '],
-    ['T', 't'],
-    ['Z', 'z'],
-    ['Z', ' UTC'],
-    ['Z', ' '],
-    ['.', ','],
-  ] as const),
-  ...([
-    [/:\d\d\..*Z/, 'Z'],
-    [/:.*Z/, 'Z'],
-    ['Z', '012345678Z'],
-    ['Z', '+25:00'],
-  ] as const),
+  ['T', ' '],
+  ['T', 't'],
+  ['Z', 'z'],
+  ['Z', ' UTC'],
+  ['Z', ' '],
+  ['.', ','],
+  // Without seconds, and without minutes.
+  [/:\d\d\..*Z/, 'Z'],
+  [/:.*Z/, 'Z'],
+  ['Z', '012345678Z'],
+  ['Z', '+25:00'],
 ];
 
+/** Leaves out the bodies at the edge of the largest size. */
 const isShort = (body: string | Uint8Array) => body.length < 60_000;
 
 export const probes: readonly Probe[] = [
@@ -207,11 +212,11 @@ export const probes: readonly Probe[] = [
 
   ...each('body', values.oddBodies.filter(isShort), (name, body) => ({
     name,
-    calls: ({ key }) => [post(key, v1, Buffer.from(body))],
+    calls: ({ key }) => [post(key, sendPath, Buffer.from(body))],
   })),
   ...each('type', values.contentTypes, (name, type) => ({
     name,
-    calls: (scene) => [post(scene.key, v1, bodyOf(scene, {}), type)],
+    calls: (scene) => [post(scene.key, sendPath, bodyOf(scene, {}), type)],
   })),
   ...Object.values(sendPaths).flatMap((path) => [
     sendTo(path, `send to ${path}`, {}),
@@ -229,24 +234,24 @@ export const probes: readonly Probe[] = [
     request('GET', `/api/v1/sms/${id}/`),
     request('GET', `/api/devices/${id}/tasks/`),
   ]),
-  ...values.pageQueries.map((query) => request('GET', `${received}?${query}`)),
+  ...values.pageQueries.map((query) => request('GET', `${receivedPath}?${query}`)),
   ...values.nearPaths.map((path) => request('GET', path)),
   ...['PUT', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS'].flatMap((method) =>
-    [v1, stats, '/api/v3/'].map((path) => request(method, path)),
+    [sendPath, statsPath, '/api/v3/'].map((path) => request(method, path)),
   ),
   {
     name: 'tasks',
-    calls: (scene) => [post(scene.key, v1, bodyOf(scene, {})), tasksOf(scene)],
+    calls: (scene) => [post(scene.key, sendPath, bodyOf(scene, {})), tasksOf(scene)],
   },
 
   ...values.oddAuthorizations.map((text) =>
-    request('GET', stats, ({ key, revokedKey }) => values.withKeys(text, key, revokedKey)),
+    request('GET', statsPath, ({ key, revokedKey }) => values.withKeys(text, key, revokedKey)),
   ),
-  ...[stats, received, '/api/v1/nothing/', '/api/v1/sms/42/', stats.slice(0, -1)].map((path) =>
-    request('GET', path, ''),
+  ...[statsPath, receivedPath, '/api/v1/nothing/', '/api/v1/sms/42/', statsPath.slice(0, -1)].map(
+    (path) => request('GET', path, ''),
   ),
-  request('DELETE', stats, ''),
-  { name: 'no key, a send', calls: () => [post(undefined, v1, '{}')] },
+  request('DELETE', statsPath, ''),
+  { name: 'no key, a send', calls: () => [post(undefined, sendPath, '{}')] },
 ];
 
 /** Spends the minute's limit of task polls, so that the last request is refused. */

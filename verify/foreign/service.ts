@@ -8,6 +8,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Assumptions } from '../../conformance/model/assumptions.ts';
 import { ReferenceModel } from '../../conformance/model/reference-model.ts';
 import { assumptionNames, declarationOf } from '../../src/ledger/assumptions.ts';
+import { dayMs } from '../../src/ledger/time-units.ts';
 import type { Variation } from './variation.ts';
 import { wordings } from './wording.ts';
 
@@ -49,7 +50,6 @@ export function answersOf({ answers, wording = 'code_detail' }: Variation): Assu
 }
 
 const poolNumber = '+12025550190';
-const dayMs = 86_400_000;
 
 export class ForeignService {
   readonly #variation: Variation;
@@ -103,12 +103,12 @@ export class ForeignService {
       from: withSevenDigits(sender),
       from_number: sender === from ? alias : undefined,
       request_id: id ?? undefined,
-      send_at: typeof sendAt === 'string' ? this.#time(sendAt) : sendAt,
+      send_at: typeof sendAt === 'string' ? this.#timeAsRead(sendAt) : sendAt,
     });
   }
 
   /** Accepts at most nine decimals and only capital letters, and reads 24:00 as the next day. */
-  #time(text: string): string {
+  #timeAsRead(text: string): string {
     const spaced = this.#variation.readsSpaceInTime ? text.replace(/(?<=\d) (?=\d)/, 'T') : text;
     if (/[a-z]|\.\d{10}/.test(spaced)) return 'no time';
     const [, day] = /^(\d{4}-\d\d-\d\d)T24:00(?::00)?Z$/.exec(spaced) ?? [];
@@ -121,12 +121,8 @@ export class ForeignService {
     if (typeof body === 'string') return body;
     const text = JSON.stringify(body, drawn, answersInChunks ? 2 : 0);
     const isList = /received|tasks/.test(path);
-    return upperCaseIds && !isList
-      ? text.replace(
-          /"device_id":"[^"]*"/,
-          (member) => `"device_id":${member.slice(12).toUpperCase()}`,
-        )
-      : text;
+    if (!upperCaseIds || isList) return text;
+    return text.replace(/(?<="device_id":)"[^"]*"/, (id) => id.toUpperCase());
   }
 
   /** A world with everything that the harness's flags can describe. */

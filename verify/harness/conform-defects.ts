@@ -21,11 +21,15 @@ const defectsAtOnce = 24;
 /** The same in the repetition, where a busy machine must not delay requests. */
 const repeatedAtOnce = 8;
 
-interface Task {
-  readonly defect: Defect;
+/** How defects are tried. */
+interface Plan {
   readonly means: Means;
   /** True if the cases of other rules run when no case of the defect's rule fails. */
   readonly looksElsewhere: boolean;
+}
+
+interface Task extends Plan {
+  readonly defect: Defect;
 }
 
 if (isPoolProcess) serveTasks(tryTask);
@@ -61,7 +65,7 @@ async function printMatrix(argv: string[]): Promise<number> {
   const hasControl = !values['without-control-port'];
   const startedMs = performance.now();
   const tried = hasControl
-    ? await tryAll(chosen, withControl, 1, true)
+    ? await tryAll(chosen, 1, { means: withControl, looksElsewhere: true })
     : await tryWithFlags(chosen, Number(values.rate));
   const unexpected = tried.filter((each) => !isExpected(each, hasControl));
   for (const each of unexpected) printDetails(each);
@@ -77,29 +81,27 @@ async function printMatrix(argv: string[]): Promise<number> {
 
 /** Tries all in real time or faster, and once more those whose outcome is not the expected one. */
 async function tryWithFlags(chosen: readonly Defect[], rate: number): Promise<readonly Tried[]> {
-  const first = await tryAll(chosen, { rate }, defectsAtOnce, false);
-  const unexpected = first.filter((each) => !isExpected(each, false)).map(({ defect }) => defect);
+  const first = await tryAll(chosen, defectsAtOnce, { means: { rate }, looksElsewhere: false });
+  const hasControl = false;
+  const unexpected = first
+    .filter((each) => !isExpected(each, hasControl))
+    .map(({ defect }) => defect);
   if (unexpected.length === 0) return first;
   // A busy machine delays requests, so fewer cases can judge. Repeats only these, in real time.
   console.log(`\nonce more, in real time: ${unexpected.map(({ name }) => name).join(', ')}`);
-  const second = await tryAll(unexpected, {}, repeatedAtOnce, true);
+  const second = await tryAll(unexpected, repeatedAtOnce, { means: {}, looksElsewhere: true });
   return first.map((one) => second.find(({ defect }) => defect.name === one.defect.name) ?? one);
 }
 
 /** Tries the defects in child processes, and prints a row for each as soon as it is known. */
-function tryAll(
-  chosen: readonly Defect[],
-  means: Means,
-  tasksAtOnce: number,
-  looksElsewhere: boolean,
-): Promise<Tried[]> {
+function tryAll(chosen: readonly Defect[], tasksAtOnce: number, plan: Plan): Promise<Tried[]> {
   return runInPool<Task, Tried>({
     script: fileURLToPath(import.meta.url),
     processes,
     tasksAtOnce,
-    tasks: chosen.map((defect) => ({ defect, means, looksElsewhere })),
+    tasks: chosen.map((defect) => ({ defect, ...plan })),
     lost: ({ defect }) => ({ defect, error: 'its process ended' }),
-    onDone: (tried) => console.log(rowOf(tried, 'control' in means)),
+    onDone: (tried) => console.log(rowOf(tried, 'control' in plan.means)),
   });
 }
 

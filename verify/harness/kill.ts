@@ -39,10 +39,9 @@ export async function tryDefect(
   const startedMs = performance.now();
   let results: readonly CaseResult[] = [];
   let caughtBy: string[] = [];
-  // Tries a device that the service polls, and one that polls for tasks itself.
-  for (const meansOfTry of 'control' in means
-    ? [means]
-    : [means, { ...means, asksForTasks: true }]) {
+  // With flags only: tries a device that the service polls, then one that polls for tasks itself.
+  const tries = 'control' in means ? [means] : [means, { ...means, asksForTasks: true }];
+  for (const meansOfTry of tries) {
     results = await resultsOn(name, [rule], meansOfTry);
     caughtBy = idsOfFailures(results);
     if (caughtBy.length > 0) break;

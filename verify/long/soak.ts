@@ -9,7 +9,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { transports } from '../../src/cli/serve-options.ts';
 import { wholeNumber } from '../../src/commands/flag-values.ts';
 import type { Flag } from '../../src/commands/flags.ts';
 import { dayMs } from '../../src/ledger/time-units.ts';
@@ -18,36 +17,15 @@ import type { Holdings } from '../testkit/probe.ts';
 import { number, runProgram, transportFlag } from '../testkit/program-flags.ts';
 import { sendPaths } from '../testkit/request.ts';
 import { type Call, Caller, DisturbedService } from './caller.ts';
-import { type Closing, closeSoak } from './closing.ts';
+import { closeSoak } from './closing.ts';
 import { Control } from './control.ts';
 import { type Event, events, type Run } from './events.ts';
 import { IdleClients } from './idle-clients.ts';
 import { Ledger } from './ledger.ts';
 import { Service } from './service.ts';
+import { type SoakPlan, type SoakReport, summaryOf } from './soak-report.ts';
 import { Traffic } from './traffic.ts';
 import { accountsOf, ordinaryRecipient, type SoakAccount, soakWorld } from './world.ts';
-
-export interface SoakPlan {
-  readonly days: number;
-  /** Real milliseconds of load, without restarts. */
-  readonly loadMs: number;
-  readonly seed: number;
-  readonly transport: (typeof transports)[number];
-  /** Called with a line of progress. */
-  readonly onProgress?: ((line: string) => void) | undefined;
-}
-
-export interface SoakReport extends Closing {
-  readonly requests: number;
-  /** Number of answers per status. */
-  readonly answers: Readonly<Record<string, number>>;
-  readonly unanswered: number;
-  readonly replays: number;
-  /** How often each event happened. */
-  readonly events: Readonly<Record<string, number>>;
-  readonly longestEndMs: number;
-  readonly complaints: readonly string[];
-}
 
 const workers = 8;
 /** Pause between requests: keeps the journals short enough to be replayed several times. */
@@ -264,33 +242,6 @@ class Soak implements Run {
 
 /** The load's share of the whole time; the rest is for restarts and the audit. */
 const loadShare = 0.6;
-const shownComplaints = 20;
-
-function summaryOf({ days, seed, transport }: SoakPlan, report: SoakReport): string[] {
-  const { heapBytes, complaints } = report;
-  const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`;
-  return [
-    `${days} days, seed ${seed}, ${transport}: ${report.requests} requests, ` +
-      `${report.unanswered} unanswered under faults and restarts`,
-    `answers: ${countsText(report.answers)}; replays: ${report.replays}`,
-    `messages acknowledged: ${report.acknowledged}; found: ${countsText(report.messages)}`,
-    `events: ${countsText(report.events)}; longest SIGTERM ${Math.round(report.longestEndMs)} ms`,
-    `journals: ${megabytes(report.journalBytes)}, ${report.inputs} inputs replayed, ` +
-      `${report.admitted} admitted requests recounted`,
-    `heap: ${megabytes(heapBytes.atStart)} at the start, ${megabytes(heapBytes.loaded)} loaded, ` +
-      `${megabytes(heapBytes.afterReset)} after a reset`,
-    `handles after a reset: ${report.handles}`,
-    complaints.length === 0 ? 'no complaint' : `${complaints.length} complaints:`,
-    ...complaints.slice(0, shownComplaints),
-  ];
-}
-
-function countsText(counts: Readonly<Record<string, number>>): string {
-  return Object.entries(counts)
-    .map(([name, count]) => `${name} ${count}`)
-    .join(', ');
-}
-
 const flags = [
   { flag: '--days <n>', about: 'simulated days', parse: wholeNumber(2, 3_650), fallback: 30 },
   { flag: '--minutes <n>', about: 'real minutes', parse: number(0.05, 24 * 60), fallback: 5 },

@@ -48,6 +48,7 @@ export class Traffic {
 
   /** Sends one random request. */
   async next(): Promise<void> {
+    // The percentages add up: 40 of sends, 12 of replays, 15 of reads, and so on.
     const draw = this.#rng.below(100);
     if (draw < 40) await this.#send();
     else if (draw < 52) await this.#replay();

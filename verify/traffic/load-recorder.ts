@@ -24,6 +24,11 @@ interface Request extends Pick<LoadRequest, 'method' | 'path'> {
   readonly body?: string;
 }
 
+interface Repetition {
+  readonly count: number;
+  readonly everySeconds: number;
+}
+
 export class Recorder {
   readonly exchanges: TrafficExchange[] = [];
   readonly target: LoadTarget;
@@ -101,10 +106,10 @@ export class Recorder {
     this.target.advance(Math.round(seconds * 1000));
   }
 
-  /** Calls `act` `count` times. Waits `seconds` before each call. */
-  times(count: number, seconds: number, act: (index: number) => void): void {
+  /** Acts as often as `count` says, and waits before each time. */
+  repeat({ count, everySeconds }: Repetition, act: (index: number) => void): void {
     for (let index = 0; index < count; index++) {
-      this.wait(seconds);
+      this.wait(everySeconds);
       act(index);
     }
   }

@@ -139,7 +139,7 @@ function followMessages(load: Recorder): void {
     load.sent({ request_id: load.nextId() }, otherKey),
     load.sent({ from: secondFrom, request_id: load.nextId() }, secondKey),
   ];
-  load.times(36, 5, (round) => {
+  load.repeat({ count: 36, everySeconds: 5 }, (round) => {
     for (const message of followed.slice(0, 6)) load.read(message);
     if (round === 3) load.get(messagePath(followed[0]), undefined);
     load.read(followed[6], secondKey);
@@ -150,7 +150,7 @@ function followMessages(load: Recorder): void {
   for (const strange of [unknownId, 'not-an-id', near]) load.read(strange);
   // Read every two seconds: no state can pass unseen.
   const closely = [load.sent({ request_id: load.nextId() }), load.sent({})];
-  load.times(50, 2, () => {
+  load.repeat({ count: 50, everySeconds: 2 }, () => {
     for (const message of closely) load.read(message);
   });
 }
@@ -171,7 +171,7 @@ function holdMessages(load: Recorder): void {
   ];
   load.send({ send_at: '2020-01-01T00:00:00.000Z' }, key, sendPaths.external_send);
   target.changeSim?.({ polling: 'external' });
-  load.times(12, 1, () => {
+  load.repeat({ count: 12, everySeconds: 1 }, () => {
     load.get(tasksPath(target), key);
     load.wait(10);
     for (const message of held) load.read(message);
@@ -198,7 +198,7 @@ function replayIds(load: Recorder) {
   load.send(replayed, target.key, sendPaths.dashboard_send);
   load.wait(60);
   load.read(firstId);
-  load.times(60, 0, () => load.send({ request_id: load.nextId() }));
+  load.repeat({ count: 60, everySeconds: 0 }, () => load.send({ request_id: load.nextId() }));
   load.wait(overAMinuteSeconds);
   load.send(replayed);
   const oddIds = [
@@ -234,16 +234,16 @@ function replayIds(load: Recorder) {
 /** Shows which endpoints and callers share a bucket. */
 function mixBuckets(load: Recorder, firstId: unknown): void {
   const { key } = load.target;
-  load.times(100, 0.2, () => load.read(firstId));
-  load.times(70, 0.5, () => {
+  load.repeat({ count: 100, everySeconds: 0.2 }, () => load.read(firstId));
+  load.repeat({ count: 70, everySeconds: 0.5 }, () => {
     for (const path of allSendPaths) load.send({}, key, path);
   });
   load.wait(refillSeconds);
-  load.times(130, 0.05, () => {
+  load.repeat({ count: 130, everySeconds: 0.05 }, () => {
     load.get(receivedPath, undefined);
     load.read('00000000-0000-4000-8000-000000000001');
   });
-  load.times(20, 0, () => load.get(receivedPath, key));
+  load.repeat({ count: 20, everySeconds: 0 }, () => load.get(receivedPath, key));
   load.wait(refillSeconds);
 }
 
@@ -260,8 +260,10 @@ function exhaustLimits(load: Recorder, firstId: unknown): void {
       else load.send({ to: '+12125550154' }, byKey, path);
     };
     load.toNextMinute();
-    load.times(130, 0.05, (index) => spend(index % 3 === 0 ? otherKey : key));
-    load.times(75, 1, (elapsedSeconds) => {
+    load.repeat({ count: 130, everySeconds: 0.05 }, (index) =>
+      spend(index % 3 === 0 ? otherKey : key),
+    );
+    load.repeat({ count: 75, everySeconds: 1 }, (elapsedSeconds) => {
       spend(elapsedSeconds % 5 === 0 ? otherKey : key);
       if (elapsedSeconds >= 3) return;
       load.read(firstId);
@@ -270,11 +272,13 @@ function exhaustLimits(load: Recorder, firstId: unknown): void {
       else load.send({ from: secondFrom }, secondKey, path);
     });
     load.wait(betweenFloodsSeconds);
-    load.times(limit * steadyLimits, steadySeconds / limit, () => spend(key));
+    load.repeat({ count: limit * steadyLimits, everySeconds: steadySeconds / limit }, () =>
+      spend(key),
+    );
     load.wait(betweenFloodsSeconds);
   }
   // Reads and statistics have no limit.
-  load.times(150, 0.2, () => {
+  load.repeat({ count: 150, everySeconds: 0.2 }, () => {
     load.read(firstId);
     load.get(statsPath, key);
   });

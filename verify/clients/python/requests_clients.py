@@ -12,25 +12,26 @@ import harness
 from harness import body_of, client, each, persistently, report
 
 
-def session(**retry):
-    made = requests.Session()
-    made.headers.update(harness.job.headers)
+def new_session(**retry):
+    """A session with the key; `retry`: the options of a Retry that also repeats POST."""
+    session = requests.Session()
+    session.headers.update(harness.job.headers)
     if retry:
-        made.mount("http://", HTTPAdapter(max_retries=Retry(allowed_methods=None, **retry)))
-    return made
+        session.mount("http://", HTTPAdapter(max_retries=Retry(allowed_methods=None, **retry)))
+    return session
 
 
-def post(made, body):
-    reply = made.post(harness.job.send_url, json=body, timeout=30)
+def post(session, body):
+    reply = session.post(harness.job.send_url, json=body, timeout=30)
     reply.raise_for_status()
     return reply.json()
 
 
-def careful(made, message):
+def careful(session, message):
     """Sends until it is confirmed."""
     while True:
         try:
-            reply = made.post(harness.job.send_url, json=body_of(message), timeout=30)
+            reply = session.post(harness.job.send_url, json=body_of(message), timeout=30)
             if reply.ok:
                 return reply.json()
             time.sleep(int(reply.headers.get("Retry-After", 20)) + random.random())
@@ -40,11 +41,11 @@ def careful(made, message):
 
 @client("requests-sleeps-a-second")
 def sleeps_a_second():
-    made = session()
+    session = new_session()
 
     def send(message):
         for _ in range(4):
-            if made.post(harness.job.send_url, json=body_of(message)).status_code != 429:
+            if session.post(harness.job.send_url, json=body_of(message)).status_code != 429:
                 return
             time.sleep(1)
         raise RuntimeError("too many attempts")
@@ -54,12 +55,12 @@ def sleeps_a_second():
 
 @client("requests-id-per-call")
 def id_per_call():
-    made = session()
+    session = new_session()
 
     def send(message):
         for _ in range(3):
             try:
-                return post(made, body_of(message, request_id=str(uuid.UUID(int=random.getrandbits(128)))))
+                return post(session, body_of(message, request_id=str(uuid.UUID(int=random.getrandbits(128)))))
             except requests.RequestException:
                 time.sleep(30)
         raise RuntimeError("too many attempts")
@@ -69,18 +70,18 @@ def id_per_call():
 
 @client("requests-id-of-the-day")
 def id_of_the_day():
-    made = session()
-    each(lambda message: post(made, body_of(message, request_id=time.strftime("%Y-%m-%d"))))
+    session = new_session()
+    each(lambda message: post(session, body_of(message, request_id=time.strftime("%Y-%m-%d"))))
 
 
 @client("requests-queue-of-the-weekend")
 def queue_of_the_weekend():
-    made, queue = session(), list(harness.job.messages)
+    session, queue = new_session(), list(harness.job.messages)
     while queue:
         left = []
         for message in queue:
             try:
-                post(made, body_of(message))
+                post(session, body_of(message))
                 report(message, "accepted")
             except requests.RequestException:
                 left.append(message)
@@ -90,10 +91,10 @@ def queue_of_the_weekend():
 
 @client("requests-times-out")
 def times_out():
-    made = session()
+    session = new_session()
 
     def send(message):
-        reply = made.post(harness.job.send_url, json=body_of(message), timeout=0.1)
+        reply = session.post(harness.job.send_url, json=body_of(message), timeout=0.1)
         reply.raise_for_status()
         reply.json()
 
@@ -102,18 +103,18 @@ def times_out():
 
 @client("requests-refreshes-all")
 def refreshes_all():
-    made = session()
-    ids = [post(made, body_of(message))["message_id"] for message in harness.job.messages]
+    session = new_session()
+    ids = [post(session, body_of(message))["message_id"] for message in harness.job.messages]
     for _ in range(5):
         time.sleep(60)
         for message_id in ids:
-            made.get(f"{harness.job.base_url}/api/v1/sms/{message_id}/")
+            session.get(f"{harness.job.base_url}/api/v1/sms/{message_id}/")
 
 
 @client("requests-adapter")
 def adapter():
-    made = session(total=3, status_forcelist=[429, 503], backoff_factor=5)
-    persistently(lambda message: post(made, body_of(message)))
+    session = new_session(total=3, status_forcelist=[429, 503], backoff_factor=5)
+    persistently(lambda message: post(session, body_of(message)))
 
 
 @client("requests-restarted")
@@ -122,9 +123,9 @@ def restarted():
         if random.random() < 0.5:
             # The process ends before it reads the reply, and is started again a minute later.
             try:
-                session().post(harness.job.send_url, json=body_of(message), stream=True).close()
+                new_session().post(harness.job.send_url, json=body_of(message), stream=True).close()
             except requests.RequestException:
                 pass
             time.sleep(61)
-        careful(session(), message)
+        careful(new_session(), message)
         report(message, "accepted")

@@ -1,7 +1,7 @@
 # Clients as shell scripts: `bash clients.sh <name>` with BASE_URL and KEY in the environment and a
-# message a line on stdin: intent, to, from and text, parted by tabs. Prints lines of the intents
-# file. The service lives 20 times as fast for right clients, and its
-# Retry-After counts real seconds.
+# message a line on stdin: intent, to, from and text, separated by tabs. Prints lines of the intents
+# file. For right clients the service's clock runs 20 times as fast, and Retry-After counts real
+# seconds.
 set -u
 send_url="$BASE_URL/api/v1/sms/send/"
 
@@ -38,7 +38,7 @@ persistently() {
   done
 }
 
-# silently COMMAND: reports what succeeds alone.
+# silently COMMAND: the same, but reports only the messages that succeed.
 silently() { each "$1" | grep accepted; }
 
 post() { curl -sS -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' "$@" "$send_url"; }
