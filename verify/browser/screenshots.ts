@@ -117,13 +117,6 @@ const shots: readonly Shot[] = [
   { name: 'rules-and-assumptions', path: 'rules' },
 ];
 
-const simulator = await createSimulator({ clock: 'manual' });
-populate(simulator);
-simulator.worlds.create({ name: 'checkout' });
-const { controlUrl } = await simulator.listen({ control: {} });
-const browser = await launchBrowser();
-mkdirSync(folder, { recursive: true });
-
 interface Look {
   readonly scheme: 'light' | 'dark';
   /** Of the window, in pixels. */
@@ -147,6 +140,13 @@ async function shoot({ name, path, prepare }: Shot, look: Look): Promise<void> {
   await page.screenshot({ path: `${folder}${name}${suffix}.png` });
   await page.close();
 }
+
+const simulator = await createSimulator({ clock: 'manual' });
+populate(simulator);
+simulator.worlds.create({ name: 'checkout' });
+const { controlUrl } = await simulator.listen({ control: {} });
+const browser = await launchBrowser();
+mkdirSync(folder, { recursive: true });
 
 const named = (names: readonly string[]) => shots.filter(({ name }) => names.includes(name));
 for (const shot of shots) await shoot(shot, desktop);

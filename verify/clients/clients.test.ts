@@ -12,13 +12,13 @@ import { test } from '../../src/testing/vitest.ts';
 import { runs } from '../testkit/runs.ts';
 import { type Job, type NodeClient, sleep } from './client.ts';
 import { deliver } from './node/deliver.ts';
-import { type Around, byAxios, byGot, byKy, byUndici } from './node/library.ts';
+import { byAxios, byGot, byKy, byUndici, type Loop } from './node/library.ts';
 
 const statusCodes = [429];
 const retryPost = { limit: 20, statusCodes };
 
 /** Eleven sends at one a minute, with pauses so that each `Retry-After` differs; then two replays. */
-const around: Around = (sendOf) => async (job) => {
+const loop: Loop = (sendOf) => async (job) => {
   const send = sendOf(job);
   const sendOrder = async (n: number) => {
     const message = { to: '+12025550123', from: '+12025550101', message: 'Hello' };
@@ -36,7 +36,7 @@ const around: Around = (sendOf) => async (job) => {
 };
 
 function onFetch(fetch: typeof globalThis.fetch | undefined): Pick<NodeClient, 'run' | 'onSocket'> {
-  const run = around((job) => async (message) => {
+  const run = loop((job) => async (message) => {
     return (await deliver({ ...job, fetch: fetch ?? job.fetch, report: () => {} }, message))?.json;
   });
   return { run, onSocket: fetch !== undefined };
@@ -51,14 +51,14 @@ function waitingByInterceptor(client: Parameters<Parameters<typeof byAxios>[0]>[
 }
 
 const clients: Readonly<Record<string, Pick<NodeClient, 'run' | 'onSocket'>>> = {
-  ky: byKy({ ...retryPost, methods: ['post'], afterStatusCodes: statusCodes }, { around }),
-  axios: byAxios(waitingByInterceptor, { around }),
+  ky: byKy({ ...retryPost, methods: ['post'], afterStatusCodes: statusCodes }, { loop }),
+  axios: byAxios(waitingByInterceptor, { loop }),
   fetch: onFetch(undefined),
-  got: byGot({ ...retryPost, methods: ['POST'], maxRetryAfter: 120_000 }, { around }),
-  'axios over a socket': byAxios(waitingByInterceptor, { around, onSocket: true }),
+  got: byGot({ ...retryPost, methods: ['POST'], maxRetryAfter: 120_000 }, { loop }),
+  'axios over a socket': byAxios(waitingByInterceptor, { loop, onSocket: true }),
   undici: byUndici(
     { maxRetries: 20, methods: ['POST'], statusCodes, maxTimeout: 120_000 },
-    { around },
+    { loop },
   ),
   'the fetch of undici': onFetch(undiciFetch as unknown as typeof globalThis.fetch),
   "Node's fetch": onFetch(fetch),

@@ -49,8 +49,9 @@ export async function runPythonClients(
     });
     const ended = new Promise((resolve) => python.once('close', resolve));
     for (const [number, job] of jobs.entries()) {
-      const { client: _, intents: __, simulator: ___, ...given } = job;
-      python.stdin.write(`${JSON.stringify({ ...given, number })}\n`);
+      const { seed, name, base_url, control_url, key, messages } = job;
+      const given = { seed, name, base_url, control_url, key, messages, number };
+      python.stdin.write(`${JSON.stringify(given)}\n`);
     }
     python.stdin.end();
     let endedJobs = 0;

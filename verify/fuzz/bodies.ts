@@ -21,38 +21,34 @@ const oddText = fc.constantFrom(...oddTexts);
 
 const recipients = fc.integer({ min: 40, max: 69 }).map((last) => `"+120255501${last}"`);
 
-/** Each field is valid, odd or absent; some occur twice. */
+/** The fields of a send as JSON: each is valid, odd or absent. */
+const sendMembers = fc.tuple(
+  field('to', recipients),
+  field(
+    'from',
+    fc.constantFrom(numbers[0], numbers[0], ...numbers).map((number) => `"${number}"`),
+  ),
+  field('message', fc.constantFrom('"hello"', '"\u{1F600} ü"', `"${'m'.repeat(400)}"`)),
+  optionalField(
+    'request_id',
+    fc.nat(40).map((id) => `"id-${id}"`),
+  ),
+  optionalField('send_at', fc.constantFrom('"2030-01-01T00:00:00Z"', '"2026-06-01T00:00:00.001Z"')),
+  optionalField(
+    'from_number',
+    fc.constantFrom(...numbers).map((number) => `"${number}"`),
+  ),
+);
+
+const extraMember = fc
+  .tuple(fc.constantFrom('__proto__', 'constructor', 'to', 'a', ''), oddText)
+  .map(([name, text]) => `${JSON.stringify(name)}:${text}`);
+
 const sendText: fc.Arbitrary<string> = fc
-  .tuple(
-    field('to', recipients),
-    field(
-      'from',
-      fc.constantFrom(numbers[0], numbers[0], ...numbers).map((number) => `"${number}"`),
-    ),
-    field('message', fc.constantFrom('"hello"', '"\u{1F600} ü"', `"${'m'.repeat(400)}"`)),
-    optionalField(
-      'request_id',
-      fc.nat(40).map((id) => `"id-${id}"`),
-    ),
-    optionalField(
-      'send_at',
-      fc.constantFrom('"2030-01-01T00:00:00Z"', '"2026-06-01T00:00:00.001Z"'),
-    ),
-    optionalField(
-      'from_number',
-      fc.constantFrom(...numbers).map((number) => `"${number}"`),
-    ),
-    rarely<readonly [string, string] | undefined>(
-      9,
-      undefined,
-      fc.tuple(fc.constantFrom('__proto__', 'constructor', 'to', 'a', ''), oddText),
-    ),
-  )
-  .map(([...fields]) => {
-    const extra = fields[6];
-    const pairs = fields.slice(0, 6).filter((pair) => pair !== undefined);
-    if (extra !== undefined) pairs.push(`${JSON.stringify(extra[0])}:${extra[1]}`);
-    return `{${pairs.join(',')}}`;
+  .tuple(sendMembers, rarely<string | undefined>(9, undefined, extraMember))
+  .map(([members, extra]) => {
+    const present = [...members, extra].filter((member) => member !== undefined);
+    return `{${present.join(',')}}`;
   });
 
 /** A member of a JSON object: mostly valid, sometimes odd or absent. */

@@ -109,9 +109,9 @@ async function listener(kind: TransportKind) {
       const socket = await RawSocket.open(port);
       await socket.write(bytes, cuts);
       const text = await socket.rest();
-      const replies = [...text.matchAll(/HTTP\/1\.1 (\d+)|\["[^\]]*\]/g)].map(
-        ([found, status]) => status ?? found,
-      );
+      // Each status line, and each body that the service wrote: the list of a path and a length.
+      const found = text.matchAll(/HTTP\/1\.1 (\d+)|\["[^\]]*\]/g);
+      const replies = [...found].map(([all, status]) => status ?? all);
       return { served: served.splice(0), replies };
     },
     close: () => transport.close(0),

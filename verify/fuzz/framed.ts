@@ -12,6 +12,9 @@ import { serviceTargets } from './targets.ts';
 
 export const crlf = '\r\n';
 
+/** A body longer than this is not cut into small chunks. */
+const largeBytes = 2_000;
+const largeChunkSize = 4_096;
 const oddMethods = ['GET', 'POST', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'TRACE'];
 
 /** The headers that frame a body, and the body: with its length, or in chunks of this size. */
@@ -25,7 +28,11 @@ function framing(body: Bytes, chunkSize: number | undefined): Bytes {
   return `Transfer-Encoding: chunked${crlf}${crlf}${chunks}0${crlf}${crlf}`;
 }
 
-const chunkSizes = rarely<number | undefined>(6, undefined, fc.constantFrom(1, 7, 100, 4_096));
+const chunkSizes = rarely<number | undefined>(
+  6,
+  undefined,
+  fc.constantFrom(1, 7, 100, largeChunkSize),
+);
 
 /** Requests to the documented service. */
 export function servicePieces(facts: Facts): fc.Arbitrary<Piece> {
@@ -33,24 +40,28 @@ export function servicePieces(facts: Facts): fc.Arbitrary<Piece> {
   const body = weighted<Bytes>([60, sendBody], [1, largeBody]);
   const expect = rarely(30, '', fc.constant(`Expect: 100-continue${crlf}`));
   return fc
-    .tuple(
-      method,
-      serviceTargets(facts),
+    .record({
+      oddMethod: method,
+      target: serviceTargets(facts),
       authorization,
       contentType,
       extraHeaders,
       body,
-      chunkSizes,
+      chunkSize: chunkSizes,
       expect,
-    )
-    .map(([oddMethod, target, key, type, extra, bytes, chunk, expected]) => {
+    })
+    .map((drawn) => {
+      const { oddMethod, target, body, chunkSize } = drawn;
       const verb = oddMethod ?? (target.includes('/send') ? 'POST' : 'GET');
-      const head = `${verb} ${target} HTTP/1.1${crlf}Host: x${crlf}${key}${extra}`;
-      // Chunks of one byte would make a large body six times larger.
-      const size = bytes.length > 2_000 && chunk !== undefined ? 4_096 : chunk;
+      const requestLine = `${verb} ${target} HTTP/1.1${crlf}`;
+      const head = `${requestLine}Host: x${crlf}${drawn.authorization}${drawn.extraHeaders}`;
       const hasBody = verb === 'POST' || verb === 'PUT' || verb === 'PATCH';
-      const rest = hasBody ? `${type}${bytes === '' ? '' : expected}${framing(bytes, size)}` : crlf;
-      return { method: verb, bytes: head + rest };
+      if (!hasBody) return { method: verb, bytes: head + crlf };
+      // Chunks of one byte would make a large body six times larger.
+      const isLarge = body.length > largeBytes;
+      const framed = framing(body, isLarge && chunkSize !== undefined ? largeChunkSize : chunkSize);
+      const expected = body === '' ? '' : drawn.expect;
+      return { method: verb, bytes: `${head}${drawn.contentType}${expected}${framed}` };
     });
 }
 
@@ -68,7 +79,7 @@ export function controlPieces(facts: Facts): fc.Arbitrary<Piece> {
       pieceOf(
         row,
         `Host: ${name}${crlf}${other}${extra}`,
-        row.body.length > 2_000 ? undefined : chunk,
+        row.body.length > largeBytes ? undefined : chunk,
       ),
     );
 }

@@ -20,6 +20,10 @@ export async function fuzzTransports(options: FuzzOptions): Promise<boolean> {
   const { seed, transports, chunk } = options;
   const requests = Math.ceil(options.fuzz / transports.length);
   let isSound = true;
+  const fail = (failure: string) => {
+    isSound = false;
+    console.error(failure);
+  };
   for (const transport of transports) {
     const served = await serveInChild(transport);
     try {
@@ -27,22 +31,23 @@ export async function fuzzTransports(options: FuzzOptions): Promise<boolean> {
       const report = await fuzz({ requests, seed, transport, chunk, onProgress }, served);
       console.log(reportText(transport, seed, report));
     } catch (error) {
-      isSound = false;
-      console.error(`${transport}: ${error instanceof Error ? error.message : error}`);
+      fail(`${transport}: ${textOf(error)}`);
     } finally {
       await served.stop();
     }
   }
-  if (transports.length > 1) {
-    try {
-      const compared = await compareTransports(Math.min(requests, mostCompared), seed);
-      console.log(`${compared} requests to both transports, seed ${seed}: the same were served`);
-    } catch (error) {
-      isSound = false;
-      console.error(error instanceof Error ? error.message : error);
-    }
+  if (transports.length < 2) return isSound;
+  try {
+    const compared = await compareTransports(Math.min(requests, mostCompared), seed);
+    console.log(`${compared} requests to both transports, seed ${seed}: the same were served`);
+  } catch (error) {
+    fail(textOf(error));
   }
   return isSound;
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 export function reportText(transport: TransportKind, seed: number, report: FuzzReport): string {

@@ -135,8 +135,9 @@ export async function serveWithFlags({
   const values = flagValuesOf(simulator);
   const { key, deviceId } = callersIn(values);
   if (asksForTasks || isUnattended) simulator.sims.patch(deviceId, { polling: 'external' });
-  const polling = setInterval(() => simulator.sims.poll(deviceId), 1_000 / rate).unref();
-  if (!asksForTasks) clearInterval(polling);
+  const polling = asksForTasks
+    ? setInterval(() => simulator.sims.poll(deviceId), 1_000 / rate).unref()
+    : undefined;
   const endDisturbance = disturb?.(simulator, key);
   return {
     baseUrl,

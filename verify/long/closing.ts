@@ -48,7 +48,7 @@ interface SoakParts {
 
 export async function closeSoak(soak: SoakParts): Promise<Closing> {
   const { control, service, ledger, poll } = soak;
-  await control.hold();
+  await control.stopClock();
   await control.advanceTo((await control.now()) + longestHoldMs + dayMs);
   for (let polls = 0; polls < lastPolls; polls++) {
     await poll();

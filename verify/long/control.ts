@@ -19,11 +19,11 @@ export class Control {
     return Date.parse((await this.ask<{ now: string }>('clock.state')).now);
   }
 
-  async scale(rate: number): Promise<void> {
+  async runClockAt(rate: number): Promise<void> {
     await this.ask('clock.setMode', '', { mode: 'scaled', rate });
   }
 
-  async hold(): Promise<void> {
+  async stopClock(): Promise<void> {
     await this.ask('clock.setMode', '', { mode: 'manual' });
   }
 

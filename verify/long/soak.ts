@@ -145,12 +145,12 @@ class Soak implements Run {
   async #oneDay(): Promise<void> {
     const halfMs = this.#plan.loadMs / this.#plan.days / 2;
     const rate = (dayMs * flowingShare) / (halfMs * 2);
-    await this.#control.scale(rate);
+    await this.#control.runClockAt(rate);
     await this.#runEvents('morning');
     await sleep(halfMs);
-    await this.#control.scale(1);
+    await this.#control.runClockAt(1);
     await this.#runEvents('noon');
-    await this.#control.scale(rate);
+    await this.#control.runClockAt(rate);
     await sleep(halfMs);
     await this.#runEvents('evening');
     this.#peers?.close();
@@ -196,7 +196,7 @@ class Soak implements Run {
   async moveOn(): Promise<void> {
     this.#target.close();
     await this.#target.quiet();
-    await this.#control.hold();
+    await this.#control.stopClock();
     const snapshot = await this.#control.snapshot();
     await this.service.end('SIGTERM');
     this.service.useNewJournal();

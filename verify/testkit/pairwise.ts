@@ -43,9 +43,13 @@ function allPairs(all: readonly (readonly Choice[])[]): Map<number, Pair> {
   return pairs;
 }
 
-/** A pair as one number, with 10 bits for each of the four indices. */
-function keyOf([q, a]: Choice, [r, b]: Choice): number {
-  return q < r ? ((q * 1024 + a) * 1024 + r) * 1024 + b : ((r * 1024 + b) * 1024 + q) * 1024 + a;
+/** More than any index of a question or an answer. */
+const indexLimit = 1024;
+
+/** A pair as one number of four digits, which are its indices; the order of the choices is free. */
+function keyOf(one: Choice, other: Choice): number {
+  const digits = one[0] < other[0] ? [...one, ...other] : [...other, ...one];
+  return digits.reduce((key, index) => key * indexLimit + index, 0);
 }
 
 /** A row with this pair; to each other question, the answer that covers most missing pairs. */

@@ -1,6 +1,6 @@
 /**
- * Clients on HTTP libraries. The library sends and retries by its own options; the program around
- * it decides what to do about the sends that the library gives up.
+ * Clients on HTTP libraries. The library sends and retries by its own options; the loop around it
+ * decides what to do about the sends that the library gives up.
  */
 import axios, { type AxiosInstance } from 'axios';
 import got, { type RetryOptions as GotRetry } from 'got';
@@ -13,11 +13,11 @@ import { bodyOf, isConfirmed, post, reportAccepted } from './deliver.ts';
 /** Resolves with the parsed reply; rejects if the library gives up. */
 export type Send = (message: Message) => Promise<unknown>;
 export type BodyOf = (message: Message, job: Job) => object;
-/** Makes a program from a send by a library. */
-export type Around = (sendOf: (job: Job) => Send) => Program['run'];
+/** Makes a program from a library's send: loops over the messages of the job. */
+export type Loop = (sendOf: (job: Job) => Send) => Program['run'];
 
 interface Settings {
-  readonly around?: Around;
+  readonly loop?: Loop;
   readonly body?: BodyOf;
   readonly timeoutMs?: number;
 }
@@ -27,7 +27,7 @@ export function withoutId({ to, from, message }: Message) {
 }
 
 /** Sends one message after the other, and reports each that the library gives up as failed. */
-export const each: Around = (sendOf) => async (job) => {
+export const sendingOnce: Loop = (sendOf) => async (job) => {
   const send = sendOf(job);
   for (const message of job.messages) {
     await send(message).then(
@@ -38,8 +38,8 @@ export const each: Around = (sendOf) => async (job) => {
 };
 
 /** Reports nothing about the sends that the library gives up. */
-export const swallowing: Around = (sendOf) => (job) =>
-  each(sendOf)({
+export const hidingFailures: Loop = (sendOf) => (job) =>
+  sendingOnce(sendOf)({
     ...job,
     report: (message, id, reported) => {
       if (reported === 'accepted') job.report(message, id, reported);
@@ -47,7 +47,7 @@ export const swallowing: Around = (sendOf) => (job) =>
   });
 
 /** Repeats a send that the library gives up a minute later, until it is confirmed. */
-export const persistently: Around = (sendOf) => async (job) => {
+export const untilConfirmed: Loop = (sendOf) => async (job) => {
   const send = sendOf(job);
   for (const message of job.messages) {
     while (!(await succeeds(send(message)))) await sleep(61_000 + job.random() * 10_000);
@@ -75,16 +75,16 @@ export function kyOn(job: Job, retry: KyOptions['retry'], body: BodyOf = bodyOf)
 
 export function byKy(
   retry: KyOptions['retry'],
-  { around = each, body = bodyOf }: Settings = {},
+  { loop = sendingOnce, body = bodyOf }: Settings = {},
 ): Program {
-  return { library: 'ky', run: around((job) => kyOn(job, retry, body)) };
+  return { library: 'ky', run: loop((job) => kyOn(job, retry, body)) };
 }
 
 export function byGot(
   retry: Partial<GotRetry>,
-  { around = each, body = bodyOf, timeoutMs = 200_000 }: Settings = {},
+  { loop = sendingOnce, body = bodyOf, timeoutMs = 200_000 }: Settings = {},
 ): Program {
-  const run = around((job) => {
+  const run = loop((job) => {
     const client = got.extend({
       prefixUrl: job.baseUrl,
       headers: headersOf(job.key),
@@ -98,9 +98,9 @@ export function byGot(
 
 export function byUndici(
   options: RetryHandler.RetryOptions,
-  { around = each, body = bodyOf }: Settings = {},
+  { loop = sendingOnce, body = bodyOf }: Settings = {},
 ): Program {
-  const run = around((job) => {
+  const run = loop((job) => {
     const dispatcher = new RetryAgent(new Agent(), options);
     return async (message) => {
       const reply = await request(`${job.baseUrl}${sendPath}`, {
@@ -119,13 +119,13 @@ export function byUndici(
 export function byAxios(
   prepare: (client: AxiosInstance, job: Job) => void,
   {
-    around = each,
+    loop = sendingOnce,
     body = bodyOf,
     library = 'axios-retry',
     onSocket = false,
   }: Settings & Partial<Pick<Program, 'library' | 'onSocket'>> = {},
 ): Program {
-  const run = around((job) => {
+  const run = loop((job) => {
     const client = axios.create({
       baseURL: job.baseUrl,
       headers: headersOf(job.key),
@@ -143,9 +143,9 @@ export function byAxios(
 
 export function byPRetry(
   options: PRetryOptions,
-  { around = each, body = bodyOf }: Settings = {},
+  { loop = sendingOnce, body = bodyOf }: Settings = {},
 ): Program {
-  const run = around(
+  const run = loop(
     (job) => (message) => pRetry(() => postOrThrow(job, body(message, job)), options),
   );
   return { library: 'p-retry', run };

@@ -19,19 +19,19 @@ import {
   sleep,
 } from '../client.ts';
 import { bodyOf, reportAccepted } from './deliver.ts';
-import { byAxios, byGot, byKy, byPRetry, byUndici, persistently } from './library.ts';
+import { byAxios, byGot, byKy, byPRetry, byUndici, untilConfirmed } from './library.ts';
 
-const around = persistently;
+const loop = untilConfirmed;
 
 export const rightLibraries: readonly NodeClient[] = right<Program>({
-  'ky-retries-post': ['lets ky retry POST too', byKy({ limit: 3, methods: ['post'] }, { around })],
+  'ky-retries-post': ['lets ky retry POST too', byKy({ limit: 3, methods: ['post'] }, { loop })],
   'got-retries-post': [
     'lets got retry POST too, and wait up to two minutes',
-    byGot({ limit: 3, methods: ['POST'], maxRetryAfter: 120_000 }, { around }),
+    byGot({ limit: 3, methods: ['POST'], maxRetryAfter: 120_000 }, { loop }),
   ],
   'got-times-out': [
     'lets got close the connection after three seconds, and start again a minute later',
-    byGot({}, { around, timeoutMs: 3_000 }),
+    byGot({}, { loop, timeoutMs: 3_000 }),
   ],
   'axios-retry-by-header': [
     'lets axios-retry repeat 429 and 5xx by its exponentialDelay, which reads Retry-After',
@@ -42,7 +42,7 @@ export const rightLibraries: readonly NodeClient[] = right<Program>({
             response === undefined || response.status === 429 || response.status >= 500,
           retryDelay: axiosRetry.exponentialDelay,
         }),
-      { around },
+      { loop },
     ),
   ],
   'axios-interceptor-seconds': [
@@ -55,7 +55,7 @@ export const rightLibraries: readonly NodeClient[] = right<Program>({
           return client.request(error.config);
         });
       },
-      { around, library: 'axios' },
+      { loop, library: 'axios' },
     ),
   ],
   'p-retry-waits-by-header': [
@@ -66,14 +66,14 @@ export const rightLibraries: readonly NodeClient[] = right<Program>({
         minTimeout: 5_000,
         onFailedAttempt: ({ error }) => sleep(Number(error.cause) * 1_000),
       },
-      { around },
+      { loop },
     ),
   ],
   'undici-with-longer-timeout': [
     'gives its RetryAgent a maxTimeout of two minutes, so that Retry-After counts',
     byUndici(
       { maxRetries: 3, methods: ['POST'], minTimeout: 5_000, maxTimeout: 120_000 },
-      { around },
+      { loop },
     ),
   ],
   'pool-of-four': [

@@ -249,7 +249,7 @@ export const wrongContents: readonly NodeClient[] = [
       byKy(
         {},
         {
-          around: (sendOf) => async (job) => {
+          loop: (sendOf) => async (job) => {
             const send = sendOf(job);
             const text = JSON.stringify(headersOf(job.key));
             for (const message of job.messages) await send({ ...message, message: text });

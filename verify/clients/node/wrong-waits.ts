@@ -28,7 +28,7 @@ import {
   reportAccepted,
   retryAfterMs,
 } from './deliver.ts';
-import { byAxios, byGot, byKy, byPRetry, byUndici, kyOn, swallowing } from './library.ts';
+import { byAxios, byGot, byKy, byPRetry, byUndici, hidingFailures, kyOn } from './library.ts';
 
 /** The statuses after which a library retries; most retry after others, too. */
 const statusCodes = [429];
@@ -228,12 +228,12 @@ export const wrongWaits: readonly NodeClient[] = [
     ],
     'ky-defaults': [
       'leaves ky as it comes, which repeats no POST, and swallows the error',
-      byKy({}, { around: swallowing }),
+      byKy({}, { loop: hidingFailures }),
       { meets: ['truncate'] },
     ],
     'got-gives-up-a-long-wait': [
       'sets maxRetryAfter to 10 s, beyond which got gives up, and swallows the error',
-      byGot({ ...retryPost, maxRetryAfter: 10_000 }, { around: swallowing }),
+      byGot({ ...retryPost, maxRetryAfter: 10_000 }, { loop: hidingFailures }),
       { meets: ['throttle'], also: ['CLIENT-2'] },
     ],
   }),

@@ -22,6 +22,8 @@ import * as values from './values.ts';
 
 const receivedPath = '/api/v1/sms/received/';
 const statsPath = '/api/v1/account/stats/';
+/** In the trace, the index of requests that no caller makes. */
+const noCaller = -1;
 
 export const read = stepKind(
   'read',
@@ -148,12 +150,12 @@ export const stranger = stepKind(
     const limits: Partial<Record<string, number | null>> = session.model.limits;
     const times = step.times || (limits[limitedEndpoints[step.endpoint] ?? ''] ?? 1) + 1;
     for (let sent = 1; sent < times; sent++)
-      session.call(-1, { ...request, clientIp, forwardedFor });
+      session.call(noCaller, { ...request, clientIp, forwardedFor });
     if (step.times === 0) {
-      session.call(-1, { ...request, clientIp: '203.0.113.9' });
+      session.call(noCaller, { ...request, clientIp: '203.0.113.9' });
       session.call(0, { ...request, authorization: bearer(session.keyAt(0, 0)) });
     }
-    return ask(session, -1, { ...request, clientIp, forwardedFor });
+    return ask(session, noCaller, { ...request, clientIp, forwardedFor });
   },
 );
 
