@@ -3,33 +3,27 @@
  * The checks run in the order written here: route, authenticate, throttle, then those of the
  * endpoint.
  * Rules: AUTH-1, AUTH-3, AUTH-6, ERR-3, LIMIT-1 to LIMIT-7. Assumes: gateOrder, errorsSpendToken,
- * replaySpends, unauthenticatedThrottle, clientIp, bearerSpace, pathIdForm, receivedShape,
- * tasksShape, replyTemplates.
+ * replaySpends, unauthenticatedThrottle, clientIp, bearerSpace, pathIdForm, replyTemplates.
  */
 import type { ServiceError } from '../../sim/errors.ts';
 import { addressCaller, type Limiter } from '../../sim/limiter.ts';
 import type { EndpointName } from '../../sim/limits.ts';
 import type { SendEndpoint } from '../../sim/message.ts';
 import { canonicalUuid } from '../../sim/random.ts';
-import { type AccountStats, accountStats, read } from '../../sim/read.ts';
-import { listReceived } from '../../sim/received.ts';
-import type { Account, ApiKey } from '../../sim/records.ts';
-import { noReplyTemplates } from '../../sim/reply-templates.ts';
-import { pollTasks, taskDetails } from '../../sim/tasks.ts';
+import type { ApiKey } from '../../sim/records.ts';
 import type { World } from '../../sim/world.ts';
+import { readReply, receivedReply, statsReply, tasksReply } from './endpoint-replies.ts';
 import type { ApiReply, ApiRequest } from './messages.ts';
 import {
   allowedMethods,
   matchOtherSpelling,
   matchRoute,
   type RouteMatch,
-  routes,
   takesMethod,
 } from './routes.ts';
 import { replayBeforeThrottle, sendMessage } from './send-message.ts';
-import { itemsOf, refuse, reword } from './templated-replies.ts';
+import { refuse, reword } from './templated-replies.ts';
 
-const ok = 200;
 const movedPermanently = 301;
 
 /** A handled request's endpoint, key and reply, for logs and journals. */
@@ -101,47 +95,6 @@ function answer(world: World, match: RouteMatch, key: ApiKey, request: ApiReques
     default:
       return sendMessage(world, key, endpoint, request);
   }
-}
-
-// Without templates, which is the default, the next four return early and build no values for them.
-
-function readReply(world: World, account: Account, id: string, request: ApiRequest): ApiReply {
-  const decision = read(world, account, id);
-  if (decision.kind !== 'read') return refuse(world, request, decision);
-  const reply = { status: ok, body: decision.body };
-  if (world.assumptions.replyTemplates === noReplyTemplates) return reply;
-  return reword(world, request, 'message', reply, () => ({}));
-}
-
-function receivedReply(world: World, account: Account, request: ApiRequest): ApiReply {
-  const { receivedShape, replyTemplates } = world.assumptions;
-  const parameters = new URLSearchParams(request.query);
-  const query = { page: parameters.get('page'), page_size: parameters.get('page_size') };
-  const decision = listReceived(account, routes.received.pattern, query, world.assumptions);
-  if (decision.kind !== 'received') return refuse(world, request, decision);
-  const { page } = decision;
-  const reply = json(receivedShape === 'page' ? page : page.results);
-  if (replyTemplates === noReplyTemplates) return reply;
-  const items = () => itemsOf(world, request, 'received', page.results);
-  return reword(world, request, 'received', reply, () => ({ ...page, items: items() }));
-}
-
-function tasksReply(world: World, account: Account, id: string, request: ApiRequest): ApiReply {
-  const { tasksShape, replyTemplates } = world.assumptions;
-  const decision = pollTasks(world, account, id);
-  if (decision.kind !== 'tasks') return refuse(world, request, decision);
-  const { tasks } = decision;
-  const reply = json(tasksShape === 'tasks' ? { tasks } : tasks);
-  if (replyTemplates === noReplyTemplates) return reply;
-  const items = () => itemsOf(world, request, 'tasks', tasks.map(taskDetails(world)));
-  return reword(world, request, 'tasks', reply, () => ({ count: tasks.length, items: items() }));
-}
-
-function statsReply(world: World, account: Account, request: ApiRequest): ApiReply {
-  const stats = accountStats(world, account);
-  const reply = json(stats);
-  if (world.assumptions.replyTemplates === noReplyTemplates) return reply;
-  return reword(world, request, 'stats', reply, () => statsValues(stats));
 }
 
 /** The id in the path, in the form in which ids are stored. */
@@ -217,24 +170,6 @@ function wrongMethod(world: World, { route }: RouteMatch, request: ApiRequest): 
 
 function isSend(endpoint: EndpointName): endpoint is SendEndpoint {
   return endpoint === 'send' || endpoint === 'dashboard_send' || endpoint === 'external_send';
-}
-
-function json(value: unknown): ApiReply {
-  return { status: ok, body: JSON.stringify(value) };
-}
-
-/** The statistics, by the placeholder names of templates. */
-function statsValues({ messages, quota, sims_connected, received }: AccountStats) {
-  const { used, limit } = quota;
-  return {
-    ...messages,
-    accepted: Object.values(messages).reduce((sum, count) => sum + count, 0),
-    quota_used: used,
-    quota_limit: limit,
-    quota_left: limit === null ? null : Math.max(0, limit - used),
-    sims_connected,
-    received,
-  };
 }
 
 /** Finds the key in an `Authorization` header, by the assumption bearerSpace. */

@@ -55,6 +55,7 @@ function originForm(target: string): string {
   return path.startsWith('/') ? path : `/${path}`;
 }
 
+/** A request line with any method, and its header lines, up to the empty line. */
 const unusualHead =
   /^([!#$%&'*+.^_`|~0-9A-Za-z-]+) (\S+) HTTP\/(1\.[01])((?:\r\n[^\r\n]+)*)\r\n\r\n/;
 

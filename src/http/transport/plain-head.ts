@@ -18,6 +18,7 @@ export interface PlainFields {
 /** The first line of a plain request, as method, path and query. */
 export const plainRequestLine =
   /^(GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS) (\/[\w\-.~%!$&'()*+,;=:@/]*)(?:\?([\w\-.~%!$&'()*+,;=:@/?]*))? HTTP\/1\.1$/;
+/** A header whose value is printable ASCII, with at most one space before it. */
 const headerLine = /^([A-Za-z][A-Za-z0-9-]*): ?([!-~](?:[ -~]*[!-~])?|)$/;
 /** Headers that change what the request is, or how its body is read: never plain. */
 const unplainHeaders = new Set([
