@@ -6,7 +6,7 @@ import { isIP } from 'node:net';
 import { wholeNumber } from '../commands/flag-values.ts';
 import { ValueError } from '../commands/flags.ts';
 import { parseAssumption } from '../config/assumption-text.ts';
-import { expectedToken, isControlToken } from '../config/control-token.ts';
+import { bearerToken, expectedToken } from '../config/bearer-token.ts';
 import { largestRate, startTimeSchema } from '../config/settings.ts';
 import type { LimitOverrides } from '../config/world-schema.ts';
 import type { Assumptions } from '../sim/assumptions.ts';
@@ -74,7 +74,7 @@ export function shardValue(text: string): { readonly index: number; readonly cou
 }
 
 export function tokenValue(text: string): string {
-  if (isControlToken(text)) return text;
+  if (bearerToken.test(text)) return text;
   throw new ValueError(expectedToken);
 }
 

@@ -20,6 +20,7 @@ import {
   mostSims,
 } from '../sim/bounds.ts';
 import { type EndpointName, endpointNames } from '../sim/limits.ts';
+import { bearerToken } from './bearer-token.ts';
 import { eachOf } from './each-of.ts';
 import { pathText } from './mistakes.ts';
 
@@ -57,7 +58,7 @@ const keySchema = z.strictObject({
   name: nameSchema,
   key: z
     .string()
-    .regex(/^[A-Za-z0-9_.~+/=-]{1,200}$/, {
+    .regex(bearerToken, {
       error:
         'expected 1 to 200 characters that a bearer token may carry: A-Z a-z 0-9 _ . ~ + / = -',
     })

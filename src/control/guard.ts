@@ -6,7 +6,7 @@
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { isIP } from 'node:net';
-import { expectedToken, isControlToken } from '../config/control-token.ts';
+import { bearerToken, expectedToken } from '../config/bearer-token.ts';
 import { ListenError } from '../http/transport/listening.ts';
 import type { ControlRequest } from '../http/transport/transport.ts';
 
@@ -39,7 +39,7 @@ export type Guard = (request: ControlRequest) => Refusal | undefined;
 
 /** Throws a ListenError for a token that no header can carry. */
 export function createGuard({ host, token, allowedHosts = [] }: GuardOptions): Guard {
-  if (token !== undefined && !isControlToken(token)) {
+  if (token !== undefined && !bearerToken.test(token)) {
     throw new ListenError(`control token: ${expectedToken}${token === '' ? '; it is empty' : ''}`);
   }
   const allowedNames = new Set(allowedHosts.map((name) => name.toLowerCase()));
