@@ -8,8 +8,8 @@ import { parseSettings, type Settings, type SettingsInput } from './config/setti
 import type { ApiReply, ApiRequest, Delivery } from './http/service/messages.ts';
 import { InProcessFetch } from './http/transport/in-process-fetch.ts';
 import { Activity } from './operations/activity.ts';
-import { methodsOf, replay } from './operations/define.ts';
 import type { Live } from './operations/live.ts';
+import { methodsOf, replay } from './operations/perform.ts';
 import { type ReadyFile, readyNumbers } from './operations/ready-numbers.ts';
 import { type NounMethods, nouns, recordedOperation } from './operations/table.ts';
 import {

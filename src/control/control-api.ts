@@ -7,12 +7,12 @@ import type { ControlReply, ControlRequest, ControlService } from '../http/trans
 import {
   needsInput,
   type Operation,
-  performForPort,
   successStatus,
   takesQuery,
   WholeReply,
 } from '../operations/define.ts';
 import type { Live } from '../operations/live.ts';
+import { performForPort } from '../operations/perform.ts';
 import type { KeyTexts } from '../sim/key-texts.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import { controlPort } from './control-port.ts';

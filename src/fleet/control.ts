@@ -9,7 +9,7 @@ import { errorReply, type FoundOperation } from '../control/look-up.ts';
 import type { ControlReply, ControlRequest } from '../http/transport/transport.ts';
 import { nounOf, type Operation } from '../operations/define.ts';
 import { routeOf } from '../operations/table.ts';
-import { hostUrl } from '../operations/worlds.ts';
+import { hostUrl } from '../operations/world-view.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import { prefixOf } from '../worlds/address.ts';
 import { firstWorldId } from '../worlds/worlds.ts';

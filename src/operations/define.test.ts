@@ -4,7 +4,8 @@
 import { expect, test } from 'vitest';
 import { Simulator } from '../simulator.ts';
 import { clock } from './clock.ts';
-import { type Operation, replay, type Scope } from './define.ts';
+import type { Operation, Scope } from './define.ts';
+import { replay } from './perform.ts';
 import { operations } from './table.ts';
 
 test('a recorded operation stands in the journal under its name, with its arguments', async () => {

@@ -1,17 +1,13 @@
 /**
  * Declares *operations*: whatever a user can do beyond the documented service. From one declaration
  * follow the method on the simulator, the control port's route and document, journal replay, the
- * dashboard's types and the fuzzer's requests. A method or a route calls `perform`, and a journal
- * calls `replay`; both end in `run`, which reads the input and finds the object that the path
- * names.
+ * dashboard's types and the fuzzer's requests. `perform.ts` performs them.
  */
 import type { z } from 'zod';
 import type { ControlReply } from '../http/transport/transport.ts';
 import { atOnce } from '../sim/at-once.ts';
-import { readInput } from './input.ts';
 import type { Live } from './live.ts';
-import { inSlices } from './slices.ts';
-import { find, type Targets } from './targets.ts';
+import type { Targets } from './targets.ts';
 
 export type Verb = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 type Http = `${Verb} /${string}`;
@@ -207,108 +203,12 @@ export class WholeReply {
 
 /** The operations on one kind of object, such as clocks, by the names of their methods. */
 export type Noun = Readonly<Record<string, Operation>>;
-/** The methods that `methodsOf` makes of them. */
+/** The methods that `methodsOf` (`perform.ts`) makes of them. */
 export type Methods<N extends Noun> = {
   readonly [K in keyof N]: N[K] extends Operation<infer T extends OperationTypes>
     ? (...args: T['args']) => T['result']
     : never;
 };
-
-/** The operations of a noun as methods: `methodsOf(live, clock).advance('24h')`. */
-export function methodsOf<N extends Noun>(live: Live, noun: N): Methods<N> {
-  return Object.fromEntries(
-    Object.entries(noun).map(([name, operation]) => {
-      const method = (...args: unknown[]) => {
-        const [id, input] = readArguments(operation, args);
-        return perform(operation, live, id, input);
-      };
-      return [name, operation.isAsync ? async (...args: unknown[]) => method(...args) : method];
-    }),
-  ) as Methods<N>;
-}
-
-/** Runs an operation for a user, with the id in its path and its input, and records it. */
-export function perform(
-  operation: Operation,
-  live: Live,
-  id: string | undefined,
-  userInput?: unknown,
-): unknown {
-  const result = performUnannounced(operation, live, id, userInput);
-  announce(operation, live);
-  return result;
-}
-
-/** The same as `perform` for a port, which interrupts long work to serve other requests. */
-export function performForPort(
-  operation: Operation,
-  live: Live,
-  id: string | undefined,
-  userInput?: unknown,
-): unknown {
-  const { slices } = operation;
-  if (slices === undefined) return perform(operation, live, id, userInput);
-  const work = performUnannounced({ ...operation, run: slices }, live, id, userInput);
-  return inSlices(work as Generator<undefined, unknown>).then((result) => {
-    announce(operation, live);
-    return result;
-  });
-}
-
-function performUnannounced(
-  operation: Operation,
-  live: Live,
-  id: string | undefined,
-  userInput: unknown,
-): unknown {
-  const { recorded, target, inputFrom } = operation;
-  const input = inputFrom === undefined ? userInput : inputFrom(live);
-  if (recorded === false) {
-    live.wallClock.pump();
-    return run(operation, live, id, input);
-  }
-  const args = [...(target === undefined ? [] : [id]), ...(input === undefined ? [] : [input])];
-  return live.change(
-    recordedName(operation),
-    args,
-    () => run(operation, live, id, input),
-    (fullResult) => recordedPart(operation, fullResult),
-  );
-}
-
-/** Reports to readers of events that an operation may have changed something. */
-function announce({ name, verb, path }: Operation, live: Live): void {
-  const mayChange = verb !== 'GET' && path !== '';
-  if (mayChange && live.activity.isWatched) live.activity.publish('operation', { name });
-}
-
-/** Runs a recorded operation again. Returns the part of the result that journals compare. */
-export function replay(operation: Operation, live: Live, args: readonly unknown[]): unknown {
-  const [id, input] =
-    operation.inputFrom === undefined ? readArguments(operation, args) : [undefined, args[0]];
-  return recordedPart(
-    operation,
-    live.wallClock.atOneMoment(() => run(operation, live, id, input)),
-  );
-}
-
-/** The id and the input for the arguments of a method. */
-function readArguments(
-  operation: Operation,
-  args: readonly unknown[],
-): readonly [string | undefined, unknown] {
-  const [id, ...others] = operation.target === undefined ? [undefined, ...args] : args;
-  const toInput = operation.arguments as ((...args: unknown[]) => unknown) | undefined;
-  return [id as string | undefined, toInput === undefined ? others[0] : toInput(...others)];
-}
-
-function run(operation: Operation, live: Live, id: string | undefined, input: unknown): unknown {
-  const { name, target, input: schema } = operation;
-  const found = target === undefined ? [] : [find(target, live, String(id))];
-  // The noun selects the wording of mistakes in limits and assumptions.
-  const parsed = schema === undefined ? [] : [readInput(schema, input, [nounOf(name)])];
-  return (operation.run as (live: Live, ...given: unknown[]) => unknown)(live, ...found, ...parsed);
-}
 
 export function nounOf(name: string): string {
   return name.split('.')[0] ?? name;
@@ -316,10 +216,6 @@ export function nounOf(name: string): string {
 
 export function recordedName({ name, recorded }: Operation): string {
   return typeof recorded === 'string' ? recorded : name;
-}
-
-function recordedPart({ recordedResult }: Operation, result: unknown): unknown {
-  return recordedResult === undefined ? result : recordedResult(result as never);
 }
 
 /** The status of success over HTTP. */

@@ -3,6 +3,7 @@
  * events, or a reader reconnects too late to get all that it missed, its stream carries the event
  * `behind` instead: the reader must then read again what it shows. A ring keeps the last events for
  * readers that reconnect with the id of their last one.
+ * A source first calls `count`, and creates the event for `send` only if `count` returns true.
  */
 import realTimers from 'node:timers';
 import { OperationRefused } from '../sim/operation-refused.ts';

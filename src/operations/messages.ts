@@ -5,10 +5,11 @@
 import { z } from 'zod';
 import { atOnce } from '../sim/at-once.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
-import { defineOperation, perform } from './define.ts';
+import { defineOperation } from './define.ts';
 import type { Live } from './live.ts';
 import { matchIn, querySchema, searchMessages } from './message-query.ts';
 import { type MessageRecord, messageRecord, messageRecordSchema } from './message-record.ts';
+import { perform } from './perform.ts';
 import { advanceUntil, waitedSchema, waitFor, waitInputSchema } from './wait.ts';
 import { waitingSchema, waitingView } from './waiting.ts';
 

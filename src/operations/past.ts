@@ -131,7 +131,7 @@ function* inputsOf(
     line++;
     if ('request' in entry) requests++;
     if (line >= before || 'ended' in entry) continue;
-    entries.push({ entry: line, at: entry.at, ...viewOf(entry, requests) });
+    entries.push({ entry: line, at: entry.at, ...entryView(entry, requests) });
     if (entries.length > limit) entries.shift();
     if (line % linesAtOnce === 0) yield;
   }
@@ -145,7 +145,7 @@ function* inputsOf(
 }
 
 /** `number`: how many requests the journal has up to this entry. */
-function viewOf(entry: Exclude<Entry, { ended: unknown }>, number: number) {
+function entryView(entry: Exclude<Entry, { ended: unknown }>, number: number) {
   if ('operation' in entry) {
     const how = clockInput(entry);
     return { input: entry.operation, how, status: null, number: null, message_id: null };

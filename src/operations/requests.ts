@@ -15,6 +15,9 @@ import {
 } from './request-views.ts';
 import { traceOf, traceQuerySchema, traceSchema } from './trace.ts';
 
+/** `to:…`, `status:…`, and so on. */
+const wordForms = searchWords.map((word) => `\`${word}:…\``).join(', ');
+
 export const requests = {
   list: defineOperation({
     http: 'GET /control/requests',
@@ -32,7 +35,7 @@ export const requests = {
           .max(500)
           .default('')
           .describe(
-            `Words that all must match: \`${searchWords.join(':…`, `')}:…\`, or any part of the path or the bodies.`,
+            `Words that all must match: ${wordForms}, or any part of the path or the bodies.`,
           ),
       })
       .prefault({}),

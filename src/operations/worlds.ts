@@ -16,17 +16,22 @@ import {
 } from '../config/settings.ts';
 import { assumptionsSchema, limitOverridesSchema, worldSchema } from '../config/world-schema.ts';
 import { JournalError } from '../recording/journal-error.ts';
-import { isoTime } from '../sim/clock.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
-import type { ApiKey } from '../sim/records.ts';
-import { forkedKey } from '../worlds/fork.ts';
 import type { HostedWorld } from '../worlds/hosted-world.ts';
 import type { WorldOptions } from '../worlds/worlds.ts';
 import { defineOperation } from './define.ts';
-import { durationMs, timeSchema } from './duration.ts';
+import { durationMs } from './duration.ts';
 import type { Live } from './live.ts';
 import { atInstant, instantSchema } from './past.ts';
-import { readyNumbers, readyNumbersSchema } from './ready-numbers.ts';
+import {
+  type CreatedWorld,
+  createdView,
+  createdWorldSchema,
+  reachedBy,
+  viewWithStartKeys,
+  worldView,
+  worldViewSchema,
+} from './world-view.ts';
 
 /** What a created world and a fork can both be given. */
 const commonFields = {
@@ -66,36 +71,13 @@ const createSchema = z.preprocess((value, context) => {
   return z.NEVER;
 }, settingsSchema) as unknown as typeof settingsSchema;
 
-const viewSchema = z
-  .strictObject({
-    world_id: z.string(),
-    name: z.string(),
-    base_url: z
-      .string()
-      .meta({ title: 'Base URL' })
-      .describe('All URLs are empty while the server does not listen.'),
-    host_url: z.string(),
-    control_url: z.string(),
-    expires_at: timeSchema
-      .meta({ title: 'Expires (real time)' })
-      .describe('ISO 8601 UTC, in real time; null: never.')
-      .nullable(),
-    messages: z.int().min(0).describe('Messages that it holds.'),
-  })
-  .meta({ id: 'World' });
-type View = Readonly<z.output<typeof viewSchema>>;
-
-/** AUTH-2: also shows the keys that the world has from its start, and no later one. */
-const createdSchema = viewSchema.extend(readyNumbersSchema.shape).meta({ id: 'CreatedWorld' });
-type Created = Readonly<z.output<typeof createdSchema>>;
-
 export const worlds = {
   list: defineOperation({
     http: 'GET /control/worlds',
     ofServer: true,
     summary: 'The worlds that were created and still exist.',
-    output: z.strictObject({ worlds: z.array(viewSchema) }),
-    run: ({ hosting }) => hosting.list.map(viewOf),
+    output: z.strictObject({ worlds: z.array(worldViewSchema) }),
+    run: ({ hosting }) => hosting.list.map(worldView),
     // `reply` knows the Host by which this client reached the port; `run` also serves the method.
     reply: (worlds, live, { host }) => ({
       worlds: worlds.map((view) => reachedBy(view, live, host)),
@@ -113,7 +95,7 @@ export const worlds = {
       'Absent settings are those of the server, except for explicit keys: keys are then drawn.',
     status: 201,
     input: createSchema.prefault({}),
-    output: createdSchema,
+    output: createdWorldSchema,
     refusals: [409, 503],
     examples: [{ name: 'checkout-3', clock: 'manual', ttl: '10m' }],
     run: ({ hosting }, input) => {
@@ -132,11 +114,8 @@ export const worlds = {
       'One world, as its creation answered; `default` is the one that the server started with.',
     description:
       'Shows the keys that follow from the seed or the world file, and no key that was created later or revoked.',
-    output: createdSchema,
-    run: (_, world) => ({
-      ...viewOf(world),
-      ...readyNumbers(world.simulator.simulation.world, isStartKeyOf(world.simulator)),
-    }),
+    output: createdWorldSchema,
+    run: (_, world) => viewWithStartKeys(world),
     reply: (view, live, { host }) => reachedBy(view, live, host),
   }),
 
@@ -158,7 +137,7 @@ export const worlds = {
       'Copies a world at this instant or an earlier one, clock included. The copy has its own keys.',
     status: 201,
     input: forkSchema.prefault({}),
-    output: createdSchema,
+    output: createdWorldSchema,
     refusals: [409, 503],
     examples: [{ name: 'checkout-3-retry' }, { from: { entry: 1 } }],
     slices: forked,
@@ -170,7 +149,7 @@ function* forked(
   { hosting }: Live,
   world: HostedWorld<Live>,
   { from, ...options }: z.output<typeof forkSchema>,
-): Generator<undefined, Created> {
+): Generator<undefined, CreatedWorld> {
   const fork = (past?: Live) =>
     createdView(refusing(() => hosting.fork(world, optionsOf(options), past)));
   return from === undefined ? fork() : yield* atInstant(world.simulator, from, fork);
@@ -218,52 +197,4 @@ function refusing<T>(act: () => T): T {
       .replace('maxMessages', 'max_messages');
     throw new OperationRefused('invalid', error.message, path);
   }
-}
-
-function viewOf(world: HostedWorld<Live>): View {
-  const { worldId, name, expiresAtMs } = world;
-  return {
-    world_id: worldId,
-    name,
-    ...urlsOf(world),
-    expires_at: expiresAtMs === undefined ? null : isoTime(expiresAtMs),
-    messages: world.simulator.simulation.world.messages.size,
-  };
-}
-
-/** Replaces the URLs by those for a client that reached the control port by this `Host`. */
-function reachedBy<V extends View>(view: V, { hosting }: Live, host: string | undefined): V {
-  const world = hosting.get(view.world_id);
-  return world === undefined ? view : { ...view, ...urlsOf(world, host) };
-}
-
-function urlsOf({ worldId, simulator }: HostedWorld<Live>, host?: string) {
-  const { baseUrl, controlUrl } = simulator.urlsFor(host);
-  return { base_url: baseUrl, host_url: hostUrl(baseUrl, worldId), control_url: controlUrl };
-}
-
-function createdView(world: HostedWorld<Live>): Created {
-  return { ...viewOf(world), ...readyNumbers(world.simulator.simulation.world) };
-}
-
-/**
- * Returns a test for the start keys that are not revoked. A fresh simulation has exactly these
- * keys. A fork derives new texts from the key ids of its source, so the derived texts are compared.
- */
-function isStartKeyOf(simulator: Live): (key: ApiKey) => boolean {
-  const fresh = simulator.freshSimulation(simulator.wallClock.startMs());
-  fresh.stop();
-  const { keyFormat } = simulator.simulation.world.assumptions;
-  const isForked = ({ account: { accountId }, keyId, key }: ApiKey) =>
-    key === forkedKey(fresh.world, { accountId, keyId }, keyFormat);
-  return (key) =>
-    key.revokedAtMs === undefined && (fresh.world.keys.has(key.keyId) || isForked(key));
-}
-
-/** The URL that names a world by its host; empty while the server does not listen. */
-export function hostUrl(baseUrl: string, worldId: string): string {
-  if (baseUrl === '') return '';
-  const { protocol, port } = new URL(baseUrl);
-  const name = protocol === 'https:' ? `${worldId}.world.localhost` : `${worldId}.localhost`;
-  return `${protocol}//${name}${port === '' ? '' : `:${port}`}`;
 }

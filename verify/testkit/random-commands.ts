@@ -4,7 +4,7 @@
  * objects.
  */
 import fc from 'fast-check';
-import { perform } from '../../src/operations/define.ts';
+import { perform } from '../../src/operations/perform.ts';
 import { operations } from '../../src/operations/table.ts';
 import { OperationRefused } from '../../src/sim/operation-refused.ts';
 import type { ApiKey } from '../../src/sim/records.ts';
