@@ -77,7 +77,7 @@ const statusOf: Readonly<Record<OperationRefused['code'], number>> = {
   unavailable: 503,
 };
 
-/** Rethrows all but an OperationRefused: a bug, which the transport reports and answers with 500. */
+/** Rethrows all but an OperationRefused: a bug, which the transport reports and answers 500. */
 export function errorToReply(error: unknown): ControlReply {
   if (!(error instanceof OperationRefused)) throw error;
   return errorReply(statusOf[error.code], error.code, error.message, { path: error.path });

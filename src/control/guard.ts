@@ -54,8 +54,8 @@ export function createGuard({ host, token, allowedHosts = [] }: GuardOptions): G
     allowedNames.has(name) ||
     (isWildcard && isIP(name) !== 0);
 
-  return (request) => {
-    const { headers, clientIp, authorization } = request;
+  const siteRefusal: Guard = (request) => {
+    const { headers } = request;
     const hostHeader = headers['host']?.toLowerCase();
     const name = hostHeader === undefined ? undefined : hostName(hostHeader);
     if (name === undefined) return forbidden('the Host header is missing or malformed');
@@ -72,20 +72,25 @@ export function createGuard({ host, token, allowedHosts = [] }: GuardOptions): G
     if (site !== 'none' && site !== 'same-origin' && !isLinkToPage(request)) {
       return forbidden(`the request comes from another site (Sec-Fetch-Site: ${site})`);
     }
+    return undefined;
+  };
+  const callerRefusal: Guard = ({ clientIp, authorization }) => {
     if (tokenDigest === undefined) {
       return isLoopbackAddress(clientIp)
         ? undefined
         : forbidden('only this machine is served; for others, start with a --control-token');
     }
     const givenToken = /^bearer[ \t]+(\S+)$/i.exec(authorization ?? '')?.[1];
-    if (givenToken !== undefined && timingSafeEqual(digest(givenToken), tokenDigest))
+    if (givenToken !== undefined && timingSafeEqual(digest(givenToken), tokenDigest)) {
       return undefined;
+    }
     return {
       status: 401,
       code: 'unauthorized',
       message: 'expected `Authorization: Bearer <token>` with the control token',
     };
   };
+  return (request) => siteRefusal(request) ?? callerRefusal(request);
 }
 
 /** Allowed from other sites: the page opens in a tab and loads its data from its own origin. */
