@@ -123,14 +123,13 @@ function templateOf(
   assumptions: Assumptions,
 ): ReplyTemplate | undefined {
   const { replyTemplates, notFoundBody, malformedJson } = assumptions;
-  const endpoint = routeOf(request.path, assumptions)?.endpoint;
   switch (error.kind) {
     case 'invalid_field':
     case 'throttled':
       return replyTemplates[error.kind];
     case 'not_found':
       return (
-        replyTemplates[(endpoint && notFoundNames[endpoint]) ?? 'path_not_found'] ??
+        replyTemplates[notFoundName(routeOf(request.path, assumptions)?.endpoint)] ??
         replyTemplates.not_found ??
         (notFoundBody === 'code_detail' ? replyTemplates.error : undefined)
       );
@@ -152,11 +151,18 @@ function routeOf(path: string, assumptions: Assumptions) {
 }
 
 /** The template for a 404 of an endpoint. Other endpoints answer 404 only to an unknown path. */
-const notFoundNames: Readonly<Partial<Record<EndpointName, TemplateName>>> = {
-  read: 'not_found',
-  tasks: 'device_not_found',
-  received: 'page_not_found',
-};
+function notFoundName(endpoint: EndpointName | undefined): TemplateName {
+  switch (endpoint) {
+    case 'read':
+      return 'not_found';
+    case 'tasks':
+      return 'device_not_found';
+    case 'received':
+      return 'page_not_found';
+    default:
+      return 'path_not_found';
+  }
+}
 
 /** The failing fields in the order of the template, where `from` also stands for `from_number`. */
 function inTemplateOrder(error: InvalidField, { replyTemplates }: Assumptions): InvalidField {

@@ -130,11 +130,15 @@ export class HyperExpressTransport implements Transport {
         ? length !== '' && raw.getHeader('content-length') === length
         : encoding.toLowerCase() === 'chunked' && countOf('transfer-encoding', raw) === 1;
     const size = Number(length ?? 0);
-    if (!isLengthClear) this.#refuse(request, this.#port.reply('conflictingLength'));
-    else if (size > this.#port.intake.drainBytes)
+    if (!isLengthClear) {
+      this.#refuse(request, this.#port.reply('conflictingLength'));
+    } else if (size > this.#port.intake.drainBytes) {
       this.#refuse(request, this.#port.reply('tooLarge'));
-    else if (size === 0 && encoding === undefined) this.#answers.serve(request, request);
-    else this.#collect(request);
+    } else if (size === 0 && encoding === undefined) {
+      this.#answers.serve(request, request);
+    } else {
+      this.#collect(request);
+    }
   }
 
   /** Refuses a request before its body has arrived; the body is read and ignored. */
