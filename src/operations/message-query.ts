@@ -50,13 +50,20 @@ interface Found {
 /** Messages examined before other requests get a turn. */
 const examinedAtOnce = 256;
 
-/** The newest `limit` messages that match and arrived before `before`. */
+interface Page {
+  /** The largest number of messages. */
+  readonly limit: number;
+  /** The arrival number of the message that the page follows. */
+  readonly before?: number | undefined;
+  /** Text to search for, as in `querySchema`. */
+  readonly search?: string | undefined;
+}
+
+/** One page of the messages that match, newest first. */
 export function* searchMessages(
   world: World,
   match: MessageMatch,
-  limit: number,
-  before = Number.POSITIVE_INFINITY,
-  search = '',
+  { limit, before, search = '' }: Page,
 ): Generator<undefined, Found> {
   let examined = 0;
   const messages: Message[] = [];

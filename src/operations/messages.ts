@@ -116,7 +116,8 @@ function* pageOf(
   { limit, cursor, search, ...match }: z.output<typeof querySchema>,
 ) {
   const before = cursor === undefined ? undefined : Number(cursor);
-  const found = yield* searchMessages(world, matchIn(world, match), limit, before, search);
+  const page = { limit, before, search };
+  const found = yield* searchMessages(world, matchIn(world, match), page);
   const messages: MessageRecord[] = [];
   for (const message of found.messages) {
     messages.push(messageRecord(world, message));

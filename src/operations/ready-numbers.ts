@@ -43,12 +43,14 @@ export function readyNumbers(
   isShown: (key: ApiKey) => boolean = () => true,
 ): ReadyNumbers {
   return {
-    accounts: [...world.accounts.values()].map(({ name, accountId, keys, devices }) => ({
-      name,
-      account_id: accountId,
-      api_key: keys.slice(0, 1).find(isShown)?.key ?? '',
-      sims: devices.map(readyNumber),
-    })),
+    accounts: [...world.accounts.values()].map(
+      ({ name, accountId, keys: [firstKey], devices }) => ({
+        name,
+        account_id: accountId,
+        api_key: firstKey !== undefined && isShown(firstKey) ? firstKey.key : '',
+        sims: devices.map(readyNumber),
+      }),
+    ),
     pool: world.pool.map(readyNumber),
   };
 }

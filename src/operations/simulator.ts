@@ -54,6 +54,7 @@ export const simulator = {
     changesKeys: true,
     summary:
       'Restores the world as it was at the start, clock included, and empties the log of requests.',
+    // The start of the new clock: read here, given by a journal, and never by a caller.
     input: z.custom<number>(),
     inputFrom: ({ wallClock }) => wallClock.startMs(),
     arguments: () => undefined as never,
