@@ -172,6 +172,7 @@ function inTemplateOrder(error: InvalidField, { replyTemplates }: Assumptions): 
     const index = order.indexOf(field === 'from_number' ? 'from' : field);
     return index < 0 ? order.length : index;
   };
+  // Sorting keeps that there is at least one, but its type does not say so.
   const failures = error.failures.toSorted((a, b) => rankOf(a.field) - rankOf(b.field));
   return { ...error, failures: failures as unknown as InvalidField['failures'] };
 }
