@@ -5,6 +5,7 @@
  * it alike.
  */
 import type { AssumptionName } from '../src/ledger/assumptions.ts';
+import { hourMs } from '../src/ledger/time-units.ts';
 import { about, type Observation, type Seen } from './case.ts';
 import type { Reply } from './client.ts';
 import type { RequestOptions } from './connections.ts';
@@ -57,48 +58,56 @@ export class Asker {
   }
 }
 
-const halfDayMs = 43_200_000;
+const halfDayMs = 12 * hourMs;
 
-/** The answer that `means` gives for what was seen. */
-export function answerOf(seen: string, means: Readonly<Record<string, string>>): Seen {
-  const answer = means[seen];
+/** The answer for what was seen. */
+export function answerOf(seen: string, answers: Readonly<Record<string, string>>): Seen {
+  const answer = answers[seen];
   return answer === undefined ? { undetermined: `an unexpected reply: ${seen}` } : { answer };
 }
 
-/** An observation by a probe. `sends`: how many messages it sends; without any, a key is enough. */
-export function observe(
-  id: `${AssumptionName}/${string}`,
-  sends: number,
-  what: string,
-  probe: Probe,
-  more: Partial<Observation> = {},
-): ProbedObservation {
+/** A row of a table of observations. */
+interface ObservationRow extends Partial<Pick<Observation, 'needs' | 'spends'>> {
+  readonly id: `${AssumptionName}/${string}`;
+  /** How many messages it sends; default: none, so that a key is enough. */
+  readonly sendCount?: number;
+  readonly sends: string;
+}
+
+/** An observation by a probe. */
+export function observe({
+  id,
+  sendCount = 0,
+  probe,
+  ...row
+}: ObservationRow & { readonly probe: Probe }): ProbedObservation {
   // One more send proves that the account can send.
-  const start = sends === 0 ? about(id, ['key']) : about(id, ['sender'], { send: sends + 1 });
+  const start =
+    sendCount === 0 ? about(id, ['key']) : about(id, ['sender'], { send: sendCount + 1 });
   return {
     ...start,
-    sends: what,
-    ...more,
+    ...row,
     probe,
-    run: (t, account) => run(t, account, probe, sends > 0),
+    run: (t, account) => run(t, account, probe, sendCount > 0),
   };
 }
 
-/** Observes statuses. `means`: the answer by the statuses of all requests, separated by spaces. */
-export function observeStatuses(
-  id: `${AssumptionName}/${string}`,
-  sends: number,
-  what: string,
-  requests: (by: Asker) => readonly RequestOptions[],
-  means: Readonly<Record<string, string>>,
-  more: Partial<Observation> = {},
-): ProbedObservation {
-  const probe: Probe = function* (by) {
-    const statuses: number[] = [];
-    for (const request of requests(by)) statuses.push((yield request).status);
-    return answerOf(statuses.join(' '), means);
-  };
-  return observe(id, sends, what, probe, more);
+interface StatusRow extends ObservationRow {
+  readonly requests: (by: Asker) => readonly RequestOptions[];
+  /** The answer by the statuses of all requests, separated by spaces. */
+  readonly answers: Readonly<Record<string, string>>;
+}
+
+/** An observation of statuses alone. */
+export function observeStatuses({ requests, answers, ...row }: StatusRow): ProbedObservation {
+  return observe({
+    ...row,
+    *probe(by) {
+      const statuses: number[] = [];
+      for (const request of requests(by)) statuses.push((yield request).status);
+      return answerOf(statuses.join(' '), answers);
+    },
+  });
 }
 
 export interface ProbedObservation extends Observation {

@@ -7,6 +7,7 @@ import { paceJudges } from './pace.ts';
 import { quotaJudges } from './quota.ts';
 import { readJudges } from './read.ts';
 import { replayJudges } from './replay.ts';
+import { retryAfterJudges } from './retry-after.ts';
 import { sendJudges } from './send.ts';
 import { statusJudges } from './status.ts';
 import { throttleJudges } from './throttle.ts';
@@ -19,6 +20,7 @@ export const judges: Readonly<Record<RuleId, Judge>> = {
   ...quotaJudges,
   ...readJudges,
   ...replayJudges,
+  ...retryAfterJudges,
   ...sendJudges,
   ...throttleJudges,
 };

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Exchange } from './exchange.ts';
-import { type Bucket, unexplained, weightedCounterExplains } from './limiter.ts';
+import { unexplained, weightedCounterExplains } from './limiter.ts';
+import type { Bucket } from './permitted-limiters.ts';
 
 const limit = 3;
 
@@ -63,8 +64,8 @@ test('LIMIT-4 a burst from a full bucket with a continuous refill holds no more 
 test('LIMIT-4 a token that another client spent explains a refusal, and never a request too many', () => {
   const early = [at(10, 200), at(10.1, 429), at(80, 200), at(80.1, 200), at(80.2, 200)];
   expect(unexplained(bucket([...early, at(80.3, 429)]))).toBeDefined();
-  expect(unexplained(bucket([...early, at(80.3, 429)]), true)).toBeUndefined();
-  expect(unexplained(bucket([...early, at(80.3, 200)]), true)).toBeDefined();
+  expect(unexplained(bucket([...early, at(80.3, 429)]), { othersSpend: true })).toBeUndefined();
+  expect(unexplained(bucket([...early, at(80.3, 200)]), { othersSpend: true })).toBeDefined();
 });
 
 test('AUTH-6 a counter that weighs the minute before says nothing about whose requests it counts', () => {

@@ -10,7 +10,7 @@ import { minuteMs } from '../../src/ledger/time-units.ts';
 import { isObject, textOf } from '../verify.ts';
 import { type Exchange, isAccepted, isSend, isUncertain } from './exchange.ts';
 import type { Trace } from './judge.ts';
-import type { Bucket } from './limiter.ts';
+import type { Bucket } from './permitted-limiters.ts';
 
 /** A smaller excess of messages does not show another client for certain. */
 const fewestOfOthers = 4;

@@ -1,5 +1,6 @@
 /**
- * Judges limits, 429s and their waits. Rules: LIMIT-1 to LIMIT-7, AUTH-6, READ-3, ERR-3, ERR-4.
+ * Judges limits: which requests pass, and which are answered 429. Rules: LIMIT-1 to LIMIT-7, AUTH-6,
+ * READ-3. `retry-after.ts` judges what a 429 says.
  * A bucket belongs to an endpoint and an account, or to an endpoint and an address. All limits
  * follow from that sentence, so the rules share `judgeBucket`; `limiter.ts` decides whether a
  * permitted limiter explains the replies of a bucket.
@@ -7,18 +8,12 @@
 import { minuteMs } from '../../src/ledger/time-units.ts';
 import { type Endpoint, limits } from '../buckets.ts';
 import * as verify from '../verify.ts';
+import { wasFull } from './excess.ts';
 import { type Exchange, isUncertain } from './exchange.ts';
 import { type Findings, type Judge, slackOf, type Trace } from './judge.ts';
-import {
-  type Bucket,
-  isRefused,
-  isReplay,
-  type Unexplained,
-  unexplained,
-  wasFull,
-  weightedCounterExplains,
-} from './limiter.ts';
+import { unexplained, weightedCounterExplains } from './limiter.ts';
 import { othersIn } from './other-traffic.ts';
+import { type Bucket, isRefused, type Unexplained } from './permitted-limiters.ts';
 import { judgeNotQueued } from './replay.ts';
 
 export const throttleJudges = {
@@ -31,8 +26,6 @@ export const throttleJudges = {
   'LIMIT-7': judgeEveryBucket,
   'AUTH-6': judgeEveryBucket,
   'READ-3': judgeNeverThrottled,
-  'ERR-3': judgeRetryAfter,
-  'ERR-4': judgeDetail,
 } as const;
 
 /** A limit of one endpoint, for each account. A send that it refuses is not queued. */
@@ -45,7 +38,7 @@ function limitOn(endpoint: Endpoint): Judge {
 }
 
 /** The buckets that the case used, with all that the run spent from them in the minutes before. */
-function bucketsOf(trace: Trace): Bucket[] {
+export function bucketsOf(trace: Trace): Bucket[] {
   const firstUses = new Map<string, Exchange>();
   for (const exchange of trace.exchanges) {
     const name = bucketNameOf(exchange);
@@ -70,7 +63,7 @@ function bucketsOf(trace: Trace): Bucket[] {
 }
 
 /** The bucket that a request spends from; undefined if its owner is unknown. */
-function bucketNameOf({ endpoint, caller }: Exchange): string | undefined {
+export function bucketNameOf({ endpoint, caller }: Exchange): string | undefined {
   const owner = caller.account ?? caller.address;
   const isLimited = endpoint !== undefined && endpoint in limits;
   return isLimited && owner !== undefined ? `${endpoint} of ${owner}` : undefined;
@@ -85,15 +78,15 @@ function judgeBucket(trace: Trace, bucket: Bucket, findings: Findings): void {
   }
   const { recorded } = trace;
   // Another key of the recording may belong to the same account.
-  const isShared = recorded !== undefined && !recorded.isOneAccount;
-  const fault = unexplained(bucket, isShared);
+  const othersSpend = recorded !== undefined && !recorded.isOneAccount;
+  const fault = unexplained(bucket, { othersSpend });
   if (fault === undefined) {
     countExercise(trace, bucket, findings);
     return;
   }
   const others = recorded === undefined ? othersIn(trace, bucket) : undefined;
   // Another client explains a refusal, but never that more requests passed.
-  const certainFault = others === undefined ? fault : unexplained(bucket, true);
+  const certainFault = others === undefined ? fault : unexplained(bucket, { othersSpend: true });
   if (certainFault !== undefined)
     findings.judge(bucket.exchanges, () => failLimit(bucket, certainFault));
   else if (others !== undefined) findings.lack(others);
@@ -204,126 +197,4 @@ export function mostInAMinute(
     most = Math.max(most, ended - (begunBefore - spanning));
   }
   return most;
-}
-
-/**
- * ERR-3: after `Retry-After` a request passes, and a second earlier it does not. Refused requests
- * may prolong the wait (`refusedSpendsToken`), so only the last 429 states it.
- */
-function judgeRetryAfter(trace: Trace, findings: Findings): void {
-  const refusals = throttledIn(trace);
-  if (refusals.length === 0) lack429(trace, findings);
-  let isFollowed = false;
-  for (const refusal of refusals) {
-    findings.judge([refusal], () => {
-      const seconds = verify.retryAfter(refusal.reply);
-      verify.that(seconds >= 1 && seconds <= 61, 'between 1 and 61 seconds', refusal.reply);
-    });
-    isFollowed = judgeWait(trace, refusal, findings) || isFollowed;
-  }
-  if (!isFollowed && findings.broken === undefined && trace.recorded === undefined) {
-    findings.exercised = 0;
-    findings.lack(
-      'a 429 and a request that follows it after its wait: --timeout 2m, and no broken connection',
-    );
-  }
-}
-
-function throttledIn({ exchanges }: Trace): Exchange[] {
-  return exchanges.filter((each) => isRefused(each) && bucketNameOf(each) !== undefined);
-}
-
-function lack429(trace: Trace, findings: Findings): void {
-  const isOfAddress = trace.exchanges.some(({ caller }) => caller.account === undefined);
-  findings.lack(
-    isOfAddress
-      ? 'a target that throttles calls without a key (unauthenticatedThrottle, errorsSpendToken)'
-      : 'a 429',
-  );
-}
-
-/** Judges the requests that follow a refusal. True if one came after the wait and was judged. */
-function judgeWait(trace: Trace, refusal: Exchange, findings: Findings): boolean {
-  const { exchanges, recorded } = trace;
-  const slackMs = slackOf(trace);
-  const seconds = Number(refusal.reply.headers['retry-after'] ?? Number.NaN);
-  const tooEarlyUntil = refusal.sentAt + (seconds - 1) * 1_000 - slackMs;
-  const enoughAt = refusal.answeredAt + seconds * 1_000 + slackMs;
-  const later = exchanges.filter(
-    (exchange) =>
-      bucketNameOf(exchange) === bucketNameOf(refusal) &&
-      exchange.sentAt >= refusal.answeredAt + slackMs &&
-      exchange !== refusal,
-  );
-  if (later.some(isUncertain)) return false;
-  for (const early of later.filter(({ answeredAt }) => answeredAt <= tooEarlyUntil)) {
-    const isSimultaneous = early.answeredAt <= refusal.answeredAt;
-    // Recorded errors and replays may spend nothing, so they may pass.
-    const isFree = !isRefused(early) && (early.reply.status >= 300 || isReplay(early));
-    if (isSimultaneous || (recorded !== undefined && isFree)) continue;
-    const expected = `429 one second before Retry-After (${seconds} s) is over`;
-    findings.judgeThat([refusal, early], early.reply.status === 429, expected);
-  }
-  if (recorded !== undefined && !isAlone(trace, refusal)) return false;
-  const [next] = later;
-  if (next === undefined || next.sentAt < enoughAt) return false;
-  if (isRefused(next) && mayBeTaken(trace, refusal, next, tooEarlyUntil, findings)) return false;
-  findings.judgeThat(
-    [refusal, next],
-    next.reply.status !== 429 && next.reply.status < 500,
-    `a success when Retry-After (${seconds} s) is over`,
-  );
-  return true;
-}
-
-/** True if another request, of this run or of another client, may have taken the token. */
-function mayBeTaken(
-  trace: Trace,
-  refusal: Exchange,
-  next: Exchange,
-  freeFrom: number,
-  findings: Findings,
-): boolean {
-  const bucket = bucketsOf(trace).find(({ exchanges }) => exchanges.includes(refusal));
-  if (bucket === undefined) return false;
-  const isTaken = bucket.exchanges.some(
-    (exchange) =>
-      !isRefused(exchange) && exchange.answeredAt > freeFrom && exchange.sentAt < next.answeredAt,
-  );
-  const others = isTaken || trace.recorded !== undefined ? undefined : othersIn(trace, bucket);
-  if (others !== undefined) findings.lack(others);
-  return isTaken || others !== undefined;
-}
-
-/**
- * True if nothing else of the recording may have spent at the same time as the refusal. A 429 does
- * not say whose key it refused: until another reply does, its requests are spread over two buckets.
- */
-function isAlone(trace: Trace, { caller, sentAt, answeredAt }: Exchange): boolean {
-  const { exchanges, recorded } = trace;
-  if (caller.account === undefined) return false;
-  const near = exchanges.filter(
-    (exchange) => exchange.sentAt < answeredAt + slackOf(trace) && exchange.answeredAt > sentAt,
-  );
-  return recorded?.isComplete === true && recorded.isOneAccount && near.length === 1;
-}
-
-/** ERR-4: `detail` states the header's seconds, rounded up. */
-function judgeDetail(trace: Trace, findings: Findings): void {
-  const refusals = throttledIn(trace);
-  if (refusals.length === 0) lack429(trace, findings);
-  for (const refusal of refusals)
-    findings.judge([refusal], () => {
-      const { reply } = refusal;
-      const seconds = verify.retryAfter(reply);
-      verify.declaredJson(reply);
-      const { detail } = verify.object(reply);
-      const isText = typeof detail === 'string' && /[a-z]/i.test(detail);
-      const statesWait = isText && secondsIn(detail).includes(seconds);
-      verify.that(statesWait, `a detail that states ${seconds} seconds`, reply);
-    });
-}
-
-function secondsIn(text: string): number[] {
-  return (text.match(/\d+(?:\.\d+)?/g) ?? []).map((number) => Math.ceil(Number(number)));
 }
