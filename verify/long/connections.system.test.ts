@@ -2,7 +2,7 @@
  * Many idle and short connections: other callers are still served, and nothing leaks.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
-import { connect, createServer, type Socket } from 'node:net';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -11,9 +11,9 @@ import { runLoad } from '../../bench/load/run-load.ts';
 import type { RequestTemplate } from '../../bench/load/workload.ts';
 import { transports } from '../../src/cli/serve-options.ts';
 import type { ReadyFile } from '../../src/simulator.ts';
-import { get } from '../testkit/raw-socket.ts';
 import { bearer, sendPaths } from '../testkit/request.ts';
 import { handlesOf, ServedProcess } from '../testkit/served-process.ts';
+import { churn } from './churn.ts';
 import { IdleClients } from './idle-clients.ts';
 
 test.each(transports)(
@@ -70,61 +70,6 @@ test('a connection is lost if the server ends it too early or does not accept it
   expect(refused.report()).toEqual({ open: 0, timedOut: 0, lost: ['silent: could not connect'] });
 });
 
-/**
- * Opens and closes many connections in different ways, to detect leaks of the server.
- */
-const atATime = 50;
-
-/** What one connection does; it calls `done` at its end. */
-type Behaviour = (socket: Socket, done: () => void) => void;
-
-const behaviours: readonly Behaviour[] = [
-  (_, done) => done(),
-  (socket, done) => socket.write('GET / HTTP/1.1\r\nHost: x\r\nX-Half', done),
-  (socket, done) => socket.write('POST /api/v1/sms/send/ HTTP/1.1\r\nContent-Length: 9\r\n', done),
-  // Closes without reading the answer.
-  (socket, done) => socket.write(get('/api/v1/account/stats/'), done),
-  (socket, done) => {
-    socket.once('data', done);
-    socket.write(get('/api/v1/account/stats/'));
-  },
-];
-
-const endings: readonly ((socket: Socket) => void)[] = [
-  (socket) => socket.end(),
-  (socket) => socket.destroy(),
-  (socket) => socket.resetAndDestroy(),
-];
-
-/** Opens and closes `count` connections in all ways; resolves when the last one has closed. */
-async function churn(port: number, count: number): Promise<void> {
-  let next = 0;
-  const liveOn = async (): Promise<void> => {
-    for (let index = next++; index < count; index = next++) await runOnce(port, index);
-  };
-  await Promise.all(Array.from({ length: atATime }, liveOn));
-}
-
-function runOnce(port: number, index: number): Promise<void> {
-  const behave = behaviours[index % behaviours.length];
-  const end = endings[Math.floor(index / behaviours.length) % endings.length];
-  return new Promise((resolve, reject) => {
-    const socket = connect(port, '127.0.0.1');
-    socket.once('connect', () => behave?.(socket, () => end?.(socket)));
-    socket.on('error', (error) => {
-      if ('code' in error && error.code === 'ECONNREFUSED') reject(error);
-    });
-    socket.on('close', () => resolve());
-    // Reads the rest of the answer, because otherwise the end would not be noticed.
-    socket.resume();
-  });
-}
-
-/**
- * Callers that each send at a steady pace for their own account, by the bench's open loop: latency
- * counts from the scheduled start, so a stalling server is charged for every request that it
- * delays.
- */
 interface CallersPlan {
   readonly ready: ReadyFile;
   /** Per caller; the limit of its account allows 120. */
@@ -132,7 +77,10 @@ interface CallersPlan {
   readonly seconds: number;
 }
 
-/** One caller for each account, each with a connection. */
+/**
+ * Calls for each account at a steady pace, by the bench's open loop: latency counts from the
+ * scheduled start, so a stalling server is charged for every request that it delays.
+ */
 function callSteadily({ ready, perMinute, seconds }: CallersPlan): Promise<LoadResult> {
   const { hostname: host, port } = new URL(ready.base_url);
   const { accounts } = ready;

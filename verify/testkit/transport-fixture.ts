@@ -11,7 +11,7 @@ import {
   whyNoNativeServer,
 } from '../../src/http/transport/open-transport.ts';
 import type { Serve, Transport, TransportOptions } from '../../src/http/transport/transport.ts';
-import { RawSocket } from './raw-socket.ts';
+import { get, RawSocket } from './raw-socket.ts';
 
 /**
  * The reason why the native transport cannot be tested, for test names; empty if it can, and in CI.
@@ -56,6 +56,13 @@ export async function dial(port: number, host?: string, allowHalfOpen = false): 
   const socket = await RawSocket.open(port, host, allowHalfOpen);
   sockets.push(socket);
   return socket;
+}
+
+/** Expects that a fresh connection to a server that echoes is answered. */
+export async function expectAlive(port: number): Promise<void> {
+  const socket = await dial(port);
+  await socket.write(get('/alive'));
+  expect(JSON.parse((await socket.reply()).body)).toMatchObject({ path: '/alive' });
 }
 
 /** Answers 200 with the request that it received. */

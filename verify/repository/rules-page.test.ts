@@ -1,0 +1,128 @@
+/**
+ * Compares `docs/rules.md` with the code: the rules and assumptions that modules and tests cite, and
+ * the ledger of assumptions.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { assumptionLedger, assumptionNames } from '../../src/sim/assumptions.ts';
+import { root } from '../testkit/doc-commands.ts';
+import { code, headerOf, source, tests, withoutComments } from './modules.ts';
+
+const ledgerText = readFileSync(join(root, 'docs/rules.md'), 'utf8');
+const [rulesPart = '', assumptionsPart = ''] = ledgerText.split('## Assumptions');
+const ruleIds = [...rulesPart.matchAll(/^\| ([A-Z]+-\d+) /gm)].map(([, id = '']) => id);
+
+/** The rule ids that a text cites; `SEND-5 to SEND-7` cites three. */
+function citedRules(text: string): Set<string> {
+  const cited = new Set<string>();
+  for (const [, group = '', first = '', last = first] of text.matchAll(
+    /\b([A-Z]+)-(\d+)(?: to \1-(\d+))?/g,
+  )) {
+    for (let n = Number(first); n <= Number(last); n++) cited.add(`${group}-${n}`);
+  }
+  return cited;
+}
+
+test('the ledger of rules is read: eight groups and VER, numbered from 1 without a gap', () => {
+  const groups = new Map<string, number[]>();
+  for (const id of ruleIds) {
+    const [group = '', number = ''] = id.split('-');
+    groups.set(group, [...(groups.get(group) ?? []), Number(number)]);
+  }
+  expect([...groups.keys()]).toEqual([
+    'SVC',
+    'RES',
+    'STATE',
+    'SEND',
+    'READ',
+    'AUTH',
+    'ERR',
+    'LIMIT',
+    'VER',
+  ]);
+  for (const numbers of groups.values()) expect(numbers).toEqual(numbers.map((_, i) => i + 1));
+});
+
+test('every rule id that src/ cites is a rule', () => {
+  const groups = new Set(ruleIds.map((id) => id.split('-')[0]));
+  const unknown = source.flatMap(({ path, text }) =>
+    [...citedRules(text)]
+      .filter((id) => groups.has(id.split('-')[0]) && !ruleIds.includes(id))
+      .map((id) => `${path}: ${id}`),
+  );
+  expect(unknown).toEqual([]);
+});
+
+test('every assumption that a header cites is an assumption', () => {
+  const unknown = code.flatMap(({ path, text }) => {
+    const cited = /Assumes: ([^.]*)\./.exec(headerOf(text))?.[1] ?? '';
+    return cited
+      .replace(/\([^)]*\)/g, '')
+      .split(/[\s,]+/)
+      .filter((word) => /^[a-z]+[A-Z]/.test(word))
+      .filter((word) => !assumptionNames.some((name) => name === word))
+      .map((word) => `${path}: ${word}`);
+  });
+  expect(unknown).toEqual([]);
+});
+
+test('every assumption that has several answers is read by name outside its ledger', () => {
+  const isOpen = (name: (typeof assumptionNames)[number]) =>
+    assumptionLedger[name].answers.length > 1 || 'alsoAccepts' in assumptionLedger[name];
+  const readers = code
+    .filter(({ path }) => !/sim\/assumption|^src\/(model|commands|testing)\//.test(path))
+    .map(({ text }) => withoutComments(text));
+  const unread = assumptionNames.filter(
+    (name) => isOpen(name) && !readers.some((text) => new RegExp(`\\b${name}\\b`).test(text)),
+  );
+  expect(unread).toEqual([]);
+});
+
+const builtGroups = /^(SVC|RES|STATE|SEND|READ|AUTH|ERR|LIMIT)-/;
+const builtRules = ruleIds.filter((id) => builtGroups.test(id));
+
+test.each(builtRules)('%s is cited in code and opens the name of a test', (id) => {
+  expect(code.some(({ text }) => citedRules(text).has(id))).toBe(true);
+  // A name that opens with this id or with several; in a table of tests it is an entry of its own.
+  const opening = new RegExp(`['"\`](?:[A-Z]+-\\d+ )*${id}(?: |')`);
+  expect(tests.some(({ text }) => opening.test(text))).toBe(true);
+});
+
+interface Row {
+  readonly names: readonly string[];
+  /** What opens each answer: a name in back ticks, or a number. */
+  readonly answers: readonly { readonly text: string; readonly isName: boolean }[];
+}
+
+const rows: readonly Row[] = [
+  ...assumptionsPart.matchAll(/^\| (`.*?) *\| (.*?) *\| (.*?) *\|$/gm),
+].map(([, names = '', , cell = '']) => ({
+  names: [...names.matchAll(/`(\w+)`/g)].map(([, name = '']) => name),
+  answers: cell.split(' · ').map((answer) => {
+    const name = /^`([^`]*)`/.exec(answer)?.[1];
+    return { text: name ?? /^[\d,.…]*\d|^\S+/.exec(answer)?.[0] ?? '', isName: name !== undefined };
+  }),
+}));
+
+test('docs/rules.md lists the assumptions of the ledger, in its order', () => {
+  expect(rows.flatMap(({ names }) => names)).toEqual(assumptionNames);
+});
+
+test.each(assumptionNames)(
+  'docs/rules.md gives %s the default and the answers of the ledger',
+  (name) => {
+    const row = rows.find(({ names }) => names.includes(name));
+    const entry = assumptionLedger[name];
+    const [first] = row?.answers ?? [];
+    const isEmpty = JSON.stringify(entry.default) === '{}';
+    const fallback = isEmpty ? 'none' : String(entry.default);
+    const inTable = first?.isName ? first.text : first?.text.replaceAll(',', '');
+    expect(inTable).toBe(fallback);
+    const named = (row?.answers ?? []).filter(({ isName }) => isName).map(({ text }) => text);
+    const hasOpenAnswers = 'alsoAccepts' in entry;
+    expect(hasOpenAnswers ? named.filter((text) => text !== fallback) : named).toEqual(
+      hasOpenAnswers ? entry.answers.filter((answer) => answer !== fallback) : entry.answers,
+    );
+  },
+);
