@@ -43,21 +43,8 @@ const [major = ''] = process.versions.node.split('.');
 const native = createRequire(import.meta.url).resolve(`@uwsjs/linux-x64-${major}`);
 const pages = readdirSync(join(root, 'dist/dashboard')).map((name) => `dashboard/${name}`);
 writeFileSync(join(folder, 'names.json'), JSON.stringify(pages));
-/** The licence of Node and its parts, such as V8 and OpenSSL. Debian has it in another folder. */
-const nodeLicence = [join(process.execPath, '../../LICENSE'), '/usr/share/doc/nodejs/LICENSE'].find(
-  (path) => existsSync(path),
-);
-if (nodeLicence === undefined) throw new Error(`no LICENSE of Node next to ${process.execPath}`);
 const notices = `${file}-licences.txt`;
-writeFileSync(
-  notices,
-  [
-    readFileSync(join(root, 'LICENSE'), 'utf8'),
-    readFileSync(join(root, 'dist/THIRD-PARTY-NOTICES.txt'), 'utf8'),
-    'uWebSockets.js (Apache-2.0): the text of the licence is above.\n',
-    `Node ${process.version}\n\n${readFileSync(nodeLicence, 'utf8')}`,
-  ].join(`\n${'-'.repeat(80)}\n\n`),
-);
+writeFileSync(notices, licences());
 const config = {
   main: join(folder, 'main.cjs'),
   output: join(folder, 'smstwin.blob'),
@@ -81,3 +68,17 @@ chmodSync(file, 0o755);
 run('npx', 'postject', file, 'NODE_SEA_BLOB', config.output, '--sentinel-fuse', fuse);
 for (const name of ['main.cjs', 'names.json', 'sea.json', 'smstwin.blob'])
   rmSync(join(folder, name));
+
+/** The licences of smstwin, of the bundled packages, of the native server and of Node. */
+function licences(): string {
+  // With those of its parts, such as V8 and OpenSSL. Debian has it in another folder.
+  const places = [join(process.execPath, '../../LICENSE'), '/usr/share/doc/nodejs/LICENSE'];
+  const nodeLicence = places.find((path) => existsSync(path));
+  if (nodeLicence === undefined) throw new Error(`no LICENSE of Node next to ${process.execPath}`);
+  return [
+    readFileSync(join(root, 'LICENSE'), 'utf8'),
+    readFileSync(join(root, 'dist/THIRD-PARTY-NOTICES.txt'), 'utf8'),
+    'uWebSockets.js (Apache-2.0): the text of the licence is above.\n',
+    `Node ${process.version}\n\n${readFileSync(nodeLicence, 'utf8')}`,
+  ].join(`\n${'-'.repeat(80)}\n\n`);
+}

@@ -33,16 +33,8 @@ export async function saturate(
   const over = new AbortController();
   const setupClient = (bare: unknown): void => {
     const client = bare as LiveClient;
-    let bodyBytes = 0;
-    // Autocannon keeps a body in memory until its end.
-    client.on('body', ({ length }) => {
-      bodyBytes += length;
-      if (bodyBytes <= mostReplyBytes) return;
-      tally.error();
-      client.destroy();
-    });
+    boundBodies(client, () => tally.error());
     client.on('response', (status, _bytes, ms) => {
-      bodyBytes = 0;
       if (over.signal.aborted) return;
       tally.reply(status, ms, performance.now());
       if (tally.requests >= mostRequests) over.abort();
@@ -75,6 +67,20 @@ export async function saturate(
   instance.stop();
   await ended;
   return result;
+}
+
+/** Ends a connection whose reply is too long: autocannon keeps a body in memory until its end. */
+function boundBodies(client: LiveClient, onTooLong: () => void): void {
+  let bodyBytes = 0;
+  client.on('response', () => {
+    bodyBytes = 0;
+  });
+  client.on('body', ({ length }) => {
+    bodyBytes += length;
+    if (bodyBytes <= mostReplyBytes) return;
+    onTooLong();
+    client.destroy();
+  });
 }
 
 /** Writes the slot into the bytes that autocannon has built, just before each send. */

@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict';
 import type { ReadyNumbers } from '../../src/operations/ready-numbers.ts';
-import { Caller } from '../long/caller.ts';
+import { type Answer, Caller } from '../long/caller.ts';
 import { Control } from '../long/control.ts';
 import { sendPaths } from '../testkit/request.ts';
 
@@ -25,6 +25,15 @@ const surplus = 5;
 for (let index = 0; index < Number(count); index++) await useWorld(`${name}-${index}`);
 caller.leave();
 
+function countsByStatus(answers: readonly (Answer | undefined)[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const answer of answers) {
+    const status = answer?.status ?? 'broken';
+    counts[status] = (counts[status] ?? 0) + 1;
+  }
+  return counts;
+}
+
 async function useWorld(worldName: string): Promise<void> {
   const settings = { name: worldName, clock: 'manual' };
   const world = await fleet.ask<World>('worlds.create', '', settings);
@@ -43,12 +52,7 @@ async function useWorld(worldName: string): Promise<void> {
   caller.leave();
   const sends = Array.from({ length: limit + surplus }, (_, index) => send(index, `r${index}`));
   const answers = await Promise.all(sends);
-  const counts: Record<string, number> = {};
-  for (const answer of answers) {
-    const status = answer?.status ?? 'broken';
-    counts[status] = (counts[status] ?? 0) + 1;
-  }
-  assert.deepEqual(counts, { 202: limit, 429: surplus }, worldName);
+  assert.deepEqual(countsByStatus(answers), { 202: limit, 429: surplus }, worldName);
   const control = new Control(caller, ownControlUrl);
   await control.ask('clock.advance', '', { by: '2m' });
   const replayed = answers.findIndex((answer) => answer?.status === 202);

@@ -72,6 +72,7 @@ const lines = [
   `GET ${routeOf('simulator.metrics').path} HTTP/1.1\r\nHost: localhost\r\n\r\n`,
   `GET ${events} HTTP/1.1\r\nHost: localhost\r\nLast-Event-ID: 3\r\n\r\nGET / HTTP/1.1\r\n\r\n`,
   'GET / HTTP/1.1\r\nHost: localhost\r\n\r\nGET /assets/x HTTP/1.1\r\nHost: localhost\r\n\r\n',
+  // The first bytes of HTTP/2, of TLS, and of both versions of the PROXY protocol.
   'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0',
   '\x16\x03\x01\0\xc8\x01\0\0\xc4\x03\x03\r\n\r\n',
   '\r\n\r\nPROXY TCP4 1.2.3.4 5.6.7.8 1 2\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\n',

@@ -130,24 +130,26 @@ function trySenders(load: Recorder): void {
 /** Reads messages from acceptance to their end, with the keys of their account and of others. */
 function followMessages(load: Recorder): void {
   const { otherKey, secondKey } = load.target;
-  const followed = [
+  const ofMain = [
     load.sent({ request_id: load.nextId() }),
     load.sent({}),
     load.sent({ to: '+12025550161', message: 'fails', request_id: load.nextId() }),
     load.sent({ send_at: load.inSeconds(40) }),
     load.sent({ send_at: load.inSeconds(90), request_id: load.nextId() }),
     load.sent({ request_id: load.nextId() }, otherKey),
-    load.sent({ from: secondFrom, request_id: load.nextId() }, secondKey),
   ];
+  const [first] = ofMain;
+  const ofSecond = load.sent({ from: secondFrom, request_id: load.nextId() }, secondKey);
   load.repeat({ count: 36, everySeconds: 5 }, (round) => {
-    for (const message of followed.slice(0, 6)) load.read(message);
-    if (round === 3) load.get(messagePath(followed[0]), undefined);
-    load.read(followed[6], secondKey);
-    if (round % 6 === 0) load.read(followed[0], otherKey);
-    if (round % 9 === 0) load.read(followed[0], secondKey);
+    for (const message of ofMain) load.read(message);
+    if (round === 3) load.get(messagePath(first), undefined);
+    load.read(ofSecond, secondKey);
+    if (round % 6 === 0) load.read(first, otherKey);
+    if (round % 9 === 0) load.read(first, secondKey);
   });
-  const near = String(followed[0]).replace(/-.*/, '-0000-4000-8000-000000000000');
-  for (const strange of [unknownId, 'not-an-id', near]) load.read(strange);
+  // An unknown id that begins like a known one.
+  const similar = String(first).replace(/-.*/, '-0000-4000-8000-000000000000');
+  for (const strange of [unknownId, 'not-an-id', similar]) load.read(strange);
   // Read every two seconds: no state can pass unseen.
   const closely = [load.sent({ request_id: load.nextId() }), load.sent({})];
   load.repeat({ count: 50, everySeconds: 2 }, () => {
