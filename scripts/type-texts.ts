@@ -23,64 +23,66 @@ export class TypeTexts {
   }
 
   /** The text of a schema's type; `void` without a schema. */
-  of(schema: Json | undefined, io: Direction): string {
+  of(schema: Json | undefined, direction: Direction): string {
     if (schema === undefined) return 'void';
     const definitions = Object.entries((schema['$defs'] ?? {}) as Record<string, Json>);
     for (const [id, { description }] of definitions) {
-      if (description !== undefined) this.#descriptions.set(nameOf(id, io), description);
+      if (description !== undefined) this.#descriptions.set(nameOf(id, direction), description);
     }
     for (const [id, definition] of definitions) {
-      const name = nameOf(id, io);
+      const name = nameOf(id, direction);
       if (this.#named.has(name)) continue;
       this.#named.set(name, '');
-      this.#named.set(name, this.#text(definition, io, ''));
+      this.#named.set(name, this.#text(definition, direction, ''));
     }
-    return this.#text(schema, io, '  ');
+    return this.#text(schema, direction, '  ');
   }
 
-  #text(schema: Json, io: Direction, indent: string): string {
+  #text(schema: Json, direction: Direction, indent: string): string {
     const { $ref, const: value, enum: values, anyOf, oneOf, allOf, type, items } = schema;
     const joined = (schemas: unknown, separator: string) => {
-      const texts = new Set((schemas as Json[]).map((part) => this.#text(part, io, indent)));
+      const texts = new Set((schemas as Json[]).map((part) => this.#text(part, direction, indent)));
       // A flag may also be a text, but only in a query.
       const shown = [...texts].filter((text) => !texts.has('boolean') || !/"true"/.test(text));
       return shown.join(separator);
     };
-    if (typeof $ref === 'string') return nameOf($ref.slice($ref.lastIndexOf('/') + 1), io);
+    if (typeof $ref === 'string') return nameOf(idIn($ref), direction);
     if (value !== undefined) return JSON.stringify(value);
     if (Array.isArray(values)) return values.map((each) => JSON.stringify(each)).join(' | ');
     if (anyOf !== undefined || oneOf !== undefined) return joined(anyOf ?? oneOf, ' | ');
     if (allOf !== undefined) return joined(allOf, ' & ');
     if (type === 'array') {
-      const item = items === undefined ? 'unknown' : this.#text(items as Json, io, indent);
-      return `${io === 'output' ? 'readonly ' : ''}${/[|&]/.test(item) ? `(${item})` : item}[]`;
+      const item = items === undefined ? 'unknown' : this.#text(items as Json, direction, indent);
+      const isCompound = /[|&]/.test(item);
+      return `${readonlyIn(direction)}${isCompound ? `(${item})` : item}[]`;
     }
-    if (type === 'object') return this.#object(schema, io, indent);
+    if (type === 'object') return this.#object(schema, direction, indent);
     if (Array.isArray(type)) return type.map((each) => plainTypes[each] ?? 'unknown').join(' | ');
     return plainTypes[String(type)] ?? 'unknown';
   }
 
-  #descriptionOf($ref: unknown, io: Direction): unknown {
-    const id = typeof $ref === 'string' ? $ref.slice($ref.lastIndexOf('/') + 1) : '';
-    return this.#descriptions.get(nameOf(id, io));
+  #descriptionOf($ref: unknown, direction: Direction): unknown {
+    return typeof $ref === 'string'
+      ? this.#descriptions.get(nameOf(idIn($ref), direction))
+      : undefined;
   }
 
-  #object(schema: Json, io: Direction, indent: string): string {
+  #object(schema: Json, direction: Direction, indent: string): string {
     const { properties = {}, required = [], additionalProperties: others } = schema;
-    const readonly = io === 'output' ? 'readonly ' : '';
+    const readonly = readonlyIn(direction);
     const inner = `${indent}  `;
     const lines = Object.entries(properties as Record<string, Json>).map(([name, field]) => {
       // The description of one of several alternatives is shown at the field that identifies it.
-      const { $ref, const: value, description = this.#descriptionOf($ref, io) } = field;
+      const { $ref, const: value, description = this.#descriptionOf($ref, direction) } = field;
       const shown = description ?? (value === undefined ? undefined : schema['description']);
       const comment = shown === undefined ? '' : `${inner}/** ${shown} */\n`;
       const optional = (required as readonly string[]).includes(name) ? '' : '?';
       const key = /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name);
-      return `${comment}${inner}${readonly}${key}${optional}: ${this.#text(field, io, inner)};\n`;
+      return `${comment}${inner}${readonly}${key}${optional}: ${this.#text(field, direction, inner)};\n`;
     });
     if (lines.length > 0) return `{\n${lines.join('')}${indent}}`;
     const hasValueSchema = typeof others === 'object' && others !== null;
-    const value = hasValueSchema ? this.#text(others as Json, io, indent) : 'unknown';
+    const value = hasValueSchema ? this.#text(others as Json, direction, indent) : 'unknown';
     return `{ ${readonly}[name: string]: ${value} }`;
   }
 }
@@ -93,6 +95,16 @@ const plainTypes: Readonly<Record<string, string>> = {
   null: 'null',
 };
 
-function nameOf(id: string, io: Direction): string {
-  return io === 'input' ? `${id}Input` : id;
+function nameOf(id: string, direction: Direction): string {
+  return direction === 'input' ? `${id}Input` : id;
+}
+
+/** The id of the schema that a `$ref` points to. */
+function idIn($ref: string): string {
+  return $ref.slice($ref.lastIndexOf('/') + 1);
+}
+
+/** The modifier of the fields and lists of an output. */
+function readonlyIn(direction: Direction): string {
+  return direction === 'output' ? 'readonly ' : '';
 }
