@@ -1,3 +1,4 @@
+/** `smstwin bench` as a user runs it: cases, endurance, and audits of a running simulator. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -39,16 +40,7 @@ test('an endurance run prints a line per interval, judges its slopes and plots t
   const directory = mkdtempSync(join(tmpdir(), 'bench-'));
   const json = join(directory, 'r.json');
   const { io, texts } = newIo();
-  const flags = [
-    '--scenario',
-    'endurance',
-    '--duration',
-    '5s',
-    '--connections',
-    '8',
-    '--held',
-    '1000',
-  ];
+  const flags = '--scenario endurance --duration 5s --connections 8 --held 1000'.split(' ');
   // A short run on a machine at work shows the mechanism, not the bars.
   const loose = ['growth<900%', 'loss<90%', 'probe_p99<9s', 'probe_max<9s'];
   const slos = loose.flatMap((slo) => ['--slo', slo]);
@@ -71,18 +63,7 @@ test('an endurance run prints a line per interval, judges its slopes and plots t
 
 test('without a native server the service is measured alone and the reason is printed', () => {
   const program = ['--import', 'tsx', 'src/main.ts', 'bench', '--scenario', 'throttled'];
-  const few = [
-    '--duration',
-    '200ms',
-    '--rounds',
-    '1',
-    '--warm-up',
-    '200',
-    '--held',
-    '0',
-    '--slo',
-    'errors<1',
-  ];
+  const few = '--duration 200ms --rounds 1 --warm-up 200 --held 0 --slo errors<1'.split(' ');
   const { status, stdout } = spawnSync('node', [...program, ...few], {
     encoding: 'utf8',
     env: { ...process.env, SMSTWIN_UWS: '/nowhere' },

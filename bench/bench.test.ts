@@ -1,3 +1,4 @@
+/** Flags and targets that `smstwin bench` refuses, each with one line that says why. */
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { expect, test } from 'vitest';

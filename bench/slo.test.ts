@@ -1,3 +1,4 @@
+/** The thresholds of `--slo`: how they are read, and when they are met. */
 import { expect, test } from 'vitest';
 import { type Figures, sloValue } from './slo.ts';
 

@@ -1,3 +1,4 @@
+/** When a load proves nothing, and the reason that is given. */
 import { expect, test } from 'vitest';
 import { invalidity, type LoadResult, Tally } from './load/load-result.ts';
 

@@ -1,3 +1,4 @@
+/** The recount finds each breach of a limit, and none on the service as documented. */
 import { expect, test } from 'vitest';
 import { ownAudit } from './own-audit.ts';
 import { type AuditEntry, audit } from './recount.ts';

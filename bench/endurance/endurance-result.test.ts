@@ -1,3 +1,4 @@
+/** The trends, thresholds and doubts of an endurance run, from intervals that a test writes. */
 import { expect, test } from 'vitest';
 import { sloValue } from '../slo.ts';
 import { enduranceResult, type Interval, type Observed } from './endurance-result.ts';

@@ -1,3 +1,4 @@
+/** Both load generators against servers that answer, delay, break off and never end. */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';

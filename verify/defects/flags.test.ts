@@ -1,3 +1,4 @@
+/** The flags of a checkout that list and plant defects. */
 import { expect, test } from 'vitest';
 import { serve } from '../../src/cli/serve.ts';
 import { defectFlags } from './flags.ts';

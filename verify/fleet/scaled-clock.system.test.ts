@@ -63,28 +63,33 @@ test('a shard that starts again counts from the same anchor', async () => {
   }
 }, 240_000);
 
-/** What is known of simulated time at the real time 0: its bounds, and its rests by the rate. */
+/** What messages show about the line `simulated = offset + real * rate`. */
 interface Line {
-  readonly least: number;
-  readonly most: number;
-  readonly rests: ReadonlySet<number>;
+  readonly leastOffsetMs: number;
+  readonly mostOffsetMs: number;
+  /** The remainders of simulated times by the rate: one, as real time is whole milliseconds. */
+  readonly remainders: ReadonlySet<number>;
 }
-const unknown: Line = { least: -Infinity, most: Infinity, rests: new Set() };
+const unknown: Line = {
+  leastOffsetMs: Number.NEGATIVE_INFINITY,
+  mostOffsetMs: Number.POSITIVE_INFINITY,
+  remainders: new Set(),
+};
 
-/** Messages of both shards are created on one line, that of the earlier ones. */
+/** Expects that messages of both shards are created on one line, that of the earlier ones. */
 async function expectOneLine(rate: number, earlier = unknown): Promise<Line> {
-  let { least, most } = earlier;
-  const rests = new Set(earlier.rests);
+  let { leastOffsetMs, mostOffsetMs } = earlier;
+  const remainders = new Set(earlier.remainders);
   for (const account of fleet.served.ready.accounts.slice(0, 10)) {
     const from = account.sims[0]?.number ?? fleet.served.ready.pool[0]?.number;
     const startMs = Date.now();
     const { body } = await fleet.send(account.api_key, { from });
     const endMs = Date.now();
     const atMs = Date.parse(JSON.parse(body).created_at);
-    rests.add(atMs % rate);
-    least = Math.max(least, atMs - endMs * rate);
-    most = Math.min(most, atMs - startMs * rate);
+    remainders.add(atMs % rate);
+    leastOffsetMs = Math.max(leastOffsetMs, atMs - endMs * rate);
+    mostOffsetMs = Math.min(mostOffsetMs, atMs - startMs * rate);
   }
-  expect([rests.size, least <= most]).toEqual([1, true]);
-  return { least, most, rests };
+  expect([remainders.size, leastOffsetMs <= mostOffsetMs]).toEqual([1, true]);
+  return { leastOffsetMs, mostOffsetMs, remainders };
 }

@@ -1,3 +1,4 @@
+/** The harness against servers that break every rule, or cannot be reached. */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:net';
@@ -15,19 +16,18 @@ function nothingPassed({ verdicts, out }: Outcome): void {
   expect(wrong).toEqual([]);
 }
 
-const wrongServers: [string, (status: number) => [number, string, string]][] = [
-  ['401', () => [401, 'application/json', '{"code":"auth_invalid_keyy","detail":"no"}']],
-  ['500', () => [500, 'application/json', '{"code":"internal","detail":"oops"}']],
-  ['404', () => [404, 'application/json', '{"detail":"Not found."}']],
-  ['429', () => [429, 'application/json', '{"detail":"Expected available in 30 seconds."}']],
-  ['an HTML page', () => [200, 'text/html', '<!doctype html><title>Welcome</title>']],
-  ['an empty object', () => [200, 'application/json', '{}']],
-  ['an empty 202', () => [202, 'application/json', '']],
-];
+const wrongServers = [
+  ['401', 401, 'application/json', '{"code":"auth_invalid_keyy","detail":"no"}'],
+  ['500', 500, 'application/json', '{"code":"internal","detail":"oops"}'],
+  ['404', 404, 'application/json', '{"detail":"Not found."}'],
+  ['429', 429, 'application/json', '{"detail":"Expected available in 30 seconds."}'],
+  ['an HTML page', 200, 'text/html', '<!doctype html><title>Welcome</title>'],
+  ['an empty object', 200, 'application/json', '{}'],
+  ['an empty 202', 202, 'application/json', ''],
+] as const;
 
-for (const [name, answer] of wrongServers)
+for (const [name, status, type, body] of wrongServers)
   test(`a server that answers ${name} to everything passes nothing`, async () => {
-    const [status, type, body] = answer(0);
     const server = await fake((_, response) => {
       response.writeHead(status, { 'content-type': type, 'retry-after': '30' });
       response.end(body);

@@ -1,3 +1,4 @@
+/** The harness's table of rules and assumptions agrees with docs/rules.md. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { allCases } from '../../conformance/cases/all.ts';

@@ -1,3 +1,4 @@
+/** The audit of a soak finds each kind of planted damage. */
 import { expect, test } from 'vitest';
 import { audit, type Evidence } from './audit.ts';
 

@@ -1,3 +1,4 @@
+/** A journal whose disk is full, in a checkpoint and without one. */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';

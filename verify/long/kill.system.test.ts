@@ -1,3 +1,4 @@
+/** Short runs of `kills.ts`, and a second SIGTERM. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';

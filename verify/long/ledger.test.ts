@@ -1,3 +1,4 @@
+/** The ledger of a soak checks replays, and the journals name the admitted requests. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+/** A short soak has no complaint. */
 import { expect, test } from 'vitest';
 import { soak } from './soak.ts';
 

@@ -1,3 +1,4 @@
+/** The command line of `npm run test:deep`. */
 import { expect, test } from 'vitest';
 import { runProgram } from '../testkit/program-flags.ts';
 import { deepOptions, deepProgram } from './deep-options.ts';

@@ -1,3 +1,4 @@
+/** Separate processes give the same bytes for the same seed. */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';

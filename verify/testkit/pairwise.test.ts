@@ -1,3 +1,4 @@
+/** Pairwise rows cover every two answers. */
 import { expect, test } from 'vitest';
 import { pairwise } from './pairwise.ts';
 

@@ -1,3 +1,4 @@
+/** The flags of the long-running test programs. */
 import { expect, test } from 'vitest';
 import { number, runProgram, transportFlag } from './program-flags.ts';
 

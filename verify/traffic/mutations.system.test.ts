@@ -47,9 +47,9 @@ function mutated(whole: readonly TrafficExchange[], rng: Rng): Mutation {
   if (chosen('skewed')) {
     // Set once, somewhere in the midst, or wrong from the start.
     const from = rng.fraction() < 0.3 ? 0 : rng.below(exchanges.length);
-    const by = rng.fraction() < 0.5 ? -2_000 : 2_000;
+    const byMs = rng.fraction() < 0.5 ? -2_000 : 2_000;
     exchanges = exchanges.map((one, at) =>
-      at < from ? one : { ...one, sentAt: one.sentAt + by, answeredAt: one.answeredAt + by },
+      at < from ? one : { ...one, sentAt: one.sentAt + byMs, answeredAt: one.answeredAt + byMs },
     );
   }
   if (chosen('shuffled'))
