@@ -24,7 +24,7 @@ import {
   intervalText,
   summaryText,
 } from './report/text.ts';
-import { cases } from './scenarios/bench-case.ts';
+import { type BenchCase, cases } from './scenarios/bench-case.ts';
 import { boundedClient, notReachable, patienceMs } from './servers/control-client.ts';
 
 const thresholdCrossed = 7;
@@ -76,21 +76,10 @@ async function run(options: BenchOptions, io: CommandIo): Promise<number> {
   const onProgress = progress(io);
   const measured: CaseResult[] = [];
   const endured: EnduranceResult[] = [];
-  for (const benchCase of cases) {
-    const { scenario, name, what } = benchCase;
-    if (!options.scenarios.includes(scenario)) continue;
-    if (scenario === 'endurance') {
-      io.out(`\n${name}: ${what}\n${intervalHead}`);
-      const result = await endure(benchCase, options, (one) => io.out(intervalText(one)));
-      io.out(enduranceText(result));
-      endured.push(result);
-    } else {
-      const measurement = await measure(benchCase, options, onProgress);
-      onProgress('');
-      const result = caseResult(measurement, options.slos, options.perSecond !== undefined);
-      io.out(caseText(result));
-      measured.push(result);
-    }
+  for (const benchCase of cases.filter(({ scenario }) => options.scenarios.includes(scenario))) {
+    if (benchCase.scenario === 'endurance')
+      endured.push(await runEndurance(benchCase, options, io));
+    else measured.push(await runCase(benchCase, options, io));
   }
   const audit = await runAudit(options, onProgress);
   onProgress('');
@@ -113,6 +102,22 @@ async function run(options: BenchOptions, io: CommandIo): Promise<number> {
     io.out(`\n${kind} report: ${file}\n`);
   }
   return exitCode(result);
+}
+
+async function runEndurance(benchCase: BenchCase, options: BenchOptions, io: CommandIo) {
+  io.out(`\n${benchCase.name}: ${benchCase.what}\n${intervalHead}`);
+  const result = await endure(benchCase, options, (one) => io.out(intervalText(one)));
+  io.out(enduranceText(result));
+  return result;
+}
+
+async function runCase(benchCase: BenchCase, options: BenchOptions, io: CommandIo) {
+  const onProgress = progress(io);
+  const measurement = await measure(benchCase, options, onProgress);
+  onProgress('');
+  const result = caseResult(measurement, options.slos, options.perSecond !== undefined);
+  io.out(caseText(result));
+  return result;
 }
 
 /** Undefined if the run has no audit. */

@@ -43,7 +43,12 @@ export function benchOptions(command: Command) {
   else refuseFlagsOfOwnServer(flags);
   const limits: LimitOverrides = Object.assign({}, ...limit);
   return {
-    ...{ ...others, baseUrl, scenarios, limits, slos: slo, reports: report },
+    ...others,
+    baseUrl,
+    scenarios,
+    limits,
+    slos: slo,
+    reports: report,
     /** Duration of the load on the service, over all rounds. */
     durationMs: duration,
     /** A count, as on a busy machine a second may be too short for the compiler to settle. */

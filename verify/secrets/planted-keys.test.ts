@@ -39,8 +39,8 @@ const reportKinds = ['text', 'junit', 'json', 'html', 'tap', 'markdown', 'github
 
 /** Every key that was ever made, the harness's own included. */
 const keys = new Set<string>();
-/** Keys of the world that the session creates. */
-const ofHosted = new Set<string>();
+/** Keys of the worlds that the session creates. */
+const keysOfHostedWorlds = new Set<string>();
 
 class WatchedWorld extends World {
   override createKey(...given: Parameters<World['createKey']>): ApiKey {
@@ -51,35 +51,35 @@ class WatchedWorld extends World {
   }
 }
 
-/** What left, by where. */
-const left = new Map<string, string>();
+/** All text that left the process, by its place. */
+const outputs = new Map<string, string>();
 let folder: string;
 let createdReply: string;
 let shown: string;
 
-function note(where: string, text: string): void {
-  left.set(where, `${left.get(where) ?? ''}${text}\n`);
+function record(where: string, text: string): void {
+  outputs.set(where, `${outputs.get(where) ?? ''}${text}\n`);
 }
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'smstwin-keys-'));
   const simulator = new Simulator(settings, {
     journal: join(folder, 'run.ndjson'),
-    onNotice: (line) => note('notices', line),
+    onNotice: (line) => record('notices', line),
     simulation: (parsed, startMs) => new Simulation(parsed, startMs, { World: WatchedWorld }),
   });
   for (const format of ['text', 'json'] as const) {
     simulator.activity.listen('request', (request) => {
-      note(`log ${format}`, requestLine(format, request));
+      record(`log ${format}`, requestLine(format, request));
     });
   }
-  simulator.activity.stream((event) => note('events', JSON.stringify(event)), {
+  simulator.activity.stream((event) => record('events', JSON.stringify(event)), {
     kinds: eventKinds,
     every: true,
   });
   const { baseUrl, controlUrl } = await simulator.listen({
     control: {},
-    onInternalError: (error) => note('internal errors', String(error)),
+    onInternalError: (error) => record('internal errors', String(error)),
   });
   const control = controlUrl ?? '';
   const ready = simulator.readyFile();
@@ -96,7 +96,7 @@ beforeAll(async () => {
   await readControl(simulator, control, 'after a restore');
   await simulator.close();
   for (const name of readdirSync(folder))
-    note(`file ${name}`, readFileSync(join(folder, name), 'utf8'));
+    record(`file ${name}`, readFileSync(join(folder, name), 'utf8'));
 });
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -113,7 +113,7 @@ async function useService(simulator: Simulator, baseUrl: string): Promise<void> 
       const headers = { authorization: `${scheme} ${key}`, 'content-type': 'application/json' };
       for (const path of ['/api/v1/account/stats/', '/api/v1/sms/x/', '/api/v1/account/stats']) {
         const reply = await fetch(`${baseUrl}${path}`, { headers });
-        note('service', `${JSON.stringify([...reply.headers])} ${await reply.text()}`);
+        record('service', `${JSON.stringify([...reply.headers])} ${await reply.text()}`);
       }
     }
   }
@@ -127,8 +127,8 @@ async function useControl(simulator: Simulator, control: string): Promise<string
   const post = async (path: string, body: unknown) =>
     (await fetch(`${account}${path}`, { method: 'POST', body: JSON.stringify(body) })).text();
   const created = await post('/keys', { name: 'planted' });
-  note('exchange', await post('/requests', { method: 'GET', path: '/api/v1/account/stats/' }));
-  note('twice', await post('/sims', { number: '+12025550101' }));
+  record('exchange', await post('/requests', { method: 'GET', path: '/api/v1/account/stats/' }));
+  record('twice', await post('/sims', { number: '+12025550101' }));
   simulator.accounts.revokeKey(simulator.accounts.keys(acme?.account_id ?? '')[1]?.key_id ?? '');
   simulator.clock.advance('1d');
   return created;
@@ -153,10 +153,10 @@ async function readControl(simulator: Simulator, control: string, when: string):
   };
   for (const { api_key: key } of world.accounts) {
     keys.add(key);
-    ofHosted.add(key);
+    keysOfHostedWorlds.add(key);
   }
   for (const { number } of requests) {
-    note(`request ${when}`, JSON.stringify(simulator.requests.get(number)));
+    record(`request ${when}`, JSON.stringify(simulator.requests.get(number)));
   }
   for (const { verb, path, name } of servedOperations) {
     if (verb !== 'GET' || name === 'events.stream') continue;
@@ -167,15 +167,15 @@ async function readControl(simulator: Simulator, control: string, when: string):
     const query = queries[name] ?? '';
     const reply = await fetch(`${control}${filled}${query}`);
     expect([path, reply.status]).toEqual([path, 200]);
-    note(`${path} ${when}`, await reply.text());
+    record(`${path} ${when}`, await reply.text());
   }
 }
 
 /** On a simulator of its flags, and on one whose control port it is given. */
 async function useHarness(baseUrl: string, control: string): Promise<void> {
   const io = {
-    stdout: (text: string) => note('harness', text),
-    stderr: (text: string) => note('harness', text),
+    stdout: (text: string) => record('harness', text),
+    stderr: (text: string) => record('harness', text),
     signal: new AbortController().signal,
   };
   const cases = ['AUTH-2', 'AUTH-3', 'SEND-3', 'RES-1'];
@@ -199,15 +199,17 @@ test('AUTH-2 a key is in the reply that creates it, in the banner and in the rea
 
 test('AUTH-2 a key is in nothing else that leaves: journal, snapshot, log, events, control replies, reports', () => {
   expect(keys.size).toBeGreaterThan(10);
-  expect(left.size).toBeGreaterThan(60);
+  expect(outputs.size).toBeGreaterThan(60);
   for (const where of ['log text', 'log json', 'events', 'file run.ndjson', 'file control.html']) {
-    expect([where, (left.get(where) ?? '').length > 300]).toEqual([where, true]);
+    expect([where, (outputs.get(where) ?? '').length > 300]).toEqual([where, true]);
   }
-  const leaks = [...left].flatMap(([where, text]) =>
+  const leaks = [...outputs].flatMap(([where, text]) =>
     [...keys]
       .filter((key) => text.includes(key.slice(-20)))
       // A world shows the keys with which it was created, and none created later.
-      .filter((key) => !where.startsWith('/control/worlds/{world_id}') || !ofHosted.has(key))
+      .filter(
+        (key) => !where.startsWith('/control/worlds/{world_id}') || !keysOfHostedWorlds.has(key),
+      )
       .map(() => where),
   );
   expect(leaks).toEqual([]);
