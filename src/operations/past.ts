@@ -12,7 +12,7 @@ import { defineOperation } from './define.ts';
 import { timeMs, timeSchema } from './duration.ts';
 import type { Live } from './live.ts';
 import { messageRecord, messageRecordSchema } from './message-record.ts';
-import { largestInQuery, limitSchema } from './query.ts';
+import { largestInQuery, limitSchema, ordinalSchema } from './query.ts';
 import { simView, simViewSchema } from './sim-view.ts';
 import { stateOf, stateSchema } from './state.ts';
 import { find } from './targets.ts';
@@ -22,8 +22,7 @@ const linesAtOnce = 64;
 
 export const instantSchema = z.strictObject({
   time: z.string().exactOptional().describe('ISO 8601 with its zone, in simulated time.'),
-  entry: limitSchema({ largest: largestInQuery, fallback: 1 })
-    .unwrap()
+  entry: ordinalSchema(largestInQuery)
     .exactOptional()
     .describe('A line of the journal: the instant after it; 1 is the start.'),
 });

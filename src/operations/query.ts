@@ -11,17 +11,32 @@ import type { World } from '../sim/world.ts';
 /** The largest number that a query can give: nine digits. */
 export const largestInQuery = 999_999_999;
 
-/** The largest number of results to return; a number in JavaScript, digits in a query. */
-export function limitSchema({ largest, fallback }: { largest: number; fallback: number }) {
+/** A whole number from 1. */
+function ordinal(largest: number) {
   const error = `expected a whole number from 1 to ${largest}`;
-  const schema = z
-    .preprocess(
-      (value) => (typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : value),
-      z.int({ error }).min(1, { error }).max(largest, { error }).default(fallback),
-    )
+  return z.int({ error }).min(1, { error }).max(largest, { error });
+}
+
+/** Takes digits, as a query gives them, for a number. */
+function fromDigits(schema: z.ZodType) {
+  return z.preprocess(
+    (value) => (typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : value),
+    schema,
+  );
+}
+
+/** A number of something that is counted from 1. */
+export function ordinalSchema(largest: number) {
+  // `preprocess` takes any input; callers in JavaScript should see that it is a number.
+  return fromDigits(ordinal(largest)) as unknown as z.ZodNumber;
+}
+
+/** The largest number of results to return. */
+export function limitSchema({ largest, fallback }: { largest: number; fallback: number }) {
+  // The inner default is the one that the documents show.
+  const schema = fromDigits(ordinal(largest).default(fallback))
     .default(fallback)
     .describe('How many at most.');
-  // `preprocess` takes any input; callers in JavaScript should see that it is a number.
   return schema as unknown as z.ZodDefault<z.ZodNumber>;
 }
 

@@ -13,15 +13,12 @@ import { OperationRefused } from '../sim/operation-refused.ts';
 import { timeSchema } from './duration.ts';
 import type { Live } from './live.ts';
 import { reportingOn } from './live-report.ts';
-import { largestInQuery, limitSchema } from './query.ts';
+import { largestInQuery, ordinalSchema } from './query.ts';
 import { exchangeViewSchema, faultOf } from './request-views.ts';
 import { find } from './targets.ts';
 
 export const traceQuerySchema = z.strictObject({
-  number: limitSchema({ largest: largestInQuery, fallback: 1 })
-    .unwrap()
-    .exactOptional()
-    .describe('Of one of its requests.'),
+  number: ordinalSchema(largestInQuery).exactOptional().describe('Of one of its requests.'),
   message_id: z.string().exactOptional().describe('Its message instead.'),
 });
 
