@@ -23,15 +23,17 @@ export function withLimit(endpoint: EndpointName, limit: number): Planted {
   };
 }
 
+const minuteSeconds = 60;
+
 /** Makes a minute of the limiter last so many seconds: its clock runs at another speed. */
 export function withMinuteOf(seconds: number): Planted {
   class OddClockLimiter extends Limiter {
     constructor(...[now, limits, assumptions]: ConstructorParameters<typeof Limiter>) {
-      super(() => (now() * 60) / seconds, limits, assumptions);
+      super(() => (now() * minuteSeconds) / seconds, limits, assumptions);
     }
 
     override take(endpoint: EndpointName, caller: string): number {
-      return Math.ceil((super.take(endpoint, caller) * seconds) / 60);
+      return Math.ceil((super.take(endpoint, caller) * seconds) / minuteSeconds);
     }
   }
   return { parts: { Limiter: OddClockLimiter } };

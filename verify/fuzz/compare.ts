@@ -66,12 +66,13 @@ const endingConnection: readonly Shape[] = [
   refused(` HTTP/1.1${crlf}${crlf}`),
 ];
 
-interface Bytes {
+/** Requests that one connection sends, and where their bytes are split. */
+interface Conversation {
   readonly shapes: readonly Shape[];
   readonly cuts: readonly number[];
 }
 
-const conversations: fc.Arbitrary<Bytes> = fc.record({
+const conversations: fc.Arbitrary<Conversation> = fc.record({
   shapes: fc.array(
     weighted([7, fc.constantFrom(...keepingOpen)], [1, fc.constantFrom(...endingConnection)]),
     {

@@ -4,6 +4,7 @@
  */
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
+import { dayMs } from '../../src/ledger/time-units.ts';
 import { runs } from '../testkit/runs.ts';
 import type { Session, Setup } from '../testkit/session.ts';
 import { playStep, type Step } from '../testkit/steps/steps.ts';
@@ -142,7 +143,6 @@ function expectUnchangedBy(
 }
 
 test('SEND-4 a replay changes only the rest of the limit', () => {
-  const dayMs = 86_400_000;
   expectUnchangedBy(
     (session, index) => {
       const valid = new Set(session.model.keys.filter((key) => !key.revoked).map(({ key }) => key));
