@@ -9,6 +9,7 @@ import { minuteMs } from '../src/ledger/time-units.ts';
 import { type Bucket, limitOf } from './buckets.ts';
 import { type Reply, SendsExhausted } from './client.ts';
 import { requestWhileEmpty } from './empty-bucket.ts';
+import { fullAgainMs, hasBudget, prepareFlood } from './flood-start.ts';
 import { messagesOfOthers } from './judges/other-traffic.ts';
 import {
   agentOf,
@@ -46,16 +47,11 @@ export interface Flood {
 const surplus = 4;
 /** If none is refused, the flood goes on to this many beyond the limit. */
 const mostSurplus = 20;
-/** Connections that a flood uses at the same time. */
-const atOnce = 16;
 /**
  * From the first request to the others. Not a whole number of seconds, so that the end of a wait
  * shows which of them returned its token.
  */
 const apartMs = 1_850;
-/** By then every permitted bucket is full. */
-const fullAgainMs = 2 * minuteMs + 1_000;
-
 /** For the plan of a run: the requests that waiting out a refusal adds to a flood. */
 const plannedForWait = 3;
 /** For the plan of a run: a minute until the bucket returns, and the flood itself. */
@@ -79,15 +75,15 @@ function recordingOf(bucket: Bucket, needs: readonly Need[]): Recording<Flood> {
     seconds: plannedSeconds,
     full: [bucket],
     account: { sims: 2 },
-    record: (t, account) => record(t, account, bucket),
+    record: (t, account) => recordFlood(t, account, bucket),
   };
 }
 
-async function record(t: Trial, account: Subject, bucket: Bucket): Promise<Flood> {
+async function recordFlood(t: Trial, account: Subject, bucket: Bucket): Promise<Flood> {
   const canWait = t.target.timeoutMs > minuteMs + apartMs;
   // Each flood sees what the previous one left of its bucket.
-  let burst = await t.inTurn('flood', () => spend(t, account, bucket));
-  if (burst.hadTooFew && canWait) burst = (await spendAgain(t, account, bucket)) ?? burst;
+  let burst = await t.inTurn('flood', () => floodOnce(t, account, bucket));
+  if (burst.hadTooFew && canWait) burst = (await floodAgain(t, account, bucket)) ?? burst;
   const wait = await waitOut(t, burst.call, { bucket, ...burst });
   const times = limitOf(bucket) + surplus;
   if (burst.hadTooMany && canWait && hasBudget(t, times)) {
@@ -103,10 +99,10 @@ async function record(t: Trial, account: Subject, bucket: Bucket): Promise<Flood
  * client used it. It is full a minute after this run has emptied it, and two floods agree if no
  * other client uses it. Undefined if the budget does not cover it.
  */
-async function spendAgain(t: Trial, account: Subject, bucket: Bucket): Promise<Burst | undefined> {
+async function floodAgain(t: Trial, account: Subject, bucket: Bucket): Promise<Burst | undefined> {
   await t.pause(minuteMs + apartMs, `the limit of ${bucket}`);
   try {
-    return await spend(t, account, bucket);
+    return await floodOnce(t, account, bucket);
   } catch (error) {
     if (error instanceof SendsExhausted) return undefined;
     throw error;
@@ -124,13 +120,13 @@ interface Burst extends Omit<Flood, 'wait'> {
 }
 
 /** Empties the bucket, and sends what the empty bucket must not affect. */
-async function spend(t: Trial, account: Subject, bucket: Bucket): Promise<Burst> {
+async function floodOnce(t: Trial, account: Subject, bucket: Bucket): Promise<Burst> {
   const { clock, startedAt } = t.target;
   const limit = limitOf(bucket);
   const caller = await callerOf(t, account, bucket);
   const beganAt = clock.now();
   const spentEarlier = spentBefore(t, bucket, account);
-  const replies = await emptied(t, { account, bucket, spentEarlier }, caller.call);
+  const replies = await sendUntilRefused(t, { account, bucket, spentEarlier }, caller.call);
   const tookMs = clock.now() - beganAt;
   const [first] = replies;
   const refusals = replies.filter(isRefused);
@@ -167,7 +163,7 @@ interface FullBucket {
  * Sends one request, then as many as the limit leaves and a few more, until one is refused. Only
  * the first one if it is not accepted. The replies come in the order of the requests.
  */
-async function emptied(
+async function sendUntilRefused(
   t: Trial,
   { account, bucket, spentEarlier }: FullBucket,
   call: (index: number) => Promise<Reply>,
@@ -203,7 +199,7 @@ interface Sent {
 async function callerOf(t: Trial, account: Subject, bucket: Bucket) {
   const hasOther = t.controlled || t.target.flags.otherApiKey !== undefined;
   const keys = [account.key, hasOther ? (await t.secondKey(account)).key : account.key];
-  await prepare(t, account, bucket);
+  await prepareFlood(t, account, bucket, limitOf(bucket) + surplus);
   // The probe of queries spends from the bucket: it counts as one of the run's earlier requests.
   const queryOf = bucket === 'address' ? () => '' : await queriesOf(t, bucket, account);
   const sent: Sent[] = [];
@@ -226,62 +222,9 @@ async function callerOf(t: Trial, account: Subject, bucket: Bucket) {
   return { call, sent };
 }
 
-/** Waits until a flood may start, opens connections, and sends what must spend no token. */
-async function prepare(t: Trial, account: Subject, bucket: Bucket): Promise<void> {
-  if (isSending(bucket)) refuseBeyondBudget(t, limitOf(bucket) + surplus);
-  if (t.controlled) await t.pause(fullAgainMs, 'a full bucket');
-  await inTheMiddleOfAMinute(t);
-  await warmUp(t, account);
-  if (bucket !== 'address') return;
-  // All come from this address, but a user's requests have a limit of their own, and a revoked key
-  // does not count for its user (AUTH-6).
-  await revokedCalls(t, account);
-  await flood(userTimes, () => t.get(paths.received, account.key));
-}
-
 /** The run's own requests to this bucket within the last minute that may have spent a token. */
 function spentBefore(t: Trial, bucket: Bucket, account: Subject): number {
   return recent(t, bucket, account).filter(({ reply }) => !isRefused(reply)).length;
-}
-
-function hasBudget({ target }: Trial, sends: number): boolean {
-  const { client, maxSends } = target;
-  return maxSends === undefined || client.sends + sends <= maxSends;
-}
-
-/** Ends a flood that the budget does not cover: a part of it would cost sends and prove nothing. */
-function refuseBeyondBudget(t: Trial, sends: number): void {
-  const { client } = t.target;
-  if (hasBudget(t, sends)) return;
-  client.budgetReached = true;
-  throw new SendsExhausted(`the flood needs ${sends} sends, more than --max-sends leaves`);
-}
-
-/** So late in the minute that a request before the end of a wait of 59 s is in the next one. */
-const middleMs = 5_000;
-/** A flood that starts later in the minute may not end in it. */
-const tooLateMs = 48_000;
-
-/**
- * Waits for the middle of a minute, because a bucket that refills with each full minute would
- * otherwise let twice as many pass.
- */
-async function inTheMiddleOfAMinute(t: Trial): Promise<void> {
-  const { clock, timeoutMs } = t.target;
-  const intoMs = clock.now() % minuteMs;
-  const untilNextMs = minuteMs + middleMs - intoMs;
-  if (intoMs < middleMs) await t.pause(middleMs - intoMs, 'the next minute');
-  else if (intoMs > tooLateMs && timeoutMs > untilNextMs)
-    await t.pause(untilNextMs, 'the next minute');
-}
-
-/**
- * Opens connections with requests that are not limited, which must not spend from the bucket
- * (LIMIT-7).
- */
-async function warmUp(t: Trial, account: Subject): Promise<void> {
-  for (let round = 0; round < 2; round += 1)
-    await flood(2 * atOnce, () => t.get(paths.stats, account.key));
 }
 
 const readTimes = 40;
@@ -290,20 +233,6 @@ const readTimes = 40;
 async function readOften(t: Trial, account: Subject, { json }: Reply): Promise<void> {
   const id = verify.isObject(json) ? json['message_id'] : undefined;
   if (typeof id === 'string') await flood(readTimes, () => t.read(account, id));
-}
-
-const userTimes = 20;
-const revokedTimes = 30;
-
-/** Calls with a revoked key. */
-async function revokedCalls(t: Trial, account: Subject): Promise<void> {
-  let key = t.target.flags.revokedKey;
-  if (t.controlled) {
-    const revoked = await t.secondKey(account);
-    await t.revoke(revoked);
-    key = revoked.key;
-  }
-  if (key !== undefined) await flood(revokedTimes, () => t.get(paths.received, key));
 }
 
 function areOthersKnown({ target }: Trial): boolean {

@@ -51,7 +51,7 @@ export async function runSuite(
   const suite = new Suite(cases, target, options, isUniform);
   await suite.runCases();
   const traffic = target.hasControl ? undefined : otherTraffic(target);
-  if (traffic !== undefined) suite.acquit();
+  if (traffic !== undefined) suite.judgeFailuresAgain();
   if (options.recheck) await suite.recheck();
   const results = [...suite.results(), ...(traffic === undefined ? [] : [traffic])];
   return {
@@ -72,7 +72,7 @@ class Suite {
   /** Why cases are skipped. */
   readonly #missing: ReadonlyMap<AnyCase, string>;
   readonly #results = new Map<string, Result>();
-  /** Failed cases that may pass once the whole run is known; see `acquit`. */
+  /** Failed cases that may pass once the whole run is known; see `judgeFailuresAgain`. */
   readonly #failed = new Map<Case, Ran>();
   #stopReason: string | undefined;
   /** False once the target no longer answers. */
@@ -97,13 +97,13 @@ class Suite {
     const execute = (anyCase: AnyCase, lack?: string) => this.#execute(anyCase, lack);
     if (this.#target.hasControl) {
       const { together, alone } = arrange(first);
-      await inTurn(together, casesAtOnce, execute);
-      await inTurn(alone, 1, execute);
+      await workOn(together, casesAtOnce, execute);
+      await workOn(alone, 1, execute);
     } else {
       const driver = { execute, isStopped: () => this.#isStopped, say: this.#options.onWait };
       await runScheduled(first, this.#missing, this.#target, driver);
     }
-    await inTurn(last, 1, execute);
+    await workOn(last, 1, execute);
   }
 
   get #isStopped(): boolean {
@@ -116,7 +116,7 @@ class Suite {
     const found = await this.#resultOf(anyCase, lack);
     const isMeaningless = this.#isUniform && isSuccess(found.verdict);
     const result = isMeaningless ? { ...found, ...meaningless } : found;
-    this.#note(result);
+    this.#report(result);
     if (bail && isFailure(result.verdict)) this.#stopReason ??= 'stopped by --bail';
     const hadReply = result.exchanges.at(-1)?.status !== 0;
     if (!this.#isStopped && !hadReply) await this.#stopIfUnreachable();
@@ -138,7 +138,7 @@ class Suite {
     return ran.result;
   }
 
-  #note(result: Result): void {
+  #report(result: Result): void {
     this.#results.set(result.id, result);
     this.#options.onResult(result, this.#results.size, this.#cases.length);
   }
@@ -148,11 +148,11 @@ class Suite {
    * that do not fail. Statistics often show another client only after its messages made a limit
    * look too small.
    */
-  acquit(): void {
+  judgeFailuresAgain(): void {
     for (const [failedCase, ran] of this.#failed) {
       if (!ran.isProven) continue;
       const result = judgeAgain(failedCase, ran);
-      if (!isFailure(result.verdict)) this.#note(result);
+      if (!isFailure(result.verdict)) this.#report(result);
     }
   }
 
@@ -166,13 +166,13 @@ class Suite {
       if (this.#isStopped) break;
       const failedCase = this.#cases.filter(({ id }) => id === before.id);
       const execute = async (anyCase: AnyCase) => {
-        const result = weighed(before, (await runCase(anyCase, target)).result);
+        const result = afterRecheck(before, (await runCase(anyCase, target)).result);
         this.#results.set(result.id, result);
         onResult(result, index + 1, failures.length);
       };
       // The schedule waits until the account's buckets allow the case.
       const driver = { execute, isStopped: () => this.#isStopped, say };
-      if (target.hasControl) await inTurn(failedCase, 1, execute);
+      if (target.hasControl) await workOn(failedCase, 1, execute);
       else await runScheduled(failedCase, new Map(), target, driver);
     }
   }
@@ -216,6 +216,7 @@ function otherTraffic({ log, unexplained429s }: Target): Result | undefined {
   };
 }
 
+/** Replaces a success on a target that gives the same answer to every request. */
 const meaningless = {
   verdict: 'not_exercised',
   reason: 'the target gives the same answer to every request, so nothing can be judged',
@@ -225,10 +226,16 @@ function isSuccess(verdict: Verdict): boolean {
   return verdict === 'passed' || verdict === 'observed';
 }
 
+/** What a 429 and an observation cost, in sends: `arrange` puts cases with 429s last. */
+const costOf429 = 1_000;
+const costOfObservation = 500;
+
 /** Sorts cheap cases first, then observations, then cases that provoke 429s. */
 function arrange(cases: readonly AnyCase[]): { together: AnyCase[]; alone: AnyCase[] } {
   const costOf = (anyCase: AnyCase) =>
-    sendsIn(anyCase.spends) + 1_000 * (anyCase.throttled ?? 0) + ('run' in anyCase ? 500 : 0);
+    sendsIn(anyCase.spends) +
+    costOf429 * (anyCase.throttled ?? 0) +
+    ('run' in anyCase ? costOfObservation : 0);
   const sorted = cases.toSorted((a, b) => costOf(a) - costOf(b));
   return {
     together: sorted.filter((anyCase) => !runsAlone(anyCase)),
@@ -236,17 +243,18 @@ function arrange(cases: readonly AnyCase[]): { together: AnyCase[]; alone: AnyCa
   };
 }
 
-/** Works on items in their order, on `width` of them at a time. */
-async function inTurn<T>(items: readonly T[], width: number, work: (item: T) => Promise<void>) {
-  let next = 0;
+/** Works on items in their order, on `atOnce` of them at a time. */
+async function workOn<T>(items: readonly T[], atOnce: number, work: (item: T) => Promise<void>) {
+  // The workers share this iterator, so that each item is taken once.
+  const remaining = items.values();
   const worker = async () => {
-    for (let item = items[next++]; item !== undefined; item = items[next++]) await work(item);
+    for (const item of remaining) await work(item);
   };
-  await Promise.all(Array.from({ length: width }, worker));
+  await Promise.all(Array.from({ length: atOnce }, worker));
 }
 
 /** The result of a case after it was run again. */
-function weighed(before: Result, after: Result): Result {
+function afterRecheck(before: Result, after: Result): Result {
   if (isFailure(after.verdict)) return before;
   const reason = `${before.verdict}, and ${after.verdict.replace('_', ' ')} when judged again`;
   return isSuccess(after.verdict) ? { ...before, verdict: 'flaky', reason } : before;

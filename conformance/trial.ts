@@ -1,20 +1,14 @@
 /**
- * A trial is one run of one case or recording: the requests that it can make, and the record of its
- * exchanges. With a control port each trial creates its own accounts, so cases cannot affect each
+ * A trial is one run of one case or recording: the accounts that it uses, the messages that it can
+ * send, and what the judges look at. With a control port each trial creates its own accounts, so cases cannot affect each
  * other. Without one, all trials share the accounts that the flags name.
  */
-import { minuteMs } from '../src/ledger/time-units.ts';
-import { endpointOf, type Spends } from './buckets.ts';
 import type { Reply } from './client.ts';
-import type { RequestOptions } from './connections.ts';
 import type { ApiKey, Control, Sim } from './control.ts';
-import type { Exchange as ShownExchange } from './exchange.ts';
-import type { Exchange } from './judges/exchange.ts';
 import type { CreatedKey, Listing, Trace } from './judges/judge.ts';
-import { exchangeOf } from './known.ts';
-import { bucketOf, isExplained } from './spending.ts';
-import { longerThanAllowed, recipientOf, type Target } from './target.ts';
-import { accepted, given, Lacking, textOf } from './verify.ts';
+import { RecordedRequests } from './recorded-requests.ts';
+import { recipientOf } from './target.ts';
+import { accepted, given, textOf } from './verify.ts';
 
 /** A usable account: its key and its numbers. */
 export interface Subject {
@@ -41,8 +35,6 @@ type SimChange = Readonly<Partial<Record<'active' | 'allowed' | 'connected', boo
 /** The fields of a request's JSON body. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-type Headers = Readonly<Record<string, string>>;
-
 /** The documented paths. */
 export const paths = {
   send: '/api/v1/sms/send/',
@@ -58,56 +50,27 @@ export const sendPaths = [paths.send, paths.dashboard_send, paths.external_send]
 
 /** So large that no case reaches it unless it asks for a smaller one. */
 const ampleQuota = 1_000_000;
-/** The longest wait in all for a request that another client's traffic throttles. */
-const longestThrottledMs = 2 * minuteMs + 10_000;
-/** Added to a wait for `Retry-After`, so that the next request does not come too early. */
-const waitMarginMs = 50;
 
-/** Sends the requests of one run and records their exchanges. Only it writes its fields. */
-export class Trial {
-  readonly target: Target;
-  /** The exchanges as reports show them. */
-  readonly shown: ShownExchange[] = [];
-  /** The same exchanges as judges see them. */
-  readonly exchanges: Exchange[] = [];
+/** One run of a case or recording. Only it writes its fields. */
+export class Trial extends RecordedRequests {
   readonly listings: Listing[] = [];
   readonly createdKeys: CreatedKey[] = [];
-  /** The trial waits out a 429 of these buckets, as the case did not provoke it. */
-  readonly #waitsOut: Spends;
   readonly #joined = new Set<Trial>();
   readonly #startedMs = performance.now();
   #tookMs = 0;
   #requestIds = 0;
-  /** How often a connection broke and the request was retried. */
-  interruptions = 0;
-  /** The first reply that exceeded a bound of the client. */
-  unusable: Reply | undefined;
   /** Real time that the joined trials took. */
   joinedMs = 0;
   /** Set by `describeSends`. */
   sendsInstead: string | undefined;
-
-  constructor(target: Target, waitsOut: Spends = {}) {
-    this.target = target;
-    this.#waitsOut = waitsOut;
-  }
 
   /** Replaces the case's own description of what it sends. */
   describeSends(sends: string): void {
     this.sendsInstead = sends;
   }
 
-  get controlled(): boolean {
-    return this.target.control !== undefined;
-  }
-
   get control(): Control {
     return this.target.control ?? this.lack('--control-url');
-  }
-
-  /** Ends the case: it is skipped, because it needs this. */
-  lack(what: string): never {
-    throw new Lacking(what);
   }
 
   /** A setting that the simulator reports; undefined if unknown. */
@@ -230,111 +193,8 @@ export class Trial {
     return { reply, body, messageId: textOf(body['message_id']) };
   }
 
-  post(path: string, key: string | undefined, body: unknown, more: Headers = {}): Promise<Reply> {
-    return this.request({
-      method: 'POST',
-      path,
-      headers: { 'content-type': 'application/json', ...more, ...authorization(key) },
-      body: typeof body === 'string' ? body : JSON.stringify(body),
-    });
-  }
-
-  get(path: string, key: string | undefined, more: Headers = {}): Promise<Reply> {
-    return this.request({ method: 'GET', path, headers: { ...more, ...authorization(key) } });
-  }
-
   read(subject: Subject, messageId: string): Promise<Reply> {
     return this.get(paths.read(messageId), subject.key);
-  }
-
-  /** Sends a request. Waits out a 429 and sends it again if the case did not provoke the 429. */
-  async request(options: RequestOptions): Promise<Reply> {
-    const first = await this.#once(options);
-    const bucket = bucketOf(options, first.status);
-    const isWaitedOut = bucket !== undefined && this.#waitsOut[bucket] !== undefined;
-    if (first.status !== 429 || this.controlled || !isWaitedOut) return first;
-    this.#noteUnexplained429(first);
-    let reply = first;
-    // Another client of the account may take what has come back, so one wait may not be enough.
-    for (let waitedMs = 0; reply.status === 429; ) {
-      const waitSeconds = Math.max(1, Number(reply.headers['retry-after'] ?? '60'));
-      const waitMs = waitSeconds * 1_000 + waitMarginMs;
-      waitedMs += waitMs;
-      // NaN, from a Retry-After that is no number, ends the loop too.
-      if (!(waitedMs <= longestThrottledMs)) break;
-      await this.advance(waitMs);
-      reply = await this.#once(options);
-    }
-    return reply;
-  }
-
-  /** Notes a 429 for which this run had left room. Unknown in the first minute of the run. */
-  #noteUnexplained429(reply: Reply): void {
-    const { startedAt, unexplained429s, log } = this.target;
-    const refused = this.exchanges.find((exchange) => exchange.reply === reply);
-    if (refused === undefined || reply.sentAt - startedAt <= minuteMs) return;
-    if (!isExplained(refused, log)) unexplained429s.add(refused);
-  }
-
-  async #once(options: RequestOptions): Promise<Reply> {
-    const reply = await this.target.client.request(options);
-    this.shown.push(reply.exchange);
-    const exchange = exchangeOf(options, reply, this.target.known);
-    this.exchanges.push(exchange);
-    this.target.log.push(exchange);
-    if (!this.controlled) this.#noteSpending(exchange);
-    this.interruptions += reply.interruptions;
-    if (reply.unusable === true) this.unusable ??= reply;
-    return reply;
-  }
-
-  /** Notes for the schedule that a request may have spent from a bucket. */
-  #noteSpending({ method, path, headers, caller, reply, answeredAt }: Exchange): void {
-    const { status } = reply;
-    const bucket = bucketOf({ method, path, headers }, status);
-    // Of the calls without a valid key, only those for received messages have a limit.
-    const isCounted =
-      bucket === 'address' ? endpointOf(path) === 'received' : caller.account === 'own';
-    if (bucket === undefined || !isCounted) return;
-    const isReplay = method === 'POST' && status === 200;
-    const isSuccess = status >= 200 && status < 300 && !isReplay;
-    this.target.ledger.note(bucket, answeredAt, isSuccess);
-  }
-
-  /** Does the work when the run's earlier work of that kind is over. */
-  inTurn<T>(kind: string, work: () => Promise<T>): Promise<T> {
-    const { turns } = this.target;
-    const done = (turns.get(kind) ?? Promise.resolve()).then(work);
-    turns.set(
-      kind,
-      done.catch(() => {}),
-    );
-    return done;
-  }
-
-  /** The target's time, as far as it is known. */
-  async now(): Promise<number> {
-    return this.target.clock.now();
-  }
-
-  /** Lets time pass: moves a simulator's clock, or waits if `--timeout` allows such a wait. */
-  async advance(ms: number): Promise<void> {
-    if (!this.controlled && ms > this.target.timeoutMs)
-      this.lack(`a wait of ${Math.ceil(ms / 1000)} s, ${longerThanAllowed}`);
-    await this.pause(ms, 'time to pass');
-  }
-
-  /** Waits on the run's clock. `what` names the purpose for the progress line. */
-  async pause(ms: number, what: string): Promise<void> {
-    const { clock, waits, signal } = this.target;
-    if (ms <= 0) return;
-    const wait = { what, until: clock.now() + ms };
-    waits.add(wait);
-    try {
-      await clock.sleep(ms, signal);
-    } finally {
-      waits.delete(wait);
-    }
   }
 
   /** Adds the record of another trial, once. */
@@ -368,10 +228,6 @@ export class Trial {
 }
 
 const letters = 'abcdefghijklmnopqrstuvwxyz';
-
-function authorization(key: string | undefined): Headers {
-  return key === undefined ? {} : { authorization: `Bearer ${key}` };
-}
 
 /** A message that the target has accepted. */
 export interface Queued {

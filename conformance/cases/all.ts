@@ -10,6 +10,7 @@ import { authCases } from './auth.ts';
 import { err1QuotaCases } from './err-1-quota.ts';
 import { limitCases } from './limits.ts';
 import { accountObservations } from './observations-accounts.ts';
+import { limiterObservations } from './observations-limiter.ts';
 import { replyObservations } from './observations-replies.ts';
 import { templateObservations } from './observations-templates.ts';
 import { timeObservations } from './observations-time.ts';
@@ -19,6 +20,7 @@ import { sendCases } from './send.ts';
 import { send4Cases } from './send-4.ts';
 import { send4IdCases } from './send-4-ids.ts';
 import { send7Cases } from './send-7.ts';
+import { refusalCases } from './send-refusals.ts';
 import { stateCases } from './state.ts';
 
 const order: readonly string[] = [...rules.map(({ id }) => id), ...assumptionNames];
@@ -29,6 +31,7 @@ export const allCases: readonly AnyCase[] = [
   ...limitCases,
   ...readCases,
   ...resCases,
+  ...refusalCases,
   ...sendCases,
   ...send4Cases,
   ...send4IdCases,
@@ -36,6 +39,7 @@ export const allCases: readonly AnyCase[] = [
   ...stateCases,
   ...replyObservations,
   ...accountObservations,
+  ...limiterObservations,
   ...timeObservations,
   ...templateObservations,
 ].toSorted((a: AnyCase, b: AnyCase) => order.indexOf(a.subject) - order.indexOf(b.subject));

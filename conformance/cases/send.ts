@@ -1,7 +1,8 @@
 /**
- * Cases about which messages are accepted, and which fields are refused. Rules: SEND-1 to SEND-3,
- * SEND-5, SEND-6, STATE-1, SVC-2, SVC-4. A row of a table is a value that every permitted answer to
- * an assumption treats alike.
+ * Cases about which messages are accepted: their texts, their lengths, the names of their fields.
+ * Rules: SEND-1 to SEND-3, SEND-5, SEND-6, STATE-1, SVC-2. `send-refusals.ts` has the cases that
+ * send invalid fields. A row of a table is a value that every permitted answer to an assumption
+ * treats alike.
  */
 
 import type { RuleId } from '../../src/ledger/rules.ts';
@@ -10,166 +11,10 @@ import { about, type Case } from '../case.ts';
 import type { Recording } from '../recording.ts';
 import { longestMessage, tooLongMessage } from '../refused-sends.ts';
 import type { Need } from '../target.ts';
-import { type Fields, paths, type Subject, type Trial } from '../trial.ts';
+import { paths, type Subject, type Trial } from '../trial.ts';
 import * as numbers from './number-forms.ts';
 
-/** The budget of sends of most cases if all cases share an account and its limits. */
-const fewTries = 3;
 const senderNeeds: readonly Need[] = ['sender'];
-/** Characters of a row that a report shows. */
-const mostShown = 80;
-
-interface RefusalCase {
-  readonly id: `${RuleId}/${string}`;
-  readonly sends: string;
-  /** The fields to send, each row on its own; an undefined field is left out. */
-  readonly rows: (valid: { to: string; from: string }) => readonly Fields[];
-  /** The budget of sends without a control port: only so many rows, which `--seed` selects. */
-  readonly tries?: number;
-}
-
-/** A case that sends each row and demands a 400. */
-function refusalCase({ id, sends, rows, tries = fewTries }: RefusalCase): Case {
-  return {
-    ...about(id, senderNeeds, { send: tries }),
-    sends,
-    demands: '400 that names the failing field',
-    steps: async (t, account) => {
-      const all = rows({ to: t.recipient, from: account.from });
-      const chosen = allowedRows(t, t.someOf(all, tries));
-      if (chosen.length < all.length)
-        t.describeSends(
-          `${sends}: ${chosen.length} of ${all.length}, by --seed: ${chosen.map(shownFields).join(', ')}`,
-        );
-      for (const fields of chosen) await t.send(account, fields);
-      // A service that refuses everything must not pass.
-      if (t.controlled) await t.send(account);
-    },
-  };
-}
-
-/** The rows that may be sent: --allow-to permits only its own recipients. */
-function allowedRows(t: Trial, rows: readonly Fields[]): readonly Fields[] {
-  const allowed = rows.filter((fields) => t.target.allowTo === undefined || !('to' in fields));
-  if (allowed.length === 0) t.lack('recipients outside --allow-to');
-  return allowed;
-}
-
-/** The fields of a row, as reports show them. */
-function shownFields(fields: Fields): string {
-  const text = JSON.stringify(fields, (_, value: unknown) =>
-    value === undefined ? 'nothing' : value,
-  );
-  return text.length > mostShown ? `${text.slice(0, mostShown)}…` : text;
-}
-
-const requiredFields = ['to', 'from', 'message'];
-
-/**
- * A target may read a number as text (`typeCoercion`). So a number is only in a field where its
- * text is invalid too.
- */
-const wrongTypes: readonly Fields[] = [
-  { message: { text: 'x' } },
-  { message: ['x'] },
-  { request_id: { id: 7 } },
-  { send_at: 'tomorrow' },
-  { send_at: '2040-13-45T00:00:00Z' },
-  { from: ['+12025550123'] },
-  { from: { number: '+12025550123' } },
-  { to: ['+12025550123'] },
-  { to: { number: '+12025550123' } },
-  { to: 12025550123 },
-  { from: 12025550123 },
-  { send_at: 1_900_000_000 },
-];
-
-const refusalCases: readonly RefusalCase[] = [
-  {
-    id: 'SEND-2/required-fields',
-    sends: 'a message without `to`, without `from`, without `message`',
-    rows: () => requiredFields.map((name) => ({ [name]: undefined })),
-  },
-  {
-    id: 'SEND-2/null-is-missing',
-    sends: 'null as `to`, as `from`, as `message`',
-    rows: () => requiredFields.map((name) => ({ [name]: null })),
-  },
-  {
-    id: 'SEND-2/to-is-e164',
-    sends: 'recipients that are not E.164 numbers',
-    rows: ({ to: valid }) => {
-      const texts = new Set([...numbers.dialledForms(valid), ...numbers.malformed]);
-      return [numbers.asJsonNumber(valid), ...texts].map((to) => ({ to }));
-    },
-    tries: 4,
-  },
-  {
-    id: 'SEND-2/from-is-e164',
-    sends: 'senders that are not E.164 numbers',
-    rows: ({ from: valid }) => {
-      const texts = [...numbers.otherSpellings(valid), ...numbers.malformed];
-      return [numbers.asJsonNumber(valid), ...texts].map((from) => ({ from }));
-    },
-  },
-  {
-    id: 'SEND-2/alias-is-e164',
-    sends: 'a `from_number` that is not an E.164 number',
-    rows: () => ['abc', '12025550123'].map((from_number) => ({ from: undefined, from_number })),
-    tries: 1,
-  },
-  {
-    id: 'SEND-2/numbers-are-not-tidied',
-    sends:
-      'good numbers with a line end, a null byte, full-width digits, a space that does not break',
-    rows: ({ to, from }) => [
-      { to: `${to}\n` },
-      { to: numbers.inWideDigits(to) },
-      { to: `${to}\u0000` },
-      { from: `${from}\u00a0` },
-      { from: `${from}\n` },
-    ],
-  },
-  {
-    id: 'SEND-5/wrong-types',
-    sends: 'values of the wrong type in every field, and invalid dates',
-    rows: () => wrongTypes,
-  },
-  {
-    id: 'SEND-5/body-identifies-the-field',
-    sends: 'one failing field at a time: `message` too long, `send_at` past, `from` malformed',
-    rows: () => [
-      { message: tooLongMessage },
-      { send_at: '2020-02-01T00:00:00.000Z' },
-      { from: 'x' },
-    ],
-  },
-];
-
-/** Malformed bodies never contain a recipient, so that no message can be sent. */
-const malformedTexts = ['{', '[]', 'null', '"text"', '42', '{"message": ', 'not json', ''];
-
-/** Malformed bodies, then a valid one. Two rules judge the same replies. */
-const malformedBodies: Recording = {
-  name: 'malformed bodies',
-  needs: senderNeeds,
-  spends: { send: fewTries + 1 },
-  record: async (t, account) => {
-    for (const body of t.someOf(malformedTexts, fewTries))
-      await t.post(paths.send, account.key, body);
-    await t.send(account);
-  },
-};
-
-function malformedCase(rule: 'SEND-5' | 'SVC-4', demands: string): Case {
-  return {
-    ...about(`${rule}/malformed-bodies`, senderNeeds),
-    recordings: [malformedBodies],
-    sends: 'bodies that are not a JSON object (three of eight without a control port, by --seed)',
-    demands,
-  };
-}
-
 interface TextCase extends Pick<Case, 'sends' | 'demands'> {
   readonly id: `${RuleId}/${string}`;
   readonly texts: readonly string[];
@@ -260,10 +105,7 @@ const sentAndRead: Recording = {
 };
 
 export const sendCases: readonly Case[] = [
-  ...refusalCases.map(refusalCase),
   ...textCases.map(textCase),
-  malformedCase('SEND-5', 'a 4xx with a JSON body, never a 5xx, and the service keeps running'),
-  malformedCase('SVC-4', 'a 4xx whose own body is JSON'),
   {
     ...about('SEND-2/numbers-of-other-lands', ['sender', 'unknown-from'], { send: 4 }),
     sends:
