@@ -2,20 +2,14 @@
  * One shard of a fleet: a `serve` process that the fleet starts again whenever it ends, or one that
  * runs elsewhere (`--join`). Requests to its control port wait while it starts.
  */
-import { existsSync, readFileSync, rmSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
-import { join } from 'node:path';
 import { CommandError, UsageError } from '../commands/command-error.ts';
 import { reasonOf } from '../config/plain-file.ts';
-import type { ReadyFile } from '../operations/ready-numbers.ts';
 import { type OperationName, type OperationTable, routeOf } from '../operations/table.ts';
 import { firstWorldId } from '../worlds/worlds.ts';
 import { ask, openReply, pause, type ShardReply, type ShardRequest, Unanswered } from './ask.ts';
-import { Child, type ChildOptions, freePort } from './child.ts';
 import { shardName } from './haproxy-config.ts';
-
-/** The ready file of a shard, which always has a control port. */
-type Ready = ReadyFile & { readonly control_url: string };
+import { type Launch, type Ready, ShardProcess } from './shard-process.ts';
 
 /** The URLs of a shard that runs elsewhere. */
 export type JoinedShard = Pick<Ready, 'base_url' | 'control_url'>;
@@ -25,12 +19,6 @@ export interface ShardOptions {
   readonly token: string | undefined;
   readonly timeoutMs: number;
   readonly notice: (line: string) => void;
-}
-
-/** How to start a process of this shard. */
-interface Launch extends ChildOptions {
-  /** The folder for its ready file. */
-  readonly folder: string;
 }
 
 /**
@@ -56,27 +44,15 @@ export class ShardUnavailable extends Error {
 /** The body of a successful reply to an operation. */
 export type ReplyOf<Name extends OperationName> = OperationTable[Name]['reply'];
 
-const startWithinMs = 600_000;
 const pauseMs = 10;
 const restartPauseMs = 500;
-const stopWithinMs = 4_500;
 const silentAfterMs = 2_000;
-const loopback = '127.0.0.1';
-/** How often a start tries other free ports: another process may take them first. */
-const mostStarts = 3;
-/** The exit code of `serve` for a port in use. */
-const portInUse = 3;
-
 export class Shard {
   readonly index: number;
   readonly #options: ShardOptions;
-  readonly #launch: Launch | undefined;
-  #child: Child | undefined;
+  /** Undefined for a shard that runs elsewhere. */
+  #process: ShardProcess | undefined;
   #ready: Ready;
-  /** The flags of its ports, which stay the same when it starts again. */
-  #portFlags: readonly string[] = [];
-  /** The host and port at which HAProxy reaches it. */
-  #address = '';
   #state: ShardState = 'starting';
   #isStopping = false;
   /** Called when the process has ended. */
@@ -84,27 +60,30 @@ export class Shard {
   /** Called when it has started again, before it counts as ready. */
   onRestarted: () => Promise<void> = async () => {};
 
-  private constructor(options: ShardOptions, ready: Ready, launch?: Launch) {
+  private constructor(options: ShardOptions, ready: Ready) {
     this.index = options.index;
     this.#options = options;
     this.#ready = ready;
-    this.#launch = launch;
   }
 
   /** Resolves once the process answers. Rejects with a CommandError that has its exit code. */
   static async start(options: ShardOptions, launch: Launch): Promise<Shard> {
     const notReadyYet = { base_url: '', control_url: '', pid: 0, seed: 0, accounts: [], pool: [] };
-    const shard = new Shard(options, notReadyYet, launch);
-    await shard.#startOnFreePorts();
+    const shard = new Shard(options, notReadyYet);
+    const onLine = (line: string) => {
+      if (shard.#state === 'ready') launch.onLine?.(line);
+    };
+    const process = new ShardProcess(options.index, { ...launch, onLine });
+    shard.#process = process;
+    shard.#ready = await process.startOnFreePorts();
     shard.#state = 'ready';
-    void shard.#watch();
+    void shard.#watch(process);
     return shard;
   }
 
   /** A shard that runs elsewhere. Rejects with a CommandError if it cannot be a part of a fleet. */
   static async join(options: ShardOptions, urls: JoinedShard): Promise<Shard> {
     const shard = new Shard(options, { ...urls, pid: 0, seed: 0, accounts: [], pool: [] });
-    shard.#address = new URL(urls.base_url).host;
     try {
       await shard.#readJoined(urls);
     } catch (error) {
@@ -140,11 +119,12 @@ export class Shard {
 
   /** 0 for a shard that runs elsewhere. */
   get pid(): number {
-    return this.#child?.pid ?? 0;
+    return this.#process?.pid ?? 0;
   }
 
+  /** The host and port at which HAProxy reaches it. */
   get address(): string {
-    return this.#address;
+    return this.#process?.address ?? new URL(this.#ready.base_url).host;
   }
 
   /**
@@ -180,7 +160,7 @@ export class Shard {
   async stop(): Promise<void> {
     this.#isStopping = true;
     this.#state = 'stopped';
-    await this.#child?.stop('SIGTERM', stopWithinMs);
+    await this.#process?.stop();
   }
 
   /** Sets the state to `silent` if the shard does not answer, and back to `ready` if it does. */
@@ -247,49 +227,10 @@ export class Shard {
     return { ...request, headers: { ...request.headers, authorization: `Bearer ${token}` } };
   }
 
-  /** Chooses the ports, as the ready file of a shard names the fleet's base URL, not its own. */
-  async #startOnFreePorts(): Promise<void> {
-    for (let attempt = 1; ; attempt++) {
-      const port = await freePort(0, loopback);
-      const controlPort = await freePort(0, loopback);
-      this.#portFlags = ['--port', `${port}`, '--control-port', `${controlPort}`];
-      this.#address = `${loopback}:${port}`;
-      try {
-        return await this.#start();
-      } catch (error) {
-        const isPortTaken = error instanceof CommandError && error.exitCode === portInUse;
-        if (!isPortTaken || attempt === mostStarts) throw error;
-      }
-    }
-  }
-
-  async #start(): Promise<void> {
-    const launch = this.#launch;
-    if (launch === undefined) return;
-    const readyFile = join(launch.folder, `${this.name}.json`);
-    rmSync(readyFile, { force: true });
-    const child = new Child({
-      ...launch,
-      argv: [...launch.argv, ...this.#portFlags, '--ready-file', readyFile],
-      onLine: (line) => {
-        if (this.#state === 'ready') launch.onLine?.(line);
-      },
-    });
-    this.#child = child;
-    const end = await child.until(() => existsSync(readyFile), startWithinMs);
-    if (end !== undefined) {
-      const code = Number(/^exit code (\d+)$/.exec(end)?.[1] ?? 1);
-      const why = (child.lastLine ?? end).replace(/^smstwin serve: /, '');
-      throw new CommandError(code, `shard ${this.index}: ${why}`);
-    }
-    this.#ready = JSON.parse(readFileSync(readyFile, 'utf8')) as Ready;
-    rmSync(readyFile, { force: true });
-  }
-
   /** Starts it again, on its ports, whenever it ends. */
-  async #watch(): Promise<void> {
+  async #watch(process: ShardProcess): Promise<void> {
     for (;;) {
-      const end = await this.#child?.ended;
+      const end = await process.ended;
       if (this.#isStopping) return;
       this.#state = 'starting';
       const { notice, index, timeoutMs } = this.#options;
@@ -297,7 +238,7 @@ export class Shard {
         `shard ${index} ended (${end}); its requests wait up to ${timeoutMs} ms for its return`,
       );
       await this.onEnded();
-      while (!(await this.#tryStart()) && !this.#isStopping) await pause(restartPauseMs);
+      while (!(await this.#tryStart(process)) && !this.#isStopping) await pause(restartPauseMs);
       if (this.#isStopping) return;
       this.#state = 'resuming';
       await this.onRestarted();
@@ -307,9 +248,9 @@ export class Shard {
   }
 
   /** Returns whether it has started. */
-  async #tryStart(): Promise<boolean> {
+  async #tryStart(process: ShardProcess): Promise<boolean> {
     try {
-      await this.#start();
+      this.#ready = await process.start();
       return true;
     } catch (error) {
       this.#options.notice(error instanceof Error ? error.message : String(error));

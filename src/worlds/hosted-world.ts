@@ -2,6 +2,8 @@
  * One world of a server: its simulator, its name, and how long it may stay unused. Lifetimes are in
  * real time: a simulated clock may stand still or run ahead.
  */
+import type { SettingsInput } from '../config/settings.ts';
+import type { HostedHeader, KeyDigests } from '../recording/journal-header.ts';
 import type { RecordedRun } from '../recording/journal-lines.ts';
 import type { Player } from '../recording/play.ts';
 import type { Forkable } from './fork.ts';
@@ -16,6 +18,22 @@ export interface WorldSimulator extends Forkable, Player {
   recordedRun(): RecordedRun;
   close(): Promise<void>;
 }
+
+/** How to create the simulator of a world. */
+interface MakeOptions {
+  readonly worldId: string;
+  /** The journal's file; false for no record at all. */
+  readonly journal?: string | false | undefined;
+  /** The start of simulated time, in epoch milliseconds. */
+  readonly startAtMs?: number | undefined;
+  /** The part of the journal's header that describes the world. */
+  readonly hosted?: HostedHeader | undefined;
+  /** Digests of keys whose texts a journal does not contain. */
+  readonly keyDigests?: KeyDigests | undefined;
+}
+
+/** Creates the simulator of a world. */
+export type Make<S> = (settings: SettingsInput, options: MakeOptions) => S;
 
 export class HostedWorld<S extends WorldSimulator> {
   readonly worldId: string;

@@ -6,19 +6,15 @@
 import { inheritedSettings, type SettingsInput } from '../config/settings.ts';
 import type { ApiReply, ApiRequest } from '../http/service/messages.ts';
 import { routes } from '../http/service/routes.ts';
-import {
-  type HostedHeader,
-  type KeyDigests,
-  readHeader,
-  settingsOfHeader,
-} from '../recording/journal-header.ts';
-import { type Instant, playUntil } from '../recording/past.ts';
+import { settingsOfHeader } from '../recording/journal-header.ts';
+import type { Instant } from '../recording/past.ts';
 import { OperationRefused, refuseMore } from '../sim/operation-refused.ts';
 import { addressIn, prefixOf, readdressed, withLinksUnder, worldOfHost } from './address.ts';
 import { copyInto } from './fork.ts';
-import { HostedWorld, type WorldSimulator } from './hosted-world.ts';
+import { HostedWorld, type Make, type WorldSimulator } from './hosted-world.ts';
 import type { JournalFolder, SavedWorld } from './journal-folder.ts';
 import { KeyDirectory } from './key-directory.ts';
+import { followingClockOf, rebuiltAt } from './recorded-world.ts';
 import { keyInUse, nameInUse, unknownWorld } from './refusals.ts';
 import { type Share, WorldIds } from './world-ids.ts';
 
@@ -35,22 +31,8 @@ export interface WorldOptions {
   readonly ttlMs?: number | undefined;
 }
 
-interface MakeOptions {
-  readonly worldId: string;
-  /** The journal's file; false for no record at all. */
-  readonly journal?: string | false | undefined;
-  /** The start of simulated time, in epoch milliseconds. */
-  readonly startAtMs?: number | undefined;
-  /** The part of the journal's header that describes the world. */
-  readonly hosted?: HostedHeader | undefined;
-  /** Digests of keys whose texts a journal does not contain. */
-  readonly keyDigests?: KeyDigests | undefined;
-}
 /** `number`: see `WorldIds`. */
 type DrawnName = Readonly<{ worldId: string; name: string; number: number }>;
-/** Creates the simulator of a world. */
-type Make<S> = (settings: SettingsInput, options: MakeOptions) => S;
-
 interface HostOptions {
   /** The largest number of worlds. */
   readonly most?: number;
@@ -129,24 +111,9 @@ export class Worlds<S extends WorldSimulator> {
     return this.#start(inheritedSettings(source.simulator.settings), drawn, options, copied);
   }
 
-  /**
-   * Rebuilds a world as of an earlier instant from its journal, calls `use`, and closes it. The
-   * rebuilt world is in no list, and its clock stays where the journal leads it. Throws a
-   * JournalError, or an OperationRefused for an instant that the journal does not contain.
-   */
-  *rebuildAt<T>(source: S, instant: Instant, use: (rebuilt: S) => T): Generator<undefined, T> {
-    const run = source.recordedRun();
-    const header = readHeader(run.header, run.name);
-    const { settings, keyDigests } = settingsOfHeader(header, run.name);
-    const startAtMs = Date.parse(header.started_at);
-    const rebuilt = this.#make(settings, { worldId: '', journal: false, startAtMs, keyDigests });
-    try {
-      rebuilt.wallClock.hold();
-      yield* playUntil(rebuilt, run, instant);
-      return use(rebuilt);
-    } finally {
-      void rebuilt.close();
-    }
+  /** Rebuilds a world as of an earlier instant: see `rebuiltAt`. */
+  rebuildAt<T>(source: S, instant: Instant, use: (rebuilt: S) => T): Generator<undefined, T> {
+    return rebuiltAt(source, instant, this.#make, use);
   }
 
   /** Starts the worlds that an earlier process recorded. Throws a JournalError. */
@@ -163,13 +130,7 @@ export class Worlds<S extends WorldSimulator> {
   #restoreWorld(saved: SavedWorld, ttlMs: number | undefined): void {
     const { worldId, journal, header, lastUsedMs } = saved;
     const { settings, keyDigests } = settingsOfHeader(header, journal);
-    // A journal cannot hold the function of a bound clock: follow the first world's clock again.
-    const { clock, boundTo } = this.first.simulator.settings;
-    const { startTime: _, ...untimed } = settings;
-    const followed =
-      clock === 'bound' && header.settings['clock'] === 'bound' && boundTo !== undefined
-        ? { ...untimed, clock: { now: boundTo } }
-        : settings;
+    const followed = followingClockOf(this.first.simulator.settings, settings, header);
     const simulator = this.#make(followed, { worldId, journal, keyDigests });
     this.#add(worldId, settings.name ?? worldId, simulator, { ttlMs }, lastUsedMs);
   }
