@@ -3,10 +3,9 @@
  * process. HAProxy passes each client's requests to the shard that has the client's world or
  * account.
  */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
-import { UsageError } from '../commands/command-error.ts';
+import { join, resolve } from 'node:path';
 import type { TlsPair } from '../config/tls.ts';
 import { controlPort } from '../control/control-port.ts';
 import { nodeTransport } from '../http/transport/open-transport.ts';
@@ -17,6 +16,7 @@ import { freePort } from './child.ts';
 import { FleetControl } from './control.ts';
 import { Haproxy, writeRouterFiles } from './haproxy.ts';
 import type { RouterPlan } from './haproxy-config.ts';
+import { refuseOtherLayout, saveLayout } from './layout-file.ts';
 import { type FleetParts, Routes } from './routes.ts';
 import { type JoinedShard, Shard, type ShardOptions } from './shard.ts';
 import { WideWorld } from './wide-world.ts';
@@ -114,8 +114,9 @@ export class Fleet {
   }
 
   async #start(): Promise<void> {
-    const { host, statsPort, join: joined, printTo, env, notice } = this.#options;
-    this.#refuseOtherLayout();
+    const { host, statsPort, join: joined, printTo, env, notice, journalDir } = this.#options;
+    const layout = { shards: this.#options.shards, wide: this.#options.wide !== undefined };
+    if (journalDir !== undefined) refuseOtherLayout(journalDir, layout);
     const port = await freePort(this.#options.port, host);
     if (statsPort !== undefined) await freePort(statsPort, loopback);
     const baseUrl = this.#options.publicUrl ?? urlOf(host, port, this.#options.tls);
@@ -123,7 +124,7 @@ export class Fleet {
       ? this.#startShards(baseUrl)
       : Promise.all(joined.map((urls, index) => Shard.join(this.#shardOptions(index), urls))));
     const [first, ...others] = this.#shards;
-    this.#saveLayout();
+    if (journalDir !== undefined) saveLayout(journalDir, layout);
     if (first === undefined) throw new Error('a fleet has a shard');
     const plan = this.#routerPlan(port);
     const haproxy = new Haproxy(plan, env, notice);
@@ -208,28 +209,12 @@ export class Fleet {
   }
 
   async #startShards(baseUrl: string): Promise<readonly Shard[]> {
-    const { shards: count, program, flags, env, journalDir, wide, onLine } = this.#options;
-    const maxMessages = wide?.maxMessages && Math.ceil(wide.maxMessages / count);
+    const { shards: count } = this.#options;
     const started: Shard[] = [];
     let nextIndex = 0;
     const startInTurn = async () => {
       for (let index = nextIndex++; index < count; index = nextIndex++) {
-        const folder = journalDir === undefined ? undefined : join(journalDir, `shard-${index}`);
-        if (folder !== undefined) mkdirSync(folder, { recursive: true, mode: 0o700 });
-        const ownFlags = [
-          ...['--host', loopback, '--control-host', loopback, '--public-url', baseUrl],
-          // HAProxy overwrites `X-Forwarded-For`.
-          ...['--trust-proxy', '--shard', `${index}/${count}`],
-          ...(folder === undefined ? [] : ['--journal-dir', folder]),
-          ...(maxMessages === undefined ? [] : ['--max-messages', `${maxMessages}`]),
-        ];
-        started[index] = await Shard.start(this.#shardOptions(index), {
-          file: program.file,
-          argv: [...program.argv, 'serve', ...flags, ...ownFlags],
-          env,
-          folder: this.#folder,
-          onLine: (line) => onLine(line.replace(/^smstwin: /, `smstwin: shard ${index}: `)),
-        });
+        started[index] = await this.#startShard(index, baseUrl);
       }
     };
     // A start keeps a core busy, so as many run at one time as there are cores.
@@ -240,37 +225,25 @@ export class Fleet {
     return started;
   }
 
-  /** What must be equal at the next start. The shards compare all else with their journals. */
-  get #layout() {
-    const { shards, wide } = this.#options;
-    return { shards, wide: wide !== undefined };
-  }
-
-  get #layoutFile(): string | undefined {
-    const { journalDir } = this.#options;
-    return journalDir === undefined ? undefined : join(journalDir, 'fleet.json');
-  }
-
-  /** Throws a UsageError if a fleet of another layout has written the folder of journals. */
-  #refuseOtherLayout(): void {
-    const file = this.#layoutFile;
-    if (file === undefined || !existsSync(file)) return;
-    const earlier = JSON.parse(readFileSync(file, 'utf8')) as { shards?: unknown; wide?: unknown };
-    const { shards, wide } = this.#layout;
-    const differences = [
-      ...(earlier.shards === shards ? [] : [`with --shards ${earlier.shards}`]),
-      ...(earlier.wide === wide ? [] : [`${earlier.wide ? 'with' : 'without'} --wide`]),
+  async #startShard(index: number, baseUrl: string): Promise<Shard> {
+    const { shards: count, program, flags, env, journalDir, wide, onLine } = this.#options;
+    const folder = journalDir === undefined ? undefined : join(journalDir, `shard-${index}`);
+    if (folder !== undefined) mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const maxMessages = wide?.maxMessages && Math.ceil(wide.maxMessages / count);
+    const ownFlags = [
+      ...['--host', loopback, '--control-host', loopback, '--public-url', baseUrl],
+      // HAProxy overwrites `X-Forwarded-For`.
+      ...['--trust-proxy', '--shard', `${index}/${count}`],
+      ...(folder === undefined ? [] : ['--journal-dir', folder]),
+      ...(maxMessages === undefined ? [] : ['--max-messages', `${maxMessages}`]),
     ];
-    if (differences.length === 0) return;
-    const found = `recorded ${differences.join(' and ')}`;
-    throw new UsageError(`${file}: ${found}; start with the same settings, or name a new folder`);
-  }
-
-  #saveLayout(): void {
-    const file = this.#layoutFile;
-    if (file === undefined) return;
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    writeFileSync(file, JSON.stringify(this.#layout), { mode: 0o600 });
+    return Shard.start(this.#shardOptions(index), {
+      file: program.file,
+      argv: [...program.argv, 'serve', ...flags, ...ownFlags],
+      env,
+      folder: this.#folder,
+      onLine: (line) => onLine(line.replace(/^smstwin: /, `smstwin: shard ${index}: `)),
+    });
   }
 
   #shardOptions(index: number): ShardOptions {

@@ -57,6 +57,7 @@ const traps: readonly (readonly [string, RegExp, Readonly<Record<string, string>
       'src/fleet/changes.ts': modesAreIgnored,
       'src/fleet/fleet.ts': modesAreIgnored,
       'src/fleet/haproxy.ts': modesAreIgnored,
+      'src/fleet/layout-file.ts': modesAreIgnored,
       'src/http/transport/server.ts': modesAreIgnored,
       'src/http/transport/uws/index.cjs': 'only in the executable for Linux',
       'src/recording/checkpoints.ts': modesAreIgnored,
