@@ -3,15 +3,17 @@
  * (CLIENT-16), and in whatever leaves the process (AUTH-2). The referee, the control port and
  * copies of journals use it; the service answers its requests without it.
  */
+import { keyLength } from './random.ts';
 import type { ApiKey, KeyDigest } from './records.ts';
 import { hashText } from './text-slab.ts';
 
 /** Shorter keys are not searched for: any word could be one. */
 const shortestSoughtKey = 12;
 const longestKey = 200;
-const generatedCharacters = 40;
 /** With a shorter prefix, too many other texts look like a generated key. */
 const shortestPrefix = 3;
+/** The characters that a bearer token may have. */
+const keyCharacters = /^[A-Za-z0-9_.~+/=-]*/;
 const standInMark = 'hidKey';
 const standIn = `${standInMark}[0-9a-f]{6,}`;
 
@@ -31,14 +33,12 @@ export class KeyTexts {
     const prefixes = new Set<string>();
     const literalKeys: string[] = [];
     for (const { key: text, digest, drawnFrom } of keys) {
-      const prefix = text.slice(0, -generatedCharacters);
+      const prefix = text.slice(0, -keyLength);
       if (digest !== undefined) this.#noteDigest(digest);
       else if (drawnFrom !== undefined && prefix.length >= shortestPrefix) prefixes.add(prefix);
       else if (text.length >= shortestSoughtKey) literalKeys.push(text);
     }
-    const generated = [...prefixes].map(
-      (prefix) => `${escaped(prefix)}[A-Za-z0-9]{${generatedCharacters}}`,
-    );
+    const generated = [...prefixes].map((prefix) => `${escaped(prefix)}[A-Za-z0-9]{${keyLength}}`);
     this.#generated = new RegExp([...generated, standIn].join('|'), 'g');
     this.#literalKeys = literalKeys;
     this.#digestOf = digestOf;
@@ -76,7 +76,7 @@ export class KeyTexts {
 
   /** The key's length is not known, so every length is tried. */
   #keyAt(text: string, at: number, digests: ReadonlySet<string>): string | undefined {
-    const run = /^[A-Za-z0-9_.~+/=-]*/.exec(text.slice(at, at + longestKey))?.[0] ?? '';
+    const run = keyCharacters.exec(text.slice(at, at + longestKey))?.[0] ?? '';
     for (let length = shortestSoughtKey; length <= run.length; length++) {
       const part = run.slice(0, length);
       if (digests.has(this.#digestOf(part))) return part;
@@ -93,8 +93,6 @@ function standInOf(key: string): string {
   if (key.startsWith(standInMark)) return key;
   const digits = [0, 1].map((seed) => (hashText(key, seed) >>> 0).toString(16).padStart(8, '0'));
   const room = key.length - standInMark.length;
-  return `${standInMark}${digits
-    .join('')
-    .repeat(Math.ceil(room / 16))
-    .slice(0, room)}`;
+  const hash = digits.join('');
+  return standInMark + hash.repeat(Math.ceil(room / hash.length)).slice(0, room);
 }

@@ -3,11 +3,12 @@ import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { minuteMs } from '../ledger/time-units.ts';
+import { addressCaller } from './address-caller.ts';
 import { type Assumptions, defaultAssumptions } from './assumptions.ts';
 import { SwitchableAssumptions } from './assumptions-in-force.ts';
 import { createBucket } from './buckets.ts';
 import { VirtualClock } from './clock.ts';
-import { addressCaller, Limiter, mostAddresses } from './limiter.ts';
+import { Limiter, mostAddresses } from './limiter.ts';
 import { documentedLimitsPerMinute, endpointNames } from './limits.ts';
 
 type Refill = Assumptions['limiterRefill'];

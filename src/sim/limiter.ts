@@ -6,6 +6,7 @@
  * windows are dropped, and memory follows the recent callers.
  */
 import { secondMs } from '../ledger/time-units.ts';
+import { isAddress, otherAddresses } from './address-caller.ts';
 import type { Assumptions } from './assumptions.ts';
 import type { AssumptionsInForce } from './assumptions-in-force.ts';
 import { type Bucket, createBucket } from './buckets.ts';
@@ -19,6 +20,12 @@ export interface EndpointState {
   readonly recent: readonly (readonly [caller: string, state: readonly number[]])[];
   readonly older: readonly (readonly [caller: string, state: readonly number[]])[];
 }
+
+/**
+ * The most buckets on one endpoint before new addresses share one. A client can forge any number of
+ * addresses, and while simulated time stands still no bucket expires.
+ */
+export const mostAddresses = 100_000;
 
 /** Every bucket refills completely within two windows (`continuous` from its deepest debt). */
 const generationMs = 2 * limitWindowMs;
@@ -79,25 +86,22 @@ export class Limiter {
   /** Undoes the `take` that the same request just made. */
   giveBack(endpoint: EndpointName, caller: string): void {
     const { recent } = this.#endpoints[endpoint];
-    // An address without a bucket of its own took from the shared one: see `#bucket`.
+    // An address without a bucket of its own took from the shared one: see `#bucketOf`.
     (recent.get(caller) ?? recent.get(otherAddresses))?.giveBack();
   }
 
   /** Tokens that `caller` can spend now; null if the endpoint is not limited. */
   available(endpoint: EndpointName, caller: string): number | null {
-    const { limit, recent, older } = this.#endpoints[endpoint];
-    if (limit === null) return null;
-    return (recent.get(caller) ?? older.get(caller))?.available(this.#now()) ?? limit;
+    const buckets = this.#endpoints[endpoint];
+    if (buckets.limit === null) return null;
+    return knownBucket(buckets, caller)?.available(this.#now()) ?? buckets.limit;
   }
 
-  /**
-   * Milliseconds until `caller`'s next request would pass, 0 if it would pass now. Spends nothing.
-   */
+  /** Milliseconds until `caller`'s next request would pass; 0 if it would pass now. */
   waitMs(endpoint: EndpointName, caller: string): number {
-    const { limit, recent, older } = this.#endpoints[endpoint];
-    if (limit === null) return 0;
-    const bucket = recent.get(caller) ?? older.get(caller);
-    return bucket?.waitMs(this.#now()) ?? 0;
+    const buckets = this.#endpoints[endpoint];
+    if (buckets.limit === null) return 0;
+    return knownBucket(buckets, caller)?.waitMs(this.#now()) ?? 0;
   }
 
   get limits(): LimitsPerMinute {
@@ -168,6 +172,11 @@ function emptyBuckets(limit: number | null, nowMs: number): EndpointBuckets {
   return { limit, recent: new Map(), older: new Map(), turnedAtMs: nowMs };
 }
 
+/** The bucket that a caller has, if any. */
+function knownBucket({ recent, older }: EndpointBuckets, caller: string): Bucket | undefined {
+  return recent.get(caller) ?? older.get(caller);
+}
+
 /** True if a new address gets no bucket of its own. */
 function isFull({ recent, older }: EndpointBuckets): boolean {
   return recent.size + older.size >= mostAddresses;
@@ -178,30 +187,4 @@ function turnGeneration(buckets: EndpointBuckets, nowMs: number): void {
   buckets.older = buckets.recent;
   buckets.recent = new Map();
   buckets.turnedAtMs = nowMs;
-}
-
-/**
- * Begins the caller id of an address. Clients choose the text of a forwarded address, which could
- * equal an account's id without this mark.
- */
-const addressMark = 'ip ';
-/** The longest spelling of an address. Longer text from a proxy is cut to this length. */
-const longestAddress = 64;
-
-/**
- * The most buckets on one endpoint before new addresses share one. A client can forge any number of
- * addresses, and while simulated time stands still no bucket expires.
- */
-export const mostAddresses = 100_000;
-const otherAddresses = `${addressMark}any other`;
-
-/** The caller id for a request without an account: its client address (AUTH-6). */
-export function addressCaller(address: string): string {
-  // Copies character by character: a slice would keep the whole header in memory as long as the
-  // bucket.
-  return addressMark + Array.from(address.slice(0, longestAddress)).join('');
-}
-
-function isAddress(caller: string): boolean {
-  return caller.startsWith(addressMark);
 }

@@ -10,6 +10,12 @@ import { segmentText } from './segments.ts';
 type QuotaAssumptions = Pick<Assumptions, 'quotaUnit' | 'quotaMonth' | 'quotaRefund'>;
 
 const rollingMs = 30 * dayMs;
+// The columns of a `QuotaRow`, after its time.
+const messagesColumn = 1;
+const segmentsColumn = 2;
+const failedMessagesColumn = 3;
+const failedSegmentsColumn = 4;
+const rowWidth = 5;
 /** Any text of at most this many UTF-16 units fits in one segment. */
 const surelyOneSegment = 70;
 
@@ -49,8 +55,8 @@ export class QuotaCount {
     const segments = unitsOf(text, 'segments');
     this.#days.add(acceptedAtMs, segments, nowMs);
     if (acceptedAtMs < this.#month[0]) return;
-    this.#month[1]++;
-    this.#month[2] += segments;
+    this.#month[messagesColumn]++;
+    this.#month[segmentsColumn] += segments;
   }
 
   /** Counts the failure of a message that was accepted at this time. */
@@ -60,8 +66,8 @@ export class QuotaCount {
     this.#days.fail(acceptedAtMs, segments, nowMs);
     this.#beginMonth(nowMs);
     if (acceptedAtMs < this.#month[0]) return;
-    this.#month[3]++;
-    this.#month[4] += segments;
+    this.#month[failedMessagesColumn]++;
+    this.#month[failedSegmentsColumn] += segments;
   }
 
   get state(): QuotaState {
@@ -97,10 +103,6 @@ type QuotaRow = [
   failedSegments: number,
 ];
 
-/** The columns of a row, and the two that begin a pair of messages and segments. */
-const rowWidth = 5;
-const sentColumn = 1;
-const failedColumn = 3;
 const fewestRows = 8;
 /** 30 days have 43,200 minutes, so merging by minute always makes room. */
 export const mostQuotaRows = 65_536;
@@ -129,14 +131,14 @@ export class QuotaLog {
     this.#expire(nowMs);
     if (nowMs - atMs >= this.#spanMs) return;
     if (this.#next === this.#first || this.#timeOf(this.#next - 1) !== atMs) this.#addRow(atMs);
-    this.#count(this.#next - 1, sentColumn, segments);
+    this.#count(this.#next - 1, messagesColumn, segments);
   }
 
   /** Counts the failure of a message that was accepted at `atMs`. */
   fail(atMs: number, segments: number, nowMs: number): void {
     if (nowMs - atMs >= this.#spanMs) return;
     const row = this.#firstRowFrom(atMs);
-    if (row < this.#next) this.#count(row, failedColumn, segments);
+    if (row < this.#next) this.#count(row, failedMessagesColumn, segments);
   }
 
   /** The sums over the span. */
@@ -171,7 +173,11 @@ export class QuotaLog {
   }
 
   /** Counts one message in `column`, and its segments in the next. */
-  #count(row: number, column: typeof sentColumn | typeof failedColumn, segments: number): void {
+  #count(
+    row: number,
+    column: typeof messagesColumn | typeof failedMessagesColumn,
+    segments: number,
+  ): void {
     const at = row * rowWidth + column;
     this.#rows[at] = (this.#rows[at] as number) + 1;
     this.#rows[at + 1] = (this.#rows[at + 1] as number) + segments;

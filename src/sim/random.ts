@@ -9,6 +9,11 @@ import { hashText } from './text-slab.ts';
 
 export type RngState = readonly [number, number, number, number];
 
+/** The golden ratio as a 32-bit fraction: the usual constant for a seed without a pattern. */
+const goldenRatio = 0x9e3779b9;
+/** sfc32's usual warm-up: it mixes the seed into every word of the state. */
+const warmUpDraws = 12;
+
 export class Rng {
   #a: number;
   #b: number;
@@ -21,8 +26,8 @@ export class Rng {
 
   /** The stream called `name` under `seed`. */
   static stream(seed: number, name: string): Rng {
-    const rng = new Rng([seed | 0, hashText(name, 0x9e3779b9), hashText(name, seed | 0), 1]);
-    for (let i = 0; i < 12; i++) rng.uint32(); // sfc32's usual warm-up: mixes the seed into every word
+    const rng = new Rng([seed | 0, hashText(name, goldenRatio), hashText(name, seed | 0), 1]);
+    for (let i = 0; i < warmUpDraws; i++) rng.uint32();
     return rng;
   }
 
@@ -58,7 +63,8 @@ export class Rng {
 }
 
 const keyAlphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
-const keyLength = 40;
+/** The characters of a key behind its prefix. */
+export const keyLength = 40;
 
 const drawn = new Uint32Array(4);
 
@@ -82,6 +88,7 @@ export function isUuid(text: string): boolean {
   return uuidShape.test(text);
 }
 
+/** All four hyphens, or none. */
 const looseUuid = /^([0-9a-f]{8})(-?)([0-9a-f]{4})\2([0-9a-f]{4})\2([0-9a-f]{4})\2([0-9a-f]{12})$/i;
 
 /**

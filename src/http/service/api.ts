@@ -5,8 +5,10 @@
  * Rules: AUTH-1, AUTH-3, AUTH-6, ERR-3, LIMIT-1 to LIMIT-7. Assumes: gateOrder, errorsSpendToken,
  * replaySpends, unauthenticatedThrottle, clientIp, bearerSpace, pathIdForm, replyTemplates.
  */
+
+import { addressCaller } from '../../sim/address-caller.ts';
 import type { ServiceError } from '../../sim/errors.ts';
-import { addressCaller, type Limiter } from '../../sim/limiter.ts';
+import type { Limiter } from '../../sim/limiter.ts';
 import type { EndpointName } from '../../sim/limits.ts';
 import type { SendEndpoint } from '../../sim/message.ts';
 import { canonicalUuid } from '../../sim/random.ts';
