@@ -74,7 +74,7 @@ export function expectationsOf(
   given: readonly Expectation[],
   results: readonly Result[],
   { expected }: Weighed,
-  reasonOf: (result: Result) => string,
+  reasonFor: (result: Result) => string,
 ): Expectation[] {
   const isJudged = (result: Result) => isFailure(result.verdict) || result.verdict === 'passed';
   const unjudged = given.filter(
@@ -83,7 +83,7 @@ export function expectationsOf(
   const failing = results.filter(({ verdict }) => isFailure(verdict));
   const found = failing.map((result) => ({
     case: result.id,
-    reason: expected.get(result.id) ?? reasonOf(result),
+    reason: expected.get(result.id) ?? reasonFor(result),
   }));
   return [...unjudged, ...found];
 }
@@ -95,7 +95,10 @@ function isNamedBy(entry: Expectation, { id, subject }: Known): boolean {
   return entry.case === undefined ? subject === entry.rule : id === entry.case;
 }
 
-/** `known`: all cases that exist. An entry that names none of them is stale. */
+/**
+ * Compares results with the expectations. `known`: all cases that exist. An entry that names none
+ * of them is stale.
+ */
 export function weigh(
   entries: readonly Expectation[],
   results: readonly Result[],

@@ -14,8 +14,10 @@ import { queuedToWatch, watch, watched } from '../watched-messages.ts';
 
 /** Within this time, a device that polls every 20 s polls at least once. */
 const onePollSeconds = 22;
+/** Pauses in real time: soon after a hold began, and after a poll. */
+const realPausesMs = [2 * secondMs, (onePollSeconds - 2) * secondMs];
 /** In real time, reads go on so long after a hold, until a late message has been explained. */
-const explainedAfterMs = 52 * secondMs;
+const readAfterHoldMs = 52 * secondMs;
 /** The shares of a hold that are left at the reads of it. */
 const sharesLeft = [0.9, 0.65, 0.4, 0.1, 0.01];
 /** Reads after a hold: four in a poll interval, for one and a half intervals. */
@@ -116,7 +118,7 @@ async function watchHold(t: Trial, account: Subject, delayMs: number): Promise<v
   const until = (await t.now()) + delayMs;
   const message = await queuedToWatch(t, account, { send_at: iso(until) }, until);
   if (!t.controlled) {
-    await watch(t, [message], { forMs: delayMs + explainedAfterMs, afterEndMs: 0 });
+    await watch(t, [message], { forMs: delayMs + readAfterHoldMs, afterEndMs: 0 });
     return;
   }
   for (const shareLeft of sharesLeft) {
@@ -227,9 +229,6 @@ export const send7Cases: readonly Case[] = [
     },
   },
 ];
-
-/** In real time: soon after the hold began, and after a poll. */
-const realPausesMs = [2 * secondMs, (onePollSeconds - 2) * secondMs];
 
 /** Sends messages with holds by each endpoint; returns the ids of those that were accepted. */
 async function holdMessages(t: Trial, account: Subject, fields: Fields): Promise<string[]> {

@@ -79,13 +79,20 @@ function judgeOtherIds(trace: Trace, findings: Findings): void {
       verify.status(read.reply, 404);
       verify.declaredJson(read.reply);
     });
-  for (const foreign of others) {
-    if (!acceptedSends.has(foreign.id ?? '')) continue;
-    const [first, second] = others.filter(
+  judgeForeignIds(others, new Set(acceptedSends.keys()), findings);
+}
+
+/** Compares each read of a message of another account with two reads of ids that do not exist. */
+function judgeForeignIds(
+  reads: readonly Exchange[],
+  knownIds: ReadonlySet<string>,
+  findings: Findings,
+): void {
+  const foreignReads = reads.filter(({ id = '' }) => knownIds.has(id));
+  for (const foreign of foreignReads) {
+    const [first, second] = reads.filter(
       ({ method, id = '', caller }) =>
-        method === foreign.method &&
-        caller.account === foreign.caller.account &&
-        !acceptedSends.has(id),
+        method === foreign.method && caller.account === foreign.caller.account && !knownIds.has(id),
     );
     if (first === undefined || second === undefined) continue;
     findings.judge([first, foreign], () => requireAlike(foreign, first, second));
@@ -145,11 +152,13 @@ function judgePaths(trace: Trace, findings: Findings): void {
   for (const exchange of trace.exchanges) {
     const { endpoint, caller, path, reply, id = '' } = exchange;
     const isJudged = endpoint !== undefined && caller.key === 'valid';
-    if (!isJudged || [0, 429].includes(reply.status)) continue;
+    const isUnanswered = reply.status === 0 || reply.status === 429;
+    if (!isJudged || isUnanswered) continue;
     const isUnknownId = endpoint === 'read' && !acceptedSends.has(id);
     findings.judge([exchange], () => {
       if (isUnknownId) return verify.given(() => verify.status(reply, 404));
       if (endpoint === 'send') verify.accepted(reply);
+      // The document shows replies only for the paths of version 1.
       else if (path.includes('v1')) verify.status(reply, 200);
       else verify.that(exists(reply), 'an existing endpoint', reply);
       verify.declaredJson(reply);

@@ -182,7 +182,7 @@ export async function serveOptions(command: Command) {
     control: flags.control && {
       host: flags.controlHost,
       port: flags.controlPort,
-      ...(flags.controlToken === undefined ? {} : { token: flags.controlToken }),
+      ...(flags.controlToken !== undefined && { token: flags.controlToken }),
       ...(flags.controlAllowedHost.length > 0 && { allowedHosts: flags.controlAllowedHost }),
     },
     tls: await tlsOf(flags, hostsInUrls(flags)),
@@ -195,6 +195,7 @@ export async function serveOptions(command: Command) {
 /** The host names that the URLs of the service show. */
 function hostsInUrls({ host, publicUrl }: ServeFlags): readonly string[] {
   const names = publicUrl === undefined ? [host] : [host, new URL(publicUrl).hostname];
+  // An IPv6 address in a URL stands in brackets.
   return names.map((name) => name.replace(/^\[|\]$/g, ''));
 }
 

@@ -82,6 +82,7 @@ const cohortSchema = z
     sent_at_ms: timeOrNever,
     ended_at_ms: timeOrNever,
     failure_reason: z.string().nullable(),
+    /** The number of the device's first poll that may move them on. */
     due_poll: count,
     batch: count.nullable().describe('Where it waits for polls.'),
   })
@@ -121,6 +122,7 @@ const receivedSchema = z.strictObject({
   received_at_ms: timeMs,
 });
 
+/** A time; messages and segments sent from it on; those of them that failed. */
 const quotaRow = z.tuple([timeMs, count, count, count, count]);
 const quotaSchema = z.strictObject({ month: quotaRow, days: z.array(quotaRow) });
 

@@ -14,7 +14,10 @@ import {
   replying,
 } from './planted.ts';
 
-/** A row of a defect that spells one code differently from the document. */
+/**
+ * A row of a defect that spells one code differently from the document, whose own spellings are
+ * odd: a service that corrects them is wrong.
+ */
 function respelt(code: string, wrongCode: string): readonly [does: string, planted: Planted] {
   const planted = replying(
     ({ reply }) => ({ ...reply, body: reply.body.replaceAll(`"${code}"`, `"${wrongCode}"`) }),

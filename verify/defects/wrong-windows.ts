@@ -69,7 +69,10 @@ export function rememberingUntil(endsAtMs: (use: RememberedUse) => number): Plan
   });
 }
 
-/** A window that compares ids after `fold`, such as without regard to case. */
+/**
+ * A window that remembers an id as `fold` returns it, such as in lower case, and looks for an id as
+ * `lookUp` returns it.
+ */
 export function comparingIdsAs(fold: (requestId: string) => string, lookUp = fold): Planted {
   return wrongWindow(() => ({
     find: (requestId, find) => find(lookUp(requestId)),
@@ -79,6 +82,7 @@ export function comparingIdsAs(fold: (requestId: string) => string, lookUp = fol
 
 /** A window in which a use is identified by the id and the text together. */
 export function perText(): Planted {
+  // Handling is synchronous, so this is the text of the request that the window serves.
   let text = '';
   const notingText = handling(() => ({ request, fields }, next) => {
     text = String(fields?.['message'] ?? '');
@@ -87,14 +91,14 @@ export function perText(): Planted {
   return { ...comparingIdsAs((requestId) => `${requestId} ${text}`), ...notingText };
 }
 
-/** A window whose `find` also gets the list of all ids that were used. */
+/** A window that also knows all ids that were used. `findAmong` gets the sound window's `find`. */
 export function knowingIds(
-  find: (requestId: string, ids: readonly string[], find: Find) => FirstUse | undefined,
+  findAmong: (requestId: string, ids: readonly string[], find: Find) => FirstUse | undefined,
 ): Planted {
   return wrongWindow(() => {
     const ids: string[] = [];
     return {
-      find: (requestId, soundFind) => find(requestId, ids, soundFind),
+      find: (requestId, find) => findAmong(requestId, ids, find),
       keep: (use, keep) => {
         ids.push(use.requestId);
         keep(use);

@@ -9,6 +9,9 @@ import { listen } from '../testkit/listen.ts';
 import { ForeignService } from './service.ts';
 import { type Variation, variations } from './variation.ts';
 
+/** Bytes of the first of two chunks. */
+const firstChunkLength = 7;
+
 export interface ForeignServer {
   readonly baseUrl: string;
   /** The flags of `conform` that describe its world, ready for a command line. */
@@ -62,8 +65,9 @@ async function answer(
     ...(addsRequestHeaders && { 'cf-ray': randomUUID(), server: 'cdn' }),
     ...headers,
   });
-  if (answersInChunks) response.write(body.slice(0, 7));
-  response.end(request.method === 'HEAD' ? undefined : body.slice(answersInChunks ? 7 : 0));
+  const firstLength = answersInChunks ? firstChunkLength : 0;
+  if (answersInChunks) response.write(body.slice(0, firstLength));
+  response.end(request.method === 'HEAD' ? undefined : body.slice(firstLength));
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
