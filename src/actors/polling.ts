@@ -4,6 +4,7 @@
  * `device-machine.ts` decides whether a device may poll; `progress.ts` moves the messages.
  */
 import { secondMs } from '../ledger/time-units.ts';
+import type { Assumptions } from '../sim/assumptions.ts';
 import type { AssumptionsInForce } from '../sim/assumptions-in-force.ts';
 import { type Cohort, sizeOf } from '../sim/cohort.ts';
 import { isQueued } from '../sim/device-work.ts';
@@ -11,6 +12,7 @@ import type { Device, Message } from '../sim/records.ts';
 import type { DueWork } from './device-machine.ts';
 import type { Progress } from './progress.ts';
 
+type TaskPickup = Assumptions['taskPickup'];
 type PollingAssumptions = 'pollIntervalSeconds' | 'sendsPerPoll' | 'taskPickup';
 
 export class Polling {
@@ -52,15 +54,15 @@ export class Polling {
     const nowMs = this.#now();
     if (this.firstPollAfter(device, nowMs - 1) !== nowMs) return;
     // A hold that ends in the same millisecond as a poll waits for the next poll.
-    this.#poll(device, nowMs - 1, nowMs - this.#intervalMs, undefined, false);
+    this.#poll(device, nowMs - 1, nowMs - this.#intervalMs, undefined, 'handed_out');
   }
 
   /** Polls for a real device. Returns the messages that it picked up. */
   pollForDevice(device: Device): readonly Message[] {
     const nowMs = this.#now();
     const taken: Message[] = [];
-    const isReported = this.#assumptions.answers.taskPickup === 'reported';
-    this.#poll(device, nowMs, nowMs - this.#intervalMs, taken, isReported);
+    const { taskPickup } = this.#assumptions.answers;
+    this.#poll(device, nowMs, nowMs - this.#intervalMs, taken, taskPickup);
     return taken;
   }
 
@@ -68,7 +70,7 @@ export class Polling {
   pollForOperation(device: Device): readonly Message[] {
     const nowMs = this.#now();
     const taken: Message[] = [];
-    this.#poll(device, nowMs, nowMs, taken, false);
+    this.#poll(device, nowMs, nowMs, taken, 'handed_out');
     return taken;
   }
 
@@ -76,27 +78,27 @@ export class Polling {
    * One poll: reports progress, then picks up work. Releases holds that ended by `readyByMs` before
    * it counts the poll, so that messages that have waited one poll are due at this one. Moves only
    * messages that changed by `changedByMs` (SVC-3: no status changes twice within one interval).
-   * Adds the messages that it picks up to `taken`, if given. `isReported`: see `Progress.handOut`.
+   * Adds the messages that it picks up to `taken`, if given. Only a real device reports its pickups (`taskPickup`).
    */
   #poll(
     device: Device,
     readyByMs: number,
     changedByMs: number,
     taken: Message[] | undefined,
-    isReported: boolean,
+    taskPickup: TaskPickup,
   ): void {
     const { work } = device;
     work.releaseHeld(readyByMs);
     work.countPoll();
     if (work.inFlight.length > 0) this.#progress.report(device, changedByMs);
-    if (work.ready.length > 0) this.#pickUp(device, taken, isReported);
+    if (work.ready.length > 0) this.#pickUp(device, taken, taskPickup);
   }
 
   get #intervalMs(): number {
     return this.#assumptions.answers.pollIntervalSeconds * secondMs;
   }
 
-  #pickUp({ work }: Device, taken: Message[] | undefined, isReported: boolean): void {
+  #pickUp({ work }: Device, taken: Message[] | undefined, taskPickup: TaskPickup): void {
     const { sendsPerPoll } = this.#assumptions.answers;
     let room = sendsPerPoll === 'all' ? Number.POSITIVE_INFINITY : sendsPerPoll;
     const isDue = (cohort: Cohort) => isQueued(cohort) && work.pollCount >= cohort.duePoll;
@@ -109,7 +111,7 @@ export class Polling {
         due = [...picked.cohorts];
       }
       room -= sizeOf(due);
-      if (isReported && taken !== undefined) {
+      if (taskPickup === 'reported' && taken !== undefined) {
         due = this.#progress.handOut(picked, due, work, taken);
       }
       if (due.length > 0) this.#progress.pickUp(picked, due, work, taken);
