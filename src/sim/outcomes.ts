@@ -25,18 +25,19 @@ export interface Fate {
   readonly polls: number;
 }
 
-const unprompted = Object.fromEntries(
+/** One object for each status, so that a fate chosen at random is recognised by identity. */
+const unpromptedFates = Object.fromEntries(
   unfinishedStatuses.map((status) => [status, { ends: 'failed', in: status, polls: 1 }]),
 ) as unknown as Readonly<Record<UnfinishedStatus, Fate>>;
 
 /** The fate of a random failure in `status`. */
 export function unpromptedFate(status: UnfinishedStatus): Fate {
-  return unprompted[status];
+  return unpromptedFates[status];
 }
 
 /** True for a fate chosen at random, false for a scripted one. */
 export function isUnprompted(fate: Fate): boolean {
-  return fate.in !== undefined && unprompted[fate.in] === fate;
+  return fate.in !== undefined && unpromptedFates[fate.in] === fate;
 }
 
 /** True if messages with these fates take the same steps. */
@@ -94,7 +95,7 @@ export class Outcomes {
 
   /** The index of the outcome that applies to a recipient, or -1. */
   placeOf(to: string): number {
-    return this.#outcomes.findIndex((one) => numberTest(one.to)(to));
+    return this.#outcomes.findIndex((outcome) => numberTest(outcome.to)(to));
   }
 
   /**
@@ -111,7 +112,7 @@ export class Outcomes {
     if (assumptions.failureRate === 0 || assumptions.failsFrom.length === 0) return undefined;
     const fails = rng.fraction() < assumptions.failureRate;
     const from = assumptions.failsFrom[rng.below(assumptions.failsFrom.length)];
-    return fails && from !== undefined ? unprompted[from] : undefined;
+    return fails && from !== undefined ? unpromptedFates[from] : undefined;
   }
 
   #matching(to: string): Fate | undefined {

@@ -24,6 +24,7 @@ function addUnit(hash: number, unit: number): number {
   return Math.imul(hash ^ unit, prime);
 }
 
+/** murmur3's final mixer, with its two multipliers. */
 function endHash(word: number): number {
   let hash = Math.imul(word ^ (word >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);

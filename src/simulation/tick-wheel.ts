@@ -11,6 +11,9 @@ const tickMs = 25;
 /** The longest time between two calls of a clock, in ticks: real time may jump. */
 const mostTicks = 40;
 
+/** The next tick of a listener that is stopped. */
+const stopped = Number.POSITIVE_INFINITY;
+
 /** The listeners due at each tick, by the tick's number modulo `mostTicks`. */
 const slots = Array.from({ length: mostTicks }, () => new Set<TickListener>());
 let lastTick = 0;
@@ -19,8 +22,8 @@ let timer: NodeJS.Timeout | undefined;
 
 export class TickListener {
   readonly #act: () => number;
-  /** The number of the tick that calls it next; infinite while it is stopped. */
-  #due = Number.POSITIVE_INFINITY;
+  /** The number of the tick that calls it next, or `stopped`. */
+  #due = stopped;
 
   /** `act` returns for how many real milliseconds it need not be called. */
   constructor(act: () => number) {
@@ -28,7 +31,7 @@ export class TickListener {
   }
 
   start(): void {
-    if (this.#due !== Number.POSITIVE_INFINITY) return;
+    if (this.#due !== stopped) return;
     if (listening++ === 0) {
       lastTick = tickNow();
       timer = setInterval(tick, tickMs).unref();
@@ -37,26 +40,26 @@ export class TickListener {
   }
 
   stop(): void {
-    if (this.#due === Number.POSITIVE_INFINITY) return;
+    if (this.#due === stopped) return;
     slotOf(this.#due).delete(this);
-    this.#due = Number.POSITIVE_INFINITY;
+    this.#due = stopped;
     if (--listening === 0) clearInterval(timer);
   }
 
   /** Asks for a call at the next tick, because something may be due earlier than `act` returned. */
   hurry(): void {
-    if (this.#due <= lastTick + 1 || this.#due === Number.POSITIVE_INFINITY) return;
+    if (this.#due <= lastTick + 1 || this.#due === stopped) return;
     slotOf(this.#due).delete(this);
     this.#dueIn(1);
   }
 
   tick(): void {
-    if (this.#due === Number.POSITIVE_INFINITY) return;
+    if (this.#due === stopped) return;
     slotOf(this.#due).delete(this);
     // Registered before `act`, which may call `hurry` or `stop`.
     this.#dueIn(1);
     const ticks = Math.min(Math.floor(this.#act() / tickMs), mostTicks - 1);
-    if (ticks < 2 || this.#due === Number.POSITIVE_INFINITY) return;
+    if (ticks < 2 || this.#due === stopped) return;
     slotOf(this.#due).delete(this);
     this.#dueIn(ticks);
   }
