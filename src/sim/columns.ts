@@ -2,6 +2,7 @@
  * The fields of a chunk's messages, as columns of numbers that the garbage collector does not walk.
  * A message is found by its place, an index in every column; `chunk.ts` assigns places.
  */
+
 /** Two 8-byte numbers, a message id of four words, five other words, and the flags. */
 const bytesPerPlace = 2 * 8 + (4 + 5) * 4 + 1;
 

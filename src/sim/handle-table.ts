@@ -7,6 +7,8 @@
 
 const shardBits = 10;
 const shardCount = 1 << shardBits;
+/** The highest bits of a tag choose its shard. */
+const shardShift = 32 - shardBits;
 const smallestSlots = 8;
 /** An occupied slot holds a tag and a handle plus one; an empty one holds zeros. */
 const wordsPerSlot = 2;
@@ -32,7 +34,7 @@ export class HandleTable {
 
   /** Adds an entry, even if the tag already has one. */
   add(tag: number, handle: number): void {
-    const shard = tag >>> (32 - shardBits);
+    const shard = tag >>> shardShift;
     let slots = this.#shards[shard];
     const size = this.#sizes[shard] as number;
     if (slots === undefined || size >= fillOf(shard, slots.length / wordsPerSlot)) {
@@ -46,7 +48,7 @@ export class HandleTable {
 
   /** The first handle with this tag that `isWanted`, or -1. */
   find(tag: number, isWanted: (handle: number) => boolean): number {
-    const slots = this.#shards[tag >>> (32 - shardBits)];
+    const slots = this.#shards[tag >>> shardShift];
     if (slots === undefined) return -1;
     const slot = slotOf(slots, tag, isWanted);
     return slot < 0 ? -1 : (slots[slot * wordsPerSlot + 1] as number) - 1;
@@ -54,7 +56,7 @@ export class HandleTable {
 
   /** Replaces one entry; false if there is none. */
   replace(tag: number, handle: number, by: number): boolean {
-    const slots = this.#shards[tag >>> (32 - shardBits)];
+    const slots = this.#shards[tag >>> shardShift];
     if (slots === undefined) return false;
     const slot = slotOf(slots, tag, (held) => held === handle);
     if (slot < 0) return false;
@@ -64,7 +66,7 @@ export class HandleTable {
 
   /** Removes one entry; false if there is none. */
   delete(tag: number, handle: number): boolean {
-    const shard = tag >>> (32 - shardBits);
+    const shard = tag >>> shardShift;
     const slots = this.#shards[shard];
     if (slots === undefined) return false;
     const slot = slotOf(slots, tag, (held) => held === handle);

@@ -10,7 +10,7 @@ import { type Cohort, moveTo } from './cohort.ts';
 import { assert } from './errors.ts';
 import type { AcceptedUses } from './idempotency.ts';
 import { replayWindowMs } from './limits.ts';
-import { CohortSlots, type Home as HomeOf, Slots, sendEndpoints } from './message.ts';
+import { CohortSlots, type MessageHome, Slots, sendEndpoints } from './message.ts';
 import { handleOf, MessageRows, rowOf } from './message-rows.ts';
 import type { Fate } from './outcomes.ts';
 import { drawUuidWords, readUuid } from './random.ts';
@@ -26,7 +26,7 @@ import type { Retention } from './retention.ts';
 /** A send forgets at most this many messages, so that no single send takes long. */
 const mostForgottenBySend = 4;
 
-type Home = HomeOf<Account, Device, Message>;
+type Home = MessageHome<Account, Device, Message>;
 
 /** A message of a saved state, without its history. */
 export interface SavedMessage extends AcceptedSend {

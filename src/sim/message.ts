@@ -24,7 +24,7 @@ export interface WireFields {
 }
 
 /** The fields from which the history is built. */
-export interface Past {
+export interface HistoryFields {
   readonly status: Status;
   readonly createdAtMs: number;
   readonly sendingAtMs: number;
@@ -78,7 +78,7 @@ export interface HistoryEntry {
 }
 
 /** Every status the message has had, with its time. */
-export function messageHistory(message: Past): HistoryEntry[] {
+export function messageHistory(message: HistoryFields): HistoryEntry[] {
   const history: HistoryEntry[] = [{ status: 'queued', at: isoTime(message.createdAtMs) }];
   if (message.sendingAtMs > 0)
     history.push({ status: 'sending', at: isoTime(message.sendingAtMs) });
@@ -94,7 +94,7 @@ export type SendEndpoint = Extract<EndpointName, 'send' | 'dashboard_send' | 'ex
 export const sendEndpoints: readonly SendEndpoint[] = ['send', 'dashboard_send', 'external_send'];
 
 /** The store of a message: finds the objects that rows refer to by slot. */
-export interface Home<A extends Slotted, D extends Slotted, M> {
+export interface MessageHome<A extends Slotted, D extends Slotted, M> {
   readonly accounts: Slots<A>;
   readonly devices: Slots<D>;
   readonly cohorts: CohortSlots;
@@ -119,10 +119,10 @@ export class StoredMessage<
   D extends Slotted,
   M,
 > {
-  readonly chunk: Chunk<Home<A, D, M>>;
+  readonly chunk: Chunk<MessageHome<A, D, M>>;
   readonly row: number;
 
-  constructor(chunk: Chunk<Home<A, D, M>>, row: number) {
+  constructor(chunk: Chunk<MessageHome<A, D, M>>, row: number) {
     this.chunk = chunk;
     this.row = row;
   }
@@ -132,7 +132,7 @@ export class StoredMessage<
     return this.chunk.firstArrival + this.row;
   }
 
-  get home(): Home<A, D, M> {
+  get home(): MessageHome<A, D, M> {
     return this.chunk.home;
   }
 

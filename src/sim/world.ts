@@ -90,7 +90,7 @@ export class World {
   }
 
   createAccount(name: string, monthlyQuota?: MonthlyQuota): Account {
-    this.#refuseTwin(name);
+    this.#refuseUsedName(name);
     refuseMore(this.accounts.size, mostAccounts, 'accounts');
     const stream = this.#accountNames.use(name);
     const account = new Account(
@@ -105,7 +105,7 @@ export class World {
   }
 
   renameAccount(account: Account, name: string): void {
-    if (account.name !== name) this.#refuseTwin(name);
+    if (account.name !== name) this.#refuseUsedName(name);
     account.name = name;
   }
 
@@ -293,7 +293,7 @@ export class World {
     this.#devicesByNumber.set(device.number, device);
   }
 
-  #refuseTwin(name: string): void {
+  #refuseUsedName(name: string): void {
     for (const account of this.accounts.values()) {
       if (account.name === name)
         throw new OperationRefused('conflict', `an account is called ${name} already`, 'name');

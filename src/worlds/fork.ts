@@ -45,6 +45,8 @@ export function forkedKey(
   return drawKey(world.chance(`fork:${accountId}:${keyId}`), keyFormat);
 }
 
+type RngWords = Snapshot['counters']['pool_ids'];
+
 /** The snapshot for the fork, and the texts of its keys by their digests. */
 function withNewKeysAndStreams(
   snapshot: Snapshot,
@@ -52,22 +54,22 @@ function withNewKeysAndStreams(
 ): { readonly snapshot: Snapshot; readonly keyTexts: ReadonlyMap<string, string> } {
   const { keyFormat } = snapshot.assumptions;
   const keyTexts = new Map<string, string>();
+  const stateOf = (label: string): RngWords => [...world.chance(label).state];
   const accounts = snapshot.accounts.map((account) => {
-    const stream = (label: string) => world.chance(`fork:${account.account_id}:${label}`);
     const keys = account.keys.map((key) => {
       const ids = { accountId: account.account_id, keyId: key.key_id };
       const text = forkedKey(world, ids, keyFormat);
       keyTexts.set(sha256(text), text);
       return { ...key, sha256: sha256(text), prefix: shownPrefix(text) };
     });
+    const stream = `fork:${account.account_id}`;
     const chance = {
-      ids: [...stream('ids').state],
-      fates: [...stream('fates').state],
-      paces: [...stream('paces').state],
-    } as unknown as typeof account.chance;
+      ids: stateOf(`${stream}:ids`),
+      fates: stateOf(`${stream}:fates`),
+      paces: stateOf(`${stream}:paces`),
+    };
     return { ...account, keys, chance };
   });
-  const poolIds = [...world.chance('fork:pool').state] as typeof snapshot.counters.pool_ids;
-  const counters = { ...snapshot.counters, pool_ids: poolIds };
+  const counters = { ...snapshot.counters, pool_ids: stateOf('fork:pool') };
   return { snapshot: { ...snapshot, accounts, counters }, keyTexts };
 }

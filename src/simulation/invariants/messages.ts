@@ -45,8 +45,8 @@ export function checkMessages({ world, clock }: Simulation, found: Findings): vo
       found.report('READ-2', `message ${id} belongs to an account that does not exist`);
     }
     const { device, status } = message;
-    const isEnd = device.isRemoved && (status === 'delivered' || status === 'failed');
-    if (!isEnd && world.devices.get(device.deviceId) !== device) {
+    const mayOutliveDevice = device.isRemoved && (status === 'delivered' || status === 'failed');
+    if (!mayOutliveDevice && world.devices.get(device.deviceId) !== device) {
       found.report('RES-6', `message ${id} is assigned to a SIM that does not exist`);
     }
   }

@@ -3,6 +3,7 @@
  * Rules: ERR-1, STATE-1. Assumes: quotaUnit, quotaMonth, quotaRefund.
  */
 import { dayMs } from '../../ledger/time-units.ts';
+import type { Assumptions } from '../../sim/assumptions.ts';
 import { unitsOf } from '../../sim/quota.ts';
 import type { Account, Device } from '../../sim/records.ts';
 import type { Status } from '../../sim/status.ts';
@@ -26,7 +27,7 @@ export function recount({ world, clock }: Simulation): Recounts {
   const messagesOf = new Map<Device, number>();
   let unfinished = 0;
   const { quotaUnit, quotaMonth, quotaRefund } = world.assumptions;
-  const startMs = periodStart(clock.now(), quotaMonth === 'calendar_utc');
+  const startMs = periodStart(clock.now(), quotaMonth);
   for (const message of world.messages.values()) {
     const { account, device, status, createdAtMs } = message;
     const ofAccount = accounts.get(account) ?? noMessages();
@@ -44,8 +45,8 @@ export function noMessages(): Recount {
   return { counts: { queued: 0, sending: 0, sent: 0, delivered: 0, failed: 0 }, quotaUnits: 0 };
 }
 
-function periodStart(nowMs: number, isCalendar: boolean): number {
-  if (!isCalendar) return nowMs - 30 * dayMs + 1;
+function periodStart(nowMs: number, quotaMonth: Assumptions['quotaMonth']): number {
+  if (quotaMonth === 'rolling_30_days') return nowMs - 30 * dayMs + 1;
   const now = new Date(nowMs);
   return Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1);
 }
