@@ -5,23 +5,22 @@
  */
 import type { Settings } from '../config/settings.ts';
 import type { FaultState } from '../http/service/fault.ts';
-import { Batch } from '../sim/batch.ts';
 import { Cohort } from '../sim/cohort.ts';
 import type { ServiceError } from '../sim/errors.ts';
 import { endpointNames } from '../sim/limits.ts';
-import { messageBody, sendEndpoints } from '../sim/message.ts';
+import { messageBody } from '../sim/message.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import { type Fate, unpromptedFate } from '../sim/outcomes.ts';
-import { Account, type ApiKey, Device, type Message } from '../sim/records.ts';
+import { Account, type ApiKey, Device } from '../sim/records.ts';
 import { walk } from '../simulation/invariants/walk.ts';
 import { Simulation } from '../simulation/simulation.ts';
 import { sha256 } from './digest.ts';
+import { entryAt, MessageRestoration } from './restore-messages.ts';
 import type {
   SavedAccount,
   SavedCohort,
   SavedDevice,
   SavedFate,
-  SavedMessages,
   Snapshot,
   StateHead,
   StatePart,
@@ -100,7 +99,12 @@ class Restoration {
   run(parts: Iterable<StatePart>): void {
     const { accounts, faults, outcomes, limiter, counters, awake } = this.#head;
     const { world, fleet } = this.#simulation;
-    this.#restoreMessagesAndWork(parts);
+    new MessageRestoration(this.#head, world, {
+      accounts: this.#accounts,
+      devices: this.#devices,
+      cohorts: this.#cohorts,
+      toFate: (saved) => this.#toFate(saved),
+    }).run(parts);
     for (const account of accounts) this.#restoreHistory(account);
     // The work comes first, since it decides when a device wakes.
     for (const device of world.devices.values()) fleet.deviceAdded(device);
@@ -186,96 +190,6 @@ class Restoration {
     return cohort;
   }
 
-  /**
-   * Adds the messages as the parts arrive, then the work of the devices. *Batches* are messages
-   * that polls handle together; *held* ones wait for `send_at`; *paced* ones step alone
-   * (`own_delay`).
-   */
-  #restoreMessagesAndWork(parts: Iterable<StatePart>): void {
-    const members: number[][] = this.#head.batches.map(() => []);
-    const held: Required<StatePart>['held'] = [];
-    const paced: Required<StatePart>['paced'] = [];
-    for (const part of parts) {
-      if (part.messages !== undefined) this.#addMessages(part.messages);
-      // One by one: the list may be longer than the arguments that a call of `push` can take.
-      for (const { batch, arrivals } of part.members ?? []) {
-        const known = entryAt(members, batch);
-        for (const arrival of arrivals) known.push(arrival);
-      }
-      for (const message of part.held ?? []) held.push(message);
-      for (const message of part.paced ?? []) paced.push(message);
-    }
-    const batches = this.#restoreBatches(members);
-    for (const [index, { poll_count: pollCount }] of this.#head.devices.entries()) {
-      const isOfDevice = ({ device }: { readonly device: number }) => device === index;
-      const ofDevice = batches.filter(isOfDevice);
-      const batchesIn = (wanted: string) =>
-        ofDevice.filter(({ row }) => row === wanted).map(({ batch }) => batch);
-      entryAt(this.#devices, index).work.restore({
-        pollCount,
-        ready: batchesIn('ready'),
-        inFlight: batchesIn('in_flight'),
-        held: {
-          alone: held.filter(isOfDevice).flatMap(({ arrivals }) => this.#messagesOf(arrivals)),
-          together: ofDevice
-            .filter(({ row }) => row === 'held')
-            .map(({ ends_at_ms: endMs, batch }) => [endMs, batch]),
-        },
-        paced: paced
-          .filter(isOfDevice)
-          .flatMap(({ arrival, from, due_at_ms: dueAtMs }) =>
-            this.#messagesOf([arrival]).map((message) => ({ message, from, dueAtMs })),
-          ),
-      });
-    }
-  }
-
-  /** `members`: the arrival numbers of the messages of each batch. */
-  #restoreBatches(members: readonly (readonly number[])[]) {
-    const batches = this.#head.batches.map((saved, index) => {
-      const batch = new Batch<Message>(this.#messagesOf(entryAt(members, index)));
-      batch.cohorts = saved.cohorts.map((cohort) => entryAt(this.#cohorts, cohort));
-      return { ...saved, batch };
-    });
-    for (const [index, { batch }] of this.#head.cohorts.entries()) {
-      if (batch !== null) entryAt(this.#cohorts, index).batch = entryAt(batches, batch).batch;
-    }
-    return batches;
-  }
-
-  #messagesOf(arrivals: readonly number[]): Message[] {
-    const { messages } = this.#simulation.world;
-    return arrivals.flatMap((arrival) => messages.ofArrival(arrival) ?? []);
-  }
-
-  #addMessages(messages: SavedMessages): void {
-    const { world } = this.#simulation;
-    const sendAtMs = new Map(messages.send_at_ms);
-    const fates = new Map(messages.fate);
-    const senders = new Map(messages.sender);
-    for (const [index, messageId] of messages.message_id.entries()) {
-      const account = entryAt(this.#accounts, entryAt(messages.account, index));
-      const key = entryAt(messages.key, index);
-      const saved = {
-        messageId,
-        arrival: entryAt(messages.arrival, index),
-        account,
-        // Keys are numbered from 1; 0: not known.
-        key: key === 0 ? undefined : entryAt(account.keys, key - 1),
-        device: entryAt(this.#devices, entryAt(messages.device, index)),
-        endpoint: entryAt(sendEndpoints, entryAt(messages.endpoint, index)),
-        requestId: entryAt(messages.request_id, index),
-        to: entryAt(messages.to, index),
-        text: entryAt(messages.text, index),
-        sendAtMs: sendAtMs.get(index) ?? 0,
-        createdAtMs: entryAt(messages.created_at_ms, index),
-        fate: this.#toFate(fates.get(index) ?? null),
-        sender: senders.get(index) ?? '',
-      };
-      world.restoreMessage(saved, entryAt(this.#cohorts, entryAt(messages.cohort, index)));
-    }
-  }
-
   #toFate(saved: SavedFate | null): Fate | undefined {
     if (saved === null) return undefined;
     const { ends, in: status, polls, unprompted } = saved;
@@ -313,12 +227,6 @@ class Restoration {
       });
     }
   }
-}
-
-function entryAt<T>(list: readonly T[], index: number): T {
-  const entry = list[index];
-  if (entry === undefined) throw new Error(`entry ${index} of a list is missing`);
-  return entry;
 }
 
 function requireById<T>(map: { get(id: string): T | undefined }, id: string): T {
