@@ -64,24 +64,29 @@ export function candidatesAfter(
 ): Candidates {
   const schedules = new Map<string, Schedule>();
   const skipped = new Set<string>();
-  for (const run of runs) {
-    for (const at of pointsOf(run)) {
-      for (const fault of faultsAt(at.endpoint, faults)) {
-        const schedule = [...run.schedule, { at, fault }];
-        const key = scheduleKey(schedule);
-        if (schedules.has(key) || skipped.has(key)) continue;
-        const twin = equalFault(at.endpoint, fault, faults);
-        const equal =
-          twin === undefined ? index.equalOf(schedule) : [...run.schedule, { at, fault: twin }];
-        if (equal === undefined) schedules.set(key, schedule);
-        else {
-          index.skip(schedule, equal);
-          skipped.add(key);
-        }
-      }
+  for (const { run, at, fault } of extensionsOf(runs, faults)) {
+    const schedule = [...run.schedule, { at, fault }];
+    const key = scheduleKey(schedule);
+    if (schedules.has(key) || skipped.has(key)) continue;
+    const other = equalFault(at.endpoint, fault, faults);
+    const equal =
+      other === undefined ? index.equalOf(schedule) : [...run.schedule, { at, fault: other }];
+    if (equal === undefined) schedules.set(key, schedule);
+    else {
+      index.skip(schedule, equal);
+      skipped.add(key);
     }
   }
   return { schedules: [...schedules.values()], skipped: skipped.size };
+}
+
+/** One more fault of each kind at each point that each run reached. */
+function* extensionsOf(runs: readonly Run[], faults: readonly FaultName[]) {
+  for (const run of runs) {
+    for (const at of pointsOf(run)) {
+      for (const fault of faultsAt(at.endpoint, faults)) yield { run, at, fault };
+    }
+  }
 }
 
 /** The points for one more fault: first the other attempts at the intent of the last fault. */
