@@ -47,7 +47,7 @@ export async function runChild(options: ChildOptions): Promise<Ending> {
   const interrupt = () => endGroup(child);
   signal.addEventListener('abort', interrupt);
   try {
-    const how = await exitOf(child, file);
+    const failure = await failureOf(child, file);
     endGroup(child);
     await drained(child);
     if (signal.aborted) throw new Ended('interrupted');
@@ -55,7 +55,8 @@ export async function runChild(options: ChildOptions): Promise<Ending> {
       const late = `the command did not end within ${Math.round(timeoutMs) / 1_000} s (--timeout)`;
       return { kind: 'timeout', how: late, tail: output.text };
     }
-    return { kind: how === '' ? 'passed' : 'failed', how, tail: output.text };
+    const kind = failure === undefined ? 'passed' : 'failed';
+    return { kind, how: failure ?? '', tail: output.text };
   } finally {
     clearTimeout(timer);
     signal.removeEventListener('abort', interrupt);
@@ -77,12 +78,12 @@ function cannotRun(file: string, { code = '', message }: NodeJS.ErrnoException):
   return new UsageError(`cannot run ${file}: ${why}`);
 }
 
-/** How the process ended; empty for exit code 0. */
-function exitOf(child: ChildProcess, file: string): Promise<string> {
+/** How the process ended; undefined for exit code 0. */
+function failureOf(child: ChildProcess, file: string): Promise<string | undefined> {
   return new Promise((resolve, reject) => {
     child.once('error', (error: NodeJS.ErrnoException) => reject(cannotRun(file, error)));
     child.once('exit', (code, signal) => {
-      if (code === 0) resolve('');
+      if (code === 0) resolve(undefined);
       else resolve(code === null ? `ended by ${signal}` : `exit code ${code}`);
     });
   });

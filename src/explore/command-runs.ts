@@ -25,8 +25,15 @@ export type Variable = (typeof variables)[number];
 
 /** Environment variables that each run sets itself, so a user cannot set them. */
 export const reservedVariables: readonly string[] = [
-  ...['SMSTWIN_BASE_URL', 'SMSTWIN_CONTROL_URL', 'SMSTWIN_API_KEY', 'SMSTWIN_FROM'],
-  ...['SMSTWIN_INTENTS', 'SMSTWIN_STATE', 'SMSTWIN_EXPLORE', 'SMSTWIN_RATE', 'NODE_OPTIONS'],
+  'SMSTWIN_BASE_URL',
+  'SMSTWIN_CONTROL_URL',
+  'SMSTWIN_API_KEY',
+  'SMSTWIN_FROM',
+  'SMSTWIN_INTENTS',
+  'SMSTWIN_STATE',
+  'SMSTWIN_EXPLORE',
+  'SMSTWIN_RATE',
+  'NODE_OPTIONS',
 ];
 
 export interface CommandOptions {
@@ -95,16 +102,14 @@ export class CommandRuns {
     try {
       const env = this.#environment(world.simulator, intentsFile, stateFolder);
       const ending = await this.#runUntilEnd(watched, env);
-      const reports = reportsIn(intentsFile);
+      const { reports, mistake } = reportsIn(intentsFile);
+      // A client that was killed may have written half a line.
+      const isWrong = mistake !== undefined && ending.kind !== 'timeout';
       return {
-        // A client that was killed may have written half a line.
-        ending:
-          typeof reports === 'string' && ending.kind !== 'timeout'
-            ? badFile(reports, ending)
-            : ending,
+        ending: isWrong ? badFile(mistake, ending) : ending,
         seen: watched.seen,
         intents: watched.intents,
-        reports: typeof reports === 'string' ? undefined : reports,
+        reports,
       };
     } finally {
       this.#watched.delete(name);
@@ -164,17 +169,25 @@ export class CommandRuns {
   }
 }
 
-/** The reports in an intents file; undefined if there are none; a text that says what is wrong. */
-function reportsIn(file: string): readonly Report[] | string | undefined {
-  if (!existsSync(file)) return undefined;
+/** What an intents file holds. */
+interface ReportsInFile {
+  /** Undefined if there are none. */
+  readonly reports: readonly Report[] | undefined;
+  /** What is wrong with the file. */
+  readonly mistake?: string;
+}
+
+function reportsIn(file: string): ReportsInFile {
+  if (!existsSync(file)) return { reports: undefined };
   try {
     const reports = readIntentsFile(file);
-    return reports.length === 0 ? undefined : reports;
+    return { reports: reports.length === 0 ? undefined : reports };
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;
-    return error.lines
+    const mistake = error.lines
       .map((line) => line.replace(`--intents ${file}`, 'it').replace(`${file}: `, ''))
       .join('; ');
+    return { reports: undefined, mistake };
   }
 }
 
