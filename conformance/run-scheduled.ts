@@ -42,6 +42,21 @@ export async function runScheduled(
     });
     active.add(work);
   };
+  /** Waits until an item ends or, if none does in time, prints what the run waits for. */
+  const pause = async (decision: Decision<RunItem>) => {
+    const itemEnded = new AbortController();
+    const untilPrintMs = Math.max(0, printedAt + silenceMs - clock.now());
+    const pauseMs = decision.kind === 'wait' ? Math.min(decision.ms, untilPrintMs) : untilPrintMs;
+    const printed = clock.sleep(pauseMs, AbortSignal.any([itemEnded.signal, signal])).then(
+      () => {
+        driver.say(progress(target, schedule, decision));
+        printedAt = clock.now();
+      },
+      () => {},
+    );
+    await Promise.race([printed, ...active]);
+    itemEnded.abort();
+  };
   for (;;) {
     const decision = schedule.next(clock.now());
     if (decision.kind === 'done') break;
@@ -55,18 +70,7 @@ export async function runScheduled(
       schedule.drop(decision.item);
       continue;
     }
-    const pauseOver = new AbortController();
-    const untilPrintMs = Math.max(0, printedAt + silenceMs - clock.now());
-    const pauseMs = decision.kind === 'wait' ? Math.min(decision.ms, untilPrintMs) : untilPrintMs;
-    const pause = clock.sleep(pauseMs, AbortSignal.any([pauseOver.signal, signal])).then(
-      () => {
-        driver.say(progress(target, schedule, decision));
-        printedAt = clock.now();
-      },
-      () => {},
-    );
-    await Promise.race([pause, ...active]);
-    pauseOver.abort();
+    await pause(decision);
   }
   await Promise.all(active);
 }

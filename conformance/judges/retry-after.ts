@@ -49,20 +49,45 @@ function lack429(trace: Trace, findings: Findings): void {
   );
 }
 
-/** Judges the requests that follow a refusal. True if one came after the wait and was judged. */
-function judgeWait(trace: Trace, refusal: Exchange, findings: Findings): boolean {
-  const { exchanges, recorded } = trace;
+/** The wait that a 429 states, and the requests to the same bucket that followed. */
+interface Wait {
+  readonly refusal: Exchange;
+  readonly seconds: number;
+  /** Before this time, no token can have come back. */
+  readonly tooEarlyUntil: number;
+  /** From this time on, a token must be there. */
+  readonly enoughAt: number;
+  readonly later: readonly Exchange[];
+}
+
+function waitAfter(trace: Trace, refusal: Exchange): Wait {
   const slackMs = slackOf(trace);
   const seconds = Number(refusal.reply.headers['retry-after'] ?? Number.NaN);
-  const tooEarlyUntil = refusal.sentAt + (seconds - 1) * 1_000 - slackMs;
-  const enoughAt = refusal.answeredAt + seconds * 1_000 + slackMs;
-  const later = exchanges.filter(
-    (exchange) =>
-      bucketNameOf(exchange) === bucketNameOf(refusal) &&
-      exchange.sentAt >= refusal.answeredAt + slackMs &&
-      exchange !== refusal,
-  );
-  if (later.some(isUncertain)) return false;
+  return {
+    refusal,
+    seconds,
+    tooEarlyUntil: refusal.sentAt + (seconds - 1) * 1_000 - slackMs,
+    enoughAt: refusal.answeredAt + seconds * 1_000 + slackMs,
+    later: trace.exchanges.filter(
+      (exchange) =>
+        bucketNameOf(exchange) === bucketNameOf(refusal) &&
+        exchange.sentAt >= refusal.answeredAt + slackMs &&
+        exchange !== refusal,
+    ),
+  };
+}
+
+/** Judges the requests that follow a refusal. True if one came after the wait and was judged. */
+function judgeWait(trace: Trace, refusal: Exchange, findings: Findings): boolean {
+  const wait = waitAfter(trace, refusal);
+  if (wait.later.some(isUncertain)) return false;
+  judgeEarlyRequests(trace, wait, findings);
+  return judgeNextRequest(trace, wait, findings);
+}
+
+/** A request before the wait is over must be refused, too. */
+function judgeEarlyRequests({ recorded }: Trace, wait: Wait, findings: Findings): void {
+  const { refusal, seconds, tooEarlyUntil, later } = wait;
   for (const early of later.filter(({ answeredAt }) => answeredAt <= tooEarlyUntil)) {
     const isSimultaneous = early.answeredAt <= refusal.answeredAt;
     // Recorded errors and replays may spend nothing, so they may pass.
@@ -71,10 +96,15 @@ function judgeWait(trace: Trace, refusal: Exchange, findings: Findings): boolean
     const expected = `429 one second before Retry-After (${seconds} s) is over`;
     findings.judgeThat([refusal, early], early.reply.status === 429, expected);
   }
-  if (recorded !== undefined && !isAlone(trace, refusal)) return false;
+}
+
+/** The next request must pass if it came after the wait. False if it was not judged. */
+function judgeNextRequest(trace: Trace, wait: Wait, findings: Findings): boolean {
+  const { refusal, seconds, enoughAt, later } = wait;
+  if (trace.recorded !== undefined && !isAlone(trace, refusal)) return false;
   const [next] = later;
   if (next === undefined || next.sentAt < enoughAt) return false;
-  if (isRefused(next) && mayBeTaken(trace, refusal, next, tooEarlyUntil, findings)) return false;
+  if (isRefused(next) && mayBeTaken(trace, wait, next, findings)) return false;
   findings.judgeThat(
     [refusal, next],
     next.reply.status !== 429 && next.reply.status < 500,
@@ -86,16 +116,17 @@ function judgeWait(trace: Trace, refusal: Exchange, findings: Findings): boolean
 /** True if another request, of this run or of another client, may have taken the token. */
 function mayBeTaken(
   trace: Trace,
-  refusal: Exchange,
+  { refusal, tooEarlyUntil }: Wait,
   next: Exchange,
-  freeFrom: number,
   findings: Findings,
 ): boolean {
   const bucket = bucketsOf(trace).find(({ exchanges }) => exchanges.includes(refusal));
   if (bucket === undefined) return false;
   const isTaken = bucket.exchanges.some(
     (exchange) =>
-      !isRefused(exchange) && exchange.answeredAt > freeFrom && exchange.sentAt < next.answeredAt,
+      !isRefused(exchange) &&
+      exchange.answeredAt > tooEarlyUntil &&
+      exchange.sentAt < next.answeredAt,
   );
   const others = isTaken || trace.recorded !== undefined ? undefined : othersIn(trace, bucket);
   if (others !== undefined) findings.lack(others);

@@ -10,34 +10,44 @@ export interface Segmentation {
   readonly segments: number;
 }
 
+/** How much text a segment carries: alone, and as one of several, which need a header each. */
+interface Capacity {
+  readonly alone: number;
+  readonly ofSeveral: number;
+}
+
+/** In septets. */
+const gsmCapacity: Capacity = { alone: 160, ofSeveral: 153 };
+/** In UTF-16 units. */
+const ucs2Capacity: Capacity = { alone: 70, ofSeveral: 67 };
+
 const gsmBasic = new Set(
   '@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !"#¤%&\'()*+,-./0123456789:;<=>?¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà',
 );
 const gsmExtended = new Set('\f^{}\\[~]|€');
 
 export function segmentText(text: string): Segmentation {
-  const widths: number[] = [];
-  let gsm = true;
+  const septets: number[] = [];
   for (const character of text) {
-    if (gsmBasic.has(character)) widths.push(1);
-    else if (gsmExtended.has(character)) widths.push(2);
-    else {
-      gsm = false;
-      break;
-    }
+    if (gsmBasic.has(character)) septets.push(1);
+    else if (gsmExtended.has(character)) septets.push(2);
+    else return { encoding: 'UCS-2', segments: countSegments(unitsOf(text), ucs2Capacity) };
   }
-  if (gsm) return { encoding: 'GSM-7', segments: pack(widths, 160, 153) };
-  const units = Array.from(text, (character) => character.length);
-  return { encoding: 'UCS-2', segments: pack(units, 70, 67) };
+  return { encoding: 'GSM-7', segments: countSegments(septets, gsmCapacity) };
 }
 
-function pack(widths: readonly number[], single: number, several: number): number {
+function unitsOf(text: string): number[] {
+  return Array.from(text, (character) => character.length);
+}
+
+/** `widths`: how much room each character needs. */
+function countSegments(widths: readonly number[], { alone, ofSeveral }: Capacity): number {
   const total = widths.reduce((sum, width) => sum + width, 0);
-  if (total <= single) return 1;
+  if (total <= alone) return 1;
   let segments = 1;
   let used = 0;
   for (const width of widths) {
-    if (used + width > several) {
+    if (used + width > ofSeveral) {
       segments++;
       used = 0;
     }
