@@ -39,7 +39,7 @@ export function prepareReadyFile(path: string): void {
 
 /** Writes the file. Throws a UsageError and leaves nothing behind if that fails. */
 export function writeReadyFile(path: string, content: unknown): void {
-  writeWhole(path, `${JSON.stringify(content, null, 2)}\n`);
+  writeWhole(path, `${JSON.stringify(content, null, 2)}\n`, '--ready-file');
 }
 
 /** Writes the CA certificate and the ready file, if they are asked for, and prints the banner. */
@@ -57,7 +57,7 @@ export function announce(ready: ReadyFile, options: ServeOptions, io: CommandIo)
  */
 export function writeAuthority(ca: string, readyFile: string | undefined): string {
   const path = readyFile === undefined ? join(temporaryFolder(), 'ca.pem') : `${readyFile}.ca.pem`;
-  writeWhole(resolve(path), ca);
+  writeWhole(resolve(path), ca, 'the certificate of --tls self-signed');
   return resolve(path);
 }
 
@@ -73,7 +73,8 @@ function temporaryFolder(): string {
   }
 }
 
-function writeWhole(path: string, text: string): void {
+/** `what`: the file, as an error names it. */
+function writeWhole(path: string, text: string, what: string): void {
   // A random name, so that no other program can put a link there before.
   const unfinished = `${path}.${randomUUID()}.tmp`;
   try {
@@ -83,7 +84,7 @@ function writeWhole(path: string, text: string): void {
   } catch (error) {
     removeIfAny(unfinished);
     const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-    throw new UsageError(`--ready-file ${path}: cannot be written (${code})`);
+    throw new UsageError(`${what} ${path}: cannot be written (${code})`);
   }
 }
 
