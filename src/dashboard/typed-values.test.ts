@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { declaredOperations } from './declared.ts';
 import type { Field } from './page/field.ts';
-import { shownOperations } from './page/lists.ts';
+import { listPages, shownOperations } from './page/lists.ts';
 import { Refusal, readTyped, readValue, textOf } from './page/typed-values.ts';
 
 const declared = declaredOperations(shownOperations);
@@ -95,4 +95,14 @@ test('every column of a list but computed ones, and every field of a form, is de
   expect(declared['sims.all']?.output?.map(({ name }) => name)).toContain('queue_length');
   expect(inputOf('assumptions.patch').length).toBeGreaterThan(20);
   expect(inputOf('assumptions.patch').filter(({ kind }) => kind === 'variants')).toEqual([]);
+});
+
+test('the forms of faults and outcomes start with the variants that they mean', () => {
+  const [faults, outcomes] = listPages['faults'] ?? [];
+  const fault = inputOf('faults.add').find(({ name }) => name === 'fault');
+  const outcome = inputOf('outcomes.put')[0]?.item;
+  const firstFault = Number(faults?.forms?.[0]?.initial?.['fault']);
+  const firstOutcome = Number(outcomes?.forms?.[0]?.initial?.['']);
+  expect(fault?.fields?.[firstFault]?.title).toMatch(/^lost_request/);
+  expect(outcome?.fields?.[firstOutcome]?.title).toBe('fails or stays');
 });
