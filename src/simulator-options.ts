@@ -1,0 +1,46 @@
+/** The options of a simulator: those that users have, and those that parts of the program set. */
+import type { Settings } from './config/settings.ts';
+import type { RecordBound } from './recording/exchange-record.ts';
+import type { HostedHeader } from './recording/journal-header.ts';
+import type { KeyDigest } from './sim/records.ts';
+import type { Simulation } from './simulation/simulation.ts';
+import type { Share } from './worlds/world-ids.ts';
+
+/** How a simulator records its run; every field is optional. */
+export interface SimulatorOptions {
+  /**
+   * A file to which every input is appended. If it exists, its inputs are replayed first and the
+   * run continues. Without it, memory keeps the inputs since the last reset, and drops all
+   * of them above its bound; `false` keeps no inputs.
+   */
+  readonly journal?: string | false | undefined;
+  /**
+   * A folder with one journal for each world, named by its id; after a restart the worlds are there
+   * again. In place of `journal`.
+   */
+  readonly journalDir?: string | undefined;
+  /** After this many bytes of inputs, a checkpoint replaces them. Default 1 GiB. */
+  readonly journalMaxBytes?: number | undefined;
+  /** Called with one line that the user should see, about the journal or `maxMessages`. */
+  readonly onNotice?: ((line: string) => void) | undefined;
+}
+
+/** The options that users do not have: other parts of the program set them. */
+export interface SimulatorOptionsWithin<Hosting> extends SimulatorOptions {
+  /** The start of simulated time for any clock; for replaying a recorded run. */
+  readonly startAtMs?: number | undefined;
+  /** The digests of keys whose text is not known; for replaying a recorded run. */
+  readonly keyDigests?: ReadonlyMap<string, KeyDigest> | undefined;
+  /** Creates each simulation; a defect passes a function that replaces classes. */
+  readonly simulation?: ((settings: Settings, startMs: number) => Simulation) | undefined;
+  /** How many requests are kept for the referee; set when reading a recorded run. */
+  readonly recordBound?: RecordBound | undefined;
+  /** The worlds of the server that creates this one; absent for the server's first world. */
+  readonly hosting?: Hosting | undefined;
+  /** The id of this world; absent for the first world, whose URLs carry no id. */
+  readonly worldId?: string | undefined;
+  /** The part of all world ids that this server draws from; absent if it is the only server. */
+  readonly share?: Share | undefined;
+  /** The world's entry in the header of its journal. */
+  readonly hosted?: HostedHeader | undefined;
+}
