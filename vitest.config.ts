@@ -6,14 +6,16 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
  * Looks at what happens when a module is loaded for the first time, so it needs a process of its
  * own.
  */
+/** The folders with tests. */
+const rooms =
+  'bench cli io conformance contract explore fleet judging page record src verify'.split(' ');
+
 const alone = ['src/http/transport/open-transport.test.ts'];
 /**
  * Starts, loads and kills whole processes, drives a browser, or takes long: left out of `npm test`,
  * part of `npm run test:all`.
  */
-const system = ['src', 'conformance', 'bench', 'verify'].map(
-  (folder) => `${folder}/**/*.system.test.ts`,
-);
+const system = rooms.map((folder) => `${folder}/**/*.system.test.ts`);
 /**
  * Installs packages, needs root or the tools of other languages: each has a command of its own,
  * `npm run test:package` and those of its kind.
@@ -34,7 +36,7 @@ const longest = [
   'verify/browser/pages.system.test.ts',
   'verify/harness/defects.system.test.ts',
   'verify/model/model.test.ts',
-  'src/recording/checkpoints.test.ts',
+  'src/recording/checkpoint/checkpoints.test.ts',
 ];
 
 class LongestFirst extends BaseSequencer {
@@ -73,9 +75,7 @@ export default defineConfig({
           // No test mocks a module, so files may share a process: loading everything anew for each
           // costs a third of the run.
           isolate: false,
-          include: ['src', 'conformance', 'bench', 'verify'].map(
-            (folder) => `${folder}/**/*.test.ts`,
-          ),
+          include: rooms.map((folder) => `${folder}/**/*.test.ts`),
           exclude: [...configDefaults.exclude, ...alone, ...system, ...release],
         },
       },
@@ -85,7 +85,7 @@ export default defineConfig({
           ...shared,
           name: 'system',
           include: system,
-          globalSetup: 'verify/testkit/build-program.ts',
+          globalSetup: 'verify/testkit/processes/build-program.ts',
         },
       },
       {

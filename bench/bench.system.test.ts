@@ -6,8 +6,8 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createSimulator } from '../src/simulator.ts';
-import { newIo } from './io-fixture.ts';
+import { createSimulator } from '#src/simulator.ts';
+import { newIo } from '#verify/testkit/io-fixture.ts';
 import { bench } from './main.ts';
 import type { BenchResult } from './report/result.ts';
 
@@ -62,7 +62,7 @@ test('an endurance run prints a line per interval, judges its slopes and plots t
 }, 90_000);
 
 test('without a native server the service is measured alone and the reason is printed', () => {
-  const program = ['--import', 'tsx', 'src/main.ts', 'bench', '--scenario', 'throttled'];
+  const program = ['--import', 'tsx', 'cli/main.ts', 'bench', '--scenario', 'throttled'];
   const few = '--duration 200ms --rounds 1 --warm-up 200 --held 0 --slo errors<1'.split(' ');
   const { status, stdout } = spawnSync('node', [...program, ...few], {
     encoding: 'utf8',

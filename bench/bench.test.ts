@@ -2,9 +2,9 @@
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { expect, test } from 'vitest';
-import { createSimulator } from '../src/simulator.ts';
-import { hostileServers, serveHostile } from '../verify/hostile/hostile-servers.ts';
-import { newIo } from './io-fixture.ts';
+import { createSimulator } from '#src/simulator.ts';
+import { hostileServers, serveHostile } from '#verify/hostile/hostile-servers.ts';
+import { newIo } from '#verify/testkit/io-fixture.ts';
 import { bench } from './main.ts';
 import { scenarioNames } from './scenarios/bench-case.ts';
 

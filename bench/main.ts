@@ -4,9 +4,9 @@
  * is broken, 8 the run is not valid.
  */
 import { writeFileSync } from 'node:fs';
-import { CommandError, UsageError } from '../src/commands/command-error.ts';
-import { type CommandIo, newCommand, readFlags } from '../src/commands/flags.ts';
-import { routeOf } from '../src/operations/table.ts';
+import { CommandError, UsageError } from '#io/command-error.ts';
+import { type CommandIo, newCommand, readFlags } from '#io/flags.ts';
+import { routeOf } from '#src/operations/table.ts';
 import { ownAudit } from './audit/own-audit.ts';
 import { type AuditRun, isBroken } from './audit/recount.ts';
 import { remoteAudit } from './audit/remote-audit.ts';

@@ -4,8 +4,8 @@
  * whose order alternates, so that other work on the machine affects both alike. Only medians of
  * rounds and ratios within a run count.
  */
-import { UsageError } from '../src/commands/command-error.ts';
-import { whyNoNativeServer } from '../src/http/transport/open-transport.ts';
+import { UsageError } from '#io/command-error.ts';
+import { whyNoNativeServer } from '#src/http/transport/open-transport.ts';
 import { median } from './load/load-result.ts';
 import { runLoad } from './load/run-load.ts';
 import type { Load, Workload } from './load/workload.ts';

@@ -1,7 +1,7 @@
 /** The flags of `smstwin bench`. */
 import type { Command } from 'commander';
-import { limitValue } from '../src/cli/flag-values.ts';
-import { UsageError } from '../src/commands/command-error.ts';
+import { dayMs } from '#contract/time-units.ts';
+import { UsageError } from '#io/command-error.ts';
 import {
   duration,
   headerValue,
@@ -9,7 +9,7 @@ import {
   oneOf,
   reportOf,
   wholeNumber,
-} from '../src/commands/flag-values.ts';
+} from '#io/flag-values.ts';
 import {
   addArgument,
   addFlags,
@@ -18,9 +18,9 @@ import {
   flag,
   list,
   ValueError,
-} from '../src/commands/flags.ts';
-import type { LimitOverrides } from '../src/config/world-schema.ts';
-import { dayMs } from '../src/ledger/time-units.ts';
+} from '#io/flags.ts';
+import { limitValue } from '#src/config/setting-values.ts';
+import type { LimitOverrides } from '#src/config/world-schema.ts';
 import { cases, type ScenarioName, scenarioNames, shortScenarios } from './scenarios/bench-case.ts';
 import { isEnduranceOnly, type Slo, sloValue } from './slo.ts';
 

@@ -2,7 +2,7 @@
  * Service level objectives: the thresholds of `--slo`, such as `p99<50ms`, `cpu<=1.3x`, `rps>20000`
  * or `errors<1`. Each names a figure of a case, a relation and a bound.
  */
-import { ValueError } from '../src/commands/flags.ts';
+import { ValueError } from '#io/flags.ts';
 
 /** The figures of one case that a threshold may name. */
 export interface Figures {

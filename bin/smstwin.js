@@ -2,7 +2,7 @@
 // In a checkout runs the sources, so that a build left behind never shadows them; in the package what was built.
 import { existsSync } from 'node:fs';
 
-const sources = new URL('../src/main.ts', import.meta.url);
+const sources = new URL('../cli/main.ts', import.meta.url);
 if (existsSync(sources)) {
   const { register } = await import('tsx/esm/api');
   register();

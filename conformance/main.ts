@@ -4,28 +4,28 @@
  * starts one.
  */
 import { setMaxListeners } from 'node:events';
-import { CommandError, printedError, UsageError } from '../src/commands/command-error.ts';
-import type { CommandIo } from '../src/commands/flags.ts';
-import type { TrafficReader } from '../src/commands/recorded-traffic.ts';
-import { smstwinVersion } from '../src/commands/version.ts';
-import { BucketLedger } from './buckets.ts';
-import type { AnyCase } from './case.ts';
+import type { TrafficReader } from '#contract/exchange.ts';
+import { CommandError, printedError, UsageError } from '#io/command-error.ts';
+import type { CommandIo } from '#io/flags.ts';
+import { smstwinVersion } from '#io/version.ts';
+import { KeptBodies } from '#judging/evidence/kept-bodies.ts';
+import { BucketLedger } from '#judging/limiter/buckets.ts';
+import { discovered } from '#judging/report/outcome.ts';
+import { Masks } from '#judging/report/reported-exchange.ts';
+import { progressLine } from '#judging/report/text.ts';
 import { allCases } from './cases/all.ts';
-import { Client } from './client.ts';
-import { type Clock, wallClock } from './clock.ts';
-import { Control, ControlFailed, controlledClock } from './control.ts';
-import { Masks } from './exchange.ts';
-import { finish, type Streams } from './finish.ts';
-import { KeptBodies } from './kept-bodies.ts';
-import { Known } from './known.ts';
 import { type ConformOptions, parseOptions } from './options.ts';
-import { discovered } from './outcome.ts';
-import { dryRun, listing, select } from './plan.ts';
-import { progressLine } from './reports/text.ts';
-import { type Run, runSuite, unreached } from './suite.ts';
-import { fates, type Means, type Profile, type Target } from './target.ts';
-import { keysIn } from './target-flags.ts';
-import { conformTraffic } from './traffic/run-traffic.ts';
+import type { AnyCase } from './run/case.ts';
+import { finish, type Streams } from './run/finish.ts';
+import { dryRun, listing, select } from './run/plan.ts';
+import { conformTraffic } from './run/run-recorded.ts';
+import { type Run, runSuite, unreached } from './run/suite.ts';
+import { Client } from './target/client.ts';
+import { type Clock, wallClock } from './target/clock.ts';
+import { Control, ControlFailed, controlledClock } from './target/control.ts';
+import { Known } from './target/run-facts.ts';
+import { fates, type Means, type Profile, type Target } from './target/target.ts';
+import { keysIn } from './target/target-flags.ts';
 
 export interface OwnSimulator {
   readonly baseUrl: string;

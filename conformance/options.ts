@@ -3,7 +3,8 @@
  * here, before anything is sent.
  */
 import { existsSync, statSync } from 'node:fs';
-import { UsageError } from '../src/commands/command-error.ts';
+import { rules } from '#contract/rules.ts';
+import { UsageError } from '#io/command-error.ts';
 import {
   duration,
   fileValue,
@@ -16,7 +17,7 @@ import {
   webAddress,
   wholeNumber,
   writableFile,
-} from '../src/commands/flag-values.ts';
+} from '#io/flag-values.ts';
 import {
   addFlags,
   type CommandIo,
@@ -27,18 +28,17 @@ import {
   newCommand,
   readFlags,
   ValueError,
-} from '../src/commands/flags.ts';
-import { givenAs } from '../src/commands/given-flags.ts';
-import { rules } from '../src/ledger/rules.ts';
-import { readReport } from './comparison.ts';
-import { readExpectations } from './expected.ts';
-import { profiles } from './target.ts';
+} from '#io/flags.ts';
+import { givenAs } from '#io/given-flags.ts';
+import { readReport } from '#judging/report/comparison.ts';
+import { readExpectations } from '#judging/report/expected.ts';
+import { profiles } from './target/target.ts';
 import {
   flagsOfTarget,
   refuseOtherRecipient,
   refuseWithoutBaseUrl,
   targetFlagsIn,
-} from './target-flags.ts';
+} from './target/target-flags.ts';
 
 const wholeCount = wholeNumber(0, 999_999_999);
 

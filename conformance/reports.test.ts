@@ -11,7 +11,7 @@ import {
   hostile,
   type Outcome,
   run,
-} from '../verify/harness/fake-servers.ts';
+} from '#verify/harness/fake-servers.ts';
 import { conform } from './main.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'conformance-'));

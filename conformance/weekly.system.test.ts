@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, expect, test } from 'vitest';
-import { allFlags, type Fake, fake, run } from '../verify/harness/fake-servers.ts';
+import { allFlags, type Fake, fake, run } from '#verify/harness/fake-servers.ts';
 import { conform } from './main.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'conformance-weekly-'));

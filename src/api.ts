@@ -1,12 +1,13 @@
 /**
  * What the package exports as `smstwin`. The object behind `Simulator` can do more; what is
- * declared here is what users may hold on to. `scripts/public-types.ts` writes the types of the
+ * declared here is what users may hold on to. `verify/build/public-types.ts` writes the types of the
  * methods, with a comment for each field, from the operations.
  */
-import { SettingsError } from './config/mistakes.ts';
+
+import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
+import { SettingsError } from '#io/mistakes.ts';
 import type { SettingsInput } from './config/settings.ts';
-import type { ApiReply, ApiRequest } from './http/service/messages.ts';
-import type { Activity } from './operations/activity.ts';
+import type { Activity } from './operations/events/activity.ts';
 import type { NounMethods } from './operations/table.ts';
 import type { Listening, ListenOptions } from './ports.ts';
 import {
@@ -15,13 +16,17 @@ import {
   type SimulatorOptions,
 } from './simulator.ts';
 
-export { SettingsError } from './config/mistakes.ts';
+export type { ApiReply, ApiRequest, Delivery } from '#contract/request-and-reply.ts';
+export { SettingsError } from '#io/mistakes.ts';
+export {
+  type MatcherResult,
+  type PassRefereeOptions,
+  toPassReferee,
+} from '#judging/client/matcher.ts';
+export { JournalError } from '#judging/evidence/journal-error.ts';
 export type { SettingsInput } from './config/settings.ts';
-export type { ApiReply, ApiRequest, Delivery } from './http/service/messages.ts';
 export { ListenError, PortInUseError } from './http/transport/listening.ts';
 export type { ControlOptions, Listening, ListenOptions } from './ports.ts';
-export { JournalError } from './recording/journal-error.ts';
-export { type MatcherResult, type PassRefereeOptions, toPassReferee } from './referee/matcher.ts';
 export { OperationRefused } from './sim/operation-refused.ts';
 export type { ReadyFile, SimulatorOptions } from './simulator.ts';
 

@@ -3,9 +3,10 @@
  * only translate HTTP: `simulator.handle` answers the service, the operations answer the control
  * port.
  */
-import { isLoopback } from './commands/flag-values.ts';
+
+import { matchRoute } from '#contract/routes.ts';
+import { isLoopback } from '#io/flag-values.ts';
 import type { TlsPair } from './config/tls.ts';
-import { matchRoute } from './http/service/routes.ts';
 import { refuseUnread } from './http/service/templated-replies.ts';
 import {
   nodeTransport,
@@ -13,7 +14,7 @@ import {
   type TransportKind,
 } from './http/transport/open-transport.ts';
 import type { ServiceHandler, Transport } from './http/transport/transport.ts';
-import type { Live } from './operations/live.ts';
+import type { Live } from './operations/running-world.ts';
 
 /** Where to listen; every field is optional. */
 export interface ListenOptions {

@@ -1,8 +1,8 @@
 /** The options of a simulator: those that users have, and those that parts of the program set. */
 import type { Settings } from './config/settings.ts';
 import type { RecordBound } from './recording/exchange-record.ts';
-import type { HostedHeader } from './recording/journal-header.ts';
-import type { KeyDigest } from './sim/records.ts';
+import type { HostedHeader } from './recording/journal/journal-header.ts';
+import type { KeyDigest } from './sim/accounts/records.ts';
 import type { Simulation } from './simulation/simulation.ts';
 import type { Share } from './worlds/world-ids.ts';
 

@@ -4,14 +4,17 @@
  * method here, with the same name and shape. Exceptions: the journal is `journalText()`, the stream
  * of events is `activity.listen`, and `health` has no method.
  */
+
+import type { ApiReply, ApiRequest, Delivery } from '#contract/request-and-reply.ts';
+import { sha256 } from '#io/digest.ts';
+import { resultDigest } from '#judging/evidence/journal-entry.ts';
 import { parseSettings, type Settings, type SettingsInput } from './config/settings.ts';
-import type { ApiReply, ApiRequest, Delivery } from './http/service/messages.ts';
-import { InProcessFetch } from './http/transport/in-process-fetch.ts';
-import { Activity } from './operations/activity.ts';
-import type { Live } from './operations/live.ts';
+import { InProcessFetch } from './http/transport/in-process/in-process-fetch.ts';
+import { Activity } from './operations/events/activity.ts';
 import { methodsOf, replay } from './operations/perform.ts';
-import { type ReadyFile, readyNumbers } from './operations/ready-numbers.ts';
+import type { Live } from './operations/running-world.ts';
 import { type NounMethods, nouns, recordedOperation } from './operations/table.ts';
+import { type ReadyFile, readyNumbers } from './operations/worlds/ready-numbers.ts';
 import {
   type Listening,
   type ListenOptions,
@@ -19,19 +22,17 @@ import {
   type Ports,
   serviceHandler,
 } from './ports.ts';
-import { defaultJournalMaxBytes } from './recording/checkpoints.ts';
-import { sha256 } from './recording/digest.ts';
+import { defaultJournalMaxBytes } from './recording/checkpoint/checkpoints.ts';
+import { openRun, type Run } from './recording/checkpoint/resume.ts';
 import { ExchangeRecord } from './recording/exchange-record.ts';
-import { type Journal, MemoryJournal } from './recording/journal.ts';
-import { resultDigest } from './recording/journal-entry.ts';
-import type { RecordedRun } from './recording/journal-lines.ts';
+import { type Journal, MemoryJournal } from './recording/journal/journal.ts';
+import type { RecordedRun } from './recording/journal/journal-lines.ts';
 import type { Player } from './recording/play.ts';
-import { openRun, type Run } from './recording/resume.ts';
+import type { KeyDigest } from './sim/accounts/records.ts';
 import { isoTime } from './sim/clock.ts';
 import { MessageCounts, RequestCounts } from './sim/counts.ts';
 import { OperationRefused } from './sim/operation-refused.ts';
-import type { KeyDigest } from './sim/records.ts';
-import { overloadedNotice } from './sim/retention.ts';
+import { overloadedNotice } from './sim/store/retention.ts';
 import { Simulation } from './simulation/simulation.ts';
 import { WallClock } from './simulation/wall-clock.ts';
 import type { SimulatorOptionsWithin } from './simulator-options.ts';
@@ -39,9 +40,9 @@ import { prefixOf } from './worlds/address.ts';
 import { JournalFolder } from './worlds/journal-folder.ts';
 import { firstWorldId, Worlds } from './worlds/worlds.ts';
 
+export type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 export type { SettingsInput } from './config/settings.ts';
-export type { ApiReply, ApiRequest } from './http/service/messages.ts';
-export type { ReadyFile } from './operations/ready-numbers.ts';
+export type { ReadyFile } from './operations/worlds/ready-numbers.ts';
 export type { SimulatorOptions } from './simulator-options.ts';
 
 /** The options of this program's own parts; `hosting`: the worlds of the server that creates it. */

@@ -4,15 +4,12 @@
  * and other callers have no key. It counts the simulator's record of requests, read before it
  * overflows.
  */
-import type { LimitOverrides } from '../../src/config/world-schema.ts';
-import {
-  documentedLimitsPerMinute,
-  type EndpointName,
-  endpointNames,
-} from '../../src/sim/limits.ts';
-import { Rng } from '../../src/sim/random.ts';
-import { servicePaths } from '../../src/sim/service-paths.ts';
-import { type ApiRequest, createSimulator, type Simulator } from '../../src/simulator.ts';
+
+import { documentedLimitsPerMinute, type EndpointName, endpointNames } from '#contract/limits.ts';
+import { servicePaths } from '#contract/service-paths.ts';
+import type { LimitOverrides } from '#src/config/world-schema.ts';
+import { Rng } from '#src/sim/random.ts';
+import { type ApiRequest, createSimulator, type Simulator } from '#src/simulator.ts';
 import { RecordReader } from './record-reader.ts';
 import { type AuditRun, auditRun, windowMs } from './recount.ts';
 

@@ -1,5 +1,5 @@
 /** Reads what an audit counts from the service's own record of requests. */
-import type { RequestView } from '../../src/operations/request-views.ts';
+import type { RequestView } from '#src/operations/requests/request-views.ts';
 import type { AuditEntry } from './recount.ts';
 
 /** Collects the entries of the record. Call `take` before the record overflows. */

@@ -4,7 +4,7 @@
  * endpoint passed in the 60 s before it. The recount shares no code with the service's limiter: it
  * only keeps the times of accepted requests.
  */
-import type { EndpointName } from '../../src/sim/limits.ts';
+import type { EndpointName } from '#contract/limits.ts';
 
 export interface AuditEntry {
   readonly atMs: number;

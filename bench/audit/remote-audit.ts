@@ -3,8 +3,8 @@
  * far more than their limit. It counts the simulator's record of requests, read over the control
  * port before the record overflows.
  */
-import type { Client } from '../../conformance/client.ts';
-import { documentedLimitsPerMinute } from '../../src/sim/limits.ts';
+import type { Client } from '#conformance/target/client.ts';
+import { documentedLimitsPerMinute } from '#contract/limits.ts';
 import {
   boundedClient,
   ControlClient,

@@ -4,8 +4,8 @@
  * each interval the simulator's metrics are read over its control port.
  */
 import { createHistogram } from 'node:perf_hooks';
-import { UsageError } from '../../src/commands/command-error.ts';
-import { routes } from '../../src/http/service/routes.ts';
+import { routes } from '#contract/routes.ts';
+import { UsageError } from '#io/command-error.ts';
 import { invalidity, type LoadResult } from '../load/load-result.ts';
 import { runLoad } from '../load/run-load.ts';
 import type { Target } from '../load/workload.ts';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
-import { launchBrowser, withoutBrowser } from '../../verify/testkit/browser.ts';
+import { launchBrowser, withoutBrowser } from '#verify/testkit/processes/browser.ts';
 import { auditRun } from '../audit/recount.ts';
 import type { EnduranceResult, Interval } from '../endurance/endurance-result.ts';
 import { htmlReport } from './html.ts';

@@ -2,7 +2,7 @@
  * The cases that the bench measures, grouped in scenarios: for each case the settings of its
  * simulator, the requests that it sends and the cost that it may have.
  */
-import type { SettingsInput } from '../../src/simulator.ts';
+import type { SettingsInput } from '#src/simulator.ts';
 import type { RequestTemplate, Slot, Workload } from '../load/workload.ts';
 
 /** The scenarios that run if none is named. */

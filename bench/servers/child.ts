@@ -2,7 +2,7 @@
  * The program of a child process: runs one server, or the probe of one, as the parent orders over
  * IPC (`messages.ts`). It exits with its parent.
  */
-import { createSimulator, type Simulator } from '../../src/simulator.ts';
+import { createSimulator, type Simulator } from '#src/simulator.ts';
 import type { Order, Report, ServerSpec } from './messages.ts';
 
 const startedAtMs = performance.timeOrigin;

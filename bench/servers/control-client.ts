@@ -2,12 +2,12 @@
  * A client of a running simulator's control port: creates and removes the callers of the bench, and
  * reads the record of requests and the metrics.
  */
-import { Client, type Reply } from '../../conformance/client.ts';
-import { Masks } from '../../conformance/exchange.ts';
-import { describe } from '../../conformance/verify.ts';
-import { CommandError } from '../../src/commands/command-error.ts';
-import type { RequestView } from '../../src/operations/request-views.ts';
-import { type OperationName, routeOf } from '../../src/operations/table.ts';
+import { Client, type Reply } from '#conformance/target/client.ts';
+import { CommandError } from '#io/command-error.ts';
+import { Masks } from '#judging/report/reported-exchange.ts';
+import { describe } from '#judging/service/expectations.ts';
+import type { RequestView } from '#src/operations/requests/request-views.ts';
+import { type OperationName, routeOf } from '#src/operations/table.ts';
 import { MetricsText } from './metrics-text.ts';
 
 /** The exit code of a run whose base_url or control port cannot be used. */

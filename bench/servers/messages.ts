@@ -1,7 +1,7 @@
 /**
  * The messages between the bench and a child process: orders to it, and reports from it.
  */
-import type { SettingsInput } from '../../src/simulator.ts';
+import type { SettingsInput } from '#src/simulator.ts';
 import type { RequestTemplate, Target } from '../load/workload.ts';
 
 /** The server to start: the floor (`floor.ts`), or a simulator. */

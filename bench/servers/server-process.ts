@@ -6,7 +6,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { isExecutable, shippedPath } from '../../src/commands/shipped-files.ts';
+import { isExecutable, shippedPath } from '#io/shipped-files.ts';
 import type { Target } from '../load/workload.ts';
 import type { Order, ProbeOrder, ProbeReport, Report, ServerSpec } from './messages.ts';
 

@@ -3,8 +3,9 @@
  * service (`base_url`). The CPU of a running service cannot be measured, and its memory only over a
  * control port.
  */
-import { describe } from '../../conformance/verify.ts';
-import { UsageError } from '../../src/commands/command-error.ts';
+
+import { UsageError } from '#io/command-error.ts';
+import { describe } from '#judging/service/expectations.ts';
 import type { BenchOptions } from '../options.ts';
 import type { BenchCase } from '../scenarios/bench-case.ts';
 import { boundedClient, ControlClient, unusedName } from './control-client.ts';

@@ -3,9 +3,9 @@
  * the observations of assumptions.
  */
 
-import { assumptionNames } from '../../src/ledger/assumptions.ts';
-import { rules } from '../../src/ledger/rules.ts';
-import type { AnyCase } from '../case.ts';
+import { assumptionNames } from '#contract/assumptions.ts';
+import { rules } from '#contract/rules.ts';
+import type { AnyCase } from '../run/case.ts';
 import { authCases } from './auth.ts';
 import { err1QuotaCases } from './err-1-quota.ts';
 import { limitCases } from './limits.ts';

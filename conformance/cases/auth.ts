@@ -2,10 +2,10 @@
  * Cases about credentials and sender numbers. Rules: AUTH-1 to AUTH-5, ERR-2, SVC-1, SVC-4. Each
  * case also sends a valid key or number, so that a service that refuses everything does not pass.
  */
-import { about, type Case } from '../case.ts';
-import { refusedSends } from '../refused-sends.ts';
-import { paths, type Subject, sendPaths, type Trial } from '../trial.ts';
-import { similarKeys, wrongKeys } from '../wrong-keys.ts';
+import { about, type Case } from '../run/case.ts';
+import { paths, type Subject, sendPaths, type Trial } from '../run/case-run.ts';
+import { refusedSends } from '../steps/refused-sends.ts';
+import { similarKeys, wrongKeys } from '../steps/wrong-keys.ts';
 import { alteredNumbers } from './number-forms.ts';
 import { unknownId } from './read.ts';
 

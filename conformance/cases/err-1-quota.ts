@@ -2,11 +2,11 @@
  * Cases about the monthly quota. Rule: ERR-1. They send messages of one segment to recipients that
  * receive them, so that neither `quotaUnit` nor `quotaRefund` makes a difference.
  */
-import { dayMs, hourMs, minuteMs } from '../../src/ledger/time-units.ts';
-import { about, type Case } from '../case.ts';
-import { flood } from '../limited.ts';
-import { tooLongMessage } from '../refused-sends.ts';
-import type { Subject, Trial } from '../trial.ts';
+import { dayMs, hourMs, minuteMs } from '#contract/time-units.ts';
+import { flood } from '../floods/limited.ts';
+import { about, type Case } from '../run/case.ts';
+import type { Subject, Trial } from '../run/case-run.ts';
+import { tooLongMessage } from '../steps/refused-sends.ts';
 
 /** An account whose quota is spent: the one that the flags name, otherwise a new one. */
 async function exhaustedAccount(t: Trial): Promise<Subject> {

@@ -4,15 +4,15 @@
  * makes one flood of each endpoint (`floods.ts`), and nearly all of these cases judge it.
  */
 
-import type { RuleId } from '../../src/ledger/rules.ts';
-import { secondMs } from '../../src/ledger/time-units.ts';
-import { type Endpoint, endpoints, limits } from '../buckets.ts';
-import { about, type Case } from '../case.ts';
-import { floodOf } from '../floods.ts';
-import { flood, justAfterTheMinute, passed, request } from '../limited.ts';
-import { type Recording, recorded } from '../recording.ts';
-import type { Need } from '../target.ts';
-import { paths } from '../trial.ts';
+import type { RuleId } from '#contract/rules.ts';
+import { secondMs } from '#contract/time-units.ts';
+import { type Endpoint, endpoints, limits } from '#judging/limiter/buckets.ts';
+import { floodOf } from '../floods/floods.ts';
+import { flood, justAfterTheMinute, passed, request } from '../floods/limited.ts';
+import { about, type Case } from '../run/case.ts';
+import { paths } from '../run/case-run.ts';
+import { type Recording, recorded } from '../run/recording.ts';
+import type { Need } from '../target/target.ts';
 import { unknownId } from './read.ts';
 
 /** The longest wait for a whole bucket: a minute, and a margin. */

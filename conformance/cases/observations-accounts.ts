@@ -3,17 +3,17 @@
  * several accounts, many requests or a search; `observations-replies.ts` has those that need single
  * requests. An observation finds an answer of an assumption and judges nothing.
  */
-import { dayMs } from '../../src/ledger/time-units.ts';
-import { limits } from '../buckets.ts';
-import { about, type Observation, type Seen } from '../case.ts';
-import type { Reply } from '../client.ts';
-import { floodOf } from '../floods.ts';
-import { flood } from '../limited.ts';
-import { answerOf, largestAccepted, requireKey, requireSender } from '../probe.ts';
-import { recorded } from '../recording.ts';
-import { tooLongMessage } from '../refused-sends.ts';
-import type { Subject, Trial } from '../trial.ts';
-import * as verify from '../verify.ts';
+import { dayMs } from '#contract/time-units.ts';
+import { limits } from '#judging/limiter/buckets.ts';
+import * as verify from '#judging/service/expectations.ts';
+import { floodOf } from '../floods/floods.ts';
+import { flood } from '../floods/limited.ts';
+import { about, type Observation, type Seen } from '../run/case.ts';
+import type { Subject, Trial } from '../run/case-run.ts';
+import { recorded } from '../run/recording.ts';
+import { answerOf, largestAccepted, requireKey, requireSender } from '../steps/probe.ts';
+import { tooLongMessage } from '../steps/refused-sends.ts';
+import type { Reply } from '../target/client.ts';
 
 const fresh = ['fresh'] as const;
 /** A send_at more than a century ahead that is accepted shows that there is no limit. */

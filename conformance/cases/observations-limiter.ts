@@ -3,14 +3,14 @@
  * a token too. An observation finds an answer of an assumption and judges nothing.
  */
 
-import { hourMs, minuteMs, secondMs } from '../../src/ledger/time-units.ts';
-import { limits } from '../buckets.ts';
-import { about, type Observation, type Seen } from '../case.ts';
-import { type Flood, floodOf } from '../floods.ts';
-import { flood, justAfterTheMinute, passed } from '../limited.ts';
-import { recorded } from '../recording.ts';
-import type { Subject, Trial } from '../trial.ts';
-import * as verify from '../verify.ts';
+import { hourMs, minuteMs, secondMs } from '#contract/time-units.ts';
+import { limits } from '#judging/limiter/buckets.ts';
+import * as verify from '#judging/service/expectations.ts';
+import { type Flood, floodOf } from '../floods/floods.ts';
+import { flood, justAfterTheMinute, passed } from '../floods/limited.ts';
+import { about, type Observation, type Seen } from '../run/case.ts';
+import type { Subject, Trial } from '../run/case-run.ts';
+import { recorded } from '../run/recording.ts';
 
 /** Between the floods that spend two parts of a bucket, which a sliding window returns apart. */
 const apartMs = 10 * secondMs;

@@ -3,8 +3,11 @@
  * A generator (`probe`) finds the target's answer in the replies, or a table (`answers`) maps their
  * statuses to answers. `probe.ts` makes cases of the rows.
  */
-import { dayMs } from '../../src/ledger/time-units.ts';
-import type { Seen } from '../case.ts';
+import { dayMs } from '#contract/time-units.ts';
+import * as single from '#judging/discovery/single-replies.ts';
+import * as verify from '#judging/service/expectations.ts';
+import type { Seen } from '../run/case.ts';
+import { paths } from '../run/case-run.ts';
 import {
   type Asker,
   answerOf,
@@ -12,10 +15,7 @@ import {
   observeStatuses,
   type Probe,
   type ProbeReply,
-} from '../probe.ts';
-import * as single from '../single-replies.ts';
-import { paths } from '../trial.ts';
-import * as verify from '../verify.ts';
+} from '../steps/probe.ts';
 
 const unknownId = '00000000-0000-4000-8000-000000000000';
 

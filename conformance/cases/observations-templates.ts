@@ -4,11 +4,9 @@
  * simulator's own shape needs no template.
  */
 
-import type { ReplyTemplate } from '../../src/ledger/reply-template.ts';
-import { about, type Observation, type Seen } from '../case.ts';
-import type { Reply } from '../client.ts';
-import { headersOf } from '../discovered-headers.ts';
-import { templateOfList } from '../discovered-list.ts';
+import type { ReplyTemplate } from '#contract/reply-template.ts';
+import { headersOf } from '#judging/discovery/discovered-headers.ts';
+import { templateOfList } from '#judging/discovery/discovered-list.ts';
 import {
   type Refusal,
   shapeOf,
@@ -16,14 +14,16 @@ import {
   templateOfInvalid,
   templateOfOthers,
   templateOfRefusal,
-} from '../discovered-templates.ts';
-import { floodOf } from '../floods.ts';
-import { figures, inferReceived } from '../infer-received.ts';
-import { type Inferred, inferBody, type Sample } from '../infer-template.ts';
-import { messageFields } from '../judges/body.ts';
-import { recorded } from '../recording.ts';
-import { type Fields, paths, type Subject, type Trial } from '../trial.ts';
-import * as verify from '../verify.ts';
+} from '#judging/discovery/discovered-templates.ts';
+import { figures, inferReceived } from '#judging/discovery/infer-received.ts';
+import { type Inferred, inferBody, type Sample } from '#judging/discovery/infer-template.ts';
+import { messageFields } from '#judging/service/body.ts';
+import * as verify from '#judging/service/expectations.ts';
+import { floodOf } from '../floods/floods.ts';
+import { about, type Observation, type Seen } from '../run/case.ts';
+import { type Fields, paths, type Subject, type Trial } from '../run/case-run.ts';
+import { recorded } from '../run/recording.ts';
+import type { Reply } from '../target/client.ts';
 import { provokeRefusals, sampleOf } from './provoked-refusals.ts';
 
 /** The templates found so far, by kind. */

@@ -3,11 +3,13 @@
  * finds an answer of an assumption and judges nothing. Most of them need a clock that can be moved.
  */
 
-import type { AssumptionName } from '../../src/ledger/assumptions.ts';
-import { dayMs, secondMs } from '../../src/ledger/time-units.ts';
-import { about, type Observation } from '../case.ts';
-import { flood } from '../limited.ts';
-import { largestAccepted } from '../probe.ts';
+import type { AssumptionName } from '#contract/assumptions.ts';
+import { dayMs, secondMs } from '#contract/time-units.ts';
+import * as verify from '#judging/service/expectations.ts';
+import { flood } from '../floods/limited.ts';
+import { about, type Observation } from '../run/case.ts';
+import { paths, type Subject } from '../run/case-run.ts';
+import { largestAccepted } from '../steps/probe.ts';
 import {
   changesOf,
   failingRecipients,
@@ -16,11 +18,9 @@ import {
   pickedAtNextPoll,
   pollTimes,
   statusOf,
-} from '../status-changes.ts';
-import { recipients } from '../target.ts';
-import { untilHandedOut, untilReported } from '../tasks.ts';
-import { paths, type Subject } from '../trial.ts';
-import * as verify from '../verify.ts';
+} from '../steps/status-changes.ts';
+import { untilHandedOut, untilReported } from '../steps/tasks.ts';
+import { recipients } from '../target/target.ts';
 
 /** So many messages wait for one poll: a device that picks up fewer has a limit. */
 const queueLength = 110;

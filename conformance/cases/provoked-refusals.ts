@@ -2,12 +2,13 @@
  * Provokes refusals of each kind that the target's flags allow, once or twice each: the replies are
  * the samples from which their templates are inferred.
  */
-import type { Reply } from '../client.ts';
-import type { OwnHeaders } from '../discovered-headers.ts';
-import type { Refusal } from '../discovered-templates.ts';
-import type { Sample } from '../infer-template.ts';
-import { paths, type Subject, type Trial } from '../trial.ts';
-import * as verify from '../verify.ts';
+
+import type { OwnHeaders } from '#judging/discovery/discovered-headers.ts';
+import type { Refusal } from '#judging/discovery/discovered-templates.ts';
+import type { Sample } from '#judging/discovery/infer-template.ts';
+import * as verify from '#judging/service/expectations.ts';
+import { paths, type Subject, type Trial } from '../run/case-run.ts';
+import type { Reply } from '../target/client.ts';
 
 /** Replies of one kind. */
 export interface ProvokedRefusal {

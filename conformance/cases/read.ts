@@ -2,10 +2,10 @@
  * Cases about reads of a message, unknown ids, and the paths of the service. Rules: READ-1, READ-2,
  * VER-1.
  */
-import { dayMs, hourMs } from '../../src/ledger/time-units.ts';
-import { about, type Case } from '../case.ts';
-import { paths } from '../trial.ts';
-import { watched } from '../watched-messages.ts';
+import { dayMs, hourMs } from '#contract/time-units.ts';
+import { about, type Case } from '../run/case.ts';
+import { paths } from '../run/case-run.ts';
+import { watched } from '../steps/watched-messages.ts';
 
 /** No message has this id. */
 export const unknownId = '00000000-0000-4000-8000-000000000000';

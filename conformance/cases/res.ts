@@ -2,12 +2,12 @@
  * Cases about the fields of a Message body, in a 202, a replay or a read. Rules: RES-1 to RES-6.
  */
 
-import type { RuleId } from '../../src/ledger/rules.ts';
-import { about, type Case } from '../case.ts';
-import type { Recording } from '../recording.ts';
-import type { Fields, Subject, Trial } from '../trial.ts';
-import { textOf } from '../verify.ts';
-import { watched } from '../watched-messages.ts';
+import type { RuleId } from '#contract/rules.ts';
+import { textOf } from '#judging/service/expectations.ts';
+import { about, type Case } from '../run/case.ts';
+import type { Fields, Subject, Trial } from '../run/case-run.ts';
+import type { Recording } from '../run/recording.ts';
+import { watched } from '../steps/watched-messages.ts';
 
 /** Characters of a long id; a target may refuse it (`requestIdMaxLength`). */
 const longIdLength = 100;

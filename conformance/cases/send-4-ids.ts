@@ -3,8 +3,8 @@
  * `request_id`s are two messages, however little they differ.
  */
 
-import { about, type Case } from '../case.ts';
-import type { Trial } from '../trial.ts';
+import { about, type Case } from '../run/case.ts';
+import type { Trial } from '../run/case-run.ts';
 
 const needs = ['sender'] as const;
 const idOfOtherScripts = 'Жé短😀';

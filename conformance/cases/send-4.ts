@@ -5,17 +5,17 @@
  * `observations-accounts.ts`.
  */
 
-import type { RuleId } from '../../src/ledger/rules.ts';
-import { dayMs, hourMs, minuteMs, secondMs } from '../../src/ledger/time-units.ts';
-import { about, type Case } from '../case.ts';
-import { wallClock } from '../clock.ts';
-import { floodOf } from '../floods.ts';
-import { recorded } from '../recording.ts';
-import { refusedSends, tooLongMessage } from '../refused-sends.ts';
-import type { Need } from '../target.ts';
-import { untilHandedOut } from '../tasks.ts';
-import { type AccountPlan, type Fields, paths, type Subject, type Trial } from '../trial.ts';
-import { watched, watchedMessages } from '../watched-messages.ts';
+import type { RuleId } from '#contract/rules.ts';
+import { dayMs, hourMs, minuteMs, secondMs } from '#contract/time-units.ts';
+import { floodOf } from '../floods/floods.ts';
+import { about, type Case } from '../run/case.ts';
+import { type AccountPlan, type Fields, paths, type Subject, type Trial } from '../run/case-run.ts';
+import { recorded } from '../run/recording.ts';
+import { refusedSends, tooLongMessage } from '../steps/refused-sends.ts';
+import { untilHandedOut } from '../steps/tasks.ts';
+import { watched, watchedMessages } from '../steps/watched-messages.ts';
+import { wallClock } from '../target/clock.ts';
+import type { Need } from '../target/target.ts';
 import { requireIdLength } from './send-4-ids.ts';
 
 const senderNeeds: readonly Need[] = ['sender'];

@@ -4,13 +4,13 @@
  * (`heldStatus`).
  */
 
-import type { RuleId } from '../../src/ledger/rules.ts';
-import { dayMs, hourMs, minuteMs, secondMs } from '../../src/ledger/time-units.ts';
-import { about, type Case } from '../case.ts';
-import { pollIntervalMs } from '../judges/pace.ts';
-import { type Fields, paths, type Subject, type Trial } from '../trial.ts';
-import { textOf } from '../verify.ts';
-import { queuedToWatch, watch, watched } from '../watched-messages.ts';
+import type { RuleId } from '#contract/rules.ts';
+import { dayMs, hourMs, minuteMs, secondMs } from '#contract/time-units.ts';
+import { textOf } from '#judging/service/expectations.ts';
+import { pollIntervalMs } from '#judging/service/pace.ts';
+import { about, type Case } from '../run/case.ts';
+import { type Fields, paths, type Subject, type Trial } from '../run/case-run.ts';
+import { queuedToWatch, watch, watched } from '../steps/watched-messages.ts';
 
 /** Within this time, a device that polls every 20 s polls at least once. */
 const onePollSeconds = 22;

@@ -4,12 +4,12 @@
  * alike.
  */
 
-import type { RuleId } from '../../src/ledger/rules.ts';
-import { about, type Case } from '../case.ts';
-import type { Recording } from '../recording.ts';
-import { tooLongMessage } from '../refused-sends.ts';
-import type { Need } from '../target.ts';
-import { type Fields, paths, type Trial } from '../trial.ts';
+import type { RuleId } from '#contract/rules.ts';
+import { about, type Case } from '../run/case.ts';
+import { type Fields, paths, type Trial } from '../run/case-run.ts';
+import type { Recording } from '../run/recording.ts';
+import { tooLongMessage } from '../steps/refused-sends.ts';
+import type { Need } from '../target/target.ts';
 import * as numbers from './number-forms.ts';
 
 /** The budget of sends of most cases if all cases share an account and its limits. */

@@ -5,13 +5,13 @@
  * treats alike.
  */
 
-import type { RuleId } from '../../src/ledger/rules.ts';
-import { hourMs } from '../../src/ledger/time-units.ts';
-import { about, type Case } from '../case.ts';
-import type { Recording } from '../recording.ts';
-import { longestMessage, tooLongMessage } from '../refused-sends.ts';
-import type { Need } from '../target.ts';
-import { paths, type Subject, type Trial } from '../trial.ts';
+import type { RuleId } from '#contract/rules.ts';
+import { hourMs } from '#contract/time-units.ts';
+import { about, type Case } from '../run/case.ts';
+import { paths, type Subject, type Trial } from '../run/case-run.ts';
+import type { Recording } from '../run/recording.ts';
+import { longestMessage, tooLongMessage } from '../steps/refused-sends.ts';
+import type { Need } from '../target/target.ts';
 import * as numbers from './number-forms.ts';
 
 const senderNeeds: readonly Need[] = ['sender'];

@@ -5,15 +5,15 @@
  * (`pollIntervalSeconds`, `failsFrom`, `failureRate`).
  */
 
-import type { RuleId } from '../../src/ledger/rules.ts';
-import { dayMs } from '../../src/ledger/time-units.ts';
-import { about, type Case } from '../case.ts';
-import { pollIntervalMs } from '../judges/pace.ts';
-import { recipients } from '../target.ts';
-import { untilHandedOut, untilReported } from '../tasks.ts';
-import { paths, type Trial } from '../trial.ts';
-import { textOf } from '../verify.ts';
-import { queuedToWatch, watch, watched } from '../watched-messages.ts';
+import type { RuleId } from '#contract/rules.ts';
+import { dayMs } from '#contract/time-units.ts';
+import { textOf } from '#judging/service/expectations.ts';
+import { pollIntervalMs } from '#judging/service/pace.ts';
+import { about, type Case } from '../run/case.ts';
+import { paths, type Trial } from '../run/case-run.ts';
+import { untilHandedOut, untilReported } from '../steps/tasks.ts';
+import { queuedToWatch, watch, watched } from '../steps/watched-messages.ts';
+import { recipients } from '../target/target.ts';
 import { similarIdsOf } from './read.ts';
 
 /** A case that judges the watched messages. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { type Actor, createActor, getNextSnapshot } from 'xstate';
+import type { Device, DeviceState } from '../sim/accounts/records.ts';
 import { VirtualClock } from '../sim/clock.ts';
-import type { Device, DeviceState } from '../sim/records.ts';
 import { type DeviceEvent, type DueWork, deviceMachine, type PolledBy } from './device-machine.ts';
 
 /** The machine hands it on to its actions, and never looks at it. */

@@ -11,7 +11,7 @@
  * `can(polled)` before it polls for a real device or an operation, and provides the actions.
  */
 import { and, assertEvent, assign, setup } from 'xstate';
-import type { Device, DeviceState } from '../sim/records.ts';
+import type { Device, DeviceState } from '../sim/accounts/records.ts';
 
 /**
  * When work of a device's messages is due, in epoch milliseconds; undefined if no such work waits.

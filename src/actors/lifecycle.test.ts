@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { readerOf, Twin } from '../../verify/testkit/twin.ts';
-import { messageHistory } from '../sim/message.ts';
-import { messageEvents, type Status } from '../sim/status.ts';
+import { messageEvents, type Status } from '#contract/message-status.ts';
+import { readerOf, Twin } from '#verify/testkit/twin/twin.ts';
+import { messageHistory } from '../sim/store/message.ts';
 import { messageSteps } from './message-machine.ts';
 
 const event = fc.constantFrom(...messageEvents);

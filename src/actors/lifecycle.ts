@@ -2,12 +2,13 @@
  * Moves a message or a cohort to its next status, as `message-machine.ts` allows. Updates the
  * counts by status and notifies the status reader. Rules: STATE-1 to STATE-5.
  */
-import type { Batch } from '../sim/batch.ts';
-import { type Cohort, moveOut, sizeOf } from '../sim/cohort.ts';
+
+import type { MessageEvent, Status } from '#contract/message-status.ts';
+import type { Message } from '../sim/accounts/records.ts';
 import { MessageCounts } from '../sim/counts.ts';
 import { assert } from '../sim/errors.ts';
-import type { Message } from '../sim/records.ts';
-import type { MessageEvent, Status } from '../sim/status.ts';
+import type { Batch } from '../sim/store/batch.ts';
+import { type Cohort, moveOut, sizeOf } from '../sim/store/cohort.ts';
 import { messageSteps } from './message-machine.ts';
 
 /** Receives status changes for a stream, a wait or a listener. */

@@ -1,6 +1,11 @@
 import { expect, test } from 'vitest';
 import { createActor } from 'xstate';
-import { type MessageEvent, messageEvents, type Status, statuses } from '../sim/status.ts';
+import {
+  type MessageEvent,
+  messageEvents,
+  type Status,
+  statuses,
+} from '#contract/message-status.ts';
 import { messageMachine, messageSteps } from './message-machine.ts';
 
 /** The document's table of transitions; every pair that is not here leaves the status unchanged. */

@@ -12,7 +12,12 @@
  * is asked once for each pair, at start: then a step of a million messages costs one look-up.
  */
 import { getNextSnapshot, setup } from 'xstate';
-import { type MessageEvent, messageEvents, type Status, statuses } from '../sim/status.ts';
+import {
+  type MessageEvent,
+  messageEvents,
+  type Status,
+  statuses,
+} from '#contract/message-status.ts';
 
 export const messageMachine = setup({
   types: { events: {} as { type: MessageEvent } },

@@ -3,12 +3,12 @@
  * Rules: SVC-3, STATE-2, SEND-7. Assumes: pollIntervalSeconds, sendsPerPoll, taskPickup.
  * `device-machine.ts` decides whether a device may poll; `progress.ts` moves the messages.
  */
-import { secondMs } from '../ledger/time-units.ts';
+import { secondMs } from '#contract/time-units.ts';
+import type { Device, Message } from '../sim/accounts/records.ts';
 import type { Assumptions } from '../sim/assumptions.ts';
 import type { AssumptionsInForce } from '../sim/assumptions-in-force.ts';
-import { type Cohort, sizeOf } from '../sim/cohort.ts';
-import { isQueued } from '../sim/device-work.ts';
-import type { Device, Message } from '../sim/records.ts';
+import { isQueued } from '../sim/devices/device-work.ts';
+import { type Cohort, sizeOf } from '../sim/store/cohort.ts';
 import type { DueWork } from './device-machine.ts';
 import type { Progress } from './progress.ts';
 

@@ -5,13 +5,14 @@
  * `progressPace` decides when. `message-machine.ts` decides whether a step exists.
  * Rules: SVC-3, STATE-2 to STATE-4. Assumes: progressPace, taskPickup, failsFrom.
  */
+
+import type { MessageEvent } from '#contract/message-status.ts';
+import type { Device, Message } from '../sim/accounts/records.ts';
 import type { AssumptionsInForce } from '../sim/assumptions-in-force.ts';
-import { Batch } from '../sim/batch.ts';
-import type { Cohort } from '../sim/cohort.ts';
-import { isInFlight, isQueued, isStuckIn, pollsOf } from '../sim/device-work.ts';
-import { isUnprompted } from '../sim/outcomes.ts';
-import type { Device, Message } from '../sim/records.ts';
-import type { MessageEvent } from '../sim/status.ts';
+import { isInFlight, isQueued, isStuckIn, pollsOf } from '../sim/devices/device-work.ts';
+import { isUnprompted } from '../sim/devices/outcomes.ts';
+import { Batch } from '../sim/store/batch.ts';
+import type { Cohort } from '../sim/store/cohort.ts';
 import type { Lifecycle } from './lifecycle.ts';
 
 /**

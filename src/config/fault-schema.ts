@@ -3,7 +3,7 @@
  * The control port, snapshots and the files of `record --faults` use it.
  */
 import { z } from 'zod';
-import { endpointNames } from '../sim/limits.ts';
+import { endpointNames } from '#contract/limits.ts';
 import { recipientSchema } from './world-schema.ts';
 
 /** The largest number of faults of one simulator, and of one file. */

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
+import { documentedLimitsPerMinute, endpointNames } from '#contract/limits.ts';
+import { SettingsError } from '#io/mistakes.ts';
 import { defaultAssumptions } from '../sim/assumptions.ts';
-import { documentedLimitsPerMinute, endpointNames } from '../sim/limits.ts';
 import { defaultWorld, outcomesOf, scriptedOutcomes } from './default-world.ts';
-import { SettingsError } from './mistakes.ts';
 import { assumptionsOf, limitsOf, parseSettings } from './settings.ts';
 import { worldSchema } from './world-schema.ts';
 

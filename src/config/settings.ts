@@ -5,12 +5,16 @@
  * Rules: LIMIT-1 to LIMIT-7, ERR-1. Assumes: any, by override.
  */
 import { z } from 'zod';
+import {
+  documentedLimitsPerMinute,
+  endpointNames,
+  type LimitsPerMinute,
+} from '#contract/limits.ts';
+import { mistakesOf, SettingsError } from '#io/mistakes.ts';
 import { type Assumptions, defaultAssumptions } from '../sim/assumptions.ts';
 import { latestTimeMs } from '../sim/clock.ts';
-import { documentedLimitsPerMinute, endpointNames, type LimitsPerMinute } from '../sim/limits.ts';
 import { defaultWorld } from './default-world.ts';
 import { eachOf } from './each-of.ts';
-import { mistakesOf, SettingsError } from './mistakes.ts';
 import {
   assumptionsSchema,
   type DeepReadonly,

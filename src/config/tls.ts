@@ -4,8 +4,8 @@
  */
 import { X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
-import { UsageError } from '../commands/command-error.ts';
-import { reasonOf } from './plain-file.ts';
+import { UsageError } from '#io/command-error.ts';
+import { reasonOf } from '#io/plain-file.ts';
 import { readText } from './world-file.ts';
 
 /** A certificate with its chain, and its private key, as PEM. */

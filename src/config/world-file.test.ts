@@ -3,9 +3,9 @@ import { existsSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { UsageError } from '../commands/command-error.ts';
+import { UsageError } from '#io/command-error.ts';
+import { mostYamlBytes } from '#io/yaml-text.ts';
 import { mostFileBytes, readAssumptionsFile, readWorldFile } from './world-file.ts';
-import { mostYamlBytes } from './yaml-text.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'smstwin-'));
 afterAll(() => rmSync(folder, { recursive: true }));

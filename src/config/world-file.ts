@@ -4,11 +4,11 @@
  */
 import { basename } from 'node:path';
 import { z } from 'zod';
-import { firstLine, UsageError } from '../commands/command-error.ts';
+import { firstLine, UsageError } from '#io/command-error.ts';
+import { mistakeLine, mistakesOf } from '#io/mistakes.ts';
+import { readText as readWhole, reasonOf } from '#io/plain-file.ts';
 import type { Assumptions } from '../sim/assumptions.ts';
 import { type FaultOutput, faultInputSchema, mostFaults } from './fault-schema.ts';
-import { mistakeLine, mistakesOf } from './mistakes.ts';
-import { readText as readWhole, reasonOf } from './plain-file.ts';
 import { assumptionsSchema, type WorldFixture, worldSchema } from './world-schema.ts';
 
 /** Reads a world. `flag`: the flag that named the file, for error messages. */
@@ -48,7 +48,7 @@ async function readChecked<Schema extends z.ZodType>(
 
 async function readYaml(path: string, flag: string): Promise<unknown> {
   // The parser is only loaded for YAML files.
-  const { mostYamlBytes, parseYaml } = await import('./yaml-text.ts');
+  const { mostYamlBytes, parseYaml } = await import('#io/yaml-text.ts');
   return parseYaml(basename(path), readText(path, flag, mostYamlBytes));
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { mostAccounts, mostKeys, mostOutcomes, mostSims } from '../sim/bounds.ts';
-import { mistakeLine, mistakesOf } from './mistakes.ts';
+import { mistakeLine, mistakesOf } from '#io/mistakes.ts';
+import { mostAccounts, mostKeys, mostOutcomes, mostSims } from '../sim/accounts/bounds.ts';
 import { worldSchema } from './world-schema.ts';
 
 function mistakes(world: unknown): string[] {

@@ -6,11 +6,8 @@
  * and the shipped JSON Schema.
  */
 import { z } from 'zod';
-import {
-  type Assumptions,
-  assumptionOverridesSchema,
-  unfinishedStatuses,
-} from '../sim/assumptions.ts';
+import { type EndpointName, endpointNames } from '#contract/limits.ts';
+import { pathText } from '#io/mistakes.ts';
 import {
   mostAccounts,
   mostDevices,
@@ -18,11 +15,14 @@ import {
   mostOutcomes,
   mostPoolNumbers,
   mostSims,
-} from '../sim/bounds.ts';
-import { type EndpointName, endpointNames } from '../sim/limits.ts';
+} from '../sim/accounts/bounds.ts';
+import {
+  type Assumptions,
+  assumptionOverridesSchema,
+  unfinishedStatuses,
+} from '../sim/assumptions.ts';
 import { bearerToken } from './bearer-token.ts';
 import { eachOf } from './each-of.ts';
-import { pathText } from './mistakes.ts';
 
 /** Plain data with all its members readonly. */
 export type DeepReadonly<T> = T extends readonly (infer Item)[]

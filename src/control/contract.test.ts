@@ -3,12 +3,12 @@
  * document says.
  */
 import { expect, test } from 'vitest';
-import { plainRequest, sendBy } from '../../verify/testkit/control-fixture.ts';
-import { controlDocument } from '../openapi/control-document.ts';
+import { plainRequest, sendBy } from '#verify/testkit/twin/control-fixture.ts';
 import { type Operation, successStatus } from '../operations/define.ts';
 import { Simulator } from '../simulator.ts';
 import { controlApi } from './control-api.ts';
 import { servedOperations } from './documents.ts';
+import { controlDocument } from './openapi/control-document.ts';
 
 interface Targets {
   readonly ids: Readonly<Record<string, string>>;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { controlFixture } from '../../verify/testkit/control-fixture.ts';
+import { controlFixture } from '#verify/testkit/twin/control-fixture.ts';
 
 test('the clock is read, advanced and switched', async () => {
   const { call, simulator } = controlFixture();

@@ -11,9 +11,9 @@ import {
   takesQuery,
   WholeReply,
 } from '../operations/define.ts';
-import type { Live } from '../operations/live.ts';
 import { performForPort } from '../operations/perform.ts';
-import type { KeyTexts } from '../sim/key-texts.ts';
+import type { Live } from '../operations/running-world.ts';
+import type { KeyTexts } from '../sim/accounts/key-texts.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import { controlPort } from './control-port.ts';
 import type { GuardOptions } from './guard.ts';

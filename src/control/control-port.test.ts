@@ -2,8 +2,8 @@
  * What only the control port may do: answer later, answer with files, and stream events.
  */
 import { expect, test } from 'vitest';
-import { get, post } from '../../verify/testkit/raw-socket.ts';
-import { dial, start } from '../../verify/testkit/transport-fixture.ts';
+import { get, post } from '#verify/testkit/processes/raw-socket.ts';
+import { dial, start } from '#verify/testkit/transport-fixture.ts';
 import type { ControlHandle, ControlRequest, SendEvent } from '../http/transport/transport.ts';
 
 test('a promised reply is awaited; its request keeps headers and body', async () => {

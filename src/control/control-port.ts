@@ -2,8 +2,8 @@
  * The control port's handler: asks the guard, finds the world and the operation, and lets `answer`
  * perform it. One process answers by `controlApi`; a fleet passes the request on to its shards.
  */
-import { dashboardFile, isDashboardPath } from '../dashboard/assets.ts';
-import type { ApiReply } from '../http/service/messages.ts';
+
+import type { ApiReply } from '#contract/request-and-reply.ts';
 import type { Intake } from '../http/transport/arriving-body.ts';
 import {
   type ControlReply,
@@ -17,6 +17,7 @@ import { unknownWorld } from '../worlds/refusals.ts';
 import { servedOperations } from './documents.ts';
 import { controlHeaders, createGuard, type GuardOptions, type Refusal } from './guard.ts';
 import { errorReply, type Found, type FoundOperation, lookUpIn, shortened } from './look-up.ts';
+import { dashboardFile, isDashboardPath } from './page-files.ts';
 
 /** What answers on a control port. */
 export interface ControlAnswers {

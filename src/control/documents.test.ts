@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { controlFixture } from '../../verify/testkit/control-fixture.ts';
+import { controlFixture } from '#verify/testkit/twin/control-fixture.ts';
 
 test('GET /openapi.json is the service under the assumptions in force', async () => {
   const { simulator, call } = controlFixture();

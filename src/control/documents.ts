@@ -3,8 +3,6 @@
  * only on the control port.
  */
 import { z } from 'zod';
-import { controlDocument } from '../openapi/control-document.ts';
-import { openApiText } from '../openapi/service-document.ts';
 import {
   defineOperation,
   nameOperations,
@@ -12,6 +10,8 @@ import {
   WholeReply,
 } from '../operations/define.ts';
 import { operations } from '../operations/table.ts';
+import { controlDocument } from './openapi/control-document.ts';
+import { openApiText } from './openapi/service-document.ts';
 
 /** Shown if the simulator has no port: where `smstwin serve` listens by default. */
 const usualBaseUrl = 'http://127.0.0.1:8080';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { controlFixture, plainRequest } from '../../verify/testkit/control-fixture.ts';
+import { controlFixture, plainRequest } from '#verify/testkit/twin/control-fixture.ts';
 import { Simulator } from '../simulator.ts';
 import { createGuard } from './guard.ts';
 

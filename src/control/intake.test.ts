@@ -2,9 +2,9 @@
  * Before it reads a body, the control port knows whether to accept it, and up to which size.
  */
 import { afterEach, expect, test } from 'vitest';
-import { plainRequest } from '../../verify/testkit/control-fixture.ts';
-import type { RawSocket } from '../../verify/testkit/raw-socket.ts';
-import { dial, kinds } from '../../verify/testkit/transport-fixture.ts';
+import type { RawSocket } from '#verify/testkit/processes/raw-socket.ts';
+import { dial, kinds } from '#verify/testkit/transport-fixture.ts';
+import { plainRequest } from '#verify/testkit/twin/control-fixture.ts';
 import { Simulator } from '../simulator.ts';
 import { controlApi } from './control-api.ts';
 

@@ -2,7 +2,7 @@
  * Finds the operation for a request by its method and path, or the error reply if there is none.
  * Every error of the control port is `{"error": {"code", "message", "path"?}}`.
  */
-import type { ApiReply } from '../http/service/messages.ts';
+import type { ApiReply } from '#contract/request-and-reply.ts';
 import type { ControlRequest } from '../http/transport/transport.ts';
 import type { Operation } from '../operations/define.ts';
 

@@ -4,7 +4,7 @@
  */
 import { request as httpRequest } from 'node:http';
 import { afterEach, expect, test } from 'vitest';
-import { kinds } from '../../verify/testkit/transport-fixture.ts';
+import { kinds } from '#verify/testkit/transport-fixture.ts';
 import { type SettingsInput, Simulator } from '../simulator.ts';
 
 const open: Simulator[] = [];

@@ -3,9 +3,9 @@
  */
 import { expect, test } from 'vitest';
 import { Simulator } from '../simulator.ts';
-import { clock } from './clock.ts';
 import type { Operation, Scope } from './define.ts';
 import { replay } from './perform.ts';
+import { clock } from './service/clock.ts';
 import { operations } from './table.ts';
 
 test('a recorded operation stands in the journal under its name, with its arguments', async () => {

@@ -4,9 +4,9 @@
  * dashboard's types and the fuzzer's requests. `perform.ts` performs them.
  */
 import type { z } from 'zod';
+import { atOnce } from '#io/at-once.ts';
 import type { ControlReply } from '../http/transport/transport.ts';
-import { atOnce } from '../sim/at-once.ts';
-import type { Live } from './live.ts';
+import type { Live } from './running-world.ts';
 import type { Targets } from './targets.ts';
 
 export type Verb = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';

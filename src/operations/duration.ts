@@ -1,6 +1,6 @@
 /** Durations and times as people write them: `24h`, `90s`, 1500, `2026-01-01T00:00:00.000Z`. */
 import { z } from 'zod';
-import { readDuration } from '../commands/flag-values.ts';
+import { readDuration } from '#io/flag-values.ts';
 import { startTimeSchema } from '../config/settings.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 

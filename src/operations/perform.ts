@@ -2,10 +2,11 @@
  * Performs operations. A method or a route calls `perform`, and a journal calls `replay`; both end
  * in `run`, which reads the input and finds the object that the path names.
  */
+
+import { inSlices } from '#io/slices.ts';
 import { type Methods, type Noun, nounOf, type Operation, recordedName } from './define.ts';
 import { readInput } from './input.ts';
-import type { Live } from './live.ts';
-import { inSlices } from './slices.ts';
+import type { Live } from './running-world.ts';
 import { find } from './targets.ts';
 
 /** The operations of a noun as methods: `methodsOf(live, clock).advance('24h')`. */

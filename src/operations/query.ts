@@ -4,9 +4,9 @@
  */
 import { z } from 'zod';
 import { numberSchema } from '../config/world-schema.ts';
+import type { Account } from '../sim/accounts/records.ts';
+import type { World } from '../sim/accounts/world.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
-import type { Account } from '../sim/records.ts';
-import type { World } from '../sim/world.ts';
 
 /** The largest number that a query can give: nine digits. */
 export const largestInQuery = 999_999_999;

@@ -1,21 +1,21 @@
 /** Every operation, by noun, in the order of the documentation. */
-import { accounts } from './accounts.ts';
-import { assumptions } from './assumptions.ts';
-import { clock } from './clock.ts';
+import { accounts } from './accounts/accounts.ts';
+import { sims } from './accounts/sims.ts';
 import { type Methods, nameOperations, type Operation, recordedName } from './define.ts';
-import { events } from './events.ts';
-import { exchanges } from './exchanges.ts';
-import { faults } from './faults.ts';
-import { limits } from './limits.ts';
-import { messages } from './messages.ts';
-import { outcomes } from './outcomes.ts';
-import { past } from './past.ts';
-import { referee } from './referee.ts';
-import { requests } from './requests.ts';
-import { sims } from './sims.ts';
-import { simulator } from './simulator.ts';
-import { snapshots } from './snapshots.ts';
-import { worlds } from './worlds.ts';
+import { events } from './events/events.ts';
+import { messages } from './messages/messages.ts';
+import { exchanges } from './requests/exchanges.ts';
+import { referee } from './requests/referee.ts';
+import { requests } from './requests/requests.ts';
+import { assumptions } from './service/assumptions.ts';
+import { clock } from './service/clock.ts';
+import { faults } from './service/faults.ts';
+import { limits } from './service/limits.ts';
+import { outcomes } from './service/outcomes.ts';
+import { past } from './worlds/past.ts';
+import { simulator } from './worlds/simulator.ts';
+import { snapshots } from './worlds/snapshots.ts';
+import { worlds } from './worlds/worlds.ts';
 
 /** The operations by noun, such as `clock`, and verb, such as `advance`. */
 export const nouns = {

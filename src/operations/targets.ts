@@ -1,12 +1,12 @@
 /** Finds the object that the id in an operation's path refers to. An account may also be named. */
 import type { Fault } from '../http/service/fault.ts';
 import type { RecordedExchange } from '../recording/recorded-exchange.ts';
-import { isReadable } from '../sim/message.ts';
+import type { Account, ApiKey, Device, Message } from '../sim/accounts/records.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
-import type { Account, ApiKey, Device, Message } from '../sim/records.ts';
+import { isReadable } from '../sim/store/message.ts';
 import type { HostedWorld } from '../worlds/hosted-world.ts';
-import type { Live } from './live.ts';
 import { accountCalled } from './query.ts';
+import type { Live } from './running-world.ts';
 
 /** The objects that paths refer to, by the names of path parameters. */
 export interface Targets {

@@ -4,13 +4,14 @@
  * run allocates nothing for them; the first ones since the start, a reset or a restart of the
  * record, up to a bound, which the referee judges; and counts of all.
  */
+
+import { type EndpointName, endpointNames } from '#contract/limits.ts';
+import type { ApiRequest } from '#contract/request-and-reply.ts';
 import { addressOf, type Handled } from '../http/service/api.ts';
-import type { ApiRequest } from '../http/service/messages.ts';
 import { RequestCounts } from '../sim/counts.ts';
-import { type EndpointName, endpointNames } from '../sim/limits.ts';
 import type { Simulation } from '../simulation/simulation.ts';
 import { WallClock } from '../simulation/wall-clock.ts';
-import type { Journal } from './journal.ts';
+import type { Journal } from './journal/journal.ts';
 import { RecordedExchange } from './recorded-exchange.ts';
 
 /** How many of the last exchanges are kept. */

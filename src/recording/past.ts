@@ -3,13 +3,14 @@
  * time since the last reset or restored snapshot. The generators yield between slices of the work,
  * so that ports can answer meanwhile.
  */
+
+import type { Entry, OperationEntry } from '#judging/evidence/journal-entry.ts';
 import { isoTime } from '../sim/clock.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
-import type { Entry, OperationEntry } from './journal-entry.ts';
-import { readHeader } from './journal-header.ts';
-import type { RecordedRun } from './journal-lines.ts';
+import { playingFrom } from './checkpoint/resume.ts';
+import { readHeader } from './journal/journal-header.ts';
+import type { RecordedRun } from './journal/journal-lines.ts';
 import type { Player } from './play.ts';
-import { playingFrom } from './resume.ts';
 
 /** `entry`: the number of a line in the journal. */
 export type Instant = { readonly entry: number } | { readonly timeMs: number };

@@ -2,14 +2,9 @@
  * Plays the inputs of a journal (requests and operations) on a simulator in its start state, and
  * compares: replies byte for byte, results of operations by digest.
  */
-import { reasonOf } from '../config/plain-file.ts';
-import type { Settings } from '../config/settings.ts';
-import type { ApiReply, ApiRequest } from '../http/service/messages.ts';
-import { isoTime } from '../sim/clock.ts';
-import { OperationRefused } from '../sim/operation-refused.ts';
-import type { Simulation } from '../simulation/simulation.ts';
-import type { WallClock } from '../simulation/wall-clock.ts';
-import type { ExchangeRecord } from './exchange-record.ts';
+
+import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
+import { reasonOf } from '#io/plain-file.ts';
 import {
   type EndedEntry,
   type Entry,
@@ -18,8 +13,14 @@ import {
   type RequestEntry,
   recordedReply,
   resultDigest,
-} from './journal-entry.ts';
-import { JournalError } from './journal-error.ts';
+} from '#judging/evidence/journal-entry.ts';
+import { JournalError } from '#judging/evidence/journal-error.ts';
+import type { Settings } from '../config/settings.ts';
+import { isoTime } from '../sim/clock.ts';
+import { OperationRefused } from '../sim/operation-refused.ts';
+import type { Simulation } from '../simulation/simulation.ts';
+import type { WallClock } from '../simulation/wall-clock.ts';
+import type { ExchangeRecord } from './exchange-record.ts';
 
 /** A line that is an input of the run. */
 type Input = Exclude<Entry, EndedEntry>;

@@ -4,10 +4,10 @@
  * handled, and a reference to a key would keep a world alive after its reset.
  */
 import { isUtf8 } from 'node:buffer';
+import type { EndpointName } from '#contract/limits.ts';
+import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import type { Handled } from '../http/service/api.ts';
-import type { ApiReply, ApiRequest } from '../http/service/messages.ts';
-import { keyPrefix } from '../sim/key-ring.ts';
-import type { EndpointName } from '../sim/limits.ts';
+import { keyPrefix } from '../sim/accounts/key-ring.ts';
 
 /** The longest body that is kept for long, in bytes of a request or characters of a reply. */
 export const longestKeptBody = 16_384;

@@ -9,7 +9,7 @@ import {
   assumptionNames,
   declarationOf,
   type NamedAnswer,
-} from '../ledger/assumptions.ts';
+} from '#contract/assumptions.ts';
 import { noReplyTemplates, replyTemplatesSchema, templateNames } from './reply-templates.ts';
 
 export { type AssumptionName, assumptionNames };

@@ -4,7 +4,7 @@
  * timer's deadline, and one long advance equals many short ones. Ties fire in order of arrival.
  * Implements XState's `Clock`; every actor uses it.
  */
-import { minuteMs } from '../ledger/time-units.ts';
+import { minuteMs } from '#contract/time-units.ts';
 
 /** Simulated time stops here, so that every year has four digits. Later timers never fire. */
 export const latestTimeMs = Date.parse('9000-01-01T00:00:00.000Z');

@@ -3,9 +3,10 @@
  * reset, so that they never decrease. The hot path only adds numbers; labels and texts are made
  * when the metrics are read.
  */
-import { secondMs } from '../ledger/time-units.ts';
-import { type EndpointName, endpointNames } from './limits.ts';
-import type { Status } from './status.ts';
+
+import { type EndpointName, endpointNames } from '#contract/limits.ts';
+import type { Status } from '#contract/message-status.ts';
+import { secondMs } from '#contract/time-units.ts';
 
 /**
  * A histogram with fixed buckets. Counting a value costs a few comparisons and allocates nothing.

@@ -5,7 +5,7 @@
  * account's traffic, does not change its numbers. The generator is sfc32, whose state of four
  * 32-bit words fits in a snapshot.
  */
-import { hashText } from './text-slab.ts';
+import { hashText } from './store/text-slab.ts';
 
 export type RngState = readonly [number, number, number, number];
 

@@ -1,11 +1,12 @@
 /**
  * Decides one read. Rules: READ-1, READ-2. Assumes: heldStatus, messageRetention.
  */
+
+import type { Status } from '#contract/message-status.ts';
+import type { Account } from './accounts/records.ts';
+import type { World } from './accounts/world.ts';
 import type { ServiceError } from './errors.ts';
-import { isReadable, messageBody, shownStatus } from './message.ts';
-import type { Account } from './records.ts';
-import type { Status } from './status.ts';
-import type { World } from './world.ts';
+import { isReadable, messageBody, shownStatus } from './store/message.ts';
 
 export type ReadDecision = { readonly kind: 'read'; readonly body: string } | ServiceError;
 

@@ -5,7 +5,7 @@
  * what the document states: statuses, the header `Retry-After`, the fields of a message.
  */
 import { z } from 'zod';
-import type { ReplyTemplate } from '../ledger/reply-template.ts';
+import type { ReplyTemplate } from '#contract/reply-template.ts';
 
 // Names of placeholders, by the replies that have them.
 const everywhere = ['now', 'uuid', 'path', 'method'];

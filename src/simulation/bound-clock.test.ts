@@ -6,10 +6,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { sendBy } from '../../verify/testkit/control-fixture.ts';
-import { kinds } from '../../verify/testkit/transport-fixture.ts';
-import { replayJournal } from '../cli/replay-journal.ts';
-import type { ActivityEvent } from '../operations/activity-events.ts';
+import { replayJournal } from '#cli/replay/replay-journal.ts';
+import { kinds } from '#verify/testkit/transport-fixture.ts';
+import { sendBy } from '#verify/testkit/twin/control-fixture.ts';
+import type { ActivityEvent } from '../operations/events/activity-events.ts';
 import { type SettingsInput, Simulator, type SimulatorOptions } from '../simulator.ts';
 
 const startMs = Date.parse('2026-03-01T00:00:00Z');

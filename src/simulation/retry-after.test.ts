@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { plainRequest } from '../../verify/testkit/control-fixture.ts';
-import { replayJournal } from '../cli/replay-journal.ts';
+import { replayJournal } from '#cli/replay/replay-journal.ts';
+import { plainRequest } from '#verify/testkit/twin/control-fixture.ts';
 import type { SettingsInput } from '../config/settings.ts';
 import { Simulator, type SimulatorOptions } from '../simulator.ts';
 

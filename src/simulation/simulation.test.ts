@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
-import { Twin } from '../../verify/testkit/twin.ts';
+import { Twin } from '#verify/testkit/twin/twin.ts';
 
 const source = fileURLToPath(new URL('..', import.meta.url));
 
@@ -56,13 +56,13 @@ const coreLinesWith = (pattern: RegExp) => linesWith(pattern).filter((line) => c
 test('STATE-3 the status of a message is written in one place', () => {
   const isOther = /(slot|reply)\.status/;
   expect(coreLinesWith(/\.status = /).filter((line) => !isOther.test(line))).toEqual([
-    'sim/cohort.ts: this.status = status;',
-    'sim/cohort.ts: to.status = from.status;',
+    'sim/store/cohort.ts: this.status = status;',
+    'sim/store/cohort.ts: to.status = from.status;',
   ]);
   expect(coreLinesWith(/\.become\(/).map((line) => line.split(':')[0])).toEqual([
     'actors/lifecycle.ts',
-    ...Array(3).fill('sim/cohort.ts'),
-    'sim/message.ts',
+    ...Array(3).fill('sim/store/cohort.ts'),
+    'sim/store/message.ts',
   ]);
 });
 
@@ -76,5 +76,5 @@ test('accounts, keys, SIMs and messages enter and leave the world in world.ts al
     /\b(?:account|device|key)\.(?:name|monthlyQuota|revokedAtMs|allowed|connected|active|polling) \??\??= /;
   const writers = coreLinesWith(new RegExp(`${write.source}|${fields.source}`));
   expect(writers.length).toBeGreaterThan(15);
-  expect(writers.filter((line) => !line.startsWith('sim/world.ts'))).toEqual([]);
+  expect(writers.filter((line) => !line.startsWith('sim/accounts/world.ts'))).toEqual([]);
 });

@@ -2,19 +2,20 @@
  * The simulated service from its start to a reset: clock, world, limiter and devices. It uses only
  * virtual time and seeded random numbers, so the same settings and calls give the same bytes.
  */
-import { Fleet } from '../actors/fleet.ts';
+
+import type { ApiRequest } from '#contract/request-and-reply.ts';
+import { Fleet } from '../actors/device-actors.ts';
 import { Lifecycle } from '../actors/lifecycle.ts';
 import { outcomesOf } from '../config/default-world.ts';
 import { assumptionsOf, limitsOf, type Settings } from '../config/settings.ts';
 import { type Handled, handle } from '../http/service/api.ts';
 import { Faults } from '../http/service/faults.ts';
-import type { ApiRequest } from '../http/service/messages.ts';
+import { World } from '../sim/accounts/world.ts';
 import type { Assumptions } from '../sim/assumptions.ts';
 import { SwitchableAssumptions } from '../sim/assumptions-in-force.ts';
 import { VirtualClock } from '../sim/clock.ts';
-import { Limiter } from '../sim/limiter.ts';
-import { Outcomes } from '../sim/outcomes.ts';
-import { World } from '../sim/world.ts';
+import { Outcomes } from '../sim/devices/outcomes.ts';
+import { Limiter } from '../sim/limiter/limiter.ts';
 
 /** The classes of a simulation. A defect (`verify/defects`) replaces one of them. */
 export interface Parts {

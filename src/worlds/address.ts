@@ -3,7 +3,7 @@
  * or by the host `<world_id>.localhost`. For HTTPS the host may be `<world_id>.world.localhost`,
  * because no client accepts a certificate for `*.localhost`.
  */
-import type { ApiReply, ApiRequest } from '../http/service/messages.ts';
+import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 
 /** A path that names a world. */
 export interface Address {

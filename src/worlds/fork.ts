@@ -3,15 +3,15 @@
  * its own API keys and random streams, which follow from its seed and name.
  */
 
+import { sha256 } from '#io/digest.ts';
 import type { Settings } from '../config/settings.ts';
-import { sha256 } from '../recording/digest.ts';
-import { restoreSnapshot } from '../recording/restore-state.ts';
-import type { Snapshot } from '../recording/state-format.ts';
-import { takeSnapshot } from '../recording/take-state.ts';
+import { restoreSnapshot } from '../recording/state/restore-state.ts';
+import type { Snapshot } from '../recording/state/state-format.ts';
+import { takeSnapshot } from '../recording/state/take-state.ts';
+import { shownPrefix } from '../sim/accounts/key-ring.ts';
+import type { World } from '../sim/accounts/world.ts';
 import { type Assumptions, defaultAssumptions } from '../sim/assumptions.ts';
-import { shownPrefix } from '../sim/key-ring.ts';
 import { drawKey } from '../sim/random.ts';
-import type { World } from '../sim/world.ts';
 import type { Simulation } from '../simulation/simulation.ts';
 import type { WallClock } from '../simulation/wall-clock.ts';
 

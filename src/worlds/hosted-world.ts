@@ -3,8 +3,8 @@
  * real time: a simulated clock may stand still or run ahead.
  */
 import type { SettingsInput } from '../config/settings.ts';
-import type { HostedHeader, KeyDigests } from '../recording/journal-header.ts';
-import type { RecordedRun } from '../recording/journal-lines.ts';
+import type { HostedHeader, KeyDigests } from '../recording/journal/journal-header.ts';
+import type { RecordedRun } from '../recording/journal/journal-lines.ts';
 import type { Player } from '../recording/play.ts';
 import type { Forkable } from './fork.ts';
 

@@ -13,8 +13,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
-import { checkpointTaken, nextTurn } from '../../verify/testkit/journal-files.ts';
-import { bearer, postTo, sendPaths } from '../../verify/testkit/request.ts';
+import { checkpointTaken, nextTurn } from '#verify/testkit/journal-files.ts';
+import { bearer, postTo, sendPaths } from '#verify/testkit/twin/request.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import { Simulator } from '../simulator.ts';
 

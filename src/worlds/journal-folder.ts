@@ -5,7 +5,9 @@
  */
 import { existsSync, lstatSync, mkdirSync, readdirSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
-import { codeOf, JournalError } from '../recording/journal-error.ts';
+import { codeOf, JournalError } from '#judging/evidence/journal-error.ts';
+import { type JournalHeader, readHeader } from '../recording/journal/journal-header.ts';
+import { readJournal } from '../recording/journal/journal-lines.ts';
 import {
   journalFiles,
   type Kind,
@@ -13,9 +15,7 @@ import {
   nameOf,
   removeLeftovers,
   removeOwn,
-} from '../recording/journal-files.ts';
-import { type JournalHeader, readHeader } from '../recording/journal-header.ts';
-import { readJournal } from '../recording/journal-lines.ts';
+} from '../recording/journal/run-files.ts';
 
 const extension = '.ndjson';
 /**

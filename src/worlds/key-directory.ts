@@ -4,8 +4,8 @@
  * A key is known by its header (`Bearer <key>`), or by its digest if its text is not known, as
  * after a restore (`sim/key-ring.ts`).
  */
-import { sha256 } from '../recording/digest.ts';
-import type { KeyWatcher } from '../sim/key-ring.ts';
+import { sha256 } from '#io/digest.ts';
+import type { KeyWatcher } from '../sim/accounts/key-ring.ts';
 
 const bearer = /^bearer[ \t]+(\S+)$/i;
 

@@ -3,7 +3,11 @@
  * a restart of the server.
  */
 import type { Settings, SettingsInput } from '../config/settings.ts';
-import { type JournalHeader, readHeader, settingsOfHeader } from '../recording/journal-header.ts';
+import {
+  type JournalHeader,
+  readHeader,
+  settingsOfHeader,
+} from '../recording/journal/journal-header.ts';
 import { type Instant, playUntil } from '../recording/past.ts';
 import type { Make, WorldSimulator } from './hosted-world.ts';
 

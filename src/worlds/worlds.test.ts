@@ -5,10 +5,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { controlFixture, plainRequest } from '../../verify/testkit/control-fixture.ts';
-import { postTo } from '../../verify/testkit/request.ts';
-import { replayJournal } from '../cli/replay-journal.ts';
-import type { ApiRequest } from '../http/service/messages.ts';
+import { replayJournal } from '#cli/replay/replay-journal.ts';
+import type { ApiRequest } from '#contract/request-and-reply.ts';
+import { controlFixture, plainRequest } from '#verify/testkit/twin/control-fixture.ts';
+import { postTo } from '#verify/testkit/twin/request.ts';
 import { Simulator } from '../simulator.ts';
 import { Worlds } from './worlds.ts';
 

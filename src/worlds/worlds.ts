@@ -3,10 +3,11 @@
  * is an isolated simulator. `handle` finds the world of a request by path, host or API key; other
  * methods create, fork, restore and delete worlds.
  */
+
+import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
+import { routes } from '#contract/routes.ts';
 import { inheritedSettings, type SettingsInput } from '../config/settings.ts';
-import type { ApiReply, ApiRequest } from '../http/service/messages.ts';
-import { routes } from '../http/service/routes.ts';
-import { settingsOfHeader } from '../recording/journal-header.ts';
+import { settingsOfHeader } from '../recording/journal/journal-header.ts';
 import type { Instant } from '../recording/past.ts';
 import { OperationRefused, refuseMore } from '../sim/operation-refused.ts';
 import { addressIn, prefixOf, readdressed, withLinksUnder, worldOfHost } from './address.ts';

@@ -4,9 +4,9 @@
  */
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createSimulator, type SettingsInput, type Simulator } from '../../src/simulator.ts';
-import { launchBrowser, withoutBrowser } from '../testkit/browser.ts';
-import { sendBy } from '../testkit/control-fixture.ts';
+import { createSimulator, type SettingsInput, type Simulator } from '#src/simulator.ts';
+import { launchBrowser, withoutBrowser } from '../testkit/processes/browser.ts';
+import { sendBy } from '../testkit/twin/control-fixture.ts';
 
 export interface PageOptions {
   readonly settings?: SettingsInput;

@@ -4,9 +4,9 @@
 
 import type { Response } from 'playwright-core';
 import { expect } from 'vitest';
-import { routeOf } from '../../src/operations/table.ts';
-import type { Simulator } from '../../src/simulator.ts';
-import { sendBy } from '../testkit/control-fixture.ts';
+import { routeOf } from '#src/operations/table.ts';
+import type { Simulator } from '#src/simulator.ts';
+import { sendBy } from '../testkit/twin/control-fixture.ts';
 import { gone, pageTest, seen, withBrowser } from './browser-fixture.ts';
 
 withBrowser();

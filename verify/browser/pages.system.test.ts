@@ -5,9 +5,9 @@
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
-import { routeOf } from '../../src/operations/table.ts';
-import { createSimulator } from '../../src/simulator.ts';
-import { sendBy } from '../testkit/control-fixture.ts';
+import { routeOf } from '#src/operations/table.ts';
+import { createSimulator } from '#src/simulator.ts';
+import { sendBy } from '../testkit/twin/control-fixture.ts';
 import { gone, pageTest, seen, withBrowser } from './browser-fixture.ts';
 
 withBrowser();

@@ -10,7 +10,7 @@ import { pathToFileURL } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { allFlags, hostile, run } from '../harness/fake-servers.ts';
-import { launchBrowser, withoutBrowser } from '../testkit/browser.ts';
+import { launchBrowser, withoutBrowser } from '../testkit/processes/browser.ts';
 
 withReport(() => {
   test('a rule is read with its sentence, its exchanges and a curl for each', async () => {

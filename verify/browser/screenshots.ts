@@ -4,9 +4,9 @@
  */
 import { mkdirSync } from 'node:fs';
 import type { Page } from 'playwright-core';
-import { createSimulator, type Simulator } from '../../src/simulator.ts';
-import { launchBrowser } from '../testkit/browser.ts';
-import { sendBy } from '../testkit/control-fixture.ts';
+import { createSimulator, type Simulator } from '#src/simulator.ts';
+import { launchBrowser } from '../testkit/processes/browser.ts';
+import { sendBy } from '../testkit/twin/control-fixture.ts';
 
 const folder = new URL('../../docs/screenshots/', import.meta.url).pathname;
 

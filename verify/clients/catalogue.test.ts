@@ -1,7 +1,7 @@
 /** The catalogue covers every client rule, and its programs are in step with it. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { clientRules } from '../../src/ledger/rules.ts';
+import { clientRules } from '#contract/rules.ts';
 import { foreignClients, nodeClients } from './catalogue.ts';
 import type { ClientRow } from './client.ts';
 import { pythonClients, shellClients } from './foreign-clients.ts';

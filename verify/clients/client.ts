@@ -3,8 +3,9 @@
  * about it, and its program. Programs in other languages get the same job as JSON
  * (`foreign-run.ts`).
  */
-import type { Simulator } from '../../src/api.ts';
-import type { ClientRuleId } from '../../src/ledger/rules.ts';
+
+import type { ClientRuleId } from '#contract/rules.ts';
+import type { Simulator } from '#src/api.ts';
 
 /** What may happen to a client, as `conditions.ts` arranges it. */
 export type Trouble =

@@ -6,9 +6,9 @@
 
 import { fetch as undiciFetch } from 'undici';
 import { expect } from 'vitest';
-import type { Simulator } from '../../src/api.ts';
-import { dayMs, secondMs } from '../../src/ledger/time-units.ts';
-import { test } from '../../src/testing/vitest.ts';
+import { dayMs, secondMs } from '#contract/time-units.ts';
+import type { Simulator } from '#src/api.ts';
+import { test } from '#src/testing/vitest.ts';
 import { runs } from '../testkit/runs.ts';
 import { type Job, type NodeClient, sleep } from './client.ts';
 import { deliver } from './node/deliver.ts';

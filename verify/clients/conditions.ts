@@ -2,9 +2,9 @@
  * What a client meets in one run, drawn from the seed: limits, faults, latency, and how many
  * messages it sends.
  */
-import type { Simulator } from '../../src/api.ts';
-import type { FaultInput } from '../../src/config/fault-schema.ts';
-import { Rng } from '../../src/sim/random.ts';
+import type { Simulator } from '#src/api.ts';
+import type { FaultInput } from '#src/config/fault-schema.ts';
+import { Rng } from '#src/sim/random.ts';
 import type { ClientRow, Trouble } from './client.ts';
 
 export interface Conditions {

@@ -6,8 +6,8 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import type { SettingsInput } from '../../src/config/settings.ts';
-import { Simulator } from '../../src/simulator.ts';
+import type { SettingsInput } from '#src/config/settings.ts';
+import { Simulator } from '#src/simulator.ts';
 import type { ClientRow } from './client.ts';
 import { conditionsFor, impose } from './conditions.ts';
 import { type Seeds, seedsOf } from './matrix.ts';

@@ -2,8 +2,8 @@
  * Runs a Node client on one clock with a simulator of its own, under conditions that the seed
  * draws.
  */
-import type { Simulator } from '../../src/api.ts';
-import type { ClientClock } from '../../src/testing/client-clock.ts';
+import type { Simulator } from '#src/api.ts';
+import type { ClientClock } from '#src/testing/client-clock.ts';
 import { type Job, type Message, type NodeClient, sleep } from './client.ts';
 import { type Conditions, conditionsFor, impose } from './conditions.ts';
 import { intentLine, type Run, runOf } from './trial.ts';

@@ -3,7 +3,7 @@
  * found by their rule, right ones by none.
  */
 import { afterAll, expect } from 'vitest';
-import { test } from '../../src/testing/vitest.ts';
+import { test } from '#src/testing/vitest.ts';
 import type { NodeClient } from './client.ts';
 import { printMatrix, type Seeds, seedsOf } from './matrix.ts';
 import { runNodeClient } from './node-run.ts';

@@ -5,14 +5,14 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Simulator } from '../../src/api.ts';
-import { exchangesOfJournalFile } from '../../src/cli/referee-journal.ts';
-import type { RefereeReportJson } from '../../src/operations/referee.ts';
-import type { RequestEntry } from '../../src/recording/journal-entry.ts';
-import { type Report, readIntentsFile } from '../../src/referee/intents-file.ts';
-import { judge, type RefereeReport } from '../../src/referee/judge.ts';
-import { reportJson } from '../../src/referee/report-json.ts';
-import { Rng } from '../../src/sim/random.ts';
+import { exchangesOfJournalFile } from '#cli/referee/referee-journal.ts';
+import { type Report, readIntentsFile } from '#judging/client/intents-file.ts';
+import { judge, type RefereeReport } from '#judging/client/judge.ts';
+import { reportJson } from '#judging/client/report-json.ts';
+import type { RequestEntry } from '#judging/evidence/journal-entry.ts';
+import type { Simulator } from '#src/api.ts';
+import type { RefereeReportJson } from '#src/operations/requests/referee.ts';
+import { Rng } from '#src/sim/random.ts';
 import type { ClientRow, Message } from './client.ts';
 
 /** One run of a client, as it stands when the client has ended. */

@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { transformSync } from 'esbuild';
 import { afterAll, afterEach, expect, test } from 'vitest';
-import { Simulator } from '../../src/simulator.ts';
+import { Simulator } from '#src/simulator.ts';
 
 const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 // As JavaScript: threads are not given what compiles TypeScript.

@@ -2,12 +2,13 @@
  * Replies that defects give in place of the service's own: an acceptance of a send that the service
  * refuses, and refusals in the service's own words.
  */
-import { errorReply } from '../../src/http/service/error-replies.ts';
-import type { ApiReply } from '../../src/http/service/messages.ts';
-import type { ServiceError } from '../../src/sim/errors.ts';
-import { messageBody } from '../../src/sim/message.ts';
-import type { Device } from '../../src/sim/records.ts';
-import { validateSend } from '../../src/sim/send-request.ts';
+
+import type { ApiReply } from '#contract/request-and-reply.ts';
+import { errorReply } from '#src/http/service/error-replies.ts';
+import type { Device } from '#src/sim/accounts/records.ts';
+import type { ServiceError } from '#src/sim/errors.ts';
+import { validateSend } from '#src/sim/sends/send-request.ts';
+import { messageBody } from '#src/sim/store/message.ts';
 import type { Call, Exchange, Sending } from './call.ts';
 
 /** Accepts a send from the given SIM although the service refuses it. */

@@ -2,12 +2,13 @@
  * What a defect may need to know about a request and its reply: the caller's key, the fields of a
  * send, the SIM and the message that they name.
  */
-import { authenticate } from '../../src/http/service/api.ts';
-import type { ApiReply, ApiRequest } from '../../src/http/service/messages.ts';
-import { matchRoute } from '../../src/http/service/routes.ts';
-import type { EndpointName } from '../../src/sim/limits.ts';
-import type { ApiKey, Device, Message } from '../../src/sim/records.ts';
-import type { Simulation } from '../../src/simulation/simulation.ts';
+
+import type { EndpointName } from '#contract/limits.ts';
+import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
+import { matchRoute } from '#contract/routes.ts';
+import { authenticate } from '#src/http/service/api.ts';
+import type { ApiKey, Device, Message } from '#src/sim/accounts/records.ts';
+import type { Simulation } from '#src/simulation/simulation.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
 

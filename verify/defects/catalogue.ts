@@ -3,8 +3,8 @@
  * implementation might, and some conformance case tells it from every other. Names are stable.
  * Every rule needs a defect: a rule without one is not known to be tested.
  */
-import type { Settings } from '../../src/config/settings.ts';
-import type { Simulation } from '../../src/simulation/simulation.ts';
+import type { Settings } from '#src/config/settings.ts';
+import type { Simulation } from '#src/simulation/simulation.ts';
 import { holdDefects } from './holds.ts';
 import { keyDefects } from './keys.ts';
 import { lifecycleDefects } from './lifecycles.ts';

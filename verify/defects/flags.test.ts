@@ -1,6 +1,6 @@
 /** The flags of a checkout that list and plant defects. */
 import { expect, test } from 'vitest';
-import { serve } from '../../src/cli/serve.ts';
+import { serve } from '#cli/serve/serve.ts';
 import { defectFlags } from './flags.ts';
 
 /** What `npm start` with these arguments prints. */

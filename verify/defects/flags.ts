@@ -1,9 +1,9 @@
 /**
  * `--defect NAME` and `--list-defects`, which a checkout's `npm start` has and the package has not.
  */
-import type { CheckoutFlags, CheckoutRequest } from '../../src/cli/serve.ts';
-import { ValueError } from '../../src/commands/flags.ts';
-import { table } from '../../src/commands/table.ts';
+import type { CheckoutFlags, CheckoutRequest } from '#cli/serve/serve.ts';
+import { ValueError } from '#io/flags.ts';
+import { table } from '#io/table.ts';
 
 import { defects, wrongSimulation } from './catalogue.ts';
 

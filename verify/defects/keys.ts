@@ -1,7 +1,7 @@
 /** Wrong checks and displays of API keys. Rules: AUTH-1, AUTH-2, AUTH-3. */
-import type { EndpointName } from '../../src/sim/limits.ts';
-import type { ApiKey } from '../../src/sim/records.ts';
-import { World } from '../../src/sim/world.ts';
+import type { EndpointName } from '#contract/limits.ts';
+import type { ApiKey } from '#src/sim/accounts/records.ts';
+import { World } from '#src/sim/accounts/world.ts';
 import type { Call } from './call.ts';
 import { breaking, type DefectRow, type Planted, reading } from './planted.ts';
 

@@ -3,14 +3,15 @@
  * devices that poll at a wrong pace or take the work of others. Rules: STATE-1 to STATE-5, SVC-2,
  * SVC-3, SEND-3, SEND-7.
  */
-import { Fleet } from '../../src/actors/fleet.ts';
-import { Lifecycle } from '../../src/actors/lifecycle.ts';
-import { dayMs } from '../../src/ledger/time-units.ts';
-import { moveOut } from '../../src/sim/cohort.ts';
-import type { Device, Message } from '../../src/sim/records.ts';
-import type { MessageEvent, Status } from '../../src/sim/status.ts';
-import { World } from '../../src/sim/world.ts';
-import type { Simulation } from '../../src/simulation/simulation.ts';
+
+import type { MessageEvent, Status } from '#contract/message-status.ts';
+import { dayMs } from '#contract/time-units.ts';
+import { Fleet } from '#src/actors/device-actors.ts';
+import { Lifecycle } from '#src/actors/lifecycle.ts';
+import type { Device, Message } from '#src/sim/accounts/records.ts';
+import { World } from '#src/sim/accounts/world.ts';
+import { moveOut } from '#src/sim/store/cohort.ts';
+import type { Simulation } from '#src/simulation/simulation.ts';
 import { isAccepted, messageOf } from './call.ts';
 import {
   because,

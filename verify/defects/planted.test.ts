@@ -1,6 +1,6 @@
 /** A planted defect lasts over a reset, and stays in its own simulator. */
 import { expect, test } from 'vitest';
-import { createSimulator, type Simulator } from '../../src/simulator.ts';
+import { createSimulator, type Simulator } from '#src/simulator.ts';
 import { wrongSimulation } from './catalogue.ts';
 
 async function wrong(name: string): Promise<Simulator> {

@@ -3,12 +3,13 @@
  * the simulation or wraps its request handling. The simulator itself knows nothing about defects.
  * The functions below, such as `replying` and `refusing`, make the rows of the catalogue.
  */
-import type { Settings } from '../../src/config/settings.ts';
-import type { Handled } from '../../src/http/service/api.ts';
-import type { ApiReply, ApiRequest } from '../../src/http/service/messages.ts';
-import type { EndpointName } from '../../src/sim/limits.ts';
-import type { ApiKey, Device } from '../../src/sim/records.ts';
-import { type Parts, Simulation } from '../../src/simulation/simulation.ts';
+
+import type { EndpointName } from '#contract/limits.ts';
+import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
+import type { Settings } from '#src/config/settings.ts';
+import type { Handled } from '#src/http/service/api.ts';
+import type { ApiKey, Device } from '#src/sim/accounts/records.ts';
+import { type Parts, Simulation } from '#src/simulation/simulation.ts';
 import { acceptAnyway, invalid } from './answers.ts';
 import {
   type Call,

@@ -1,9 +1,10 @@
 /**
  * Wrong quotas: too large, too small, or with a wrong count of what uses them. Rules: ERR-1, SEND-4.
  */
-import { QuotaCount } from '../../src/sim/quota.ts';
-import type { Account, Message } from '../../src/sim/records.ts';
-import { World } from '../../src/sim/world.ts';
+
+import type { Account, Message } from '#src/sim/accounts/records.ts';
+import { World } from '#src/sim/accounts/world.ts';
+import { QuotaCount } from '#src/sim/sends/quota.ts';
 import { queueDespiteRefusal } from './answers.ts';
 import { type Exchange, isAccepted, isReplay, messageOf } from './call.ts';
 import {

@@ -2,11 +2,11 @@
  * Wrong replays: wrong answers to a `request_id` that was used before, and windows of remembered
  * ids that end too early or too late, or compare ids inexactly. Rules: SEND-4.
  */
-import type { ApiReply } from '../../src/http/service/messages.ts';
-import { hourMs } from '../../src/ledger/time-units.ts';
-import { messageBody } from '../../src/sim/message.ts';
-import { Message } from '../../src/sim/records.ts';
-import { findReplay } from '../../src/sim/send.ts';
+import type { ApiReply } from '#contract/request-and-reply.ts';
+import { hourMs } from '#contract/time-units.ts';
+import { Message } from '#src/sim/accounts/records.ts';
+import { findReplay } from '#src/sim/sends/send.ts';
+import { messageBody } from '#src/sim/store/message.ts';
 import { invalid, refusal } from './answers.ts';
 import { type Exchange, isReplay, messageOf, objectOf, type Sending } from './call.ts';
 import {

@@ -2,7 +2,7 @@
  * Wrong codes and statuses of refusals, content types and paths. Rules: AUTH-3 to AUTH-5, ERR-1,
  * ERR-2, SEND-5, SVC-4, VER-1.
  */
-import type { ApiReply } from '../../src/http/service/messages.ts';
+import type { ApiReply } from '#contract/request-and-reply.ts';
 import { notFound } from './answers.ts';
 import { type Exchange, isRead, isSend } from './call.ts';
 import {

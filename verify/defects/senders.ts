@@ -2,8 +2,8 @@
  * Wrong answers to the question from which SIM or pool number an account may send. Rules: SVC-1,
  * AUTH-4, AUTH-5, ERR-2.
  */
-import type { Device, SimState } from '../../src/sim/records.ts';
-import { World } from '../../src/sim/world.ts';
+import type { Device, SimState } from '#src/sim/accounts/records.ts';
+import { World } from '#src/sim/accounts/world.ts';
 import { refusal } from './answers.ts';
 import type { Call, Sending } from './call.ts';
 import {

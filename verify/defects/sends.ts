@@ -2,9 +2,10 @@
  * Sends that are read wrongly: a field is refused, accepted or understood as something else. Rules:
  * SEND-1, SEND-2, SEND-3, SEND-5, SEND-6.
  */
-import type { Handled } from '../../src/http/service/api.ts';
-import { minuteMs } from '../../src/ledger/time-units.ts';
-import { isPhoneNumber } from '../../src/sim/phone-number.ts';
+
+import { minuteMs } from '#contract/time-units.ts';
+import type { Handled } from '#src/http/service/api.ts';
+import { isPhoneNumber } from '#src/sim/sends/phone-number.ts';
 import { acceptAnyway, refusal } from './answers.ts';
 import { type Call, changed, isSend, textOf } from './call.ts';
 import {

@@ -1,9 +1,9 @@
 /**
  * Wrong 429s: their `Retry-After`, their body or their content type. Rules: ERR-3, ERR-4, SVC-4.
  */
-import { secondMs } from '../../src/ledger/time-units.ts';
-import { addressCaller } from '../../src/sim/address-caller.ts';
-import { createBucket } from '../../src/sim/buckets.ts';
+import { secondMs } from '#contract/time-units.ts';
+import { addressCaller } from '#src/sim/limiter/address-caller.ts';
+import { createBucket } from '#src/sim/limiter/buckets.ts';
 import { refusal } from './answers.ts';
 import type { Exchange } from './call.ts';
 import { breaking, type DefectRow, type Planted, refusing } from './planted.ts';

@@ -3,13 +3,10 @@
  * each request that passes spends a token. A defect changes a limit or the limiter's clock, counts a
  * call in another bucket, or replaces the buckets.
  */
-import { secondMs } from '../../src/ledger/time-units.ts';
-import { Limiter } from '../../src/sim/limiter.ts';
-import {
-  documentedLimitsPerMinute,
-  type EndpointName,
-  limitWindowMs,
-} from '../../src/sim/limits.ts';
+
+import { documentedLimitsPerMinute, type EndpointName, limitWindowMs } from '#contract/limits.ts';
+import { secondMs } from '#contract/time-units.ts';
+import { Limiter } from '#src/sim/limiter/limiter.ts';
 import { refusal } from './answers.ts';
 import type { Call } from './call.ts';
 import { answering, handling, type Planted } from './planted.ts';

@@ -2,9 +2,10 @@
  * How a wrong window of remembered `request_id`s is planted: accounts get windows that find or keep
  * other uses than the service's own.
  */
-import { ReplayWindow } from '../../src/sim/idempotency.ts';
-import type { ApiKey, FirstUse, Message } from '../../src/sim/records.ts';
-import { World } from '../../src/sim/world.ts';
+
+import type { ApiKey, FirstUse, Message } from '#src/sim/accounts/records.ts';
+import { World } from '#src/sim/accounts/world.ts';
+import { ReplayWindow } from '#src/sim/sends/replay-window.ts';
 import { handling, type Planted } from './planted.ts';
 
 /** The window of an account: it remembers each `request_id` for 24 h. The defects extend it. */

@@ -3,11 +3,11 @@
  * discovery are compared (`compare.ts`). They go beyond what discovery itself sends: one for each
  * value of the random steps, and others about senders, replays and quotas.
  */
-import { hourMs } from '../../src/ledger/time-units.ts';
+import { hourMs } from '#contract/time-units.ts';
 import type { Callers } from '../harness/flags-world.ts';
-import { sendPaths } from '../testkit/request.ts';
 import * as values from '../testkit/steps/values.ts';
 import { writtenTime } from '../testkit/steps/written-time.ts';
+import { sendPaths } from '../testkit/twin/request.ts';
 
 /** Objects that exist on both servers, each with its own ids. */
 export interface Scene extends Callers {

@@ -3,13 +3,13 @@
  * faults, at all points that any run reaches.
  */
 import { expect, test } from 'vitest';
-import { type Client, explore, type Schedule } from '../../src/explore/explore.ts';
-import type { FaultName } from '../../src/explore/fault-names.ts';
-import { runInProcess } from '../../src/explore/in-process-run.ts';
-import { isProblem, learn } from '../../src/explore/learn.ts';
-import { type RunClient, runOf } from '../../src/explore/run.ts';
-import { faultKey, type Point, scheduleKey } from '../../src/explore/schedule.ts';
-import { kindOf } from '../../src/explore/verdict.ts';
+import { type Client, explore, type Schedule } from '#explore/explore.ts';
+import type { FaultName } from '#explore/fault-names.ts';
+import { runInProcess } from '#explore/in-process-run.ts';
+import { isProblem, learn } from '#explore/learn.ts';
+import { type RunClient, runOf } from '#explore/run.ts';
+import { faultKey, type Point, scheduleKey } from '#explore/schedule.ts';
+import { kindOf } from '#explore/verdict.ts';
 import { run } from './clients/patient.mjs';
 
 const clients: Readonly<Record<string, Client>> = {

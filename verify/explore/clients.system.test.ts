@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { root } from '../testkit/doc-commands.ts';
-import { loader, program } from '../testkit/program.ts';
+import { loader, program } from '../testkit/processes/program.ts';
 import { clientPath, runExplore } from './explore-process.ts';
 
 // Whole processes, also on a slow machine.

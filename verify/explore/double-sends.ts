@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fencedBlocksOf, root } from '../testkit/doc-commands.ts';
-import { loader, program } from '../testkit/program.ts';
+import { loader, program } from '../testkit/processes/program.ts';
 
 export interface PageClient {
   readonly file: string;

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { loader, program } from '../testkit/program.ts';
+import { loader, program } from '../testkit/processes/program.ts';
 
 export const clientPath = (name: string) =>
   fileURLToPath(new URL(`./clients/${name}`, import.meta.url));

@@ -3,7 +3,7 @@
  * client that fails in another way each time is a finding.
  */
 import { expect, test } from 'vitest';
-import { type ClientTools, explore } from '../../src/explore/explore.ts';
+import { type ClientTools, explore } from '#explore/explore.ts';
 
 /** Patient, but sends under a new request_id from the third attempt on. `fail` ends a retry. */
 async function send(tools: ClientTools, fail: () => Error | undefined): Promise<void> {

@@ -2,7 +2,7 @@
  * Clients that look unusual: correct ones pass, and the mistakes of a wrong one are found.
  */
 import { expect, test } from 'vitest';
-import { type ClientTools, explore, type FaultName } from '../../src/explore/explore.ts';
+import { type ClientTools, explore, type FaultName } from '#explore/explore.ts';
 
 const faults: readonly FaultName[] = ['throttle', 'refuse', 'lost_response'];
 

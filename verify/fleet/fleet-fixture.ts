@@ -8,9 +8,9 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { loader, program } from '../testkit/program.ts';
-import { bearer, sendPaths } from '../testkit/request.ts';
-import { ServedProcess } from '../testkit/served-process.ts';
+import { loader, program } from '../testkit/processes/program.ts';
+import { ServedProcess } from '../testkit/processes/served-process.ts';
+import { bearer, sendPaths } from '../testkit/twin/request.ts';
 
 export interface Reply {
   readonly status: number;

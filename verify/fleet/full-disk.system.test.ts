@@ -6,8 +6,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import type { ReadyNumbers } from '../../src/operations/ready-numbers.ts';
-import { fillDisk, mountSmallDisk, unmount } from '../testkit/small-disk.ts';
+import type { ReadyNumbers } from '#src/operations/worlds/ready-numbers.ts';
+import { fillDisk, mountSmallDisk, unmount } from '../testkit/processes/small-disk.ts';
 import { FleetFixture, wideWorld } from './fleet-fixture.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'fleet-full-disk-'));

@@ -9,11 +9,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import type { ReadyNumbers } from '../../src/operations/ready-numbers.ts';
-import { Rng } from '../../src/sim/random.ts';
+import type { ReadyNumbers } from '#src/operations/worlds/ready-numbers.ts';
+import { Rng } from '#src/sim/random.ts';
 import { Caller } from '../long/caller.ts';
-import { sendPaths } from '../testkit/request.ts';
-import { ServedProcess } from '../testkit/served-process.ts';
+import { ServedProcess } from '../testkit/processes/served-process.ts';
+import { sendPaths } from '../testkit/twin/request.ts';
 import { wideWorld } from './fleet-fixture.ts';
 
 const manyKills = Number(process.env['SMSTWIN_KILLS'] ?? 0);

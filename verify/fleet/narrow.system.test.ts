@@ -8,9 +8,9 @@ import { get } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { ReadyNumbers } from '../../src/operations/ready-numbers.ts';
-import { bearer } from '../testkit/request.ts';
-import { ServedProcess } from '../testkit/served-process.ts';
+import type { ReadyNumbers } from '#src/operations/worlds/ready-numbers.ts';
+import { ServedProcess } from '../testkit/processes/served-process.ts';
+import { bearer } from '../testkit/twin/request.ts';
 import { FleetFixture, runFleet } from './fleet-fixture.ts';
 
 interface World extends ReadyNumbers {

@@ -7,10 +7,10 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Rng } from '../../src/sim/random.ts';
+import { Rng } from '#src/sim/random.ts';
 import { type Answer, type Call, Caller } from '../long/caller.ts';
-import { sendPaths } from '../testkit/request.ts';
-import { ServedProcess } from '../testkit/served-process.ts';
+import { ServedProcess } from '../testkit/processes/served-process.ts';
+import { sendPaths } from '../testkit/twin/request.ts';
 import { ask, wideWorld } from './fleet-fixture.ts';
 
 let pair: Pair;

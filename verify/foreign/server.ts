@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { fileURLToPath } from 'node:url';
-import { listen } from '../testkit/listen.ts';
+import { listen } from '../testkit/processes/listen.ts';
 import { ForeignService } from './service.ts';
 import { type Variation, variations } from './variation.ts';
 

@@ -5,10 +5,10 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { Assumptions } from '../../conformance/model/assumptions.ts';
-import { ReferenceModel } from '../../conformance/model/reference-model.ts';
-import { assumptionNames, declarationOf } from '../../src/ledger/assumptions.ts';
-import { dayMs } from '../../src/ledger/time-units.ts';
+import { assumptionNames, declarationOf } from '#contract/assumptions.ts';
+import { dayMs } from '#contract/time-units.ts';
+import type { Assumptions } from '#judging/service/answers.ts';
+import { ReferenceModel } from '../model/reference-model.ts';
 import type { Variation } from './variation.ts';
 import { wordings } from './wording.ts';
 

@@ -3,7 +3,7 @@
  * must still be valid HTTP.
  */
 import fc from 'fast-check';
-import { routeOf } from '../../src/operations/table.ts';
+import { routeOf } from '#src/operations/table.ts';
 import { crlf } from './framed.ts';
 import { type Bytes, damage, type Piece, weighted } from './piece.ts';
 

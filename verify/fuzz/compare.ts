@@ -5,8 +5,8 @@
  * docs/proxies.md says.
  */
 import fc from 'fast-check';
-import { openTransport, type TransportKind } from '../../src/http/transport/open-transport.ts';
-import { RawSocket } from '../testkit/raw-socket.ts';
+import { openTransport, type TransportKind } from '#src/http/transport/open-transport.ts';
+import { RawSocket } from '../testkit/processes/raw-socket.ts';
 import { crlf } from './framed.ts';
 import { escaped, weighted } from './piece.ts';
 

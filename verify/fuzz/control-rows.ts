@@ -5,9 +5,9 @@
  * the end of a connection.
  */
 import fc from 'fast-check';
-import { servedOperations } from '../../src/control/documents.ts';
-import { type Operation, takesQuery } from '../../src/operations/define.ts';
-import { type OperationName, routeOf } from '../../src/operations/table.ts';
+import { servedOperations } from '#src/control/documents.ts';
+import { type Operation, takesQuery } from '#src/operations/define.ts';
+import { type OperationName, routeOf } from '#src/operations/table.ts';
 import { inputsOf } from '../testkit/steps/operations.ts';
 import { damaged } from './bodies.ts';
 import type { Facts } from './facts.ts';

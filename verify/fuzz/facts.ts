@@ -2,8 +2,8 @@
  * The fuzzed world, and the ids and keys in it. Requests use them to get past authentication. They
  * are the same after every reset.
  */
-import { type SettingsInput, Simulator } from '../../src/simulator.ts';
-import { sendBy } from '../testkit/control-fixture.ts';
+import { type SettingsInput, Simulator } from '#src/simulator.ts';
+import { sendBy } from '../testkit/twin/control-fixture.ts';
 
 export const keys: Readonly<Record<'acme' | 'second' | 'revoked' | 'globex' | 'pooled', string>> = {
   acme: 'smst_fuzzAcme0000000000000000000000000000000000',

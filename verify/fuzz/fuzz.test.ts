@@ -5,7 +5,7 @@
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type RawReply, ReplyReader } from '../testkit/http-reply.ts';
+import { type RawReply, ReplyReader } from '../testkit/processes/http-reply.ts';
 import { seed } from '../testkit/runs.ts';
 import { both, withoutNative } from '../testkit/transport-fixture.ts';
 import { compareTransports } from './compare.ts';

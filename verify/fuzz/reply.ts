@@ -1,8 +1,8 @@
 /** Checks that a reply is permitted for a request. */
-import { servedOperations } from '../../src/control/documents.ts';
-import { lookUpIn } from '../../src/control/look-up.ts';
-import { refusalStatuses } from '../../src/openapi/control-document.ts';
-import { type RawReply, WrongReply } from '../testkit/http-reply.ts';
+import { servedOperations } from '#src/control/documents.ts';
+import { lookUpIn } from '#src/control/look-up.ts';
+import { refusalStatuses } from '#src/control/openapi/control-document.ts';
+import { type RawReply, WrongReply } from '../testkit/processes/http-reply.ts';
 
 export interface Expectation {
   readonly port: 'service' | 'control';

@@ -1,5 +1,5 @@
 /** Fuzzes a server in a child process, on each transport in turn, and prints a report. */
-import type { TransportKind } from '../../src/http/transport/open-transport.ts';
+import type { TransportKind } from '#src/http/transport/open-transport.ts';
 import { compareTransports } from './compare.ts';
 import { type FuzzReport, fuzz } from './run.ts';
 import { serveInChild } from './served.ts';

@@ -4,7 +4,7 @@
  * requests arrive.
  */
 import fc from 'fast-check';
-import type { TransportKind } from '../../src/http/transport/open-transport.ts';
+import type { TransportKind } from '#src/http/transport/open-transport.ts';
 import { rowOf } from './control-rows.ts';
 import { type Conversation, conversations, describe } from './conversation.ts';
 import { gatherFacts } from './facts.ts';

@@ -5,9 +5,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { TransportKind } from '../../src/http/transport/open-transport.ts';
-import { createSimulator, type ReadyFile } from '../../src/simulator.ts';
-import { ServedProcess } from '../testkit/served-process.ts';
+import type { TransportKind } from '#src/http/transport/open-transport.ts';
+import { createSimulator, type ReadyFile } from '#src/simulator.ts';
+import { ServedProcess } from '../testkit/processes/served-process.ts';
 import { fuzzedSettings } from './facts.ts';
 
 export interface Served {

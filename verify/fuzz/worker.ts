@@ -4,11 +4,11 @@
  * After each conversation the worker checks, on kept-alive connections of its own, that the server
  * still answers and that the world's invariants hold.
  */
-import type { TransportKind } from '../../src/http/transport/open-transport.ts';
-import { routeOf } from '../../src/operations/table.ts';
-import type { ReadyFile } from '../../src/simulator.ts';
-import { type RawReply, WrongReply } from '../testkit/http-reply.ts';
-import { RawSocket } from '../testkit/raw-socket.ts';
+import type { TransportKind } from '#src/http/transport/open-transport.ts';
+import { routeOf } from '#src/operations/table.ts';
+import type { ReadyFile } from '#src/simulator.ts';
+import { type RawReply, WrongReply } from '../testkit/processes/http-reply.ts';
+import { RawSocket } from '../testkit/processes/raw-socket.ts';
 import { type Row, rowOf } from './control-rows.ts';
 import type { Conversation } from './conversation.ts';
 import { keys } from './facts.ts';

@@ -8,10 +8,10 @@
 import { randomInt } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { Rng } from '../../src/sim/random.ts';
+import { Rng } from '#src/sim/random.ts';
 import { defects } from '../defects/catalogue.ts';
 import type { Defect } from '../defects/planted.ts';
-import { isPoolProcess, runInPool, serveTasks } from '../testkit/worker-pool.ts';
+import { isPoolProcess, runInPool, serveTasks } from '../testkit/processes/worker-pool.ts';
 import { type Means, tryDefect, withControl } from './kill.ts';
 import { isExpected, type RowVerdict, rowOf, type Tried, verdictOf } from './matrix.ts';
 

@@ -7,14 +7,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { addServeFlags, serveOptions } from '../../src/cli/serve-options.ts';
-import { newCommand, readFlags } from '../../src/commands/flags.ts';
-import {
-  type AssumptionName,
-  type Assumptions,
-  assumptionNames,
-} from '../../src/sim/assumptions.ts';
-import { Rng } from '../../src/sim/random.ts';
+import { addServeFlags, serveOptions } from '#cli/serve/serve-options.ts';
+import { newCommand, readFlags } from '#io/flags.ts';
+import { type AssumptionName, type Assumptions, assumptionNames } from '#src/sim/assumptions.ts';
+import { Rng } from '#src/sim/random.ts';
 import { judgedAnswers, repliesOfExamples } from '../testkit/examples/examples.ts';
 import { runs } from '../testkit/runs.ts';
 import { judge, singles } from './judge.ts';

@@ -2,7 +2,7 @@
  * The harness against two wrong servers; `npm run conform:defects` runs it against all of them.
  */
 import { expect, test } from 'vitest';
-import { rules } from '../../src/ledger/rules.ts';
+import { rules } from '#contract/rules.ts';
 import { defects, wrongSimulation } from '../defects/catalogue.ts';
 import { tryDefect } from './kill.ts';
 

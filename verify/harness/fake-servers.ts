@@ -2,10 +2,10 @@
  * Servers that break every rule, for tests of the harness: it must not report a single `passed`.
  */
 import { createServer, type RequestListener } from 'node:http';
-import { scaledClock } from '../../conformance/clock.ts';
-import { conform } from '../../conformance/main.ts';
-import type { Verdict } from '../../conformance/result.ts';
-import { listen } from '../testkit/listen.ts';
+import { conform } from '#conformance/main.ts';
+import { scaledClock } from '#conformance/target/clock.ts';
+import type { Verdict } from '#judging/report/result.ts';
+import { listen } from '../testkit/processes/listen.ts';
 
 export interface Fake {
   readonly url: string;

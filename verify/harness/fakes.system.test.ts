@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { listen } from '../testkit/listen.ts';
+import { listen } from '../testkit/processes/listen.ts';
 import { allFlags, fake, type Outcome, run } from './fake-servers.ts';
 
 function nothingPassed({ verdicts, out }: Outcome): void {

@@ -2,7 +2,7 @@
  * Runs the harness with flags only against a simulator. Both clocks may run several times as fast
  * as the wall clock.
  */
-import { conform } from '../../conformance/main.ts';
+import { conform } from '#conformance/main.ts';
 import { type ConformReport, runConform } from '../testkit/conform-run.ts';
 import { type FlagsWorldPlan, serveWithFlags } from './flags-world.ts';
 

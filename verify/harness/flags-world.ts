@@ -2,13 +2,13 @@
  * A simulator that looks to the harness like a real service: it has no control port, runs in real
  * time and polls every second. Its world has an account for each flag of `conform`.
  */
-import { type Clock, scaledClock } from '../../conformance/clock.ts';
+import { type Clock, scaledClock } from '#conformance/target/clock.ts';
 import {
   createSimulator,
   type InternalOptions,
   type SettingsInput,
   type Simulator,
-} from '../../src/simulator.ts';
+} from '#src/simulator.ts';
 
 /** The second SIM of its account, so that a server which takes the first SIM is noticed. */
 export const mainFrom = '+12025550102';

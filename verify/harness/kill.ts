@@ -3,7 +3,7 @@
  * rule run first; the others run only if none of those fails, to show where to look. With a control
  * port the harness moves time and creates its own accounts; otherwise it uses flags only.
  */
-import { rules } from '../../src/ledger/rules.ts';
+import { rules } from '#contract/rules.ts';
 import { wrongSimulation } from '../defects/catalogue.ts';
 import type { Defect } from '../defects/planted.ts';
 import {

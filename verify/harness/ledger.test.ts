@@ -1,10 +1,10 @@
 /** The harness's table of rules and assumptions agrees with docs/rules.md. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { allCases } from '../../conformance/cases/all.ts';
-import { select } from '../../conformance/plan.ts';
-import { answersOf, assumptionNames, declarationOf } from '../../src/ledger/assumptions.ts';
-import { rules } from '../../src/ledger/rules.ts';
+import { allCases } from '#conformance/cases/all.ts';
+import { select } from '#conformance/run/plan.ts';
+import { answersOf, assumptionNames, declarationOf } from '#contract/assumptions.ts';
+import { rules } from '#contract/rules.ts';
 import { defects } from '../defects/catalogue.ts';
 
 /** The service's half of the shipped page; the other half is about its clients. */

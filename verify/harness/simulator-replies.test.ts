@@ -3,11 +3,11 @@
  * a discovered file names only differences.
  */
 import { expect, test } from 'vitest';
-import { ownRefusal, type Refusal } from '../../conformance/discovered-templates.ts';
-import { errorReplies } from '../../src/http/service/error-replies.ts';
-import { readJsonBody } from '../../src/http/service/send-message.ts';
-import { malformedDetails } from '../../src/ledger/refusals.ts';
-import { defaultAssumptions } from '../../src/sim/assumptions.ts';
+import { malformedDetails } from '#contract/refusals.ts';
+import { ownRefusal, type Refusal } from '#judging/discovery/discovered-templates.ts';
+import { errorReplies } from '#src/http/service/error-replies.ts';
+import { readJsonBody } from '#src/http/service/send-message.ts';
+import { defaultAssumptions } from '#src/sim/assumptions.ts';
 
 const bodies: Readonly<Record<string, string>> = {
   malformed_json: '{',

@@ -6,7 +6,7 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { loader, program } from '../testkit/program.ts';
+import { loader, program } from '../testkit/processes/program.ts';
 import { runs } from '../testkit/runs.ts';
 import { hostileServers, serveHostile } from './hostile-servers.ts';
 

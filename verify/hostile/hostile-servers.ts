@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { createServer, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { listen } from '../testkit/listen.ts';
+import { listen } from '../testkit/processes/listen.ts';
 
 /** Answers one request on a connection. */
 type Answer = (socket: Socket, path: string) => void;

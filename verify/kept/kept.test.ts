@@ -6,10 +6,10 @@ import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { readReport } from '../../conformance/comparison.ts';
-import { replay } from '../../src/cli/replay.ts';
-import { readWorldFile } from '../../src/config/world-file.ts';
-import { Simulator } from '../../src/simulator.ts';
+import { replay } from '#cli/replay/replay.ts';
+import { readReport } from '#judging/report/comparison.ts';
+import { readWorldFile } from '#src/config/world-file.ts';
+import { Simulator } from '#src/simulator.ts';
 
 const kept = (name: string) => new URL(`1.0/${name}`, import.meta.url).pathname;
 

@@ -1,6 +1,6 @@
 /** Opens and closes many connections in different ways, to detect leaks of the server. */
 import { connect, type Socket } from 'node:net';
-import { get } from '../testkit/raw-socket.ts';
+import { get } from '../testkit/processes/raw-socket.ts';
 
 const atATime = 50;
 

@@ -3,10 +3,10 @@
  * journals, and checks after a reset that the process holds no more than before the load.
  */
 import { statSync } from 'node:fs';
-import { replayJournal } from '../../src/cli/replay-journal.ts';
-import { dayMs } from '../../src/ledger/time-units.ts';
-import type { Holdings } from '../testkit/probe.ts';
-import { handlesOf } from '../testkit/served-process.ts';
+import { replayJournal } from '#cli/replay/replay-journal.ts';
+import { dayMs } from '#contract/time-units.ts';
+import type { Holdings } from '../testkit/processes/probe.ts';
+import { handlesOf } from '../testkit/processes/served-process.ts';
 import { audit, type FoundMessage } from './audit.ts';
 import type { Control } from './control.ts';
 import { admittedIn } from './journal-record.ts';

@@ -1,5 +1,5 @@
 /** The control operations that the soak uses. Any unexpected answer fails the run. */
-import { type OperationName, routeOf } from '../../src/operations/table.ts';
+import { type OperationName, routeOf } from '#src/operations/table.ts';
 import type { FoundMessage } from './audit.ts';
 import type { Caller } from './caller.ts';
 

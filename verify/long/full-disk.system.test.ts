@@ -4,11 +4,11 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { controlApi } from '../../src/control/control-api.ts';
-import { Simulator } from '../../src/simulator.ts';
-import { plainRequest, sendBy } from '../testkit/control-fixture.ts';
+import { controlApi } from '#src/control/control-api.ts';
+import { Simulator } from '#src/simulator.ts';
 import { checkpointNumber, filesOf, nextTurn } from '../testkit/journal-files.ts';
-import { fillDisk, mountSmallDisk, unmount } from '../testkit/small-disk.ts';
+import { fillDisk, mountSmallDisk, unmount } from '../testkit/processes/small-disk.ts';
+import { plainRequest, sendBy } from '../testkit/twin/control-fixture.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'smstwin-full-disk-'));
 const isMounted = mountSmallDisk(folder);

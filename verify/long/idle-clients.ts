@@ -6,9 +6,9 @@
  * does a stream, or one that asks slowly, if it is closed at all.
  */
 import { connect, type Socket } from 'node:net';
-import { idleTimeoutMs } from '../../src/http/transport/transport.ts';
-import { routeOf } from '../../src/operations/table.ts';
-import { get } from '../testkit/raw-socket.ts';
+import { idleTimeoutMs } from '#src/http/transport/transport.ts';
+import { routeOf } from '#src/operations/table.ts';
+import { get } from '../testkit/processes/raw-socket.ts';
 
 export interface IdlePlan {
   readonly baseUrl: string;

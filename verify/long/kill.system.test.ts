@@ -4,8 +4,8 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { transports } from '../../src/cli/serve-options.ts';
-import { ServedProcess } from '../testkit/served-process.ts';
+import { transports } from '#cli/serve/serve-options.ts';
+import { ServedProcess } from '../testkit/processes/served-process.ts';
 import { killAndRestart } from './kills.ts';
 
 const quick = { kills: 1, seed: 1, sends: 1, unfinishedBodies: 0 };

@@ -3,7 +3,7 @@
  * is independent of the service's journal and state, so `audit.ts` can compare them with it. The
  * ledger itself checks replays (SEND-4).
  */
-import { dayMs } from '../../src/ledger/time-units.ts';
+import { dayMs } from '#contract/time-units.ts';
 
 /** Whether the send created a message. `unknown`: its answer was lost, so it may have. */
 export type Outcome = 'accepted' | 'refused' | 'unknown';

@@ -3,9 +3,9 @@
  * one send in flight at a time. Keeps the exact bytes of every acknowledged reply, to check later
  * that the restarted service still knows them.
  */
-import { routeOf } from '../../src/operations/table.ts';
-import { sendPaths } from '../testkit/request.ts';
-import type { ServedProcess } from '../testkit/served-process.ts';
+import { routeOf } from '#src/operations/table.ts';
+import type { ServedProcess } from '../testkit/processes/served-process.ts';
+import { sendPaths } from '../testkit/twin/request.ts';
 import { type Answer, Caller } from './caller.ts';
 
 const connections = 16;

@@ -4,8 +4,8 @@
  * `serve`: in time, with exit code 0, and without errors.
  */
 import { join } from 'node:path';
-import { routeOf } from '../../src/operations/table.ts';
-import { ServedProcess } from '../testkit/served-process.ts';
+import { routeOf } from '#src/operations/table.ts';
+import { ServedProcess } from '../testkit/processes/served-process.ts';
 
 /** A signal, or the operation `simulator.shutdown`. */
 export const endings = ['SIGKILL', 'SIGTERM', 'shutdown'] as const;

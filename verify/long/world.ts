@@ -2,8 +2,8 @@
  * The world of the soak and its callers: accounts with several SIMs and keys, one with an external
  * device, one without a SIM, one with a small quota.
  */
-import type { ReadyFile } from '../../src/simulator.ts';
-import { type SendPath, sendPaths } from '../testkit/request.ts';
+import type { ReadyFile } from '#src/simulator.ts';
+import { type SendPath, sendPaths } from '../testkit/twin/request.ts';
 
 export const soakWorld = {
   accounts: [

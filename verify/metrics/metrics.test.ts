@@ -4,20 +4,20 @@
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
-import { MetricsText } from '../../bench/servers/metrics-text.ts';
-import { matchRoute } from '../../src/http/service/routes.ts';
-import { atOnce } from '../../src/sim/at-once.ts';
-import { Rng } from '../../src/sim/random.ts';
-import { statuses } from '../../src/sim/status.ts';
+import { MetricsText } from '#bench/servers/metrics-text.ts';
+import { statuses } from '#contract/message-status.ts';
+import { matchRoute } from '#contract/routes.ts';
+import { atOnce } from '#io/at-once.ts';
+import { Rng } from '#src/sim/random.ts';
 import {
   familiesOf,
   metricNames,
   mostLabelledWorlds,
   type Sample,
-} from '../../src/simulation/metrics/families.ts';
-import { type ApiRequest, type SettingsInput, Simulator } from '../../src/simulator.ts';
-import { plainRequest, sendBy } from '../testkit/control-fixture.ts';
+} from '#src/simulation/metrics/families.ts';
+import { type ApiRequest, type SettingsInput, Simulator } from '#src/simulator.ts';
 import { kinds } from '../testkit/transport-fixture.ts';
+import { plainRequest, sendBy } from '../testkit/twin/control-fixture.ts';
 
 const open: Simulator[] = [];
 
@@ -266,7 +266,11 @@ test('promtool has nothing to say: counters alone end in _total, and every name 
 });
 
 test('prom-client is loaded by a scrape alone', () => {
-  const sources = ['simulator.ts', 'operations/metrics.ts', 'simulation/metrics/families.ts'];
+  const sources = [
+    'simulator.ts',
+    'operations/worlds/metrics.ts',
+    'simulation/metrics/families.ts',
+  ];
   for (const source of sources) {
     const text = readFileSync(new URL(`../../src/${source}`, import.meta.url), 'utf8');
     expect(text).not.toMatch(/^import .*(prom-client|exposition)/m);

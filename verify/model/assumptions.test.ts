@@ -4,9 +4,9 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { assumptionLedger, assumptionNames } from '../../src/sim/assumptions.ts';
+import { assumptionLedger, assumptionNames } from '#src/sim/assumptions.ts';
 import { examples, randomAnswers } from '../testkit/examples/examples.ts';
-import { Scene } from '../testkit/scene.ts';
+import { Scene } from '../testkit/twin/scene.ts';
 
 const shown = assumptionNames.flatMap((name) =>
   (examples[name].shows ?? []).map(([answer, shown]) => ({

@@ -1,9 +1,9 @@
 /** Random runs: a setup, and commands that fast-check draws, plays and shrinks. */
 import fc from 'fast-check';
-import type { AssumptionName, Assumptions } from '../../src/sim/assumptions.ts';
+import type { AssumptionName, Assumptions } from '#src/sim/assumptions.ts';
 import { randomAnswers } from '../testkit/examples/examples.ts';
-import { Session, type SessionOptions, type Setup } from '../testkit/session.ts';
 import { anyStep, playStep, type Step } from '../testkit/steps/steps.ts';
+import { Session, type SessionOptions, type Setup } from '../testkit/twin/session.ts';
 
 /** Moments near a boundary: the end of a month, a leap day, the end of a minute. */
 const starts = [

@@ -1,6 +1,6 @@
 /** The command line of `npm run test:deep`. */
 import { expect, test } from 'vitest';
-import { runProgram } from '../testkit/program-flags.ts';
+import { runProgram } from '../testkit/processes/program-flags.ts';
 import { deepOptions, deepProgram } from './deep-options.ts';
 
 /** The options that a command line gives, or its exit code and what it prints. */

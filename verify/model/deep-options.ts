@@ -1,9 +1,9 @@
 /** The command line of `npm run test:deep -- <sequences> <seed>`. */
-import { UsageError } from '../../src/commands/command-error.ts';
-import { wholeNumber } from '../../src/commands/flag-values.ts';
-import type { FlagValues } from '../../src/commands/flags.ts';
-import type { TransportKind } from '../../src/http/transport/open-transport.ts';
-import { transportFlag } from '../testkit/program-flags.ts';
+import { UsageError } from '#io/command-error.ts';
+import { wholeNumber } from '#io/flag-values.ts';
+import type { FlagValues } from '#io/flags.ts';
+import type { TransportKind } from '#src/http/transport/open-transport.ts';
+import { transportFlag } from '../testkit/processes/program-flags.ts';
 
 const count = wholeNumber(0, 999_999_999);
 

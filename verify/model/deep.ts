@@ -8,8 +8,8 @@
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { fuzzTransports } from '../fuzz/report.ts';
-import { runProgram } from '../testkit/program-flags.ts';
-import { isPoolProcess, runInPool, serveTasks } from '../testkit/worker-pool.ts';
+import { runProgram } from '../testkit/processes/program-flags.ts';
+import { isPoolProcess, runInPool, serveTasks } from '../testkit/processes/worker-pool.ts';
 import { checkSequences } from './commands.ts';
 import { deepOptions, deepProgram } from './deep-options.ts';
 

@@ -5,9 +5,9 @@
  */
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
-import type { ApiReply, ApiRequest } from '../../src/http/service/messages.ts';
+import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import { runs } from '../testkit/runs.ts';
-import { numbers, Scene } from '../testkit/scene.ts';
+import { numbers, Scene } from '../testkit/twin/scene.ts';
 import { assumptionsArbitrary } from './commands.ts';
 
 vi.setConfig({ testTimeout: 300_000 });

@@ -4,10 +4,10 @@
  */
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
-import { dayMs } from '../../src/ledger/time-units.ts';
+import { dayMs } from '#contract/time-units.ts';
 import { runs } from '../testkit/runs.ts';
-import type { Session, Setup } from '../testkit/session.ts';
 import { playStep, type Step } from '../testkit/steps/steps.ts';
+import type { Session, Setup } from '../testkit/twin/session.ts';
 import { setupArbitrary } from './commands.ts';
 import { digestOf, historiesOf, play, repliesOf, stepsArbitrary } from './trace.ts';
 

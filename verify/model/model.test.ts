@@ -5,7 +5,7 @@
  */
 import { expect, test, vi } from 'vitest';
 import { runs } from '../testkit/runs.ts';
-import { numbers, Scene } from '../testkit/scene.ts';
+import { numbers, Scene } from '../testkit/twin/scene.ts';
 import { checkSequences } from './commands.ts';
 
 vi.setConfig({ testTimeout: 300_000 });

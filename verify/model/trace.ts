@@ -5,8 +5,8 @@
 import { createHash } from 'node:crypto';
 import { pathToFileURL } from 'node:url';
 import fc from 'fast-check';
-import { Session, type Setup } from '../testkit/session.ts';
 import { playStep, type Step } from '../testkit/steps/steps.ts';
+import { Session, type Setup } from '../testkit/twin/session.ts';
 import { setupArbitrary, stepArbitrary } from './commands.ts';
 
 export const stepsArbitrary: fc.Arbitrary<readonly Step[]> = fc.array(stepArbitrary, {

@@ -17,9 +17,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { routeOf } from '../../src/operations/table.ts';
+import { routeOf } from '#src/operations/table.ts';
 import { fencedBlocksOf, root, shell } from '../testkit/doc-commands.ts';
-import { ServedProcess } from '../testkit/served-process.ts';
+import { ServedProcess } from '../testkit/processes/served-process.ts';
 import { ofCheckout, packed, tarball } from './packed.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'smstwin-package-'));

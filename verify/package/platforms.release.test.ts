@@ -9,8 +9,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { root, shell } from '../testkit/doc-commands.ts';
-import { sendPaths } from '../testkit/request.ts';
-import { ServedProcess } from '../testkit/served-process.ts';
+import { ServedProcess } from '../testkit/processes/served-process.ts';
+import { sendPaths } from '../testkit/twin/request.ts';
 import { emptyProject, manifest, packed, tarball } from './packed.ts';
 
 const longestMs = 15_000;

@@ -7,7 +7,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { writePublicTypes } from '../../scripts/public-types.ts';
+import { writePublicTypes } from '../build/public-types.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 let folder = '';
@@ -60,7 +60,7 @@ test('the generated types are those of the simulator', () => {
   const check = join(folder, 'check.ts');
   const lines = [
     "import type { Simulator } from './api.d.ts';",
-    "import type { Simulator as Running } from '../../src/simulator.ts';",
+    "import type { Simulator as Running } from '#src/simulator.ts';",
     // A snapshot is opaque to users.
     "export const simulator: Omit<Simulator, 'snapshots'> = {} as Omit<Running, 'snapshots'>;",
   ];

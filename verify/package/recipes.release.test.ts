@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { fencedBlocksOf, shell, withUrlsOf } from '../testkit/doc-commands.ts';
-import { ServedProcess } from '../testkit/served-process.ts';
+import { ServedProcess } from '../testkit/processes/served-process.ts';
 import { emptyProject, ofCheckout, packed } from './packed.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'smstwin-recipes-'));

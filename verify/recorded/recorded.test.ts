@@ -8,10 +8,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
-import { replayJournal } from '../../src/cli/replay-journal.ts';
-import { recordedName } from '../../src/operations/define.ts';
-import { operations } from '../../src/operations/table.ts';
-import { Simulator } from '../../src/simulator.ts';
+import { replayJournal } from '#cli/replay/replay-journal.ts';
+import { recordedName } from '#src/operations/define.ts';
+import { operations } from '#src/operations/table.ts';
+import { Simulator } from '#src/simulator.ts';
 
 const journal = fileURLToPath(new URL('journal-1.ndjson', import.meta.url));
 const second = fileURLToPath(new URL('journal-2.ndjson', import.meta.url));

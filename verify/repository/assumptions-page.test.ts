@@ -4,13 +4,8 @@
  */
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import {
-  type AssumptionName,
-  answersOf,
-  declarationOf,
-  parts,
-} from '../../src/ledger/assumptions.ts';
-import { assumptionLedger } from '../../src/sim/assumptions.ts';
+import { type AssumptionName, answersOf, declarationOf, parts } from '#contract/assumptions.ts';
+import { assumptionLedger } from '#src/sim/assumptions.ts';
 
 test('docs/assumptions.md says what each answer does', async () => {
   const page = fileURLToPath(new URL('../../docs/assumptions.md', import.meta.url));

@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { addServeFlags } from '../../src/cli/serve-options.ts';
-import { newCommand } from '../../src/commands/flags.ts';
+import { addServeFlags } from '#cli/serve/serve-options.ts';
+import { newCommand } from '#io/flags.ts';
 import { commandsOf, fencedBlocksOf, root, shell } from '../testkit/doc-commands.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'smstwin-ci-'));
@@ -47,7 +47,7 @@ test("the action's step starts a server and hands it to the next step", () => {
     ...files,
     GITHUB_ACTION_PATH: root,
     RUNNER_TEMP: folder,
-    SMSTWIN_COMMAND: 'node --import tsx src/main.ts',
+    SMSTWIN_COMMAND: 'node --import tsx cli/main.ts',
     SMSTWIN_PORT: '0',
     SMSTWIN_CONTROL_PORT: '0',
   };

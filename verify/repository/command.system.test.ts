@@ -9,8 +9,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, expect, test, vi } from 'vitest';
-import { lockJournal } from '../../src/recording/journal-lock.ts';
-import type { ReadyFile } from '../../src/simulator.ts';
+import { lockJournal } from '#src/recording/journal/journal-lock.ts';
+import type { ReadyFile } from '#src/simulator.ts';
 
 // Several processes start at once, also on a slow machine.
 vi.setConfig({ testTimeout: 20_000 });

@@ -5,9 +5,9 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { servedOperations } from '../../src/control/documents.ts';
-import { type Json, schemaOf } from '../../src/openapi/json-schema.ts';
-import { type Operation, successStatus, takesQuery } from '../../src/operations/define.ts';
+import { servedOperations } from '#src/control/documents.ts';
+import { type Json, schemaOf } from '#src/control/openapi/json-schema.ts';
+import { type Operation, successStatus, takesQuery } from '#src/operations/define.ts';
 
 const page = fileURLToPath(new URL('../../docs/control-api.md', import.meta.url));
 

@@ -15,7 +15,7 @@ import {
   shell,
   withUrlsOf,
 } from '../testkit/doc-commands.ts';
-import type { ServedProcess } from '../testkit/served-process.ts';
+import type { ServedProcess } from '../testkit/processes/served-process.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
 

@@ -4,7 +4,7 @@
  */
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { methodsPage } from '../../scripts/methods-page.ts';
+import { methodsPage } from './methods-page.ts';
 
 test('docs/methods.md names every method', async () => {
   const page = fileURLToPath(new URL('../../docs/methods.md', import.meta.url));

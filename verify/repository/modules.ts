@@ -31,21 +31,34 @@ function importsOf(path: string, text: string): string[] {
     ...code.matchAll(/^import '([^']+)'/gm),
     ...code.matchAll(/\bimport\(\s*'([^']+)'\s*\)/g),
   ].map((match) => match[1] ?? '');
-  return specifiers.map((specifier) =>
-    specifier.startsWith('.')
-      ? relative(root, join(root, path, '..', specifier))
-          .split(sep)
-          .join('/')
-      : specifier,
-  );
+  return specifiers.map((specifier) => {
+    if (specifier.startsWith('#')) return specifier.slice(1);
+    if (!specifier.startsWith('.')) return specifier;
+    return relative(root, join(root, path, '..', specifier))
+      .split(sep)
+      .join('/');
+  });
 }
 
 export function withoutComments(text: string): string {
   return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|[^:'"`])\/\/.*$/gm, '$1');
 }
 
-export const source = modulesUnder('src');
-export const conformance = modulesUnder('conformance');
+/** The rooms whose code ships. */
+export const rooms = [
+  'bench',
+  'cli',
+  'conformance',
+  'contract',
+  'explore',
+  'fleet',
+  'io',
+  'judging',
+  'page',
+  'record',
+  'src',
+];
+export const source = rooms.flatMap(modulesUnder);
 export const code = source.filter(({ isTest }) => !isTest);
 export const tests = source.filter(({ isTest }) => isTest);
 

@@ -4,10 +4,10 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { MetricsText } from '../../bench/servers/metrics-text.ts';
-import { metricNames } from '../../src/simulation/metrics/families.ts';
-import { Simulator } from '../../src/simulator.ts';
-import { sendBy } from '../testkit/control-fixture.ts';
+import { MetricsText } from '#bench/servers/metrics-text.ts';
+import { metricNames } from '#src/simulation/metrics/families.ts';
+import { Simulator } from '#src/simulator.ts';
+import { sendBy } from '../testkit/twin/control-fixture.ts';
 
 const read = (name: string) => readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8');
 const page = read('observability.md');

@@ -3,11 +3,12 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { servedOperations } from '../../src/control/documents.ts';
-import { servicePaths } from '../../src/sim/service-paths.ts';
+import { servicePaths } from '#contract/service-paths.ts';
+import { servedOperations } from '#src/control/documents.ts';
+import { rooms } from './modules.ts';
 
 const root = new URL('../../', import.meta.url);
-const sources = ['bench', 'bin', 'conformance', 'scripts', 'src', 'verify'].flatMap((folder) =>
+const sources = [...rooms, 'bin', 'verify'].flatMap((folder) =>
   readdirSync(new URL(`${folder}/`, root), { recursive: true, encoding: 'utf8' })
     .filter((name) => /\.(ts|tsx|js|mjs)$/.test(name) && !/\.test\.tsx?$/.test(name))
     .map((name) => ({
@@ -20,9 +21,9 @@ test.each(Object.values(servicePaths))('%s is spelled in one file of src/', (pat
   // A comment may name it.
   const spelled = new RegExp(`['"\`}]${path.replace(/\{\w+\}/g, '[^/]+')}`);
   const inSource = sources.filter(
-    ({ name, text }) => name.startsWith('src/') && spelled.test(text),
+    ({ name, text }) => /^(src|contract|page|cli)\//.test(name) && spelled.test(text),
   );
-  expect(inSource.map(({ name }) => name)).toEqual(['src/sim/service-paths.ts']);
+  expect(inSource.map(({ name }) => name)).toEqual(['contract/service-paths.ts']);
 });
 
 /** Also known to the harness, which reads from this document where all else is. */

@@ -6,11 +6,12 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import { expect, test } from 'vitest';
 import { root } from '../testkit/doc-commands.ts';
+import { rooms } from './modules.ts';
 
-const sources = ['bin', 'src', 'bench', 'conformance'].flatMap((folder) =>
+const sources = ['bin', ...rooms].flatMap((folder) =>
   readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
     .map((name) => `${folder}/${name.split(sep).join('/')}`)
-    .filter((name) => /\.(ts|js|cjs)$/.test(name) && !/\.test\.ts$|dashboard\/page\//.test(name))
+    .filter((name) => /\.(ts|js|cjs)$/.test(name) && !/\.test\.ts$|^page\/(?!build)/.test(name))
     .map((name) => ({ name, text: readFileSync(join(root, name), 'utf8') })),
 );
 
@@ -22,48 +23,50 @@ const traps: readonly (readonly [string, RegExp, Readonly<Record<string, string>
   [
     'a path of the root of a Unix system',
     /['"`]\/(?:bin|dev|etc|opt|proc|tmp|usr|var)\b/,
-    { 'src/recording/journal-lock.ts': 'where there is no /proc, the process id alone decides' },
+    {
+      'src/recording/journal/journal-lock.ts':
+        'where there is no /proc, the process id alone decides',
+    },
   ],
   [
     'a file URL taken for a path',
     /import\.meta\.url\)\.pathname|page\.pathname/,
-    { 'src/dashboard/bundle.ts': onlyInCheckout },
+    { 'page/build/bundle.ts': onlyInCheckout },
   ],
   [
     'another program',
     /from 'node:child_process'/,
     {
       'bench/servers/server-process.ts': 'starts Node itself',
-      'src/explore/child-run.ts': "runs the user's own command",
-      'src/explore/finding-files.ts':
-        'the text of a test that it writes, which runs the same command',
-      'src/fleet/child.ts': 'setpriv on Linux alone; a shard is Node itself',
-      'src/fleet/haproxy.ts': 'without HAProxy, exit code 2 with a line',
+      'explore/child-run.ts': "runs the user's own command",
+      'explore/finding-files.ts': 'the text of a test that it writes, which runs the same command',
+      'fleet/child.ts': 'setpriv on Linux alone; a shard is Node itself',
+      'fleet/haproxy.ts': 'without HAProxy, exit code 2 with a line',
     },
   ],
   [
     'a link, or a flag that Windows has not',
     /\b(?:sym|read)?linkSync\(|O_NOFOLLOW|O_NONBLOCK/,
     {
-      'src/config/plain-file.ts': 'the flags are 0 where they do not exist',
-      'src/recording/journal-lock.ts': 'hard links, which NTFS and APFS have',
+      'io/plain-file.ts': 'the flags are 0 where they do not exist',
+      'src/recording/journal/journal-lock.ts': 'hard links, which NTFS and APFS have',
     },
   ],
   [
     'the mode of a file',
     /mode: 0o|chmod/,
     {
-      'src/cli/ready-file.ts': modesAreIgnored,
-      'src/fleet/changes.ts': modesAreIgnored,
-      'src/fleet/fleet.ts': modesAreIgnored,
-      'src/fleet/haproxy.ts': modesAreIgnored,
-      'src/fleet/layout-file.ts': modesAreIgnored,
-      'src/http/transport/server.ts': modesAreIgnored,
+      'cli/serve/ready-file.ts': modesAreIgnored,
+      'fleet/changes.ts': modesAreIgnored,
+      'fleet/fleet.ts': modesAreIgnored,
+      'fleet/haproxy.ts': modesAreIgnored,
+      'fleet/layout-file.ts': modesAreIgnored,
+      'src/http/transport/hyper-express/server.ts': modesAreIgnored,
       'src/http/transport/uws/index.cjs': 'only in the executable for Linux',
-      'src/recording/checkpoints.ts': modesAreIgnored,
-      'src/recording/journal-file.ts': modesAreIgnored,
-      'src/recording/journal-lock.ts': modesAreIgnored,
-      'src/traffic/recording-file.ts': modesAreIgnored,
+      'src/recording/checkpoint/checkpoints.ts': modesAreIgnored,
+      'src/recording/journal/journal-writer.ts': modesAreIgnored,
+      'src/recording/journal/journal-lock.ts': modesAreIgnored,
+      'record/recording-file.ts': modesAreIgnored,
       'src/worlds/journal-folder.ts': modesAreIgnored,
     },
   ],
@@ -72,9 +75,9 @@ const traps: readonly (readonly [string, RegExp, Readonly<Record<string, string>
     /process\.kill\(|\.kill\('SIG/,
     {
       'bench/servers/server-process.ts': nodeMapsSignals,
-      'src/explore/child-run.ts': nodeMapsSignals,
-      'src/fleet/child.ts': nodeMapsSignals,
-      'src/recording/journal-lock.ts': 'signal 0 asks whether it lives, everywhere',
+      'explore/child-run.ts': nodeMapsSignals,
+      'fleet/child.ts': nodeMapsSignals,
+      'src/recording/journal/journal-lock.ts': 'signal 0 asks whether it lives, everywhere',
     },
   ],
   ["the user's locale", /localeCompare|toLocale\w*\((?!'en')|Intl\.\w+\(\)/, {}],

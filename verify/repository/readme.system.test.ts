@@ -6,7 +6,7 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, normalize } from 'node:path';
 import { afterAll, expect, test, vi } from 'vitest';
 import { parse } from 'yaml';
-import { parseSettings } from '../../src/config/settings.ts';
+import { parseSettings } from '#src/config/settings.ts';
 import {
   commandsOf,
   DocServers,

@@ -8,7 +8,6 @@ import { expect, test } from 'vitest';
 import { root } from '../testkit/doc-commands.ts';
 import {
   code,
-  conformance,
   headerOf,
   inFolder,
   type Module,
@@ -28,7 +27,7 @@ function strays(modules: readonly Module[], isAllowed: (imported: string) => boo
 test('the tree is read: modules, tests and imports are found', () => {
   expect(code.length).toBeGreaterThan(50);
   expect(tests.length).toBeGreaterThan(20);
-  expect(code.find(({ path }) => path === 'src/sim/world.ts')?.imports).toContain(
+  expect(code.find(({ path }) => path === 'src/sim/accounts/world.ts')?.imports).toContain(
     'src/sim/random.ts',
   );
 });
@@ -63,7 +62,7 @@ test.each([
 });
 
 test('every module of sim/, actors/ and the service opens with a sentence that says what it is', () => {
-  const rooms = ['sim', 'actors', 'http', 'control', 'openapi'];
+  const rooms = ['sim', 'actors', 'http'];
   const headed = rooms.flatMap((room) => inFolder(`src/${room}/`));
   const bare = headed.filter(({ text }) => !/\w.*[.:]/.test(headerOf(text)));
   expect(bare.map(({ path }) => path).filter((path) => !path.endsWith('-fixture.ts'))).toEqual([]);
@@ -82,21 +81,23 @@ function uncommitted(): ReadonlySet<string> {
 }
 
 test('no file is unused', () => {
-  const elsewhere = ['bench', 'scripts', 'verify'].flatMap(modulesUnder);
-  const everything = [...source, ...conformance, ...elsewhere];
+  const elsewhere = modulesUnder('verify');
+  const everything = [...source, ...elsewhere];
   const used = new Set(everything.flatMap(({ imports }) => imports));
   // Doors: what the manifest, the build or a command line names.
   const manifest = readFileSync(join(root, 'package.json'), 'utf8');
   const named = [manifest, ...elsewhere.map(({ text }) => text)].join('\n');
   const isDoor = ({ path, isTest }: Module) =>
     isTest ||
-    path === 'src/main.ts' ||
-    path === 'src/dashboard/page/main.tsx' ||
-    path === 'src/dashboard/page/events-worker.ts' ||
+    path === 'cli/main.ts' ||
+    path === 'page/main.tsx' ||
+    path === 'page/events-worker.ts' ||
     named.includes(path) ||
-    named.includes(`'${path.slice(4, -3)}'`);
+    named.includes(`'${path.slice(4, -3)}'`) ||
+    path === 'bench/servers/child.ts' ||
+    path.startsWith('cli/health');
   const unfinished = uncommitted();
-  const unused = [...source, ...conformance].filter(
+  const unused = source.filter(
     (module) => !isDoor(module) && !used.has(module.path) && !unfinished.has(module.path),
   );
   expect(unused.map(({ path }) => path)).toEqual([]);
@@ -104,7 +105,7 @@ test('no file is unused', () => {
 
 test('no folder and no file is called by a name that says nothing', () => {
   const empty = /(^|\/|-)(utils?|helpers?|common|misc|manager|base|index)(\.|\/|-|$)/;
-  const paths = [...source, ...conformance].map(({ path }) => path);
+  const paths = source.map(({ path }) => path);
   expect(paths.filter((path) => empty.test(path))).toEqual([]);
 });
 

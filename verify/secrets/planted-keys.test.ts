@@ -7,17 +7,17 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { conform } from '../../conformance/main.ts';
-import { banner } from '../../src/cli/banner.ts';
-import { requestLine } from '../../src/cli/request-log.ts';
-import { SettingsError } from '../../src/config/mistakes.ts';
-import { servedOperations } from '../../src/control/documents.ts';
-import { eventKinds } from '../../src/operations/activity-events.ts';
-import type { ApiKey } from '../../src/sim/records.ts';
-import { World } from '../../src/sim/world.ts';
-import { Simulation } from '../../src/simulation/simulation.ts';
-import { type SettingsInput, Simulator } from '../../src/simulator.ts';
-import { sendBy } from '../testkit/control-fixture.ts';
+import { banner } from '#cli/serve/banner.ts';
+import { requestLine } from '#cli/serve/request-log.ts';
+import { conform } from '#conformance/main.ts';
+import { SettingsError } from '#io/mistakes.ts';
+import { servedOperations } from '#src/control/documents.ts';
+import { eventKinds } from '#src/operations/events/activity-events.ts';
+import type { ApiKey } from '#src/sim/accounts/records.ts';
+import { World } from '#src/sim/accounts/world.ts';
+import { Simulation } from '#src/simulation/simulation.ts';
+import { type SettingsInput, Simulator } from '#src/simulator.ts';
+import { sendBy } from '../testkit/twin/control-fixture.ts';
 
 const explicitKey = 'a-key-that-stands-in-the-world-file-0123456789';
 const settings: SettingsInput = {

@@ -2,8 +2,8 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type ConformIo, conform, type OwnSimulator } from '../../conformance/main.ts';
-import { createSimulator, type InternalOptions, type SettingsInput } from '../../src/simulator.ts';
+import { type ConformIo, conform, type OwnSimulator } from '#conformance/main.ts';
+import { createSimulator, type InternalOptions, type SettingsInput } from '#src/simulator.ts';
 
 /** The fields of a result in the report that tests use. */
 export interface CaseResult {

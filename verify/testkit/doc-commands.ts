@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { ServedProcess } from './served-process.ts';
+import { ServedProcess } from './processes/served-process.ts';
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 

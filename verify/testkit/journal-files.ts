@@ -5,8 +5,8 @@
 import { copyFileSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import type { JournalHeader } from '../../src/recording/journal-header.ts';
-import { readJournal } from '../../src/recording/journal-lines.ts';
+import type { JournalHeader } from '#src/recording/journal/journal-header.ts';
+import { readJournal } from '#src/recording/journal/journal-lines.ts';
 
 /** The text of a journal whose lines a test has changed, with new checksums. */
 export function withChecksums(text: string): string {

@@ -4,11 +4,11 @@
  */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
-import type { ApiReply } from '../../src/http/service/messages.ts';
-import { routes } from '../../src/http/service/routes.ts';
-import { openApi } from '../../src/openapi/service-document.ts';
-import { type Assumptions, defaultAssumptions } from '../../src/sim/assumptions.ts';
-import { documentedLimitsPerMinute, type EndpointName } from '../../src/sim/limits.ts';
+import { documentedLimitsPerMinute, type EndpointName } from '#contract/limits.ts';
+import type { ApiReply } from '#contract/request-and-reply.ts';
+import { routes } from '#contract/routes.ts';
+import { openApi } from '#src/control/openapi/service-document.ts';
+import { type Assumptions, defaultAssumptions } from '#src/sim/assumptions.ts';
 
 interface ResponseObject {
   readonly headers?: Readonly<Record<string, object>>;

@@ -3,15 +3,15 @@
  * because an open one would keep the test process running.
  */
 import { afterEach, expect, test } from 'vitest';
-import type { ApiReply, ApiRequest } from '../../src/http/service/messages.ts';
+import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import {
   nodeTransport,
   openTransport,
   type TransportKind,
   whyNoNativeServer,
-} from '../../src/http/transport/open-transport.ts';
-import type { Serve, Transport, TransportOptions } from '../../src/http/transport/transport.ts';
-import { get, RawSocket } from './raw-socket.ts';
+} from '#src/http/transport/open-transport.ts';
+import type { Serve, Transport, TransportOptions } from '#src/http/transport/transport.ts';
+import { get, RawSocket } from './processes/raw-socket.ts';
 
 /**
  * The reason why the native transport cannot be tested, for test names; empty if it can, and in CI.

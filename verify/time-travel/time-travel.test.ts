@@ -2,9 +2,9 @@
  * Users move time over HTTP on both ports: a day, a month and a year each pass in one call.
  */
 import { afterEach, expect, test } from 'vitest';
-import type { TransportKind } from '../../src/http/transport/open-transport.ts';
-import { Simulator } from '../../src/simulator.ts';
-import { acmeNumber, recipient } from '../testkit/twin.ts';
+import type { TransportKind } from '#src/http/transport/open-transport.ts';
+import { Simulator } from '#src/simulator.ts';
+import { acmeNumber, recipient } from '../testkit/twin/twin.ts';
 
 let simulator: Simulator | undefined;
 afterEach(() => simulator?.close());

@@ -6,8 +6,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { SettingsInput } from '../../src/simulator.ts';
-import { readTraffic } from '../../src/traffic/read-traffic.ts';
+import { readTraffic } from '#judging/evidence/read-traffic.ts';
+import type { SettingsInput } from '#src/simulator.ts';
 import { defects, wrongSimulation } from '../defects/catalogue.ts';
 import { singles } from '../harness/judge.ts';
 import {

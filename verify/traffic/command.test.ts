@@ -7,11 +7,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, expect, test } from 'vitest';
-import { conform } from '../../conformance/main.ts';
-import type { TrafficExchange } from '../../src/commands/recorded-traffic.ts';
-import { Simulator } from '../../src/simulator.ts';
-import { readTraffic } from '../../src/traffic/read-traffic.ts';
-import { sendBy } from '../testkit/control-fixture.ts';
+import { conform } from '#conformance/main.ts';
+import type { TrafficExchange } from '#contract/exchange.ts';
+import { readTraffic } from '#judging/evidence/read-traffic.ts';
+import { Simulator } from '#src/simulator.ts';
+import { sendBy } from '../testkit/twin/control-fixture.ts';
 import { asHar, asRecording } from './files.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'smstwin-traffic-'));

@@ -4,7 +4,7 @@
  * all of them.
  */
 import { expect, test } from 'vitest';
-import { Rng } from '../../src/sim/random.ts';
+import { Rng } from '#src/sim/random.ts';
 import { defects, wrongSimulation } from '../defects/catalogue.ts';
 import { sample } from '../testkit/runs.ts';
 import { joinedIn, judge } from './judge.ts';

@@ -1,6 +1,6 @@
 /** Writes traffic that is held in memory as each kind of file that the command reads. */
-import type { TrafficExchange } from '../../src/commands/recorded-traffic.ts';
-import type { RecordedLine } from '../../src/traffic/recorded-line.ts';
+import type { TrafficExchange } from '#contract/exchange.ts';
+import type { RecordedLine } from '#judging/evidence/recorded-line.ts';
 
 /** The size that stands for a body that was not recorded. */
 const unrecordedBytes = 300;

@@ -1,7 +1,8 @@
 /** Judges traffic in memory, and names the rules that failed and passed. */
-import { TrafficJudge } from '../../conformance/traffic/traffic-judge.ts';
-import type { TrafficExchange } from '../../src/commands/recorded-traffic.ts';
-import { rules } from '../../src/ledger/rules.ts';
+
+import type { TrafficExchange } from '#contract/exchange.ts';
+import { rules } from '#contract/rules.ts';
+import { TrafficJudge } from '#judging/recorded/judge-recorded.ts';
 import type { LoadTarget } from './load-target.ts';
 
 /** The ids of rules, and what is wrong. */

@@ -1,7 +1,7 @@
 /** The part of the mixed load that meets the limits: floods, steady loads, and shared buckets. */
 
 import { secondFrom } from '../harness/flags-world.ts';
-import { sendPaths } from '../testkit/request.ts';
+import { sendPaths } from '../testkit/twin/request.ts';
 import { type Recorder, receivedPath, statsPath, tasksPath } from './load-recorder.ts';
 
 const allSendPaths = Object.values(sendPaths);

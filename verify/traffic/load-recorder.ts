@@ -1,8 +1,8 @@
 /** Sends the requests of the mixed load, and records them as a recorder in front would see them. */
-import type { TrafficExchange } from '../../src/commands/recorded-traffic.ts';
-import type { Rng } from '../../src/sim/random.ts';
+import type { TrafficExchange } from '#contract/exchange.ts';
+import type { Rng } from '#src/sim/random.ts';
 import { mainFrom } from '../harness/flags-world.ts';
-import { sendPaths } from '../testkit/request.ts';
+import { sendPaths } from '../testkit/twin/request.ts';
 import type { LoadRequest, LoadTarget } from './load-target.ts';
 
 export const receivedPath = '/api/v1/sms/received/';

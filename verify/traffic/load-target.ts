@@ -1,12 +1,12 @@
 /** The services that the mixed load is sent to: a simulator, or a foreign server. */
-import type { TrafficExchange } from '../../src/commands/recorded-traffic.ts';
-import type { Settings } from '../../src/config/settings.ts';
-import type { Simulation } from '../../src/simulation/simulation.ts';
-import { createSimulator, type SettingsInput } from '../../src/simulator.ts';
+import type { TrafficExchange } from '#contract/exchange.ts';
+import type { Settings } from '#src/config/settings.ts';
+import type { Simulation } from '#src/simulation/simulation.ts';
+import { createSimulator, type SettingsInput } from '#src/simulator.ts';
 import { ForeignService } from '../foreign/service.ts';
 import type { Variation } from '../foreign/variation.ts';
 import { type Callers, callersIn, flagsSettings, flagValuesOf } from '../harness/flags-world.ts';
-import { requestTo } from '../testkit/request.ts';
+import { requestTo } from '../testkit/twin/request.ts';
 
 /** A request of the load. */
 export type LoadRequest = Pick<TrafficExchange, 'method' | 'path' | 'headers'> & {

@@ -3,8 +3,8 @@
  * and poll over a day and a half of simulated time, and meet every refusal and every limit. The
  * judges of recorded traffic are tested on it.
  */
-import type { TrafficExchange } from '../../src/commands/recorded-traffic.ts';
-import type { Rng } from '../../src/sim/random.ts';
+import type { TrafficExchange } from '#contract/exchange.ts';
+import type { Rng } from '#src/sim/random.ts';
 import {
   inactiveFrom,
   mainFrom,
@@ -12,7 +12,7 @@ import {
   secondFrom,
   unknownFrom,
 } from '../harness/flags-world.ts';
-import { sendPaths } from '../testkit/request.ts';
+import { sendPaths } from '../testkit/twin/request.ts';
 import { exhaustLimits, mixBuckets, refillSeconds } from './load-limits.ts';
 import {
   type Fields,

@@ -4,8 +4,8 @@
  * `SMSTWIN_RUNS=100` tries all of them, each with a hundred times as many mutations.
  */
 import { describe, expect, test } from 'vitest';
-import type { TrafficExchange } from '../../src/commands/recorded-traffic.ts';
-import { Rng } from '../../src/sim/random.ts';
+import type { TrafficExchange } from '#contract/exchange.ts';
+import { Rng } from '#src/sim/random.ts';
 import { variations } from '../foreign/variation.ts';
 import { singles } from '../harness/judge.ts';
 import { runs, sample, seed } from '../testkit/runs.ts';

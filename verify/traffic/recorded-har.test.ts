@@ -3,8 +3,8 @@
  * simulator: they are read without a complaint, and both show what they hold.
  */
 import { expect, test } from 'vitest';
-import { conform } from '../../conformance/main.ts';
-import { readTraffic } from '../../src/traffic/read-traffic.ts';
+import { conform } from '#conformance/main.ts';
+import { readTraffic } from '#judging/evidence/read-traffic.ts';
 
 test.each([
   ['chromium.har', 17],

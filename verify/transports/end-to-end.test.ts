@@ -4,11 +4,11 @@
  */
 import { gzipSync } from 'node:zlib';
 import { afterEach, expect, test } from 'vitest';
-import type { SettingsInput } from '../../src/config/settings.ts';
-import type { ApiRequest } from '../../src/http/service/messages.ts';
-import { Simulator } from '../../src/simulator.ts';
+import type { ApiRequest } from '#contract/request-and-reply.ts';
+import type { SettingsInput } from '#src/config/settings.ts';
+import { Simulator } from '#src/simulator.ts';
 import { kinds } from '../testkit/transport-fixture.ts';
-import { acmeNumber, globexNumber, recipient } from '../testkit/twin.ts';
+import { acmeNumber, globexNumber, recipient } from '../testkit/twin/twin.ts';
 
 const open: Simulator[] = [];
 

@@ -3,9 +3,9 @@
  * Each test ends by showing that the server still serves, or why it closed the connection.
  */
 import { expect, test } from 'vitest';
-import type { ApiRequest } from '../../src/http/service/messages.ts';
-import type { TransportKind } from '../../src/http/transport/open-transport.ts';
-import { get, post } from '../testkit/raw-socket.ts';
+import type { ApiRequest } from '#contract/request-and-reply.ts';
+import type { TransportKind } from '#src/http/transport/open-transport.ts';
+import { get, post } from '../testkit/processes/raw-socket.ts';
 import { both, dial, echo, expectAlive, start } from '../testkit/transport-fixture.ts';
 
 const service = { service: echo };

@@ -9,10 +9,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, expect, test } from 'vitest';
-import { selfSigned } from '../../src/config/self-signed.ts';
+import { selfSigned } from '#src/config/self-signed.ts';
 import { commandsOf, root, shell } from '../testkit/doc-commands.ts';
-import { loader, program } from '../testkit/program.ts';
-import { ServedProcess } from '../testkit/served-process.ts';
+import { loader, program } from '../testkit/processes/program.ts';
+import { ServedProcess } from '../testkit/processes/served-process.ts';
 import { both } from '../testkit/transport-fixture.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'smstwin-https-'));

@@ -2,8 +2,8 @@
  * Clients that send or read slowly, leave early, or send many requests at once, on both transports.
  */
 import { expect } from 'vitest';
-import type { ApiRequest } from '../../src/http/service/messages.ts';
-import { get, post } from '../testkit/raw-socket.ts';
+import type { ApiRequest } from '#contract/request-and-reply.ts';
+import { get, post } from '../testkit/processes/raw-socket.ts';
 import { both, dial, echo, expectAlive, start } from '../testkit/transport-fixture.ts';
 
 const service = { service: echo };

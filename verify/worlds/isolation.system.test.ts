@@ -4,11 +4,11 @@
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { ApiRequest } from '../../src/http/service/messages.ts';
-import { Rng } from '../../src/sim/random.ts';
-import { Simulator } from '../../src/simulator.ts';
-import { type Command, outcomeOf, someCommands } from '../testkit/random-commands.ts';
+import type { ApiRequest } from '#contract/request-and-reply.ts';
+import { Rng } from '#src/sim/random.ts';
+import { Simulator } from '#src/simulator.ts';
 import { runs } from '../testkit/runs.ts';
+import { type Command, outcomeOf, someCommands } from '../testkit/twin/random-commands.ts';
 
 const seed = Number(process.env['SMSTWIN_WORLDS_SEED'] ?? 20261122);
 const count = runs(150);

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { dayMs, minuteMs, secondMs } from '#contract/time-units.ts';
 import {
   acmeNumber,
   acmeOtherNumber,
@@ -9,8 +10,7 @@ import {
   recipient,
   Twin,
   unknownNumber,
-} from '../../../verify/testkit/twin.ts';
-import { dayMs, minuteMs, secondMs } from '../../ledger/time-units.ts';
+} from '#verify/testkit/twin/twin.ts';
 
 const sendPath = '/api/v1/sms/send/';
 const unknownId = 'a0000000-0000-4000-8000-000000000000';

@@ -6,23 +6,23 @@
  * replaySpends, unauthenticatedThrottle, clientIp, bearerSpace, pathIdForm, replyTemplates.
  */
 
-import { addressCaller } from '../../sim/address-caller.ts';
-import type { ServiceError } from '../../sim/errors.ts';
-import type { Limiter } from '../../sim/limiter.ts';
-import type { EndpointName } from '../../sim/limits.ts';
-import type { SendEndpoint } from '../../sim/message.ts';
-import { canonicalUuid } from '../../sim/random.ts';
-import type { ApiKey } from '../../sim/records.ts';
-import type { World } from '../../sim/world.ts';
-import { readReply, receivedReply, statsReply, tasksReply } from './endpoint-replies.ts';
-import type { ApiReply, ApiRequest } from './messages.ts';
+import type { EndpointName } from '#contract/limits.ts';
+import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import {
   allowedMethods,
   matchOtherSpelling,
   matchRoute,
   type RouteMatch,
   takesMethod,
-} from './routes.ts';
+} from '#contract/routes.ts';
+import type { ApiKey } from '../../sim/accounts/records.ts';
+import type { World } from '../../sim/accounts/world.ts';
+import type { ServiceError } from '../../sim/errors.ts';
+import { addressCaller } from '../../sim/limiter/address-caller.ts';
+import type { Limiter } from '../../sim/limiter/limiter.ts';
+import { canonicalUuid } from '../../sim/random.ts';
+import type { SendEndpoint } from '../../sim/store/message.ts';
+import { readReply, receivedReply, statsReply, tasksReply } from './endpoint-replies.ts';
 import { replayBeforeThrottle, sendMessage } from './send-message.ts';
 import { refuse, reword } from './templated-replies.ts';
 

@@ -2,14 +2,15 @@
  * The replies of the endpoints that are not sends: read, received, tasks and stats.
  * Rules: READ-1, READ-2, LIMIT-4. Assumes: receivedShape, tasksShape, replyTemplates.
  */
+
+import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
+import { routes } from '#contract/routes.ts';
+import { listReceived } from '../../sim/accounts/received.ts';
+import type { Account } from '../../sim/accounts/records.ts';
+import type { World } from '../../sim/accounts/world.ts';
+import { pollTasks, taskDetails } from '../../sim/devices/tasks.ts';
 import { type AccountStats, accountStats, read } from '../../sim/read.ts';
-import { listReceived } from '../../sim/received.ts';
-import type { Account } from '../../sim/records.ts';
 import { noReplyTemplates } from '../../sim/reply-templates.ts';
-import { pollTasks, taskDetails } from '../../sim/tasks.ts';
-import type { World } from '../../sim/world.ts';
-import type { ApiReply, ApiRequest } from './messages.ts';
-import { routes } from './routes.ts';
 import { itemsOf, refuse, reword } from './templated-replies.ts';
 
 const ok = 200;

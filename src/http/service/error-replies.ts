@@ -4,10 +4,10 @@
  * Rules: SEND-5, READ-2, AUTH-3 to AUTH-5, ERR-1 to ERR-4. Assumes: errorBody, validationScope,
  * notFoundBody, malformedJson, replayDifferentBody, contentType, methodNotAllowed.
  */
-import { refusals } from '../../ledger/refusals.ts';
+import { refusals } from '#contract/refusals.ts';
+import type { ApiReply } from '#contract/request-and-reply.ts';
 import type { Assumptions } from '../../sim/assumptions.ts';
 import type { FieldFailure, ServiceError } from '../../sim/errors.ts';
-import type { ApiReply } from './messages.ts';
 
 /** Status, code and text by kind. A kind of refusal without a row does not compile. */
 export const errorReplies = refusals satisfies Record<ServiceError['kind'], unknown>;

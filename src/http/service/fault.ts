@@ -2,13 +2,13 @@
  * One fault, a failure that a user injects: which requests it affects, and how. It has its own
  * counter and random stream, so that other faults and other traffic do not change which ones.
  */
-import type { EndpointName } from '../../sim/limits.ts';
-import { type NumberTest, numberTest } from '../../sim/outcomes.ts';
+import type { EndpointName } from '#contract/limits.ts';
+import type { ApiRequest } from '#contract/request-and-reply.ts';
+import { matchRoute } from '#contract/routes.ts';
+import type { World } from '../../sim/accounts/world.ts';
+import { type NumberTest, numberTest } from '../../sim/devices/outcomes.ts';
 import type { Rng, RngState } from '../../sim/random.ts';
-import type { World } from '../../sim/world.ts';
 import { authenticate } from './api.ts';
-import type { ApiRequest } from './messages.ts';
-import { matchRoute } from './routes.ts';
 
 /** What a fault does to a request or its reply. */
 export type FaultKind =

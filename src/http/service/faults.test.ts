@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { plainRequest, sendBy } from '../../../verify/testkit/control-fixture.ts';
+import { plainRequest, sendBy } from '#verify/testkit/twin/control-fixture.ts';
 import { type FaultInput, mostFaults } from '../../config/fault-schema.ts';
 import { Simulator } from '../../simulator.ts';
 

@@ -3,10 +3,12 @@
  * their delays add up; of the others, only the one that was created first acts.
  * Rules: ERR-3, ERR-4 (a 429 that a fault forces without headers has a correct wait).
  */
-import { secondMs } from '../../ledger/time-units.ts';
-import type { Limiter } from '../../sim/limiter.ts';
+
+import type { ApiReply, ApiRequest, Delivery } from '#contract/request-and-reply.ts';
+import { secondMs } from '#contract/time-units.ts';
+import type { World } from '../../sim/accounts/world.ts';
+import type { Limiter } from '../../sim/limiter/limiter.ts';
 import { Rng } from '../../sim/random.ts';
-import type { World } from '../../sim/world.ts';
 import { addressOf, authenticate, type Handled, handle } from './api.ts';
 import {
   Fault,
@@ -16,7 +18,6 @@ import {
   type FaultSubject,
   Subject,
 } from './fault.ts';
-import type { ApiReply, ApiRequest, Delivery } from './messages.ts';
 import { refuse } from './templated-replies.ts';
 
 /** Chooses a fault for a request, which then acts before the faults in force. */

@@ -4,7 +4,7 @@
  * the placeholder `{field}`, a member of an object or the entry of a list of one, is repeated for
  * each field of the request that failed. Assumes: replyTemplates.
  */
-import type { Json } from '../../ledger/reply-template.ts';
+import type { Json } from '#contract/reply-template.ts';
 import type { FieldFailure } from '../../sim/errors.ts';
 import { mentions } from '../../sim/reply-templates.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import type { ApiRequest } from '#contract/request-and-reply.ts';
 import { defaultAssumptions } from '../../sim/assumptions.ts';
-import type { ApiRequest } from './messages.ts';
 import { readJsonBody } from './send-message.ts';
 
 const request: ApiRequest = {

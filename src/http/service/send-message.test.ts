@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { dayMs, hourMs, minuteMs } from '#contract/time-units.ts';
 import {
   acmeNumber,
   acmeOtherNumber,
@@ -8,8 +9,7 @@ import {
   recipient,
   Twin,
   unknownNumber,
-} from '../../../verify/testkit/twin.ts';
-import { dayMs, hourMs, minuteMs } from '../../ledger/time-units.ts';
+} from '#verify/testkit/twin/twin.ts';
 import type { Assumptions } from '../../sim/assumptions.ts';
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;

@@ -4,15 +4,15 @@
  * Rules: SEND-1 to SEND-7. Assumes: replaySpends, replyTemplates.
  */
 import { isUtf8 } from 'node:buffer';
-import { malformedDetails } from '../../ledger/refusals.ts';
+import { malformedDetails } from '#contract/refusals.ts';
+import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
+import type { ApiKey } from '../../sim/accounts/records.ts';
+import type { World } from '../../sim/accounts/world.ts';
 import type { Assumptions } from '../../sim/assumptions.ts';
 import type { UndocumentedError } from '../../sim/errors.ts';
-import type { SendEndpoint } from '../../sim/message.ts';
-import type { ApiKey } from '../../sim/records.ts';
 import { noReplyTemplates } from '../../sim/reply-templates.ts';
-import { findValidReplay, type SendDecision, send } from '../../sim/send.ts';
-import type { World } from '../../sim/world.ts';
-import type { ApiReply, ApiRequest } from './messages.ts';
+import { findValidReplay, type SendDecision, send } from '../../sim/sends/send.ts';
+import type { SendEndpoint } from '../../sim/store/message.ts';
 import { refuse, reword } from './templated-replies.ts';
 
 const accepted = 202;

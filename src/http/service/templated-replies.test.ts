@@ -3,7 +3,7 @@
  * replyTemplates.
  */
 import { expect, test } from 'vitest';
-import { recipient, Twin, unknownNumber } from '../../../verify/testkit/twin.ts';
+import { recipient, Twin, unknownNumber } from '#verify/testkit/twin/twin.ts';
 import { parseSettings } from '../../config/settings.ts';
 import { type ReplyTemplates, replyTemplatesSchema } from '../../sim/reply-templates.ts';
 

@@ -3,7 +3,7 @@
  * a fault, or as a stream of events. A transport only writes: it gives an `Outlet` for each
  * request. No public method may throw, because native code calls them and the process would end.
  */
-import type { ApiReply, ApiRequest, Delivery } from '../service/messages.ts';
+import type { ApiReply, ApiRequest, Delivery } from '#contract/request-and-reply.ts';
 import type { ArrivingBody } from './arriving-body.ts';
 import type { EventStream } from './event-stream.ts';
 import { PendingReplies } from './pending-replies.ts';

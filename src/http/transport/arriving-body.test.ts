@@ -2,8 +2,8 @@
  * How request bodies are buffered: alone, and over the sockets of both transports.
  */
 import { expect, test } from 'vitest';
-import { get } from '../../../verify/testkit/raw-socket.ts';
-import { both, dial, echo, start } from '../../../verify/testkit/transport-fixture.ts';
+import { get } from '#verify/testkit/processes/raw-socket.ts';
+import { both, dial, echo, start } from '#verify/testkit/transport-fixture.ts';
 import { ArrivingBody, BodyRoom } from './arriving-body.ts';
 
 const intake = { limitBytes: 10_000, drainBytes: 20_000 };

@@ -4,7 +4,7 @@
  * The bytes are kept in one buffer that doubles. A list of pieces would take a hundred times the
  * memory if a client sent single bytes.
  */
-import type { ApiReply } from '../service/messages.ts';
+import type { ApiReply } from '#contract/request-and-reply.ts';
 
 /** The limits of a body, which are known as soon as the head has arrived. */
 export interface Intake {

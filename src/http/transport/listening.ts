@@ -3,7 +3,7 @@
  * user, and an error of its own for a port in use.
  */
 import { createServer } from 'node:net';
-import { CommandError } from '../../commands/command-error.ts';
+import { CommandError } from '#io/command-error.ts';
 
 /** Another process listens on the port. */
 export class PortInUseError extends CommandError {

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { expect, test } from 'vitest';
-import { withoutNative } from '../../../verify/testkit/transport-fixture.ts';
+import { withoutNative } from '#verify/testkit/transport-fixture.ts';
 
 const digests: Readonly<Record<string, string>> = {
   '20': '4d482084b665c225892917ee0e9b9572d89eaa6f3dc200ff5e536293d3456c89',
@@ -26,7 +26,7 @@ const pinned =
 test.runIf(pinned && withoutNative === '')(
   `the loaded native binary has the pinned hash${withoutNative}`,
   async () => {
-    await import('./server.ts');
+    await import('./hyper-express/server.ts');
     const loaded = Object.keys(require.cache).filter(
       (file) => file.endsWith('.node') && file.includes('uws'),
     );

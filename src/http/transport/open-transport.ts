@@ -45,7 +45,7 @@ export async function nodeTransport(
   serve: Serve,
   options: TransportOptions = {},
 ): Promise<Transport> {
-  const { NodeTransport } = await import('./node-server.ts');
+  const { NodeTransport } = await import('./node/node-server.ts');
   return new NodeTransport(serve, options);
 }
 
@@ -71,8 +71,8 @@ export async function whyNoNativeServer(): Promise<string | undefined> {
   return typeof loaded === 'string' ? loaded : undefined;
 }
 
-async function loadHyperExpress(): Promise<typeof import('./server.ts') | string> {
-  const server = await import('./server.ts');
+async function loadHyperExpress(): Promise<typeof import('./hyper-express/server.ts') | string> {
+  const server = await import('./hyper-express/server.ts');
   if (server.unusableNative === undefined) return server;
   const [cause = '', ...rest] = server.unusableNative.split('\n');
   const remedy = rest.find((line) => /^(?:This build needs|Set TMPDIR)/.test(line)) ?? reinstall;

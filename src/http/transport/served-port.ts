@@ -2,7 +2,7 @@
  * A port as all transports see it: the handler that serves it, and what follows from the options,
  * such as limits, the transport's own replies, and the receiver of unexpected errors.
  */
-import type { ApiReply, Delivery } from '../service/messages.ts';
+import type { ApiReply, Delivery } from '#contract/request-and-reply.ts';
 import { BodyRoom, type Intake } from './arriving-body.ts';
 import {
   type ControlRequest,

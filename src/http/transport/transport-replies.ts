@@ -4,7 +4,7 @@
  * The control port nests its errors; the service words them by the assumptions in force.
  * Assumes: errorBody, replyTemplates.
  */
-import type { ApiReply } from '../service/messages.ts';
+import type { ApiReply } from '#contract/request-and-reply.ts';
 import type {
   ContentReply,
   ControlReply,

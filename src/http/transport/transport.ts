@@ -8,8 +8,8 @@
 import { performance } from 'node:perf_hooks';
 // Not the global ones, which a test may fake: a server closes in real time.
 import { setImmediate, setTimeout } from 'node:timers';
+import type { ApiReply, ApiRequest, Delivery } from '#contract/request-and-reply.ts';
 import type { TlsPair } from '../../config/tls.ts';
-import type { ApiReply, ApiRequest, Delivery } from '../service/messages.ts';
 import type { Intake } from './arriving-body.ts';
 
 /** A server for one port. */

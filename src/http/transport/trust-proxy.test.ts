@@ -2,7 +2,7 @@
  * Which address counts: headers about the address are ignored unless the proxy is trusted.
  */
 import { afterEach, expect, test } from 'vitest';
-import { kinds } from '../../../verify/testkit/transport-fixture.ts';
+import { kinds } from '#verify/testkit/transport-fixture.ts';
 import { Simulator } from '../../simulator.ts';
 
 const open: Simulator[] = [];

@@ -6,11 +6,11 @@
  * every message that can proceed must be in exactly one.
  */
 
-import { secondMs } from '../../ledger/time-units.ts';
-import type { Cohort } from '../../sim/cohort.ts';
-import { isStuckIn } from '../../sim/device-work.ts';
-import { isSameFate } from '../../sim/outcomes.ts';
-import type { Device, Message } from '../../sim/records.ts';
+import { secondMs } from '#contract/time-units.ts';
+import type { Device, Message } from '../../sim/accounts/records.ts';
+import { isStuckIn } from '../../sim/devices/device-work.ts';
+import { isSameFate } from '../../sim/devices/outcomes.ts';
+import type { Cohort } from '../../sim/store/cohort.ts';
 import type { Simulation } from '../simulation.ts';
 import type { Findings } from './findings.ts';
 

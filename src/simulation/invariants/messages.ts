@@ -2,9 +2,10 @@
  * Checks each message by itself: its history and its owner.
  * Rules: STATE-1 to STATE-5, SVC-1, RES-2.
  */
+
+import type { Status } from '#contract/message-status.ts';
+import type { Message } from '../../sim/accounts/records.ts';
 import { isUuid } from '../../sim/random.ts';
-import type { Message } from '../../sim/records.ts';
-import type { Status } from '../../sim/status.ts';
 import type { Simulation } from '../simulation.ts';
 import type { Findings } from './findings.ts';
 

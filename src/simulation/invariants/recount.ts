@@ -2,11 +2,12 @@
  * Recounts, from the held messages, the numbers that accounts and SIMs keep.
  * Rules: ERR-1, STATE-1. Assumes: quotaUnit, quotaMonth, quotaRefund.
  */
-import { dayMs } from '../../ledger/time-units.ts';
+
+import type { Status } from '#contract/message-status.ts';
+import { dayMs } from '#contract/time-units.ts';
+import type { Account, Device } from '../../sim/accounts/records.ts';
 import type { Assumptions } from '../../sim/assumptions.ts';
-import { unitsOf } from '../../sim/quota.ts';
-import type { Account, Device } from '../../sim/records.ts';
-import type { Status } from '../../sim/status.ts';
+import { unitsOf } from '../../sim/sends/quota.ts';
 import type { Simulation } from '../simulation.ts';
 
 /** The recounted numbers of one account, without forgotten messages. */

@@ -6,9 +6,9 @@
  * Rules: READ-1, STATE-1, SEND-4.
  */
 
-import { replayWindowMs } from '../../sim/limits.ts';
-import { rowOf } from '../../sim/message-rows.ts';
-import type { Account, Device, FirstUse } from '../../sim/records.ts';
+import { replayWindowMs } from '#contract/limits.ts';
+import type { Account, Device, FirstUse } from '../../sim/accounts/records.ts';
+import { rowOf } from '../../sim/store/message-rows.ts';
 import type { Simulation } from '../simulation.ts';
 import type { Findings } from './findings.ts';
 import type { Recounts } from './recount.ts';

@@ -3,17 +3,17 @@
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { wrongSimulation } from '../../../verify/defects/catalogue.ts';
-import { outcomeOf, someCommands } from '../../../verify/testkit/random-commands.ts';
-import { runs } from '../../../verify/testkit/runs.ts';
-import { acmeNumber, globexNumber, recipient, Twin } from '../../../verify/testkit/twin.ts';
+import type { MessageEvent, Status } from '#contract/message-status.ts';
+import { wrongSimulation } from '#verify/defects/catalogue.ts';
+import { runs } from '#verify/testkit/runs.ts';
+import { outcomeOf, someCommands } from '#verify/testkit/twin/random-commands.ts';
+import { acmeNumber, globexNumber, recipient, Twin } from '#verify/testkit/twin/twin.ts';
 import { messageSteps } from '../../actors/message-machine.ts';
 import { parseSettings } from '../../config/settings.ts';
-import { Batch } from '../../sim/batch.ts';
-import { moveOut, moveTo } from '../../sim/cohort.ts';
-import { ReplayWindow } from '../../sim/idempotency.ts';
-import type { ApiKey, FirstUse, Message } from '../../sim/records.ts';
-import type { MessageEvent, Status } from '../../sim/status.ts';
+import type { ApiKey, FirstUse, Message } from '../../sim/accounts/records.ts';
+import { ReplayWindow } from '../../sim/sends/replay-window.ts';
+import { Batch } from '../../sim/store/batch.ts';
+import { moveOut, moveTo } from '../../sim/store/cohort.ts';
 import { Simulator } from '../../simulator.ts';
 import { mostLines } from './findings.ts';
 import { walk } from './walk.ts';

@@ -5,10 +5,10 @@
  * This file checks accounts, timers, keys and rate limits; the files next to it check the rest.
  */
 
+import { type EndpointName, endpointNames, limitWindowMs } from '#contract/limits.ts';
+import { statuses } from '#contract/message-status.ts';
+import type { Account } from '../../sim/accounts/records.ts';
 import type { Assumptions } from '../../sim/assumptions.ts';
-import { type EndpointName, endpointNames, limitWindowMs } from '../../sim/limits.ts';
-import type { Account } from '../../sim/records.ts';
-import { statuses } from '../../sim/status.ts';
 import type { Simulation } from '../simulation.ts';
 import { checkCohorts, checkDevices, checkRows } from './devices.ts';
 import { Findings } from './findings.ts';

@@ -4,11 +4,11 @@
  * `exposition.ts` writes them as text.
  */
 
-import { secondMs } from '../../ledger/time-units.ts';
+import { endpointNames } from '#contract/limits.ts';
+import { type Status, statuses } from '#contract/message-status.ts';
+import { secondMs } from '#contract/time-units.ts';
+import type { Account, Device } from '../../sim/accounts/records.ts';
 import type { Histogram, MessageCounts, RequestCounts } from '../../sim/counts.ts';
-import { endpointNames } from '../../sim/limits.ts';
-import type { Account, Device } from '../../sim/records.ts';
-import { type Status, statuses } from '../../sim/status.ts';
 import type { Simulation } from '../simulation.ts';
 
 /** Counts of one world that outlive its resets. */

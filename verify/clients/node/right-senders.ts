@@ -3,8 +3,8 @@
  * several messages at once: the referee must find nothing. The table at the end says what each
  * does; the functions above it are their programs.
  */
-import { hourMs, minuteMs } from '../../../src/ledger/time-units.ts';
-import { Simulator } from '../../../src/simulator.ts';
+import { hourMs, minuteMs } from '#contract/time-units.ts';
+import { Simulator } from '#src/simulator.ts';
 import { type Job, type Message, type NodeClient, right, sleep } from '../client.ts';
 import {
   bodyOf,

@@ -1,4 +1,4 @@
-import type { ClientTools } from '../../../src/explore/explore.ts';
+import type { ClientTools } from '#explore/explore.ts';
 
 export type Bug = string;
 export const bugs: Readonly<Record<Bug, unknown>>;

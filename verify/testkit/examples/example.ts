@@ -2,8 +2,8 @@
  * An example of an assumption: a short scene whose result shows which answer is in force. Also has
  * functions that examples share.
  */
-import type { AssumptionName } from '../../../src/sim/assumptions.ts';
-import type { Scene } from '../scene.ts';
+import type { AssumptionName } from '#src/sim/assumptions.ts';
+import type { Scene } from '../twin/scene.ts';
 
 type Shown = readonly (readonly [answer: unknown, result: string])[];
 

@@ -2,12 +2,8 @@
  * The only table of examples: how each answer of each assumption looks to a caller, and which
  * answers random runs and the harness try.
  */
-import {
-  type AssumptionName,
-  type Assumptions,
-  assumptionNames,
-} from '../../../src/sim/assumptions.ts';
-import { Scene } from '../scene.ts';
+import { type AssumptionName, type Assumptions, assumptionNames } from '#src/sim/assumptions.ts';
+import { Scene } from '../twin/scene.ts';
 import type { Example } from './example.ts';
 import { limits } from './limits.ts';
 import { probed } from './probed.ts';

@@ -1,6 +1,6 @@
 /** Examples of the assumptions about limits and quotas. */
-import { dayMs } from '../../../src/ledger/time-units.ts';
-import { brief } from '../scene.ts';
+import { dayMs } from '#contract/time-units.ts';
+import { brief } from '../twin/scene.ts';
 import { answers, type Examples, exhaust, unauthenticated } from './example.ts';
 
 export const limits = {

@@ -2,12 +2,12 @@
  * Examples from the harness's observations: the requests by which the harness tells the answers of
  * a target apart also show the answer that the simulator is set to.
  */
-import { replyObservations } from '../../../conformance/cases/observations-replies.ts';
-import type { RequestOptions } from '../../../conformance/connections.ts';
-import { Asker, type Probe, type ProbeReply } from '../../../conformance/probe.ts';
-import { answersOf } from '../../../src/ledger/assumptions.ts';
-import { requestTo } from '../request.ts';
-import { numbers, type Scene } from '../scene.ts';
+import { replyObservations } from '#conformance/cases/observations-replies.ts';
+import { Asker, type Probe, type ProbeReply } from '#conformance/steps/probe.ts';
+import type { RequestOptions } from '#conformance/target/connections.ts';
+import { answersOf } from '#contract/assumptions.ts';
+import { requestTo } from '../twin/request.ts';
+import { numbers, type Scene } from '../twin/scene.ts';
 import type { Example, Examples } from './example.ts';
 
 export const probed: Examples = Object.fromEntries(

@@ -1,6 +1,6 @@
 /** Examples of the assumptions about a message's progress. */
-import { minuteMs } from '../../../src/ledger/time-units.ts';
-import { numbers } from '../scene.ts';
+import { minuteMs } from '#contract/time-units.ts';
+import { numbers } from '../twin/scene.ts';
 import { answers, type Examples } from './example.ts';
 
 export const progress = {

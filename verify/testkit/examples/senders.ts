@@ -2,8 +2,8 @@
  * Examples of the assumptions about senders, keys and replays, and what else one request does not
  * show.
  */
-import { dayMs } from '../../../src/ledger/time-units.ts';
-import { brief, numbers } from '../scene.ts';
+import { dayMs } from '#contract/time-units.ts';
+import { brief, numbers } from '../twin/scene.ts';
 import { ahead, answers, type Examples } from './example.ts';
 
 /** A template for every reply but some, which fall back to others. */

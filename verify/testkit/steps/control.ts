@@ -3,9 +3,9 @@
  * keys, SIMs, inbound messages, assumptions, quotas, limits, fates.
  */
 import fc from 'fast-check';
-import type { Outcome } from '../../../conformance/model/reference-world.ts';
-import type { AssumptionName, Assumptions } from '../../../src/sim/assumptions.ts';
-import { accountCount, expectUuid, itemAt, type Session, scriptedFates } from '../session.ts';
+import type { AssumptionName, Assumptions } from '#src/sim/assumptions.ts';
+import type { Outcome } from '../../model/reference-world.ts';
+import { accountCount, expectUuid, itemAt, type Session, scriptedFates } from '../twin/session.ts';
 import { stepKind } from './step.ts';
 import { caller, limited, owner, position } from './targets.ts';
 

@@ -1,5 +1,5 @@
 /** The operations of the control port as random inputs, from their declarations. */
-import type { Operation } from '../../../src/operations/define.ts';
+import type { Operation } from '#src/operations/define.ts';
 import { randomAnswers } from '../examples/examples.ts';
 
 /** The declared examples, or inputs that reach more. `replaced`: inputs of the caller instead. */

@@ -2,10 +2,10 @@
  * Requests that create nothing: reads, lists, polls, and requests refused for their key or path.
  */
 import fc from 'fast-check';
-import type { Endpoint } from '../../../conformance/model/reference-model.ts';
-import type { ApiReply, ApiRequest } from '../../../src/http/service/messages.ts';
-import { bearer, requestTo, type SendPath, sendPaths } from '../request.ts';
-import { itemAt, type Session, textOf } from '../session.ts';
+import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
+import type { Endpoint } from '../../model/reference-model.ts';
+import { bearer, requestTo, type SendPath, sendPaths } from '../twin/request.ts';
+import { itemAt, type Session, textOf } from '../twin/session.ts';
 import { post } from './sends.ts';
 import { mostly, stepKind } from './step.ts';
 import {

@@ -3,10 +3,10 @@
  * `fc.constantFrom` names twice is drawn twice as often.
  */
 import fc from 'fast-check';
-import type { ApiRequest } from '../../../src/http/service/messages.ts';
-import { dayMs, hourMs } from '../../../src/ledger/time-units.ts';
-import { type SendPath, sendPaths } from '../request.ts';
-import { itemAt, poolNumbers, type Session, textOf } from '../session.ts';
+import type { ApiRequest } from '#contract/request-and-reply.ts';
+import { dayMs, hourMs } from '#contract/time-units.ts';
+import { type SendPath, sendPaths } from '../twin/request.ts';
+import { itemAt, poolNumbers, type Session, textOf } from '../twin/session.ts';
 import { mostly, stepKind } from './step.ts';
 import { caller, position } from './targets.ts';
 import * as values from './values.ts';

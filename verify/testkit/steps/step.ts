@@ -3,7 +3,7 @@
  * names its targets by position, so it stays valid when fast-check removes the steps before it.
  */
 import fc from 'fast-check';
-import type { Session } from '../session.ts';
+import type { Session } from '../twin/session.ts';
 
 export interface StepKind<Kind extends string, Fields> {
   readonly kind: Kind;

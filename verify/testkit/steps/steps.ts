@@ -3,7 +3,7 @@
  * model's sequences, the laws and the examples of assumptions play these steps.
  */
 import fc from 'fast-check';
-import type { Session } from '../session.ts';
+import type { Session } from '../twin/session.ts';
 import * as control from './control.ts';
 import * as reads from './reads.ts';
 import * as sends from './sends.ts';

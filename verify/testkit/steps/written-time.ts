@@ -1,5 +1,5 @@
 /** Writes a `send_at` near the present in the forms of ISO 8601. */
-import { dayMs } from '../../../src/ledger/time-units.ts';
+import { dayMs } from '#contract/time-units.ts';
 
 /** A time, and how to write it. */
 export interface TimeChoice {

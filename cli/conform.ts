@@ -1,0 +1,26 @@
+/**
+ * `smstwin conform`: runs the harness, which has its own command line. The harness shares no code
+ * with the simulator, so this file supplies the simulator for runs without a base_url.
+ */
+import { conform as harness, type OwnSimulator } from '#conformance/main.ts';
+import type { CommandIo } from '#io/flags.ts';
+import { readTraffic } from '#judging/evidence/read-traffic.ts';
+
+export function conform(argv: readonly string[], io: CommandIo): Promise<number> {
+  return harness(argv, {
+    stdout: io.out,
+    stderr: io.error,
+    startOwn,
+    readTraffic,
+    isTerminal: process.stdout.isTTY,
+  });
+}
+
+/** The simulator of a run without a base_url. On a manual clock, the harness can skip days. */
+async function startOwn(): Promise<OwnSimulator> {
+  const { createSimulator } = await import('#src/simulator.ts');
+  const simulator = await createSimulator({ clock: 'manual' });
+  const { baseUrl, controlUrl } = await simulator.listen({ control: {} });
+  if (controlUrl === null) throw new Error('a simulator of our own has a control port');
+  return { baseUrl, controlUrl, close: () => simulator.close() };
+}

@@ -1,0 +1,72 @@
+/**
+ * The flags of `smstwin explore`.
+ */
+
+import { reservedVariables, type Variable, variables } from '#explore/command-runs.ts';
+import { type FaultName, faultNames } from '#explore/fault-names.ts';
+import { duration, fileValue, reportValue, wholeNumber } from '#io/flag-values.ts';
+import { type Flag, type FlagValues, flag, list, ValueError } from '#io/flags.ts';
+import { rateValue, seedValue } from '#src/config/setting-values.ts';
+
+const durationValue = duration({
+  // The longest delay that Node's timers can have.
+  mostMs: 2_147_483_647,
+  expected: 'a duration above 0 and below 24 days, such as 3s, 500ms or 2m',
+});
+
+export const exploreFlags = [
+  flag('--depth <n>', 'faults per schedule', wholeNumber(1, 10), 2),
+  flag('--max-runs <n>', 'runs of the command at most', wholeNumber(1, 1_000_000), 500),
+  flag('--jobs <n>', 'runs at one time', wholeNumber(1, 64), 2),
+  flag('--timeout <duration>', 'how long a run may take', durationValue, 60_000, '60s'),
+  flag('--slow <duration>', 'how long the fault slow holds a reply', durationValue, 3_000, '3s'),
+  flag(
+    '--throttle-waits <list>',
+    'what the throttles of a schedule ask for: 2s,7s (default: more than twice ' +
+      "the client's own wait)",
+    (text) => text.split(',').map((each) => durationValue(each.trim())),
+  ),
+  flag('--crash', 'also kill the command before and after each request, and restart it'),
+  flag(
+    '--faults <list>',
+    `which faults to try: ${faultNames.join(', ')} (default: all)`,
+    faultsValue,
+  ),
+  flag('--rate <n>', 'run service and Node commands at so many seconds per second', rateValue),
+  flag('--seed <n>', 'seed of all chance', seedValue, 1),
+  flag('--world <file>', 'world file, JSON or YAML', fileValue),
+  list(
+    '--env <name=value>',
+    `sets a variable of the client to ${variables.join(', ')}`,
+    variableValue,
+  ),
+  flag('--out <dir>', 'where findings are written', fileValue, 'smstwin-findings'),
+  list('--report <kind=file>', 'junit, json, html, tap, markdown, github', reportValue),
+  flag('--schedule <file>', 'run this one schedule or finding', fileValue),
+  flag('--bail', 'stop at the first finding'),
+  flag('--command-may-fail', 'an exit code other than 0 is not a failure'),
+] as const satisfies readonly Flag[];
+
+export type ExploreFlags = FlagValues<typeof exploreFlags>;
+
+/** The flags that concern only a search. All others also apply when a finding is replayed. */
+export const searchFlags = [
+  ...['--depth', '--max-runs', '--jobs', '--faults', '--out', '--report', '--schedule', '--bail'],
+];
+
+function faultsValue(text: string): FaultName[] {
+  const names = text.split(',').map((name) => name.trim());
+  const known = faultNames.filter((name) => names.includes(name));
+  if (known.length === new Set(names).size) return known;
+  throw new ValueError(`expected names of ${faultNames.join(', ')}, with commas between`);
+}
+
+function variableValue(text: string): { readonly name: string; readonly value: Variable } {
+  const [name = '', wanted] = text.split('=', 2);
+  if (reservedVariables.includes(name)) {
+    throw new ValueError(`each run sets ${name} itself; name a variable of the client's own`);
+  }
+  const value = variables.find((known) => known === wanted);
+  if (/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && value !== undefined) return { name, value };
+  throw new ValueError(`expected NAME=${variables.join('|')}`);
+}

@@ -1,0 +1,180 @@
+/**
+ * The explorer's reports: text for a terminal, JSON, and the summary that the harness writes its
+ * reports from, with one result for each finding.
+ */
+
+import { clientRules } from '#contract/rules.ts';
+import { findingView, type TimelineEntry } from '#explore/finding-view.ts';
+import { scheduleText } from '#explore/schedule.ts';
+import { exitCodeOf, type Finding, type SearchResult } from '#explore/search-result.ts';
+import { foreignText, foreignTexts } from '#io/foreign-text.ts';
+import { many } from '#io/table.ts';
+import { counts, ruleVerdicts } from '#judging/report/outcome.ts';
+import type { Result } from '#judging/report/result.ts';
+import type { Summary } from '#judging/report/summary.ts';
+import { reportExchange, withoutTarget } from '../referee/referee-summary.ts';
+
+/** A search that has ended, and how it was run. */
+export interface Explored {
+  readonly result: SearchResult;
+  /** What was explored, such as `explored 34 of 34 single faults and …`. */
+  readonly line: string;
+  readonly command: string;
+  readonly startedAt: string;
+  readonly durationMs: number;
+}
+
+export function exploreSummary(explored: Explored): Summary {
+  const { result, line, command, startedAt, durationMs } = explored;
+  const results = [
+    ...result.findings.map((finding, index) => resultOf(finding, `finding ${index + 1}`)),
+    ...result.unconfirmed.map((finding, index) => resultOf(finding, `not confirmed ${index + 1}`)),
+    ...otherResults(result, line),
+  ];
+  return {
+    title: 'Exploration',
+    sentenceOf: (id) => sentences.get(id) ?? '',
+    baseUrl: command,
+    startedAt,
+    durationMs,
+    exitCode: exitCodeOf(result),
+    ...withoutTarget,
+    interrupted: result.stop === 'interrupted',
+    sends: result.runs,
+    sendsAre: 'runs',
+    counts: counts(results),
+    rules: ruleVerdicts(results),
+    results,
+  };
+}
+
+const sentences = new Map<string, string>([
+  ...clientRules.map(({ id, sentence }) => [id, `The client ${sentence}`] as const),
+  ['sent_twice', 'A message was accepted more often than without faults.'],
+  ['not_accepted', 'The client ended without an error, but a message was not accepted.'],
+  ['timeout', 'The client did not end in time.'],
+  ['failed', 'The client ended with an error.'],
+  ['explored', 'The client passes under every fault schedule that was tried.'],
+]);
+
+function resultOf(finding: Finding, title: string): Result {
+  const { cause, what, timeline } = findingView(finding);
+  const { seen } = finding.run;
+  const first = seen[0]?.exchange;
+  const startMs = startOf(timeline);
+  return {
+    id: `${title}: ${scheduleText(finding.schedule)}`,
+    subject: cause,
+    kind: 'rule',
+    sends: scheduleText(finding.schedule),
+    verdict: 'failed',
+    reason: what,
+    exercised: 1,
+    durationMs: 0,
+    exchanges: seen.map(({ exchange, fault }) => {
+      const shown = reportExchange(exchange, first);
+      return fault === undefined
+        ? shown
+        : { ...shown, requestHeaders: { ...shown.requestHeaders, fault } };
+    }),
+    timeline: timeline.map((entry) => entryText(entry, startMs)),
+    omitted: 0,
+  };
+}
+
+/** NaN for an empty timeline. */
+function startOf([first]: readonly TimelineEntry[]): number {
+  return Date.parse(first?.at ?? '');
+}
+
+/** One result for the whole exploration, unless it has findings; one for each unstable finding. */
+function otherResults(
+  { findings, unconfirmed, problem, unstable }: SearchResult,
+  line: string,
+): Result[] {
+  const common = {
+    subject: 'explored',
+    kind: 'rule',
+    sends: line,
+    exercised: 1,
+    durationMs: 0,
+    exchanges: [],
+    omitted: 0,
+  } as const;
+  if (problem !== undefined) {
+    return [{ ...common, id: 'explored', verdict: 'error', reason: problem.line }];
+  }
+  const unstableResults = unstable.map((finding, index): Result => {
+    const { cause, what } = findingView(finding);
+    const schedule = scheduleText(finding.schedule);
+    const reason = `${cause} under ${schedule} did not repeat when this schedule was run again: ${what}`;
+    return { ...common, id: `unstable ${index + 1}: ${schedule}`, verdict: 'skipped', reason };
+  });
+  if (findings.length + unconfirmed.length > 0) return unstableResults;
+  return [{ ...common, id: 'explored', verdict: 'passed', reason: line }, ...unstableResults];
+}
+
+const shownExchanges = 12;
+const shownOutputLines = 10;
+
+/** A finding as text for a terminal. `note`: its last line, such as the file of the finding. */
+export function findingText(finding: Finding, title: string, note: string | undefined): string {
+  const view = findingView(finding);
+  const { cause, what, failures, timeline, also, shrunk } = foreignTexts(view);
+  const lines = [`${title}  ${cause}  ${scheduleText(finding.schedule)}`, `  ${what}`];
+  const causes = new Map(failures.map((failure) => [failure.cause, failure.what]));
+  causes.delete(cause);
+  for (const [other, why] of causes) lines.push(`  and ${other}: ${why}`);
+  const startMs = startOf(timeline);
+  for (const entry of timeline.slice(0, shownExchanges)) {
+    lines.push(`    ${entryText(entry, startMs)}`);
+  }
+  const more = timeline.length - shownExchanges;
+  if (more > 0) lines.push(`    … and ${more} more exchanges`);
+  const tail = view.output.split('\n').slice(-shownOutputLines).map(foreignText);
+  if (view.output !== '')
+    lines.push('  its output ends with:', ...tail.map((line) => `    | ${line}`));
+  if (also.length > 0) lines.push(`  also under ${many(also.length, 'other schedule')}`);
+  if (!shrunk)
+    lines.push(
+      '  not shrunk: the exploration ended first, and fewer or weaker faults may be enough',
+    );
+  if (note !== undefined) lines.push(`  ${note}`);
+  return `${lines.join('\n')}\n\n`;
+}
+
+function entryText(entry: TimelineEntry, startMs: number): string {
+  const { number, at, method, target, endpoint, intent, attempt, status, fault, seen } = entry;
+  const seconds = ((Date.parse(at) - startMs) / 1_000).toFixed(3);
+  const place = intent === null ? '' : ` (${endpoint} ${intent}, attempt ${attempt})`;
+  const reply = seen ? `${status}` : unseenReply(entry);
+  const met = fault === null ? '' : `  ← ${fault}`;
+  return `${number}  ${seconds} s  ${method} ${target}${place} → ${reply}${met}`;
+}
+
+/** What became of a reply that the client did not see: no status if nothing was handled. */
+function unseenReply({ status, fault }: TimelineEntry): string {
+  if (fault === 'refuse' || fault === 'reset') return 'closed';
+  if (fault === 'lost_request' || fault === 'crash_before') return 'not handled';
+  return `${status}, not seen by the client`;
+}
+
+export function exploreJson({ result, line, command, startedAt, durationMs }: Explored) {
+  const { problem, findings, unconfirmed, unstable, runs, points, skipped, levels, stop } = result;
+  return {
+    command,
+    started_at: startedAt,
+    duration_ms: durationMs,
+    exit_code: exitCodeOf(result),
+    explored: line,
+    stopped_by: stop ?? null,
+    problem: problem?.line ?? null,
+    runs,
+    points,
+    levels: levels.map(({ size, done, total }) => ({ faults: size, done, total })),
+    skipped,
+    findings: findings.map(findingView),
+    unconfirmed: unconfirmed.map(findingView),
+    unstable: unstable.map(findingView),
+  };
+}

@@ -1,0 +1,231 @@
+/**
+ * `smstwin explore`: runs a client's own command under every fault at every call, and shrinks each
+ * fault schedule that makes it fail. Exit codes: 0 nothing found, 1 found, 2 usage, 4 the command
+ * cannot be explored, 6 the budget ended first, 130 interrupted.
+ */
+import { resolve } from 'node:path';
+import { CommandRuns } from '#explore/command-runs.ts';
+import { type FaultName, faultNames, isCrash } from '#explore/fault-names.ts';
+import { checkFolder, readSchedule, writeFindings } from '#explore/finding-files.ts';
+import { tryLess } from '#explore/learn.ts';
+import { type Schedule, scheduleText } from '#explore/schedule.ts';
+import { replay, type SearchOptions, search } from '#explore/search.ts';
+import { exploredLine, type Progress, type SearchResult } from '#explore/search-result.ts';
+import { UsageError } from '#io/command-error.ts';
+import { addFlags, type CommandIo, newCommand, readFlags } from '#io/flags.ts';
+import { foreignText } from '#io/foreign-text.ts';
+import { passedOn } from '#io/given-flags.ts';
+import { many } from '#io/table.ts';
+import { writeReports } from '#judging/report/write.ts';
+import { readWorldFile } from '#src/config/world-file.ts';
+import { noticesTo } from '../process.ts';
+import { type ExploreFlags, exploreFlags, searchFlags } from './explore-flags.ts';
+import { exploreJson, exploreSummary, findingText } from './explore-summary.ts';
+
+export async function explore(argv: readonly string[], io: CommandIo): Promise<number> {
+  const command = newCommand('explore', "Run a client's own command under every fault.", io);
+  command.argument('[command...]', 'the command, after --');
+  addFlags(command, exploreFlags);
+  if (readFlags(command, argv, io.env) === 'answered') return 0;
+  if (command.args.length === 0 || command.args[0] === '') {
+    throw new UsageError('name the command to run: smstwin explore -- npm test');
+  }
+  const end = argv.indexOf('--');
+  const replayFlags = passedOn({
+    from: command,
+    argv: end < 0 ? argv : argv.slice(0, end),
+    env: io.env,
+    to: command,
+    except: searchFlags,
+  });
+  return run(command.args, command.opts<ExploreFlags>(), replayFlags, io);
+}
+
+/** `replayFlags`: the flags with which a replay runs the command in the same way. */
+async function run(
+  command: readonly string[],
+  flags: ExploreFlags,
+  replayFlags: readonly string[],
+  io: CommandIo,
+) {
+  const { seed, world, rate, env: ownVariables } = flags;
+  refuseDuplicates(flags);
+  const givenSchedule = flags.schedule === undefined ? undefined : readSchedule(flags.schedule);
+  const faults = faultsToTry(flags, givenSchedule?.schedule ?? []);
+  if (givenSchedule === undefined) checkFolder(flags.out);
+  const interrupt = new AbortController();
+  const stop = () => interrupt.abort();
+  const runs = new CommandRuns({
+    command,
+    env: io.env,
+    ownVariables,
+    settings: { seed, ...(world !== undefined && { world: await readWorldFile(world) }) },
+    rate,
+    slowMs: flags.slow,
+    timeoutMs: flags.timeout,
+    signal: interrupt.signal,
+  });
+  process.on('SIGINT', stop).on('SIGTERM', stop);
+  const startMs = Date.now();
+  try {
+    await runs.start();
+    const options: SearchOptions = {
+      ...searchOptionsIn(flags),
+      faults,
+      runClient: runs.run.bind(runs),
+      onProgress: progressTo(io),
+    };
+    const result =
+      givenSchedule === undefined
+        ? await search(options)
+        : await replay(options, givenSchedule.schedule, givenSchedule.intents);
+    const schedule = givenSchedule?.schedule;
+    return report(result, { command, flags, replayFlags, startMs, givenSchedule: schedule }, io);
+  } finally {
+    process.off('SIGINT', stop).off('SIGTERM', stop);
+    await runs.close();
+  }
+}
+
+/** Throws a UsageError if one of them, or of the given schedule, needs `--crash`. */
+function faultsToTry({ faults: named, crash = false }: ExploreFlags, given: Schedule) {
+  const faults: readonly FaultName[] =
+    named ?? faultNames.filter((name) => crash || !isCrash(name));
+  const needsCrash = [...faults, ...given.map(({ fault }) => fault)].find(isCrash);
+  if (needsCrash === undefined || crash) return faults;
+  throw new UsageError(
+    `${needsCrash} kills the command and starts it again: add --crash to allow it`,
+  );
+}
+
+function searchOptionsIn(flags: ExploreFlags) {
+  const { depth, maxRuns, jobs, seed, bail = false, commandMayFail = false } = flags;
+  return {
+    depth,
+    maxRuns,
+    jobs,
+    seed,
+    bail,
+    mayFail: commandMayFail,
+    subject: 'command' as const,
+    throttleWaits: flags.throttleWaits?.map((ms) => Math.ceil(ms / 1_000)),
+    isScaled: flags.rate !== undefined,
+  };
+}
+
+/** Throws a UsageError for a variable that is set twice, or a file that two reports share. */
+function refuseDuplicates({ env, report }: ExploreFlags): void {
+  const variable = repeated(env.map(({ name }) => name));
+  if (variable !== undefined) {
+    throw new UsageError(`--env ${variable}: the variable is set twice; remove one of the two`);
+  }
+  const file = repeated(report.flatMap(({ file: path }) => (path ? [resolve(path)] : [])));
+  if (file !== undefined) {
+    throw new UsageError(`--report: two reports would be written to ${file}; name another file`);
+  }
+}
+
+function repeated(names: readonly string[]): string | undefined {
+  return names.find((name, index) => names.indexOf(name) !== index);
+}
+
+/** How the command was run. */
+interface Context {
+  readonly command: readonly string[];
+  readonly flags: ExploreFlags;
+  readonly replayFlags: readonly string[];
+  readonly startMs: number;
+  /** The schedule of `--schedule`. */
+  readonly givenSchedule: Schedule | undefined;
+}
+
+/** Prints the result and writes the reports. Returns the exit code. */
+function report(result: SearchResult, context: Context, io: CommandIo): number {
+  const { command, flags, startMs, givenSchedule } = context;
+  const complain = noticesTo(io, 'smstwin explore');
+  printFindings(result, context, io, complain);
+  const line = exploredLine(result, flags);
+  io.out(`${line}\n`);
+  if (givenSchedule === undefined) io.out(`${countsLine(result)}\n`);
+  const explored = {
+    result,
+    line,
+    command: command.join(' '),
+    startedAt: new Date(startMs).toISOString(),
+    durationMs: Date.now() - startMs,
+  };
+  return writeReports(
+    flags.report,
+    exploreSummary(explored),
+    { out: io.out, error: complain },
+    {
+      json: () => `${JSON.stringify(exploreJson(explored), null, 2)}\n`,
+    },
+  );
+}
+
+/** Writes the files of the findings, and prints findings and problems. */
+function printFindings(
+  result: SearchResult,
+  { command, flags, replayFlags, givenSchedule }: Context,
+  io: CommandIo,
+  complain: (line: string) => void,
+): void {
+  const { findings, unconfirmed, unstable, problem, intents, levels, unmet = 0 } = result;
+  const replayed = { command, flags: replayFlags, intents };
+  // A replay has no levels, and its schedule is in a file already.
+  const files = levels.length === 0 ? [] : writeFindings(flags.out, findings, replayed, complain);
+  for (const [index, finding] of findings.entries()) {
+    io.out(findingText(finding, givenSchedule ? 'FAILED' : 'FOUND', files[index]));
+  }
+  for (const finding of unconfirmed) io.out(findingText(finding, 'NOT CONFIRMED', seenOnce));
+  const note = [
+    passedAgain,
+    ...(flags.rate === undefined ? [] : [tryLess]),
+    ...(flags.jobs > 1 ? [tryOneJob] : []),
+  ].join('; ');
+  for (const finding of unstable) io.out(findingText(finding, 'UNSTABLE', note));
+  if (problem !== undefined) {
+    complain(problem.line);
+    const lines = problem.tail === '' ? [] : problem.tail.split('\n');
+    for (const line of lines) io.error(`  | ${foreignText(line)}\n`);
+  }
+  if (unmet > 0) {
+    const faults = `${many(unmet, 'fault')} of the schedule met no call of the client`;
+    complain(`${faults}: if its calls have changed, explore it again`);
+  }
+  if (givenSchedule && findings.length === 0 && problem === undefined && !result.stop) {
+    io.out(`PASSED  ${scheduleText(givenSchedule)}\n`);
+  }
+}
+
+const seenOnce = 'seen once: the exploration ended before this schedule was run again';
+const passedAgain = 'did not repeat when this schedule was run again';
+const tryOneJob = 'if two runs at one time share a port or a file, use --jobs 1';
+
+function countsLine(result: SearchResult): string {
+  const { runs, points, findings, unconfirmed, unstable, skipped } = result;
+  const counts = [
+    many(runs, 'run'),
+    many(points, 'decision point'),
+    many(findings.length, 'finding'),
+    ...(unconfirmed.length > 0 ? [`${unconfirmed.length} not confirmed`] : []),
+    `${unstable.length} unstable`,
+  ];
+  const same = 'skipped, which cannot differ from one already run';
+  return `${counts.join(', ')}; ${many(skipped, 'schedule')} ${same}`;
+}
+
+const progressEveryMs = 5_000;
+
+/** Prints one line every five seconds. */
+function progressTo(io: CommandIo): (progress: Progress) => void {
+  let shownMs = Date.now();
+  return ({ levels, points, findings }) => {
+    if (Date.now() - shownMs < progressEveryMs) return;
+    shownMs = Date.now();
+    const { size = 0, done = 0, total = 0 } = levels.at(-1) ?? {};
+    const found = `${many(points, 'decision point')}, ${many(findings.length, 'finding')}`;
+    io.error(`smstwin explore: depth ${size}: ${done} of ${total} schedules; ${found}\n`);
+  };
+}

@@ -1,0 +1,172 @@
+/**
+ * `smstwin fleet`: several `serve` processes behind HAProxy, on one base URL and one control URL.
+ */
+import { mkdirSync } from 'node:fs';
+import type { FleetOptions } from '#fleet/fleet.ts';
+import { fixedClientIp } from '#fleet/refusals.ts';
+import type { JoinedShard } from '#fleet/shard.ts';
+import { UsageError } from '#io/command-error.ts';
+import { duration, fileValue, isWebAddress, wholeNumber } from '#io/flag-values.ts';
+import {
+  addFlags,
+  type CommandIo,
+  type Flag,
+  type FlagValues,
+  flag,
+  newCommand,
+  readFlags,
+} from '#io/flags.ts';
+import { foreignText } from '#io/foreign-text.ts';
+import { passedOn, withoutFlags } from '#io/given-flags.ts';
+import { isExecutable } from '#io/shipped-files.ts';
+import { portValue } from '#src/config/setting-values.ts';
+import { readText } from '#src/config/world-file.ts';
+import { closeAtStop, noticesTo, stopSignal } from './process.ts';
+import { announce, prepareReadyFile } from './serve/ready-file.ts';
+import { addServeFlags, type ServeOptions, serveOptions } from './serve/serve-options.ts';
+
+const mostShards = 64;
+/** Longer than a process waits by default, since a shard may take 4.5 seconds to stop. */
+const exitWithinMs = 4_900;
+const mostJoinBytes = 1_048_576;
+
+/** The flags of `serve` that shards do not get: the fleet sets them itself, or uses them itself. */
+const notPassedOn = [
+  ...['--host', '--port', '--control-host', '--control-port', '--no-control', '--ready-file'],
+  ...['--public-url', '--trust-proxy', '--journal-dir', '--shard', '--control-allowed-host'],
+  ...['--tls', '--tls-cert', '--tls-key', '--tls-name'],
+];
+
+const fleetFlags = [
+  flag('--shards <n>', 'processes to start', wholeNumber(1, mostShards), 2),
+  flag(
+    '--shard-timeout <duration>',
+    'how long requests wait for a shard that starts again; then 503',
+    duration({ mostMs: 600_000, expected: 'a duration up to 10 minutes, such as 10s' }),
+    10_000,
+    '10s',
+  ),
+  flag(
+    '--join <file>',
+    'a JSON list of {"base_url", "control_url"} of running `serve` processes, not --shards',
+    fileValue,
+  ),
+  flag(
+    '--print-config <dir>',
+    "with --join: write HAProxy's configuration and maps here, and start nothing",
+    fileValue,
+  ),
+  flag('--wide', 'the first world spans all shards, by account'),
+  flag('--stats-port <port>', "port of HAProxy's page", portValue),
+] as const satisfies readonly Flag[];
+
+type FleetFlags = FlagValues<typeof fleetFlags>;
+
+export async function fleet(argv: readonly string[], io: CommandIo): Promise<number> {
+  const command = newCommand(
+    'fleet',
+    'Run several simulators behind HAProxy, on one address. Takes the flags of `serve`, too.',
+    io,
+  );
+  addFlags(command, fleetFlags);
+  addServeFlags(command);
+  if (readFlags(command, argv, io.env) === 'answered') return 0;
+  const flags = command.opts<FleetFlags>();
+  const options = await serveOptions(command);
+  const hasShards = command.getOptionValueSource('shards') !== 'default';
+  refuseContradictions(flags, options, hasShards);
+  const joined = flags.join === undefined ? undefined : readJoined(flags.join);
+  if (flags.printConfig !== undefined) {
+    if (joined === undefined) throw new UsageError('--print-config needs --join');
+    mkdirSync(flags.printConfig, { recursive: true });
+  }
+  const env = withoutFlags(io.env);
+  const { findHaproxy } = await import('#fleet/haproxy.ts');
+  findHaproxy(env);
+  if (options.readyFile !== undefined) prepareReadyFile(options.readyFile);
+  const { Fleet } = await import('#fleet/fleet.ts');
+  const { stopped, stop } = stopSignal();
+  const shardCommand = newCommand('serve', '', io);
+  addServeFlags(shardCommand);
+  const started = await Fleet.start({
+    shards: joined?.length ?? flags.shards,
+    join: joined,
+    printTo: flags.printConfig,
+    program: {
+      file: process.execPath,
+      argv: isExecutable ? [] : [...process.execArgv, process.argv[1] ?? ''],
+    },
+    flags: passedOn({
+      from: command,
+      argv,
+      env: io.env,
+      to: shardCommand,
+      except: notPassedOn,
+    }),
+    env,
+    host: options.host,
+    port: options.port,
+    control: options.control,
+    publicUrl: options.publicUrl,
+    tls: options.tls,
+    trustProxy: options.settings.trustProxy === true,
+    wide: flags.wide ? wideWorldOf(options) : undefined,
+    journalDir: options.journalDir,
+    shardTimeoutMs: flags.shardTimeout,
+    statsPort: flags.statsPort,
+    notice: noticesTo(io, 'smstwin'),
+    onLine: (line) => io.error(`${foreignText(line)}\n`),
+    onShutdown: stop,
+  });
+  if (flags.printConfig !== undefined) {
+    await started.stop();
+    return 0;
+  }
+  announce(started.readyFile, options, io);
+  return closeAtStop(stopped, () => started.stop(), exitWithinMs);
+}
+
+/** `hasShards`: true if the user gave `--shards`. Throws a UsageError. */
+function refuseContradictions(flags: FleetFlags, options: ServeOptions, hasShards: boolean): void {
+  if (options.journal !== undefined) {
+    throw new UsageError('--journal records one process: use --journal-dir');
+  }
+  if (options.share !== undefined) {
+    throw new UsageError('--shard is a flag of serve: a fleet numbers its shards; use --shards');
+  }
+  if (flags.join !== undefined && hasShards) {
+    throw new UsageError('--join names the shards that run already: leave out --shards');
+  }
+  if (answersIn(options).clientIp === 'peer') throw new UsageError(`clientIp: ${fixedClientIp}`);
+}
+
+/** The answers to assumptions that are set: flags win over the world file. */
+function answersIn({ settings }: ServeOptions) {
+  return { ...settings.world?.assumptions, ...settings.assumptions };
+}
+
+function wideWorldOf(options: ServeOptions): FleetOptions['wide'] {
+  const { sendsPerPoll = 'all', bearerSpace } = answersIn(options);
+  const { maxMessages } = options.settings;
+  return {
+    // If a poll takes only some messages, accounts that send from the pool compete for them.
+    couplesPool: sendsPerPoll !== 'all',
+    oneSpace: bearerSpace === 'one',
+    maxMessages: typeof maxMessages === 'number' ? maxMessages : undefined,
+  };
+}
+
+/** Reads the file of `--join`. Throws a UsageError. */
+function readJoined(file: string): readonly JoinedShard[] {
+  const isUrl = (url: unknown) => typeof url === 'string' && isWebAddress(url);
+  const text = readText(file, '--join', mostJoinBytes);
+  try {
+    const list = JSON.parse(text) as readonly (JoinedShard | null)[];
+    const isShard = (entry: JoinedShard | null): entry is JoinedShard =>
+      isUrl(entry?.base_url) && isUrl(entry?.control_url);
+    if (Array.isArray(list) && list.length > 0 && list.every(isShard)) return list;
+  } catch {
+    // Not JSON.
+  }
+  throw new UsageError(`--join ${file}: expected a JSON list of {"base_url", "control_url"}`);
+}

@@ -1,0 +1,85 @@
+/**
+ * Connects a subcommand with its process: streams and environment, errors and exit codes, signals.
+ */
+import * as nodeModule from 'node:module';
+import { CommandError, printedError } from '#io/command-error.ts';
+import type { CommandIo } from '#io/flags.ts';
+import { foreignText } from '#io/foreign-text.ts';
+import { smstwinVersion } from '#io/version.ts';
+
+// Node 22.8 and later keep compiled code between runs. The types are those of Node 20.
+(nodeModule as { enableCompileCache?: () => void }).enableCompileCache?.();
+
+/** The streams, environment and version of this process. */
+export function processIo(): CommandIo {
+  // The reader of a pipe may close it early, as `head` does.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
+  return {
+    out: (text) => void process.stdout.write(text),
+    error: (text) => void process.stderr.write(text),
+    env: process.env,
+    version: smstwinVersion(),
+  };
+}
+
+/** Runs with its arguments, and resolves to the exit code. */
+export type Subcommand = (argv: readonly string[], io: CommandIo) => Promise<number>;
+
+/** Returns the exit code of a subcommand. Prints its error, or the stack of a bug. */
+export async function runSubcommand(
+  name: string,
+  run: Subcommand,
+  argv: readonly string[],
+  io: CommandIo,
+): Promise<number> {
+  try {
+    return await run(argv, io);
+  } catch (error) {
+    if (error instanceof CommandError) {
+      io.error(printedError(name, error));
+      return error.exitCode;
+    }
+    const notice = noticesTo(io, `smstwin ${name}`);
+    for (const line of stackOf(error)) notice(line);
+    return 1;
+  }
+}
+
+/** Returns a function that prints a line with this prefix, with foreign text in it made safe. */
+export function noticesTo(io: Pick<CommandIo, 'error'>, prefix: string): (line: string) => void {
+  return (line) => io.error(`${prefix}: ${foreignText(line)}\n`);
+}
+
+/** The stack of an exception, as lines. */
+export function stackOf(error: unknown): readonly string[] {
+  return String(error instanceof Error ? (error.stack ?? error.message) : error).split('\n');
+}
+
+/** `stopped` resolves at the first signal or call of `stop`; a second signal exits at once. */
+export function stopSignal(): { readonly stopped: Promise<void>; readonly stop: () => void } {
+  let resolveStopped = () => {};
+  const stopped = new Promise<void>((resolve) => {
+    resolveStopped = resolve;
+  });
+  let signals = 0;
+  const stop = () => {
+    signals += 1;
+    if (signals > 1) process.exit(1);
+    resolveStopped();
+  };
+  process.on('SIGINT', stop);
+  process.on('SIGTERM', stop);
+  return { stopped, stop };
+}
+
+/** Waits for `stopped` and closes. After `withinMs` the process exits even if unfinished. */
+export async function closeAtStop(
+  stopped: Promise<void>,
+  close: () => Promise<void>,
+  withinMs = 4_500,
+): Promise<number> {
+  await stopped;
+  setTimeout(() => process.exit(0), withinMs).unref();
+  await close();
+  return 0;
+}

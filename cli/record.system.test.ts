@@ -1,0 +1,66 @@
+/**
+ * `smstwin record` as a process: mistakes, ports, and a signal that loses no line.
+ */
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, expect, test } from 'vitest';
+import { createSimulator } from '#src/simulator.ts';
+
+const bin = fileURLToPath(new URL('../bin/smstwin.js', import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), 'smstwin-record-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function start(...argv: readonly string[]) {
+  const child = spawn(process.execPath, [bin, 'record', ...argv]);
+  const said = { out: '', error: '' };
+  child.stdout.on('data', (text) => {
+    said.out += text;
+  });
+  child.stderr.on('data', (text) => {
+    said.error += text;
+  });
+  const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
+  return { child, said, ended };
+}
+
+test('SIGTERM writes every exchange that was answered, and ends with 0', async () => {
+  const simulator = await createSimulator({}, { journal: false });
+  const { baseUrl } = await simulator.listen();
+  const out = join(folder, 'run.ndjson');
+  const { child, said, ended } = start('--upstream', baseUrl, '--out', out, '--port', '0');
+  await expect.poll(() => said.out).toMatch(/^Recording http:\/\/127\.0\.0\.1:\d+ -> /);
+  const [, url = ''] = /^Recording (\S+)/.exec(said.out) ?? [];
+  await Promise.all(Array.from({ length: 200 }, () => fetch(`${url}/api/v1/account/stats/`)));
+  child.kill('SIGTERM');
+  expect(await ended).toBe(0);
+  expect(said.error).toBe('');
+  expect(readFileSync(out, 'utf8').trimEnd().split('\n')).toHaveLength(200);
+  await simulator.close();
+});
+
+test('a command line that cannot be carried out ends with 2 and a line that names the mistake', async () => {
+  const faults = join(folder, 'faults.json');
+  writeFileSync(faults, '[{"when":{"nth":[0]},"fault":{"kind":"refuse"}}]');
+  const out = join(folder, 'never.ndjson');
+  const upstream = ['--upstream', 'http://127.0.0.1:9'];
+  const runs = [
+    start('--out', out),
+    start(...upstream),
+    start('--upstream', 'http://user@host', '--out', out),
+    start(...upstream, '--out', out, '--redact', 'keys'),
+    start(...upstream, '--out', out, '--faults', faults),
+    start(...upstream, '--out', join(folder, 'none', 'a.ndjson')),
+  ];
+  expect(await Promise.all(runs.map(({ ended }) => ended))).toEqual(runs.map(() => 2));
+  expect(runs.map(({ said }) => said.error)).toEqual([
+    'smstwin record: --upstream is missing: name the service\n',
+    'smstwin record: --out is missing: name the file to record in\n',
+    'smstwin record: --upstream http://user@host: expected a URL without a user, a query or a fragment\n',
+    'smstwin record: --redact keys: expected numbers, text, or numbers,text\n',
+    expect.stringMatching(/^smstwin record: faults\.json: .*\n$/),
+    expect.stringMatching(/: --out .*none\/a\.ndjson: there is no such folder; create it\n$/),
+  ]);
+});

@@ -1,0 +1,183 @@
+/**
+ * The referee's report as the summary that the harness writes reports from: one result for each
+ * finding, or one for a rule without findings.
+ */
+
+import { clientRules } from '#contract/rules.ts';
+import { many } from '#io/table.ts';
+import { type Exchange, requestIdOf } from '#judging/client/exchange.ts';
+import type { RefereeReport, RuleJudgement } from '#judging/client/judge.ts';
+import type { Finding } from '#judging/client/record.ts';
+import { type Expectation, type Weighed, weigh } from '#judging/report/expected.ts';
+import { counts, ruleVerdicts } from '#judging/report/outcome.ts';
+import type { Result, Verdict } from '#judging/report/result.ts';
+import type { Summary } from '#judging/report/summary.ts';
+
+interface Context {
+  /** The name of the recorded traffic. */
+  readonly file: string;
+  /** The failures that are known, from `--expected`. */
+  readonly expected: readonly Expectation[];
+}
+
+/** The summary of a report, with its exit code. */
+export function refereeSummary(report: RefereeReport, context: Context): Summary {
+  const { file, expected } = context;
+  const attempts = new Map(
+    report.intents.all.flatMap(({ attempts: ofIntent }) =>
+      ofIntent.map((attempt) => [attempt, ofIntent]),
+    ),
+  );
+  const results = report.rules.flatMap((rule) => resultsOf(rule, attempts));
+  const known = report.rules.map(({ id }) => ({ id, subject: id }));
+  const weighed = weigh(expected, results, known);
+  const exitCode = exitCodeOf(report, results, weighed);
+  return {
+    title: 'Referee',
+    observedName: 'advice',
+    sentenceOf: (id) => sentences.get(id) ?? '',
+    baseUrl: file,
+    startedAt: new Date().toISOString(),
+    durationMs: 0,
+    exitCode,
+    ...withoutTarget,
+    sends: report.exchanges.length,
+    counts: counts(results),
+    rules: ruleVerdicts(results),
+    results,
+    weighed,
+  };
+}
+
+/** The fields of a summary of a run that sent nothing to a target itself. */
+export const withoutTarget = {
+  interrupted: false,
+  reachable: true,
+  throttled: 0,
+  interruptions: {},
+  weighed: { expected: new Map(), stale: [] },
+  discovered: { answers: {}, undetermined: {} },
+} satisfies Partial<Summary>;
+
+function exitCodeOf(
+  report: RefereeReport,
+  results: readonly Result[],
+  { expected, stale }: Weighed,
+): number {
+  if (results.some(({ id, verdict }) => verdict === 'failed' && !expected.has(id))) return 1;
+  if (stale.length > 0) return 5;
+  return report.rules.some(({ exercised }) => exercised > 0) ? 0 : 4;
+}
+
+export const sentences = new Map<string, string>(
+  clientRules.map(({ id, level, sentence }) => [id, `(${level}) The client ${sentence}`]),
+);
+
+/** All attempts at the message of an exchange, by exchange. */
+type Attempts = ReadonlyMap<Exchange, readonly Exchange[]>;
+
+function resultsOf(rule: RuleJudgement, attempts: Attempts): Result[] {
+  const { id, exercised, findings } = rule;
+  const common = { subject: id, kind: 'rule', exercised, durationMs: 0, omitted: 0 } as const;
+  if (findings.length === 0) {
+    const verdict: Verdict = exercised > 0 ? 'passed' : 'skipped';
+    const reason = exercised > 0 ? `exercised ${exercised} times` : 'the record never exercises it';
+    return [{ ...common, id, verdict, reason, sends: reason, exchanges: [] }];
+  }
+  const verdict: Verdict = rule.verdict === 'failed' ? 'failed' : 'observed';
+  const listed = findings.slice(0, listedFindings).map((finding, index): Result => {
+    const { what, exchanges } = finding;
+    return {
+      ...common,
+      id: findings.length === 1 ? id : `${id} (${index + 1})`,
+      verdict,
+      reason: what,
+      seen: what,
+      sends: placeOf(finding),
+      ...(index < detailedFindings
+        ? detailsOf(finding, attempts)
+        : { exchanges: [], timeline: [], omitted: exchanges.length }),
+    };
+  });
+  const more = findings.length - listedFindings;
+  if (more <= 0) return listed;
+  const reason = `${many(more, 'more finding')}; the JSON report lists all of them`;
+  const last = { ...common, id: `${id} (more)`, verdict, reason, sends: reason, exchanges: [] };
+  return [...listed, last];
+}
+
+/** Reports list this many findings of a rule; the JSON report lists all. */
+const listedFindings = 1_000;
+/** Later findings of a rule are reported without their exchanges. */
+const detailedFindings = 50;
+/** A finding is described with the numbers of this many exchanges. */
+const shownNumbers = 20;
+
+function detailsOf(finding: Finding, attempts: Attempts) {
+  const { exchanges } = finding;
+  const shown = exchanges.slice(0, longestTimeline);
+  return {
+    exchanges: shown.map((exchange) => reportExchange(exchange, exchanges[0])),
+    timeline: timelineOf(finding, attempts),
+    omitted: exchanges.length - shown.length,
+  };
+}
+
+/** Where a finding was made: its account, endpoint and exchanges. */
+export function placeOf({ accountId, endpoint, exchanges }: Finding): string {
+  const shown = exchanges.slice(0, shownNumbers).map(({ number }) => number);
+  const more = exchanges.length - shown.length;
+  const numbers = `${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  const account = exchanges.at(-1)?.accountName ?? accountId ?? 'an unauthenticated caller';
+  return `${account}, ${endpoint ?? 'no endpoint'}, exchanges ${numbers}`;
+}
+
+/** Exchanges of one finding that reports show. */
+const longestTimeline = 50;
+
+/** One line for each exchange of a finding, and for each other attempt at their messages. */
+function timelineOf({ exchanges }: Finding, attempts: Attempts): readonly string[] {
+  // Attempts are in order, so only the first of each message can be among the first of all.
+  const related = new Set(
+    exchanges
+      .slice(0, longestTimeline)
+      .flatMap((exchange) => [
+        ...(attempts.get(exchange) ?? []).slice(0, longestTimeline),
+        exchange,
+      ]),
+  );
+  const ordered = [...related].sort((a, b) => a.number - b.number).slice(0, longestTimeline);
+  const [first] = ordered;
+  return ordered.map((exchange) => {
+    const { number, method, target, status, retryAfter, atMs, isSeen } = exchange;
+    const seconds = ((atMs - (first?.atMs ?? atMs)) / 1_000).toFixed(3);
+    const id = requestIdOf(exchange);
+    return [
+      `${new Date(atMs).toISOString()} (+${seconds} s) ${number}: ${method} ${target} → ${status}`,
+      ...(retryAfter === undefined ? [] : [`Retry-After: ${retryAfter}`]),
+      ...(id === undefined ? [] : [`request_id ${id}`]),
+      ...(isSeen ? [] : ['not seen by the client']),
+      ...(exchanges.includes(exchange) ? ['(finding)'] : []),
+    ].join(', ');
+  });
+}
+
+/** An exchange as reports show it, with its time since the first one. */
+export function reportExchange(exchange: Exchange, first: Exchange | undefined) {
+  const { method, target, text, status, reply, retryAfterMs, isSeen, atMs } = exchange;
+  const sinceMs = atMs - (first?.atMs ?? atMs);
+  return {
+    method,
+    url: target,
+    requestHeaders: {
+      at: new Date(atMs).toISOString(),
+      'after-the-first': `${(sinceMs / 1_000).toFixed(3)} s`,
+    },
+    ...(text !== '' && { requestBody: text }),
+    status,
+    replyHeaders: retryAfterMs === undefined ? {} : { 'retry-after': String(retryAfterMs / 1_000) },
+    replyBody: reply === undefined ? '' : JSON.stringify(reply),
+    ...(!isSeen && { failure: `${status}, which the client did not see` }),
+    durationMs: exchange.answeredAtMs - atMs,
+  };
+}

@@ -1,0 +1,138 @@
+/**
+ * The text that `smstwin serve` and `fleet` print when they are ready: URLs, a key, a number and
+ * commands to paste.
+ */
+
+import { servicePaths } from '#contract/service-paths.ts';
+import type { CommandIo } from '#io/flags.ts';
+import { foreignText } from '#io/foreign-text.ts';
+import { defaultRate, type SettingsInput } from '#src/config/settings.ts';
+import { routeOf } from '#src/operations/table.ts';
+import type { ReadyFile } from '#src/simulator.ts';
+import type { ServeOptions } from './serve-options.ts';
+
+/** A recipient without a scripted outcome. */
+const recipient = '+12025550123';
+
+/** `served`: the content of the ready file. */
+export function banner(
+  served: ReadyFile,
+  options: Pick<ServeOptions, 'settings' | 'control'>,
+  { version, env }: Pick<CommandIo, 'version' | 'env'>,
+): string {
+  const { clock = 'real' } = options.settings;
+  const caller = chooseCaller(served, options.settings);
+  const caFile = served.tls_ca_file;
+  const trust = caFile === undefined ? '' : ` --cacert ${quoted(caFile)}`;
+  const lines = [
+    `smstwin ${version} simulates the Outbound SMS Service (clock ${clock}, seed ${served.seed}).`,
+    '',
+    `  base URL     ${served.base_url}`,
+    `  control URL  ${served.control_url ?? 'none'}`,
+    ...(caller === undefined
+      ? ['  This world has no key with a number to send from.']
+      : [
+          `  API key      ${caller.key} (${foreignText(caller.account)})`,
+          `  from         ${caller.from}`,
+          '',
+          'Send a message, then read its status with the message_id of the reply:',
+          `${sendCommand(served.base_url, caller)}${trust}`,
+          `${readCommand(served.base_url, caller.key)}${trust}`,
+        ]),
+    '',
+    ...(caFile === undefined ? [] : [trustHint(quoted(caFile)), '']),
+    timeHint(served, options, env),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+interface Caller {
+  readonly account: string;
+  readonly key: string;
+  readonly from: string;
+}
+
+/** The first account with a key and a number to send from: its own working SIM, or the pool's. */
+function chooseCaller(served: ReadyFile, settings: SettingsInput): Caller | undefined {
+  const pool = served.pool[0]?.number;
+  for (const { name, api_key: key, sims } of served.accounts) {
+    if (key === '') continue;
+    const inWorldFile = settings.world?.accounts?.find((account) => account.name === name);
+    const isOff = (number: string) => {
+      const sim = inWorldFile?.sims?.find((each) => each.number === number);
+      return sim?.connected === false || sim?.active === false;
+    };
+    const from = sims.find(({ number }) => !isOff(number))?.number ?? pool;
+    if (from !== undefined) return { account: name, key, from };
+  }
+  return undefined;
+}
+
+function sendCommand(baseUrl: string, caller: Caller): string {
+  const body = JSON.stringify({ to: recipient, from: caller.from, message: 'Hello' });
+  return [
+    `  curl -sS ${baseUrl}${servicePaths.send}`,
+    `-H 'Authorization: Bearer ${caller.key}'`,
+    `-H 'Content-Type: application/json'`,
+    `-d '${body}'`,
+  ].join(' ');
+}
+
+function readCommand(baseUrl: string, key: string): string {
+  const path = servicePaths.read.replace('{message_id}', 'MESSAGE_ID');
+  return `  curl -sS ${baseUrl}${path} -H 'Authorization: Bearer ${key}'`;
+}
+
+/** What makes Node, Python, Go and curl trust the certificate. */
+function trustHint(path: string): string {
+  const names = ['NODE_EXTRA_CA_CERTS', 'REQUESTS_CA_BUNDLE', 'SSL_CERT_FILE', 'CURL_CA_BUNDLE'];
+  return [
+    'Let clients trust its certificate (Java and others: docs/https.md):',
+    `  export ${names.map((name) => `${name}=${path}`).join(' ')}`,
+  ].join('\n');
+}
+
+/** Quotes a path, so that a shell reads one word. */
+function quoted(path: string): string {
+  return /^[\w./+@:-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+}
+
+/** How simulated time moves, and how to move it. */
+function timeHint(
+  served: ReadyFile,
+  { settings, control }: Pick<ServeOptions, 'settings' | 'control'>,
+  env: CommandIo['env'],
+): string {
+  if (settings.clock === 'manual') {
+    if (served.control_url === null) {
+      return 'Time does not move: the clock is manual and there is no control port.';
+    }
+    const token = control === false ? '' : tokenHeader(control.token, env);
+    return [
+      'Time does not move until you advance it:',
+      `  curl -sS ${served.control_url}${routeOf('clock.advance').path}${token} ` +
+        `-H 'Content-Type: application/json' -d '{"by":"60s"}'`,
+    ].join('\n');
+  }
+  if (settings.clock === 'scaled') {
+    const seconds =
+      settings.retryAfterSeconds === 'real'
+        ? 'Retry-After counts real seconds'
+        : 'Retry-After counts simulated seconds (--retry-after real: real ones)';
+    return (
+      `Simulated time runs ${settings.rate ?? defaultRate} times as fast as real time. ` +
+      `${seconds}; send_at is compared with simulated time.`
+    );
+  }
+  return (
+    'SIMs poll every 20 s, as real ones do. Faster: --clock scaled --rate 60. Step by ' +
+    'step: --clock manual.'
+  );
+}
+
+/** Names the environment variable instead of the token if the token came from there. */
+function tokenHeader(token: string | undefined, env: CommandIo['env']): string {
+  if (token === undefined) return '';
+  const shown = env['SMSTWIN_CONTROL_TOKEN'] === token ? '$SMSTWIN_CONTROL_TOKEN' : token;
+  return ` -H "Authorization: Bearer ${shown}"`;
+}

@@ -1,0 +1,100 @@
+/**
+ * `smstwin serve`: runs a simulator on two ports until a signal stops it.
+ */
+
+import { minuteMs } from '#contract/time-units.ts';
+import { addFlags, type CommandIo, type Flag, newCommand, readFlags } from '#io/flags.ts';
+import { JournalError } from '#judging/evidence/journal-error.ts';
+import type { InternalOptions } from '#src/simulator.ts';
+import { closeAtStop, noticesTo, stackOf, stopSignal } from '../process.ts';
+import { announce, prepareReadyFile } from './ready-file.ts';
+import { requestLine } from './request-log.ts';
+import { addServeFlags, serveOptions } from './serve-options.ts';
+
+/** Flags that `serve` has only in a checkout (`verify/defects/flags.ts`), and what reads them. */
+export interface CheckoutFlags {
+  readonly flags: readonly Flag[];
+  readonly read: (values: Readonly<Record<string, unknown>>) => Promise<CheckoutRequest>;
+}
+
+/** What those flags ask for. */
+export interface CheckoutRequest {
+  /** A text to print instead of serving. */
+  readonly answer?: string;
+  /** A line to print at the start. */
+  readonly notice?: string;
+  readonly simulation?: InternalOptions['simulation'];
+}
+
+/** Serves until a signal or an operation stops it. Returns the exit code. */
+export async function serve(
+  argv: readonly string[],
+  io: CommandIo,
+  checkout?: CheckoutFlags,
+): Promise<number> {
+  const command = newCommand('serve', 'Run the simulator.', io);
+  addServeFlags(command);
+  addFlags(command, checkout?.flags ?? []);
+  if (readFlags(command, argv, io.env) === 'answered') return 0;
+  const checkoutRequest = await checkout?.read(command.opts());
+  if (checkoutRequest?.answer !== undefined) {
+    io.out(checkoutRequest.answer);
+    return 0;
+  }
+  const options = await serveOptions(command);
+  if (options.readyFile !== undefined) prepareReadyFile(options.readyFile);
+  const { createSimulator } = await import('#src/simulator.ts');
+  const notice = noticesTo(io, 'smstwin');
+  const simulator = await createSimulator(options.settings, {
+    simulation: checkoutRequest?.simulation,
+    journal: options.journal,
+    journalDir: options.journalDir,
+    journalMaxBytes: options.journalMaxBytes,
+    share: options.share,
+    onNotice: notice,
+  });
+  if (checkoutRequest?.notice !== undefined) notice(checkoutRequest.notice);
+  const { log = 'off' } = options.settings;
+  if (log !== 'off') {
+    simulator.activity.listen('request', (request) => io.error(requestLine(log, request)));
+  }
+  const { stopped, stop } = stopSignal();
+  try {
+    await simulator.listen({
+      host: options.host,
+      port: options.port,
+      publicUrl: options.publicUrl,
+      tls: options.tls,
+      control: options.control,
+      transport: options.transport,
+      onNotice: notice,
+      onInternalError: internalErrorLog(notice),
+      onShutdown: stop,
+    });
+    announce(simulator.readyFile(), options, io);
+  } catch (error) {
+    // Open ports would keep the process running and the journal locked.
+    await simulator.close();
+    throw error;
+  }
+  return closeAtStop(stopped, () => simulator.close());
+}
+
+/**
+ * Returns a function that prints the stack of a bug. If the journal cannot be written, every
+ * request fails, so it prints one line a minute for that; the control port's health shows it, too.
+ */
+export function internalErrorLog(
+  notice: (line: string) => void,
+  nowMs: () => number = Date.now,
+): (error: unknown) => void {
+  const quietUntilMs = new Map<string, number>();
+  return (error) => {
+    if (!(error instanceof JournalError)) {
+      for (const line of stackOf(error)) notice(line);
+    } else if (nowMs() >= (quietUntilMs.get(error.message) ?? 0)) {
+      quietUntilMs.set(error.message, nowMs() + minuteMs);
+      notice(`${error.message}; every request is 500 until a restart with room on the disk`);
+    }
+  };
+}

@@ -1,0 +1,240 @@
+/**
+ * Floods one endpoint with more requests than its limit: all rules about a limit are judged on
+ * these requests. Rules: LIMIT-1 to LIMIT-7, READ-3, AUTH-6, ERR-3, ERR-4.
+ * Opens connections first, so that requests arrive together. Sends one request well before the
+ * others, so that the kind of refill shows (`limiterRefill`). Directly after the flood, while the
+ * bucket is empty, it sends everything that an empty bucket must not affect.
+ */
+import { minuteMs } from '#contract/time-units.ts';
+import { type Bucket, limitOf } from '#judging/limiter/buckets.ts';
+import { messagesOfOthers } from '#judging/limiter/other-traffic.ts';
+import * as verify from '#judging/service/expectations.ts';
+import { type Fields, paths, type Subject, type Trial } from '../run/case-run.ts';
+import type { Recording } from '../run/recording.ts';
+import { type Reply, SendsExhausted } from '../target/client.ts';
+import type { Need } from '../target/target.ts';
+import { requestWhileEmpty } from './empty-bucket.ts';
+import { fullAgainMs, hasBudget, prepareFlood } from './flood-start.ts';
+import {
+  agentOf,
+  flood,
+  isRefused,
+  isSending,
+  passed,
+  pathFor,
+  queriesOf,
+  recent,
+  request,
+} from './limited.ts';
+import { type Wait, waitOut } from './wait-out.ts';
+
+export interface Flood {
+  readonly account: Subject;
+  readonly replies: readonly Reply[];
+  /** The replies with 429. */
+  readonly refusals: readonly Reply[];
+  readonly tookMs: number;
+  /** The first request and its reply. */
+  readonly first: { readonly fields: Fields; readonly reply: Reply };
+  /** The bodies of refused requests; each message text contains its `request_id`. */
+  readonly refused: readonly Fields[];
+  /** The reply to a call that claims to be forwarded from another address. */
+  readonly forwarded: Reply | undefined;
+  readonly wait: Wait | undefined;
+}
+
+/** Requests beyond the limit, so that a wrong count of simultaneous requests shows. */
+const surplus = 4;
+/** If none is refused, the flood goes on to this many beyond the limit. */
+const mostSurplus = 20;
+/**
+ * From the first request to the others. Not a whole number of seconds, so that the end of a wait
+ * shows which of them returned its token.
+ */
+const apartMs = 1_850;
+/** For the plan of a run: the requests that waiting out a refusal adds to a flood. */
+const plannedForWait = 3;
+/** For the plan of a run: a minute until the bucket returns, and the flood itself. */
+const plannedSeconds = 66;
+
+export const floodOf: Readonly<Record<Bucket, Recording<Flood>>> = {
+  send: recordingOf('send', ['sender']),
+  dashboard_send: recordingOf('dashboard_send', ['sender']),
+  external_send: recordingOf('external_send', ['sender']),
+  received: recordingOf('received', ['key']),
+  tasks: recordingOf('tasks', ['key', 'device']),
+  address: recordingOf('address', ['key']),
+};
+
+function recordingOf(bucket: Bucket, needs: readonly Need[]): Recording<Flood> {
+  return {
+    name: `flood of ${bucket}`,
+    needs,
+    spends: { [bucket]: limitOf(bucket) + surplus + plannedForWait },
+    throttled: surplus + plannedForWait,
+    seconds: plannedSeconds,
+    full: [bucket],
+    account: { sims: 2 },
+    record: (t, account) => recordFlood(t, account, bucket),
+  };
+}
+
+async function recordFlood(t: Trial, account: Subject, bucket: Bucket): Promise<Flood> {
+  const canWait = t.target.timeoutMs > minuteMs + apartMs;
+  // Each flood sees what the previous one left of its bucket.
+  let burst = await t.inTurn('flood', () => floodOnce(t, account, bucket));
+  if (burst.hadTooFew && canWait) burst = (await floodAgain(t, account, bucket)) ?? burst;
+  const wait = await waitOut(t, burst.call, { bucket, ...burst });
+  const times = limitOf(bucket) + surplus;
+  if (burst.hadTooMany && canWait && hasBudget(t, times)) {
+    // Shows whether the limit breaks only when requests arrive at once.
+    await t.pause(fullAgainMs, `the limit of ${bucket}`);
+    await flood(times, burst.call, 1);
+  }
+  return { ...burst, wait };
+}
+
+/**
+ * A second flood after one that had too few passes: the bucket may not have been full, or another
+ * client used it. It is full a minute after this run has emptied it, and two floods agree if no
+ * other client uses it. Undefined if the budget does not cover it.
+ */
+async function floodAgain(t: Trial, account: Subject, bucket: Bucket): Promise<Burst | undefined> {
+  await t.pause(minuteMs + apartMs, `the limit of ${bucket}`);
+  try {
+    return await floodOnce(t, account, bucket);
+  } catch (error) {
+    if (error instanceof SendsExhausted) return undefined;
+    throw error;
+  }
+}
+
+/** A flood, without what comes after it. */
+interface Burst extends Omit<Flood, 'wait'> {
+  /** True if too few requests passed, or another endpoint was throttled, for an unknown reason. */
+  readonly hadTooFew: boolean;
+  /** True if more requests passed than the limit allows. */
+  readonly hadTooMany: boolean;
+  /** Sends one more request of the flood. */
+  readonly call: () => Promise<Reply>;
+}
+
+/** Empties the bucket, and sends what the empty bucket must not affect. */
+async function floodOnce(t: Trial, account: Subject, bucket: Bucket): Promise<Burst> {
+  const { clock, startedAt } = t.target;
+  const limit = limitOf(bucket);
+  const caller = await callerOf(t, account, bucket);
+  const beganAt = clock.now();
+  const spentEarlier = spentBefore(t, bucket, account);
+  const replies = await sendUntilRefused(t, { account, bucket, spentEarlier }, caller.call);
+  const tookMs = clock.now() - beganAt;
+  const [first] = replies;
+  const refusals = replies.filter(isRefused);
+  const refused: Fields[] = [];
+  for (const { body, reply } of caller.sent) if (isRefused(await reply)) refused.push(body);
+  const whileEmpty =
+    refusals.length > 0 ? await requestWhileEmpty(t, { account, bucket, first }) : undefined;
+  const passes = replies.length - refusals.length;
+  const hasTooFew = passes + spentEarlier < limit || whileEmpty?.isOtherRefused === true;
+  // In its first minute a run does not know what was spent before it.
+  const isExplained = t.controlled || (beganAt - startedAt >= minuteMs && areOthersKnown(t));
+  return {
+    account,
+    hadTooFew: refusals.length > 0 && hasTooFew && !isExplained,
+    hadTooMany: passes > limit + 1 + (tookMs / minuteMs) * limit,
+    replies,
+    refusals,
+    tookMs,
+    first: { fields: caller.sent[0]?.body ?? {}, reply: first },
+    refused,
+    forwarded: whileEmpty?.forwarded,
+    call: () => caller.call(limit),
+  };
+}
+
+interface FullBucket {
+  readonly account: Subject;
+  readonly bucket: Bucket;
+  /** The run's requests to it that do not count as the flood's. */
+  readonly spentEarlier: number;
+}
+
+/**
+ * Sends one request, then as many as the limit leaves and a few more, until one is refused. Only
+ * the first one if it is not accepted. The replies come in the order of the requests.
+ */
+async function sendUntilRefused(
+  t: Trial,
+  { account, bucket, spentEarlier }: FullBucket,
+  call: (index: number) => Promise<Reply>,
+): Promise<[Reply, ...Reply[]]> {
+  const { clock } = t.target;
+  const limit = limitOf(bucket);
+  const beganAt = clock.now();
+  const first = await call(0);
+  const isAccepted = passed(first) || (bucket === 'address' && first.status === 401);
+  if (!isAccepted) return [first];
+  if (bucket === 'send') {
+    await readOften(t, account, first);
+    await t.pause(apartMs, 'time to pass');
+  }
+  const times = Math.max(0, limit - spentEarlier - 1) + surplus;
+  const replies: [Reply, ...Reply[]] = [first, ...(await flood(times, (i) => call(i + 1)))];
+  const mostReplies = () => limit + mostSurplus + ((clock.now() - beganAt) / minuteMs) * limit;
+  while (!replies.some(isRefused) && replies.length < mostReplies())
+    replies.push(...(await flood(surplus, (i) => call(i + 1))));
+  return replies;
+}
+
+/** A send of a flood. */
+interface Sent {
+  readonly body: Fields;
+  readonly reply: Promise<Reply>;
+}
+
+/**
+ * Prepares a flood. `call` then sends its request of this index; `sent` lists its sends so far. The
+ * requests vary by key, SIM, client and query, on none of which the limit may depend.
+ */
+async function callerOf(t: Trial, account: Subject, bucket: Bucket) {
+  const hasOther = t.controlled || t.target.flags.otherApiKey !== undefined;
+  const keys = [account.key, hasOther ? (await t.secondKey(account)).key : account.key];
+  await prepareFlood(t, account, bucket, limitOf(bucket) + surplus);
+  // The probe of queries spends from the bucket: it counts as one of the run's earlier requests.
+  const queryOf = bucket === 'address' ? () => '' : await queriesOf(t, bucket, account);
+  const sent: Sent[] = [];
+  const call = (index: number): Promise<Reply> => {
+    const headers = agentOf(index);
+    if (bucket === 'address') return t.get(paths.received, undefined, headers);
+    const key = keys[index % 2];
+    // Every SIM is used with both keys.
+    const sims = account.sims.slice((index >> 1) % account.sims.length);
+    if (!isSending(bucket))
+      return request(t, bucket, { ...account, sims }, key, { headers, query: queryOf(index) });
+    // New ids, so that each later replay has the same number of messages after it.
+    const request_id = t.requestId();
+    const from = sims[0]?.number ?? account.from;
+    const body = t.fields(account, { request_id, from, message: `conformance ${request_id}` });
+    const reply = t.post(pathFor(bucket, account), key, body, headers);
+    sent.push({ body, reply });
+    return reply;
+  };
+  return { call, sent };
+}
+
+/** The run's own requests to this bucket within the last minute that may have spent a token. */
+function spentBefore(t: Trial, bucket: Bucket, account: Subject): number {
+  return recent(t, bucket, account).filter(({ reply }) => !isRefused(reply)).length;
+}
+
+const readTimes = 40;
+
+/** Sends reads, which must not spend from the bucket either (LIMIT-7). */
+async function readOften(t: Trial, account: Subject, { json }: Reply): Promise<void> {
+  const id = verify.isObject(json) ? json['message_id'] : undefined;
+  if (typeof id === 'string') await flood(readTimes, () => t.read(account, id));
+}
+
+function areOthersKnown({ target }: Trial): boolean {
+  return messagesOfOthers(target.log) !== undefined;
+}

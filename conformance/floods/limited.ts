@@ -1,0 +1,103 @@
+/**
+ * Requests to the limited endpoints, for floods and cases: one, many, or varied in what a limit
+ * must not depend on. Rules: LIMIT-1 to LIMIT-5.
+ */
+import { minuteMs } from '#contract/time-units.ts';
+import type { Bucket, Endpoint } from '#judging/limiter/buckets.ts';
+import type { Exchange } from '#judging/service/exchange.ts';
+import { paths, type Subject, type Trial } from '../run/case-run.ts';
+import type { Reply } from '../target/client.ts';
+
+/**
+ * Sends many requests with a bounded number in flight; replies come in the order of the requests.
+ */
+export async function flood<T>(
+  times: number,
+  send: (index: number) => Promise<T>,
+  width = 16,
+): Promise<T[]> {
+  const replies: T[] = new Array(times);
+  let next = 0;
+  const worker = async () => {
+    while (next < times) {
+      const index = next;
+      next += 1;
+      replies[index] = await send(index);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(width, times) }, worker));
+  return replies;
+}
+
+/** Parts of a request that a limit must not depend on. */
+interface Variation {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly query?: string;
+}
+
+/** True if its requests are sends, which cost money. */
+export function isSending(bucket: Bucket): boolean {
+  return bucket.endsWith('send');
+}
+
+export function pathFor(endpoint: Endpoint, { sims }: Subject): string {
+  return endpoint === 'tasks' ? paths.tasks(sims[0]?.deviceId ?? '') : paths[endpoint];
+}
+
+/** An acceptable request of the account. */
+export function request(
+  t: Trial,
+  endpoint: Endpoint,
+  account: Subject,
+  key: string | undefined = account.key,
+  { headers, query = '' }: Variation = {},
+): Promise<Reply> {
+  const path = pathFor(endpoint, account);
+  return isSending(endpoint)
+    ? t.post(path, key, t.fields(account), headers)
+    : t.get(path + query, key, headers);
+}
+
+/** The headers of two clients that take turns: a service may see several versions of one client. */
+export function agentOf(index: number): Readonly<Record<string, string>> {
+  return { 'user-agent': `smstwin-conformance/${1 + (index % 2)}` };
+}
+
+const pageSizes = 100;
+
+/** A query that differs between requests, if the list of received messages takes one. */
+export async function queriesOf(
+  t: Trial,
+  endpoint: Endpoint,
+  account: Subject,
+): Promise<(index: number) => string> {
+  const query = (index: number) => `?page_size=${1 + (index % pageSizes)}`;
+  if (endpoint !== 'received') return () => '';
+  const probe = await request(t, endpoint, account, account.key, { query: query(0) });
+  return passed(probe) ? query : () => '';
+}
+
+export function passed(reply: Reply): boolean {
+  return reply.status >= 200 && reply.status < 300;
+}
+
+export function isRefused({ status }: Reply): boolean {
+  return status === 429;
+}
+
+/** The run's own requests to this bucket within the last minute. */
+export function recent(t: Trial, bucket: Bucket, account: Subject): Exchange[] {
+  const sinceMs = t.target.clock.now() - minuteMs;
+  const owner = bucket === 'address' ? undefined : (account.accountId ?? 'own');
+  const flooded = bucket === 'address' ? 'received' : bucket;
+  return t.target.log.filter(
+    ({ endpoint, caller, answeredAt }) =>
+      endpoint === flooded && caller.account === owner && answeredAt > sinceMs,
+  );
+}
+
+/** Waits until every bucket is full and the clock begins no new minute within the next 59 s. */
+export async function justAfterTheMinute(t: Trial): Promise<void> {
+  const now = await t.now();
+  await t.advance(Math.ceil((now + 2 * minuteMs) / minuteMs) * minuteMs + 500 - now);
+}

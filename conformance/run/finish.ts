@@ -1,0 +1,59 @@
+/**
+ * Finishes a run, or a reading of recorded traffic: compares the results with the expectations,
+ * prints and writes the reports and the files of `--discover` and `--write-expected`, and returns
+ * the exit code.
+ */
+
+import { sentenceOf } from '#contract/assumptions.ts';
+import { foreignText } from '#io/foreign-text.ts';
+import { compared } from '#judging/report/comparison.ts';
+import { expectationsOf, type Known, weigh, writeExpectations } from '#judging/report/expected.ts';
+import { counts, exitCode, ruleVerdicts, unmet, writeDiscovered } from '#judging/report/outcome.ts';
+import { because, type Facts } from '#judging/report/summary.ts';
+import { textReport } from '#judging/report/text.ts';
+import { writeReports } from '#judging/report/write.ts';
+import type { ConformOptions } from '../options.ts';
+import type { Run } from './suite.ts';
+
+/** Where the command writes its output. */
+export interface Streams {
+  readonly stdout: (text: string) => void;
+  readonly stderr: (text: string) => void;
+}
+
+/** `known`: all cases that an expectation may name. */
+export function finish(
+  run: Run,
+  facts: Facts,
+  known: readonly Known[],
+  options: ConformOptions,
+  { stdout: out, stderr }: Streams,
+): number {
+  const { results, unreached, interrupted, reachable } = run;
+  const error = (line: string) => stderr(`smstwin conform: ${line}\n`);
+  const weighed = weigh(options.expected, results, known);
+  const rules = ruleVerdicts(results);
+  const summary = {
+    title: 'Conformance',
+    sentenceOf,
+    ...facts,
+    exitCode: exitCode(run, weighed, options.require),
+    ...{ interrupted, reachable, counts: counts(results), rules },
+    unmet: unmet(options.require, rules),
+    ...(options.compare !== undefined && { comparison: compared(options.compare, results) }),
+    ...{ results, weighed },
+  };
+  if (unreached === undefined) out(textReport(summary));
+  else error(foreignText(unreached));
+  const code = writeReports(options.report, summary, { out, error });
+  if (unreached !== undefined) return code;
+  if (options.discover !== undefined) writeDiscovered(options.discover, facts.discovered);
+  // Traffic may have been recorded on another day.
+  const seen = options.traffic === undefined ? `seen on ${facts.startedAt.slice(0, 10)}` : 'seen';
+  if (options.writeExpected !== undefined)
+    writeExpectations(
+      options.writeExpected,
+      expectationsOf(options.expected, results, weighed, (one) => `${seen}: ${because(one)}`),
+    );
+  return code;
+}

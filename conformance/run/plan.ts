@@ -1,0 +1,206 @@
+/**
+ * What is known before any request: which cases a pattern selects, which of them the flags allow,
+ * and what a run costs in sends and time (`--list`, `--dry-run`, `--profile`).
+ */
+import { rules } from '#contract/rules.ts';
+import { BucketLedger, entriesOf, limitOf, sendsIn } from '#judging/limiter/buckets.ts';
+import { lacks, longerThanAllowed, type Means, type Profile } from '../target/target.ts';
+import type { AnyCase } from './case.ts';
+import type { Recording } from './recording.ts';
+import { Schedule } from './schedule.ts';
+import { itemsOf, type RunItem } from './schedule-items.ts';
+
+/** The most sends of one case and of a whole run, for each profile. */
+const mostSends: Readonly<Record<Profile, { readonly ofCase: number; readonly ofRun: number }>> = {
+  readonly: { ofCase: 0, ofRun: 0 },
+  budget: { ofCase: 10, ofRun: 59 },
+  full: { ofCase: Number.POSITIVE_INFINITY, ofRun: Number.POSITIVE_INFINITY },
+};
+
+/** The text of `--list`: a line for each case. */
+export function listing(cases: readonly AnyCase[]): string {
+  const lines = cases.map(({ id, sends, needs }) => {
+    const needed = needs.length === 0 ? '' : `  (needs ${needs.join(', ')})`;
+    return `${id}  ${sends}${needed}\n`;
+  });
+  return lines.join('');
+}
+
+/** The cases that are skipped on this target, each with the reason. */
+export function unaffordable(
+  cases: readonly AnyCase[],
+  means: Means,
+  profile: Profile,
+): Map<AnyCase, string> {
+  const reasons = new Map<AnyCase, string>();
+  for (const each of cases) {
+    const reason = whatIsMissing(each, means, profile);
+    if (reason !== undefined) reasons.set(each, reason);
+  }
+  const { ofRun } = mostSends[profile];
+  const chosen = new Set<Recording>();
+  let spent = 0;
+  for (const each of byValue(cases.filter((one) => !reasons.has(one)))) {
+    const cost = sendsOf(each, chosen);
+    if (spent + cost > ofRun) {
+      reasons.set(each, `exceeds the ${ofRun} sends that --profile ${profile} allows in all`);
+      continue;
+    }
+    spent += cost;
+    for (const recording of each.recordings ?? []) chosen.add(recording);
+  }
+  return reasons;
+}
+
+/** Sorts the cheapest case of each rule first, then the other cases, then observations. */
+function byValue(cases: readonly AnyCase[]): AnyCase[] {
+  const seen = new Set<string>();
+  const cheapest: AnyCase[] = [];
+  const others: AnyCase[] = [];
+  const observations: AnyCase[] = [];
+  for (const each of cases.toSorted((a, b) => sendsOf(a) - sendsOf(b))) {
+    if ('run' in each) observations.push(each);
+    else if (seen.has(each.subject)) others.push(each);
+    else cheapest.push(each);
+    seen.add(each.subject);
+  }
+  return [...cheapest, ...others, ...observations];
+}
+
+/** The sends of a case and its recordings, except those that an earlier case has chosen. */
+function sendsOf(
+  { spends, recordings = [] }: AnyCase,
+  chosen: ReadonlySet<Recording> = new Set(),
+): number {
+  const added = recordings.filter((recording) => !chosen.has(recording));
+  return added.reduce((sum, recording) => sum + sendsIn(recording.spends), sendsIn(spends));
+}
+
+/** Why the case cannot run on this target, on its own; undefined if it can. */
+function whatIsMissing(anyCase: AnyCase, means: Means, profile: Profile): string | undefined {
+  const sends = sendsOf(anyCase);
+  if (sends > mostSends[profile].ofCase)
+    return `costs ${sends} sends, more than --profile ${profile} allows`;
+  const { needs, spends, recordings = [] } = anyCase;
+  const missing = needs.map((need) => lacks(means, need)).filter((lack) => lack !== undefined);
+  if (missing.length > 0) return `needs ${[...new Set(missing)].join(', ')}`;
+  if (means.hasControl) return undefined;
+  const longestWait = Math.max(...[anyCase, ...recordings].map(({ waits = 0 }) => waits));
+  if (longestWait * 1000 > means.timeoutMs)
+    return `needs a wait of ${longestWait} s, ${longerThanAllowed}`;
+  const [bucket, count] = entriesOf(spends).find(([name, n]) => n > limitOf(name)) ?? [];
+  return bucket === undefined ? undefined : `needs ${count} requests to ${bucket} within a minute`;
+}
+
+interface Estimate {
+  readonly sends: number;
+  /** The number of 429s. */
+  readonly throttled: number;
+  readonly seconds: number;
+  /** Cases that would wait longer than the flags allow, each with the reason. */
+  readonly tooLong?: ReadonlyMap<AnyCase, string>;
+}
+
+/** The text of `--dry-run`. Refused sends count as sends: a target might accept them. */
+export function dryRun(cases: readonly AnyCase[], means: Means, profile: Profile): string {
+  const skipped = unaffordable(cases, means, profile);
+  const runnable = cases.filter((each) => !skipped.has(each));
+  const { tooLong = new Map(), ...estimate } = means.hasControl
+    ? withControl(runnable)
+    : withoutControl(runnable, means);
+  for (const [each, reason] of tooLong) skipped.set(each, reason);
+  const { maxSends = estimate.sends } = means;
+  const capped = means.maxSends === undefined ? '' : ` (--max-sends ${means.maxSends})`;
+  const minutes = estimate.seconds / 60;
+  const lines = [
+    `Cases: ${cases.length - skipped.size} of ${cases.length} (profile ${profile})`,
+    `Sends: about ${Math.min(estimate.sends, maxSends)}${capped}`,
+    `429s: about ${estimate.throttled}`,
+    `Minutes: about ${minutes < 0.1 ? '0.1' : minutes.toFixed(1)}`,
+  ];
+  for (const each of cases) {
+    const reason = skipped.get(each);
+    if (reason !== undefined) lines.push(`Skipped: ${each.id}: ${reason}`);
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+const secondsPerRequest = 0.0005;
+const requestsPerCase = 20;
+
+/** With a control port the run moves the clock, so only requests take time. */
+function withControl(cases: readonly AnyCase[]): Estimate {
+  const sends = cases.reduce((sum, { spends }) => sum + sendsIn(spends), 0);
+  const throttled = cases.reduce((sum, each) => sum + (each.throttled ?? 0), 0);
+  const seconds = (sends + cases.length * requestsPerCase) * secondsPerRequest;
+  return { sends, throttled, seconds };
+}
+
+/** Without a control port: follows the schedule in imagined time, and sends nothing. */
+function withoutControl(cases: readonly AnyCase[], means: Means): Estimate {
+  const ledger = new BucketLedger();
+  const schedule = new Schedule(itemsOf(cases, means), ledger, 0, means.timeoutMs);
+  const tooLong = new Map<AnyCase, string>();
+  const running: { readonly item: RunItem; readonly untilMs: number }[] = [];
+  let sends = 0;
+  let throttled = 0;
+  let nowMs = 0;
+  const finishNext = () => {
+    running.sort((a, b) => a.untilMs - b.untilMs);
+    const next = running.shift();
+    if (next === undefined) return;
+    nowMs = Math.max(nowMs, next.untilMs);
+    schedule.finished(next.item);
+  };
+  for (;;) {
+    const decision = schedule.next(nowMs);
+    if (decision.kind === 'done') return { sends, throttled, seconds: nowMs / 1000, tooLong };
+    if (decision.kind === 'busy') {
+      finishNext();
+    } else if (decision.kind === 'wait') {
+      const nextEndMs = Math.min(...running.map(({ untilMs }) => untilMs));
+      if (nextEndMs <= nowMs + decision.ms) finishNext();
+      else nowMs += decision.ms;
+    } else if (decision.lack !== undefined) {
+      if (decision.item.case !== undefined) tooLong.set(decision.item.case, decision.lack);
+      schedule.finished(decision.item);
+    } else {
+      const { item } = decision;
+      for (const [bucket, count] of entriesOf(item.spends))
+        for (let i = 0; i < count; i += 1) ledger.note(bucket, nowMs, true);
+      running.push({ item, untilMs: nowMs + item.seconds * 1000 });
+      sends += sendsIn(item.spends);
+      throttled += item.throttled;
+    }
+  }
+}
+
+/**
+ * Selects cases by rule id, assumption name, group (`SEND`), case id, or a part of it; `*` matches
+ * anything.
+ */
+export function select(cases: readonly AnyCase[], patterns: readonly string[]): AnyCase[] {
+  if (patterns.length === 0) return [...cases];
+  return cases.filter(({ id, subject }) => isSelected(id, subject, patterns));
+}
+
+/** True if a pattern selects the case with this id and this rule or assumption. */
+export function isSelected(id: string, subject: string, patterns: readonly string[]): boolean {
+  return patterns.some((pattern) =>
+    matches(id.toLowerCase(), subject.toLowerCase(), pattern.toLowerCase()),
+  );
+}
+
+/** The groups of rule ids, such as `send`. */
+const groups = new Set(rules.map(({ id }) => id.replace(/-\d+$/, '').toLowerCase()));
+
+function matches(id: string, subject: string, pattern: string): boolean {
+  if (pattern.includes('*')) {
+    const parts = pattern.split('*').map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'));
+    const glob = new RegExp(`^${parts.join('.*')}$`);
+    return glob.test(id) || glob.test(subject);
+  }
+  if (/^[a-z]+-\d+$/.test(pattern)) return subject === pattern;
+  if (groups.has(pattern)) return subject.startsWith(`${pattern}-`);
+  return subject === pattern || id.includes(pattern);
+}

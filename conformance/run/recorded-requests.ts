@@ -1,0 +1,158 @@
+/**
+ * The requests of one run of a case or recording, and the record of their exchanges. A 429 that the
+ * case did not provoke is waited out, because another client of the account may have caused it.
+ */
+import { minuteMs } from '#contract/time-units.ts';
+import { endpointOf, type Spends } from '#judging/limiter/buckets.ts';
+import type { Exchange as ShownExchange } from '#judging/report/reported-exchange.ts';
+import type { Exchange } from '#judging/service/exchange.ts';
+import { Lacking } from '#judging/service/expectations.ts';
+import type { Reply } from '../target/client.ts';
+import type { RequestOptions } from '../target/connections.ts';
+import { exchangeOf } from '../target/run-facts.ts';
+import { longerThanAllowed, type Target } from '../target/target.ts';
+import { bucketOf, isExplained } from './spending.ts';
+
+type Headers = Readonly<Record<string, string>>;
+
+/** The longest wait in all for a request that another client's traffic throttles. */
+const longestThrottledMs = 2 * minuteMs + 10_000;
+/** Added to a wait for `Retry-After`, so that the next request does not come too early. */
+const waitMarginMs = 50;
+
+/** Sends requests and records their exchanges. Only it writes its fields. */
+export class RecordedRequests {
+  readonly target: Target;
+  /** The exchanges as reports show them. */
+  readonly shown: ShownExchange[] = [];
+  /** The same exchanges as judges see them. */
+  readonly exchanges: Exchange[] = [];
+  /** It waits out a 429 of these buckets, as the case did not provoke it. */
+  readonly #waitsOut: Spends;
+  /** How often a connection broke and the request was retried. */
+  interruptions = 0;
+  /** The first reply that exceeded a bound of the client. */
+  unusable: Reply | undefined;
+
+  constructor(target: Target, waitsOut: Spends = {}) {
+    this.target = target;
+    this.#waitsOut = waitsOut;
+  }
+
+  get controlled(): boolean {
+    return this.target.control !== undefined;
+  }
+
+  /** Ends the case: it is skipped, because it needs this. */
+  lack(what: string): never {
+    throw new Lacking(what);
+  }
+
+  post(path: string, key: string | undefined, body: unknown, more: Headers = {}): Promise<Reply> {
+    return this.request({
+      method: 'POST',
+      path,
+      headers: { 'content-type': 'application/json', ...more, ...authorization(key) },
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+    });
+  }
+
+  get(path: string, key: string | undefined, more: Headers = {}): Promise<Reply> {
+    return this.request({ method: 'GET', path, headers: { ...more, ...authorization(key) } });
+  }
+
+  /** Sends a request. Waits out a 429 and sends it again if the case did not provoke the 429. */
+  async request(options: RequestOptions): Promise<Reply> {
+    const first = await this.#once(options);
+    const bucket = bucketOf(options, first.status);
+    const isWaitedOut = bucket !== undefined && this.#waitsOut[bucket] !== undefined;
+    if (first.status !== 429 || this.controlled || !isWaitedOut) return first;
+    this.#noteUnexplained429(first);
+    let reply = first;
+    let waitedMs = 0;
+    // Another client of the account may take what has come back, so one wait may not be enough.
+    while (reply.status === 429) {
+      const waitSeconds = Math.max(1, Number(reply.headers['retry-after'] ?? '60'));
+      const waitMs = waitSeconds * 1_000 + waitMarginMs;
+      waitedMs += waitMs;
+      // NaN, from a Retry-After that is no number, ends the loop too.
+      if (!(waitedMs <= longestThrottledMs)) break;
+      await this.advance(waitMs);
+      reply = await this.#once(options);
+    }
+    return reply;
+  }
+
+  /** Notes a 429 for which this run had left room. Unknown in the first minute of the run. */
+  #noteUnexplained429(reply: Reply): void {
+    const { startedAt, unexplained429s, log } = this.target;
+    const refused = this.exchanges.find((exchange) => exchange.reply === reply);
+    if (refused === undefined || reply.sentAt - startedAt <= minuteMs) return;
+    if (!isExplained(refused, log)) unexplained429s.add(refused);
+  }
+
+  async #once(options: RequestOptions): Promise<Reply> {
+    const reply = await this.target.client.request(options);
+    this.shown.push(reply.exchange);
+    const exchange = exchangeOf(options, reply, this.target.known);
+    this.exchanges.push(exchange);
+    this.target.log.push(exchange);
+    if (!this.controlled) this.#noteSpending(exchange);
+    this.interruptions += reply.interruptions;
+    if (reply.unusable === true) this.unusable ??= reply;
+    return reply;
+  }
+
+  /** Notes for the schedule that a request may have spent from a bucket. */
+  #noteSpending({ method, path, headers, caller, reply, answeredAt }: Exchange): void {
+    const { status } = reply;
+    const bucket = bucketOf({ method, path, headers }, status);
+    // Of the calls without a valid key, only those for received messages have a limit.
+    const isCounted =
+      bucket === 'address' ? endpointOf(path) === 'received' : caller.account === 'own';
+    if (bucket === undefined || !isCounted) return;
+    const isReplay = method === 'POST' && status === 200;
+    const isSuccess = status >= 200 && status < 300 && !isReplay;
+    this.target.ledger.note(bucket, answeredAt, isSuccess);
+  }
+
+  /** Does the work when the run's earlier work of that kind is over. */
+  inTurn<T>(kind: string, work: () => Promise<T>): Promise<T> {
+    const { turns } = this.target;
+    const done = (turns.get(kind) ?? Promise.resolve()).then(work);
+    turns.set(
+      kind,
+      done.catch(() => {}),
+    );
+    return done;
+  }
+
+  /** The target's time, as far as it is known. */
+  async now(): Promise<number> {
+    return this.target.clock.now();
+  }
+
+  /** Lets time pass: moves a simulator's clock, or waits if `--timeout` allows such a wait. */
+  async advance(ms: number): Promise<void> {
+    if (!this.controlled && ms > this.target.timeoutMs)
+      this.lack(`a wait of ${Math.ceil(ms / 1000)} s, ${longerThanAllowed}`);
+    await this.pause(ms, 'time to pass');
+  }
+
+  /** Waits on the run's clock. `what` names the purpose for the progress line. */
+  async pause(ms: number, what: string): Promise<void> {
+    const { clock, waits, signal } = this.target;
+    if (ms <= 0) return;
+    const wait = { what, until: clock.now() + ms };
+    waits.add(wait);
+    try {
+      await clock.sleep(ms, signal);
+    } finally {
+      waits.delete(wait);
+    }
+  }
+}
+
+function authorization(key: string | undefined): Headers {
+  return key === undefined ? {} : { authorization: `Bearer ${key}` };
+}

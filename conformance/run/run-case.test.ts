@@ -1,0 +1,52 @@
+/** What is judged once more at the end of a run. */
+import { expect, test } from 'vitest';
+import { limits } from '#judging/limiter/buckets.ts';
+import type { Result } from '#judging/report/result.ts';
+import type { Exchange } from '#judging/service/exchange.ts';
+import type { Target } from '../target/target.ts';
+import type { Case } from './case.ts';
+import { Trial } from './case-run.ts';
+import { judgeAgain } from './run-case.ts';
+
+const limitCase: Case = {
+  id: 'LIMIT-1/flood',
+  subject: 'LIMIT-1',
+  needs: [],
+  sends: 'more than the limit',
+  demands: 'the limit',
+  spends: {},
+};
+const caller = { account: 'own', key: 'valid', isNew: false };
+const send = { caller, method: 'POST', endpoint: 'send', isRetried: false };
+
+/** Sends of which so many pass, and one that is refused. */
+function flood(start: number, passed: number): Exchange[] {
+  return Array.from({ length: passed + 1 }, (_, i) => {
+    const status = i < passed ? 202 : 429;
+    const at = start + i * 20;
+    const reply = { status, headers: { 'retry-after': '1' } };
+    return { ...send, sentAt: at, answeredAt: at + 5, reply } as never;
+  });
+}
+
+function reading(at: number, used: number): Exchange {
+  const reply = { status: 200, json: { used } };
+  const more = { caller, method: 'GET', endpoint: 'stats', isRetried: false, reply };
+  return { ...more, sentAt: at, answeredAt: at + 5 } as never;
+}
+
+test.each([
+  ['shows the messages of others only later', 40, 'skipped'],
+  ['shows no messages of others', 0, 'failed'],
+])('LIMIT-1 a token bucket that seemed too small: an account that %s', (_, others, verdict) => {
+  const floods = [...flood(120_000, limits.send + 1), ...flood(190_000, 30)];
+  const sent = limits.send + 31;
+  const log = [reading(119_000, 0), ...floods, reading(195_000, sent)];
+  const client = { masks: { clean: String } };
+  const trial = new Trial({ log, startedAt: 0, client } as unknown as Target);
+  trial.exchanges.push(...floods);
+  const first = judgeAgain(limitCase, { result: { durationMs: 7 } as Result, trial });
+  expect(first.verdict).toBe('failed');
+  log.push(reading(250_000, sent + others));
+  expect(judgeAgain(limitCase, { result: first, trial })).toMatchObject({ verdict, durationMs: 7 });
+});

@@ -1,0 +1,252 @@
+/**
+ * Runs one case and gives it a verdict. A case makes exchanges, and the judges of its rules look at
+ * them; an observation maps what it saw to an answer itself. The verdict is `passed` only if the
+ * rule applied at least once.
+ */
+import type { RuleId } from '#contract/rules.ts';
+import { otherBefore, runsOf } from '#judging/report/flood-lines.ts';
+import type { Exchange as ShownExchange } from '#judging/report/reported-exchange.ts';
+import { isFailure, type Result } from '#judging/report/result.ts';
+import { judges } from '#judging/service/all.ts';
+import type { Exchange } from '#judging/service/exchange.ts';
+import {
+  describe,
+  Lacking,
+  PreconditionMissing,
+  RuleBroken,
+} from '#judging/service/expectations.ts';
+import { Findings } from '#judging/service/judge.ts';
+import { RecipientBlocked, type Reply, SendsExhausted } from '../target/client.ts';
+import { ControlFailed } from '../target/control.ts';
+import type { Target } from '../target/target.ts';
+import type { AnyCase, Case, Observation, Seen } from './case.ts';
+import { Trial } from './case-run.ts';
+import { recorded } from './recording.ts';
+
+/** Of a long case, a result keeps this many exchanges from its start and its end. */
+const keptFirst = 10;
+const keptLast = 20;
+
+/**
+ * Runs a case. Runs it a second time if a connection broke and it did not pass: a restarted target
+ * may have lost earlier data, and the client never repeats a send without a `request_id`.
+ */
+export async function runCase(anyCase: AnyCase, target: Target): Promise<Ran> {
+  const first = await runOnce(anyCase, target);
+  if (isSettled(first)) return first;
+  const second = await runOnce(anyCase, target);
+  if (isSettled(second) || second.result.verdict === 'skipped') return second;
+  const interruptions = first.trial.interruptions + second.trial.interruptions;
+  const reason = `the connection broke ${interruptions} times in two attempts`;
+  return { ...second, result: { ...second.result, verdict: 'not_exercised', reason } };
+}
+
+/** A case that ran, and the record of what it did. */
+export interface Ran {
+  readonly result: Result;
+  readonly trial: Trial;
+  /** True if the exchanges themselves prove a failure. */
+  readonly isProven: boolean;
+}
+
+function isSettled({ result, trial }: Ran): boolean {
+  return trial.interruptions === 0 || result.verdict === 'passed';
+}
+
+/**
+ * Judges the exchanges of a case once more, and makes no new ones: the run's log knows more now,
+ * such as what other clients of the account spent.
+ */
+export function judgeAgain(ruleCase: Case, { result, trial }: Omit<Ran, 'isProven'>): Result {
+  const again = resultOf(ruleCase, judgementOf(ruleCase, trial), trial);
+  return { ...again, durationMs: result.durationMs };
+}
+
+async function runOnce(anyCase: AnyCase, target: Target): Promise<Ran> {
+  // A case that provokes 429s does not wait them out.
+  const trial = new Trial(target, anyCase.throttled === undefined ? anyCase.spends : {});
+  const started = performance.now();
+  const isObservation = 'run' in anyCase;
+  const judgement = await (isObservation ? observe(anyCase, trial) : makeAndJudge(anyCase, trial));
+  let { found } = judgement;
+  if (judgement.isError && target.signal.aborted)
+    found = { verdict: 'not_exercised', reason: 'the run was interrupted' };
+  if (!isObservation && !isFailure(found.verdict) && trial.unusable !== undefined)
+    found = brokenBy(trial.unusable);
+  const durationMs = performance.now() - started;
+  const result = resultOf(anyCase, { ...judgement, found }, trial, durationMs);
+  return { result, trial, isProven: (judgement.proof ?? []).length > 0 };
+}
+
+async function observe(observation: Observation, trial: Trial): Promise<Judgement> {
+  try {
+    const seen = await observation.run(trial, await trial.account(observation.account));
+    return { found: observed(seen) };
+  } catch (error) {
+    return { found: verdictOf(error), isError: true };
+  }
+}
+
+/** Makes the exchanges of a case and lets the judges of its rules look at them. */
+async function makeAndJudge(ruleCase: Case, trial: Trial): Promise<Judgement> {
+  let failure: unknown;
+  try {
+    for (const recording of ruleCase.recordings ?? []) await recorded(trial, recording);
+    await ruleCase.steps?.(trial, await trial.account(ruleCase.account));
+  } catch (error) {
+    // The exchanges before it may show why the steps could not go on.
+    failure = error;
+  }
+  return judgementOf(ruleCase, trial, failure);
+}
+
+/** What the judges of a case found in its exchanges. */
+interface Judgement {
+  readonly found: Found;
+  /** How often the case's own rule applied and held; default: 0. */
+  readonly exercised?: number;
+  /** The exchanges that prove a failure; default: none. */
+  readonly proof?: readonly Exchange[];
+  /** True if an error gave the verdict; an interruption of the run may have caused it. */
+  readonly isError?: true;
+}
+
+/**
+ * `failure`: why the steps of the case could not go on. A broken rule or a notice that the judges
+ * find is more important.
+ */
+function judgementOf(ruleCase: Case, trial: Trial, failure?: unknown): Judgement {
+  try {
+    const all = [ruleCase.subject, ...(ruleCase.also ?? [])].map((rule) => judged(rule, trial));
+    const broken = all.find((findings) => findings.broken !== undefined);
+    if (broken !== undefined)
+      return { found: verdictOf(broken.broken), proof: broken.proof, isError: true };
+    const firstNotice = all.find((findings) => findings.firstNotice !== undefined)?.firstNotice;
+    if (firstNotice !== undefined) return { found: noticeOf(firstNotice) };
+    if (failure !== undefined) throw failure;
+    const [{ exercised, missing } = new Findings()] = all;
+    if (exercised > 0) return { found: { verdict: 'passed' }, exercised };
+    if (missing !== undefined) throw missing;
+    return { found: unexercised(trial) };
+  } catch (error) {
+    return { found: verdictOf(error), isError: true };
+  }
+}
+
+function judged(rule: RuleId, trial: Trial): Findings {
+  const findings = new Findings();
+  judges[rule](trial.trace(), findings);
+  return findings;
+}
+
+/** The part of a result that the verdict decides. */
+type Found = Pick<
+  Result,
+  'verdict' | 'reason' | 'expected' | 'actual' | 'broken' | 'seen' | 'parts'
+>;
+
+function noticeOf({ text, exchange }: NonNullable<Findings['firstNotice']>): Found {
+  return { verdict: 'notice', reason: text, broken: exchange.reply.exchange };
+}
+
+/** No rule holds for a reply that no client can read. */
+function brokenBy(reply: Reply): Found {
+  return {
+    verdict: 'failed',
+    expected: 'replies that a client can read',
+    actual: describe(reply),
+    broken: reply.exchange,
+  };
+}
+
+function unexercised(trial: Trial): Found {
+  const throttled = trial.exchanges.filter(({ reply }) => reply.status === 429).length;
+  const reason =
+    throttled === 0
+      ? 'its precondition never came true'
+      : `${throttled} of its requests were answered 429, and waiting did not help`;
+  return { verdict: 'not_exercised', reason };
+}
+
+function observed(seen: Seen): Found {
+  if ('undetermined' in seen) return { verdict: 'not_exercised', reason: seen.undetermined };
+  const { answer, parts = {} } = seen;
+  return {
+    verdict: 'observed',
+    seen: answer,
+    ...(Object.keys(parts).length > 0 && { parts }),
+  };
+}
+
+function verdictOf(error: unknown): Found {
+  if (error instanceof RuleBroken)
+    return {
+      verdict: error.spelling ? 'spelling' : 'failed',
+      expected: error.expected,
+      actual: error.actual,
+      ...(error.exchange === undefined ? {} : { broken: error.exchange }),
+    };
+  if (error instanceof PreconditionMissing)
+    return { verdict: 'not_exercised', reason: error.message };
+  if (error instanceof Lacking) return { verdict: 'skipped', reason: `needs ${error.message}` };
+  if (error instanceof RecipientBlocked || error instanceof SendsExhausted)
+    return { verdict: 'skipped', reason: error.message };
+  if (error instanceof ControlFailed)
+    return {
+      verdict: 'error',
+      reason: `an operation of the control port failed: ${error.message}`,
+    };
+  return {
+    verdict: 'error',
+    reason: error instanceof Error ? (error.stack ?? error.message) : String(error),
+  };
+}
+
+/** The result of a case that the run did not reach. */
+export function notRun(anyCase: AnyCase, reason: string): Result {
+  return resultOf(anyCase, { found: { verdict: 'not_exercised', reason } });
+}
+
+/** The result of a case that this target cannot run. */
+export function skipped(anyCase: AnyCase, reason: string): Result {
+  return resultOf(anyCase, { found: { verdict: 'skipped', reason } });
+}
+
+function resultOf(
+  anyCase: AnyCase,
+  { found, exercised = 0, proof = [] }: Judgement,
+  trial?: Trial,
+  durationMs = 0,
+): Result {
+  const all = trial?.shown ?? [];
+  const kept =
+    all.length <= keptFirst + keptLast
+      ? all
+      : [...all.slice(0, keptFirst), ...all.slice(-keptLast)];
+  const clean = (text: string) => trial?.target.client.masks.clean(text) ?? text;
+  return {
+    id: anyCase.id,
+    subject: anyCase.subject,
+    kind: 'run' in anyCase ? 'assumption' : 'rule',
+    sends: trial?.sendsInstead ?? anyCase.sends,
+    ...('run' in anyCase ? {} : { demands: anyCase.demands }),
+    ...found,
+    ...(found.reason === undefined ? {} : { reason: clean(found.reason) }),
+    ...(found.actual === undefined ? {} : { actual: clean(found.actual) }),
+    ...(found.broken !== undefined && timelineOf(proof, found.broken)),
+    exercised,
+    durationMs: Math.round((durationMs + (trial?.joinedMs ?? 0)) * 10) / 10,
+    exchanges: kept,
+    omitted: all.length - kept.length,
+  };
+}
+
+/** For a failure that many exchanges prove: their times and statuses, and one to compare with. */
+function timelineOf(
+  proof: readonly Exchange[],
+  broken: ShownExchange,
+): Pick<Result, 'timeline' | 'before'> {
+  if (proof.length <= 2) return {};
+  const before = otherBefore(proof, broken);
+  return { timeline: runsOf(proof), ...(before === undefined ? {} : { before }) };
+}

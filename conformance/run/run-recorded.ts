@@ -1,0 +1,165 @@
+/**
+ * `smstwin conform --traffic`: reads recorded traffic, judges it, compares it with an older
+ * recording (`--drift`), writes reports and returns an exit code. It sends nothing.
+ */
+import { basename } from 'node:path';
+import type { TrafficReader } from '#contract/exchange.ts';
+import { type RuleId, rules } from '#contract/rules.ts';
+import { CommandError } from '#io/command-error.ts';
+import { foreignText } from '#io/foreign-text.ts';
+import { many } from '#io/table.ts';
+import { type RuleFinding, TrafficJudge } from '#judging/recorded/judge-recorded.ts';
+import { Observations } from '#judging/recorded/observations.ts';
+import { shown, unseen } from '#judging/recorded/shown-rules.ts';
+import { otherBefore, runsOf } from '#judging/report/flood-lines.ts';
+import type { Result } from '#judging/report/result.ts';
+import type { Exchange } from '#judging/service/exchange.ts';
+import type { ConformOptions, TrafficFlags } from '../options.ts';
+import { driftOf, driftTable, type Portrait } from './drift.ts';
+import { finish, type Streams } from './finish.ts';
+import { isSelected } from './plan.ts';
+
+interface TrafficIo extends Streams {
+  readonly readTraffic: TrafficReader;
+  readonly isTerminal?: boolean;
+}
+
+const progressEvery = 100_000;
+/** A failure that more exchanges prove is shown by an excerpt of them. */
+const mostShown = 4;
+
+/** Reads the files: the verdict of each rule, and the observations. */
+async function judged(
+  files: readonly string[],
+  traffic: TrafficFlags,
+  ids: readonly RuleId[],
+  io: TrafficIo,
+) {
+  const observations = new Observations();
+  const judge = new TrafficJudge({
+    isComplete: traffic.isComplete,
+    joined: traffic.joined,
+    rules: ids,
+    observations,
+  });
+  const notice = (line: string) => io.stderr(`smstwin conform: ${foreignText(line)}\n`);
+  for await (const event of io.readTraffic(files, notice)) {
+    judge.take(event);
+    if (io.isTerminal && judge.exchanges % progressEvery === 0)
+      io.stdout(`${judge.exchanges.toLocaleString('en')} exchanges\n`);
+  }
+  judge.end();
+  const results = ids.map((id) => resultOf(id, judge.findings.get(id)));
+  return { judge, results, observations };
+}
+
+/** Returns the exit code; a drift is 1, unless the verdicts say something worse. */
+export async function conformTraffic(
+  options: ConformOptions,
+  traffic: TrafficFlags,
+  io: TrafficIo,
+) {
+  const startedAt = new Date();
+  const ids = rules
+    .map(({ id }) => id)
+    .filter(
+      (id) => options.patterns.length === 0 || isSelected(`${id}/traffic`, id, options.patterns),
+    );
+  if (ids.length === 0) throw new CommandError(4, `no rule matches ${options.patterns.join(' ')}`);
+  const { judge, ...now } = await judged(traffic.files, traffic, ids, io);
+  const [unseenKey] = judge.unseenKeys;
+  if (unseenKey !== undefined)
+    throw new CommandError(2, `--same-account ${unseenKey}: no exchange has this key`);
+  const { results, observations } = now;
+  const [file = ''] = traffic.files;
+  const more =
+    traffic.files.length > 1 ? ` and ${many(traffic.files.length - 1, 'more file')}` : '';
+  const run = { results, reachable: true, interrupted: false, budgetReached: false, mayMiss: true };
+  const facts = {
+    baseUrl: `${basename(file)}${more}`,
+    startedAt: startedAt.toISOString(),
+    durationMs: Date.now() - startedAt.getTime(),
+    sends: judge.exchanges,
+    sendsAre: 'exchanges',
+    throttled: judge.throttled,
+    interruptions: {},
+    discovered: observations.discovered(),
+  };
+  const known = rules.map(({ id }) => ({ id: `${id}/traffic`, subject: id }));
+  const exitCode = finish(run, facts, known, options, io);
+  const hasDrifted =
+    traffic.drift !== undefined && (await drifted(now, traffic.drift, traffic, ids, io));
+  return hasDrifted && [0, 4].includes(exitCode) ? 1 : exitCode;
+}
+
+/** Prints what changed since an older recording; true if something did. */
+async function drifted(
+  now: Portrait,
+  file: string,
+  traffic: TrafficFlags,
+  ids: readonly RuleId[],
+  io: TrafficIo,
+): Promise<boolean> {
+  const rows = driftOf(await judged([file], traffic, ids, io), now);
+  io.stdout(`\n${foreignLines(driftTable(rows))}`);
+  return rows.length > 0;
+}
+
+function foreignLines(text: string): string {
+  return text.split('\n').map(foreignText).join('\n');
+}
+
+function resultOf(rule: RuleId, finding: RuleFinding | undefined): Result {
+  const common = {
+    id: `${rule}/traffic`,
+    subject: rule,
+    kind: 'rule',
+    sends: 'nothing: it judges recorded traffic',
+    durationMs: 0,
+  } as const;
+  const none = { ...common, exercised: 0, exchanges: [], omitted: 0 };
+  if (shown[rule] === undefined)
+    return { ...none, verdict: 'skipped', reason: unseen[rule] ?? 'traffic cannot show it' };
+  if (finding === undefined)
+    return { ...none, verdict: 'skipped', reason: 'needs --traffic-complete' };
+  const { broken, proof, exercised, missing } = finding;
+  if (broken === undefined) {
+    const reason = missing ?? undecided(finding);
+    if (exercised === 0) return { ...none, verdict: 'not_exercised', reason };
+    return { ...none, verdict: 'passed', exercised };
+  }
+  const last = broken.exchange ?? proof.at(-1)?.reply.exchange;
+  const excerpt = excerptOf(proof, last);
+  return {
+    ...common,
+    verdict: broken.spelling ? 'spelling' : 'failed',
+    expected: broken.expected,
+    actual: broken.actual,
+    ...(last !== undefined && { broken: last }),
+    exercised,
+    timeline: proof.length > mostShown ? runsOf(proof) : proof.map(timeOf),
+    exchanges: excerpt,
+    omitted: proof.length - excerpt.length,
+  };
+}
+
+/** Why no exchange exercised the rule. */
+function undecided({ isTouched = false }: RuleFinding): string {
+  return isTouched
+    ? 'exchanges are about it, and none decides it; do several keys share an account (--same-account)?'
+    : 'no exchange can show it: there is none of its kind, or only with other statuses';
+}
+
+/** The smallest excerpt that shows a failure. */
+function excerptOf(proof: readonly Exchange[], broken: Exchange['reply']['exchange'] | undefined) {
+  if (proof.length <= mostShown) return proof.map(({ reply }) => reply.exchange);
+  const before = broken && otherBefore(proof, broken);
+  const shownOnce = new Set([proof[0]?.reply.exchange, before, broken]);
+  return [...shownOnce].filter((exchange) => exchange !== undefined);
+}
+
+/** A line of the timeline. */
+function timeOf({ method, path, reply, sentAt, answeredAt }: Exchange): string {
+  const took = `${new Date(sentAt).toISOString()} + ${answeredAt - sentAt} ms`;
+  return `${took}: ${method} ${path} answered ${reply.status === 0 ? 'nothing' : reply.status}`;
+}

@@ -1,0 +1,123 @@
+import { describe, expect, test } from 'vitest';
+import { type Bucket, BucketLedger } from '#judging/limiter/buckets.ts';
+import { type Item, Schedule } from './schedule.ts';
+
+const item = (id: string, parts: Partial<Item> = {}): Item => ({
+  id,
+  spends: {},
+  full: [],
+  after: [],
+  isLong: false,
+  ...parts,
+});
+
+function spend(ledger: BucketLedger, bucket: Bucket, times: number, at: number): void {
+  for (let i = 0; i < times; i += 1) ledger.note(bucket, at, true);
+}
+
+/** Starts every item that can start, finishes it at once, and returns the order. */
+function startedAt(schedule: Schedule<Item>, now: number): string[] {
+  const ids: string[] = [];
+  for (;;) {
+    const decision = schedule.next(now);
+    if (decision.kind !== 'start') return ids;
+    ids.push(decision.item.id);
+    schedule.finished(decision.item);
+  }
+}
+
+describe('a case', () => {
+  test('starts while what it spends fits into the last minute', () => {
+    const ledger = new BucketLedger();
+    spend(ledger, 'send', 117, 0);
+    const schedule = new Schedule([item('three', { spends: { send: 3 } })], ledger, 0);
+    expect(startedAt(schedule, 1_000)).toEqual(['three']);
+  });
+
+  test('waits until enough of the last minute is over, and says for which bucket', () => {
+    const ledger = new BucketLedger();
+    spend(ledger, 'send', 118, 0);
+    const schedule = new Schedule([item('three', { spends: { send: 3 } })], ledger, 0);
+    expect(schedule.next(1_000)).toMatchObject({ kind: 'wait', ms: 60_000, bucket: 'send' });
+    expect(startedAt(schedule, 61_000)).toEqual(['three']);
+  });
+
+  test('counts the requests that running cases will still send', () => {
+    const ledger = new BucketLedger();
+    spend(ledger, 'tasks', 50, 0);
+    const items = [item('one', { spends: { tasks: 8 } }), item('two', { spends: { tasks: 8 } })];
+    const schedule = new Schedule(items, ledger, 0);
+    expect(schedule.next(1).kind).toBe('start');
+    expect(schedule.next(1).kind).toBe('wait');
+  });
+
+  test('that spends nothing runs before one that has to wait', () => {
+    const ledger = new BucketLedger();
+    spend(ledger, 'send', 120, 0);
+    const items = [item('send', { spends: { send: 1 } }), item('read')];
+    expect(startedAt(new Schedule(items, ledger, 0), 1)).toEqual(['read']);
+  });
+
+  test('that judges a recording comes after it', () => {
+    const items = [item('case', { after: ['watch'] }), item('watch', { isLong: true })];
+    expect(startedAt(new Schedule(items, new BucketLedger(), 0), 0)).toEqual(['watch', 'case']);
+  });
+});
+
+describe('a flood', () => {
+  const flood = item('flood', { full: ['send'], isLong: true });
+
+  test('comes at once if nothing else can run', () => {
+    expect(startedAt(new Schedule([flood], new BucketLedger(), 0), 0)).toEqual(['flood']);
+  });
+
+  test('comes after small cases, a minute into the run, when earlier tokens have returned', () => {
+    const cases = ['a', 'b'].map((id) => item(id, { spends: { send: 1 } }));
+    const schedule = new Schedule([flood, ...cases], new BucketLedger(), 0);
+    expect(startedAt(schedule, 0)).toEqual(['a', 'b', 'flood']);
+  });
+
+  test('waits until the small cases have left the bucket alone for a minute', () => {
+    const ledger = new BucketLedger();
+    const schedule = new Schedule([flood, item('small', { spends: { send: 100 } })], ledger, 0);
+    expect(startedAt(schedule, 0).slice(0, 1)).toEqual(['small']);
+    const again = new Schedule([flood], ledger, 0);
+    spend(ledger, 'send', 100, 5_000);
+    expect(again.next(10_000)).toMatchObject({ kind: 'wait', ms: 56_000, bucket: 'send' });
+  });
+
+  test('runs before the cases that wait for the same bucket', () => {
+    const ledger = new BucketLedger();
+    spend(ledger, 'send', 120, 0);
+    const items = [flood, item('small', { spends: { send: 1 } })];
+    expect(startedAt(new Schedule(items, ledger, -60_000), 62_000)).toEqual(['flood', 'small']);
+    const schedule = new Schedule(items, ledger, -60_000);
+    expect(schedule.next(30_000)).toMatchObject({ kind: 'wait', item: { id: 'flood' } });
+  });
+
+  test('has its bucket to itself', () => {
+    const ledger = new BucketLedger();
+    const items = [flood, item('small', { spends: { send: 1 } })];
+    const schedule = new Schedule(items, ledger, -60_000);
+    expect(schedule.next(0)).toMatchObject({ kind: 'start', item: { id: 'flood' } });
+    expect(schedule.next(0).kind).toBe('busy');
+  });
+});
+
+test('items that depend on a dropped item are dropped too', () => {
+  const flood = item('flood', { full: ['send'] });
+  const schedule = new Schedule([flood, item('case', { after: ['flood'] })], new BucketLedger(), 0);
+  schedule.drop(flood);
+  expect(startedAt(schedule, 0)).toEqual(['case']);
+});
+
+test('a ledger knows the last minute, and waits for what may not have spent a token', () => {
+  const ledger = new BucketLedger();
+  ledger.note('send', 0, true);
+  ledger.note('send', 30_000, false);
+  ledger.note('send', 62_000, true);
+  expect(ledger.waitFor('send', 118, 62_000)).toBe(0);
+  expect(ledger.waitFor('send', 119, 62_000)).toBe(29_000);
+  expect(ledger.waitForQuiet('send', 62_000)).toBe(29_000);
+  expect(ledger.waitForQuiet('send', 91_000)).toBe(0);
+});

@@ -1,0 +1,196 @@
+/**
+ * The order of a run without a control port: what to start now, and what to wait for. Rules:
+ * LIMIT-1 to LIMIT-5. All cases share one account, so a case starts when its requests fit into the
+ * limits of the last minute. A flood, which spends a whole limit to see it enforced, starts when
+ * its bucket is full. Only the ledger and the time decide, so a dry run uses the same schedule.
+ */
+import { minuteMs } from '#contract/time-units.ts';
+import {
+  type Bucket,
+  type BucketLedger,
+  entriesOf,
+  type Spends,
+} from '#judging/limiter/buckets.ts';
+import { longerThanAllowed } from '../target/target.ts';
+
+/** What is started as one: a case, or recordings that cases judge. */
+export interface Item {
+  readonly id: string;
+  readonly spends: Spends;
+  /** Buckets that must be full, and unused by other items. Only floods have any. */
+  readonly full: readonly Bucket[];
+  /** Ids of items that must finish first. */
+  readonly after: readonly string[];
+  /** True if it mostly waits, so that other items can run at the same time. */
+  readonly isLong: boolean;
+}
+
+export type Decision<I extends Item> =
+  /** `lack`: why it cannot run. */
+  | { readonly kind: 'start'; readonly item: I; readonly lack: string | undefined }
+  | ({ readonly kind: 'wait'; readonly item: I } & Wait)
+  /** Nothing can start before a running item finishes. */
+  | { readonly kind: 'busy' }
+  | { readonly kind: 'done' };
+
+/** The time until an item can start, and the bucket that it waits for. */
+interface Wait {
+  readonly ms: number;
+  readonly bucket?: Bucket;
+}
+
+/** Running items that are not long. */
+const itemsAtOnce = 4;
+
+export class Schedule<I extends Item> {
+  readonly #waiting: I[];
+  readonly #running = new Map<string, I>();
+  readonly #ledger: BucketLedger;
+  readonly #startedAt: number;
+  readonly #longestWaitMs: number;
+  /** By id: why the item cannot run. */
+  readonly #lacks = new Map<string, string>();
+  /** Buckets that stay unused until the flood that needs them full is over. */
+  readonly #reserved = new Set<Bucket>();
+
+  constructor(
+    items: readonly I[],
+    ledger: BucketLedger,
+    startedAt: number,
+    longestWaitMs = Number.POSITIVE_INFINITY,
+  ) {
+    this.#waiting = [...items];
+    this.#ledger = ledger;
+    this.#startedAt = startedAt;
+    this.#longestWaitMs = longestWaitMs;
+  }
+
+  get running(): readonly I[] {
+    return [...this.#running.values()];
+  }
+
+  get waiting(): readonly I[] {
+    return this.#waiting;
+  }
+
+  /** Decides what to do now. An item that it starts counts as running until `finished`. */
+  next(now: number): Decision<I> {
+    const [first] = this.#waiting;
+    const isRunning = this.#running.size > 0;
+    if (first === undefined) return { kind: isRunning ? 'busy' : 'done' };
+    if (this.running.filter(({ isLong }) => !isLong).length >= itemsAtOnce) return { kind: 'busy' };
+    const soonest = this.#soonest(now);
+    if (soonest?.ms === 0) return this.#start(soonest.item);
+    if (soonest !== undefined && (isRunning || soonest.ms <= this.#longestWaitMs))
+      return { kind: 'wait', ...soonest };
+    if (isRunning) return { kind: 'busy' };
+    // All that is left waits too long, or for an item that was dropped.
+    if (soonest !== undefined) this.#lacks.set(soonest.item.id, lackOf(soonest));
+    return this.#start(soonest?.item ?? first);
+  }
+
+  finished(item: I): void {
+    this.#running.delete(item.id);
+    for (const bucket of item.full) if (!this.#isAwaitedFull(bucket)) this.#reserved.delete(bucket);
+  }
+
+  /** Removes an item that will not be run. */
+  drop(item: I): void {
+    const index = this.#waiting.indexOf(item);
+    if (index >= 0) this.#waiting.splice(index, 1);
+    this.finished(item);
+  }
+
+  #start(item: I): Decision<I> {
+    this.#waiting.splice(this.#waiting.indexOf(item), 1);
+    this.#running.set(item.id, item);
+    for (const bucket of item.full) this.#reserved.add(bucket);
+    const [lack] = [item.id, ...item.after].flatMap((id) => this.#lacks.get(id) ?? []);
+    return { kind: 'start', item, lack };
+  }
+
+  /** The first item that can start now, otherwise the one with the shortest wait. */
+  #soonest(now: number): (Wait & { readonly item: I }) | undefined {
+    let soonest: (Wait & { readonly item: I }) | undefined;
+    for (const item of this.#waiting) {
+      if (!this.#isReady(item)) continue;
+      const isFlood = item.full.length > 0;
+      if (!isFlood) this.#reserveForFlood(item, now);
+      const wait = isFlood ? this.#untilFull(item, now) : this.#untilRoom(item, now);
+      if (wait === undefined) continue;
+      if (wait.ms === 0) return { ...wait, item };
+      if (soonest === undefined || wait.ms < soonest.ms) soonest = { ...wait, item };
+    }
+    return soonest;
+  }
+
+  #isReady({ after }: I): boolean {
+    const isOpen = (id: string) =>
+      this.#running.has(id) || this.#waiting.some((item) => item.id === id);
+    return !after.some(isOpen);
+  }
+
+  /**
+   * Reserves a bucket once it has no room for the item while a flood waits for it: the bucket has
+   * had enough small cases, and the flood goes first.
+   */
+  #reserveForFlood({ spends }: I, now: number): void {
+    for (const [bucket, count] of entriesOf(spends)) {
+      if (this.#reserved.has(bucket)) return;
+      if (!this.#isAwaitedFull(bucket) || this.#msUntilRoom(bucket, count, now) === 0) continue;
+      this.#reserved.add(bucket);
+      return;
+    }
+  }
+
+  #isAwaitedFull(bucket: Bucket): boolean {
+    return this.#waiting.some(({ full }) => full.includes(bucket));
+  }
+
+  /** Until every bucket has room for the item's requests; undefined while one is reserved. */
+  #untilRoom({ spends }: I, now: number): Wait | undefined {
+    const entries = entriesOf(spends);
+    if (entries.some(([bucket]) => this.#reserved.has(bucket))) return undefined;
+    return longestOf(
+      entries.map(([bucket, count]) => ({ bucket, ms: this.#msUntilRoom(bucket, count, now) })),
+    );
+  }
+
+  /** Counts the requests that running items may still send. */
+  #msUntilRoom(bucket: Bucket, count: number, now: number): number {
+    const promised = this.running.reduce((sum, { spends }) => sum + (spends[bucket] ?? 0), 0);
+    return this.#ledger.waitFor(bucket, count + promised, now);
+  }
+
+  /** Until the flood's buckets are full; undefined while a running item spends from one. */
+  #untilFull({ full }: I, now: number): Wait | undefined {
+    const isSpent = (bucket: Bucket) =>
+      this.running.some(({ spends }) => spends[bucket] !== undefined);
+    if (full.some(isSpent)) return undefined;
+    // For the first minute, earlier use of the buckets is unknown; small cases run meanwhile.
+    const unknownMs = this.#hasSmallCase() ? Math.max(0, this.#startedAt + minuteMs - now) : 0;
+    const msUntilFull = (bucket: Bucket) =>
+      Math.max(unknownMs, this.#ledger.waitForQuiet(bucket, now));
+    return longestOf(full.map((bucket) => ({ bucket, ms: msUntilFull(bucket) })));
+  }
+
+  /** True if an item is waiting that needs no flood and no reserved bucket. */
+  #hasSmallCase(): boolean {
+    return this.#waiting.some(
+      ({ full, after, spends }) =>
+        full.length === 0 &&
+        after.length === 0 &&
+        !entriesOf(spends).some(([bucket]) => this.#reserved.has(bucket)),
+    );
+  }
+}
+
+/** The longest of these waits; no wait if there are none. */
+function longestOf(waits: readonly Wait[]): Wait {
+  return waits.reduce((longest, wait) => (wait.ms > longest.ms ? wait : longest), { ms: 0 });
+}
+
+function lackOf({ ms, bucket }: Wait): string {
+  const wait = `needs a wait of ${Math.ceil(ms / 1000)} s for the limit of ${bucket}`;
+  return `${wait}, ${longerThanAllowed}`;
+}

@@ -1,0 +1,261 @@
+/**
+ * Runs the selected cases. With a control port each case has its own accounts: cases that neither
+ * move time nor empty a shared bucket run in parallel, the others one by one. Without one, all
+ * cases share one account, and the schedule decides the order.
+ */
+import { sendsIn } from '#judging/limiter/buckets.ts';
+import { messagesOfOthers } from '#judging/limiter/other-traffic.ts';
+import { isFailure, type Result, type Verdict } from '#judging/report/result.ts';
+import { answersAllAlike, failureOf } from '../target/reachability.ts';
+import { longerThanAllowed, type Profile, type Target } from '../target/target.ts';
+import { type AnyCase, type Case, runsAlone } from './case.ts';
+import { unaffordable } from './plan.ts';
+import { judgeAgain, notRun, type Ran, runCase, skipped } from './run-case.ts';
+import { runScheduled } from './run-scheduled.ts';
+
+export interface Run {
+  readonly results: readonly Result[];
+  /** The reason if the run could not begin. */
+  readonly unreached?: string;
+  readonly reachable: boolean;
+  readonly interrupted: boolean;
+  /** True if the budget of sends, or of time, kept a case from running. */
+  readonly budgetReached: boolean;
+  /** True if it need not exercise every rule. */
+  readonly mayMiss?: boolean;
+}
+
+export interface RunOptions {
+  readonly bail: boolean;
+  /** Judges each failure once more. */
+  readonly recheck: boolean;
+  readonly signal: AbortSignal;
+  readonly profile: Profile;
+  readonly onResult: (result: Result, done: number, total: number) => void;
+  /** Called with a line that says what the run waits for. */
+  readonly onWait: (line: string) => void;
+}
+
+const casesAtOnce = 8;
+
+export async function runSuite(
+  cases: readonly AnyCase[],
+  target: Target,
+  options: RunOptions,
+): Promise<Run> {
+  const { signal } = options;
+  const failure = await failureOf(target);
+  if (failure !== undefined && !signal.aborted)
+    return unreached(cases, `${target.client.baseUrl} is not reachable: ${failure}`);
+  const isUniform = failure === undefined && (await answersAllAlike(target));
+  const suite = new Suite(cases, target, options, isUniform);
+  await suite.runCases();
+  const traffic = target.hasControl ? undefined : otherTraffic(target);
+  if (traffic !== undefined) suite.judgeFailuresAgain();
+  if (options.recheck) await suite.recheck();
+  const results = [...suite.results(), ...(traffic === undefined ? [] : [traffic])];
+  return {
+    results,
+    reachable: suite.isReachable,
+    interrupted: signal.aborted,
+    budgetReached: target.client.budgetReached || results.some(isOutOfTime),
+  };
+}
+
+/** The cases of one run: their results so far, and the reason if no more of them are run. */
+class Suite {
+  readonly #cases: readonly AnyCase[];
+  readonly #target: Target;
+  readonly #options: RunOptions;
+  /** True if the target gives the same answer to every request. */
+  readonly #isUniform: boolean;
+  /** Why cases are skipped. */
+  readonly #missing: ReadonlyMap<AnyCase, string>;
+  readonly #results = new Map<string, Result>();
+  /** Failed cases that may pass once the whole run is known; see `judgeFailuresAgain`. */
+  readonly #failed = new Map<Case, Ran>();
+  #stopReason: string | undefined;
+  /** False once the target no longer answers. */
+  isReachable = true;
+
+  constructor(cases: readonly AnyCase[], target: Target, options: RunOptions, isUniform: boolean) {
+    this.#cases = cases;
+    this.#target = target;
+    this.#options = options;
+    this.#isUniform = isUniform;
+    this.#missing = unaffordable(cases, target, options.profile);
+  }
+
+  /** The results in the order of the cases. */
+  results(): Result[] {
+    return this.#cases.flatMap(({ id }) => this.#results.get(id) ?? []);
+  }
+
+  async runCases(): Promise<void> {
+    const first = this.#cases.filter(({ isLast }) => isLast !== true);
+    const last = this.#cases.filter(({ isLast }) => isLast === true);
+    const execute = (anyCase: AnyCase, lack?: string) => this.#execute(anyCase, lack);
+    if (this.#target.hasControl) {
+      const { together, alone } = arrange(first);
+      await workOn(together, casesAtOnce, execute);
+      await workOn(alone, 1, execute);
+    } else {
+      const driver = { execute, isStopped: () => this.#isStopped, say: this.#options.onWait };
+      await runScheduled(first, this.#missing, this.#target, driver);
+    }
+    await workOn(last, 1, execute);
+  }
+
+  get #isStopped(): boolean {
+    return this.#stopReason !== undefined || this.#options.signal.aborted;
+  }
+
+  async #execute(anyCase: AnyCase, lack = this.#missing.get(anyCase)): Promise<void> {
+    const { signal, bail } = this.#options;
+    if (signal.aborted) this.#stopReason ??= 'the run was interrupted';
+    const found = await this.#resultOf(anyCase, lack);
+    const isMeaningless = this.#isUniform && isSuccess(found.verdict);
+    const result = isMeaningless ? { ...found, ...meaningless } : found;
+    this.#report(result);
+    if (bail && isFailure(result.verdict)) this.#stopReason ??= 'stopped by --bail';
+    const hadReply = result.exchanges.at(-1)?.status !== 0;
+    if (!this.#isStopped && !hadReply) await this.#stopIfUnreachable();
+  }
+
+  async #stopIfUnreachable(): Promise<void> {
+    const failure = await failureOf(this.#target);
+    if (failure === undefined || this.#options.signal.aborted) return;
+    this.#stopReason = 'the target no longer answers';
+    this.isReachable = false;
+  }
+
+  async #resultOf(anyCase: AnyCase, lack: string | undefined): Promise<Result> {
+    if (this.#stopReason !== undefined) return notRun(anyCase, this.#stopReason);
+    if (lack !== undefined) return skipped(anyCase, lack);
+    const ran = await runCase(anyCase, this.#target);
+    const mayChange = !('run' in anyCase) && !this.#target.hasControl;
+    if (mayChange && isFailure(ran.result.verdict)) this.#failed.set(anyCase, ran);
+    return ran.result;
+  }
+
+  #report(result: Result): void {
+    this.#results.set(result.id, result);
+    this.#options.onResult(result, this.#results.size, this.#cases.length);
+  }
+
+  /**
+   * Judges failed cases again, now that the whole run is known, and replaces the results of those
+   * that do not fail. Statistics often show another client only after its messages made a limit
+   * look too small.
+   */
+  judgeFailuresAgain(): void {
+    for (const [failedCase, ran] of this.#failed) {
+      if (!ran.isProven) continue;
+      const result = judgeAgain(failedCase, ran);
+      if (!isFailure(result.verdict)) this.#report(result);
+    }
+  }
+
+  /** `--recheck`: runs the failed cases once more, one at a time. One that passes is `flaky`. */
+  async recheck(): Promise<void> {
+    const { onWait: say, onResult } = this.#options;
+    // Recordings belong to a target: under a new one they are made once more.
+    const target: Target = { ...this.#target, waits: new Set() };
+    const failures = this.results().filter(({ verdict }) => isFailure(verdict));
+    for (const [index, before] of failures.entries()) {
+      if (this.#isStopped) break;
+      const failedCase = this.#cases.filter(({ id }) => id === before.id);
+      const execute = async (anyCase: AnyCase) => {
+        const result = afterRecheck(before, (await runCase(anyCase, target)).result);
+        this.#results.set(result.id, result);
+        onResult(result, index + 1, failures.length);
+      };
+      // The schedule waits until the account's buckets allow the case.
+      const driver = { execute, isStopped: () => this.#isStopped, say };
+      if (target.hasControl) await workOn(failedCase, 1, execute);
+      else await runScheduled(failedCase, new Map(), target, driver);
+    }
+  }
+}
+
+function isOutOfTime({ verdict, reason = '' }: Result): boolean {
+  return verdict === 'skipped' && reason.endsWith(longerThanAllowed);
+}
+
+/** The result of a run that could not begin: every case is not exercised. */
+export function unreached(cases: readonly AnyCase[], reason: string): Run {
+  const results = cases.map((anyCase) => notRun(anyCase, reason));
+  return { results, unreached: reason, reachable: false, interrupted: false, budgetReached: false };
+}
+
+/** A notice if another client seems to use the account; one, however many cases it disturbs. */
+function otherTraffic({ log, unexplained429s }: Target): Result | undefined {
+  const messages = messagesOfOthers(log) ?? 0;
+  const signs = [
+    ...(messages > 0
+      ? [`statistics count at least ${messages} messages that this run did not send`]
+      : []),
+    ...(unexplained429s.size > 0
+      ? [
+          `${unexplained429s.size} requests were answered 429 although this run had left room for them`,
+        ]
+      : []),
+  ];
+  if (signs.length === 0) return undefined;
+  return {
+    id: 'LIMIT-7/other-traffic',
+    subject: 'LIMIT-7',
+    kind: 'rule',
+    sends: 'nothing: it looks at the statistics and at all 429s',
+    verdict: 'notice',
+    reason: `another client seems to use the account: ${signs.join('; ')}. Keep it off for a full run`,
+    exercised: 0,
+    durationMs: 0,
+    exchanges: [],
+    omitted: 0,
+  };
+}
+
+/** Replaces a success on a target that gives the same answer to every request. */
+const meaningless = {
+  verdict: 'not_exercised',
+  reason: 'the target gives the same answer to every request, so nothing can be judged',
+} as const;
+
+function isSuccess(verdict: Verdict): boolean {
+  return verdict === 'passed' || verdict === 'observed';
+}
+
+/** What a 429 and an observation cost, in sends: `arrange` puts cases with 429s last. */
+const costOf429 = 1_000;
+const costOfObservation = 500;
+
+/** Sorts cheap cases first, then observations, then cases that provoke 429s. */
+function arrange(cases: readonly AnyCase[]): { together: AnyCase[]; alone: AnyCase[] } {
+  const costOf = (anyCase: AnyCase) =>
+    sendsIn(anyCase.spends) +
+    costOf429 * (anyCase.throttled ?? 0) +
+    ('run' in anyCase ? costOfObservation : 0);
+  const sorted = cases.toSorted((a, b) => costOf(a) - costOf(b));
+  return {
+    together: sorted.filter((anyCase) => !runsAlone(anyCase)),
+    alone: sorted.filter(runsAlone),
+  };
+}
+
+/** Works on items in their order, on `atOnce` of them at a time. */
+async function workOn<T>(items: readonly T[], atOnce: number, work: (item: T) => Promise<void>) {
+  // The workers share this iterator, so that each item is taken once.
+  const remaining = items.values();
+  const worker = async () => {
+    for (const item of remaining) await work(item);
+  };
+  await Promise.all(Array.from({ length: atOnce }, worker));
+}
+
+/** The result of a case after it was run again. */
+function afterRecheck(before: Result, after: Result): Result {
+  if (isFailure(after.verdict)) return before;
+  const reason = `${before.verdict}, and ${after.verdict.replace('_', ' ')} when judged again`;
+  return isSuccess(after.verdict) ? { ...before, verdict: 'flaky', reason } : before;
+}

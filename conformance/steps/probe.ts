@@ -1,0 +1,187 @@
+/**
+ * Probes: requests that show the answer to an assumption, and what their replies mean. A probe is a
+ * generator: it yields one request after another and receives each reply, so a run can drive it
+ * over a network, and a test without one. Observations of the harness and examples of answers use
+ * it alike.
+ */
+import type { AssumptionName } from '#contract/assumptions.ts';
+import { hourMs } from '#contract/time-units.ts';
+import * as verify from '#judging/service/expectations.ts';
+import { about, type Observation, type Seen } from '../run/case.ts';
+import { paths, type Subject, type Trial } from '../run/case-run.ts';
+import type { Reply } from '../target/client.ts';
+import type { RequestOptions } from '../target/connections.ts';
+
+/** The part of a reply that probes read. */
+export type ProbeReply = Pick<Reply, 'status' | 'headers' | 'text' | 'json'>;
+
+export type Probe = (by: Asker) => Generator<RequestOptions, Seen, ProbeReply>;
+
+/** What a probe knows of the account. */
+interface Facts {
+  readonly key: string;
+  readonly from: string;
+  readonly to: string;
+  readonly nowMs: number;
+  /** A number that no SIM has. */
+  readonly unknownFrom: string;
+  readonly deviceId: string;
+  readonly requestId: () => string;
+}
+
+/** Builds the requests of a probe for one account. */
+export class Asker {
+  readonly facts: Facts;
+
+  constructor(facts: Facts) {
+    this.facts = facts;
+  }
+
+  /** An acceptable send with some fields replaced; `undefined` removes a field. */
+  send(fields: Readonly<Record<string, unknown>> = {}, path: string = paths.send): RequestOptions {
+    const { to, from } = this.facts;
+    return this.post(JSON.stringify({ to, from, message: 'conformance', ...fields }), path);
+  }
+
+  post(body: string, path: string = paths.send, type = 'application/json'): RequestOptions {
+    const headers = { authorization: `Bearer ${this.facts.key}`, 'content-type': type };
+    return { method: 'POST', path, headers, body };
+  }
+
+  get(path: string, method = 'GET'): RequestOptions {
+    return { method, path, headers: { authorization: `Bearer ${this.facts.key}` } };
+  }
+
+  /** Half a day ahead, as `YYYY-MM-DDThh:mm:ss`: a target may allow no more. */
+  get ahead(): string {
+    return new Date(this.facts.nowMs + halfDayMs).toISOString().slice(0, 19);
+  }
+}
+
+const halfDayMs = 12 * hourMs;
+
+/** The answer for what was seen. */
+export function answerOf(seen: string, answers: Readonly<Record<string, string>>): Seen {
+  const answer = answers[seen];
+  return answer === undefined ? { undetermined: `an unexpected reply: ${seen}` } : { answer };
+}
+
+/** A row of a table of observations. */
+interface ObservationRow extends Partial<Pick<Observation, 'needs' | 'spends'>> {
+  readonly id: `${AssumptionName}/${string}`;
+  /** How many messages it sends; default: none, so that a key is enough. */
+  readonly sendCount?: number;
+  readonly sends: string;
+}
+
+/** An observation by a probe. */
+export function observe({
+  id,
+  sendCount = 0,
+  probe,
+  ...row
+}: ObservationRow & { readonly probe: Probe }): ProbedObservation {
+  // One more send proves that the account can send.
+  const start =
+    sendCount === 0 ? about(id, ['key']) : about(id, ['sender'], { send: sendCount + 1 });
+  return {
+    ...start,
+    ...row,
+    probe,
+    run: (t, account) => run(t, account, probe, sendCount > 0),
+  };
+}
+
+interface StatusRow extends ObservationRow {
+  readonly requests: (by: Asker) => readonly RequestOptions[];
+  /** The answer by the statuses of all requests, separated by spaces. */
+  readonly answers: Readonly<Record<string, string>>;
+}
+
+/** An observation of statuses alone. */
+export function observeStatuses({ requests, answers, ...row }: StatusRow): ProbedObservation {
+  return observe({
+    ...row,
+    *probe(by) {
+      const statuses: number[] = [];
+      for (const request of requests(by)) statuses.push((yield request).status);
+      return answerOf(statuses.join(' '), answers);
+    },
+  });
+}
+
+export interface ProbedObservation extends Observation {
+  readonly probe: Probe;
+}
+
+async function run(t: Trial, account: Subject, probe: Probe, isSending: boolean): Promise<Seen> {
+  await (isSending ? requireSender(t, account) : requireKey(t, account));
+  const { flags, control } = t.target;
+  const steps = probe(
+    new Asker({
+      key: account.key,
+      from: account.from,
+      to: isSending ? t.recipient : '',
+      nowMs: await t.now(),
+      unknownFrom: flags.unknownFrom ?? control?.unusedNumber() ?? '+12025550187',
+      deviceId: account.sims[0]?.deviceId ?? '',
+      requestId: () => t.requestId(),
+    }),
+  );
+  let step = steps.next();
+  while (step.done !== true) step = steps.next(await t.request(step.value));
+  return step.value;
+}
+
+/** Requires that the service asks for a key, and accepts that of the account. */
+export async function requireKey(t: Trial, { key }: Subject): Promise<void> {
+  const known = await t.get(paths.stats, key);
+  const stranger = await t.get(paths.stats, undefined);
+  verify.given(() => {
+    verify.status(known, 200);
+    verify.status(stranger, 401);
+  });
+}
+
+/** By target: the proof that its shared account can send. */
+const proven = new WeakMap<object, Promise<unknown>>();
+
+/** Requires that the account can send: a refusal then has a meaning. Checks a shared one once. */
+export async function requireSender(t: Trial, account: Subject): Promise<void> {
+  const before = t.controlled ? undefined : proven.get(t.target);
+  const proof = before ?? t.queued(account);
+  proven.set(t.target, proof);
+  await proof;
+}
+
+/**
+ * Finds the largest accepted value by bisection. Tries `usual` bounds first, then the value after
+ * the accepted one. `low` counts as accepted, and values above `high` as refused.
+ */
+export async function largestAccepted(
+  low: number,
+  high: number,
+  accepts: (n: number) => Promise<boolean>,
+  usual: readonly number[] = [],
+): Promise<number> {
+  let good = low;
+  let bad = high + 1;
+  const bounds = usual.filter((n) => n > low && n < high);
+  for (;;) {
+    const open = bounds.filter((n) => n > good && n < bad);
+    const middle = open[Math.floor(open.length / 2)];
+    if (middle === undefined) break;
+    if (await accepts(middle)) good = middle;
+    else bad = middle;
+  }
+  if (usual.includes(good) && bad - good > 1) {
+    if (!(await accepts(good + 1))) return good;
+    good += 1;
+  }
+  while (bad - good > 1) {
+    const middle = Math.floor((good + bad) / 2);
+    if (await accepts(middle)) good = middle;
+    else bad = middle;
+  }
+  return good;
+}

@@ -1,0 +1,188 @@
+/**
+ * The HTTP client of the harness, and the only way to the target. It records every request.
+ * It enforces both spending limits before a byte is sent: it never sends to a recipient that is not
+ * allowed (`--allow-to`), and never exceeds the budget of sends (`--max-sends`).
+ * After a broken connection it retries, because a restart of the target takes a second. It repeats
+ * a send that may have arrived only if the send has a `request_id`. A request without a reply has
+ * `status` 0 and a `failure`.
+ */
+
+import { parse } from '#judging/evidence/kept-bodies.ts';
+import type { Exchange, Masks } from '#judging/report/reported-exchange.ts';
+import { type Clock, wallClock } from './clock.ts';
+import {
+  type ConnectionSettings,
+  Connections,
+  isBroken,
+  type Outcome,
+  type RequestOptions,
+  timedOut,
+} from './connections.ts';
+
+export interface Reply extends Outcome {
+  /** How often the connection broke. Each time, the request may have arrived or not. */
+  readonly interruptions: number;
+  /** Milliseconds in the run's clock, as `answeredAt`. */
+  readonly sentAt: number;
+  readonly answeredAt: number;
+  /** The request and its reply, as reports show them. */
+  readonly exchange: Exchange;
+}
+
+export interface ClientSettings extends ConnectionSettings {
+  readonly timeoutMs: number;
+  /** The budget of sends; undefined: no limit. */
+  readonly maxSends?: number | undefined;
+  /** Undefined: every recipient is allowed. */
+  readonly allowTo?: readonly string[] | undefined;
+  readonly masks: Masks;
+  readonly clock?: Clock;
+  /** False: broken connections are never retried. */
+  readonly retries?: boolean;
+}
+
+/** The request would have sent a message to a recipient that is not allowed. */
+export class RecipientBlocked extends Error {}
+
+/** The budget of sends is used up. */
+export class SendsExhausted extends Error {}
+
+/** The paths of the three send endpoints. */
+const sendPaths = /\/api(?:\/v1)?\/(?:sms|external)\/send\/?(?:\?|$)/;
+
+/** After this many requests in a row that timed out, later ones wait only `shortPatienceMs`. */
+const mostTimeoutsInARow = 3;
+const shortPatienceMs = 1_000;
+/** After this many in a row that failed in spite of all retries, later ones are not retried. */
+const mostBrokenInARow = 3;
+/** Pauses before each retry; together longer than a service needs to restart. */
+const pausesMs = [100, 400, 1_000, 2_000, 2_500];
+/** Errors after which the target has received nothing: the connection was not established. */
+const notConnected = new Set([
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+]);
+
+export class Client {
+  readonly masks: Masks;
+  readonly #settings: ClientSettings;
+  readonly #connections: Connections;
+  readonly #clock: Clock;
+  /** Consecutive requests that timed out. */
+  #timedOut = 0;
+  /** Consecutive requests that failed in spite of all retries. */
+  #broken = 0;
+  /** Requests to the three send endpoints so far. */
+  sends = 0;
+  /** Replies of 429 so far. */
+  throttled = 0;
+  /** The number of broken connections, by error. */
+  readonly interruptions = new Map<string, number>();
+  /** True once the budget of sends has kept a request from being sent. */
+  budgetReached = false;
+
+  constructor(settings: ClientSettings) {
+    this.#settings = settings;
+    this.masks = settings.masks;
+    this.#clock = settings.clock ?? wallClock;
+    this.#connections = new Connections(settings);
+  }
+
+  get baseUrl(): string {
+    return this.#settings.baseUrl;
+  }
+
+  /** Throws RecipientBlocked or SendsExhausted if a spending limit forbids the request. */
+  async request(options: RequestOptions): Promise<Reply> {
+    if (options.method === 'POST' && sendPaths.test(options.path)) this.#spend(options.body ?? '');
+    const started = performance.now();
+    const sentAt = this.#clock.now();
+    const outcome = await this.#attempt(options);
+    const durationMs = Math.round((performance.now() - started) * 10) / 10;
+    this.#timedOut = outcome.failure === timedOut ? this.#timedOut + 1 : 0;
+    if (outcome.status === 429) this.throttled += 1;
+    const exchange = this.masks.record(this.#settings.baseUrl, options, outcome, durationMs);
+    return { ...outcome, exchange, sentAt, answeredAt: this.#clock.now() };
+  }
+
+  close(): void {
+    this.#connections.close();
+  }
+
+  /** Checks both spending limits for a send with this body, and counts it. */
+  #spend(body: string): void {
+    const { allowTo, maxSends } = this.#settings;
+    if (allowTo !== undefined && !isToOneOf(allowTo, body))
+      throw new RecipientBlocked('the recipient is not in --allow-to');
+    if (maxSends !== undefined && this.sends >= maxSends) {
+      this.budgetReached = true;
+      throw new SendsExhausted(`the budget of ${maxSends} sends is spent`);
+    }
+    this.sends += 1;
+  }
+
+  /** Sends the request, and again after each broken connection, as long as that is permitted. */
+  async #attempt(options: RequestOptions): Promise<Outcome & { interruptions: number }> {
+    const { retries, signal } = this.#settings;
+    const isRetried =
+      retries !== false && options.retried !== false && this.#broken < mostBrokenInARow;
+    const pauses = isRetried ? pausesMs : [];
+    let interruptions = 0;
+    let outcome = await this.#attemptOnce(options);
+    while (isBroken(outcome) && !signal?.aborted) {
+      const { failure } = outcome;
+      this.interruptions.set(failure, (this.interruptions.get(failure) ?? 0) + 1);
+      const pauseMs = pauses[interruptions];
+      interruptions += 1;
+      if (pauseMs === undefined) {
+        this.#broken += 1;
+        return { ...outcome, interruptions };
+      }
+      if (!this.#spendAgain(options, failure)) return { ...outcome, interruptions };
+      await this.#clock.sleep(pauseMs, signal).catch(() => {});
+      outcome = await this.#attemptOnce(options);
+    }
+    this.#broken = 0;
+    return { ...outcome, interruptions };
+  }
+
+  #attemptOnce(options: RequestOptions): Promise<Outcome> {
+    const { timeoutMs } = this.#settings;
+    const isPatient = this.#timedOut < mostTimeoutsInARow;
+    return this.#connections.attempt(
+      options,
+      isPatient ? timeoutMs : Math.min(timeoutMs, shortPatienceMs),
+    );
+  }
+
+  /** True if the request may be repeated; counts another send if the first one may have arrived. */
+  #spendAgain({ method, path, body = '' }: RequestOptions, failure: string): boolean {
+    if (method !== 'POST' || notConnected.has(failure)) return true;
+    if (!hasRequestId(body)) return false;
+    if (!sendPaths.test(path)) return true;
+    const { maxSends = Number.POSITIVE_INFINITY } = this.#settings;
+    if (this.sends >= maxSends) {
+      this.budgetReached = true;
+      return false;
+    }
+    this.sends += 1;
+    return true;
+  }
+}
+
+function hasRequestId(body: string): boolean {
+  const id: unknown = Object(parse(body)).request_id;
+  return typeof id === 'string' && id !== '';
+}
+
+/** True if the body names one of these recipients, or surely has no recipient. If unsure, false. */
+function isToOneOf(allowed: readonly string[], body: string): boolean {
+  const parsed = parse(body);
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
+    return !body.includes('"to"') && !body.includes('to=');
+  const { to } = parsed as { readonly to?: unknown };
+  return to === undefined || (typeof to === 'string' && allowed.includes(to));
+}

@@ -1,0 +1,199 @@
+/**
+ * The connections of the harness to the target: one attempt at a request, without a retry. Replies
+ * are bounded in time, size and nesting; one that exceeds a bound is `unusable`.
+ */
+import {
+  Agent as HttpAgent,
+  request as httpRequest,
+  type IncomingMessage,
+  type RequestOptions as NodeRequestOptions,
+} from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { bodyOf, type KeptBodies, mostKeptBytes } from '#judging/evidence/kept-bodies.ts';
+import { endpointOf } from '#judging/limiter/buckets.ts';
+
+export interface RequestOptions {
+  readonly method: string;
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** The local address to call from, for limits by client IP. */
+  readonly localAddress?: string;
+  /** False: a broken connection is not retried. */
+  readonly retried?: boolean;
+}
+
+export interface ConnectionSettings {
+  readonly baseUrl: string;
+  readonly signal?: AbortSignal;
+  /** The largest body that is read. */
+  readonly maxBodyBytes?: number;
+  /** Set if all replies are kept until the end of the run. */
+  readonly bodies?: KeptBodies;
+}
+
+/** What came of one attempt. */
+export interface Outcome {
+  /** 0 if no usable reply came. */
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** The SHA-256 of the body, to compare bodies byte for byte without keeping their bytes. */
+  readonly digest: string;
+  readonly text: string;
+  /** Undefined if the body is not JSON. */
+  readonly json: unknown;
+  /** The reason if no usable reply came. */
+  readonly failure?: string;
+  /** True if a reply came, but exceeded a bound. */
+  readonly unusable?: boolean;
+}
+
+/** A run keeps most replies in memory. Only the list of received messages is long. */
+const maxBodyBytes = 131_072;
+const maxListBytes = 1_048_576;
+const maxHeaderBytes = 65_536;
+/** The deepest JSON of the service has three levels. */
+const maxNesting = 64;
+
+/**
+ * Idle connections are closed after this time. Many servers close them after five seconds; a
+ * request that crosses such a close has to be repeated, and proves less.
+ */
+const longestIdleMs = 3_000;
+/** The failure of an attempt whose reply did not come in time. */
+export const timedOut = 'timed out';
+
+/** A reply, a timeout or an exceeded bound is final; only a broken connection is retried. */
+export function isBroken(outcome: Outcome): outcome is Outcome & { readonly failure: string } {
+  const { failure, unusable } = outcome;
+  return failure !== undefined && failure !== timedOut && unusable !== true;
+}
+
+export class Connections {
+  readonly #settings: ConnectionSettings;
+  readonly #base: URL;
+  readonly #agent: HttpAgent | HttpsAgent;
+
+  constructor(settings: ConnectionSettings) {
+    this.#settings = settings;
+    this.#base = new URL(settings.baseUrl);
+    const options = {
+      keepAlive: true,
+      maxSockets: 64,
+      scheduling: 'lifo' as const,
+      timeout: longestIdleMs,
+    };
+    this.#agent =
+      this.#base.protocol === 'https:' ? new HttpsAgent(options) : new HttpAgent(options);
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  /** One attempt. Never rejects: whatever goes wrong is a `failure`. */
+  attempt(options: RequestOptions, patienceMs: number): Promise<Outcome> {
+    const isList = endpointOf(options.path) === 'received';
+    const bodyLimit = this.#settings.maxBodyBytes ?? (isList ? maxListBytes : maxBodyBytes);
+    return new Promise((resolve) => {
+      const send = this.#base.protocol === 'https:' ? httpsRequest : httpRequest;
+      const failed = (failure: string) => resolve({ ...noReply, failure });
+      const exceeded = (failure: string) => resolve({ ...noReply, failure, unusable: true });
+      const request = send(this.#optionsOf(options), (response) => {
+        response.on('error', (error) => failed(`the reply broke off: ${error.message}`));
+        collect(response, bodyLimit, (bytes) => {
+          if (bytes !== undefined) resolve(this.#outcome(response, bytes));
+          else {
+            exceeded(`${response.statusCode ?? 0} with a body of more than ${bodyLimit} bytes`);
+            request.destroy();
+          }
+        });
+      });
+      const timer = setTimeout(() => {
+        failed(timedOut);
+        request.destroy();
+      }, patienceMs);
+      request.on('close', () => clearTimeout(timer));
+      request.on('error', ({ code, message }: NodeJS.ErrnoException) => {
+        if (code === 'HPE_HEADER_OVERFLOW')
+          exceeded(`headers of more than ${maxHeaderBytes} bytes`);
+        else failed(code ?? message);
+      });
+      request.end(options.body);
+    });
+  }
+
+  #optionsOf({ method, path, headers, body, localAddress }: RequestOptions): NodeRequestOptions {
+    const { protocol, hostname, port, pathname } = this.#base;
+    const { signal } = this.#settings;
+    const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
+    return {
+      protocol,
+      hostname: hostname.replace(/^\[|\]$/g, ''),
+      port,
+      method,
+      path: pathname.replace(/\/$/, '') + sendable(path),
+      headers: { ...headers, ...length },
+      maxHeaderSize: maxHeaderBytes,
+      agent: localAddress === undefined ? this.#agent : false,
+      ...(localAddress === undefined ? {} : { localAddress }),
+      ...(signal === undefined ? {} : { signal }),
+    };
+  }
+
+  /** The outcome of a reply that has arrived. */
+  #outcome(response: IncomingMessage, bytes: Buffer): Outcome {
+    const status = response.statusCode ?? 0;
+    const unusable = (failure: string) => ({ ...noReply, failure, unusable: true });
+    if (isDeeplyNested(bytes.toString('latin1')))
+      return unusable(`${status} with a body that nests deeper than ${maxNesting} levels`);
+    const { bodies } = this.#settings;
+    const body = bodies === undefined ? bodyOf(bytes) : bodies.of(bytes);
+    if (body === undefined)
+      return unusable(
+        `${status} with ${bytes.length} bytes, after long replies of ${mostKeptBytes} bytes together`,
+      );
+    const headers: Record<string, string> = {};
+    for (const [name, value] of Object.entries(response.headers))
+      if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(', ') : value;
+    return { status, headers, ...body };
+  }
+}
+
+const noReply = { status: 0, headers: {}, digest: '', text: '', json: undefined };
+
+/** True if brackets outside strings nest deeper than any reply of the service. */
+function isDeeplyNested(text: string): boolean {
+  let depth = 0;
+  let isInString = false;
+  for (let index = 0; index < text.length; index += 1) {
+    const character = text[index];
+    if (isInString && character === '\\') index += 1;
+    else if (character === '"') isInString = !isInString;
+    else if (!isInString && (character === '[' || character === '{')) depth += 1;
+    else if (!isInString && (character === ']' || character === '}')) depth -= 1;
+    if (depth > maxNesting) return true;
+  }
+  return false;
+}
+
+/** Escapes what a request line cannot carry: an id may come from the target. */
+function sendable(path: string): string {
+  return path.replace(/\p{Surrogate}/gu, '\ufffd').replace(/[^\x21-\x7e]/gu, encodeURIComponent);
+}
+
+/** Calls `onBody` with the whole body, or with undefined as soon as it exceeds the limit. */
+function collect(
+  response: IncomingMessage,
+  limit: number,
+  onBody: (bytes: Buffer | undefined) => void,
+): void {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  response.on('data', (chunk: Buffer) => {
+    size += chunk.length;
+    if (size <= limit) chunks.push(chunk);
+    else onBody(undefined);
+  });
+  response.on('end', () => onBody(Buffer.concat(chunks)));
+}

@@ -1,0 +1,282 @@
+/**
+ * The parts of a simulator's control port that the harness uses: accounts, keys, SIMs, time,
+ * scripted fates. They prepare a case; only replies of the service port are judged. The harness
+ * knows operations by name and reads their paths from the control port's OpenAPI document.
+ */
+
+import type { Masks } from '#judging/report/reported-exchange.ts';
+import { describe, isObject } from '#judging/service/expectations.ts';
+import { Client, type Reply } from './client.ts';
+import type { Clock } from './clock.ts';
+import type { Known } from './run-facts.ts';
+
+export interface Sim {
+  readonly number: string;
+  readonly deviceId: string;
+}
+
+export interface ApiKey {
+  readonly keyId: string;
+  readonly key: string;
+}
+
+/** An operation of the control port failed. This says nothing about the rules. */
+export class ControlFailed extends Error {}
+
+interface Route {
+  readonly method: string;
+  readonly path: string;
+}
+
+/** The arguments of an operation. */
+interface OperationArguments {
+  /** The id in the operation's path. */
+  readonly id?: string | undefined;
+  readonly input?: unknown;
+}
+
+/** The only path of a control port that is fixed here. */
+const documentPath = '/control/openapi.json';
+
+/** Simulated time after which every bucket is full again, under any refill. */
+const refillMs = 120_000;
+
+/** The pool number of a simulator's default world. */
+const defaultPoolNumber = '+12025550190';
+
+/** Area codes whose numbers 555-0100 to 555-0199 are reserved for fiction, but well-formed. */
+const areaCodes = [205, 206, 207, 208, 209, 210, 213, 214, 215, 216, 217, 218, 219, 224, 225, 228];
+
+export class Control {
+  readonly #client: Client;
+  readonly #masks: Masks;
+  readonly #known: Known;
+  readonly #headers: Readonly<Record<string, string>>;
+  /** The ids of the accounts that the harness created. */
+  readonly #created: string[] = [];
+  /** Part of the names of accounts, which differ even between simultaneous runs. */
+  readonly #runName = Date.now().toString(36) + Math.floor(Math.random() * 46_656).toString(36);
+  #accounts = 0;
+  #operations: ReadonlyMap<string, Route> = new Map();
+  #nextNumber: number;
+  #now = Date.now();
+  /** The assumptions that the simulator states, by name. */
+  assumptions: Readonly<Record<string, unknown>> = {};
+  /** The clock and the scripted fates before the run, to be restored. */
+  #clockBefore: { readonly mode?: unknown; readonly rate?: unknown } = {};
+  #outcomesBefore: unknown;
+
+  constructor(settings: {
+    readonly url: string;
+    readonly token: string | undefined;
+    readonly timeoutMs: number;
+    readonly masks: Masks;
+    readonly seed: number;
+    readonly known: Known;
+  }) {
+    const { url, token, timeoutMs, masks, seed, known } = settings;
+    this.#client = new Client({
+      baseUrl: url,
+      timeoutMs: Math.max(timeoutMs, 30_000),
+      masks,
+      retries: false,
+      maxBodyBytes: 16_777_216,
+    });
+    this.#masks = masks;
+    this.#known = known;
+    this.#headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+    this.#nextNumber = seed * 97;
+  }
+
+  /** Stops the clock, lets the tokens that other runs spent return, and scripts `fates`. */
+  async begin(fates: readonly unknown[]): Promise<void> {
+    await this.#discover();
+    const clock = await this.call('clock.state');
+    if (isObject(clock.json)) this.#clockBefore = clock.json;
+    if (this.#clockBefore.mode !== 'manual')
+      await this.call('clock.setMode', { input: { mode: 'manual' } });
+    await this.advance(refillMs);
+    this.assumptions = await this.must('assumptions.get');
+    const { outcomes } = await this.must('outcomes.get');
+    this.#outcomesBefore = outcomes;
+    // The first fate that matches a recipient applies.
+    const all = [...fates, ...(Array.isArray(outcomes) ? outcomes : [])];
+    await this.must('outcomes.put', { input: { outcomes: all } });
+  }
+
+  /** Restores the simulator, except for the simulated time that has passed. */
+  async end(): Promise<void> {
+    for (const accountId of this.#created) await this.call('accounts.delete', { id: accountId });
+    if (this.#outcomesBefore !== undefined)
+      await this.call('outcomes.put', { input: { outcomes: this.#outcomesBefore } });
+    const { mode, rate } = this.#clockBefore;
+    if (typeof mode === 'string' && mode !== 'manual')
+      await this.call('clock.setMode', {
+        input: { mode, ...(mode === 'scaled' && rate !== undefined ? { rate } : {}) },
+      });
+    this.#client.close();
+  }
+
+  /**
+   * Calls an operation with the id in its path and its input: the query of a GET or DELETE,
+   * otherwise the body.
+   */
+  call(operation: string, { id = '', input }: OperationArguments = {}): Promise<Reply> {
+    const route = this.#operations.get(operation);
+    if (route === undefined)
+      throw new ControlFailed(`the control port has no operation ${operation}`);
+    const { method } = route;
+    const path = route.path.replace(/\{\w+\}/, encodeURIComponent(id));
+    const isQuery = method === 'GET' || method === 'DELETE';
+    const query = isQuery && isObject(input) ? `?${new URLSearchParams(input as never)}` : '';
+    const hasBody = !isQuery && input !== undefined;
+    if (operation === 'accounts.revokeKey') this.#known.revoke(id);
+    if (operation === 'sims.patch' && isObject(input)) this.#known.changeSim(id, input);
+    return this.#client.request({
+      method,
+      path: `${path}${query}`,
+      headers: hasBody ? { ...this.#headers, 'content-type': 'application/json' } : this.#headers,
+      ...(hasBody ? { body: JSON.stringify(input) } : {}),
+    });
+  }
+
+  /** Calls an operation and returns the JSON of its reply. Throws a ControlFailed if it fails. */
+  async must(operation: string, given: OperationArguments = {}): Promise<Record<string, unknown>> {
+    const reply = await this.call(operation, given);
+    if (reply.status < 200 || reply.status > 299)
+      throw new ControlFailed(`${operation}: ${this.#masks.clean(describe(reply))}`);
+    return isObject(reply.json) ? reply.json : {};
+  }
+
+  /** Reads the paths of operations from the control port's own document. */
+  async #discover(): Promise<void> {
+    const reply = await this.#client.request({
+      method: 'GET',
+      path: documentPath,
+      headers: this.#headers,
+    });
+    const paths = isObject(reply.json) ? reply.json['paths'] : undefined;
+    if (!isObject(paths))
+      throw new ControlFailed(`GET ${documentPath}: ${this.#masks.clean(describe(reply))}`);
+    const found = Object.entries(paths).flatMap(([path, item]) =>
+      Object.entries(isObject(item) ? item : {}).flatMap(([method, operation]) => {
+        const id = isObject(operation) ? operation['operationId'] : undefined;
+        return typeof id === 'string'
+          ? [[id, { method: method.toUpperCase(), path }] as const]
+          : [];
+      }),
+    );
+    this.#operations = new Map(found);
+  }
+
+  async createAccount(monthlyQuota: number | undefined): Promise<string> {
+    this.#accounts += 1;
+    const made = await this.must('accounts.create', {
+      input: {
+        name: `conformance-${this.#runName}-${this.#accounts}`,
+        ...(monthlyQuota === undefined ? {} : { monthly_quota: monthlyQuota }),
+      },
+    });
+    const accountId = String(made['account_id']);
+    this.#created.push(accountId);
+    const quota = monthlyQuota === undefined ? {} : { quota: monthlyQuota };
+    this.#known.addAccount(accountId, { isNew: true, ...quota });
+    return accountId;
+  }
+
+  async createKey(accountId: string, name: string): Promise<ApiKey & { made: unknown }> {
+    const made = await this.must('accounts.createKey', { id: accountId, input: { name } });
+    const key = String(made['key']);
+    const keyId = String(made['key_id']);
+    this.#masks.hide(key);
+    this.#known.addKey(key, accountId, { keyId });
+    return { keyId, key, made };
+  }
+
+  async createSim(accountId: string, settings: Record<string, unknown> = {}): Promise<Sim> {
+    for (let attempt = 0; ; attempt += 1) {
+      const number = this.unusedNumber();
+      const input = { number, ...settings };
+      const reply = await this.call('sims.create', { id: accountId, input });
+      if (reply.status === 201 && isObject(reply.json)) {
+        const deviceId = String(reply.json['device_id']);
+        this.#known.addNumber(number, { account: accountId, is: 'own', deviceId });
+        return { number, deviceId };
+      }
+      // Skips numbers left by an earlier run.
+      if (attempt > 1_600 || ![400, 409, 422].includes(reply.status))
+        throw new ControlFailed(`sims.create: ${this.#masks.clean(describe(reply))}`);
+    }
+  }
+
+  /** The first number of the pool. */
+  async poolNumber(): Promise<string> {
+    const { sims } = await this.must('sims.pool');
+    const first: unknown = Array.isArray(sims) ? sims[0] : undefined;
+    const number = isObject(first) ? first['number'] : undefined;
+    const pool = typeof number === 'string' ? number : defaultPoolNumber;
+    this.#known.addNumber(pool, { is: 'pool' });
+    return pool;
+  }
+
+  /** A well-formed number that the harness has not given to a SIM. */
+  unusedNumber(): string {
+    const n = this.#nextNumber;
+    this.#nextNumber += 1;
+    const area = areaCodes[Math.floor(n / 100) % areaCodes.length] ?? 205;
+    const number = `+1${area}55501${String(n % 100).padStart(2, '0')}`;
+    this.#known.addNumber(number, { is: 'unknown' });
+    return number;
+  }
+
+  /** Simulated time, which only the harness moves. */
+  get now(): number {
+    return this.#now;
+  }
+
+  async advance(ms: number): Promise<void> {
+    if (ms <= 0) return;
+    this.#read(
+      await this.must('clock.advance', { input: { by: `${Math.max(1, Math.round(ms))}ms` } }),
+    );
+  }
+
+  async advanceTo(epochMs: number): Promise<void> {
+    await this.advance(epochMs - this.#now);
+  }
+
+  /** Advances until nothing is left to happen. */
+  async advanceToTheEnd(): Promise<void> {
+    this.#read(await this.must('clock.advance', { input: { until_idle: true } }));
+  }
+
+  #read(state: Readonly<Record<string, unknown>>): void {
+    this.#now = instant(state['now']) ?? this.#now;
+  }
+
+  /** When the next timer is due, if the simulator says so. */
+  async nextAt(): Promise<number | undefined> {
+    return instant((await this.must('clock.state'))['next_at']);
+  }
+
+  /** The number of an account's messages, at most 200, if the simulator lists them. */
+  async messageCount(accountId: string): Promise<number | undefined> {
+    const reply = await this.call('messages.page', {
+      input: { account_id: accountId, limit: 200 },
+    });
+    const list = isObject(reply.json) ? reply.json['messages'] : undefined;
+    return Array.isArray(list) ? list.length : undefined;
+  }
+}
+
+function instant(value: unknown): number | undefined {
+  if (typeof value === 'number') return value;
+  if (typeof value !== 'string') return undefined;
+  const parsed = Date.parse(value);
+  return Number.isNaN(parsed) ? undefined : parsed;
+}
+
+/** The clock of a run with a control port: to wait means to move simulated time. */
+export function controlledClock(control: Control): Clock {
+  return { now: () => control.now, sleep: (ms) => control.advance(ms) };
+}

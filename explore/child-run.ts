@@ -1,0 +1,130 @@
+/**
+ * Runs the client's command once in a process group of its own. When the command ends, kills all
+ * processes that are still in the group.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { stripVTControlCharacters } from 'node:util';
+import { firstLine, UsageError } from '#io/command-error.ts';
+import { Ended } from './run.ts';
+import type { Ending } from './verdict.ts';
+
+export interface ChildOptions {
+  readonly command: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  /** Gets a function that kills the command's processes. */
+  readonly onStart: (kill: () => void) => void;
+}
+
+/** The end of the output that a report can show. */
+const keptBytes = 8_192;
+const shownLines = 20;
+/** How long output may still arrive after the process has exited. */
+const mostDrainMs = 500;
+
+const running = new Set<ChildProcess>();
+process.on('exit', () => {
+  for (const child of running) endGroup(child);
+});
+
+/** Throws an Ended if the signal interrupts it, and a UsageError if the command cannot be run. */
+export async function runChild(options: ChildOptions): Promise<Ending> {
+  const { command, env, timeoutMs, signal, onStart } = options;
+  const [file = '', ...argv] = command;
+  if (signal.aborted) throw new Ended('interrupted');
+  const child = started(file, argv, env);
+  running.add(child);
+  onStart(() => endGroup(child));
+  const output = new Tail();
+  child.stdout.on('data', (bytes: Buffer) => output.add(bytes));
+  child.stderr.on('data', (bytes: Buffer) => output.add(bytes));
+  let isLate = false;
+  const timer = setTimeout(() => {
+    isLate = true;
+    endGroup(child);
+  }, timeoutMs);
+  const interrupt = () => endGroup(child);
+  signal.addEventListener('abort', interrupt);
+  try {
+    const failure = await failureOf(child, file);
+    endGroup(child);
+    await drained(child);
+    if (signal.aborted) throw new Ended('interrupted');
+    if (isLate) {
+      const late = `the command did not end within ${Math.round(timeoutMs) / 1_000} s (--timeout)`;
+      return { kind: 'timeout', how: late, tail: output.text };
+    }
+    const kind = failure === undefined ? 'passed' : 'failed';
+    return { kind, how: failure ?? '', tail: output.text };
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', interrupt);
+    running.delete(child);
+  }
+}
+
+/** Most errors come as an event; some, such as E2BIG, are thrown. */
+function started(file: string, argv: readonly string[], env: ChildOptions['env']) {
+  try {
+    return spawn(file, argv, { env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+  } catch (error) {
+    throw cannotRun(file, error as NodeJS.ErrnoException);
+  }
+}
+
+function cannotRun(file: string, { code = '', message }: NodeJS.ErrnoException): UsageError {
+  const why = code === 'ENOENT' ? 'there is no such program' : code || firstLine(message);
+  return new UsageError(`cannot run ${file}: ${why}`);
+}
+
+/** How the process ended; undefined for exit code 0. */
+function failureOf(child: ChildProcess, file: string): Promise<string | undefined> {
+  return new Promise((resolve, reject) => {
+    child.once('error', (error: NodeJS.ErrnoException) => reject(cannotRun(file, error)));
+    child.once('exit', (code, signal) => {
+      if (code === 0) resolve(undefined);
+      else resolve(code === null ? `ended by ${signal}` : `exit code ${code}`);
+    });
+  });
+}
+
+/** Kills every process that is still in the child's group. */
+function endGroup({ pid }: ChildProcess): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // No process is left in the group.
+  }
+}
+
+/** Waits at most `mostDrainMs` for the pipes to close: a process outside the group may hold them. */
+function drained(child: ChildProcess): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(done, mostDrainMs);
+    function done(): void {
+      clearTimeout(timer);
+      child.stdout?.destroy();
+      child.stderr?.destroy();
+      resolve();
+    }
+    child.once('close', done);
+  });
+}
+
+/** Keeps the end of an output of any length, without colours and other control characters. */
+class Tail {
+  #bytes = Buffer.alloc(0);
+
+  add(bytes: Buffer): void {
+    const last = bytes.subarray(-keptBytes);
+    this.#bytes = Buffer.concat([this.#bytes, last]).subarray(-keptBytes);
+  }
+
+  get text(): string {
+    const text = stripVTControlCharacters(this.#bytes.toString('utf8')).replaceAll('\r\n', '\n');
+    const shown = text.replace(/(?![\n\t])\p{Cc}/gu, '\uFFFD');
+    return shown.trimEnd().split('\n').slice(-shownLines).join('\n');
+  }
+}

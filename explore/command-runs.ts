@@ -1,0 +1,209 @@
+/**
+ * Runs the client's command against a simulator that this process serves. Each run has a world of
+ * its own; the command finds the world's address and key in its environment.
+ */
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { CommandError } from '#io/command-error.ts';
+import { shippedPath } from '#io/shipped-files.ts';
+import { type Report, readIntentsFile } from '#judging/client/intents-file.ts';
+import { inheritedSettings } from '#src/config/settings.ts';
+import { Simulation } from '#src/simulation/simulation.ts';
+import { type SettingsInput, Simulator } from '#src/simulator.ts';
+import { runChild } from './child-run.ts';
+import { credentialsOf } from './credentials.ts';
+import type { KnownIntents } from './points.ts';
+import type { Schedule } from './schedule.ts';
+import type { Ending, RawRun } from './verdict.ts';
+import { recordedBy, WatchedRun } from './watched-run.ts';
+
+/** What a variable of the user's choice can be set to (`--env NAME=base_url`). */
+export const variables = ['base_url', 'api_key', 'from', 'control_url'] as const;
+export type Variable = (typeof variables)[number];
+
+/** Environment variables that each run sets itself, so a user cannot set them. */
+export const reservedVariables: readonly string[] = [
+  'SMSTWIN_BASE_URL',
+  'SMSTWIN_CONTROL_URL',
+  'SMSTWIN_API_KEY',
+  'SMSTWIN_FROM',
+  'SMSTWIN_INTENTS',
+  'SMSTWIN_STATE',
+  'SMSTWIN_EXPLORE',
+  'SMSTWIN_RATE',
+  'NODE_OPTIONS',
+];
+
+export interface CommandOptions {
+  readonly command: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Further variables that the client reads, and what each is set to. */
+  readonly ownVariables: readonly { readonly name: string; readonly value: Variable }[];
+  readonly settings: Pick<SettingsInput, 'seed' | 'world'>;
+  /** Simulated seconds per second; undefined for a real clock. */
+  readonly rate: number | undefined;
+  /** How long `slow` holds a reply, on the client's clock. */
+  readonly slowMs: number;
+  /** How long a run may take, on the real clock. */
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+export class CommandRuns {
+  readonly #options: CommandOptions;
+  readonly #simulator: Simulator;
+  /** By the name of the run's world. */
+  readonly #watched = new Map<string, WatchedRun>();
+  readonly #folder = mkdtempSync(join(tmpdir(), 'smstwin-explore-'));
+  #runs = 0;
+
+  constructor(options: CommandOptions) {
+    const { settings, rate } = options;
+    this.#options = options;
+    this.#simulator = new Simulator(
+      { ...settings, ...(rate === undefined ? { clock: 'real' } : { clock: 'scaled', rate }) },
+      {
+        journal: false,
+        simulation: (parsed, startMs) => {
+          const simulation = new Simulation(parsed, startMs);
+          simulation.faults.chooseFault = this.#watched.get(parsed.name ?? '')?.chooseFault;
+          return simulation;
+        },
+      },
+    );
+  }
+
+  /**
+   * Listens on Node's own server, since it can reset a connection. Throws a UsageError if a client
+   * could not use the world.
+   */
+  async start(): Promise<void> {
+    credentialsOf(this.#simulator.readyFile());
+    await this.#simulator.listen({ control: {}, transport: 'node' });
+  }
+
+  async run(
+    schedule: Schedule,
+    known: KnownIntents,
+    throttleWaits: readonly number[],
+  ): Promise<RawRun> {
+    const { slowMs, rate = 1 } = this.#options;
+    const name = `explore-${++this.#runs}`;
+    const watched = new WatchedRun(schedule, known, throttleWaits, Math.ceil(slowMs / rate));
+    this.#watched.set(name, watched);
+    const { hosting, settings } = this.#simulator;
+    const world = hosting.create(inheritedSettings(settings), { name });
+    watched.recorded = () => recordedBy(world.simulator);
+    const intentsFile = join(this.#folder, `${name}.ndjson`);
+    const stateFolder = join(this.#folder, name);
+    mkdirSync(stateFolder);
+    try {
+      const env = this.#environment(world.simulator, intentsFile, stateFolder);
+      const ending = await this.#runUntilEnd(watched, env);
+      const { reports, mistake } = reportsIn(intentsFile);
+      // A client that was killed may have written half a line.
+      const isWrong = mistake !== undefined && ending.kind !== 'timeout';
+      return {
+        ending: isWrong ? badFile(mistake, ending) : ending,
+        seen: watched.seen,
+        intents: watched.intents,
+        reports,
+      };
+    } finally {
+      this.#watched.delete(name);
+      rmSync(intentsFile, { recursive: true, force: true });
+      rmSync(stateFolder, { recursive: true, force: true });
+      await hosting.delete(world);
+    }
+  }
+
+  /** Starts the command once more after each crash; the last process decides how the run ended. */
+  async #runUntilEnd(watched: WatchedRun, env: CommandOptions['env']): Promise<Ending> {
+    const { command, signal, rate = 1 } = this.#options;
+    const timeoutMs = this.#options.timeoutMs + watched.waitMs / rate;
+    for (;;) {
+      let isCrashed = false;
+      const onStart = (kill: () => void) => {
+        watched.crash = () => {
+          isCrashed = true;
+          kill();
+        };
+      };
+      const ending = await runChild({ command, env, timeoutMs, signal, onStart });
+      if (!isCrashed) return ending;
+    }
+  }
+
+  async close(): Promise<void> {
+    rmSync(this.#folder, { recursive: true, force: true });
+    await this.#simulator.close();
+  }
+
+  #environment(world: Simulator, intentsFile: string, stateFolder: string) {
+    const { env, ownVariables, rate } = this.#options;
+    const { apiKey, from } = credentialsOf(world.readyFile());
+    const values: Readonly<Record<Variable, string>> = {
+      base_url: world.baseUrl,
+      api_key: apiKey,
+      from,
+      control_url: world.controlUrl,
+    };
+    return {
+      ...env,
+      SMSTWIN_BASE_URL: values.base_url,
+      SMSTWIN_CONTROL_URL: values.control_url,
+      SMSTWIN_API_KEY: values.api_key,
+      SMSTWIN_FROM: values.from,
+      SMSTWIN_INTENTS: intentsFile,
+      SMSTWIN_STATE: stateFolder,
+      // Tells the generated tests not to start an exploration inside this one.
+      SMSTWIN_EXPLORE: '1',
+      ...Object.fromEntries(ownVariables.map(({ name, value }) => [name, values[value]])),
+      ...(rate !== undefined && {
+        SMSTWIN_RATE: String(rate),
+        NODE_OPTIONS: `${env['NODE_OPTIONS'] ?? ''} ${nodeOptionsOfClock()}`.trim(),
+      }),
+    };
+  }
+}
+
+/** What an intents file holds. */
+interface ReportsInFile {
+  /** Undefined if there are none. */
+  readonly reports: readonly Report[] | undefined;
+  /** What is wrong with the file. */
+  readonly mistake?: string;
+}
+
+function reportsIn(file: string): ReportsInFile {
+  if (!existsSync(file)) return { reports: undefined };
+  try {
+    const reports = readIntentsFile(file);
+    return { reports: reports.length === 0 ? undefined : reports };
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error;
+    const mistake = error.lines
+      .map((line) => line.replace(`--intents ${file}`, 'it').replace(`${file}: `, ''))
+      .join('; ');
+    return { reports: undefined, mistake };
+  }
+}
+
+function badFile(why: string, { tail }: Ending): Ending {
+  return { kind: 'failed', how: `the file that SMSTWIN_INTENTS names is wrong: ${why}`, tail };
+}
+
+/**
+ * The `NODE_OPTIONS` that load `smstwin/clock` first. In a checkout the clock is TypeScript, which
+ * needs `tsx`.
+ */
+export function nodeOptionsOfClock(): string {
+  const isCheckout = import.meta.url.endsWith('.ts');
+  const clock = isCheckout
+    ? new URL('../src/testing/clock.ts', import.meta.url).href
+    : pathToFileURL(shippedPath('clock.js')).href;
+  const compiler = isCheckout ? `--import=${import.meta.resolve('tsx')} ` : '';
+  return `${compiler}--import=${clock}`;
+}

@@ -1,0 +1,171 @@
+/**
+ * Writes each finding as `finding-N.json`, with Vitest and pytest tests that replay it. Reads
+ * findings, and plain schedules.
+ */
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname, join, relative } from 'node:path';
+import { z } from 'zod';
+import { type EndpointName, endpointNames } from '#contract/limits.ts';
+import { UsageError } from '#io/command-error.ts';
+import { parseJson, readText } from '#src/config/world-file.ts';
+import { findingView } from './finding-view.ts';
+import type { KnownIntents } from './points.ts';
+import { parsed, type Schedule, scheduleSchema, scheduleText } from './schedule.ts';
+import type { Finding } from './search-result.ts';
+
+/** What a replay needs to run the command in the same way. */
+export interface ReplaySettings {
+  readonly command: readonly string[];
+  readonly flags: readonly string[];
+  readonly intents: KnownIntents;
+}
+
+/** Throws a UsageError if findings cannot be written to the folder; creates nothing. */
+export function checkFolder(folder: string): void {
+  try {
+    const [created] = makeFolder(folder);
+    readdirSync(folder);
+    accessSync(folder, constants.W_OK);
+    if (created !== undefined) rmSync(created, { recursive: true });
+  } catch (error) {
+    const { code = String(error) } = error as NodeJS.ErrnoException;
+    throw new UsageError(`--out ${folder}: cannot be written (${code}); name another folder`);
+  }
+}
+
+/**
+ * Creates the folder and its missing parents; returns those it created, the outermost first.
+ * `mkdirSync` with `recursive` never returns in a file system like /proc.
+ */
+function makeFolder(folder: string): string[] {
+  if (existsSync(folder)) return [];
+  const parents = makeFolder(dirname(folder));
+  mkdirSync(folder);
+  return [...parents, folder];
+}
+
+/** The names of the files that `writeFindings` writes. */
+const writtenName = /^(?:finding-[1-9][0-9]*\.(?:json|test\.ts)|test_finding_[1-9][0-9]*\.py)$/;
+
+/**
+ * Replaces the findings of an earlier exploration in the folder, which it creates if there are
+ * findings. Other files stay. Returns the paths of the JSON files. If a file cannot be written,
+ * stops there and says so to `complain`.
+ */
+export function writeFindings(
+  folder: string,
+  findings: readonly Finding[],
+  replay: ReplaySettings,
+  complain: (line: string) => void,
+): readonly string[] {
+  const files: string[] = [];
+  // Relative, so that the folder can be moved with its project.
+  const cwd = relative(folder, '') || '.';
+  try {
+    removeFindings(folder);
+    if (findings.length > 0) makeFolder(folder);
+    for (const [index, finding] of findings.entries()) {
+      const number = index + 1;
+      const name = `finding-${number}`;
+      const file = join(folder, `${name}.json`);
+      const title = scheduleText(finding.schedule);
+      const json = { ...findingView(finding), ...replay, cwd };
+      writeFileSync(file, `${JSON.stringify(json, null, 2)}\n`);
+      files.push(file);
+      writeFileSync(join(folder, `${name}.test.ts`), vitestOf(basename(file), title));
+      writeFileSync(
+        join(folder, `test_finding_${number}.py`),
+        pytestOf(basename(file), number, title),
+      );
+    }
+  } catch (error) {
+    const { code = String(error) } = error as NodeJS.ErrnoException;
+    complain(`--out ${folder}: cannot be written (${code}); name another folder`);
+  }
+  return files;
+}
+
+function removeFindings(folder: string): void {
+  if (!existsSync(folder)) return;
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    if (entry.isFile() && writtenName.test(entry.name)) rmSync(join(folder, entry.name));
+  }
+}
+
+/**
+ * In both tests, `SMSTWIN` may name another program than `npx smstwin`. Both do nothing if the
+ * explored command runs them: a replay would run that command again, and so on without end.
+ */
+function vitestOf(file: string, title: string): string {
+  return `// Replays a finding of smstwin explore: fails until the client is mended.
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+
+const file = fileURLToPath(new URL('./${file}', import.meta.url));
+const { command, flags, cwd } = JSON.parse(readFileSync(file, 'utf8'));
+const [program, ...argv] = (process.env['SMSTWIN'] ?? 'npx smstwin').split(' ');
+
+test.skipIf('SMSTWIN_EXPLORE' in process.env)('the client is sound under ${title}', { timeout: 300_000 }, () => {
+  const explore = ['explore', '--schedule', file, ...flags, '--', ...command];
+  const options = { cwd: resolve(dirname(file), cwd), encoding: 'utf8' } as const;
+  const { status, stdout, stderr } = spawnSync(program, [...argv, ...explore], options);
+  expect(status, stdout + stderr).toBe(0);
+});
+`;
+}
+
+function pytestOf(file: string, number: number, title: string): string {
+  return `"""Replays a finding of smstwin explore: fails until the client is mended."""
+import json
+import os
+import pathlib
+import subprocess
+
+FILE = pathlib.Path(__file__).resolve().with_name("${file}")
+PROGRAM = os.environ.get("SMSTWIN", "npx smstwin").split()
+
+
+def test_the_client_is_sound_under_finding_${number}():
+    """${title}"""
+    if "SMSTWIN_EXPLORE" in os.environ:
+        return
+    finding = json.loads(FILE.read_text())
+    explore = ["explore", "--schedule", str(FILE), *finding["flags"], "--", *finding["command"]]
+    cwd = FILE.parent / finding["cwd"]
+    run = subprocess.run([*PROGRAM, *explore], cwd=cwd, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stdout + run.stderr
+`;
+}
+
+const findingSchema = z.object(
+  {
+    schedule: scheduleSchema,
+    intents: z.partialRecord(z.enum(endpointNames), z.array(z.string())).optional(),
+  },
+  { error: 'expected a schedule, which is a list of faults, or a finding' },
+);
+
+/** Reads a schedule or a finding. Throws a UsageError that lists every mistake. */
+export function readSchedule(file: string): {
+  readonly schedule: Schedule;
+  readonly intents: KnownIntents;
+} {
+  const place = `--schedule ${file}`;
+  const value = parseJson(place, readText(file, '--schedule'));
+  if (Array.isArray(value)) {
+    return { schedule: parsed(scheduleSchema, value, place), intents: {} };
+  }
+  const { schedule, intents = {} } = parsed(findingSchema, value, place);
+  return { schedule, intents: intents as Partial<Record<EndpointName, readonly string[]>> };
+}

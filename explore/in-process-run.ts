@@ -1,0 +1,129 @@
+/** Runs a client function once in this process, against its own simulator on virtual time. */
+import { latestReports, type Report } from '#judging/client/intents-file.ts';
+import { Simulation } from '#src/simulation/simulation.ts';
+import { type SettingsInput, Simulator } from '#src/simulator.ts';
+import { credentialsOf } from './credentials.ts';
+import type { KnownIntents } from './points.ts';
+import type { Schedule } from './schedule.ts';
+import type { Ending, RawRun } from './verdict.ts';
+import { VirtualTime } from './virtual-time.ts';
+import { recordedBy, WatchedRun } from './watched-run.ts';
+
+/** What a client under test is given. */
+export interface ClientTools {
+  /** Answers in this process; the origin of a URL is ignored. */
+  readonly fetch: typeof globalThis.fetch;
+  /** A URL for clients that need one. */
+  readonly baseUrl: string;
+  /** A key of the first account. */
+  readonly apiKey: string;
+  /** A number that the account may send from. */
+  readonly from: string;
+  /** Reports a message that the client means to send and, later, what it told its caller. */
+  readonly intent: (line: Report) => void;
+}
+
+/** Runs the client once; it fails if it throws or rejects. */
+export type Client = (tools: ClientTools) => unknown;
+
+export interface InProcessOptions {
+  readonly client: Client;
+  readonly settings: SettingsInput;
+  /** How long `slow` holds a reply, on the simulated clock. */
+  readonly slowMs: number;
+  /** How long a run may take, on the simulated clock. */
+  readonly timeoutMs: number;
+}
+
+const startMs = Date.parse('2026-01-01T00:00:00.000Z');
+const baseUrl = 'http://smstwin.test';
+
+export async function runInProcess(
+  options: InProcessOptions,
+  schedule: Schedule,
+  known: KnownIntents,
+  throttleWaits: readonly number[],
+): Promise<RawRun> {
+  const time = new VirtualTime(startMs);
+  try {
+    const watched = new WatchedRun(schedule, known, throttleWaits, options.slowMs);
+    const timeoutMs = options.timeoutMs + watched.waitMs;
+    const simulator = new Simulator(
+      // VirtualTime fakes `Date`, so the simulator follows the client's virtual clock.
+      { ...options.settings, clock: { now: () => Date.now() } },
+      {
+        journal: false,
+        simulation: (settings, atMs) => {
+          const simulation = new Simulation(settings, atMs);
+          simulation.faults.chooseFault = watched.chooseFault;
+          return simulation;
+        },
+      },
+    );
+    watched.recorded = () => recordedBy(simulator);
+    const client = new ClientRun(options.client, simulator);
+    const endedInTime = await time.run(client, timeoutMs);
+    const ending = client.end(endedInTime, timeoutMs);
+    const { seen, intents } = watched;
+    return { ending, seen, intents, reports: client.reports };
+  } finally {
+    time.end();
+  }
+}
+
+/** The client while it runs: its requests in flight, its reports, and how it ended. */
+class ClientRun {
+  readonly #lines: Report[] = [];
+  #inFlight = 0;
+  #ending: Ending | undefined;
+
+  constructor(client: Client, simulator: Simulator) {
+    const tools: ClientTools = {
+      fetch: (input, init) => this.#fetch(simulator, input, init),
+      baseUrl,
+      ...credentialsOf(simulator.readyFile()),
+      intent: (line) => {
+        this.#lines.push({ ...line });
+      },
+    };
+    // An async function also turns an error that the client throws at once into a rejection.
+    const run = async () => client(tools);
+    run().then(
+      () => {
+        this.#ending ??= { kind: 'passed', how: '', tail: '' };
+      },
+      (error: unknown) => {
+        const { message = String(error), stack = '' } = error instanceof Error ? error : {};
+        this.#ending ??= { kind: 'failed', how: `it threw: ${message}`, tail: stack };
+      },
+    );
+  }
+
+  get reports(): readonly Report[] | undefined {
+    return this.#lines.length === 0 ? undefined : latestReports(this.#lines);
+  }
+
+  readonly isOver = (): boolean => this.#ending !== undefined;
+  readonly isWaiting = (): boolean => this.#inFlight > 0;
+
+  /**
+   * Ends the run: requests that the client still makes are never answered. A client that ended only
+   * after the timeout still counts as timed out.
+   */
+  end(endedInTime: boolean, timeoutMs: number): Ending {
+    const how = `the client did not end within ${timeoutMs / 1_000} s of simulated time`;
+    const late: Ending = { kind: 'timeout', how, tail: '' };
+    this.#ending ??= late;
+    return endedInTime ? this.#ending : late;
+  }
+
+  async #fetch(simulator: Simulator, ...request: Parameters<typeof fetch>): Promise<Response> {
+    if (this.#ending !== undefined) return new Promise(() => {});
+    this.#inFlight++;
+    try {
+      return await simulator.fetch(...request);
+    } finally {
+      this.#inFlight--;
+    }
+  }
+}

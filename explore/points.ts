@@ -1,0 +1,101 @@
+/**
+ * Names each request as it arrives, such as the second attempt at the first intent to send.
+ * The referee groups sends into intents; other requests with the same target are one intent.
+ * Intents keep their numbers from the run without faults, so that a fault hits the same intent
+ * again even if the client's requests come in another order.
+ */
+
+import type { EndpointName } from '#contract/limits.ts';
+import { atOnce } from '#io/at-once.ts';
+import { contentOf, type Exchange, isSend, messageIdOf } from '#judging/client/exchange.ts';
+import { groupingOf } from '#judging/client/intent-grouping.ts';
+import type { Intent } from '#judging/client/intents.ts';
+import type { Point } from './schedule.ts';
+
+/** The names of the intents of each endpoint, in the order of their numbers. */
+export type KnownIntents = Readonly<Partial<Record<EndpointName, readonly string[]>>>;
+
+export class Points {
+  readonly #known: KnownIntents;
+  /** The number of each intent, by endpoint and name. */
+  readonly #numbers = new Map<EndpointName, Map<string, number>>();
+  /** How many attempts each intent has, by endpoint and number. */
+  readonly #attempts = new Map<string, number>();
+
+  constructor(known: KnownIntents = {}) {
+    this.#known = known;
+  }
+
+  /** The point of a request that has no reply yet; undefined if it has no endpoint. */
+  arrive(exchange: Exchange, earlier: readonly Exchange[]): Point | undefined {
+    const { endpoint } = exchange;
+    if (endpoint === undefined) return undefined;
+    const name = isSend(exchange) ? sendName(exchange, earlier) : targetName(exchange, earlier);
+    const intent = this.#numberOf(endpoint, name);
+    const key = `${endpoint} ${intent}`;
+    const attempt = (this.#attempts.get(key) ?? 0) + 1;
+    this.#attempts.set(key, attempt);
+    return { endpoint, intent, attempt };
+  }
+
+  get intents(): KnownIntents {
+    return Object.fromEntries(
+      [...this.#numbers].map(([endpoint, numbers]) => [
+        endpoint,
+        [...numbers].sort(([, a], [, b]) => a - b).map(([name]) => name),
+      ]),
+    );
+  }
+
+  #numberOf(endpoint: EndpointName, name: string): number {
+    const numbers = this.#numbers.get(endpoint) ?? new Map<string, number>();
+    this.#numbers.set(endpoint, numbers);
+    const assigned = numbers.get(name);
+    if (assigned !== undefined) return assigned;
+    const known = this.#known[endpoint] ?? [];
+    const index = known.indexOf(name);
+    const number = index >= 0 ? index + 1 : Math.max(known.length, ...numbers.values(), 0) + 1;
+    numbers.set(name, number);
+    return number;
+  }
+}
+
+/** The content of a send, and which of the intents with this content it belongs to. */
+function sendName(send: Exchange, earlier: readonly Exchange[]): string {
+  const knowledge = { isPartial: false, isCutAtStart: false, reports: undefined };
+  const { all } = atOnce(groupingOf([...earlier, send], knowledge));
+  const hasSend = ({ attempts }: Intent) => attempts.includes(send);
+  const intent = all.find(hasSend);
+  const equalIntents = all.filter(({ content }) => content === intent?.content);
+  return `${contentName(intent?.attempts[0] ?? send)} ${equalIntents.findIndex(hasSend) + 1}`;
+}
+
+/** A read of a message is named after the send that created the message. */
+function targetName(
+  { method, target, accountName }: Exchange,
+  earlier: readonly Exchange[],
+): string {
+  const id = /^\/api\/v1\/sms\/([^/?]+)\//.exec(target)?.[1];
+  const send = earlier.find((one) => isSend(one) && messageIdOf(one) === id);
+  const name = id === undefined || send === undefined ? target : contentName(send);
+  return `${accountName ?? ''} ${method} ${name}`;
+}
+
+/** The content of a send, without the ids that differ in each world. */
+export function contentName(exchange: Exchange): string {
+  return contentOf({ ...exchange, caller: exchange.accountName ?? '' });
+}
+
+/**
+ * The intents that two runs without faults share. An endpoint whose intents differ between runs,
+ * for example because a text holds the time, is left out: there the order of arrival counts.
+ */
+export function agreedIntents(one: KnownIntents, other: KnownIntents): KnownIntents {
+  return Object.fromEntries(
+    Object.entries(one).filter(
+      ([endpoint, names]) =>
+        JSON.stringify([...names].sort()) ===
+        JSON.stringify([...(other[endpoint as EndpointName] ?? [])].sort()),
+    ),
+  );
+}

@@ -1,0 +1,107 @@
+/** Fault schedules: which attempt at which intent meets which fault. */
+import { z } from 'zod';
+import { type EndpointName, endpointNames } from '#contract/limits.ts';
+import { UsageError } from '#io/command-error.ts';
+import { mistakeLine, mistakesOf } from '#io/mistakes.ts';
+import { type FaultName, faultNames } from './fault-names.ts';
+
+/** One request of a client, named so that concurrency does not shift it. */
+export interface Point {
+  /** The endpoint that is called. */
+  readonly endpoint: EndpointName;
+  /** Which message that is sent there, or which target that is read; from 1. */
+  readonly intent: number;
+  /** From 1. */
+  readonly attempt: number;
+}
+
+/** One fault and the call that it strikes. */
+export interface ScheduledFault {
+  /** The call. */
+  readonly at: Point;
+  /** What happens to it. */
+  readonly fault: FaultName;
+}
+
+/** The faults of one run. */
+export type Schedule = readonly ScheduledFault[];
+
+const countSchema = z.int().min(1).max(1_000_000);
+
+export const scheduleSchema = z
+  .array(
+    z.strictObject({
+      at: z.strictObject({
+        endpoint: z.enum(endpointNames),
+        intent: countSchema,
+        attempt: countSchema,
+      }),
+      fault: z.enum(faultNames),
+    }),
+  )
+  .min(1, { error: 'expected at least one fault' })
+  .max(100)
+  .superRefine((schedule, context) => {
+    const keys = schedule.map(({ at }) => pointKey(at));
+    for (const [index, key] of keys.entries()) {
+      const first = keys.indexOf(key);
+      if (first === index) continue;
+      const message = `has a fault already, by [${first}]: remove one of the two`;
+      context.addIssue({ code: 'custom', path: [index, 'at'], message });
+    }
+  });
+
+/** Parses a value. Throws a UsageError that lists every mistake as `place: path: what is wrong`. */
+export function parsed<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+  place: string,
+): z.output<Schema> {
+  const reading = schema.safeParse(value, { reportInput: true });
+  if (reading.success) return reading.data;
+  throw new UsageError(
+    ...mistakesOf(reading.error).map((mistake) => `${place}: ${mistakeLine(mistake)}`),
+  );
+}
+
+export function pointKey({ endpoint, intent, attempt }: Point): string {
+  return `${endpoint} ${intent}.${attempt}`;
+}
+
+export function pointText({ endpoint, intent, attempt }: Point): string {
+  return `${endpoint} ${intent}, attempt ${attempt}`;
+}
+
+export function faultKey({ at, fault }: ScheduledFault): string {
+  return `${pointKey(at)} ${fault}`;
+}
+
+/** Equal for schedules of the same faults, whatever their order. */
+export function scheduleKey(schedule: Schedule): string {
+  return schedule.map(faultKey).sort().join('; ');
+}
+
+/** A schedule as text, such as `lost_response at send 1, attempt 2`. */
+export function scheduleText(schedule: Schedule): string {
+  if (schedule.length === 0) return 'no fault';
+  return schedule.map(({ at, fault }) => `${fault} at ${pointText(at)}`).join('; then ');
+}
+
+/** The schedule with its intents renumbered from 1: equal for the same faults at other messages. */
+export function shapeOf(schedule: Schedule): string {
+  const newNumbers = new Map<string, number>();
+  return schedule
+    .map(({ at: { endpoint, intent, attempt }, fault }) => {
+      const key = `${endpoint} ${intent}`;
+      if (!newNumbers.has(key)) newNumbers.set(key, newNumbers.size + 1);
+      return `${endpoint} ${newNumbers.get(key)}.${attempt} ${fault}`;
+    })
+    .join('; ');
+}
+
+/** How long each `throttle` of a schedule makes a client wait, in seconds. */
+export function waitsOf(schedule: Schedule, throttleWaits: readonly number[]): readonly number[] {
+  return schedule
+    .filter(({ fault }) => fault === 'throttle')
+    .map((_, index) => throttleWaits[index] ?? throttleWaits.at(-1) ?? 1);
+}

@@ -1,0 +1,177 @@
+/**
+ * Judges one run of the client: how it ended, the client rules that it broke, and the messages that
+ * were sent twice or not at all, compared with the run without faults.
+ */
+import type { ClientRuleId } from '#contract/rules.ts';
+import { type Exchange, isAccepted, isSend } from '#judging/client/exchange.ts';
+import type { Report } from '#judging/client/intents-file.ts';
+import { judge } from '#judging/client/judge.ts';
+import { contentName, type KnownIntents } from './points.ts';
+import type { Seen } from './watched-run.ts';
+
+/** How the client's run ended. */
+export interface Ending {
+  readonly kind: 'passed' | 'failed' | 'timeout';
+  /** Why it did not pass, such as `exit code 1`; empty if it passed. */
+  readonly how: string;
+  /** The last lines of the client's output, or its error. */
+  readonly tail: string;
+}
+
+/** A run that is not judged yet. */
+export interface RawRun {
+  readonly ending: Ending;
+  readonly seen: readonly Seen[];
+  readonly intents: KnownIntents;
+  /** Undefined without an intents file. */
+  readonly reports: readonly Report[] | undefined;
+}
+
+/** One reason why a run failed. */
+export interface Failure {
+  readonly cause: ClientRuleId | 'sent_twice' | 'not_accepted' | 'timeout' | 'failed';
+  readonly what: string;
+  readonly exchanges: readonly Exchange[];
+}
+
+/** How often each message was accepted, by its content. */
+export type Accepted = ReadonlyMap<string, number>;
+
+/** What the run without faults achieved. */
+export interface Expected {
+  /** Undefined if the messages differ between runs without faults. */
+  readonly accepted: Accepted | undefined;
+  /** How many messages were accepted. */
+  readonly total: number;
+}
+
+/**
+ * All failures, the gravest first. `expected`: what was accepted without faults; undefined for the
+ * run without faults itself. `mayFail`: the run does not fail only because the client ends with an
+ * error.
+ */
+export function failuresOf(
+  run: RawRun,
+  expected: Expected | undefined,
+  mayFail: boolean,
+): readonly Failure[] {
+  const { ending } = run;
+  const exchanges = run.seen.map(({ exchange }) => exchange);
+  const rules = brokenRules(run, exchanges);
+  // The referee cannot tell which of several equal sends is a retry; the count can.
+  const isTwice = rules.some(({ cause }) => cause === 'CLIENT-5');
+  const counted = miscounted(run, exchanges, expected).filter(
+    ({ cause }) => !isTwice || cause !== 'sent_twice',
+  );
+  const failures = [...rules, ...counted];
+  if (ending.kind === 'timeout' || (ending.kind === 'failed' && !mayFail)) {
+    failures.push({ cause: ending.kind, what: ending.how, exchanges: exchanges.slice(-1) });
+  }
+  return failures.sort((one, other) => gravity(one) - gravity(other));
+}
+
+/** Failures of the same kind are one finding. */
+export function kindOf({ cause }: Failure): string {
+  return cause === 'CLIENT-5' ? 'sent_twice' : cause;
+}
+
+/** In this order: a lost or repeated message says more than the mistake that led to it. */
+const gravestCauses: readonly Failure['cause'][] = [
+  'CLIENT-5',
+  'sent_twice',
+  'CLIENT-10',
+  'not_accepted',
+  'CLIENT-6',
+  'CLIENT-7',
+  'CLIENT-9',
+  'timeout',
+  'failed',
+];
+
+function gravity({ cause }: Failure): number {
+  const index = gravestCauses.indexOf(cause);
+  return index < 0 ? gravestCauses.length : index;
+}
+
+function brokenRules({ ending, reports }: RawRun, exchanges: readonly Exchange[]): Failure[] {
+  const { rules } = judge(exchanges, { isPartial: ending.kind === 'timeout', reports });
+  // A client that ends with an error says that it gave up, which CLIENT-9 asks for.
+  const reportsGivingUp = ending.kind === 'failed' && reports === undefined;
+  return rules
+    .filter(({ id, verdict }) => verdict === 'failed' && !(id === 'CLIENT-9' && reportsGivingUp))
+    .flatMap(({ id, findings }) =>
+      findings.map(({ what, exchanges: proof }) => ({ cause: id, what, exchanges: proof })),
+    );
+}
+
+function miscounted(
+  { ending, reports }: RawRun,
+  exchanges: readonly Exchange[],
+  expected: Expected | undefined,
+): Failure[] {
+  if (expected === undefined) return [];
+  const mustSucceed = ending.kind === 'passed' && reports === undefined;
+  if (expected.accepted !== undefined) {
+    return miscountedMessages(exchanges, expected.accepted, mustSucceed);
+  }
+  return mustSucceed ? missingInTotal(exchanges, expected.total) : [];
+}
+
+/** Compares only totals, because the messages differ between runs. */
+function missingInTotal(exchanges: readonly Exchange[], expectedTotal: number): Failure[] {
+  const total = totalOf(acceptedIn(exchanges));
+  if (total >= expectedTotal) return [];
+  const what = `the client ended without an error, but ${total} messages were accepted, and ${expectedTotal} without faults: retry them, or fail`;
+  return [{ cause: 'not_accepted', what, exchanges: exchanges.filter(isSend) }];
+}
+
+/** Compares how often each message was accepted. */
+function miscountedMessages(
+  exchanges: readonly Exchange[],
+  expected: Accepted,
+  mustSucceed: boolean,
+): Failure[] {
+  const failures: Failure[] = [];
+  const accepted = acceptedIn(exchanges);
+  const sendsOf = (content: string) =>
+    exchanges.filter((one) => isSend(one) && contentName(one) === content);
+  for (const [content, times] of expected) {
+    const found = accepted.get(content) ?? 0;
+    if (found > times) {
+      failures.push({
+        cause: 'sent_twice',
+        what: `a message was accepted ${found} times, and ${times} without faults: retry under the same request_id`,
+        exchanges: sendsOf(content).filter(isAccepted),
+      });
+    }
+    if (found < times && mustSucceed) {
+      failures.push({
+        cause: 'not_accepted',
+        what: 'the client ended without an error, but a message that it sends without faults was not accepted: retry it, or fail',
+        exchanges: sendsOf(content),
+      });
+    }
+  }
+  return failures;
+}
+
+/** How many messages of each content were accepted: a 202 is a new one, a 200 a replay. */
+export function acceptedIn(exchanges: readonly Exchange[]): Accepted {
+  const accepted = new Map<string, number>();
+  for (const exchange of exchanges) {
+    if (!isSend(exchange) || exchange.status !== 202) continue;
+    const content = contentName(exchange);
+    accepted.set(content, (accepted.get(content) ?? 0) + 1);
+  }
+  return accepted;
+}
+
+export function totalOf(accepted: Accepted): number {
+  return [...accepted.values()].reduce((sum, times) => sum + times, 0);
+}
+
+export function equalAccepted(one: Accepted, other: Accepted): boolean {
+  return (
+    one.size === other.size && [...one].every(([content, times]) => other.get(content) === times)
+  );
+}

@@ -1,0 +1,103 @@
+/** Injects the faults of one run's schedule, and records the point of each exchange. */
+
+import type { ApiRequest } from '#contract/request-and-reply.ts';
+import type { Exchange } from '#judging/client/exchange.ts';
+import { endpointOf } from '#judging/evidence/reading.ts';
+import { authenticate, type Handled } from '#src/http/service/api.ts';
+import type { FaultKind } from '#src/http/service/fault.ts';
+import { exchangeOf, exchangesOf } from '#src/recording/judged-exchanges.ts';
+import { RecordedExchange } from '#src/recording/recorded-exchange.ts';
+import type { World } from '#src/sim/accounts/world.ts';
+import type { Simulator } from '#src/simulator.ts';
+import { type FaultName, faultKind, isCrash } from './fault-names.ts';
+import { type KnownIntents, Points } from './points.ts';
+import { type Point, pointKey, type Schedule, waitsOf } from './schedule.ts';
+
+/** An exchange of a run, with the fault that it met. */
+export interface Seen {
+  readonly exchange: Exchange;
+  readonly point: Point | undefined;
+  readonly fault: FaultName | undefined;
+}
+
+type Arrival = Pick<Seen, 'point' | 'fault'>;
+
+export class WatchedRun {
+  /** Reads the referee's record of the world; set once the world exists. */
+  recorded: () => readonly Exchange[] = () => [];
+  /** Ends the client's processes. */
+  crash: () => void = () => {};
+  /** How long the `throttle` faults of the schedule make a client wait in all. */
+  readonly waitMs: number;
+  readonly #arrivals: Arrival[] = [];
+  readonly #points: Points;
+  readonly #faults: ReadonlyMap<string, { readonly name: FaultName; readonly waitSeconds: number }>;
+  readonly #slowMs: number;
+
+  /** `slowMs`: how long `slow` holds a reply, in real milliseconds. */
+  constructor(
+    schedule: Schedule,
+    known: KnownIntents,
+    throttleWaits: readonly number[],
+    slowMs: number,
+  ) {
+    this.#points = new Points(known);
+    const waits = [...waitsOf(schedule, throttleWaits)];
+    this.waitMs = waits.reduce((sum, seconds) => sum + seconds * 1_000, 0);
+    this.#faults = new Map(
+      schedule.map(({ at, fault: name }) => {
+        const waitSeconds = (name === 'throttle' ? waits.shift() : undefined) ?? 1;
+        return [pointKey(at), { name, waitSeconds }];
+      }),
+    );
+    this.#slowMs = slowMs;
+  }
+
+  get intents(): KnownIntents {
+    return this.#points.intents;
+  }
+
+  /** The recorded exchanges, with what is known about each. */
+  get seen(): Seen[] {
+    const exchanges = this.recorded();
+    // The record starts again when the client resets its world: only the last arrivals are in it.
+    const arrivals = this.#arrivals.slice(this.#arrivals.length - exchanges.length);
+    return exchanges.map((exchange, index) => ({
+      exchange,
+      point: arrivals[index]?.point,
+      fault: arrivals[index]?.fault,
+    }));
+  }
+
+  /** Chooses the fault of each request as it arrives; undefined for none. */
+  readonly chooseFault = (world: World, request: ApiRequest): FaultKind | undefined => {
+    const earlier = this.recorded();
+    const point = this.#points.arrive(
+      exchangeWithoutReply(world, request, (earlier.at(-1)?.number ?? 0) + 1),
+      earlier,
+    );
+    const fault = point === undefined ? undefined : this.#faults.get(pointKey(point));
+    this.#arrivals.push({ point, fault: fault?.name });
+    if (fault === undefined) return undefined;
+    if (isCrash(fault.name)) this.crash();
+    return faultKind(fault.name, this.#slowMs, fault.waitSeconds);
+  };
+}
+
+/** The exchanges of a simulator, as the referee judges them. */
+export function recordedBy({ exchangeRecord, simulation }: Simulator): readonly Exchange[] {
+  return exchangesOf(exchangeRecord, simulation.world.keyRing.texts);
+}
+
+/** A request that has no reply yet, in the shape that the record will have. */
+function exchangeWithoutReply(world: World, request: ApiRequest, number: number): Exchange {
+  const handled: Handled = {
+    endpoint: endpointOf(request.path),
+    key: authenticate(world, request.authorization),
+    reply: { status: 503, body: '', delivery: { cut: 'hang' } },
+  };
+  const recorded = Object.assign(new RecordedExchange(), { number, atMs: world.now() });
+  recorded.isKept = true;
+  recorded.fill(request, handled);
+  return exchangeOf(recorded, world.keyRing.texts);
+}

@@ -1,0 +1,115 @@
+/**
+ * Sends one request to the control port of a shard. Each request opens a connection of its own: a
+ * kept-alive one may close just as it is used, and an operation must not be sent twice.
+ */
+import { type IncomingMessage, type RequestOptions, request } from 'node:http';
+import { reasonOf } from '#io/plain-file.ts';
+import type { ControlRequest } from '#src/http/transport/transport.ts';
+
+export interface ShardRequest {
+  readonly method: string;
+  /** The path on the control port, with the query. */
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array;
+}
+
+export interface ShardReply {
+  readonly status: number;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: string;
+}
+
+/** The connection failed before the whole reply was read. */
+export class Unanswered extends Error {
+  override readonly name = 'Unanswered';
+  /** True if the shard may have read the request. */
+  readonly isSent: boolean;
+
+  constructor(cause: unknown) {
+    super(reasonOf(cause));
+    this.isSent = !(cause instanceof Error && 'code' in cause && cause.code === 'ECONNREFUSED');
+  }
+}
+
+/** Resolves once the head of the reply has arrived. Rejects with an Unanswered. */
+export function openReply(
+  url: string,
+  { method, path, headers, body }: ShardRequest,
+  signal?: AbortSignal,
+): Promise<IncomingMessage> {
+  const { hostname, port } = new URL(url);
+  const options: RequestOptions = {
+    hostname: hostname.replace(/^\[|\]$/g, ''),
+    port,
+    method,
+    path,
+    agent: false,
+    headers: {
+      ...headers,
+      'content-length': String(Buffer.byteLength(body ?? '')),
+      connection: 'close',
+    },
+    ...(signal !== undefined && { signal }),
+  };
+  return new Promise((resolve, reject) => {
+    const sent = request(options, resolve);
+    sent.once('error', (error) => reject(new Unanswered(error)));
+    sent.end(body);
+  });
+}
+
+/** Resolves to the whole reply, whatever its status. Rejects with an Unanswered. */
+export async function ask(
+  url: string,
+  shardRequest: ShardRequest,
+  signal?: AbortSignal,
+): Promise<ShardReply> {
+  const reply = await openReply(url, shardRequest, signal);
+  const pieces: Buffer[] = [];
+  try {
+    for await (const piece of reply) pieces.push(piece as Buffer);
+  } catch (error) {
+    throw new Unanswered(error);
+  }
+  const body = Buffer.concat(pieces).toString('utf8');
+  return { status: reply.statusCode ?? 0, headers: reply.headers, body };
+}
+
+/** Passes a request of the fleet's control port on. `prefix`: the path prefix of its world. */
+export function requestForShard(
+  request: ControlRequest,
+  prefix = '',
+  query = request.query,
+): ShardRequest {
+  const { method, path, headers, body } = request;
+  const passed = ['accept', 'content-type', 'last-event-id'].flatMap((name) => {
+    const value = headers[name];
+    return value === undefined ? [] : [[name, value]];
+  });
+  return {
+    method,
+    path: `${prefix}${path}${query === '' ? '' : `?${query}`}`,
+    headers: Object.fromEntries(passed),
+    body,
+  };
+}
+
+/** The body as text; empty without a body. */
+export function bodyText({ body = '' }: Pick<ShardRequest, 'body'>): string {
+  return typeof body === 'string' ? body : Buffer.from(body).toString('utf8');
+}
+
+/** The JSON value of a body; `{}` if it is empty; undefined if not JSON, which a shard refuses. */
+export function parseBody(request: Pick<ShardRequest, 'body'>): unknown {
+  const text = bodyText(request);
+  try {
+    return text === '' ? {} : (JSON.parse(text) as unknown);
+  } catch {
+    return undefined;
+  }
+}
+
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -1,0 +1,200 @@
+/**
+ * Changes of a wide world (a world that spans all shards). Every shard makes the same changes in
+ * the same order, one after another, while HAProxy holds requests back. A file lists the steps that
+ * shards have still to take: a shard takes them when it, or the whole fleet, has started again.
+ */
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { OperationRefused } from '#src/sim/operation-refused.ts';
+import { bodyText, pause, type ShardReply, type ShardRequest } from './ask.ts';
+import type { FleetParts } from './routes.ts';
+import { type Shard, ShardUnavailable } from './shard.ts';
+
+/** One change on one shard. Its fields are those of the file. */
+interface Step {
+  /** The index of the shard. */
+  readonly shard: number;
+  readonly asked: ShardRequest;
+  /** The length of the list at this path before; undefined without one: it may be repeated. */
+  readonly length: number | undefined;
+}
+
+export interface ChangeOptions {
+  /** Asked before the others, which do nothing if it refuses. Default: all are asked at once. */
+  readonly first?: Shard;
+  /** Default: all shards. */
+  readonly shards?: readonly Shard[];
+  /** The request for each shard, where ids differ between shards. Default: the same for all. */
+  readonly requestFor?: (shard: Shard) => ShardRequest;
+}
+
+/** How long a change waits for running requests to end: a fault may keep one open for ever. */
+const settleWithinMs = 200;
+const pauseMs = 2;
+/** Stands for the reply that was lost when a shard ended after it had taken a step. */
+const alreadyDone: ShardReply = { status: 200, headers: {}, body: '{}' };
+
+export class Changes {
+  readonly #parts: FleetParts;
+  readonly #file: string | undefined;
+  /** The steps that shards have still to take, in order. The file always lists the same. */
+  #steps: readonly Step[] = [];
+  /** The steps of `#steps` that a shard may have taken, as its reply was lost. */
+  readonly #uncertain = new Set<Step>();
+  #lastChange: Promise<unknown> = Promise.resolve();
+  /** The last `catchUp` of each shard, so that a shard takes one step at a time. */
+  readonly #catchUps = new Map<Shard, Promise<unknown>>();
+  #isHolding = false;
+
+  /** `file`: undefined without journals, as shards then forget their changes when they end. */
+  constructor(parts: FleetParts, file: string | undefined) {
+    this.#parts = parts;
+    this.#file = file;
+    if (file === undefined || !existsSync(file)) return;
+    this.#steps = JSON.parse(readFileSync(file, 'utf8')) as readonly Step[];
+    for (const step of this.#steps) this.#uncertain.add(step);
+  }
+
+  /** True while requests wait for a change. */
+  get isHolding(): boolean {
+    return this.#isHolding;
+  }
+
+  /** Waits for earlier changes, then calls `act` while no request is admitted. */
+  exclusively<T>(act: () => Promise<T>): Promise<T> {
+    const done = this.#lastChange.then(async () => {
+      await this.#setHold(true);
+      try {
+        const result = await act();
+        // A shard may be ready again after `act` has stopped waiting for it. It takes its steps
+        // before requests are let through.
+        const readyWithSteps = this.#parts.shards.filter(({ index, state }) =>
+          this.#steps.some(({ shard }) => shard === index && state === 'ready'),
+        );
+        await Promise.all(readyWithSteps.map((shard) => this.catchUp(shard)));
+        return result;
+      } finally {
+        await this.#setHold(false);
+      }
+    });
+    this.#lastChange = done.catch(() => {});
+    return done;
+  }
+
+  /**
+   * Makes a change on the shards. Returns the replies of those that have made it, or only the
+   * refusal of `first`. A shard that does not come back in time, or whose disk is full, makes the
+   * change when it starts again.
+   */
+  async make(request: ShardRequest, options: ChangeOptions = {}): Promise<readonly ShardReply[]> {
+    const { first, shards = this.#parts.shards, requestFor = () => request } = options;
+    const length = await listLengthAt(first ?? this.#parts.shards[0], request.path);
+    const steps = shards.map((shard): Step => {
+      const own = requestFor(shard);
+      return { shard: shard.index, asked: { ...own, body: bodyText(own) }, length };
+    });
+    this.#setSteps([...this.#steps, ...steps]);
+    const replies: ShardReply[] = [];
+    if (first !== undefined) {
+      const reply = await this.#makeFirst(first, steps);
+      if (reply.status >= 300) return [reply];
+      replies.push(reply);
+    }
+    const others = shards.filter((shard) => shard !== first);
+    const caughtUp = await Promise.all(others.map((shard) => this.catchUp(shard)));
+    return [...replies, ...caughtUp.filter((reply) => reply !== undefined)];
+  }
+
+  /** Takes the step of the first shard. Drops all steps of the change if it fails or is refused. */
+  async #makeFirst(first: Shard, steps: readonly Step[]): Promise<ShardReply> {
+    const step = steps.find(({ shard }) => shard === first.index) as Step;
+    let reply: ShardReply;
+    try {
+      reply = await this.#take(first, step);
+    } catch (error) {
+      this.#removeSteps(steps);
+      throw error;
+    }
+    this.#removeSteps(reply.status >= 300 ? steps : [step]);
+    return reply;
+  }
+
+  /** Takes the steps of a shard. Returns the reply to the last one; undefined if steps remain. */
+  catchUp(shard: Shard): Promise<ShardReply | undefined> {
+    const earlier = this.#catchUps.get(shard) ?? Promise.resolve();
+    const done = earlier.then(async () => {
+      let reply: ShardReply | undefined;
+      for (const step of this.#steps.filter((each) => each.shard === shard.index)) {
+        reply = await this.#take(shard, step).catch(ignoreUnavailable);
+        if (reply === undefined || reply.status >= 500) return undefined;
+        this.#removeSteps([step]);
+      }
+      return reply;
+    });
+    const settled = done.catch(() => {});
+    this.#catchUps.set(shard, settled);
+    return done;
+  }
+
+  /** Asks again if the shard ended meanwhile, unless a longer or shorter list shows its change. */
+  async #take(shard: Shard, step: Step): Promise<ShardReply> {
+    const { asked, length } = step;
+    for (;;) {
+      try {
+        if (this.#uncertain.has(step)) {
+          const lengthNow = await listLengthAt(shard, asked.path);
+          if (lengthNow !== undefined && lengthNow !== length) return alreadyDone;
+        }
+        return await shard.ask(asked);
+      } catch (error) {
+        this.#uncertain.add(step);
+        if (!(error instanceof ShardUnavailable && error.mayHaveHappened)) throw error;
+      }
+    }
+  }
+
+  #removeSteps(steps: readonly Step[]): void {
+    for (const step of steps) this.#uncertain.delete(step);
+    this.#setSteps(this.#steps.filter((step) => !steps.includes(step)));
+  }
+
+  /** Renames a finished file over the old one, so a fleet that is killed leaves a whole list. */
+  #setSteps(steps: readonly Step[]): void {
+    this.#steps = steps;
+    const file = this.#file;
+    if (file === undefined) return;
+    try {
+      if (steps.length === 0) rmSync(file, { force: true });
+      else {
+        writeFileSync(`${file}.tmp`, JSON.stringify(steps), { mode: 0o600 });
+        renameSync(`${file}.tmp`, file);
+      }
+    } catch (error) {
+      throw new OperationRefused('unavailable', `${file}: cannot be written: ${error}`);
+    }
+  }
+
+  /** A hold resolves once the running requests have ended, or after `settleWithinMs`. */
+  async #setHold(isHolding: boolean): Promise<void> {
+    const { shards, haproxy } = this.#parts;
+    this.#isHolding = isHolding;
+    // Requests of a shard that starts are held already, until it has caught up.
+    const started = shards.filter(({ state }) => state !== 'starting');
+    const value = isHolding ? '1' : undefined;
+    await haproxy.change(started.map(({ name }) => ({ map: 'held', key: name, value })));
+    const untilMs = performance.now() + settleWithinMs;
+    while (isHolding && (await haproxy.running()) > 0 && performance.now() < untilMs) {
+      await pause(pauseMs);
+    }
+  }
+}
+
+function ignoreUnavailable(error: unknown): undefined {
+  if (!(error instanceof ShardUnavailable)) throw error;
+}
+
+/** The length of the list that a path of the control port shows; undefined if it shows none. */
+async function listLengthAt(shard: Shard, path: string): Promise<number | undefined> {
+  const { status, body } = await shard.ask({ method: 'GET', path });
+  if (status !== 200) return undefined;
+  return Object.values(JSON.parse(body) as object).find(Array.isArray)?.length;
+}

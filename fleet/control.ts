@@ -1,0 +1,221 @@
+/**
+ * Answers the control port of the fleet by asking the control ports of its shards. It uses the
+ * table of operations of a single process: the `scope` that an operation declares says whether all
+ * shards or one of them are asked, or the replies of all are joined.
+ */
+import { errorToReply } from '#src/control/control-api.ts';
+import type { ControlAnswers } from '#src/control/control-port.ts';
+import { errorReply, type FoundOperation } from '#src/control/look-up.ts';
+import type { ControlReply, ControlRequest } from '#src/http/transport/transport.ts';
+import { nounOf, type Operation } from '#src/operations/define.ts';
+import { routeOf } from '#src/operations/table.ts';
+import { hostUrl } from '#src/operations/worlds/world-view.ts';
+import { OperationRefused } from '#src/sim/operation-refused.ts';
+import { prefixOf } from '#src/worlds/address.ts';
+import { firstWorldId } from '#src/worlds/worlds.ts';
+import { parseBody, requestForShard, type ShardReply, type ShardRequest } from './ask.ts';
+import { NewWorlds } from './new-worlds.ts';
+import { refuseRouted } from './refusals.ts';
+import { changedReply, joinedMetrics, okReply, openEvents, passedReply } from './replies.ts';
+import type { FleetParts, WorldView } from './routes.ts';
+import { type Shard, ShardUnavailable, stopping } from './shard.ts';
+import type { WideWorld } from './wide-world.ts';
+
+export interface FleetControlOptions {
+  /** The URLs for a client that reached the control port by this `Host`. */
+  readonly urlsFor: (host: string | undefined) => {
+    readonly baseUrl: string;
+    readonly controlUrl: string;
+  };
+  /** The first world, if it spans all shards. */
+  readonly wide?: WideWorld | undefined;
+  /** `--max-messages` of created worlds, if each shard of a wide world starts with a part of it. */
+  readonly maxMessages?: number | undefined;
+  readonly onShutdown: () => void;
+}
+
+const healthWithinMs = 2_000;
+/** Answers an operation during which HAProxy has stopped. */
+const stoppedDuring = `${stopping}: this operation may have happened`;
+
+export class FleetControl implements ControlAnswers {
+  readonly #parts: FleetParts;
+  readonly #options: FleetControlOptions;
+  readonly #newWorlds: NewWorlds;
+
+  constructor(parts: FleetParts, options: FleetControlOptions) {
+    this.#parts = parts;
+    this.#options = options;
+    this.#newWorlds = new NewWorlds(parts.shards, parts.routes);
+  }
+
+  readonly hasWorld = (worldId: string): boolean =>
+    worldId === firstWorldId || this.#parts.routes.shardOf(worldId) !== undefined;
+
+  /** The shards have hidden the keys in their replies already. */
+  readonly withoutKeys = (reply: ControlReply): ControlReply => reply;
+
+  readonly answer = async (
+    found: FoundOperation,
+    request: ControlRequest,
+    worldId: string | undefined,
+  ): Promise<ControlReply> => {
+    try {
+      const { operation } = found;
+      refuseRouted(operation, () => parseBody(request));
+      const createdId = worldId === firstWorldId ? undefined : worldId;
+      const isOfServer = createdId === undefined || nounOf(operation.name) === 'worlds';
+      if (operation.ofServer === true && isOfServer) return await this.#onServer(found, request);
+      const { shards, routes } = this.#parts;
+      const { wide } = this.#options;
+      if (createdId === undefined && wide !== undefined) return await wide.answer(found, request);
+      const shard = createdId === undefined ? shards[0] : routes.shardOf(createdId);
+      return await this.#inWorld(shard ?? shards[0], operation, request, createdId);
+    } catch (error) {
+      if (error instanceof ShardUnavailable) return errorReply(503, 'unavailable', error.message);
+      const isRefused = error instanceof OperationRefused || !this.#parts.haproxy.isStopping;
+      return isRefused ? errorToReply(error) : errorReply(503, 'unavailable', stoppedDuring);
+    }
+  };
+
+  /** Passes on the reply of the shard with a world. `createdId`: undefined for the first world. */
+  async #inWorld(
+    shard: Shard,
+    operation: Operation,
+    request: ControlRequest,
+    createdId: string | undefined,
+  ): Promise<ControlReply> {
+    const prefix = createdId === undefined ? '' : prefixOf(createdId);
+    const shardRequest = requestForShard(request, prefix);
+    if (operation.contentType === 'text/event-stream') return openEvents([shard], shardRequest);
+    const reply = await shard.ask(shardRequest);
+    if (operation.changesKeys === true && createdId !== undefined) {
+      await this.#parts.routes.readKeysOf(createdId);
+    }
+    if (operation.name !== 'simulator.state' || reply.status !== 200) return passedReply(reply);
+    const { baseUrl } = this.#options.urlsFor(request.headers['host']);
+    return changedReply(reply, (state: object) => ({ ...state, base_url: `${baseUrl}${prefix}` }));
+  }
+
+  /** An operation on the whole server: of shutdown, metrics, health and worlds. */
+  async #onServer(found: FoundOperation, request: ControlRequest): Promise<ControlReply> {
+    const { operation } = found;
+    switch (operation.scope) {
+      case 'all':
+        setImmediate(this.#options.onShutdown);
+        return { status: 202, body: JSON.stringify({ status: 'stopping' }) };
+      case 'merged':
+        if (operation.contentType !== undefined) return this.#metrics(requestForShard(request));
+        return nounOf(operation.name) === 'worlds' ? this.#worlds(request) : this.#health();
+      default:
+        return this.#onOneWorld(found, request);
+    }
+  }
+
+  /** Creates, forks, shows or deletes a world. */
+  async #onOneWorld(found: FoundOperation, request: ControlRequest): Promise<ControlReply> {
+    const { operation, id } = found;
+    const { shards, routes } = this.#parts;
+    const { wide } = this.#options;
+    if (id === firstWorldId && wide !== undefined) {
+      const reply = { headers: {}, ...(await wide.answer(found, request)) };
+      return this.#withUrls(reply as ShardReply, request);
+    }
+    const shard = id === undefined ? undefined : (routes.shardOf(id) ?? shards[0]);
+    if (operation.status === 201) return this.#newWorld(operation, shard, request);
+    const reply = await (shard ?? shards[0]).ask(requestForShard(request));
+    if (operation.verb === 'DELETE' && reply.status < 300) await routes.forget(id ?? '');
+    return this.#withUrls(reply, request);
+  }
+
+  /** `origin`: the shard of the world that is copied; undefined: any shard may have the new one. */
+  async #newWorld(operation: Operation, origin: Shard | undefined, request: ControlRequest) {
+    const { maxMessages } = this.#options;
+    const input = parseBody(request);
+    let shardRequest = requestForShard(request);
+    // A new world would inherit `--max-messages` of its shard, which is a part of the fleet's.
+    const needsBound = maxMessages !== undefined && operation.target === undefined;
+    if (needsBound && typeof input === 'object') {
+      const body = JSON.stringify({ max_messages: maxMessages, ...input });
+      shardRequest = { ...shardRequest, body };
+    }
+    const reply = await this.#newWorlds.create(shardRequest, input, origin);
+    return this.#withUrls(reply, request);
+  }
+
+  async #worlds(request: ControlRequest): Promise<ControlReply> {
+    const { shards, routes } = this.#parts;
+    await Promise.all(shards.map((shard) => routes.readShard(shard)));
+    const worlds = routes.worlds.map(({ shard: _, keys: __, ...view }) =>
+      this.#viewFor(view, request.headers['host']),
+    );
+    return okReply({ worlds });
+  }
+
+  async #metrics(shardRequest: ShardRequest): Promise<ControlReply> {
+    const replies = await Promise.all(this.#parts.shards.map((shard) => shard.ask(shardRequest)));
+    // Only one shard has the world that the query may name; the others refuse.
+    const first = replies.find(({ status }) => status === 200);
+    if (first === undefined) return passedReply(replies[0] as ShardReply);
+    const texts = replies.map(({ status, body }) => (status === 200 ? body : ''));
+    return passedReply({ ...first, body: joinedMetrics(texts) });
+  }
+
+  async #health(): Promise<ControlReply> {
+    const { shards, haproxy } = this.#parts;
+    const failures = haproxy.isReady ? [] : ['HAProxy is starting again'];
+    const states = await Promise.all(
+      shards.map(async (shard) => {
+        const { index, state, pid } = shard;
+        const reason = await failureOf(shard);
+        if (reason !== undefined) failures.push(reason);
+        return { shard: index, state, pid };
+      }),
+    );
+    const body =
+      failures.length === 0
+        ? { status: 'ok', shards: states }
+        : { error: { code: 'unavailable', message: failures.join('; ') }, shards: states };
+    return { status: failures.length === 0 ? 200 : 503, body: JSON.stringify(body) };
+  }
+
+  /** Replaces the URLs of a world, which are those of its shard, by those of the fleet. */
+  #withUrls(reply: ShardReply, request: ControlRequest): ControlReply {
+    if (reply.status >= 300 || reply.body === '') return passedReply(reply);
+    return changedReply(reply, (view: WorldView) => this.#viewFor(view, request.headers['host']));
+  }
+
+  #viewFor<V extends { readonly world_id: string }>(view: V, host: string | undefined): V {
+    const { baseUrl, controlUrl } = this.#options.urlsFor(host);
+    const prefix = view.world_id === firstWorldId ? '' : prefixOf(view.world_id);
+    const base = `${baseUrl}${prefix}`;
+    return {
+      ...view,
+      base_url: base,
+      host_url: hostUrl(base, view.world_id),
+      control_url: `${controlUrl}${prefix}`,
+    };
+  }
+}
+
+/** Why a shard is not healthy, as a sentence; undefined if it is. */
+async function failureOf(shard: Shard): Promise<string | undefined> {
+  const { index, state } = shard;
+  if (state !== 'ready') return `shard ${index} is ${state}`;
+  try {
+    const health = routeOf('simulator.health');
+    const reply = await shard.askNow(health, AbortSignal.timeout(healthWithinMs));
+    return reply.status === 200 ? undefined : `shard ${index}: ${messageOf(reply)}`;
+  } catch {
+    return `shard ${index} does not answer`;
+  }
+}
+
+/** The message of an error reply, or the start of a body that is not one. */
+function messageOf({ body }: ShardReply): string {
+  try {
+    return (JSON.parse(body) as { error: { message: string } }).error.message;
+  } catch {
+    return body.slice(0, 200);
+  }
+}

@@ -1,0 +1,278 @@
+/**
+ * Starts the processes of a fleet, watches them, and stops them in order. Each shard is a `serve`
+ * process. HAProxy passes each client's requests to the shard that has the client's world or
+ * account.
+ */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { TlsPair } from '#src/config/tls.ts';
+import { controlPort } from '#src/control/control-port.ts';
+import { nodeTransport } from '#src/http/transport/open-transport.ts';
+import type { Transport } from '#src/http/transport/transport.ts';
+import type { ReadyFile } from '#src/operations/worlds/ready-numbers.ts';
+import { type ControlOptions, urlOf, urlsForHost } from '#src/ports.ts';
+import { freePort } from './child.ts';
+import { FleetControl } from './control.ts';
+import { Haproxy, writeRouterFiles } from './haproxy.ts';
+import type { RouterPlan } from './haproxy-config.ts';
+import { refuseOtherLayout, saveLayout } from './layout-file.ts';
+import { type FleetParts, Routes } from './routes.ts';
+import { type JoinedShard, Shard, type ShardOptions } from './shard.ts';
+import { WideWorld } from './wide-world.ts';
+
+export interface FleetOptions {
+  readonly shards: number;
+  /** Shards that run elsewhere, in place of processes of this fleet. */
+  readonly join: readonly JoinedShard[] | undefined;
+  /** Writes HAProxy's files here, and starts nothing. */
+  readonly printTo: string | undefined;
+  /** The command line that starts `smstwin`, to which `serve` and its flags are added. */
+  readonly program: { readonly file: string; readonly argv: readonly string[] };
+  /** The flags of every shard. */
+  readonly flags: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly host: string;
+  readonly port: number;
+  readonly control: (ControlOptions & { readonly host: string; readonly port: number }) | false;
+  readonly publicUrl: string | undefined;
+  /** The certificate and its key, if the base URL is HTTPS. */
+  readonly tls: TlsPair | undefined;
+  readonly trustProxy: boolean;
+  /** Set if the first world spans all shards (a wide world). */
+  readonly wide:
+    | {
+        /** True if accounts without a SIM influence each other, so they must share a shard. */
+        readonly couplesPool: boolean;
+        /** True if exactly one space comes before the key of a request. */
+        readonly oneSpace: boolean;
+        /** `--max-messages`: each shard gets an equal part. */
+        readonly maxMessages: number | undefined;
+      }
+    | undefined;
+  /** Each shard has its journals in a folder below this one. */
+  readonly journalDir: string | undefined;
+  /** How long requests wait for a shard that starts again. */
+  readonly shardTimeoutMs: number;
+  /** The port of HAProxy's page, if it is served. */
+  readonly statsPort: number | undefined;
+  readonly notice: (line: string) => void;
+  /** Gets the lines that shards write to stderr, such as those of `--log`. */
+  readonly onLine: (line: string) => void;
+  readonly onShutdown: () => void;
+}
+
+const loopback = '127.0.0.1';
+/** How often the fleet checks that its shards answer. */
+const checkEveryMs = 1_000;
+/** Worlds are listed at most this often to see which have expired. */
+const expiryPauseMs = 1_000;
+const controlCloseMs = 1_000;
+/** Bodies that the control port holds at one time: room for two of the largest snapshots. */
+const controlHeldLimitBytes = 512 * 1024 ** 2;
+
+export class Fleet {
+  readonly #options: FleetOptions;
+  /** A temporary folder for HAProxy's files and the ready files of shards. */
+  readonly #folder: string;
+  #shards: readonly Shard[] = [];
+  #haproxy: Haproxy | undefined;
+  #control: Transport | undefined;
+  #checks: NodeJS.Timeout | undefined;
+  #readyFile: ReadyFile | undefined;
+
+  private constructor(options: FleetOptions) {
+    this.#options = options;
+    this.#folder = mkdtempSync(join(tmpdir(), 'smstwin-fleet-'));
+  }
+
+  /** Resolves once all shards, HAProxy and the control port answer. */
+  static async start(options: FleetOptions): Promise<Fleet> {
+    const fleet = new Fleet(options);
+    try {
+      await fleet.#start();
+    } catch (error) {
+      await fleet.stop();
+      throw error;
+    }
+    return fleet;
+  }
+
+  /** The content of `--ready-file`; the control URL is null without a control port. */
+  get readyFile(): ReadyFile {
+    if (this.#readyFile === undefined) throw new Error('the fleet has not started');
+    return this.#readyFile;
+  }
+
+  /** Finishes the requests in flight, then stops the shards. */
+  async stop(): Promise<void> {
+    clearInterval(this.#checks);
+    await this.#haproxy?.stop();
+    await Promise.all(this.#shards.map((shard) => shard.stop()));
+    await this.#control?.close(controlCloseMs);
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  async #start(): Promise<void> {
+    const { host, statsPort, join: joined, printTo, env, notice, journalDir } = this.#options;
+    const layout = { shards: this.#options.shards, wide: this.#options.wide !== undefined };
+    if (journalDir !== undefined) refuseOtherLayout(journalDir, layout);
+    const port = await freePort(this.#options.port, host);
+    if (statsPort !== undefined) await freePort(statsPort, loopback);
+    const baseUrl = this.#options.publicUrl ?? urlOf(host, port, this.#options.tls);
+    this.#shards = await (joined === undefined
+      ? this.#startShards(baseUrl)
+      : Promise.all(joined.map((urls, index) => Shard.join(this.#shardOptions(index), urls))));
+    const [first, ...others] = this.#shards;
+    if (journalDir !== undefined) saveLayout(journalDir, layout);
+    if (first === undefined) throw new Error('a fleet has a shard');
+    const plan = this.#routerPlan(port);
+    const haproxy = new Haproxy(plan, env, notice);
+    this.#haproxy = haproxy;
+    if (printTo === undefined) await haproxy.start();
+    const routes = new Routes(haproxy);
+    await Promise.all(this.#shards.map((shard) => routes.readShard(shard)));
+    const parts: FleetParts = { shards: [first, ...others], routes, haproxy };
+    const wide = await this.#startWideWorld(parts, baseUrl);
+    const readyFile = { ...first.ready, base_url: baseUrl, pid: process.pid };
+    if (printTo !== undefined) {
+      this.#readyFile = readyFile;
+      writeRouterFiles({ ...plan, folder: resolve(printTo) }, haproxy.maps);
+      return;
+    }
+    this.#holdRequestsAtRestarts(parts, wide);
+    const controlUrl = await this.#openControl(parts, baseUrl, wide);
+    this.#readyFile = { ...readyFile, control_url: controlUrl };
+    this.#checkAtIntervals(routes);
+  }
+
+  #routerPlan(port: number): RouterPlan {
+    const { host, tls, wide, trustProxy, shardTimeoutMs, statsPort } = this.#options;
+    return {
+      folder: this.#folder,
+      bind: `${host.includes(':') ? `[${host}]` : host}:${port}`,
+      shards: this.#shards.map(({ address }) => address),
+      tls: tls && `${tls.cert}\n${tls.key}\n`,
+      wide: wide !== undefined,
+      oneSpace: wide?.oneSpace === true,
+      trustProxy,
+      shardTimeoutMs,
+      statsPort,
+    };
+  }
+
+  async #startWideWorld(parts: FleetParts, baseUrl: string): Promise<WideWorld | undefined> {
+    const { wide, journalDir } = this.#options;
+    if (wide === undefined) return undefined;
+    const inJournalDir = (name: string) =>
+      journalDir === undefined ? undefined : join(journalDir, name);
+    return WideWorld.start(parts, {
+      couplesPool: wide.couplesPool,
+      ownersFile: inJournalDir('owners.json'),
+      changesFile: inJournalDir('changes.json'),
+      baseUrl,
+    });
+  }
+
+  /** While a shard is down, HAProxy holds its requests back: the map `held` names the shard. */
+  #holdRequestsAtRestarts({ shards, routes, haproxy }: FleetParts, wide?: WideWorld): void {
+    for (const shard of shards) {
+      const entry = { map: 'held' as const, key: shard.name };
+      shard.onEnded = () => haproxy.change([{ ...entry, value: '1' }]);
+      shard.onRestarted = async () => {
+        await routes.readShard(shard);
+        await wide?.resume(shard);
+        // A change that is under way holds all shards, and releases them at its end.
+        if (wide?.isHolding !== true) await haproxy.change([{ ...entry, value: undefined }]);
+      };
+    }
+  }
+
+  /** Returns the URL of the control port; null if the fleet has none. */
+  async #openControl(parts: FleetParts, baseUrl: string, wide?: WideWorld) {
+    const { control, publicUrl, notice, onShutdown } = this.#options;
+    if (control === false) return null;
+    let controlUrl = '';
+    const answers = new FleetControl(parts, {
+      wide,
+      maxMessages: this.#options.wide?.maxMessages,
+      urlsFor: (host) => urlsForHost(host, { baseUrl, controlUrl }, publicUrl),
+      onShutdown,
+    });
+    const service = controlPort({ ...control, token: control.token }, answers);
+    this.#control = await nodeTransport(service, {
+      onInternalError: (error) => notice(String(error)),
+      heldLimitBytes: controlHeldLimitBytes,
+    });
+    controlUrl = urlOf(control.host, await this.#control.listen(control.port, control.host));
+    return controlUrl;
+  }
+
+  async #startShards(baseUrl: string): Promise<readonly Shard[]> {
+    const { shards: count } = this.#options;
+    const started: Shard[] = [];
+    let nextIndex = 0;
+    const startInTurn = async () => {
+      for (let index = nextIndex++; index < count; index = nextIndex++) {
+        started[index] = await this.#startShard(index, baseUrl);
+      }
+    };
+    // A start keeps a core busy, so as many run at one time as there are cores.
+    const starts = Array.from({ length: Math.min(count, availableParallelism()) }, startInTurn);
+    const results = await Promise.allSettled(starts);
+    this.#shards = started.filter((shard) => shard !== undefined);
+    for (const result of results) if (result.status === 'rejected') throw result.reason;
+    return started;
+  }
+
+  async #startShard(index: number, baseUrl: string): Promise<Shard> {
+    const { shards: count, program, flags, env, journalDir, wide, onLine } = this.#options;
+    const folder = journalDir === undefined ? undefined : join(journalDir, `shard-${index}`);
+    if (folder !== undefined) mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const maxMessages = wide?.maxMessages && Math.ceil(wide.maxMessages / count);
+    const ownFlags = [
+      ...['--host', loopback, '--control-host', loopback, '--public-url', baseUrl],
+      // HAProxy overwrites `X-Forwarded-For`.
+      ...['--trust-proxy', '--shard', `${index}/${count}`],
+      ...(folder === undefined ? [] : ['--journal-dir', folder]),
+      ...(maxMessages === undefined ? [] : ['--max-messages', `${maxMessages}`]),
+    ];
+    return Shard.start(this.#shardOptions(index), {
+      file: program.file,
+      argv: [...program.argv, 'serve', ...flags, ...ownFlags],
+      env,
+      folder: this.#folder,
+      onLine: (line) => onLine(line.replace(/^smstwin: /, `smstwin: shard ${index}: `)),
+    });
+  }
+
+  #shardOptions(index: number): ShardOptions {
+    const { control, shardTimeoutMs: timeoutMs, notice } = this.#options;
+    return { index, token: control === false ? undefined : control.token, timeoutMs, notice };
+  }
+
+  /** Checks whether shards answer, and lists the worlds again once one of them may have expired. */
+  #checkAtIntervals(routes: Routes): void {
+    let listedMs = Date.now();
+    let isBusy = false;
+    const check = async () => {
+      await Promise.all(this.#shards.map((shard) => shard.check()));
+      const { nextExpiryMs } = routes;
+      const nowMs = Date.now();
+      if (nextExpiryMs === undefined || nowMs < nextExpiryMs) return;
+      if (nowMs < listedMs + expiryPauseMs) return;
+      listedMs = nowMs;
+      const ready = this.#shards.filter(({ state }) => state === 'ready');
+      await Promise.all(ready.map((shard) => routes.readShard(shard)));
+    };
+    this.#checks = setInterval(() => {
+      if (isBusy) return;
+      isBusy = true;
+      void check()
+        .catch((error) => this.#options.notice(String(error)))
+        .finally(() => {
+          isBusy = false;
+        });
+    }, checkEveryMs);
+  }
+}

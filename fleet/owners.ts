@@ -1,0 +1,97 @@
+/**
+ * The shard that owns each account of a wide world (a world that spans all shards): it alone serves
+ * the account's requests. Accounts never move, so a file keeps the owners for the next start.
+ */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { firstWorldId } from '#src/worlds/worlds.ts';
+import { type FleetParts, keysOf } from './routes.ts';
+import type { ReplyOf, Shard } from './shard.ts';
+
+export interface OwnersOptions {
+  /** True if accounts without a SIM influence each other: they then share the first shard. */
+  readonly couplesPool: boolean;
+  /** Undefined without journals. */
+  readonly ownersFile: string | undefined;
+}
+
+export class Owners {
+  readonly #parts: FleetParts;
+  readonly #options: OwnersOptions;
+  /** The accounts as last read. */
+  #accounts: ReplyOf<'accounts.list'>['accounts'] = [];
+  /** The index of the owner, by account id. */
+  #shardIndexes: Record<string, number> = {};
+
+  constructor(parts: FleetParts, options: OwnersOptions) {
+    this.#parts = parts;
+    this.#options = options;
+    const { ownersFile } = options;
+    if (ownersFile !== undefined && existsSync(ownersFile)) {
+      this.#shardIndexes = JSON.parse(readFileSync(ownersFile, 'utf8')) as Record<string, number>;
+    } else this.#assignFirstAccounts();
+  }
+
+  /** The owner of an account; where it would be for an account that was not read yet. */
+  readonly ownerOf = (accountId: string): Shard => {
+    const { shards } = this.#parts;
+    return shards[this.#shardIndexes[accountId] ?? this.#indexForNew(accountId)] ?? shards[0];
+  };
+
+  /** The owner of the account with this id or name; the first shard if there is none. */
+  ownerOfNamed(idOrName: string): Shard {
+    const account = this.#accounts.find(
+      ({ account_id: id, name }) => id === idOrName.toLowerCase() || name === idOrName,
+    );
+    return account === undefined ? this.#parts.shards[0] : this.ownerOf(account.account_id);
+  }
+
+  /** The owner of the account of this key; the first shard if there is none. */
+  async ownerOfKey(keyId: string): Promise<Shard> {
+    const keys = await this.readKeys();
+    const key = keys.find(({ key_id: id }) => id === keyId);
+    return key === undefined ? this.#parts.shards[0] : this.ownerOf(key.account_id);
+  }
+
+  /** Reads all accounts and keys, assigns new accounts, and routes requests to the owners. */
+  async update(): Promise<void> {
+    const { shards, routes } = this.#parts;
+    const { accounts } = await shards[0].read('accounts.list');
+    this.#accounts = accounts;
+    const added = accounts.filter(({ account_id: id }) => this.#shardIndexes[id] === undefined);
+    for (const { account_id: id } of added) this.#shardIndexes[id] = this.#indexForNew(id);
+    if (added.length > 0) this.#save();
+    await routes.routeFirst(await this.readKeys(), this.ownerOf);
+  }
+
+  /** The keys of all accounts, each as the owner of its account lists it. */
+  async readKeys() {
+    const { shards } = this.#parts;
+    const lists = await Promise.all(shards.map((shard) => keysOf(shard, firstWorldId)));
+    return lists.flatMap((keys = [], index) =>
+      keys.filter(({ account_id: id }) => this.ownerOf(id) === shards[index]),
+    );
+  }
+
+  /** The owner of an account that is created after the start: a function of its id. */
+  #indexForNew(accountId: string): number {
+    // It has no SIM yet.
+    if (this.#options.couplesPool) return 0;
+    return Number.parseInt(accountId.slice(0, 8), 16) % this.#parts.shards.length;
+  }
+
+  /** Assigns the accounts of the start to the shards in turn. */
+  #assignFirstAccounts(): void {
+    const { shards } = this.#parts;
+    let next = 0;
+    for (const { account_id: id, sims } of shards[0].ready.accounts) {
+      const isCoupled = this.#options.couplesPool && sims.length === 0;
+      this.#shardIndexes[id] = isCoupled ? 0 : next++ % shards.length;
+    }
+    this.#save();
+  }
+
+  #save(): void {
+    const { ownersFile } = this.#options;
+    if (ownersFile !== undefined) writeFileSync(ownersFile, JSON.stringify(this.#shardIndexes));
+  }
+}

@@ -1,0 +1,153 @@
+/**
+ * Which shard has each world and each API key, as the shards list them. Keeps HAProxy's maps equal
+ * to that, as HAProxy routes requests by them. A world stays on the shard that created it.
+ */
+import { routeOf } from '#src/operations/table.ts';
+import { prefixOf } from '#src/worlds/address.ts';
+import { firstWorldId } from '#src/worlds/worlds.ts';
+import type { Haproxy, MapChange } from './haproxy.ts';
+import type { ReplyOf, Shard } from './shard.ts';
+
+export type WorldView = ReplyOf<'worlds.list'>['worlds'][number];
+type KeyView = ReplyOf<'accounts.allKeys'>['keys'][number];
+
+/** A world with its shard, and the digests of its valid keys. */
+type RoutedWorld = WorldView & {
+  readonly shard: Shard;
+  readonly keys: ReadonlySet<string>;
+};
+
+/** The shards of a fleet, and what routes requests to them. */
+export interface FleetParts {
+  readonly shards: readonly [Shard, ...Shard[]];
+  readonly routes: Routes;
+  readonly haproxy: Haproxy;
+}
+
+/** How many worlds' keys are read at one time. */
+const readAtOnce = 16;
+
+export class Routes {
+  readonly #haproxy: Haproxy;
+  /** By id, in the order of their creation. */
+  readonly #worlds = new Map<string, RoutedWorld>();
+  /** The shard of each key, by digest, of a first world that spans all shards. Otherwise empty. */
+  #firstKeys: ReadonlyMap<string, Shard> = new Map();
+
+  constructor(haproxy: Haproxy) {
+    this.#haproxy = haproxy;
+  }
+
+  /** How many worlds there are, without the first one. */
+  get size(): number {
+    return this.#worlds.size;
+  }
+
+  get worlds(): readonly RoutedWorld[] {
+    return [...this.#worlds.values()];
+  }
+
+  /** When a world may expire next, in epoch milliseconds; undefined if none expires. */
+  get nextExpiryMs(): number | undefined {
+    const times = this.worlds.flatMap(({ expires_at: at }) =>
+      at === null ? [] : [Date.parse(at)],
+    );
+    return times.length === 0 ? undefined : Math.min(...times);
+  }
+
+  shardOf(worldId: string): Shard | undefined {
+    return this.#worlds.get(worldId)?.shard;
+  }
+
+  /** True if a world has this name (`name:…`) or a key with this digest (`key:…`). */
+  isTaken(nameOrKey: string): boolean {
+    const text = nameOrKey.slice(nameOrKey.indexOf(':') + 1);
+    if (nameOrKey.startsWith('key:')) return this.#haproxy.maps.keys.has(digestOf(text));
+    return this.worlds.some(({ name }) => name === text);
+  }
+
+  /** Reads the list of worlds of a shard, and the keys of new worlds. Forgets worlds that ended. */
+  async readShard(shard: Shard): Promise<void> {
+    const { worlds } = await shard.read('worlds.list');
+    const listed = new Set(worlds.map(({ world_id: id }) => id));
+    const gone = this.worlds.filter((each) => each.shard === shard && !listed.has(each.world_id));
+    for (const { world_id: id } of gone) await this.forget(id);
+    for (let start = 0; start < worlds.length; start += readAtOnce) {
+      const views = worlds.slice(start, start + readAtOnce);
+      await Promise.all(views.map((view) => this.#readView(shard, view)));
+    }
+  }
+
+  /** Reads the keys of a world that is new, or whose keys may have changed. */
+  async readWorld(shard: Shard, view: WorldView): Promise<void> {
+    const { world_id: id } = view;
+    const views = await keysOf(shard, id);
+    // A world may expire as its keys are read.
+    if (views === undefined) return this.forget(id);
+    const before = this.#worlds.get(id)?.keys ?? [];
+    const valid = views.filter(({ revoked_at: revokedAt }) => revokedAt === null);
+    const keys = new Set(valid.map(({ sha256 }) => digestOf(sha256)));
+    this.#worlds.set(id, { ...view, shard, keys });
+    await this.#haproxy.change([
+      { map: 'worlds', key: id, value: shard.name },
+      ...this.#keyChanges(before, new Map([...keys].map((key) => [key, shard]))),
+    ]);
+  }
+
+  /** Reads the keys of a world again, if there is such a world. */
+  async readKeysOf(worldId: string): Promise<void> {
+    const world = this.#worlds.get(worldId);
+    if (world !== undefined) await this.readWorld(world.shard, world);
+  }
+
+  /** Removes a world from every map. */
+  async forget(worldId: string): Promise<void> {
+    const keys = this.#worlds.get(worldId)?.keys ?? [];
+    this.#worlds.delete(worldId);
+    await this.#haproxy.change([
+      { map: 'worlds', key: worldId, value: undefined },
+      ...this.#keyChanges(keys, new Map()),
+    ]);
+  }
+
+  /** Routes the keys of a first world that spans all shards, each to the shard of its account. */
+  async routeFirst(keys: readonly KeyView[], ownerOf: (accountId: string) => Shard): Promise<void> {
+    const before = this.#firstKeys;
+    this.#firstKeys = new Map(
+      keys
+        .filter(({ revoked_at: revokedAt }) => revokedAt === null)
+        .map(({ sha256, account_id: id }) => [digestOf(sha256), ownerOf(id)]),
+    );
+    await this.#haproxy.change(this.#keyChanges(before.keys(), this.#firstKeys));
+  }
+
+  async #readView(shard: Shard, view: WorldView): Promise<void> {
+    const world = this.#worlds.get(view.world_id);
+    if (world === undefined) await this.readWorld(shard, view);
+    else this.#worlds.set(view.world_id, { ...world, ...view });
+  }
+
+  /** Replaces the keys `before` by those of `now`. A key of the first world stays routed there. */
+  #keyChanges(before: Iterable<string>, now: ReadonlyMap<string, Shard>): readonly MapChange[] {
+    return [...new Set([...before, ...now.keys()])].map((key) => {
+      const shard = this.#firstKeys.get(key) ?? now.get(key);
+      return { map: 'keys', key, value: shard?.name };
+    });
+  }
+}
+
+/** The keys of a world; undefined if there is no such world. */
+export async function keysOf(
+  shard: Shard,
+  worldId: string,
+): Promise<readonly KeyView[] | undefined> {
+  const prefix = worldId === firstWorldId ? '' : prefixOf(worldId);
+  const path = `${prefix}${routeOf('accounts.allKeys').path}`;
+  const { status, body } = await shard.ask({ method: 'GET', path });
+  return status === 200 ? (JSON.parse(body) as { keys: readonly KeyView[] }).keys : undefined;
+}
+
+/** In capitals, as HAProxy's converter `hex` writes the digest of the key in a request. */
+function digestOf(sha256: string): string {
+  return sha256.toUpperCase();
+}

@@ -1,0 +1,268 @@
+/**
+ * One shard of a fleet: a `serve` process that the fleet starts again whenever it ends, or one that
+ * runs elsewhere (`--join`). Requests to its control port wait while it starts.
+ */
+import type { IncomingMessage } from 'node:http';
+import { CommandError, UsageError } from '#io/command-error.ts';
+import { reasonOf } from '#io/plain-file.ts';
+import { type OperationName, type OperationTable, routeOf } from '#src/operations/table.ts';
+import { firstWorldId } from '#src/worlds/worlds.ts';
+import { ask, openReply, pause, type ShardReply, type ShardRequest, Unanswered } from './ask.ts';
+import { shardName } from './haproxy-config.ts';
+import { type Launch, type Ready, ShardProcess } from './shard-process.ts';
+
+/** The URLs of a shard that runs elsewhere. */
+export type JoinedShard = Pick<Ready, 'base_url' | 'control_url'>;
+
+export interface ShardOptions {
+  readonly index: number;
+  readonly token: string | undefined;
+  readonly timeoutMs: number;
+  readonly notice: (line: string) => void;
+}
+
+/**
+ * `starting`: its process ended, and another one starts. `resuming`: that one listens, and the
+ * fleet brings it up to date. `silent`: it runs, but does not answer.
+ */
+export type ShardState = 'starting' | 'resuming' | 'ready' | 'silent' | 'stopped';
+
+/** The reason in replies to operations that the end of the fleet interrupts. */
+export const stopping = 'the fleet is stopping';
+
+/** Thrown if a shard gives no reply: it ended, or it did not come back in time. */
+export class ShardUnavailable extends Error {
+  /** True if the shard ended after it may have read the request. */
+  readonly mayHaveHappened: boolean;
+
+  constructor(message: string, mayHaveHappened = false) {
+    super(message);
+    this.mayHaveHappened = mayHaveHappened;
+  }
+}
+
+/** The body of a successful reply to an operation. */
+export type ReplyOf<Name extends OperationName> = OperationTable[Name]['reply'];
+
+const pauseMs = 10;
+const restartPauseMs = 500;
+const silentAfterMs = 2_000;
+export class Shard {
+  readonly index: number;
+  readonly #options: ShardOptions;
+  /** Undefined for a shard that runs elsewhere. */
+  #process: ShardProcess | undefined;
+  #ready: Ready;
+  #state: ShardState = 'starting';
+  #isStopping = false;
+  /** Called when the process has ended. */
+  onEnded: () => Promise<void> = async () => {};
+  /** Called when it has started again, before it counts as ready. */
+  onRestarted: () => Promise<void> = async () => {};
+
+  private constructor(options: ShardOptions, ready: Ready) {
+    this.index = options.index;
+    this.#options = options;
+    this.#ready = ready;
+  }
+
+  /** Resolves once the process answers. Rejects with a CommandError that has its exit code. */
+  static async start(options: ShardOptions, launch: Launch): Promise<Shard> {
+    const notReadyYet = { base_url: '', control_url: '', pid: 0, seed: 0, accounts: [], pool: [] };
+    const shard = new Shard(options, notReadyYet);
+    const onLine = (line: string) => {
+      if (shard.#state === 'ready') launch.onLine?.(line);
+    };
+    const process = new ShardProcess(options.index, { ...launch, onLine });
+    shard.#process = process;
+    shard.#ready = await process.startOnFreePorts();
+    shard.#state = 'ready';
+    void shard.#watch(process);
+    return shard;
+  }
+
+  /** A shard that runs elsewhere. Rejects with a CommandError if it cannot be a part of a fleet. */
+  static async join(options: ShardOptions, urls: JoinedShard): Promise<Shard> {
+    const shard = new Shard(options, { ...urls, pid: 0, seed: 0, accounts: [], pool: [] });
+    try {
+      await shard.#readJoined(urls);
+    } catch (error) {
+      if (error instanceof UsageError) throw error;
+      const why = `${urls.control_url} cannot be joined (${reasonOf(error)})`;
+      throw new CommandError(3, `${why}: start this shard first, or correct its URL in the list`);
+    }
+    shard.#state = 'ready';
+    return shard;
+  }
+
+  async #readJoined(urls: JoinedShard): Promise<void> {
+    const { accounts, pool } = await this.#read('worlds.get', firstWorldId);
+    const { seed } = await this.#read('simulator.state');
+    this.#ready = { ...this.#ready, accounts, pool, seed };
+    const { clientIp } = await this.#read('assumptions.get');
+    if (clientIp !== 'x_forwarded_for') {
+      throw new UsageError(`${urls.base_url}: start it with --trust-proxy`);
+    }
+  }
+
+  get name(): string {
+    return shardName(this.index);
+  }
+
+  get state(): ShardState {
+    return this.#state;
+  }
+
+  get ready(): Ready {
+    return this.#ready;
+  }
+
+  /** 0 for a shard that runs elsewhere. */
+  get pid(): number {
+    return this.#process?.pid ?? 0;
+  }
+
+  /** The host and port at which HAProxy reaches it. */
+  get address(): string {
+    return this.#process?.address ?? new URL(this.#ready.base_url).host;
+  }
+
+  /**
+   * Sends a request to its control port. If the shard ends, a request that it has not read is sent
+   * again once it is back; one that it may have read, only if that is a GET. Throws a
+   * ShardUnavailable.
+   */
+  async ask(request: ShardRequest): Promise<ShardReply> {
+    return this.#untilAnswered(request, (own) => ask(this.#ready.control_url, own));
+  }
+
+  /** As `ask`; resolves at the head of the reply, so that a stream can be read. */
+  async openReply(request: ShardRequest, signal: AbortSignal): Promise<IncomingMessage> {
+    return this.#untilAnswered(request, (own) => openReply(this.#ready.control_url, own, signal));
+  }
+
+  /** The parsed reply to an operation without input. Throws a CommandError if it is refused. */
+  async read<Name extends OperationName>(name: Name): Promise<ReplyOf<Name>> {
+    return parseReply(name, await this.ask(routeOf(name)));
+  }
+
+  /** As `read`, without waiting until the shard is ready. */
+  async #read<Name extends OperationName>(name: Name, id?: string): Promise<ReplyOf<Name>> {
+    const signal = AbortSignal.timeout(this.#options.timeoutMs);
+    return parseReply(name, await this.askNow(routeOf(name, id), signal));
+  }
+
+  /** As `ask`, without waiting until the shard is ready, and once. Throws an Unanswered. */
+  askNow(request: ShardRequest, signal?: AbortSignal): Promise<ShardReply> {
+    return ask(this.#ready.control_url, this.#withToken(request), signal);
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    this.#state = 'stopped';
+    await this.#process?.stop();
+  }
+
+  /** Sets the state to `silent` if the shard does not answer, and back to `ready` if it does. */
+  async check(): Promise<void> {
+    if (this.#state !== 'ready' && this.#state !== 'silent') return;
+    const signal = AbortSignal.timeout(silentAfterMs);
+    const reply = this.askNow(routeOf('clock.state'), signal);
+    const hasAnswered = await reply.then(
+      () => true,
+      () => false,
+    );
+    const { notice, index } = this.#options;
+    if (!hasAnswered && this.#state === 'ready') {
+      this.#state = 'silent';
+      notice(`shard ${index} does not answer; its requests wait`);
+    } else if (hasAnswered && this.#state === 'silent') {
+      this.#state = 'ready';
+      notice(`shard ${index} answers again`);
+    }
+  }
+
+  async #untilAnswered<T>(
+    request: ShardRequest,
+    send: (own: ShardRequest) => Promise<T>,
+  ): Promise<T> {
+    const untilMs = performance.now() + this.#options.timeoutMs;
+    for (;;) {
+      try {
+        await this.#untilStarted(untilMs);
+        return await send(this.#withToken(request));
+      } catch (error) {
+        if (!(error instanceof Unanswered)) throw error;
+        const mayRepeat = !error.isSent || request.method === 'GET';
+        const isLate = this.#isStopping || performance.now() >= untilMs;
+        if (!mayRepeat || isLate) throw this.#unavailable(error.isSent);
+        await pause(pauseMs);
+      }
+    }
+  }
+
+  #unavailable(mayHaveHappened: boolean): ShardUnavailable {
+    if (mayHaveHappened) {
+      const cause = this.#isStopping ? `${stopping}: ` : '';
+      const message = `${cause}shard ${this.index} ended during this operation: it may have happened`;
+      return new ShardUnavailable(message, true);
+    }
+    const late = `shard ${this.index} did not come back within ${this.#options.timeoutMs} ms`;
+    return new ShardUnavailable(this.#isStopping ? stopping : late);
+  }
+
+  /** Waits while it starts again, until the fleet has brought it up to date. */
+  async #untilStarted(untilMs: number): Promise<void> {
+    if (this.#state !== 'starting') return;
+    const isDown = () => this.#state === 'starting' || this.#state === 'resuming';
+    while (isDown()) {
+      if (performance.now() > untilMs) throw this.#unavailable(false);
+      await pause(pauseMs);
+    }
+  }
+
+  #withToken(request: ShardRequest): ShardRequest {
+    const { token } = this.#options;
+    if (token === undefined) return request;
+    return { ...request, headers: { ...request.headers, authorization: `Bearer ${token}` } };
+  }
+
+  /** Starts it again, on its ports, whenever it ends. */
+  async #watch(process: ShardProcess): Promise<void> {
+    for (;;) {
+      const end = await process.ended;
+      if (this.#isStopping) return;
+      this.#state = 'starting';
+      const { notice, index, timeoutMs } = this.#options;
+      notice(
+        `shard ${index} ended (${end}); its requests wait up to ${timeoutMs} ms for its return`,
+      );
+      await this.onEnded();
+      while (!(await this.#tryStart(process)) && !this.#isStopping) await pause(restartPauseMs);
+      if (this.#isStopping) return;
+      this.#state = 'resuming';
+      await this.onRestarted();
+      this.#state = 'ready';
+      notice(`shard ${index} runs again`);
+    }
+  }
+
+  /** Returns whether it has started. */
+  async #tryStart(process: ShardProcess): Promise<boolean> {
+    try {
+      this.#ready = await process.start();
+      return true;
+    } catch (error) {
+      this.#options.notice(error instanceof Error ? error.message : String(error));
+      return false;
+    }
+  }
+}
+
+function parseReply<Name extends OperationName>(
+  name: Name,
+  { status, body }: ShardReply,
+): ReplyOf<Name> {
+  if (status === 200) return JSON.parse(body) as ReplyOf<Name>;
+  throw new CommandError(1, `${name} was answered ${status}: ${body.slice(0, 300)}`);
+}

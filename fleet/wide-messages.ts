@@ -1,0 +1,114 @@
+/**
+ * Messages of a wide world (a world that spans all shards): pages, newest first, and
+ * `messages.wait`. Each shard has the messages of its own accounts.
+ */
+import type { ControlReply, ControlRequest } from '#src/http/transport/transport.ts';
+import { readInput } from '#src/operations/input.ts';
+import { defaultPage, largestPage } from '#src/operations/messages/message-query.ts';
+import { waitInputSchema } from '#src/operations/messages/wait.ts';
+import { routeOf } from '#src/operations/table.ts';
+import { isoTime } from '#src/sim/clock.ts';
+import { OperationRefused } from '#src/sim/operation-refused.ts';
+import { pause, requestForShard } from './ask.ts';
+import { okReply, passedReply } from './replies.ts';
+import type { ReplyOf, Shard } from './shard.ts';
+import type { WideClock } from './wide-clock.ts';
+
+type Page = ReplyOf<'messages.page'>;
+
+type Shards = readonly [Shard, ...Shard[]];
+
+const waitPauseMs = 20;
+/** The part of a cursor for a shard that has shown all of its messages. */
+const ended = 'x';
+
+/**
+ * The newest messages of all shards, as one page. Its cursor has one part for each shard, with dots
+ * between: the shard's own cursor, empty for its first page, or `ended`.
+ */
+export async function pageOfMessages(
+  shards: Shards,
+  request: ControlRequest,
+): Promise<ControlReply> {
+  const query = new URLSearchParams(request.query);
+  const cursors = query.get('cursor')?.split('.') ?? [];
+  const limit = query.get('limit') ?? `${defaultPage}`;
+  const readPage = (shardIndex: number, size: string) => {
+    const cursor = cursors[shardIndex];
+    const ownQuery = new URLSearchParams(query);
+    ownQuery.set('limit', size);
+    ownQuery.delete('cursor');
+    if (cursor) ownQuery.set('cursor', cursor);
+    const shard = shards[shardIndex] ?? shards[0];
+    return shard.ask(requestForShard(request, '', ownQuery.toString()));
+  };
+  const replies = await Promise.all(
+    shards.map((_, index) => (cursors[index] === ended ? undefined : readPage(index, limit))),
+  );
+  const refusal = replies.find((reply) => reply !== undefined && reply.status !== 200);
+  if (refusal !== undefined) return passedReply(refusal);
+  const pages = replies.map((reply): Page => {
+    if (reply === undefined) return { messages: [], next_cursor: null };
+    return JSON.parse(reply.body) as Page;
+  });
+  const shown = pages
+    .flatMap(({ messages }, shardIndex) => messages.map((message) => ({ message, shardIndex })))
+    .sort((a, b) => Date.parse(b.message.created_at) - Date.parse(a.message.created_at))
+    .slice(0, Number(limit));
+  const next = await Promise.all(
+    pages.map(async ({ messages, next_cursor: cursor }, index) => {
+      const shownCount = shown.filter(({ shardIndex }) => shardIndex === index).length;
+      if (shownCount === messages.length) return cursor ?? ended;
+      if (shownCount === 0) return cursors[index] ?? '';
+      // The cursor after the messages that are shown comes with a page of just those.
+      const { body } = await readPage(index, `${shownCount}`);
+      return (JSON.parse(body) as Page).next_cursor ?? ended;
+    }),
+  );
+  return okReply({
+    messages: shown.map(({ message }) => message),
+    next_cursor: next.every((cursor) => cursor === ended) ? null : next.join('.'),
+  });
+}
+
+/** Waits until enough messages of all shards match. Throws an OperationRefused on a timeout. */
+export async function waitForMessages(
+  shards: Shards,
+  clock: WideClock,
+  input: unknown,
+): Promise<ControlReply> {
+  const { match, count, timeout_ms: timeoutMs, advance } = readInput(waitInputSchema, input);
+  const body = JSON.stringify({ match, count: 1, timeout_ms: 0 });
+  const countRequest = { ...routeOf('messages.wait'), body };
+  const startedMs = performance.now();
+  const start = await clock.state();
+  if (advance && start.mode !== 'manual') {
+    throw new OperationRefused('invalid', 'advance needs a manual clock', 'advance');
+  }
+  const untilMs = Date.parse(start.now) + timeoutMs;
+  for (;;) {
+    const replies = await Promise.all(shards.map((shard) => shard.ask(countRequest)));
+    const refusal = replies.find(({ status }) => status !== 200 && status !== 408);
+    if (refusal !== undefined) return passedReply(refusal);
+    const found = replies
+      .filter(({ status }) => status === 200)
+      .map((reply) => JSON.parse(reply.body) as ReplyOf<'messages.wait'>);
+    const matching = found.reduce((sum, part) => sum + part.count, 0);
+    const messages = found.flatMap((part) => part.messages).slice(0, largestPage);
+    if (matching >= count) return okReply({ count: matching, messages });
+    const { now, next_at: nextAt } = await clock.state();
+    const isLate = advance
+      ? Date.parse(now) >= untilMs
+      : performance.now() - startedMs >= timeoutMs;
+    if (isLate) {
+      const unit = advance ? 'simulated ms' : 'ms';
+      const message = `${matching} of ${count} messages matched within ${timeoutMs} ${unit}`;
+      throw new OperationRefused('timeout', message);
+    }
+    if (!advance) await pause(waitPauseMs);
+    else {
+      const deadlineMs = nextAt === null ? untilMs : Date.parse(nextAt);
+      await clock.advance({ to: isoTime(Math.min(untilMs, deadlineMs)) });
+    }
+  }
+}

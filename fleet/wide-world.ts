@@ -1,0 +1,260 @@
+/**
+ * A wide world: a first world that spans all shards. Every shard has all accounts, SIMs and the
+ * pool, with the same ids and polling times; requests of an account reach one shard alone, its
+ * owner. So each account's replies are byte for byte those of one process. An operation that
+ * changes the world runs on every shard (`changes.ts`); one that reads it is answered by the owner,
+ * or joined.
+ */
+import { errorReply, type FoundOperation } from '#src/control/look-up.ts';
+import type { ControlReply, ControlRequest } from '#src/http/transport/transport.ts';
+import type { Operation } from '#src/operations/define.ts';
+import { type OperationName, routeOf } from '#src/operations/table.ts';
+import { parseBody, requestForShard, type ShardReply, type ShardRequest } from './ask.ts';
+import { type ChangeOptions, Changes } from './changes.ts';
+import { joinBodies, shardNumber } from './join.ts';
+import { Owners, type OwnersOptions } from './owners.ts';
+import { refuseInexact } from './refusals.ts';
+import { changedReply, okReply, openEvents, passedReply } from './replies.ts';
+import type { FleetParts } from './routes.ts';
+import type { Shard } from './shard.ts';
+import { WideClock } from './wide-clock.ts';
+import { pageOfMessages, waitForMessages } from './wide-messages.ts';
+
+export interface WideWorldOptions extends OwnersOptions {
+  /** Lists the changes that shards have still to make; undefined without journals. */
+  readonly changesFile: string | undefined;
+  readonly baseUrl: string;
+}
+
+export class WideWorld {
+  readonly #parts: FleetParts;
+  readonly #baseUrl: string;
+  readonly #owners: Owners;
+  readonly #changes: Changes;
+  readonly #clock: WideClock;
+
+  private constructor(parts: FleetParts, options: WideWorldOptions) {
+    this.#parts = parts;
+    this.#baseUrl = options.baseUrl;
+    this.#owners = new Owners(parts, options);
+    this.#changes = new Changes(parts, options.changesFile);
+    this.#clock = new WideClock(parts.shards, this.#changes);
+  }
+
+  /** Completes the changes of a fleet that was killed, and brings all clocks to one time. */
+  static async start(parts: FleetParts, options: WideWorldOptions): Promise<WideWorld> {
+    const wide = new WideWorld(parts, options);
+    await Promise.all(parts.shards.map((shard) => wide.#changes.catchUp(shard)));
+    const { mode } = await wide.#clock.state();
+    if (mode !== 'real') await wide.#clock.synchronize();
+    await wide.#owners.update();
+    return wide;
+  }
+
+  /** True while requests wait for a change. */
+  get isHolding(): boolean {
+    return this.#changes.isHolding;
+  }
+
+  /** Brings a shard that was started again to the state and time of the others. */
+  async resume(shard: Shard): Promise<void> {
+    // A change that is under way catches up with the shard itself.
+    if (!this.isHolding) await this.#changes.catchUp(shard);
+    await this.#clock.resume(shard);
+  }
+
+  async answer(found: FoundOperation, request: ControlRequest): Promise<ControlReply> {
+    const { operation } = found;
+    const { shards } = this.#parts;
+    const shardRequest = requestForShard(request);
+    if (operation.ofShard === true) return this.#askNamedShard(operation, request);
+    if (operation.contentType === 'text/event-stream') return openEvents(shards, shardRequest);
+    const input = parseBody(request);
+    refuseInexact(operation, input);
+    switch (operation.name as OperationName) {
+      case 'clock.advance':
+        return okReply(await this.#clock.advance(input));
+      case 'clock.setMode': {
+        const reply = await this.#clock.setMode(shardRequest);
+        if (reply.status !== 200) return passedReply(reply);
+        return this.#merged('clock.state', routeOf('clock.state'));
+      }
+      case 'messages.wait':
+        return waitForMessages(shards, this.#clock, input);
+      case 'requests.get':
+        return this.#requestDetail(String(found.id), shardRequest);
+      case 'worlds.get':
+        return this.#merged(operation.name, shardRequest);
+      default:
+        return this.#answerByScope(found, request, input);
+    }
+  }
+
+  async #answerByScope(
+    found: FoundOperation,
+    request: ControlRequest,
+    input: unknown,
+  ): Promise<ControlReply> {
+    const { operation } = found;
+    const { shards } = this.#parts;
+    const shardRequest = requestForShard(request);
+    switch (operation.scope) {
+      case 'local':
+        return passedReply(await shards[0].ask(shardRequest));
+      case 'all':
+        return this.#onShards(operation, shardRequest, { first: shards[0] });
+      case 'merged': {
+        const account = accountIn(request, input);
+        if (account !== undefined) {
+          return passedReply(await this.#owners.ownerOfNamed(account).ask(shardRequest));
+        }
+        if (operation.name === 'messages.page') return pageOfMessages(shards, request);
+        return this.#merged(operation.name, shardRequest);
+      }
+      default:
+        return this.#onOwner(found, shardRequest);
+    }
+  }
+
+  /** An operation on what each shard has of its own: the query says which shard. */
+  async #askNamedShard(operation: Operation, request: ControlRequest): Promise<ControlReply> {
+    const { shards } = this.#parts;
+    const query = new URLSearchParams(request.query);
+    const index = query.get('shard');
+    const shard = index === null ? undefined : shards[Number(index)];
+    if (shard === undefined) {
+      const message = `each shard of a wide world has its own: add ?shard=N, from 0 to ${shards.length - 1}`;
+      return errorReply(409, 'conflict', message, { path: 'shard' });
+    }
+    query.delete('shard');
+    const reply = await shard.ask(requestForShard(request, '', query.toString()));
+    if (operation.changesKeys === true) await this.#owners.update();
+    return passedReply(reply);
+  }
+
+  /** `id`: the number of the request in the fleet, from which its shard and number there follow. */
+  async #requestDetail(id: string, shardRequest: ShardRequest): Promise<ControlReply> {
+    const { shards } = this.#parts;
+    const { number, shardIndex } = shardNumber(Number(id), shards.length);
+    const path = shardRequest.path.replace(id, String(number));
+    const reply = await (shards[shardIndex] ?? shards[0]).ask({ ...shardRequest, path });
+    if (reply.status === 200) {
+      return changedReply(reply, (view: object) => ({ ...view, number: Number(id) }));
+    }
+    // A refusal names the number that was asked for.
+    return passedReply({ ...reply, body: reply.body.replace(String(number), id) });
+  }
+
+  async #merged(name: string, shardRequest: ShardRequest): Promise<ControlReply> {
+    const replies = await Promise.all(this.#parts.shards.map((shard) => shard.ask(shardRequest)));
+    const refusal = replies.find(({ status }) => status !== 200);
+    if (refusal !== undefined) return passedReply(refusal);
+    const joined = this.#joinReplies(replies);
+    if (name === 'simulator.state') {
+      return okReply({ ...(joined as object), base_url: this.#baseUrl });
+    }
+    if (name === 'simulator.invariants') {
+      // Every shard has the keys of the start, and only the owner those that were created later.
+      const { checked } = joined as { readonly checked: object };
+      const keys = (await this.#owners.readKeys()).length;
+      return okReply({ ...(joined as object), checked: { ...checked, keys } });
+    }
+    return okReply(joined);
+  }
+
+  #joinReplies(replies: readonly ShardReply[]) {
+    const bodies = replies.map(({ body }) => JSON.parse(body) as unknown);
+    return joinBodies(bodies, { shards: this.#parts.shards, ownerOf: this.#owners.ownerOf });
+  }
+
+  /** An operation on an account, key, SIM or message: its shard answers, and others follow. */
+  async #onOwner(
+    { operation, id = '' }: FoundOperation,
+    shardRequest: ShardRequest,
+  ): Promise<ControlReply> {
+    const { shards } = this.#parts;
+    switch (operation.target) {
+      case undefined:
+        return this.#onShards(operation, shardRequest, { first: shards[0] });
+      case 'account_id': {
+        const first = this.#owners.ownerOfNamed(id);
+        // Another shard would draw another key, and later repeat the text of a revoked one.
+        const isOfOwner = operation.name === 'accounts.createKey';
+        const options = { first, ...(isOfOwner && { shards: [first] }) };
+        return this.#onShards(operation, shardRequest, options);
+      }
+      case 'key_id': {
+        const first = await this.#owners.ownerOfKey(id);
+        return this.#onShards(operation, shardRequest, { first });
+      }
+      case 'device_id':
+        return this.#onDevice(operation, shardRequest, id);
+      default:
+        return this.#askUntilFound(shardRequest);
+    }
+  }
+
+  /** The fleet does not know which shard has a message, so it asks them in turn. */
+  async #askUntilFound(shardRequest: ShardRequest): Promise<ControlReply> {
+    const [first, ...others] = this.#parts.shards;
+    let reply = await first.ask(shardRequest);
+    for (const shard of others) if (reply.status === 404) reply = await shard.ask(shardRequest);
+    return passedReply(reply);
+  }
+
+  /** A SIM that was created later has another id on each shard, so its number identifies it. */
+  async #onDevice(
+    operation: Operation,
+    shardRequest: ShardRequest,
+    id: string,
+  ): Promise<ControlReply> {
+    const { shards } = this.#parts;
+    const lists = await Promise.all(
+      shards.map(async (shard) => (await shard.read('sims.all')).sims),
+    );
+    const ownerIndex = shards.findIndex((shard, index) =>
+      lists[index]?.some(
+        ({ device_id: deviceId, account_id: accountId }) =>
+          deviceId === id && (accountId === null || this.#owners.ownerOf(accountId) === shard),
+      ),
+    );
+    const first = shards[ownerIndex] ?? shards[0];
+    const sim = lists[ownerIndex]?.find(({ device_id: deviceId }) => deviceId === id);
+    const isOfPool = sim?.account_id === null;
+    if (!operation.recorded && isOfPool) return this.#merged(operation.name, shardRequest);
+    if (!isOfPool && operation.verb !== 'DELETE') return passedReply(await first.ask(shardRequest));
+    const requestFor = ({ index }: Shard) => {
+      const copy = lists[index]?.find(({ number }) => number === sim?.number);
+      return { ...shardRequest, path: shardRequest.path.replace(id, copy?.device_id ?? id) };
+    };
+    return this.#onShards(operation, shardRequest, { first, requestFor });
+  }
+
+  /** Makes a change on the shards; an operation that changes nothing is asked of the first. */
+  async #onShards(
+    operation: Operation,
+    shardRequest: ShardRequest,
+    options: ChangeOptions & { readonly first: Shard },
+  ): Promise<ControlReply> {
+    if (!operation.recorded) return passedReply(await options.first.ask(shardRequest));
+    return this.#changes.exclusively(async () => {
+      const replies = await this.#changes.make(shardRequest, options);
+      const [reply] = replies as readonly [ShardReply];
+      if (reply.status >= 300) return passedReply(reply);
+      if (operation.name === 'simulator.reset') await this.#clock.synchronize();
+      const mayAddKeys = operation.changesKeys === true || operation.name.startsWith('accounts.');
+      if (mayAddKeys) await this.#owners.update();
+      if (operation.name === 'sims.poll') return okReply(this.#joinReplies(replies));
+      return passedReply(reply);
+    });
+  }
+}
+
+/** The account that the query or the body names, by id or name. */
+function accountIn(request: ControlRequest, input: unknown): string | undefined {
+  const query = new URLSearchParams(request.query);
+  const body = (input ?? {}) as { account_id?: unknown; account?: unknown };
+  const account =
+    query.get('account_id') ?? query.get('account') ?? body.account_id ?? body.account;
+  return typeof account === 'string' ? account : undefined;
+}

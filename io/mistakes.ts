@@ -1,0 +1,161 @@
+/**
+ * Describes all mistakes in settings, in a file or in the input of an operation, each with its
+ * path. zod finds the mistakes; this module turns them into sentences that a user can act on.
+ */
+import type { z } from 'zod';
+import { endpointNames } from '#contract/limits.ts';
+import {
+  isAssumptionName,
+  permittedAnswers,
+  unknownAssumption,
+} from '#src/config/assumption-text.ts';
+import { templateNames } from '#src/sim/reply-templates.ts';
+import { CommandError } from './command-error.ts';
+
+/** One mistake, in words. */
+export interface Mistake {
+  /** Such as `accounts[0].sims[1].number`; empty for the value as a whole. */
+  readonly path: string;
+  readonly message: string;
+}
+
+/** Unusable settings. The message lists every mistake, one per line. */
+export class SettingsError extends CommandError {
+  override readonly name = 'SettingsError';
+  /** Each mistake with its path. */
+  readonly mistakes: readonly Mistake[];
+
+  constructor(mistakes: readonly Mistake[]) {
+    super(2, ...mistakes.map(mistakeLine));
+    this.mistakes = mistakes;
+  }
+}
+
+export function mistakeLine({ path, message }: Mistake): string {
+  return path === '' ? message : `${path}: ${message}`;
+}
+
+/**
+ * The mistakes of one parse, in the order of the value. `at`: the place of the value in a world
+ * file, where `assumptions`, `limits` and `keys` have their own words; paths leave it out.
+ * `within`: the place that paths start with.
+ * Parse with `reportInput: true`, so that messages can quote the wrong value.
+ */
+export function mistakesOf(
+  { issues }: Pick<z.ZodError, 'issues'>,
+  at: readonly PropertyKey[] = [],
+  within: readonly PropertyKey[] = [],
+): Mistake[] {
+  return issues.flatMap((issue) => {
+    const ownPath = [...within, ...issue.path];
+    const path = [...at, ...ownPath];
+    if (issue.code === 'invalid_union') {
+      const intended = intendedOption(issue);
+      if (intended !== undefined) return mistakesOf({ issues: intended }, at, ownPath);
+    }
+    if (issue.code !== 'unrecognized_keys') {
+      return [{ path: pathText(ownPath), message: messageOf(issue, path) }];
+    }
+    return issue.keys.map((key) => ({
+      path: pathText([...ownPath, key]),
+      message: unknownKey(key, path),
+    }));
+  });
+}
+
+/** The issues of the only option of a union whose keys are those of the value. */
+function intendedOption(issue: z.core.$ZodIssueInvalidUnion): z.core.$ZodIssue[] | undefined {
+  const options = issue.errors.filter((issues) =>
+    issues.every(
+      ({ code, path, input }) =>
+        path.length > 0 && code !== 'unrecognized_keys' && input !== undefined,
+    ),
+  );
+  return options.length === 1 ? options[0] : undefined;
+}
+
+function unknownKey(key: string, path: readonly PropertyKey[]): string {
+  const parent = path.at(-1);
+  if (parent === 'assumptions') return unknownAssumption(key);
+  if (parent === 'replyTemplates') return unknownName(key, 'reply', templateNames);
+  if (parent === 'limits') return unknownName(key, 'endpoint', endpointNames);
+  return 'this key is not known here';
+}
+
+function unknownName(key: string, what: string, names: readonly string[]): string {
+  return `no ${what} is named "${key}"; use one of ${names.join(', ')}`;
+}
+
+/** The message for an issue. One for an assumption lists the permitted answers. */
+function messageOf(issue: z.core.$ZodIssue, path: readonly PropertyKey[]): string {
+  const depth = path.indexOf('assumptions');
+  const name = depth < 0 ? undefined : path[depth + 1];
+  const isInTemplate = name === 'replyTemplates' && path.length > depth + 2;
+  if (typeof name === 'string' && isAssumptionName(name) && !isInTemplate) {
+    return `expected ${permittedAnswers(name)}${got(issue, path)}`;
+  }
+  if (issue.code === 'custom') return issue.message;
+  const missing = issue.input === undefined ? 'is missing: ' : '';
+  return `${missing}${expectation(issue)}${got(issue, path)}`;
+}
+
+/** What zod expected, in words that do not depend on its version. */
+function expectation(issue: z.core.$ZodIssue): string {
+  if (issue.message.startsWith('expected')) return issue.message;
+  switch (issue.code) {
+    case 'invalid_type':
+      // YAML reads an unquoted phone number as a number and drops its plus sign.
+      return issue.expected === 'string' && typeof issue.input === 'number'
+        ? 'expected a string, in quotes'
+        : `expected ${typeNames[issue.expected] ?? issue.expected}`;
+    case 'invalid_value':
+      return `expected ${oneOf(issue.values)}`;
+    case 'invalid_union':
+      return 'options' in issue && issue.options
+        ? `expected ${oneOf(issue.options)}`
+        : issue.message;
+    case 'too_small':
+      return `expected at least ${issue.minimum}${units[issue.origin] ?? ''}`;
+    case 'too_big':
+      return `expected at most ${issue.maximum}${units[issue.origin] ?? ''}`;
+    default:
+      return issue.message;
+  }
+}
+
+const typeNames: Readonly<Record<string, string>> = {
+  array: 'a list',
+  boolean: 'true or false',
+  int: 'a whole number',
+  number: 'a number',
+  object: 'an object',
+  string: 'a string',
+};
+
+const units: Readonly<Record<string, string>> = { string: ' characters', array: ' entries' };
+
+function oneOf(values: readonly unknown[]): string {
+  const words = values.map((value) => JSON.stringify(value)).join(', ');
+  return values.length === 1 ? words : `one of ${words}`;
+}
+
+/** The longest quotation of a wrong value, in characters. */
+const mostQuoted = 60;
+
+/** Quotes the wrong value, shortened, unless it may be an API key. */
+function got(issue: z.core.$ZodIssue, path: readonly PropertyKey[]): string {
+  const mayBeKey = path.at(-1) === 'key' || path.includes('keys');
+  if (issue.input === undefined || mayBeKey || 'discriminator' in issue) return '';
+  if (Array.isArray(issue.input)) return `; got a list of ${issue.input.length}`;
+  if (typeof issue.input === 'object' && issue.input !== null) return '; got an object';
+  const text = JSON.stringify(issue.input) ?? String(issue.input);
+  return `; got ${text.length > mostQuoted ? `${text.slice(0, mostQuoted - 3)}...` : text}`;
+}
+
+/** The path as users write it: `accounts[0].sims[1].number`. */
+export function pathText(path: readonly PropertyKey[]): string {
+  return path.reduce<string>((text, step) => {
+    if (typeof step === 'number') return `${text}[${step}]`;
+    return text === '' ? String(step) : `${text}.${String(step)}`;
+  }, '');
+}

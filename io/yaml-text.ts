@@ -1,0 +1,37 @@
+/** Reads YAML. A module of its own, because it is only loaded, with the parser, for YAML files. */
+import { parseDocument } from 'yaml';
+import { firstLine, UsageError } from './command-error.ts';
+
+/** The size of the largest file: the parser takes about two seconds for a megabyte. */
+export const mostYamlBytes = 1_048_576;
+/** The deepest nesting of brackets: the parser's time grows with the square of the depth. */
+const deepestFlow = 1_000;
+
+/** Throws a UsageError with one line per mistake; `file` starts each line. */
+export function parseYaml(file: string, text: string): unknown {
+  if (flowDepthOf(text) > deepestFlow) {
+    const message = `lists and maps in brackets are nested deeper than ${deepestFlow}`;
+    throw new UsageError(`${file}: ${message}`);
+  }
+  const document = parseDocument(text);
+  if (document.errors.length > 0) {
+    throw new UsageError(...document.errors.map(({ message }) => `${file}: ${firstLine(message)}`));
+  }
+  try {
+    return document.toJS();
+  } catch (error) {
+    // toJS() also refuses aliases that expand without end.
+    throw new UsageError(`${file}: ${firstLine((error as Error).message)}`);
+  }
+}
+
+/** How deep brackets are nested, about: it also counts those in texts and comments. */
+function flowDepthOf(text: string): number {
+  let depth = 0;
+  let deepest = 0;
+  for (const [bracket] of text.matchAll(/[[{}\]]/g)) {
+    depth = bracket === '[' || bracket === '{' ? depth + 1 : Math.max(0, depth - 1);
+    deepest = Math.max(deepest, depth);
+  }
+  return deepest;
+}

@@ -1,0 +1,179 @@
+/**
+ * CLIENT-3, CLIENT-4, CLIENT-6, CLIENT-7: how a client uses `request_id`. CLIENT-15: no body causes
+ * a 400. CLIENT-16: a key is in the `Authorization` header alone.
+ */
+import { dayMs } from '#contract/time-units.ts';
+import {
+  type Exchange,
+  grouped,
+  isAccepted,
+  isInFlight,
+  isRefusal,
+  isSend,
+  isUnresolved,
+  recipientAndTextOf,
+  refusedForGood,
+  requestIdOf,
+} from './exchange.ts';
+import type { Intent } from './intents.ts';
+import {
+  type ClientRecord,
+  finding,
+  type Judgement,
+  type Judges,
+  judgement,
+  spanText,
+} from './record.ts';
+
+export const requests: Judges = {
+  'CLIENT-3': keepsItsId,
+  'CLIENT-4': givesAnId,
+  'CLIENT-6': reusesNoId,
+  'CLIENT-7': retriesWithinADay,
+  'CLIENT-15': sendsValidBodies,
+  'CLIENT-16': keepsItsKey,
+};
+
+function keepsItsId({ intents }: ClientRecord): Judgement {
+  return judgement(
+    intents.all.flatMap(retriesOfUncertain),
+    ([earlier, retry]) => requestIdOf(earlier) !== requestIdOf(retry),
+    ([earlier, retry]) => {
+      const id = requestIdOf(retry);
+      const change =
+        id === undefined ? 'carries no request_id' : `carries the new request_id ${id}`;
+      const cause = earlier.isSeen ? `a ${earlier.status}` : 'a reply that it did not see';
+      return finding(
+        `the retry after ${cause} ${change} instead of ${requestIdOf(earlier)}: keep the id of the message, or it can be sent twice`,
+        [earlier, retry],
+      );
+    },
+  );
+}
+
+/** An attempt that the service may have queued although the client saw no acceptance. */
+interface Uncertain {
+  readonly attempt: Exchange;
+  /** Its caller, `request_id`, recipient and text. */
+  readonly key: string;
+}
+
+/**
+ * Each attempt with the latest uncertain attempt before it. An attempt with the same key is no
+ * longer uncertain after a later reply settles it: an acceptance, or a refusal other than a 429,
+ * which the service gives before it looks for the id.
+ */
+function retriesOfUncertain({ attempts }: Intent) {
+  const retries: (readonly [uncertain: Exchange, retry: Exchange])[] = [];
+  if (attempts.length < 2) return retries;
+  let uncertain: Uncertain[] = [];
+  for (const attempt of attempts) {
+    const earlier = uncertain.findLast((one) => !isInFlight(one.attempt, attempt));
+    if (earlier !== undefined) retries.push([earlier.attempt, attempt]);
+    const id = requestIdOf(attempt);
+    if (id === undefined || (attempt.isSeen && attempt.status === 429)) continue;
+    const key = `${attempt.caller}\n${id}\n${recipientAndTextOf(attempt)}`;
+    if (isUnresolved(attempt) && !isRefusal(attempt)) uncertain.push({ attempt, key });
+    else uncertain = uncertain.filter((one) => one.key !== key);
+  }
+  return retries;
+}
+
+/** A finding on CLIENT-4 lists this many sends at most. */
+const shownSends = 20;
+
+function givesAnId({ exchanges }: ClientRecord): Judgement {
+  const sends = exchanges.filter((exchange) => isSend(exchange) && exchange.text !== '');
+  const groups = [...grouped(sends, ({ caller, endpoint }) => `${caller} ${endpoint}`).values()]
+    .map((all) => ({ all, withoutId: all.filter((send) => requestIdOf(send) === undefined) }))
+    .filter(({ withoutId }) => withoutId.length > 0);
+  return {
+    exercised: sends.length,
+    findings: groups.map(({ all, withoutId }) =>
+      finding(
+        `${withoutId.length} of ${all.length} sends carry no request_id: give each message one, so that a lost reply can be retried safely`,
+        withoutId.slice(0, shownSends),
+      ),
+    ),
+  };
+}
+
+function reusesNoId({ exchanges, intents }: ClientRecord): Judgement {
+  return {
+    exercised: exchanges.filter(
+      (exchange) => isSend(exchange) && requestIdOf(exchange) !== undefined,
+    ).length,
+    findings: intents.reuses.map(({ first, second }) =>
+      finding(
+        `the request_id ${requestIdOf(second)} was used ${spanText(second.atMs - first.atMs)} before for another message: this one was not sent; give each message an id of its own`,
+        [first, second],
+      ),
+    ),
+  };
+}
+
+function retriesWithinADay({ intents }: ClientRecord): Judgement {
+  return judgement(
+    intents.all.flatMap(retriesOfKnownIds),
+    ([first, retry]) => retry.atMs - first.atMs > dayMs,
+    ([first, retry]) =>
+      finding(
+        `the request_id ${requestIdOf(retry)} is ${spanText(retry.atMs - first.atMs)} old: the service has forgotten it after 24 h and may send the message again; look up what became of it instead`,
+        [first, retry],
+      ),
+  );
+}
+
+/** Each attempt whose id the service may know from earlier, with the first attempt of that id. */
+function retriesOfKnownIds({ attempts }: Intent) {
+  const retries: (readonly [first: Exchange, retry: Exchange])[] = [];
+  if (attempts.length < 2) return retries;
+  const firstOf = new Map<string, Exchange>();
+  for (const attempt of attempts) {
+    const id = requestIdOf(attempt);
+    if (id === undefined) continue;
+    const key = `${id}\n${recipientAndTextOf(attempt)}`;
+    const first = firstOf.get(key);
+    if (first !== undefined) retries.push([first, attempt]);
+    // After a final refusal no message is known under the id, so a later send is no retry.
+    if (refusedForGood.includes(attempt.status)) firstOf.delete(key);
+    else if (first === undefined && mayKnowIdOf(attempt)) firstOf.set(key, attempt);
+  }
+  return retries;
+}
+
+/** True if the service accepted the send, or may have as far as the client knows. */
+function mayKnowIdOf(send: Exchange): boolean {
+  const { status, isSeen } = send;
+  return isAccepted(send) || (!isSeen && (status === 0 || status >= 500));
+}
+
+function sendsValidBodies({ exchanges }: ClientRecord): Judgement {
+  return judgement(
+    exchanges.filter(isSend),
+    ({ status, isForced }) => status === 400 && isForced !== true,
+    (send) =>
+      finding(
+        `the body was refused by validation: ${shortJson(send.reply)}; check it before it is sent`,
+        [send],
+      ),
+  );
+}
+
+/** Characters of a refused body's reply that a finding shows. */
+const mostShown = 200;
+
+function shortJson(reply: Readonly<Record<string, unknown>> | undefined): string {
+  const text = JSON.stringify(reply ?? {});
+  return text.length > mostShown ? `${text.slice(0, mostShown)}...` : text;
+}
+
+function keepsItsKey({ exchanges }: ClientRecord): Judgement {
+  const advice =
+    'an API key is in the path, the query or the body, where logs record it: send it in the Authorization header alone';
+  return judgement(
+    exchanges,
+    ({ showsKey }) => showsKey,
+    (exchange) => finding(advice, [exchange]),
+  );
+}

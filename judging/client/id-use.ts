@@ -1,0 +1,101 @@
+/**
+ * What a record shows about one `request_id` of one caller: which intents used it, and which
+ * message the service keeps under it for 24 hours.
+ */
+import { dayMs } from '#contract/time-units.ts';
+import {
+  type Exchange,
+  haveSameRecipientAndText,
+  haveSameSenderAndTime,
+  isAccepted,
+  push,
+  recipientAndTextOf,
+  wasKnownTo,
+} from './exchange.ts';
+import type { Intent } from './intents.ts';
+
+/** An intent while its attempts are gathered. */
+export interface GatheredIntent extends Intent {
+  /** The name in the client's file of its latest attempt that has one. */
+  name: string | undefined;
+  /** The highest number of a send that can retry it: no confirmed reply left before that send. */
+  lastRetryNumber: number;
+}
+
+export interface Attempt {
+  readonly intent: GatheredIntent;
+  readonly send: Exchange;
+}
+
+export class IdUse {
+  /** The number of the last send in the record that carries the id. */
+  lastNumber = 0;
+  #holder: GatheredIntent | undefined;
+  #isHolderAccepted = false;
+  /** The latest 202 under the id. */
+  #created: Attempt | undefined;
+  /** The latest 202 or 200 under the id. */
+  #accepted: Attempt | undefined;
+  /** By recipient and text: the intents with an attempt under this id. */
+  readonly #byRecipientAndText = new Map<string, GatheredIntent[]>();
+
+  /** The intent that got the id last; undefined before the first send under the id. */
+  get holder(): GatheredIntent | undefined {
+    return this.#holder;
+  }
+
+  /** True if the service accepted an attempt of the holder under this id. */
+  get isHolderAccepted(): boolean {
+    return this.#isHolderAccepted;
+  }
+
+  giveTo(intent: GatheredIntent): void {
+    this.#holder = intent;
+    this.#isHolderAccepted = false;
+  }
+
+  add(attempt: Attempt): void {
+    const { intent, send } = attempt;
+    const message = recipientAndTextOf(send);
+    if (this.#byRecipientAndText.get(message)?.includes(intent) !== true) {
+      push(this.#byRecipientAndText, message, intent);
+    }
+    if (send.status === 202) this.#created = attempt;
+    if (!isAccepted(send)) return;
+    this.#accepted = attempt;
+    if (this.#holder === intent) this.#isHolderAccepted = true;
+  }
+
+  /**
+   * The attempt that created the message of the id, if it is at most a day older than `send`: the
+   * latest 202. If the record lacks it and `send` is a replay, the latest replay takes its place.
+   */
+  originalOf(send: Exchange): Attempt | undefined {
+    const isRecent = (attempt: Attempt | undefined) =>
+      attempt !== undefined && send.atMs - attempt.send.atMs <= dayMs;
+    if (isRecent(this.#created)) return this.#created;
+    return send.status === 200 && isRecent(this.#accepted) ? this.#accepted : undefined;
+  }
+
+  /**
+   * The latest intent that sent this message under the id and that the send can continue. If the id
+   * has passed to another message, intents that began before that message are over.
+   */
+  intentOfSameMessage(send: Exchange, original: Attempt | undefined): GatheredIntent | undefined {
+    const isReuse = original !== undefined && isOtherMessage(original.send, send);
+    return this.#byRecipientAndText
+      .get(recipientAndTextOf(send))
+      ?.findLast(
+        ({ attempts: [first] }) => !isReuse || (first?.number ?? 0) > original.send.number,
+      );
+  }
+}
+
+/**
+ * True if the send is another message than the original one of its id. A retry may have another
+ * sender or `send_at` only if the client did not see the original accepted.
+ */
+export function isOtherMessage(original: Exchange, send: Exchange): boolean {
+  if (!haveSameRecipientAndText(original, send)) return true;
+  return wasKnownTo(send, original) && !haveSameSenderAndTime(original, send);
+}

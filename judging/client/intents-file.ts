@@ -1,0 +1,109 @@
+/**
+ * The intents file: one JSON object per line, written by the client under test. It lists the
+ * messages that the client meant to send, and the outcome of each that it reported.
+ */
+import { z } from 'zod';
+import { UsageError } from '#io/command-error.ts';
+import { mistakeLine, mistakesOf } from '#io/mistakes.ts';
+import { many } from '#io/table.ts';
+import { readText } from '#src/config/world-file.ts';
+import { type Exchange, grouped, senderOf } from './exchange.ts';
+
+/** A message that the client meant to send, and the outcome that it reported. */
+export const reportSchema = z.strictObject({
+  intent: z.string().min(1),
+  to: z.string(),
+  from: z.string(),
+  message: z.string(),
+  request_id: z.string().exactOptional(),
+  reported: z.enum(['accepted', 'delivered', 'failed']).exactOptional(),
+});
+export type Report = z.output<typeof reportSchema> & {
+  /** All lines of the file about this intent; undefined if this line is the only one. */
+  readonly lines?: readonly Report[];
+};
+
+/** Throws a UsageError that names the mistakes of all lines, at most 100. */
+export function readIntentsFile(path: string): Report[] {
+  const text = readText(path, '--intents');
+  const reports: Report[] = [];
+  const mistakes: string[] = [];
+  for (const [index, line] of text.split('\n').entries()) {
+    if (line.trim() === '') continue;
+    const reading = readLine(line);
+    if (Array.isArray(reading))
+      mistakes.push(...reading.map((mistake) => `${path}: line ${index + 1}: ${mistake}`));
+    else reports.push(reading);
+  }
+  const hidden = mistakes.splice(shownMistakes).length;
+  if (hidden > 0) mistakes.push(`${path}: and ${many(hidden, 'more mistake')}`);
+  if (mistakes.length > 0) throw new UsageError(...mistakes);
+  return latestReports(reports);
+}
+
+const shownMistakes = 100;
+
+/** One report of each intent: its last line counts, and it keeps all lines. */
+export function latestReports(reports: readonly Report[]): Report[] {
+  return [...grouped(reports, ({ intent }) => intent).values()].map(
+    (lines) => Object.assign({}, ...lines, { lines }) as Report,
+  );
+}
+
+/** The report of a line, or its mistakes. */
+function readLine(line: string): Report | string[] {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    return ['not a JSON object'];
+  }
+  const reading = reportSchema.safeParse(value, { reportInput: true });
+  return reading.success ? reading.data : mistakesOf(reading.error).map(mistakeLine);
+}
+
+/** The names that the file gives to one `request_id`. */
+interface NamesOfId {
+  latest: string;
+  /** True if no two lines give the id different names. */
+  isOnly: boolean;
+  /** The name by each key of `matchKeys`. */
+  readonly byMatchKey: Map<string, string>;
+}
+
+/**
+ * The names that the client's own file gives to its sends, by `request_id`. Where two lines give
+ * one id two names, as two accounts may, the line whose content is closest to the send's decides.
+ */
+export class IntentNames {
+  readonly #ids = new Map<string, NamesOfId>();
+
+  constructor(reports: readonly Report[] = []) {
+    for (const report of reports) {
+      for (const line of report.lines ?? [report]) this.#add(line);
+    }
+  }
+
+  /** The name of a send with this `request_id`; undefined if no line has the id. */
+  of(send: Exchange, id: string): string | undefined {
+    const names = this.#ids.get(id);
+    if (names === undefined || names.isOnly) return names?.latest;
+    const keys = matchKeys(send.body?.['to'], senderOf(send), send.body?.['message']);
+    const closest = keys.find((key) => names.byMatchKey.has(key));
+    return names.byMatchKey.get(closest ?? '') ?? names.latest;
+  }
+
+  #add({ intent, to, from, message, request_id: id }: Report): void {
+    if (id === undefined) return;
+    const names = this.#ids.get(id) ?? { latest: intent, isOnly: true, byMatchKey: new Map() };
+    this.#ids.set(id, names);
+    if (names.latest !== intent) names.isOnly = false;
+    names.latest = intent;
+    for (const key of matchKeys(to, from, message)) names.byMatchKey.set(key, intent);
+  }
+}
+
+/** The closest match first: all fields, then all but the sender, then the sender alone. */
+function matchKeys(to: unknown, from: unknown, message: unknown): readonly string[] {
+  return [[to, from, message], [to, message], [from]].map((fields) => JSON.stringify(fields));
+}

@@ -1,0 +1,707 @@
+/**
+ * The client rules on small records, written as lines: when, what, and how it was answered.
+ */
+
+import { expect, test } from 'vitest';
+import type { ClientRuleId } from '#contract/rules.ts';
+import { dayMs } from '#contract/time-units.ts';
+import { waitMs } from '../evidence/reading.ts';
+import type { Exchange } from './exchange.ts';
+import { latestReports } from './intents-file.ts';
+import { type JudgeOptions, judge } from './judge.ts';
+
+interface Line {
+  readonly id?: string;
+  readonly message?: string;
+  readonly status?: number;
+  readonly after?: number;
+  readonly lost?: true;
+  readonly messageId?: string;
+  readonly tookMs?: number;
+  readonly account?: string;
+  readonly isOpenAtEnd?: true;
+  readonly from?: string;
+  readonly code?: string;
+}
+
+const startMs = Date.parse('2026-01-10T00:00:00.000Z');
+
+/** A send at `atMs` after the start; 202 unless the line says otherwise. */
+function send(atMs: number, line: Line = {}): Exchange {
+  const { id, message = 'Hello', status = 202, after, lost, tookMs = 0, account = 'acme' } = line;
+  const { from = '+12025550101', code = 'no' } = line;
+  const body = { to: '+12025550123', from, message, ...(id && { request_id: id }) };
+  const messageId = line.messageId ?? `m-${id ?? message}`;
+  return {
+    number: 0,
+    atMs: startMs + atMs,
+    answeredAtMs: startMs + atMs + tookMs,
+    openUntil: 0,
+    isOpenAtEnd: line.isOpenAtEnd === true,
+    caller: account,
+    credential: account,
+    accountId: account,
+    accountName: undefined,
+    endpoint: 'send',
+    method: 'POST',
+    target: '/api/v1/sms/send/',
+    text: JSON.stringify(body),
+    body,
+    status,
+    retryAfterMs: after === undefined ? undefined : after * 1_000,
+    retryAfter: after === undefined ? undefined : String(after),
+    reply: status < 300 ? { message_id: messageId, status: 'queued' } : { code, detail: 'no' },
+    isSeen: lost === undefined,
+    showsKey: false,
+  };
+}
+
+function get(atMs: number, endpoint: 'read' | 'received', line: Partial<Exchange> = {}): Exchange {
+  const target = endpoint === 'read' ? '/api/v1/sms/m-1/' : '/api/v1/sms/received/';
+  const read = { endpoint, method: 'GET', target, text: '', body: undefined, status: 200 } as const;
+  return { ...send(atMs), ...read, reply: { message_id: 'm-1', status: 'queued' }, ...line };
+}
+
+function verdicts(exchanges: readonly Exchange[], options: JudgeOptions = {}) {
+  const numbered = exchanges.map((exchange, at) => ({
+    ...exchange,
+    number: at + 1,
+    openUntil:
+      exchanges.findLastIndex(
+        ({ atMs }, n) => n === at || (n > at && atMs < exchange.answeredAtMs),
+      ) + 1,
+  }));
+  const report = judge(numbered, options);
+  const of = (id: ClientRuleId) => {
+    const rule = report.rules.find((one) => one.id === id);
+    if (rule === undefined) throw new Error(`no rule ${id}`);
+    return rule;
+  };
+  return {
+    report,
+    of,
+    what: (id: ClientRuleId) => of(id).findings.map(({ what }) => what),
+    broken: report.rules
+      .filter(({ verdict }) => verdict === 'failed' || verdict === 'advice')
+      .map(({ id }) => id),
+  };
+}
+
+test('CLIENT-1 a retry one millisecond before Retry-After has passed is early', () => {
+  const first = send(0, { id: 'a', status: 429, after: 44 });
+  const early = verdicts([first, send(43_999, { id: 'a' })]);
+  expect(early.of('CLIENT-1').verdict).toBe('failed');
+  expect(early.what('CLIENT-1')[0]).toMatch(
+    /^the retry arrived 0\.001 s before the 429 allowed it/,
+  );
+  expect(verdicts([first, send(44_000, { id: 'a' })]).broken).toEqual([]);
+});
+
+test('CLIENT-17 a 503 with Retry-After asks for a wait too, and one without it does not', () => {
+  const busy = send(0, { id: 'a', status: 503, after: 10 });
+  expect(verdicts([busy, send(9_999, { id: 'a' })]).of('CLIENT-17').verdict).toBe('advice');
+  expect(verdicts([busy, send(10_000, { id: 'a' })]).of('CLIENT-17').verdict).toBe('passed');
+  const bare = send(0, { id: 'a', status: 503 });
+  expect(verdicts([bare, send(1, { id: 'a' })]).of('CLIENT-17').verdict).toBe('not_exercised');
+});
+
+test('CLIENT-1 the same GET waits too; another message need not', () => {
+  const refused = get(0, 'received', { status: 429, retryAfterMs: 10_000 });
+  expect(verdicts([refused, get(9_000, 'received')]).broken).toContain('CLIENT-1');
+  const other = [send(0, { id: 'a', status: 429, after: 9 }), send(500, { id: 'b' })];
+  expect(verdicts([...other, send(9_000, { id: 'a' })]).broken).toEqual([]);
+});
+
+test('CLIENT-2 other requests that the 429 covers wait as well, but for those in flight', () => {
+  const lines = [
+    send(0, { id: 'a', status: 429, after: 30 }),
+    send(900, { id: 'b', status: 429, after: 30 }),
+    send(2_000, { id: 'c', status: 429, after: 28 }),
+    send(30_000, { id: 'a' }),
+    send(31_000, { id: 'b' }),
+    send(32_000, { id: 'c' }),
+  ];
+  const { of, broken } = verdicts(lines);
+  expect(broken).toEqual(['CLIENT-2']);
+  expect(
+    of('CLIENT-2').findings.map(({ exchanges }) => exchanges.map((one) => one.number)),
+  ).toEqual([[1, 3]]);
+  expect(verdicts(lines, { graceMs: 3_000 }).broken).toEqual([]);
+});
+
+test('CLIENT-3 a retry under a new id is its intent, unless the old id comes back', () => {
+  const lost = send(0, { id: 'a', lost: true, messageId: 'm-1' });
+  const renamed = verdicts([lost, send(1_000, { id: 'b', messageId: 'm-2' })]);
+  expect(renamed.broken).toEqual(['CLIENT-3', 'CLIENT-5']);
+  expect(renamed.what('CLIENT-3')[0]).toContain('carries the new request_id b instead of a');
+  const kept = [lost, send(1_000, { id: 'b' }), send(2_000, { id: 'a', messageId: 'm-1' })];
+  expect(verdicts(kept).broken).toEqual([]);
+  expect(verdicts([lost, send(1_000, { id: 'b' })], { isPartial: true }).broken).toEqual([]);
+});
+
+test('CLIENT-3 a retry that drops its id is its intent too', () => {
+  const lines = [send(0, { id: 'a', status: 503 }), send(1_000)];
+  expect(verdicts(lines).what('CLIENT-3')[0]).toContain('carries no request_id');
+});
+
+test('CLIENT-4 sends without an id are counted in one piece of advice', () => {
+  const { of, what } = verdicts([send(0), send(1, { message: 'x' }), send(2, { id: 'a' })]);
+  expect(of('CLIENT-4')).toMatchObject({ verdict: 'advice', exercised: 3 });
+  expect(what('CLIENT-4')).toHaveLength(1);
+  expect(what('CLIENT-4')[0]).toMatch(/^2 of 3 sends carry no request_id/);
+});
+
+test('CLIENT-5 the same text twice, each confirmed, is two messages', () => {
+  expect(verdicts([send(0, { messageId: '1' }), send(1, { messageId: '2' })]).broken).toEqual([
+    'CLIENT-4',
+  ]);
+  const lost = [send(0, { messageId: '1', lost: true }), send(1, { messageId: '2' })];
+  expect(verdicts(lost).of('CLIENT-5').verdict).toBe('failed');
+});
+
+test('equal sends that were open at the same time are unattributable and fail nothing', () => {
+  const lines = [
+    send(0, { messageId: '1', lost: true, tookMs: 500 }),
+    send(100, { messageId: '2', lost: true, tookMs: 500 }),
+  ];
+  const { report, broken } = verdicts(lines);
+  expect(report.intents.unattributable).toBe(2);
+  expect(broken).toEqual(['CLIENT-4']);
+});
+
+test('CLIENT-6 an id with another message within a day is a reuse; after a day it is free', () => {
+  const first = send(0, { id: 'a' });
+  expect(verdicts([first, send(1_000, { id: 'a', message: 'Bye' })]).broken).toEqual(['CLIENT-6']);
+  expect(verdicts([first, send(dayMs + 1, { id: 'a', message: 'Bye' })]).broken).toEqual([]);
+  const corrected = [send(0, { id: 'a', status: 400 }), send(1_000, { id: 'a', message: 'Bye' })];
+  expect(verdicts(corrected).broken).toEqual(['CLIENT-15']);
+});
+
+test('CLIENT-7 a retry after a day, of what may have been accepted, is too late', () => {
+  const lost = send(0, { id: 'a', lost: true });
+  expect(verdicts([lost, send(dayMs, { id: 'a' })]).broken).toEqual([]);
+  const late = verdicts([lost, send(dayMs + 1, { id: 'a', messageId: 'm-2' })]);
+  expect(late.broken).toEqual(['CLIENT-5', 'CLIENT-7']);
+  const throttled = send(0, { id: 'a', status: 429, after: 1 });
+  expect(verdicts([throttled, send(dayMs + 1, { id: 'a' })]).broken).toEqual([]);
+});
+
+test('CLIENT-8 what was refused for good is not repeated unchanged', () => {
+  const refused = send(0, { id: 'a', status: 403 });
+  expect(verdicts([refused, send(9_000, { id: 'a', status: 403 })]).broken).toEqual(['CLIENT-8']);
+  expect(verdicts([refused, send(9_000, { id: 'b', message: 'Bye' })]).broken).toEqual([]);
+  const spent = send(0, { id: 'a', status: 402 });
+  expect(verdicts([spent, send(30 * dayMs, { id: 'a' })]).broken).toEqual([]);
+});
+
+test('CLIENT-9 an intent that ends unresolved was given up, unless the client says so', () => {
+  const lines = [send(0, { id: 'a', status: 503 })];
+  expect(verdicts(lines).broken).toEqual(['CLIENT-9']);
+  expect(verdicts(lines, { isPartial: true }).broken).toEqual([]);
+  const report = { intent: 'order-17', to: '+12025550123', from: '+12025550101', message: 'Hello' };
+  const failed = { ...report, request_id: 'a', reported: 'failed' } as const;
+  expect(verdicts(lines, { reports: [failed] }).broken).toEqual([]);
+});
+
+test('CLIENT-10 what is reported is what happened', () => {
+  const report = { intent: 'order-17', to: '+12025550123', from: '+12025550101', message: 'Hello' };
+  const accepted = { ...report, request_id: 'a', reported: 'accepted' } as const;
+  const failed = { ...report, request_id: 'a', reported: 'failed' } as const;
+  const refused = [send(0, { id: 'a', status: 403 })];
+  const lost = [send(0, { id: 'a', lost: true })];
+  expect(verdicts(refused, { reports: [accepted] }).broken).toEqual(['CLIENT-10']);
+  expect(verdicts(refused, { reports: [failed] }).broken).toEqual([]);
+  expect(verdicts(lost, { reports: [failed] }).broken).toEqual(['CLIENT-10']);
+  expect(verdicts([], { reports: [accepted] }).what('CLIENT-10')[0]).toContain('order-17');
+});
+
+test('CLIENT-11, CLIENT-12 and CLIENT-13 judge how often a client polls', () => {
+  expect(verdicts([get(0, 'read'), get(14_999, 'read')]).broken).toEqual(['CLIENT-11']);
+  expect(verdicts([get(0, 'read'), get(15_000, 'read')]).broken).toEqual([]);
+  const final = get(0, 'read', { reply: { message_id: 'm-1', status: 'delivered' } });
+  expect(verdicts([final, get(60_000, 'read')]).broken).toEqual(['CLIENT-12']);
+  expect(verdicts([get(0, 'received'), get(1_000, 'received')]).broken).toEqual(['CLIENT-13']);
+  const pages = [get(0, 'received'), get(10, 'received', { target: '/received/?page=2' })];
+  expect(verdicts(pages).broken).toEqual([]);
+});
+
+test('CLIENT-14 six attempts within a minute are too many, and jitter spreads retries', () => {
+  const attempt = (n: number) => send(n * 11_000, { id: 'a', status: 503 });
+  const six = [0, 1, 2, 3, 4].map(attempt);
+  expect(verdicts([...six, send(55_000, { id: 'a' })]).broken).toEqual(['CLIENT-14']);
+  expect(verdicts([...six, send(60_000, { id: 'a' })]).broken).toEqual([]);
+  const ids = Array.from({ length: 10 }, (_, n) => `id-${n}`);
+  const refused = ids.map((id, n) => send(n, { id, status: 503 }));
+  const herd = ids.map((id, n) => send(30_000 + n, { id }));
+  const spread = ids.map((id, n) => send(30_000 + 200 * n, { id }));
+  expect(verdicts([...refused, ...herd]).broken).toEqual(['CLIENT-14']);
+  expect(verdicts([...refused, ...spread]).broken).toEqual([]);
+});
+
+test('CLIENT-7 the same message under its id after a day is sent again', () => {
+  const again = [send(0, { id: 'a' }), send(dayMs + 1, { id: 'a', messageId: 'm2' })];
+  expect(verdicts(again).broken).toEqual(['CLIENT-5', 'CLIENT-7']);
+  const told = [
+    send(0, { id: 'a', status: 503, lost: true }),
+    send(9_000, { id: 'a', status: 402 }),
+    send(dayMs + 1, { id: 'a' }),
+  ];
+  expect(verdicts(told).broken).toEqual([]);
+});
+
+test('CLIENT-8 what was put right is not a repetition', () => {
+  const refused = send(0, { id: 'a', status: 403 });
+  expect(verdicts([refused, send(9_000, { id: 'a' })]).broken).toEqual([]);
+});
+
+test('CLIENT-9 a retry under a new key goes on with the message', () => {
+  const unknown = {
+    ...send(0, { id: 'a', status: 401, lost: true }),
+    accountId: undefined,
+    caller: '127.0.0.1',
+  };
+  expect(verdicts([unknown, send(9_000, { id: 'a' })]).broken).toEqual([]);
+});
+
+test('CLIENT-10 a message that failed was rightly reported as failed', () => {
+  const report = { intent: 'one', to: '+12025550123', from: '+12025550101', message: 'Hello' };
+  const reports = [{ ...report, request_id: 'a', reported: 'failed' as const }];
+  const sent = [send(0, { id: 'a' })];
+  expect(verdicts(sent, { reports }).broken).toEqual(['CLIENT-10']);
+  expect(verdicts(sent, { reports, endsUndelivered: (id) => id === 'm-a' }).broken).toEqual([]);
+});
+
+test('CLIENT-16 a key stands in the Authorization header alone', () => {
+  expect(verdicts([{ ...send(0, { id: 'a' }), showsKey: true }]).broken).toEqual(['CLIENT-16']);
+});
+
+test('accounts are judged apart, and the others left out where one is named', () => {
+  const lines = [
+    send(0, { id: 'a', status: 429, after: 30, account: 'acme' }),
+    send(1, { id: 'a', account: 'globex' }),
+    send(30_000, { id: 'a', account: 'acme' }),
+  ];
+  expect(verdicts(lines).broken).toEqual([]);
+  expect(verdicts(lines, { accounts: ['globex'] }).report.exchanges).toHaveLength(1);
+});
+
+test('a record of nothing exercises nothing', () => {
+  const { report } = verdicts([]);
+  expect(new Set(report.rules.map(({ verdict }) => verdict))).toEqual(new Set(['not_exercised']));
+});
+
+test('CLIENT-3 two messages that the client names apart are two, whatever their content', () => {
+  const report = { to: '+12025550123', from: '+12025550101', message: 'Hello' };
+  const reports = [
+    { ...report, intent: 'one', request_id: 'a', reported: 'failed' },
+    { ...report, intent: 'two', request_id: 'b', reported: 'accepted' },
+  ] as const;
+  const lines = [send(0, { id: 'a', status: 503 }), send(1_000, { id: 'b' })];
+  expect(verdicts(lines).broken).toEqual(['CLIENT-3']);
+  expect(verdicts(lines, { reports }).broken).toEqual([]);
+});
+
+test('one id is one intent though its send_at moves with each retry', () => {
+  const at = (sendAt: string, line: Exchange) => ({
+    ...line,
+    body: { ...line.body, send_at: sendAt },
+  });
+  const lines = [
+    at('2026-01-10T01:00:00Z', send(0, { id: 'a', status: 503 })),
+    at('2026-01-10T02:00:00Z', send(1_000, { id: 'a' })),
+  ];
+  expect(verdicts(lines).broken).toEqual([]);
+  expect(verdicts(lines).report.intents.all).toHaveLength(1);
+});
+
+test('CLIENT-1 a retry under the same id is one, whatever its text says by now', () => {
+  const refused = send(0, { id: 'a', status: 429, after: 60 });
+  const rewordedAt = (atMs: number) => send(atMs, { id: 'a', message: 'Bye' });
+  expect(verdicts([refused, rewordedAt(60_000)]).broken).toEqual([]);
+  expect(verdicts([refused, rewordedAt(5_000)]).broken).toEqual(['CLIENT-1']);
+  expect(verdicts([send(0, { id: 'a', status: 503 }), rewordedAt(9_000)]).broken).toEqual([]);
+});
+
+test('CLIENT-6 a reworded retry of what was accepted unseen is not given up, too', () => {
+  const lost = send(0, { id: 'a', lost: true });
+  const conflict = send(5_000, { id: 'a', message: 'Bye', status: 409 });
+  expect(verdicts([lost, conflict]).broken).toEqual(['CLIENT-6']);
+});
+
+test('CLIENT-6 an accepted message whose id comes with another send_at or sender', () => {
+  const first = send(0, { id: 'a' });
+  const later = { ...first.body, send_at: '2026-01-02T09:00:00Z' };
+  const other = { ...first.body, from: '+12025550102' };
+  for (const body of [later, other]) {
+    const second = { ...send(5_000, { id: 'a', status: 200 }), body };
+    expect(verdicts([first, second]).broken).toEqual(['CLIENT-6']);
+    expect(verdicts([{ ...first, isSeen: false }, second]).broken).toEqual([]);
+  }
+});
+
+test('CLIENT-5 a garbled 202 and the replay that shows its message are one acceptance', () => {
+  const garbled = { ...send(0, { id: 'a' }), reply: undefined, isSeen: false };
+  const replay = { ...send(1_000, { id: 'a' }), status: 200 };
+  expect(verdicts([garbled, replay]).broken).toEqual([]);
+});
+
+test('CLIENT-9 what was reported was not given up', () => {
+  const report = { intent: 'one', to: '+12025550123', from: '+12025550101', message: 'Hello' };
+  const lost = [send(0, { id: 'a', lost: true })];
+  expect(verdicts(lost).broken).toEqual(['CLIENT-9']);
+  expect(verdicts(lost, { reports: [{ ...report, reported: 'accepted' }] }).broken).toEqual([]);
+});
+
+test('CLIENT-10 equal messages without ids are counted', () => {
+  const report = { to: '+12025550123', from: '+12025550101', message: 'Hello' };
+  const said = (first: 'accepted' | 'failed', second: 'accepted' | 'failed') => [
+    { ...report, intent: 'one', reported: first },
+    { ...report, intent: 'two', reported: second },
+  ];
+  const lines = [send(0, { messageId: '1' }), send(1_000, { status: 403 })];
+  expect(verdicts(lines, { reports: said('accepted', 'failed') }).broken).toEqual(['CLIENT-4']);
+  const twice = verdicts(lines, { reports: said('accepted', 'accepted') });
+  expect(twice.what('CLIENT-10')[0]).toContain('the service accepted only 1 such message');
+  const none = verdicts(lines, { reports: said('failed', 'failed') });
+  expect(none.what('CLIENT-10')).toHaveLength(1);
+});
+
+test('CLIENT-8 another key is another request', () => {
+  const refused = { ...send(0, { id: 'a', status: 401 }), caller: 'address 192.0.2.1' };
+  const other = { ...refused, atMs: refused.atMs + 1_000, answeredAtMs: refused.atMs + 1_000 };
+  expect(verdicts([refused, other]).broken).toEqual(['CLIENT-8']);
+  expect(verdicts([refused, { ...other, credential: 'another' }]).broken).toEqual([]);
+});
+
+test('CLIENT-1 the wait holds across a 5xx in between', () => {
+  const lines = [
+    send(0, { id: 'a', status: 429, after: 30 }),
+    send(30_000, { id: 'a', status: 503 }),
+    send(31_000, { id: 'a' }),
+  ];
+  expect(verdicts(lines).broken).toEqual([]);
+  const early = lines.map((line) => ({ ...line, atMs: startMs + (line.atMs - startMs) / 2 }));
+  expect(verdicts(early).of('CLIENT-1').findings).toHaveLength(2);
+});
+
+test('CLIENT-11 a parameter that changes each time does not hide a poll', () => {
+  const poll = (atMs: number) => get(atMs, 'read', { target: `/api/v1/sms/m-1/?t=${atMs}` });
+  expect(verdicts([poll(0), poll(1_000)]).broken).toEqual(['CLIENT-11']);
+});
+
+test('CLIENT-5 a reply that may not have left at the end of a partial record is in flight', () => {
+  const lines = [
+    send(0, { messageId: '1', lost: true, tookMs: 9_000, isOpenAtEnd: true }),
+    send(20_000, { messageId: '2' }),
+  ];
+  expect(verdicts(lines).broken).toEqual(['CLIENT-4', 'CLIENT-5']);
+  expect(verdicts(lines, { isPartial: true }).broken).toEqual(['CLIENT-4']);
+});
+
+test('CLIENT-1 equal sends that overlap later do not excuse an early retry before them', () => {
+  const lines = [
+    send(0, { status: 429, after: 30 }),
+    send(1_000, { status: 503 }),
+    send(40_000, { messageId: '1', tookMs: 9_000 }),
+    send(41_000, { messageId: '2' }),
+  ];
+  const { broken, report } = verdicts(lines);
+  expect(broken).toEqual(['CLIENT-1', 'CLIENT-4']);
+  expect(report.intents.unattributable).toBe(2);
+});
+
+test('a record that is cut at its start attributes no send without a request_id', () => {
+  const lines = [
+    send(0, { messageId: '1', lost: true }),
+    send(1_000, { messageId: '2' }),
+    send(2_000, { id: 'a', status: 429, after: 9 }),
+    send(3_000, { id: 'a' }),
+  ];
+  const { broken, report } = verdicts(lines, { isCutAtStart: true });
+  expect(broken).toEqual(['CLIENT-1', 'CLIENT-4']);
+  expect(report.intents.unattributable).toBe(2);
+});
+
+test('CLIENT-2 is not judged where a 429 may be missing before the record', () => {
+  const lines = [
+    send(0, { id: 'a', status: 429, after: 30 }),
+    send(9_000, { id: 'b', message: 'Bye' }),
+  ];
+  expect(verdicts(lines, { isPartial: true }).broken).toEqual(['CLIENT-2']);
+  expect(verdicts(lines, { isCutAtStart: true }).of('CLIENT-2').verdict).toBe('not_exercised');
+});
+
+test('CLIENT-6 a corrected message that is retried is one message', () => {
+  const lines = [
+    send(0, { id: 'a', status: 400 }),
+    send(1_000, { id: 'a', message: 'Bye', messageId: '1', lost: true }),
+    { ...send(2_000, { id: 'a', message: 'Bye', messageId: '1' }), status: 200 },
+  ];
+  expect(verdicts(lines).broken).toEqual(['CLIENT-15']);
+});
+
+test('CLIENT-6 a first message comes back under its id while the id carries a second one', () => {
+  const lines = [
+    send(0, { id: 'a' }),
+    send(dayMs + 1, { id: 'a', message: 'Bye' }),
+    send(dayMs + 2, { id: 'a' }),
+  ];
+  expect(verdicts(lines).broken).toEqual(['CLIENT-6']);
+});
+
+test('CLIENT-6 a replay does not keep an id for longer than a day', () => {
+  const lines = [
+    send(0, { id: 'a' }),
+    { ...send(dayMs - 1, { id: 'a' }), status: 200 },
+    send(dayMs + 1, { id: 'a', message: 'Bye' }),
+  ];
+  expect(verdicts(lines).broken).toEqual([]);
+});
+
+test('CLIENT-7 a late retry is late whatever is refused after it', () => {
+  const lines = [
+    send(0, { id: 'a', lost: true }),
+    send(dayMs + 1, { id: 'a', status: 503 }),
+    send(dayMs + 9_000, { id: 'a', status: 403 }),
+  ];
+  expect(verdicts(lines).broken).toContain('CLIENT-7');
+});
+
+test('CLIENT-5 a garbled 202 and another 202 are two acceptances, replayed before or not', () => {
+  const lines = [
+    { ...send(0, { id: 'a', messageId: '1' }), status: 200 },
+    { ...send(1_000, { id: 'a' }), reply: undefined, isSeen: false },
+    send(2_000, { id: 'a', messageId: '1' }),
+  ];
+  expect(verdicts(lines).broken).toEqual(['CLIENT-5']);
+});
+
+const ofOrder = { intent: 'order-17', to: '+12025550123', from: '+12025550101', message: 'Hello' };
+const bothIds = latestReports([
+  { ...ofOrder, request_id: 'a' },
+  { ...ofOrder, request_id: 'b', reported: 'accepted' },
+]);
+
+test('CLIENT-5 two ids that the client gives one intent are one message', () => {
+  const lines = [send(0, { id: 'a', messageId: '1' }), send(1_000, { id: 'b', messageId: '2' })];
+  expect(verdicts(lines).broken).toEqual([]);
+  expect(verdicts(lines, { reports: bothIds }).broken).toEqual(['CLIENT-5']);
+});
+
+test('CLIENT-3 two ids that the client gives one intent prove a rename, in a part too', () => {
+  const lines = [send(0, { id: 'a', status: 503 }), send(1_000, { id: 'b' })];
+  expect(verdicts(lines, { isPartial: true }).broken).toEqual([]);
+  const named = { isPartial: true, reports: bothIds };
+  expect(verdicts(lines, named).broken).toEqual(['CLIENT-3']);
+  const refused = [send(0, { id: 'a', status: 400 }), send(1_000, { id: 'b' })];
+  expect(verdicts(refused, named).broken).toEqual(['CLIENT-15']);
+});
+
+test('a send that may have dropped its id cannot be attributed in a part', () => {
+  const lines = [
+    send(0, { id: 'b', message: 'Bye' }),
+    send(1_000, { id: 'a', lost: true }),
+    send(2_000, { id: 'b', status: 503 }),
+    send(3_000, { status: 429, after: 30 }),
+    send(4_000, { status: 429, after: 29 }),
+  ];
+  expect(verdicts(lines).of('CLIENT-1').verdict).toBe('not_exercised');
+  const { of, report } = verdicts(lines, { isPartial: true });
+  expect(of('CLIENT-1').verdict).toBe('not_exercised');
+  expect(report.intents.unattributable).toBe(2);
+});
+
+test('CLIENT-7 a refused message does not excuse a late retry of another one', () => {
+  const lines = [
+    send(0, { id: 'a', status: 403 }),
+    send(1_000, { id: 'a', message: 'Bye', messageId: '1' }),
+    send(2_000, { id: 'a', status: 400 }),
+    send(dayMs + 9_000, { id: 'a', message: 'Bye', messageId: '2' }),
+  ];
+  expect(verdicts(lines).broken).toContain('CLIENT-7');
+});
+
+test('CLIENT-2 in a part, another message under a known id may be a correction', () => {
+  const lines = [
+    send(0, { id: 'a', lost: true }),
+    send(1_000, { id: 'b', message: 'Other', status: 429, after: 30 }),
+    send(9_000, { id: 'a', message: 'Bye' }),
+  ];
+  expect(verdicts(lines, { isPartial: true }).of('CLIENT-2').findings).toEqual([]);
+});
+
+test('CLIENT-9 a caller that had an account is not a stranger whose retry another key makes', () => {
+  const unknown = { ...send(0, { id: 'a', status: 401 }), accountId: undefined, caller: 'one' };
+  const lost = { ...send(1_000, { id: 'a', lost: true, status: 503 }), caller: 'one' };
+  const { broken } = verdicts([unknown, lost, send(2_000, { id: 'a', account: 'two' })]);
+  expect(broken).toContain('CLIENT-9');
+});
+
+test('CLIENT-3 the retry of a message is compared with its last attempt, not with a correction', () => {
+  const lines = [
+    send(0, { id: 'a', status: 400 }),
+    send(1_000, { id: 'a', message: 'Bye', status: 503 }),
+    send(2_000, { id: 'a' }),
+    send(3_000, { id: 'b', message: 'Bye' }),
+  ];
+  const said = bothIds.map((one) => ({ ...one, message: 'Bye' }));
+  expect(verdicts(lines, { reports: said }).broken).toContain('CLIENT-3');
+});
+
+test.each<readonly [string, (n: number) => Line]>([
+  ['429s under one id', () => ({ id: 'one', status: 429, after: 7 })],
+  ['ids with 503', (n) => ({ id: `id-${n}`, status: 503 })],
+  ['429s without an id', () => ({ status: 429, after: 7 })],
+  ['messages under one id', (n) => ({ id: 'one', message: `m${n}` })],
+])('40,000 %s are judged in time that grows with the record', (_, lineOf) => {
+  const exchanges = Array.from({ length: 40_000 }, (_none, at) => ({
+    ...send(at * 700, lineOf(at)),
+    number: at + 1,
+    openUntil: at + 1,
+  }));
+  expect(judge(exchanges).exchanges).toHaveLength(40_000);
+});
+
+test('CLIENT-1 a message accepted under another id leaves the new id with its intent', () => {
+  const lines = [
+    send(0, { id: 'c', lost: true, messageId: '1' }),
+    send(1_000, { id: 'b', status: 429, after: 60 }),
+    send(2_000, { id: 'b', message: 'Bye', status: 429, after: 59 }),
+  ];
+  expect(verdicts(lines, { isPartial: true }).of('CLIENT-1').verdict).toBe('failed');
+  expect(verdicts(lines).of('CLIENT-1').verdict).toBe('failed');
+});
+
+const inactive = { status: 503, code: 'device_inactive' } as const;
+
+test.each([
+  ['a 429', { status: 429, after: 1 }],
+  ['a 503 device_inactive', inactive],
+  ['a 400', { status: 400 }],
+])('CLIENT-3 a new id after %s that was seen is not a mistake', (_, refusal) => {
+  const lines = [send(0, { id: 'a', ...refusal }), send(9_000, { id: 'b' })];
+  const named = verdicts(lines, { reports: bothIds, isStrict: true });
+  expect(named.broken.filter((id) => id !== 'CLIENT-15')).toEqual([]);
+  expect(verdicts(lines).broken.filter((id) => id !== 'CLIENT-15')).toEqual([]);
+  const unseen = [send(0, { id: 'a', ...refusal, lost: true }), send(9_000, { id: 'b' })];
+  expect(verdicts(unseen, { reports: bothIds }).broken).toContain('CLIENT-3');
+});
+
+test('CLIENT-3 a 503 that is not a documented refusal may have queued the message', () => {
+  const lines = [send(0, { id: 'a', status: 503 }), send(9_000, { id: 'b' })];
+  expect(verdicts(lines).broken).toEqual(['CLIENT-3']);
+});
+
+test('CLIENT-3 a 429 does not say what became of an unseen send before it', () => {
+  const lines = [
+    send(0, { id: 'a', lost: true }),
+    send(1_000, { id: 'a', status: 429, after: 1 }),
+    send(9_000, { id: 'b', messageId: '2' }),
+  ];
+  expect(verdicts(lines).broken).toEqual(['CLIENT-3', 'CLIENT-5']);
+  const replayed = { ...send(9_000, { id: 'a' }), status: 200 };
+  expect(verdicts([...lines.slice(0, 2), replayed]).broken).toEqual([]);
+});
+
+test('CLIENT-3 an id that a refusal has burned leaves no way but a new one', () => {
+  const lines = [
+    send(0, { id: 'a', ...inactive }),
+    send(60_000, { id: 'a', ...inactive }),
+    send(120_000, { id: 'b' }),
+  ];
+  expect(verdicts(lines).broken).toEqual([]);
+});
+
+test('CLIENT-9 another SIM goes on with what a deactivated one refused', () => {
+  const other = { id: 'b', from: '+12025550102' };
+  const lines = [send(0, { id: 'a', ...inactive }), send(1_000, other)];
+  expect(verdicts(lines).broken).toEqual([]);
+  const busy = [send(0, { id: 'a', status: 503 }), send(1_000, other)];
+  expect(verdicts(busy).broken).toEqual(['CLIENT-9']);
+});
+
+test.each([
+  ['reworded', { message: 'Hello (2)' }],
+  ['from another account', { account: 'globex', from: '+12025550199' }],
+])('CLIENT-5 two ids of one name are one message: %s', (_, other) => {
+  const again = send(1_000, { id: 'b', messageId: '2', ...other });
+  const both = [send(0, { id: 'a', messageId: '1' }), again];
+  expect(verdicts(both).broken).toEqual([]);
+  expect(verdicts(both, { reports: bothIds }).broken).toEqual(['CLIENT-5']);
+  const lost = [send(0, { id: 'a', messageId: '1', lost: true }), again];
+  expect(verdicts(lost, { reports: bothIds }).broken).toEqual(['CLIENT-3', 'CLIENT-5']);
+});
+
+test('CLIENT-5 a message that goes out over two accounts under one id is sent twice', () => {
+  const reports = [{ ...ofOrder, request_id: 'a', reported: 'accepted' }] as const;
+  const other = { id: 'a', account: 'globex', from: '+12025550199', messageId: '2' };
+  const lines = [send(0, { id: 'a', lost: true }), send(1_000, other)];
+  expect(verdicts(lines).broken).toEqual(['CLIENT-9']);
+  expect(verdicts(lines, { reports }).broken).toEqual(['CLIENT-5']);
+});
+
+test('two accounts may give equal ids to different messages', () => {
+  const ofGlobex = { intent: 'bill-1', to: '+12025550123', from: '+12025550199', message: 'Pay' };
+  const bill = { account: 'globex', from: ofGlobex.from, message: 'Pay', messageId: '2' } as const;
+  const lines = [send(0, { id: 'a', messageId: '1' }), send(1_000, { id: 'a', ...bill })];
+  const accepted = { request_id: 'a', reported: 'accepted' } as const;
+  const listed = latestReports([
+    { ...ofOrder, ...accepted },
+    { ...ofGlobex, ...accepted },
+  ]);
+  for (const reports of [listed, listed.slice(0, 1)]) {
+    expect(verdicts(lines, { reports }).broken).toEqual([]);
+  }
+  const [first, second] = lines as [Exchange, Exchange];
+  const refused = [first, { ...second, status: 403 }];
+  expect(verdicts(refused, { reports: listed }).broken).toEqual(['CLIENT-10']);
+});
+
+const dateOf = (atMs: number) => new Date(startMs + atMs).toUTCString();
+
+test.each([
+  [429, 'CLIENT-1', dateOf(44_000)],
+  [429, 'CLIENT-1', 'Saturday, 10-Jan-26 00:00:44 GMT'],
+  [429, 'CLIENT-1', 'Sat Jan 10 00:00:44 2026'],
+  [503, 'CLIENT-17', dateOf(44_000)],
+] as const)('a %d with Retry-After as a date asks for a wait: %s, %s', (status, rule, header) => {
+  const retryAfterMs = waitMs(header, 60, startMs);
+  expect(retryAfterMs).toBe(44_000);
+  const refused = { ...send(0, { id: 'a', status }), retryAfter: header, retryAfterMs };
+  const early = verdicts([refused, send(43_999, { id: 'a' })]);
+  expect(early.what(rule)[0]).toMatch(/: wait until that time \(request at /);
+  expect(verdicts([refused, send(44_000, { id: 'a' })]).broken).toEqual([]);
+});
+
+test('a Retry-After that says nothing asks for no wait', () => {
+  for (const header of ['', 'soon', '-1', 'Sat', 'Satan 7 GMT', 'NaN']) {
+    expect(waitMs(header, 1, startMs)).toBeUndefined();
+  }
+  expect(waitMs(dateOf(-1_000), 1, startMs)).toBe(0);
+});
+
+test('CLIENT-10 delivered is what a read has shown as delivered', () => {
+  const reports = [{ ...ofOrder, request_id: 'a', reported: 'delivered' }] as const;
+  const sent = send(0, { id: 'a', messageId: 'm-1' });
+  const read = (status: string) => get(60_000, 'read', { reply: { message_id: 'm-1', status } });
+  expect(verdicts([sent, read('delivered')], { reports }).broken).toEqual([]);
+  expect(verdicts([sent, read('sent')], { reports }).what('CLIENT-10')[0]).toMatch(
+    /^order-17 was reported as delivered, but the client never read that \(last status: sent\)/,
+  );
+  expect(verdicts([sent], { reports }).what('CLIENT-10')[0]).toContain('(last status: never read)');
+  const refused = [send(0, { id: 'a', status: 403 })];
+  expect(verdicts(refused, { reports }).what('CLIENT-10')).toEqual([
+    expect.stringMatching(/^order-17 was reported as delivered, but the service accepted no such/),
+  ]);
+});
+
+test('CLIENT-12 a read an hour after the last one is a look-up, not a poll', () => {
+  const final = get(0, 'read', { reply: { message_id: 'm-1', status: 'delivered' } });
+  expect(verdicts([final, get(3_599_999, 'read')]).broken).toEqual(['CLIENT-12']);
+  expect(verdicts([final, get(3_600_000, 'read'), get(dayMs, 'read')]).broken).toEqual([]);
+});
+
+test('CLIENT-9 names the places where a client says that it gave up', () => {
+  const [what] = verdicts([send(0, { id: 'a', status: 503 })]).what('CLIENT-9');
+  expect(what).toMatch(/--intents FILE.* toPassReferee\(\{ intents \}\)/);
+});

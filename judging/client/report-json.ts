@@ -1,0 +1,69 @@
+/**
+ * The report of the referee as JSON, and its exchanges and intents for the dashboard and other
+ * views.
+ */
+import { isoTime } from '#src/sim/clock.ts';
+import { type Exchange, isAccepted, messageIdOf, requestIdOf } from './exchange.ts';
+import { type Intent, isAttributable } from './intents.ts';
+import type { RefereeReport } from './judge.ts';
+import type { ClientRecord } from './record.ts';
+
+/** The report as JSON; findings name exchanges by their numbers in the record. */
+export function reportJson({ rules, exchanges, intents, notice }: RefereeReport) {
+  return {
+    ...(notice !== undefined && { notice }),
+    rules: rules.map(({ findings, ...rule }) => ({
+      ...rule,
+      findings: findings.map(({ accountId, endpoint, what, exchanges: proof }) => ({
+        account_id: accountId ?? null,
+        endpoint: endpoint ?? null,
+        what,
+        exchanges: proof.map(({ number }) => number),
+      })),
+    })),
+    unattributable: intents.unattributable,
+    exchanges: exchanges.length,
+  };
+}
+
+/** The exchanges and intents of a report, for the dashboard and other views. */
+export function detailsOf({ exchanges, intents }: Pick<ClientRecord, 'exchanges' | 'intents'>) {
+  return { exchanges: exchanges.map(exchangeDetails), intents: intents.all.map(intentDetails) };
+}
+
+function exchangeDetails(one: Exchange) {
+  const status = one.reply?.['status'];
+  return {
+    number: one.number,
+    at: isoTime(one.atMs),
+    answered_at: isoTime(one.answeredAtMs),
+    seen: one.isSeen,
+    account_id: one.accountId ?? null,
+    account: one.accountName ?? null,
+    endpoint: one.endpoint ?? null,
+    method: one.method,
+    path: one.target,
+    request_id: requestIdOf(one) ?? null,
+    status: one.status,
+    retry_after: one.retryAfter ?? null,
+    retry_after_ms: one.retryAfterMs ?? null,
+    message_id: messageIdOf(one) ?? null,
+    message_status: typeof status === 'string' ? status : null,
+  };
+}
+
+function intentDetails(intent: Intent) {
+  const { attempts, requestId } = intent;
+  const [first] = attempts;
+  const accepted = attempts.filter(isAccepted).map((one) => messageIdOf(one) ?? one.number);
+  const to = first?.body?.['to'];
+  return {
+    account_id: first?.accountId ?? null,
+    endpoint: first?.endpoint ?? null,
+    to: typeof to === 'string' ? to : null,
+    request_id: requestId ?? null,
+    attributable: isAttributable(intent),
+    accepted: new Set(accepted).size,
+    exchanges: attempts.map(({ number }) => number),
+  };
+}

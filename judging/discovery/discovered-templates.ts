@@ -1,0 +1,151 @@
+/**
+ * Decides which templates the file of `--discover` needs. A template describes a reply that the
+ * simulator cannot give by itself, whatever answers its assumptions have; a reply that it can give
+ * is its *own*. Each function compares samples of one kind of reply, seen at the target, with the
+ * own one and returns the difference.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { malformedDetails, refusals } from '#contract/refusals.ts';
+import type { Json, ReplyTemplate } from '#contract/reply-template.ts';
+import { codeOf, isObject } from '../service/expectations.ts';
+import { headersOf, type OwnHeaders } from './discovered-headers.ts';
+import {
+  abstracted,
+  coversFields,
+  type Inferred,
+  inferBody,
+  type Sample,
+} from './infer-template.ts';
+
+/** The answers of `errorBody`. */
+export type Shape = 'code_detail' | 'field_map' | 'nested';
+
+const detail = '{detail}';
+const errors = { '{field}': [detail] };
+
+/** The body of a 400 under each answer of `errorBody`, by the answer of `validationScope`. */
+const ownInvalid: Readonly<Record<Shape, Readonly<Record<'first' | 'all', Json>>>> = {
+  code_detail: {
+    first: { code: '{field}', detail },
+    all: { code: '{field}', detail, errors },
+  },
+  field_map: { first: errors, all: errors },
+  nested: {
+    first: { error: { code: '{field}', message: detail } },
+    all: { error: { code: '{field}', message: detail, errors } },
+  },
+};
+
+/** The named shape of a 400, ignoring its texts; undefined for any other shape. */
+export function shapeOf(template: Json | undefined): Shape | undefined {
+  const shape = withoutTexts(template ?? null);
+  return (Object.keys(ownInvalid) as Shape[]).find((name) =>
+    Object.values(ownInvalid[name]).some((body) => isDeepStrictEqual(body, shape)),
+  );
+}
+
+/** Replaces texts for people with `{detail}`, so that only the shape counts. */
+function withoutTexts(template: Json): Json {
+  if (typeof template === 'string') return template.includes(' ') ? detail : template;
+  if (Array.isArray(template)) return template.map(withoutTexts);
+  if (!isObject(template)) return template;
+  return Object.fromEntries(
+    Object.entries(template).map(([name, value]) => [name, withoutTexts(value as Json)]),
+  );
+}
+
+/** A reply that the simulator gives by itself. */
+interface OwnReply {
+  /** Undefined if the document states the status: the samples then have it too. */
+  readonly status?: number;
+  /** Its possible bodies, as templates. */
+  readonly bodies: readonly Json[];
+  readonly headers?: OwnHeaders;
+}
+
+/** The template of what differs from the simulator's own reply; undefined if nothing differs. */
+export function templateOf(samples: readonly Sample[], own: OwnReply): Inferred | undefined {
+  const [first] = samples;
+  if (first === undefined) return undefined;
+  const { template, undetermined } = inferBody(samples);
+  const headers = headersOf(samples, own.headers);
+  const { status } = first.reply;
+  const isOwnBody = own.bodies.some((body) => isDeepStrictEqual(template.body, body));
+  const isOwnStatus = own.status === undefined || own.status === status;
+  if (isOwnBody && isOwnStatus && headers === undefined) return undefined;
+  const differing = {
+    ...(!isOwnStatus && { status }),
+    ...(headers !== undefined && { headers }),
+    ...(!isOwnBody && template),
+  };
+  return { template: differing, undetermined };
+}
+
+/** The template of a 400. `both`: the reply to a body with two mistakes, in `to` and `send_at`. */
+export function templateOfInvalid(samples: readonly Sample[], both: Sample): Inferred | undefined {
+  const { body } = inferBody(samples).template;
+  const named = ['to', 'send_at'].filter((field) => both.reply.text.includes(`"${field}"`));
+  const shape = shapeOf(body);
+  const isCovered = body !== undefined && coversFields(body, both.reply.json as Json, named);
+  const isOwn = shape !== undefined && isCovered;
+  const bodies = isOwn ? [ownInvalid[shape][named.length === 2 ? 'all' : 'first']] : [];
+  const found = templateOf(samples, { bodies });
+  if (found === undefined || (found.template.body ?? found.template.text) === undefined)
+    return found;
+  if (body === undefined || !JSON.stringify(body).includes('{field}'))
+    return { template: {}, undetermined: ['its 400 does not name the failing field as such'] };
+  const undetermined = isCovered ? [] : ['two mistakes are worded differently from one'];
+  return { ...found, undetermined: [...found.undetermined, ...undetermined] };
+}
+
+/** The template of a refusal, if `shape` is the answer of `errorBody`. */
+export function templateOfRefusal(
+  kind: Refusal,
+  samples: readonly Sample[],
+  shape: Shape | undefined,
+  headers: OwnHeaders = {},
+): Inferred | undefined {
+  const { status, documented } = ownRefusal(kind);
+  const hasCode = samples[0] !== undefined && codeOf(samples[0].reply) !== undefined;
+  const bodies = [ownBodyOf(kind, shape, hasCode)];
+  return templateOf(samples, { bodies, headers, ...(!documented && { status }) });
+}
+
+/** The kinds of refusals whose replies differ only in their shape. */
+export type Refusal =
+  | Exclude<keyof typeof refusals, 'invalid_field' | 'throttled' | 'overloaded'>
+  | keyof typeof malformedDetails;
+
+/** The refusal that the simulator gives by itself. */
+export function ownRefusal(kind: Refusal) {
+  if (kind !== 'malformed_json' && kind !== 'not_an_object' && kind !== 'empty_body')
+    return refusals[kind];
+  return { ...refusals.malformed_json, detail: malformedDetails[kind] };
+}
+
+function ownBodyOf(kind: Refusal, shape: Shape | undefined, hasCode: boolean): Json {
+  const { status, code, detail: message } = ownRefusal(kind);
+  if ((status === 404 || status === 400) && !hasCode) return { detail: message };
+  return shape === 'nested' ? { error: { code, message } } : { code, detail: message };
+}
+
+/** The template of refusals that were not seen, if all that were seen share a shape. */
+export function templateOfOthers(
+  seen: readonly (readonly [Refusal, ReplyTemplate])[],
+  shape: Shape | undefined,
+): ReplyTemplate | undefined {
+  const bodies = seen.flatMap(([kind, { body }]) => {
+    const { status, code, documented } = ownRefusal(kind);
+    if (body === undefined || !documented || kind === 'not_found') return [];
+    const general = abstracted(body, { code, status });
+    return [JSON.stringify(withoutTexts(general))];
+  });
+  const [first] = bodies;
+  const isShared = bodies.length > 1 && new Set(bodies).size === 1 && first !== undefined;
+  if (!isShared || !first.includes('{code}')) return undefined;
+  const body = JSON.parse(first) as Json;
+  const own = { code: '{code}', detail };
+  const nested = { error: { code: '{code}', message: detail } };
+  const isOwn = isDeepStrictEqual(body, shape === 'nested' ? nested : own);
+  return isOwn ? undefined : { body };
+}

@@ -1,0 +1,169 @@
+/**
+ * Infers two templates for `--discover`: an entry in the list of received messages, and the
+ * statistics. The values of an entry decide what a member is: the account's own number and device,
+ * other numbers, times and ids. Its name decides only if the values do not.
+ */
+import type { Json } from '#contract/reply-template.ts';
+import { isObject } from '../service/expectations.ts';
+import { type Inferred, isTime, isUuid } from './infer-template.ts';
+
+/** What is known of the account whose messages are listed. */
+export interface Recipient {
+  readonly number: string;
+  /** Undefined: no device of the account is known. */
+  readonly deviceId: string | undefined;
+}
+
+/** What a member of an entry can be. */
+interface Role {
+  readonly placeholder: string;
+  /** True if a member with these values, one from each entry, can have this role. */
+  readonly fits: (values: readonly Json[], recipient: Recipient) => boolean;
+  /** A member with such a name is preferred over others that fit. */
+  readonly named: RegExp;
+  /** True if only a member with such a name can have the role. */
+  readonly needsName?: boolean;
+}
+
+const isNumber = (value: Json) => typeof value === 'string' && /^\+[1-9]\d{6,14}$/.test(value);
+const isText = (value: Json) => typeof value === 'string';
+const areDistinct = (values: readonly Json[]) => new Set(values).size === values.length;
+
+/** In the order in which they are assigned. Each member has one role. */
+const roles: readonly Role[] = [
+  {
+    placeholder: 'to',
+    fits: (values, { number }) => values.every(isNumber) && values.includes(number),
+    named: /to|recipient|dest/i,
+  },
+  {
+    placeholder: 'from_number',
+    fits: (values, { number }) => values.every(isNumber) && !values.includes(number),
+    named: /from|sender|source|origin/i,
+  },
+  {
+    placeholder: 'device_id',
+    fits: (values, { deviceId }) => values.every(isUuid) && values.includes(deviceId ?? ''),
+    named: /device|sim/i,
+  },
+  {
+    placeholder: 'device_id',
+    fits: (values) => values.every(isUuid),
+    named: /device|sim/i,
+    needsName: true,
+  },
+  {
+    placeholder: 'message_id',
+    fits: (values) => values.every(isUuid) && areDistinct(values),
+    named: /^(message_?)?id$/i,
+  },
+  {
+    placeholder: 'received_at',
+    fits: (values) => values.every(isTime),
+    named: /receive|arriv|date|time|_at$/i,
+  },
+  {
+    placeholder: 'message',
+    fits: (values) => values.every(isText) && values.length > 1 && new Set(values).size > 1,
+    named: /text|message|body|content/i,
+  },
+  {
+    placeholder: 'message',
+    fits: (values) => values.every(isText),
+    named: /text|message|body|content/i,
+    needsName: true,
+  },
+];
+
+/** The template of an entry. */
+export function inferReceived(entries: readonly unknown[], recipient: Recipient): Inferred {
+  const rows = entries.filter(isObject);
+  const [first] = rows;
+  const names = Object.keys(first ?? {});
+  const isUniform = rows.every((row) => Object.keys(row).join() === names.join());
+  if (first === undefined || rows.length < entries.length || !isUniform)
+    return { template: {}, undetermined: ['its entries have different fields'] };
+  const columns = new Map(names.map((name) => [name, rows.map((row) => row[name] as Json)]));
+  /** Placeholders by the name of their member. */
+  const shown = new Map<string, string>();
+  for (const { placeholder, fits, named, needsName = false } of roles) {
+    if ([...shown.values()].includes(`{${placeholder}}`)) continue;
+    const fitting = names.filter(
+      (name) => !shown.has(name) && fits(columns.get(name) ?? [], recipient),
+    );
+    const member = fitting.find((name) => named.test(name)) ?? (needsName ? undefined : fitting[0]);
+    if (member !== undefined) shown.set(member, `{${placeholder}}`);
+  }
+  const undetermined: string[] = [];
+  const item = names.map((name) => {
+    const [value = null, ...others] = columns.get(name) ?? [];
+    const isConstant = others.every((other) => JSON.stringify(other) === JSON.stringify(value));
+    if (!shown.has(name) && !isConstant) undetermined.push(`.${name} differs between entries`);
+    return [name, shown.get(name) ?? value];
+  });
+  return { template: { body: Object.fromEntries(item) as Json }, undetermined };
+}
+
+/** Where a part of the statistics is, and what the comparison of two replies collects. */
+interface Place {
+  /** The path of the part. */
+  readonly at: string;
+  /** The largest number of messages that can have been accepted between the two replies. */
+  readonly most: number;
+  readonly undetermined: string[];
+}
+
+/**
+ * The template of the statistics, from a reply before and one after an accepted message. The change
+ * of a figure says what it is, or its name if it did not change. Other figures are left out,
+ * because a number of one day would be wrong on any other.
+ */
+export function figures(before: unknown, after: unknown, place: Place): unknown {
+  const { at } = place;
+  if (isObject(before) && isObject(after))
+    return Object.fromEntries(
+      Object.entries(after).flatMap(([name, value]) => {
+        const shown =
+          countsByStatus(after) && statuses.includes(name)
+            ? `{${name}}`
+            : figures(before[name], value, { ...place, at: `${at}.${name}` });
+        return shown === undefined ? [] : [[name, shown]];
+      }),
+    );
+  const placeholder = typeof after === 'number' ? placeholderOf(before, after, place) : undefined;
+  if (placeholder !== undefined) return placeholder;
+  const isSame = JSON.stringify(before) === JSON.stringify(after);
+  if (isSame && typeof after !== 'number') return after;
+  place.undetermined.push(
+    isSame
+      ? `${at} is a figure that did not change: ${after}`
+      : `${at} changed from ${JSON.stringify(before)} to ${JSON.stringify(after)}`,
+  );
+  return undefined;
+}
+
+function placeholderOf(before: unknown, after: number, { at, most }: Place): string | undefined {
+  if (typeof before !== 'number') return undefined;
+  const change = after - before;
+  if (change > 0 && change <= most) return /\.queued$/.test(at) ? '{queued}' : '{accepted}';
+  if (change < 0 && -change <= most) return '{quota_left}';
+  if (change !== 0) return undefined;
+  const name = at.slice(at.lastIndexOf('.') + 1);
+  const figure = constantFigures.find(([names]) => names.test(name))?.[1];
+  return figure && `{${figure}}`;
+}
+
+const statuses: readonly string[] = ['queued', 'sending', 'sent', 'delivered', 'failed'];
+
+/** Figures that do not change with a send, by their possible names; the first match counts. */
+const constantFigures: readonly (readonly [RegExp, string])[] = [
+  ...['sending', 'delivered', 'failed'].map((one) => [new RegExp(`^${one}$`), one] as const),
+  [/inbound|incoming|received/i, 'received'],
+  [/^(connected_?)?(sims?|devices?|lines?)(_?connected|_?count)?$/i, 'sims_connected'],
+  [/limit|quota|monthly|allowance|included/i, 'quota_limit'],
+];
+
+/** True for a count of each status. Their names decide: counts change while messages progress. */
+function countsByStatus(figuresOfOne: Readonly<Record<string, unknown>>): boolean {
+  return statuses.every((status) => typeof figuresOfOne[status] === 'number');
+}

@@ -1,0 +1,128 @@
+/**
+ * One entry of a HAR 1.2 file: what of it is read, and the exchange that it records. Accepts what
+ * browsers and proxies write: Chromium may leave out credentials and bodies, Playwright writes -1
+ * if no reply came, and mitmproxy encodes bodies that are not text.
+ */
+import { z } from 'zod';
+import type { TrafficExchange } from '#contract/exchange.ts';
+import { mistakeLine, mistakesOf } from '#io/mistakes.ts';
+
+const contentSchema = z
+  .object({
+    text: z.string().optional(),
+    encoding: z.string().optional(),
+    size: z.unknown().optional(),
+  })
+  .nullish();
+export const entrySchema = z.object({
+  startedDateTime: z.string().refine((text) => !Number.isNaN(Date.parse(text)), {
+    error: 'expected an ISO 8601 time',
+  }),
+  time: z.number().catch(0),
+  request: z.object({
+    method: z.string(),
+    url: z.string(),
+    headers: z.unknown(),
+    postData: contentSchema,
+    bodySize: z.number().catch(0),
+  }),
+  response: z.object({
+    status: z.number().catch(0),
+    headers: z.unknown(),
+    content: contentSchema,
+    /** Chrome's own field: set if the reply broke off. */
+    _error: z.string().nullish(),
+  }),
+});
+export type HarEntry = z.output<typeof entrySchema>;
+
+/** The entry that a JSON value holds, or what is wrong with it. `index`: its place in the file. */
+export function readEntry(value: unknown, index: number): HarEntry | string {
+  if (isEntry(value)) return value;
+  const reading = entrySchema.safeParse(value, { reportInput: true });
+  if (reading.success) return reading.data;
+  return mistakesOf(reading.error, [], ['log', 'entries', index])
+    .slice(0, 1)
+    .map(mistakeLine)
+    .join();
+}
+
+/** True for an entry in the usual form. Much faster than the schema, which decides the others. */
+function isEntry(value: unknown): value is HarEntry {
+  const { startedDateTime, time, request, response } = Object(value);
+  return (
+    typeof startedDateTime === 'string' &&
+    !Number.isNaN(Date.parse(startedDateTime)) &&
+    Number.isFinite(time) &&
+    typeof request?.method === 'string' &&
+    typeof request.url === 'string' &&
+    Number.isFinite(request.bodySize) &&
+    isContent(request.postData) &&
+    Number.isFinite(response?.status) &&
+    isContent(response.content) &&
+    isText(response._error ?? undefined)
+  );
+}
+
+function isContent(value: unknown): boolean {
+  if (value === undefined || value === null) return true;
+  const { text, encoding } = Object(value);
+  return typeof value === 'object' && !Array.isArray(value) && isText(text) && isText(encoding);
+}
+
+function isText(value: unknown): boolean {
+  return value === undefined || typeof value === 'string';
+}
+
+/** The exchange of an entry. Its path is as sent, and its credential shows the key. */
+export function exchangeOfEntry({
+  startedDateTime,
+  time,
+  request,
+  response,
+}: HarEntry): TrafficExchange {
+  const sentAt = Date.parse(startedDateTime);
+  const { host, pathname, search } = URL.canParse(request.url) ? new URL(request.url) : unknownUrl;
+  const headers = headersOf(request.headers, ['authorization', 'content-type']);
+  return {
+    sentAt,
+    answeredAt: sentAt + Math.max(0, Math.ceil(time)),
+    host,
+    method: request.method,
+    path: pathname,
+    query: search.slice(1),
+    headers,
+    showsCredential: headers['authorization'] !== undefined,
+    body: textOf(request.postData, request.bodySize),
+    // Recorders write status 0 or less where no whole reply came.
+    reply:
+      response.status > 0
+        ? {
+            status: response.status,
+            headers: headersOf(response.headers, replyHeaders),
+            body: textOf(response.content, response.content?.size),
+          }
+        : undefined,
+    isForced: false,
+    isSeen: response.status > 0 && !response._error,
+  };
+}
+
+const unknownUrl = new URL('http://unknown/');
+const replyHeaders = ['content-type', 'retry-after', 'date', 'allow', 'location'];
+
+/** Undefined if a body was not saved: it has no text, but a positive size or -1 (unknown). */
+function textOf(content: z.output<typeof contentSchema>, size: unknown): string | undefined {
+  const { text = '', encoding } = content ?? {};
+  if (text === '' && (Number(size) > 0 || Number(size) === -1)) return undefined;
+  return encoding === 'base64' ? Buffer.from(text, 'base64').toString('utf8') : text;
+}
+
+function headersOf(headers: unknown, names: readonly string[]): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (const { name, value } of Array.isArray(headers) ? headers.map(Object) : []) {
+    const lower = String(name).toLowerCase();
+    if (names.includes(lower) && typeof value === 'string') found[lower] ??= value;
+  }
+  return found;
+}

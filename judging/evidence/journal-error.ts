@@ -1,0 +1,15 @@
+import { CommandError } from '#io/command-error.ts';
+
+/** A journal that cannot be used. The message is one line for the user. */
+export class JournalError extends CommandError {
+  override readonly name = 'JournalError';
+  constructor(message: string, options: ErrorOptions = {}) {
+    super(2, message);
+    this.cause = options.cause;
+  }
+}
+
+/** The system's code of a failed call, such as `ENOSPC`. */
+export function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : String(error);
+}

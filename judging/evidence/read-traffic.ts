@@ -1,0 +1,225 @@
+/**
+ * Reads recorded traffic from several files in one pass, and merges their exchanges in the order of
+ * their times. A file is a recording of `smstwin record`, a HAR file or a journal, gzipped or not.
+ */
+import { closeSync, createReadStream, readSync } from 'node:fs';
+import { basename } from 'node:path';
+import { createGunzip } from 'node:zlib';
+import type { TrafficEvent, TrafficExchange } from '#contract/exchange.ts';
+import { CommandError } from '#io/command-error.ts';
+import { openPlain, reasonOf } from '#io/plain-file.ts';
+import { many } from '#io/table.ts';
+import { lineReader } from '#src/recording/journal/journal-lines.ts';
+import { Copies } from './copies.ts';
+import { pathOf } from './exchanges-of-traffic.ts';
+import { exchangesOfHarFile } from './har-file.ts';
+import type { RequestEntry } from './journal-entry.ts';
+import { lineOpening, type RecordedBody, type RecordedLine, readLine } from './recorded-line.ts';
+
+/** A `cut` event marks where the exchanges before it no longer explain those after it. */
+export async function* readTraffic(
+  files: readonly string[],
+  onNotice: (line: string) => void,
+): AsyncGenerator<TrafficEvent> {
+  /** The next event of each file that has one. */
+  const heads: { readonly events: AsyncIterator<TrafficEvent>; event: TrafficEvent }[] = [];
+  const copies = new Copies();
+  for (const file of files) {
+    const events = copies.without(eventsOf(file, onNotice));
+    const first = await events.next();
+    if (!first.done) heads.push({ events, event: first.value });
+  }
+  while (heads.length > 0) {
+    const head = heads.reduce((earliest, other) =>
+      timeOf(other.event) < timeOf(earliest.event) ? other : earliest,
+    );
+    yield head.event;
+    const next = await head.events.next();
+    if (next.done) heads.splice(heads.indexOf(head), 1);
+    else head.event = next.value;
+  }
+  if (copies.found > 0) onNotice(`${many(copies.found, 'exchange')} were read twice; counted once`);
+}
+
+/** True for a file that `smstwin record` wrote; false for a compressed copy of one. */
+export function isRecording(path: string): boolean {
+  try {
+    const file = openPlain(path);
+    const opening = Buffer.alloc(32);
+    readSync(file, opening, 0, opening.length, 0);
+    closeSync(file);
+    return opening.toString('latin1').search(lineOpening) === 0;
+  } catch {
+    return false;
+  }
+}
+
+/** A cut has no time: it comes before the events of all other files. */
+function timeOf(event: TrafficEvent): number {
+  return event === 'cut' ? Number.NEGATIVE_INFINITY : event.sentAt;
+}
+
+/** Tells the format of a file by its beginning. */
+async function* eventsOf(
+  path: string,
+  onNotice: (line: string) => void,
+): AsyncGenerator<TrafficEvent> {
+  const pieces = piecesOf(path);
+  const first = await pieces.next();
+  if (first.done) throw new CommandError(2, `${path}: it is empty`);
+  const start = first.value.replace(/^\uFEFF/, '');
+  async function* allPieces() {
+    yield start;
+    yield* pieces;
+  }
+  if (start.startsWith('{"journal":')) yield* eventsOfJournal(linesOf(allPieces(), path), path);
+  else if (lineOpening.test(start) && !/^\s*\{\s*"log"/.test(start))
+    yield* eventsOfRecording(linesOf(allPieces(), path), path, onNotice);
+  else if (/^\s*\{/.test(start)) yield* exchangesOfHarFile(allPieces(), path, onNotice);
+  else throw new CommandError(2, `${path}: neither a recording, a HAR file nor a journal`);
+}
+
+async function* eventsOfRecording(
+  lines: AsyncIterable<string>,
+  path: string,
+  onNotice: (line: string) => void,
+): AsyncGenerator<TrafficExchange> {
+  let broken = 0;
+  for await (const text of lines) {
+    const line = readLine(text);
+    if (line !== undefined) yield exchangeOfLine(line);
+    else if (text.trim() !== '') broken++;
+  }
+  if (broken > 0) onNotice(`${basename(path)}: ${many(broken, 'line')} cannot be read; skipped`);
+}
+
+/** Faults that keep the request from the service: the status shows nothing about the request. */
+const faultsBeforeService = ['status', 'refuse', 'reset', 'lost_request'];
+
+function exchangeOfLine(line: RecordedLine): TrafficExchange {
+  const { request, reply, fault, failure } = line;
+  const [path = '', query = ''] = request.path.split('?', 2);
+  const isForced = fault !== undefined && faultsBeforeService.includes(fault);
+  return {
+    sentAt: Date.parse(line.sent),
+    answeredAt: Date.parse(line.answered),
+    host: '',
+    method: request.method,
+    path: pathOf(path),
+    query,
+    headers: request.headers,
+    showsCredential: true,
+    address: line.client,
+    body: bodyIn(request),
+    reply: reply && { status: reply.status, headers: reply.headers, body: bodyIn(reply) },
+    isForced,
+    isSeen:
+      reply !== undefined &&
+      failure === undefined &&
+      (fault === undefined || fault === 'delay' || fault === 'status'),
+  };
+}
+
+function bodyIn({ body, omitted }: RecordedBody): string | undefined {
+  return omitted === undefined ? (body ?? '') : undefined;
+}
+
+/** Operations after which earlier exchanges still explain later ones. */
+const harmless = /^(?:clock\.|sims\.(?:poll|receive)$|messages\.|outcomes\.|referee\.|faults\.)/;
+
+async function* eventsOfJournal(
+  lines: AsyncIterable<string>,
+  path: string,
+): AsyncGenerator<TrafficEvent> {
+  const read = lineReader(path);
+  let faults = 0;
+  for await (const text of lines) {
+    // A killed process may leave part of its last line.
+    const entry = text.endsWith('}') ? read(text) : undefined;
+    if (entry === undefined) continue;
+    if ('request' in entry) yield exchangeOfEntry(entry, faults > 0);
+    if (!('operation' in entry)) continue;
+    const { operation } = entry;
+    if (operation === 'faults.add') faults++;
+    else if (operation === 'faults.clear') faults = 0;
+    else if (!harmless.test(operation)) yield 'cut';
+    // A snapshot may bring faults along.
+    if (operation.startsWith('snapshot')) faults = Number.POSITIVE_INFINITY;
+  }
+}
+
+/** The exchange of a journal's entry; its times are the service's own, to the millisecond. */
+function exchangeOfEntry({ at, request, reply }: RequestEntry, isForced: boolean): TrafficExchange {
+  const time = Date.parse(at);
+  const key = request.key_id ?? request.credential;
+  const { content_type: type, client_ip: address, body_base64: bytes } = request;
+  return {
+    sentAt: time,
+    answeredAt: time,
+    host: '',
+    method: request.method,
+    path: request.path,
+    query: request.query ?? '',
+    headers: {
+      ...(key !== undefined && { authorization: `Bearer ${key}` }),
+      ...(type !== undefined && { 'content-type': type }),
+    },
+    showsCredential: true,
+    ...(address !== undefined && { address }),
+    body:
+      bytes === undefined && request.content_encoding === undefined
+        ? (request.body ?? '')
+        : undefined,
+    reply: {
+      status: reply.status,
+      headers: { 'content-type': 'application/json', ...reply.headers },
+      body: reply.body,
+    },
+    isForced,
+    isSeen: reply.delivery?.cut === undefined,
+  };
+}
+
+/** Small, so that a piece is freed soon: longer texts wait for a full garbage collection. */
+const pieceBytes = 65_536;
+/** Characters: a line must fit in memory. */
+const longestLine = 64 * 1_048_576;
+
+/** The text of a file, gzipped or not, in pieces, because it may be larger than memory. */
+async function* piecesOf(path: string): AsyncGenerator<string> {
+  let file: number;
+  try {
+    file = openPlain(path);
+  } catch (error) {
+    throw new CommandError(2, `${path}: ${reasonOf(error)}`);
+  }
+  const magic = Buffer.alloc(2);
+  readSync(file, magic, 0, 2, 0);
+  const bytes = createReadStream('', { fd: file, start: 0, highWaterMark: pieceBytes });
+  const isZipped = magic[0] === 0x1f && magic[1] === 0x8b;
+  const plain = isZipped ? bytes.pipe(createGunzip({ chunkSize: pieceBytes })) : bytes;
+  bytes.on('error', (error) => plain.destroy(error));
+  plain.setEncoding('utf8');
+  try {
+    for await (const piece of plain) yield piece as string;
+  } catch (error) {
+    // A file that was cut off is read as far as it goes.
+    if ((error as NodeJS.ErrnoException).code === 'Z_BUF_ERROR') return;
+    throw new CommandError(2, `${path}: ${reasonOf(error)}`);
+  } finally {
+    bytes.destroy();
+  }
+}
+
+/** Lines without their ends. The last one may be incomplete. */
+async function* linesOf(pieces: AsyncIterable<string>, path: string): AsyncGenerator<string> {
+  let incomplete = '';
+  for await (const piece of pieces) {
+    const lines = (incomplete + piece).split('\n');
+    incomplete = lines.pop() ?? '';
+    if (incomplete.length > longestLine)
+      throw new CommandError(2, `${path}: a line has more than ${longestLine} characters`);
+    yield* lines;
+  }
+  if (incomplete !== '') yield incomplete;
+}

@@ -1,0 +1,88 @@
+/**
+ * Parsing that both feeds share (`recorded-feed.ts` and `traffic-feed.ts`): JSON objects,
+ * endpoints, waits, and API keys whose characters are escaped.
+ */
+
+import type { EndpointName } from '#contract/limits.ts';
+import { matchRoute } from '#contract/routes.ts';
+import type { Exchange } from '../client/exchange.ts';
+
+/** The JSON object in a text; undefined for any other text. */
+export function objectIn(text: string): Exchange['body'] {
+  const value = valueIn(text);
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isObject ? (value as Exchange['body']) : undefined;
+}
+
+/** The value in a JSON text; undefined for any other text. */
+export function valueIn(json: string | undefined): unknown {
+  if (json === undefined || json === '') return undefined;
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The endpoint of a path; undefined if the service has no such path. */
+export function endpointOf(path: string): EndpointName | undefined {
+  return matchRoute(path)?.route.endpoint;
+}
+
+/** The statuses whose `Retry-After` binds the client (CLIENT-1, CLIENT-17). */
+export function asksForWait(status: number): boolean {
+  return status === 429 || status === 503;
+}
+
+/** The three forms of a date in RFC 9110; the oldest names no zone, as all are GMT. */
+const dateForms = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? [\w -]*\d\d:\d\d:\d\d(?: GMT| \d{4})$/;
+
+/**
+ * The wait that a `Retry-After` asks for, in milliseconds of the service's clock. `rate`: the
+ * service's seconds in each second of the header. A date counts on the service's clock itself.
+ */
+export function waitMs(header: string | undefined, rate: number, atMs: number): number | undefined {
+  if (header === undefined || header.trim() === '') return undefined;
+  const seconds = Number(header);
+  if (Number.isFinite(seconds)) return seconds >= 0 ? seconds * 1_000 * rate : undefined;
+  const untilMs = dateForms.test(header)
+    ? Date.parse(`${header.replace(/ GMT$/, '')} GMT`)
+    : Number.NaN;
+  return Number.isNaN(untilMs) ? undefined : Math.max(0, untilMs - atMs);
+}
+
+/**
+ * True if a fault garbled the reply: it is not JSON, although it begins as JSON or its status is
+ * 2xx.
+ */
+export function isGarbled(status: number, text: string): boolean {
+  const isOk = status >= 200 && status < 300;
+  if (text === '' || (!isOk && !/^\s*[{[]/.test(text))) return false;
+  return valueIn(text) === undefined;
+}
+
+/** A character that a key can contain. */
+const keyCharacter = /[A-Za-z0-9_.~+/=-]/;
+/** An ASCII character as `\u00xx`; does not match if the backslash itself is escaped. */
+const jsonEscape = /(?<!\\)((?:\\\\)*)\\u00([0-7][0-9a-f])/gi;
+const percentEscape = /%([0-7][0-9a-f])/gi;
+
+/**
+ * Decodes escaped characters of a key: `\u004b` in JSON and `%4B` in a URL both mean K. The decoded
+ * request means the same, and shows any key that an escape hid.
+ */
+export function plainJson(text: string): string {
+  if (!text.includes('\\u00')) return text;
+  return text.replaceAll(jsonEscape, (whole, before: string, code: string) => {
+    const character = String.fromCharCode(Number.parseInt(code, 16));
+    return keyCharacter.test(character) ? `${before}${character}` : whole;
+  });
+}
+
+export function plainAddress(text: string): string {
+  if (!text.includes('%')) return text;
+  return text.replaceAll(percentEscape, (whole, code: string) => {
+    const character = String.fromCharCode(Number.parseInt(code, 16));
+    return keyCharacter.test(character) && !'/+='.includes(character) ? character : whole;
+  });
+}

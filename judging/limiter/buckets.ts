@@ -1,0 +1,96 @@
+/**
+ * The limited endpoints, and a ledger of this run's requests to each within the last minute.
+ * Rules: LIMIT-1 to LIMIT-5, AUTH-6. Without a control port all cases share one account, so the run
+ * counts its own requests. If it sends at most the limit within any 60 s, the limiter must accept
+ * every request, whatever the answer to `limiterRefill`.
+ */
+import { minuteMs } from '#contract/time-units.ts';
+
+/** Requests per minute that the document allows. */
+export const limits = {
+  send: 120,
+  dashboard_send: 120,
+  external_send: 120,
+  received: 120,
+  tasks: 60,
+} as const;
+
+export type Endpoint = keyof typeof limits;
+export const endpoints = Object.keys(limits) as readonly Endpoint[];
+
+/** What a limit counts: calls of the account to an endpoint, or of the address without a key. */
+export type Bucket = Endpoint | 'address';
+
+/** The number of requests that spend from each bucket. */
+export type Spends = Readonly<Partial<Record<Bucket, number>>>;
+
+export function entriesOf(spends: Spends): [Bucket, number][] {
+  return Object.entries(spends) as [Bucket, number][];
+}
+
+/** The number of these requests that send messages. */
+export function sendsIn(spends: Spends): number {
+  return (spends.send ?? 0) + (spends.dashboard_send ?? 0) + (spends.external_send ?? 0);
+}
+
+const paths: readonly (readonly [Endpoint, RegExp])[] = [
+  ['send', /^\/api\/v1\/sms\/send\/?$/],
+  ['dashboard_send', /^\/api\/sms\/send\/?$/],
+  ['external_send', /^\/api\/external\/send\/?$/],
+  ['received', /^\/api\/v1\/sms\/received\/?$/],
+  ['tasks', /^\/api\/devices\/[^/]+\/tasks\/?$/],
+];
+
+/** The limited endpoint of a path; undefined for reads, statistics and undocumented paths. */
+export function endpointOf(path: string): Endpoint | undefined {
+  const [plain = ''] = path.split('?');
+  return paths.find(([, pattern]) => pattern.test(plain))?.[0];
+}
+
+export function limitOf(bucket: Bucket): number {
+  return bucket === 'address' ? limits.received : limits[bucket];
+}
+
+interface Entry {
+  readonly at: number;
+  readonly isSuccess: boolean;
+}
+
+/** The run's own requests to each bucket. */
+export class BucketLedger {
+  readonly #entries = new Map<Bucket, Entry[]>();
+
+  /** `isSuccess`: the request surely spent a token. Refusals and replays may spend none. */
+  note(bucket: Bucket, at: number, isSuccess: boolean): void {
+    const entries = this.#recent(bucket, at);
+    entries.push({ at, isSuccess });
+    this.#entries.set(bucket, entries);
+  }
+
+  /** Milliseconds until `count` more requests fit into the limit. */
+  waitFor(bucket: Bucket, count: number, now: number): number {
+    const entries = this.#recent(bucket, now);
+    const excess = entries.length + count - limitOf(bucket);
+    if (excess <= 0) return 0;
+    const last = entries[Math.min(excess, entries.length) - 1];
+    return last === undefined ? 0 : Math.max(1, last.at + windowMs - now);
+  }
+
+  /** Milliseconds until the last minute holds a few successes alone: the tokens left are known. */
+  waitForQuiet(bucket: Bucket, now: number): number {
+    const entries = this.#recent(bucket, now);
+    const unclear = entries.filter(({ isSuccess }) => !isSuccess);
+    const last = unclear.at(-1) ?? (entries.length > fewSuccesses ? entries.at(-1) : undefined);
+    return last === undefined ? 0 : Math.max(1, last.at + windowMs - now);
+  }
+
+  #recent(bucket: Bucket, now: number): Entry[] {
+    const entries = this.#entries.get(bucket) ?? [];
+    const from = entries.findIndex(({ at }) => at > now - windowMs);
+    return from < 0 ? [] : entries.slice(from);
+  }
+}
+
+/** A minute, plus a second for requests in flight. */
+const windowMs = minuteMs + 1_000;
+const fewSuccesses = 30;

@@ -1,0 +1,168 @@
+/**
+ * Judges what a 429 says: the wait of its `Retry-After`, and its `detail`. Rules: ERR-3, ERR-4.
+ */
+
+import { type Exchange, isUncertain } from '../service/exchange.ts';
+import * as verify from '../service/expectations.ts';
+import { type Findings, slackOf, type Trace } from '../service/judge.ts';
+import { othersIn } from './other-traffic.ts';
+import { isRefused, isReplay } from './permitted-limiters.ts';
+import { bucketNameOf, bucketsOf } from './throttle.ts';
+
+export const retryAfterJudges = {
+  'ERR-3': judgeRetryAfter,
+  'ERR-4': judgeDetail,
+} as const;
+
+/**
+ * ERR-3: after `Retry-After` a request passes, and a second earlier it does not. Refused requests
+ * may prolong the wait (`refusedSpendsToken`), so only the last 429 states it.
+ */
+function judgeRetryAfter(trace: Trace, findings: Findings): void {
+  const refusals = throttledIn(trace);
+  if (refusals.length === 0) lack429(trace, findings);
+  let isFollowed = false;
+  for (const refusal of refusals) {
+    findings.judge([refusal], () => {
+      const seconds = verify.retryAfter(refusal.reply);
+      verify.that(seconds >= 1 && seconds <= 61, 'between 1 and 61 seconds', refusal.reply);
+    });
+    isFollowed = judgeWait(trace, refusal, findings) || isFollowed;
+  }
+  if (!isFollowed && findings.broken === undefined && trace.recorded === undefined) {
+    findings.exercised = 0;
+    findings.lack(
+      'a 429 and a request that follows it after its wait: --timeout 2m, and no broken connection',
+    );
+  }
+}
+
+function throttledIn({ exchanges }: Trace): Exchange[] {
+  return exchanges.filter((each) => isRefused(each) && bucketNameOf(each) !== undefined);
+}
+
+function lack429(trace: Trace, findings: Findings): void {
+  const isOfAddress = trace.exchanges.some(({ caller }) => caller.account === undefined);
+  findings.lack(
+    isOfAddress
+      ? 'a target that throttles calls without a key (unauthenticatedThrottle, errorsSpendToken)'
+      : 'a 429',
+  );
+}
+
+/** The wait that a 429 states, and the requests to the same bucket that followed. */
+interface Wait {
+  readonly refusal: Exchange;
+  readonly seconds: number;
+  /** Before this time, no token can have come back. */
+  readonly tooEarlyUntil: number;
+  /** From this time on, a token must be there. */
+  readonly enoughAt: number;
+  readonly later: readonly Exchange[];
+}
+
+function waitAfter(trace: Trace, refusal: Exchange): Wait {
+  const slackMs = slackOf(trace);
+  const seconds = Number(refusal.reply.headers['retry-after'] ?? Number.NaN);
+  return {
+    refusal,
+    seconds,
+    tooEarlyUntil: refusal.sentAt + (seconds - 1) * 1_000 - slackMs,
+    enoughAt: refusal.answeredAt + seconds * 1_000 + slackMs,
+    later: trace.exchanges.filter(
+      (exchange) =>
+        bucketNameOf(exchange) === bucketNameOf(refusal) &&
+        exchange.sentAt >= refusal.answeredAt + slackMs &&
+        exchange !== refusal,
+    ),
+  };
+}
+
+/** Judges the requests that follow a refusal. True if one came after the wait and was judged. */
+function judgeWait(trace: Trace, refusal: Exchange, findings: Findings): boolean {
+  const wait = waitAfter(trace, refusal);
+  if (wait.later.some(isUncertain)) return false;
+  judgeEarlyRequests(trace, wait, findings);
+  return judgeNextRequest(trace, wait, findings);
+}
+
+/** A request before the wait is over must be refused, too. */
+function judgeEarlyRequests({ recorded }: Trace, wait: Wait, findings: Findings): void {
+  const { refusal, seconds, tooEarlyUntil, later } = wait;
+  for (const early of later.filter(({ answeredAt }) => answeredAt <= tooEarlyUntil)) {
+    const isSimultaneous = early.answeredAt <= refusal.answeredAt;
+    // Recorded errors and replays may spend nothing, so they may pass.
+    const isFree = !isRefused(early) && (early.reply.status >= 300 || isReplay(early));
+    if (isSimultaneous || (recorded !== undefined && isFree)) continue;
+    const expected = `429 one second before Retry-After (${seconds} s) is over`;
+    findings.judgeThat([refusal, early], early.reply.status === 429, expected);
+  }
+}
+
+/** The next request must pass if it came after the wait. False if it was not judged. */
+function judgeNextRequest(trace: Trace, wait: Wait, findings: Findings): boolean {
+  const { refusal, seconds, enoughAt, later } = wait;
+  if (trace.recorded !== undefined && !isAlone(trace, refusal)) return false;
+  const [next] = later;
+  if (next === undefined || next.sentAt < enoughAt) return false;
+  if (isRefused(next) && mayBeTaken(trace, wait, next, findings)) return false;
+  findings.judgeThat(
+    [refusal, next],
+    next.reply.status !== 429 && next.reply.status < 500,
+    `a success when Retry-After (${seconds} s) is over`,
+  );
+  return true;
+}
+
+/** True if another request, of this run or of another client, may have taken the token. */
+function mayBeTaken(
+  trace: Trace,
+  { refusal, tooEarlyUntil }: Wait,
+  next: Exchange,
+  findings: Findings,
+): boolean {
+  const bucket = bucketsOf(trace).find(({ exchanges }) => exchanges.includes(refusal));
+  if (bucket === undefined) return false;
+  const isTaken = bucket.exchanges.some(
+    (exchange) =>
+      !isRefused(exchange) &&
+      exchange.answeredAt > tooEarlyUntil &&
+      exchange.sentAt < next.answeredAt,
+  );
+  const others = isTaken || trace.recorded !== undefined ? undefined : othersIn(trace, bucket);
+  if (others !== undefined) findings.lack(others);
+  return isTaken || others !== undefined;
+}
+
+/**
+ * True if nothing else of the recording may have spent at the same time as the refusal. A 429 does
+ * not say whose key it refused: until another reply does, its requests are spread over two buckets.
+ */
+function isAlone(trace: Trace, { caller, sentAt, answeredAt }: Exchange): boolean {
+  const { exchanges, recorded } = trace;
+  if (caller.account === undefined) return false;
+  const near = exchanges.filter(
+    (exchange) => exchange.sentAt < answeredAt + slackOf(trace) && exchange.answeredAt > sentAt,
+  );
+  return recorded?.isComplete === true && recorded.isOneAccount && near.length === 1;
+}
+
+/** ERR-4: `detail` states the header's seconds, rounded up. */
+function judgeDetail(trace: Trace, findings: Findings): void {
+  const refusals = throttledIn(trace);
+  if (refusals.length === 0) lack429(trace, findings);
+  for (const refusal of refusals)
+    findings.judge([refusal], () => {
+      const { reply } = refusal;
+      const seconds = verify.retryAfter(reply);
+      verify.declaredJson(reply);
+      const { detail } = verify.object(reply);
+      const isText = typeof detail === 'string' && /[a-z]/i.test(detail);
+      const statesWait = isText && secondsIn(detail).includes(seconds);
+      verify.that(statesWait, `a detail that states ${seconds} seconds`, reply);
+    });
+}
+
+function secondsIn(text: string): number[] {
+  return (text.match(/\d+(?:\.\d+)?/g) ?? []).map((number) => Math.ceil(Number(number)));
+}

@@ -1,0 +1,200 @@
+/**
+ * Judges limits: which requests pass, and which are answered 429. Rules: LIMIT-1 to LIMIT-7, AUTH-6,
+ * READ-3. `retry-after.ts` judges what a 429 says.
+ * A bucket belongs to an endpoint and an account, or to an endpoint and an address. All limits
+ * follow from that sentence, so the rules share `judgeBucket`; `limiter.ts` decides whether a
+ * permitted limiter explains the replies of a bucket.
+ */
+import { minuteMs } from '#contract/time-units.ts';
+import { type Exchange, isUncertain } from '../service/exchange.ts';
+import * as verify from '../service/expectations.ts';
+import { type Findings, type Judge, slackOf, type Trace } from '../service/judge.ts';
+import { judgeNotQueued } from '../service/replay.ts';
+import { type Endpoint, limits } from './buckets.ts';
+import { wasFull } from './excess.ts';
+import { unexplained, weightedCounterExplains } from './explained.ts';
+import { othersIn } from './other-traffic.ts';
+import { type Bucket, isRefused, type Unexplained } from './permitted-limiters.ts';
+
+export const throttleJudges = {
+  'LIMIT-1': limitOn('send'),
+  'LIMIT-2': limitOn('dashboard_send'),
+  'LIMIT-3': limitOn('external_send'),
+  'LIMIT-4': limitOn('received'),
+  'LIMIT-5': limitOn('tasks'),
+  'LIMIT-6': judgeNeverThrottled,
+  'LIMIT-7': judgeEveryBucket,
+  'AUTH-6': judgeEveryBucket,
+  'READ-3': judgeNeverThrottled,
+} as const;
+
+/** A limit of one endpoint, for each account. A send that it refuses is not queued. */
+function limitOn(endpoint: Endpoint): Judge {
+  return (trace, findings) => {
+    for (const bucket of bucketsOf(trace))
+      if (bucket.name === endpoint && !bucket.isOfAddress) judgeBucket(trace, bucket, findings);
+    judgeNotQueued(trace, findings, [429]);
+  };
+}
+
+/** The buckets that the case used, with all that the run spent from them in the minutes before. */
+export function bucketsOf(trace: Trace): Bucket[] {
+  const firstUses = new Map<string, Exchange>();
+  for (const exchange of trace.exchanges) {
+    const name = bucketNameOf(exchange);
+    if (name !== undefined && !firstUses.has(name)) firstUses.set(name, exchange);
+  }
+  return [...firstUses].map(([name, first]) => {
+    const isInBucket = (exchange: Exchange) => bucketNameOf(exchange) === name;
+    const last = trace.exchanges.findLast(isInBucket) ?? first;
+    const isRecent = ({ answeredAt, sentAt }: Exchange) =>
+      answeredAt > first.sentAt - 2 * minuteMs && sentAt <= last.answeredAt;
+    return {
+      name: `${first.endpoint}`,
+      limit: limits[first.endpoint as Endpoint],
+      isOfAddress: first.caller.account === undefined,
+      exchanges: trace.log.filter((exchange) => isInBucket(exchange) && isRecent(exchange)),
+      knownSince: first.caller.isNew ? Number.NEGATIVE_INFINITY : trace.knownSince,
+      hasExactTimes: trace.hasExactTimes,
+      slackMs: slackOf(trace),
+      ...(trace.recorded !== undefined && { ahead: trace.recorded.ahead }),
+    };
+  });
+}
+
+/** The bucket that a request spends from; undefined if its owner is unknown. */
+export function bucketNameOf({ endpoint, caller }: Exchange): string | undefined {
+  const owner = caller.account ?? caller.address;
+  const isLimited = endpoint !== undefined && endpoint in limits;
+  return isLimited && owner !== undefined ? `${endpoint} of ${owner}` : undefined;
+}
+
+function judgeBucket(trace: Trace, bucket: Bucket, findings: Findings): void {
+  if (bucket.exchanges.some(isUncertain)) {
+    findings.missing ??= new verify.PreconditionMissing(
+      'needed a flood without a broken connection: a repeated request may spend twice',
+    );
+    return;
+  }
+  const { recorded } = trace;
+  // Another key of the recording may belong to the same account.
+  const othersSpend = recorded !== undefined && !recorded.isOneAccount;
+  const fault = unexplained(bucket, { othersSpend });
+  if (fault === undefined) {
+    countExercise(trace, bucket, findings);
+    return;
+  }
+  const others = recorded === undefined ? othersIn(trace, bucket) : undefined;
+  // Another client explains a refusal, but never that more requests passed.
+  const certainFault = others === undefined ? fault : unexplained(bucket, { othersSpend: true });
+  if (certainFault !== undefined)
+    findings.judge(bucket.exchanges, () => failLimit(bucket, certainFault));
+  else if (others !== undefined) findings.lack(others);
+}
+
+/** A bucket without a fault exercises its rule if it was full once, and then throttled. */
+function countExercise(trace: Trace, bucket: Bucket, findings: Findings): void {
+  const { exchanges, limit, isOfAddress, knownSince } = bucket;
+  const refusals = exchanges.filter(isRefused);
+  const granted = exchanges.filter((exchange) => !isRefused(exchange));
+  if (refusals.length === 0) {
+    if (exchanges.length <= limit) findings.lack(`more than ${limit} requests`);
+    // Calls without a key may never meet a 429 (`errorsSpendToken`, `unauthenticatedThrottle`).
+    else if (isOfAddress) findings.exercised += 1;
+    return;
+  }
+  const startedFull =
+    (trace.recorded === undefined && wasFull(bucket, granted)) ||
+    refusals.some(({ sentAt }) => sentAt - minuteMs >= knownSince);
+  if (startedFull && granted.length > 0) findings.exercised += 1;
+  else
+    findings.lack(
+      'a bucket that was full at the start: leave a minute between two runs, or add --timeout 2m',
+    );
+}
+
+function failLimit(bucket: Bucket, { exchange, expected, actual, isTooFew }: Unexplained): never {
+  const later = isTooFew ? undefined : passedOneByOne(bucket, exchange);
+  const comparison =
+    later === undefined
+      ? ''
+      : `, but ${later} when each waited for the one before: the limit breaks when requests arrive at once`;
+  verify.fail(expected, `${actual}${comparison}`, exchange.reply.exchange);
+}
+
+/**
+ * How many requests a later flood let pass in which each waited for the reply to the one before, if
+ * that is the limit.
+ */
+function passedOneByOne({ exchanges, limit }: Bucket, fault: Exchange): number | undefined {
+  const start = exchanges.findLastIndex(
+    ({ sentAt }, i) =>
+      sentAt > fault.answeredAt + minuteMs &&
+      sentAt > (exchanges[i - 1]?.answeredAt ?? 0) + minuteMs,
+  );
+  const later = start < 0 ? [] : exchanges.slice(start);
+  const isOneByOne = later.every(({ sentAt }, i) => sentAt >= (later[i - 1]?.answeredAt ?? 0));
+  const passed = later.filter((exchange) => !isRefused(exchange)).length;
+  return isOneByOne && later.length > limit && passed <= limit + 1 ? passed : undefined;
+}
+
+/** LIMIT-7 and AUTH-6: its own requests explain each bucket, without those of other buckets. */
+function judgeEveryBucket(trace: Trace, findings: Findings): void {
+  for (const bucket of bucketsOf(trace)) {
+    const fault = trace.recorded === undefined ? unexplained(bucket) : undefined;
+    if (fault !== undefined && isWeighted(trace, bucket, fault))
+      findings.lack('a limiter that counts each minute for itself');
+    else judgeBucket(trace, bucket, findings);
+  }
+}
+
+/** Considers all that the run spent: requests before the case may have caused the 429. */
+function isWeighted({ log }: Trace, { limit }: Bucket, fault: Unexplained): boolean {
+  const name = bucketNameOf(fault.exchange);
+  const exchanges = log.filter((exchange) => bucketNameOf(exchange) === name);
+  return weightedCounterExplains({ exchanges, limit }, fault);
+}
+
+/** READ-3, LIMIT-6: no read is throttled, and neither are statistics. */
+function judgeNeverThrottled({ exchanges }: Trace, findings: Findings): void {
+  const free = exchanges.filter(
+    ({ endpoint, caller }) =>
+      (endpoint === 'read' || endpoint === 'stats') && caller.key === 'valid',
+  );
+  const isWhileThrottled = exchanges.some(isRefused);
+  const refused = free.find(isRefused);
+  const answered = free.filter(({ reply }) => reply.status === 200 || reply.status === 404);
+  findings.judge(refused === undefined ? [] : [refused], () => {
+    if (refused !== undefined) verify.status(refused.reply, 200, 404);
+    for (const { reply } of free) verify.that(reply.status < 500, 'a reply to each', reply);
+    const most = mostInAMinute(answered);
+    verify.given(() =>
+      verify.that(
+        most >= fewestInAMinute || (isWhileThrottled && answered.length > 0),
+        `${fewestInAMinute} replies within a minute`,
+        `${most}: the target is too slow to show a limit`,
+      ),
+    );
+  });
+}
+
+/** So many replies within a minute show that no limit of the other endpoints applies. */
+const fewestInAMinute = limits.send + 1;
+
+/** The most requests that were sent and answered within one minute. */
+export function mostInAMinute(
+  exchanges: readonly Pick<Exchange, 'sentAt' | 'answeredAt'>[],
+): number {
+  const sent = exchanges.map(({ sentAt }) => sentAt).sort((a, b) => a - b);
+  const answered = exchanges.map(({ answeredAt }) => answeredAt).sort((a, b) => a - b);
+  const long = exchanges.filter(({ sentAt, answeredAt }) => answeredAt - sentAt > minuteMs);
+  let [most, ended] = [0, 0];
+  for (const [begunBefore, start] of sent.entries()) {
+    const end = start + minuteMs;
+    while ((answered[ended] ?? end) < end) ended++;
+    // Requests that span the whole window have not ended, so they must not be subtracted.
+    const spanning = long.filter((each) => each.sentAt < start && each.answeredAt >= end).length;
+    most = Math.max(most, ended - (begunBefore - spanning));
+  }
+  return most;
+}

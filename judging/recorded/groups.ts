@@ -1,0 +1,66 @@
+/**
+ * Groups of exchanges that are judged together, such as those of one message, in bounded memory. A
+ * group is judged when nothing was added to it for a day, when there is no more room, or at the
+ * end. A long group loses exchanges from its middle. That is safe: a judge of recorded traffic
+ * never concludes anything from a missing exchange.
+ */
+import { dayMs } from '#contract/time-units.ts';
+import type { Exchange } from '../service/exchange.ts';
+
+export const mostHeldExchanges = 20_000;
+const mostInGroup = 400;
+/** A group that is full keeps its first exchanges and drops as many that follow them. */
+const keptFirst = 50;
+const longestQuietMs = dayMs + 3_600_000;
+
+interface Group {
+  readonly exchanges: Exchange[];
+  lastAt: number;
+}
+
+export class Groups {
+  /** The group that was used last is the last. */
+  readonly #groups = new Map<string, Group>();
+  readonly #judge: (exchanges: readonly Exchange[]) => void;
+  #held = 0;
+
+  constructor(judge: (exchanges: readonly Exchange[]) => void) {
+    this.#judge = judge;
+  }
+
+  add(key: string, exchange: Exchange): void {
+    const { sentAt } = exchange;
+    const group = this.#groups.get(key) ?? { exchanges: [], lastAt: sentAt };
+    this.#groups.delete(key);
+    this.#groups.set(key, group);
+    group.exchanges.push(exchange);
+    group.lastAt = Math.max(group.lastAt, sentAt);
+    this.#held++;
+    if (group.exchanges.length > mostInGroup) {
+      group.exchanges.splice(keptFirst, keptFirst);
+      this.#held -= keptFirst;
+    }
+    for (const [oldest, { lastAt }] of this.#groups) {
+      const isOver = lastAt < sentAt - longestQuietMs || this.#held > mostHeldExchanges;
+      if (!isOver) break;
+      this.#end(oldest);
+    }
+  }
+
+  endAll(): void {
+    for (const key of [...this.#groups.keys()]) this.#end(key);
+  }
+
+  #end(key: string): void {
+    const group = this.#groups.get(key);
+    if (group === undefined) return;
+    this.#groups.delete(key);
+    this.#held -= group.exchanges.length;
+    this.#judge(inOrder(group.exchanges));
+  }
+}
+
+/** Sorts exchanges by the time when they were sent. */
+export function inOrder(exchanges: readonly Exchange[]): Exchange[] {
+  return exchanges.toSorted((a, b) => a.sentAt - b.sentAt);
+}

@@ -1,0 +1,253 @@
+/**
+ * Judges recorded traffic in one pass. Each exchange joins the groups in which rules can be judged
+ * (`shown.ts`), and the judges of the harness look at each group as if it were a case. What came
+ * before the recording is unknown. Exchanges may also be missing, except with `--traffic-complete`.
+ */
+
+import { lacksBody, type TrafficEvent } from '#contract/exchange.ts';
+import { type RuleId, rules } from '#contract/rules.ts';
+import { minuteMs } from '#contract/time-units.ts';
+import { judges } from '../service/all.ts';
+import { type Exchange, isMessageSend, isSend, messageIdOf } from '../service/exchange.ts';
+import { Lacking, type RuleBroken } from '../service/expectations.ts';
+import { Findings, type Trace } from '../service/judge.ts';
+import { Groups, inOrder } from './groups.ts';
+import { TrafficKnowledge } from './knowledge.ts';
+import type { Observations } from './observations.ts';
+import { type Shown, shown, type Together } from './shown-rules.ts';
+
+/** What all groups together showed of a rule. */
+export interface RuleFinding {
+  /** How often the rule applied and held. */
+  exercised: number;
+  /** True if an exchange was about the rule, whether it decided anything or not. */
+  isTouched?: boolean;
+  /** The failure with the shortest proof. */
+  broken?: RuleBroken;
+  /** The exchanges that prove the failure. */
+  proof: readonly Exchange[];
+  /** Why a group could not be judged, as a phrase: what it would need. */
+  missing?: string;
+}
+
+export interface TrafficOptions {
+  /** True if the files hold all traffic of their accounts and addresses. */
+  readonly isComplete: boolean;
+  /** Lists of keys; the keys of a list belong to one account. */
+  readonly joined: readonly (readonly string[])[];
+  readonly rules: readonly RuleId[];
+  /** Observes each exchange, and the groups of messages and of request ids. */
+  readonly observations?: Observations;
+}
+
+/** The exchanges that spend from one limit, and that are not judged yet. */
+interface OpenBucket {
+  readonly exchanges: Exchange[];
+  /** All traffic of the bucket is known from this time on. */
+  readonly since: number;
+}
+
+/** Whether a message of this length is too long depends on the unit of length (SEND-6). */
+const longMessage = 1_400;
+const mostLong = 1_000;
+/** The exchanges of a bucket after which it is judged. */
+const mostInBucket = 1_500;
+/** An exchange may be written this much later than others that were sent after it. */
+const latestMs = 2 * minuteMs;
+
+export class TrafficJudge {
+  readonly findings = new Map<RuleId, RuleFinding>();
+  exchanges = 0;
+  throttled = 0;
+  readonly #options: TrafficOptions;
+  readonly #knowledge: TrafficKnowledge;
+  readonly #rulesOf: Readonly<Record<Together, readonly (readonly [RuleId, Shown])[]>>;
+  readonly #messages: Groups;
+  readonly #requestIds: Groups;
+  /** By host, endpoint and owner. The bucket that was used last is the last. */
+  readonly #buckets = new Map<string, OpenBucket>();
+  /** At most two accounts of keys that `joined` does not name; they may be one account. */
+  readonly #undeclared = new Set<string>();
+  /** True if a key that `joined` names was seen. */
+  #hasDeclared = false;
+  /** Sends of long messages. */
+  #long: Exchange[] = [];
+  /** When the first exchange of the recording was sent. */
+  #knownSince = Number.POSITIVE_INFINITY;
+  /** When the latest exchange so far was sent. */
+  #latest = Number.NEGATIVE_INFINITY;
+
+  constructor(options: TrafficOptions) {
+    this.#options = options;
+    this.#knowledge = new TrafficKnowledge(options.joined);
+    const judged = rules.flatMap(({ id }): [RuleId, Shown][] => {
+      const how = shown[id];
+      const isJudged = options.rules.includes(id) && (options.isComplete || !how?.needsAll);
+      return how !== undefined && isJudged ? [[id, how]] : [];
+    });
+    const rulesOf = (together: Together) => judged.filter(([, how]) => how.together === together);
+    this.#rulesOf = {
+      message: rulesOf('message'),
+      request_id: rulesOf('request_id'),
+      bucket: rulesOf('bucket'),
+      long: rulesOf('long'),
+    };
+    for (const [id] of judged) this.findings.set(id, { exercised: 0, proof: [] });
+    this.#messages = new Groups((group) => this.#judge('message', group));
+    this.#requestIds = new Groups((group) => this.#judge('request_id', group));
+  }
+
+  /** Keys that `joined` names and that are not in the traffic. */
+  get unseenKeys(): ReadonlySet<string> {
+    return this.#knowledge.unseen;
+  }
+
+  /** Takes the next line of the recording; `cut` means that exchanges are missing here. */
+  take(event: TrafficEvent): void {
+    if (event === 'cut') {
+      this.end();
+      this.#knownSince = Number.POSITIVE_INFINITY;
+      return;
+    }
+    this.exchanges++;
+    // An injected fault is not a reply of the service.
+    if (event.isForced) return;
+    const exchange = this.#knowledge.exchangeOf(event);
+    if (exchange.reply.status === 429) this.throttled++;
+    this.#knownSince = Math.min(this.#knownSince, exchange.sentAt);
+    this.#latest = Math.max(this.#latest, exchange.sentAt);
+    this.#addToBucket(event.host, exchange);
+    // Without its body, the exchange counts for limits alone.
+    if (lacksBody(event)) return;
+    this.#options.observations?.note(exchange);
+    this.#addToMessages(event.host, exchange);
+    this.#addToRequestIds(event.host, exchange);
+    const text = exchange.fields?.['message'];
+    if (typeof text === 'string' && text.length > longMessage && this.#long.length < mostLong)
+      this.#long.push(exchange);
+  }
+
+  #addToMessages(host: string, exchange: Exchange): void {
+    const { endpoint, id, reply } = exchange;
+    if (endpoint === 'tasks')
+      for (const taskId of idsIn(reply.text)) this.#messages.add(`${host} ${taskId}`, exchange);
+    const readId = endpoint === 'read' ? id : undefined;
+    const messageId = isSend(exchange) ? messageIdOf(exchange) : readId;
+    if (messageId === undefined || messageId === 'nothing') this.#judge('message', [exchange]);
+    else this.#messages.add(`${host} ${messageId.toLowerCase()}`, exchange);
+  }
+
+  #addToRequestIds(host: string, exchange: Exchange): void {
+    const { fields, caller, headers } = exchange;
+    const id = fields?.['request_id'];
+    if (!isMessageSend(exchange) || typeof id !== 'string' || id === '') return;
+    const key = JSON.stringify([host, caller.account, headers['authorization'], id]);
+    this.#requestIds.add(key, exchange);
+  }
+
+  /** Judges all groups that are still open. */
+  end(): void {
+    for (const name of [...this.#buckets.keys()]) this.#judgeBucket(name, Number.POSITIVE_INFINITY);
+    this.#messages.endAll();
+    this.#requestIds.endAll();
+    this.#judge('long', inOrder(this.#long));
+    this.#long = [];
+  }
+
+  #addToBucket(host: string, exchange: Exchange): void {
+    const { endpoint, caller } = exchange;
+    if (endpoint === undefined) return;
+    const owner = caller.account ?? caller.address ?? '';
+    if (caller.account !== undefined) {
+      if (this.#knowledge.isDeclared(exchange)) this.#hasDeclared = true;
+      else if (this.#undeclared.size < 2) this.#undeclared.add(caller.account);
+    }
+    const name = `${host} ${endpoint} ${owner}`;
+    const bucket = this.#buckets.get(name) ?? { exchanges: [], since: this.#knownSince };
+    bucket.exchanges.push(exchange);
+    this.#buckets.delete(name);
+    this.#buckets.set(name, bucket);
+    if (bucket.exchanges.length >= mostInBucket) this.#judgeBucket(name, this.#latest - latestMs);
+    // A bucket that was not used for so long gets no more exchanges of these minutes.
+    for (const [idle, { exchanges }] of this.#buckets) {
+      const last = exchanges.at(-1)?.answeredAt ?? 0;
+      if (last > this.#latest - 2 * latestMs) break;
+      this.#judgeBucket(idle, Number.POSITIVE_INFINITY);
+    }
+  }
+
+  /** Judges the exchanges up to a time, and keeps the last minutes, which explain later ones. */
+  #judgeBucket(name: string, until: number): void {
+    const { exchanges, since } = this.#buckets.get(name) ?? { exchanges: [], since: 0 };
+    this.#buckets.delete(name);
+    const all = inOrder(exchanges);
+    const settled = all.filter(({ sentAt }) => sentAt <= until);
+    // So many in so little time that others between them may still be written.
+    const isFlood = settled.length < all.length / 2;
+    this.#judge('bucket', isFlood ? all : settled, since, isFlood);
+    if (until === Number.POSITIVE_INFINITY) return;
+    const keptFrom = isFlood ? this.#latest : until - latestMs;
+    const kept = all.filter(({ sentAt }) => sentAt > keptFrom);
+    this.#buckets.set(name, { exchanges: kept, since: Math.max(since, keptFrom) });
+  }
+
+  /** Lets the judges look at a group. `isFlood`: some of it may be missing. */
+  #judge(
+    together: Together,
+    group: readonly Exchange[],
+    since = this.#knownSince,
+    isFlood = false,
+  ): void {
+    if (group.length === 0) return;
+    if (together === 'message' || together === 'request_id')
+      this.#options.observations?.noteGroup(group);
+    for (const [rule, { fits, needsAll }] of this.#rulesOf[together]) {
+      if (needsAll && isFlood) continue;
+      const exchanges = group.filter(fits);
+      if (exchanges.length === 0) continue;
+      const findings = new Findings();
+      judges[rule](this.#traceOf(exchanges, group, since), findings);
+      this.#note(rule, findings);
+    }
+  }
+
+  #traceOf(exchanges: readonly Exchange[], log: readonly Exchange[], since: number): Trace {
+    return {
+      exchanges,
+      log,
+      listings: [],
+      createdKeys: [],
+      knownSince: since,
+      hasExactTimes: false,
+      recorded: {
+        ahead: this.#knowledge.seenAhead,
+        isComplete: this.#options.isComplete,
+        isOneAccount:
+          this.#undeclared.size === 0 || (this.#undeclared.size === 1 && !this.#hasDeclared),
+      },
+      assumption: () => undefined,
+    };
+  }
+
+  #note(rule: RuleId, { exercised, broken, proof, missing }: Findings): void {
+    const finding = this.findings.get(rule);
+    if (finding === undefined) return;
+    finding.exercised += exercised;
+    finding.isTouched = true;
+    if (missing !== undefined)
+      finding.missing ??= missing instanceof Lacking ? `needs ${missing.message}` : missing.message;
+    if (broken === undefined) return;
+    const isSmaller = finding.broken === undefined || proof.length < finding.proof.length;
+    if (!isSmaller) return;
+    finding.broken = broken;
+    finding.proof = proof;
+  }
+}
+
+const mostTasks = 100;
+
+/** The ids of the messages that a device was handed. */
+function idsIn(text: string): string[] {
+  const ids = text.match(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi) ?? [];
+  return [...new Set(ids.map((id) => id.toLowerCase()))].slice(0, mostTasks);
+}

@@ -1,0 +1,167 @@
+/**
+ * What recorded traffic shows of callers and sender numbers: a key that is refused is wrong, a key
+ * that passes belongs to an account, and the refusal of a number says what the number is. Each key
+ * counts as an account of its own, except keys that `--same-account` joins, so a judge must not
+ * conclude anything from a difference of accounts.
+ */
+
+import type { Reply } from '#conformance/target/client.ts';
+import { exchangeOf, type Knowledge } from '#conformance/target/run-facts.ts';
+import type { TrafficExchange } from '#contract/exchange.ts';
+import { type Ahead, unknown } from '../evidence/clock-offset.ts';
+import { parse } from '../evidence/kept-bodies.ts';
+import type { Caller, Exchange, Sender } from '../service/exchange.ts';
+import { codeOf, isNear, isObject, textOf } from '../service/expectations.ts';
+
+/** How far recorded times may be wrong. */
+const wrongMs = 4_000;
+/** The most keys of which it remembers whether the service accepts them. */
+const mostKeys = 100_000;
+
+export class TrafficKnowledge implements Knowledge {
+  /** The accounts of joined keys, by key. */
+  readonly #accounts = new Map<string, string>();
+  /** Joined keys that no exchange has had yet. */
+  readonly unseen = new Set<string>();
+  /** By host and key: whether the service accepted the key when a reply last showed it. */
+  readonly #isAccepted = new Map<string, boolean>();
+  /** The exchange that is being converted. */
+  #recorded: TrafficExchange | undefined;
+  /** The number of requests whose credential was not recorded. */
+  #nameless = 0;
+
+  /** `joined`: lists of keys, each of one account. */
+  constructor(joined: readonly (readonly string[])[]) {
+    for (const keys of joined)
+      for (const key of keys) {
+        this.#accounts.set(key, `account of ${keys[0]}`);
+        this.unseen.add(key);
+      }
+  }
+
+  /** The offset of the target's clock: what new messages have shown, and at least `unknown`. */
+  ahead: Ahead = unknown;
+  #seen: Ahead | undefined;
+
+  /** The offset that new messages have shown; `unknown` without any. Narrower than `ahead`. */
+  get seenAhead(): Ahead {
+    return this.#seen ?? unknown;
+  }
+
+  aheadOf({ status, json, sentAt, answeredAt }: Reply): Ahead {
+    const created = Date.parse(textOf(isObject(json) ? json['created_at'] : undefined));
+    if (status === 202 && !Number.isNaN(created)) {
+      const seen = { least: created - answeredAt - wrongMs, most: created - sentAt + wrongMs };
+      this.#seen = around(this.#seen ?? seen, seen);
+      this.ahead = around(this.ahead, seen);
+    }
+    return this.ahead;
+  }
+
+  /** True if `--same-account` names its key. */
+  isDeclared({ headers }: Exchange): boolean {
+    return this.#accounts.has(keyIn(headers['authorization']) ?? '');
+  }
+
+  /** The exchange as judges see it. */
+  exchangeOf(recorded: TrafficExchange): Exchange {
+    this.#recorded = recorded;
+    const { method, path, query, headers, body } = recorded;
+    const target = query === '' ? path : `${path}?${query}`;
+    const request = { method, path: target, headers, ...(body !== undefined && { body }) };
+    return exchangeOf(request, replyOf(recorded), this);
+  }
+
+  callerOf(_: unknown, { status }: Reply): Caller {
+    const { headers, address, showsCredential, host } = this.#recorded ?? nothing;
+    const unknown = { isNew: false, ...(address !== undefined && { address }) };
+    // Two requests whose credentials were not recorded may be of two accounts.
+    if (!showsCredential)
+      return { isNew: false, key: 'valid', account: `nameless ${++this.#nameless}` };
+    const key = keyIn(headers['authorization']);
+    if (key === undefined) return { ...unknown, key: 'missing' };
+    this.unseen.delete(key);
+    const name = `${host}${key}`;
+    if (status === 401) {
+      this.#noteAccepted(name, false);
+      return { ...unknown, key: 'wrong' };
+    }
+    if (status >= 200 && status < 300) this.#noteAccepted(name, true);
+    // A 429 does not show whether the key is valid.
+    if (status === 429 && this.#isAccepted.get(name) !== true)
+      return { isNew: false, key: 'valid', address: address ?? 'unknown' };
+    const account = `${host}${this.#accounts.get(key) ?? key}`;
+    return { isNew: false, key: 'valid', account, ...(status === 402 && { quota: 0 }) };
+  }
+
+  senderOf(_account: string | undefined, _number: string, reply: Reply): Sender | undefined {
+    const { status } = reply;
+    if (status >= 200 && status < 300) return { is: 'own' };
+    const code = codeOf(reply) ?? '';
+    const refusal = refusedSenders.find((row) => row.status === status && isNear(code, row.code));
+    return refusal && { is: refusal.is };
+  }
+
+  #noteAccepted(name: string, isAccepted: boolean): void {
+    this.#isAccepted.delete(name);
+    this.#isAccepted.set(name, isAccepted);
+    const [oldest = ''] = this.#isAccepted.keys();
+    if (this.#isAccepted.size > mostKeys) this.#isAccepted.delete(oldest);
+  }
+}
+
+function keyIn(authorization = ''): string | undefined {
+  return /^bearer[ \t]+([^\s,]+)$/i.exec(authorization)?.[1];
+}
+
+/** The bounds of both. */
+function around(a: Ahead, b: Ahead): Ahead {
+  return { least: Math.min(a.least, b.least), most: Math.max(a.most, b.most) };
+}
+
+/** What each documented refusal of a sender says of its number. */
+const refusedSenders = [
+  { status: 403, code: 'from_number_not_found', is: 'unknown' },
+  { status: 403, code: 'from_number_access_deniedd', is: 'denied' },
+  { status: 503, code: 'device_inactive', is: 'inactive' },
+] as const;
+
+const nothing = { headers: {}, address: undefined, showsCredential: false, host: '' } as const;
+
+function replyOf(recorded: TrafficExchange): Reply {
+  const { reply, sentAt, answeredAt, method, path, query, headers, body } = recorded;
+  const text = reply?.body ?? '';
+  const failure = reply === undefined ? { failure: 'none was recorded' } : {};
+  return {
+    status: reply?.status ?? 0,
+    headers: reply?.headers ?? {},
+    // A recorded text is complete, so texts compare as well as digests.
+    digest: text,
+    text,
+    json: parse(text),
+    ...failure,
+    interruptions: 0,
+    sentAt,
+    answeredAt,
+    exchange: {
+      method,
+      url: query === '' ? path : `${path}?${query}`,
+      requestHeaders: headers,
+      ...(body !== undefined && { requestBody: body }),
+      status: reply?.status ?? 0,
+      replyHeaders: reply?.headers ?? {},
+      replyBody: text,
+      ...failure,
+      durationMs: answeredAt - sentAt,
+    },
+  };
+}
+
+/** True if the service itself answered, not a gateway: below 500, or with the documented 503. */
+export function isOfService({ reply }: Exchange): boolean {
+  return reply.status < 500 || isNear(codeOf(reply) ?? '', 'device_inactive');
+}
+
+export function isJsonObject({ reply }: Exchange): boolean {
+  return isObject(reply.json);
+}

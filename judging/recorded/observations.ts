@@ -1,0 +1,200 @@
+/**
+ * What recorded traffic shows where the document is silent: the answer to each assumption, if all
+ * exchanges agree on it, and the shapes of replies, which `drift.ts` compares between recordings.
+ */
+
+import { documentedEndpointOf } from '#conformance/target/run-facts.ts';
+import { type AssumptionName, answersOf } from '#contract/assumptions.ts';
+import * as single from '../discovery/single-replies.ts';
+import type { Discovered } from '../report/outcome.ts';
+import { bodyOf, type Exchange, isMessageSend, isRead, methodOf } from '../service/exchange.ts';
+import { fieldsNamed, isObject } from '../service/expectations.ts';
+import { holdEndOf, validityOf } from '../service/validity.ts';
+import { hasRequestId } from './shown-rules.ts';
+
+/** The answer that an exchange shows; undefined if it shows none. */
+type Observe = (exchange: Exchange) => string | undefined;
+
+function byStatus(
+  answers: Readonly<Record<number, string>>,
+  fits: (exchange: Exchange) => boolean,
+): Observe {
+  return (exchange) =>
+    exchange.caller.key === 'valid' && fits(exchange) ? answers[exchange.reply.status] : undefined;
+}
+
+/** Selects sends with a value of this field that fits, unless something else was refused. */
+function isAbout(field: string, fits: (value: unknown) => boolean) {
+  return (exchange: Exchange): boolean => {
+    const { fields, reply } = exchange;
+    const isSimple = isMessageSend(exchange) && !hasRequestId(exchange);
+    if (!isSimple || !fits(fields?.[field])) return false;
+    return reply.status === 202 || (reply.status === 400 && fieldsNamed(reply).includes(field));
+  };
+}
+
+const documented = ['to', 'from', 'from_number', 'message', 'request_id', 'send_at'];
+const isDeclaredJson = ({ headers }: Exchange) =>
+  /^application\/json\b/i.test(headers['content-type'] ?? '');
+/** A documented path without its last slash. Paths with an id are left out: it may be unknown. */
+const hasNoSlash = ({ path, id }: Exchange) =>
+  id === undefined && ![undefined, 'read', 'tasks'].includes(documentedEndpointOf(`${path}/`));
+
+function isWrongMethod({ method, endpoint, path }: Exchange): boolean {
+  if (endpoint === undefined || !path.endsWith('/') || method === 'HEAD') return false;
+  const isOther = (method === 'GET') !== (methodOf(endpoint) === 'GET');
+  return isOther && ['GET', 'POST', 'PUT'].includes(method);
+}
+
+/** For each assumption: the answer that a single exchange shows. */
+const rows: Readonly<Partial<Record<AssumptionName, Observe>>> = {
+  errorBody: (one) => {
+    const isSimple = isMessageSend(one) && one.fields !== undefined && !hasRequestId(one);
+    if (!isSimple || one.reply.status !== 400) return undefined;
+    const { invalid, open } = validityOf(one, false);
+    const [field] = invalid;
+    if (field === undefined || invalid.length + open.length !== 1) return undefined;
+    return single.errorBodyOf(one.reply, field);
+  },
+  notFoundBody: ({ method, endpoint, reply }) =>
+    method === 'GET' && endpoint === 'read' ? single.notFoundBodyOf(reply) : undefined,
+  // An empty body is left out: it may count as an object without fields (`emptyBody`).
+  malformedJson: (one) =>
+    isMessageSend(one) && one.fields === undefined && isDeclaredJson(one) && one.body
+      ? single.malformedJsonOf(one.reply)
+      : undefined,
+  contentType: byStatus(
+    single.contentType,
+    (one) => isMessageSend(one) && one.fields !== undefined && !isDeclaredJson(one),
+  ),
+  trailingSlash: byStatus(single.trailingSlash, hasNoSlash),
+  methodNotAllowed: byStatus(single.methodNotAllowed, isWrongMethod),
+  headMethod: byStatus(
+    single.headMethod,
+    ({ method, endpoint, path }) => method === 'HEAD' && endpoint === 'stats' && path.endsWith('/'),
+  ),
+  unknownFields: (one) => {
+    const extra = Object.keys(one.fields ?? {}).find((name) => !documented.includes(name));
+    if (extra === undefined || !isMessageSend(one)) return undefined;
+    if (one.reply.status === 202) return 'ignore';
+    return one.reply.status === 400 && fieldsNamed(one.reply).includes(extra)
+      ? 'reject'
+      : undefined;
+  },
+  nullFields: byStatus(
+    { 202: 'absent', 400: 'reject' },
+    isAbout('send_at', (value) => value === null),
+  ),
+  emptySendAt: byStatus(
+    { 202: 'absent', 400: 'reject' },
+    isAbout('send_at', (value) => value === ''),
+  ),
+  blankMessage: byStatus(
+    { 202: 'accept', 400: 'reject' },
+    isAbout('message', (value) => typeof value === 'string' && value.trim() === ''),
+  ),
+  receivedShape: ({ endpoint, reply }) =>
+    endpoint === 'received'
+      ? single.listShapeOf(reply, 'count,next,previous,results', 'page')
+      : undefined,
+  tasksShape: ({ endpoint, reply }) =>
+    endpoint === 'tasks' ? single.listShapeOf(reply, 'tasks', 'tasks') : undefined,
+};
+
+const observers = Object.entries(rows);
+
+/** The members of replies to one endpoint with one status. */
+interface Shape {
+  replies: number;
+  /** How many of the replies have the member. */
+  readonly members: Map<string, number>;
+}
+
+const mostMembers = 500;
+const deepest = 4;
+
+export class Observations {
+  /** By assumption: how many exchanges show each answer. */
+  readonly #answers = new Map<string, Map<string, number>>();
+  /** By method, endpoint and status. */
+  readonly shapes = new Map<string, Shape>();
+
+  note(exchange: Exchange): void {
+    for (const [name, observe] of observers) this.#noteAnswer(name, observe(exchange));
+    this.#noteShape(exchange);
+  }
+
+  /** Takes the exchanges of one message, or the sends under one `request_id`. */
+  noteGroup(group: readonly Exchange[]): void {
+    const [first, ...others] = group;
+    if (first === undefined || first.reply.status !== 202) return;
+    const heldUntil = holdEndOf(first) ?? 0;
+    for (const other of others) {
+      const { status } = other.reply;
+      const isReplay =
+        isMessageSend(other) && other.fields?.['request_id'] === first.fields?.['request_id'];
+      if (isReplay && other.body !== first.body && hasRequestId(other))
+        this.#noteAnswer('replayDifferentBody', replyToOtherBody[status]);
+      const isHeld = isRead(other) && status === 200 && other.answeredAt < heldUntil - clockSlackMs;
+      if (isHeld && isMessageSend(first))
+        this.#noteAnswer('heldStatus', String(bodyOf(other)['status']));
+    }
+  }
+
+  /** The answers on which all exchanges agree; the others with the reason. */
+  discovered(): Discovered {
+    const answers: Record<string, unknown> = {};
+    const undetermined: Record<string, string> = {};
+    for (const [name, seen] of this.#answers) {
+      const [[answer] = ['']] = seen;
+      const counts = [...seen].map(([each, times]) => `${each} (${times})`);
+      if (seen.size === 1) answers[name] = answer;
+      else undetermined[name] = `the traffic shows ${counts.join(' and ')}`;
+    }
+    return { answers, undetermined };
+  }
+
+  #noteAnswer(name: string, answer: string | undefined): void {
+    if (answer === undefined || !answersOf(name as AssumptionName).includes(answer)) return;
+    const seen = this.#answers.get(name) ?? new Map<string, number>();
+    this.#answers.set(name, seen);
+    seen.set(answer, (seen.get(answer) ?? 0) + 1);
+  }
+
+  #noteShape({ method, endpoint, reply }: Exchange): void {
+    // A 400 may have a member for each field.
+    if (endpoint === undefined || reply.status === 0 || reply.status === 400) return;
+    const name = `${method} ${endpoint} ${reply.status}`;
+    const shape = this.shapes.get(name) ?? { replies: 0, members: new Map<string, number>() };
+    this.shapes.set(name, shape);
+    shape.replies++;
+    const type = (reply.headers['content-type'] ?? 'none').split(';', 1)[0];
+    for (const member of new Set([`content-type ${type}`, ...membersOf(reply.json, '', 0)]))
+      if (shape.members.size < mostMembers)
+        shape.members.set(member, (shape.members.get(member) ?? 0) + 1);
+  }
+}
+
+/** More than clocks differ. */
+const clockSlackMs = 60_000;
+
+const replyToOtherBody: Readonly<Record<number, string>> = {
+  200: 'return_original',
+  409: 'conflict',
+};
+
+function typeOf(value: unknown): string {
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'list' : typeof value;
+}
+
+/** Each member with its type, such as `results[].to string`; of a list, its first entry. */
+function* membersOf(value: unknown, path: string, depth: number): Generator<string> {
+  const [first] = Array.isArray(value) ? value : [];
+  if (path !== '') yield `${path} ${typeOf(value)}`;
+  if (depth > deepest) return;
+  if (first !== undefined) yield* membersOf(first, `${path}[]`, depth + 1);
+  if (isObject(value))
+    for (const [name, inner] of Object.entries(value))
+      yield* membersOf(inner, path === '' ? name : `${path}.${name}`, depth + 1);
+}

@@ -1,0 +1,182 @@
+/**
+ * The rules that recorded traffic can show: for each rule, the exchanges that its judge looks at,
+ * and which of them are judged together. Exchanges that may mislead a judge are left out: a reply
+ * that a gateway may have made, a `request_id` that may have been used before the recording.
+ */
+import type { RuleId } from '#contract/rules.ts';
+import { type Exchange, isMessageSend, isRead, isSend, methodOf } from '../service/exchange.ts';
+import { isJsonObject, isOfService } from './knowledge.ts';
+
+/**
+ * `message`: a message's send and reads, or one exchange that names no message; `request_id`: the
+ * sends of one key under one id; `bucket`: what spends from one limit; `long`: long messages.
+ */
+export type Together = 'message' | 'request_id' | 'bucket' | 'long';
+
+/** How recorded traffic shows a rule. */
+export interface Shown {
+  readonly together: Together;
+  /** True if the rule is judged only with `--traffic-complete`. */
+  readonly needsAll?: true;
+  /** True for the exchanges that the judge of the rule looks at. */
+  readonly fits: (one: Exchange) => boolean;
+}
+
+const documentedErrors = [400, 401, 402, 403, 404, 429];
+/** The statuses that refuse a sender number. */
+const senders = [403, 503];
+
+function isTaken({ reply }: Exchange): boolean {
+  return reply.status >= 200 && reply.status < 300;
+}
+
+/** True for a send that is no replay: a sound service never gives this reply to a replay. */
+function isFirstUse(one: Exchange): boolean {
+  if (!isMessageSend(one) || one.caller.key !== 'valid' || repeatsFields(one)) return false;
+  const { status } = one.reply;
+  if (isTaken(one)) return status !== replayed || !hasRequestId(one);
+  // Under an id, a 400 or 403 may repeat the refusal of an earlier send (`failedRequestId`).
+  const isRefused = [400, 403].includes(status) ? !hasRequestId(one) : status === unprocessable;
+  return isRefused && isJsonObject(one) && saysJson(one);
+}
+
+const replayed = 200;
+/** Not documented, but many frameworks refuse a field with it. */
+const unprocessable = 422;
+
+function saysJson({ headers }: Exchange): boolean {
+  return /^application\/json\b/i.test(headers['content-type'] ?? '');
+}
+
+export function hasRequestId({ fields }: Exchange): boolean {
+  const { request_id: id } = fields ?? {};
+  return id !== undefined && id !== '';
+}
+
+/** True if a name occurs twice in the body: services differ in which of the two counts. */
+function repeatsFields({ body = '' }: Exchange): boolean {
+  const names = [...body.matchAll(/"(to|from|from_number|message|request_id|send_at)"\s*:/g)];
+  return new Set(names.map(([, name]) => name)).size < names.length;
+}
+
+/** A send that is no replay, or whose body is no JSON object; its body was recorded. */
+function isMalformed(one: Exchange): boolean {
+  return isFirstUseOrMalformed(one) && one.body !== undefined;
+}
+
+function isFirstUseOrMalformed(one: Exchange): boolean {
+  if (one.fields !== undefined) return isFirstUse(one);
+  const { status } = one.reply;
+  return isMessageSend(one) && one.caller.key === 'valid' && status >= 200 && status < 500;
+}
+
+/** A documented request: its method, and its path to the last slash. */
+function isDocumented({ method, endpoint, path }: Exchange): boolean {
+  if (endpoint === undefined) return false;
+  return method === methodOf(endpoint) && path.endsWith('/');
+}
+
+const isMessageBody = (one: Exchange) =>
+  (isMessageSend(one) || isRead(one)) && isTaken(one) && one.caller.key === 'valid';
+const isRead200 = (one: Exchange) => isRead(one) && one.reply.status === 200;
+const isAcceptedSend = (one: Exchange) => isSend(one) && one.reply.status === 202;
+const isTasks = ({ endpoint, reply }: Exchange) => endpoint === 'tasks' && reply.status === 200;
+const isHistory = (one: Exchange) => isAcceptedSend(one) || isRead200(one) || isTasks(one);
+const isLimited = ({ endpoint }: Exchange) =>
+  endpoint !== undefined && endpoint !== 'read' && endpoint !== 'stats';
+const isOfAccount = (one: Exchange) => isLimited(one) && one.caller.account !== undefined;
+
+const message = (fits: Shown['fits']): Shown => ({ together: 'message', fits });
+const limit: Shown = { together: 'bucket', needsAll: true, fits: isOfAccount };
+const free: Shown = {
+  together: 'bucket',
+  fits: ({ endpoint, caller, reply }) =>
+    (endpoint === 'read' || endpoint === 'stats') &&
+    caller.account !== undefined &&
+    [200, 404, 429].includes(reply.status),
+};
+
+export const shown: Readonly<Partial<Record<RuleId, Shown>>> = {
+  'SVC-2': message(isHistory),
+  'SVC-4': message(
+    (one) => isDocumented(one) && (isTaken(one) || documentedErrors.includes(one.reply.status)),
+  ),
+  'RES-1': message(isMessageBody),
+  'RES-2': message(isMessageBody),
+  'RES-3': message(isMessageBody),
+  'RES-4': message(isMessageBody),
+  'RES-5': message(isMessageBody),
+  'STATE-1': message(isHistory),
+  'STATE-2': message(isHistory),
+  'STATE-3': message(isHistory),
+  'STATE-4': message(isHistory),
+  'STATE-5': message(isHistory),
+  'SEND-1': message(isFirstUse),
+  'SEND-2': message(isFirstUse),
+  'SEND-3': message(isFirstUse),
+  'SEND-4': {
+    together: 'request_id',
+    fits: (one) =>
+      isMessageSend(one) &&
+      one.caller.key === 'valid' &&
+      (isTaken(one) || [0, 400, 402, 403, 409, 503].includes(one.reply.status)) &&
+      isOfService(one),
+  },
+  'SEND-5': message(isMalformed),
+  'SEND-6': { together: 'long', fits: isFirstUse },
+  'SEND-7': message((one) => isFirstUse(one) || isHistory(one)),
+  'READ-1': message((one) => isHistory(one) || (isRead(one) && one.reply.status === 404)),
+  'READ-2': message(
+    (one) =>
+      isRead(one) &&
+      one.caller.key === 'valid' &&
+      [200, 400, 403, 404].includes(one.reply.status) &&
+      isJsonObject(one),
+  ),
+  'READ-3': free,
+  'AUTH-1': message(
+    (one) =>
+      one.caller.key === 'missing' &&
+      isDocumented(one) &&
+      // The dashboard may have sessions of its own.
+      one.endpoint !== 'dashboard_send' &&
+      (isTaken(one) || one.reply.status === 401 || (isRead(one) && one.reply.status === 404)),
+  ),
+  'AUTH-3': message(
+    (one) =>
+      isDocumented(one) &&
+      (one.reply.status === 401 ||
+        (one.reply.status === 403 && one.caller.key === 'missing' && isJsonObject(one))),
+  ),
+  'AUTH-4': message((one) => senders.includes(one.reply.status)),
+  'AUTH-5': message((one) => senders.includes(one.reply.status)),
+  'AUTH-6': limit,
+  'ERR-1': message((one) => one.reply.status === 402),
+  'ERR-2': message((one) => senders.includes(one.reply.status)),
+  'ERR-3': { together: 'bucket', fits: isLimited },
+  'ERR-4': message((one) => isLimited(one) && one.reply.status === 429),
+  'LIMIT-1': limit,
+  'LIMIT-2': limit,
+  'LIMIT-3': limit,
+  'LIMIT-4': limit,
+  'LIMIT-5': limit,
+  'LIMIT-6': free,
+  'LIMIT-7': limit,
+  'VER-1': message(
+    (one) =>
+      isDocumented(one) &&
+      one.endpoint !== 'read' &&
+      one.caller.key === 'valid' &&
+      (one.endpoint === 'send'
+        ? [202, 404, 405].includes(one.reply.status)
+        : isTaken(one) || (one.endpoint !== 'tasks' && [404, 405].includes(one.reply.status))),
+  ),
+};
+
+/** Why recorded traffic cannot show the other rules. */
+export const unseen: Readonly<Partial<Record<RuleId, string>>> = {
+  'SVC-1': 'traffic does not say which SIMs an account has',
+  'SVC-3': 'traffic does not say whether a SIM was connected, nor how fast it reports',
+  'RES-6': 'traffic does not say which SIM has a number',
+  'AUTH-2': 'keys are created in the dashboard',
+};

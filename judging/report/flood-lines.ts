@@ -1,0 +1,52 @@
+/**
+ * Describes hundreds of exchanges in a few lines, for reports: each line is a run of exchanges with
+ * the same status.
+ */
+
+import type { Exchange } from '../service/exchange.ts';
+import type { Exchange as ShownExchange } from './reported-exchange.ts';
+
+const mostLines = 20;
+
+/** A head line, then lines such as `+0.000 s to +0.912 s: 97 answered 200`. */
+export function runsOf(exchanges: readonly Exchange[]): string[] {
+  const [first, ...others] = exchanges;
+  if (first === undefined) return [];
+  const since = (atMs: number) => `+${((atMs - first.sentAt) / 1_000).toFixed(3)} s`;
+  const runs: Exchange[][] = [[first]];
+  for (const exchange of others) {
+    const run = runs.at(-1);
+    if (run?.[0]?.reply.status === exchange.reply.status) run.push(exchange);
+    else runs.push([exchange]);
+  }
+  const lines = runs.map((run) => {
+    const end = Math.max(...run.map(({ answeredAt }) => answeredAt));
+    const [begin = first] = run;
+    const wait = begin.reply.headers['retry-after'];
+    const note = wait === undefined ? '' : `, the first with Retry-After: ${wait}`;
+    return `${since(begin.sentAt)} to ${since(end)}: ${run.length} answered ${begin.reply.status}${note}`;
+  });
+  const omitted = lines.length - mostLines;
+  const more = omitted > 0 ? [`… and ${omitted} more changes of the status`] : [];
+  return [
+    `${new Date(first.sentAt).toISOString()}: the first of ${exchanges.length} requests; ${countsOf(exchanges)}`,
+    ...lines.slice(0, mostLines),
+    ...more,
+  ];
+}
+
+function countsOf(exchanges: readonly Exchange[]): string {
+  const counts = new Map<number, number>();
+  for (const { reply } of exchanges) counts.set(reply.status, (counts.get(reply.status) ?? 0) + 1);
+  return [...counts].map(([status, count]) => `${count} answered ${status}`).join(', ');
+}
+
+/** The last exchange before this one that was answered with another status. */
+export function otherBefore(
+  exchanges: readonly Exchange[],
+  broken: ShownExchange,
+): ShownExchange | undefined {
+  const index = exchanges.findIndex(({ reply }) => reply.exchange === broken);
+  const earlier = exchanges.slice(0, Math.max(0, index));
+  return earlier.findLast(({ reply }) => reply.status !== broken.status)?.reply.exchange;
+}

@@ -1,0 +1,131 @@
+/**
+ * What the results of all cases amount to: a verdict for each rule, counts, findings, the answers
+ * to assumptions, one exit code.
+ */
+import { writeFileSync } from 'node:fs';
+import type { Run } from '#conformance/run/suite.ts';
+import { isObject } from '../service/expectations.ts';
+import type { Weighed } from './expected.ts';
+import { bySubject, failures, isFailure, type Result, type Verdict, verdicts } from './result.ts';
+
+export interface RuleVerdict {
+  readonly id: string;
+  readonly verdict: Verdict;
+  /** The number of its cases, and how many of them passed. */
+  readonly cases: number;
+  readonly passed: number;
+}
+
+/** A rule has the first of these verdicts that one of its cases has. */
+const decisive: readonly Verdict[] = [
+  ...failures,
+  'passed',
+  'not_exercised',
+  'observed',
+  'skipped',
+  'notice',
+];
+
+export function ruleVerdicts(results: readonly Result[]): RuleVerdict[] {
+  const byRule = bySubject(results.filter(({ kind }) => kind === 'rule'));
+  return [...byRule].map(([id, ofRule]) => ({
+    id,
+    verdict: decisive.find((each) => ofRule.some(({ verdict }) => verdict === each)) ?? 'skipped',
+    cases: ofRule.length,
+    passed: ofRule.filter(({ verdict }) => verdict === 'passed').length,
+  }));
+}
+
+/** The rules that no case tested. */
+export function untested(rules: readonly RuleVerdict[]): string[] {
+  return rules
+    .filter(({ verdict }) => !['passed', 'observed'].includes(verdict) && !isFailure(verdict))
+    .map(({ id }) => id);
+}
+
+/** Rules of `--require` that no case tested; `all` means each rule of the run. */
+export function unmet(required: readonly string[], rules: readonly RuleVerdict[]): string[] {
+  const named = required.flatMap((one) => (one === 'all' ? rules.map(({ id }) => id) : [one]));
+  const open = untested(rules);
+  return [...new Set(named)].filter(
+    (id) => open.includes(id) || !rules.some((rule) => rule.id === id),
+  );
+}
+
+/** Something that a reader must hear: one cause, and the results that it explains. */
+export interface Finding {
+  readonly verdict: Verdict;
+  readonly results: readonly [Result, ...Result[]];
+}
+
+/** Notices, then unexpected failures, then advice. Results of one cause are one finding. */
+export function findingsOf(results: readonly Result[], { expected }: Weighed): Finding[] {
+  const findings = new Map<string, [Result, ...Result[]]>();
+  const heard = [
+    ...results.filter(({ verdict }) => verdict === 'notice'),
+    ...results.filter(({ verdict, id }) => isFailure(verdict) && !expected.has(id)),
+    // An observation of a rule is the referee's advice.
+    ...results.filter(({ verdict, kind }) => verdict === 'observed' && kind === 'rule'),
+  ];
+  for (const result of heard) {
+    const cause = `${result.verdict} ${result.actual ?? result.id}`;
+    const group = findings.get(cause);
+    if (group === undefined) findings.set(cause, [result]);
+    else group.push(result);
+  }
+  return [...findings.values()].map((group) => ({ verdict: group[0].verdict, results: group }));
+}
+
+export function counts(results: readonly Result[]): Record<Verdict, number> {
+  const all = Object.fromEntries(verdicts.map((verdict) => [verdict, 0])) as Record<
+    Verdict,
+    number
+  >;
+  for (const { verdict } of results) all[verdict] += 1;
+  return all;
+}
+
+/** The answers to assumptions that a run has observed. */
+export interface Discovered {
+  readonly answers: Readonly<Record<string, unknown>>;
+  /** By assumption: the reason why its answer is missing. */
+  readonly undetermined: Readonly<Record<string, string>>;
+}
+
+export function discovered(results: readonly Result[]): Discovered {
+  const answers: Record<string, unknown> = {};
+  const undetermined: Record<string, string> = {};
+  for (const result of results) {
+    if (result.kind !== 'assumption') continue;
+    const { subject, seen, parts = {} } = result;
+    if (result.verdict !== 'observed') undetermined[subject] = result.reason ?? result.verdict;
+    else answers[subject] = isObject(seen) ? { ...Object(answers[subject]), ...seen } : seen;
+    for (const [part, why] of Object.entries(parts)) undetermined[`${subject}.${part}`] = why;
+  }
+  return { answers, undetermined };
+}
+
+/** An assumptions file: `serve --assumptions FILE` then behaves as the target did. */
+export function writeDiscovered(file: string, found: Discovered): void {
+  writeFileSync(file, `${JSON.stringify(found.answers, null, 2)}\n`);
+}
+
+/**
+ * The exit code of `interfaces.md` section 5. If several apply, the one that says most about the
+ * target wins.
+ */
+export function exitCode(run: Run, weighed: Weighed, required: readonly string[]): number {
+  if (run.interrupted) return 130;
+  if (!run.reachable) return 3;
+  const isExpected = ({ id }: Result) => weighed.expected.has(id);
+  if (run.results.some((one) => isFailure(one.verdict) && !isExpected(one))) return 1;
+  if (run.budgetReached) return 6;
+  if (weighed.stale.length > 0) return 5;
+  const rules = ruleVerdicts(run.results);
+  if (!run.mayMiss && rules.some(({ verdict }) => verdict === 'not_exercised')) return 4;
+  if (unmet(required, rules).length > 0) return 4;
+  const judged = run.results.some(
+    (one) => ['passed', 'observed'].includes(one.verdict) || isExpected(one),
+  );
+  return judged ? 0 : 4;
+}

@@ -1,0 +1,66 @@
+/**
+ * The result of a case, and the verdicts. `notice`: breaks no rule, but a reader must know it.
+ * `flaky`: failed first, and passed when it was run again. `spelling`: a code is misspelt, all else
+ * is right.
+ */
+import type { Exchange } from './reported-exchange.ts';
+
+export const verdicts = [
+  'passed',
+  'failed',
+  'observed',
+  'skipped',
+  'not_exercised',
+  'spelling',
+  'flaky',
+  'notice',
+  'error',
+] as const;
+export type Verdict = (typeof verdicts)[number];
+
+export interface Result {
+  readonly id: string;
+  /** The rule or the assumption. */
+  readonly subject: string;
+  readonly kind: 'rule' | 'assumption';
+  readonly sends: string;
+  readonly demands?: string;
+  readonly verdict: Verdict;
+  readonly reason?: string;
+  readonly expected?: string;
+  readonly actual?: string;
+  /** The request whose reply broke the rule. */
+  readonly broken?: Exchange;
+  /** The last request before `broken` whose reply had another status. */
+  readonly before?: Exchange;
+  /** The answer that an observation saw. */
+  readonly seen?: unknown;
+  /** The parts of an observation that could not be determined, and why. */
+  readonly parts?: Readonly<Record<string, string>>;
+  /** How often the rule applied and held. */
+  readonly exercised: number;
+  readonly durationMs: number;
+  readonly exchanges: readonly Exchange[];
+  /** What happened, one line per event, in order of time. */
+  readonly timeline?: readonly string[];
+  /** The number of exchanges that were made but not kept. */
+  readonly omitted: number;
+}
+
+/** Worst first. */
+export const failures: readonly Verdict[] = ['failed', 'error', 'spelling', 'flaky'];
+
+export function isFailure(verdict: Verdict): boolean {
+  return failures.includes(verdict);
+}
+
+/** The results of each rule and assumption, in the order of the run. */
+export function bySubject(results: readonly Result[]): Map<string, Result[]> {
+  const groups = new Map<string, Result[]>();
+  for (const result of results) {
+    const group = groups.get(result.subject);
+    if (group === undefined) groups.set(result.subject, [result]);
+    else group.push(result);
+  }
+  return groups;
+}

@@ -1,0 +1,95 @@
+/**
+ * The input of every report: a finished run, compared with the expectations. And texts that several
+ * reports share.
+ */
+import type { Comparison } from './comparison.ts';
+import type { Weighed } from './expected.ts';
+import type { Discovered, RuleVerdict } from './outcome.ts';
+import type { Result, Verdict } from './result.ts';
+
+/** What happened in a run, whatever was expected. */
+export interface Facts {
+  readonly baseUrl: string;
+  readonly startedAt: string;
+  readonly durationMs: number;
+  /** The seed of random values, if there are any. */
+  readonly seed?: number;
+  readonly sends: number;
+  /** What `sends` counts, if it does not count sends. */
+  readonly sendsAre?: string;
+  readonly throttled: number;
+  /** Connections that broke and were retried, by error. */
+  readonly interruptions: Readonly<Record<string, number>>;
+  readonly discovered: Discovered;
+}
+
+export interface Summary extends Facts {
+  /** The title of the reports; in lower case, the package of JUnit. */
+  readonly title: string;
+  /** Another word for the verdict `observed`. */
+  readonly observedName?: string;
+  /** The sentence of a rule; empty for an unknown id. */
+  readonly sentenceOf: (id: string) => string;
+  readonly exitCode: number;
+  readonly interrupted: boolean;
+  readonly reachable: boolean;
+  readonly counts: Readonly<Record<Verdict, number>>;
+  readonly rules: readonly RuleVerdict[];
+  /** Rules that had to be tested and were not. */
+  readonly unmet?: readonly string[];
+  readonly comparison?: Comparison;
+  readonly results: readonly Result[];
+  readonly weighed: Weighed;
+}
+
+/** A verdict as reports for people name it. */
+export function verdictName(verdict: Verdict, { observedName }: Summary): string {
+  return verdict === 'observed' && observedName !== undefined ? observedName : verdict;
+}
+
+/** The reason for a verdict, in one line. */
+export function because(result: Result): string {
+  const again = result.verdict === 'flaky' ? `${result.reason}: ` : '';
+  if (result.expected !== undefined)
+    return `${again}expected ${result.expected}; actual ${result.actual ?? 'nothing'}`;
+  if (result.verdict === 'observed') return JSON.stringify(result.seen);
+  return (result.reason ?? '').split('\n')[0] ?? '';
+}
+
+/** What a report for people says of a case, besides its exchanges. */
+export function factsOf(result: Result, { weighed }: Summary): [string, string][] {
+  const facts: [string, string | undefined][] = [
+    ['Sends', result.sends],
+    ['Demands', result.demands],
+    ['Expected', result.expected],
+    ['Actual', result.actual],
+    ['Observed', result.verdict === 'observed' ? because(result) : undefined],
+    ['Reason', result.reason],
+    ['Expected failure', weighed.expected.get(result.id)],
+  ];
+  return facts.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]));
+}
+
+/** The reasons why rules' cases were skipped, each with those cases; the most frequent first. */
+export function skipReasons(results: readonly Result[]): [string, Result[]][] {
+  const reasons = new Map<string, Result[]>();
+  for (const result of results) {
+    if (result.verdict !== 'skipped' || result.kind !== 'rule') continue;
+    reasons.set(because(result), [...(reasons.get(because(result)) ?? []), result]);
+  }
+  return [...reasons].sort((a, b) => b[1].length - a[1].length);
+}
+
+/** Escapes text for XML and HTML; replaces characters that XML 1.0 cannot hold. */
+export function escapeMarkup(text: string): string {
+  return (
+    text
+      .replace(/\p{Surrogate}/gu, '\uFFFD')
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what XML cannot hold.
+      .replace(/[\u0000-\u0008\u000B\u000C\u000E-\u001F\uFFFE\uFFFF]/g, '\uFFFD')
+      .replaceAll('&', '&amp;')
+      .replaceAll('<', '&lt;')
+      .replaceAll('>', '&gt;')
+      .replaceAll('"', '&quot;')
+  );
+}

@@ -1,0 +1,100 @@
+/** The report for people at a terminal: a line as each case ends, then a summary of failures. */
+import { foreignTexts } from '#io/foreign-text.ts';
+import { many } from '#io/table.ts';
+import { comparisonLines } from './comparison.ts';
+import { type Finding, findingsOf, untested } from './outcome.ts';
+import type { Exchange } from './reported-exchange.ts';
+import { type Result, verdicts } from './result.ts';
+import { because, factsOf, type Summary, skipReasons } from './summary.ts';
+
+export function progressLine(judged: Result, done: number, total: number): string {
+  const result = foreignTexts(judged);
+  const share = `${String(done).padStart(String(total).length)}/${total}`;
+  const why = result.verdict === 'passed' ? '' : `  ${because(result).slice(0, 160)}`;
+  return `${share}  ${result.verdict.padEnd(13)}  ${result.id}${why}\n`;
+}
+
+export function textReport(judged: Summary): string {
+  const summary = foreignTexts(judged);
+  const { weighed } = summary;
+  const lines = [
+    '',
+    ...findingsOf(summary.results, weighed).flatMap((finding) => findingLines(finding, summary)),
+  ];
+  const unexercised = summary.results.filter(
+    ({ verdict, kind }) => verdict === 'not_exercised' && kind === 'rule',
+  );
+  if (unexercised.length > 0)
+    lines.push('Not exercised:', ...unexercised.map((one) => `  ${one.id}: ${because(one)}`), '');
+  // Each skipped case has had a line of its own. Here they are grouped by what they need.
+  const reasons = skipReasons(summary.results);
+  if (reasons.length > 0)
+    lines.push(
+      'Skipped:',
+      ...reasons.map(([why, skipped]) => `  ${many(skipped.length, 'case')}: ${why}`),
+      '',
+    );
+  for (const [id, reason] of weighed.expected) lines.push(`Expected to fail: ${id} (${reason})`);
+  for (const line of weighed.stale) lines.push(`Stale expectation: ${line}`);
+  const undetermined = Object.entries(summary.discovered.undetermined);
+  if (undetermined.length > 0)
+    lines.push(
+      'Could not be determined:',
+      ...undetermined.map(([name, why]) => `  ${name}: ${why.split('\n')[0]}`),
+      '',
+    );
+  if (summary.comparison !== undefined) lines.push(...comparisonLines(summary.comparison), '');
+  const passed = summary.rules.filter(({ verdict }) => verdict === 'passed').length;
+  lines.push(
+    `${passed} of ${summary.rules.length} rules passed. Cases: ${verdicts
+      .filter((verdict) => summary.counts[verdict] > 0)
+      .map((verdict) => `${summary.counts[verdict]} ${verdict.replace('_', ' ')}`)
+      .join(', ')}.`,
+    `${summary.baseUrl}: ${summary.sends} ${summary.sendsAre ?? 'sends'}, ${summary.throttled} 429s, ${(summary.durationMs / 1000).toFixed(1)} s.`,
+  );
+  for (const [failure, times] of Object.entries(summary.interruptions))
+    lines.push(`The connection broke ${times} times (${failure}); this counts against no rule.`);
+  if (!summary.reachable) lines.push(`${summary.baseUrl} is not reachable.`);
+  if (summary.interrupted) lines.push('Interrupted: these are the results so far.');
+  lines.push(testedLine(summary));
+  return `${lines.join('\n')}\n`;
+}
+
+/** The last line: which rules were not tested, whatever the other verdicts say. */
+export function testedLine({ rules, unmet = [] }: Pick<Summary, 'rules' | 'unmet'>): string {
+  if (unmet.length > 0) return `Required and not tested: ${unmet.join(', ')}.`;
+  const open = untested(rules);
+  return open.length === 0
+    ? `Every rule of this run was tested (${rules.length}).`
+    : `Not tested: ${many(open.length, 'rule')} of ${rules.length}: ${open.join(', ')}.`;
+}
+
+function findingLines({ verdict, results: [result, ...others] }: Finding, summary: Summary) {
+  const also =
+    others.length > 0 ? ` and ${many(others.length, 'more case')} of the same cause` : '';
+  const lines = [`${verdict.toUpperCase()}  ${result.id}${also}`];
+  const add = (name: string, text: string) => lines.push(`  ${name.padEnd(9)} ${text}`);
+  add('Rule', summary.sentenceOf(result.subject));
+  for (const [name, text] of factsOf(result, summary)) add(name, text);
+  if (result.broken !== undefined) add('Request', requestLine(result.broken));
+  for (const line of result.timeline ?? []) add('Time', line);
+  for (const other of others) add('Also', `${other.id}: ${because(other)}`);
+  return [...lines, ''];
+}
+
+const longestRequest = 300;
+
+/** The request in one line, because its content explains a broken rule. */
+function requestLine({ method, url, requestBody = '' }: Exchange): string {
+  const body = requestBody.length > longestRequest ? middleCut(requestBody) : requestBody;
+  return `${method} ${pathOf(url)} ${body}`.trimEnd();
+}
+
+function pathOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).pathname : url;
+}
+
+function middleCut(text: string): string {
+  const leftOut = text.length - longestRequest;
+  return `${text.slice(0, longestRequest / 2)}… (${leftOut} more) …${text.slice(-longestRequest / 2)}`;
+}

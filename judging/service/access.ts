@@ -1,0 +1,179 @@
+/**
+ * Judges credentials and sender numbers. Rules: AUTH-1 to AUTH-5, ERR-2, SVC-1. A target that
+ * refuses everything proves nothing, so a judge of refusals first requires that the target accepts
+ * a valid key or the account's own number.
+ */
+
+import { bodyOf, type Exchange, isAccepted, isMessageSend, type Sender } from './exchange.ts';
+import * as verify from './expectations.ts';
+import type { Findings, Trace } from './judge.ts';
+
+export const accessJudges = {
+  'AUTH-1': judgeCredentials,
+  'AUTH-2': judgeCreatedKeys,
+  'AUTH-3': judgeRefusedKeys,
+  'AUTH-4': judgeUnknownNumbers,
+  'AUTH-5': judgeForbiddenNumbers,
+  'ERR-2': judgeInactiveSims,
+  'SVC-1': judgeRoutes,
+} as const;
+
+const invalidKey = 'auth_invalid_keyy';
+const notFound = 'from_number_not_found';
+const denied = 'from_number_access_deniedd';
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** AUTH-1: nothing but `Authorization: Bearer <key>` is a credential. */
+function judgeCredentials(trace: Trace, findings: Findings): void {
+  if (!acceptsValidKeys(trace, findings)) return;
+  for (const exchange of answered(trace))
+    if (exchange.caller.key === 'missing')
+      findings.judge([exchange], () => verify.status(exchange.reply, 401));
+}
+
+/** Requests to documented endpoints that were answered, and not throttled. */
+function answered({ exchanges }: Trace): Exchange[] {
+  return exchanges.filter(
+    ({ endpoint, reply }) => endpoint !== undefined && ![0, 429].includes(reply.status),
+  );
+}
+
+function acceptsValidKeys(trace: Trace, findings: Findings): boolean {
+  if (trace.recorded !== undefined) return true;
+  const valid = answered(trace).filter(({ caller }) => caller.key === 'valid');
+  if (!valid.some(({ reply }) => reply.status >= 200 && reply.status < 300)) {
+    findings.judge(valid, () => verify.given(() => verify.fail('a key that is accepted', 'none')));
+    return false;
+  }
+  for (const exchange of valid)
+    findings.alsoRequireThat(
+      [exchange],
+      exchange.reply.status !== 401,
+      'a valid key that is accepted',
+    );
+  return true;
+}
+
+/** AUTH-2: a key has the chosen name, is shown once, and works in addition to the others. */
+function judgeCreatedKeys(trace: Trace, findings: Findings): void {
+  for (const { key, name, creation, shown } of trace.createdKeys)
+    findings.judge([], () => {
+      verify.equal('name at creation', Object(creation).name, name);
+      verify.that(shown[0]?.text.includes(name) === true, 'the name in the list', 'none');
+      const isHidden = shown.every(({ text }) => !text.includes(key));
+      verify.that(isHidden, 'lists without the full key', 'the key is in one');
+    });
+  const valid = answered(trace).filter(({ caller }) => caller.key === 'valid');
+  const keys = new Set(valid.map(({ headers }) => headers['authorization']));
+  findings.judge(valid.slice(-1), () => {
+    const isAnyAccepted = valid.some(({ reply }) => reply.status === 200);
+    verify.given(() => verify.that(isAnyAccepted, 'a key that is accepted', 'none'));
+    for (const { reply } of valid) verify.status(reply, 200);
+    verify.given(() => verify.that(keys.size > 1, 'two keys', 'one'));
+  });
+}
+
+/** AUTH-3: a missing, wrong or revoked key is 401 with its code, whatever else is wrong. */
+function judgeRefusedKeys(trace: Trace, findings: Findings): void {
+  if (!acceptsValidKeys(trace, findings)) return;
+  for (const exchange of answered(trace)) {
+    const { caller, headers, reply } = exchange;
+    const credentials = headers['authorization'];
+    const isMissing = caller.key === 'missing' && credentials === undefined;
+    const isWrong = caller.key !== 'valid' && /^Bearer ./.test(credentials ?? '');
+    if (isMissing || isWrong)
+      findings.judge([exchange], () => verify.refused(reply, 401, invalidKey));
+  }
+}
+
+/** AUTH-4: an unknown sender number is refused with its code. */
+function judgeUnknownNumbers(trace: Trace, findings: Findings): void {
+  if (!acceptsOwnNumber(trace, findings)) return;
+  for (const send of sendsFrom(trace, 'unknown'))
+    findings.judge([send], () => verify.refused(send.reply, 403, notFound));
+  const ownDeviceIds = sendsFrom(trace, 'own').filter(isAccepted).map(deviceIdOf);
+  for (const send of sendsFrom(trace, 'altered')) {
+    // The number may be another one of the account, on a device of its own. A strict number check
+    // may refuse it with a 400 (`numberCheck`).
+    const isOtherOwn = send.reply.status === 202 && !ownDeviceIds.includes(deviceIdOf(send));
+    if (!isOtherOwn && send.reply.status !== 503)
+      findings.judge([send], () => verify.status(send.reply, 403, 400));
+  }
+}
+
+function acceptsOwnNumber(trace: Trace, findings: Findings): boolean {
+  if (trace.recorded !== undefined) return true;
+  const sends = sendsFrom(trace, 'own');
+  if (sends.some(isAccepted)) return true;
+  findings.judge(sends, () =>
+    verify.given(() => verify.fail('a message that is accepted', 'none')),
+  );
+  return false;
+}
+
+/** Sends with a valid key whose sender number has one of these relations to the account. */
+function sendsFrom(trace: Trace, ...relations: Sender['is'][]): Exchange[] {
+  return answered(trace).filter(
+    (send) =>
+      isMessageSend(send) &&
+      send.caller.key === 'valid' &&
+      send.sender !== undefined &&
+      relations.includes(send.sender.is),
+  );
+}
+
+function deviceIdOf(send: Exchange): unknown {
+  return bodyOf(send)['device_id'];
+}
+
+/** AUTH-5: a number that exists, but that the account may not use, is refused with its code. */
+function judgeForbiddenNumbers(trace: Trace, findings: Findings): void {
+  if (!acceptsOwnNumber(trace, findings)) return;
+  for (const send of sendsFrom(trace, 'denied'))
+    findings.judge([send], () => verify.refused(send.reply, 403, denied));
+  for (const send of sendsFrom(trace, 'foreign')) {
+    const isHidden = verify.codeOf(send.reply) === notFound;
+    findings[isHidden ? 'alsoRequire' : 'judge']([send], () => requireForeignRefusal(send));
+    if (isHidden) findings.lack('a target that reveals that the number exists');
+  }
+  requireOwnNumbersAccepted(trace, findings);
+}
+
+/** Another account's number may be refused with either code (`foreignNumber`). */
+function requireForeignRefusal({ reply }: Exchange): void {
+  verify.refused(reply, 403, verify.codeOf(reply) === notFound ? notFound : denied);
+}
+
+function requireOwnNumbersAccepted(trace: Trace, findings: Findings): void {
+  for (const send of sendsFrom(trace, 'own')) {
+    const isRefused = [403, 503].includes(send.reply.status);
+    findings.alsoRequireThat([send], !isRefused, 'a message from its own number');
+  }
+}
+
+/** ERR-2: a number whose SIM is deactivated is 503 with its code. */
+function judgeInactiveSims(trace: Trace, findings: Findings): void {
+  for (const send of sendsFrom(trace, 'inactive'))
+    findings.judge([send], () => {
+      verify.refused(send.reply, 503, 'device_inactive');
+      verify.declaredJson(send.reply);
+    });
+  requireOwnNumbersAccepted(trace, findings);
+}
+
+/** SVC-1: through the SIM of the sender, or through the pool if the account has none connected. */
+function judgeRoutes(trace: Trace, findings: Findings): void {
+  for (const send of sendsFrom(trace, 'own', 'pool')) {
+    const { sender, fields = {}, reply } = send;
+    const isSimUnknown = sender?.is === 'own' && sender.deviceId === undefined;
+    findings[isSimUnknown ? 'alsoRequire' : 'judge']([send], () => {
+      const body = verify.accepted(reply);
+      verify.equal('from_number', body['from_number'], fields['from'] ?? fields['from_number']);
+      const deviceId = deviceIdOf(send);
+      if (sender?.deviceId !== undefined) verify.sameUuid('device_id', deviceId, sender.deviceId);
+      verify.that(uuid.test(verify.textOf(deviceId)), 'a device_id', verify.show(deviceId));
+    });
+  }
+  for (const send of sendsFrom(trace, 'foreign'))
+    findings.judge([send], () => requireForeignRefusal(send));
+}

@@ -1,0 +1,183 @@
+/**
+ * Judges the fields of every Message body, in a 202, a replay or a read. Rules: RES-1 to RES-6,
+ * SVC-4. The bodies of the dashboard's and the external send are open (`dashboardSendShape`,
+ * `externalSendShape`), so only SVC-4 looks at them.
+ */
+import { dayMs, minuteMs, secondMs } from '#contract/time-units.ts';
+import { bodyOf, type Exchange, isMessageSend, isRead } from './exchange.ts';
+import * as verify from './expectations.ts';
+import type { Findings, Judge, Trace } from './judge.ts';
+
+export const bodyJudges = {
+  'RES-1': judgeBodies(requireSevenStrings),
+  'RES-2': judgeBodies(requireIdsAndNumbers),
+  'RES-3': judgeBodies(requireRequestId),
+  'RES-4': judgeBodies(requireCreatedAt),
+  'RES-5': judgeBodies(requireStatus),
+  'RES-6': judgeDevices,
+  'SVC-4': judgeJson,
+} as const;
+
+export const sevenFields = 'created_at, device_id, from_number, message_id, request_id, status, to';
+export const messageFields = sevenFields.split(', ');
+
+const statuses = ['queued', 'sending', 'sent', 'delivered', 'failed'];
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const e164 = /^\+[1-9]\d{1,14}$/;
+const utcMilliseconds = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+/** A target's clock may differ from ours, but not by a time zone. */
+const clocksDifferMs = { exactTimes: 10 * secondMs, estimatedTimes: 15 * minuteMs };
+
+/** One Message body, and what the run knows of its message. */
+interface Context {
+  readonly body: Readonly<Record<string, unknown>>;
+  /** Names the body in failures: "a 202", "a replay" or "a read". */
+  readonly source: string;
+  /** The exchange that shows the body. */
+  readonly exchange: Exchange;
+  /** The 202 that accepted the message; undefined if the run did not see it. */
+  readonly accepted: Exchange | undefined;
+  readonly hasExactTimes: boolean;
+  readonly isRecorded: boolean;
+}
+
+/** A judge that runs a check on each Message body. The check throws if the body breaks the rule. */
+function judgeBodies(check: (context: Context) => void): Judge {
+  return ({ exchanges, log, hasExactTimes, recorded }, findings) => {
+    const isRecorded = recorded !== undefined;
+    const acceptedById = new Map<unknown, Exchange>();
+    for (const send of log.filter(isAcceptance)) {
+      const messageId = bodyOf(send)['message_id'];
+      if (!acceptedById.has(messageId)) acceptedById.set(messageId, send);
+    }
+    for (const exchange of exchanges.filter(hasMessageBody)) {
+      const body = bodyOf(exchange);
+      const source = sourceOf(exchange);
+      const accepted = acceptedById.get(body['message_id']);
+      const proof =
+        accepted === undefined || accepted === exchange ? [exchange] : [accepted, exchange];
+      const context = { body, source, exchange, accepted, hasExactTimes, isRecorded };
+      findings.judge(proof, () => check(context));
+    }
+  };
+}
+
+function isAcceptance(exchange: Exchange): boolean {
+  return isMessageSend(exchange) && exchange.reply.status === 202;
+}
+
+function hasMessageBody(exchange: Exchange): boolean {
+  const { status, json } = exchange.reply;
+  const isMessage = (isMessageSend(exchange) || isRead(exchange)) && status === 200;
+  return (isMessage || isAcceptance(exchange)) && verify.isObject(json);
+}
+
+function sourceOf(exchange: Exchange): string {
+  if (isRead(exchange)) return 'a read';
+  return isAcceptance(exchange) ? 'a 202' : 'a replay';
+}
+
+function requireSevenStrings({ body, source }: Context): void {
+  verify.equal(`field names of ${source}`, Object.keys(body).sort().join(', '), sevenFields);
+  for (const [name, value] of Object.entries(body))
+    verify.equal(`type of ${name} in ${source}`, typeof value, 'string');
+}
+
+function requireIdsAndNumbers({ body, source, exchange, accepted, isRecorded }: Context): void {
+  const requireForm = (name: string, form: RegExp, what: string) => {
+    const value = body[name];
+    const expected = `${what} as ${name} of ${source}`;
+    verify.that(form.test(verify.textOf(value)), expected, verify.show(value));
+  };
+  for (const name of ['message_id', 'device_id']) requireForm(name, uuid, 'a UUID');
+  for (const name of ['from_number', 'to']) requireForm(name, e164, 'an E.164 number');
+  // The original of a recorded replay may be missing, and have had another body.
+  const isSendUnknown = isRecorded && accepted === undefined && !isAcceptance(exchange);
+  const send = isAcceptance(exchange) ? exchange : (accepted ?? exchange);
+  const { to, from, from_number: alias } = isSendUnknown ? {} : (send.fields ?? {});
+  if (e164.test(verify.textOf(to))) verify.equal(`to of ${source}`, body['to'], to);
+  // Both names together may mean either number (`bothSenderFields`), and the pool may send instead
+  // of a disconnected SIM (`disconnectedSim`).
+  const mayBePool = isRecorded || send.sender?.is === 'disconnected';
+  const isOpen = (from !== undefined && alias !== undefined) || mayBePool;
+  if (typeof (from ?? alias) === 'string' && !isOpen)
+    verify.equal(`from_number of ${source}`, body['from_number'], from ?? alias);
+}
+
+function requireRequestId({ body, source, exchange, accepted }: Context): void {
+  const fields = isRead(exchange) ? accepted?.fields : exchange.fields;
+  const { request_id: sent = '' } = fields ?? body;
+  if (typeof sent === 'string' && isWellFormed(sent))
+    verify.equal(`request_id of ${source}`, body['request_id'], sent);
+}
+
+/** False for halves of surrogate pairs, which UTF-8 cannot carry. */
+function isWellFormed(text: string): boolean {
+  return !/\p{Surrogate}/u.test(text);
+}
+
+function requireCreatedAt(context: Context): void {
+  const { body, source, exchange, accepted, hasExactTimes, isRecorded } = context;
+  const { created_at: value } = body;
+  const createdMs = Date.parse(verify.textOf(value));
+  const isTime = utcMilliseconds.test(verify.textOf(value)) && !Number.isNaN(createdMs);
+  verify.that(isTime, `created_at of ${source} as YYYY-MM-DDTHH:MM:SS.mmmZ`, verify.show(value));
+  if (accepted !== undefined)
+    verify.equal(`created_at of ${source}`, value, bodyOf(accepted)['created_at']);
+  if (exchange.reply.status !== 202) return;
+  const differenceMs = Math.abs(createdMs - exchange.sentAt);
+  // The clock of a recorded simulator may show another year.
+  if (isRecorded && differenceMs > dayMs) return;
+  verify.that(
+    differenceMs <= clocksDifferMs[hasExactTimes ? 'exactTimes' : 'estimatedTimes'],
+    `created_at of ${source} at about ${new Date(exchange.sentAt).toISOString()}`,
+    verify.show(value),
+  );
+}
+
+function requireStatus({ body: { status }, source, accepted }: Context): void {
+  // The status of a held message has an open name (`heldStatus`).
+  if (accepted === undefined || accepted.fields?.['send_at'] !== undefined) return;
+  const expected = `one of ${statuses.join(', ')} as status of ${source}`;
+  verify.that(statuses.includes(verify.textOf(status)), expected, verify.show(status));
+}
+
+/** RES-6: `device_id` is the SIM that has the sender number, and belongs to one account. */
+function judgeDevices(trace: Trace, findings: Findings): void {
+  judgeBodies(requireDevice)(trace, findings);
+  const firstSends = new Map<string, Exchange>();
+  let isJudged = false;
+  for (const send of trace.exchanges.filter(isAcceptance)) {
+    if (send.sender?.is !== 'own') continue;
+    const deviceId = verify.textOf(bodyOf(send)['device_id']).toLowerCase();
+    const first = firstSends.get(deviceId) ?? send;
+    firstSends.set(deviceId, first);
+    const isSameAccount = first.caller.account === send.caller.account;
+    isJudged ||= send.sender.deviceId !== undefined || !isSameAccount;
+    const expected = 'another device_id for a number of another account';
+    findings.judgeThat([first, send], isSameAccount, expected, deviceId);
+  }
+  const accounts = new Set(trace.exchanges.map(({ caller }) => caller.account));
+  if (!isJudged && accounts.size < 2 && findings.broken === undefined) {
+    findings.exercised = 0;
+    findings.lack('a number of each account (--from, --second-from)');
+  }
+}
+
+function requireDevice({ body, source, exchange, accepted }: Context): void {
+  const { sender } = accepted ?? exchange;
+  if (sender?.is === 'own' && sender.deviceId !== undefined)
+    verify.sameUuid(`device_id of ${source}`, body['device_id'], sender.deviceId);
+}
+
+/** SVC-4: every body is JSON; that of a refusal only if the target is known to serve requests. */
+function judgeJson({ exchanges, recorded }: Trace, findings: Findings): void {
+  const answered = exchanges.filter(({ reply }) => reply.status !== 0);
+  const isServed = recorded !== undefined || answered.some(({ reply }) => reply.status < 400);
+  for (const exchange of answered) {
+    const { endpoint, reply, method } = exchange;
+    const isEmpty = method === 'HEAD' || [204, 301, 302, 304, 307, 308].includes(reply.status);
+    if (endpoint === undefined || isEmpty || !isServed) continue;
+    findings.judge([exchange], () => verify.declaredJson(reply));
+  }
+}

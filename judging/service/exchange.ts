@@ -1,0 +1,105 @@
+/**
+ * An exchange: one request and its reply, as judges see them. It says who sent the request, from
+ * which number, when, and whether it was retried. Judges know nothing else, so they can also judge
+ * traffic that somebody else recorded; a property that a recording does not show is undefined.
+ */
+
+import type { Reply } from '#conformance/target/client.ts';
+import type { Ahead } from '../evidence/clock-offset.ts';
+import type { Endpoint } from '../limiter/buckets.ts';
+import { isObject, textOf } from './expectations.ts';
+
+/** The account and the state of the key that a request carries. */
+export interface Caller {
+  /** Undefined if the key is missing, wrong or revoked, so that the request has no account. */
+  readonly account?: string;
+  readonly key: 'valid' | 'revoked' | 'wrong' | 'missing';
+  /** True if nothing used the account before this run. */
+  readonly isNew: boolean;
+  /** The monthly quota, if known. */
+  readonly quota?: number;
+  /** The client's address; undefined if the target may see another one. */
+  readonly address?: string;
+}
+
+/** The sender number of a send. */
+export interface Sender {
+  /** The relation of the number to the caller's account. */
+  readonly is: /** A usable SIM of the account has it. */
+    | 'own'
+    /** A SIM of the account has it that is inactive, disconnected, or withdrawn from its use. */
+    | 'inactive'
+    | 'disconnected'
+    | 'denied'
+    /** A SIM of the shared pool has it. */
+    | 'pool'
+    /** A SIM of another account has it. */
+    | 'foreign'
+    /** No SIM has it. */
+    | 'unknown'
+    /** An account's number with a changed digit: perhaps another of its own, or malformed. */
+    | 'altered';
+  readonly deviceId?: string;
+}
+
+export interface Exchange {
+  readonly method: string;
+  /** Without the query. */
+  readonly path: string;
+  /** Without the question mark. */
+  readonly query: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** The body, if it is a JSON object. */
+  readonly fields?: Readonly<Record<string, unknown>>;
+  readonly endpoint?: Endpoint | 'read' | 'stats';
+  /** The id in the path of a read or a poll for tasks. */
+  readonly id?: string;
+  readonly caller: Caller;
+  readonly sender?: Sender;
+  readonly reply: Reply;
+  /** Milliseconds since 1970, on the target's clock if a control port shows it, otherwise ours. */
+  readonly sentAt: number;
+  readonly answeredAt: number;
+  /** The target's time minus ours, as far as earlier replies showed it. */
+  readonly ahead?: Ahead;
+  /** True if a connection broke and the request was sent again: it may have arrived twice. */
+  readonly isRetried: boolean;
+}
+
+/** The documented method of an endpoint. */
+export function methodOf(endpoint: NonNullable<Exchange['endpoint']>): 'POST' | 'GET' {
+  return endpoint.endsWith('send') ? 'POST' : 'GET';
+}
+
+export function isSend({ method, endpoint }: Exchange): boolean {
+  return method === 'POST' && endpoint?.endsWith('send') === true;
+}
+
+/** A send to the endpoint whose fields and replies the document shows. */
+export function isMessageSend({ method, endpoint }: Exchange): boolean {
+  return method === 'POST' && endpoint === 'send';
+}
+
+export function isRead({ method, endpoint }: Exchange): boolean {
+  return method === 'GET' && endpoint === 'read';
+}
+
+/** True if a send created a message. A retry is answered 200 if the first try created it. */
+export function isAccepted({ reply, isRetried }: Exchange): boolean {
+  return reply.status === 202 || (reply.status === 200 && isRetried);
+}
+
+/** True if a reply was lost, so that the effect of the request is not certain. */
+export function isUncertain({ reply, isRetried }: Exchange): boolean {
+  return isRetried || reply.status === 0;
+}
+
+/** The body of a reply, if it is a JSON object. */
+export function bodyOf({ reply }: Exchange): Readonly<Record<string, unknown>> {
+  return isObject(reply.json) ? reply.json : {};
+}
+
+export function messageIdOf(exchange: Exchange): string {
+  return textOf(bodyOf(exchange)['message_id']);
+}

@@ -1,0 +1,380 @@
+/** Judges on exchanges that no case made: what they find, and what they must leave alone. */
+import { expect, test } from 'vitest';
+import type { RuleId } from '#contract/rules.ts';
+import { mostInAMinute } from '../limiter/throttle.ts';
+import { judges } from './all.ts';
+import type { Caller, Exchange } from './exchange.ts';
+import { Findings, type Trace } from './judge.ts';
+
+const id = '7b0f7f3e-2c44-4a7e-9a39-0d6f4a1f6a01';
+const body = {
+  status: 'queued',
+  message_id: id,
+  request_id: '',
+  device_id: '7b0f7f3e-2c44-4a7e-9a39-0d6f4a1f6a02',
+  from_number: '+12025550101',
+  to: '+12125550150',
+  created_at: '2026-03-01T10:00:00.070Z',
+};
+const start = Date.parse('2026-03-01T10:00:00.000Z');
+const fields = { from: body.from_number, to: body.to, message: 'conformance' };
+const caller: Caller = { account: 'acme', key: 'valid', isNew: true };
+
+interface Plan {
+  readonly at?: number;
+  readonly tookMs?: number;
+  readonly more?: Partial<Exchange>;
+}
+
+/** One exchange, sent so many milliseconds after the start. */
+function exchange(
+  status: number,
+  json: object,
+  { at = 0, tookMs = 20, more = {} }: Plan,
+): Exchange {
+  const text = JSON.stringify(json);
+  const sentAt = start + at;
+  return {
+    method: 'GET',
+    path: '',
+    query: '',
+    headers: { authorization: 'Bearer one' },
+    caller,
+    sentAt,
+    answeredAt: sentAt + tookMs,
+    isRetried: false,
+    reply: {
+      status,
+      json,
+      text,
+      digest: text,
+      headers: { 'content-type': 'application/json' },
+      interruptions: more.isRetried ? 1 : 0,
+      sentAt,
+      answeredAt: sentAt + tookMs,
+      exchange: {} as Exchange['reply']['exchange'],
+    },
+    ...more,
+  };
+}
+
+function send(status: number, json: object, sent: object = {}, plan: Plan = {}): Exchange {
+  const all = { ...fields, ...sent };
+  const more = {
+    method: 'POST',
+    path: '/api/v1/sms/send/',
+    endpoint: 'send',
+    body: JSON.stringify(all),
+    fields: all,
+    sender: { is: 'own' },
+    ...plan.more,
+  } as const;
+  const reply = status < 300 ? { ...body, ...json } : json;
+  return exchange(status, reply, { ...plan, more });
+}
+
+function throttled(at: number, waitS: number): Exchange {
+  const one = send(429, {}, {}, { at });
+  const headers = { ...one.reply.headers, 'retry-after': `${waitS}` };
+  return { ...one, reply: { ...one.reply, headers } };
+}
+
+function read(json: object, plan: Plan = {}): Exchange {
+  const path = `/api/v1/sms/${id}/`;
+  return exchange(200, { ...body, ...json }, { ...plan, more: { path, endpoint: 'read', id } });
+}
+
+function judge(
+  rule: RuleId,
+  exchanges: readonly Exchange[],
+  log: readonly Exchange[] = exchanges,
+): Findings {
+  const findings = new Findings();
+  const trace: Trace = {
+    exchanges,
+    log,
+    listings: [],
+    createdKeys: [],
+    knownSince: Number.NEGATIVE_INFINITY,
+    hasExactTimes: false,
+    assumption: () => undefined,
+  };
+  judges[rule](trace, findings);
+  return findings;
+}
+
+const brokenBy: [RuleId, string, Exchange[]][] = [
+  ['ERR-3', 'a 429 after the wait', [throttled(0, 1), throttled(2_000, 16)]],
+  ['RES-4', 'a malformed time', [send(202, { created_at: '2026-03-01T10:00:00.7Z' })]],
+  ['RES-4', 'another time', [send(202, {}), read({ created_at: '2026-03-01T10:00:01.000Z' })]],
+  ['RES-2', 'a number that was not named', [send(202, { from_number: '+12025550102' })]],
+  ['RES-2', 'a value that is not text', [send(202, { message_id: { toString: null } })]],
+  ['SEND-2', 'a recipient without a plus', [send(202, {}, { to: '12125550150' })]],
+  ['SEND-3', 'a new message that is answered 200', [send(200, {})]],
+  [
+    'SEND-4',
+    'a replay with another body',
+    [
+      send(202, {}, { request_id: 'a' }),
+      send(200, { status: 'sent' }, { request_id: 'a' }, { at: 100 }),
+    ],
+  ],
+  [
+    'SEND-4',
+    'a second message within 24 hours',
+    [send(202, {}, { request_id: 'a' }), send(202, {}, { request_id: 'a' }, { at: 86_000_000 })],
+  ],
+  [
+    'STATE-3',
+    'a status that goes back',
+    [
+      send(202, {}),
+      read({ status: 'sent' }, { at: 100 }),
+      read({ status: 'sending' }, { at: 200 }),
+    ],
+  ],
+  [
+    'SVC-3',
+    'a message that is still queued after a minute',
+    [send(202, {}), read({}, { at: 60_000 })],
+  ],
+  [
+    'SEND-7',
+    'a message that leaves before its time',
+    [
+      send(202, {}, { send_at: '2026-03-01T11:00:00.000Z' }),
+      read({ status: 'sending' }, { at: 60_000 }),
+    ],
+  ],
+  [
+    'READ-1',
+    'an own message that is not found',
+    [send(202, {}), { ...read({}), reply: { ...read({}).reply, status: 404 } }],
+  ],
+];
+
+test.each(brokenBy)('%s is broken by %s', (rule, _, exchanges) => {
+  expect(judge(rule, exchanges).broken).toBeDefined();
+});
+
+/** The connection broke, and the send was repeated. */
+const lost: Plan = { more: { isRetried: true } };
+
+const leftAlone: [RuleId, string, Exchange[]][] = [
+  ...['20260302T100000Z', '2026-W10-1T10Z', '2026-03-02 10:00:00Z', '2026-03-02'].map(
+    (send_at): [RuleId, string, Exchange[]] => [
+      'SEND-7',
+      `the time ${send_at}, which some services read`,
+      [send(202, {}, { send_at })],
+    ],
+  ),
+  [
+    'RES-2',
+    'either number after a send with both sender fields',
+    [send(202, { from_number: '+12025550102' }, { from_number: '+12025550102' })],
+  ],
+  [
+    'RES-5',
+    'another name for the status of a held message',
+    [send(202, {}, { send_at: '2026-03-02T10:00:00.000Z' }), read({ status: 'scheduled' })],
+  ],
+  [
+    'RES-1',
+    'a list of received messages',
+    [exchange(200, { results: [] }, { more: { endpoint: 'received' } })],
+  ],
+  [
+    'SEND-3',
+    'a 200 to a send that was retried',
+    [send(200, {}, {}, { more: { isRetried: true } })],
+  ],
+  [
+    'SEND-4',
+    'a replay of a send whose 202 was lost',
+    [send(200, {}, { request_id: 'a' }, lost), send(200, {}, { request_id: 'a' }, { at: 100 })],
+  ],
+  [
+    'SEND-4',
+    'a replay of a send that was never answered',
+    [{ ...send(0, {}, { request_id: 'a' }) }, send(200, {}, { request_id: 'a' }, { at: 100 })],
+  ],
+  [
+    'READ-2',
+    'a message that a repeated send created',
+    [send(200, {}, { request_id: 'a' }, lost), read({}, { at: 100 })],
+  ],
+  [
+    'LIMIT-1',
+    'a task for a send that was throttled when it was repeated',
+    [
+      send(429, {}, { request_id: 'a', message: 'conformance a' }, lost),
+      exchange(
+        200,
+        { tasks: [{ message: 'conformance a' }] },
+        { at: 100, more: { endpoint: 'tasks' } },
+      ),
+    ],
+  ],
+  ['VER-1', 'a repeated send that is answered 200', [send(200, {}, { request_id: 'a' }, lost)]],
+  ['SEND-3', 'a 429', [send(429, {})]],
+  ['SEND-2', 'a number that only some services take', [send(400, { code: 'to' }, { to: '+12' })]],
+  [
+    'SEND-4',
+    'a 409 to another text',
+    [
+      send(202, {}, { request_id: 'a' }),
+      send(409, {}, { request_id: 'a', message: 'another' }, { at: 100 }),
+    ],
+  ],
+  [
+    'SEND-4',
+    'a new message a day later',
+    [
+      send(202, {}, { request_id: 'a' }),
+      send(202, { message_id: 'another' }, { request_id: 'a' }, { at: 86_500_000 }),
+    ],
+  ],
+  [
+    'SVC-3',
+    'a read that came late, and shows another status',
+    [send(202, {}), read({}, { at: 700 }), read({ status: 'sent' }, { at: 48_700 })],
+  ],
+  [
+    'ERR-3',
+    'a 429 after the wait, if a request that was long on its way passed meanwhile',
+    [throttled(0, 1), send(202, {}, {}, { tookMs: 1_500 }), throttled(2_000, 16)],
+  ],
+  [
+    'STATE-3',
+    'reads that overlap',
+    [
+      send(202, {}),
+      read({ status: 'sending' }, { at: 100, tookMs: 500 }),
+      read({ status: 'queued' }, { at: 200 }),
+    ],
+  ],
+];
+
+test.each(leftAlone)('%s leaves %s alone', (rule, _, exchanges) => {
+  expect(judge(rule, exchanges).broken).toBeUndefined();
+});
+
+const long = `conformance a ${'x'.repeat(300)}`;
+const stranger = { account: 'other', key: 'valid', isNew: true } as const;
+
+function tasks(message: string, at: number, more: Partial<Exchange> = {}): Exchange {
+  const json = { tasks: [{ message_id: id, message }] };
+  return exchange(200, json, { at, more: { endpoint: 'tasks', id: body.device_id, ...more } });
+}
+
+const heard: [RuleId, string, Exchange[]][] = [
+  [
+    'STATE-2',
+    "another account's key",
+    [send(202, {}, { message: long }), tasks(long, 100, { caller: stranger })],
+  ],
+  ['STATE-2', 'twice', [send(202, {}, { message: long }), tasks(long, 100), tasks(long, 200)]],
+  [
+    'STATE-2',
+    'shows 160 of them',
+    [send(202, {}, { message: long }), tasks(long.slice(0, 160), 100)],
+  ],
+  [
+    'SEND-6',
+    'external_send takes',
+    [send(202, {}, { message: 'x'.repeat(1_601) }, { more: { endpoint: 'external_send' } })],
+  ],
+];
+
+test.each(heard)('%s: a notice says "%s"', (rule, text, exchanges) => {
+  const { firstNotice: said, broken } = judge(rule, exchanges);
+  expect([said?.text, broken]).toEqual([expect.stringContaining(text), undefined]);
+});
+
+test('STATE-2 a whole text that is handed out once is not a notice', () => {
+  expect(judge('STATE-2', [send(202, {}, { message: long }), tasks(long, 100)]).firstNotice).toBe(
+    undefined,
+  );
+});
+
+test('LIMIT-4 a limit that breaks only when requests arrive at once is named as such', () => {
+  const received = (status: number, at: number, tookMs: number) =>
+    exchange(status, {}, { at, tookMs, more: { endpoint: 'received' } });
+  const atOnce = Array.from({ length: 130 }, (_, i) => received(200, 10_000 + i, 500));
+  const inTurn = Array.from({ length: 124 }, (_, i) =>
+    received(i < 120 ? 200 : 429, 200_000 + i * 10, 5),
+  );
+  const actual = (all: Exchange[]) => judge('LIMIT-4', all).broken?.actual;
+  expect(actual([...atOnce, received(429, 10_600, 5), ...inTurn])).toContain('arrive at once');
+  expect(actual([...atOnce, received(429, 10_600, 5)])).not.toContain('arrive at once');
+});
+
+test('STATE-3 a message that was polled for may be sending for a moment only', () => {
+  const watched = [
+    send(202, {}),
+    read({}, { at: 8_000 }),
+    read({ status: 'sent' }, { at: 9_000 }),
+    read({ status: 'sent' }, { at: 24_000 }),
+    read({ status: 'delivered' }, { at: 25_000 }),
+  ];
+  expect(judge('STATE-3', watched).broken?.expected).toContain('queued followed by sending');
+  const polledFor = (handedOut: object[]) =>
+    judge('STATE-3', watched, [
+      ...watched,
+      exchange(200, { tasks: handedOut }, { at: 8_100, more: { endpoint: 'tasks' } }),
+    ]);
+  expect(polledFor([]).broken).toBeDefined();
+  const { broken, missing } = polledFor([{ message_id: id }]);
+  expect(broken).toBeUndefined();
+  expect(missing?.message).toContain('no other case polls');
+
+  const otherId = id.replace('6a01', '6a09');
+  const other = watched.map((one) => ({
+    ...one,
+    ...(one.id !== undefined && { id: otherId }),
+    reply: { ...one.reply, json: { ...(one.reply.json as object), message_id: otherId } },
+  }));
+  const handedOut = [{ message_id: id }, { message_id: otherId }];
+  const poll = exchange(200, { tasks: handedOut }, { at: 8_100, more: { endpoint: 'tasks' } });
+  expect(judge('STATE-3', watched, [...watched, ...other, poll]).broken).toBeDefined();
+});
+
+test('AUTH-6 a counter that weighs the minute before is seen though the case began later', () => {
+  const passed = (from: number, times: number) =>
+    Array.from({ length: times }, (_, i) => send(202, {}, {}, { at: from + i * 20 }));
+  // 5.5 s after the minute, 109 of the 120 still weigh.
+  const flood = [...passed(5_000, 120), ...passed(65_500, 11), send(429, {}, {}, { at: 66_000 })];
+  const later = send(202, {}, {}, { at: 150_000 });
+  const { broken, missing } = judge('AUTH-6', [later], [...flood, later]);
+  expect(broken).toBeUndefined();
+  expect(missing?.message).toContain('a limiter that counts each minute for itself');
+});
+
+test('SEND-2 a number with a trunk zero may be refused, and may be accepted', () => {
+  for (const to of ['+4402079460958', '+62075550100'])
+    for (const status of [202, 400]) {
+      const refusal = { code: 'to', detail: 'to: Not a phone number in E.164 format.' };
+      const one = send(status, status === 400 ? refusal : body, { to });
+      expect(judge('SEND-2', [one]).broken, `${to} ${status}`).toBeUndefined();
+    }
+});
+
+test('LIMIT-6 counts the requests of the busiest minute, answered ones alone', () => {
+  const every = (apartMs: number) =>
+    Array.from({ length: 150 }, (_, i) => ({ sentAt: i * apartMs, answeredAt: i * apartMs + 100 }));
+  expect([mostInAMinute(every(100)), mostInAMinute(every(700)), mostInAMinute([])]).toEqual([
+    150, 86, 0,
+  ]);
+  const slow = every(700).map((one, i) => (i % 3 === 0 ? { ...one, answeredAt: 200_000 } : one));
+  expect(mostInAMinute(slow)).toBe(58);
+});
+
+test('SEND-4 a service that validates first may refuse a replay whose send_at has perhaps passed', () => {
+  const held = { request_id: 'a', send_at: '2026-03-01T10:00:02.000Z' };
+  const ahead = { least: -1_600, most: 1_600 };
+  const replay = send(400, { code: 'send_at' }, held, { at: 3_000, more: { ahead } });
+  const first = send(202, { request_id: 'a' }, held, { more: { ahead } });
+  const other = send(400, { code: 'message' }, { ...held, message: 'x'.repeat(1_601) }, { at: 50 });
+  expect(judge('SEND-4', [first, other, replay]).broken).toBeUndefined();
+  expect(judge('SEND-4', [first, replay]).broken).toBeDefined();
+});

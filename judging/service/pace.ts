@@ -1,0 +1,198 @@
+/**
+ * Judges how fast messages move: when a device picks them up, how fast their statuses change, and
+ * how long `send_at` holds them. Rules: SVC-3, SEND-7, and READ-1 in part. It looks at histories
+ * (`histories.ts`), and skips a case, by `Lacking`, if a device that does not poll by itself may
+ * explain a late pickup. `judge` counts as an exercise of the rule, `require` does not.
+ */
+import { minuteMs } from '#contract/time-units.ts';
+import { type Exchange, isMessageSend } from './exchange.ts';
+import * as verify from './expectations.ts';
+import {
+  describeHistory,
+  dueAt,
+  durationsOf,
+  type History,
+  historiesIn,
+  lastQueuedAt,
+  pickedUpStatuses,
+  pickupOf,
+  statusOf,
+} from './histories.ts';
+import { type Findings, slackOf, type Trace } from './judge.ts';
+import { judgeSendAt } from './send.ts';
+import { holdEndOf } from './validity.ts';
+
+export const paceJudges = {
+  'SVC-3': judgePace,
+  'SEND-7': judgeHolds,
+} as const;
+
+/** "Within about 20 s" (SVC-3). */
+const documentedPollMs = 20_000;
+/** "About" permits a quarter more or less. */
+const tolerance = 0.25;
+/** The time between two reads of a watched message, if time does not stand still. */
+const readIntervalMs = 1_000;
+/**
+ * If every status lasted less than this, reads seem to change it. Without a control port, a message
+ * is read every 100 ms at first.
+ */
+const fastestChangeMs = 400;
+/** The largest difference between the target's clock and ours, for short holds. */
+const clockDriftMs = 2_000;
+
+/** SVC-3: picked up within about 20 s; after that, no change faster than polls. */
+function judgePace(trace: Trace, findings: Findings): void {
+  const histories = historiesIn(trace);
+  for (const history of histories) judgePickup(trace, history, findings);
+  for (const history of histories) requireSlowChanges(trace, history, findings);
+}
+
+function judgePickup(trace: Trace, history: History, findings: Findings): void {
+  // A recorded account's SIM may be disconnected.
+  if (trace.recorded !== undefined) return;
+  const isLate = isPickedUpLate(trace, history);
+  const lastReadAt = history.reads.at(-1)?.sentAt ?? 0;
+  const isTimeOver = lastReadAt > latestPickupAt(trace, history);
+  if (!isLate && !isTimeOver && pickupOf(history) === undefined) return;
+  findings.judge([history.start], () => {
+    if (isLate) skipUnlessDeviceIsFree(trace, history);
+    const since = holdEndOf(history.start) === undefined ? '' : ' of send_at';
+    const expected = `pickup within ${latestPickupMs(trace) / 1_000} s${since}`;
+    verify.that(!isLate, expected, describeHistory(history));
+  });
+}
+
+function isPickedUpLate(trace: Trace, history: History): boolean {
+  return lastQueuedAt(history) > latestPickupAt(trace, history);
+}
+
+function latestPickupAt(trace: Trace, history: History): number {
+  return dueAt(history) + latestPickupMs(trace);
+}
+
+/** The longest permitted time until a pickup, plus the time between two reads. */
+export function latestPickupMs(trace: Pick<Trace, 'assumption' | 'hasExactTimes'>): number {
+  const longestPollMs = Math.max(documentedPollMs, pollIntervalMs(trace));
+  return longestPollMs * (1 + tolerance) + (trace.hasExactTimes ? 0 : readIntervalMs);
+}
+
+/** The device's poll interval that the target states, or else the documented one. */
+export function pollIntervalMs(target: Pick<Trace, 'assumption'>): number {
+  const stated = target.assumption('pollIntervalSeconds');
+  return typeof stated === 'number' ? stated * 1000 : documentedPollMs;
+}
+
+/** Skips the case if the device may not have been free to pick up the message in time. */
+function skipUnlessDeviceIsFree(trace: Trace, history: History): void {
+  if (trace.hasExactTimes) return;
+  if (isOvertaken(trace, history) || isPickedUpByPoll(trace, history))
+    throw new verify.Lacking(
+      'a device that polls by itself and picks up all its messages at each poll (sendsPerPoll)',
+    );
+}
+
+/** True if the device picked up another message when this one was late. */
+function isOvertaken(trace: Trace, history: History): boolean {
+  const fromMs = history.start.sentAt - minuteMs;
+  const others = historiesIn({ exchanges: trace.log.filter(({ sentAt }) => sentAt >= fromMs) });
+  return others.some((other) => {
+    const pickup = other.messageId === history.messageId ? undefined : pickupOf(other);
+    return pickup !== undefined && pickup.after >= latestPickupAt(trace, history);
+  });
+}
+
+/** True if the late pickup came when the harness polled for tasks. */
+function isPickedUpByPoll(trace: Trace, history: History): boolean {
+  const pickup = pickupOf(history);
+  return trace.log.some(
+    ({ endpoint, sentAt, answeredAt }) =>
+      endpoint === 'tasks' &&
+      sentAt >= latestPickupAt(trace, history) &&
+      pickup !== undefined &&
+      answeredAt >= pickup.after &&
+      sentAt <= pickup.until,
+  );
+}
+
+function requireSlowChanges(trace: Trace, history: History, findings: Findings): void {
+  const durationsMs = durationsOf(history);
+  const changesOnlyAtPolls =
+    trace.hasExactTimes && trace.assumption('progressPace') !== 'own_delay';
+  const shortestMs = Math.min(documentedPollMs, pollIntervalMs(trace)) * (1 - tolerance);
+  findings.alsoRequire([history.start], () => {
+    const expected = `${shortestMs / 1000} s between two changes`;
+    for (const durationMs of changesOnlyAtPolls ? durationsMs.slice(1) : [])
+      verify.that(durationMs >= shortestMs, expected, describeHistory(history));
+    // Progress does not depend on reads, whatever its pace (`progressPace`). Only a whole history,
+    // of three durations, proves a change at each read.
+    const isEachShort = durationsMs.every((ms) => ms < fastestChangeMs);
+    verify.that(
+      durationsMs.length !== 3 || !isEachShort,
+      'a status that does not change with each read',
+      describeHistory(history),
+    );
+  });
+}
+
+/** READ-1: a read shows the current status, so some message must be seen to leave queued. */
+export function judgeCurrentStatus(trace: Trace, findings: Findings): void {
+  const histories = historiesIn(trace).filter(({ start }) => isMessageSend(start));
+  if (histories.some((history) => pickupOf(history) !== undefined)) return;
+  const late = histories.find((history) => isPickedUpLate(trace, history));
+  if (late === undefined) return;
+  findings.judge(late.reads.slice(-1), () => {
+    skipUnlessDeviceIsFree(trace, late);
+    verify.fail('another status after a few polls', describeHistory(late));
+  });
+}
+
+/** SEND-7: a `send_at` is in the future and holds the message; without one, pickup is soon due. */
+function judgeHolds(trace: Trace, findings: Findings): void {
+  judgeSendAt(trace, findings);
+  const { hasExactTimes, recorded } = trace;
+  const offsetMs = Math.max(clockDriftMs, slackOf(trace) + (recorded?.ahead.most ?? 0));
+  for (const history of historiesIn(trace)) {
+    const holdEnd = holdEndOf(history.start);
+    if (holdEnd === undefined) judgePickup(trace, history, findings);
+    else if (supportsSendAt(trace, history.start))
+      judgeHold(trace, history, holdEnd - (hasExactTimes ? 0 : offsetMs), findings);
+  }
+}
+
+/** `heldUntil`: the time before which the hold has certainly not ended. */
+function judgeHold(trace: Trace, history: History, heldUntil: number, findings: Findings): void {
+  const { start, reads, messageId } = history;
+  const seconds = Math.round((heldUntil - start.sentAt) / 1000);
+  for (const read of reads.filter(({ answeredAt }) => answeredAt < heldUntil)) {
+    const isHeld = !pickedUpStatuses.includes(statusOf(read)) || mayFail(trace, read);
+    const actual = `${statusOf(read)} before its send_at`;
+    findings.judgeThat([start, read], isHeld, `held for ${seconds} s`, actual);
+  }
+  for (const tasks of tasksIn(trace).filter(({ answeredAt }) => answeredAt < heldUntil)) {
+    const isHeld = !tasks.reply.text.includes(messageId);
+    findings.alsoRequireThat([start, tasks], isHeld, 'tasks without the held message');
+  }
+  judgePickup(trace, history, findings);
+}
+
+/** The polls for tasks that were answered. */
+export function tasksIn({ exchanges }: Trace): Exchange[] {
+  return exchanges.filter(({ endpoint, reply }) => endpoint === 'tasks' && reply.status === 200);
+}
+
+/** A recorded SIM may be deactivated while it holds a message (`deactivation`). */
+function mayFail({ recorded }: Trace, read: Exchange): boolean {
+  return recorded !== undefined && statusOf(read) === 'failed';
+}
+
+/** The document shows `send_at` for one endpoint; others support it if they refuse a past one. */
+function supportsSendAt({ exchanges }: Trace, send: Exchange): boolean {
+  return (
+    isMessageSend(send) ||
+    exchanges.some(
+      ({ path, reply }) =>
+        path === send.path && reply.status === 400 && verify.fieldsNamed(reply).includes('send_at'),
+    )
+  );
+}

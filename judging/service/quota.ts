@@ -1,0 +1,67 @@
+/**
+ * Judges the monthly quota of accounts whose quota is known. Rule: ERR-1. `quotaMonth` leaves open
+ * when the count starts again, so a message counts for certain only if both answers count it.
+ */
+import { dayMs } from '#contract/time-units.ts';
+import { type Exchange, isAccepted, isMessageSend, isSend } from './exchange.ts';
+import * as verify from './expectations.ts';
+import type { Findings, Trace } from './judge.ts';
+import { earlierUse, judgeNotQueued } from './replay.ts';
+import { validityOf } from './validity.ts';
+
+export const quotaJudges = { 'ERR-1': judgeQuotas } as const;
+
+function judgeQuotas(trace: Trace, findings: Findings): void {
+  for (const send of trace.exchanges) {
+    const { quota } = send.caller;
+    const { invalid, open } = validityOf(send, trace.hasExactTimes);
+    const isNewMessage = isMessageSend(send) && earlierUse(trace, send) === undefined;
+    const isValid = invalid.length + open.length === 0;
+    if (isNewMessage && isValid && send.reply.status !== 0 && quota !== undefined)
+      judgeSend(trace, send, quota, findings);
+  }
+  judgeNotQueued(trace, findings, [402]);
+}
+
+/** With so few sends in all, no limit per minute explains a 429. */
+const fewSends = 100;
+
+function judgeSend(trace: Trace, send: Exchange, quota: number, findings: Findings): void {
+  const { reply, sender } = send;
+  const { certain, possible } = countedFor(trace, send);
+  const mayBeThrottled = !trace.hasExactTimes || trace.log.filter(isSend).length > fewSends;
+  const isThrottled = reply.status === 429 && mayBeThrottled;
+  if (reply.status === 402)
+    findings.judge([send], () => {
+      verify.refused(reply, 402, 'quota_exceeded');
+      verify.that(possible >= quota, `no 402 before ${quota} messages`, `402 after ${possible}`);
+    });
+  else if (certain < quota || sender?.is === 'inactive' || isThrottled)
+    findings.alsoRequire([send], () => {
+      if (sender?.is === 'own' && certain < quota && !isThrottled) verify.accepted(reply);
+    });
+  else if (reply.status === 403)
+    findings.lack('--exhausted-from, as that account may not send from --from');
+  else findings.judge([send], () => verify.refused(reply, 402, 'quota_exceeded'));
+}
+
+/** The messages of the account that count against the quota for this send. */
+function countedFor({ log }: Trace, send: Exchange): { certain: number; possible: number } {
+  const now = new Date(send.sentAt);
+  const monthStarts = [Date.UTC(now.getUTCFullYear(), now.getUTCMonth()), send.sentAt - 30 * dayMs];
+  const accepted = log.filter(
+    (other) =>
+      other !== send &&
+      isSend(other) &&
+      (isAccepted(other) || other.reply.status === 0) &&
+      other.caller.account === send.caller.account &&
+      other.sentAt <= send.answeredAt,
+  );
+  const since = (start: number) => accepted.filter(({ sentAt }) => sentAt >= start);
+  const isBefore = (other: Exchange) =>
+    isAccepted(other) && other.answeredAt <= send.sentAt && log.indexOf(other) < log.indexOf(send);
+  return {
+    certain: since(Math.max(...monthStarts)).filter(isBefore).length,
+    possible: since(Math.min(...monthStarts)).length,
+  };
+}

@@ -1,0 +1,174 @@
+/**
+ * Judges reads of a message, and the paths of the service. Rules: READ-1, READ-2, VER-1. In
+ * recorded traffic the send of a message may be missing, so READ-2 then judges less.
+ */
+
+import type { Reply } from '#conformance/target/client.ts';
+import { dayMs } from '#contract/time-units.ts';
+import {
+  bodyOf,
+  type Exchange,
+  isAccepted,
+  isMessageSend,
+  isSend,
+  messageIdOf,
+} from './exchange.ts';
+import * as verify from './expectations.ts';
+import type { Findings, Trace } from './judge.ts';
+import { judgeCurrentStatus } from './pace.ts';
+
+export const readJudges = {
+  'READ-1': judgeOwnMessages,
+  'READ-2': judgeOtherIds,
+  'VER-1': judgePaths,
+} as const;
+
+/** READ-1: a read shows the caller's own message as it was accepted, with its current status. */
+function judgeOwnMessages(trace: Trace, findings: Findings): void {
+  const acceptedSends = acceptedSendsIn(trace);
+  // The shortest permitted `messageRetention` is a day.
+  const retention = trace.assumption('messageRetention') ?? 1;
+  const retentionMs = typeof retention === 'number' ? retention * dayMs : Number.POSITIVE_INFINITY;
+  for (const read of readsIn(trace)) {
+    const send = acceptedSends.get(read.id ?? '');
+    if (send === undefined || send.caller.account !== read.caller.account) continue;
+    if (read.method !== 'GET' || read.answeredAt - send.sentAt > retentionMs) continue;
+    findings.judge([send, read], () => {
+      const body = verify.message(read.reply, 200);
+      verify.declaredJson(read.reply);
+      for (const [name, value] of Object.entries(bodyOf(send)))
+        if (name !== 'status' && isMessageSend(send)) verify.equal(name, body[name], value);
+    });
+  }
+  // A recorded account's SIM may be disconnected for ever.
+  if (trace.recorded === undefined) judgeCurrentStatus(trace, findings);
+}
+
+/** Every accepted send of the run, by the `message_id` of its reply. */
+function acceptedSendsIn({ log }: Trace): Map<string, Exchange> {
+  const accepted = log.filter((exchange) => isSend(exchange) && isAccepted(exchange));
+  return new Map(accepted.map((send) => [messageIdOf(send), send]));
+}
+
+function readsIn({ exchanges }: Trace): Exchange[] {
+  return exchanges.filter(
+    ({ endpoint, caller, reply }) =>
+      endpoint === 'read' && caller.key === 'valid' && reply.status !== 0,
+  );
+}
+
+/** READ-2: an id that is not the account's is 404, and does not show whether it exists. */
+function judgeOtherIds(trace: Trace, findings: Findings): void {
+  const reads = readsIn(trace);
+  if (trace.recorded !== undefined) {
+    for (const read of reads)
+      if (read.method === 'GET') findings.judge([read], () => requireFoundOr404(read));
+    return;
+  }
+  const acceptedSends = acceptedSendsIn(trace);
+  const isOwn = ({ id = '', caller }: Exchange) =>
+    acceptedSends.get(id)?.caller.account === caller.account;
+  const isServed = reads.some((read) => isOwn(read) && read.reply.status === 200);
+  if (!isServed) {
+    findings.judge(reads, () => verify.given(() => verify.fail('200 for its own message', 'none')));
+    return;
+  }
+  const others = reads.filter((read) => !isOwn(read));
+  // A service may refuse HEAD in another way, as long as that does not show which message exists.
+  for (const read of others.filter(({ method }) => method === 'GET'))
+    findings.judge([read], () => {
+      verify.status(read.reply, 404);
+      verify.declaredJson(read.reply);
+    });
+  judgeForeignIds(others, new Set(acceptedSends.keys()), findings);
+}
+
+/** Compares each read of a message of another account with two reads of ids that do not exist. */
+function judgeForeignIds(
+  reads: readonly Exchange[],
+  knownIds: ReadonlySet<string>,
+  findings: Findings,
+): void {
+  const foreignReads = reads.filter(({ id = '' }) => knownIds.has(id));
+  for (const foreign of foreignReads) {
+    const [first, second] = reads.filter(
+      ({ method, id = '', caller }) =>
+        method === foreign.method && caller.account === foreign.caller.account && !knownIds.has(id),
+    );
+    if (first === undefined || second === undefined) continue;
+    findings.judge([first, foreign], () => requireAlike(foreign, first, second));
+  }
+}
+
+/** Of a recorded read, the owner of the message is unknown: any other refusal is wrong for all. */
+function requireFoundOr404(read: Exchange): void {
+  if (read.reply.status !== 200) {
+    verify.status(read.reply, 404);
+    return;
+  }
+  const shownId = messageIdOf(read);
+  const isSameId = plainId(shownId) === plainId(read.id ?? '');
+  verify.that(isSameId, `the message ${read.id}, or 404`, `message_id ${shownId}`);
+}
+
+/** A path may spell an id in another way (`pathIdForm`). */
+function plainId(id: string): string {
+  return id.replaceAll('-', '').toLowerCase();
+}
+
+/**
+ * The reply to a foreign id differs from the replies to two unknown ids no more than those differ
+ * from each other: a CDN may add varying headers to each reply.
+ */
+function requireAlike(foreign: Exchange, firstUnknown: Exchange, secondUnknown: Exchange): void {
+  const varying = differingParts(firstUnknown, secondUnknown);
+  const ignored = [...varying, 'date', 'keep-alive', 'connection'];
+  const part = differingParts(firstUnknown, foreign).find((name) => !ignored.includes(name));
+  if (part === undefined) return;
+  const [unknownPart, foreignPart] = [firstUnknown, foreign].map(
+    (exchange) => `${part}: ${partsOf(exchange).get(part) ?? 'nothing'}`,
+  );
+  verify.fail(`the reply to an unknown id, which has ${unknownPart}`, `${foreignPart}`);
+}
+
+function differingParts(exchange: Exchange, other: Exchange): string[] {
+  const [parts, otherParts] = [partsOf(exchange), partsOf(other)];
+  const names = [...new Set([...parts.keys(), ...otherParts.keys()])];
+  return names.filter((name) => parts.get(name) !== otherParts.get(name));
+}
+
+/** The status, the body and the headers of a reply, without any echo of the requested id. */
+function partsOf({ reply, id = '' }: Exchange): Map<string, string> {
+  const parts = [
+    ['status', String(reply.status)],
+    ['the body', reply.text],
+    ...Object.entries(reply.headers),
+  ] as const;
+  return new Map(parts.map(([name, value]) => [name, value.replaceAll(id, '<id>')]));
+}
+
+/** VER-1: the documented paths exist. Bodies are open (`receivedShape`, `statsShape`, …). */
+function judgePaths(trace: Trace, findings: Findings): void {
+  const acceptedSends = acceptedSendsIn(trace);
+  for (const exchange of trace.exchanges) {
+    const { endpoint, caller, path, reply, id = '' } = exchange;
+    const isJudged = endpoint !== undefined && caller.key === 'valid';
+    const isUnanswered = reply.status === 0 || reply.status === 429;
+    if (!isJudged || isUnanswered) continue;
+    const isUnknownId = endpoint === 'read' && !acceptedSends.has(id);
+    findings.judge([exchange], () => {
+      if (isUnknownId) return verify.given(() => verify.status(reply, 404));
+      if (endpoint === 'send') verify.accepted(reply);
+      // The document shows replies only for the paths of version 1.
+      else if (path.includes('v1')) verify.status(reply, 200);
+      else verify.that(exists(reply), 'an existing endpoint', reply);
+      verify.declaredJson(reply);
+      const isMessage = verify.isObject(reply.json) && 'message_id' in reply.json;
+      if (endpoint === 'received') verify.that(!isMessage, 'a list, not a message', reply);
+    });
+  }
+}
+
+function exists({ status }: Reply): boolean {
+  return status >= 200 && status < 500 && ![401, 404, 405].includes(status);
+}

@@ -1,0 +1,234 @@
+/**
+ * Judges the reuse of a `request_id`. Rule: SEND-4. Within 24 hours, a second send with the same id
+ * is a replay: it is answered 200 with the bytes of the original, the first 202, and creates no
+ * message. Judges of refusals use `judgeNotQueued`: a refused send has no replay and no message.
+ */
+import { dayMs } from '#contract/time-units.ts';
+import {
+  bodyOf,
+  type Exchange,
+  isAccepted,
+  isMessageSend,
+  isSend,
+  isUncertain,
+  messageIdOf,
+} from './exchange.ts';
+import * as verify from './expectations.ts';
+import { type Findings, type Judge, slackOf, type Trace } from './judge.ts';
+import { validityOf } from './validity.ts';
+
+const noAnswer: readonly number[] = [0, 429];
+
+const judgeReplays: Judge = (trace, findings) => {
+  for (const send of trace.exchanges) {
+    const hasId = isMessageSend(send) && requestIdOf(send) !== undefined;
+    if (!hasId || send.caller.key !== 'valid' || noAnswer.includes(send.reply.status)) continue;
+    const original = originalOf(trace, send);
+    if (original !== undefined && !isRefusalBefore(trace, send, original))
+      judgeReplay(trace, send, original, findings);
+    else if (trace.recorded === undefined) judgeFirstUse(trace, send, findings);
+    // A recording may lack the original: then judge only that the reply shows its own request_id.
+    else if (send.reply.status === 200) requireOwnId(send, findings);
+  }
+  judgeNoSecondMessage(trace, findings);
+};
+
+function requestIdOf({ fields }: Exchange): string | undefined {
+  const value = fields?.['request_id'];
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/**
+ * The 202 that a replay must repeat: the last one that was answered before the replay was sent, or
+ * else the first one that was sent before the replay was answered.
+ */
+function originalOf({ log }: Trace, replay: Exchange): Exchange | undefined {
+  const accepted = log.filter(
+    (send) =>
+      send !== replay &&
+      send.reply.status === 202 &&
+      send.sentAt <= replay.answeredAt &&
+      sharesId(replay, send),
+  );
+  return accepted.findLast(({ answeredAt }) => answeredAt <= replay.sentAt) ?? accepted[0];
+}
+
+/** True if both certainly mean one `request_id`: keys and endpoints may have ids of their own. */
+function sharesId(send: Exchange, other: Exchange): boolean {
+  const id = requestIdOf(send);
+  return (
+    id !== undefined &&
+    id === requestIdOf(other) &&
+    send.caller.account === other.caller.account &&
+    send.path === other.path &&
+    // Keys share ids or not (`replayScope`).
+    send.headers['authorization'] === other.headers['authorization']
+  );
+}
+
+/** An earlier send with the same `request_id`, whatever its reply. */
+export function earlierUse({ log }: Trace, send: Exchange): Exchange | undefined {
+  if (requestIdOf(send) === undefined) return undefined;
+  return log.find((each) => each !== send && each.sentAt <= send.sentAt && sharesId(send, each));
+}
+
+/** True for a refusal of another body before the original: times may be equal, so the log decides. */
+function isRefusalBefore({ log }: Trace, send: Exchange, original: Exchange): boolean {
+  const isRefusal = send.reply.status >= 400 && !hasSameBody(send, original);
+  return isRefusal && log.indexOf(send) < log.indexOf(original);
+}
+
+function hasSameBody(send: Exchange, other: Exchange): boolean {
+  return send.body === other.body;
+}
+
+/** A `request_id` without an accepted message: never a replay. A first use exercises no rule. */
+function judgeFirstUse(trace: Trace, send: Exchange, findings: Findings): void {
+  const { reply, sender } = send;
+  const { invalid } = validityOf(send, trace.hasExactTimes);
+  const wasRefused = earlierUse(trace, send) !== undefined;
+  const mayBeRefused = [400, 402, 403, 503].includes(reply.status) || sender?.is !== 'own';
+  // A connection may have broken before its 202 arrived.
+  const mayBeReplay = trace.log.some(
+    (other) =>
+      isUncertain(other) &&
+      requestIdOf(other) === requestIdOf(send) &&
+      other.caller.account === send.caller.account,
+  );
+  if (reply.status === 202 && wasRefused) findings.exercised += 1;
+  if (reply.status === 202 || mayBeReplay) return;
+  findings[wasRefused ? 'judge' : 'alsoRequire']([send], () => {
+    verify.that(reply.status !== 200, 'no replay of a request_id that was not accepted', reply);
+    if (!wasRefused && !mayBeRefused && invalid.length === 0) verify.accepted(reply);
+  });
+}
+
+function judgeReplay(trace: Trace, send: Exchange, original: Exchange, findings: Findings): void {
+  const { reply } = send;
+  const isRecorded = trace.recorded !== undefined;
+  const slackMs = slackOf(trace);
+  if (send.sentAt - original.answeredAt > dayMs + slackMs) {
+    judgeExpiredId(send, original, isRecorded, findings);
+    return;
+  }
+  // At the 24-hour border either answer is right.
+  const mayBeExpired = send.answeredAt - original.sentAt >= dayMs - slackMs;
+  // The refusal may have come before the message was accepted.
+  const mayBeEarlier =
+    isRecorded && reply.status >= 400 && send.sentAt < original.answeredAt + slackMs;
+  // A retried send may itself have created the message.
+  const isAcceptedRetry = send.isRetried && reply.status === 202;
+  if (mayBeExpired || mayBeEarlier || isAcceptedRetry) return;
+  if (!hasSameBody(send, original)) {
+    // Another body may be a conflict (`replayDifferentBody`) or be validated (`gateOrder`).
+    if (reply.status === 409 || isRefusedByValidation(trace, send)) return;
+  } else if (isRefusedByValidation(trace, send) && (isRecorded || validatesFirst(trace))) {
+    findings.lack('a target that looks for a replay before it validates (gateOrder)');
+    return;
+  }
+  findings.judge([original, send], () => {
+    verify.status(reply, 200);
+    verify.identical(reply, original.reply, 'the original 202 body');
+  });
+}
+
+function judgeExpiredId(
+  send: Exchange,
+  original: Exchange,
+  isRecorded: boolean,
+  findings: Findings,
+): void {
+  findings.judge([original, send], () => {
+    // In a recording, a message that is missing may have taken the id meanwhile.
+    if (!isRecorded) verify.accepted(send.reply);
+    const isNew = messageIdOf(send) !== messageIdOf(original);
+    verify.that(isNew, 'a new message_id after 24 hours', send.reply);
+  });
+}
+
+/** True for a 400 that the send's fields explain; a `send_at` may have passed before the reply. */
+function isRefusedByValidation({ hasExactTimes }: Trace, send: Exchange): boolean {
+  const { invalid, open } = validityOf(send, hasExactTimes);
+  return send.reply.status === 400 && (invalid.length > 0 || open.includes('send_at'));
+}
+
+/** True if the target says so, or refused an invalid body under a used `request_id`. */
+function validatesFirst(trace: Trace): boolean {
+  if (trace.assumption('gateOrder') === 'validate_first') return true;
+  return trace.exchanges.some((send) => {
+    const original = isMessageSend(send) ? originalOf(trace, send) : undefined;
+    return (
+      original !== undefined &&
+      !hasSameBody(send, original) &&
+      send.reply.status === 400 &&
+      validityOf(send, trace.hasExactTimes).invalid.length > 0
+    );
+  });
+}
+
+function requireOwnId(send: Exchange, findings: Findings): void {
+  const { request_id: shown } = bodyOf(send);
+  findings.alsoRequire([send], () =>
+    verify.equal('request_id of a replay', shown, requestIdOf(send)),
+  );
+}
+
+/** As many messages exist as ids were given out, and no message is handed out twice. */
+function judgeNoSecondMessage({ listings, log, exchanges }: Trace, findings: Findings): void {
+  for (const { account, messages, after } of listings) {
+    const sends = log.slice(0, after).filter((each) => each.caller.account === account);
+    if (sends.some((each) => isSend(each) && each.reply.status === 0)) continue;
+    const accepted = sends.filter((each) => isSend(each) && isAccepted(each));
+    const messageIds = new Set(accepted.map(messageIdOf));
+    findings.judge(exchanges.slice(-1), () =>
+      verify.equal('messages of the account', messages, messageIds.size),
+    );
+  }
+  const replays = exchanges.filter((send) => isMessageSend(send) && send.reply.status === 200);
+  for (const tasks of tasksIn(exchanges))
+    for (const send of replays) {
+      const text = verify.textOf(send.fields?.['message']);
+      const count = tasks.reply.text.split(text).length - 1;
+      if (isUnique(text) && count > 0)
+        findings.judgeThat([send, tasks], count === 1, 'one task for the message');
+    }
+}
+
+function tasksIn(exchanges: readonly Exchange[]): Exchange[] {
+  return exchanges.filter(({ endpoint }) => endpoint === 'tasks');
+}
+
+/** True for a text that the harness made for one message. */
+function isUnique(text: string): boolean {
+  return /^conformance .+/.test(text);
+}
+
+/** A send that was refused with one of these statuses is neither queued nor replayed. */
+export function judgeNotQueued(
+  trace: Trace,
+  findings: Findings,
+  statuses: readonly number[],
+): void {
+  // A recording may lack an earlier or simultaneous use of the id that was accepted.
+  if (trace.recorded !== undefined) return;
+  const refused = trace.exchanges.filter(
+    (send) => isSend(send) && statuses.includes(send.reply.status) && !isUncertain(send),
+  );
+  if (refused.length === 0) return;
+  judgeNoSecondMessage(trace, findings);
+  for (const send of refused) {
+    const text = verify.textOf(send.fields?.['message']);
+    for (const tasks of isUnique(text) ? tasksIn(trace.exchanges) : []) {
+      const isHandedOut = tasks.reply.text.includes(text);
+      findings.judgeThat([send, tasks], !isHandedOut, 'no task for a refused send');
+    }
+    const next = trace.exchanges.find(
+      (other) => other.sentAt >= send.answeredAt && other !== send && sharesId(send, other),
+    );
+    if (next === undefined || isUncertain(next) || originalOf(trace, next) !== undefined) continue;
+    const expected = `no replay of a send that was answered ${send.reply.status}`;
+    findings.judgeThat([send, next], next.reply.status !== 200, expected);
+  }
+}
+
+export const replayJudges = { 'SEND-4': judgeReplays } as const;

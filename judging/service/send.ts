@@ -1,0 +1,235 @@
+/**
+ * Judges which sends are accepted and which are refused for their fields. Rules: SEND-1 to SEND-3,
+ * SEND-5 to SEND-7, STATE-1, SVC-2. `validity.ts` says which fields are invalid or open; these
+ * judges compare that with the replies.
+ */
+
+import { sevenFields } from './body.ts';
+import {
+  bodyOf,
+  type Exchange,
+  isAccepted,
+  isMessageSend,
+  isRead,
+  messageIdOf,
+} from './exchange.ts';
+import * as verify from './expectations.ts';
+import type { Findings, Judge, Trace } from './judge.ts';
+import { earlierUse, judgeNotQueued } from './replay.ts';
+import { type FieldValidity, graphemesIn, namesOf, validityOf } from './validity.ts';
+
+export const sendJudges = {
+  'SEND-1': judgeAlias,
+  'SEND-2': judgeFields(['to', 'from', 'from_number', 'message']),
+  'SEND-3': judgeNewMessages,
+  'SEND-5': judgeAllFields,
+  'SEND-6': judgeLength,
+  'STATE-1': judgeCreation,
+  'SVC-2': judgeCreation,
+} as const;
+
+/** SEND-7 in part; `pace.ts` judges the rest. */
+export const judgeSendAt = judgeFields(['send_at']);
+
+/** A send whose fields decide its reply, and the validity of its fields. */
+interface CheckedSend extends FieldValidity {
+  readonly exchange: Exchange;
+}
+
+/** Sends that reach validation: with a valid key, not throttled, and with an unused `request_id`. */
+function checkedSends(trace: Trace): CheckedSend[] {
+  return authorizedSends(trace)
+    .filter((send) => send.fields !== undefined && earlierUse(trace, send) === undefined)
+    .map((exchange) => ({ exchange, ...validityOf(exchange, trace.hasExactTimes) }));
+}
+
+function authorizedSends({ exchanges }: Trace): Exchange[] {
+  return exchanges.filter(
+    (send) =>
+      isMessageSend(send) && send.caller.key === 'valid' && ![0, 429].includes(send.reply.status),
+  );
+}
+
+/** True if the fields, the sender and the quota require a 202. */
+function mustBeAccepted({ invalid, open, exchange }: CheckedSend): boolean {
+  const { caller, sender, reply } = exchange;
+  const mayBeSpent = caller.quota !== undefined && reply.status === 402;
+  return invalid.length + open.length === 0 && sender?.is === 'own' && !mayBeSpent;
+}
+
+/** A 400 names an invalid field and no valid one; a send of valid fields is accepted. */
+function judgeFields(names: readonly string[]): Judge {
+  return (trace, findings) => {
+    for (const checked of checkedSends(trace)) {
+      const { exchange, invalid, open } = checked;
+      const { reply } = exchange;
+      const isInvalid = invalid.flatMap(namesOf).some((name) => names.includes(name));
+      if (isInvalid)
+        findings.judge([exchange], () => verify.invalid(reply, ...invalid.flatMap(namesOf)));
+      else if (mustBeAccepted(checked))
+        findings.judge([exchange], () => {
+          verify.accepted(reply);
+        });
+      if (reply.status !== 400) continue;
+      const blamed = verify.fieldsNamed(reply);
+      const mayBeBlamed = [...invalid, ...open].flatMap(namesOf);
+      const wronglyBlamed = names.filter(
+        (name) => blamed.includes(name) && !mayBeBlamed.includes(name),
+      );
+      findings.judge([exchange], () => {
+        const expected = `no 400 for a valid ${wronglyBlamed.join(', ')}`;
+        verify.that(wronglyBlamed.length === 0, expected, reply);
+        if (isInvalid) verify.declaredJson(reply);
+      });
+    }
+  };
+}
+
+/** SEND-5: any invalid field, and a body that is not a JSON object: a 4xx with a JSON body. */
+function judgeAllFields(trace: Trace, findings: Findings): void {
+  judgeFields(['to', 'from', 'message', 'request_id', 'send_at'])(trace, findings);
+  for (const send of authorizedSends(trace)) {
+    const { reply, fields } = send;
+    if (fields !== undefined) continue;
+    findings.judge([send], () => {
+      verify.that(reply.status >= 400 && reply.status < 500, 'a 4xx', reply);
+      verify.declaredJson(reply);
+    });
+  }
+  judgeNotQueued(trace, findings, [400]);
+}
+
+const longestMessage = 1_600;
+
+/** Functions that count the characters of a text, one for each answer of `characterUnit`. */
+const counters: readonly ((text: string) => number)[] = [
+  (text) => [...text].length,
+  (text) => text.length,
+  graphemesIn,
+];
+
+/** SEND-6: 1,600 characters are accepted and 1,601 are not, in one unit for all messages. */
+function judgeLength(trace: Trace, findings: Findings): void {
+  judgeFields(['message'])(trace, findings);
+  noticeLongMessages(trace, findings);
+  const sized = checkedSends(trace).filter(({ exchange, invalid, open }) => {
+    const isDecided = exchange.reply.status === 202 || exchange.reply.status === 400;
+    const isOnlyMessage = [...invalid, ...open].every((name) => name === 'message');
+    return isDecided && isOnlyMessage && messageIn(exchange).trim() !== '';
+  });
+  const isExplained = counters.some((count) =>
+    sized.every(({ exchange }) => {
+      const isShort = count(messageIn(exchange)) <= longestMessage;
+      return isShort === (exchange.reply.status === 202);
+    }),
+  );
+  if (isExplained) return;
+  const open = sized.filter((send) => send.open.length > 0).map(({ exchange }) => exchange);
+  const proof = open.find(({ reply }) => reply.status === 202) ?? open[0];
+  const expected = 'no message of 1,601 characters, in any unit';
+  if (proof !== undefined) findings.judgeThat(open, false, expected, proof.reply);
+}
+
+function messageIn({ fields }: Exchange): string {
+  return verify.textOf(fields?.['message']);
+}
+
+/** The document does not show the fields of the other two sends, so a long message is a notice. */
+function noticeLongMessages({ exchanges }: Trace, findings: Findings): void {
+  for (const send of exchanges) {
+    const isOtherSend = send.method === 'POST' && !isMessageSend(send) && isAccepted(send);
+    if (isOtherSend && [...messageIn(send)].length > longestMessage)
+      findings.notice(
+        `${send.endpoint} takes a message of more than ${longestMessage} characters`,
+        send,
+      );
+  }
+}
+
+/** SEND-3: a valid new message is 202 with a Message body and a `message_id` of its own. */
+function judgeNewMessages(trace: Trace, findings: Findings): void {
+  const sends = new Map<string, Exchange>();
+  for (const { exchange } of checkedSends(trace).filter(mustBeAccepted)) {
+    const earlier = sends.get(messageIdOf(exchange));
+    sends.set(messageIdOf(exchange), exchange);
+    findings.judge(earlier === undefined ? [exchange] : [earlier, exchange], () => {
+      const body = verify.accepted(exchange.reply);
+      verify.equal('status', body['status'], 'queued');
+      verify.equal('field names', Object.keys(body).sort().join(', '), sevenFields);
+      verify.that(earlier === undefined, 'two different message_ids', messageIdOf(exchange));
+    });
+  }
+}
+
+/** STATE-1, SVC-2: a send answers queued, and its message can be read at once. */
+function judgeCreation({ exchanges, hasExactTimes }: Trace, findings: Findings): void {
+  for (const send of exchanges) {
+    if (!isMessageSend(send) || send.reply.status !== 202) continue;
+    const messageId = messageIdOf(send);
+    const read = exchanges.find(
+      (exchange) =>
+        isRead(exchange) &&
+        exchange.id === messageId &&
+        exchange.caller.account === send.caller.account,
+    );
+    findings.judge(read === undefined ? [send] : [send, read], () => {
+      verify.equal('status of the 202', bodyOf(send)['status'], 'queued');
+      if (read === undefined) return;
+      const body = verify.message(read.reply, 200);
+      verify.equal('message_id of the read', body['message_id'], messageId);
+      const isAtOnce = hasExactTimes && read.sentAt === send.sentAt;
+      if (isAtOnce && send.fields?.['send_at'] === undefined)
+        verify.equal('status of a read at the same time', body['status'], 'queued');
+    });
+  }
+}
+
+/** SEND-1: a number under `from_number` gets the same reply as the same number under `from`. */
+function judgeAlias(trace: Trace, findings: Findings): void {
+  const checked = checkedSends(trace);
+  for (const aliasSend of checked) {
+    const number = numberUnder(aliasSend, 'from_number');
+    if (number === undefined) continue;
+    if (trace.recorded !== undefined && aliasSend.invalid.length === 0)
+      judgeAliasAlone(aliasSend, findings);
+    const fromSend = checked.find((send) => numberUnder(send, 'from') === number);
+    if (fromSend !== undefined) judgeBothNames(fromSend, aliasSend, number, findings);
+  }
+}
+
+/** The sender of a send that has it under this name alone. */
+function numberUnder({ exchange }: CheckedSend, name: 'from' | 'from_number'): unknown {
+  const { fields = {} } = exchange;
+  const hasBoth = fields['from'] !== undefined && fields['from_number'] !== undefined;
+  return hasBoth ? undefined : fields[name];
+}
+
+/** A recorded alias was read if the send was accepted, or refused for another field. */
+function judgeAliasAlone({ exchange, open }: CheckedSend, findings: Findings): void {
+  const { reply } = exchange;
+  const senderNames = namesOf('from');
+  findings.judge([exchange], () => {
+    if (reply.status === 202 || open.some((name) => senderNames.includes(name))) return;
+    const isMissed = verify.fieldsNamed(reply).some((name) => senderNames.includes(name));
+    verify.that(!isMissed, 'from_number read as from', reply);
+  });
+}
+
+function judgeBothNames(
+  fromSend: CheckedSend,
+  aliasSend: CheckedSend,
+  number: unknown,
+  findings: Findings,
+): void {
+  const [from, alias] = [fromSend.exchange, aliasSend.exchange];
+  findings.judge([from, alias], () => {
+    if (mustBeAccepted(fromSend)) verify.accepted(from.reply);
+    verify.equal('status under the alias', alias.reply.status, from.reply.status);
+    if (alias.reply.status !== 202)
+      return verify.that(from.reply.status >= 400, 'a refusal', from.reply);
+    verify.equal('from_number under `from`', bodyOf(from)['from_number'], number);
+    verify.equal('from_number under the alias', bodyOf(alias)['from_number'], number);
+    const { device_id } = bodyOf(from);
+    verify.equal('device_id under the alias', bodyOf(alias)['device_id'], device_id);
+  });
+}

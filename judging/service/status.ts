@@ -1,0 +1,204 @@
+/**
+ * Judges which statuses a message takes, and in which order. Rules: STATE-2 to STATE-5. Each judge
+ * looks at histories (`histories.ts`): what the reads of a message show of its statuses. A judge
+ * skips a case, by `Lacking`, if reads were too rare to show a status. `judge` counts as an
+ * exercise of the rule, `require` does not; `lack` is reported only if nothing was judged.
+ */
+
+import { bodyOf, type Exchange } from './exchange.ts';
+import * as verify from './expectations.ts';
+import {
+  describeHistory,
+  durationsOf,
+  finalStatuses,
+  type History,
+  historiesIn,
+  pickupOf,
+  rankOf,
+  type Step,
+  startsWithRead,
+  statusOf,
+  statusOrder,
+  stepsOf,
+} from './histories.ts';
+import { type Findings, slackOf, type Trace } from './judge.ts';
+import { latestPickupMs, pollIntervalMs, tasksIn } from './pace.ts';
+import { noticeTasks } from './tasks.ts';
+import { holdEndOf } from './validity.ts';
+
+export const statusJudges = {
+  'STATE-2': judgeFirstChange,
+  'STATE-3': judgeOrder,
+  'STATE-4': judgeFailure,
+  'STATE-5': judgeFinal,
+} as const;
+
+/** The assumed duration of a status if no message shows how long its statuses last. */
+const assumedDurationMs = 1_000;
+
+/** STATE-2: the first change is to sending, when the message's own device picks it up. */
+function judgeFirstChange(trace: Trace, findings: Findings): void {
+  const histories = historiesIn(trace);
+  for (const step of stepsOf(histories)) {
+    if (step.from.status !== 'queued' || step.to.status === 'failed') continue;
+    findings.judge(proofOf(step), () => {
+      if (step.to.status !== 'sending')
+        failUnlessReadsMissed(trace, histories, 'queued followed by sending', step);
+    });
+  }
+  // Two recorded keys may belong to one account.
+  if (trace.recorded === undefined) noticeTasks(trace, findings);
+  for (const history of histories)
+    for (const tasks of tasksIn(trace)) judgeHandOut(trace, history, tasks, findings);
+}
+
+function proofOf({ from, to }: Step): Exchange[] {
+  return [from.exchange, to.exchange];
+}
+
+/** Fails because a status was skipped, unless reads may have missed it: then it skips the case. */
+function failUnlessReadsMissed(
+  trace: Trace,
+  histories: readonly History[],
+  expected: string,
+  { from, history }: Step,
+): void {
+  if (!trace.hasExactTimes && from.status === 'queued' && mayMissSending(trace, history))
+    throw new verify.Lacking('a device that no other case polls meanwhile');
+  // The first status lasts until a poll, so it does not show how long the others last.
+  const durationsMs = histories.flatMap((each) => durationsOf(each).slice(1));
+  const shortestMs = durationsMs.length > 0 ? Math.min(...durationsMs) : assumedDurationMs;
+  const gapsMs = history.sightings.slice(1).map(({ after, until }) => until - after);
+  // A read falls into each status that lasts one gap. Measured durations are off by up to a gap, and
+  // the next status may be shorter.
+  if (!trace.hasExactTimes && shortestMs < 3 * (Math.max(...gapsMs) + slackOf(trace)))
+    throw new verify.Lacking('a target whose messages stay in each state for a few seconds');
+  verify.fail(expected, describeHistory(history));
+}
+
+/**
+ * True if "sending" may have been too short to see: a device that was handed the message may report
+ * it as sent before the next read. If that seems true of all of several messages, the target has no
+ * "sending".
+ */
+function mayMissSending({ log }: Trace, history: History): boolean {
+  if (!isHandedOut(history, log)) return false;
+  const handedOut = historiesIn({ exchanges: log }).filter((each) => isHandedOut(each, log));
+  return handedOut.length < 2 || handedOut.some((each) => pickupOf(each)?.status === 'sending');
+}
+
+/** True if a poll for tasks shows the message at the time of its pickup. */
+function isHandedOut(history: History, log: readonly Exchange[]): boolean {
+  const pickup = pickupOf(history);
+  return log.some(
+    ({ endpoint, sentAt, answeredAt, reply }) =>
+      endpoint === 'tasks' &&
+      pickup !== undefined &&
+      answeredAt >= pickup.after &&
+      sentAt <= pickup.until &&
+      reply.text.includes(history.messageId),
+  );
+}
+
+/** A message that its own device is handed becomes sending, at once or soon (`taskPickup`). */
+function judgeHandOut(trace: Trace, history: History, tasks: Exchange, findings: Findings): void {
+  const { start: send, messageId } = history;
+  const isHandOut = tasks.sentAt >= send.answeredAt && tasks.reply.text.includes(messageId);
+  if (!isHandOut || startsWithRead(history)) return;
+  const plainId = (id: unknown) => verify.textOf(id).replaceAll('-', '').toLowerCase();
+  const isOwnDevice = plainId(tasks.id) === plainId(bodyOf(send)['device_id']);
+  const noTask = `no task for ${tasks.id}`;
+  findings.alsoRequireThat([send, tasks], isOwnDevice, noTask, 'the message of another device');
+
+  const isAtOnce = trace.assumption('taskPickup') === 'handed_out';
+  const latestMs = isAtOnce ? 0 : latestPickupMs(trace) + slackOf(trace);
+  const reads = readsAfter(trace, history, tasks);
+  const lateRead = reads.find(({ sentAt }) => sentAt >= tasks.answeredAt + latestMs);
+  const proof = reads.find((read) => statusOf(read) !== 'queued') ?? lateRead;
+  if (proof === undefined) {
+    findings.lack('reads until 20 s after the message was handed out');
+    return;
+  }
+  const isPickedUp = lateRead === undefined || statusOf(lateRead) !== 'queued';
+  const expected = `another status than queued ${latestMs / 1000} s after it was handed out`;
+  findings.judgeThat([send, tasks, proof], isPickedUp, expected);
+}
+
+/** Reads of the message after the poll; if time stands still, only the order of the trace tells. */
+function readsAfter({ exchanges }: Trace, { reads }: History, tasks: Exchange): Exchange[] {
+  const tasksIndex = exchanges.indexOf(tasks);
+  return reads.filter(
+    (read) => read.sentAt >= tasks.answeredAt && exchanges.indexOf(read) > tasksIndex,
+  );
+}
+
+/** STATE-3: no status is skipped or revisited, and a message that does not fail is delivered. */
+function judgeOrder(trace: Trace, findings: Findings): void {
+  const histories = historiesIn(trace);
+  for (const step of stepsOf(histories)) {
+    const { from, to, history } = step;
+    if (to.status === 'failed') continue;
+    const next = statusOrder[statusOrder.indexOf(from.status) + 1];
+    const expected = `${from.status} followed by ${next ?? 'nothing'} or failed`;
+    const isForward = statusOrder.indexOf(to.status) > statusOrder.indexOf(from.status);
+    findings.judge(proofOf(step), () => {
+      verify.that(isForward, expected, describeHistory(history));
+      if (to.status !== next) failUnlessReadsMissed(trace, histories, expected, step);
+    });
+  }
+  for (const history of histories) requireNoOlderStatus(history, slackOf(trace), findings);
+  if (trace.hasExactTimes) for (const history of histories) judgeDelivery(trace, history, findings);
+  findings.lack('a message that is picked up within the wait');
+}
+
+/** Consecutive reads never show an older status, whichever key reads. */
+function requireNoOlderStatus({ reads }: History, slackMs: number, findings: Findings): void {
+  let latest: Exchange | undefined;
+  for (const read of reads) {
+    const rank = rankOf(statusOf(read));
+    const latestRank = latest === undefined ? -1 : rankOf(statusOf(latest));
+    if (latest !== undefined && rank >= 0 && read.sentAt >= latest.answeredAt + slackMs)
+      findings.alsoRequireThat([latest, read], rank >= latestRank, `${statusOf(latest)} or later`);
+    if (rank > latestRank) latest = read;
+  }
+}
+
+/** After seven polls a message without `send_at` is delivered, unless it has failed. */
+function judgeDelivery(trace: Trace, history: History, findings: Findings): void {
+  const { start, reads, sightings } = history;
+  const watchedMs = (reads.at(-1)?.sentAt ?? 0) - start.answeredAt;
+  const end = sightings.at(-1)?.status;
+  const isTooShort = watchedMs < 7 * pollIntervalMs(trace);
+  if (isTooShort || holdEndOf(start) !== undefined || end === 'failed') return;
+  const expected = 'delivered within seven polls';
+  findings.judgeThat([start], end === 'delivered', expected, describeHistory(history));
+}
+
+/** STATE-4: only a message whose status is not final fails. */
+function judgeFailure(trace: Trace, findings: Findings): void {
+  for (const step of stepsOf(historiesIn(trace))) {
+    if (step.to.status !== 'failed') continue;
+    const isUnfinished = statusOrder.slice(0, 3).includes(step.from.status);
+    const expected = 'failed after an unfinished state';
+    findings.judgeThat(proofOf(step), isUnfinished, expected, describeHistory(step.history));
+  }
+  const failsFrom = trace.assumption('failsFrom');
+  if (Array.isArray(failsFrom) && failsFrom.length === 0)
+    findings.lack('a target on which a message may fail (failsFrom is empty)');
+  findings.lack('a recipient whose messages fail, among those of --allow-to');
+}
+
+/** STATE-5: nothing follows a final status. */
+function judgeFinal(trace: Trace, findings: Findings): void {
+  for (const history of historiesIn(trace)) {
+    const { start, reads, sightings } = history;
+    const end = sightings.findIndex(({ status }) => finalStatuses.includes(status));
+    const lastRead = reads.at(-1);
+    const isReadAfterEnd = end >= 0 && sightings[end]?.exchange !== lastRead;
+    if (lastRead === undefined || !isReadAfterEnd) continue;
+    const isLast = end === sightings.length - 1;
+    const expected = 'nothing after the final state';
+    findings.judgeThat([start, lastRead], isLast, expected, describeHistory(history));
+  }
+  findings.lack('a message that ends within the wait');
+}

@@ -1,0 +1,181 @@
+/**
+ * Reduces the declarations of the operations to what the page needs: verb, path, and the fields of
+ * input and output (`page/field.ts`). Runs when the page is built, so that the page holds no
+ * schemas. It reads the schemas as JSON Schema, in which the kinds of a value are easy to tell
+ * apart.
+ */
+import { z } from 'zod';
+import type { Operation } from '#src/operations/define.ts';
+import { operations } from '#src/operations/table.ts';
+import type { DeclaredOperation, Field } from '../field.ts';
+
+type Json = z.core.JSONSchema.JSONSchema;
+
+/** All operations by name. Only those in `shown` have fields: the page shows no others. */
+export function declaredOperations(
+  shown: ReadonlySet<string>,
+): Readonly<Record<string, DeclaredOperation>> {
+  return Object.fromEntries(
+    operations.map((operation) => [
+      operation.name,
+      {
+        route: `${operation.verb} ${operation.path}`,
+        ...(shown.has(operation.name) && fieldsOf(operation)),
+      },
+    ]),
+  );
+}
+
+function fieldsOf({ input, output }: Operation): Omit<DeclaredOperation, 'route'> {
+  return {
+    ...(input !== undefined && { input: fieldsIn(input, 'input') }),
+    ...(output !== undefined && { output: rowFields(fieldsIn(output, 'output')).map(asColumn) }),
+  };
+}
+
+/** The fields of an object; a schema of another kind is one field without a name. */
+function fieldsIn(schema: z.ZodType, io: 'input' | 'output'): readonly Field[] {
+  const json = z.toJSONSchema(schema, { io, unrepresentable: 'any' }) as Json;
+  const root = namelessField(json, json.$defs ?? {});
+  return root.kind === 'object' ? (root.fields ?? []) : [root];
+}
+
+/** A column needs no ranges or choices, because it only shows values. */
+function asColumn({ name, kind, title, hint }: Field): Field {
+  return { name, kind, ...(title && { title }), ...(hint && { hint }) };
+}
+
+/** The fields of a row if the output is nothing but a list, otherwise those of the output. */
+function rowFields(fields: readonly Field[]): readonly Field[] {
+  const [first] = fields;
+  return (fields.length === 1 && first?.item?.fields) || fields;
+}
+
+/** The schemas that references name. */
+type Definitions = Readonly<Record<string, Json>>;
+
+/** The field of a root, an element or an alternative: it is required unless it has a default. */
+function namelessField(schema: Json, definitions: Definitions): Field {
+  return fieldOf('', schema, true, definitions);
+}
+
+function fieldOf(name: string, schema: Json, isRequired: boolean, definitions: Definitions): Field {
+  const { json, isNullable } = withoutNull(resolved(schema, definitions), definitions);
+  const { title, description = schema.description } = json;
+  return {
+    name,
+    ...shapeOf(json, definitions),
+    ...(title !== undefined && { title }),
+    ...(description !== undefined && { hint: description }),
+    ...(isRequired && !('default' in schema) && { isRequired }),
+    ...(isNullable && { isNullable }),
+  };
+}
+
+/** The schema with the definition that it refers to, if it is a reference. */
+function resolved(json: Json, definitions: Definitions): Json {
+  const name = json.$ref?.slice('#/$defs/'.length);
+  return name === undefined ? json : { ...definitions[name], ...json };
+}
+
+/** Removes null from the alternatives of a schema. A single alternative left replaces the choice. */
+function withoutNull(json: Json, definitions: Definitions): { json: Json; isNullable: boolean } {
+  const { anyOf = [], ...others } = json;
+  const alternatives = (anyOf as Json[])
+    .map((alternative) => resolved(alternative, definitions))
+    .filter(({ type }) => type !== 'null');
+  const isNullable = alternatives.length < anyOf.length;
+  const [single] = alternatives;
+  if (single === undefined || alternatives.length > 1) {
+    return { json: isNullable ? { ...others, anyOf: alternatives } : json, isNullable };
+  }
+  const inner = withoutNull({ ...single, ...others }, definitions);
+  return { json: inner.json, isNullable: isNullable || inner.isNullable };
+}
+
+/** Everything about a field but its name and texts. */
+function shapeOf(json: Json, definitions: Definitions): Omit<Field, 'name'> {
+  const alternatives = (json.anyOf ?? json.oneOf ?? []) as Json[];
+  if (alternatives.length > 0) return alternativesOf(alternatives, definitions);
+  if (json.const !== undefined) return { kind: 'text', only: json.const };
+  if (json.enum !== undefined) return { kind: 'choice', words: json.enum.map(String) };
+  switch (json.type) {
+    case 'boolean':
+      return { kind: 'truth' };
+    case 'integer':
+    case 'number':
+      return numberOf(json);
+    case 'array':
+      return { kind: 'list', item: namelessField((json.items ?? {}) as Json, definitions) };
+    case 'object':
+      return objectOf(json, definitions);
+    case 'string':
+      return { kind: textKind(json) };
+    default:
+      return { kind: json.type === undefined ? 'json' : 'text' };
+  }
+}
+
+function numberOf({ type, minimum, maximum = Number.MAX_SAFE_INTEGER }: Json): Omit<Field, 'name'> {
+  return {
+    kind: 'number',
+    isWhole: type === 'integer',
+    ...(minimum !== undefined && { least: minimum }),
+    ...(maximum < Number.MAX_SAFE_INTEGER && { most: maximum }),
+  };
+}
+
+function objectOf(json: Json, definitions: Definitions): Omit<Field, 'name'> {
+  const { properties, required = [] } = json;
+  if (properties === undefined) return { kind: 'pairs' };
+  return {
+    kind: 'object',
+    fields: Object.entries(properties).map(([name, property]) =>
+      fieldOf(name, property as Json, required.includes(name), definitions),
+    ),
+  };
+}
+
+function textKind({ format, pattern = '' }: Json): Field['kind'] {
+  if (format === 'uuid') return 'id';
+  if (format === 'date-time') return 'time';
+  return pattern.startsWith('^\\+') ? 'phone' : 'text';
+}
+
+/**
+ * Objects become variants, and words a choice. Of two other alternatives, the first that is not
+ * words gives the shape, and words belong to it. More than two are typed as JSON.
+ */
+function alternativesOf(
+  alternatives: readonly Json[],
+  definitions: Definitions,
+): Omit<Field, 'name'> {
+  const fields = alternatives.map((json) => namelessField(json, definitions));
+  if (fields.every(({ kind }) => kind === 'object')) {
+    return {
+      kind: 'variants',
+      fields: fields.map((variant) => ({ ...variant, title: variantTitle(variant) })),
+    };
+  }
+  const words = fields.flatMap((field) => field.words ?? (isWord(field) ? [field.only] : []));
+  const nonChoice = fields.find((field) => field.kind !== 'choice' && !isWord(field));
+  if (nonChoice === undefined) return { kind: 'choice', words };
+  const withWords = words.length > 0 && { words };
+  if (fields.length > 2) return { kind: 'json', ...withWords };
+  // The field with the alternatives has a name and `isRequired` of its own.
+  const { name: _, isRequired: __, ...shape } = nonChoice;
+  return { ...shape, ...withWords };
+}
+
+/** True for an alternative that is one fixed text, such as `unlimited`. */
+function isWord(field: Field): field is Field & { readonly only: string } {
+  return typeof field.only === 'string';
+}
+
+/** The title of the variant's schema, or its fixed value, or the name of its first field. */
+function variantTitle({ title, hint, fields = [] }: Field): string {
+  const [first] = fields;
+  const fixedValue = fields.find(({ only }) => only !== undefined)?.only;
+  const name = title ?? String(fixedValue ?? first?.name);
+  return hint === undefined ? name : `${name}: ${hint}`;
+}

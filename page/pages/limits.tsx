@@ -1,0 +1,174 @@
+/**
+ * The page Limits: a plot of the requests made and refused over time, how many requests each
+ * account has left at each endpoint, and a form that changes the limits.
+ */
+import { endpointNames } from '#contract/limits.ts';
+import { nowMs, whileRunning } from '../clock.ts';
+import { call, declared } from '../control.ts';
+import type { Row } from '../list-declaration.ts';
+import { Action } from '../parts/action.tsx';
+import { CellInput } from '../parts/cells.tsx';
+import { Card, Empty, Loaded } from '../parts/frame.tsx';
+import { type Column, Table } from '../parts/table.tsx';
+import { Time } from '../parts/values.tsx';
+import { useResource } from '../resource.ts';
+import type { Account, Bucket, Endpoint } from '../wire.ts';
+import { durationText } from '../words.ts';
+import { RequestPlot } from './request-plot.tsx';
+
+const mostShownAccounts = 100;
+
+export function LimitsPage() {
+  const accounts = useResource(() => call('accounts.list'), {
+    rereadAfter: ['message', 'operation'],
+  });
+  const buckets = useResource(() => call('limits.buckets'), {
+    rereadAfter: ['traffic', 'clock', 'operation'],
+    // Passing time fills the buckets again without an event.
+    everyMs: (reply) =>
+      reply?.buckets.some(({ available, limit }) => available < limit)
+        ? whileRunning(1_000)
+        : undefined,
+  });
+  const loadedAccounts = accounts.value?.accounts;
+  const bucketsOfAccounts = { ...buckets, value: loadedAccounts && buckets.value };
+  const refill = async () => {
+    await call('limits.reset');
+    buckets.refresh();
+  };
+  return (
+    <div class="stack">
+      <RequestPlot accounts={loadedAccounts ?? []} />
+      <Card
+        title="Requests left this minute"
+        head={<Action act={refill}>Fill every bucket</Action>}
+      >
+        <Loaded resource={bucketsOfAccounts} what="limits">
+          {(value) => <Gauges buckets={value.buckets} accounts={loadedAccounts ?? []} />}
+        </Loaded>
+      </Card>
+      <LimitForm onChanged={buckets.refresh} />
+    </div>
+  );
+}
+
+interface GaugesProps {
+  readonly buckets: readonly Bucket[];
+  readonly accounts: readonly Account[];
+}
+
+/** A table with a gauge for each account and limited endpoint. */
+function Gauges({ buckets, accounts }: GaugesProps) {
+  const limited = endpointNames.filter((name) => buckets.some(({ endpoint }) => endpoint === name));
+  if (limited.length === 0) return <Empty title="No endpoint is limited." />;
+  const bucketOf = new Map(
+    buckets.map((bucket) => [`${bucket.endpoint} ${bucket.account_id}`, bucket]),
+  );
+  const columns: readonly Column<Account>[] = [
+    { head: 'Account', cell: ({ name }) => name, namesRow: true },
+    ...limited.map((endpoint) => ({
+      head: endpoint,
+      cell: ({ account_id: id, name }: Account) => (
+        <Gauge name={`${endpoint} of ${name}`} bucket={bucketOf.get(`${endpoint} ${id}`)} />
+      ),
+    })),
+    {
+      head: 'Monthly quota',
+      cell: ({ name, quota_used: used, effective_monthly_quota: quota }) =>
+        quota === 'unlimited' ? (
+          <span class="dim">unlimited</span>
+        ) : (
+          <Level
+            name={`messages of ${name} left this month`}
+            remaining={quota - used}
+            limit={quota}
+          />
+        ),
+    },
+  ];
+  return (
+    <>
+      <Table
+        label="Requests left"
+        columns={columns}
+        rows={accounts.slice(0, mostShownAccounts)}
+        keyOf={(account) => account.account_id}
+      />
+      {accounts.length > mostShownAccounts && (
+        <p class="foot dim">The first {mostShownAccounts} accounts.</p>
+      )}
+    </>
+  );
+}
+
+function Gauge({ name, bucket }: { readonly name: string; readonly bucket: Bucket | undefined }) {
+  if (bucket === undefined) return <span class="dim">full</span>;
+  const { available, limit, next_at: nextAt } = bucket;
+  const waitMs = Math.max(0, Date.parse(nextAt ?? '') - (nowMs.value ?? 0));
+  return (
+    <>
+      <Level name={`${name}: requests left`} remaining={available} limit={limit} />
+      {nextAt !== null && (
+        <span class="problem">
+          429 until <Time at={nextAt} />, for {durationText(waitMs)}
+        </span>
+      )}
+    </>
+  );
+}
+
+interface LevelProps {
+  /** The accessible name. */
+  readonly name: string;
+  readonly remaining: number;
+  readonly limit: number;
+}
+
+/** A bar and numbers: how much of a limit is left. */
+function Level({ name, remaining, limit }: LevelProps) {
+  const shown = Math.max(0, remaining);
+  return (
+    <div class={remaining < limit / 4 ? 'gauge gauge-low' : 'gauge'}>
+      <meter class="hidden" aria-label={name} min={0} max={limit} value={shown} />
+      <span class="bar" aria-hidden="true">
+        <span style={{ width: `${limit === 0 ? 0 : (100 * shown) / limit}%` }} />
+      </span>
+      <span>
+        <b>{shown.toLocaleString('en')}</b> <span class="dim">of {limit.toLocaleString('en')}</span>
+      </span>
+    </div>
+  );
+}
+
+function LimitForm({ onChanged }: { readonly onChanged: () => void }) {
+  const limits = useResource(() => call('limits.get'), { rereadAfter: ['clock'] });
+  const change = async (changes: Row) => {
+    await call('limits.patch', changes);
+    limits.refresh();
+    onChanged();
+  };
+  return (
+    <Card
+      title="Requests per minute"
+      lead="Empty: not limited. A changed limit starts with full buckets."
+    >
+      <Loaded resource={limits} what="limits">
+        {(current) => (
+          <div class="row">
+            {declared['limits.patch'].input?.map((field) => (
+              <div class="field" key={field.name}>
+                <span aria-hidden="true">{field.name}</span>
+                <CellInput
+                  field={field}
+                  label={field.name}
+                  value={current[field.name as Endpoint]}
+                  onChange={(value) => change({ [field.name]: value })}
+                />
+              </div>
+            ))}
+          </div>
+        )}
+      </Loaded>
+    </Card>
+  );
+}

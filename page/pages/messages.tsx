@@ -1,0 +1,152 @@
+/**
+ * The page Messages: a live list with filters, and one message in full (`message-detail.tsx`).
+ */
+import { useEffect, useMemo } from 'preact/hooks';
+import { statuses } from '#contract/message-status.ts';
+import { state } from '../clock.ts';
+import { call } from '../control.ts';
+import { RowDownloads } from '../parts/copy-and-save.tsx';
+import { Split } from '../parts/detail.tsx';
+import { FilterChoices, SearchInput } from '../parts/filters.tsx';
+import { Empty, Failure, Loading } from '../parts/frame.tsx';
+import type { Column } from '../parts/table.tsx';
+import { StatusBadge, Time } from '../parts/values.tsx';
+import { VirtualTable } from '../parts/virtual-table.tsx';
+import { useSettled } from '../resource.ts';
+import { addressOf, filterValue, setFilter } from '../route.ts';
+import type { Message, Reply, Status } from '../wire.ts';
+import { counted } from '../words.ts';
+import { accountChoices, accountName, useWorld } from '../world.ts';
+import { MessageDetail } from './message-detail.tsx';
+import { filterNames, type MessageFilter, MessageList } from './message-list.ts';
+
+export function MessagesPage() {
+  const list = useMemo(() => new MessageList(), []);
+  const filter: MessageFilter = Object.fromEntries(
+    filterNames.flatMap((name) => (filterValue(name) === '' ? [] : [[name, filterValue(name)]])),
+  );
+  const settledFilter = useSettled(JSON.stringify(filter));
+  useEffect(() => list.show(JSON.parse(settledFilter)), [list, settledFilter]);
+  useEffect(() => list.follow(), [list]);
+
+  return (
+    <Split detail={(id) => <MessageDetail id={id} />}>
+      <Filters filter={filter} />
+      <Rows list={list} filter={filter} />
+    </Split>
+  );
+}
+
+function Filters({ filter }: { readonly filter: MessageFilter }) {
+  const world = useWorld();
+  const counts = state.value?.messages;
+  const countOf = (name: 'total' | Status) => (counts === undefined ? '' : ` (${counts[name]})`);
+  return (
+    <search class="filters">
+      <SearchInput name="search" label="Search number, text or id" />
+      <FilterChoices
+        name="status"
+        label="Status"
+        any={`any status${countOf('total')}`}
+        choices={statuses.map((value) => ({ value, label: value + countOf(value) }))}
+      />
+      <FilterChoices
+        name="account_id"
+        label="Account"
+        any="any account"
+        choices={accountChoices(world?.accounts)}
+      />
+      {(['from', 'to', 'request_id'] as const).map(
+        (name) =>
+          filter[name] !== undefined && (
+            <button
+              key={name}
+              type="button"
+              class="button plain"
+              onClick={() => setFilter(name, '')}
+            >
+              <span class="hidden">Remove the filter </span>
+              {name}: {filter[name]} ×
+            </button>
+          ),
+      )}
+    </search>
+  );
+}
+
+interface RowsProps {
+  readonly list: MessageList;
+  readonly filter: MessageFilter;
+}
+
+function Rows({ list, filter }: RowsProps) {
+  // Reading the signal redraws the list after each change of its rows.
+  list.version.value;
+  if (list.count === 0) {
+    if (list.error.value !== undefined) return <Failure error={list.error.value} />;
+    if (list.isLoading.value) return <Loading what="messages" />;
+    return Object.keys(filter).length > 0 ? (
+      <Empty title="No message matches.">
+        The search covers both numbers, the text, the request_id and the message_id.
+      </Empty>
+    ) : (
+      <Empty title="No messages yet.">
+        <a href="#/send">Send one from here</a>, or with a key of yours to the service.
+      </Empty>
+    );
+  }
+  return (
+    <VirtualTable
+      label="Messages"
+      columns={columns}
+      count={list.count}
+      rowAt={list.at}
+      keyOf={(message) => message.message_id}
+      onEnd={list.readMore}
+      onVisible={list.setVisibleRows}
+    >
+      <RowDownloads read={() => readAll(filter)} file="messages" />
+      <span>
+        {counted(list.count, 'message')}
+        {list.hasMore ? ', more below' : ''}
+      </span>
+    </VirtualTable>
+  );
+}
+
+/** Every message that matches the filter, also those that the list has not loaded. */
+async function readAll(filter: MessageFilter): Promise<readonly Message[]> {
+  const messages: Message[] = [];
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const page: Reply<'messages.page'> = await call('messages.page', {
+      ...filter,
+      limit: 1_000,
+      cursor,
+    });
+    messages.push(...page.messages);
+    cursor = page.next_cursor;
+  }
+  return messages;
+}
+
+const columns: readonly Column<Message>[] = [
+  {
+    head: 'Accepted',
+    cell: (message, above) => (
+      <a class="row-link" href={addressOf('messages', message.message_id)}>
+        <Time at={message.created_at} above={above?.created_at} />
+      </a>
+    ),
+    kind: 'time',
+  },
+  { head: 'Status', cell: ({ status }) => <StatusBadge status={status} />, width: '8.75em' },
+  { head: 'To', cell: ({ to }) => to, width: '9em', kind: 'mono' },
+  { head: 'From', cell: (message) => message.from_number, width: '9em', kind: 'mono wide from' },
+  {
+    head: 'Account',
+    cell: (message) => accountName(message.account_id),
+    width: '7em',
+    kind: 'wide',
+  },
+  { head: 'Text', cell: ({ message }) => message, kind: 'wide' },
+];

@@ -1,0 +1,178 @@
+/**
+ * The page Requests: the last thousand requests to the service, newest first, with a search; and
+ * one request in full (`request-detail.tsx`).
+ */
+import { useSignal } from '@preact/signals';
+import { endpointNames } from '#contract/limits.ts';
+import { call } from '../control.ts';
+import { DownloadButton, RowDownloads } from '../parts/copy-and-save.tsx';
+import { Split } from '../parts/detail.tsx';
+import { faultText } from '../parts/exchange.tsx';
+import { Choices, choicesOf } from '../parts/fields.tsx';
+import { SearchInput } from '../parts/filters.tsx';
+import { Empty, Loaded } from '../parts/frame.tsx';
+import type { Column } from '../parts/table.tsx';
+import { ReplyStatus, Time } from '../parts/values.tsx';
+import { VirtualTable } from '../parts/virtual-table.tsx';
+import { useResource, useSettled } from '../resource.ts';
+import { addressOf, filterValue, setFilter } from '../route.ts';
+import type { ServiceRequest } from '../wire.ts';
+import { accountName, useWorld } from '../world.ts';
+import { RequestDetail } from './request-detail.tsx';
+
+/** The simulator keeps this many requests; see `docs/bounds.md`. */
+const mostKept = 1_000;
+/** Most visitors look at the newest requests; the others are read when the list is scrolled down. */
+const firstRows = 200;
+
+export function RequestsPage() {
+  useWorld();
+  const search = filterValue('search');
+  const limit = useSignal(firstRows);
+  const settledSearch = useSettled(search);
+  const requests = useResource(
+    () => call('requests.list', { search: settledSearch, limit: limit.value }),
+    { rereadAfter: ['traffic'], key: settledSearch, keepsLastValue: true },
+  );
+  const readAll = () => {
+    if (limit.value === mostKept) return;
+    limit.value = mostKept;
+    requests.refresh();
+  };
+  return (
+    <Split detail={(number) => <RequestDetail key={number} number={number} />}>
+      <Filters search={search} />
+      <Loaded resource={requests} what="requests" isQuiet>
+        {({ requests: rows }) => <Rows rows={rows} search={settledSearch} onEnd={readAll} />}
+      </Loaded>
+    </Split>
+  );
+}
+
+/** The choices beside the search. Each value is a word of the search language. */
+const filterChoices = {
+  Endpoint: choicesOf(endpointNames).map(({ label }) => ({ label, value: `endpoint:${label}` })),
+  Answer: ['2xx', '4xx', '429', '5xx'].map((status) => ({
+    label: status,
+    value: `status:${status}`,
+  })),
+};
+
+function Filters({ search }: { readonly search: string }) {
+  const words = search.split(' ').filter((word) => word !== '');
+  return (
+    <search class="filters">
+      <SearchInput name="search" label="to: status: request_id: key: account:, or any text" />
+      {Object.entries(filterChoices).map(([name, choices]) => {
+        const chosen = choices.find(({ value }) => words.includes(value));
+        const otherWords = words.filter((word) => word !== chosen?.value);
+        return (
+          <Choices
+            key={name}
+            aria-label={name}
+            value={chosen?.value ?? ''}
+            onChoose={(value) => setFilter('search', [...otherWords, value].join(' ').trim())}
+            choices={[{ value: '', label: `any ${name.toLowerCase()}` }, ...choices]}
+          />
+        );
+      })}
+    </search>
+  );
+}
+
+interface RowsProps {
+  readonly rows: readonly ServiceRequest[];
+  readonly search: string;
+  readonly onEnd: () => void;
+}
+
+function Rows({ rows, search, onEnd }: RowsProps) {
+  if (rows.length === 0) {
+    return (
+      <Empty title={search !== '' ? 'No request matches.' : 'No request yet.'}>
+        {search !== ''
+          ? `The search covers the last ${mostKept.toLocaleString('en')} requests.`
+          : 'Requests to the service appear here as they arrive.'}
+      </Empty>
+    );
+  }
+  return (
+    <VirtualTable
+      label="Requests"
+      columns={columns}
+      count={rows.length}
+      rowAt={(index) => rows[index]}
+      keyOf={({ number }) => String(number)}
+      onEnd={onEnd}
+    >
+      <DownloadButton read={() => call('requests.har')} file="requests.har">
+        Save all as HAR
+      </DownloadButton>
+      <RowDownloads
+        read={async () => (await call('requests.list', { search })).requests}
+        file="requests"
+      />
+      <span>
+        {rows.length.toLocaleString('en')} of the last {mostKept.toLocaleString('en')}
+      </span>
+    </VirtualTable>
+  );
+}
+
+const columns: readonly Column<ServiceRequest>[] = [
+  { head: '#', cell: ({ number }) => number, kind: 'number request-number' },
+  {
+    head: 'Time',
+    cell: ({ at, number }, above) => (
+      <a class="row-link" href={addressOf('requests', String(number))}>
+        <span class="hidden">Request {number}, </span>
+        <Time at={at} above={above?.at} />
+      </a>
+    ),
+    kind: 'time',
+  },
+  {
+    head: 'Endpoint',
+    cell: ({ method, endpoint }) => (
+      <>
+        <span class="dim">{method}</span> {endpoint ?? 'unknown path'}
+      </>
+    ),
+    kind: 'endpoint',
+  },
+  {
+    head: 'Caller',
+    cell: ({ account_id: id }) =>
+      id === null ? <span class="dim">not known</span> : accountName(id),
+    width: '8em',
+    kind: 'wide',
+  },
+  {
+    head: 'Answer',
+    cell: ({ status, fault }) => (
+      <>
+        <ReplyStatus status={status} />
+        {fault !== null && (
+          <b class="stand-in problem">
+            {' '}
+            !<span class="hidden"> by a fault</span>
+          </b>
+        )}
+      </>
+    ),
+    width: '6em',
+  },
+  { head: 'What happened', cell: noteOn, kind: 'wide' },
+  {
+    head: 'Took',
+    cell: ({ duration_ms: ms }) => `${ms.toFixed(2)} ms`,
+    width: '7em',
+    kind: 'number wide took-column',
+  },
+];
+
+/** What the status does not say: the fault, a replay, or the error code. */
+function noteOn({ fault, is_replay: isReplay, code }: ServiceRequest) {
+  if (fault !== null) return <span class="problem">{faultText(fault)}</span>;
+  return isReplay ? <span class="dim">replay</span> : <span class="mono">{code}</span>;
+}

@@ -1,0 +1,184 @@
+/**
+ * The page Send: a form with the fields of the document's send body, and the exchange (request and
+ * reply) that it made, errors included.
+ */
+import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { messageMaxCharacters } from '#contract/limits.ts';
+import { hourMs, minuteMs } from '#contract/time-units.ts';
+import { segmentText } from '#src/sim/sends/segments.ts';
+import { nowMs, readState, state } from '../clock.ts';
+import { call } from '../control.ts';
+import type { Field } from '../field.ts';
+import { CopyButton } from '../parts/copy-and-save.tsx';
+import { ExchangeView } from '../parts/exchange.tsx';
+import { choicesOf } from '../parts/fields.tsx';
+import { Card, Empty, Loading } from '../parts/frame.tsx';
+import { numbersOf, OperationForm } from '../parts/operation-form.tsx';
+import { useResource } from '../resource.ts';
+import { useDraft } from '../route.ts';
+import { readJson } from '../typed-values.ts';
+import type { Exchange } from '../wire.ts';
+import { counted, isoTime, outcomeText } from '../words.ts';
+import { useWorld, type World } from '../world.ts';
+import { asCurl, sendPath } from './copies.ts';
+
+const fields: readonly Field[] = [
+  {
+    name: 'endpoint',
+    kind: 'choice',
+    words: ['send', 'dashboard_send', 'external_send'],
+    isRequired: true,
+  },
+  { name: 'from', kind: 'phone' },
+  { name: 'to', kind: 'phone' },
+  { name: 'message', kind: 'text' },
+  { name: 'send_at', title: 'send_at (optional)', kind: 'time' },
+  {
+    name: 'request_id',
+    title: 'request_id (optional)',
+    kind: 'text',
+    hint: 'Used again within 24 hours, it returns the first message.',
+  },
+];
+
+export function SendPage() {
+  const world = useWorld();
+  const exchange = useSignal<Exchange | undefined>(undefined);
+  if (world === undefined) return <Loading what="accounts" />;
+  if (world.accounts.length === 0) return <Empty title="There is no account to send from." />;
+  return (
+    <div class="columns">
+      <Card title="A message">
+        <SendForm
+          world={world}
+          onSent={(sent) => {
+            exchange.value = sent;
+            void readState();
+          }}
+        />
+      </Card>
+      <Card title="Its exchange" aria-live="polite">
+        {exchange.value === undefined ? (
+          <Empty title="The exchange appears here.">
+            Shows what was sent over the wire: headers, bodies and errors, without the key.
+          </Empty>
+        ) : (
+          <SentExchange exchange={exchange.value} />
+        )}
+      </Card>
+    </div>
+  );
+}
+
+interface SendFormProps {
+  readonly world: World;
+  readonly onSent: (exchange: Exchange) => void;
+}
+
+function SendForm({ world, onSent }: SendFormProps) {
+  const typed = useDraft({ to: '+12025550123', message: 'Hello from the dashboard' });
+  const scripted = useResource(() => call('outcomes.get'), { rereadAfter: ['operation'] });
+  const account = typed.value['account_id'] || (world.accounts[0]?.account_id ?? '');
+  const numbers = numbersOf(world, account);
+  const outcomes = scripted.value?.outcomes ?? [];
+  const chosenOutcome = outcomes.find(({ to }) => to === typed.value['to']);
+  const hints: Readonly<Record<string, ComponentChildren>> = {
+    endpoint: `POST ${sendPath(typed.value)}`,
+    from: `${senderHint(world, account)} Default: ${numbers[0] ?? 'none'}.`,
+    to: chosenOutcome ? outcomeText(chosenOutcome) : 'E.164, such as +12025550123',
+    message: <Length text={typed.value['message'] ?? ''} />,
+    send_at: (
+      <SendAtChoices onChoose={(value) => (typed.value = { ...typed.value, send_at: value })} />
+    ),
+  };
+  return (
+    <OperationForm
+      operation="exchanges.perform"
+      fields={fields}
+      typed={typed}
+      label="Send a message"
+      submit="Send message"
+      placeholders={{ from: numbers[0] ?? '', send_at: '2026-01-01T00:00:00.000Z' }}
+      hints={hints}
+      suggestions={{
+        from: choicesOf(numbers),
+        to: outcomes.map((outcome) => ({ value: outcome.to, label: outcomeText(outcome) })),
+      }}
+      // The endpoint selects the path; it is no field of the body.
+      toInput={({ endpoint: _, from = numbers[0], to = '', message = '', ...optional }) => ({
+        method: 'POST',
+        path: sendPath(typed.value),
+        body: JSON.stringify({ to, from, message, ...optional }),
+      })}
+      // A form does not know the type of its operation's reply.
+      onDone={(reply) => onSent(reply as unknown as Exchange)}
+    />
+  );
+}
+
+function SentExchange({ exchange }: { readonly exchange: Exchange }) {
+  const { path, body } = exchange.request;
+  const messageId = messageIdIn(exchange.reply.body ?? '');
+  return (
+    <>
+      <ExchangeView exchange={exchange} />
+      <div class="actions">
+        {messageId !== undefined && (
+          <a class="button main" href={`#/messages/${messageId}`}>
+            Watch this message
+          </a>
+        )}
+        <CopyButton text={() => asCurl(state.value?.base_url ?? '', path, body ?? '')}>
+          Copy as curl
+        </CopyButton>
+      </div>
+    </>
+  );
+}
+
+/** The id of the message that the reply accepted; undefined if the send was refused. */
+function messageIdIn(replyBody: string): string | undefined {
+  const reply = readJson(replyBody) as { readonly message_id?: string } | null;
+  return reply?.message_id;
+}
+
+/** The length of a message in characters and segments. */
+function Length({ text }: { readonly text: string }) {
+  const length = [...text].length;
+  const { segments, encoding } = segmentText(text);
+  const isTooLong = length > messageMaxCharacters;
+  return (
+    <span class={isTooLong ? 'problem' : ''} data-testid="length">
+      {length.toLocaleString('en')} of {messageMaxCharacters.toLocaleString('en')} characters ·{' '}
+      {counted(segments, 'segment')} · {encoding}
+      {isTooLong ? ' · too long' : ''}
+    </span>
+  );
+}
+
+/** Buttons that fill in a time for `send_at`; `now` empties it. */
+function SendAtChoices({ onChoose }: { readonly onChoose: (iso: string) => void }) {
+  const choice = (text: string, sendAt: () => string) => (
+    <button type="button" class="link" onClick={() => onChoose(sendAt())}>
+      {text}
+    </button>
+  );
+  return (
+    <span class="inline">
+      Simulated time, UTC.
+      {choice('in a minute', () => isoTime((nowMs.value ?? 0) + minuteMs))}
+      {choice('in an hour', () => isoTime((nowMs.value ?? 0) + hourMs))}
+      {choice('now', () => '')}
+    </span>
+  );
+}
+
+function senderHint(world: World, accountId: string): string {
+  const hasSim = world.sims.some(
+    (sim) => sim.account_id === accountId && sim.connected && sim.active,
+  );
+  return hasSim
+    ? 'The shared pool is for accounts without a connected SIM.'
+    : 'This account has no connected SIM: it sends from the shared pool.';
+}

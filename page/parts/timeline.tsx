@@ -1,0 +1,162 @@
+/**
+ * A timeline in simulated time: the requests with replies, waits and faults, the statuses of a
+ * message, and findings.
+ */
+import { dayMs } from '#contract/time-units.ts';
+import type { Reply } from '../wire.ts';
+import { durationText, isoTime } from '../words.ts';
+import { ReplyStatus, StatusShape, Time } from './values.tsx';
+
+export type WireEvent = Reply<'requests.trace'>['events'][number];
+/** An event of a timeline. It is a request if it has a reply. */
+export interface TraceEvent
+  extends Pick<WireEvent, 'at' | 'text'>,
+    Partial<Pick<WireEvent, 'number' | 'reply' | 'seen' | 'retry_after_ms'>> {
+  /** `expected`: a status that is still to come; its `at` is empty. */
+  readonly kind: WireEvent['kind'] | 'expected';
+  readonly fault?: string | null;
+  /** The address of a request's own page. */
+  readonly href?: string;
+}
+
+interface TimelineProps {
+  readonly events: readonly TraceEvent[];
+  /** The number of the request that the page is about. */
+  readonly shownNumber?: number | undefined;
+}
+
+export function Timeline({ events, shownNumber }: TimelineProps) {
+  return (
+    <>
+      <Axis events={events} />
+      <ol class="timeline" aria-label="Timeline">
+        {events.map((event, index) => (
+          <li
+            key={`${event.at} ${event.number} ${event.text} ${index}`}
+            class={`event ${event.kind} status-${event.text}`}
+            aria-current={isRequest(event) && event.number === shownNumber ? 'true' : undefined}
+          >
+            <EventContent event={event} earlier={events.slice(0, index)} />
+          </li>
+        ))}
+      </ol>
+    </>
+  );
+}
+
+interface EventContentProps {
+  readonly event: TraceEvent;
+  /** The events before it, in order. */
+  readonly earlier: readonly TraceEvent[];
+}
+
+function EventContent({ event, earlier }: EventContentProps) {
+  const previous = earlier.at(-1);
+  const lastRequest = isRequest(event) ? earlier.findLast(isRequest) : undefined;
+  const lastAttempt = isAttempt(event) ? earlier.findLast(isAttempt) : undefined;
+  const hasRecovered = lastAttempt !== undefined && !isAnswered(lastAttempt) && isAnswered(event);
+  return (
+    <>
+      {lastRequest?.retry_after_ms != null && <Wait request={lastRequest} until={event.at} />}
+      <EventTitle {...event} />
+      {event.at !== '' && <Time at={event.at} above={previous?.at} />}
+      <span class="took dim">{previous === undefined ? '' : timeSince(previous, event)}</span>
+      {event.fault && <span class="reason">{event.fault}</span>}
+      {hasRecovered && <span class="told">The client recovered: this reply reached it.</span>}
+      {event.seen === false && <span class="reason">The client did not see this reply.</span>}
+      {event.retry_after_ms != null && <RetryAfter at={event.at} waitMs={event.retry_after_ms} />}
+    </>
+  );
+}
+
+function isRequest({ reply }: TraceEvent): boolean {
+  return typeof reply === 'number';
+}
+
+/** True for sends. */
+function isAttempt(event: TraceEvent): boolean {
+  return isRequest(event) && event.kind !== 'read';
+}
+
+/** False if the reply was lost, a 429 or a 5xx. */
+function isAnswered({ reply, seen }: TraceEvent): boolean {
+  return seen === true && typeof reply === 'number' && reply !== 429 && reply < 500;
+}
+
+function EventTitle({ kind, number, reply, text, href }: TraceEvent) {
+  if (kind === 'finding') return <span class="reason">{text}</span>;
+  if (typeof reply !== 'number') {
+    return (
+      <span class="step">
+        <StatusShape status={text ?? ''} /> {text}
+        {kind === 'expected' && <span class="hidden"> is still to come</span>}
+      </span>
+    );
+  }
+  const name = `${kind} ${number}`;
+  return (
+    <span class="actions">
+      {href === undefined ? <b>{name}</b> : <a href={href}>{name}</a>}
+      <ReplyStatus status={reply} />
+      {text}
+    </span>
+  );
+}
+
+function timeSince(previous: TraceEvent, event: TraceEvent): string {
+  const ms = Date.parse(event.at) - Date.parse(previous.at);
+  return ms > 0 ? `+${durationText(ms)}` : '';
+}
+
+/** A line with a mark at the time of each event. */
+function Axis({ events }: { readonly events: readonly TraceEvent[] }) {
+  const marks = events
+    .filter(({ at }) => at !== '')
+    .map((event) => ({ ...event, timeMs: Date.parse(event.at) }));
+  const [firstMs = 0, lastMs = 0] = [marks[0]?.timeMs, marks.at(-1)?.timeMs];
+  if (firstMs === lastMs) return null;
+  return (
+    <div class="axis" aria-hidden="true">
+      {marks.map(({ at, kind, text, timeMs }) => (
+        <span
+          key={at}
+          class={`${kind} status-${text}`}
+          style={{ left: `${(100 * (timeMs - firstMs)) / (lastMs - firstMs)}%` }}
+        />
+      ))}
+    </div>
+  );
+}
+
+/** A fault may set any `Retry-After`; later ends than this are not computed. */
+const longestWaitMs = 366 * dayMs;
+
+/** The `Retry-After` of a reply, and when it ends in simulated time. */
+function RetryAfter({ at, waitMs }: { readonly at: string; readonly waitMs: number }) {
+  return (
+    <span class="told">
+      Retry-After: {durationText(waitMs)}
+      {waitMs <= longestWaitMs && (
+        <>
+          , until <Time at={isoTime(Date.parse(at) + waitMs)} above={at} />
+        </>
+      )}
+    </span>
+  );
+}
+
+/** How much of the `Retry-After` of the previous request the client waited. */
+function Wait({ request, until }: { readonly request: TraceEvent; readonly until: string }) {
+  const retryAfterMs = request.retry_after_ms ?? 0;
+  const waitedMs = Date.parse(until) - Date.parse(request.at);
+  const isEarly = waitedMs < retryAfterMs;
+  const text = `waited ${durationText(waitedMs)} of ${durationText(retryAfterMs)}`;
+  return (
+    <span class={isEarly ? 'wait early' : 'wait'}>
+      <span class="bar" aria-hidden="true">
+        <span style={{ width: `${Math.min(100, (waitedMs / retryAfterMs) * 100)}%` }} />
+      </span>
+      {isEarly ? `${text}: ${durationText(retryAfterMs - waitedMs)} too early` : text}
+    </span>
+  );
+}

@@ -1,0 +1,283 @@
+/**
+ * One exchange of the recording proxy, from its request to its report: how the service's reply, a
+ * fault or an error of the connection answers it, and what of it is recorded.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { PassThrough, type Readable } from 'node:stream';
+import type { FaultKind } from '#src/http/service/fault.ts';
+import { forced, malformed } from '#src/http/service/faults.ts';
+import { plainIp } from '#src/http/transport/transport.ts';
+
+/** An exchange that went through the proxy, as it is recorded. */
+export interface PassedExchange {
+  readonly sentMs: number;
+  readonly answeredMs: number;
+  readonly clientIp: string;
+  readonly method: string;
+  readonly target: string;
+  readonly requestHeaders: readonly Header[];
+  readonly requestBody: Body;
+  /** Undefined if no whole reply came. */
+  readonly reply: PassedReply | undefined;
+  /** Why no whole reply came, or why the client did not see it. */
+  readonly failure: string | undefined;
+  readonly fault: FaultKind['kind'] | undefined;
+}
+
+export interface PassedReply {
+  readonly status: number;
+  readonly headers: readonly Header[];
+  readonly body: Body;
+}
+
+export type Header = readonly [name: string, value: string];
+
+/** A body, or its length in bytes if it is too long to keep. */
+export type Body = Buffer | number;
+
+/** In bytes. Longer bodies pass, but only their length is recorded. */
+export const longestRecordedBody = 1_048_576;
+/** Errors of a connection that the upstream broke: the proxy breaks the client's, too. */
+const brokenConnection = /^(?:ECONNRESET|EPIPE|HPE_.*)$/;
+
+/** How many exchanges are open on each connection of a client: pipelining allows several. */
+const openExchanges = new WeakMap<Socket, number>();
+
+export function hasOpenExchange(socket: Socket): boolean {
+  return (openExchanges.get(socket) ?? 0) > 0;
+}
+
+function changeOpenExchanges(socket: Socket, change: number): void {
+  openExchanges.set(socket, (openExchanges.get(socket) ?? 0) + change);
+}
+
+/** Reports itself once, when it ends in any way. */
+export class ProxiedExchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly target: string;
+  /** What has arrived of the request's body. */
+  readonly requestBody: () => Body;
+  /** The request's body, as far as the service has not got it. */
+  unsentBody: Readable;
+  /** The fault that struck it; set before the exchange is answered. */
+  fault: FaultKind['kind'] | undefined;
+  readonly #clientIp: string;
+  readonly #sentMs = Date.now();
+  readonly #startedMs = performance.now();
+  readonly #onExchange: (exchange: PassedExchange) => void;
+  #reply: PassedReply | undefined;
+  #isReported = false;
+
+  constructor(
+    request: IncomingMessage,
+    response: ServerResponse,
+    onExchange: (exchange: PassedExchange) => void,
+  ) {
+    this.request = request;
+    this.response = response;
+    this.target = originForm(request.url ?? '/');
+    this.#onExchange = onExchange;
+    // A socket that has closed does not know its address.
+    this.#clientIp = plainIp(request.socket.remoteAddress ?? '');
+    this.requestBody = collectBody(request);
+    this.unsentBody = request;
+    changeOpenExchanges(request.socket, 1);
+    response.once('close', () => {
+      changeOpenExchanges(request.socket, -1);
+      this.#report(response.writableFinished ? undefined : 'the client closed the connection');
+    });
+  }
+
+  /** Keeps the body back. Calls `whenHeld` once it has ended, or is too long to keep. */
+  holdBody(whenHeld: () => void): void {
+    let isHeld = false;
+    const callOnce = () => {
+      if (!isHeld) whenHeld();
+      isHeld = true;
+    };
+    this.request.once('end', callOnce);
+    // The request pauses when the held part has grown to the bound.
+    this.request.once('pause', callOnce);
+    this.unsentBody = this.request.pipe(new PassThrough({ highWaterMark: longestRecordedBody }));
+  }
+
+  /** Passes the service's reply on. */
+  answer(reply: IncomingMessage): void {
+    const { response } = this;
+    this.#writeHead(reply, reply.rawHeaders);
+    const replyBody = collectBody(reply);
+    reply.on('end', () => {
+      response.addTrailers(pairsOf(reply.rawTrailers));
+      this.#keepReply(reply, replyBody());
+    });
+    reply.on('close', () => {
+      if (reply.complete) return;
+      this.#report('the reply broke off');
+      response.destroy();
+    });
+    reply.pipe(response);
+  }
+
+  /** Waits for the whole reply of the service, and then applies the fault in place of it. */
+  applyFault(reply: IncomingMessage, { kind }: FaultKind): void {
+    const replyBody = collectBody(reply);
+    reply.on('end', () => {
+      const body = replyBody();
+      this.#keepReply(reply, body);
+      const bytes = typeof body === 'number' ? Buffer.alloc(0) : body;
+      switch (kind) {
+        case 'hang':
+          // The connection stays open; only `close` or the client ends it.
+          this.#report('the fault left it unanswered');
+          break;
+        case 'lost_response':
+          this.response.destroy();
+          break;
+        case 'truncate':
+          this.#truncate(reply, bytes);
+          break;
+        default:
+          this.#malform(reply, bytes);
+      }
+    });
+  }
+
+  #truncate(reply: IncomingMessage, bytes: Buffer): void {
+    const { response } = this;
+    if (bytes.length < 2) {
+      response.destroy();
+      return;
+    }
+    this.#writeHead(reply, headersWithLength(reply, bytes.length));
+    response.write(bytes.subarray(0, bytes.length >> 1), () => response.socket?.destroySoon());
+  }
+
+  #malform(reply: IncomingMessage, bytes: Buffer): void {
+    const malformedBytes = Buffer.from(malformed(bytes.toString('latin1')), 'latin1');
+    this.#writeHead(reply, headersWithLength(reply, malformedBytes.length));
+    this.response.end(malformedBytes);
+  }
+
+  /** Applies a fault that keeps the request from the service. */
+  answerWithFault(fault: FaultKind): void {
+    const { response, request } = this;
+    if (fault.kind === 'refuse') response.destroy();
+    else if (fault.kind === 'reset') request.socket.resetAndDestroy();
+    else if (fault.kind === 'lost_request') this.#report('the fault kept it from the service');
+    else if (fault.kind === 'status') {
+      const { status, body, headers = {} } = forcedReply(fault);
+      const lines = Object.entries({ 'content-type': 'application/json', ...headers });
+      const bytes = Buffer.from(body);
+      response.writeHead(status, [...lines.flat(), 'content-length', String(bytes.length)]);
+      response.end(bytes);
+      this.#reply = { status, headers: lines, body: bytes };
+    }
+  }
+
+  /** Reports the exchange as cut, because the recorder stops. */
+  stop(): void {
+    this.#report('the recorder stopped');
+  }
+
+  /** Handles an error of the connection to the upstream. */
+  failed({ code = '', message }: NodeJS.ErrnoException): void {
+    const { response } = this;
+    if (response.destroyed || response.writableEnded) return;
+    this.#report(code === '' ? message : code);
+    if (response.headersSent || brokenConnection.test(code)) {
+      response.destroy();
+      return;
+    }
+    this.#answerText(502, `the upstream cannot be reached: ${code === '' ? message : code}`);
+  }
+
+  /** The service switched to another protocol, which has no exchanges to record. */
+  refuseUpgrade(): void {
+    this.#report('the service switched protocols');
+    this.#answerText(501, 'the service switched protocols, which cannot be recorded');
+  }
+
+  #answerText(status: number, text: string): void {
+    this.response.writeHead(status, { 'content-type': 'text/plain', connection: 'close' });
+    this.response.end(`smstwin record: ${text}\n`);
+  }
+
+  #writeHead({ statusCode = 0, statusMessage = '' }: IncomingMessage, headers: string[]): void {
+    const { response } = this;
+    // Node would add these if the service left them out.
+    for (const name of ['connection', 'transfer-encoding'])
+      if (!pairsOf(headers).some(([present]) => isNamed(present, name)))
+        response.removeHeader(name);
+    response.writeHead(statusCode, statusMessage, headers);
+  }
+
+  #keepReply({ statusCode: status = 0, rawHeaders, complete }: IncomingMessage, body: Body) {
+    if (complete) this.#reply = { status, headers: pairsOf(rawHeaders), body };
+  }
+
+  /** Reports the exchange, once. */
+  #report(failure: string | undefined): void {
+    if (this.#isReported) return;
+    this.#isReported = true;
+    const { request, target, requestBody, fault } = this;
+    this.#onExchange({
+      sentMs: this.#sentMs,
+      answeredMs: this.#sentMs + Math.ceil(performance.now() - this.#startedMs),
+      clientIp: this.#clientIp,
+      method: request.method ?? '',
+      target,
+      requestHeaders: pairsOf(request.rawHeaders),
+      requestBody: requestBody(),
+      reply: this.#reply,
+      failure,
+      fault,
+    });
+  }
+}
+
+/** Copies a body as it passes, up to a bound; returns a function that gives what has passed. */
+function collectBody(message: IncomingMessage): () => Body {
+  let chunks: Buffer[] = [];
+  let length = 0;
+  message.on('data', (chunk: Buffer) => {
+    length += chunk.length;
+    if (length <= longestRecordedBody) chunks.push(chunk);
+    else chunks = [];
+  });
+  return () => (length > longestRecordedBody ? length : Buffer.concat(chunks));
+}
+
+/** A forced 429 asks for a wait of one second, unless the fault has headers of its own. */
+function forcedReply(fault: Extract<FaultKind, { kind: 'status' }>): ReturnType<typeof forced> {
+  if (fault.status !== 429 || fault.headers !== undefined) return forced(fault);
+  const detail = 'Request was throttled. Expected available in 1 second.';
+  return { ...forced({ body: { detail }, ...fault }), headers: { 'retry-after': '1' } };
+}
+
+/** The headers of a reply, for a body of this length. */
+function headersWithLength({ rawHeaders }: IncomingMessage, length: number): string[] {
+  const others = pairsOf(rawHeaders).filter(
+    ([name]) => !/^(?:content-length|transfer-encoding|content-encoding)$/i.test(name),
+  );
+  return [...others.flat(), 'Content-Length', String(length)];
+}
+
+export function isNamed(name: string, wanted: string): boolean {
+  return name.toLowerCase() === wanted;
+}
+
+/** Pairs from Node's flat list, in which names and values alternate. */
+export function pairsOf(raw: readonly string[]): [string, string][] {
+  return raw.flatMap((name, index): [string, string][] =>
+    index % 2 === 0 ? [[name, raw[index + 1] ?? '']] : [],
+  );
+}
+
+/** The path and query of a target: clients of forward proxies send an absolute URL. */
+function originForm(target: string): string {
+  if (target.startsWith('/') || target === '*' || !URL.canParse(target)) return target;
+  const { pathname, search } = new URL(target);
+  return `${pathname}${search}`;
+}

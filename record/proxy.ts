@@ -1,0 +1,198 @@
+/**
+ * The reverse proxy of `smstwin record`. It passes requests and replies on unchanged: names and
+ * order of headers, bodies, chunks, trailers, `Expect`, and broken connections. Only `Host` is
+ * replaced by the upstream's. Each connection of a client has one connection to the upstream, so
+ * both open and close together. Node's own HTTP server and client keep headers as raw lists; proxy
+ * libraries lower the case of a request's headers, join equal ones and drop trailers.
+ */
+import type { ClientRequest, IncomingMessage, Server, ServerResponse } from 'node:http';
+import { createServer, Agent as HttpAgent, request as httpRequest } from 'node:http';
+import {
+  createServer as createTlsServer,
+  Agent as HttpsAgent,
+  request as httpsRequest,
+} from 'node:https';
+import type { Socket } from 'node:net';
+import { matchRoute } from '#contract/routes.ts';
+import type { TlsPair } from '#src/config/tls.ts';
+import { type FaultSubject, recipientOf } from '#src/http/service/fault.ts';
+import { type FaultEffect, type Faults, isHandled } from '#src/http/service/faults.ts';
+import {
+  hasOpenExchange,
+  isNamed,
+  type PassedExchange,
+  ProxiedExchange,
+  pairsOf,
+} from './proxied-exchange.ts';
+
+export interface ProxyOptions {
+  readonly upstream: URL;
+  readonly faults: Faults;
+  readonly tls?: TlsPair | undefined;
+  /** The name of a credential, for faults that match on an account. */
+  readonly nameOf: (authorization: string) => string;
+  readonly onExchange: (exchange: PassedExchange) => void;
+}
+
+/** An idle connection of a client is closed after this time. */
+const idleMs = 75_000;
+/** How long exchanges in flight may take when the proxy closes. */
+const closeWithinMs = 3_000;
+/** How long a reply that ends with its connection may take to be sent. */
+const closeDelayMs = 50;
+/** In bytes; Node's default of 16 KiB would refuse heads that the service accepts. */
+const longestHead = 1_048_576;
+
+export class RecordingProxy {
+  readonly server: Server;
+  readonly #options: ProxyOptions;
+  /** By connection of a client: the agent with its one connection to the upstream. */
+  readonly #agents = new WeakMap<Socket, HttpAgent>();
+  /** True if a fault matches on the recipient, which is in the body. */
+  readonly #needsRecipient: boolean;
+  /** Connections to the upstream whose end closes a client's. */
+  readonly #paired = new WeakSet<Socket>();
+  /** Exchanges that `onExchange` has not got. */
+  readonly #unreported = new Set<ProxiedExchange>();
+
+  constructor(options: ProxyOptions) {
+    this.#options = options;
+    this.#needsRecipient = options.faults.list.some(({ spec }) => spec.match.to !== undefined);
+    const { tls } = options;
+    const bounds = { requestTimeout: 0, keepAliveTimeout: idleMs, maxHeaderSize: longestHead };
+    const server =
+      tls === undefined ? createServer(bounds) : createTlsServer({ ...bounds, ...tls });
+    const take = (request: IncomingMessage, response: ServerResponse) =>
+      this.#take(request, response);
+    server.on('request', take);
+    // Without listeners Node answers these itself.
+    server.on('checkContinue', take);
+    server.on('checkExpectation', take);
+    server.maxHeadersCount = 0;
+    this.server = server;
+  }
+
+  /** Waits `closeWithinMs` at most for exchanges in flight, and reports all others as cut. */
+  async close(): Promise<void> {
+    const closed = new Promise((resolve) => this.server.close(resolve));
+    this.server.closeIdleConnections();
+    const timer = setTimeout(() => {
+      for (const exchange of this.#unreported) exchange.stop();
+      this.server.closeAllConnections();
+    }, closeWithinMs);
+    await closed;
+    clearTimeout(timer);
+    // The last exchanges are reported as their connections end.
+    await new Promise((resolve) => setImmediate(resolve));
+    for (const exchange of this.#unreported) exchange.stop();
+  }
+
+  #take(request: IncomingMessage, response: ServerResponse): void {
+    const { faults, onExchange } = this.#options;
+    const exchange = new ProxiedExchange(request, response, (passed) => {
+      this.#unreported.delete(exchange);
+      onExchange(passed);
+    });
+    this.#unreported.add(exchange);
+    response.sendDate = false;
+    const passOn = (recipient: string) =>
+      this.#pass(exchange, faults.effectOn(this.#subjectOf(exchange, recipient)));
+    if (!this.#needsRecipient) {
+      passOn('');
+      return;
+    }
+    if (request.headers.expect !== undefined) response.writeContinue();
+    exchange.holdBody(() => {
+      const body = exchange.requestBody();
+      passOn(typeof body === 'number' ? '' : recipientOf(body));
+    });
+  }
+
+  #subjectOf({ request, target }: ProxiedExchange, to: string): FaultSubject {
+    const [path = ''] = target.split('?', 1);
+    const { authorization } = request.headers;
+    const accountId = authorization === undefined ? '' : this.#options.nameOf(authorization);
+    return { endpoint: matchRoute(path)?.route.endpoint, accountId, to };
+  }
+
+  #pass(exchange: ProxiedExchange, { acting, delayMs }: FaultEffect): void {
+    exchange.fault = acting?.kind ?? (delayMs > 0 ? 'delay' : undefined);
+    const afterDelay = (act: () => void) => {
+      if (delayMs > 0) setTimeout(act, delayMs);
+      else act();
+    };
+    if (!isHandled(acting)) {
+      exchange.unsentBody.resume();
+      afterDelay(() => exchange.answerWithFault(acting));
+      return;
+    }
+    const outgoing = this.#send(exchange);
+    outgoing.on('response', (reply) =>
+      afterDelay(() =>
+        acting === undefined ? exchange.answer(reply) : exchange.applyFault(reply, acting),
+      ),
+    );
+    outgoing.on('upgrade', (_, socket) => {
+      socket.destroy();
+      exchange.refuseUpgrade();
+    });
+    outgoing.on('error', (error: NodeJS.ErrnoException) => exchange.failed(error));
+    exchange.response.once('close', () => {
+      if (!exchange.response.writableFinished) outgoing.destroy();
+    });
+  }
+
+  #send({ request, response, target, unsentBody }: ProxiedExchange): ClientRequest {
+    const { upstream } = this.#options;
+    const send = upstream.protocol === 'https:' ? httpsRequest : httpRequest;
+    const outgoing = send({
+      host: upstream.hostname.replace(/^\[|\]$/g, ''),
+      port: upstream.port,
+      method: request.method,
+      path: target === '*' ? target : upstream.pathname.replace(/\/$/, '') + target,
+      maxHeaderSize: longestHead,
+      headers: withHost(request.rawHeaders, upstream.host),
+      agent: this.#agentOf(request.socket, upstream),
+      setHost: false,
+    });
+    outgoing.on('continue', () => response.writeContinue());
+    outgoing.on('information', ({ statusCode, headers }) => {
+      if (statusCode === 102) response.writeProcessing();
+      else if (statusCode === 103 && headers['link'] !== undefined)
+        response.writeEarlyHints(headers as Record<string, string | string[]>);
+    });
+    outgoing.once('socket', (socket) => this.#endTogether(socket, request.socket));
+    unsentBody.on('end', () => outgoing.addTrailers(pairsOf(request.rawTrailers)));
+    request.once('close', () => {
+      if (!request.complete) outgoing.destroy();
+    });
+    unsentBody.pipe(outgoing);
+    return outgoing;
+  }
+
+  #agentOf(socket: Socket, { protocol }: URL): HttpAgent {
+    const known = this.#agents.get(socket);
+    if (known !== undefined) return known;
+    const options = { keepAlive: true, maxSockets: 1 };
+    const agent = protocol === 'https:' ? new HttpsAgent(options) : new HttpAgent(options);
+    this.#agents.set(socket, agent);
+    socket.once('close', () => agent.destroy());
+    return agent;
+  }
+
+  /** Closes an idle connection of a client when the upstream has closed its own. */
+  #endTogether(socket: Socket, client: Socket): void {
+    if (this.#paired.has(socket)) return;
+    this.#paired.add(socket);
+    socket.once('close', () => {
+      // The end of this connection may be the end of a reply, which must be sent first.
+      setTimeout(() => {
+        if (!client.destroyed && !hasOpenExchange(client)) client.end();
+      }, closeDelayMs).unref();
+    });
+  }
+}
+
+function withHost(headers: readonly string[], host: string): string[] {
+  return pairsOf(headers).flatMap(([name, value]) => [name, isNamed(name, 'host') ? host : value]);
+}

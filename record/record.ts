@@ -1,0 +1,85 @@
+/**
+ * Starts a recording (`smstwin record`): a proxy in front of a service, and the file that the proxy
+ * fills with one line per exchange.
+ */
+import type { TlsPair } from '#src/config/tls.ts';
+import type { FaultSpec } from '#src/http/service/fault.ts';
+import { Faults } from '#src/http/service/faults.ts';
+import { checkAddress, listenError } from '#src/http/transport/listening.ts';
+import { Rng } from '#src/sim/random.ts';
+import { lineOf } from './line-maker.ts';
+import type { Body, PassedExchange } from './proxied-exchange.ts';
+import { RecordingProxy } from './proxy.ts';
+import { RecordingFile } from './recording-file.ts';
+import { type Redaction, Redactor } from './redaction.ts';
+import { Secrets, saltOf } from './secrets.ts';
+
+export interface RecordOptions {
+  readonly upstream: URL;
+  /** The path of the first file. */
+  readonly out: string;
+  readonly host?: string;
+  readonly port?: number;
+  readonly redact?: readonly Redaction[];
+  /** Bytes after which the next file begins; default: never. */
+  readonly rotate?: number;
+  readonly faults?: readonly FaultSpec[];
+  readonly tls?: TlsPair | undefined;
+  /** Takes one line. */
+  readonly onNotice?: (line: string) => void;
+}
+
+export type RunningRecording = Awaited<ReturnType<typeof startRecording>>;
+
+/** Listens and opens the file. `close` finishes the exchanges in flight and writes them. */
+export async function startRecording(options: RecordOptions) {
+  const { upstream, out, host = '127.0.0.1', port = 0, redact = [] } = options;
+  const { rotate = Number.POSITIVE_INFINITY, onNotice = () => {} } = options;
+  checkAddress(port, host);
+  const file = new RecordingFile(out, rotate, onNotice);
+  const salt = saltOf(out);
+  const secrets = new Secrets(salt);
+  const redactor = new Redactor(salt, redact);
+  const faults = new Faults((label) => Rng.stream(1, label));
+  for (const spec of options.faults ?? []) faults.add(spec);
+  const proxy = new RecordingProxy({
+    upstream,
+    faults,
+    tls: options.tls && { cert: options.tls.cert, key: options.tls.key },
+    nameOf: (authorization) => secrets.credential(authorization).replace(/^.*[ \t]/, ''),
+    onExchange: (exchange) =>
+      file.add({
+        bytes: sizeOf(exchange),
+        line: () => JSON.stringify(lineOf(exchange, secrets, redactor)),
+      }),
+  });
+  const { server } = proxy;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error) => reject(listenError(error, port, host)));
+    server.listen({ port, host, exclusive: true }, resolve);
+  });
+  try {
+    await file.open();
+  } catch (error) {
+    await proxy.close();
+    throw error;
+  }
+  const address = server.address();
+  const urlHost = host.includes(':') ? `[${host}]` : host;
+  const boundPort = typeof address === 'object' && address !== null ? address.port : port;
+  return {
+    baseUrl: `${options.tls === undefined ? 'http' : 'https'}://${urlHost}:${boundPort}`,
+    close: async () => {
+      await proxy.close();
+      await file.close();
+    },
+  };
+}
+
+/** About how much memory the heads of an exchange take. */
+const headBytes = 1_024;
+
+function sizeOf({ requestBody, reply }: PassedExchange): number {
+  const sizeOfBody = (body: Body) => (typeof body === 'number' ? 0 : body.length);
+  return headBytes + sizeOfBody(requestBody) + (reply === undefined ? 0 : sizeOfBody(reply.body));
+}

@@ -1,0 +1,199 @@
+/**
+ * The OpenAPI 3.1 document of the service under the assumptions and limits in force, made from the
+ * schemas, error table and routes that the service itself uses. The control port serves it.
+ * Assumes: keyFormat, pathIdForm.
+ */
+import { z } from 'zod';
+import { assumptionNames, declarationOf } from '#contract/assumptions.ts';
+import { type EndpointName, endpointNames, type LimitsPerMinute } from '#contract/limits.ts';
+import { type Route, routes } from '#contract/routes.ts';
+import { receivedParameters } from '../../sim/accounts/received.ts';
+import type { Assumptions } from '../../sim/assumptions.ts';
+import { endpointTexts, tags } from './endpoint-texts.ts';
+import { componentRef, type Json, jsonContent, schemaOf } from './json-schema.ts';
+import { redirectResponse, refusalResponses } from './refusal-responses.ts';
+import { endpointRefusals, type Refusal } from './refusals.ts';
+import { anyWording, exampleSendByAlias, exampleSendUnder, replyOf } from './replies.ts';
+import { sendBodySchema } from './send.ts';
+
+export interface DocumentInput {
+  readonly assumptions: Assumptions;
+  readonly limits: LimitsPerMinute;
+  /** The URL of the service. */
+  readonly baseUrl: string;
+}
+
+interface CachedText {
+  /** The other inputs of the document, as text. */
+  readonly key: string;
+  readonly text: string;
+}
+
+/** The last text for each object of assumptions: a switched assumption makes a new object. */
+const cachedTexts = new WeakMap<Assumptions, CachedText>();
+
+/** The document as JSON text. */
+export function openApiText(input: DocumentInput): string {
+  const { assumptions, limits, baseUrl } = input;
+  const key = JSON.stringify([limits, baseUrl]);
+  const cached = cachedTexts.get(assumptions);
+  if (cached?.key === key) return cached.text;
+  const text = JSON.stringify(openApi(input));
+  cachedTexts.set(assumptions, { key, text });
+  return text;
+}
+
+export function openApi({ assumptions, limits, baseUrl }: DocumentInput): Json {
+  const described = endpointNames.map((endpoint) => {
+    const refusals = endpointRefusals(endpoint, limits[endpoint], assumptions);
+    return { endpoint, refusals, operation: operationObject(endpoint, refusals, assumptions) };
+  });
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Outbound SMS Service',
+      version: 'v1',
+      summary: 'Queue SMS messages that go out through a SIM of the account, and follow them.',
+      description:
+        `Simulated by smstwin. Ids such as SEND-4 are rules that the service's ` +
+        'document states; names such as `errorBody` are assumptions where it is ' +
+        'silent; `x-assumptions` lists those in force. Every GET endpoint also ' +
+        'answers HEAD. Limits are per endpoint and per user or, without a valid ' +
+        'key, per client IP (AUTH-6, LIMIT-7).',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: baseUrl }],
+    tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
+    paths: Object.fromEntries(
+      described.map(({ endpoint, operation }) => {
+        const { pattern, method } = routes[endpoint];
+        return [pattern, { [method.toLowerCase()]: operation }];
+      }),
+    ),
+    components: {
+      schemas: componentSchemas(
+        described.flatMap(({ refusals }) => refusals),
+        assumptions,
+      ),
+      securitySchemes: { apiKey: securityScheme(assumptions) },
+    },
+    security: [{ apiKey: [] }],
+    'x-assumptions': assumptions,
+  };
+}
+
+function componentSchemas(refusals: readonly Refusal[], assumptions: Assumptions): Json {
+  const replies = endpointNames
+    .filter((endpoint) => templateOf(endpoint, assumptions) === undefined)
+    .map((endpoint) => replyOf(endpoint, assumptions));
+  return {
+    SendRequest: schemaOf(sendBodySchema(assumptions), 'input'),
+    ...Object.fromEntries(
+      [...replies, ...refusals].map(({ name, schema }) => [name, schemaOf(schema, 'output')]),
+    ),
+  };
+}
+
+function securityScheme({ keyFormat }: Assumptions): Json {
+  return {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: `${keyFormat}<40 letters and digits>`,
+    description:
+      'Every request carries `Authorization: Bearer <API_KEY>` (AUTH-1). A key is shown once, ' +
+      'at its creation (AUTH-2).',
+  };
+}
+
+/** The operation object of OpenAPI. */
+function operationObject(
+  endpoint: EndpointName,
+  refusals: readonly Refusal[],
+  assumptions: Assumptions,
+): Json {
+  const { operationId, tag, summary, success } = endpointTexts[endpoint];
+  const route: Route = routes[endpoint];
+  const parameters = [...pathParameters(route, assumptions), ...queryParameters(endpoint)];
+  const { name, example } = replyOf(endpoint, assumptions);
+  const template = templateOf(endpoint, assumptions);
+  const content =
+    template === undefined
+      ? jsonContent(componentRef(name), { examples: { [name]: { value: example } } })
+      : jsonContent(schemaOf(anyWording, 'output'));
+  const successes = Object.entries(success).map(([documentedStatus, description]) => [
+    template?.status ?? documentedStatus,
+    { description, ...content },
+  ]);
+  return {
+    operationId,
+    tags: [tag],
+    summary,
+    description: descriptionOf(endpoint, assumptions),
+    ...(parameters.length > 0 && { parameters }),
+    ...(route.method === 'POST' && { requestBody: sendRequestBody(assumptions) }),
+    responses: {
+      ...Object.fromEntries(successes),
+      ...(assumptions.trailingSlash === 'redirect' && redirectResponse(route)),
+      ...refusalResponses(refusals),
+    },
+  };
+}
+
+function sendRequestBody(assumptions: Assumptions): Json {
+  const alias = 'The sender as its alias `from_number`';
+  return {
+    required: true,
+    ...jsonContent(componentRef('SendRequest'), {
+      examples: {
+        from: { summary: 'The sender as `from`', value: exampleSendUnder(assumptions) },
+        from_number: { summary: alias, value: exampleSendByAlias },
+      },
+    }),
+  };
+}
+
+/** The description with the rules of the endpoint and the assumptions about it. */
+function descriptionOf(endpoint: EndpointName, assumptions: Assumptions): string {
+  const { description, rules } = endpointTexts[endpoint];
+  const assumed = assumptionNames
+    .filter((name) => declarationOf(name).endpoints?.includes(endpoint))
+    .map((name) => `- \`${name}\`: \`${String(assumptions[name])}\` (${declarationOf(name).open})`);
+  return (
+    `${description}\n\nRules: ${rules.join(', ')}.\n\nAssumed where the document is ` +
+    `silent:\n\n${assumed.join('\n')}`
+  );
+}
+
+/**
+ * The template that words the endpoint's success, whose body may then be anything. A template of
+ * messages keeps their schema, so it does not count.
+ */
+function templateOf(endpoint: EndpointName, { replyTemplates }: Assumptions) {
+  return endpoint === 'send' || endpoint === 'read' ? undefined : replyTemplates[endpoint];
+}
+
+/** `pathIdForm: any`: upper or lower case, with all four hyphens or without hyphens. */
+const looseUuid = z
+  .string()
+  .regex(/^[0-9A-Fa-f]{8}(-?)[0-9A-Fa-f]{4}\1[0-9A-Fa-f]{4}\1[0-9A-Fa-f]{4}\1[0-9A-Fa-f]{12}$/);
+
+function pathParameters({ pattern }: Route, { pathIdForm }: Assumptions): Json[] {
+  return [...pattern.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+    name,
+    in: 'path',
+    required: true,
+    description: name === 'device_id' ? 'The SIM.' : 'The message.',
+    schema: schemaOf(pathIdForm === 'any' ? looseUuid : z.uuid(), 'input'),
+  }));
+}
+
+function queryParameters(endpoint: EndpointName): Json[] {
+  if (endpoint !== 'received') return [];
+  return Object.entries(receivedParameters).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    required: false,
+    description: name === 'page' ? 'Counted from 1, newest first.' : 'Messages of one page.',
+    schema: schemaOf(schema, 'input'),
+  }));
+}

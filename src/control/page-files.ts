@@ -1,0 +1,88 @@
+/**
+ * Serves the dashboard's files on the control port (`src/control/control-port.ts`). A checkout
+ * builds them on the first request; a package has them in `dist/dashboard/`.
+ */
+import { createHash } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
+import { shippedFile, shippedNames } from '#io/shipped-files.ts';
+import type { ContentReply, ControlRequest } from '../http/transport/transport.ts';
+
+const contentTypes: Readonly<Record<string, string>> = {
+  html: 'text/html; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+};
+
+/** The page may load files only from this port, must not be framed, and must not submit forms. */
+export const pageHeaders: Readonly<Record<string, string>> = {
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'referrer-policy': 'no-referrer',
+  vary: 'accept-encoding',
+};
+
+/** As `page/build/bundle.ts` makes it. */
+interface PageFile {
+  readonly name: string;
+  readonly bytes: Uint8Array;
+}
+
+/** Answers a request for one file. */
+type Answer = (request: ControlRequest) => ContentReply;
+
+/** True if a path belongs to the page, even if no such file exists. */
+export function isDashboardPath(path: string): boolean {
+  return path === '/' || path.startsWith('/assets/');
+}
+
+/** The files by path; shared by all simulators of a process. */
+let loading: Promise<ReadonlyMap<string, Answer>> | undefined;
+
+/** The reply with the requested file; undefined if there is no such file. */
+export async function dashboardFile(request: ControlRequest): Promise<ContentReply | undefined> {
+  // A failure is not cached: the next request tries again.
+  loading ??= loadFiles().catch((error: unknown) => {
+    loading = undefined;
+    throw error;
+  });
+  return (await loading).get(request.path)?.(request);
+}
+
+async function loadFiles(): Promise<ReadonlyMap<string, Answer>> {
+  const isCheckout = import.meta.url.endsWith('.ts');
+  const files: readonly PageFile[] = isCheckout
+    ? await (
+        await import(new URL('../../page/build/bundle.ts', import.meta.url).href)
+      ).bundleDashboard()
+    : shippedNames('dashboard').map((name) => ({ name, bytes: shippedFile(`dashboard/${name}`) }));
+  return new Map(
+    files.map(({ name, bytes }) => [
+      name === 'index.html' ? '/' : `/assets/${name}`,
+      answerWith(name, bytes),
+    ]),
+  );
+}
+
+/** Characters of a digest in an ETag: 132 bits. */
+const digestLength = 22;
+
+function answerWith(name: string, bytes: Uint8Array): Answer {
+  const contentType =
+    contentTypes[name.slice(name.lastIndexOf('.') + 1)] ?? 'application/octet-stream';
+  const digest = createHash('sha256').update(bytes).digest('base64url').slice(0, digestLength);
+  const zipped = gzipSync(bytes, { level: 9 });
+  const plain: ContentReply = {
+    status: 200,
+    content: bytes,
+    contentType,
+    etag: `"${digest}"`,
+    headers: pageHeaders,
+  };
+  const compressed: ContentReply = {
+    ...plain,
+    content: zipped,
+    etag: `"${digest}-gzip"`,
+    headers: { ...pageHeaders, 'content-encoding': 'gzip' },
+  };
+  return ({ headers }) => (/\bgzip\b/.test(headers['accept-encoding'] ?? '') ? compressed : plain);
+}

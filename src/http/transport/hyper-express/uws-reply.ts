@@ -1,0 +1,121 @@
+/**
+ * Writes replies on the raw response of uWebSockets.js, with as few native calls as it allows.
+ */
+import type { HttpResponse } from 'uWebSockets.js';
+import type { ApiReply } from '#contract/request-and-reply.ts';
+import { statusTexts } from '../status-texts.ts';
+import { keepAliveSeconds } from '../transport.ts';
+import { jsonType } from '../transport-replies.ts';
+
+/**
+ * What a reply does about its connection: `keep` it and say `keep-alive`; say `close` where
+ * something else closes it; or `native_close`, where uWebSockets.js closes it and says so itself.
+ */
+type Connection = 'keep' | 'close' | 'native_close';
+
+/**
+ * Writes a whole reply. The caller must have corked: it runs in a native callback or in `cork`.
+ * 204 and 304 have no length. HEAD has the length of GET's body. `ApiReply` promises header values
+ * that need no check.
+ */
+export function writeReply(
+  raw: HttpResponse,
+  method: string,
+  status: number,
+  payload: string | Uint8Array,
+  contentType: string,
+  headers: ApiReply['headers'],
+  connection: Connection,
+): void {
+  if (status === 204 || status === 304) {
+    // This call cannot close the connection, so the head asks the client to.
+    writeHead(raw, status, undefined, headers, connection === 'keep' ? 'keep' : 'close');
+    raw.endWithoutBody();
+    return;
+  }
+  const isNativeClose = connection === 'native_close';
+  writeHead(raw, status, contentType, headers, connection);
+  if (method !== 'HEAD') {
+    if (isNativeClose) raw.end(payload, true);
+    else endUnlessBehind(raw, payload);
+  } else if (isNativeClose) {
+    raw.endWithoutBody(Buffer.byteLength(payload), true);
+  } else {
+    // Given a length, `endWithoutBody` would leave the connection unusable.
+    raw.writeHeader('content-length', String(Buffer.byteLength(payload)));
+    raw.endWithoutBody();
+  }
+}
+
+/** A reply up to this length is short: it seldom checks whether the client reads. */
+const longestShortReply = 16_384;
+/** The average number of short replies before one, chosen at random, checks. */
+const shortRepliesPerCheck = 64;
+
+/**
+ * Ends a reply with `end`, or with `tryEnd`, which checks whether the client reads its replies. If
+ * it does not, the rest of this one waits here, and uWebSockets.js disconnects the client as soon
+ * as it sends more requests. `end` would buffer their replies without a bound. But a check costs a
+ * tenth of a read request, so short replies check at random, which no client can predict.
+ */
+function endUnlessBehind(raw: HttpResponse, payload: string | Uint8Array): void {
+  if (payload.length <= longestShortReply && Math.random() * shortRepliesPerCheck >= 1) {
+    raw.end(payload, false);
+    return;
+  }
+  const size = Buffer.byteLength(payload);
+  const [, isDone] = raw.tryEnd(payload, size);
+  if (isDone) return;
+  const bytes = typeof payload === 'string' ? Buffer.from(payload) : payload;
+  // A reply that waits needs a handler, and a client that leaves now needs no more.
+  raw.onAborted(() => {});
+  raw.onWritable((offset) => raw.tryEnd(bytes.subarray(offset), size)[0]);
+}
+
+/** Announces the length of the whole body, and writes half of it. */
+export function writeHalf(raw: HttpResponse, { status, body, headers }: ApiReply): void {
+  const bytes = Buffer.from(body);
+  writeHead(raw, status, jsonType, headers, 'keep');
+  raw.tryEnd(bytes.subarray(0, Math.floor(bytes.length / 2)), bytes.length);
+}
+
+/** Ends the connection of a response that may already be closed. */
+export function closeQuietly(raw: HttpResponse): void {
+  try {
+    raw.close();
+  } catch {
+    // Already closed.
+  }
+}
+
+const connectionLines = {
+  keep: `\r\nconnection: keep-alive\r\nkeep-alive: timeout=${keepAliveSeconds}`,
+  close: '\r\nconnection: close',
+  native_close: '',
+} as const satisfies Record<Connection, string>;
+
+/** Writes the whole head in one native call: a call costs more than joining the texts. */
+function writeHead(
+  raw: HttpResponse,
+  status: number,
+  contentType: string | undefined,
+  headers: ApiReply['headers'],
+  connection: Connection,
+): void {
+  const type = headers?.['content-type'] === undefined ? contentType : undefined;
+  let head = jsonHeads[status];
+  if (type !== jsonType || connection !== 'keep' || head === undefined) {
+    head = headOf(status, type, connection);
+    if (type === jsonType && connection === 'keep') jsonHeads[status] = head;
+  }
+  for (const name in headers) head += `\r\n${name}: ${headers[name]}`;
+  raw.writeStatus(head);
+}
+
+/** The heads of JSON replies that keep their connection, by status. */
+const jsonHeads: string[] = [];
+
+function headOf(status: number, contentType: string | undefined, connection: Connection): string {
+  const type = contentType === undefined ? '' : `\r\ncontent-type: ${contentType}`;
+  return `${status} ${statusTexts[status] ?? 'Unknown'}${type}${connectionLines[connection]}`;
+}

@@ -1,0 +1,189 @@
+/**
+ * A request from HyperExpress, and the outlet that writes its reply on the raw uWebSockets.js
+ * response. The constructor copies the head, because uWebSockets.js frees it when the native
+ * callback returns. The client's address is read on demand, because that costs more than everything
+ * else and a request with a valid key does not need it.
+ * A reply that ends its connection is written after uWebSockets.js has parsed the whole packet. If
+ * the packet holds another request, uWebSockets.js closes the connection before the reply; written
+ * earlier, the reply would not keep that request from being served.
+ */
+import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
+// Not the global one, which a test may fake.
+import { setImmediate } from 'node:timers';
+import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
+import type { Outlet } from '../answers.ts';
+import { plainIp } from '../transport.ts';
+import { closeQuietly, writeHalf, writeReply } from './uws-reply.ts';
+
+/**
+ * The average number of HEAD replies before one, chosen at random, ends its connection. A client
+ * that sends HEAD requests and never reads makes uWebSockets.js buffer the replies without showing
+ * how many; closing the connection frees them.
+ */
+const headsPerClose = 2_048;
+
+/** Finds `close` in the list of options of a `Connection` header. */
+const closeOption = /(?:^|,)[ \t]*close[ \t]*(?:,|$)/i;
+
+/** The fields of HyperExpress' request that are used here. */
+interface Head {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly path: string;
+  readonly path_query: string;
+  readonly raw: HttpRequest;
+}
+
+/** The fields of HyperExpress' response that are used here. */
+interface Response {
+  /** True once the reply is written or the client has left. HyperExpress reads it, too. */
+  completed: boolean;
+  readonly raw: HttpResponse;
+}
+
+export class UwsRequest implements ApiRequest, Outlet {
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  readonly host: string | undefined;
+  readonly authorization: string | undefined;
+  readonly contentType: string | undefined;
+  readonly contentEncoding: string | undefined;
+  readonly forwardedFor: string | undefined;
+  /** True if the client asked to close the connection after this request. */
+  readonly asksToClose: boolean;
+  /**
+   * True if uWebSockets.js closes the connection without being asked: it takes any `Connection` of
+   * five characters for `close`.
+   */
+  readonly #isClosedByNative: boolean;
+  readonly #response: Response;
+  #body: string | Uint8Array = '';
+  /** The native memory that holds the body; it replaces `#body` until the body is read. */
+  #lentBody: ArrayBuffer | undefined;
+  #clientIp: string | undefined;
+  /** True once there is a reply of which at least a part waits until the packet is parsed. */
+  #isReplyDeferred = false;
+
+  constructor(method: string, { headers, path, path_query, raw }: Head, response: Response) {
+    const authorization = headers['authorization'];
+    // Of several headers of one name, `headers` holds the last and `getHeader` finds the first.
+    const isSingle =
+      authorization !== undefined && raw.getHeader('authorization') === authorization;
+    this.method = method;
+    this.path = path;
+    // Undefined, contrary to its type, if the target has no question mark.
+    this.query = path_query ?? '';
+    this.host = headers['host'];
+    this.authorization = isSingle ? authorization : undefined;
+    this.contentType = headers['content-type'];
+    this.contentEncoding = headers['content-encoding'];
+    this.forwardedFor = headers['x-forwarded-for'];
+    const connection = headers['connection'];
+    this.#isClosedByNative = connection?.length === 5;
+    this.asksToClose =
+      connection !== undefined &&
+      (this.#isClosedByNative ||
+        closeOption.test(connection) ||
+        closeOption.test(raw.getHeader('connection')));
+    this.#response = response;
+  }
+
+  /** Sets a body that is valid until the native callback returns. A read creates its view. */
+  lendBody(chunk: ArrayBuffer): void {
+    this.#lentBody = chunk;
+  }
+
+  get body(): string | Uint8Array {
+    if (this.#lentBody !== undefined) this.body = Buffer.from(this.#lentBody);
+    return this.#body;
+  }
+
+  set body(body: string | Uint8Array) {
+    this.#body = body;
+    this.#lentBody = undefined;
+  }
+
+  get clientIp(): string {
+    this.#clientIp ??= plainIp(
+      Buffer.from(this.#response.raw.getRemoteAddressAsText()).toString('latin1'),
+    );
+    return this.#clientIp;
+  }
+
+  get isAnswered(): boolean {
+    return this.#isReplyDeferred || this.#response.completed;
+  }
+
+  get isDone(): boolean {
+    return this.#response.completed;
+  }
+
+  write(
+    status: number,
+    payload: string | Uint8Array,
+    contentType: string,
+    headers: ApiReply['headers'],
+    ends: boolean,
+  ): void {
+    if (this.isAnswered) return;
+    const isLastHead = this.method === 'HEAD' && Math.random() * headsPerClose < 1;
+    if (!ends && !this.asksToClose && !isLastHead) {
+      this.#response.completed = true;
+      const { raw } = this.#response;
+      writeReply(raw, this.method, status, payload, contentType, headers, 'keep');
+      return;
+    }
+    this.#isReplyDeferred = true;
+    const connection = this.#isClosedByNative ? 'close' : 'native_close';
+    setImmediate(() =>
+      this.later(() => {
+        this.#response.completed = true;
+        const { raw } = this.#response;
+        writeReply(raw, this.method, status, payload, contentType, headers, connection);
+      }),
+    );
+  }
+
+  truncate(reply: ApiReply): void {
+    if (this.isAnswered) return;
+    this.#isReplyDeferred = true;
+    writeHalf(this.#response.raw, reply);
+    // The half leaves when the surrounding cork ends; the connection must outlive that.
+    setImmediate(() => this.drop());
+  }
+
+  drop(): void {
+    this.#response.completed = true;
+    closeQuietly(this.#response.raw);
+  }
+
+  /** uWebSockets.js cannot reset a connection. */
+  reset(): void {
+    this.drop();
+  }
+
+  /** Only the control port has streams of events, and Node's server serves it. */
+  openStream(): undefined {
+    return undefined;
+  }
+
+  /** Corks `act`, so that its writes leave together, as uWebSockets.js corks its callbacks. */
+  later(act: () => void): void {
+    if (!this.#response.completed) this.#response.raw.cork(act);
+  }
+
+  /** Replaces the handler of HyperExpress, which would keep the event to itself. */
+  onLeft(act: () => void): void {
+    this.#response.raw.onAborted(() => {
+      this.#response.completed = true;
+      act();
+    });
+  }
+
+  /** Calls `take` with each piece of the body; a piece is valid during the call. */
+  onBody(take: (chunk: ArrayBuffer, isLast: boolean) => void): void {
+    this.#response.raw.onData((chunk, isLast) => {
+      if (!this.isAnswered) take(chunk, isLast);
+    });
+  }
+}

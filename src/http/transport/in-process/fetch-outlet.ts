@@ -1,0 +1,189 @@
+/**
+ * The outlet of a reply that a caller of `sim.fetch` waits for. It passes the reply to undici, the
+ * implementation of Node's `fetch`, which takes it through one of two interfaces: that of Node 20
+ * to 24 (`onConnect`, `onHeaders`, …) or that of Node 26 (`onRequestStart`, `onResponseStart`, …).
+ */
+// Imported: a test that fakes the global one would hold back a truncated reply.
+import { setImmediate } from 'node:timers';
+import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
+import type { Outlet } from '../answers.ts';
+import type { ServedPort } from '../served-port.ts';
+import { statusTexts } from '../status-texts.ts';
+import { jsonType } from '../transport-replies.ts';
+
+/** A request as undici passes it on. */
+export interface DispatchOptions {
+  /** The path with its query. */
+  readonly path: string;
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Null without a body. A stream of the caller may contain texts. */
+  readonly body: AsyncIterable<Uint8Array | string> | null;
+}
+
+/** Receives a reply, in Node 20 to 24. */
+interface CallbackHandler {
+  onConnect(abort: (reason?: Error) => void): void;
+  onHeaders(status: number, headers: Buffer[], resume: () => void, statusText: string): unknown;
+  onData(bytes: Uint8Array): unknown;
+  onComplete(trailers: Buffer[]): void;
+  onError(error: Error): void;
+}
+
+interface Controller {
+  readonly abort: (reason?: Error) => void;
+  readonly pause: () => void;
+  readonly resume: () => void;
+  rawHeaders: Buffer[];
+  aborted: boolean;
+}
+
+/** Receives a reply, in Node 26. */
+interface ControllerHandler {
+  onRequestStart(controller: Controller, context: object): void;
+  onResponseStart(
+    controller: Controller,
+    status: number,
+    headers: Readonly<Record<string, string>>,
+    statusText: string,
+  ): void;
+  onResponseData(controller: Controller, bytes: Uint8Array): void;
+  onResponseEnd(controller: Controller, trailers: object): void;
+  onResponseError(controller: Controller, error: Error): void;
+}
+
+export type DispatchHandler = CallbackHandler | ControllerHandler;
+
+export class FetchOutlet implements Outlet {
+  readonly method: string;
+  readonly path: string;
+  readonly #handler: DispatchHandler;
+  readonly #controller: Controller;
+  readonly #port: ServedPort;
+  readonly #open: Set<FetchOutlet>;
+  #onLeft: (() => void) | undefined;
+  /** True once the reply is complete or has failed. */
+  isDone = false;
+
+  /** `open`: the set that contains this outlet until its reply begins or its caller leaves. */
+  constructor(
+    { method, path }: ApiRequest,
+    handler: DispatchHandler,
+    port: ServedPort,
+    open: Set<FetchOutlet>,
+  ) {
+    this.method = method;
+    this.path = path;
+    this.#handler = handler;
+    this.#port = port;
+    this.#open = open.add(this);
+    const abort = (reason = new Error('aborted')): void => {
+      this.#controller.aborted = true;
+      this.leave(reason);
+    };
+    this.#controller = { abort, pause() {}, resume() {}, rawHeaders: [], aborted: false };
+  }
+
+  start(): void {
+    if ('onRequestStart' in this.#handler) this.#handler.onRequestStart(this.#controller, {});
+    else this.#handler.onConnect(this.#controller.abort);
+  }
+
+  get isAnswered(): boolean {
+    return this.isDone || this.#controller.rawHeaders.length > 0;
+  }
+
+  write(
+    status: number,
+    payload: string | Uint8Array,
+    contentType: string,
+    headers: ApiReply['headers'],
+  ): void {
+    const bytes = Buffer.from(payload);
+    const isBodiless = status === 204 || status === 304;
+    this.#head(status, isBodiless ? undefined : bytes.length, contentType, headers);
+    if (!isBodiless && this.method !== 'HEAD') this.#data(bytes);
+    if (this.isDone) return;
+    this.isDone = true;
+    if ('onResponseEnd' in this.#handler) this.#handler.onResponseEnd(this.#controller, {});
+    else this.#handler.onComplete([]);
+  }
+
+  truncate({ status, body, headers }: ApiReply): void {
+    const bytes = Buffer.from(body);
+    this.#head(status, bytes.length, jsonType, headers);
+    this.#data(bytes.subarray(0, Math.floor(bytes.length / 2)));
+    // Later, so that `fetch` first resolves with the head.
+    setImmediate(() => this.drop());
+  }
+
+  drop(): void {
+    this.fail(new SocketError());
+  }
+
+  reset(): void {
+    const error = new Error('read ECONNRESET');
+    this.fail(Object.assign(error, { code: 'ECONNRESET', syscall: 'read', errno: -104 }));
+  }
+
+  /** Only the control port has streams of events. */
+  openStream(): undefined {
+    return undefined;
+  }
+
+  later(act: () => void): void {
+    if (!this.isDone) act();
+  }
+
+  onLeft(act: () => void): void {
+    this.#onLeft = act;
+  }
+
+  /** Called when the caller aborts, or the simulator closes. */
+  leave(reason: Error = new SocketError()): void {
+    const isOpen = this.#open.delete(this);
+    this.fail(reason);
+    if (isOpen) this.#onLeft?.();
+  }
+
+  /** Makes `fetch` reject, or the body of its response fail. */
+  fail(error: Error): void {
+    if (this.isDone) return;
+    this.isDone = true;
+    this.#open.delete(this);
+    if ('onResponseError' in this.#handler) this.#handler.onResponseError(this.#controller, error);
+    else this.#handler.onError(error);
+  }
+
+  #head(status: number, length: number | undefined, type: string, more: ApiReply['headers']): void {
+    this.#open.delete(this);
+    if (this.isDone) return;
+    const headers: Readonly<Record<string, string>> = {
+      date: new Date(this.#port.now?.() ?? Date.now()).toUTCString(),
+      ...(length !== undefined && { 'content-type': type, 'content-length': String(length) }),
+      ...more,
+    };
+    const raw = Object.entries(headers).flatMap((line) => line.map((text) => Buffer.from(text)));
+    const text = statusTexts[status] ?? 'Unknown';
+    this.#controller.rawHeaders = raw;
+    if ('onResponseStart' in this.#handler) {
+      this.#handler.onResponseStart(this.#controller, status, headers, text);
+    } else this.#handler.onHeaders(status, raw, () => {}, text);
+  }
+
+  #data(bytes: Uint8Array): void {
+    if (this.isDone) return;
+    if ('onResponseData' in this.#handler) this.#handler.onResponseData(this.#controller, bytes);
+    else this.#handler.onData(bytes);
+  }
+}
+
+/** The error that undici reports when a server closes the connection before the reply is whole. */
+class SocketError extends Error {
+  override readonly name = 'SocketError';
+  readonly code = 'UND_ERR_SOCKET';
+  readonly socket = null;
+  constructor() {
+    super('other side closed');
+  }
+}

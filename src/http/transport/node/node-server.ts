@@ -1,0 +1,223 @@
+/**
+ * The transport on Node's own HTTP server. It serves every control port, and the service on
+ * machines that cannot load the native module. Statuses, bodies and limits equal those of the
+ * native transport; docs/semantics.md lists where the parsers differ.
+ */
+import { createServer, IncomingMessage, type Server, ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { Socket } from 'node:net';
+import { Answers } from '../answers.ts';
+import { ArrivingBody, type Intake } from '../arriving-body.ts';
+import { HeadLines } from '../head-lines.ts';
+import { checkAddress, listenError } from '../listening.ts';
+import { ServedPort } from '../served-port.ts';
+import { type Serve, type Transport, type TransportOptions, waitUntilIdle } from '../transport.ts';
+import { NodeOutlet, refuseSocket } from './node-reply.ts';
+import { type Draft, hasRightHosts, readHead, readUnusualMethod } from './node-request.ts';
+import { Turns } from './node-turns.ts';
+import { PlainConnection, type PlainShared } from './plain-connection.ts';
+
+/** An error that Node's parser reports. */
+interface ParserError extends NodeJS.ErrnoException {
+  readonly rawPacket?: Buffer | undefined;
+  readonly bytesParsed?: number;
+}
+
+/** The event that this file emits on a request when the parser refuses the rest of its body. */
+const bodyRefused = 'bodyRefused';
+
+export class NodeTransport implements Transport {
+  readonly #port: ServedPort;
+  readonly #answers: Answers;
+  readonly #lines: HeadLines;
+  readonly #server: Server;
+  /** The open connections that `node:http` has not taken over. */
+  readonly #plain = new Set<PlainConnection>();
+  readonly #turns = new Turns();
+  /** Connections of which bytes were refused: their further errors are ignored. */
+  readonly #refused = new WeakSet<Socket>();
+  /** Requests that the parser refused after their head. */
+  readonly #malformedRequests = new WeakSet<IncomingMessage>();
+  #closing: Promise<void> | undefined;
+
+  constructor(serve: Serve, options: TransportOptions = {}) {
+    this.#port = new ServedPort(serve, options);
+    this.#answers = new Answers(this.#port);
+    this.#lines = new HeadLines(this.#port);
+    const { idleTimeoutMs } = this.#port;
+    const limits = {
+      maxHeaderSize: 16_384,
+      headersTimeout: idleTimeoutMs,
+      requestTimeout: idleTimeoutMs,
+      keepAliveTimeout: idleTimeoutMs,
+      connectionsCheckingInterval: 1_000,
+      // `#receive` checks `Host`: Node's own refusal has no body, and Node accepts two hosts.
+      requireHostHeader: false,
+    };
+    const { tls } = options;
+    const server =
+      tls === undefined
+        ? createServer(limits)
+        : createTlsServer({ ...limits, cert: tls.cert, key: tls.key });
+    // A handshake that fails gets no reply: there is no connection to write it on.
+    server.on('tlsClientError', (_, socket: Socket) => {
+      this.#refused.add(socket);
+      socket.destroy();
+    });
+    const receive = this.#receive.bind(this);
+    server.on('request', (request, response) => this.#turns.take(request, response, receive));
+    // uWebSockets.js also serves requests with expectations other than 100-continue.
+    server.on('checkExpectation', (request, response) =>
+      this.#turns.take(request, response, receive),
+    );
+    // Without a listener Node closes the connection without a reply.
+    server.on('connect', (_, socket) => this.#refuse(new Error('CONNECT'), socket as Socket));
+    server.on('clientError', (error, socket) => this.#refuse(error, socket as Socket));
+    // With a listener, Node closes no silent connection itself. Idle ones are closed here, and
+    // those whose client does not read; event streams and delayed replies stay open.
+    server.setTimeout(idleTimeoutMs, (socket) => {
+      if (this.#turns.isIdle(socket) || socket.writableLength > 0) socket.destroy();
+    });
+    // Node would drop all headers after the first 1,000; `maxHeaderSize` bounds them instead.
+    server.maxHeadersCount = 0;
+    this.#server = server;
+    if ('service' in serve) {
+      this.#servePlainly(tls === undefined ? 'connection' : 'secureConnection');
+    }
+  }
+
+  /** Gives each new connection to a `PlainConnection`, and to `node:http` when that gives it up. */
+  #servePlainly(connected: 'connection' | 'secureConnection'): void {
+    const server = this.#server;
+    const nodeListeners = server.listeners(connected);
+    server.removeAllListeners(connected);
+    const shared: PlainShared = {
+      port: this.#port,
+      answers: this.#answers,
+      lines: this.#lines,
+      open: this.#plain,
+      handOver: (socket) => {
+        for (const listener of nodeListeners) listener.call(server, socket);
+      },
+    };
+    server.on(connected, (socket: Socket) => new PlainConnection(shared, socket));
+  }
+
+  listen(port: number, host: string): Promise<number> {
+    return new Promise((resolve, reject) => {
+      checkAddress(port, host);
+      const onError = (error: Error): void => reject(listenError(error, port, host));
+      this.#server.once('error', onError);
+      this.#server.listen({ port, host, exclusive: true }, () => {
+        this.#server.off('error', onError);
+        const address = this.#server.address();
+        resolve(address !== null && typeof address === 'object' ? address.port : port);
+      });
+    });
+  }
+
+  close(graceMs = 5_000): Promise<void> {
+    this.#closing ??= this.#drain(graceMs);
+    return this.#closing;
+  }
+
+  async #drain(graceMs: number): Promise<void> {
+    const closed = new Promise((resolve) => this.#server.close(resolve));
+    this.#answers.startClosing();
+    await waitUntilIdle(() => this.#answers.pending.hasAny, graceMs);
+    this.#answers.pending.clear();
+    for (const { socket } of this.#plain) socket.destroy();
+    this.#server.closeAllConnections();
+    await closed;
+  }
+
+  /** Serves a request whose turn has come, or refuses it by its head. */
+  #receive(incoming: IncomingMessage, response: ServerResponse): void {
+    const draft = readHead(incoming);
+    const outlet = new NodeOutlet(draft, response, this.#lines);
+    this.#answers.pending.add(outlet);
+    const encoding = incoming.headers['transfer-encoding'];
+    const isLengthUnclear =
+      encoding !== undefined &&
+      (encoding.toLowerCase() !== 'chunked' || incoming.httpVersion === '1.0');
+    const isMalformed = this.#malformedRequests.has(incoming);
+    if (isMalformed || isLengthUnclear || !hasRightHosts(incoming)) {
+      this.#answers.refuse(outlet, this.#port.reply('malformed'));
+      return;
+    }
+    const length = incoming.headers['content-length'];
+    const size = length === undefined ? 0 : Number(length);
+    if (size === 0 && encoding === undefined) {
+      this.#answers.serve(outlet, draft);
+      return;
+    }
+    let intake: Intake;
+    try {
+      intake = this.#port.intakeOf(draft);
+    } catch (error) {
+      this.#port.report(error);
+      this.#answers.refuse(outlet, this.#port.reply('internalError'));
+      return;
+    }
+    if (size > intake.drainBytes) this.#answers.refuse(outlet, this.#port.tooLong(intake));
+    else this.#collect(incoming, draft, outlet, new ArrivingBody(intake, this.#port.room));
+  }
+
+  /** Serves the request once its body has arrived. */
+  #collect(incoming: IncomingMessage, draft: Draft, outlet: NodeOutlet, body: ArrivingBody): void {
+    outlet.onClose(() => body.release());
+    incoming.on('data', (chunk: Buffer) => this.#answers.take(outlet, body, chunk));
+    incoming.on('end', () => this.#answers.arrived(outlet, draft, body));
+    incoming.once(bodyRefused, () => this.#answers.refuse(outlet, this.#port.reply('malformed')));
+    // Emitted if the client leaves in the middle of its body. `close` follows and cleans up.
+    incoming.on('error', () => {});
+  }
+
+  /** Answers bytes that Node's parser refuses. A timeout gets no answer, as in uWebSockets.js. */
+  #refuse(error: ParserError, socket: Socket): void {
+    const { code, rawPacket, bytesParsed = 0 } = error;
+    // The parser reports an error for each further packet of such a connection.
+    if (this.#refused.has(socket)) return;
+    this.#refused.add(socket);
+    if (!socket.writable || code === 'ECONNRESET' || code?.endsWith('_TIMEOUT')) {
+      socket.destroy();
+      return;
+    }
+    if (code === 'HPE_INVALID_METHOD') {
+      this.#serveUnusualMethod(readUnusualMethod(rawPacket, bytesParsed, socket), socket);
+      return;
+    }
+    const arriving = this.#turns.arrivingOn(socket);
+    if (arriving !== undefined) {
+      this.#malformedRequests.add(arriving);
+      arriving.emit(bodyRefused);
+      return;
+    }
+    const reply = this.#port.reply(
+      code === 'HPE_HEADER_OVERFLOW' ? 'headersTooLarge' : 'malformed',
+    );
+    this.#turns.afterAll(socket, () => {
+      // An earlier reply may have ended the connection.
+      if (!socket.writable) return;
+      this.#port.reportOwnReply('', reply);
+      refuseSocket(socket, reply, this.#port.headers);
+    });
+  }
+
+  /**
+   * Serves a request with a method that Node's parser does not know, after the replies before it.
+   * `request`: undefined if its head could not be read. Ends the connection, because a body would
+   * not be read.
+   */
+  #serveUnusualMethod(request: IncomingMessage | undefined, socket: Socket): void {
+    const incoming = request ?? new IncomingMessage(socket);
+    const response = new ServerResponse(incoming);
+    response.shouldKeepAlive = false;
+    response.once('finish', () => socket.destroySoon());
+    this.#turns.take(incoming, response, () => {
+      response.assignSocket(socket);
+      if (request === undefined) this.#malformedRequests.add(incoming);
+      this.#receive(incoming, response);
+    });
+  }
+}

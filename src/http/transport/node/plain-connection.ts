@@ -1,0 +1,226 @@
+/**
+ * Serves a connection of Node's server as long as its requests are *plain*, in the sense of
+ * `plain-head.ts`. `node:http` takes three times as long for such a request, because it creates two
+ * streams for each. At the first request that is not plain, `node:http` takes over the connection
+ * with the bytes that are not served yet. A test compares the replies of both ways byte for byte.
+ */
+import type { Socket } from 'node:net';
+// Not the global one, which a test may fake: a client is slow in real time.
+import { performance } from 'node:perf_hooks';
+import type { Answers } from '../answers.ts';
+import { ArrivingBody } from '../arriving-body.ts';
+import type { HeadLines } from '../head-lines.ts';
+import type { ServedPort } from '../served-port.ts';
+import { plainIp } from '../transport.ts';
+import { type PlainFields, plainRequestLine, readPlainFields } from './plain-head.ts';
+import { PlainRequest, type ReplyWriter } from './plain-request.ts';
+
+/** The state that all plain connections of a port share. */
+export interface PlainShared {
+  readonly port: ServedPort;
+  readonly answers: Answers;
+  readonly lines: HeadLines;
+  readonly open: Set<PlainConnection>;
+  /** Makes `node:http` take over a connection. */
+  readonly handOver: (socket: Socket) => void;
+}
+
+/** A longer head is left to Node, whose limit of 16 KiB counts other bytes than this one. */
+const longestHeadBytes = 8_192;
+/** The socket is paused once more bytes than this wait for an earlier reply. */
+const mostWaitingBytes = 65_536;
+const endOfHead = '\r\n\r\n';
+/** In place of an offset: the request is one for `node:http`. */
+const notPlain = -1;
+
+export class PlainConnection implements ReplyWriter {
+  readonly #shared: PlainShared;
+  readonly #socket: Socket;
+  #clientIp: string | undefined;
+  /** The header lines of the last request, and what they say: most clients repeat them. */
+  #lastText = '';
+  #lastFields: PlainFields | undefined;
+  /** The request that has no whole reply yet; the bytes behind it wait. */
+  #current: PlainRequest | undefined;
+  /** The body of `#current`, while it arrives; the next two fields belong to it. */
+  #body: ArrivingBody | undefined;
+  #missingBytes = 0;
+  /** The real time until which the body must be complete. */
+  #bodyDeadlineMs = 0;
+  /** Bytes behind `#current`, or behind replies that the client has not read. */
+  #waiting: Buffer | undefined;
+  /** True once this object serves no more: the connection ends, or `node:http` has it. */
+  #isOver = false;
+
+  constructor(shared: PlainShared, socket: Socket) {
+    this.#shared = shared;
+    this.#socket = socket;
+    shared.open.add(this);
+    socket.on('data', this.#onData).on('end', this.#onEnd).on('drain', this.#onDrain);
+    socket.on('close', this.#onClose).on('error', ignoreError);
+    socket.setTimeout(shared.port.idleTimeoutMs, this.#onTimeout);
+  }
+
+  get clientIp(): string {
+    this.#clientIp ??= plainIp(this.#socket.remoteAddress ?? '');
+    return this.#clientIp;
+  }
+
+  get socket(): Socket {
+    return this.#socket;
+  }
+
+  send(request: PlainRequest, text: string, isAscii: boolean, ends: boolean): void {
+    const socket = this.#socket;
+    socket.write(text, isAscii ? 'latin1' : 'utf8');
+    if (ends) {
+      this.#isOver = true;
+      socket.destroySoon();
+    }
+    if (this.#current !== request) return;
+    this.#current = undefined;
+    this.#body?.release();
+    this.#body = undefined;
+    if (this.#waiting !== undefined) process.nextTick(this.#onDrain);
+  }
+
+  get #isBusy(): boolean {
+    return this.#isOver || this.#current !== undefined || this.#socket.writableNeedDrain;
+  }
+
+  readonly #onData = (bytes: Buffer): void => {
+    if (this.#waiting === undefined) this.#read(bytes);
+    else this.#keepWaiting(Buffer.concat([this.#waiting, bytes]));
+  };
+
+  /** Runs once the client has read its replies, and after a reply that other bytes waited for. */
+  readonly #onDrain = (): void => {
+    const waiting = this.#waiting;
+    if (this.#socket.destroyed || waiting === undefined || this.#isBusy) return;
+    this.#waiting = undefined;
+    this.#socket.resume();
+    this.#read(waiting);
+  };
+
+  #keepWaiting(bytes: Buffer): void {
+    this.#waiting = bytes;
+    if (bytes.length > mostWaitingBytes) this.#socket.pause();
+  }
+
+  /** Serves the requests in these bytes, as far as the replies before them are written. */
+  #read(bytes: Buffer): void {
+    let offset = 0;
+    if (this.#body !== undefined) offset = this.#takeBody(this.#body, bytes);
+    // The replies to several requests of one packet leave as one.
+    let isCorked = false;
+    while (offset < bytes.length && !this.#isBusy) {
+      const nextOffset = this.#start(bytes, offset);
+      if (nextOffset === notPlain) {
+        if (isCorked) this.#socket.uncork();
+        this.#handOver(bytes.subarray(offset));
+        return;
+      }
+      offset = nextOffset;
+      if (offset < bytes.length && !isCorked) {
+        isCorked = true;
+        this.#socket.cork();
+      }
+    }
+    if (isCorked) this.#socket.uncork();
+    if (offset < bytes.length && !this.#isOver) {
+      this.#keepWaiting(Buffer.from(bytes.subarray(offset)));
+    }
+  }
+
+  /** Serves the request at `offset`. Returns the offset of the next one, or `notPlain`. */
+  #start(bytes: Buffer, offset: number): number {
+    const text = bytes.toString('latin1', offset, offset + longestHeadBytes);
+    const headEnd = text.indexOf(endOfHead);
+    const lineEnd = text.indexOf('\r\n');
+    // The head is incomplete or too long (-1), or has no headers.
+    if (headEnd <= lineEnd) return notPlain;
+    const parts = plainRequestLine.exec(text.slice(0, lineEnd));
+    const fields = this.#fieldsOf(text.slice(lineEnd + 2, headEnd));
+    if (parts === null || fields === undefined) return notPlain;
+    const { port, answers } = this.#shared;
+    const { length } = fields;
+    if (length > port.intake.limitBytes) return notPlain;
+    const [, method = '', path = '', query = ''] = parts;
+    const request = new PlainRequest(this, this.#shared.lines, method, path, query, fields);
+    this.#current = request;
+    const bodyStart = offset + headEnd + endOfHead.length;
+    const bodyEnd = bodyStart + length;
+    if (bodyEnd <= bytes.length) {
+      // A view of the bytes that arrived, valid during the call.
+      if (length > 0) request.body = bytes.subarray(bodyStart, bodyEnd);
+      answers.serve(request, request);
+      return bodyEnd;
+    }
+    answers.pending.add(request);
+    this.#body = new ArrivingBody(port.intake, port.room);
+    this.#missingBytes = length;
+    this.#bodyDeadlineMs = performance.now() + port.idleTimeoutMs;
+    return bodyStart + this.#takeBody(this.#body, bytes.subarray(bodyStart));
+  }
+
+  #fieldsOf(text: string): PlainFields | undefined {
+    if (text !== this.#lastText) {
+      this.#lastText = text;
+      this.#lastFields = readPlainFields(text);
+    }
+    return this.#lastFields;
+  }
+
+  /** Takes the next piece of a body. Returns how many of the bytes belong to the body. */
+  #takeBody(body: ArrivingBody, bytes: Buffer): number {
+    const request = this.#current;
+    if (request === undefined) return 0;
+    const taken = Math.min(this.#missingBytes, bytes.length);
+    if (performance.now() > this.#bodyDeadlineMs) this.#socket.destroy();
+    this.#missingBytes -= taken;
+    const { answers } = this.#shared;
+    answers.take(request, body, bytes.subarray(0, taken));
+    if (this.#missingBytes > 0 || request.isAnswered) return taken;
+    this.#body = undefined;
+    answers.arrived(request, request, body);
+    return taken;
+  }
+
+  /** Gives the connection to `node:http`, which reads these bytes first. */
+  #handOver(bytes: Buffer): void {
+    const socket = this.#socket;
+    this.#isOver = true;
+    this.#shared.open.delete(this);
+    socket.off('data', this.#onData).off('end', this.#onEnd).off('drain', this.#onDrain);
+    socket.off('close', this.#onClose).off('error', ignoreError);
+    socket.setTimeout(0, this.#onTimeout);
+    socket.pause();
+    socket.unshift(bytes);
+    this.#shared.handOver(socket);
+    socket.resume();
+  }
+
+  /** Closes a silent connection, unless the silence is a reply that a fault delays. */
+  readonly #onTimeout = (): void => {
+    const isDelayed = this.#current !== undefined && this.#body === undefined;
+    if (!isDelayed || this.#socket.writableLength > 0) this.#socket.destroy();
+  };
+
+  /** Runs when the client sends no more. Refuses half a body, as Node's parser does. */
+  readonly #onEnd = (): void => {
+    if (this.#body !== undefined && this.#current !== undefined) {
+      this.#shared.answers.refuse(this.#current, this.#shared.port.reply('malformed'));
+    }
+    if (this.#socket.writable) this.#socket.end();
+  };
+
+  readonly #onClose = (): void => {
+    this.#isOver = true;
+    this.#shared.open.delete(this);
+    this.#body?.release();
+    this.#current?.leave();
+  };
+}
+
+/** Node emits `close` after each error. */
+function ignoreError(): void {}

@@ -1,0 +1,146 @@
+/**
+ * A plain request (`plain-head.ts`), and the outlet that writes its reply. The reply leaves as one
+ * write, without the streams of `node:http`.
+ */
+import type { Socket } from 'node:net';
+import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
+import type { Outlet } from '../answers.ts';
+import type { HeadLines } from '../head-lines.ts';
+import { statusTexts } from '../status-texts.ts';
+import { jsonType } from '../transport-replies.ts';
+import { resetSocket } from './node-reply.ts';
+import type { PlainFields } from './plain-head.ts';
+
+/** The connection of a plain request. */
+export interface ReplyWriter {
+  readonly clientIp: string;
+  readonly socket: Socket;
+  /** Writes the whole reply to a request. `ends`: the connection ends after it. */
+  send(request: PlainRequest, text: string, isAscii: boolean, ends: boolean): void;
+}
+
+/** A plain request, and the outlet that writes its reply. */
+export class PlainRequest implements ApiRequest, Outlet {
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  readonly host: string;
+  readonly authorization: string | undefined;
+  readonly contentType: string | undefined;
+  readonly contentEncoding: string | undefined;
+  readonly forwardedFor: string | undefined;
+  body: string | Uint8Array = '';
+  readonly #connection: ReplyWriter;
+  readonly #lines: HeadLines;
+  #isAnswered = false;
+  #onLeft: (() => void) | undefined;
+
+  constructor(
+    connection: ReplyWriter,
+    lines: HeadLines,
+    method: string,
+    path: string,
+    query: string,
+    fields: PlainFields,
+  ) {
+    this.#connection = connection;
+    this.#lines = lines;
+    this.method = method;
+    this.path = path;
+    this.query = query;
+    this.host = fields.host;
+    this.authorization = fields.authorization;
+    this.contentType = fields.contentType;
+    this.contentEncoding = fields.contentEncoding;
+    this.forwardedFor = fields.forwardedFor;
+  }
+
+  get clientIp(): string {
+    return this.#connection.clientIp;
+  }
+
+  get isAnswered(): boolean {
+    return this.#isAnswered || this.#connection.socket.destroyed;
+  }
+
+  get isDone(): boolean {
+    const { destroyed, writableLength } = this.#connection.socket;
+    return destroyed || (this.#isAnswered && writableLength === 0);
+  }
+
+  write(
+    status: number,
+    payload: string | Uint8Array,
+    contentType: string,
+    headers: ApiReply['headers'],
+    ends: boolean,
+  ): void {
+    if (this.isAnswered) return;
+    this.#isAnswered = true;
+    const body = typeof payload === 'string' ? payload : Buffer.from(payload).toString();
+    const length = Buffer.byteLength(body);
+    const isBodiless = status === 204 || status === 304;
+    const head = this.#head(status, isBodiless ? undefined : contentType, length, headers, ends);
+    const text = isBodiless || this.method === 'HEAD' ? head : head + body;
+    this.#connection.send(this, text, length === body.length, ends);
+  }
+
+  /** The status line and all headers. `contentType`: undefined if the reply has no body. */
+  #head(
+    status: number,
+    contentType: string | undefined,
+    length: number,
+    headers: ApiReply['headers'],
+    ends: boolean,
+  ): string {
+    const phrase = statusTexts[status] ?? 'unknown';
+    let head = `HTTP/1.1 ${status} ${phrase}\r\n${this.#lines.text(ends)}`;
+    if (contentType !== undefined) {
+      const type = headers?.['content-type'] ?? contentType;
+      head += `content-type: ${type}\r\ncontent-length: ${length}\r\n`;
+    }
+    for (const name in headers) {
+      if (name !== 'content-type' || contentType === undefined) {
+        head += `${name}: ${headers[name]}\r\n`;
+      }
+    }
+    return `${head}\r\n`;
+  }
+
+  truncate({ status, body, headers }: ApiReply): void {
+    if (this.isAnswered) return;
+    this.#isAnswered = true;
+    const bytes = Buffer.from(body);
+    const head = this.#head(status, jsonType, bytes.length, headers, false);
+    const half = bytes.subarray(0, Math.floor(bytes.length / 2));
+    const { socket } = this.#connection;
+    socket.write(Buffer.concat([Buffer.from(head), half]));
+    socket.destroySoon();
+  }
+
+  drop(): void {
+    this.#connection.socket.destroy();
+  }
+
+  reset(): void {
+    resetSocket(this.#connection.socket);
+  }
+
+  /** Only the control port has streams of events. */
+  openStream(): undefined {
+    return undefined;
+  }
+
+  later(act: () => void): void {
+    if (!this.#connection.socket.destroyed) act();
+  }
+
+  onLeft(act: () => void): void {
+    this.#onLeft = act;
+  }
+
+  /** Called when the connection has closed. */
+  leave(): void {
+    if (!this.#isAnswered) this.#onLeft?.();
+  }
+}

@@ -1,0 +1,31 @@
+/** A SIM, as the control port shows it. */
+import { z } from 'zod';
+import { pollingSchema } from '../../config/world-schema.ts';
+import type { Device } from '../../sim/accounts/records.ts';
+
+export const simViewSchema = z
+  .strictObject({
+    device_id: z.uuid(),
+    number: z.string(),
+    account_id: z.uuid().nullable().describe('Null: a number of the shared pool.'),
+    connected: z.boolean(),
+    active: z.boolean(),
+    polling: pollingSchema,
+    allowed: z.boolean(),
+    queue_length: z.int().min(0).describe('Messages that wait for its pickup, held ones included.'),
+  })
+  .meta({ id: 'Sim' });
+export type SimView = Readonly<z.output<typeof simViewSchema>>;
+
+export function simView(device: Device): SimView {
+  return {
+    device_id: device.deviceId,
+    number: device.number,
+    account_id: device.account?.accountId ?? null,
+    connected: device.connected,
+    active: device.active,
+    polling: device.polling,
+    allowed: device.allowed,
+    queue_length: device.work.queueLength,
+  };
+}

@@ -1,0 +1,163 @@
+/**
+ * Reports what happens in a simulator, as events, to three kinds of readers. A *listener* in this
+ * process gets every event of one kind. A *stream* gets several kinds, over HTTP, and may miss some
+ * when there are too many. A *watcher* only hears that messages changed. Events are created only
+ * while somebody reads them.
+ */
+
+import type { Status } from '#contract/message-status.ts';
+import type { ExchangeRecord } from '../../recording/exchange-record.ts';
+import type { RecordedExchange } from '../../recording/recorded-exchange.ts';
+import type { Message } from '../../sim/accounts/records.ts';
+import { isoTime } from '../../sim/clock.ts';
+import type { Simulation } from '../../simulation/simulation.ts';
+import type { WallClock } from '../../simulation/wall-clock.ts';
+import { viewOf } from '../requests/request-views.ts';
+import type { ActivityListener, EventData, ListenedKind, MessageEvent } from './activity-events.ts';
+import { EventStreams, type StreamOptions } from './event-streams.ts';
+import { Traffic } from './request-rates.ts';
+
+type StatusReader = NonNullable<Simulation['lifecycle']['reader']>;
+
+/** The parts of the simulator that events come from. */
+interface EventOrigin {
+  readonly simulation: Simulation;
+  readonly wallClock: WallClock;
+  readonly exchangeRecord: ExchangeRecord;
+}
+
+export class Activity {
+  readonly #origin: EventOrigin;
+  readonly #listeners: { readonly [K in ListenedKind]: Set<(data: EventData[K]) => void> } = {
+    message: new Set(),
+    sim: new Set(),
+    clock: new Set(),
+    request: new Set(),
+    operation: new Set(),
+  };
+  readonly #watchers = new Set<() => void>();
+  readonly #traffic = new Traffic();
+  readonly #streams: EventStreams;
+  #isWatched = false;
+  /** Hears of the changes of messages while somebody reads them. */
+  readonly #reader: StatusReader = {
+    accepted: (message) => this.#changed(message, null),
+    changed: (message, from) => this.#changed(message, from),
+    changedUnread: (count) => {
+      this.#streams.count('message', count);
+      for (const watcher of this.#watchers) watcher();
+    },
+    wantedOf: (count) =>
+      this.#listeners.message.size > 0 ? count : this.#streams.wantedOf('message', count),
+  };
+
+  constructor(origin: EventOrigin) {
+    this.#origin = origin;
+    this.#streams = new EventStreams({
+      get isBound() {
+        return origin.wallClock.mode === 'bound';
+      },
+      onTick: () => this.#sendTraffic(),
+      onKindsChanged: () => this.attach(),
+    });
+  }
+
+  /** True while there is a listener or a stream; check it before creating an event. */
+  get isWatched(): boolean {
+    return this.#isWatched;
+  }
+
+  /** The number of open streams. */
+  get streams(): number {
+    return this.#streams.size;
+  }
+
+  /** Reports an event that the caller has created. */
+  publish<K extends ListenedKind>(kind: K, data: EventData[K]): void {
+    // Requests made before a clock change belong to the earlier time.
+    if (kind === 'clock') this.#sendTraffic();
+    if (this.#streams.count(kind)) this.#streams.send(kind, data);
+    for (const listener of [...this.#listeners[kind]]) listener(data);
+  }
+
+  /** Reports one answered request of the service. */
+  answered(exchange: RecordedExchange): void {
+    if (!this.#streams.wants('request') && this.#listeners.request.size === 0) return;
+    this.publish('request', viewOf(exchange));
+  }
+
+  /** Calls `listener` for every event of a kind. Returns the function that removes it. */
+  listen<K extends ListenedKind>(kind: K, listener: (data: EventData[K]) => void): () => void {
+    return this.#addReader(this.#listeners[kind], listener);
+  }
+
+  /** Calls `watcher` after messages were accepted or changed; several changes may share a call. */
+  watch(watcher: () => void): () => void {
+    return this.#addReader(this.#watchers, watcher);
+  }
+
+  /** Throws if the largest number of streams is open. */
+  checkStreams(): void {
+    this.#streams.checkRoom();
+  }
+
+  /** Opens a stream. Returns the function that closes it. */
+  stream(listener: ActivityListener, options: StreamOptions = {}): () => void {
+    if (!this.#streams.wants('traffic')) this.#traffic.take(this.#origin.exchangeRecord);
+    return this.#streams.open(listener, options);
+  }
+
+  /** Ends all streams. */
+  close(): void {
+    this.#streams.close();
+  }
+
+  /**
+   * Asks the current simulation for the changes that somebody reads. Called whenever the readers
+   * change or the simulation is replaced.
+   */
+  attach(): void {
+    const hasListeners = Object.values(this.#listeners).some(({ size }) => size > 0);
+    this.#isWatched = hasListeners || this.#streams.isWatched;
+    this.#origin.wallClock.watch(this.#isWatched);
+    const { lifecycle } = this.#origin.simulation;
+    const isRead =
+      this.#watchers.size > 0 || this.#listeners.message.size > 0 || this.#streams.wants('message');
+    lifecycle.reader = isRead ? this.#reader : undefined;
+  }
+
+  #addReader<T>(readers: Set<T>, reader: T): () => void {
+    readers.add(reader);
+    this.attach();
+    return () => {
+      readers.delete(reader);
+      this.attach();
+    };
+  }
+
+  #changed(message: Message, from: Status | null): void {
+    for (const watcher of this.#watchers) watcher();
+    const isStreamed = this.#streams.count('message');
+    if (!isStreamed && this.#listeners.message.size === 0) return;
+    const event: MessageEvent = {
+      message_id: message.messageId,
+      account_id: message.account.accountId,
+      device_id: message.device.deviceId,
+      from_number: message.device.number,
+      to: message.to,
+      status: message.status,
+      from_status: from,
+      failure_reason: message.failureReason ?? null,
+      at: isoTime(message.changedAtMs),
+    };
+    if (isStreamed) this.#streams.send('message', event);
+    for (const listener of [...this.#listeners.message]) listener(event);
+  }
+
+  /** Streams the number of requests since the last call, if there were any. */
+  #sendTraffic(): void {
+    if (!this.#streams.wants('traffic')) return;
+    const traffic = this.#traffic.take(this.#origin.exchangeRecord);
+    if (traffic !== undefined) this.#streams.sendSummary('traffic', traffic);
+  }
+}

@@ -1,0 +1,30 @@
+/**
+ * The last requests as HAR: the referee's own reader takes it.
+ */
+import { expect, test } from 'vitest';
+import { exchangesOfHar } from '#judging/evidence/exchanges-of-traffic.ts';
+import { controlFixture, sendBy } from '#verify/testkit/twin/control-fixture.ts';
+
+test('GET /control/har gives the last requests in order, and the referee reads them', async () => {
+  const { simulator, call } = controlFixture({ limits: { send: 2 } });
+  const key = simulator.readyFile().accounts[0]?.api_key ?? '';
+  simulator.faults.add({ when: { nth: [2] }, fault: { kind: 'lost_response' } });
+  sendBy(simulator, 0, { request_id: 'a' });
+  sendBy(simulator, 0, { request_id: 'b', message: key });
+  sendBy(simulator, 0, { request_id: 'c' });
+  const { json } = await call('GET', '/control/har');
+  const text = JSON.stringify(json);
+  expect(text).not.toContain(key);
+  expect(json.log.entries[2]).toMatchObject({
+    _number: 3,
+    startedDateTime: '2026-01-01T00:00:00.000Z',
+    request: { method: 'POST', url: 'http://localhost/api/v1/sms/send/' },
+    response: { status: 429 },
+  });
+  expect(exchangesOfHar(text, 'a.har')).toMatchObject([
+    { number: 1, endpoint: 'send', status: 202, isSeen: true, body: { request_id: 'a' } },
+    { number: 2, status: 202, isSeen: false },
+    { number: 3, status: 429, retryAfterMs: 60_000 },
+  ]);
+  await simulator.close();
+});

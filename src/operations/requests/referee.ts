@@ -1,0 +1,185 @@
+/**
+ * The operations on the referee, which judges the client by its requests so far: get its report,
+ * and start it anew. Rules: CLIENT-1 to CLIENT-17.
+ */
+import { z } from 'zod';
+import { clientRules } from '#contract/rules.ts';
+import { atOnce } from '#io/at-once.ts';
+import { latestReports, reportSchema } from '#judging/client/intents-file.ts';
+import { defaultGraceMs } from '#judging/client/judge.ts';
+import { detailsOf, reportJson } from '#judging/client/report-json.ts';
+import { OperationRefused } from '../../sim/operation-refused.ts';
+import { defineOperation } from '../define.ts';
+import { durationMs, timeSchema } from '../duration.ts';
+import { accountCalled } from '../query.ts';
+import type { Live } from '../running-world.ts';
+import { reportingOn } from './live-report.ts';
+
+/** A flag: a boolean in JavaScript and in a body, text in a query. */
+const flagSchema = z
+  .union([z.boolean(), z.enum(['true', 'false'])], { error: 'expected true or false' })
+  .default(false);
+
+const querySchema = z.strictObject({
+  account: z.string().exactOptional().describe('Judges this account alone, by name or id.'),
+  partial: flagSchema.describe(
+    'The client has not finished: what depends on what did not come yet is not judged.',
+  ),
+  strict: flagSchema.describe('Advice counts as failure.'),
+  grace: z
+    .union([z.string(), z.number()])
+    .exactOptional()
+    .describe(
+      'Requests within this time after a 429 count as already in flight (CLIENT-2); `"1s"`.',
+    ),
+  details: flagSchema.describe('Adds the exchanges and the intents that they were grouped into.'),
+});
+const inputSchema = querySchema.prefault({});
+const withIntentsSchema = querySchema
+  .extend({
+    intents: z
+      .array(reportSchema)
+      .max(10_000)
+      .default([])
+      .describe('What the client meant to send and what it reported, as in an intents file.'),
+  })
+  .prefault({});
+
+const numberSchema = z.int().min(1);
+const exchangeSchema = z
+  .strictObject({
+    number: numberSchema,
+    at: timeSchema,
+    answered_at: timeSchema.describe('When the reply left.'),
+    seen: z.boolean().describe('False: a fault cut or garbled the reply, or the client had gone.'),
+    account_id: z.string().nullable(),
+    account: z.string().nullable(),
+    endpoint: z.string().nullable(),
+    method: z.string(),
+    path: z.string().describe('With its query, without keys.'),
+    request_id: z.string().nullable(),
+    status: z.int(),
+    retry_after: z.string().nullable(),
+    retry_after_ms: z.number().nullable().describe('The same, in simulated time.'),
+    message_id: z.string().nullable(),
+    message_status: z.string().nullable(),
+  })
+  .meta({ id: 'RefereeExchange' });
+const intentSchema = z
+  .strictObject({
+    account_id: z.string().nullable(),
+    endpoint: z.string().nullable(),
+    to: z.string().nullable(),
+    request_id: z.string().nullable(),
+    attributable: z.boolean(),
+    accepted: z.int().describe('How many messages the service made of it.'),
+    exchanges: z.array(numberSchema).describe('Its attempts, in order.'),
+  })
+  .meta({ id: 'RefereeIntent' });
+const reportJsonSchema = z
+  .strictObject({
+    notice: z.string().exactOptional().describe('Why not all of the run was judged.'),
+    rules: z.array(
+      z
+        .strictObject({
+          id: z.enum(clientRules.map(({ id }) => id)),
+          level: z.enum(['must', 'should']),
+          verdict: z.enum(['passed', 'failed', 'advice', 'not_exercised']),
+          exercised: z.int().describe('How often it could have been broken.'),
+          findings: z.array(
+            z
+              .strictObject({
+                account_id: z.string().nullable(),
+                endpoint: z.string().nullable(),
+                what: z.string(),
+                exchanges: z.array(numberSchema).describe('Their numbers in the list of requests.'),
+              })
+              .meta({ id: 'RefereeFinding' }),
+          ),
+        })
+        .meta({ id: 'RefereeRule' }),
+    ),
+    unattributable: z.int(),
+    exchanges: z.int(),
+    details: z
+      .strictObject({ exchanges: z.array(exchangeSchema), intents: z.array(intentSchema) })
+      .exactOptional(),
+  })
+  .meta({ id: 'RefereeReport' });
+export type RefereeReportJson = Readonly<z.output<typeof reportJsonSchema>>;
+
+export const referee = {
+  report: defineOperation({
+    http: 'GET /control/referee',
+    summary: 'Judges the client by the requests so far: a verdict for each client rule.',
+    input: inputSchema,
+    output: reportJsonSchema,
+    examples: [{ partial: 'true' }, { grace: '2s', details: 'true' }],
+    slices: (live, input) => slicesOf(live, { ...input, intents: [] }),
+  }),
+
+  judge: defineOperation({
+    http: 'POST /control/referee',
+    summary: 'The same report, with what the client meant to send and what it reported.',
+    input: withIntentsSchema,
+    output: reportJsonSchema,
+    bodyLimitBytes: 4 * 1_048_576,
+    recorded: false,
+    examples: [
+      {
+        partial: true,
+        intents: [
+          {
+            intent: 'order-17',
+            to: '+12025550123',
+            from: '+12025550101',
+            message: 'Hello',
+            reported: 'accepted',
+          },
+        ],
+      },
+    ],
+    slices: slicesOf,
+  }),
+
+  restart: defineOperation({
+    http: 'DELETE /control/referee',
+    summary: 'Forgets the requests so far: the next report begins here.',
+    run: ({ exchangeRecord }): void => exchangeRecord.restart(),
+  }),
+};
+
+function isOn(flag: boolean | 'true' | 'false'): boolean {
+  return flag === true || flag === 'true';
+}
+
+/** A record of fewer exchanges is judged in one slice: its report is answered in order. */
+const shortRecord = 1_000;
+
+function* slicesOf(
+  live: Live,
+  input: z.output<typeof withIntentsSchema>,
+): Generator<undefined, RefereeReportJson> {
+  const work = reportOn(live, input);
+  return live.exchangeRecord.first.length < shortRecord ? atOnce(work) : yield* work;
+}
+
+function* reportOn(
+  live: Live,
+  input: z.output<typeof withIntentsSchema>,
+): Generator<undefined, RefereeReportJson> {
+  const { account, partial, strict, grace = defaultGraceMs, details, intents } = input;
+  const judged = account === undefined ? undefined : accountCalled(live.simulation.world, account);
+  if (account !== undefined && judged === undefined) {
+    const message = `there is no account ${JSON.stringify(account)}`;
+    throw new OperationRefused('invalid', message, 'account');
+  }
+  const report = yield* reportingOn(live, {
+    isPartial: isOn(partial),
+    isStrict: isOn(strict),
+    graceMs: durationMs(grace, 'grace'),
+    accounts: judged && [judged.accountId],
+    reports: intents.length > 0 ? latestReports(intents) : undefined,
+  });
+  return { ...reportJson(report), ...(isOn(details) && { details: detailsOf(report) }) };
+}

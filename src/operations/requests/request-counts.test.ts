@@ -1,0 +1,46 @@
+/**
+ * Requests over simulated time: each counts once, by endpoint and account, within a bound.
+ */
+import { expect, test } from 'vitest';
+import { controlFixture, sendBy } from '#verify/testkit/twin/control-fixture.ts';
+import { requestTo } from '#verify/testkit/twin/request.ts';
+import { mostSeries, RequestSeconds } from '../../recording/exchange-record.ts';
+import { RecordedExchange } from '../../recording/recorded-exchange.ts';
+
+test('requests are counted by second, endpoint and account, since a reset', async () => {
+  const { simulator, call } = controlFixture({ limits: { send: 2 } });
+  for (let n = 0; n < 3; n++) sendBy(simulator, 0, {});
+  simulator.clock.advance('70s');
+  sendBy(simulator, 1, {});
+  simulator.handle(requestTo('/nowhere'));
+  const sums = (query: Parameters<typeof simulator.requests.counts>[0]) => {
+    const { bars } = simulator.requests.counts(query);
+    return [sum(bars.map(({ count }) => count)), sum(bars.map(({ throttled }) => throttled))];
+  };
+  expect(sums({})).toEqual([5, 1]);
+  expect(sums({ endpoint: 'send' })).toEqual([4, 1]);
+  expect(sums({ account_id: 'globex' })).toEqual([1, 0]);
+  const { json } = await call('GET', '/control/requests/counts?endpoint=send');
+  expect(json).toMatchObject({ width_ms: 5_000, from: '2026-01-01T00:00:00.000Z' });
+  expect(json.bars[0]).toEqual({ count: 3, throttled: 1 });
+  expect(json.bars[14]).toEqual({ count: 1, throttled: 0 });
+  simulator.reset();
+  expect(sums({})).toEqual([0, 0]);
+  await simulator.close();
+});
+
+test('the counts of the oldest seconds are dropped above their bound', () => {
+  const seconds = new RequestSeconds();
+  const exchange = new RecordedExchange();
+  for (let second = 0; second <= mostSeries; second++) {
+    exchange.atMs = second * 1_000;
+    seconds.add(exchange);
+  }
+  const kept = [...seconds];
+  expect(kept).toHaveLength(mostSeries / 2);
+  expect(kept.at(-1)?.startMs).toBe(mostSeries * 1_000);
+});
+
+function sum(counts: readonly number[]): number {
+  return counts.reduce((total, count) => total + count, 0);
+}

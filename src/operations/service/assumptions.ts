@@ -1,0 +1,105 @@
+/**
+ * The operations on assumptions: show the answers in force where the document is silent, and switch
+ * them at run time. Assumes: any, by override.
+ */
+import { z } from 'zod';
+import { permittedAnswers } from '../../config/assumption-text.ts';
+import { assumptionsSchema } from '../../config/world-schema.ts';
+import { type Assumptions, assumptionLedger, assumptionNames } from '../../sim/assumptions.ts';
+import { defineOperation } from '../define.ts';
+
+/** The same schema, but for a reply: it has every assumption. */
+const inForceSchema = (assumptionsSchema as unknown as z.ZodType<Assumptions>).meta({
+  id: 'Assumptions',
+});
+
+const ledgerEntrySchema = z
+  .strictObject({
+    name: z.string(),
+    open: z.string().describe('What the document leaves open.'),
+    default: z.union([z.string(), z.number(), z.array(z.string()), z.strictObject({})]),
+    answers: z.array(z.string()).describe('The named answers, default first.'),
+    permitted: z.string().describe('Every permitted answer, in words.'),
+  })
+  .meta({ id: 'LedgerEntry' });
+type LedgerEntry = Readonly<z.output<typeof ledgerEntrySchema>>;
+
+export const assumptions = {
+  get: defineOperation({
+    http: 'GET /control/assumptions',
+    scope: 'local',
+    summary: 'The answers in force where the document is silent, by name.',
+    output: inForceSchema,
+    run: ({ simulation }) => simulation.world.assumptions,
+  }),
+
+  patch: defineOperation({
+    http: 'PATCH /control/assumptions',
+    summary: 'Switches assumptions for everything that happens from now on.',
+    input: assumptionsSchema,
+    output: inForceSchema,
+    recordedResult: asFirstRecorded,
+    examples: [{ errorBody: 'nested' }],
+    run: ({ simulation }, overrides) => {
+      simulation.assume(overrides);
+      return simulation.world.assumptions;
+    },
+  }),
+
+  ledger: defineOperation({
+    http: 'GET /control/assumptions/ledger',
+    scope: 'local',
+    summary: 'Every gap of the document with its answers.',
+    output: z.strictObject({ assumptions: z.array(ledgerEntrySchema) }),
+    run: () =>
+      assumptionNames.map((name) => {
+        const { open, answers, default: answer } = assumptionLedger[name];
+        const defaultAnswer = Array.isArray(answer) ? [...answer] : answer;
+        const named = { name, open, default: defaultAnswer, answers: [...answers] };
+        return { ...named, permitted: permittedAnswers(name) } as LedgerEntry;
+      }),
+    reply: (ledger) => ({ assumptions: ledger }),
+  }),
+};
+
+/** Assumptions that the first journals did not contain. Add each new one here. */
+const laterAssumptions: readonly string[] = [
+  'typeCoercion',
+  'validationScope',
+  'sendAtFormats',
+  'pathIdForm',
+  'replyTemplates',
+  'messageRetention',
+  'emptyBody',
+  'pathCase',
+  'headMethod',
+  'keyCheck',
+  'emptySendAt',
+  'receivedQuery',
+  'bearerSpace',
+  'taskPickup',
+];
+
+/**
+ * Assumptions of the first journals that are no assumptions any more, with the answer that is now
+ * fixed; each list follows the assumption that is its key.
+ */
+const formerlyAfter: Readonly<Record<string, readonly (readonly [string, string])[]>> = {
+  keyFormat: [
+    ['dashboardSendShape', 'same_as_v1'],
+    ['externalSendShape', 'same_as_v1'],
+  ],
+  tasksShape: [
+    ['tasksAccess', 'owner'],
+    ['statsShape', 'counts'],
+  ],
+};
+
+/** The answers that the first journals recorded: comparing only these lets old journals replay. */
+function asFirstRecorded(answers: Assumptions): unknown {
+  return Object.fromEntries(
+    Object.entries(answers)
+      .filter(([name]) => !laterAssumptions.includes(name))
+      .flatMap((entry) => [entry, ...(formerlyAfter[entry[0]] ?? [])]),
+  );
+}

@@ -1,0 +1,37 @@
+/** The state of the clock, as the control port shows it. */
+import { z } from 'zod';
+import { shownClockModes } from '../../config/settings.ts';
+import { isoTime, latestTimeMs } from '../../sim/clock.ts';
+import type { Simulation } from '../../simulation/simulation.ts';
+import type { WallClock } from '../../simulation/wall-clock.ts';
+import { timeSchema } from '../duration.ts';
+
+export const clockStateSchema = z
+  .strictObject({
+    now: timeSchema,
+    mode: z.enum(shownClockModes).describe('`bound`: follows a function of the process.'),
+    rate: z.number().describe('Simulated seconds per second; 0 for a manual clock.'),
+    pending: z.int().min(0).describe('Timers that have not fired.'),
+    next_at: timeSchema.nullable().describe('When the first timer is due.'),
+  })
+  .meta({ id: 'Clock' });
+export type ClockState = Readonly<z.output<typeof clockStateSchema>>;
+
+export function clockState(live: {
+  readonly simulation: Simulation;
+  readonly wallClock: WallClock;
+}): ClockState {
+  const { simulation, wallClock } = live;
+  // A running clock is otherwise behind: it is advanced only at deadlines and before requests.
+  wallClock.pump();
+  const { clock } = simulation;
+  const { nextAtMs } = clock;
+  return {
+    now: isoTime(clock.now()),
+    mode: wallClock.mode,
+    rate: wallClock.rate,
+    pending: clock.pending,
+    // A timer after the end of simulated time never fires.
+    next_at: nextAtMs === undefined || nextAtMs > latestTimeMs ? null : isoTime(nextAtMs),
+  };
+}

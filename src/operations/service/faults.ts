@@ -1,0 +1,68 @@
+/** The operations on faults, the failures that a user injects into replies: list, add, remove. */
+import { z } from 'zod';
+import { faultInputSchema, mostFaults } from '../../config/fault-schema.ts';
+import type { Fault, FaultSpec } from '../../http/service/fault.ts';
+import { refuseMore } from '../../sim/operation-refused.ts';
+import { defineOperation } from '../define.ts';
+import { accountIdOf } from '../query.ts';
+
+export const faultViewSchema = faultInputSchema
+  .extend({
+    fault_id: z.string(),
+    seen: z.int().min(0).describe('Requests that it matched.'),
+    hits: z.int().min(0).describe('Requests that it acted on.'),
+  })
+  .meta({ id: 'Fault' });
+export type FaultView = FaultSpec & {
+  readonly fault_id: string;
+  readonly seen: number;
+  readonly hits: number;
+};
+
+export const faults = {
+  list: defineOperation({
+    http: 'GET /control/faults',
+    summary: 'The faults in force, and how often each has acted.',
+    output: z.strictObject({ faults: z.array(faultViewSchema) }),
+    run: ({ simulation }) => simulation.faults.list.map(faultView),
+    reply: (faults) => ({ faults }),
+  }),
+
+  add: defineOperation({
+    http: 'POST /control/faults',
+    summary: 'Adds a fault.',
+    status: 201,
+    input: faultInputSchema,
+    bodyLimitBytes: 1_048_576,
+    output: faultViewSchema,
+    refusals: [409],
+    examples: [
+      { when: { every: 2 }, fault: { kind: 'status', status: 503, body: { a: 1 } } },
+      { when: { nth: [1] }, fault: { kind: 'delay', ms: 0 } },
+    ],
+    run: ({ simulation: { faults, world } }, { match, ...spec }) => {
+      refuseMore(faults.list.length, mostFaults, 'faults');
+      const { account_id: idOrName } = match;
+      if (idOrName === undefined) return faultView(faults.add({ match, ...spec }));
+      const account_id = accountIdOf(world, idOrName, 'match.account_id');
+      return faultView(faults.add({ match: { ...match, account_id }, ...spec }));
+    },
+  }),
+
+  clear: defineOperation({
+    http: 'DELETE /control/faults',
+    summary: 'Removes all faults.',
+    run: ({ simulation }) => simulation.faults.clear(),
+  }),
+
+  remove: defineOperation({
+    http: 'DELETE /control/faults/{fault_id}',
+    scope: 'all',
+    summary: 'Removes one fault.',
+    run: ({ simulation }, { faultId }) => void simulation.faults.remove(faultId),
+  }),
+};
+
+function faultView({ faultId, spec, seen, hits }: Fault): FaultView {
+  return { fault_id: faultId, ...spec, seen, hits };
+}

@@ -1,0 +1,125 @@
+/**
+ * The world as of earlier instants, from a journal in memory and from a file.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { controlFixture, sendBy } from '#verify/testkit/twin/control-fixture.ts';
+import { createSimulator, Simulator } from '../../simulator.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'smstwin-past-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const at = (simulator: Simulator, second: number) =>
+  new Date(simulator.settings.startTimeMs + second * 1_000).toISOString();
+
+test.each([
+  ['memory', undefined],
+  ['a file', join(folder, 'run.ndjson')],
+])(
+  'a message, a SIM and the state are answered as of every instant, from %s',
+  async (_, journal) => {
+    const simulator = new Simulator({ clock: 'manual' }, { journal });
+    const { message_id: id, device_id: sim } = JSON.parse(sendBy(simulator, 0, {}).body);
+    const seen = new Map<number, unknown>();
+    const note = () => {
+      const second = (simulator.clock.now() - simulator.settings.startTimeMs) / 1_000;
+      const { memory: _, ...state } = simulator.state();
+      seen.set(second, [simulator.messages.get(id), simulator.sims.get(sim), state]);
+    };
+    for (let step = 0; step < 5; step++) {
+      note();
+      simulator.clock.advance('21s');
+      if (step === 3) sendBy(simulator, 0, { message: 'later' });
+    }
+    note();
+    for (const [second, [message, device, state]] of [...seen] as [number, unknown[]][]) {
+      const time = at(simulator, second);
+      expect(simulator.past.at({ time, message_id: id })).toEqual(message);
+      expect(simulator.past.at({ time, device_id: sim })).toEqual(device);
+      expect(simulator.past.at({ time })).toMatchObject(state as object);
+    }
+    await simulator.close();
+  },
+);
+
+test('a time within an advance is answered, and an entry is the state after its line', async () => {
+  const { simulator, call } = controlFixture();
+  const { message_id: id } = JSON.parse(sendBy(simulator, 0, {}).body);
+  simulator.clock.advance('24h');
+  const status = (query: object) => {
+    const seen = simulator.past.at({ ...query, message_id: id });
+    return 'status' in seen ? seen.status : undefined;
+  };
+  expect(status({ time: at(simulator, 0) })).toBe('queued');
+  expect(status({ time: at(simulator, 25) })).toBe('sending');
+  expect([2, 3].map((entry) => status({ entry }))).toEqual(['queued', 'delivered']);
+  expect(() => status({ entry: 1 })).toThrow('no message has the id');
+  const { json } = await call('GET', '/control/journal/inputs?limit=2');
+  expect(json).toMatchObject({
+    lines: 3,
+    earliest: at(simulator, 0),
+    entries: [
+      { entry: 3, input: 'clock.advance', how: 'by 24h', number: null },
+      { entry: 2, input: 'POST /api/v1/sms/send/', status: 202, number: 1, message_id: id },
+    ],
+  });
+  await simulator.close();
+});
+
+test('an instant that the journal does not hold is refused with the earliest one', async () => {
+  const { simulator, call } = controlFixture();
+  simulator.clock.advance('1h');
+  simulator.snapshots.restore({ ...simulator.snapshots.take() });
+  const refusal = async (query: string) => {
+    const { status, json } = await call('GET', `/control/at?${query}`);
+    return [status, json.error.message];
+  };
+  const earliest = '2026-01-01T01:00:00.000Z';
+  expect(await refusal('time=2026-01-01T00:30:00Z')).toEqual([
+    409,
+    `the journal holds no earlier instant than ${earliest}`,
+  ]);
+  expect(await refusal('time=2027-01-01T00:00:00Z')).toEqual([
+    400,
+    `in the future: it is ${earliest}`,
+  ]);
+  expect(await refusal('entry=9')).toEqual([400, 'the journal has 3 lines']);
+  expect(await refusal('')).toEqual([400, 'expected time or entry']);
+  await simulator.close();
+  const silent = await createSimulator({}, { journal: false });
+  expect(() => silent.past.at({ entry: 1 })).toThrow('no journal is kept');
+  await silent.close();
+});
+
+test('a fork from an earlier instant goes on from there, with keys of its own', async () => {
+  const { simulator, call } = controlFixture();
+  const { message_id: id } = JSON.parse(sendBy(simulator, 0, {}).body);
+  simulator.clock.advance('1h');
+  sendBy(simulator, 0, { message: 'after the instant' });
+  const from = { time: at(simulator, 30) };
+  const { status, json } = await call('POST', '/control/worlds/default/fork', { from });
+  expect(status).toBe(201);
+  const fork = simulator.hosting.get(json.world_id)?.simulator as Simulator;
+  expect(fork.state()).toMatchObject({ messages: { total: 1, sending: 1 } });
+  expect(fork.clock.state().now).toBe(from.time);
+  expect(json.accounts[0].api_key).not.toBe(simulator.readyFile().accounts[0]?.api_key);
+  expect(JSON.parse(sendBy(fork, 0, {}).body).status).toBe('queued');
+  fork.clock.advance('1h');
+  expect(fork.messages.get(id).status).toBe('delivered');
+  const past = await call('POST', '/control/worlds/default/fork', { from: { entry: 99 } });
+  expect(past.status).toBe(400);
+  await simulator.close();
+});
+
+test('the journal of a fork from an earlier instant plays from its file alone', async () => {
+  const { simulator } = controlFixture();
+  sendBy(simulator, 0, {});
+  const { world_id: id } = simulator.worlds.fork('default', { from: { entry: 1 } });
+  const fork = simulator.hosting.get(id)?.simulator as Simulator;
+  sendBy(fork, 0, {});
+  expect(fork.past.at({ entry: 3 })).toMatchObject({ messages: { total: 1 } });
+  expect(fork.past.at({ entry: 2 })).toMatchObject({ messages: { total: 0 } });
+  await simulator.close();
+});

@@ -1,0 +1,185 @@
+/**
+ * The operations that look back: at a world as it was at an earlier instant, rebuilt from its
+ * journal, and at the lines of the journal, from which a user chooses an instant.
+ */
+import { z } from 'zod';
+import type { Entry, OperationEntry } from '#judging/evidence/journal-entry.ts';
+import { JournalError } from '#judging/evidence/journal-error.ts';
+import { extentOf, type Instant } from '../../recording/past.ts';
+import { isoTime } from '../../sim/clock.ts';
+import { OperationRefused } from '../../sim/operation-refused.ts';
+import { simView, simViewSchema } from '../accounts/sim-view.ts';
+import { defineOperation } from '../define.ts';
+import { timeMs, timeSchema } from '../duration.ts';
+import { messageRecord, messageRecordSchema } from '../messages/message-record.ts';
+import { largestInQuery, limitSchema, ordinalSchema } from '../query.ts';
+import type { Live } from '../running-world.ts';
+import { find } from '../targets.ts';
+import { stateOf, stateSchema } from './state.ts';
+
+/** Lines of the journal read before other requests get a turn. */
+const linesAtOnce = 64;
+
+export const instantSchema = z.strictObject({
+  time: z.string().exactOptional().describe('ISO 8601 with its zone, in simulated time.'),
+  entry: ordinalSchema(largestInQuery)
+    .exactOptional()
+    .describe('A line of the journal: the instant after it; 1 is the start.'),
+});
+
+const querySchema = instantSchema.extend({
+  message_id: z.string().exactOptional().describe('That message instead of the state.'),
+  device_id: z.string().exactOptional().describe('That SIM instead of the state.'),
+});
+
+const entrySchema = z
+  .strictObject({
+    entry: z.int().min(1).describe('The line in the journal.'),
+    at: timeSchema,
+    input: z.string().describe('Method and path of a request, or the name of an operation.'),
+    how: z.string().nullable().describe('Of an operation on the clock: what it was given.'),
+    status: z.int().nullable().describe('Of the reply; null: an operation.'),
+    number: z.int().nullable().describe('Of the request.'),
+    message_id: z.string().nullable().describe('The message that the reply is.'),
+  })
+  .meta({ id: 'JournalEntry' });
+type EntryView = z.output<typeof entrySchema>;
+
+export const past = {
+  at: defineOperation({
+    http: 'GET /control/at',
+    ofShard: true,
+    summary:
+      'What GET of the state, a message or a SIM would have answered at an earlier instant, rebuilt from the journal.',
+    description:
+      'Takes `time` or `entry`. A time counts since the last reset or restored snapshot; 409 names the earliest one that the journal holds.',
+    input: querySchema,
+    output: z.union([stateSchema, messageRecordSchema, simViewSchema]),
+    refusals: [409],
+    examples: [{ entry: 1 }],
+    slices: seenAt,
+    reply: (seen, live, { host }) =>
+      'clock' in seen ? { ...seen, base_url: live.urlsFor(host).baseUrl } : seen,
+  }),
+
+  inputs: defineOperation({
+    http: 'GET /control/journal/inputs',
+    ofShard: true,
+    summary:
+      'The inputs of the run, newest first: the entries of the journal without their bodies.',
+    input: z
+      .strictObject({
+        limit: limitSchema({ largest: 1_000, fallback: 100 }),
+        before: limitSchema({ largest: largestInQuery, fallback: largestInQuery }).describe(
+          'Only entries before this one.',
+        ),
+      })
+      .prefault({}),
+    output: z.strictObject({
+      entries: z.array(entrySchema),
+      lines: z.int().describe('Of the journal, its header included.'),
+      earliest: timeSchema.describe('The earliest time that `time` may name.'),
+    }),
+    refusals: [409],
+    examples: [{ limit: 2 }],
+    slices: inputsOf,
+  }),
+};
+
+/** Rebuilds the world as it was at an instant, and calls `use` with it. */
+export function* atInstant<T>(
+  live: Live,
+  { time, entry }: z.output<typeof instantSchema>,
+  use: (rebuilt: Live) => T,
+): Generator<undefined, T> {
+  if ((time === undefined) === (entry === undefined)) {
+    throw new OperationRefused('invalid', 'expected time or entry', 'time');
+  }
+  const instant: Instant =
+    time === undefined ? { entry: entry ?? 1 } : { timeMs: timeMs(time, 'time') };
+  const nowMs = live.simulation.clock.now();
+  if ('timeMs' in instant && instant.timeMs > nowMs) {
+    throw new OperationRefused('invalid', `in the future: it is ${isoTime(nowMs)}`, 'time');
+  }
+  return yield* refusing(live.hosting.rebuildAt(live, instant, use));
+}
+
+function* seenAt(live: Live, { message_id, device_id, ...instant }: z.output<typeof querySchema>) {
+  return yield* atInstant(live, instant, (rebuilt) => {
+    const { world } = rebuilt.simulation;
+    if (message_id !== undefined) {
+      return messageRecord(world, find('message_id', rebuilt, message_id));
+    }
+    return device_id === undefined
+      ? stateOf(rebuilt)
+      : simView(find('device_id', rebuilt, device_id));
+  });
+}
+
+/** The newest `limit` entries before the line `before`, newest first. */
+function* inputsOf(
+  live: Live,
+  { limit, before }: { readonly limit: number; readonly before: number },
+) {
+  const run = live.recordedRun();
+  const { lastLine: lines, startMs } = yield* refusing(extentOf(run));
+  const entries: EntryView[] = [];
+  let line = 1;
+  let requests = 0;
+  for (const entry of run.entries) {
+    line++;
+    if ('request' in entry) requests++;
+    if (line >= before || 'ended' in entry) continue;
+    entries.push({ entry: line, at: entry.at, ...entryView(entry, requests) });
+    if (entries.length > limit) entries.shift();
+    if (line % linesAtOnce === 0) yield;
+  }
+  // A journal that starts at a checkpoint lacks the requests before it.
+  const requestsBefore = live.exchangeRecord.total - requests;
+  const numbered = entries.map((entry) => ({
+    ...entry,
+    number: entry.number === null ? null : entry.number + requestsBefore,
+  }));
+  return { entries: numbered.reverse(), lines, earliest: isoTime(startMs) };
+}
+
+/** `number`: how many requests the journal has up to this entry. */
+function entryView(entry: Exclude<Entry, { ended: unknown }>, number: number) {
+  if ('operation' in entry) {
+    const how = clockInput(entry);
+    return { input: entry.operation, how, status: null, number: null, message_id: null };
+  }
+  const { request, reply } = entry;
+  const [, id = null] = reply.status < 400 ? (/"message_id":"([^"]+)"/.exec(reply.body) ?? []) : [];
+  return {
+    input: `${request.method} ${request.path}`,
+    how: null,
+    status: reply.status,
+    number,
+    message_id: id,
+  };
+}
+
+/** The input of an operation on the clock, as text. Inputs of other operations may be secret. */
+function clockInput({ operation, args: [input] }: OperationEntry): string | null {
+  if (!operation.startsWith('clock.') || typeof input !== 'object' || input === null) return null;
+  const parts = Object.entries(input)
+    // Only a fleet sets it: the real time from which the clocks of its shards count.
+    .filter(([name]) => name !== 'since_ms')
+    .map(([name, value]) => {
+      if (value === true) return name;
+      const isInstant = name === 'to' && typeof value === 'number';
+      return `${name} ${isInstant ? isoTime(value) : value}`;
+    });
+  return parts.join(', ');
+}
+
+/** Refuses an instant that the journal cannot give. */
+function* refusing<T>(work: Generator<undefined, T>): Generator<undefined, T> {
+  try {
+    return yield* work;
+  } catch (error) {
+    if (error instanceof JournalError) throw new OperationRefused('conflict', error.message);
+    throw error;
+  }
+}

@@ -1,0 +1,88 @@
+/**
+ * The operations that take and restore a snapshot: the whole state of a world, without full keys.
+ */
+import { z } from 'zod';
+import { sha256 } from '#io/digest.ts';
+import { restoreSnapshot } from '../../recording/state/restore-state.ts';
+import { type Snapshot, snapshotSchema, stateFormat } from '../../recording/state/state-format.ts';
+import { takeSnapshot } from '../../recording/state/take-state.ts';
+import type { World } from '../../sim/accounts/world.ts';
+import { OperationRefused } from '../../sim/operation-refused.ts';
+import { defineOperation, WholeReply } from '../define.ts';
+import { clockState, clockStateSchema } from '../service/clock-state.ts';
+
+/** The largest snapshot that the control port sends or accepts. */
+export const snapshotLimitBytes = 256 * 1_048_576;
+
+/** A snapshot as text; refused if it is too large to be restored. */
+export function snapshotText(snapshot: Snapshot, limitBytes = snapshotLimitBytes): string {
+  const text = textOf(snapshot);
+  if (text !== undefined && Buffer.byteLength(text) <= limitBytes) return text;
+  const message = `the state is larger than the ${limitBytes} bytes of the largest snapshot`;
+  throw new OperationRefused('conflict', message);
+}
+
+/** The snapshot as JSON; undefined if that exceeds the longest possible string. */
+function textOf(snapshot: Snapshot): string | undefined {
+  try {
+    return JSON.stringify(snapshot);
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
+}
+
+const inputSchema = z.preprocess(
+  (value, context) => {
+    const isOtherFormat =
+      typeof value === 'object' &&
+      value !== null &&
+      'snapshot' in value &&
+      value.snapshot !== stateFormat;
+    if (!isOtherFormat) return value;
+    const message =
+      `expected snapshot format ${stateFormat}; restore this one with the version that took it, ` +
+      'or take it again';
+    context.issues.push({ code: 'custom', message, path: ['snapshot'], input: value.snapshot });
+    return z.NEVER;
+  },
+  snapshotSchema.meta({ id: 'Snapshot' }),
+) as unknown as z.ZodType<Snapshot, Snapshot>;
+
+export const snapshots = {
+  take: defineOperation({
+    http: 'GET /control/snapshot',
+    ofShard: true,
+    summary: 'The whole state, without full keys.',
+    output: snapshotSchema.meta({ id: 'Snapshot' }),
+    refusals: [409],
+    run: (live) => takeSnapshot(live),
+    reply: (snapshot) => new WholeReply({ status: 200, body: snapshotText(snapshot) }),
+  }),
+
+  restore: defineOperation({
+    http: 'PUT /control/snapshot',
+    changesKeys: true,
+    ofShard: true,
+    summary: 'Continues from a snapshot as if its simulator had never stopped.',
+    input: inputSchema,
+    bodyLimitBytes: snapshotLimitBytes,
+    output: clockStateSchema,
+    recorded: 'snapshot.restore',
+    run: (live, snapshot) => {
+      const { settings, simulation, wallClock, activity } = live;
+      const known = knownKeys(simulation.world);
+      live.replace(restoreSnapshot(snapshot, { settings, known }));
+      wallClock.setMode(snapshot.clock.mode, snapshot.clock.rate);
+      if (activity.isWatched) activity.publish('clock', clockState(live));
+    },
+    reply: (_, live) => clockState(live),
+  }),
+};
+
+/** The texts of the current keys by digest: most snapshots return to the world they come from. */
+function knownKeys(world: World): Map<string, string> {
+  const known = new Map<string, string>();
+  for (const { key } of world.keys.values()) if (key !== '') known.set(sha256(key), key);
+  return known;
+}

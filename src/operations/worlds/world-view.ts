@@ -1,0 +1,99 @@
+/**
+ * A world as the control port shows it: its name, URLs and end of life. Its creation also shows its
+ * keys and numbers. Rules: AUTH-2.
+ */
+import { z } from 'zod';
+import type { ApiKey } from '../../sim/accounts/records.ts';
+import { isoTime } from '../../sim/clock.ts';
+import { forkedKey } from '../../worlds/fork.ts';
+import type { HostedWorld } from '../../worlds/hosted-world.ts';
+import { timeSchema } from '../duration.ts';
+import type { Live } from '../running-world.ts';
+import { readyNumbers, readyNumbersSchema } from './ready-numbers.ts';
+
+export const worldViewSchema = z
+  .strictObject({
+    world_id: z.string(),
+    name: z.string(),
+    base_url: z
+      .string()
+      .meta({ title: 'Base URL' })
+      .describe('All URLs are empty while the server does not listen.'),
+    host_url: z.string(),
+    control_url: z.string(),
+    expires_at: timeSchema
+      .meta({ title: 'Expires (real time)' })
+      .describe('ISO 8601 UTC, in real time; null: never.')
+      .nullable(),
+    messages: z.int().min(0).describe('Messages that it holds.'),
+  })
+  .meta({ id: 'World' });
+type WorldView = Readonly<z.output<typeof worldViewSchema>>;
+
+/** AUTH-2: also shows the keys that the world has from its start, and no later one. */
+export const createdWorldSchema = worldViewSchema
+  .extend(readyNumbersSchema.shape)
+  .meta({ id: 'CreatedWorld' });
+export type CreatedWorld = Readonly<z.output<typeof createdWorldSchema>>;
+
+export function worldView(world: HostedWorld<Live>): WorldView {
+  const { worldId, name, expiresAtMs } = world;
+  return {
+    world_id: worldId,
+    name,
+    ...urlsOf(world),
+    expires_at: expiresAtMs === undefined ? null : isoTime(expiresAtMs),
+    messages: world.simulator.simulation.world.messages.size,
+  };
+}
+
+/** Replaces the URLs by those for a client that reached the control port by this `Host`. */
+export function reachedBy<View extends WorldView>(
+  view: View,
+  { hosting }: Live,
+  host: string | undefined,
+): View {
+  const world = hosting.get(view.world_id);
+  return world === undefined ? view : { ...view, ...urlsOf(world, host) };
+}
+
+function urlsOf({ worldId, simulator }: HostedWorld<Live>, host?: string) {
+  const { baseUrl, controlUrl } = simulator.urlsFor(host);
+  return { base_url: baseUrl, host_url: hostUrl(baseUrl, worldId), control_url: controlUrl };
+}
+
+/** The view that its creation answers. */
+export function createdView(world: HostedWorld<Live>): CreatedWorld {
+  return { ...worldView(world), ...readyNumbers(world.simulator.simulation.world) };
+}
+
+/** The view at any later time: without the keys that were created later or revoked. */
+export function viewWithStartKeys(world: HostedWorld<Live>): CreatedWorld {
+  const { simulator } = world;
+  return {
+    ...worldView(world),
+    ...readyNumbers(simulator.simulation.world, isStartKeyOf(simulator)),
+  };
+}
+
+/**
+ * Returns a test for the start keys that are not revoked. A fresh simulation has exactly these
+ * keys. A fork derives new texts from the key ids of its source, so the derived texts are compared.
+ */
+function isStartKeyOf(simulator: Live): (key: ApiKey) => boolean {
+  const fresh = simulator.freshSimulation(simulator.wallClock.startMs());
+  fresh.stop();
+  const { keyFormat } = simulator.simulation.world.assumptions;
+  const isForked = ({ account: { accountId }, keyId, key }: ApiKey) =>
+    key === forkedKey(fresh.world, { accountId, keyId }, keyFormat);
+  return (key) =>
+    key.revokedAtMs === undefined && (fresh.world.keys.has(key.keyId) || isForked(key));
+}
+
+/** The URL that names a world by its host; empty while the server does not listen. */
+export function hostUrl(baseUrl: string, worldId: string): string {
+  if (baseUrl === '') return '';
+  const { protocol, port } = new URL(baseUrl);
+  const name = protocol === 'https:' ? `${worldId}.world.localhost` : `${worldId}.localhost`;
+  return `${protocol}//${name}${port === '' ? '' : `:${port}`}`;
+}

@@ -1,0 +1,153 @@
+/**
+ * Resumes a run from its journal: restores the checkpoint that its header names, replays the
+ * recorded inputs, then appends to the file.
+ */
+
+import { atOnce } from '#io/at-once.ts';
+import { reasonOf } from '#io/plain-file.ts';
+import { JournalError } from '#judging/evidence/journal-error.ts';
+import type { Settings } from '../../config/settings.ts';
+import {
+  checkSameSettings,
+  type HostedHeader,
+  headerOf,
+  type JournalHeader,
+  type KeyDigests,
+  readHeader,
+} from '../journal/journal-header.ts';
+import { type JournalLines, readJournal } from '../journal/journal-lines.ts';
+import { lockJournal } from '../journal/journal-lock.ts';
+import { FileJournal } from '../journal/journal-writer.ts';
+import { checkOwn, journalFiles, namedCheckpoint, removeLeftovers } from '../journal/run-files.ts';
+import { type Played, type Player, playing } from '../play.ts';
+import { readCheckpoint } from './checkpoint-file.ts';
+import { checkpointState, restoreCheckpoint } from './checkpoint-state.ts';
+import { Checkpoints } from './checkpoints.ts';
+
+export interface RunOptions {
+  /** Written into the header of a new journal, if a user created the world. */
+  readonly hosted: HostedHeader | undefined;
+  /** The digests of keys in the settings whose text is not known. */
+  readonly keyDigests: KeyDigests;
+}
+
+export interface ResumeOptions {
+  /** A checkpoint replaces the inputs once the journal approaches this size. */
+  readonly journalMaxBytes: number;
+  readonly onNotice: ((line: string) => void) | undefined;
+}
+
+/** A journal file that was checked and locked, before the simulator starts. */
+export interface Run {
+  /** The simulated time at the start; undefined for a new file. */
+  readonly startedAtMs: number | undefined;
+  /** Replays the file, reports an incomplete last line, and continues to record. */
+  resume(simulator: Player, options: ResumeOptions): FileJournal;
+  /** Unlocks the file if the run fails to start. */
+  abandon(): void;
+}
+
+/**
+ * Locks and checks a journal. Throws a JournalError if the version or the settings differ, or
+ * another process writes the file.
+ */
+export function openRun(path: string, settings: Settings, options: RunOptions): Run {
+  checkOwn(journalFiles(path).journal, 'journal');
+  const unlock = lockJournal(path);
+  try {
+    const lines = readJournal(path);
+    const header = lines?.header === undefined ? undefined : readHeader(lines.header, path);
+    if (header !== undefined) {
+      checkSameSettings(header, settings, path, options.keyDigests);
+    }
+    return {
+      startedAtMs: header === undefined ? undefined : Date.parse(header.started_at),
+      resume: (simulator, resumeOptions) =>
+        resume(path, lines, header, unlock, simulator, { ...options, ...resumeOptions }),
+      abandon: unlock,
+    };
+  } catch (error) {
+    unlock();
+    throw error;
+  }
+}
+
+/** `lines` and `recorded`: of the file as it was found; undefined for a new one. */
+function resume(
+  path: string,
+  lines: JournalLines | undefined,
+  recorded: JournalHeader | undefined,
+  unlock: () => void,
+  simulator: Player,
+  { journalMaxBytes, onNotice, hosted, keyDigests }: ResumeOptions & RunOptions,
+): FileJournal {
+  const { wallClock, simulation } = simulator;
+  let inputs = 0;
+  if (lines !== undefined && recorded !== undefined) {
+    wallClock.hold();
+    inputs = replayExactly(simulator, lines, recorded, path);
+  }
+  const files = journalFiles(path);
+  removeLeftovers(files, recorded?.checkpoint);
+  const journal = new FileJournal(path, files, unlock);
+  if (lines?.isTruncated === true) {
+    journal.truncate(lines.wholeBytes);
+    onNotice?.(`${path}: the last line is incomplete and was ignored`);
+  }
+  const startedAtMs = simulation.clock.now();
+  const header = recorded ?? headerOf(simulator.settings, startedAtMs, hosted, keyDigests);
+  if (recorded === undefined) journal.begin(header);
+  if (journalMaxBytes !== Number.POSITIVE_INFINITY) {
+    const takeState = () => checkpointState(simulator);
+    const maxBytes = journalMaxBytes;
+    const plan = { path, files, journal, header, inputs, maxBytes, takeState, onNotice };
+    journal.watch(new Checkpoints(plan));
+  }
+  wallClock.release();
+  return journal;
+}
+
+/** Returns the number of inputs of the run so far. Throws a JournalError if a result differs. */
+function replayExactly(
+  simulator: Player,
+  lines: JournalLines,
+  header: JournalHeader,
+  path: string,
+): number {
+  const { inputs, differing, differences } = atOnce(playingFrom(simulator, lines, header, path));
+  const [first] = differences;
+  if (first !== undefined) {
+    const others = differing > 1 ? ` (and ${differing - 1} others)` : '';
+    throw new JournalError(
+      `${path}: line ${first.line}: ${first.input}: the replayed result differs from the ` +
+        `recorded one${others}; it is now ${first.actual}`,
+    );
+  }
+  return (header.checkpoint?.inputs ?? 0) + inputs;
+}
+
+/**
+ * Restores the journal's checkpoint, if any, and plays its inputs. The caller must hold the wall
+ * clock.
+ */
+export function* playingFrom(
+  simulator: Player,
+  lines: Pick<JournalLines, 'entries'>,
+  { checkpoint }: JournalHeader,
+  path: string,
+): Generator<undefined, Played> {
+  if (checkpoint !== undefined) {
+    const file = namedCheckpoint(journalFiles(path), checkpoint);
+    const parts = readCheckpoint(file, checkpoint, path);
+    try {
+      restoreCheckpoint(simulator, parts);
+      simulator.exchangeRecord.restart(true);
+    } catch (error) {
+      if (error instanceof JournalError) throw error;
+      throw new JournalError(`${file}: cannot be restored: ${reasonOf(error)}`, { cause: error });
+    } finally {
+      parts.return(undefined);
+    }
+  }
+  return yield* playing(simulator, lines.entries, path);
+}

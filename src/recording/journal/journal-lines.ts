@@ -1,0 +1,161 @@
+/**
+ * Reads the lines of a journal file, block by block: a journal may be larger than the largest
+ * buffer, so at most one line and one block are in memory. A process that is killed as it writes
+ * leaves an incomplete last line, which is skipped: its input was never acknowledged.
+ */
+import { closeSync, fstatSync, readSync } from 'node:fs';
+import { openPlain, reasonOf } from '#io/plain-file.ts';
+import { isIntact } from '#judging/evidence/journal-checksum.ts';
+import { type Entry, entryIn } from '#judging/evidence/journal-entry.ts';
+import { codeOf, JournalError } from '#judging/evidence/journal-error.ts';
+import { notAJournal } from './journal-header.ts';
+import { valueIn } from './request-line.ts';
+import { beginsAs, openingOf } from './run-files.ts';
+
+export interface JournalLines {
+  /** Undefined if the file is empty or holds only part of a header. */
+  readonly header: string | undefined;
+  /** Each iteration reads the file again. Throws a JournalError at a damaged line. */
+  readonly entries: Iterable<Entry>;
+  /** Bytes up to the end of the last complete line. */
+  readonly wholeBytes: number;
+  /** True if an incomplete line follows them. */
+  readonly isTruncated: boolean;
+}
+
+/** A run, up to its last recorded input. */
+export interface RecordedRun extends Pick<JournalLines, 'entries'> {
+  /** The file, for error messages. */
+  readonly name: string;
+  readonly header: string;
+}
+
+const blockBytes = 1_048_576;
+/** The byte of a line break. */
+const lineBreak = 10;
+
+/** Undefined if the file does not exist. Throws a JournalError if it is not a journal. */
+export function readJournal(path: string): JournalLines | undefined {
+  let file: number;
+  try {
+    file = openPlain(path);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw unreadable(path, error);
+  }
+  try {
+    const { size, ino } = fstatSync(file);
+    const wholeBytes = wholeBytesOf(file, size);
+    if (wholeBytes === 0 && !beginsAs('journal', openingOf(file))) throw notAJournal(path);
+    if (isLineBreakLost(readBlock(file, wholeBytes, size))) {
+      throw new JournalError(`${path}: the last line is damaged: its line break was changed`);
+    }
+    const [header] = linesOf(file, wholeBytes);
+    return {
+      // Some editors put a byte order mark before it.
+      header: header?.replace(/^\uFEFF/, ''),
+      entries: { [Symbol.iterator]: () => entriesOf(path, wholeBytes, ino) },
+      wholeBytes,
+      isTruncated: wholeBytes < size,
+    };
+  } catch (error) {
+    throw error instanceof JournalError ? error : unreadable(path, error);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** True if the last line lacks only its line break: its input may have been acknowledged. */
+function isLineBreakLost(lastLine: Buffer): boolean {
+  return (
+    lastLine.length > 0 && isIntact(lastLine.toString('utf8', 0, lastLine.length - 1)) === true
+  );
+}
+
+/** The number of bytes up to the last line break. Searches backwards. */
+function wholeBytesOf(file: number, size: number): number {
+  for (let end = size; end > 0; end -= blockBytes) {
+    const from = Math.max(0, end - blockBytes);
+    const offset = readBlock(file, from, end).lastIndexOf(lineBreak);
+    if (offset >= 0) return from + offset + 1;
+  }
+  return 0;
+}
+
+/** Reads at most one block, from byte `from` up to byte `to`. */
+function readBlock(file: number, from: number, to: number): Buffer {
+  const block = Buffer.allocUnsafeSlow(Math.min(blockBytes, to - from));
+  return block.subarray(0, readSync(file, block, 0, block.length, from));
+}
+
+function* linesOf(file: number, to: number): Generator<string> {
+  /** The pieces read so far of a line that continues in the next block. */
+  let pieces: Buffer[] = [];
+  for (let from = 0; from < to; ) {
+    const block = readBlock(file, from, to);
+    if (block.length === 0) return;
+    from += block.length;
+    let start = 0;
+    for (let end = block.indexOf(lineBreak); end >= 0; end = block.indexOf(lineBreak, start)) {
+      const last = block.subarray(start, end);
+      yield pieces.length === 0 ? last.toString() : Buffer.concat([...pieces, last]).toString();
+      pieces = [];
+      start = end + 1;
+    }
+    if (start < block.length) pieces.push(block.subarray(start));
+  }
+}
+
+function* entriesOf(path: string, to: number, inode: number): Generator<Entry> {
+  const file = openPlain(path);
+  try {
+    if (fstatSync(file).ino !== inode) {
+      throw new JournalError(`${path}: replaced while it was read; read it again`);
+    }
+    const readLine = lineReader(path);
+    for (const line of linesOf(file, to)) {
+      const entry = readLine(line);
+      if (entry !== undefined) yield entry;
+    }
+  } catch (error) {
+    throw error instanceof JournalError ? error : unreadable(path, error);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/**
+ * Returns a function that takes one line after another and returns its entry; undefined for the
+ * first line, the header. It throws a JournalError for a damaged line.
+ */
+export function lineReader(path: string): (line: string) => Entry | undefined {
+  let number = 0;
+  let hasChecksums = false;
+  return (line) => {
+    number++;
+    // Undefined for a line without a checksum, as in a journal of the first format.
+    const isMatching = isIntact(line);
+    if (number === 1) {
+      hasChecksums = isMatching !== undefined;
+      return undefined;
+    }
+    const isTrusted = isMatching ?? !hasChecksums;
+    const entry = isTrusted ? entryOf(line) : undefined;
+    if (entry !== undefined) return entry;
+    const reason = isTrusted ? '' : ': its checksum differs';
+    throw new JournalError(`${path}: line ${number} is damaged${reason}`);
+  };
+}
+
+/** Undefined if the line is not JSON, or not an entry. */
+function entryOf(line: string): Entry | undefined {
+  try {
+    return entryIn(valueIn(line));
+  } catch {
+    return undefined;
+  }
+}
+
+function unreadable(path: string, error: unknown): JournalError {
+  return new JournalError(`${path}: the journal cannot be read: ${reasonOf(error)}`);
+}

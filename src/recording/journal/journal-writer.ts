@@ -1,0 +1,220 @@
+/**
+ * Records a run in a file. Every input is written before its reply is sent, so a killed process
+ * loses no acknowledged input. A write does not wait for the disk, since data that the operating
+ * system has survives the process. Nothing is buffered, so a slow disk slows the service.
+ */
+import {
+  close,
+  closeSync,
+  constants,
+  fchmodSync,
+  fstatSync,
+  ftruncateSync,
+  readSync,
+  renameSync,
+  writeSync,
+} from 'node:fs';
+import { lineOf } from '#judging/evidence/journal-checksum.ts';
+import type { EndedEntry, OperationEntry } from '#judging/evidence/journal-entry.ts';
+import { codeOf, JournalError } from '#judging/evidence/journal-error.ts';
+import { isoTime } from '../../sim/clock.ts';
+import { OperationRefused } from '../../sim/operation-refused.ts';
+import type { RecordedExchange } from '../recorded-exchange.ts';
+import type { Journal } from './journal.ts';
+import type { JournalHeader } from './journal-header.ts';
+import { type RecordedRun, readJournal } from './journal-lines.ts';
+import { requestLine } from './request-line.ts';
+import { createOwn, type JournalFiles, openOwn } from './run-files.ts';
+
+/** A larger journal file is not sent over the control port. */
+export const journalTextLimitBytes = 256 * 1024 * 1024;
+
+const isWindows = process.platform === 'win32';
+const { O_APPEND, O_RDWR } = constants;
+
+/** Watches the file grow and replaces it by a shorter one (`checkpoints.ts`). */
+export interface JournalWatch {
+  /** `onDue` is called after each input once the file has at least this length. */
+  readonly dueBytes: number;
+  onDue(): void;
+  /** Called when the disk is full. Returns true if it may have freed space. */
+  makeRoom(): boolean;
+  /** Returns a promise if something is still being written. */
+  close(): Promise<void> | undefined;
+}
+
+/** The journal of a run in a file. One process writes it, under a lock (`journal-lock.ts`). */
+export class FileJournal implements Journal {
+  readonly keepsExchanges = false;
+  /** The length of the file: the end of its last line. */
+  bytes: number;
+  /** Inputs recorded since this process opened the file. */
+  inputs = 0;
+  readonly #path: string;
+  readonly #files: JournalFiles;
+  readonly #unlock: () => void;
+  /** The file descriptor; -1 once it is closed. */
+  #file: number;
+  #watch: JournalWatch | undefined;
+  #failure: JournalError | undefined;
+
+  /**
+   * Appends to the file; `unlock` runs on close. `path` is the file as the user names it, for error
+   * messages.
+   */
+  constructor(path: string, files: JournalFiles, unlock: () => void, file = openJournal(files)) {
+    this.#path = path;
+    this.#files = files;
+    this.#unlock = unlock;
+    this.#file = file;
+    this.bytes = fstatSync(this.#file).size;
+  }
+
+  /** Why a line could not be written; no later line is written then. */
+  get failure(): string | undefined {
+    return this.#failure?.message;
+  }
+
+  /** Shortens the file, to remove an incomplete last line. */
+  truncate(bytes: number): void {
+    ftruncateSync(this.#file, bytes);
+    this.bytes = bytes;
+  }
+
+  begin(header: JournalHeader): void {
+    this.#append(lineBytes(header));
+  }
+
+  watch(watch: JournalWatch): void {
+    this.#watch = watch;
+  }
+
+  request(exchange: RecordedExchange): void {
+    this.#record(requestLine(exchange));
+  }
+
+  ended(entry: EndedEntry): void {
+    this.#append(lineBytes(entry));
+  }
+
+  operation(atMs: number, operation: string, args: readonly unknown[], result: string): void {
+    const entry: OperationEntry = { at: isoTime(atMs), operation, args, result };
+    this.#record(lineBytes(entry));
+  }
+
+  text(): string {
+    const { size } = fstatSync(this.#file);
+    if (size <= journalTextLimitBytes)
+      return readBytes(this.#file, 0, size, this.#path).toString('utf8');
+    throw new OperationRefused(
+      'conflict',
+      `the journal has ${size} bytes, too many for one reply: read the file`,
+    );
+  }
+
+  run(): RecordedRun {
+    const lines = readJournal(this.#files.journal);
+    if (lines?.header === undefined) throw new JournalError(`${this.#path}: removed meanwhile`);
+    return { name: this.#path, header: lines.header, entries: lines.entries };
+  }
+
+  /**
+   * Appends everything after `fromBytes` to the file `next`, then renames `next` over this file.
+   * Synchronous, so that no input arrives in between.
+   */
+  continueIn(next: string, fromBytes: number): void {
+    if (this.#failure !== undefined) throw this.#failure;
+    const successor = openOwn(next, 'journal', O_APPEND | O_RDWR);
+    if (successor === undefined) throw new JournalError(`${next}: removed by another program`);
+    try {
+      const tail = readBytes(this.#file, fromBytes, this.bytes, this.#path);
+      for (let offset = 0; offset < tail.length; ) offset += writeSync(successor, tail, offset);
+    } finally {
+      closeSync(successor);
+    }
+    const replaced = this.#file;
+    // Windows cannot replace an open file.
+    if (isWindows) closeSync(replaced);
+    try {
+      renameSync(next, this.#files.journal);
+    } finally {
+      this.#reopen();
+      // Freeing its blocks may take long, so another thread does it.
+      if (!isWindows) close(replaced, () => {});
+    }
+  }
+
+  /** Unlocks the journal once no checkpoint is being written. */
+  async close(): Promise<void> {
+    if (this.#file >= 0) closeSync(this.#file);
+    this.#file = -1;
+    const watchEnded = this.#watch?.close();
+    if (watchEnded !== undefined) await watchEnded;
+    this.#unlock();
+  }
+
+  #record(line: Buffer): void {
+    this.#append(line);
+    this.inputs++;
+    if (this.#watch !== undefined && this.bytes >= this.#watch.dueBytes) this.#watch.onDue();
+  }
+
+  /** After a failed write, later ones fail: without this line, they would replay differently. */
+  #append(line: Buffer): void {
+    if (this.#failure !== undefined) throw this.#failure;
+    for (let offset = 0; offset < line.length; ) offset += this.#write(line, offset);
+    this.bytes += line.length;
+  }
+
+  /** Returns how many bytes it has written: 0 if the caller is to try again. */
+  #write(bytes: Uint8Array, offset: number): number {
+    try {
+      return writeSync(this.#file, bytes, offset);
+    } catch (error) {
+      if (codeOf(error) === 'ENOSPC' && this.#watch?.makeRoom() === true) return 0;
+      this.#failure = new JournalError(`${this.#path}: cannot be written: ${String(error)}`);
+      throw this.#failure;
+    }
+  }
+
+  #reopen(): void {
+    this.#file = -1;
+    try {
+      this.#file = openJournal(this.#files);
+      this.bytes = fstatSync(this.#file).size;
+    } catch (error) {
+      this.#failure = error as JournalError;
+    }
+  }
+}
+
+function lineBytes(value: object): Buffer {
+  return Buffer.from(lineOf(value));
+}
+
+function openJournal({ journal }: JournalFiles): number {
+  try {
+    const flags = O_APPEND | O_RDWR;
+    const file = openOwn(journal, 'journal', flags) ?? createOwn(journal);
+    // The journal holds message texts: only its owner may read them.
+    fchmodSync(file, 0o600);
+    return file;
+  } catch (error) {
+    if (error instanceof JournalError) throw error;
+    throw new JournalError(`${journal}: cannot open the journal (${codeOf(error)})`);
+  }
+}
+
+/** `path`: for the error message. */
+function readBytes(file: number, from: number, to: number, path: string): Buffer {
+  const bytes = Buffer.allocUnsafe(to - from);
+  for (let offset = 0; offset < bytes.length; ) {
+    const read = readSync(file, bytes, offset, bytes.length - offset, from + offset);
+    if (read === 0)
+      throw new JournalError(
+        `${path}: shorter than the data written to it; another program may have changed it`,
+      );
+    offset += read;
+  }
+  return bytes;
+}

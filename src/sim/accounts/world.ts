@@ -1,0 +1,325 @@
+/**
+ * The simulated world: accounts, keys, SIMs, pool numbers and messages. Only this file adds and
+ * removes them. It moves no message: `actors/` does, by the work that waits in the devices.
+ * Rules: SVC-1, AUTH-2, STATE-1, RES-2. Assumes: keyFormat, monthlyQuota.
+ */
+
+import { secondMs } from '#contract/time-units.ts';
+import type { Assumptions } from '../assumptions.ts';
+import type { AssumptionsInForce } from '../assumptions-in-force.ts';
+import type { Dispatch } from '../devices/dispatch.ts';
+import type { Outcomes } from '../devices/outcomes.ts';
+import { assert } from '../errors.ts';
+import { OperationRefused, refuseMore } from '../operation-refused.ts';
+import { drawKey, drawUuid, Rng, type RngState } from '../random.ts';
+import type { Cohort } from '../store/cohort.ts';
+import { MessageStore, type SavedMessage } from '../store/message-store.ts';
+import { type MaxMessages, Retention } from '../store/retention.ts';
+import { AccountNames } from './account-names.ts';
+import { mostAccounts, mostDevices, mostKeys, mostSims } from './bounds.ts';
+import { KeyRing } from './key-ring.ts';
+import {
+  type AcceptedSend,
+  Account,
+  type ApiKey,
+  Device,
+  type Message,
+  type MonthlyQuota,
+  type ReceivedMessage,
+  type SimState,
+} from './records.ts';
+
+/** State of a world that its maps do not show. */
+export interface WorldCounters {
+  /** Messages ever accepted. */
+  readonly arrivals: number;
+  readonly poolIds: RngState;
+  /** How often each account name was used. */
+  readonly names: readonly (readonly [string, number])[];
+}
+
+export class World {
+  readonly seed: number;
+  /** Empty for the only world of a server. */
+  readonly name: string;
+  readonly now: () => number;
+  readonly outcomes: Outcomes;
+  /** False with `--no-limits`: accounts have no quota. */
+  readonly enforcesQuotas: boolean;
+  readonly accounts = new Map<string, Account>();
+  readonly keys = new Map<string, ApiKey>();
+  readonly pool: Device[] = [];
+  readonly devices = new Map<string, Device>();
+  readonly messages: MessageStore;
+  readonly keyRing = new KeyRing();
+  readonly #devicesByNumber = new Map<string, Device>();
+  readonly #accountNames = new AccountNames();
+  readonly #poolIds: Rng;
+  readonly #assumptions: AssumptionsInForce;
+  readonly #dispatch: Dispatch;
+  #arrivals = 0;
+
+  constructor(parts: {
+    readonly seed: number;
+    readonly name: string;
+    readonly now: () => number;
+    readonly assumptions: AssumptionsInForce;
+    readonly outcomes: Outcomes;
+    readonly dispatch: Dispatch;
+    readonly enforcesQuotas: boolean;
+    readonly maxMessages: MaxMessages;
+  }) {
+    this.seed = parts.seed;
+    this.name = parts.name;
+    this.now = parts.now;
+    this.messages = new MessageStore(parts.now, new Retention(parts.maxMessages));
+    this.#assumptions = parts.assumptions;
+    this.outcomes = parts.outcomes;
+    this.enforcesQuotas = parts.enforcesQuotas;
+    this.#dispatch = parts.dispatch;
+    this.#poolIds = this.chance('pool');
+  }
+
+  get assumptions(): Assumptions {
+    return this.#assumptions.answers;
+  }
+
+  /** A random stream that follows from the seed, the world's name and this label. */
+  chance(label: string): Rng {
+    return Rng.stream(this.seed, this.name === '' ? label : `world:${this.name}\n${label}`);
+  }
+
+  createAccount(name: string, monthlyQuota?: MonthlyQuota): Account {
+    this.#refuseUsedName(name);
+    refuseMore(this.accounts.size, mostAccounts, 'accounts');
+    const stream = this.#accountNames.use(name);
+    const account = new Account(
+      (label) => this.chance(`${stream}:${label}`),
+      drawUuid,
+      name,
+      monthlyQuota,
+      this.messages,
+    );
+    this.accounts.set(account.accountId, account);
+    return account;
+  }
+
+  renameAccount(account: Account, name: string): void {
+    if (account.name !== name) this.#refuseUsedName(name);
+    account.name = name;
+  }
+
+  setQuota(account: Account, monthlyQuota: MonthlyQuota): void {
+    account.monthlyQuota = monthlyQuota;
+  }
+
+  /** Removes the account with its keys, SIMs and messages. */
+  deleteAccount(account: Account): void {
+    for (const key of account.keys) {
+      this.keys.delete(key.keyId);
+      this.keyRing.delete(key);
+    }
+    for (const device of [...account.devices]) this.removeDevice(device);
+    for (const device of this.pool) device.work.forget(account);
+    this.messages.forgetAccount(account);
+    for (const device of this.pool) this.#dispatch.deviceChanged(device);
+    this.accounts.delete(account.accountId);
+  }
+
+  /** `text`: the full key, where a world file gives one. */
+  createKey(account: Account, name: string, text?: string): ApiKey {
+    refuseMore(account.keys.length, mostKeys, 'keys of this account');
+    const keyId = drawUuid(account.ids);
+    const drawnFrom = text === undefined ? account.ids.state : undefined;
+    const key: ApiKey = {
+      keyId,
+      name,
+      account,
+      ordinal: account.keys.length,
+      key: text ?? drawKey(account.ids, this.assumptions.keyFormat),
+      digest: undefined,
+      drawnFrom,
+      createdAtMs: this.now(),
+      revokedAtMs: undefined,
+    };
+    if (this.keyRing.has(key.key))
+      throw new OperationRefused('conflict', 'this key exists already', 'key');
+    this.#addKey(key);
+    return key;
+  }
+
+  revokeKey(key: ApiKey): void {
+    key.revokedAtMs ??= this.now();
+  }
+
+  /** The key with this full text, unless it was revoked (AUTH-3). */
+  validKey(text: string): ApiKey | undefined {
+    return unrevoked(this.keyRing.find(text));
+  }
+
+  /** The valid key of an Authorization header in its usual spelling. */
+  validKeyOfHeader(header: string): ApiKey | undefined {
+    return unrevoked(this.keyRing.findHeader(header));
+  }
+
+  createSim(account: Account, number: string, state: SimState): Device {
+    refuseMore(account.devices.length, mostSims, 'SIMs of this account');
+    const device = this.#createDevice(number, account, account.ids, state);
+    account.devices.push(device);
+    this.#dispatch.deviceAdded(device);
+    return device;
+  }
+
+  /** A number of the shared platform pool (SVC-1). */
+  createPoolNumber(number: string): Device {
+    const device = this.#createDevice(number, undefined, this.#poolIds, {});
+    this.pool.push(device);
+    this.#dispatch.deviceAdded(device);
+    return device;
+  }
+
+  patchDevice(device: Device, state: SimState): void {
+    if (state.allowed !== undefined) device.allowed = state.allowed;
+    if (state.connected !== undefined) device.connected = state.connected;
+    if (state.active !== undefined) device.active = state.active;
+    if (state.polling !== undefined) device.polling = state.polling;
+    this.#dispatch.deviceChanged(device);
+  }
+
+  /** Removes a SIM or a pool number. The caller must first make its messages final. */
+  removeDevice(device: Device): void {
+    const home = device.account?.devices ?? this.pool;
+    home.splice(home.indexOf(device), 1);
+    this.#dispatch.deviceRemoved(device);
+    this.devices.delete(device.deviceId);
+    this.#devicesByNumber.delete(device.number);
+    device.isRemoved = true;
+    this.messages.forgetIfUnused(device);
+  }
+
+  deviceByNumber(number: string): Device | undefined {
+    return this.#devicesByNumber.get(number);
+  }
+
+  /**
+   * STATE-1: an accepted send creates the message in `queued`. Returns undefined if there is no
+   * room, because all messages are unfinished.
+   */
+  acceptMessage(send: AcceptedSend): Message | undefined {
+    const { messages, assumptions } = this;
+    const nowMs = this.now();
+    if (!messages.makeRoom()) return undefined;
+    const { account } = send;
+    const fate = this.outcomes.fateOf(send.to, assumptions, account.fates);
+    const message = messages.add(send, this.#arrivals++, nowMs, fate);
+    account.counts.queued++;
+    account.quota.count(nowMs, send.text);
+    this.#dispatch.queued(message);
+    return message;
+  }
+
+  polled(device: Device): readonly Message[] {
+    return this.#dispatch.polled(device);
+  }
+
+  receiveMessage(device: Device, account: Account, from: string, text: string): ReceivedMessage {
+    const received = {
+      messageId: drawUuid(account.ids),
+      device,
+      from,
+      message: text,
+      receivedAtMs: this.now(),
+    };
+    account.received.push(received);
+    return received;
+  }
+
+  /** The quota in force for an account, or `unlimited`. */
+  quotaOf(account: Account): number | 'unlimited' {
+    if (!this.enforcesQuotas) return 'unlimited';
+    return account.monthlyQuota ?? this.assumptions.monthlyQuota;
+  }
+
+  get counters(): WorldCounters {
+    return {
+      arrivals: this.#arrivals,
+      poolIds: this.#poolIds.state,
+      names: this.#accountNames.uses,
+    };
+  }
+
+  // A restore calls these methods, in this order.
+
+  restoreAccount(account: Account, keys: readonly ApiKey[]): void {
+    assert(!this.accounts.has(account.accountId), 'no two accounts have one id');
+    this.accounts.set(account.accountId, account);
+    for (const key of keys) this.#addKey(key);
+  }
+
+  /** Adds a device that the fleet does not run yet. */
+  restoreDevice(device: Device): void {
+    assert(!this.devices.has(device.deviceId), 'no two SIMs have one id');
+    assert(!this.#devicesByNumber.has(device.number), 'no two SIMs have one number');
+    (device.account?.devices ?? this.pool).push(device);
+    this.#addDevice(device);
+  }
+
+  /** Restore messages in order of acceptance. */
+  restoreMessage(saved: SavedMessage, cohort: Cohort): void {
+    assert(!this.messages.has(saved.messageId), 'message ids are unique');
+    this.messages.restore(saved, cohort);
+    saved.account.counts[cohort.status]++;
+  }
+
+  restoreReceived(account: Account, received: ReceivedMessage): void {
+    account.received.push(received);
+  }
+
+  restoreCounters({ arrivals, poolIds, names }: WorldCounters): void {
+    this.#arrivals = arrivals;
+    this.#poolIds.restore(poolIds);
+    this.#accountNames.restore(names);
+  }
+
+  #addKey(key: ApiKey): void {
+    assert(!this.keys.has(key.keyId), 'no two keys have one id');
+    key.account.keys.push(key);
+    this.keys.set(key.keyId, key);
+    this.keyRing.add(key);
+  }
+
+  #addDevice(device: Device): void {
+    this.devices.set(device.deviceId, device);
+    this.#devicesByNumber.set(device.number, device);
+  }
+
+  #refuseUsedName(name: string): void {
+    for (const account of this.accounts.values()) {
+      if (account.name === name)
+        throw new OperationRefused('conflict', `an account is called ${name} already`, 'name');
+    }
+  }
+
+  #createDevice(number: string, account: Account | undefined, ids: Rng, state: SimState): Device {
+    if (this.#devicesByNumber.has(number)) {
+      throw new OperationRefused('conflict', `a SIM has the number ${number} already`, 'number');
+    }
+    refuseMore(this.devices.size, mostDevices, 'SIMs');
+    const intervalMs = this.assumptions.pollIntervalSeconds * secondMs;
+    const deviceId = drawUuid(ids);
+    // Later than now, so that a new SIM does not poll in the millisecond of its creation.
+    const firstPollAtMs = this.now() + 1 + ids.below(intervalMs);
+    const device = new Device(deviceId, number, account, firstPollAtMs, {
+      connected: state.connected ?? true,
+      active: state.active ?? true,
+      polling: state.polling ?? 'simulated',
+    });
+    if (state.allowed !== undefined) device.allowed = state.allowed;
+    this.#addDevice(device);
+    return device;
+  }
+}
+
+function unrevoked(key: ApiKey | undefined): ApiKey | undefined {
+  return key === undefined || key.revokedAtMs !== undefined ? undefined : key;
+}

@@ -1,0 +1,19 @@
+/**
+ * The only interface through which `sim/` announces work. `actors/` implements it; `simulator.ts`
+ * connects the two.
+ */
+import type { Device, Message } from '../accounts/records.ts';
+
+export interface Dispatch {
+  deviceAdded(device: Device): void;
+  /** Connected, active or polling was written. */
+  deviceChanged(device: Device): void;
+  deviceRemoved(device: Device): void;
+  /** A message was accepted and waits for its device. */
+  queued(message: Message): void;
+  /**
+   * A real device asks for its tasks: one poll, if permitted. Returns the messages that it picked
+   * up, in order.
+   */
+  polled(device: Device): readonly Message[];
+}

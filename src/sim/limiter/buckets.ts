@@ -1,0 +1,231 @@
+/**
+ * Token buckets of N tokens, which differ in how they refill: a class for each answer of the
+ * assumption `limiterRefill`. `limiter.ts` keeps one for each caller and endpoint.
+ * Rules: LIMIT-1 to LIMIT-6. Assumes: limiterRefill, refusedSpendsToken.
+ */
+
+import { limitWindowMs } from '#contract/limits.ts';
+import type { Assumptions } from '../assumptions.ts';
+
+/** N tokens; each passing request spends one. Times are epoch milliseconds and never go back. */
+export interface Bucket {
+  /** Spends a token; returns false if there is none. */
+  take(nowMs: number): boolean;
+  /** Undoes the last `take`, in the same millisecond. */
+  giveBack(): void;
+  /** Counts a refused request as spent too (`refusedSpendsToken`). */
+  spendRefused(nowMs: number): void;
+  /** Milliseconds until `take` would succeed; 0 if it would succeed now. */
+  waitMs(nowMs: number): number;
+  /** Whole tokens available now. */
+  available(nowMs: number): number;
+  /** The bucket's content; `createBucket` makes an equal bucket from it. */
+  readonly state: readonly number[];
+}
+
+type Refill = Assumptions['limiterRefill'];
+
+/** `state`: the state of another bucket of this kind. Without it, the bucket is full. */
+export function createBucket(refill: Refill, limit: number, state?: readonly number[]): Bucket {
+  switch (refill) {
+    case 'sliding':
+      return new SlidingBucket(limit, state);
+    case 'continuous':
+      return new ContinuousBucket(limit, state);
+    case 'interval':
+      return new IntervalBucket(limit, state);
+    case 'interval_aligned':
+      return new AlignedBucket(limit, state);
+  }
+}
+
+/** Each token comes back exactly one window after it was spent. */
+class SlidingBucket implements Bucket {
+  readonly #limit: number;
+  /** A ring of the times when tokens were spent; `#count` entries from `#oldest` on are in use. */
+  #spentAtMs: number[];
+  #oldest = 0;
+  #count: number;
+
+  constructor(limit: number, spentAtMs: readonly number[] = []) {
+    this.#limit = limit;
+    this.#spentAtMs = [...spentAtMs];
+    this.#count = spentAtMs.length;
+  }
+
+  get state(): readonly number[] {
+    const ring = this.#spentAtMs;
+    return [...ring.slice(this.#oldest), ...ring.slice(0, this.#oldest)].slice(0, this.#count);
+  }
+
+  take(nowMs: number): boolean {
+    this.#dropReturned(nowMs);
+    if (this.#count >= this.#limit) return false;
+    this.#push(nowMs);
+    return true;
+  }
+
+  giveBack(): void {
+    if (this.#count > 0) this.#count--;
+  }
+
+  /** Replaces the oldest time by the present: the bucket is empty when it refuses. */
+  spendRefused(nowMs: number): void {
+    this.#oldest = (this.#oldest + 1) % this.#spentAtMs.length;
+    this.#count--;
+    this.#push(nowMs);
+  }
+
+  waitMs(nowMs: number): number {
+    this.#dropReturned(nowMs);
+    if (this.#count < this.#limit) return 0;
+    return (this.#spentAtMs[this.#oldest] ?? nowMs) + limitWindowMs - nowMs;
+  }
+
+  available(nowMs: number): number {
+    this.#dropReturned(nowMs);
+    return this.#limit - this.#count;
+  }
+
+  #dropReturned(nowMs: number): void {
+    while (this.#count > 0 && (this.#spentAtMs[this.#oldest] ?? 0) + limitWindowMs <= nowMs) {
+      this.#oldest = this.#oldest + 1 === this.#spentAtMs.length ? 0 : this.#oldest + 1;
+      this.#count--;
+    }
+  }
+
+  /** The ring grows with use, so an address that sends one request costs one number, not N. */
+  #push(nowMs: number): void {
+    const size = this.#spentAtMs.length;
+    if (this.#count < size) {
+      this.#spentAtMs[(this.#oldest + this.#count) % size] = nowMs;
+    } else {
+      const ring = this.#spentAtMs;
+      this.#spentAtMs = [...ring.slice(this.#oldest), ...ring.slice(0, this.#oldest), nowMs];
+      const room = Math.min(this.#limit, 2 * size) - this.#spentAtMs.length;
+      for (let i = 0; i < room; i++) this.#spentAtMs.push(0);
+      this.#oldest = 0;
+    }
+    this.#count++;
+  }
+}
+
+/**
+ * Refills N/60 tokens a second. Counts in whole units to avoid rounding errors: a token is
+ * `limitWindowMs` units, and each millisecond adds N units.
+ */
+class ContinuousBucket implements Bucket {
+  readonly #limit: number;
+  #units: number;
+  #filledAtMs: number;
+
+  constructor(
+    limit: number,
+    [units = limit * limitWindowMs, filledAtMs = 0]: readonly number[] = [],
+  ) {
+    this.#limit = limit;
+    this.#units = units;
+    this.#filledAtMs = filledAtMs;
+  }
+
+  get state(): readonly number[] {
+    return [this.#units, this.#filledAtMs];
+  }
+
+  take(nowMs: number): boolean {
+    this.#fill(nowMs);
+    if (this.#units < limitWindowMs) return false;
+    this.#units -= limitWindowMs;
+    return true;
+  }
+
+  giveBack(): void {
+    this.#units += limitWindowMs;
+  }
+
+  /** May leave a debt, which is bounded so that a wait is never longer than one window. */
+  spendRefused(): void {
+    this.#units = Math.max(this.#units - limitWindowMs, (1 - this.#limit) * limitWindowMs);
+  }
+
+  waitMs(nowMs: number): number {
+    this.#fill(nowMs);
+    return Math.max(0, Math.ceil((limitWindowMs - this.#units) / this.#limit));
+  }
+
+  available(nowMs: number): number {
+    this.#fill(nowMs);
+    return Math.max(0, Math.floor(this.#units / limitWindowMs));
+  }
+
+  #fill(nowMs: number): void {
+    const full = this.#limit * limitWindowMs;
+    this.#units = Math.min(full, this.#units + (nowMs - this.#filledAtMs) * this.#limit);
+    this.#filledAtMs = nowMs;
+  }
+}
+
+/** All N tokens come back one window after the first of them was spent. */
+class IntervalBucket implements Bucket {
+  protected readonly limit: number;
+  protected tokens: number;
+  /** Identifies the present interval: here, by its start in epoch milliseconds. */
+  protected interval: number;
+
+  constructor(limit: number, [tokens = limit, interval = 0]: readonly number[] = []) {
+    this.limit = limit;
+    this.tokens = tokens;
+    this.interval = interval;
+  }
+
+  get state(): readonly number[] {
+    return [this.tokens, this.interval];
+  }
+
+  take(nowMs: number): boolean {
+    if (this.available(nowMs) === 0) return false;
+    if (this.tokens === this.limit) this.begin(nowMs);
+    this.tokens--;
+    return true;
+  }
+
+  giveBack(): void {
+    this.tokens++;
+  }
+
+  /** Does nothing: the bucket is already empty, and a refusal does not change when it refills. */
+  spendRefused(): void {}
+
+  waitMs(nowMs: number): number {
+    return this.available(nowMs) > 0 ? 0 : this.endMs() - nowMs;
+  }
+
+  available(nowMs: number): number {
+    if (nowMs >= this.endMs()) this.tokens = this.limit;
+    return this.tokens;
+  }
+
+  /** Begins an interval with its first spent token. */
+  protected begin(nowMs: number): void {
+    this.interval = nowMs;
+  }
+
+  protected endMs(): number {
+    return this.interval + limitWindowMs;
+  }
+}
+
+/** All N tokens come back at each full minute of the clock. An interval is a minute since 1970. */
+class AlignedBucket extends IntervalBucket {
+  constructor(limit: number, state: readonly number[] = [limit, -1]) {
+    super(limit, state);
+  }
+
+  protected override begin(nowMs: number): void {
+    this.interval = Math.floor(nowMs / limitWindowMs);
+  }
+
+  protected override endMs(): number {
+    return (this.interval + 1) * limitWindowMs;
+  }
+}

@@ -1,0 +1,211 @@
+/**
+ * Decides one send: is it a replay, is it valid, may the account send from the number, is its
+ * device active, is quota left. Then queues the message. `gateOrder` gives the order of these
+ * checks. Rules: SVC-1, SVC-2, SEND-3 to SEND-7, AUTH-4, AUTH-5, ERR-1, ERR-2. Assumes: gateOrder,
+ * replayDifferentBody, failedRequestId, foreignNumber, poolBesideOwnSim, disconnectedSim,
+ * monthlyQuota, typeCoercion.
+ */
+
+import {
+  type Account,
+  type ApiKey,
+  type Device,
+  type FirstUse,
+  Message,
+} from '../accounts/records.ts';
+import type { World } from '../accounts/world.ts';
+import type { ServiceError } from '../errors.ts';
+import { messageBody, type SendEndpoint } from '../store/message.ts';
+import { unitsOf } from './quota.ts';
+import { parseSendAt } from './send-at.ts';
+import {
+  asText,
+  chooseSender,
+  optional,
+  readRequestId,
+  type SendRequest,
+  validateSend,
+} from './send-request.ts';
+
+export interface SendCall {
+  readonly account: Account;
+  readonly key: ApiKey;
+  readonly endpoint: SendEndpoint;
+  /** A JSON object that is not validated yet. */
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+export type SendDecision =
+  | { readonly kind: 'queued'; readonly body: string }
+  | { readonly kind: 'replayed'; readonly body: string }
+  | ServiceError;
+
+const quotaExceeded: ServiceError = { kind: 'quota_exceeded' };
+const overloaded: ServiceError = { kind: 'overloaded' };
+
+/** Decides one send, and queues the message if it is accepted. */
+export function send(world: World, call: SendCall): SendDecision {
+  const { assumptions } = world;
+  if (assumptions.gateOrder !== 'validate_first') {
+    const replay = findReplay(world, call);
+    if (replay !== undefined) return replay;
+  }
+  const validation = validateSend(call.body, assumptions, world.now());
+  if (validation.kind === 'invalid_field') return refuse(world, call, validation);
+  if (assumptions.gateOrder === 'validate_first') {
+    const replay = findReplay(world, call);
+    if (replay !== undefined) return replay;
+  }
+  const { request } = validation;
+  const isQuotaFirst = assumptions.gateOrder === 'quota_before_sender';
+  if (isQuotaFirst && isQuotaSpent(world, call.account, request)) {
+    return refuse(world, call, quotaExceeded);
+  }
+  const device = usableDevice(world, call.account, request.sender);
+  if (!('deviceId' in device)) return refuse(world, call, device);
+  if (!isQuotaFirst && isQuotaSpent(world, call.account, request)) {
+    return refuse(world, call, quotaExceeded);
+  }
+  return queue(world, call, request, device);
+}
+
+/** The decision for a repeated `request_id`; undefined if this is no repeat. Changes nothing. */
+export function findReplay(world: World, call: SendCall): SendDecision | undefined {
+  const { assumptions } = world;
+  const requestId = readRequestId(call.body, assumptions);
+  if (requestId === undefined) return undefined;
+  const use = call.account.replays.find(requestId, call.key, call.endpoint, assumptions);
+  if (use === undefined) return undefined;
+  if (!(use.outcome instanceof Message)) return use.outcome;
+  if (
+    assumptions.replayDifferentBody === 'conflict' &&
+    isDifferent(world, call.body, use.outcome)
+  ) {
+    return { kind: 'request_id_conflict' };
+  }
+  return { kind: 'replayed', body: use.body };
+}
+
+/** As `findReplay`, but in the order `validate_first` an invalid body is no replay. */
+export function findValidReplay(world: World, call: SendCall): SendDecision | undefined {
+  if (world.assumptions.gateOrder === 'validate_first') {
+    const validation = validateSend(call.body, world.assumptions, world.now());
+    if (validation.kind === 'invalid_field') return undefined;
+  }
+  return findReplay(world, call);
+}
+
+function queue(world: World, call: SendCall, request: SendRequest, device: Device): SendDecision {
+  const { account } = call;
+  const { requestId, to } = request;
+  const message = world.acceptMessage({
+    account,
+    key: call.key,
+    device,
+    endpoint: call.endpoint,
+    to,
+    text: request.message,
+    requestId,
+    sendAtMs: request.sendAtMs,
+  });
+  if (message === undefined) return overloaded;
+  if (request.sender !== device.number) message.sender = request.sender;
+  // SEND-3: the state is `queued`, whatever name `heldStatus` shows later.
+  const { messageId, createdAtMs } = message;
+  const body = messageBody({ messageId, requestId, device, to, createdAtMs }, 'queued');
+  if (requestId !== '') keepUse(call, requestId, createdAtMs, body, message);
+  return { kind: 'queued', body };
+}
+
+/**
+ * `failedRequestId: burned` stores the refusal under the id, provided that the id is valid and has
+ * no first use yet: if validation comes first, a refused body must not displace the message that it
+ * would replay (SEND-4).
+ */
+function refuse(world: World, call: SendCall, error: ServiceError): ServiceError {
+  const { assumptions } = world;
+  const requestId = readRequestId(call.body, assumptions);
+  if (assumptions.failedRequestId === 'free' || requestId === undefined) return error;
+  const isInvalidId =
+    error.kind === 'invalid_field' && error.failures.some(({ field }) => field === 'request_id');
+  const { account, key, endpoint } = call;
+  const isUsed = account.replays.find(requestId, key, endpoint, assumptions) !== undefined;
+  if (!isInvalidId && !isUsed) keepUse(call, requestId, world.now(), '', error);
+  return error;
+}
+
+function keepUse(
+  call: SendCall,
+  requestId: string,
+  atMs: number,
+  body: string,
+  outcome: FirstUse['outcome'],
+): void {
+  const { account, key, endpoint } = call;
+  account.replays.keep({ requestId, key, endpoint, atMs, body, outcome });
+}
+
+/** True if a replay's body differs from the first one. Compares instants, not their spellings. */
+function isDifferent(
+  { assumptions }: World,
+  body: Readonly<Record<string, unknown>>,
+  first: Message,
+): boolean {
+  const sendAt = optional(body, 'send_at', assumptions);
+  const sendAtMs = typeof sendAt === 'string' ? parseSendAt(sendAt, assumptions) : undefined;
+  return (
+    asText(body['to'], assumptions) !== first.to ||
+    chooseSender(body, assumptions).sender !== (first.sender || first.device.number) ||
+    asText(body['message'], assumptions) !== first.text ||
+    (sendAt === undefined ? 0 : sendAtMs) !== first.sendAtMs
+  );
+}
+
+/** The device that sends from this number, or the refusal if the account may not use it now. */
+function usableDevice(world: World, account: Account, number: string): Device | ServiceError {
+  const { assumptions } = world;
+  const device = world.deviceByNumber(number);
+  if (device === undefined) return { kind: 'number_not_found' };
+  if (device.account === undefined) {
+    if (account.connectedSims.length > 0 && assumptions.poolBesideOwnSim !== 'allow') {
+      return { kind: 'number_access_denied' };
+    }
+  } else if (device.account !== account) {
+    return assumptions.foreignNumber === 'access_denied'
+      ? { kind: 'number_access_denied' }
+      : { kind: 'number_not_found' };
+  }
+  if (!device.allowed) return { kind: 'number_access_denied' };
+  if (!device.active) return { kind: 'device_inactive' };
+  return device.connected || device.account === undefined
+    ? device
+    : deviceInsteadOf(device, world, account);
+}
+
+/** The device for a send from an own SIM that is not connected, or the refusal. */
+function deviceInsteadOf(device: Device, world: World, account: Account): Device | ServiceError {
+  switch (world.assumptions.disconnectedSim) {
+    case 'queues':
+      return device;
+    case 'device_inactive':
+      return { kind: 'device_inactive' };
+    case 'access_denied':
+      return { kind: 'number_access_denied' };
+    case 'pool': {
+      // SVC-1: the pool serves an account that has no connected SIM of its own.
+      if (account.connectedSims.length > 0) return device;
+      return (
+        world.pool.find(({ connected, active, allowed }) => connected && active && allowed) ??
+        device
+      );
+    }
+  }
+}
+
+function isQuotaSpent(world: World, account: Account, request: SendRequest): boolean {
+  const quota = world.quotaOf(account);
+  if (quota === 'unlimited') return false;
+  const { assumptions } = world;
+  const used = account.quota.used(world.now(), assumptions);
+  return used + unitsOf(request.message, assumptions.quotaUnit) > quota;
+}

@@ -1,0 +1,284 @@
+/**
+ * All messages of a world: adds them, finds them by id, arrival or account, and forgets the oldest
+ * final ones at the bound (`retention.ts`). It stores them as rows (`message-rows.ts`) and returns
+ * each as a `Message`, a reference to its row.
+ * Rules: STATE-1, RES-2, SEND-4.
+ */
+
+import { replayWindowMs } from '#contract/limits.ts';
+import {
+  type AcceptedSend,
+  type Account,
+  type AccountHome,
+  type Device,
+  Message,
+} from '../accounts/records.ts';
+import type { Fate } from '../devices/outcomes.ts';
+import { assert } from '../errors.ts';
+import { drawUuidWords, readUuid } from '../random.ts';
+import type { AcceptedUses } from '../sends/replay-window.ts';
+import { type Chunk, rowsPerChunk } from './chunk.ts';
+import { type Cohort, moveTo } from './cohort.ts';
+import { CohortSlots, type MessageHome, Slots, sendEndpoints } from './message.ts';
+import { handleOf, MessageRows, rowOf } from './message-rows.ts';
+import type { Retention } from './retention.ts';
+
+/** A send forgets at most this many messages, so that no single send takes long. */
+const mostForgottenBySend = 4;
+
+type Home = MessageHome<Account, Device, Message>;
+
+/** A message of a saved state, without its history. */
+export interface SavedMessage extends AcceptedSend {
+  readonly messageId: string;
+  readonly arrival: number;
+  readonly createdAtMs: number;
+  readonly fate: Fate | undefined;
+  /** The number that the caller named, if the message goes out from another one; else empty. */
+  readonly sender: string;
+}
+
+/** Keys are message ids; it iterates in the order of arrival. */
+export class MessageStore implements AccountHome {
+  /** The objects that rows refer to by slot. */
+  readonly accounts = new Slots<Account>();
+  readonly devices = new Slots<Device>();
+  readonly cohorts = new CohortSlots();
+  readonly retention: Retention;
+  readonly now: () => number;
+  readonly #rows: MessageRows<Home>;
+  /** The number of messages that are not final. Only this store writes it. */
+  unfinished = 0;
+  /** No message with a lower arrival number is final, so a search for the oldest starts here. */
+  #firstFinal = 0;
+
+  constructor(now: () => number, retention: Retention) {
+    this.now = now;
+    this.retention = retention;
+    this.#rows = new MessageRows<Home>(this);
+  }
+
+  get size(): number {
+    return this.#rows.size;
+  }
+
+  /** In the order of arrival. */
+  get chunks(): readonly Chunk<Home>[] {
+    return this.#rows.chunks;
+  }
+
+  chunkOf(handle: number): Chunk<Home> {
+    return this.#rows.chunkOf(handle);
+  }
+
+  /** The handles of the messages that a `request_id` finds. */
+  get useHandles(): Iterable<number> {
+    return this.#rows.useHandles;
+  }
+
+  get(messageId: string): Message | undefined {
+    const handle = this.#rows.find(messageId);
+    return handle < 0 ? undefined : this.#messageAt(handle);
+  }
+
+  has(messageId: string): boolean {
+    return this.#rows.find(messageId) >= 0;
+  }
+
+  /** The message with this arrival number, unless it was forgotten. */
+  ofArrival(arrival: number): Message | undefined {
+    const chunk = this.#rows.chunkOfArrival(arrival);
+    return chunk && new Message(chunk, arrival - chunk.firstArrival);
+  }
+
+  /** In the order of arrival. */
+  *values(): IterableIterator<Message> {
+    for (const chunk of [...this.#rows.chunks]) {
+      for (let row = chunk.firstRowFrom(0); row >= 0; row = chunk.firstRowFrom(row + 1)) {
+        yield new Message(chunk, row);
+      }
+    }
+  }
+
+  *keys(): IterableIterator<string> {
+    for (const { messageId } of this.values()) yield messageId;
+  }
+
+  *[Symbol.iterator](): IterableIterator<[string, Message]> {
+    for (const message of this.values()) yield [message.messageId, message];
+  }
+
+  /** The messages that arrived before `before`, newest first; of one account, if given. */
+  *newestFirst(account?: Account, before = Number.POSITIVE_INFINITY): IterableIterator<Message> {
+    const chunks = [...this.#rows.chunks];
+    for (const chunk of chunks.reverse()) {
+      const last = Math.min(before - chunk.firstArrival, rowsPerChunk) - 1;
+      for (let row = chunk.lastRowUpTo(last); row >= 0; row = chunk.lastRowUpTo(row - 1)) {
+        const slot = chunk.columns.account[chunk.placeOf(row)];
+        if (account === undefined || slot === account.slot) yield new Message(chunk, row);
+      }
+    }
+  }
+
+  /** Adds a queued message. Draws its id, unless a restored message brings one. */
+  add(
+    send: AcceptedSend,
+    arrival: number,
+    createdAtMs: number,
+    fate: Fate | undefined,
+    messageId?: string,
+  ): Message {
+    const { account, key, device, requestId } = send;
+    const chunk = this.#rows.addRow(arrival);
+    const { columns, slab } = chunk;
+    const row = chunk.rows - 1;
+    if (messageId === undefined) drawUuidWords(account.ids, columns.ids, 4 * row);
+    else if (!readUuid(messageId, columns.ids, 4 * row)) {
+      throw new Error(`RES-2 the message id ${messageId} is not a UUID in lower case`);
+    }
+    columns.createdAtMs[row] = createdAtMs;
+    columns.to[row] = Number(send.to);
+    columns.account[row] = this.accounts.slotOf(account);
+    columns.device[row] = this.devices.slotOf(device);
+    columns.key[row] = key === undefined ? 0 : key.ordinal + 1;
+    columns.cohort[row] = this.cohorts.slotOf(account.unbatched);
+    account.unbatched.size++;
+    columns.textAt[row] = slab.write(send.text);
+    if (requestId !== '') slab.write(requestId);
+    columns.setFlags(row, sendEndpoints.indexOf(send.endpoint), requestId !== '');
+    if (send.sendAtMs > 0) chunk.setSendAt(row, send.sendAtMs);
+    if (fate !== undefined) chunk.fates.set(row, fate, columns.capacity);
+    this.#rows.registerRow(chunk);
+    device.messagesHeld++;
+    this.unfinished++;
+    return new Message(chunk, row);
+  }
+
+  /** Adds a message of a saved state, in the order of arrival. */
+  restore(saved: SavedMessage, cohort: Cohort): void {
+    const { account, key, requestId, arrival, createdAtMs, fate, messageId } = saved;
+    const message = this.add(saved, arrival, createdAtMs, fate, messageId);
+    moveTo(cohort, message);
+    if (cohort.endedAtMs > 0) this.unfinished--;
+    const hasUse = key !== undefined && requestId !== '';
+    if (hasUse && this.now() - createdAtMs <= replayWindowMs) {
+      this.#rows.addUse(account.slot, requestId, handleOf(message.chunk, message.row));
+    }
+    if (saved.sender !== '') message.sender = saved.sender;
+  }
+
+  /** Makes room for one more message. Returns false if that would forget unfinished messages. */
+  makeRoom(): boolean {
+    const hasRoom = this.#forgetExcess();
+    if (!hasRoom) this.retention.onOverloaded();
+    return hasRoom;
+  }
+
+  #forgetExcess(): boolean {
+    const excess = this.retention.excess(this.size, this.unfinished);
+    if (excess <= 0) return true;
+    if (excess === Number.POSITIVE_INFINITY) return false;
+    for (let count = Math.min(excess, mostForgottenBySend); count > 0; count--) {
+      const oldest = this.#seekOldestFinal();
+      if (oldest === undefined) return false;
+      this.#forgetForRoom(oldest);
+    }
+    return true;
+  }
+
+  /** The messages of a device that are not final, in order of arrival. */
+  unfinishedOf(device: Device): Message[] {
+    const unfinished: Message[] = [];
+    if (device.messagesHeld === 0) return unfinished;
+    for (const chunk of this.#rows.chunks) {
+      const { columns } = chunk;
+      for (let row = chunk.firstRowFrom(0); row >= 0; row = chunk.firstRowFrom(row + 1)) {
+        const place = chunk.placeOf(row);
+        if (columns.device[place] !== device.slot) continue;
+        const { endedAtMs } = this.cohorts.at(columns.cohort[place] as number);
+        if (endedAtMs === 0) unfinished.push(new Message(chunk, row));
+      }
+    }
+    return unfinished;
+  }
+
+  /** Call this when a cohort has become final. */
+  noteEnded({ size, firstArrival }: Cohort): void {
+    this.unfinished -= size;
+    if (firstArrival < this.#firstFinal) this.#firstFinal = firstArrival;
+  }
+
+  /** Forgets an account that is deleted, with its messages. */
+  forgetAccount(account: Account): void {
+    if (account.slot > 0) {
+      for (const message of [...this.newestFirst(account)]) {
+        if (message.endedAtMs === 0) this.unfinished--;
+        this.#forget(message);
+      }
+    }
+    this.cohorts.release(account.unbatched);
+    this.accounts.release(account);
+  }
+
+  /** Forgets a removed device once its last message is forgotten. */
+  forgetIfUnused(device: Device): void {
+    if (device.messagesHeld === 0) this.devices.release(device);
+  }
+
+  /** The uses of `request_id` by an account. */
+  usesOf(account: Account): AcceptedUses<Message> {
+    return {
+      of: (requestId) =>
+        this.#rows.usesOf(account.slot, requestId).map((handle) => this.#messageAt(handle)),
+      add: (requestId, { chunk, row }) =>
+        this.#rows.addUse(account.slot, requestId, handleOf(chunk, row)),
+      replace: (requestId, { chunk, row }, by) => {
+        const handle = handleOf(chunk, row);
+        this.#rows.replaceUse(account.slot, requestId, handle, handleOf(by.chunk, by.row));
+      },
+    };
+  }
+
+  #messageAt(handle: number): Message {
+    return new Message(this.#rows.chunkOf(handle), rowOf(handle));
+  }
+
+  /** Moves `#firstFinal` to the oldest final message and returns it; undefined if there is none. */
+  #seekOldestFinal(): Message | undefined {
+    const { chunks } = this.#rows;
+    for (let index = this.#rows.chunkIndexOf(this.#firstFinal); index < chunks.length; index++) {
+      const chunk = chunks[index] as Chunk<Home>;
+      const { columns } = chunk;
+      let row = chunk.firstRowFrom(Math.max(0, this.#firstFinal - chunk.firstArrival));
+      for (; row >= 0; row = chunk.firstRowFrom(row + 1)) {
+        const slot = columns.cohort[chunk.placeOf(row)] as number;
+        if (this.cohorts.at(slot).endedAtMs === 0) continue;
+        this.#firstFinal = chunk.firstArrival + row;
+        return new Message(chunk, row);
+      }
+      this.#firstFinal = chunk.firstArrival + rowsPerChunk;
+    }
+    const last = chunks.at(-1);
+    if (last !== undefined) this.#firstFinal = last.firstArrival + last.rows;
+    return undefined;
+  }
+
+  #forgetForRoom(message: Message): void {
+    const { account, status } = message;
+    assert(status === 'delivered' || status === 'failed', 'only a final message is forgotten');
+    account.forgotten[status]++;
+    this.retention.forgottenMessages++;
+    const isRecent = this.now() - message.createdAtMs <= replayWindowMs;
+    if (isRecent && message.requestId !== '') this.retention.forgottenRequestIds++;
+    this.#forget(message);
+  }
+
+  #forget(message: Message): void {
+    const { chunk, row, cohort, device } = message;
+    this.#rows.forget(chunk, row);
+    cohort.size--;
+    if (cohort.size === 0) this.cohorts.release(cohort);
+    device.messagesHeld--;
+    if (device.isRemoved) this.forgetIfUnused(device);
+  }
+}

@@ -1,0 +1,324 @@
+/**
+ * A message: its fields (`StoredMessage`, a reference to a row of the store), its body on the wire,
+ * and its history. Rules: RES-1 to RES-6, STATE-1. Assumes: heldStatus, messageRetention.
+ * All times are epoch milliseconds; 0 means "never", because no simulated time is 0.
+ */
+
+import type { EndpointName } from '#contract/limits.ts';
+import type { Status } from '#contract/message-status.ts';
+import { dayMs } from '#contract/time-units.ts';
+import type { Assumptions } from '../assumptions.ts';
+import { isoTime } from '../clock.ts';
+import type { Fate } from '../devices/outcomes.ts';
+import { assert } from '../errors.ts';
+import { uuidText } from '../random.ts';
+import type { Chunk } from './chunk.ts';
+import { Cohort, type CohortAccount } from './cohort.ts';
+
+/** The wire fields of a message, except its status. */
+export interface WireFields {
+  readonly messageId: string;
+  readonly requestId: string;
+  readonly device: { readonly deviceId: string; readonly number: string };
+  readonly to: string;
+  readonly createdAtMs: number;
+}
+
+/** The fields from which the history is built. */
+export interface HistoryFields {
+  readonly status: Status;
+  readonly createdAtMs: number;
+  readonly sendingAtMs: number;
+  readonly sentAtMs: number;
+  readonly endedAtMs: number;
+}
+
+/**
+ * The Message body (RES-1). Built by hand, because it is the most frequently built string of the
+ * product. A caller that has the id as text passes it: making that text costs more than the rest.
+ */
+export function messageBody(
+  message: WireFields,
+  status: string,
+  messageId = message.messageId,
+): string {
+  const { requestId, device } = message;
+  return `{"status":"${status}","message_id":"${messageId}","request_id":${
+    requestId === '' ? '""' : JSON.stringify(requestId)
+  },"device_id":"${device.deviceId}","from_number":"${device.number}","to":"${
+    message.to
+  }","created_at":"${isoTime(message.createdAtMs)}"}`;
+}
+
+/** The status that a read shows; `heldStatus` names it during a `send_at` hold. */
+export function shownStatus(
+  message: { readonly status: Status; isHeldAt(nowMs: number): boolean },
+  nowMs: number,
+  heldStatus: string,
+): string {
+  return message.isHeldAt(nowMs) ? heldStatus : message.status;
+}
+
+/**
+ * True if a read finds the message: until `messageRetention` days after it became final. An
+ * unfinished message is always found.
+ */
+export function isReadable(
+  { endedAtMs }: { readonly endedAtMs: number },
+  nowMs: number,
+  { messageRetention }: Pick<Assumptions, 'messageRetention'>,
+): boolean {
+  if (messageRetention === 'forever' || endedAtMs === 0) return true;
+  return nowMs - endedAtMs <= messageRetention * dayMs;
+}
+
+export interface HistoryEntry {
+  readonly status: Status;
+  /** ISO 8601 UTC. */
+  readonly at: string;
+}
+
+/** Every status the message has had, with its time. */
+export function messageHistory(message: HistoryFields): HistoryEntry[] {
+  const history: HistoryEntry[] = [{ status: 'queued', at: isoTime(message.createdAtMs) }];
+  if (message.sendingAtMs > 0)
+    history.push({ status: 'sending', at: isoTime(message.sendingAtMs) });
+  if (message.sentAtMs > 0) history.push({ status: 'sent', at: isoTime(message.sentAtMs) });
+  if (message.endedAtMs > 0)
+    history.push({ status: message.status, at: isoTime(message.endedAtMs) });
+  return history;
+}
+
+/** The endpoint that accepted a message. */
+export type SendEndpoint = Extract<EndpointName, 'send' | 'dashboard_send' | 'external_send'>;
+/** Columns store the index in this list. */
+export const sendEndpoints: readonly SendEndpoint[] = ['send', 'dashboard_send', 'external_send'];
+
+/** The store of a message: finds the objects that rows refer to by slot. */
+export interface MessageHome<A extends Slotted, D extends Slotted, M> {
+  readonly accounts: Slots<A>;
+  readonly devices: Slots<D>;
+  readonly cohorts: CohortSlots;
+  /** The message with this arrival number, unless it was forgotten. */
+  ofArrival(arrival: number): M | undefined;
+}
+
+/** The cohort of every forgotten message: final, so that no code acts on the message. */
+const forgottenCohort = new Cohort(
+  { counts: {} as CohortAccount['counts'], noteEnded: () => {} },
+  undefined,
+);
+forgottenCohort.become('delivered', 1);
+
+/**
+ * A reference to the row of a message. Created on demand, so two objects may refer to the same
+ * message: compare arrival numbers. `records.ts` names its type parameters.
+ */
+export class StoredMessage<
+  Key,
+  A extends Slotted & CohortAccount & { readonly keys: readonly Key[] },
+  D extends Slotted,
+  M,
+> {
+  readonly chunk: Chunk<MessageHome<A, D, M>>;
+  readonly row: number;
+
+  constructor(chunk: Chunk<MessageHome<A, D, M>>, row: number) {
+    this.chunk = chunk;
+    this.row = row;
+  }
+
+  /** Its place among all messages of the world, in the order of acceptance. */
+  get arrival(): number {
+    return this.chunk.firstArrival + this.row;
+  }
+
+  get home(): MessageHome<A, D, M> {
+    return this.chunk.home;
+  }
+
+  /** True if the store forgot the message to make room. Its status is then `delivered`. */
+  get isForgotten(): boolean {
+    return !this.chunk.hasMessage(this.row);
+  }
+
+  get messageId(): string {
+    return uuidText(this.chunk.columns.ids, 4 * this.#place);
+  }
+
+  get account(): A {
+    return this.chunk.home.accounts.at(this.chunk.columns.account[this.#place] as number);
+  }
+
+  /** The key that sent it; undefined for a restored message whose snapshot does not contain it. */
+  get key(): Key | undefined {
+    const ordinal = this.chunk.columns.key[this.#place] as number;
+    return ordinal === 0 ? undefined : this.account.keys[ordinal - 1];
+  }
+
+  /** The sending device; its number is `from_number` on the wire. */
+  get device(): D {
+    return this.chunk.home.devices.at(this.chunk.columns.device[this.#place] as number);
+  }
+
+  get endpoint(): SendEndpoint {
+    return sendEndpoints[this.chunk.columns.endpointAt(this.#place)] as SendEndpoint;
+  }
+
+  get text(): string {
+    return this.chunk.slab.read(this.chunk.columns.textAt[this.#place] as number);
+  }
+
+  /** True if the text or the `request_id` contains `lower`; case is ignored. */
+  mentions(lower: string): boolean {
+    const { columns, slab } = this.chunk;
+    const place = this.#place;
+    const textAt = columns.textAt[place] as number;
+    if (slab.mentions(textAt, lower)) return true;
+    return columns.hasRequestId(place) && slab.mentions(slab.after(textAt), lower);
+  }
+
+  /** Empty if the caller gave none. */
+  get requestId(): string {
+    const { columns, slab } = this.chunk;
+    const place = this.#place;
+    return columns.hasRequestId(place)
+      ? slab.read(slab.after(columns.textAt[place] as number))
+      : '';
+  }
+
+  get to(): string {
+    return `+${this.chunk.columns.to[this.#place]}`;
+  }
+
+  get createdAtMs(): number {
+    return this.chunk.columns.createdAtMs[this.#place] as number;
+  }
+
+  /** When the hold ends, or 0. */
+  get sendAtMs(): number {
+    return this.chunk.sendAtOf(this.row);
+  }
+
+  get fate(): Fate | undefined {
+    return this.chunk.fates.get(this.#place);
+  }
+
+  /**
+   * The number that the caller named, if the message goes out from another one (`disconnectedSim`);
+   * else empty.
+   */
+  get sender(): string {
+    return this.chunk.senders.get(this.#place) ?? '';
+  }
+
+  set sender(number: string) {
+    this.chunk.touch();
+    this.chunk.senders.set(this.#place, number, this.chunk.columns.capacity);
+  }
+
+  /** Its status and history, shared with the messages that move with it. */
+  get cohort(): Cohort {
+    const { columns, home } = this.chunk;
+    const place = this.#place;
+    return columns.hasMessage(place)
+      ? home.cohorts.at(columns.cohort[place] as number)
+      : forgottenCohort;
+  }
+
+  set cohort(cohort: Cohort) {
+    this.chunk.touch();
+    const { columns, home } = this.chunk;
+    const place = this.#place;
+    const slot = columns.cohort[place] as number;
+    columns.cohort[place] = home.cohorts.slotOf(cohort);
+    if (slot !== 0 && slot !== cohort.slot) home.cohorts.releaseIfEmpty(slot);
+  }
+
+  get status(): Status {
+    return this.cohort.status;
+  }
+
+  get sendingAtMs(): number {
+    return this.cohort.sendingAtMs;
+  }
+
+  get sentAtMs(): number {
+    return this.cohort.sentAtMs;
+  }
+
+  /** When it became `delivered` or `failed`. */
+  get endedAtMs(): number {
+    return this.cohort.endedAtMs;
+  }
+
+  get failureReason(): string | undefined {
+    return this.cohort.failureReason;
+  }
+
+  /** The number of the device's first poll that may take the next step. */
+  get duePoll(): number {
+    return this.cohort.duePoll;
+  }
+
+  /** When the status last changed. */
+  get changedAtMs(): number {
+    return this.cohort.changedAtMs || this.createdAtMs;
+  }
+
+  /** True while `send_at` holds the message back. */
+  isHeldAt(nowMs: number): boolean {
+    return this.sendAtMs > nowMs && this.status === 'queued';
+  }
+
+  get #place(): number {
+    return this.chunk.placeOf(this.row);
+  }
+}
+
+/** An object that rows refer to. Only `Slots` writes `slot`; 0 means that it has none. */
+interface Slotted {
+  slot: number;
+}
+
+/**
+ * Assigns small numbers (slots) to objects, so that columns can store numbers. A slot is reused
+ * after its object was released.
+ */
+export class Slots<T extends Slotted> {
+  /** By slot; slot 0 stays empty. */
+  protected items: (T | undefined)[] = [undefined];
+  readonly #free: number[] = [];
+
+  /** The slot of this object; assigns one if needed. */
+  slotOf(item: T): number {
+    if (item.slot > 0) return item.slot;
+    item.slot = this.#free.pop() ?? this.items.length;
+    this.items[item.slot] = item;
+    return item.slot;
+  }
+
+  at(slot: number): T {
+    const item = this.items[slot];
+    assert(item !== undefined, 'a slot in a column has an object');
+    return item;
+  }
+
+  *[Symbol.iterator](): IterableIterator<T> {
+    for (const item of this.items) if (item !== undefined) yield item;
+  }
+
+  release(item: T): void {
+    if (item.slot === 0) return;
+    this.items[item.slot] = undefined;
+    this.#free.push(item.slot);
+    item.slot = 0;
+  }
+}
+
+export class CohortSlots extends Slots<Cohort> {
+  releaseIfEmpty(slot: number): void {
+    const cohort = this.at(slot);
+    if (cohort.size === 0) this.release(cohort);
+  }
+}

@@ -1,0 +1,52 @@
+/**
+ * Collects the licence texts of the bundled packages; each licence requires its text in every copy.
+ * A package without a licence text is accepted only under Apache-2.0, whose text is appended once.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const apache = 'Apache-2.0';
+const apacheText = new URL('../../node_modules/libphonenumber-js/LICENSE.Apache', import.meta.url);
+
+/** The text of all notices. `sources`: the bundled files; those in `node_modules` count. */
+export function thirdPartyNotices(sources: Iterable<string>): string {
+  const folders = new Set<string>();
+  for (const source of sources) {
+    const folder = /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(source)?.[0];
+    if (folder !== undefined) folders.add(folder);
+  }
+  const notices = new Set([...folders].map(noticeOf).sort());
+  const headline = 'smstwin contains code of the packages below, each under its own licence.\n';
+  return [headline, ...notices, `${apache}\n\n${readFileSync(apacheText, 'utf8')}`].join(
+    `\n${'-'.repeat(80)}\n\n`,
+  );
+}
+
+/** The notice of the package in a folder. Throws if its licence text is missing. */
+function noticeOf(folder: string): string {
+  const {
+    name,
+    version,
+    license = 'see below',
+  } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
+    readonly name: string;
+    readonly version: string;
+    readonly license?: string;
+  };
+  const names = readdirSync(folder);
+  const texts = names
+    .filter((file) => /^(licen[cs]e|copying|notice)/i.test(file))
+    .map((file) => readFileSync(join(folder, file), 'utf8').trim());
+  const readme = names.find((file) => /^readme/i.test(file));
+  // Some packages have their licence as the last section of the README.
+  if (texts.length === 0 && readme !== undefined) {
+    const text = readFileSync(join(folder, readme), 'utf8');
+    const section = /^#+ licen[cs]e\b[^\n]*\n([\s\S]*)/im.exec(text)?.[1];
+    if (section !== undefined) texts.push(section.trim());
+  }
+  if (texts.length === 0) {
+    if (license !== apache) throw new Error(`${folder}: no licence text, so it cannot be bundled`);
+    texts.push(`The text of ${apache} is at the end of this file.`);
+  }
+  return `${name} ${version} (${license})\n\n${texts.join('\n\n')}\n`;
+}

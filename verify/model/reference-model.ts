@@ -1,0 +1,280 @@
+/**
+ * The reference model: a second implementation of the service, in the simplest form. From all
+ * inputs and their times it computes the reply to any request; tests compare that with the
+ * simulator. It shares no code with the simulator: it was written only from the document and
+ * `docs/semantics.md`. Rules: all of `docs/rules.md`. Assumes: every assumption, by name.
+ * It learns the values that the simulator draws (ids, keys, poll phases) and checks their shape.
+ * This file has the operations, and the checks that precede an endpoint.
+ */
+import type { Assumptions } from '#judging/service/answers.ts';
+import { fullBucket, type ReferenceBucket, spendToken } from './reference-limiter.ts';
+import {
+  applyDeactivation,
+  changeStatus,
+  changesOnItsOwn,
+  type Fate,
+  followingStatus,
+  lastChange,
+  poll,
+  type ReferenceMessage,
+  type ReferenceSim,
+  runPolls,
+  type Status,
+} from './reference-phone.ts';
+import { read, received, stats, tasks } from './reference-reads.ts';
+import {
+  anyText,
+  type Expected,
+  type ModelRequest,
+  notFound,
+  refusal,
+  tooMany,
+  wrongKey,
+} from './reference-replies.ts';
+import { ReferenceSends } from './reference-sends.ts';
+import { applyTemplate } from './reference-templates.ts';
+import { type ReferenceKey, ReferenceWorld } from './reference-world.ts';
+
+export type LimitedEndpoint = 'send' | 'dashboard_send' | 'external_send' | 'received' | 'tasks';
+export type Endpoint = LimitedEndpoint | 'read' | 'stats';
+
+export class ReferenceModel extends ReferenceWorld {
+  /** Requests per minute; null for no limit. */
+  limits: Record<LimitedEndpoint, number | null> = {
+    send: 120,
+    dashboard_send: 120,
+    external_send: 120,
+    received: 120,
+    tasks: 60,
+  };
+  readonly #sends = new ReferenceSends(this);
+  /** By endpoint and owner, such as `send account 7`. */
+  #buckets = new Map<string, ReferenceBucket>();
+  /** When `progressPace` was last switched: messages in flight then take the new pace. */
+  #paceSinceMs = 0;
+
+  // ── Operations ──
+
+  advanceTo(ms: number): void {
+    for (const sim of this.sims) runPolls(sim, this.messages, this.nowMs, ms, this.assumptions);
+    this.nowMs = ms;
+  }
+
+  assume(changes: Partial<Assumptions>): void {
+    const before = this.assumptions;
+    this.assumptions = { ...before, ...changes };
+    if (this.assumptions.limiterRefill !== before.limiterRefill) this.#buckets.clear();
+    if (this.assumptions.progressPace !== before.progressPace) this.#paceSinceMs = this.nowMs;
+  }
+
+  setLimit(endpoint: LimitedEndpoint, limit: number | null): void {
+    this.limits[endpoint] = limit;
+    for (const name of this.#buckets.keys())
+      if (name.startsWith(`${endpoint} `)) this.#buckets.delete(name);
+  }
+
+  patchSim(deviceId: string, changes: Partial<ReferenceSim>): void {
+    const sim = this.#simOf(deviceId);
+    if (sim === undefined) return;
+    const { active: wasActive, connected: wasConnected } = sim;
+    Object.assign(sim, changes);
+    if (!(wasActive && wasConnected)) sim.ableSinceMs = this.nowMs;
+    if (wasActive && !sim.active)
+      applyDeactivation(sim, this.messages, this.nowMs, this.assumptions);
+  }
+
+  /** Returns the ids of the messages that the device picked up. */
+  pollNow(deviceId: string): readonly string[] {
+    const sim = this.#simOf(deviceId);
+    if (!sim?.active || !sim.connected) return [];
+    const pickedUp = poll(sim, this.messages, this.nowMs, this.assumptions, 'at_once');
+    return pickedUp.map((message) => message.messageId);
+  }
+
+  #simOf(deviceId: string): ReferenceSim | undefined {
+    return this.sims.find((each) => each.deviceId === deviceId);
+  }
+
+  /** Learns the fate that the simulator drew for the accepted message, which must be possible. */
+  learnFate(message: ReferenceMessage, drawn: Fate): void {
+    const { failureRate, failsFrom } = this.assumptions;
+    if (this.scriptFor(message.to) !== undefined) return;
+    const states: readonly string[] = failsFrom;
+    const isFailure = drawn.ends === 'failed' && drawn.polls === 1 && states.includes(drawn.in);
+    const isDelivery = drawn.ends === 'delivered' && drawn.polls === 1;
+    const mayBeDelivered = failureRate !== 1 || states.length === 0;
+    if (!isFailure && !(isDelivery && mayBeDelivered))
+      throw new Error(`a fate that cannot be drawn: ${JSON.stringify(drawn)}`);
+    message.fate = drawn;
+  }
+
+  /**
+   * Learns the steps that a message took at its own pace. Throws if a step is illegal, or is not
+   * due: steps come 1 to 10 s apart, and the report of a task within 20 s.
+   */
+  learnChanges(
+    message: ReferenceMessage,
+    history: readonly { status: Status; atMs: number }[],
+  ): void {
+    const sim = this.#simOf(message.deviceId);
+    const isAble = sim?.active === true && sim.connected;
+    const learned = history.slice(message.history.length);
+    for (const { status, atMs } of learned) {
+      if (!changesOnItsOwn(message, this.assumptions)) break;
+      const { earliestMs, latestMs } = this.#nextStepOf(message, sim);
+      const isInTime = atMs >= earliestMs && atMs <= Math.min(latestMs, this.nowMs);
+      if (!isAble || !isInTime || status !== followingStatus(message))
+        throw new Error(`${message.messageId} became ${status} at ${atMs}`);
+      changeStatus(message, status, atMs);
+    }
+    // A reported message is in flight, so it takes part in the polls since then.
+    if (sim !== undefined && learned.length > 0)
+      runPolls(sim, [message], lastChange(message), this.nowMs, this.assumptions);
+    const isDue = isAble && changesOnItsOwn(message, this.assumptions);
+    if (isDue && this.nowMs > this.#nextStepOf(message, sim).latestMs)
+      throw new Error(`${message.messageId} is still ${message.status}`);
+  }
+
+  /** When the next step of a message at its own pace may come, if its SIM stays usable. */
+  #nextStepOf(message: ReferenceMessage, sim: ReferenceSim | undefined) {
+    const isReport = message.status === 'queued';
+    const polls = isReport ? 1 : message.fate.polls;
+    const handedOutAtMs = isReport ? message.handedOutAtMs : undefined;
+    const sinceMs = handedOutAtMs ?? Math.max(lastChange(message), this.#paceSinceMs);
+    // Steps that fell due while the SIM was off happen when it is on again.
+    const usableSinceMs = Math.max(sinceMs, sim?.ableSinceMs ?? 0);
+    return {
+      earliestMs: sinceMs + 1000 * polls,
+      latestMs: usableSinceMs + (isReport ? 20_000 : 10_000 * polls),
+    };
+  }
+
+  // ── Requests ──
+
+  handle(request: ModelRequest): Expected {
+    const { nowMs, assumptions } = this;
+    const route = findRoute(request.path, assumptions);
+    const expected = this.#replyTo(request, route);
+    return applyTemplate(expected, { request, endpoint: route?.endpoint, nowMs, assumptions });
+  }
+
+  #replyTo(request: ModelRequest, route: Route | undefined): Expected {
+    const { assumptions } = this;
+    if (Buffer.byteLength(request.body) > 65_536) return refusal(assumptions, 413);
+    const key = this.#keyOf(request.authorization);
+    if (route === undefined) return withoutRoute(request, key, assumptions);
+    const { endpoint, id } = route;
+    const methods = allowedMethods(endpoint, assumptions);
+    const isWrongMethod = !methods.includes(request.method);
+    if (isWrongMethod && (assumptions.keyCheck === 'after_method' || key !== undefined))
+      return assumptions.methodNotAllowed === '404'
+        ? notFound(assumptions)
+        : refusal(assumptions, 405, anyText, { allow: methods.join(', ') });
+    if (key === undefined) return this.#unauthenticated(endpoint, request);
+    const throttled = (limited: LimitedEndpoint, reply: () => Expected) =>
+      this.#throttled(limited, `account ${key.accountId}`, reply);
+    switch (endpoint) {
+      case 'read':
+        return read(this, id, key);
+      case 'stats':
+        return stats(this, key);
+      case 'received':
+        return throttled(endpoint, () => received(this, request.query, key));
+      case 'tasks':
+        return throttled(endpoint, () => tasks(this, id, key));
+      default: {
+        const { replayed, toNewId } = this.#sends.replyTo(request, endpoint, key);
+        const isFree = replayed !== undefined && assumptions.replaySpends === 'nothing';
+        return isFree ? replayed : throttled(endpoint, () => replayed ?? toNewId());
+      }
+    }
+  }
+
+  #keyOf(authorization: string | undefined): ReferenceKey | undefined {
+    const [, space, token] = /^bearer([ \t]+)(\S+)$/i.exec(authorization ?? '') ?? [];
+    if (this.assumptions.bearerSpace === 'one' && space !== ' ') return undefined;
+    return this.keys.find((each) => each.key === token && !each.revoked);
+  }
+
+  #unauthenticated(endpoint: Endpoint, request: ModelRequest): Expected {
+    const { unauthenticatedThrottle, clientIp } = this.assumptions;
+    const refused = wrongKey(this.assumptions);
+    const isFree = endpoint === 'read' || endpoint === 'stats';
+    if (isFree || unauthenticatedThrottle === 'always_401') return refused;
+    // The last address is the one that the nearest proxy saw.
+    const forwarded = request.forwardedFor?.split(',').at(-1)?.trim();
+    const isForwarded = clientIp === 'x_forwarded_for' && forwarded;
+    return this.#throttled(
+      endpoint,
+      `ip ${isForwarded ? forwarded : request.clientIp}`,
+      () => refused,
+    );
+  }
+
+  #throttled(endpoint: LimitedEndpoint, owner: string, reply: () => Expected): Expected {
+    const limit = this.limits[endpoint];
+    if (limit === null) return reply();
+    const name = `${endpoint} ${owner}`;
+    const bucket = this.#buckets.get(name) ?? fullBucket();
+    this.#buckets.set(name, bucket);
+    const before = { ...bucket, spentAt: [...bucket.spentAt] };
+    const waitMs = spendToken(bucket, limit, this.nowMs, this.assumptions);
+    if (waitMs > 0) return tooMany(Math.ceil(waitMs / 1000));
+    const expected = reply();
+    if (expected.status >= 400 && this.assumptions.errorsSpendToken === 'no')
+      this.#buckets.set(name, before);
+    return expected;
+  }
+}
+
+interface Route {
+  readonly endpoint: Endpoint;
+  /** The id of a message or a device as the path spells it; otherwise empty. */
+  readonly id: string;
+}
+
+const fixedPaths: Readonly<Record<string, Endpoint>> = {
+  '/api/v1/sms/send/': 'send',
+  '/api/sms/send/': 'dashboard_send',
+  '/api/external/send/': 'external_send',
+  '/api/v1/sms/received/': 'received',
+  '/api/v1/account/stats/': 'stats',
+};
+
+function exactRoute(path: string): Route | undefined {
+  const endpoint = fixedPaths[path];
+  if (endpoint !== undefined) return { endpoint, id: '' };
+  const device = /^\/api\/devices\/([^/]+)\/tasks\/$/.exec(path)?.[1];
+  if (device !== undefined) return { endpoint: 'tasks', id: device };
+  const message = /^\/api\/v1\/sms\/([^/]+)\/$/.exec(path)?.[1];
+  return message === undefined ? undefined : { endpoint: 'read', id: message };
+}
+
+/** VER-1: the route of a path, in the spellings that `trailingSlash` and `pathCase` allow. */
+function findRoute(path: string, { trailingSlash, pathCase }: Assumptions): Route | undefined {
+  const exact = exactRoute(path);
+  if (exact !== undefined) return exact;
+  const slashed = trailingSlash === 'served' && !path.endsWith('/') ? `${path}/` : path;
+  const route = exactRoute(pathCase === 'any' ? slashed.toLowerCase() : slashed);
+  if (route === undefined || route.id === '') return route;
+  const id = slashed.split('/').find((part) => part.toLowerCase() === route.id.toLowerCase());
+  return { ...route, id: id ?? route.id };
+}
+
+function withoutRoute(
+  { path, query }: ModelRequest,
+  key: ReferenceKey | undefined,
+  assumptions: Assumptions,
+): Expected {
+  if (assumptions.keyCheck === 'first' && key === undefined) return wrongKey(assumptions);
+  const canRedirect = exactRoute(`${path}/`) !== undefined;
+  if (!canRedirect || assumptions.trailingSlash !== 'redirect') return notFound(assumptions);
+  const location = `${path}/${query === '' ? '' : `?${query}`}`;
+  return { status: 301, body: {}, headers: { location } };
+}
+
+/** HEAD is allowed wherever GET is, except for tasks: handed-out tasks would be lost. */
+function allowedMethods(endpoint: Endpoint, { headMethod }: Assumptions): readonly string[] {
+  if (endpoint.endsWith('send')) return ['POST'];
+  return endpoint === 'tasks' || headMethod === 'refused' ? ['GET'] : ['GET', 'HEAD'];
+}

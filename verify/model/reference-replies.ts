@@ -1,0 +1,113 @@
+/**
+ * The requests that the reference model reads, and the replies that it expects.
+ * Rules: SEND-5, READ-2, AUTH-3, ERR-3, ERR-4. Assumes: errorBody, notFoundBody, validationScope.
+ */
+import type { ReplyTemplate } from '#contract/reply-template.ts';
+import type { Assumptions } from '#judging/service/answers.ts';
+
+export interface ModelRequest {
+  /** Upper case. */
+  readonly method: string;
+  /** As sent: never percent-decoded, without the query. */
+  readonly path: string;
+  /** As sent, without the question mark. */
+  readonly query: string;
+  readonly authorization: string | undefined;
+  readonly contentType: string | undefined;
+  readonly contentEncoding?: string | undefined;
+  readonly clientIp: string;
+  readonly forwardedFor: string | undefined;
+  readonly body: string | Uint8Array;
+}
+
+/**
+ * The expected reply. `body` is JSON to compare with; a function in it tests the value in its
+ * place.
+ */
+export interface Expected {
+  readonly status: number;
+  readonly body: unknown;
+  /** Set if the exact bytes are known. */
+  readonly bytes?: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** The fields that a 400 names. */
+  readonly failing?: readonly string[];
+  /** The page of received messages, whatever `receivedShape` makes of it in `body`. */
+  readonly page?: object;
+  /** Call it with the actual reply after the comparison has passed. */
+  readonly learn?: (actual: { readonly body: string }) => void;
+}
+
+/** The JSON value of a body; undefined if it is not JSON in UTF-8. */
+export function parseJson(body: ModelRequest['body']): unknown {
+  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+  try {
+    return JSON.parse(typeof body === 'string' ? body : decoder.decode(body));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Accepts any non-empty text for people. */
+export function anyText(value: unknown): boolean {
+  return typeof value === 'string' && value !== '';
+}
+
+export function isUuid(value: unknown): boolean {
+  return (
+    typeof value === 'string' &&
+    /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(value)
+  );
+}
+
+export function ok(body: unknown): Expected {
+  return { status: 200, body, headers: {} };
+}
+
+export function refusal(
+  { errorBody }: Assumptions,
+  status: number,
+  code: unknown = anyText,
+  headers: Expected['headers'] = {},
+  more: object = {},
+): Expected {
+  const body =
+    errorBody === 'nested'
+      ? { error: { code, message: anyText, ...more } }
+      : { code, detail: anyText, ...more };
+  return { status, body, headers };
+}
+
+export function notFound(assumptions: Assumptions): Expected {
+  return assumptions.notFoundBody === 'detail_only'
+    ? { status: 404, body: { detail: 'Not found.' }, headers: {} }
+    : refusal(assumptions, 404, 'not_found');
+}
+
+export function wrongKey(assumptions: Assumptions): Expected {
+  return refusal(assumptions, 401, 'auth_invalid_keyy', { 'www-authenticate': 'Bearer' });
+}
+
+/** A 400 that names all failing fields, or only the first. */
+export function invalid(assumptions: Assumptions, failing: readonly string[]): Expected {
+  const { errorBody, validationScope } = assumptions;
+  const templates = assumptions.replyTemplates as Readonly<Record<string, ReplyTemplate>>;
+  const namedFirst = (templates['invalid_field']?.fields ?? []).flatMap((name) =>
+    failing.filter((each) => each === name || (name === 'from' && each === 'from_number')),
+  );
+  const ordered = [...new Set([...namedFirst, ...failing])];
+  const fields = validationScope === 'first' ? ordered.slice(0, 1) : ordered;
+  const isList = (value: unknown) =>
+    Array.isArray(value) && value.length > 0 && value.every(anyText);
+  const map = Object.fromEntries(fields.map((name) => [name, isList]));
+  if (errorBody === 'field_map') return { status: 400, body: map, headers: {}, failing: fields };
+  const more = validationScope === 'all' ? { errors: map } : {};
+  return { ...refusal(assumptions, 400, fields[0], {}, more), failing: fields };
+}
+
+/** ERR-3, ERR-4: a 429 whose header and detail state the same seconds. */
+export function tooMany(seconds: number): Expected {
+  const detail = (value: unknown) =>
+    typeof value === 'string' && (value.match(/\d+/g) ?? []).join() === String(seconds);
+  return { status: 429, body: { detail }, headers: { 'retry-after': String(seconds) } };
+}

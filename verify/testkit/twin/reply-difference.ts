@@ -1,0 +1,48 @@
+/** Compares a reply with the reference model's expectation. */
+
+import type { ApiReply } from '#contract/request-and-reply.ts';
+import type { Expected } from '../../model/reference-replies.ts';
+
+/** Describes how a reply differs from the expected one; undefined if it does not. */
+export function differenceOf(expected: Expected, reply: ApiReply): string | undefined {
+  const { 'content-type': contentType, ...headers } = reply.headers ?? {};
+  const isExpected =
+    reply.status === expected.status &&
+    (expected.bytes === undefined || reply.body === expected.bytes) &&
+    (contentType === undefined || contentType === 'application/json') &&
+    meets(headers, expected.headers) &&
+    meets(parsed(reply.body), expected.body);
+  if (isExpected) return undefined;
+  const expectedBody = expected.bytes ?? JSON.stringify(expected.body, (_, value) => shown(value));
+  return (
+    `got ${reply.status} ${JSON.stringify(reply.headers ?? {})} ${reply.body}; ` +
+    `the model expects ${expected.status} ${JSON.stringify(expected.headers)} ${expectedBody}`
+  );
+}
+
+function parsed(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
+  }
+}
+
+/** In place of a test: its name. */
+function shown(value: unknown): unknown {
+  return typeof value === 'function' ? `<${value.name || 'checked'}>` : value;
+}
+
+/** JSON equality; a function in the pattern tests the value in its place. */
+function meets(value: unknown, pattern: unknown): boolean {
+  if (typeof pattern === 'function') return pattern(value) === true;
+  if (typeof pattern !== 'object' || pattern === null) return Object.is(value, pattern);
+  if (typeof value !== 'object' || value === null) return false;
+  if (Array.isArray(value) !== Array.isArray(pattern)) return false;
+  const patterns = Object.entries(pattern);
+  const members = new Map<string, unknown>(Object.entries(value));
+  return (
+    patterns.length === members.size &&
+    patterns.every(([name, each]) => members.has(name) && meets(members.get(name), each))
+  );
+}

@@ -1,0 +1,34 @@
+/** Requests of the service in the form that transports pass on. */
+import type { ApiRequest } from '#contract/request-and-reply.ts';
+
+export const sendPaths = {
+  send: '/api/v1/sms/send/',
+  dashboard_send: '/api/sms/send/',
+  external_send: '/api/external/send/',
+} as const;
+export type SendPath = keyof typeof sendPaths;
+
+/** A GET without a key and a body, with some fields replaced. */
+export function requestTo(path: string, more: Partial<ApiRequest> = {}): ApiRequest {
+  return {
+    method: 'GET',
+    path,
+    query: '',
+    authorization: undefined,
+    contentType: undefined,
+    clientIp: '192.0.2.1',
+    forwardedFor: undefined,
+    body: '',
+    ...more,
+  };
+}
+
+/** A POST of JSON. */
+export function postTo(path: string, fields: unknown, more: Partial<ApiRequest> = {}): ApiRequest {
+  const body = JSON.stringify(fields);
+  return requestTo(path, { method: 'POST', contentType: 'application/json', body, ...more });
+}
+
+export function bearer(key: string | undefined): string {
+  return `Bearer ${key}`;
+}

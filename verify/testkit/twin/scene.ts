@@ -1,0 +1,95 @@
+/**
+ * Short methods for examples on a `Session`: an account's requests, each compared with the
+ * reference model's reply.
+ */
+import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
+import type { Assumptions } from '#src/sim/assumptions.ts';
+import { playStep, type Step } from '../steps/steps.ts';
+import { bearer, postTo, requestTo, type SendPath, sendPaths } from './request.ts';
+import { Session, type SessionOptions } from './session.ts';
+
+/** Who calls, with what; by default the first account with its first key. */
+export interface Call {
+  readonly who?: number;
+  readonly key?: number;
+  readonly via?: SendPath;
+  readonly changes?: Partial<ApiRequest>;
+}
+
+const usualStart = '2026-01-15T10:00:00.000Z';
+
+/** Numbers of the first account (ada), of the second (bert) and of the pool. */
+export const numbers = {
+  ada: '+12025550101',
+  adaExternal: '+12025550102',
+  bert: '+12025550111',
+  pool: '+12025550190',
+} as const;
+
+export class Scene {
+  readonly session: Session;
+
+  constructor(
+    assumptions: Partial<Assumptions> = {},
+    startsAt = usualStart,
+    options: SessionOptions = {},
+  ) {
+    this.session = new Session({ seed: 1, startMs: Date.parse(startsAt), assumptions }, options);
+  }
+
+  /** An acceptable send with some fields replaced; `undefined` removes a field. */
+  send(body: Readonly<Record<string, unknown>> = {}, call: Call = {}): ApiReply {
+    const usual = { to: '+12025550150', from: numbers.ada, message: 'hello' };
+    return this.call(postTo(sendPaths[call.via ?? 'send'], { ...usual, ...body }), call);
+  }
+
+  get(path: string, call: Call = {}): ApiReply {
+    return this.call(requestTo(path), call);
+  }
+
+  read({ body }: ApiReply, call: Call = {}): ApiReply {
+    return this.get(`/api/v1/sms/${JSON.parse(body).message_id}/`, call);
+  }
+
+  /** The current status of an accepted send, from a read. */
+  statusOf(accepted: ApiReply): string {
+    return JSON.parse(this.read(accepted).body).status;
+  }
+
+  stats(): { quota: { used: number; limit: number | null } } {
+    return JSON.parse(this.get('/api/v1/account/stats/').body);
+  }
+
+  call(request: ApiRequest, { who = 0, key = 0, changes }: Call): ApiReply {
+    const authorization = bearer(this.session.keysOf(who)[key]?.key ?? 'none');
+    const clientIp = '203.0.113.1';
+    return this.session.call(who, { ...request, authorization, clientIp, ...changes });
+  }
+
+  advance(byMs: number): void {
+    this.play({ kind: 'advance', byMs });
+  }
+
+  play(step: Step): void {
+    playStep(this.session, step);
+  }
+
+  limit(endpoint: SendPath | 'received' | 'tasks', limit: number | null): void {
+    this.play({ kind: 'limit', endpoint, limit });
+  }
+
+  deviceOf(number: string): string {
+    return this.session.model.sims.find((sim) => sim.number === number)?.deviceId ?? 'none';
+  }
+
+  stop(): void {
+    this.session.stop();
+  }
+}
+
+/** The status of a reply, and its code if it has one. */
+export function brief({ status, body }: ApiReply): string {
+  const parsed: unknown = JSON.parse(body);
+  const code = typeof parsed === 'object' && parsed !== null && 'code' in parsed ? parsed.code : '';
+  return `${status} ${code}`.trim();
+}

@@ -1,0 +1,307 @@
+/**
+ * Runs a simulator and the reference model (`conformance/model/`) in parallel: every request goes
+ * to both, and their replies must be equal. The model takes over the values that the simulator
+ * draws at random, and checks that they are possible. `steps/` plays random and chosen steps on a
+ * session. Callers are named by their index (`who`), everything else by a position in a list.
+ */
+
+import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
+import { type Assumptions, defaultAssumptions } from '#src/sim/assumptions.ts';
+import { messageHistory } from '#src/sim/store/message.ts';
+import { type InternalOptions, Simulator } from '#src/simulator.ts';
+import { ReferenceModel } from '../../model/reference-model.ts';
+import { changesOnItsOwn, type Fate, type Status } from '../../model/reference-phone.ts';
+import { type Expected, isUuid } from '../../model/reference-replies.ts';
+import type { Outcome } from '../../model/reference-world.ts';
+import { differenceOf } from './reply-difference.ts';
+import { bearer, requestTo, type SendPath } from './request.ts';
+
+export interface Setup {
+  readonly seed: number;
+  readonly startMs: number;
+  readonly assumptions: Partial<Assumptions>;
+}
+
+export interface SessionOptions {
+  /** False for properties of the simulator alone, which do not need the model. */
+  readonly compares?: boolean;
+  /** A wrong simulation, to check that the comparison finds it. */
+  readonly simulation?: InternalOptions['simulation'];
+}
+
+/** One request of a run with its reply, and the step that sent it. */
+export interface TraceLine {
+  readonly step: number;
+  readonly who: number;
+  readonly atMs: number;
+  readonly request: ApiRequest;
+  readonly reply: ApiReply;
+}
+
+type History = readonly { readonly status: Status; readonly atMs: number }[];
+
+interface Caller {
+  readonly accountId: string;
+  /** Sends that a later step may repeat. */
+  readonly sends: { via: SendPath; body: string }[];
+  lastRefusal: { atMs: number; retryAfterSeconds: number } | undefined;
+}
+
+/** The callers' names: the first has two SIMs, the second one SIM, the third none. */
+const names = ['ada', 'bert', 'cora'];
+export const accountCount = names.length;
+
+/** Steps name a thing by a position from 0 to this one, which wraps around a shorter list. */
+export const lastPosition = 7;
+
+/** The pool in every session. */
+export const poolNumbers: readonly string[] = ['+12025550190', '+12025550191'];
+
+/** The fates that the service scripts for these recipients, unless a world scripts others. */
+export const scriptedFates: readonly Outcome[] = [
+  ...(['queued', 'sending', 'sent'] as const).flatMap((status, index): Outcome[] => [
+    { to: `+1202555016${index}`, ends: 'failed', in: status, polls: 1 },
+    { to: `+1202555016${index + 3}`, ends: 'stuck', in: status, polls: 1 },
+  ]),
+  { to: '+12025550166', ends: 'delivered', polls: 3 },
+];
+
+export class Session {
+  readonly simulator: Simulator;
+  readonly model: ReferenceModel;
+  readonly trace: TraceLine[] = [];
+  /** The number of the current step. */
+  step = 0;
+  /** The times at which an advance of the clock is split; only a property test sets it. */
+  stopsBetween: (fromMs: number, toMs: number) => readonly number[] = () => [];
+  readonly #callers: Caller[] = [];
+  readonly #compares: boolean;
+
+  constructor({ seed, startMs, assumptions }: Setup, options: SessionOptions = {}) {
+    const { compares = true, simulation } = options;
+    this.#compares = compares;
+    const world = { pool: poolNumbers.map((number) => ({ number })) };
+    this.simulator = new Simulator(
+      { clock: 'manual', startTime: startMs, seed, world, assumptions },
+      { journal: false, simulation },
+    );
+    this.model = new ReferenceModel(startMs, { ...defaultAssumptions, ...assumptions });
+    this.model.outcomes = scriptedFates;
+    for (const [index, sim] of this.#world.pool.entries()) {
+      this.model.sims.push({
+        ...simOf(sim),
+        number: poolNumbers[index] ?? '',
+        accountId: undefined,
+      });
+    }
+    for (const [who, name] of names.entries()) {
+      const { account_id: accountId } = this.simulator.accounts.create({ name });
+      expectUuid(accountId);
+      this.model.accounts.push({ accountId, quota: undefined });
+      this.#callers.push({ accountId, sends: [], lastRefusal: undefined });
+      this.createKey(who);
+    }
+    this.#createSim(0, '+12025550101', 'simulated');
+    this.#createSim(0, '+12025550102', 'external');
+    this.#createSim(1, '+12025550111', 'simulated');
+  }
+
+  /**
+   * Stops synchronously: `close()` would wait for the next turn, and tests create thousands in one.
+   */
+  stop(): void {
+    this.simulator.wallClock.stop();
+    this.simulator.simulation.stop();
+  }
+
+  /** Throws if the simulator's state violates an invariant. */
+  checkSound(): void {
+    const { broken } = this.simulator.invariants({ snapshot: 'false' });
+    if (broken.length > 0) throw new Error(`invariants are violated: ${broken.join('; ')}`);
+  }
+
+  /** Sends a request to the simulator and the model. Throws if their replies differ. */
+  call(who: number, request: ApiRequest): ApiReply {
+    const reply = this.simulator.handle(request);
+    const expected: Expected = this.model.handle(request);
+    this.trace.push({ step: this.step, who, atMs: this.model.nowMs, request, reply });
+    const difference = this.#compares ? differenceOf(expected, reply) : undefined;
+    if (difference !== undefined) {
+      throw new Error(`${textOf(request)}\nat ${iso(this.model.nowMs)}: ${difference}`);
+    }
+    expected.learn?.(reply);
+    if (reply.status === 202) this.#learnFate(reply);
+    this.learnDelays();
+    return reply;
+  }
+
+  /**
+   * Checks the end of a run: the state, every message's status and history, every account's counts.
+   */
+  audit(): void {
+    this.checkSound();
+    for (const message of this.model.messages) {
+      const who = this.#callers.findIndex((each) => each.accountId === message.accountId);
+      this.call(who, this.get(who, `/api/v1/sms/${message.messageId}/`));
+      const actual = this.historyOf(message.messageId);
+      if (actual === undefined) continue;
+      const [actualText, expectedText] = [actual, message.history].map(historyText);
+      if (actualText === expectedText) continue;
+      throw new Error(
+        `history of ${message.messageId}: ${actualText}; the model's: ${expectedText}`,
+      );
+    }
+    for (const who of this.#callers.keys()) this.call(who, this.get(who, '/api/v1/account/stats/'));
+  }
+
+  /** A GET by a caller, with the key at this position. */
+  get(who: number, path: string, keyPosition = 0): ApiRequest {
+    return requestTo(path, {
+      authorization: bearer(this.keyAt(who, keyPosition)),
+      clientIp: '203.0.113.1',
+    });
+  }
+
+  advanceTo(ms: number): void {
+    for (const stopMs of [...this.stopsBetween(this.model.nowMs, ms), ms]) {
+      this.simulator.clock.advance({ to: stopMs });
+      this.model.advanceTo(stopMs);
+      this.learnDelays();
+    }
+    const now = this.simulator.clock.now();
+    if (now !== ms) throw new Error(`now is ${now}, not ${ms}`);
+  }
+
+  createKey(who: number): void {
+    const { accountId } = this.callerOf(who);
+    const { key_id: keyId, key } = this.simulator.accounts.createKey(accountId, { name: 'test' });
+    const hasKeyFormat =
+      key.startsWith(String(this.model.assumptions.keyFormat)) && /[A-Za-z0-9]{40}$/.test(key);
+    if (!hasKeyFormat || this.model.keys.some((each) => each.key === key || each.keyId === keyId)) {
+      throw new Error(`key ${key}`);
+    }
+    this.model.keys.push({ keyId, key, accountId, revoked: false });
+  }
+
+  /** Tells the model when statuses changed, where that does not follow from polls. */
+  learnDelays(): void {
+    for (const message of this.model.messages) {
+      if (changesOnItsOwn(message, this.model.assumptions)) {
+        this.model.learnChanges(message, this.historyOf(message.messageId) ?? []);
+      }
+    }
+  }
+
+  /** Undefined if the message was forgotten. */
+  historyOf(messageId: string): History | undefined {
+    const message = this.simulator.simulation.world.messages.get(messageId);
+    return (
+      message && messageHistory(message).map(({ status, at }) => ({ status, atMs: Date.parse(at) }))
+    );
+  }
+
+  callerOf(who: number): Caller {
+    const caller = this.#callers[who];
+    if (caller === undefined) throw new Error(`no caller ${who}`);
+    return caller;
+  }
+
+  nameOf(who: number): string {
+    return names[who] ?? 'a stranger';
+  }
+
+  /** The keys of an account, in order of creation. */
+  keysOf(who: number) {
+    const { accountId } = this.callerOf(who);
+    return this.model.keys.filter((each) => each.accountId === accountId);
+  }
+
+  validKeysOf(who: number): readonly string[] {
+    return this.keysOf(who)
+      .filter(({ revoked }) => !revoked)
+      .map(({ key }) => key);
+  }
+
+  /** A valid key of the caller. The last position may also name a revoked key. */
+  keyAt(who: number, position: number): string {
+    const allKeys = this.keysOf(who).map(({ key }) => key);
+    const keys = position === lastPosition ? allKeys : this.validKeysOf(who);
+    return itemAt(keys, position) ?? 'none';
+  }
+
+  /** The SIMs of an account; the pool's for the index after the last account. */
+  simsOf(who: number) {
+    const accountId = this.#callers[who]?.accountId;
+    return this.model.sims.filter((sim) => sim.accountId === accountId);
+  }
+
+  messagesOf(who: number) {
+    const { accountId } = this.callerOf(who);
+    return this.model.messages.filter((each) => each.accountId === accountId);
+  }
+
+  get #world() {
+    return this.simulator.simulation.world;
+  }
+
+  /** Tells the model the drawn fate of the message that the reply accepts. */
+  #learnFate(reply: ApiReply): void {
+    const message = this.model.messages.at(-1);
+    if (message === undefined || this.model.assumptions.failureRate === 0) return;
+    this.model.learnFate(message, this.#fateOf(String(JSON.parse(reply.body).message_id)));
+  }
+
+  /** The fate of a message, drawn or scripted. */
+  #fateOf(messageId: string): Fate {
+    const fate = this.#world.messages.get(messageId)?.fate;
+    if (fate === undefined) return { ends: 'delivered', polls: 1 };
+    const { ends, in: status, polls } = fate;
+    if (ends === 'delivered') return { ends, polls };
+    if (status === undefined) throw new Error(`a message that ends ${ends} without a status`);
+    return { ends, in: status, polls };
+  }
+
+  #createSim(who: number, number: string, polling: 'simulated' | 'external'): void {
+    const { accountId } = this.callerOf(who);
+    const { device_id: deviceId } = this.simulator.sims.create(accountId, { number, polling });
+    const firstPollAtMs = this.#world.devices.get(deviceId)?.firstPollAtMs ?? Number.NaN;
+    const aheadMs = firstPollAtMs - this.model.nowMs;
+    const intervalMs = Number(this.model.assumptions.pollIntervalSeconds) * 1000;
+    if (!(aheadMs > 0 && aheadMs <= intervalMs)) throw new Error(`first poll ${aheadMs} ms ahead`);
+    this.model.sims.push({ ...simOf({ deviceId, firstPollAtMs }), number, accountId, polling });
+  }
+}
+
+function simOf({ deviceId, firstPollAtMs }: { deviceId: string; firstPollAtMs: number }) {
+  expectUuid(deviceId);
+  const state = { active: true, connected: true, allowed: true, polling: 'simulated' as const };
+  return { deviceId, firstPollAtMs, ableSinceMs: 0, ...state };
+}
+
+function historyText(history: History): string {
+  return history.map(({ status, atMs }) => `${status} at ${iso(atMs)}`).join(', ');
+}
+
+export function expectUuid(id: string): void {
+  if (!isUuid(id)) throw new Error(`${id} is not a UUID`);
+}
+
+/** The item at a position that wraps around the list. */
+export function itemAt<T>(items: Iterable<T>, position: number): T | undefined {
+  const list = [...items];
+  return list[position % list.length];
+}
+
+export function iso(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+/** A short text for a request. */
+export function textOf(request: ApiRequest): string {
+  const { method, path, query, authorization, contentType, contentEncoding } = request;
+  const body = typeof request.body === 'string' ? request.body : `${request.body.length} bytes`;
+  const shown = body.length > 300 ? `${body.slice(0, 300)}… (${body.length})` : body;
+  const type = contentType === undefined || contentType === 'application/json' ? '' : contentType;
+  const head = [method, path, query, authorization?.slice(0, 20), type, contentEncoding];
+  return [...head, shown].filter(Boolean).join(' ');
+}
