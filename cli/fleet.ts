@@ -18,9 +18,9 @@ import {
 } from '#io/flags.ts';
 import { foreignText } from '#io/foreign-text.ts';
 import { passedOn, withoutFlags } from '#io/given-flags.ts';
+import { readText } from '#io/read-text.ts';
 import { isExecutable } from '#io/shipped-files.ts';
 import { portValue } from '#src/config/setting-values.ts';
-import { readText } from '#src/config/world-file.ts';
 import { closeAtStop, noticesTo, stopSignal } from './process.ts';
 import { announce, prepareReadyFile } from './serve/ready-file.ts';
 import { addServeFlags, type ServeOptions, serveOptions } from './serve/serve-options.ts';

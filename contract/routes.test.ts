@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { allowedMethods, matchRoute, routes, takesMethod } from './routes.ts';
+import { allowedMethods, takesMethod } from '#src/http/service/other-spellings.ts';
+import { matchRoute, routes } from './routes.ts';
 
 test.each([
   ['/api/v1/sms/send/', 'send', ''],

@@ -2,7 +2,6 @@
  * Finds the endpoint that a request is for, by its path. Paths are compared as sent: nothing is
  * decoded. Rules: VER-1. Assumes: trailingSlash, pathCase, methodNotAllowed, headMethod.
  */
-import type { Assumptions } from '#src/sim/assumptions.ts';
 import type { EndpointName } from './limits.ts';
 import { servicePaths } from './service-paths.ts';
 
@@ -56,39 +55,6 @@ export function matchRoute(path: string): RouteMatch | undefined {
     return withId(routes.tasks, path.slice(tasksPrefix.length, -tasksSuffix.length));
   }
   return undefined;
-}
-
-/** Matches a path that the assumptions accept as another spelling of a documented one. */
-export function matchOtherSpelling(
-  path: string,
-  { trailingSlash, pathCase }: Pick<Assumptions, 'trailingSlash' | 'pathCase'>,
-): RouteMatch | undefined {
-  if (trailingSlash !== 'served' && pathCase === 'exact') return undefined;
-  const slashed = trailingSlash === 'served' && !path.endsWith('/') ? `${path}/` : path;
-  const match = matchRoute(pathCase === 'any' ? slashed.toLowerCase() : slashed);
-  if (match === undefined || match.id === '' || pathCase === 'exact') return match;
-  // The id keeps its case: `pathIdForm` decides about that.
-  const start = slashed.toLowerCase().indexOf(match.id);
-  return { route: match.route, id: slashed.slice(start, start + match.id.length) };
-}
-
-type HeadMethod = Assumptions['headMethod'];
-
-/** The value of `Allow`: `GET, HEAD` or `POST`. */
-export function allowedMethods(route: Route, headMethod: HeadMethod = 'as_get'): string {
-  return takesMethod(route, 'HEAD', headMethod) ? 'GET, HEAD' : route.method;
-}
-
-/** HEAD is allowed where GET is, but not for tasks: they are handed out, and HEAD has no body. */
-export function takesMethod(
-  route: Route,
-  method: string,
-  headMethod: HeadMethod = 'as_get',
-): boolean {
-  if (method === 'HEAD') {
-    return headMethod === 'as_get' && route.method === 'GET' && route.endpoint !== 'tasks';
-  }
-  return method === route.method;
 }
 
 function withId(route: Route, id: string): RouteMatch | undefined {

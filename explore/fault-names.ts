@@ -1,7 +1,7 @@
 /** The faults that the explorer tries, and what each does to one request. */
 
+import type { FaultKind } from '#contract/fault-kinds.ts';
 import type { EndpointName } from '#contract/limits.ts';
-import type { FaultKind } from '#src/http/service/fault.ts';
 
 /** From the weakest to the strongest: a finding shows the weakest that fails for the same cause. */
 export const faultNames = [

@@ -15,7 +15,7 @@ import { basename, dirname, join, relative } from 'node:path';
 import { z } from 'zod';
 import { type EndpointName, endpointNames } from '#contract/limits.ts';
 import { UsageError } from '#io/command-error.ts';
-import { parseJson, readText } from '#src/config/world-file.ts';
+import { parseJson, readText } from '#io/read-text.ts';
 import { findingView } from './finding-view.ts';
 import type { KnownIntents } from './points.ts';
 import { parsed, type Schedule, scheduleSchema, scheduleText } from './schedule.ts';

@@ -1,10 +1,10 @@
 /** Injects the faults of one run's schedule, and records the point of each exchange. */
 
+import type { FaultKind } from '#contract/fault-kinds.ts';
 import type { ApiRequest } from '#contract/request-and-reply.ts';
 import type { Exchange } from '#judging/client/exchange.ts';
 import { endpointOf } from '#judging/evidence/reading.ts';
 import { authenticate, type Handled } from '#src/http/service/api.ts';
-import type { FaultKind } from '#src/http/service/fault.ts';
 import { exchangeOf, exchangesOf } from '#src/recording/judged-exchanges.ts';
 import { RecordedExchange } from '#src/recording/recorded-exchange.ts';
 import type { World } from '#src/sim/accounts/world.ts';

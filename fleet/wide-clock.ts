@@ -4,11 +4,11 @@
  * from one line: simulated time is a linear function of wall time.
  */
 
+import { isoTime } from '#contract/iso-time.ts';
 import { readInput } from '#src/operations/input.ts';
 import { advanceSchema, targetOf } from '#src/operations/service/clock.ts';
 import type { ClockState } from '#src/operations/service/clock-state.ts';
 import { routeOf } from '#src/operations/table.ts';
-import { isoTime } from '#src/sim/clock.ts';
 import type { ShardReply, ShardRequest } from './ask.ts';
 import type { Changes } from './changes.ts';
 import type { ReplyOf, Shard } from './shard.ts';

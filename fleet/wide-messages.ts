@@ -2,12 +2,13 @@
  * Messages of a wide world (a world that spans all shards): pages, newest first, and
  * `messages.wait`. Each shard has the messages of its own accounts.
  */
+
+import { isoTime } from '#contract/iso-time.ts';
 import type { ControlReply, ControlRequest } from '#src/http/transport/transport.ts';
 import { readInput } from '#src/operations/input.ts';
 import { defaultPage, largestPage } from '#src/operations/messages/message-query.ts';
 import { waitInputSchema } from '#src/operations/messages/wait.ts';
 import { routeOf } from '#src/operations/table.ts';
-import { isoTime } from '#src/sim/clock.ts';
 import { OperationRefused } from '#src/sim/operation-refused.ts';
 import { pause, requestForShard } from './ask.ts';
 import { okReply, passedReply } from './replies.ts';

@@ -3,13 +3,6 @@
  * path. zod finds the mistakes; this module turns them into sentences that a user can act on.
  */
 import type { z } from 'zod';
-import { endpointNames } from '#contract/limits.ts';
-import {
-  isAssumptionName,
-  permittedAnswers,
-  unknownAssumption,
-} from '#src/config/assumption-text.ts';
-import { templateNames } from '#src/sim/reply-templates.ts';
 import { CommandError } from './command-error.ts';
 
 /** One mistake, in words. */
@@ -45,20 +38,21 @@ export function mistakesOf(
   { issues }: Pick<z.ZodError, 'issues'>,
   at: readonly PropertyKey[] = [],
   within: readonly PropertyKey[] = [],
+  words: Words = {},
 ): Mistake[] {
   return issues.flatMap((issue) => {
     const ownPath = [...within, ...issue.path];
     const path = [...at, ...ownPath];
     if (issue.code === 'invalid_union') {
       const intended = intendedOption(issue);
-      if (intended !== undefined) return mistakesOf({ issues: intended }, at, ownPath);
+      if (intended !== undefined) return mistakesOf({ issues: intended }, at, ownPath, words);
     }
     if (issue.code !== 'unrecognized_keys') {
-      return [{ path: pathText(ownPath), message: messageOf(issue, path) }];
+      return [{ path: pathText(ownPath), message: messageOf(issue, path, words) }];
     }
     return issue.keys.map((key) => ({
       path: pathText([...ownPath, key]),
-      message: unknownKey(key, path),
+      message: words.unknownKey?.(key, path) ?? 'this key is not known here',
     }));
   });
 }
@@ -74,26 +68,16 @@ function intendedOption(issue: z.core.$ZodIssueInvalidUnion): z.core.$ZodIssue[]
   return options.length === 1 ? options[0] : undefined;
 }
 
-function unknownKey(key: string, path: readonly PropertyKey[]): string {
-  const parent = path.at(-1);
-  if (parent === 'assumptions') return unknownAssumption(key);
-  if (parent === 'replyTemplates') return unknownName(key, 'reply', templateNames);
-  if (parent === 'limits') return unknownName(key, 'endpoint', endpointNames);
-  return 'this key is not known here';
+/** What a caller says of values that have names of their own. */
+export interface Words {
+  readonly unknownKey?: (key: string, path: readonly PropertyKey[]) => string | undefined;
+  /** What is expected at a path; undefined: what zod says. */
+  readonly expected?: (path: readonly PropertyKey[]) => string | undefined;
 }
 
-function unknownName(key: string, what: string, names: readonly string[]): string {
-  return `no ${what} is named "${key}"; use one of ${names.join(', ')}`;
-}
-
-/** The message for an issue. One for an assumption lists the permitted answers. */
-function messageOf(issue: z.core.$ZodIssue, path: readonly PropertyKey[]): string {
-  const depth = path.indexOf('assumptions');
-  const name = depth < 0 ? undefined : path[depth + 1];
-  const isInTemplate = name === 'replyTemplates' && path.length > depth + 2;
-  if (typeof name === 'string' && isAssumptionName(name) && !isInTemplate) {
-    return `expected ${permittedAnswers(name)}${got(issue, path)}`;
-  }
+function messageOf(issue: z.core.$ZodIssue, path: readonly PropertyKey[], words: Words): string {
+  const expected = words.expected?.(path);
+  if (expected !== undefined) return `expected ${expected}${got(issue, path)}`;
   if (issue.code === 'custom') return issue.message;
   const missing = issue.input === undefined ? 'is missing: ' : '';
   return `${missing}${expectation(issue)}${got(issue, path)}`;

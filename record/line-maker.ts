@@ -4,9 +4,9 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
+import { isoTime } from '#contract/iso-time.ts';
 import { matchRoute } from '#contract/routes.ts';
 import type { RecordedBody, RecordedLine } from '#judging/evidence/recorded-line.ts';
-import { isoTime } from '#src/sim/clock.ts';
 import {
   type Body,
   type Header,

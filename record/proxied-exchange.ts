@@ -5,7 +5,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { PassThrough, type Readable } from 'node:stream';
-import type { FaultKind } from '#src/http/service/fault.ts';
+import type { FaultKind } from '#contract/fault-kinds.ts';
 import { forced, malformed } from '#src/http/service/faults.ts';
 import { plainIp } from '#src/http/transport/transport.ts';
 

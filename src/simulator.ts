@@ -5,6 +5,7 @@
  * of events is `activity.listen`, and `health` has no method.
  */
 
+import { isoTime } from '#contract/iso-time.ts';
 import type { ApiReply, ApiRequest, Delivery } from '#contract/request-and-reply.ts';
 import { sha256 } from '#io/digest.ts';
 import { resultDigest } from '#judging/evidence/journal-entry.ts';
@@ -29,7 +30,6 @@ import { type Journal, MemoryJournal } from './recording/journal/journal.ts';
 import type { RecordedRun } from './recording/journal/journal-lines.ts';
 import type { Player } from './recording/play.ts';
 import type { KeyDigest } from './sim/accounts/records.ts';
-import { isoTime } from './sim/clock.ts';
 import { MessageCounts, RequestCounts } from './sim/counts.ts';
 import { OperationRefused } from './sim/operation-refused.ts';
 import { overloadedNotice } from './sim/store/retention.ts';

@@ -2,8 +2,9 @@
  * A client of a running simulator's control port: creates and removes the callers of the bench, and
  * reads the record of requests and the metrics.
  */
-import { Client, type Reply } from '#conformance/target/client.ts';
+import { Client } from '#conformance/target/client.ts';
 import { CommandError } from '#io/command-error.ts';
+import type { Reply } from '#judging/evidence/reply.ts';
 import { Masks } from '#judging/report/reported-exchange.ts';
 import { describe } from '#judging/service/expectations.ts';
 import type { RequestView } from '#src/operations/requests/request-views.ts';

@@ -4,6 +4,7 @@
  * requests. An observation finds an answer of an assumption and judges nothing.
  */
 import { dayMs } from '#contract/time-units.ts';
+import type { Reply } from '#judging/evidence/reply.ts';
 import { limits } from '#judging/limiter/buckets.ts';
 import * as verify from '#judging/service/expectations.ts';
 import { floodOf } from '../floods/floods.ts';
@@ -13,7 +14,6 @@ import type { Subject, Trial } from '../run/case-run.ts';
 import { recorded } from '../run/recording.ts';
 import { answerOf, largestAccepted, requireKey, requireSender } from '../steps/probe.ts';
 import { tooLongMessage } from '../steps/refused-sends.ts';
-import type { Reply } from '../target/client.ts';
 
 const fresh = ['fresh'] as const;
 /** A send_at more than a century ahead that is accepted shows that there is no limit. */

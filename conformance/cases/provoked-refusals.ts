@@ -6,9 +6,9 @@
 import type { OwnHeaders } from '#judging/discovery/discovered-headers.ts';
 import type { Refusal } from '#judging/discovery/discovered-templates.ts';
 import type { Sample } from '#judging/discovery/infer-template.ts';
+import type { Reply } from '#judging/evidence/reply.ts';
 import * as verify from '#judging/service/expectations.ts';
 import { paths, type Subject, type Trial } from '../run/case-run.ts';
-import type { Reply } from '../target/client.ts';
 
 /** Replies of one kind. */
 export interface ProvokedRefusal {

@@ -2,10 +2,11 @@
  * What is requested while the bucket of a flood is empty: everything that the empty bucket must not
  * affect. Rules: LIMIT-1, LIMIT-3 to LIMIT-7, READ-3, AUTH-6.
  */
+
+import type { Reply } from '#judging/evidence/reply.ts';
 import { type Bucket, endpoints } from '#judging/limiter/buckets.ts';
 import * as verify from '#judging/service/expectations.ts';
 import { paths, type Subject, type Trial } from '../run/case-run.ts';
-import type { Reply } from '../target/client.ts';
 import { flood, isRefused, isSending, pathFor, recent, request } from './limited.ts';
 
 interface FloodedBucket {

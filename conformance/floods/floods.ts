@@ -6,12 +6,13 @@
  * bucket is empty, it sends everything that an empty bucket must not affect.
  */
 import { minuteMs } from '#contract/time-units.ts';
+import type { Reply } from '#judging/evidence/reply.ts';
 import { type Bucket, limitOf } from '#judging/limiter/buckets.ts';
 import { messagesOfOthers } from '#judging/limiter/other-traffic.ts';
 import * as verify from '#judging/service/expectations.ts';
 import { type Fields, paths, type Subject, type Trial } from '../run/case-run.ts';
 import type { Recording } from '../run/recording.ts';
-import { type Reply, SendsExhausted } from '../target/client.ts';
+import { SendsExhausted } from '../target/client.ts';
 import type { Need } from '../target/target.ts';
 import { requestWhileEmpty } from './empty-bucket.ts';
 import { fullAgainMs, hasBudget, prepareFlood } from './flood-start.ts';

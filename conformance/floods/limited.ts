@@ -3,10 +3,10 @@
  * must not depend on. Rules: LIMIT-1 to LIMIT-5.
  */
 import { minuteMs } from '#contract/time-units.ts';
+import type { Reply } from '#judging/evidence/reply.ts';
 import type { Bucket, Endpoint } from '#judging/limiter/buckets.ts';
 import type { Exchange } from '#judging/service/exchange.ts';
 import { paths, type Subject, type Trial } from '../run/case-run.ts';
-import type { Reply } from '../target/client.ts';
 
 /**
  * Sends many requests with a bounded number in flight; replies come in the order of the requests.

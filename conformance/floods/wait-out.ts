@@ -3,9 +3,9 @@
  * must be refused, and one after it, which must pass. Rule: ERR-3.
  */
 
+import type { Reply } from '#judging/evidence/reply.ts';
 import * as verify from '#judging/service/expectations.ts';
 import { paths, type Subject, type Trial } from '../run/case-run.ts';
-import type { Reply } from '../target/client.ts';
 
 export interface Wait {
   /** The `Retry-After` of the refused request. */

@@ -4,9 +4,9 @@
  * other. Without one, all trials share the accounts that the flags name.
  */
 
+import type { Reply } from '#judging/evidence/reply.ts';
 import { accepted, given, textOf } from '#judging/service/expectations.ts';
 import type { CreatedKey, Listing, Trace } from '#judging/service/judge.ts';
-import type { Reply } from '../target/client.ts';
 import type { ApiKey, Control, Sim } from '../target/control.ts';
 import { recipientOf } from '../target/target.ts';
 import { RecordedRequests } from './recorded-requests.ts';

@@ -9,11 +9,11 @@ import { foreignText } from '#io/foreign-text.ts';
 import { compared } from '#judging/report/comparison.ts';
 import { expectationsOf, type Known, weigh, writeExpectations } from '#judging/report/expected.ts';
 import { counts, exitCode, ruleVerdicts, unmet, writeDiscovered } from '#judging/report/outcome.ts';
+import type { Run } from '#judging/report/result.ts';
 import { because, type Facts } from '#judging/report/summary.ts';
 import { textReport } from '#judging/report/text.ts';
 import { writeReports } from '#judging/report/write.ts';
 import type { ConformOptions } from '../options.ts';
-import type { Run } from './suite.ts';
 
 /** Where the command writes its output. */
 export interface Streams {

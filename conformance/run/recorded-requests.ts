@@ -3,13 +3,12 @@
  * case did not provoke is waited out, because another client of the account may have caused it.
  */
 import { minuteMs } from '#contract/time-units.ts';
+import { exchangeOf } from '#judging/evidence/knowledge.ts';
+import type { Reply, RequestOptions } from '#judging/evidence/reply.ts';
 import { endpointOf, type Spends } from '#judging/limiter/buckets.ts';
 import type { Exchange as ShownExchange } from '#judging/report/reported-exchange.ts';
 import type { Exchange } from '#judging/service/exchange.ts';
 import { Lacking } from '#judging/service/expectations.ts';
-import type { Reply } from '../target/client.ts';
-import type { RequestOptions } from '../target/connections.ts';
-import { exchangeOf } from '../target/run-facts.ts';
 import { longerThanAllowed, type Target } from '../target/target.ts';
 import { bucketOf, isExplained } from './spending.ts';
 

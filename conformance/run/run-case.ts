@@ -4,6 +4,7 @@
  * rule applied at least once.
  */
 import type { RuleId } from '#contract/rules.ts';
+import type { Reply } from '#judging/evidence/reply.ts';
 import { otherBefore, runsOf } from '#judging/report/flood-lines.ts';
 import type { Exchange as ShownExchange } from '#judging/report/reported-exchange.ts';
 import { isFailure, type Result } from '#judging/report/result.ts';
@@ -16,7 +17,7 @@ import {
   RuleBroken,
 } from '#judging/service/expectations.ts';
 import { Findings } from '#judging/service/judge.ts';
-import { RecipientBlocked, type Reply, SendsExhausted } from '../target/client.ts';
+import { RecipientBlocked, SendsExhausted } from '../target/client.ts';
 import { ControlFailed } from '../target/control.ts';
 import type { Target } from '../target/target.ts';
 import type { AnyCase, Case, Observation, Seen } from './case.ts';

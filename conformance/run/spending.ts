@@ -2,10 +2,10 @@
  * Which bucket a request of the run spends from, and whether the run's own requests explain a 429.
  */
 import { minuteMs } from '#contract/time-units.ts';
+import type { RequestOptions } from '#judging/evidence/reply.ts';
 import { type Bucket, type Endpoint, endpointOf, limitOf } from '#judging/limiter/buckets.ts';
 import { weightedCounterExplains } from '#judging/limiter/explained.ts';
 import { type Exchange, isUncertain } from '#judging/service/exchange.ts';
-import type { RequestOptions } from '../target/connections.ts';
 
 /** The bucket that a request spends from: without a key, or after a 401, the address's (AUTH-6). */
 export function bucketOf({ path, headers }: RequestOptions, status: number): Bucket | undefined {

@@ -5,25 +5,13 @@
  */
 import { sendsIn } from '#judging/limiter/buckets.ts';
 import { messagesOfOthers } from '#judging/limiter/other-traffic.ts';
-import { isFailure, type Result, type Verdict } from '#judging/report/result.ts';
+import { isFailure, type Result, type Run, type Verdict } from '#judging/report/result.ts';
 import { answersAllAlike, failureOf } from '../target/reachability.ts';
 import { longerThanAllowed, type Profile, type Target } from '../target/target.ts';
 import { type AnyCase, type Case, runsAlone } from './case.ts';
 import { unaffordable } from './plan.ts';
 import { judgeAgain, notRun, type Ran, runCase, skipped } from './run-case.ts';
 import { runScheduled } from './run-scheduled.ts';
-
-export interface Run {
-  readonly results: readonly Result[];
-  /** The reason if the run could not begin. */
-  readonly unreached?: string;
-  readonly reachable: boolean;
-  readonly interrupted: boolean;
-  /** True if the budget of sends, or of time, kept a case from running. */
-  readonly budgetReached: boolean;
-  /** True if it need not exercise every rule. */
-  readonly mayMiss?: boolean;
-}
 
 export interface RunOptions {
   readonly bail: boolean;

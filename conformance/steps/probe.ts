@@ -6,14 +6,10 @@
  */
 import type { AssumptionName } from '#contract/assumptions.ts';
 import { hourMs } from '#contract/time-units.ts';
+import type { ProbeReply, RequestOptions } from '#judging/evidence/reply.ts';
 import * as verify from '#judging/service/expectations.ts';
 import { about, type Observation, type Seen } from '../run/case.ts';
 import { paths, type Subject, type Trial } from '../run/case-run.ts';
-import type { Reply } from '../target/client.ts';
-import type { RequestOptions } from '../target/connections.ts';
-
-/** The part of a reply that probes read. */
-export type ProbeReply = Pick<Reply, 'status' | 'headers' | 'text' | 'json'>;
 
 export type Probe = (by: Asker) => Generator<RequestOptions, Seen, ProbeReply>;
 

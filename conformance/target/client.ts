@@ -8,26 +8,10 @@
  */
 
 import { parse } from '#judging/evidence/kept-bodies.ts';
-import type { Exchange, Masks } from '#judging/report/reported-exchange.ts';
+import type { Outcome, Reply, RequestOptions } from '#judging/evidence/reply.ts';
+import type { Masks } from '#judging/report/reported-exchange.ts';
 import { type Clock, wallClock } from './clock.ts';
-import {
-  type ConnectionSettings,
-  Connections,
-  isBroken,
-  type Outcome,
-  type RequestOptions,
-  timedOut,
-} from './connections.ts';
-
-export interface Reply extends Outcome {
-  /** How often the connection broke. Each time, the request may have arrived or not. */
-  readonly interruptions: number;
-  /** Milliseconds in the run's clock, as `answeredAt`. */
-  readonly sentAt: number;
-  readonly answeredAt: number;
-  /** The request and its reply, as reports show them. */
-  readonly exchange: Exchange;
-}
+import { type ConnectionSettings, Connections, isBroken, timedOut } from './connections.ts';
 
 export interface ClientSettings extends ConnectionSettings {
   readonly timeoutMs: number;

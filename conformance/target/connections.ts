@@ -10,18 +10,8 @@ import {
 } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { bodyOf, type KeptBodies, mostKeptBytes } from '#judging/evidence/kept-bodies.ts';
+import type { Outcome, RequestOptions } from '#judging/evidence/reply.ts';
 import { endpointOf } from '#judging/limiter/buckets.ts';
-
-export interface RequestOptions {
-  readonly method: string;
-  readonly path: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string;
-  /** The local address to call from, for limits by client IP. */
-  readonly localAddress?: string;
-  /** False: a broken connection is not retried. */
-  readonly retried?: boolean;
-}
 
 export interface ConnectionSettings {
   readonly baseUrl: string;
@@ -30,22 +20,6 @@ export interface ConnectionSettings {
   readonly maxBodyBytes?: number;
   /** Set if all replies are kept until the end of the run. */
   readonly bodies?: KeptBodies;
-}
-
-/** What came of one attempt. */
-export interface Outcome {
-  /** 0 if no usable reply came. */
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  /** The SHA-256 of the body, to compare bodies byte for byte without keeping their bytes. */
-  readonly digest: string;
-  readonly text: string;
-  /** Undefined if the body is not JSON. */
-  readonly json: unknown;
-  /** The reason if no usable reply came. */
-  readonly failure?: string;
-  /** True if a reply came, but exceeded a bound. */
-  readonly unusable?: boolean;
 }
 
 /** A run keeps most replies in memory. Only the list of received messages is long. */

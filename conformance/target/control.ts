@@ -4,9 +4,10 @@
  * knows operations by name and reads their paths from the control port's OpenAPI document.
  */
 
+import type { Reply } from '#judging/evidence/reply.ts';
 import type { Masks } from '#judging/report/reported-exchange.ts';
 import { describe, isObject } from '#judging/service/expectations.ts';
-import { Client, type Reply } from './client.ts';
+import { Client } from './client.ts';
 import type { Clock } from './clock.ts';
 import type { Known } from './run-facts.ts';
 

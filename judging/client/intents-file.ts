@@ -5,8 +5,8 @@
 import { z } from 'zod';
 import { UsageError } from '#io/command-error.ts';
 import { mistakeLine, mistakesOf } from '#io/mistakes.ts';
+import { readText } from '#io/read-text.ts';
 import { many } from '#io/table.ts';
-import { readText } from '#src/config/world-file.ts';
 import { type Exchange, grouped, senderOf } from './exchange.ts';
 
 /** A message that the client meant to send, and the outcome that it reported. */

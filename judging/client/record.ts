@@ -1,7 +1,8 @@
 /** The input of the rules: the exchanges of a record, its intents and the client's own reports. */
+
+import { isoTime } from '#contract/iso-time.ts';
 import type { ClientRuleId } from '#contract/rules.ts';
 import { hourMs } from '#contract/time-units.ts';
-import { isoTime } from '#src/sim/clock.ts';
 import type { Exchange } from './exchange.ts';
 import type { Intents, Knowledge } from './intents.ts';
 

@@ -4,8 +4,8 @@
  * other part is left out and reported, never guessed.
  */
 
-import type { Reply } from '#conformance/target/client.ts';
 import type { Json, ReplyTemplate } from '#contract/reply-template.ts';
+import type { Reply } from '../evidence/reply.ts';
 import { isObject } from '../service/expectations.ts';
 
 export interface Sample {

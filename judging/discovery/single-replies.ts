@@ -3,7 +3,7 @@
  * traffic. Each function returns undefined for a reply that no answer explains.
  */
 
-import type { ProbeReply } from '#conformance/steps/probe.ts';
+import type { ProbeReply } from '../evidence/reply.ts';
 import { codeOf, isObject } from '../service/expectations.ts';
 import { shapeOf } from './discovered-templates.ts';
 import { inferBody } from './infer-template.ts';

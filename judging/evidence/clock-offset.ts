@@ -3,8 +3,9 @@
  * millisecond, if the `Date` header confirms that time. Judges need it to tell whether a time of
  * the target is past.
  */
-import type { Reply } from '#conformance/target/client.ts';
+
 import { isObject, textOf } from '../service/expectations.ts';
+import type { Reply } from './reply.ts';
 
 /** Bounds of the target's time minus ours, in milliseconds. */
 export interface Ahead {

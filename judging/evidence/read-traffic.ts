@@ -9,11 +9,11 @@ import type { TrafficEvent, TrafficExchange } from '#contract/exchange.ts';
 import { CommandError } from '#io/command-error.ts';
 import { openPlain, reasonOf } from '#io/plain-file.ts';
 import { many } from '#io/table.ts';
-import { lineReader } from '#src/recording/journal/journal-lines.ts';
 import { Copies } from './copies.ts';
 import { pathOf } from './exchanges-of-traffic.ts';
 import { exchangesOfHarFile } from './har-file.ts';
 import type { RequestEntry } from './journal-entry.ts';
+import { lineReader } from './journal-line.ts';
 import { lineOpening, type RecordedBody, type RecordedLine, readLine } from './recorded-line.ts';
 
 /** A `cut` event marks where the exchanges before it no longer explain those after it. */

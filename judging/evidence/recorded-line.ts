@@ -3,7 +3,7 @@
  * names the fault. If that fault let the request through, the reply is the one that the service
  * sent.
  */
-import type { FaultKind } from '#src/http/service/fault.ts';
+import type { FaultKind } from '#contract/fault-kinds.ts';
 
 export interface RecordedLine {
   /** When the head of the request had arrived, and when the last byte of the reply had left. */

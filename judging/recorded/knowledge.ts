@@ -5,11 +5,11 @@
  * conclude anything from a difference of accounts.
  */
 
-import type { Reply } from '#conformance/target/client.ts';
-import { exchangeOf, type Knowledge } from '#conformance/target/run-facts.ts';
 import type { TrafficExchange } from '#contract/exchange.ts';
 import { type Ahead, unknown } from '../evidence/clock-offset.ts';
 import { parse } from '../evidence/kept-bodies.ts';
+import { exchangeOf, type Knowledge } from '../evidence/knowledge.ts';
+import type { Reply } from '../evidence/reply.ts';
 import type { Caller, Exchange, Sender } from '../service/exchange.ts';
 import { codeOf, isNear, isObject, textOf } from '../service/expectations.ts';
 

@@ -3,9 +3,9 @@
  * exchanges agree on it, and the shapes of replies, which `drift.ts` compares between recordings.
  */
 
-import { documentedEndpointOf } from '#conformance/target/run-facts.ts';
 import { type AssumptionName, answersOf } from '#contract/assumptions.ts';
 import * as single from '../discovery/single-replies.ts';
+import { documentedEndpointOf } from '../evidence/knowledge.ts';
 import type { Discovered } from '../report/outcome.ts';
 import { bodyOf, type Exchange, isMessageSend, isRead, methodOf } from '../service/exchange.ts';
 import { fieldsNamed, isObject } from '../service/expectations.ts';

@@ -3,9 +3,9 @@
  * to assumptions, one exit code.
  */
 import { writeFileSync } from 'node:fs';
-import type { Run } from '#conformance/run/suite.ts';
 import { isObject } from '../service/expectations.ts';
 import type { Weighed } from './expected.ts';
+import type { Run } from './result.ts';
 import { bySubject, failures, isFailure, type Result, type Verdict, verdicts } from './result.ts';
 
 export interface RuleVerdict {

@@ -64,3 +64,15 @@ export function bySubject(results: readonly Result[]): Map<string, Result[]> {
   }
   return groups;
 }
+
+export interface Run {
+  readonly results: readonly Result[];
+  /** The reason if the run could not begin. */
+  readonly unreached?: string;
+  readonly reachable: boolean;
+  readonly interrupted: boolean;
+  /** True if the budget of sends, or of time, kept a case from running. */
+  readonly budgetReached: boolean;
+  /** True if it need not exercise every rule. */
+  readonly mayMiss?: boolean;
+}

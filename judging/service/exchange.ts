@@ -4,8 +4,8 @@
  * traffic that somebody else recorded; a property that a recording does not show is undefined.
  */
 
-import type { Reply } from '#conformance/target/client.ts';
 import type { Ahead } from '../evidence/clock-offset.ts';
+import type { Reply } from '../evidence/reply.ts';
 import type { Endpoint } from '../limiter/buckets.ts';
 import { isObject, textOf } from './expectations.ts';
 

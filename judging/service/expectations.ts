@@ -3,7 +3,7 @@
  * that a failure always states both. A misspelt but otherwise right code has a verdict of its own,
  * because the document's spelling is the contract (AUTH-3, AUTH-5).
  */
-import type { Reply } from '#conformance/target/client.ts';
+import type { Reply } from '../evidence/reply.ts';
 import type { Exchange } from '../report/reported-exchange.ts';
 
 /** A rule does not hold. */

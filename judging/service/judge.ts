@@ -3,8 +3,9 @@
  * trace, the exchanges of any client with the target, and records the results as findings. It never
  * sends, so the same judge serves a case of the harness and traffic that somebody else recorded.
  */
-import type { Reply } from '#conformance/target/client.ts';
+
 import type { Ahead } from '../evidence/clock-offset.ts';
+import type { Reply } from '../evidence/reply.ts';
 import type { Exchange } from './exchange.ts';
 import { Lacking, PreconditionMissing, RuleBroken, that } from './expectations.ts';
 

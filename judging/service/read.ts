@@ -3,8 +3,8 @@
  * recorded traffic the send of a message may be missing, so READ-2 then judges less.
  */
 
-import type { Reply } from '#conformance/target/client.ts';
 import { dayMs } from '#contract/time-units.ts';
+import type { Reply } from '../evidence/reply.ts';
 import {
   bodyOf,
   type Exchange,

@@ -6,7 +6,7 @@ import { X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import { UsageError } from '#io/command-error.ts';
 import { reasonOf } from '#io/plain-file.ts';
-import { readText } from './world-file.ts';
+import { readText } from '#io/read-text.ts';
 
 /** A certificate with its chain, and its private key, as PEM. */
 export interface TlsPair {

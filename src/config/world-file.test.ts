@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { UsageError } from '#io/command-error.ts';
+import { mostFileBytes } from '#io/read-text.ts';
 import { mostYamlBytes } from '#io/yaml-text.ts';
-import { mostFileBytes, readAssumptionsFile, readWorldFile } from './world-file.ts';
+import { readAssumptionsFile, readWorldFile } from './world-file.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'smstwin-'));
 afterAll(() => rmSync(folder, { recursive: true }));

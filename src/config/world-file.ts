@@ -4,11 +4,12 @@
  */
 import { basename } from 'node:path';
 import { z } from 'zod';
-import { firstLine, UsageError } from '#io/command-error.ts';
-import { mistakeLine, mistakesOf } from '#io/mistakes.ts';
-import { readText as readWhole, reasonOf } from '#io/plain-file.ts';
+import { UsageError } from '#io/command-error.ts';
+import { mistakeLine } from '#io/mistakes.ts';
+import { parseJson, readText } from '#io/read-text.ts';
 import type { Assumptions } from '../sim/assumptions.ts';
 import { type FaultOutput, faultInputSchema, mostFaults } from './fault-schema.ts';
+import { mistakesOf } from './mistake-words.ts';
 import { assumptionsSchema, type WorldFixture, worldSchema } from './world-schema.ts';
 
 /** Reads a world. `flag`: the flag that named the file, for error messages. */
@@ -50,30 +51,4 @@ async function readYaml(path: string, flag: string): Promise<unknown> {
   // The parser is only loaded for YAML files.
   const { mostYamlBytes, parseYaml } = await import('#io/yaml-text.ts');
   return parseYaml(basename(path), readText(path, flag, mostYamlBytes));
-}
-
-/** The largest file that is read whole, unless a caller says otherwise. */
-export const mostFileBytes = 32 * 1_048_576;
-
-/** Throws a UsageError that names the flag and the file. */
-export function readText(path: string, flag: string, mostBytes = mostFileBytes): string {
-  try {
-    return readWhole(path, mostBytes);
-  } catch (error) {
-    throw new UsageError(`${flag} ${path}: ${reasonOf(error)}`);
-  }
-}
-
-/** Throws a UsageError that names the file and quotes none of the text. */
-export function parseJson(file: string, text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new UsageError(`${file}: ${firstLine(withoutText(String((error as Error).message)))}`);
-  }
-}
-
-/** Removes the excerpt that Node quotes from unparsable text: it may hold a key. */
-function withoutText(message: string): string {
-  return message.replace(/, (?:\.{3})?".*is not valid JSON$/s, ' is not valid JSON');
 }

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { mistakeLine, mistakesOf } from '#io/mistakes.ts';
+import { mistakeLine } from '#io/mistakes.ts';
 import { mostAccounts, mostKeys, mostOutcomes, mostSims } from '../sim/accounts/bounds.ts';
+import { mistakesOf } from './mistake-words.ts';
 import { worldSchema } from './world-schema.ts';
 
 function mistakes(world: unknown): string[] {

@@ -2,7 +2,8 @@
  * Checks the input of an operation. One OperationRefused names all mistakes, each with its path.
  */
 import type { z } from 'zod';
-import { mistakeLine, mistakesOf } from '#io/mistakes.ts';
+import { mistakeLine } from '#io/mistakes.ts';
+import { mistakesOf } from '../config/mistake-words.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 
 /** `at`: the place of this value in a world file, which may have its own words for mistakes. */

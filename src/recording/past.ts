@@ -4,8 +4,8 @@
  * so that ports can answer meanwhile.
  */
 
+import { isoTime } from '#contract/iso-time.ts';
 import type { Entry, OperationEntry } from '#judging/evidence/journal-entry.ts';
-import { isoTime } from '../sim/clock.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import { playingFrom } from './checkpoint/resume.ts';
 import { readHeader } from './journal/journal-header.ts';

@@ -3,6 +3,7 @@
  * compares: replies byte for byte, results of operations by digest.
  */
 
+import { isoTime } from '#contract/iso-time.ts';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import { reasonOf } from '#io/plain-file.ts';
 import {
@@ -16,7 +17,6 @@ import {
 } from '#judging/evidence/journal-entry.ts';
 import { JournalError } from '#judging/evidence/journal-error.ts';
 import type { Settings } from '../config/settings.ts';
-import { isoTime } from '../sim/clock.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import type { Simulation } from '../simulation/simulation.ts';
 import type { WallClock } from '../simulation/wall-clock.ts';

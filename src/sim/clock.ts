@@ -4,7 +4,6 @@
  * timer's deadline, and one long advance equals many short ones. Ties fire in order of arrival.
  * Implements XState's `Clock`; every actor uses it.
  */
-import { minuteMs } from '#contract/time-units.ts';
 
 /** Simulated time stops here, so that every year has four digits. Later timers never fire. */
 export const latestTimeMs = Date.parse('9000-01-01T00:00:00.000Z');
@@ -170,32 +169,4 @@ export class MinHeap<T> {
     this.items[index] = item;
     this.#onMove(item, index);
   }
-}
-
-/** The ends of a formatted time: every number of seconds, and of milliseconds. */
-const seconds = Array.from({ length: 60 }, (_, n) => `${String(n).padStart(2, '0')}.`);
-const thousandths = Array.from({ length: 1_000 }, (_, n) => `${String(n).padStart(3, '0')}Z`);
-
-let lastIsoMs = Number.NaN;
-let lastIso = '';
-let lastMinuteMs = Number.NaN;
-/** The formatted text of the current minute, up to the colon before the seconds. */
-let lastMinute = '';
-
-/**
- * ISO 8601 UTC with milliseconds and a trailing Z (RES-4). `epochMs`: whole milliseconds. Caches
- * the minute, because nearly all calls share it and `toISOString` takes an eighth of the time of a
- * status read.
- */
-export function isoTime(epochMs: number): string {
-  if (epochMs === lastIsoMs) return lastIso;
-  const minuteStartMs = Math.floor(epochMs / minuteMs) * minuteMs;
-  const inMinuteMs = epochMs - minuteStartMs;
-  if (minuteStartMs !== lastMinuteMs) {
-    lastMinute = new Date(minuteStartMs).toISOString().slice(0, -'00.000Z'.length);
-    lastMinuteMs = minuteStartMs;
-  }
-  lastIsoMs = epochMs;
-  lastIso = `${lastMinute}${seconds[Math.floor(inMinuteMs / 1_000)]}${thousandths[inMinuteMs % 1_000]}`;
-  return lastIso;
 }

@@ -2,9 +2,10 @@
  * Wrong Message bodies, and reads that find too much or too little. Rules: RES-1 to RES-6, READ-1,
  * READ-2.
  */
+
+import { isoTime } from '#contract/iso-time.ts';
 import type { ApiReply } from '#contract/request-and-reply.ts';
 import { dayMs, hourMs } from '#contract/time-units.ts';
-import { isoTime } from '#src/sim/clock.ts';
 import { messageBody } from '#src/sim/store/message.ts';
 import { notFound } from './answers.ts';
 import { changed, type Exchange, type Fields, isAccepted, isRead, messageOf } from './call.ts';

@@ -9,8 +9,9 @@
 import { z } from 'zod';
 import type { EndpointName } from '#contract/limits.ts';
 import type { ApiReply } from '#contract/request-and-reply.ts';
-import { allowedMethods, type Route, routes } from '#contract/routes.ts';
+import { type Route, routes } from '#contract/routes.ts';
 import { errorReplies, errorReply } from '../../http/service/error-replies.ts';
+import { allowedMethods } from '../../http/service/other-spellings.ts';
 import { readJsonBody } from '../../http/service/send-message.ts';
 import { type ReplyContext, refuse, refuseUnread } from '../../http/service/templated-replies.ts';
 import { defaultBodyLimitBytes, type WordRefusal } from '../../http/transport/transport.ts';

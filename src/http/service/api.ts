@@ -8,13 +8,7 @@
 
 import type { EndpointName } from '#contract/limits.ts';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
-import {
-  allowedMethods,
-  matchOtherSpelling,
-  matchRoute,
-  type RouteMatch,
-  takesMethod,
-} from '#contract/routes.ts';
+import { matchRoute, type RouteMatch } from '#contract/routes.ts';
 import type { ApiKey } from '../../sim/accounts/records.ts';
 import type { World } from '../../sim/accounts/world.ts';
 import type { ServiceError } from '../../sim/errors.ts';
@@ -23,6 +17,7 @@ import type { Limiter } from '../../sim/limiter/limiter.ts';
 import { canonicalUuid } from '../../sim/random.ts';
 import type { SendEndpoint } from '../../sim/store/message.ts';
 import { readReply, receivedReply, statsReply, tasksReply } from './endpoint-replies.ts';
+import { allowedMethods, matchOtherSpelling, takesMethod } from './other-spellings.ts';
 import { replayBeforeThrottle, sendMessage } from './send-message.ts';
 import { refuse, reword } from './templated-replies.ts';
 

@@ -2,6 +2,7 @@
  * One fault, a failure that a user injects: which requests it affects, and how. It has its own
  * counter and random stream, so that other faults and other traffic do not change which ones.
  */
+import type { FaultKind } from '#contract/fault-kinds.ts';
 import type { EndpointName } from '#contract/limits.ts';
 import type { ApiRequest } from '#contract/request-and-reply.ts';
 import { matchRoute } from '#contract/routes.ts';
@@ -9,33 +10,6 @@ import type { World } from '../../sim/accounts/world.ts';
 import { type NumberTest, numberTest } from '../../sim/devices/outcomes.ts';
 import type { Rng, RngState } from '../../sim/random.ts';
 import { authenticate } from './api.ts';
-
-/** What a fault does to a request or its reply. */
-export type FaultKind =
-  | { readonly kind: 'delay'; readonly ms: number }
-  | {
-      readonly kind: 'status';
-      readonly status: number;
-      readonly body?: unknown;
-      /** Checked text, sent unchanged. */
-      readonly headers?: Readonly<Record<string, string>>;
-      /** The shortest wait that a 429 without headers asks for. Default 1. */
-      readonly waitSeconds?: number;
-    }
-  /** The connection closes before the service accepts the request: no token is spent. */
-  | { readonly kind: 'refuse' }
-  /** The same as `refuse`, with a TCP reset. */
-  | { readonly kind: 'reset' }
-  /** The request is never handled nor answered: the connection stays open. */
-  | { readonly kind: 'lost_request' }
-  /** The request is handled, then the connection closes without a reply. */
-  | { readonly kind: 'lost_response' }
-  /** The request is handled, but never answered. */
-  | { readonly kind: 'hang' }
-  /** Half of the reply is sent, then the connection closes. */
-  | { readonly kind: 'truncate' }
-  /** The body of the reply is not valid JSON. */
-  | { readonly kind: 'malformed' };
 
 /** A fault as the control port takes it. A request must match all fields of `match`. */
 export interface FaultSpec {

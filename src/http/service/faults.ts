@@ -4,20 +4,14 @@
  * Rules: ERR-3, ERR-4 (a 429 that a fault forces without headers has a correct wait).
  */
 
+import type { FaultKind } from '#contract/fault-kinds.ts';
 import type { ApiReply, ApiRequest, Delivery } from '#contract/request-and-reply.ts';
 import { secondMs } from '#contract/time-units.ts';
 import type { World } from '../../sim/accounts/world.ts';
 import type { Limiter } from '../../sim/limiter/limiter.ts';
 import { Rng } from '../../sim/random.ts';
 import { addressOf, authenticate, type Handled, handle } from './api.ts';
-import {
-  Fault,
-  type FaultKind,
-  type FaultSpec,
-  type FaultState,
-  type FaultSubject,
-  Subject,
-} from './fault.ts';
+import { Fault, type FaultSpec, type FaultState, type FaultSubject, Subject } from './fault.ts';
 import { refuse } from './templated-replies.ts';
 
 /** Chooses a fault for a request, which then acts before the faults in force. */

@@ -4,17 +4,18 @@
  * unchanged. Rules: SEND-5, ERR-3, ERR-4. Assumes: replyTemplates, notFoundBody, malformedJson.
  */
 
+import { isoTime } from '#contract/iso-time.ts';
 import type { EndpointName } from '#contract/limits.ts';
 import type { ReplyTemplate } from '#contract/reply-template.ts';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
-import { matchOtherSpelling, matchRoute } from '#contract/routes.ts';
+import { matchRoute } from '#contract/routes.ts';
 import type { World } from '../../sim/accounts/world.ts';
-import { isoTime } from '../../sim/clock.ts';
 import type { ServiceError } from '../../sim/errors.ts';
 import { drawUuid, Rng } from '../../sim/random.ts';
 import { noReplyTemplates, type TemplateName } from '../../sim/reply-templates.ts';
 import { codedBody, errorReplies, errorReply } from './error-replies.ts';
 import { fillBody, fillText, RawJson, type Values } from './fill-template.ts';
+import { matchOtherSpelling } from './other-spellings.ts';
 
 /** The parts of a world that the reply to a request depends on. */
 export interface ReplyContext {

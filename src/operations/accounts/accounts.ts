@@ -3,13 +3,13 @@
  * Rules: AUTH-2, ERR-1. Assumes: monthlyQuota, keyFormat.
  */
 import { z } from 'zod';
+import { isoTime } from '#contract/iso-time.ts';
 import { statuses } from '#contract/message-status.ts';
 import { sha256 } from '#io/digest.ts';
 import { eachOf } from '../../config/each-of.ts';
 import { monthlyQuotaSchema, nameSchema } from '../../config/world-schema.ts';
 import { keyPrefix } from '../../sim/accounts/key-ring.ts';
 import type { Account, ApiKey } from '../../sim/accounts/records.ts';
-import { isoTime } from '../../sim/clock.ts';
 import { defineOperation } from '../define.ts';
 import { timeSchema } from '../duration.ts';
 import type { Live } from '../running-world.ts';

@@ -5,11 +5,11 @@
  * while somebody reads them.
  */
 
+import { isoTime } from '#contract/iso-time.ts';
 import type { Status } from '#contract/message-status.ts';
 import type { ExchangeRecord } from '../../recording/exchange-record.ts';
 import type { RecordedExchange } from '../../recording/recorded-exchange.ts';
 import type { Message } from '../../sim/accounts/records.ts';
-import { isoTime } from '../../sim/clock.ts';
 import type { Simulation } from '../../simulation/simulation.ts';
 import type { WallClock } from '../../simulation/wall-clock.ts';
 import { viewOf } from '../requests/request-views.ts';

@@ -4,9 +4,9 @@
  * as much as the request.
  */
 import { z } from 'zod';
+import { isoTime } from '#contract/iso-time.ts';
 import { endpointNames } from '#contract/limits.ts';
 import type { ExchangeRecord } from '../../recording/exchange-record.ts';
-import { isoTime } from '../../sim/clock.ts';
 import { timeSchema } from '../duration.ts';
 
 export const trafficSchema = z.strictObject({

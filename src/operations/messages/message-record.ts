@@ -3,11 +3,11 @@
  * show. Assumes: heldStatus.
  */
 import { z } from 'zod';
+import { isoTime } from '#contract/iso-time.ts';
 import { endpointNames } from '#contract/limits.ts';
 import { statuses } from '#contract/message-status.ts';
 import type { Message } from '../../sim/accounts/records.ts';
 import type { World } from '../../sim/accounts/world.ts';
-import { isoTime } from '../../sim/clock.ts';
 import { segmentText } from '../../sim/sends/segments.ts';
 import { messageBody, messageHistory, shownStatus } from '../../sim/store/message.ts';
 import { timeSchema } from '../duration.ts';

@@ -3,9 +3,9 @@
  * Rules: STATE-2 to STATE-4, SVC-3, SEND-7.
  */
 import { z } from 'zod';
+import { isoTime } from '#contract/iso-time.ts';
 import { servicePaths } from '#contract/service-paths.ts';
 import type { Message } from '../../sim/accounts/records.ts';
-import { isoTime } from '../../sim/clock.ts';
 import { pollsOf } from '../../sim/devices/device-work.ts';
 import { type Waiting, waitingOf, waitingReasons } from '../../sim/devices/waiting.ts';
 import { timeSchema } from '../duration.ts';

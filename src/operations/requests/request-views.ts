@@ -3,13 +3,13 @@
  * shortened, and long bodies left out.
  */
 import { z } from 'zod';
+import { isoTime } from '#contract/iso-time.ts';
 import { endpointNames } from '#contract/limits.ts';
 import {
   longestKeptBody,
   type RecordedExchange,
   textOf,
 } from '../../recording/recorded-exchange.ts';
-import { isoTime } from '../../sim/clock.ts';
 import { sendEndpoints } from '../../sim/store/message.ts';
 import { timeSchema } from '../duration.ts';
 

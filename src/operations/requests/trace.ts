@@ -4,10 +4,10 @@
  * message, the reads of it, and what the referee finds.
  */
 import { z } from 'zod';
+import { isoTime } from '#contract/iso-time.ts';
 import { type Exchange, messageIdOf, requestIdOf } from '#judging/client/exchange.ts';
 import { defaultGraceMs, type RefereeReport } from '#judging/client/judge.ts';
 import type { RecordedExchange } from '../../recording/recorded-exchange.ts';
-import { isoTime } from '../../sim/clock.ts';
 import { OperationRefused } from '../../sim/operation-refused.ts';
 import { type HistoryEntry, messageHistory } from '../../sim/store/message.ts';
 import { timeSchema } from '../duration.ts';

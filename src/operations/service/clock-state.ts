@@ -1,7 +1,8 @@
 /** The state of the clock, as the control port shows it. */
 import { z } from 'zod';
+import { isoTime } from '#contract/iso-time.ts';
 import { shownClockModes } from '../../config/settings.ts';
-import { isoTime, latestTimeMs } from '../../sim/clock.ts';
+import { latestTimeMs } from '../../sim/clock.ts';
 import type { Simulation } from '../../simulation/simulation.ts';
 import type { WallClock } from '../../simulation/wall-clock.ts';
 import { timeSchema } from '../duration.ts';

@@ -1,7 +1,8 @@
 /** The operations on simulated time: read it, set what moves it, and advance it. */
 import { z } from 'zod';
+import { isoTime } from '#contract/iso-time.ts';
 import { clockModes, largestRate } from '../../config/settings.ts';
-import { isoTime, latestTimeMs } from '../../sim/clock.ts';
+import { latestTimeMs } from '../../sim/clock.ts';
 import { OperationRefused } from '../../sim/operation-refused.ts';
 import type { Simulation } from '../../simulation/simulation.ts';
 import { defineOperation } from '../define.ts';

@@ -3,10 +3,10 @@
  * journal, and at the lines of the journal, from which a user chooses an instant.
  */
 import { z } from 'zod';
+import { isoTime } from '#contract/iso-time.ts';
 import type { Entry, OperationEntry } from '#judging/evidence/journal-entry.ts';
 import { JournalError } from '#judging/evidence/journal-error.ts';
 import { extentOf, type Instant } from '../../recording/past.ts';
-import { isoTime } from '../../sim/clock.ts';
 import { OperationRefused } from '../../sim/operation-refused.ts';
 import { simView, simViewSchema } from '../accounts/sim-view.ts';
 import { defineOperation } from '../define.ts';

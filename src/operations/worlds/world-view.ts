@@ -3,8 +3,8 @@
  * keys and numbers. Rules: AUTH-2.
  */
 import { z } from 'zod';
+import { isoTime } from '#contract/iso-time.ts';
 import type { ApiKey } from '../../sim/accounts/records.ts';
-import { isoTime } from '../../sim/clock.ts';
 import { forkedKey } from '../../worlds/fork.ts';
 import type { HostedWorld } from '../../worlds/hosted-world.ts';
 import { timeSchema } from '../duration.ts';

@@ -9,9 +9,9 @@
  * has left.
  */
 import { promises } from 'node:fs';
+import { isoTime } from '#contract/iso-time.ts';
 import { lineOf } from '#judging/evidence/journal-checksum.ts';
 import { codeOf, JournalError } from '#judging/evidence/journal-error.ts';
-import { isoTime } from '../../sim/clock.ts';
 import type { Checkpoint, JournalHeader } from '../journal/journal-header.ts';
 import type { FileJournal, JournalWatch } from '../journal/journal-writer.ts';
 import {

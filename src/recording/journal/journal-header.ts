@@ -5,11 +5,12 @@
  */
 import { z } from 'zod';
 import { sha256 } from '#io/digest.ts';
-import { mistakeLine, mistakesOf } from '#io/mistakes.ts';
+import { mistakeLine } from '#io/mistakes.ts';
 import { reasonOf } from '#io/plain-file.ts';
 import { smstwinVersion } from '#io/version.ts';
 import { isIntact } from '#judging/evidence/journal-checksum.ts';
 import { JournalError } from '#judging/evidence/journal-error.ts';
+import { mistakesOf } from '../../config/mistake-words.ts';
 import {
   parseSettings,
   type Settings,

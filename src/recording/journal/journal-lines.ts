@@ -6,10 +6,10 @@
 import { closeSync, fstatSync, readSync } from 'node:fs';
 import { openPlain, reasonOf } from '#io/plain-file.ts';
 import { isIntact } from '#judging/evidence/journal-checksum.ts';
-import { type Entry, entryIn } from '#judging/evidence/journal-entry.ts';
+import type { Entry } from '#judging/evidence/journal-entry.ts';
 import { codeOf, JournalError } from '#judging/evidence/journal-error.ts';
+import { lineReader } from '#judging/evidence/journal-line.ts';
 import { notAJournal } from './journal-header.ts';
-import { valueIn } from './request-line.ts';
 import { beginsAs, openingOf } from './run-files.ts';
 
 export interface JournalLines {
@@ -121,38 +121,6 @@ function* entriesOf(path: string, to: number, inode: number): Generator<Entry> {
     throw error instanceof JournalError ? error : unreadable(path, error);
   } finally {
     closeSync(file);
-  }
-}
-
-/**
- * Returns a function that takes one line after another and returns its entry; undefined for the
- * first line, the header. It throws a JournalError for a damaged line.
- */
-export function lineReader(path: string): (line: string) => Entry | undefined {
-  let number = 0;
-  let hasChecksums = false;
-  return (line) => {
-    number++;
-    // Undefined for a line without a checksum, as in a journal of the first format.
-    const isMatching = isIntact(line);
-    if (number === 1) {
-      hasChecksums = isMatching !== undefined;
-      return undefined;
-    }
-    const isTrusted = isMatching ?? !hasChecksums;
-    const entry = isTrusted ? entryOf(line) : undefined;
-    if (entry !== undefined) return entry;
-    const reason = isTrusted ? '' : ': its checksum differs';
-    throw new JournalError(`${path}: line ${number} is damaged${reason}`);
-  };
-}
-
-/** Undefined if the line is not JSON, or not an entry. */
-function entryOf(line: string): Entry | undefined {
-  try {
-    return entryIn(valueIn(line));
-  } catch {
-    return undefined;
   }
 }
 

@@ -14,10 +14,10 @@ import {
   renameSync,
   writeSync,
 } from 'node:fs';
+import { isoTime } from '#contract/iso-time.ts';
 import { lineOf } from '#judging/evidence/journal-checksum.ts';
 import type { EndedEntry, OperationEntry } from '#judging/evidence/journal-entry.ts';
 import { codeOf, JournalError } from '#judging/evidence/journal-error.ts';
-import { isoTime } from '../../sim/clock.ts';
 import { OperationRefused } from '../../sim/operation-refused.ts';
 import type { RecordedExchange } from '../recorded-exchange.ts';
 import type { Journal } from './journal.ts';

@@ -5,15 +5,16 @@
  * `journal-file.ts` records in a file.
  */
 
+import { isoTime } from '#contract/iso-time.ts';
 import { lineOf } from '#judging/evidence/journal-checksum.ts';
 import { type EndedEntry, type Entry, entryIn } from '#judging/evidence/journal-entry.ts';
+import { valueIn } from '#judging/evidence/journal-line.ts';
 import type { Settings } from '../../config/settings.ts';
-import { isoTime } from '../../sim/clock.ts';
 import { OperationRefused } from '../../sim/operation-refused.ts';
 import { RecordedExchange } from '../recorded-exchange.ts';
 import { headerOf, type JournalHeader } from './journal-header.ts';
 import type { RecordedRun } from './journal-lines.ts';
-import { requestLine, valueIn } from './request-line.ts';
+import { requestLine } from './request-line.ts';
 
 /** The bounds of a journal in memory: inputs, and characters of their texts. */
 export const rememberedInputs = 10_000;

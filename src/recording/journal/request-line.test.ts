@@ -3,10 +3,11 @@ import { expect, test } from 'vitest';
 import type { ApiRequest } from '#contract/request-and-reply.ts';
 import { isIntact } from '#judging/evidence/journal-checksum.ts';
 import type { RequestEntry } from '#judging/evidence/journal-entry.ts';
+import { valueIn } from '#judging/evidence/journal-line.ts';
 import { runs } from '#verify/testkit/runs.ts';
 import type { Handled } from '../../http/service/api.ts';
 import { RecordedExchange } from '../recorded-exchange.ts';
-import { requestLine, valueIn } from './request-line.ts';
+import { requestLine } from './request-line.ts';
 
 const text = fc.oneof(
   fc.string(),

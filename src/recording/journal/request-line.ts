@@ -4,21 +4,15 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { crc32 } from 'node:zlib';
+import { isoTime } from '#contract/iso-time.ts';
 import { sha256 } from '#io/digest.ts';
-import { checksumEnd, checksumMember } from '#judging/evidence/journal-checksum.ts';
-import { isoTime } from '../../sim/clock.ts';
+import { checksumEnd } from '#judging/evidence/journal-checksum.ts';
+import { jsonReply } from '#judging/evidence/journal-line.ts';
 import type { RecordedExchange } from '../recorded-exchange.ts';
 import { JsonBytes } from './json-bytes.ts';
 
 /** One buffer for all journals, since lines are written one by one. */
 const line = new JsonBytes();
-
-/**
- * Precedes a reply that is written as JSON, not as a text. The line cannot have it earlier: quotes
- * in texts are escaped, and the values of headers are texts.
- */
-const jsonReply = ',"json":';
-const requestStart = /^\{"at":"[^"]*","request":/;
 
 /** The line of an exchange. The bytes are valid until the next call. */
 export function requestLine(exchange: RecordedExchange): Buffer {
@@ -39,16 +33,6 @@ export function requestLine(exchange: RecordedExchange): Buffer {
   line.ascii('}');
   line.ascii(checksumEnd(crc32(line.bytes)));
   return line.bytes;
-}
-
-/** Parses a line. The body of a reply is its text again, byte for byte as it was sent. */
-export function valueIn(text: string): unknown {
-  const start = requestStart.test(text) ? text.indexOf(`${jsonReply}{`) : -1;
-  if (start < 0) return JSON.parse(text);
-  const end = text.lastIndexOf(`}${checksumMember}`);
-  const entry = JSON.parse(text.slice(0, start) + text.slice(end));
-  entry.reply.body = text.slice(start + jsonReply.length, end);
-  return entry;
 }
 
 /** True if a reply can be written as JSON: no fault touched it, and it is an object in one line. */

@@ -3,8 +3,8 @@
  * Assumes: receivedShape, receivedQuery.
  */
 import { z } from 'zod';
+import { isoTime } from '#contract/iso-time.ts';
 import type { Assumptions } from '../assumptions.ts';
-import { isoTime } from '../clock.ts';
 import type { FieldFailure, ServiceError } from '../errors.ts';
 import type { Account, ReceivedMessage } from './records.ts';
 

@@ -6,10 +6,10 @@
  */
 
 import { z } from 'zod';
+import { isoTime } from '#contract/iso-time.ts';
 import { messageMaxCharacters } from '#contract/limits.ts';
 import { dayMs } from '#contract/time-units.ts';
 import type { Assumptions } from '../assumptions.ts';
-import { isoTime } from '../clock.ts';
 import type { FieldFailure } from '../errors.ts';
 import { e164, isPhoneNumber } from './phone-number.ts';
 import { parseSendAt, sendAtPattern } from './send-at.ts';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { isoTime } from '#contract/iso-time.ts';
 import { statuses } from '#contract/message-status.ts';
 import { acmeNumber, recipient, Twin } from '#verify/testkit/twin/twin.ts';
-import { isoTime } from '../clock.ts';
 import { messageBody, messageHistory, shownStatus } from './message.ts';
 
 test('RES-1 a body has exactly the seven fields, in the order of the document', () => {

@@ -4,11 +4,11 @@
  * All times are epoch milliseconds; 0 means "never", because no simulated time is 0.
  */
 
+import { isoTime } from '#contract/iso-time.ts';
 import type { EndpointName } from '#contract/limits.ts';
 import type { Status } from '#contract/message-status.ts';
 import { dayMs } from '#contract/time-units.ts';
 import type { Assumptions } from '../assumptions.ts';
-import { isoTime } from '../clock.ts';
 import type { Fate } from '../devices/outcomes.ts';
 import { assert } from '../errors.ts';
 import { uuidText } from '../random.ts';

@@ -3,9 +3,9 @@
  * a target apart also show the answer that the simulator is set to.
  */
 import { replyObservations } from '#conformance/cases/observations-replies.ts';
-import { Asker, type Probe, type ProbeReply } from '#conformance/steps/probe.ts';
-import type { RequestOptions } from '#conformance/target/connections.ts';
+import { Asker, type Probe } from '#conformance/steps/probe.ts';
 import { answersOf } from '#contract/assumptions.ts';
+import type { ProbeReply, RequestOptions } from '#judging/evidence/reply.ts';
 import { requestTo } from '../twin/request.ts';
 import { numbers, type Scene } from '../twin/scene.ts';
 import type { Example, Examples } from './example.ts';
