@@ -1,6 +1,5 @@
 /** Flags and targets that `smstwin bench` refuses, each with one line that says why. */
-import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { expect, test } from 'vitest';
 import { createSimulator } from '#src/simulator.ts';
 import { hostileServers, serveHostile } from '#verify/hostile/hostile-servers.ts';

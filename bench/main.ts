@@ -6,9 +6,9 @@
 import { writeFileSync } from 'node:fs';
 import { CommandError, UsageError } from '#io/command-error.ts';
 import { type CommandIo, newCommand, readFlags } from '#io/flags.ts';
+import { type AuditRun, isBroken } from '#judging/limiter/recount.ts';
 import { routeOf } from '#src/operations/table.ts';
 import { ownAudit } from './audit/own-audit.ts';
-import { type AuditRun, isBroken } from './audit/recount.ts';
 import { remoteAudit } from './audit/remote-audit.ts';
 import { endure } from './endurance/endurance.ts';
 import type { EnduranceResult } from './endurance/endurance-result.ts';

@@ -1,6 +1,6 @@
 /** The flags of `smstwin bench`. */
 import type { Command } from 'commander';
-import { dayMs } from '#contract/time-units.ts';
+import { dayMs } from '#contract/time.ts';
 import { UsageError } from '#io/command-error.ts';
 import {
   duration,

@@ -1,6 +1,6 @@
 /**
- * The paths of the service, as documentation and OpenAPI write them: the only place in `src/` that
- * spells them. Rules: VER-1.
+ * The paths of the service, as documentation and OpenAPI write them: the only place that
+ * spells them, the harness and tests apart. Rules: VER-1.
  */
 import type { EndpointName } from './limits.ts';
 

@@ -4,10 +4,12 @@
  * without one of its faults never reached the point of that fault, or because its last fault has
  * the same effect on client and service as another fault.
  */
+
+import type { FaultName, Point, Schedule } from '#contract/fault-schedule.ts';
 import { Rng } from '#src/sim/random.ts';
-import { equalFault, type FaultName, faultsAt } from './fault-names.ts';
+import { equalFault, faultsAt } from './fault-names.ts';
 import type { Run } from './run.ts';
-import { type Point, pointKey, type Schedule, scheduleKey } from './schedule.ts';
+import { pointKey, scheduleKey } from './schedule.ts';
 
 /** The last run of each schedule, with the points that any run of this schedule reached. */
 export class RunIndex {

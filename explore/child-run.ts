@@ -99,7 +99,9 @@ function endGroup({ pid }: ChildProcess): void {
   }
 }
 
-/** Waits at most `mostDrainMs` for the pipes to close: a process outside the group may hold them. */
+/**
+ * Waits at most `mostDrainMs` for the pipes to close: a process outside the group may hold them.
+ */
 function drained(child: ChildProcess): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(done, mostDrainMs);

@@ -6,6 +6,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import type { Schedule } from '#contract/fault-schedule.ts';
 import { CommandError } from '#io/command-error.ts';
 import { shippedPath } from '#io/shipped-files.ts';
 import { type Report, readIntentsFile } from '#judging/client/intents-file.ts';
@@ -15,7 +16,6 @@ import { type SettingsInput, Simulator } from '#src/simulator.ts';
 import { runChild } from './child-run.ts';
 import { credentialsOf } from './credentials.ts';
 import type { KnownIntents } from './points.ts';
-import type { Schedule } from './schedule.ts';
 import type { Ending, RawRun } from './verdict.ts';
 import { recordedBy, WatchedRun } from './watched-run.ts';
 

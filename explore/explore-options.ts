@@ -1,10 +1,11 @@
 /** Checks what callers pass to `explore()`, and fills in the defaults. */
 import { z } from 'zod';
+import { type FaultName, faultNames, type Schedule } from '#contract/fault-schedule.ts';
 import { durationMs } from '#src/operations/duration.ts';
 import type { SettingsInput } from '#src/simulator.ts';
-import { type FaultName, faultNames, isCrash } from './fault-names.ts';
+import { isCrash } from './fault-names.ts';
 import type { Client } from './in-process-run.ts';
-import { parsed, type Schedule, scheduleSchema } from './schedule.ts';
+import { parsed, scheduleSchema } from './schedule.ts';
 
 /** The client, and how far to explore it. */
 export interface ExploreOptions {

@@ -3,18 +3,19 @@
  * virtual time. Finds and shrinks the schedules of faults under which the client loses a message,
  * sends one twice, retries too early or hangs.
  */
+
+import type { FindingView } from '#judging/report/finding-view.ts';
 import { checkedOptions, type ExploreOptions } from './explore-options.ts';
-import { type FindingView, findingView } from './finding-view.ts';
+import { findingView } from './finding-view.ts';
 import { runInProcess } from './in-process-run.ts';
 import type { RunClient } from './run.ts';
 import { replay, search } from './search.ts';
 import { exitCodeOf, exploredLine } from './search-result.ts';
 
+export type { FaultName, Point, Schedule, ScheduledFault } from '#contract/fault-schedule.ts';
+export type { FindingView, TimelineEntry } from '#judging/report/finding-view.ts';
 export type { ExploreOptions } from './explore-options.ts';
-export type { FaultName } from './fault-names.ts';
-export type { FindingView, TimelineEntry } from './finding-view.ts';
 export type { Client, ClientTools } from './in-process-run.ts';
-export type { Point, Schedule, ScheduledFault } from './schedule.ts';
 
 /** How far the exploration got, and what it found. */
 export interface Exploration {

@@ -1,27 +1,12 @@
 /** The faults that the explorer tries, and what each does to one request. */
 
 import type { FaultKind } from '#contract/fault-kinds.ts';
+import type { FaultName } from '#contract/fault-schedule.ts';
 import type { EndpointName } from '#contract/limits.ts';
 
-/** From the weakest to the strongest: a finding shows the weakest that fails for the same cause. */
-export const faultNames = [
-  'slow',
-  'throttle',
-  'unavailable',
-  'refuse',
-  'reset',
-  'lost_response',
-  'truncate',
-  'malformed',
-  'lost_request',
-  'hang',
-  'crash_before',
-  'crash_after',
-] as const;
-/** What a schedule can do to a request. */
-export type FaultName = (typeof faultNames)[number];
-
-/** True for faults that end the client's processes: only a command run with `--crash` meets them. */
+/**
+ * True for faults that end the client's processes: only a command run with `--crash` meets them.
+ */
 export function isCrash(name: FaultName): boolean {
   return name.startsWith('crash_');
 }

@@ -13,12 +13,13 @@ import {
 } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { z } from 'zod';
+import type { Schedule } from '#contract/fault-schedule.ts';
 import { type EndpointName, endpointNames } from '#contract/limits.ts';
 import { UsageError } from '#io/command-error.ts';
 import { parseJson, readText } from '#io/read-text.ts';
 import { findingView } from './finding-view.ts';
 import type { KnownIntents } from './points.ts';
-import { parsed, type Schedule, scheduleSchema, scheduleText } from './schedule.ts';
+import { parsed, scheduleSchema, scheduleText } from './schedule.ts';
 import type { Finding } from './search-result.ts';
 
 /** What a replay needs to run the command in the same way. */

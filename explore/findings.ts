@@ -3,8 +3,10 @@
  * or stronger faults, and those with the same faults at other messages. `shrink` drops and weakens
  * the faults of a failing schedule until it needs every one that is left.
  */
-import { type FaultName, faultNames, faultsAt } from './fault-names.ts';
-import { type Schedule, scheduleKey, shapeOf } from './schedule.ts';
+
+import { type FaultName, faultNames, type Schedule } from '#contract/fault-schedule.ts';
+import { faultsAt } from './fault-names.ts';
+import { scheduleKey, shapeOf } from './schedule.ts';
 import type { Finding } from './search-result.ts';
 
 export class Findings {
@@ -36,7 +38,9 @@ export class Findings {
     return undefined;
   }
 
-  /** Adds a finding, or its schedule to the finding of the same shape; returns the one that stays. */
+  /**
+   * Adds a finding, or its schedule to the finding of the same shape; returns the one that stays.
+   */
   add(finding: Finding, kind: string): Finding {
     const shape = `${kind}; ${shapeOf(finding.schedule)}`;
     const known = this.#byShape.get(shape) ?? finding;

@@ -1,10 +1,11 @@
 /** Runs a client function once in this process, against its own simulator on virtual time. */
+
+import type { Schedule } from '#contract/fault-schedule.ts';
 import { latestReports, type Report } from '#judging/client/intents-file.ts';
 import { Simulation } from '#src/simulation/simulation.ts';
 import { type SettingsInput, Simulator } from '#src/simulator.ts';
 import { credentialsOf } from './credentials.ts';
 import type { KnownIntents } from './points.ts';
-import type { Schedule } from './schedule.ts';
 import type { Ending, RawRun } from './verdict.ts';
 import { VirtualTime } from './virtual-time.ts';
 import { recordedBy, WatchedRun } from './watched-run.ts';

@@ -4,10 +4,12 @@
  * third run answers 429 and measures how long the client waits by itself: the fault `throttle` then
  * asks for more, so that a client which ignores `Retry-After` retries too early.
  */
-import { type FaultName, faultsAt } from './fault-names.ts';
+
+import type { FaultName, Point, Schedule } from '#contract/fault-schedule.ts';
+import { faultsAt } from './fault-names.ts';
 import { agreedIntents, type KnownIntents } from './points.ts';
 import { type Run, type RunClient, runOf } from './run.ts';
-import { type Point, pointKey, pointText, type Schedule } from './schedule.ts';
+import { pointKey, pointText } from './schedule.ts';
 import { acceptedIn, type Expected, equalAccepted, type RawRun, totalOf } from './verdict.ts';
 
 export interface Learned {

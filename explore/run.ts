@@ -1,6 +1,7 @@
 /** One run of the client, before and after it is judged, and the function that starts one. */
+
+import type { Point, Schedule } from '#contract/fault-schedule.ts';
 import type { KnownIntents } from './points.ts';
-import type { Point, Schedule } from './schedule.ts';
 import { type Expected, type Failure, failuresOf, type RawRun } from './verdict.ts';
 
 /** A judged run. */

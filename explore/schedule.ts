@@ -1,30 +1,14 @@
 /** Fault schedules: which attempt at which intent meets which fault. */
 import { z } from 'zod';
-import { type EndpointName, endpointNames } from '#contract/limits.ts';
+import {
+  faultNames,
+  type Point,
+  type Schedule,
+  type ScheduledFault,
+} from '#contract/fault-schedule.ts';
+import { endpointNames } from '#contract/limits.ts';
 import { UsageError } from '#io/command-error.ts';
 import { mistakeLine, mistakesOf } from '#io/mistakes.ts';
-import { type FaultName, faultNames } from './fault-names.ts';
-
-/** One request of a client, named so that concurrency does not shift it. */
-export interface Point {
-  /** The endpoint that is called. */
-  readonly endpoint: EndpointName;
-  /** Which message that is sent there, or which target that is read; from 1. */
-  readonly intent: number;
-  /** From 1. */
-  readonly attempt: number;
-}
-
-/** One fault and the call that it strikes. */
-export interface ScheduledFault {
-  /** The call. */
-  readonly at: Point;
-  /** What happens to it. */
-  readonly fault: FaultName;
-}
-
-/** The faults of one run. */
-export type Schedule = readonly ScheduledFault[];
 
 const countSchema = z.int().min(1).max(1_000_000);
 

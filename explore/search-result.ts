@@ -2,10 +2,11 @@
  * What a search reports: its findings, how far it got, and why it stopped. Also as one line of text
  * and as an exit code.
  */
+
+import type { Schedule } from '#contract/fault-schedule.ts';
 import type { Problem } from './learn.ts';
 import type { KnownIntents } from './points.ts';
 import type { Run } from './run.ts';
-import type { Schedule } from './schedule.ts';
 import { type Failure, kindOf } from './verdict.ts';
 
 export interface Finding {
@@ -64,7 +65,9 @@ export function kindOfRun({ failures: [gravest] }: Run): string | undefined {
 
 const sizes = ['', 'single faults', 'pairs', 'triples'];
 
-/** One line, such as `explored 34 of 34 single faults and 180 of 180 pairs: exhaustive to depth 2`. */
+/**
+ * One line, such as `explored 34 of 34 single faults and 180 of 180 pairs: exhaustive to depth 2`.
+ */
 export function exploredLine(
   { levels, stop, problem }: Pick<SearchResult, 'levels' | 'stop' | 'problem'>,
   { depth, maxRuns }: { readonly depth: number; readonly maxRuns: number },

@@ -4,6 +4,8 @@
  * fault at each point that those runs reached, up to `depth` faults. A failing schedule is run
  * again to confirm it, shrunk to the faults that it needs, and grouped with those that fail alike.
  */
+
+import type { Schedule } from '#contract/fault-schedule.ts';
 import { candidatesAfter, RunIndex, shuffled } from './candidates.ts';
 import { Findings, shrink } from './findings.ts';
 import {
@@ -16,7 +18,7 @@ import {
 } from './learn.ts';
 import type { KnownIntents } from './points.ts';
 import { Ended, type Run, type RunClient, runOf } from './run.ts';
-import { pointKey, type Schedule, scheduleKey } from './schedule.ts';
+import { pointKey, scheduleKey } from './schedule.ts';
 import {
   type Finding,
   findingOf,
@@ -231,7 +233,9 @@ class Search {
     return known !== undefined;
   }
 
-  /** The finding with the smallest schedule that fails alike; of this run if the search ends first. */
+  /**
+   * The finding with the smallest schedule that fails alike; of this run if the search ends first.
+   */
   async #shrunk(run: Run, kind: string, learned: Learned): Promise<Finding> {
     try {
       const schedule = await shrink(run.schedule, this.#options.faults, async (simpler) => {

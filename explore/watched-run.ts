@@ -1,6 +1,7 @@
 /** Injects the faults of one run's schedule, and records the point of each exchange. */
 
 import type { FaultKind } from '#contract/fault-kinds.ts';
+import type { FaultName, Point, Schedule } from '#contract/fault-schedule.ts';
 import type { ApiRequest } from '#contract/request-and-reply.ts';
 import type { Exchange } from '#judging/client/exchange.ts';
 import { endpointOf } from '#judging/evidence/reading.ts';
@@ -9,9 +10,9 @@ import { exchangeOf, exchangesOf } from '#src/recording/judged-exchanges.ts';
 import { RecordedExchange } from '#src/recording/recorded-exchange.ts';
 import type { World } from '#src/sim/accounts/world.ts';
 import type { Simulator } from '#src/simulator.ts';
-import { type FaultName, faultKind, isCrash } from './fault-names.ts';
+import { faultKind, isCrash } from './fault-names.ts';
 import { type KnownIntents, Points } from './points.ts';
-import { type Point, pointKey, type Schedule, waitsOf } from './schedule.ts';
+import { pointKey, waitsOf } from './schedule.ts';
 
 /** An exchange of a run, with the fault that it met. */
 export interface Seen {

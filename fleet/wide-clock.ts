@@ -4,7 +4,7 @@
  * from one line: simulated time is a linear function of wall time.
  */
 
-import { isoTime } from '#contract/iso-time.ts';
+import { isoTime } from '#contract/time.ts';
 import { readInput } from '#src/operations/input.ts';
 import { advanceSchema, targetOf } from '#src/operations/service/clock.ts';
 import type { ClockState } from '#src/operations/service/clock-state.ts';

@@ -3,7 +3,7 @@
  * `messages.wait`. Each shard has the messages of its own accounts.
  */
 
-import { isoTime } from '#contract/iso-time.ts';
+import { isoTime } from '#contract/time.ts';
 import type { ControlReply, ControlRequest } from '#src/http/transport/transport.ts';
 import { readInput } from '#src/operations/input.ts';
 import { defaultPage, largestPage } from '#src/operations/messages/message-query.ts';

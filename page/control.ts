@@ -9,7 +9,7 @@ import { worldPrefix } from './route.ts';
 import { Refusal, readJson } from './typed-values.ts';
 import type { OperationName, OperationTable, Reply } from './wire.ts';
 
-/** The bundler (`bundle.ts`) inserts the declarations of all operations here. */
+/** The bundler (`page/build/bundle.ts`) inserts the declarations of all operations here. */
 declare const declaredOperations: Readonly<Record<OperationName, DeclaredOperation>>;
 
 /** Every operation: its route, and the fields of those that the page shows. */

@@ -63,7 +63,9 @@ export function followEvents(): void {
   }, keepAliveMs);
 }
 
-/** Reconnects at once instead of waiting for the next attempt; with the new token, if it changed. */
+/**
+ * Reconnects at once instead of waiting for the next attempt; with the new token, if it changed.
+ */
 export function reconnectNow(): void {
   if (controlToken() !== joinedToken) {
     sendRequest({ isListening: false });

@@ -137,7 +137,9 @@ const faultList: ListDeclaration = {
 /** Recipients that every world scripts: their outcomes reappear after removal. */
 const fixedRecipient = /^\+1202555016[0-6]$/;
 
-/** The index of this variant of an outcome; the element itself is the variants, so its path is ''. */
+/**
+ * The index of this variant of an outcome; the element itself is the variants, so its path is ''.
+ */
 const failsOrStays = '1';
 
 const outcomeList: ListDeclaration = {

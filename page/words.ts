@@ -1,7 +1,7 @@
 /**
  * Counts, times and scripted outcomes in words.
  */
-import { dayMs, hourMs, minuteMs, secondMs } from '#contract/time-units.ts';
+import { dayMs, hourMs, minuteMs, secondMs } from '#contract/time.ts';
 
 /** `1 message`, `1,200 messages`. */
 export function counted(count: number, singular: string, plural = `${singular}s`): string {
@@ -20,7 +20,9 @@ const units = [
   { name: 's', ms: secondMs },
 ];
 
-/** `250 ms`, `1.5 s`, `2 min 5 s`, `3 h`, `4 d 2 h`: at most two units, of which zeros are omitted. */
+/**
+ * `250 ms`, `1.5 s`, `2 min 5 s`, `3 h`, `4 d 2 h`: at most two units, of which zeros are omitted.
+ */
 export function durationText(ms: number): string {
   if (ms < secondMs) return `${ms} ms`;
   if (ms < minuteMs) return `${Math.round(ms / 10) / 100} s`;

@@ -4,8 +4,8 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
-import { isoTime } from '#contract/iso-time.ts';
 import { matchRoute } from '#contract/routes.ts';
+import { isoTime } from '#contract/time.ts';
 import type { RecordedBody, RecordedLine } from '#judging/evidence/recorded-line.ts';
 import {
   type Body,

@@ -5,8 +5,15 @@
  * both open and close together. Node's own HTTP server and client keep headers as raw lists; proxy
  * libraries lower the case of a request's headers, join equal ones and drop trailers.
  */
-import type { ClientRequest, IncomingMessage, Server, ServerResponse } from 'node:http';
-import { createServer, Agent as HttpAgent, request as httpRequest } from 'node:http';
+import {
+  type ClientRequest,
+  createServer,
+  Agent as HttpAgent,
+  request as httpRequest,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import {
   createServer as createTlsServer,
   Agent as HttpsAgent,

@@ -1,7 +1,7 @@
 /**
  * What the package exports as `smstwin`. The object behind `Simulator` can do more; what is
- * declared here is what users may hold on to. `verify/build/public-types.ts` writes the types of the
- * methods, with a comment for each field, from the operations.
+ * declared here is what users may hold on to. `verify/build/public-types.ts` writes the types of
+ * the methods, with a comment for each field, from the operations.
  */
 
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';

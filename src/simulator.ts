@@ -5,8 +5,8 @@
  * of events is `activity.listen`, and `health` has no method.
  */
 
-import { isoTime } from '#contract/iso-time.ts';
 import type { ApiReply, ApiRequest, Delivery } from '#contract/request-and-reply.ts';
+import { isoTime } from '#contract/time.ts';
 import { sha256 } from '#io/digest.ts';
 import { resultDigest } from '#judging/evidence/journal-entry.ts';
 import { parseSettings, type Settings, type SettingsInput } from './config/settings.ts';

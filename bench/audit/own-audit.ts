@@ -7,11 +7,11 @@
 
 import { documentedLimitsPerMinute, type EndpointName, endpointNames } from '#contract/limits.ts';
 import { servicePaths } from '#contract/service-paths.ts';
+import { type AuditRun, auditRun, windowMs } from '#judging/limiter/recount.ts';
 import type { LimitOverrides } from '#src/config/world-schema.ts';
 import { Rng } from '#src/sim/random.ts';
 import { type ApiRequest, createSimulator, type Simulator } from '#src/simulator.ts';
 import { RecordReader } from './record-reader.ts';
-import { type AuditRun, auditRun, windowMs } from './recount.ts';
 
 export interface OwnAuditOptions {
   readonly accounts: number;

@@ -1,6 +1,7 @@
 /** Reads what an audit counts from the service's own record of requests. */
+
+import type { AuditEntry } from '#judging/limiter/recount.ts';
 import type { RequestView } from '#src/operations/requests/request-views.ts';
-import type { AuditEntry } from './recount.ts';
 
 /** Collects the entries of the record. Call `take` before the record overflows. */
 export class RecordReader {

@@ -5,6 +5,7 @@
  */
 import type { Client } from '#conformance/target/client.ts';
 import { documentedLimitsPerMinute } from '#contract/limits.ts';
+import { type AuditRun, auditRun } from '#judging/limiter/recount.ts';
 import {
   boundedClient,
   ControlClient,
@@ -12,7 +13,6 @@ import {
   unusedName,
 } from '../servers/control-client.ts';
 import { RecordReader } from './record-reader.ts';
-import { type AuditRun, auditRun } from './recount.ts';
 
 export interface RemoteAuditOptions {
   readonly durationMs: number;

@@ -6,6 +6,7 @@
 import { createHistogram } from 'node:perf_hooks';
 import { routes } from '#contract/routes.ts';
 import { UsageError } from '#io/command-error.ts';
+import type { MetricsText } from '#io/metrics-text.ts';
 import { invalidity, type LoadResult } from '../load/load-result.ts';
 import { runLoad } from '../load/run-load.ts';
 import type { Target } from '../load/workload.ts';
@@ -13,7 +14,6 @@ import type { BenchOptions } from '../options.ts';
 import { type BenchCase, workloadOf } from '../scenarios/bench-case.ts';
 import type { ControlClient } from '../servers/control-client.ts';
 import type { ProbeOrder } from '../servers/messages.ts';
-import type { MetricsText } from '../servers/metrics-text.ts';
 import { type Probe, startProbe } from '../servers/server-process.ts';
 import { type Service, startService } from '../servers/service.ts';
 import { type EnduranceResult, enduranceResult, type Interval } from './endurance-result.ts';

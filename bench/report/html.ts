@@ -2,10 +2,11 @@
  * The HTML report of a bench run, in the page that all HTML reports share: for each case the
  * figures as the terminal shows them, and plots.
  */
+
+import { isBroken } from '#judging/limiter/recount.ts';
 import { type PageLink, pageHtml } from '#judging/report/page.ts';
 import { type Plot, plotSvg } from '#judging/report/plot.ts';
 import { escapeMarkup as text } from '#judging/report/summary.ts';
-import { isBroken } from '../audit/recount.ts';
 import type { EnduranceResult, Interval } from '../endurance/endurance-result.ts';
 import type { Percentiles } from '../servers/messages.ts';
 import type { BenchResult, CaseResult } from './result.ts';

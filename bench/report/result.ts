@@ -1,7 +1,7 @@
 /**
  * The result of a bench run. Written as it is, it is the JSON report; the other reports read it.
  */
-import type { AuditRun } from '../audit/recount.ts';
+import type { AuditRun } from '#judging/limiter/recount.ts';
 import type { EnduranceResult } from '../endurance/endurance-result.ts';
 import { invalidity, median } from '../load/load-result.ts';
 import { cpuOf, type Measurement, type Round, throughputOf } from '../measure.ts';

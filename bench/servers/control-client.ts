@@ -4,12 +4,12 @@
  */
 import { Client } from '#conformance/target/client.ts';
 import { CommandError } from '#io/command-error.ts';
+import { MetricsText } from '#io/metrics-text.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
 import { Masks } from '#judging/report/reported-exchange.ts';
 import { describe } from '#judging/service/expectations.ts';
 import type { RequestView } from '#src/operations/requests/request-views.ts';
 import { type OperationName, routeOf } from '#src/operations/table.ts';
-import { MetricsText } from './metrics-text.ts';
 
 /** The exit code of a run whose base_url or control port cannot be used. */
 export const notReachable = 3;

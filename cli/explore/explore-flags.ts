@@ -2,8 +2,8 @@
  * The flags of `smstwin explore`.
  */
 
+import { type FaultName, faultNames } from '#contract/fault-schedule.ts';
 import { reservedVariables, type Variable, variables } from '#explore/command-runs.ts';
-import { type FaultName, faultNames } from '#explore/fault-names.ts';
 import { duration, fileValue, reportValue, wholeNumber } from '#io/flag-values.ts';
 import { type Flag, type FlagValues, flag, list, ValueError } from '#io/flags.ts';
 import { rateValue, seedValue } from '#src/config/setting-values.ts';

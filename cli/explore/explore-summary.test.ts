@@ -1,11 +1,16 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import type { FaultName } from '#contract/fault-schedule.ts';
 import type { Client, ClientTools } from '#explore/explore.ts';
-import type { FaultName } from '#explore/fault-names.ts';
 import { runInProcess } from '#explore/in-process-run.ts';
 import type { RunClient } from '#explore/run.ts';
 import { search } from '#explore/search.ts';
 import { junitReport } from '#judging/report/junit.ts';
 import { markdownReport } from '#judging/report/markdown.ts';
+import { writeReports } from '#judging/report/write.ts';
+import { hostileWords, obeyed } from '#verify/hostile/hostile-servers.ts';
 import { exploreSummary, findingText } from './explore-summary.ts';
 
 function explored(client: Client, fault: FaultName) {
@@ -68,4 +73,30 @@ test('the reports count runs, and say which failure did not repeat', async () =>
     'failed under refuse at send 1, attempt 1 did not repeat when this schedule was run again: it threw: crashed';
   expect(markdownReport(summary)).toContain('· 4 runs · exit code 0');
   expect(junitReport(summary)).toContain(`<skipped message="${why}"/>`);
+});
+
+test('what a client sends and throws is printed as plain text', async () => {
+  const client: Client = async ({ fetch, baseUrl, apiKey, from }) => {
+    const reply = await fetch(`${baseUrl}/api/v1/sms/send/`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ to: '+12025550123', from, message: 'a', request_id: hostileWords }),
+    });
+    if (!reply.ok) throw new Error(hostileWords);
+  };
+  const result = await explored(client, 'unavailable');
+  const [finding] = result.findings;
+  const printed = finding === undefined ? '' : findingText(finding, 'FOUND', undefined);
+  expect(printed).toContain('\\u001b]0;PWNED');
+  const about = { line: 'explored', command: hostileWords, startedAt: '', durationMs: 1 };
+  const folder = mkdtempSync(join(tmpdir(), 'smstwin-explored-'));
+  const reports = (['tap', 'markdown', 'github'] as const).map((kind) => ({
+    kind,
+    file: join(folder, kind),
+  }));
+  const out = () => {};
+  writeReports(reports, exploreSummary({ result, ...about }), { out, error: out });
+  const written = reports.map(({ file }) => readFileSync(file, 'utf8'));
+  rmSync(folder, { recursive: true });
+  for (const text of [printed, ...written]) expect(text).not.toMatch(obeyed);
 });

@@ -4,11 +4,12 @@
  */
 
 import { clientRules } from '#contract/rules.ts';
-import { findingView, type TimelineEntry } from '#explore/finding-view.ts';
+import { findingView } from '#explore/finding-view.ts';
 import { scheduleText } from '#explore/schedule.ts';
 import { exitCodeOf, type Finding, type SearchResult } from '#explore/search-result.ts';
 import { foreignText, foreignTexts } from '#io/foreign-text.ts';
 import { many } from '#io/table.ts';
+import type { TimelineEntry } from '#judging/report/finding-view.ts';
 import { counts, ruleVerdicts } from '#judging/report/outcome.ts';
 import type { Result } from '#judging/report/result.ts';
 import type { Summary } from '#judging/report/summary.ts';

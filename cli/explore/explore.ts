@@ -4,11 +4,12 @@
  * cannot be explored, 6 the budget ended first, 130 interrupted.
  */
 import { resolve } from 'node:path';
+import { type FaultName, faultNames, type Schedule } from '#contract/fault-schedule.ts';
 import { CommandRuns } from '#explore/command-runs.ts';
-import { type FaultName, faultNames, isCrash } from '#explore/fault-names.ts';
+import { isCrash } from '#explore/fault-names.ts';
 import { checkFolder, readSchedule, writeFindings } from '#explore/finding-files.ts';
 import { tryLess } from '#explore/learn.ts';
-import { type Schedule, scheduleText } from '#explore/schedule.ts';
+import { scheduleText } from '#explore/schedule.ts';
 import { replay, type SearchOptions, search } from '#explore/search.ts';
 import { exploredLine, type Progress, type SearchResult } from '#explore/search-result.ts';
 import { UsageError } from '#io/command-error.ts';

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import type { SettingsInput } from '#src/config/settings.ts';
-import type { ReadyFile } from '#src/simulator.ts';
-import { createSimulator } from '#src/simulator.ts';
+import { createSimulator, type ReadyFile } from '#src/simulator.ts';
 import { banner } from './banner.ts';
 import type { ServeOptions } from './serve-options.ts';
 

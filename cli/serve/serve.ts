@@ -2,7 +2,7 @@
  * `smstwin serve`: runs a simulator on two ports until a signal stops it.
  */
 
-import { minuteMs } from '#contract/time-units.ts';
+import { minuteMs } from '#contract/time.ts';
 import { addFlags, type CommandIo, type Flag, newCommand, readFlags } from '#io/flags.ts';
 import { JournalError } from '#judging/evidence/journal-error.ts';
 import type { InternalOptions } from '#src/simulator.ts';

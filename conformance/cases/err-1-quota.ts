@@ -2,7 +2,7 @@
  * Cases about the monthly quota. Rule: ERR-1. They send messages of one segment to recipients that
  * receive them, so that neither `quotaUnit` nor `quotaRefund` makes a difference.
  */
-import { dayMs, hourMs, minuteMs } from '#contract/time-units.ts';
+import { dayMs, hourMs, minuteMs } from '#contract/time.ts';
 import { flood } from '../floods/limited.ts';
 import { about, type Case } from '../run/case.ts';
 import type { Subject, Trial } from '../run/case-run.ts';

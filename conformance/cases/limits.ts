@@ -1,11 +1,12 @@
 /**
  * Cases about the limit of each endpoint, and about 429s. Rules: LIMIT-1 to LIMIT-7, AUTH-6,
  * READ-3, ERR-3, ERR-4, SVC-4. A flood, more requests than a limit allows, is costly. So the run
- * makes one flood of each endpoint (`floods.ts`), and nearly all of these cases judge it.
+ * makes one flood of each endpoint (`conformance/floods/floods.ts`), and nearly all of these cases
+ * judge it.
  */
 
 import type { RuleId } from '#contract/rules.ts';
-import { secondMs } from '#contract/time-units.ts';
+import { secondMs } from '#contract/time.ts';
 import { type Endpoint, endpoints, limits } from '#judging/limiter/buckets.ts';
 import { floodOf } from '../floods/floods.ts';
 import { flood, justAfterTheMinute, passed, request } from '../floods/limited.ts';

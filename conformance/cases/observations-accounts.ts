@@ -3,7 +3,7 @@
  * several accounts, many requests or a search; `observations-replies.ts` has those that need single
  * requests. An observation finds an answer of an assumption and judges nothing.
  */
-import { dayMs } from '#contract/time-units.ts';
+import { dayMs } from '#contract/time.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
 import { limits } from '#judging/limiter/buckets.ts';
 import * as verify from '#judging/service/expectations.ts';

@@ -3,7 +3,7 @@
  * a token too. An observation finds an answer of an assumption and judges nothing.
  */
 
-import { hourMs, minuteMs, secondMs } from '#contract/time-units.ts';
+import { hourMs, minuteMs, secondMs } from '#contract/time.ts';
 import { limits } from '#judging/limiter/buckets.ts';
 import * as verify from '#judging/service/expectations.ts';
 import { type Flood, floodOf } from '../floods/floods.ts';

@@ -1,9 +1,9 @@
 /**
  * Observations of single replies where the document is silent. Each row belongs to one assumption.
  * A generator (`probe`) finds the target's answer in the replies, or a table (`answers`) maps their
- * statuses to answers. `probe.ts` makes cases of the rows.
+ * statuses to answers. `conformance/steps/probe.ts` makes cases of the rows.
  */
-import { dayMs } from '#contract/time-units.ts';
+import { dayMs } from '#contract/time.ts';
 import * as single from '#judging/discovery/single-replies.ts';
 import type { ProbeReply } from '#judging/evidence/reply.ts';
 import * as verify from '#judging/service/expectations.ts';

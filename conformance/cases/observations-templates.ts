@@ -102,7 +102,9 @@ export const templateObservations: readonly Observation[] = [
   },
 ];
 
-/** Adds the template of a 400 that names fields. Returns the shape that other refusals may share. */
+/**
+ * Adds the template of a 400 that names fields. Returns the shape that other refusals may share.
+ */
 async function invalidFields(t: Trial, account: Subject, found: FoundTemplates) {
   const to = await t.send(account, { to: 'x' });
   // Not `message`: many bodies contain a member with that name.

@@ -4,7 +4,7 @@
  */
 
 import type { AssumptionName } from '#contract/assumptions.ts';
-import { dayMs, secondMs } from '#contract/time-units.ts';
+import { dayMs, secondMs } from '#contract/time.ts';
 import * as verify from '#judging/service/expectations.ts';
 import { flood } from '../floods/limited.ts';
 import { about, type Observation } from '../run/case.ts';

@@ -2,7 +2,7 @@
  * Cases about reads of a message, unknown ids, and the paths of the service. Rules: READ-1, READ-2,
  * VER-1.
  */
-import { dayMs, hourMs } from '#contract/time-units.ts';
+import { dayMs, hourMs } from '#contract/time.ts';
 import { about, type Case } from '../run/case.ts';
 import { paths } from '../run/case-run.ts';
 import { watched } from '../steps/watched-messages.ts';

@@ -6,7 +6,7 @@
  */
 
 import type { RuleId } from '#contract/rules.ts';
-import { dayMs, hourMs, minuteMs, secondMs } from '#contract/time-units.ts';
+import { dayMs, hourMs, minuteMs, secondMs } from '#contract/time.ts';
 import { floodOf } from '../floods/floods.ts';
 import { about, type Case } from '../run/case.ts';
 import { type AccountPlan, type Fields, paths, type Subject, type Trial } from '../run/case-run.ts';

@@ -5,7 +5,7 @@
  */
 
 import type { RuleId } from '#contract/rules.ts';
-import { dayMs, hourMs, minuteMs, secondMs } from '#contract/time-units.ts';
+import { dayMs, hourMs, minuteMs, secondMs } from '#contract/time.ts';
 import { textOf } from '#judging/service/expectations.ts';
 import { pollIntervalMs } from '#judging/service/pace.ts';
 import { about, type Case } from '../run/case.ts';

@@ -6,7 +6,7 @@
  */
 
 import type { RuleId } from '#contract/rules.ts';
-import { hourMs } from '#contract/time-units.ts';
+import { hourMs } from '#contract/time.ts';
 import { about, type Case } from '../run/case.ts';
 import { paths, type Subject, type Trial } from '../run/case-run.ts';
 import type { Recording } from '../run/recording.ts';

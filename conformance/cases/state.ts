@@ -1,12 +1,12 @@
 /**
  * Cases about the statuses of a message, read while time passes. Rules: STATE-2 to STATE-5, RES-5,
  * SVC-2, SVC-3. Nearly all of them judge the messages that the run watches once
- * (`watched-messages.ts`). They assume no pace except the one that the target states
- * (`pollIntervalSeconds`, `failsFrom`, `failureRate`).
+ * (`conformance/steps/watched-messages.ts`). They assume no pace except the one that the target
+ * states (`pollIntervalSeconds`, `failsFrom`, `failureRate`).
  */
 
 import type { RuleId } from '#contract/rules.ts';
-import { dayMs } from '#contract/time-units.ts';
+import { dayMs } from '#contract/time.ts';
 import { textOf } from '#judging/service/expectations.ts';
 import { pollIntervalMs } from '#judging/service/pace.ts';
 import { about, type Case } from '../run/case.ts';

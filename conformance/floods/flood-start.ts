@@ -2,7 +2,7 @@
  * Prepares a flood: waits for a full bucket and for the middle of a minute, opens connections, and
  * sends the requests that must not spend from the bucket. Rules: LIMIT-7, AUTH-6.
  */
-import { minuteMs } from '#contract/time-units.ts';
+import { minuteMs } from '#contract/time.ts';
 import type { Bucket } from '#judging/limiter/buckets.ts';
 import { paths, type Subject, type Trial } from '../run/case-run.ts';
 import { SendsExhausted } from '../target/client.ts';

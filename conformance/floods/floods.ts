@@ -5,7 +5,7 @@
  * others, so that the kind of refill shows (`limiterRefill`). Directly after the flood, while the
  * bucket is empty, it sends everything that an empty bucket must not affect.
  */
-import { minuteMs } from '#contract/time-units.ts';
+import { minuteMs } from '#contract/time.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
 import { type Bucket, limitOf } from '#judging/limiter/buckets.ts';
 import { messagesOfOthers } from '#judging/limiter/other-traffic.ts';

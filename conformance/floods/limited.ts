@@ -2,7 +2,7 @@
  * Requests to the limited endpoints, for floods and cases: one, many, or varied in what a limit
  * must not depend on. Rules: LIMIT-1 to LIMIT-5.
  */
-import { minuteMs } from '#contract/time-units.ts';
+import { minuteMs } from '#contract/time.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
 import type { Bucket, Endpoint } from '#judging/limiter/buckets.ts';
 import type { Exchange } from '#judging/service/exchange.ts';

@@ -1,7 +1,7 @@
 /**
  * A trial is one run of one case or recording: the accounts that it uses, the messages that it can
- * send, and what the judges look at. With a control port each trial creates its own accounts, so cases cannot affect each
- * other. Without one, all trials share the accounts that the flags name.
+ * send, and what the judges look at. With a control port each trial creates its own accounts, so
+ * cases cannot affect each other. Without one, all trials share the accounts that the flags name.
  */
 
 import type { Reply } from '#judging/evidence/reply.ts';

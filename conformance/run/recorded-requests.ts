@@ -2,7 +2,7 @@
  * The requests of one run of a case or recording, and the record of their exchanges. A 429 that the
  * case did not provoke is waited out, because another client of the account may have caused it.
  */
-import { minuteMs } from '#contract/time-units.ts';
+import { minuteMs } from '#contract/time.ts';
 import { exchangeOf } from '#judging/evidence/knowledge.ts';
 import type { Reply, RequestOptions } from '#judging/evidence/reply.ts';
 import { endpointOf, type Spends } from '#judging/limiter/buckets.ts';

@@ -14,7 +14,9 @@ export interface Requirements {
   readonly spends: Spends;
   /** The number of 429s that it provokes. */
   readonly throttled?: number;
-  /** The longest single wait in seconds, if time cannot be moved; skipped if `--timeout` is shorter. */
+  /**
+   * The longest single wait in seconds, if time cannot be moved; skipped if `--timeout` is shorter.
+   */
   readonly waits?: number;
   /** The account that its steps begin with. */
   readonly account?: AccountPlan;

@@ -4,7 +4,7 @@
  * bucket (`full`) and spends it to see the limit enforced. *Idle* recordings leave a bucket empty
  * or unused, so they come last.
  */
-import { minuteMs } from '#contract/time-units.ts';
+import { minuteMs } from '#contract/time.ts';
 import { type Bucket, entriesOf, type Spends, sendsIn } from '#judging/limiter/buckets.ts';
 import type { Means } from '../target/target.ts';
 import type { AnyCase } from './case.ts';

@@ -4,7 +4,7 @@
  * limits of the last minute. A flood, which spends a whole limit to see it enforced, starts when
  * its bucket is full. Only the ledger and the time decide, so a dry run uses the same schedule.
  */
-import { minuteMs } from '#contract/time-units.ts';
+import { minuteMs } from '#contract/time.ts';
 import {
   type Bucket,
   type BucketLedger,

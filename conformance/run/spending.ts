@@ -1,7 +1,7 @@
 /**
  * Which bucket a request of the run spends from, and whether the run's own requests explain a 429.
  */
-import { minuteMs } from '#contract/time-units.ts';
+import { minuteMs } from '#contract/time.ts';
 import type { RequestOptions } from '#judging/evidence/reply.ts';
 import { type Bucket, type Endpoint, endpointOf, limitOf } from '#judging/limiter/buckets.ts';
 import { weightedCounterExplains } from '#judging/limiter/explained.ts';

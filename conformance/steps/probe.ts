@@ -5,7 +5,7 @@
  * it alike.
  */
 import type { AssumptionName } from '#contract/assumptions.ts';
-import { hourMs } from '#contract/time-units.ts';
+import { hourMs } from '#contract/time.ts';
 import type { ProbeReply, RequestOptions } from '#judging/evidence/reply.ts';
 import * as verify from '#judging/service/expectations.ts';
 import { about, type Observation, type Seen } from '../run/case.ts';

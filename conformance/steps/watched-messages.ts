@@ -5,7 +5,7 @@
  * between two reads is missed.
  */
 
-import { minuteMs } from '#contract/time-units.ts';
+import { minuteMs } from '#contract/time.ts';
 import { isSend, messageIdOf } from '#judging/service/exchange.ts';
 import * as verify from '#judging/service/expectations.ts';
 import { latestPickupMs, pollIntervalMs } from '#judging/service/pace.ts';

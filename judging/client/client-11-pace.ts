@@ -1,4 +1,6 @@
-/** CLIENT-11 to CLIENT-14: how often a client polls and retries, and how retries are spread in time. */
+/**
+ * CLIENT-11 to CLIENT-14: how often a client polls and retries, and how retries are spread in time.
+ */
 import { consecutive, type Exchange, grouped, wasKnownTo } from './exchange.ts';
 import { attributableAttempts } from './intents.ts';
 import {

@@ -1,6 +1,7 @@
 /**
  * One client request and its reply, as the referee judges them. Two feeds produce exchanges: the
- * simulator's record (`recorded-feed.ts`) and recorded traffic (`traffic-feed.ts`).
+ * simulator's record (`src/recording/judged-exchanges.ts`) and recorded traffic
+ * (`judging/evidence/exchanges-of-traffic.ts`).
  */
 import type { EndpointName } from '#contract/limits.ts';
 

@@ -2,7 +2,7 @@
  * What a record shows about one `request_id` of one caller: which intents used it, and which
  * message the service keeps under it for 24 hours.
  */
-import { dayMs } from '#contract/time-units.ts';
+import { dayMs } from '#contract/time.ts';
 import {
   type Exchange,
   haveSameRecipientAndText,

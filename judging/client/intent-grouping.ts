@@ -45,7 +45,9 @@ interface NamedIntents {
 
 const sendsPerSlice = 50;
 
-/** Works in slices: yields after every 50 sends, so that a running simulator can serve meanwhile. */
+/**
+ * Works in slices: yields after every 50 sends, so that a running simulator can serve meanwhile.
+ */
 export function groupingOf(
   exchanges: readonly Exchange[],
   knowledge: Knowledge,

@@ -4,7 +4,7 @@
 
 import { expect, test } from 'vitest';
 import type { ClientRuleId } from '#contract/rules.ts';
-import { dayMs } from '#contract/time-units.ts';
+import { dayMs } from '#contract/time.ts';
 import { waitMs } from '../evidence/reading.ts';
 import type { Exchange } from './exchange.ts';
 import { latestReports } from './intents-file.ts';

@@ -1,8 +1,7 @@
 /** The input of the rules: the exchanges of a record, its intents and the client's own reports. */
 
-import { isoTime } from '#contract/iso-time.ts';
 import type { ClientRuleId } from '#contract/rules.ts';
-import { hourMs } from '#contract/time-units.ts';
+import { hourMs, isoTime } from '#contract/time.ts';
 import type { Exchange } from './exchange.ts';
 import type { Intents, Knowledge } from './intents.ts';
 

@@ -2,7 +2,7 @@
  * The report of the referee as JSON, and its exchanges and intents for the dashboard and other
  * views.
  */
-import { isoTime } from '#contract/iso-time.ts';
+import { isoTime } from '#contract/time.ts';
 import { type Exchange, isAccepted, messageIdOf, requestIdOf } from './exchange.ts';
 import { type Intent, isAttributable } from './intents.ts';
 import type { RefereeReport } from './judge.ts';

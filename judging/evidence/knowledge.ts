@@ -1,4 +1,5 @@
 /** What is known of the caller and the sender number of a request; makes exchanges with it. */
+import { servicePaths } from '#contract/service-paths.ts';
 import { endpointOf } from '../limiter/buckets.ts';
 import type { Caller, Exchange, Sender } from '../service/exchange.ts';
 import { isObject } from '../service/expectations.ts';
@@ -21,7 +22,7 @@ const tasksPath = /^\/api\/devices\/([^/]+)\/tasks\/$/;
 /** The documented endpoint of a path; undefined for another path. */
 export function documentedEndpointOf(path: string): Exchange['endpoint'] {
   if (readPath.test(path)) return 'read';
-  return path === '/api/v1/account/stats/' ? 'stats' : endpointOf(path);
+  return path === servicePaths.stats ? 'stats' : endpointOf(path);
 }
 
 /** A request and its reply, with what is known of its caller and its sender number. */

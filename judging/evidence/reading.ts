@@ -1,6 +1,7 @@
 /**
- * Parsing that both feeds share (`recorded-feed.ts` and `traffic-feed.ts`): JSON objects,
- * endpoints, waits, and API keys whose characters are escaped.
+ * Parsing that both feeds share (`src/recording/judged-exchanges.ts` and
+ * `exchanges-of-traffic.ts`): JSON objects, endpoints, waits, and API keys whose characters are
+ * escaped.
  */
 
 import type { EndpointName } from '#contract/limits.ts';

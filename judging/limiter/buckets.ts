@@ -4,7 +4,7 @@
  * counts its own requests. If it sends at most the limit within any 60 s, the limiter must accept
  * every request, whatever the answer to `limiterRefill`.
  */
-import { minuteMs } from '#contract/time-units.ts';
+import { minuteMs } from '#contract/time.ts';
 
 /** Requests per minute that the document allows. */
 export const limits = {

@@ -2,7 +2,7 @@
  * Finds the first request that passed although a limit was certainly reached, under one hypothesis
  * of how the limiter works. Rules: LIMIT-1 to LIMIT-7, AUTH-6.
  */
-import { minuteMs } from '#contract/time-units.ts';
+import { minuteMs } from '#contract/time.ts';
 import type { Exchange } from '../service/exchange.ts';
 import {
   type Bucket,

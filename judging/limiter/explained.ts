@@ -5,7 +5,7 @@
  * its reply, and the target's clock may differ from ours; a contradiction holds for all of these
  * times.
  */
-import { minuteMs } from '#contract/time-units.ts';
+import { minuteMs } from '#contract/time.ts';
 import type { Exchange } from '../service/exchange.ts';
 import { findExcess } from './excess.ts';
 import {
@@ -38,7 +38,9 @@ export function unexplained(
   return best;
 }
 
-/** A later contradiction is clearer, but a 429 after at least N requests looks right to a reader. */
+/**
+ * A later contradiction is clearer, but a 429 after at least N requests looks right to a reader.
+ */
 function isClearer(found: Unexplained, best: Unexplained, limit: number): boolean {
   const looksRight = ({ isTooFew, passed }: Unexplained) => isTooFew && passed >= limit;
   if (looksRight(found) !== looksRight(best)) return looksRight(best);

@@ -6,7 +6,7 @@
  */
 
 import { isDeepStrictEqual } from 'node:util';
-import { minuteMs } from '#contract/time-units.ts';
+import { minuteMs } from '#contract/time.ts';
 import { type Exchange, isAccepted, isSend, isUncertain } from '../service/exchange.ts';
 import { isObject, textOf } from '../service/expectations.ts';
 import type { Trace } from '../service/judge.ts';

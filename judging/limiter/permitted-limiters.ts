@@ -1,8 +1,8 @@
 /**
  * The limiters that the document permits. It leaves open how a bucket refills and what spends from
- * it, so each permitted limiter is a hypothesis. `limiter.ts` compares a bucket with all of them.
+ * it, so each permitted limiter is a hypothesis. `explained.ts` compares a bucket with all of them.
  */
-import { minuteMs } from '#contract/time-units.ts';
+import { minuteMs } from '#contract/time.ts';
 import type { Ahead } from '../evidence/clock-offset.ts';
 import type { Exchange } from '../service/exchange.ts';
 
@@ -28,7 +28,10 @@ export interface Bucket {
 
 type Refill = 'sliding' | 'continuous' | 'interval' | 'interval_aligned';
 
-/** One permitted limiter (`limiterRefill`, `refusedSpendsToken`, `errorsSpendToken`, `replaySpends`). */
+/**
+ * One permitted limiter (`limiterRefill`, `refusedSpendsToken`, `errorsSpendToken`,
+ * `replaySpends`).
+ */
 export interface Hypothesis {
   readonly refill: Refill;
   readonly refusalsSpend: boolean;

@@ -1,11 +1,11 @@
 /**
- * Judges limits: which requests pass, and which are answered 429. Rules: LIMIT-1 to LIMIT-7, AUTH-6,
- * READ-3. `retry-after.ts` judges what a 429 says.
- * A bucket belongs to an endpoint and an account, or to an endpoint and an address. All limits
- * follow from that sentence, so the rules share `judgeBucket`; `limiter.ts` decides whether a
- * permitted limiter explains the replies of a bucket.
+ * Judges limits: which requests pass, and which are answered 429. Rules: LIMIT-1 to LIMIT-7,
+ * AUTH-6, READ-3. `retry-after.ts` judges what a 429 says. A bucket belongs to an endpoint and an
+ * account, or to an endpoint and an address. All limits follow from that sentence, so the rules
+ * share `judgeBucket`; `explained.ts` decides whether a permitted limiter explains the replies of a
+ * bucket.
  */
-import { minuteMs } from '#contract/time-units.ts';
+import { minuteMs } from '#contract/time.ts';
 import { type Exchange, isUncertain } from '../service/exchange.ts';
 import * as verify from '../service/expectations.ts';
 import { type Findings, type Judge, slackOf, type Trace } from '../service/judge.ts';

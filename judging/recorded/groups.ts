@@ -4,7 +4,7 @@
  * end. A long group loses exchanges from its middle. That is safe: a judge of recorded traffic
  * never concludes anything from a missing exchange.
  */
-import { dayMs } from '#contract/time-units.ts';
+import { dayMs } from '#contract/time.ts';
 import type { Exchange } from '../service/exchange.ts';
 
 export const mostHeldExchanges = 20_000;

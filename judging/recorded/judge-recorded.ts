@@ -1,12 +1,13 @@
 /**
  * Judges recorded traffic in one pass. Each exchange joins the groups in which rules can be judged
- * (`shown.ts`), and the judges of the harness look at each group as if it were a case. What came
- * before the recording is unknown. Exchanges may also be missing, except with `--traffic-complete`.
+ * (`shown-rules.ts`), and the judges of the harness look at each group as if it were a case. What
+ * came before the recording is unknown. Exchanges may also be missing, except with
+ * `--traffic-complete`.
  */
 
 import { lacksBody, type TrafficEvent } from '#contract/exchange.ts';
 import { type RuleId, rules } from '#contract/rules.ts';
-import { minuteMs } from '#contract/time-units.ts';
+import { minuteMs } from '#contract/time.ts';
 import { judges } from '../service/all.ts';
 import { type Exchange, isMessageSend, isSend, messageIdOf } from '../service/exchange.ts';
 import { Lacking, type RuleBroken } from '../service/expectations.ts';

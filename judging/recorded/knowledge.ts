@@ -16,7 +16,7 @@ import { codeOf, isNear, isObject, textOf } from '../service/expectations.ts';
 /** How far recorded times may be wrong. */
 const wrongMs = 4_000;
 /** The most keys of which it remembers whether the service accepts them. */
-const mostKeys = 100_000;
+const mostTellingKeys = 100_000;
 
 export class TrafficKnowledge implements Knowledge {
   /** The accounts of joined keys, by key. */
@@ -106,7 +106,7 @@ export class TrafficKnowledge implements Knowledge {
     this.#isAccepted.delete(name);
     this.#isAccepted.set(name, isAccepted);
     const [oldest = ''] = this.#isAccepted.keys();
-    if (this.#isAccepted.size > mostKeys) this.#isAccepted.delete(oldest);
+    if (this.#isAccepted.size > mostTellingKeys) this.#isAccepted.delete(oldest);
   }
 }
 

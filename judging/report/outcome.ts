@@ -5,8 +5,15 @@
 import { writeFileSync } from 'node:fs';
 import { isObject } from '../service/expectations.ts';
 import type { Weighed } from './expected.ts';
-import type { Run } from './result.ts';
-import { bySubject, failures, isFailure, type Result, type Verdict, verdicts } from './result.ts';
+import {
+  bySubject,
+  failures,
+  isFailure,
+  type Result,
+  type Run,
+  type Verdict,
+  verdicts,
+} from './result.ts';
 
 export interface RuleVerdict {
   readonly id: string;

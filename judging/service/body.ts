@@ -3,7 +3,7 @@
  * SVC-4. The bodies of the dashboard's and the external send are open (`dashboardSendShape`,
  * `externalSendShape`), so only SVC-4 looks at them.
  */
-import { dayMs, minuteMs, secondMs } from '#contract/time-units.ts';
+import { dayMs, minuteMs, secondMs } from '#contract/time.ts';
 import { bodyOf, type Exchange, isMessageSend, isRead } from './exchange.ts';
 import * as verify from './expectations.ts';
 import type { Findings, Judge, Trace } from './judge.ts';

@@ -4,7 +4,7 @@
  * (`histories.ts`), and skips a case, by `Lacking`, if a device that does not poll by itself may
  * explain a late pickup. `judge` counts as an exercise of the rule, `require` does not.
  */
-import { minuteMs } from '#contract/time-units.ts';
+import { minuteMs } from '#contract/time.ts';
 import { type Exchange, isMessageSend } from './exchange.ts';
 import * as verify from './expectations.ts';
 import {

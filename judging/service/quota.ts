@@ -2,7 +2,7 @@
  * Judges the monthly quota of accounts whose quota is known. Rule: ERR-1. `quotaMonth` leaves open
  * when the count starts again, so a message counts for certain only if both answers count it.
  */
-import { dayMs } from '#contract/time-units.ts';
+import { dayMs } from '#contract/time.ts';
 import { type Exchange, isAccepted, isMessageSend, isSend } from './exchange.ts';
 import * as verify from './expectations.ts';
 import type { Findings, Trace } from './judge.ts';

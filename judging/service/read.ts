@@ -3,7 +3,7 @@
  * recorded traffic the send of a message may be missing, so READ-2 then judges less.
  */
 
-import { dayMs } from '#contract/time-units.ts';
+import { dayMs } from '#contract/time.ts';
 import type { Reply } from '../evidence/reply.ts';
 import {
   bodyOf,

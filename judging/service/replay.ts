@@ -3,7 +3,7 @@
  * is a replay: it is answered 200 with the bytes of the original, the first 202, and creates no
  * message. Judges of refusals use `judgeNotQueued`: a refused send has no replay and no message.
  */
-import { dayMs } from '#contract/time-units.ts';
+import { dayMs } from '#contract/time.ts';
 import {
   bodyOf,
   type Exchange,
@@ -72,7 +72,9 @@ export function earlierUse({ log }: Trace, send: Exchange): Exchange | undefined
   return log.find((each) => each !== send && each.sentAt <= send.sentAt && sharesId(send, each));
 }
 
-/** True for a refusal of another body before the original: times may be equal, so the log decides. */
+/**
+ * True for a refusal of another body before the original: times may be equal, so the log decides.
+ */
 function isRefusalBefore({ log }: Trace, send: Exchange, original: Exchange): boolean {
   const isRefusal = send.reply.status >= 400 && !hasSameBody(send, original);
   return isRefusal && log.indexOf(send) < log.indexOf(original);

@@ -36,7 +36,9 @@ interface CheckedSend extends FieldValidity {
   readonly exchange: Exchange;
 }
 
-/** Sends that reach validation: with a valid key, not throttled, and with an unused `request_id`. */
+/**
+ * Sends that reach validation: with a valid key, not throttled, and with an unused `request_id`.
+ */
 function checkedSends(trace: Trace): CheckedSend[] {
   return authorizedSends(trace)
     .filter((send) => send.fields !== undefined && earlierUse(trace, send) === undefined)

@@ -7,7 +7,7 @@
  */
 
 import { parsePhoneNumberFromString } from 'libphonenumber-js/max';
-import { dayMs } from '#contract/time-units.ts';
+import { dayMs } from '#contract/time.ts';
 import { unknown as unknownOffset } from '../evidence/clock-offset.ts';
 import type { Exchange } from './exchange.ts';
 import { isObject, textOf } from './expectations.ts';
@@ -30,7 +30,9 @@ const knownValidities = {
   estimatedTimes: new WeakMap<Exchange, FieldValidity>(),
 };
 
-/** With `hasExactTimes`, the target's clock shows `sentAt` (see `Trace`); otherwise it may differ. */
+/**
+ * With `hasExactTimes`, the target's clock shows `sentAt` (see `Trace`); otherwise it may differ.
+ */
 export function validityOf(exchange: Exchange, hasExactTimes: boolean): FieldValidity {
   const known = hasExactTimes ? knownValidities.exactTimes : knownValidities.estimatedTimes;
   const validity = known.get(exchange) ?? checkFields(exchange, hasExactTimes);

@@ -2,7 +2,7 @@
  * Reads the time that a `send_at` names. Rules: SEND-7. Assumes: sendAtFormats, sendAtZone. RFC
  * 3339 is one form of ISO 8601, so both are read here, and RFC 3339 then excludes the other forms.
  */
-import { dayMs } from '#contract/time-units.ts';
+import { dayMs } from '#contract/time.ts';
 import type { Assumptions } from './answers.ts';
 
 const timestampForm = /^(\d{4}-?[W\d-]+)[Tt]([\d:]+)(?:([.,])(\d+))?([Zz]|[+-][\d:]+)?$/;

@@ -78,7 +78,9 @@ function resolved(json: Json, definitions: Definitions): Json {
   return name === undefined ? json : { ...definitions[name], ...json };
 }
 
-/** Removes null from the alternatives of a schema. A single alternative left replaces the choice. */
+/**
+ * Removes null from the alternatives of a schema. A single alternative left replaces the choice.
+ */
 function withoutNull(json: Json, definitions: Definitions): { json: Json; isNullable: boolean } {
   const { anyOf = [], ...others } = json;
   const alternatives = (anyOf as Json[])

@@ -40,7 +40,7 @@ export function ClockPage() {
           onDone={() => readState()}
         />
       </div>
-      {/* The header of every page (`shell.tsx`) has the other ways to advance. */}
+      {/* The header of every page (`page/shell.tsx`) has the other ways to advance. */}
       <div class="jumps">
         <h3>Advance</h3>
         <div class="actions">

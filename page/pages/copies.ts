@@ -4,7 +4,7 @@
  */
 
 import { servicePaths } from '#contract/service-paths.ts';
-import { hourMs } from '#contract/time-units.ts';
+import { hourMs } from '#contract/time.ts';
 import { routeOf } from '../control.ts';
 import type { Message, State } from '../wire.ts';
 

@@ -3,7 +3,7 @@
  * shows the failed run as a timeline. Part of the page Referee.
  */
 import { useSignal } from '@preact/signals';
-import type { FindingView } from '#explore/finding-view.ts';
+import type { FindingView } from '#judging/report/finding-view.ts';
 import { Card } from '../parts/frame.tsx';
 import { Timeline, type TraceEvent } from '../parts/timeline.tsx';
 

@@ -122,7 +122,9 @@ export class MessageList {
     this.#resource.readSoon();
   }
 
-  /** The stale segments with visible rows; always the first one, so that new messages are counted. */
+  /**
+   * The stale segments with visible rows; always the first one, so that new messages are counted.
+   */
   #staleVisibleSegments(): Segment[] {
     const { first, last } = this.#visibleRows;
     let start = 0;

@@ -17,7 +17,9 @@ type Journal = Reply<'past.inputs'>;
 type Entry = Journal['entries'][number];
 
 const shownInputs = 12;
-/** `before` is this many lines after the chosen line, and exclusive: up to five inputs follow it. */
+/**
+ * `before` is this many lines after the chosen line, and exclusive: up to five inputs follow it.
+ */
 const linesToEnd = shownInputs / 2;
 
 export function PastPage() {

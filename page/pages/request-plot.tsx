@@ -5,7 +5,7 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { endpointNames } from '#contract/limits.ts';
-import { minuteMs } from '#contract/time-units.ts';
+import { minuteMs } from '#contract/time.ts';
 import { call } from '../control.ts';
 import { choicesOf } from '../parts/fields.tsx';
 import { FilterChoices } from '../parts/filters.tsx';

@@ -22,7 +22,9 @@ import { RequestDetail } from './request-detail.tsx';
 
 /** The simulator keeps this many requests; see `docs/bounds.md`. */
 const mostKept = 1_000;
-/** Most visitors look at the newest requests; the others are read when the list is scrolled down. */
+/**
+ * Most visitors look at the newest requests; the others are read when the list is scrolled down.
+ */
 const firstRows = 200;
 
 export function RequestsPage() {

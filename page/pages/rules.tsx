@@ -1,6 +1,6 @@
 /**
  * The rules that the document states, with a search; part of the page Rules and assumptions, whose
- * list of assumptions `lists.ts` declares.
+ * list of assumptions `page/lists.ts` declares.
  */
 import { rules } from '#contract/rules.ts';
 import type { Row } from '../list-declaration.ts';

@@ -1,6 +1,6 @@
 /**
- * The area of a plot of bars, in which the user chooses bars by dragging or by keys. It is a slider,
- * so that screen readers know the keys.
+ * The area of a plot of bars, in which the user chooses bars by dragging or by keys. It is a
+ * slider, so that screen readers know the keys.
  */
 import { type Signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';

@@ -5,7 +5,7 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { messageMaxCharacters } from '#contract/limits.ts';
-import { hourMs, minuteMs } from '#contract/time-units.ts';
+import { hourMs, minuteMs } from '#contract/time.ts';
 import { segmentText } from '#src/sim/sends/segments.ts';
 import { nowMs, readState, state } from '../clock.ts';
 import { call } from '../control.ts';

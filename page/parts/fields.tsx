@@ -1,7 +1,7 @@
 /**
  * The inputs of forms. `FieldInput` draws one declared field with its label, hint and
  * mistake; `Input` only the input of a field. A form holds what is typed as texts by the path of
- * the field, such as `fault.status`; see `field.ts`.
+ * the field, such as `fault.status`; see `page/field.ts`.
  */
 import type { Signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';

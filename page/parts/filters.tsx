@@ -1,5 +1,5 @@
 /**
- * The inputs that filter a page. Filters are kept in the address (`route.ts`).
+ * The inputs that filter a page. Filters are kept in the address (`page/route.ts`).
  */
 import { filterValue, setFilter } from '../route.ts';
 import { type Choice, Choices } from './fields.tsx';

@@ -1,6 +1,6 @@
 /**
- * The columns of a declared list of `lists.ts`: values, inputs that change one field of a row, and
- * the buttons of each row.
+ * The columns of a declared list of `page/lists.ts`: values, inputs that change one field of a row,
+ * and the buttons of each row.
  */
 import { declared } from '../control.ts';
 import { type Field, labelOf } from '../field.ts';

@@ -1,6 +1,6 @@
 /**
- * Draws one declared list of `lists.ts`: forms that add objects, the secrets that a reply shows
- * only once, and a table of the objects with inputs and buttons in each row.
+ * Draws one declared list of `page/lists.ts`: forms that add objects, the secrets that a reply
+ * shows only once, and a table of the objects with inputs and buttons in each row.
  */
 import { useSignal } from '@preact/signals';
 import { callAny, declared } from '../control.ts';

@@ -2,7 +2,7 @@
  * A timeline in simulated time: the requests with replies, waits and faults, the statuses of a
  * message, and findings.
  */
-import { dayMs } from '#contract/time-units.ts';
+import { dayMs } from '#contract/time.ts';
 import type { Reply } from '../wire.ts';
 import { durationText, isoTime } from '../words.ts';
 import { ReplyStatus, StatusShape, Time } from './values.tsx';

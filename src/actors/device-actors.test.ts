@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { messageEvents, type Status } from '#contract/message-status.ts';
-import { dayMs, hourMs, minuteMs, secondMs } from '#contract/time-units.ts';
+import { dayMs, hourMs, minuteMs, secondMs } from '#contract/time.ts';
 import { runs } from '#verify/testkit/runs.ts';
 import {
   acmeNumber,

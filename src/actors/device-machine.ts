@@ -1,14 +1,15 @@
 /**
- * A SIM device. Rules: SVC-3, STATE-2.
- * This machine alone decides whether the device may poll, and when it does something by itself:
+ * A SIM device. Rules: SVC-3, STATE-2. This machine alone decides whether the device may poll, and
+ * when it does something by itself:
  *
  *   deactivated, disconnected   off: it neither polls nor reports progress
  *   asleep                      on, and no work falls due by itself
  *   awake                       on, with a timer for `nextWakeAt` on the virtual clock
  *   working                     its timer has fired: it does the work that is due
  *
- * Its guards read only the context and the event. Events carry facts. `fleet.ts` sends them, asks
- * `can(polled)` before it polls for a real device or an operation, and provides the actions.
+ * Its guards read only the context and the event. Events carry facts. `device-actors.ts` sends
+ * them, asks `can(polled)` before it polls for a real device or an operation, and provides the
+ * actions.
  */
 import { and, assertEvent, assign, setup } from 'xstate';
 import type { Device, DeviceState } from '../sim/accounts/records.ts';

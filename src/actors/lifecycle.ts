@@ -16,7 +16,9 @@ export interface StatusReader {
   accepted(message: Message): void;
   /** The message has just left the status `from`. */
   changed(message: Message, from: Status): void;
-  /** Of `count` messages that changed at once, how many of the first the reader wants one by one. */
+  /**
+   * Of `count` messages that changed at once, how many of the first the reader wants one by one.
+   */
   wantedOf(count: number): number;
   /** `count` more messages changed at the same time and are not reported one by one. */
   changedUnread(count: number): void;
@@ -26,7 +28,7 @@ export class Lifecycle {
   readonly #now: () => number;
   /** Undefined while nothing reads status changes, so that they cost nothing. */
   reader: StatusReader | undefined;
-  /** `simulator.ts` replaces it with counts that outlive a reset of the service. */
+  /** `src/simulator.ts` replaces it with counts that outlive a reset of the service. */
   counts = new MessageCounts();
 
   constructor(now: () => number) {

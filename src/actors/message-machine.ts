@@ -6,7 +6,7 @@
  *
  * It starts in `queued`, may fail from each state that is not final, and never leaves `delivered`
  * or `failed`. The machine defines which steps exist. `progress.ts` chooses the event and its time,
- * by the fate of the message (`sim/outcomes.ts`), and `lifecycle.ts` takes the step.
+ * by the fate of the message (`src/sim/devices/outcomes.ts`), and `lifecycle.ts` takes the step.
  *
  * The machine has no guards, context or actions, so the answer to (state, event) never changes. It
  * is asked once for each pair, at start: then a step of a million messages costs one look-up.

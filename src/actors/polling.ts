@@ -3,7 +3,7 @@
  * Rules: SVC-3, STATE-2, SEND-7. Assumes: pollIntervalSeconds, sendsPerPoll, taskPickup.
  * `device-machine.ts` decides whether a device may poll; `progress.ts` moves the messages.
  */
-import { secondMs } from '#contract/time-units.ts';
+import { secondMs } from '#contract/time.ts';
 import type { Device, Message } from '../sim/accounts/records.ts';
 import type { Assumptions } from '../sim/assumptions.ts';
 import type { AssumptionsInForce } from '../sim/assumptions-in-force.ts';
@@ -78,7 +78,8 @@ export class Polling {
    * One poll: reports progress, then picks up work. Releases holds that ended by `readyByMs` before
    * it counts the poll, so that messages that have waited one poll are due at this one. Moves only
    * messages that changed by `changedByMs` (SVC-3: no status changes twice within one interval).
-   * Adds the messages that it picks up to `taken`, if given. Only a real device reports its pickups (`taskPickup`).
+   * Adds the messages that it picks up to `taken`, if given. Only a real device reports its pickups
+   * (`taskPickup`).
    */
   #poll(
     device: Device,

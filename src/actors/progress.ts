@@ -1,8 +1,9 @@
 /**
  * How messages move on: at polls, at times of their own, and by operations. Takes their next step,
- * then puts them into the row (`sim/device-work.ts`) where they wait for the step after it. The fate
- * of a message (`sim/outcomes.ts`) decides whether it progresses, fails or stays; the assumption
- * `progressPace` decides when. `message-machine.ts` decides whether a step exists.
+ * then puts them into the row (`src/sim/devices/device-work.ts`) where they wait for the step after
+ * it. The fate of a message (`src/sim/devices/outcomes.ts`) decides whether it progresses, fails or
+ * stays; the assumption `progressPace` decides when. `message-machine.ts` decides whether a step
+ * exists.
  * Rules: SVC-3, STATE-2 to STATE-4. Assumes: progressPace, taskPickup, failsFrom.
  */
 

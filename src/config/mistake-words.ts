@@ -1,4 +1,6 @@
-/** Mistakes in settings and worlds, with the names that assumptions, templates and endpoints have. */
+/**
+ * Mistakes in settings and worlds, with the names that assumptions, templates and endpoints have.
+ */
 import type { z } from 'zod';
 import { endpointNames } from '#contract/limits.ts';
 import * as common from '#io/mistakes.ts';

@@ -8,7 +8,7 @@ import 'reflect-metadata';
 import { randomBytes } from 'node:crypto';
 import { isIP } from 'node:net';
 import * as x509 from '@peculiar/x509';
-import { dayMs } from '#contract/time-units.ts';
+import { dayMs } from '#contract/time.ts';
 
 /** A certificate and its key for a server, as PEM. */
 export interface SelfSigned {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { dayMs } from '#contract/time-units.ts';
+import { dayMs } from '#contract/time.ts';
 import { selfSigned } from './self-signed.ts';
 import { tlsOf } from './tls.ts';
 

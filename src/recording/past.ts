@@ -4,7 +4,7 @@
  * so that ports can answer meanwhile.
  */
 
-import { isoTime } from '#contract/iso-time.ts';
+import { isoTime } from '#contract/time.ts';
 import type { Entry, OperationEntry } from '#judging/evidence/journal-entry.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import { playingFrom } from './checkpoint/resume.ts';

@@ -3,8 +3,8 @@
  * compares: replies byte for byte, results of operations by digest.
  */
 
-import { isoTime } from '#contract/iso-time.ts';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
+import { isoTime } from '#contract/time.ts';
 import { reasonOf } from '#io/plain-file.ts';
 import {
   type EndedEntry,

@@ -1,6 +1,6 @@
 /**
- * The assumptions as schemas and types, from their declarations in `src/ledger/`. Code reads an
- * assumption by name, so an `if` never decides a gap silently.
+ * The assumptions as schemas and types, from their declarations in `contract/assumptions/`. Code
+ * reads an assumption by name, so an `if` never decides a gap silently.
  */
 import { z } from 'zod';
 import {

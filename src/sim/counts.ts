@@ -6,7 +6,7 @@
 
 import { type EndpointName, endpointNames } from '#contract/limits.ts';
 import type { Status } from '#contract/message-status.ts';
-import { secondMs } from '#contract/time-units.ts';
+import { secondMs } from '#contract/time.ts';
 
 /**
  * A histogram with fixed buckets. Counting a value costs a few comparisons and allocates nothing.
@@ -39,7 +39,7 @@ export class MessageCounts {
   accepted = 0;
   /**
    * Add the simulation's own count to get the messages forgotten since the start: this corrects for
-   * resets and restored snapshots (`simulator.ts`).
+   * resets and restored snapshots (`src/simulator.ts`).
    */
   forgottenBefore = 0;
   /** Simulated seconds from acceptance to each later status. */

@@ -1,6 +1,6 @@
 /**
  * ServiceError: the closed union of what the service refuses. Refusals are values, never thrown.
- * Rules: SEND-5, READ-2, AUTH-3 to AUTH-5, ERR-1 to ERR-4. Only `http/service/error-replies.ts`
+ * Rules: SEND-5, READ-2, AUTH-3 to AUTH-5, ERR-1 to ERR-4. Only `contract/refusals.ts`
  * holds their statuses and codes.
  */
 

@@ -1,8 +1,8 @@
 /**
- * Drives virtual time (`sim/clock.ts`): by the wall clock (real or scaled), by a function of the
- * user (bound), or only by operations (manual). A real or scaled clock is advanced at its deadlines
- * (`tick-wheel.ts`) and before each request. A bound clock is read before each use, and sets a
- * timer, which a test may fake, only while something waits for events.
+ * Drives virtual time (`src/sim/clock.ts`): by the wall clock (real or scaled), by a function of
+ * the user (bound), or only by operations (manual). A real or scaled clock is advanced at its
+ * deadlines (`tick-wheel.ts`) and before each request. A bound clock is read before each use, and
+ * sets a timer, which a test may fake, only while something waits for events.
  */
 // The global `performance` is behind a getter, which costs more; this is read twice a request.
 import { performance } from 'node:perf_hooks';
@@ -163,7 +163,9 @@ export class WallClock {
     }
   }
 
-  /** Stops virtual time until `release`, for the replay of a recorded run, which has its own times. */
+  /**
+   * Stops virtual time until `release`, for the replay of a recorded run, which has its own times.
+   */
   hold(): void {
     this.#isHeld = true;
   }

@@ -2,7 +2,7 @@
  * Finds the world of an API key, over all worlds of a server but the first. A request that names no
  * world by path or host belongs to the world of its key.
  * A key is known by its header (`Bearer <key>`), or by its digest if its text is not known, as
- * after a restore (`sim/key-ring.ts`).
+ * after a restore (`src/sim/accounts/key-ring.ts`).
  */
 import { sha256 } from '#io/digest.ts';
 import type { KeyWatcher } from '../sim/accounts/key-ring.ts';

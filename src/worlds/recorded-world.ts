@@ -1,6 +1,6 @@
 /**
- * What the journal of a world gives back: the world as of an earlier instant, and its settings after
- * a restart of the server.
+ * What the journal of a world gives back: the world as of an earlier instant, and its settings
+ * after a restart of the server.
  */
 import type { Settings, SettingsInput } from '../config/settings.ts';
 import {

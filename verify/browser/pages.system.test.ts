@@ -176,7 +176,9 @@ pageTest(
   },
 );
 
-/** Dark differs from light by colours alone, and a phone from a desk by sizes and by what scrolls. */
+/**
+ * Dark differs from light by colours alone, and a phone from a desk by sizes and by what scrolls.
+ */
 async function expectNothing(page: Page, name: string): Promise<void> {
   await page.emulateMedia({ colorScheme: 'light' });
   expect(await problems(page, "{ resultTypes: ['violations'] }"), name).toEqual([]);

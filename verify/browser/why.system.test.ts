@@ -1,6 +1,6 @@
 /**
- * What the page answers: how to use a world, why a message waits, what became of a request, and what
- * an advance did.
+ * What the page answers: how to use a world, why a message waits, what became of a request, and
+ * what an advance did.
  */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * The methods of a simulator, by the table of operations: which there are, and where their arguments
- * and results differ from those of the control port.
+ * The methods of a simulator, by the table of operations: which there are, and where their
+ * arguments and results differ from those of the control port.
  */
 import { type Json, schemaOf } from '#src/control/openapi/json-schema.ts';
 import type { Operation } from '#src/operations/define.ts';

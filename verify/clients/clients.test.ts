@@ -6,7 +6,7 @@
 
 import { fetch as undiciFetch } from 'undici';
 import { expect } from 'vitest';
-import { dayMs, secondMs } from '#contract/time-units.ts';
+import { dayMs, secondMs } from '#contract/time.ts';
 import type { Simulator } from '#src/api.ts';
 import { test } from '#src/testing/vitest.ts';
 import { runs } from '../testkit/runs.ts';
@@ -17,7 +17,9 @@ import { byAxios, byGot, byKy, byUndici, type Loop } from './node/library.ts';
 const statusCodes = [429];
 const retryPost = { limit: 20, statusCodes };
 
-/** Eleven sends at one a minute, with pauses so that each `Retry-After` differs; then two replays. */
+/**
+ * Eleven sends at one a minute, with pauses so that each `Retry-After` differs; then two replays.
+ */
 const loop: Loop = (sendOf) => async (job) => {
   const send = sendOf(job);
   const sendOrder = async (n: number) => {

@@ -54,7 +54,9 @@ function verdictOf({ journal, intents }: Run): RefereeReport {
   });
 }
 
-/** What is wrong with the verdicts on a run, and for a right client on the run cut at many places. */
+/**
+ * What is wrong with the verdicts on a run, and for a right client on the run cut at many places.
+ */
 export function complaints(client: ClientRow, seed: number, run: Run): string[] {
   const report = verdictOf(run);
   const broken = brokenRules(report);
@@ -106,7 +108,9 @@ function requestsOf({ journal, intents }: Run): string {
   return [...lines.filter((line) => line !== ''), ...intents].join('\n');
 }
 
-/** The rules that the journal breaks if it is cut after so many bytes. A right client breaks none. */
+/**
+ * The rules that the journal breaks if it is cut after so many bytes. A right client breaks none.
+ */
 function brokenWhenCut({ journal }: Run, places: readonly number[]): string[] {
   const bytes = Buffer.from(journal);
   return inFolder((journalFile) =>

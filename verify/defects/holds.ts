@@ -2,8 +2,7 @@
  * Sends whose `send_at` is read wrongly, and holds that end at a wrong time. Rules: SEND-7.
  */
 
-import { isoTime } from '#contract/iso-time.ts';
-import { dayMs, hourMs, minuteMs } from '#contract/time-units.ts';
+import { dayMs, hourMs, isoTime, minuteMs } from '#contract/time.ts';
 import { parseSendAt } from '#src/sim/sends/send-at.ts';
 import { type Exchange, isAccepted, messageOf } from './call.ts';
 import {

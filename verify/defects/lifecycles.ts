@@ -5,7 +5,7 @@
  */
 
 import type { MessageEvent, Status } from '#contract/message-status.ts';
-import { dayMs } from '#contract/time-units.ts';
+import { dayMs } from '#contract/time.ts';
 import { Fleet } from '#src/actors/device-actors.ts';
 import { Lifecycle } from '#src/actors/lifecycle.ts';
 import type { Device, Message } from '#src/sim/accounts/records.ts';

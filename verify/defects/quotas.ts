@@ -1,5 +1,6 @@
 /**
- * Wrong quotas: too large, too small, or with a wrong count of what uses them. Rules: ERR-1, SEND-4.
+ * Wrong quotas: too large, too small, or with a wrong count of what uses them. Rules: ERR-1,
+ * SEND-4.
  */
 
 import type { Account, Message } from '#src/sim/accounts/records.ts';

@@ -3,9 +3,8 @@
  * READ-2.
  */
 
-import { isoTime } from '#contract/iso-time.ts';
 import type { ApiReply } from '#contract/request-and-reply.ts';
-import { dayMs, hourMs } from '#contract/time-units.ts';
+import { dayMs, hourMs, isoTime } from '#contract/time.ts';
 import { messageBody } from '#src/sim/store/message.ts';
 import { notFound } from './answers.ts';
 import { changed, type Exchange, type Fields, isAccepted, isRead, messageOf } from './call.ts';

@@ -3,7 +3,7 @@
  * ids that end too early or too late, or compare ids inexactly. Rules: SEND-4.
  */
 import type { ApiReply } from '#contract/request-and-reply.ts';
-import { hourMs } from '#contract/time-units.ts';
+import { hourMs } from '#contract/time.ts';
 import { Message } from '#src/sim/accounts/records.ts';
 import { findReplay } from '#src/sim/sends/send.ts';
 import { messageBody } from '#src/sim/store/message.ts';

@@ -3,7 +3,7 @@
  * SEND-1, SEND-2, SEND-3, SEND-5, SEND-6.
  */
 
-import { minuteMs } from '#contract/time-units.ts';
+import { minuteMs } from '#contract/time.ts';
 import type { Handled } from '#src/http/service/api.ts';
 import { isPhoneNumber } from '#src/sim/sends/phone-number.ts';
 import { acceptAnyway, refusal } from './answers.ts';

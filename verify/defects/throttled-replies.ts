@@ -1,7 +1,7 @@
 /**
  * Wrong 429s: their `Retry-After`, their body or their content type. Rules: ERR-3, ERR-4, SVC-4.
  */
-import { secondMs } from '#contract/time-units.ts';
+import { secondMs } from '#contract/time.ts';
 import { addressCaller } from '#src/sim/limiter/address-caller.ts';
 import { createBucket } from '#src/sim/limiter/buckets.ts';
 import { refusal } from './answers.ts';

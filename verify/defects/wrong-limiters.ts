@@ -1,11 +1,11 @@
 /**
- * How a wrong limit is planted. The limiter has a bucket of tokens for each endpoint and caller, and
- * each request that passes spends a token. A defect changes a limit or the limiter's clock, counts a
- * call in another bucket, or replaces the buckets.
+ * How a wrong limit is planted. The limiter has a bucket of tokens for each endpoint and caller,
+ * and each request that passes spends a token. A defect changes a limit or the limiter's clock,
+ * counts a call in another bucket, or replaces the buckets.
  */
 
 import { documentedLimitsPerMinute, type EndpointName, limitWindowMs } from '#contract/limits.ts';
-import { secondMs } from '#contract/time-units.ts';
+import { secondMs } from '#contract/time.ts';
 import { Limiter } from '#src/sim/limiter/limiter.ts';
 import { refusal } from './answers.ts';
 import type { Call } from './call.ts';

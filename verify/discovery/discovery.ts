@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
 import { scaledClock } from '#conformance/target/clock.ts';
-import { minuteMs } from '#contract/time-units.ts';
+import { minuteMs } from '#contract/time.ts';
 import { readAssumptionsFile } from '#src/config/world-file.ts';
 import type { WorldFixtureInput } from '#src/config/world-schema.ts';
 import { type AssumptionName, assumptionNames } from '#src/sim/assumptions.ts';

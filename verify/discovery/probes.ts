@@ -3,7 +3,7 @@
  * discovery are compared (`compare.ts`). They go beyond what discovery itself sends: one for each
  * value of the random steps, and others about senders, replays and quotas.
  */
-import { hourMs } from '#contract/time-units.ts';
+import { hourMs } from '#contract/time.ts';
 import type { Callers } from '../harness/flags-world.ts';
 import * as values from '../testkit/steps/values.ts';
 import { writtenTime } from '../testkit/steps/written-time.ts';

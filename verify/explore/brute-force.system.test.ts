@@ -3,12 +3,12 @@
  * faults, at all points that any run reaches.
  */
 import { expect, test } from 'vitest';
+import type { FaultName, Point } from '#contract/fault-schedule.ts';
 import { type Client, explore, type Schedule } from '#explore/explore.ts';
-import type { FaultName } from '#explore/fault-names.ts';
 import { runInProcess } from '#explore/in-process-run.ts';
 import { isProblem, learn } from '#explore/learn.ts';
 import { type RunClient, runOf } from '#explore/run.ts';
-import { faultKey, type Point, scheduleKey } from '#explore/schedule.ts';
+import { faultKey, scheduleKey } from '#explore/schedule.ts';
 import { kindOf } from '#explore/verdict.ts';
 import { run } from './clients/patient.mjs';
 

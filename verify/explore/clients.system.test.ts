@@ -27,7 +27,10 @@ const languages = {
 } as const;
 const flags = ['--slow', '100ms', '--jobs', '4'];
 
-/** All of them would take a minute on a busy machine; one fault of each kind: refused, reply lost, no reply. */
+/**
+ * All of them would take a minute on a busy machine; one fault of each kind: refused, reply lost,
+ * no reply.
+ */
 const some = 'throttle,lost_response,hang';
 
 const bugs = [

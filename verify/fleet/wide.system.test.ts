@@ -1,7 +1,7 @@
 /**
- * A first world over three shards. One seeded script of operations is done in step by one process and
- * by the fleet, on manual clocks: each account's replies must be byte for byte equal.
- * `npm run test:fleet`: 20,000 operations with each of SMSTWIN_SEEDS seeds, from SMSTWIN_SEED on.
+ * A first world over three shards. One seeded script of operations is done in step by one process
+ * and by the fleet, on manual clocks: each account's replies must be byte for byte equal. `npm run
+ * test:fleet`: 20,000 operations with each of SMSTWIN_SEEDS seeds, from SMSTWIN_SEED on.
  */
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

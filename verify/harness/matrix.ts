@@ -1,4 +1,6 @@
-/** The rows of a kill matrix: whether a case of its rule catches each defect, and what is expected. */
+/**
+ * The rows of a kill matrix: whether a case of its rule catches each defect, and what is expected.
+ */
 import type { Defect } from '../defects/planted.ts';
 import type { Kill } from './kill.ts';
 

@@ -6,18 +6,14 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { exploreSummary, findingText } from '#cli/explore/explore-summary.ts';
 import { referee } from '#cli/referee/referee.ts';
 import { replay } from '#cli/replay/replay.ts';
 import { banner } from '#cli/serve/banner.ts';
 import { requestLine } from '#cli/serve/request-log.ts';
 import { conform } from '#conformance/main.ts';
-import { type Client, runInProcess } from '#explore/in-process-run.ts';
-import { search } from '#explore/search.ts';
 import { withChangedLines } from '#judging/evidence/journal-checksum.ts';
-import { writeReports } from '#judging/report/write.ts';
 import { Simulator } from '#src/simulator.ts';
-import { hostileServers, hostileWords, serveHostile } from './hostile-servers.ts';
+import { hostileServers, hostileWords, obeyed, serveHostile } from './hostile-servers.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'smstwin-foreign-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -27,10 +23,6 @@ const flagsFor = (name: string) =>
   kinds.flatMap((kind) => ['--report', `${kind}=${join(folder, `${name}.${kind}`)}`]);
 const reportsOf = (name: string) =>
   kinds.map((kind) => readFileSync(join(folder, `${name}.${kind}`), 'utf8'));
-
-const obeyed =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a terminal obeys.
-  /[\u0000-\u0009\u000b-\u001f\u007f\u009b\u061c]|^\s*::(?:error::|add-mask)|##(?:vso)?\[/m;
 
 test.each(['ids with control characters', 'hostile words'])(
   'conform prints a server of %s as plain text',
@@ -78,40 +70,6 @@ test('referee prints the request_ids of a client as plain text', async () => {
   expect(await referee([file, ...flagsFor('referee')], io)).toBe(1);
   expect(printed).toContain('\\u001b]0;PWNED');
   for (const text of [printed, ...reportsOf('referee').slice(0, 3)])
-    expect(text).not.toMatch(obeyed);
-});
-
-test('explore prints what a client sends and throws as plain text', async () => {
-  const client: Client = async ({ fetch, baseUrl, apiKey, from }) => {
-    const reply = await fetch(`${baseUrl}/api/v1/sms/send/`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ to: '+12025550123', from, message: 'a', request_id: hostileWords }),
-    });
-    if (!reply.ok) throw new Error(hostileWords);
-  };
-  const options = { client, settings: {}, slowMs: 3_000, timeoutMs: 600_000 };
-  const result = await search({
-    runClient: (...run) => runInProcess(options, ...run),
-    ...{ faults: ['unavailable'], depth: 1, maxRuns: 10, jobs: 1, seed: 1 },
-    ...{ bail: false, mayFail: false },
-  });
-  const [finding] = result.findings;
-  let printed = finding === undefined ? '' : findingText(finding, 'FOUND', undefined);
-  const explored = {
-    result,
-    line: 'explored',
-    command: hostileWords,
-    startedAt: '',
-    durationMs: 1,
-  };
-  const out = (text: string) => {
-    printed += text;
-  };
-  const reports = kinds.map((kind) => ({ kind, file: join(folder, `explore.${kind}`) }));
-  writeReports(reports, exploreSummary(explored), { out, error: out });
-  expect(printed).toContain('\\u001b]0;PWNED');
-  for (const text of [printed, ...reportsOf('explore').slice(0, 3)])
     expect(text).not.toMatch(obeyed);
 });
 

@@ -72,6 +72,11 @@ function drip(start: string, piece: string): Answer {
   };
 }
 
+/** What a terminal or a CI log would obey: printed text must not match. */
+export const obeyed =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a terminal obeys.
+  /[\u0000-\u0009\u000b-\u001f\u007f\u009b\u061c]|^\s*::(?:error::|add-mask)|##(?:vso)?\[/m;
+
 const filler = 'x'.repeat(65_536);
 export const hostileWords =
   '\u001b]0;PWNED\u0007\u001b[2J\r\n::error::planted\n::add-mask::a\u009b1m\u0085PASSED' +

@@ -4,8 +4,9 @@
  * itself checks replays (SEND-4).
  * Rules: STATE-1 to STATE-5, SEND-3, LIMIT-1 to LIMIT-5.
  */
-import { type AuditEntry, audit as auditLog } from '#bench/audit/recount.ts';
+
 import { limits } from '#judging/limiter/buckets.ts';
+import { type AuditEntry, audit as auditLog } from '#judging/limiter/recount.ts';
 import type { RecordedSend } from './ledger.ts';
 
 export interface FoundMessage {

@@ -4,7 +4,7 @@
  */
 import { statSync } from 'node:fs';
 import { replayJournal } from '#cli/replay/replay-journal.ts';
-import { dayMs } from '#contract/time-units.ts';
+import { dayMs } from '#contract/time.ts';
 import type { Holdings } from '../testkit/processes/probe.ts';
 import { handlesOf } from '../testkit/processes/served-process.ts';
 import { audit, type FoundMessage } from './audit.ts';

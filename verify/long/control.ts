@@ -56,7 +56,9 @@ export class Control {
     return this.#text('snapshots.take');
   }
 
-  /** `idOrQuery`: the id in the path, or a query from its `?` on. A `body` of text is JSON already. */
+  /**
+   * `idOrQuery`: the id in the path, or a query from its `?` on. A `body` of text is JSON already.
+   */
   async ask<T>(name: OperationName, idOrQuery = '', body?: object | string): Promise<T> {
     const json = typeof body === 'object' ? JSON.stringify(body) : body;
     const text = await this.#text(name, idOrQuery, json);

@@ -4,8 +4,8 @@
  * warm-up.
  */
 import { readFileSync } from 'node:fs';
-import type { AuditEntry } from '#bench/audit/recount.ts';
 import { endpointOf } from '#judging/limiter/buckets.ts';
+import type { AuditEntry } from '#judging/limiter/recount.ts';
 
 interface Line {
   readonly at: string;

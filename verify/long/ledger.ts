@@ -3,7 +3,7 @@
  * is independent of the service's journal and state, so `audit.ts` can compare them with it. The
  * ledger itself checks replays (SEND-4).
  */
-import { dayMs } from '#contract/time-units.ts';
+import { dayMs } from '#contract/time.ts';
 
 /** Whether the send created a message. `unknown`: its answer was lost, so it may have. */
 export type Outcome = 'accepted' | 'refused' | 'unknown';
@@ -64,7 +64,9 @@ export class Ledger {
     this.complaints.push(text);
   }
 
-  /** Checks a replay: for 24 h it must return the original bytes; after that it creates a message. */
+  /**
+   * Checks a replay: for 24 h it must return the original bytes; after that it creates a message.
+   */
   recordReplay(used: UsedId, replay: RecordedSend, status: number, body: string): void {
     this.replays++;
     const { originalBody } = used;

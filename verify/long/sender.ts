@@ -46,7 +46,9 @@ export class Sender {
     for (const requestId of bodies.keys()) this.complaints.push(`${requestId} is not answered`);
   }
 
-  /** Each acknowledged send must exist as one message; those that were cut off may exist as well. */
+  /**
+   * Each acknowledged send must exist as one message; those that were cut off may exist as well.
+   */
   async checkState({ controlUrl }: ServedProcess): Promise<void> {
     const read = async (name: 'simulator.state' | 'simulator.invariants') =>
       (await fetch(`${controlUrl}${routeOf(name).path}`)).json();

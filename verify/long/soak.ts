@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { dayMs } from '#contract/time-units.ts';
+import { dayMs } from '#contract/time.ts';
 import { wholeNumber } from '#io/flag-values.ts';
 import type { Flag } from '#io/flags.ts';
 import { Rng } from '#src/sim/random.ts';
@@ -141,7 +141,9 @@ class Soak implements Run {
     }
   }
 
-  /** Simulated time runs fast under load, before and after noon. At noon it runs at the real pace. */
+  /**
+   * Simulated time runs fast under load, before and after noon. At noon it runs at the real pace.
+   */
   async #oneDay(): Promise<void> {
     const halfMs = this.#plan.loadMs / this.#plan.days / 2;
     const rate = (dayMs * flowingShare) / (halfMs * 2);

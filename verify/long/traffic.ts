@@ -2,7 +2,7 @@
  * The mixed load of a soak: draws the next request at random and judges its answer. An answer may
  * be missing only while faults are set or a process is replaced (`DisturbedService`).
  */
-import { hourMs } from '#contract/time-units.ts';
+import { hourMs } from '#contract/time.ts';
 import type { Rng } from '#src/sim/random.ts';
 import { type SendPath, sendPaths } from '../testkit/twin/request.ts';
 import type { Answer, Call, DisturbedService } from './caller.ts';

@@ -4,10 +4,10 @@
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
-import { MetricsText } from '#bench/servers/metrics-text.ts';
 import { statuses } from '#contract/message-status.ts';
 import { matchRoute } from '#contract/routes.ts';
 import { atOnce } from '#io/at-once.ts';
+import { MetricsText } from '#io/metrics-text.ts';
 import { Rng } from '#src/sim/random.ts';
 import {
   familiesOf,

@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
-import { dayMs } from '#contract/time-units.ts';
+import { dayMs } from '#contract/time.ts';
 import { runs } from '../testkit/runs.ts';
 import { playStep, type Step } from '../testkit/steps/steps.ts';
 import type { Session, Setup } from '../testkit/twin/session.ts';

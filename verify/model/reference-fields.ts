@@ -6,7 +6,7 @@
  */
 import { isPossiblePhoneNumber } from 'libphonenumber-js';
 import { isValidPhoneNumber } from 'libphonenumber-js/max';
-import { dayMs } from '#contract/time-units.ts';
+import { dayMs } from '#contract/time.ts';
 import type { Assumptions } from '#judging/service/answers.ts';
 import { instantOf } from '#judging/service/written-send-at.ts';
 

@@ -3,7 +3,7 @@
  * Rules: ERR-3, LIMIT-1 to LIMIT-5. Assumes: limiterRefill, refusedSpendsToken.
  * Each request computes the refill from the times of earlier requests, in whole numbers.
  */
-import { minuteMs } from '#contract/time-units.ts';
+import { minuteMs } from '#contract/time.ts';
 import type { Assumptions } from '#judging/service/answers.ts';
 
 /** The state for each answer of `limiterRefill`: a bucket uses the fields of one answer. */
@@ -13,7 +13,9 @@ export interface ReferenceBucket {
   /** `continuous`: the missing 60,000ths of a token at the time `countedAt`. */
   missing: number;
   countedAt: number;
-  /** `interval`, `interval_aligned`: the start of the current window, and the tokens spent in it. */
+  /**
+   * `interval`, `interval_aligned`: the start of the current window, and the tokens spent in it.
+   */
   windowStart: number;
   spentInWindow: number;
 }

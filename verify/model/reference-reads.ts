@@ -4,7 +4,7 @@
  * Rules: READ-1, READ-2, STATE-2. Assumes: pathIdForm, heldStatus, messageRetention, receivedQuery,
  * receivedShape, tasksShape.
  */
-import { dayMs } from '#contract/time-units.ts';
+import { dayMs } from '#contract/time.ts';
 import type { Assumptions } from '#judging/service/answers.ts';
 import { lastChange, poll, type ReferenceMessage } from './reference-phone.ts';
 import { type Expected, invalid, notFound, ok } from './reference-replies.ts';

@@ -5,7 +5,7 @@
  * contentType, emptyBody, malformedJson, failedRequestId, replayScope, replayAcrossEndpoints,
  * replayDifferentBody, disconnectedSim, foreignNumber, poolBesideOwnSim, quotaUnit.
  */
-import { dayMs } from '#contract/time-units.ts';
+import { dayMs } from '#contract/time.ts';
 import type { Assumptions } from '#judging/service/answers.ts';
 import { instantOf } from '#judging/service/written-send-at.ts';
 import {
@@ -80,7 +80,9 @@ export class ReferenceSends {
     };
   }
 
-  /** SEND-4: the reply to a `request_id` that was used at most 24 hours ago; undefined for another. */
+  /**
+   * SEND-4: the reply to a `request_id` that was used at most 24 hours ago; undefined for another.
+   */
   #replay({ content, key, endpoint, compared }: Send): Expected | undefined {
     const { replayScope, replayAcrossEndpoints, replayDifferentBody, failedRequestId } =
       this.#world.assumptions;

@@ -2,7 +2,7 @@
  * The state of the reference model: accounts, keys, SIMs and messages. Tests write it directly.
  * Rules: ERR-1, SVC-1. Assumes: monthlyQuota, quotaMonth, quotaRefund, quotaUnit, failsFrom.
  */
-import { dayMs } from '#contract/time-units.ts';
+import { dayMs } from '#contract/time.ts';
 import type { Assumptions } from '#judging/service/answers.ts';
 import type { Fate, ReferenceMessage, ReferenceSim } from './reference-phone.ts';
 

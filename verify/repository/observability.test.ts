@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { MetricsText } from '#bench/servers/metrics-text.ts';
+import { MetricsText } from '#io/metrics-text.ts';
 import { metricNames } from '#src/simulation/metrics/families.ts';
 import { Simulator } from '#src/simulator.ts';
 import { sendBy } from '../testkit/twin/control-fixture.ts';

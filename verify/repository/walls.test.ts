@@ -25,7 +25,7 @@ const walls: Readonly<Record<string, string>> = {
     'contract io judging src src/sim src/config src/http src/simulation src/recording src/operations src/testing',
   fleet: 'contract io src src/sim src/config src/http src/worlds src/operations src/control',
   bench: 'contract io judging conformance src src/sim src/config src/http src/operations',
-  page: 'contract src/sim src/operations src/http explore',
+  page: 'contract judging src/sim src/operations src/http',
   cli: 'contract io judging conformance src src/sim src/config src/recording src/operations record explore fleet bench',
 };
 const rooms = Object.keys(walls).sort((a, b) => b.length - a.length);

@@ -1,6 +1,6 @@
 /**
- * `smstwin conform --traffic`: every kind of file gives the same verdicts; excerpts, exit codes, what
- * is discovered, what drifted.
+ * `smstwin conform --traffic`: every kind of file gives the same verdicts; excerpts, exit codes,
+ * what is discovered, what drifted.
  */
 import { linkSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

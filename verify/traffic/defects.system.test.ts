@@ -1,7 +1,7 @@
 /**
- * What the traffic of a wrong server shows is failed by its rule: each planted defect is given away by
- * the traffic of the mixed load, or has a reason why traffic cannot show it. `SMSTWIN_RUNS=100` tries
- * all of them.
+ * What the traffic of a wrong server shows is failed by its rule: each planted defect is given away
+ * by the traffic of the mixed load, or has a reason why traffic cannot show it. `SMSTWIN_RUNS=100`
+ * tries all of them.
  */
 import { expect, test } from 'vitest';
 import { Rng } from '#src/sim/random.ts';

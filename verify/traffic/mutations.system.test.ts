@@ -1,7 +1,7 @@
 /**
- * Judging recorded traffic fails no sound service, however the recording was mutilated. Sound services
- * are the simulator under each switched assumption, and the foreign server in each variation;
- * `SMSTWIN_RUNS=100` tries all of them, each with a hundred times as many mutations.
+ * Judging recorded traffic fails no sound service, however the recording was mutilated. Sound
+ * services are the simulator under each switched assumption, and the foreign server in each
+ * variation; `SMSTWIN_RUNS=100` tries all of them, each with a hundred times as many mutations.
  */
 import { describe, expect, test } from 'vitest';
 import type { TrafficExchange } from '#contract/exchange.ts';
@@ -20,7 +20,10 @@ interface Mutation {
   readonly mayBeComplete: boolean;
 }
 
-/** Some of: both ends cut off, a third or some bodies removed, overlapping lines shuffled, the clock skewed. */
+/**
+ * Some of: both ends cut off, a third or some bodies removed, overlapping lines shuffled, the clock
+ * skewed.
+ */
 function mutated(whole: readonly TrafficExchange[], rng: Rng): Mutation {
   let exchanges = [...whole];
   const names: string[] = [];

@@ -1,6 +1,6 @@
 /**
  * HTTPS on both transports, with the commands of docs/https.md. Go and Java take long to start:
- * `https.toolchain.test.ts` runs theirs.
+ * `verify/fixtures/fixtures.release.test.ts` runs theirs.
  */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,13 +1,13 @@
 /**
  * The schema of the send body in the service's OpenAPI document, built from the fields that
- * validate it (`sim/send-request.ts`, which reads the other assumptions about them). The sender is
- * `from` or its alias `from_number`: one schema for each.
+ * validate it (`src/sim/sends/send-request.ts`, which reads the other assumptions about them). The
+ * sender is `from` or its alias `from_number`: one schema for each.
  * Rules: SEND-1, SEND-2, SEND-6, SEND-7. Assumes: bothSenderFields, unknownFields, nullFields,
  * typeCoercion, emptySendAt.
  */
 import { z } from 'zod';
 import { messageMaxCharacters, replayWindowMs } from '#contract/limits.ts';
-import { hourMs } from '#contract/time-units.ts';
+import { hourMs } from '#contract/time.ts';
 import type { Assumptions } from '../../sim/assumptions.ts';
 import { sendFields } from '../../sim/sends/send-request.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { dayMs, minuteMs, secondMs } from '#contract/time-units.ts';
+import { dayMs, minuteMs, secondMs } from '#contract/time.ts';
 import {
   acmeNumber,
   acmeOtherNumber,

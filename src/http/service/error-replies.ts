@@ -1,6 +1,6 @@
 /**
  * Writes the reply to each kind of refusal (`ServiceError`): its status, code and body. The
- * ledger's table `refusals` is the only place in `src/` that holds statuses and codes.
+ * table `refusals` of the contract is the only place in `src/` that holds statuses and codes.
  * Rules: SEND-5, READ-2, AUTH-3 to AUTH-5, ERR-1 to ERR-4. Assumes: errorBody, validationScope,
  * notFoundBody, malformedJson, replayDifferentBody, contentType, methodNotAllowed.
  */

@@ -6,7 +6,7 @@
 
 import type { FaultKind } from '#contract/fault-kinds.ts';
 import type { ApiReply, ApiRequest, Delivery } from '#contract/request-and-reply.ts';
-import { secondMs } from '#contract/time-units.ts';
+import { secondMs } from '#contract/time.ts';
 import type { World } from '../../sim/accounts/world.ts';
 import type { Limiter } from '../../sim/limiter/limiter.ts';
 import { Rng } from '../../sim/random.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { dayMs, hourMs, minuteMs } from '#contract/time-units.ts';
+import { dayMs, hourMs, minuteMs } from '#contract/time.ts';
 import {
   acmeNumber,
   acmeOtherNumber,

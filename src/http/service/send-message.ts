@@ -1,6 +1,6 @@
 /**
  * POST /api/v1/sms/send/, and the dashboard and external sends, which have the same input and
- * reply: reads the body, lets `sim/send.ts` decide, and words the decision as a reply.
+ * reply: reads the body, lets `src/sim/sends/send.ts` decide, and words the decision as a reply.
  * Rules: SEND-1 to SEND-7. Assumes: replaySpends, replyTemplates.
  */
 import { isUtf8 } from 'node:buffer';

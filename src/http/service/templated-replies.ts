@@ -4,11 +4,11 @@
  * unchanged. Rules: SEND-5, ERR-3, ERR-4. Assumes: replyTemplates, notFoundBody, malformedJson.
  */
 
-import { isoTime } from '#contract/iso-time.ts';
 import type { EndpointName } from '#contract/limits.ts';
 import type { ReplyTemplate } from '#contract/reply-template.ts';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import { matchRoute } from '#contract/routes.ts';
+import { isoTime } from '#contract/time.ts';
 import type { World } from '../../sim/accounts/world.ts';
 import type { ServiceError } from '../../sim/errors.ts';
 import { drawUuid, Rng } from '../../sim/random.ts';

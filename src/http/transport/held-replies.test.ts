@@ -1,5 +1,6 @@
 /**
- * The faults `reset`, `hang` and `lost_request`, as a client meets them on each transport and in process.
+ * The faults `reset`, `hang` and `lost_request`, as a client meets them on each transport and in
+ * process.
  */
 import { afterEach, expect, test } from 'vitest';
 import { kinds } from '#verify/testkit/transport-fixture.ts';

@@ -3,8 +3,8 @@
  * Rules: AUTH-2, ERR-1. Assumes: monthlyQuota, keyFormat.
  */
 import { z } from 'zod';
-import { isoTime } from '#contract/iso-time.ts';
 import { statuses } from '#contract/message-status.ts';
+import { isoTime } from '#contract/time.ts';
 import { sha256 } from '#io/digest.ts';
 import { eachOf } from '../../config/each-of.ts';
 import { monthlyQuotaSchema, nameSchema } from '../../config/world-schema.ts';

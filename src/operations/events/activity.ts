@@ -5,8 +5,8 @@
  * while somebody reads them.
  */
 
-import { isoTime } from '#contract/iso-time.ts';
 import type { Status } from '#contract/message-status.ts';
+import { isoTime } from '#contract/time.ts';
 import type { ExchangeRecord } from '../../recording/exchange-record.ts';
 import type { RecordedExchange } from '../../recording/recorded-exchange.ts';
 import type { Message } from '../../sim/accounts/records.ts';

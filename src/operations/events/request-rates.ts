@@ -4,8 +4,8 @@
  * as much as the request.
  */
 import { z } from 'zod';
-import { isoTime } from '#contract/iso-time.ts';
 import { endpointNames } from '#contract/limits.ts';
+import { isoTime } from '#contract/time.ts';
 import type { ExchangeRecord } from '../../recording/exchange-record.ts';
 import { timeSchema } from '../duration.ts';
 

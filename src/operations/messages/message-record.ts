@@ -3,9 +3,9 @@
  * show. Assumes: heldStatus.
  */
 import { z } from 'zod';
-import { isoTime } from '#contract/iso-time.ts';
 import { endpointNames } from '#contract/limits.ts';
 import { statuses } from '#contract/message-status.ts';
+import { isoTime } from '#contract/time.ts';
 import type { Message } from '../../sim/accounts/records.ts';
 import type { World } from '../../sim/accounts/world.ts';
 import { segmentText } from '../../sim/sends/segments.ts';

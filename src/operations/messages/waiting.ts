@@ -3,8 +3,8 @@
  * Rules: STATE-2 to STATE-4, SVC-3, SEND-7.
  */
 import { z } from 'zod';
-import { isoTime } from '#contract/iso-time.ts';
 import { servicePaths } from '#contract/service-paths.ts';
+import { isoTime } from '#contract/time.ts';
 import type { Message } from '../../sim/accounts/records.ts';
 import { pollsOf } from '../../sim/devices/device-work.ts';
 import { type Waiting, waitingOf, waitingReasons } from '../../sim/devices/waiting.ts';

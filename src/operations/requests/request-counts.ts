@@ -2,9 +2,8 @@
  * Counts requests over simulated time for a bar chart: the bars are as narrow as fits on a page.
  */
 import { z } from 'zod';
-import { isoTime } from '#contract/iso-time.ts';
 import { endpointNames } from '#contract/limits.ts';
-import { secondMs } from '#contract/time-units.ts';
+import { isoTime, secondMs } from '#contract/time.ts';
 import { timeSchema } from '../duration.ts';
 import { accountIdOf } from '../query.ts';
 import type { Live } from '../running-world.ts';

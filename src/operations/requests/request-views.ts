@@ -3,8 +3,8 @@
  * shortened, and long bodies left out.
  */
 import { z } from 'zod';
-import { isoTime } from '#contract/iso-time.ts';
 import { endpointNames } from '#contract/limits.ts';
+import { isoTime } from '#contract/time.ts';
 import {
   longestKeptBody,
   type RecordedExchange,

@@ -4,7 +4,7 @@
  * message, the reads of it, and what the referee finds.
  */
 import { z } from 'zod';
-import { isoTime } from '#contract/iso-time.ts';
+import { isoTime } from '#contract/time.ts';
 import { type Exchange, messageIdOf, requestIdOf } from '#judging/client/exchange.ts';
 import { defaultGraceMs, type RefereeReport } from '#judging/client/judge.ts';
 import type { RecordedExchange } from '../../recording/recorded-exchange.ts';

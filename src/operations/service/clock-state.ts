@@ -1,6 +1,6 @@
 /** The state of the clock, as the control port shows it. */
 import { z } from 'zod';
-import { isoTime } from '#contract/iso-time.ts';
+import { isoTime } from '#contract/time.ts';
 import { shownClockModes } from '../../config/settings.ts';
 import { latestTimeMs } from '../../sim/clock.ts';
 import type { Simulation } from '../../simulation/simulation.ts';

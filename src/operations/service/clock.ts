@@ -1,6 +1,6 @@
 /** The operations on simulated time: read it, set what moves it, and advance it. */
 import { z } from 'zod';
-import { isoTime } from '#contract/iso-time.ts';
+import { isoTime } from '#contract/time.ts';
 import { clockModes, largestRate } from '../../config/settings.ts';
 import { latestTimeMs } from '../../sim/clock.ts';
 import { OperationRefused } from '../../sim/operation-refused.ts';

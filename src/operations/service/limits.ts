@@ -1,7 +1,7 @@
 /** The operations on rate limits, which can be changed at run time. Rules: LIMIT-1 to LIMIT-6. */
 import { z } from 'zod';
-import { isoTime } from '#contract/iso-time.ts';
 import { endpointNames } from '#contract/limits.ts';
+import { isoTime } from '#contract/time.ts';
 import { eachOf } from '../../config/each-of.ts';
 import { limitOverridesSchema } from '../../config/world-schema.ts';
 import { defineOperation } from '../define.ts';

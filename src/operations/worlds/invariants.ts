@@ -1,6 +1,6 @@
 /**
- * Checks a world: the invariants of its state (`simulation/invariants/`), and whether its snapshot
- * restores to the same state. Rules: STATE-1 to STATE-5, SEND-4.
+ * Checks a world: the invariants of its state (`src/simulation/invariants/`), and whether its
+ * snapshot restores to the same state. Rules: STATE-1 to STATE-5, SEND-4.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';

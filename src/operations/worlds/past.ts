@@ -3,7 +3,7 @@
  * journal, and at the lines of the journal, from which a user chooses an instant.
  */
 import { z } from 'zod';
-import { isoTime } from '#contract/iso-time.ts';
+import { isoTime } from '#contract/time.ts';
 import type { Entry, OperationEntry } from '#judging/evidence/journal-entry.ts';
 import { JournalError } from '#judging/evidence/journal-error.ts';
 import { extentOf, type Instant } from '../../recording/past.ts';

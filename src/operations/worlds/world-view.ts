@@ -3,7 +3,7 @@
  * keys and numbers. Rules: AUTH-2.
  */
 import { z } from 'zod';
-import { isoTime } from '#contract/iso-time.ts';
+import { isoTime } from '#contract/time.ts';
 import type { ApiKey } from '../../sim/accounts/records.ts';
 import { forkedKey } from '../../worlds/fork.ts';
 import type { HostedWorld } from '../../worlds/hosted-world.ts';

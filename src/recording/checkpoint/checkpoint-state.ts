@@ -1,6 +1,7 @@
 /**
  * Converts the state of a simulator at one instant to the parts of a checkpoint, and back. The
- * first part is the head; parts with messages and the work of devices follow (`state-format.ts`).
+ * first part is the head; parts with messages and the work of devices follow
+ * (`src/recording/state/state-format.ts`).
  */
 
 import { sha256 } from '#io/digest.ts';

@@ -9,7 +9,7 @@
  * has left.
  */
 import { promises } from 'node:fs';
-import { isoTime } from '#contract/iso-time.ts';
+import { isoTime } from '#contract/time.ts';
 import { lineOf } from '#judging/evidence/journal-checksum.ts';
 import { codeOf, JournalError } from '#judging/evidence/journal-error.ts';
 import type { Checkpoint, JournalHeader } from '../journal/journal-header.ts';

@@ -14,7 +14,7 @@ import {
   renameSync,
   writeSync,
 } from 'node:fs';
-import { isoTime } from '#contract/iso-time.ts';
+import { isoTime } from '#contract/time.ts';
 import { lineOf } from '#judging/evidence/journal-checksum.ts';
 import type { EndedEntry, OperationEntry } from '#judging/evidence/journal-entry.ts';
 import { codeOf, JournalError } from '#judging/evidence/journal-error.ts';
@@ -32,7 +32,10 @@ export const journalTextLimitBytes = 256 * 1024 * 1024;
 const isWindows = process.platform === 'win32';
 const { O_APPEND, O_RDWR } = constants;
 
-/** Watches the file grow and replaces it by a shorter one (`checkpoints.ts`). */
+/**
+ * Watches the file grow and replaces it by a shorter one
+ * (`src/recording/checkpoint/checkpoints.ts`).
+ */
 export interface JournalWatch {
   /** `onDue` is called after each input once the file has at least this length. */
   readonly dueBytes: number;

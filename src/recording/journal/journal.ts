@@ -2,10 +2,10 @@
  * The interface of a journal, which records the inputs of a run (requests and operations) so that
  * it can be replayed, and the journal in memory. That one keeps the inputs since the start or the
  * last reset. Above its bound it drops all of them, because a part of a run cannot be replayed.
- * `journal-file.ts` records in a file.
+ * `journal-writer.ts` records in a file.
  */
 
-import { isoTime } from '#contract/iso-time.ts';
+import { isoTime } from '#contract/time.ts';
 import { lineOf } from '#judging/evidence/journal-checksum.ts';
 import { type EndedEntry, type Entry, entryIn } from '#judging/evidence/journal-entry.ts';
 import { valueIn } from '#judging/evidence/journal-line.ts';

@@ -4,7 +4,7 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { crc32 } from 'node:zlib';
-import { isoTime } from '#contract/iso-time.ts';
+import { isoTime } from '#contract/time.ts';
 import { sha256 } from '#io/digest.ts';
 import { checksumEnd } from '#judging/evidence/journal-checksum.ts';
 import { jsonReply } from '#judging/evidence/journal-line.ts';

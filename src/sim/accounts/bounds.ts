@@ -1,6 +1,6 @@
 /**
  * The largest numbers of accounts, keys, SIMs and names in a world. They bound world files and
- * operations alike. Messages have their own bound: see `retention.ts`.
+ * operations alike. Messages have their own bound: see `src/sim/store/retention.ts`.
  */
 
 export const mostAccounts = 10_000;

@@ -3,7 +3,7 @@
  * Assumes: receivedShape, receivedQuery.
  */
 import { z } from 'zod';
-import { isoTime } from '#contract/iso-time.ts';
+import { isoTime } from '#contract/time.ts';
 import type { Assumptions } from '../assumptions.ts';
 import type { FieldFailure, ServiceError } from '../errors.ts';
 import type { Account, ReceivedMessage } from './records.ts';

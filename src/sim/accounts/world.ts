@@ -1,10 +1,10 @@
 /**
  * The simulated world: accounts, keys, SIMs, pool numbers and messages. Only this file adds and
- * removes them. It moves no message: `actors/` does, by the work that waits in the devices.
+ * removes them. It moves no message: `src/actors/` does, by the work that waits in the devices.
  * Rules: SVC-1, AUTH-2, STATE-1, RES-2. Assumes: keyFormat, monthlyQuota.
  */
 
-import { secondMs } from '#contract/time-units.ts';
+import { secondMs } from '#contract/time.ts';
 import type { Assumptions } from '../assumptions.ts';
 import type { AssumptionsInForce } from '../assumptions-in-force.ts';
 import type { Dispatch } from '../devices/dispatch.ts';

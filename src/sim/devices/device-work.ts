@@ -1,7 +1,7 @@
 /**
  * The work of a device: its messages that are not final, in one row for each thing that they wait
- * for (the end of a hold, pickup, the next poll, a time of their own). `actors/progress.ts` moves
- * them. Rules: SVC-3, STATE-2, SEND-7. Assumes: sendsPerPoll, progressPace.
+ * for (the end of a hold, pickup, the next poll, a time of their own). `src/actors/progress.ts`
+ * moves them. Rules: SVC-3, STATE-2, SEND-7. Assumes: sendsPerPoll, progressPace.
  */
 
 import type { Status } from '#contract/message-status.ts';

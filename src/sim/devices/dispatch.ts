@@ -1,6 +1,6 @@
 /**
- * The only interface through which `sim/` announces work. `actors/` implements it; `simulator.ts`
- * connects the two.
+ * The only interface through which `src/sim/` announces work. `src/actors/` implements it;
+ * `src/simulator.ts` connects the two.
  */
 import type { Device, Message } from '../accounts/records.ts';
 

@@ -3,7 +3,7 @@
  * Handing out a task is the pickup, so each task is handed out once.
  */
 
-import { isoTime } from '#contract/iso-time.ts';
+import { isoTime } from '#contract/time.ts';
 import type { Account } from '../accounts/records.ts';
 import type { World } from '../accounts/world.ts';
 import type { ServiceError } from '../errors.ts';

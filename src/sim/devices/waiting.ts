@@ -1,10 +1,10 @@
 /**
  * Explains what an unfinished message waits for, and until when. Reads the work of its device
- * (`device-work.ts`) and predicts the poll at which `actors/polling.ts` moves it on.
+ * (`device-work.ts`) and predicts the poll at which `src/actors/polling.ts` moves it on.
  * Rules: STATE-2 to STATE-4, SVC-3, SEND-7. Assumes: pollIntervalSeconds, sendsPerPoll,
  * progressPace.
  */
-import { secondMs } from '#contract/time-units.ts';
+import { secondMs } from '#contract/time.ts';
 import type { Device, Message } from '../accounts/records.ts';
 import type { Assumptions } from '../assumptions.ts';
 import { isStuckIn, pollsOf } from './device-work.ts';

@@ -1,5 +1,6 @@
 /**
- * The id under which the limiter counts a client address, for requests without a valid key (AUTH-6).
+ * The id under which the limiter counts a client address, for requests without a valid key
+ * (AUTH-6).
  */
 
 /**

@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { documentedLimitsPerMinute, endpointNames } from '#contract/limits.ts';
-import { minuteMs } from '#contract/time-units.ts';
+import { minuteMs } from '#contract/time.ts';
 import { type Assumptions, defaultAssumptions } from '../assumptions.ts';
 import { SwitchableAssumptions } from '../assumptions-in-force.ts';
 import { VirtualClock } from '../clock.ts';

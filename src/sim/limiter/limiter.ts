@@ -12,7 +12,7 @@ import {
   type LimitsPerMinute,
   limitWindowMs,
 } from '#contract/limits.ts';
-import { secondMs } from '#contract/time-units.ts';
+import { secondMs } from '#contract/time.ts';
 import type { Assumptions } from '../assumptions.ts';
 import type { AssumptionsInForce } from '../assumptions-in-force.ts';
 import { assert } from '../errors.ts';
@@ -158,7 +158,9 @@ export class Limiter {
     if (before.limiterRefill !== this.#assumptions.answers.limiterRefill) this.reset();
   }
 
-  /** The bucket of a caller, created at its first use. New addresses share one if there are many. */
+  /**
+   * The bucket of a caller, created at its first use. New addresses share one if there are many.
+   */
   #bucketOf(buckets: EndpointBuckets, limit: number, caller: string, nowMs: number): Bucket {
     if (nowMs - buckets.turnedAtMs >= generationMs) turnGeneration(buckets, nowMs);
     const known = buckets.recent.get(caller);

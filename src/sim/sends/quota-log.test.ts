@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { dayMs, minuteMs } from '#contract/time-units.ts';
+import { dayMs, minuteMs } from '#contract/time.ts';
 import { mostQuotaRows, QuotaLog } from './quota.ts';
 
 const spanMs = 30 * dayMs;

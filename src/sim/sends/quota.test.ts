@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { dayMs, hourMs } from '#contract/time-units.ts';
+import { dayMs, hourMs } from '#contract/time.ts';
 import { recipient, Twin } from '#verify/testkit/twin/twin.ts';
 import type { Account, Message } from '../accounts/records.ts';
 import type { Assumptions } from '../assumptions.ts';

@@ -3,7 +3,7 @@
  * Assumes: quotaUnit, quotaMonth, quotaRefund. Keeps counters for every answer of these
  * assumptions, so that they can be switched, and that forgotten messages still count.
  */
-import { dayMs, minuteMs } from '#contract/time-units.ts';
+import { dayMs, minuteMs } from '#contract/time.ts';
 import type { Assumptions } from '../assumptions.ts';
 import { segmentText } from './segments.ts';
 
@@ -115,7 +115,9 @@ export class QuotaLog {
   readonly #spanMs: number;
   /** Rows one after another, in order of time. */
   #rows: Float64Array = new Float64Array(0);
-  /** The rows in use: from `#first` up to, but not including, `#next`. Earlier rows have expired. */
+  /**
+   * The rows in use: from `#first` up to, but not including, `#next`. Earlier rows have expired.
+   */
   #first = 0;
   #next = 0;
   /** The sum of the rows in use; its time is not used. */

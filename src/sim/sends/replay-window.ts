@@ -6,8 +6,7 @@
  * assumptions, so they can be switched at run time.
  */
 import { LRUCache } from 'lru-cache';
-import type { EndpointName } from '#contract/limits.ts';
-import { replayWindowMs } from '#contract/limits.ts';
+import { type EndpointName, replayWindowMs } from '#contract/limits.ts';
 import type { Assumptions } from '../assumptions.ts';
 import { assert, type ServiceError } from '../errors.ts';
 import { messageBody, type WireFields } from '../store/message.ts';

@@ -2,7 +2,7 @@
  * Parses `send_at`: a date, a time of day and a zone. Rules: SEND-7. Assumes: sendAtFormats,
  * sendAtZone. Rounds fractions of a millisecond up, so that no message is released too early.
  */
-import { dayMs } from '#contract/time-units.ts';
+import { dayMs } from '#contract/time.ts';
 import type { Assumptions } from '../assumptions.ts';
 
 type SendAtAssumptions = Pick<Assumptions, 'sendAtFormats' | 'sendAtZone'>;

@@ -6,9 +6,8 @@
  */
 
 import { z } from 'zod';
-import { isoTime } from '#contract/iso-time.ts';
 import { messageMaxCharacters } from '#contract/limits.ts';
-import { dayMs } from '#contract/time-units.ts';
+import { dayMs, isoTime } from '#contract/time.ts';
 import type { Assumptions } from '../assumptions.ts';
 import type { FieldFailure } from '../errors.ts';
 import { e164, isPhoneNumber } from './phone-number.ts';

@@ -57,7 +57,9 @@ export class Chunk<Home = unknown> {
     return this.rows === rowsPerChunk;
   }
 
-  /** The place of a row in the columns. The rows that a packed chunk dropped share an empty place. */
+  /**
+   * The place of a row in the columns. The rows that a packed chunk dropped share an empty place.
+   */
   placeOf(row: number): number {
     return this.#rowsByPlace === undefined ? row : searchPlace(this.#rowsByPlace, row);
   }

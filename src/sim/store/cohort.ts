@@ -72,8 +72,8 @@ export class Cohort {
   }
 
   /**
-   * The only writer of `status`. `actors/message-machine.ts` decides which steps exist; a restored
-   * cohort repeats its earlier steps.
+   * The only writer of `status`. `src/actors/message-machine.ts` decides which steps exist; a
+   * restored cohort repeats its earlier steps.
    */
   become(status: Status, atMs: number, failureReason?: string): void {
     assert(this.endedAtMs === 0, 'a message that has ended never changes');

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { isoTime } from '#contract/iso-time.ts';
 import { statuses } from '#contract/message-status.ts';
+import { isoTime } from '#contract/time.ts';
 import { acmeNumber, recipient, Twin } from '#verify/testkit/twin/twin.ts';
 import { messageBody, messageHistory, shownStatus } from './message.ts';
 

@@ -4,10 +4,9 @@
  * All times are epoch milliseconds; 0 means "never", because no simulated time is 0.
  */
 
-import { isoTime } from '#contract/iso-time.ts';
 import type { EndpointName } from '#contract/limits.ts';
 import type { Status } from '#contract/message-status.ts';
-import { dayMs } from '#contract/time-units.ts';
+import { dayMs, isoTime } from '#contract/time.ts';
 import type { Assumptions } from '../assumptions.ts';
 import type { Fate } from '../devices/outcomes.ts';
 import { assert } from '../errors.ts';
@@ -112,7 +111,7 @@ forgottenCohort.become('delivered', 1);
 
 /**
  * A reference to the row of a message. Created on demand, so two objects may refer to the same
- * message: compare arrival numbers. `records.ts` names its type parameters.
+ * message: compare arrival numbers. `src/sim/accounts/records.ts` names its type parameters.
  */
 export class StoredMessage<
   Key,

@@ -1,7 +1,7 @@
 /** A whole day at the documented rates: half a million sends, too many for the quick tests. */
 
 import { expect, test } from 'vitest';
-import { minuteMs } from '#contract/time-units.ts';
+import { minuteMs } from '#contract/time.ts';
 import { recipient, Twin } from '#verify/testkit/twin/twin.ts';
 
 test('SEND-4 a day at the documented rates of three endpoints loses no message and no request_id', () => {

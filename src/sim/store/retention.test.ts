@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { documentedLimitsPerMinute } from '#contract/limits.ts';
-import { dayMs, hourMs, minuteMs } from '#contract/time-units.ts';
+import { dayMs, hourMs, minuteMs } from '#contract/time.ts';
 import { pollMs, recipient, Twin } from '#verify/testkit/twin/twin.ts';
 import { walk } from '../../simulation/invariants/walk.ts';
 import type { Message } from '../accounts/records.ts';

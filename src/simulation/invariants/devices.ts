@@ -1,12 +1,12 @@
 /**
- * Checks the SIMs: where they are listed, the rows of their work (`sim/device-work.ts`), and that
- * they wake in time.
+ * Checks the SIMs: where they are listed, the rows of their work
+ * (`src/sim/devices/device-work.ts`), and that they wake in time.
  * Rules: SVC-1, SVC-3, STATE-2, STATE-5, SEND-7. Assumes: progressPace, pollIntervalSeconds.
  * Readers check a message's status, so a row may be out of date. Only current rows count here, and
  * every message that can proceed must be in exactly one.
  */
 
-import { secondMs } from '#contract/time-units.ts';
+import { secondMs } from '#contract/time.ts';
 import type { Device, Message } from '../../sim/accounts/records.ts';
 import { isStuckIn } from '../../sim/devices/device-work.ts';
 import { isSameFate } from '../../sim/devices/outcomes.ts';

@@ -4,7 +4,7 @@
  */
 
 import type { Status } from '#contract/message-status.ts';
-import { dayMs } from '#contract/time-units.ts';
+import { dayMs } from '#contract/time.ts';
 import type { Account, Device } from '../../sim/accounts/records.ts';
 import type { Assumptions } from '../../sim/assumptions.ts';
 import { unitsOf } from '../../sim/sends/quota.ts';

@@ -159,7 +159,7 @@ function checkEndpoint(
 }
 
 type Refill = Assumptions['limiterRefill'];
-/** `state`: see the bucket of the refill in `sim/buckets.ts`. */
+/** `state`: see the bucket of the refill in `src/sim/limiter/buckets.ts`. */
 type IsPossible = (state: readonly number[], limit: number, nowMs: number) => boolean;
 
 const isPossible: Readonly<Record<Refill, IsPossible>> = {

@@ -6,7 +6,7 @@
 
 import { endpointNames } from '#contract/limits.ts';
 import { type Status, statuses } from '#contract/message-status.ts';
-import { secondMs } from '#contract/time-units.ts';
+import { secondMs } from '#contract/time.ts';
 import type { Account, Device } from '../../sim/accounts/records.ts';
 import type { Histogram, MessageCounts, RequestCounts } from '../../sim/counts.ts';
 import type { Simulation } from '../simulation.ts';

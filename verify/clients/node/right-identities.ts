@@ -2,7 +2,7 @@
  * Clients on `fetch` that break no rule but change their ids, senders, keys or accounts, or read
  * what they have sent: the referee must find nothing.
  */
-import { hourMs } from '#contract/time-units.ts';
+import { hourMs } from '#contract/time.ts';
 import { type Job, type Message, type NodeClient, right, sleep } from '../client.ts';
 import {
   bodyOf,

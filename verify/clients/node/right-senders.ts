@@ -3,7 +3,7 @@
  * several messages at once: the referee must find nothing. The table at the end says what each
  * does; the functions above it are their programs.
  */
-import { hourMs, minuteMs } from '#contract/time-units.ts';
+import { hourMs, minuteMs } from '#contract/time.ts';
 import { Simulator } from '#src/simulator.ts';
 import { type Job, type Message, type NodeClient, right, sleep } from '../client.ts';
 import {

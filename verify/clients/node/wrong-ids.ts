@@ -3,7 +3,7 @@
  * id, without an id or under the id of another message. Rules: CLIENT-3 to CLIENT-7.
  */
 import axiosRetry from 'axios-retry';
-import { hourMs } from '#contract/time-units.ts';
+import { hourMs } from '#contract/time.ts';
 import { breaking, type Job, type NodeClient } from '../client.ts';
 import {
   bodyOf,

@@ -4,7 +4,7 @@
  * CLIENT-17.
  */
 import axiosRetry from 'axios-retry';
-import { secondMs } from '#contract/time-units.ts';
+import { secondMs } from '#contract/time.ts';
 import {
   breaking,
   type Job,

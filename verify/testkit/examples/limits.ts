@@ -1,5 +1,5 @@
 /** Examples of the assumptions about limits and quotas. */
-import { dayMs } from '#contract/time-units.ts';
+import { dayMs } from '#contract/time.ts';
 import { brief } from '../twin/scene.ts';
 import { answers, type Examples, exhaust, unauthenticated } from './example.ts';
 

@@ -1,5 +1,5 @@
 /** Examples of the assumptions about a message's progress. */
-import { minuteMs } from '#contract/time-units.ts';
+import { minuteMs } from '#contract/time.ts';
 import { numbers } from '../twin/scene.ts';
 import { answers, type Examples } from './example.ts';
 

@@ -2,7 +2,7 @@
  * Examples of the assumptions about senders, keys and replays, and what else one request does not
  * show.
  */
-import { dayMs } from '#contract/time-units.ts';
+import { dayMs } from '#contract/time.ts';
 import { brief, numbers } from '../twin/scene.ts';
 import { ahead, answers, type Examples } from './example.ts';
 

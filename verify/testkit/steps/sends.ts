@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check';
 import type { ApiRequest } from '#contract/request-and-reply.ts';
-import { dayMs, hourMs } from '#contract/time-units.ts';
+import { dayMs, hourMs } from '#contract/time.ts';
 import { type SendPath, sendPaths } from '../twin/request.ts';
 import { itemAt, poolNumbers, type Session, textOf } from '../twin/session.ts';
 import { mostly, stepKind } from './step.ts';

@@ -1,6 +1,6 @@
 /** Steps of the clock: by a duration, or to a moment at which something changes. */
 import fc from 'fast-check';
-import { dayMs, minuteMs } from '#contract/time-units.ts';
+import { dayMs, minuteMs } from '#contract/time.ts';
 import { iso, itemAt, type Session } from '../twin/session.ts';
 import { stepKind } from './step.ts';
 import { caller, position } from './targets.ts';

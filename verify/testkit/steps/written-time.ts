@@ -1,5 +1,5 @@
 /** Writes a `send_at` near the present in the forms of ISO 8601. */
-import { dayMs } from '#contract/time-units.ts';
+import { dayMs } from '#contract/time.ts';
 
 /** A time, and how to write it. */
 export interface TimeChoice {

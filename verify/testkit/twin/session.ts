@@ -1,8 +1,9 @@
 /**
- * Runs a simulator and the reference model (`conformance/model/`) in parallel: every request goes
- * to both, and their replies must be equal. The model takes over the values that the simulator
- * draws at random, and checks that they are possible. `steps/` plays random and chosen steps on a
- * session. Callers are named by their index (`who`), everything else by a position in a list.
+ * Runs a simulator and the reference model (`verify/model/`) in parallel: every request goes to
+ * both, and their replies must be equal. The model takes over the values that the simulator draws
+ * at random, and checks that they are possible. `verify/testkit/steps/` plays random and chosen
+ * steps on a session. Callers are named by their index (`who`), everything else by a position in a
+ * list.
  */
 
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';

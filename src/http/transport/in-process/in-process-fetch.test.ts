@@ -58,7 +58,9 @@ function failingStream(): RequestInit {
   return { body, duplex: 'half' } as RequestInit;
 }
 
-/** What a client can see of a result. The connection's own headers and the real date are left out. */
+/**
+ * What a client can see of a result. The connection's own headers and the real date are left out.
+ */
 async function seen(asked: Promise<unknown>): Promise<unknown> {
   try {
     const response = await asked;

@@ -6,15 +6,15 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { LoadResult } from '#bench/load/load-result.ts';
-import { runLoad } from '#bench/load/run-load.ts';
-import type { RequestTemplate } from '#bench/load/workload.ts';
 import { transports } from '#cli/serve/serve-options.ts';
 import type { ReadyFile } from '#src/simulator.ts';
-import { handlesOf, ServedProcess } from '../testkit/processes/served-process.ts';
-import { bearer, sendPaths } from '../testkit/twin/request.ts';
-import { churn } from './churn.ts';
-import { IdleClients } from './idle-clients.ts';
+import { churn } from '#verify/long/churn.ts';
+import { IdleClients } from '#verify/long/idle-clients.ts';
+import { handlesOf, ServedProcess } from '#verify/testkit/processes/served-process.ts';
+import { bearer, sendPaths } from '#verify/testkit/twin/request.ts';
+import type { LoadResult } from './load/load-result.ts';
+import { runLoad } from './load/run-load.ts';
+import type { RequestTemplate } from './load/workload.ts';
 
 test.each(transports)(
   '%s: 500 idle and 2,000 short connections neither block callers nor leak handles',

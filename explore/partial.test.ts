@@ -1,6 +1,7 @@
 /**
  * Random clients on a simulator. Their journal gives the verdicts that the running simulator gives;
- * after each step, and cut after any line, judged as partial, it breaks no rule that the whole keeps.
+ * after each step, and cut after any line, judged as partial, it breaks no rule that the whole
+ * keeps.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,14 +10,14 @@ import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
 import { exchangesOfJournalFile } from '#cli/referee/referee-journal.ts';
 import type { Delivery } from '#contract/request-and-reply.ts';
-import { recordedBy } from '#explore/watched-run.ts';
+import { latestReports } from '#judging/client/intents-file.ts';
+import { type JudgeOptions, judge, type RefereeReport } from '#judging/client/judge.ts';
+import { reportJson } from '#judging/client/report-json.ts';
 import { Simulator } from '#src/simulator.ts';
 import { runs } from '#verify/testkit/runs.ts';
 import { sendBy } from '#verify/testkit/twin/control-fixture.ts';
 import { bearer, requestTo } from '#verify/testkit/twin/request.ts';
-import { latestReports } from './intents-file.ts';
-import { type JudgeOptions, judge, type RefereeReport } from './judge.ts';
-import { reportJson } from './report-json.ts';
+import { recordedBy } from './watched-run.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'smstwin-partial-'));
 afterAll(() => rmSync(folder, { recursive: true }));
