@@ -2,20 +2,19 @@ import { availableParallelism } from 'node:os';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
+/** What builds and earlier runs left is no test of this checkout. */
+const exclude = [...configDefaults.exclude, 'build/**'];
+
 /**
  * Looks at what happens when a module is loaded for the first time, so it needs a process of its
  * own.
  */
-/** The folders with tests. */
-const rooms =
-  'bench cli io conformance contract explore fleet judging page record src verify'.split(' ');
-
 const alone = ['src/http/transport/open-transport.test.ts'];
 /**
  * Starts, loads and kills whole processes, drives a browser, or takes long: left out of `npm test`,
  * part of `npm run test:all`.
  */
-const system = rooms.map((folder) => `${folder}/**/*.system.test.ts`);
+const system = ['**/*.system.test.ts'];
 /**
  * Installs packages, needs root or the tools of other languages: each has a command of its own,
  * `npm run test:package` and those of its kind.
@@ -75,8 +74,8 @@ export default defineConfig({
           // No test mocks a module, so files may share a process: loading everything anew for each
           // costs a third of the run.
           isolate: false,
-          include: rooms.map((folder) => `${folder}/**/*.test.ts`),
-          exclude: [...configDefaults.exclude, ...alone, ...system, ...release],
+          include: ['**/*.test.ts'],
+          exclude: [...exclude, ...alone, ...system, ...release],
         },
       },
       { test: { ...shared, name: 'alone', include: alone } },
@@ -85,6 +84,7 @@ export default defineConfig({
           ...shared,
           name: 'system',
           include: system,
+          exclude,
           globalSetup: 'verify/testkit/processes/build-program.ts',
         },
       },

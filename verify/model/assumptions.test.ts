@@ -2,9 +2,9 @@
  * Every answer of every assumption looks as its example says, in the simulator and the model.
  * Assumes: all, by name.
  */
-import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { assumptionLedger, assumptionNames } from '#src/sim/assumptions.ts';
+import { scans, withoutComments } from '../repository/modules.ts';
 import { examples, randomAnswers } from '../testkit/examples/examples.ts';
 import { Scene } from '../testkit/twin/scene.ts';
 
@@ -60,18 +60,7 @@ test('every name of the ledger has an example for each of its answers, the defau
 });
 
 test('the code reads every assumption that has a choice', () => {
-  const source = ['sim', 'actors', 'http'].map(codeUnder).join('\n');
+  const source = scans.deciding.map(({ text }) => withoutComments(text)).join('\n');
   const unread = assumptionNames.filter((name) => !new RegExp(`\\b${name}\\b`).test(source));
   expect(unread.filter((name) => randomAnswers[name].length > 1)).toEqual([]);
 });
-
-/** The acting code of a folder, without the ledger, descriptions, comments and tests. */
-function codeUnder(folder: string): string {
-  const root = new URL(`../../src/${folder}/`, import.meta.url);
-  return readdirSync(root, { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts'))
-    .filter((path) => !/^(assumption|openapi)/.test(path))
-    .map((path) => readFileSync(new URL(path, root), 'utf8'))
-    .join('\n')
-    .replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
-}

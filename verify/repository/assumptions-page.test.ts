@@ -22,7 +22,7 @@ Switch one with \`--assume name=value\`, several with \`--assumptions FILE\` or 
 \`smstwin assumptions\` prints the list. The harness never judges an assumption: it reports what a target did as _observed_,
 and \`conform --discover FILE\` writes those observations as a file that \`--assumptions\` reads.
 
-The default is the first answer of each list. This page is generated from the declarations in \`src/ledger/\`.
+The default is the first answer of each list. This page is generated from the declarations in \`contract/assumptions/\`.
 `;
 
 function pageText(): string {

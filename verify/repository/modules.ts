@@ -1,7 +1,12 @@
-/** The modules of the source tree, with their text and their imports. */
+/**
+ * The files of the repository that hold code, with their text and imports, and what each test of
+ * them reads.
+ */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
-import { root } from '../testkit/doc-commands.ts';
+import { fileURLToPath } from 'node:url';
+
+export const root = fileURLToPath(new URL('../..', import.meta.url));
 
 export interface Module {
   /** From the root, with slashes. */
@@ -12,19 +17,19 @@ export interface Module {
   readonly imports: readonly string[];
 }
 
-export function modulesUnder(folder: string): Module[] {
+function modulesUnder(folder: string): Module[] {
   if (!existsSync(join(root, folder))) return [];
   return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((name) => /\.tsx?$/.test(name) && !name.includes('node_modules'))
+    .filter((name) => /\.(?:tsx?|[mc]?js)$/.test(name) && !name.includes('node_modules'))
     .map((name) => `${folder}/${name.split(sep).join('/')}`)
     .sort()
     .map((path) => {
       const text = readFileSync(join(root, path), 'utf8');
-      return { path, text, isTest: path.endsWith('.test.ts'), imports: importsOf(path, text) };
+      return { path, text, isTest: /\.test\.tsx?$/.test(path), imports: importsOf(path, text) };
     });
 }
 
-function importsOf(path: string, text: string): string[] {
+export function importsOf(path: string, text: string): string[] {
   const code = withoutComments(text);
   const specifiers = [
     ...code.matchAll(/^(?:import|export)\b[^;]*?\bfrom '([^']+)'/gm),
@@ -44,25 +49,44 @@ export function withoutComments(text: string): string {
   return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|[^:'"`])\/\/.*$/gm, '$1');
 }
 
-/** The rooms whose code ships. */
-export const rooms = [
-  'bench',
-  'cli',
-  'conformance',
-  'contract',
-  'explore',
-  'fleet',
-  'io',
-  'judging',
-  'page',
-  'record',
-  'src',
-];
-export const source = rooms.flatMap(modulesUnder);
+const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+  readonly imports: Readonly<Record<string, string>>;
+};
+
+/** The folders at the top that import each other by `#name/…`, as the manifest maps them. */
+export const rooms = Object.keys(manifest.imports).map((key) => key.slice(1, -2));
+export const everything = [...rooms, 'bin'].flatMap(modulesUnder);
+/** What may ship, and its tests. */
+export const source = everything.filter(({ path }) => !path.startsWith('verify/'));
 export const code = source.filter(({ isTest }) => !isTest);
 export const tests = source.filter(({ isTest }) => isTest);
 
-export const inFolder = (folder: string) => code.filter(({ path }) => path.startsWith(folder));
+const codeIn = (pattern: RegExp) => code.filter(({ path }) => pattern.test(path));
+
+/**
+ * What the tests that look at the text of code read, each named by its question. A folder that
+ * moves away must not leave a test with nothing to look at: `scans.test.ts` states how many files
+ * each has.
+ */
+export const scans = {
+  everything,
+  code,
+  tests,
+  /** Knows no other time and chance than those that it is given. */
+  deterministic: codeIn(/^(?:contract|src\/(?:sim|actors))\/|^io\/at-once\.ts$/),
+  /** Opens with a sentence that says what it is. */
+  headed: codeIn(/^(?:contract|io|src\/(?:sim|actors|http|control))\/.*\.ts$/),
+  /** Decides how the service answers: reads the assumptions, and does not declare them. */
+  deciding: codeIn(/^(?:contract|src\/(?:sim|actors|http))\/(?!assumptions)/),
+  /** The simulated service, and the tests of its rules. */
+  twin: source.filter(({ path }) => /^(?:contract|src)\//.test(path)),
+  /** Could write the state of the simulated service. */
+  core: codeIn(
+    /^(?:contract|judging\/evidence|src\/(?:actors|operations|recording|sim|simulation))\//,
+  ),
+  /** Runs on the user's machine, on every platform. */
+  portable: codeIn(/^(?!page\/(?!build\/))/),
+} satisfies Readonly<Record<string, readonly Module[]>>;
 
 /** The first comment of a module, as one line. */
 export function headerOf(text: string): string {

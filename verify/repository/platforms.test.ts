@@ -2,18 +2,8 @@
  * What differs between Linux, macOS and Windows, in the code that ships: each use is named here,
  * with the reason why it works everywhere. A new one fails this test.
  */
-import { readdirSync, readFileSync } from 'node:fs';
-import { join, sep } from 'node:path';
 import { expect, test } from 'vitest';
-import { root } from '../testkit/doc-commands.ts';
-import { rooms } from './modules.ts';
-
-const sources = ['bin', ...rooms].flatMap((folder) =>
-  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-    .map((name) => `${folder}/${name.split(sep).join('/')}`)
-    .filter((name) => /\.(ts|js|cjs)$/.test(name) && !/\.test\.ts$|^page\/(?!build)/.test(name))
-    .map((name) => ({ name, text: readFileSync(join(root, name), 'utf8') })),
-);
+import { scans } from './modules.ts';
 
 const onlyInCheckout = 'builds the page of a checkout, which no platform but ours promises';
 const nodeMapsSignals = 'Windows: Node ends the process for SIGINT, SIGTERM and SIGKILL';
@@ -38,6 +28,7 @@ const traps: readonly (readonly [string, RegExp, Readonly<Record<string, string>
     /from 'node:child_process'/,
     {
       'bench/servers/server-process.ts': 'starts Node itself',
+      'cli/action-start.mjs': 'the command line of the workflow, by the shell of its runner',
       'explore/child-run.ts': "runs the user's own command",
       'explore/finding-files.ts': 'the text of a test that it writes, which runs the same command',
       'fleet/child.ts': 'setpriv on Linux alone; a shard is Node itself',
@@ -84,6 +75,6 @@ const traps: readonly (readonly [string, RegExp, Readonly<Record<string, string>
 ];
 
 test.each(traps)('%s: only where a reason is named', (_, trap, exceptions) => {
-  const found = sources.filter(({ text }) => trap.test(text)).map(({ name }) => name);
+  const found = scans.portable.filter(({ text }) => trap.test(text)).map(({ path }) => path);
   expect(found.sort()).toEqual(Object.keys(exceptions).sort());
 });

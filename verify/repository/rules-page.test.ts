@@ -1,13 +1,12 @@
 /**
- * Compares `docs/rules.md` with the code: the rules and assumptions that modules and tests cite, and
- * the ledger of assumptions.
+ * Compares `docs/rules.md` with the code: the rules and assumptions that modules and tests cite,
+ * and the ledger of assumptions.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { assumptionLedger, assumptionNames } from '#src/sim/assumptions.ts';
-import { root } from '../testkit/doc-commands.ts';
-import { code, headerOf, source, tests, withoutComments } from './modules.ts';
+import { headerOf, root, scans, source, withoutComments } from './modules.ts';
 
 const ledgerText = readFileSync(join(root, 'docs/rules.md'), 'utf8');
 const [rulesPart = '', assumptionsPart = ''] = ledgerText.split('## Assumptions');
@@ -44,9 +43,10 @@ test('the ledger of rules is read: eight groups and VER, numbered from 1 without
   for (const numbers of groups.values()) expect(numbers).toEqual(numbers.map((_, i) => i + 1));
 });
 
-test('every rule id that src/ cites is a rule', () => {
+test('every rule id that code cites is a rule', () => {
   const groups = new Set(ruleIds.map((id) => id.split('-')[0]));
-  const cited = source.filter(({ path }) => !path.startsWith('conformance/'));
+  // Tests of the harness cite rules that do not exist.
+  const cited = source.filter(({ path, isTest }) => !(isTest && path.startsWith('conformance/')));
   const unknown = cited.flatMap(({ path, text }) =>
     [...citedRules(text)]
       .filter((id) => groups.has(id.split('-')[0]) && !ruleIds.includes(id))
@@ -56,7 +56,7 @@ test('every rule id that src/ cites is a rule', () => {
 });
 
 test('every assumption that a header cites is an assumption', () => {
-  const unknown = code.flatMap(({ path, text }) => {
+  const unknown = scans.code.flatMap(({ path, text }) => {
     const cited = /Assumes: ([^.]*)\./.exec(headerOf(text))?.[1] ?? '';
     return cited
       .replace(/\([^)]*\)/g, '')
@@ -71,23 +71,23 @@ test('every assumption that a header cites is an assumption', () => {
 test('every assumption that has several answers is read by name outside its ledger', () => {
   const isOpen = (name: (typeof assumptionNames)[number]) =>
     assumptionLedger[name].answers.length > 1 || 'alsoAccepts' in assumptionLedger[name];
-  const readers = code
-    .filter(({ path }) => !/sim\/assumption|^src\/(model|commands|testing)\//.test(path))
-    .map(({ text }) => withoutComments(text));
+  const readers = scans.deciding.map(({ text }) => withoutComments(text));
   const unread = assumptionNames.filter(
     (name) => isOpen(name) && !readers.some((text) => new RegExp(`\\b${name}\\b`).test(text)),
   );
   expect(unread).toEqual([]);
 });
 
+const twinTests = scans.twin.filter(({ isTest }) => isTest);
+const citing = scans.twin.filter(({ isTest, path }) => !isTest && path !== 'contract/rules.ts');
 const builtGroups = /^(SVC|RES|STATE|SEND|READ|AUTH|ERR|LIMIT)-/;
 const builtRules = ruleIds.filter((id) => builtGroups.test(id));
 
 test.each(builtRules)('%s is cited in code and opens the name of a test', (id) => {
-  expect(code.some(({ text }) => citedRules(text).has(id))).toBe(true);
+  expect(citing.some(({ text }) => citedRules(text).has(id))).toBe(true);
   // A name that opens with this id or with several; in a table of tests it is an entry of its own.
   const opening = new RegExp(`['"\`](?:[A-Z]+-\\d+ )*${id}(?: |')`);
-  expect(tests.some(({ text }) => opening.test(text))).toBe(true);
+  expect(twinTests.some(({ text }) => opening.test(text))).toBe(true);
 });
 
 interface Row {

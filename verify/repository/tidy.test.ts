@@ -2,16 +2,17 @@
  * Checks the source tree: permitted imports, forbidden words, headers, names and unused files.
  */
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { root } from '../testkit/doc-commands.ts';
 import {
   code,
+  everything,
   headerOf,
-  inFolder,
   type Module,
-  modulesUnder,
+  rooms,
+  root,
+  scans,
   source,
   tests,
   withoutComments,
@@ -24,14 +25,6 @@ function strays(modules: readonly Module[], isAllowed: (imported: string) => boo
   );
 }
 
-test('the tree is read: modules, tests and imports are found', () => {
-  expect(code.length).toBeGreaterThan(50);
-  expect(tests.length).toBeGreaterThan(20);
-  expect(code.find(({ path }) => path === 'src/sim/accounts/world.ts')?.imports).toContain(
-    'src/sim/random.ts',
-  );
-});
-
 test('code imports no test and nothing of verify/', () => {
   const isAllowed = (name: string) => !name.endsWith('.test.ts') && !name.startsWith('verify/');
   expect(strays(code, isAllowed)).toEqual([]);
@@ -40,8 +33,8 @@ test('code imports no test and nothing of verify/', () => {
 const banned =
   /\bDate\.now\b|\bnew Date\(\s*\)|\bDate\(\s*\)|\bMath\.random\b|\bcrypto\b|\bperformance\b|(?<!clock\.)\bset(?:Timeout|Interval|Immediate)\b|\bprocess\b|\bqueueMicrotask\b|\basync\b|\bawait\b/g;
 
-test('sim/ and actors/ know no other time and chance than those that they are given', () => {
-  const said = [...inFolder('src/sim/'), ...inFolder('src/actors/')].flatMap(({ path, text }) => {
+test('the contract, sim/ and actors/ know no other time and chance than those that they are given', () => {
+  const said = scans.deterministic.flatMap(({ path, text }) => {
     const words = [...withoutComments(text).matchAll(banned)].map(([word]) => `${path}: ${word}`);
     return words.map((word) => word.replace(/\s+/g, ''));
   });
@@ -61,10 +54,8 @@ test.each([
   expect(text.match(banned)).not.toBeNull();
 });
 
-test('every module of sim/, actors/ and the service opens with a sentence that says what it is', () => {
-  const rooms = ['sim', 'actors', 'http'];
-  const headed = rooms.flatMap((room) => inFolder(`src/${room}/`));
-  const bare = headed.filter(({ text }) => !/\w.*[.:]/.test(headerOf(text)));
+test('every module of the contract, io/, sim/, actors/ and the ports opens with a sentence that says what it is', () => {
+  const bare = scans.headed.filter(({ text }) => !/\w.*[.:]/.test(headerOf(text)));
   expect(bare.map(({ path }) => path).filter((path) => !path.endsWith('-fixture.ts'))).toEqual([]);
 });
 
@@ -81,31 +72,28 @@ function uncommitted(): ReadonlySet<string> {
 }
 
 test('no file is unused', () => {
-  const elsewhere = modulesUnder('verify');
-  const everything = [...source, ...elsewhere];
   const used = new Set(everything.flatMap(({ imports }) => imports));
-  // Doors: what the manifest, the build or a command line names.
-  const manifest = readFileSync(join(root, 'package.json'), 'utf8');
-  const named = [manifest, ...elsewhere.map(({ text }) => text)].join('\n');
-  const isDoor = ({ path, isTest }: Module) =>
-    isTest ||
-    path === 'cli/main.ts' ||
-    path === 'page/main.tsx' ||
-    path === 'page/events-worker.ts' ||
-    named.includes(path) ||
-    named.includes(`'${path.slice(4, -3)}'`) ||
-    path === 'bench/servers/child.ts' ||
-    path.startsWith('cli/health');
+  // Ways in: what the manifest, the build, an action or a test names by its path.
+  const builders = everything.filter(({ path }) => path.startsWith('verify/'));
+  const pages = ['package.json', 'action.yml', 'Dockerfile', 'bin/smstwin.js', 'page/index.html'];
+  const named = [
+    ...builders.map(({ text }) => text),
+    ...pages.map((page) => readFileSync(join(root, page), 'utf8')),
+  ].join('\n');
+  const isWayIn = ({ path, isTest }: Module) =>
+    isTest || named.includes(path) || /^page\/(?:main\.tsx|events-worker\.ts)$/.test(path);
   const unfinished = uncommitted();
   const unused = source.filter(
-    (module) => !isDoor(module) && !used.has(module.path) && !unfinished.has(module.path),
+    (module) => !isWayIn(module) && !used.has(module.path) && !unfinished.has(module.path),
   );
   expect(unused.map(({ path }) => path)).toEqual([]);
 });
 
 test('no folder and no file is called by a name that says nothing', () => {
   const empty = /(^|\/|-)(utils?|helpers?|common|misc|manager|base|index)(\.|\/|-|$)/;
-  const paths = source.map(({ path }) => path);
+  // Node finds a package's own entry by the name of the file.
+  const entry = 'src/http/transport/uws/index.cjs';
+  const paths = source.map(({ path }) => path).filter((path) => path !== entry);
   expect(paths.filter((path) => empty.test(path))).toEqual([]);
 });
 
@@ -113,4 +101,37 @@ test('no test is skipped, focused or repeated', () => {
   const modifiers = /\b(?:test|it|describe|both)\.(?:only|skip|todo|fails)\b|\bretry:/;
   const marked = tests.filter(({ text }) => modifiers.test(text));
   expect(marked.map(({ path }) => path)).toEqual([]);
+});
+
+/** Pages and, in code, comments. `CHANGELOG.md` keeps the names of its time. */
+const prose = [
+  ...['README.md', 'SECURITY.md', ...rooms.map((room) => `${room}/README.md`)],
+  ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`),
+]
+  .filter((path) => path.endsWith('.md'))
+  .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))
+  .concat(
+    scans.everything.map(({ path, text }) => ({
+      path,
+      text: [...text.matchAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm)].join('\n'),
+    })),
+  );
+/** Folders and files of no checkout: what a command makes, and programs of earlier commits. */
+const elsewhere =
+  /^(?:dist|build|node_modules|smstwin-findings|verify\/others)\/|^finding-|^send\.js$|^uWebSockets\.js$/;
+
+test('a file or folder that a page or a comment names is there, from the root or its own folder', () => {
+  const named = prose.flatMap(({ path, text }) =>
+    [...text.matchAll(/`((?:[\w@.-]+\/)*[\w@.-]+(?:\.(?:tsx?|[mc]?js)|\/))`/g)].map(
+      ([, name = '']) => ({ path, name }),
+    ),
+  );
+  expect(named.length).toBeGreaterThan(300);
+  const missing = named.filter(
+    ({ path, name }) =>
+      !elsewhere.test(name) &&
+      !existsSync(join(root, name)) &&
+      !existsSync(join(root, path, '..', name)),
+  );
+  expect(missing.map(({ path, name }) => `${path}: ${name}`)).toEqual([]);
 });

@@ -1,0 +1,26 @@
+/** States how many files each test reads that looks at the text of code. */
+import { expect, test } from 'vitest';
+import { scans } from './modules.ts';
+
+/** At the least: a room that moves or is renamed must not take its files out of a test's sight. */
+const least = {
+  everything: 900,
+  code: 500,
+  tests: 150,
+  deterministic: 60,
+  headed: 120,
+  deciding: 85,
+  twin: 320,
+  core: 150,
+  portable: 470,
+} satisfies Record<keyof typeof scans, number>;
+
+test.each(Object.entries(scans))('%s reads as many files as it should', (name, modules) => {
+  expect(modules.length).toBeGreaterThanOrEqual(least[name as keyof typeof scans]);
+  expect(modules.every(({ text }) => text !== '')).toBe(true);
+});
+
+test('imports are found, also those of another room', () => {
+  const imports = scans.code.find(({ path }) => path === 'src/sim/accounts/world.ts')?.imports;
+  expect(imports).toEqual(expect.arrayContaining(['src/sim/random.ts', 'contract/time.ts']));
+});
