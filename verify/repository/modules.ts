@@ -49,12 +49,22 @@ export function withoutComments(text: string): string {
   return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|[^:'"`])\/\/.*$/gm, '$1');
 }
 
+/** True if a room exists, or the room of a path. */
+export function isThere(path: string): boolean {
+  return existsSync(join(root, path.split('/')[0] ?? ''));
+}
+
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
   readonly imports: Readonly<Record<string, string>>;
 };
 
-/** The folders at the top that import each other by `#name/…`, as the manifest maps them. */
-export const rooms = Object.keys(manifest.imports).map((key) => key.slice(1, -2));
+/**
+ * The folders at the top that import each other by `#name/…`, as the manifest maps them. A tool may be
+ * deleted.
+ */
+export const rooms = Object.keys(manifest.imports)
+  .map((key) => key.slice(1, -2))
+  .filter(isThere);
 export const everything = [...rooms, 'bin'].flatMap(modulesUnder);
 /** What may ship, and its tests. */
 export const source = everything.filter(({ path }) => !path.startsWith('verify/'));

@@ -16,7 +16,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { code, everything, importsOf, root } from './modules.ts';
+import { code, everything, importsOf, isThere, root } from './modules.ts';
 
 const page = readFileSync(join(root, 'docs/architecture.md'), 'utf8');
 /** The first and the last cell of each row below a heading; the last one is a list of names. */
@@ -28,19 +28,21 @@ const tableBelow = (heading: string) =>
       .map((line) => line.slice(2, -2).split(' | '))
       .map((cells): [string, readonly string[]] => [
         (cells[0] ?? '').replace(/`|\/`/g, ''),
-        [...(cells.at(-1) ?? '').matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),
+        [...(cells.at(-1) ?? '').matchAll(/`([^`]+)`/g)]
+          .map(([, name = '']) => name)
+          .filter(isThere),
       ]),
   );
 const walls = tableBelow('Rooms and walls');
 const packages = tableBelow('Packages');
 
 /** Without a row of its own, a folder belongs to the folder above it. */
-const rooms = [...walls.keys()].sort((a, b) => b.length - a.length);
+const rooms = [...walls.keys()].filter(isThere).sort((a, b) => b.length - a.length);
 const isIn = (room: string, path: string) => path.startsWith(`${room}/`);
 const roomOf = (path: string) => rooms.find((room) => isIn(room, path));
 const rowOf = (room: string) => walls.get(room) ?? [];
 /** The tools: whoever embeds the twin can do without them. */
-const tools = ['record', 'explore', 'fleet', 'bench', 'page'];
+const tools = ['record', 'explore', 'fleet', 'bench', 'page'].filter(isThere);
 
 interface File {
   readonly path: string;
