@@ -5,10 +5,10 @@
 
 import { isBroken } from '#judging/limiter/recount.ts';
 import { type PageLink, pageHtml } from '#judging/report/page.ts';
-import { type Plot, plotSvg } from '#judging/report/plot.ts';
 import { escapeMarkup as text } from '#judging/report/summary.ts';
 import type { EnduranceResult, Interval } from '../endurance/endurance-result.ts';
 import type { Percentiles } from '../servers/messages.ts';
+import { type Plot, plotSvg } from './plot.ts';
 import type { BenchResult, CaseResult } from './result.ts';
 import { auditText, caseText, enduranceText } from './text.ts';
 

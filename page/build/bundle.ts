@@ -5,8 +5,8 @@
  */
 import { readFileSync } from 'node:fs';
 import { statusTexts } from '#src/http/transport/status-texts.ts';
-import { declaredOperations } from './declared.ts';
 import { shownOperations } from '../lists.ts';
+import { declaredOperations } from './declared.ts';
 
 export interface DashboardFile {
   /** The name below `/assets/`; the page itself is `index.html`. */

@@ -3,6 +3,7 @@
  * builds them on the first request; a package has them in `dist/dashboard/`.
  */
 import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { shippedFile, shippedNames } from '#io/shipped-files.ts';
 import type { ContentReply, ControlRequest } from '../http/transport/transport.ts';
@@ -22,7 +23,7 @@ export const pageHeaders: Readonly<Record<string, string>> = {
 };
 
 /** As `page/build/bundle.ts` makes it. */
-interface PageFile {
+export interface PageFile {
   readonly name: string;
   readonly bytes: Uint8Array;
 }
@@ -48,12 +49,21 @@ export async function dashboardFile(request: ControlRequest): Promise<ContentRep
   return (await loading).get(request.path)?.(request);
 }
 
+/**
+ * The page of this checkout, built anew; no file if its room was deleted. No room of `src/` knows the
+ * page, so its address is computed. `onSources` is called with the paths of the bundled files.
+ */
+export async function builtPage(
+  onSources?: (paths: readonly string[]) => void,
+): Promise<readonly PageFile[]> {
+  const bundle = new URL('../../page/build/bundle.ts', import.meta.url);
+  return existsSync(bundle) ? (await import(bundle.href)).bundleDashboard(onSources) : [];
+}
+
 async function loadFiles(): Promise<ReadonlyMap<string, Answer>> {
   const isCheckout = import.meta.url.endsWith('.ts');
-  const files: readonly PageFile[] = isCheckout
-    ? await (
-        await import(new URL('../../page/build/bundle.ts', import.meta.url).href)
-      ).bundleDashboard()
+  const files = isCheckout
+    ? await builtPage()
     : shippedNames('dashboard').map((name) => ({ name, bytes: shippedFile(`dashboard/${name}`) }));
   return new Map(
     files.map(({ name, bytes }) => [

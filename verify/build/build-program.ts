@@ -2,18 +2,23 @@
  * Builds the program that `smstwin` runs, and its dashboard, into a folder of the checkout: for the
  * package, and for tests that start processes.
  */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { build } from 'esbuild';
-import { bundleDashboard } from '#page/build/bundle.ts';
+import { builtPage } from '#src/control/page-files.ts';
 import { options, root } from './bundle-options.ts';
+
+/** The ways in by output name, without those of a tool that was deleted. */
+export function existing(entries: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(entries).filter(([, path]) => existsSync(root + path)));
+}
 
 /** `otherEntries`: what is built besides the program and `smstwin/clock`, by output name. */
 export function buildProgram(folder: string, otherEntries: Readonly<Record<string, string>>) {
   return build({
     ...options,
     outdir: folder,
-    entryPoints: { main: 'cli/main.ts', clock: 'src/testing/clock.ts', ...otherEntries },
+    entryPoints: { main: 'cli/main.ts', clock: 'src/testing/clock.ts', ...existing(otherEntries) },
     metafile: true,
     splitting: true,
     format: 'esm',
@@ -30,7 +35,7 @@ export function buildProgram(folder: string, otherEntries: Readonly<Record<strin
 export async function buildDashboard(folder: string): Promise<string[]> {
   const sources: string[] = [];
   const page = `${root}page/`;
-  const files = await bundleDashboard((paths) =>
+  const files = await builtPage((paths) =>
     sources.push(...paths.map((path) => resolve(page, path))),
   );
   mkdirSync(`${root}${folder}/dashboard`, { recursive: true });

@@ -8,16 +8,13 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, rmSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';
-import { buildDashboard, buildProgram } from './build-program.ts';
+import { buildDashboard, buildProgram, existing } from './build-program.ts';
 import { asCommonJs, options, root } from './bundle-options.ts';
 import { thirdPartyNotices } from './notices.ts';
 import { writePublicTypes } from './public-types.ts';
 
 /** The entries that `require` can load, too, since most projects with Jest are CommonJS. */
-const commonJsEntries = {
-  simulator: 'src/api.ts',
-  explore: 'explore/explore.ts',
-};
+const commonJsEntries = existing({ simulator: 'src/api.ts', explore: 'explore/explore.ts' });
 
 rmSync(`${root}dist`, { recursive: true, force: true });
 const { metafile } = await buildProgram('dist', {

@@ -3,7 +3,7 @@
  * without GitHub, and what they name exists.
  */
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
@@ -11,6 +11,7 @@ import { parse } from 'yaml';
 import { addServeFlags } from '#cli/serve/serve-options.ts';
 import { newCommand } from '#io/flags.ts';
 import { commandsOf, fencedBlocksOf, root, shell } from '../testkit/doc-commands.ts';
+import { isThere } from './modules.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'smstwin-ci-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -86,4 +87,20 @@ test('containers use flags that there are, and no root', () => {
   const named = `${compose}${read('Dockerfile')}`.matchAll(/\bSMSTWIN_([A-Z_]+)/g);
   for (const [, name = ''] of named) expect(variables).toContain(name);
   expect(read('Dockerfile')).toMatch(/^USER 65532:65532$/m);
+});
+
+test('what the container is built from is enough to build the package', () => {
+  const context = join(folder, 'context');
+  const entries = read('.dockerignore').trim().split('\n');
+  expect(entries.shift()).toBe('*');
+  for (const entry of entries) {
+    const path = entry.slice(1);
+    if (isThere(path)) cpSync(join(root, path), join(context, path), { recursive: true });
+  }
+  symlinkSync(join(root, 'node_modules'), join(context, 'node_modules'));
+  const build = ['--import', import.meta.resolve('tsx'), 'verify/build/build.ts'];
+  execFileSync(process.execPath, build, { cwd: context, stdio: 'pipe' });
+  expect(existsSync(join(context, 'dist/types/src/api.d.ts'))).toBe(true);
+  const version = [join(context, 'dist/main.js'), '--version'];
+  expect(execFileSync(process.execPath, version, { encoding: 'utf8' })).toMatch(/^\d+\.\d+\./);
 });

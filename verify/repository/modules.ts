@@ -49,19 +49,22 @@ export function withoutComments(text: string): string {
   return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|[^:'"`])\/\/.*$/gm, '$1');
 }
 
-/** True if a room exists, or the room of a path. */
+/** The tools: whoever embeds the twin can do without them, so each may be deleted. */
+const allTools = ['record', 'explore', 'fleet', 'bench', 'page'];
+
+/** False for a path of a deleted tool, or of its own tests. */
 export function isThere(path: string): boolean {
-  return existsSync(join(root, path.split('/')[0] ?? ''));
+  const [, room = ''] = /^(?:verify\/|cli\/)?([^/.]+)/.exec(path) ?? [];
+  return !allTools.includes(room) || existsSync(join(root, room));
 }
+
+export const tools = allTools.filter(isThere);
 
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
   readonly imports: Readonly<Record<string, string>>;
 };
 
-/**
- * The folders at the top that import each other by `#name/…`, as the manifest maps them. A tool may be
- * deleted.
- */
+/** The folders at the top that import each other by `#name/…`, as the manifest maps them. */
 export const rooms = Object.keys(manifest.imports)
   .map((key) => key.slice(1, -2))
   .filter(isThere);

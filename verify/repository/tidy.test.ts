@@ -9,6 +9,7 @@ import {
   code,
   everything,
   headerOf,
+  isThere,
   type Module,
   rooms,
   root,
@@ -130,6 +131,7 @@ test('a file or folder that a page or a comment names is there, from the root or
   const missing = named.filter(
     ({ path, name }) =>
       !elsewhere.test(name) &&
+      isThere(name) &&
       !existsSync(join(root, name)) &&
       !existsSync(join(root, path, '..', name)),
   );

@@ -16,7 +16,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { code, everything, importsOf, isThere, root } from './modules.ts';
+import { code, everything, importsOf, isThere, root, tools } from './modules.ts';
 
 const page = readFileSync(join(root, 'docs/architecture.md'), 'utf8');
 /** The first and the last cell of each row below a heading; the last one is a list of names. */
@@ -41,8 +41,6 @@ const rooms = [...walls.keys()].filter(isThere).sort((a, b) => b.length - a.leng
 const isIn = (room: string, path: string) => path.startsWith(`${room}/`);
 const roomOf = (path: string) => rooms.find((room) => isIn(room, path));
 const rowOf = (room: string) => walls.get(room) ?? [];
-/** The tools: whoever embeds the twin can do without them. */
-const tools = ['record', 'explore', 'fleet', 'bench', 'page'].filter(isThere);
 
 interface File {
   readonly path: string;
@@ -111,17 +109,14 @@ test('no room reaches itself; the contract, the judges and the harness reach not
   expect(reached.filter((room) => !judges.includes(room))).toEqual([]);
 });
 
-test.each(tools)(
-  '%s/ can be deleted: only its command, the build and its own tests import it',
-  (tool) => {
-    const users = everything
-      .filter(({ imports }) => imports.some((name) => isIn(tool, name)))
-      .map(({ path }) => path);
-    const own = new RegExp(`^(?:${tool}|cli|verify/build|verify/${tool})/`);
-    expect(users.length).toBeGreaterThan(0);
-    expect(users.filter((path) => !own.test(path))).toEqual([]);
-  },
-);
+test.each(tools)('%s/ can be deleted: only its command and its own tests import it', (tool) => {
+  const users = everything
+    .filter(({ imports }) => imports.some((name) => isIn(tool, name)))
+    .map(({ path }) => path);
+  const own = new RegExp(`^(?:${tool}|cli|verify/${tool})/`);
+  expect(users.length).toBeGreaterThan(0);
+  expect(users.filter((path) => !own.test(path))).toEqual([]);
+});
 
 test('each package is imported where its row says, and nowhere else', () => {
   const strays = packageUses.filter(

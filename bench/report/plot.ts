@@ -2,7 +2,7 @@
  * Line plots as plain SVG: axes with round ticks, a legend, colours of the page's stylesheet. The
  * label tells a person who cannot see the plot what it shows.
  */
-import { escapeMarkup as text } from './summary.ts';
+import { escapeMarkup as text } from '#judging/report/summary.ts';
 
 export interface Plot<R> {
   readonly label: string;

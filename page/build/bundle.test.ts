@@ -1,9 +1,11 @@
-import { gunzipSync } from 'node:zlib';
+/** The page as it is bundled, and as the control port serves it. */
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
+import { controlApi } from '#src/control/control-api.ts';
+import type { ContentReply, ControlRequest } from '#src/http/transport/transport.ts';
+import { Simulator } from '#src/simulator.ts';
 import { plainRequest } from '#verify/testkit/twin/control-fixture.ts';
-import type { ContentReply, ControlRequest } from '../http/transport/transport.ts';
-import { Simulator } from '../simulator.ts';
-import { controlApi } from './control-api.ts';
+import { bundleDashboard } from './bundle.ts';
 
 async function asked(overrides: Partial<ControlRequest>, token?: string) {
   const simulator = new Simulator({ clock: 'manual' });
@@ -14,6 +16,20 @@ async function asked(overrides: Partial<ControlRequest>, token?: string) {
   await simulator.close();
   return reply as ContentReply;
 }
+
+test('the page loads in under 100 KB compressed', async () => {
+  const files = await bundleDashboard();
+  const sizeOf = (name: string) => {
+    const file = files.find((one) => one.name === name);
+    return file === undefined ? Number.NaN : gzipSync(file.bytes).length;
+  };
+  const page = Buffer.from(files.find(({ name }) => name === 'page.js')?.bytes ?? []).toString();
+  const eager = [...page.matchAll(/from"\.\/([^"]+)"/g)].map(([, name = '']) => name);
+  const first = ['index.html', 'style.css', 'page.js', ...eager];
+  const bytes = first.reduce((sum, name) => sum + sizeOf(name), 0);
+  expect(bytes).toBeGreaterThan(10_000);
+  expect(bytes).toBeLessThan(100_000);
+});
 
 test('the page and its files come from this port alone, by a strict content policy', async () => {
   const reply = await asked({ path: '/' });
