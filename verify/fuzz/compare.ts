@@ -19,6 +19,8 @@ interface Shape {
   readonly isLast: boolean;
   /** True if the service never sees it. */
   readonly isRefused?: boolean;
+  /** True if the native server may serve it only if nothing follows in the same packet. */
+  readonly isChunked?: boolean;
 }
 
 const head = ` HTTP/1.1${crlf}Host: x${crlf}`;
@@ -37,15 +39,16 @@ const keepingOpen: readonly Shape[] = [
   plain('DELETE', `Authorization: Bearer k${crlf}${crlf}`),
   plain('POST', `Content-Length: 0${crlf}${crlf}`),
   plain('POST', `Content-Length: 7${crlf}${crlf}{"a":1}`),
-  plain('POST', `Transfer-Encoding: chunked${chunks}`),
-  plain('PUT', `Transfer-Encoding: Chunked${crlf}${crlf}0${crlf}${crlf}`),
   plain('PATCH', `Content-Length: 20000${crlf}${crlf}${'x'.repeat(20_000)}`),
 ];
 
 const endingConnection: readonly Shape[] = [
   last('GET', `Connection: close${crlf}${crlf}`),
   last('POST', `Connection: close${crlf}Content-Length: 2${crlf}${crlf}{}`),
-  last('POST', `Connection: Close${crlf}Transfer-Encoding: chunked${chunks}`),
+  ...[
+    last('POST', `Connection: Close${crlf}Transfer-Encoding: chunked${chunks}`),
+    last('PUT', `Transfer-Encoding: Chunked${crlf}Connection: close${crlf}${crlf}0${crlf}${crlf}`),
+  ].map((shape): Shape => ({ ...shape, isChunked: true })),
   ...[
     `Content-Length: 2${crlf}Content-Length: 80${crlf}${crlf}{}`,
     `Content-Length: 80${crlf}Content-Length: 2${crlf}${crlf}{}`,
@@ -155,7 +158,12 @@ function difference(shapes: readonly Shape[], native: Outcome, node: Outcome): s
     .slice(0, end + 1)
     .flatMap(({ method, isRefused }, index) => (isRefused ? [] : [`${method} /${index}`]));
   if (String(node.served) !== String(expected)) return 'Node serves other requests';
-  if (String(native.served) !== String(expected)) return 'the native server serves other requests';
+  const isChunkedServed =
+    shapes[end]?.isChunked !== true || native.served.length === expected.length;
+  const fromNative = isChunkedServed ? expected : expected.slice(0, -1);
+  if (String(native.served) !== String(fromNative)) {
+    return 'the native server serves other requests';
+  }
   const isSame = String(native.replies) === String(node.replies);
   if (end === shapes.length - 1) return isSame ? undefined : 'the replies differ';
   // After a refused request the native server may lose replies or replace them, but adds none.

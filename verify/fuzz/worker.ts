@@ -59,12 +59,11 @@ export class FuzzWorker {
     try {
       await this.#exchange(connection, port, [validRequest[port]], []);
       for (let next = 0; next < pieces.length; ) {
-        const replies = await this.#exchange(
-          connection,
-          port,
-          pieces.slice(next, next + pipelined),
-          cuts,
-        );
+        const batch = pieces.slice(next, next + pipelined);
+        // The native server ends the connection with a chunked body, and loses what is behind it.
+        const end = batch.findIndex(({ bytes }) => bytes.includes('Transfer-Encoding: chunked'));
+        const sent = end < 0 ? batch : batch.slice(0, end + 1);
+        const replies = await this.#exchange(connection, port, sent, cuts);
         for (const reply of replies) this.#count(reply);
         this.#tally.requests += replies.length;
         next += replies.length;

@@ -6,7 +6,14 @@ import { expect, test } from 'vitest';
 import type { ApiRequest } from '#contract/request-and-reply.ts';
 import type { TransportKind } from '#src/http/transport/open-transport.ts';
 import { get, post } from '../testkit/processes/raw-socket.ts';
-import { both, dial, echo, expectAlive, start } from '../testkit/transport-fixture.ts';
+import {
+  both,
+  dial,
+  echo,
+  expectAlive,
+  start,
+  withoutNative,
+} from '../testkit/transport-fixture.ts';
 
 const service = { service: echo };
 
@@ -34,12 +41,12 @@ both(
       body: '{"code":"request_too_large","detail":"Request body exceeds 65536 bytes."}',
     });
     expect(refused.headers['connection']).not.toBe('close');
+    await socket.write(post('after'));
+    expect(JSON.parse((await socket.reply()).body)).toMatchObject({ body: 'after' });
     await socket.write(
       `POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n${'1000\r\n'.concat('x'.repeat(4_096), '\r\n').repeat(17)}0\r\n\r\n`,
     );
     expect((await socket.reply()).status).toBe(413);
-    await socket.write(post('after'));
-    expect(JSON.parse((await socket.reply()).body)).toMatchObject({ body: 'after' });
   },
 );
 
@@ -142,6 +149,67 @@ both('nothing behind a reply that ends its connection is served', async (kind) =
   }
   await expectAlive(port);
   expect(seen).toEqual([...Array(5).fill('/outer'), '/alive']);
+});
+
+/** The end of a chunked body and a request in its trailers, and where the bytes are split. */
+const trailers: readonly (readonly [string, readonly number[]])[] = [
+  `0\r\nXX${get('/inner')}`,
+  `0\r\n\r\n${get('/inner')}`,
+  `0\r\nXXfoo: /inner HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 6.6.6.6\r\n\r\n`,
+  `0\r\nX-Sum: 1\r\nX-Other: 2\r\n\r\n`,
+  `0\r\nX-Sum: 1\r\n\r\n${get('/inner')}`,
+  `\r\n\r\n${get('/inner')}`,
+  ` 0\r\n\r\n${get('/inner')}`,
+].flatMap((end) => [[], [1], [3], [4], [5], [6], [3, 5, 9]].map((cuts) => [end, cuts] as const));
+
+test.skipIf(withoutNative !== '')(
+  `hyperexpress: nothing behind a chunked body is served, and no reply is given twice${withoutNative}`,
+  async () => {
+    for (const status of [202, 204, 304]) {
+      const seen: string[] = [];
+      const { port } = await start('hyperexpress', {
+        service: ({ path }) => {
+          seen.push(path);
+          return { status: path === '/alive' ? 200 : status, body: JSON.stringify({ path }) };
+        },
+      });
+      for (const [end, cuts] of trailers) {
+        const socket = await dial(port);
+        await socket.write('POST /outer HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n');
+        await socket.write(end, cuts);
+        const replies = (await socket.rest()).match(/^HTTP\/1.1 [23]../gm) ?? [];
+        const what = `${status} ${JSON.stringify(end)} at ${cuts}`;
+        const served = seen.splice(0);
+        expect(['', '/outer'], what).toContain(served.join());
+        expect(replies.length, what).toBeLessThanOrEqual(served.length);
+        // In one packet with the end of the body, what follows also keeps the body from being served.
+        if (cuts.length === 0 && !end.startsWith(' ')) expect(served, what).toEqual([]);
+      }
+      await expectAlive(port);
+    }
+  },
+);
+
+both('a chunked body is answered, and Node’s server reads its trailers', async (kind) => {
+  const { port, seen } = await startSeeing(kind);
+  const socket = await dial(port);
+  const head = 'POST /outer HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n';
+  await socket.write(`${head}0\r\n${kind === 'node' ? 'X-Sum: 1\r\n' : ''}\r\n`);
+  const { status, headers } = await socket.reply();
+  const connection = kind === 'node' ? 'keep-alive' : 'close';
+  expect([status, headers['connection'], seen]).toEqual([200, connection, ['/outer']]);
+});
+
+both('204 ends the connection of a client that asks for it among other options', async (kind) => {
+  const { port } = await start(kind, { service: () => ({ status: 204, body: '' }) });
+  const socket = await dial(port);
+  await socket.write(get('/', 'Connection: close, x'));
+  const head = await socket.until('\r\n\r\n');
+  expect(head).toMatch(/^HTTP\/1.1 204 No Content\r\n/);
+  expect(head).not.toMatch(/content-length/i);
+  expect(head.match(/^connection: close\r$/gim)).toHaveLength(1);
+  await socket.write(get('/inner'));
+  expect(await socket.rest()).toBe('');
 });
 
 test('node: chunks of an HTTP/1.0 client are refused, and nothing behind them is served', async () => {

@@ -11,6 +11,8 @@ import uWS, { type HttpRequest, type HttpResponse, type ListenCallback } from 'u
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+// Not the global one, which a test may fake.
+import { setImmediate } from 'node:timers';
 import { type Request, type Response, Server } from 'hyper-express';
 import type { ApiReply } from '#contract/request-and-reply.ts';
 import type { TlsPair } from '../../../config/tls.ts';
@@ -118,7 +120,7 @@ export class HyperExpressTransport implements Transport {
     const request = new UwsRequest(method, incoming, response);
     const length = headers['content-length'];
     const encoding = headers['transfer-encoding'];
-    if (request.asksToClose) this.#answers.pending.add(request);
+    if (request.endsConnection) this.#answers.pending.add(request);
     if (length === undefined && encoding === undefined) {
       this.#answers.serve(request, request);
       return;
@@ -156,7 +158,8 @@ export class HyperExpressTransport implements Transport {
     let body: ArrivingBody | undefined;
     this.#answers.pending.add(request);
     request.onBody((chunk, isLast) => {
-      if (isLast && body === undefined && chunk.byteLength <= intake.limitBytes) {
+      const isWhole = isLast && body === undefined && !request.isChunked;
+      if (isWhole && chunk.byteLength <= intake.limitBytes) {
         request.lendBody(chunk);
         this.#answers.serve(request, request);
         return;
@@ -167,7 +170,12 @@ export class HyperExpressTransport implements Transport {
         request.onLeft(() => arriving.release());
       }
       this.#answers.take(request, body, new Uint8Array(chunk));
-      if (isLast) this.#answers.arrived(request, request, body);
+      if (!isLast) return;
+      const arrived = body;
+      const serve = (): void => this.#answers.arrived(request, request, arrived);
+      // Later, as uWebSockets.js ends the connection if the packet also holds trailers.
+      if (request.isChunked) setImmediate(() => request.later(serve));
+      else serve();
     });
   }
 }

@@ -2,6 +2,8 @@
  * Writes replies on the raw response of uWebSockets.js, with as few native calls as it allows.
  */
 import type { HttpResponse } from 'uWebSockets.js';
+// Not the global one, which a test may fake.
+import { setImmediate } from 'node:timers';
 import type { ApiReply } from '#contract/request-and-reply.ts';
 import { statusTexts } from '../status-texts.ts';
 import { keepAliveSeconds } from '../transport.ts';
@@ -28,9 +30,14 @@ export function writeReply(
   connection: Connection,
 ): void {
   if (status === 204 || status === 304) {
-    // This call cannot close the connection, so the head asks the client to.
-    writeHead(raw, status, undefined, headers, connection === 'keep' ? 'keep' : 'close');
-    raw.endWithoutBody();
+    if (connection !== 'native_close') {
+      writeHead(raw, status, undefined, headers, connection);
+      raw.endWithoutBody();
+      return;
+    }
+    // That call cannot close the connection, so this head ends itself; the cork sends it first.
+    writeHead(raw, status, undefined, headers, 'close', '\r\n');
+    setImmediate(() => closeQuietly(raw));
     return;
   }
   const isNativeClose = connection === 'native_close';
@@ -101,6 +108,7 @@ function writeHead(
   contentType: string | undefined,
   headers: ApiReply['headers'],
   connection: Connection,
+  end = '',
 ): void {
   const type = headers?.['content-type'] === undefined ? contentType : undefined;
   let head = jsonHeads[status];
@@ -109,7 +117,7 @@ function writeHead(
     if (type === jsonType && connection === 'keep') jsonHeads[status] = head;
   }
   for (const name in headers) head += `\r\n${name}: ${headers[name]}`;
-  raw.writeStatus(head);
+  raw.writeStatus(head + end);
 }
 
 /** The heads of JSON replies that keep their connection, by status. */

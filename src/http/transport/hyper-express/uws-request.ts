@@ -49,8 +49,13 @@ export class UwsRequest implements ApiRequest, Outlet {
   readonly contentType: string | undefined;
   readonly contentEncoding: string | undefined;
   readonly forwardedFor: string | undefined;
-  /** True if the client asked to close the connection after this request. */
-  readonly asksToClose: boolean;
+  /**
+   * True if the body comes in chunks. uWebSockets.js takes any two bytes behind the last chunk for
+   * its line end, so it would serve trailers as a request.
+   */
+  readonly isChunked: boolean;
+  /** True if the client asked for the end of the connection, or if the body comes in chunks. */
+  readonly endsConnection: boolean;
   /**
    * True if uWebSockets.js closes the connection without being asked: it takes any `Connection` of
    * five characters for `close`.
@@ -80,11 +85,13 @@ export class UwsRequest implements ApiRequest, Outlet {
     this.forwardedFor = headers['x-forwarded-for'];
     const connection = headers['connection'];
     this.#isClosedByNative = connection?.length === 5;
-    this.asksToClose =
-      connection !== undefined &&
-      (this.#isClosedByNative ||
-        closeOption.test(connection) ||
-        closeOption.test(raw.getHeader('connection')));
+    this.isChunked = headers['transfer-encoding'] !== undefined;
+    this.endsConnection =
+      this.isChunked ||
+      (connection !== undefined &&
+        (this.#isClosedByNative ||
+          closeOption.test(connection) ||
+          closeOption.test(raw.getHeader('connection'))));
     this.#response = response;
   }
 
@@ -127,7 +134,7 @@ export class UwsRequest implements ApiRequest, Outlet {
   ): void {
     if (this.isAnswered) return;
     const isLastHead = this.method === 'HEAD' && Math.random() * headsPerClose < 1;
-    if (!ends && !this.asksToClose && !isLastHead) {
+    if (!ends && !this.endsConnection && !isLastHead) {
       this.#response.completed = true;
       const { raw } = this.#response;
       writeReply(raw, this.method, status, payload, contentType, headers, 'keep');
