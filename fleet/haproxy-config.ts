@@ -103,7 +103,6 @@ function configOf(plan: RouterPlan): string {
     '',
     'frontend service',
     `  bind ${plan.bind}${plan.tls === undefined ? '' : ` ssl crt ${fileIn(plan, 'tls.pem')} alpn http/1.1`}`,
-    '  option accept-invalid-http-request',
     ...clientAddressRules(plan),
     '  acl in_path path_beg /w/',
     '  acl in_path_of_first path_beg /w/default/',
