@@ -20,7 +20,7 @@ export interface ApiRequest {
   readonly contentType: string | undefined;
   /** `Content-Encoding` as sent. */
   readonly contentEncoding?: string | undefined;
-  /** The peer's address: IPv4 dotted, IPv6 as the transport prints it. */
+  /** The peer's address: IPv4 dotted, IPv6 in its shortest spelling. */
   readonly clientIp: string;
   /** `X-Forwarded-For` as sent; read only if the settings trust it. */
   readonly forwardedFor: string | undefined;

@@ -103,7 +103,7 @@ function configOf(plan: RouterPlan): string {
     '',
     'frontend service',
     `  bind ${plan.bind}${plan.tls === undefined ? '' : ` ssl crt ${fileIn(plan, 'tls.pem')} alpn http/1.1`}`,
-    ...clientAddressRules(plan),
+    clientAddressRule(plan),
     '  acl in_path path_beg /w/',
     '  acl in_path_of_first path_beg /w/default/',
     '  acl in_path_of_first path /w/default',
@@ -131,26 +131,21 @@ function configOf(plan: RouterPlan): string {
   return lines.join('\n');
 }
 
-/** Sets `txn.client`, the address of the client, and writes it for the shard. */
-function clientAddressRules({ trustProxy }: RouterPlan): readonly string[] {
-  if (trustProxy) {
-    return [
-      '  http-request set-header X-Forwarded-For %[src] unless { req.hdr(x-forwarded-for) -m found }',
-      '  http-request set-var(txn.client) req.hdr(x-forwarded-for,-1)',
-    ];
-  }
-  return [
-    '  http-request set-header X-Forwarded-For %[src]',
-    '  http-request set-var(txn.client) src,concat()',
-  ];
+/** Writes the address of the client for the shard, unless a proxy in front has. */
+function clientAddressRule({ trustProxy }: RouterPlan): string {
+  const unless = trustProxy ? ' unless { req.hdr(x-forwarded-for) -m found }' : '';
+  return `  http-request set-header X-Forwarded-For %[src]${unless}`;
 }
 
 /** Routes a request that names no known world or key. */
-function keylessRules({ wide, shards }: RouterPlan): readonly string[] {
-  if (!wide) return [`  http-request set-var(txn.shard) str(${shardName(0)}) unless routed`];
-  // All requests of an address reach one shard, so that its limits are counted in one place.
+function keylessRules({ wide, trustProxy, shards }: RouterPlan): readonly string[] {
+  // All requests of an address reach one shard, so that its limits are counted in one place. What a
+  // proxy in front writes can be any spelling of an address, which only a shard reads.
+  if (!wide || trustProxy) {
+    return [`  http-request set-var(txn.shard) str(${shardName(0)}) unless routed`];
+  }
   return [
-    `  http-request set-var(txn.place) var(txn.client),crc32(1),mod(${shards.length}) unless routed`,
+    `  http-request set-var(txn.place) src,concat(),crc32(1),mod(${shards.length}) unless routed`,
     '  http-request set-var(txn.shard) str(s),concat(,txn.place) unless routed',
   ];
 }

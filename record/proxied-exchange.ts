@@ -6,8 +6,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { PassThrough, type Readable } from 'node:stream';
 import type { FaultKind } from '#contract/fault-kinds.ts';
+import { plainIp } from '#src/http/plain-ip.ts';
 import { forced, malformed } from '#src/http/service/faults.ts';
-import { plainIp } from '#src/http/transport/transport.ts';
 
 /** An exchange that went through the proxy, as it is recorded. */
 export interface PassedExchange {

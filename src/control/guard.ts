@@ -122,7 +122,7 @@ function isLoopbackName(name: string): boolean {
   return name === 'localhost' || isLoopbackAddress(name);
 }
 
-/** Permits both spellings of `::1`, short and with all zeros: the transports differ. */
+/** Permits each spelling of `::1`, as a `Host` may have any. */
 function isLoopbackAddress(address: string): boolean {
   if (isIP(address) === 4) return address.startsWith('127.');
   return isIP(address) === 6 && /^(?:0*:)*:?0*1$/.test(address);

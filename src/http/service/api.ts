@@ -16,6 +16,7 @@ import { addressCaller } from '../../sim/limiter/address-caller.ts';
 import type { Limiter } from '../../sim/limiter/limiter.ts';
 import { canonicalUuid } from '../../sim/random.ts';
 import type { SendEndpoint } from '../../sim/store/message.ts';
+import { plainIp } from '../plain-ip.ts';
 import { readReply, receivedReply, statsReply, tasksReply } from './endpoint-replies.ts';
 import { allowedMethods, matchOtherSpelling, takesMethod } from './other-spellings.ts';
 import { replayBeforeThrottle, sendMessage } from './send-message.ts';
@@ -125,10 +126,13 @@ export function addressOf({ assumptions }: World, request: ApiRequest): string {
 }
 
 /** The nearest proxy appends the address that it saw, so only the last entry is trustworthy. */
-function clientAddress(request: ApiRequest, source: World['assumptions']['clientIp']): string {
-  if (source === 'peer' || request.forwardedFor === undefined) return request.clientIp;
-  const last = request.forwardedFor.slice(request.forwardedFor.lastIndexOf(',') + 1).trim();
-  return last === '' ? request.clientIp : last;
+function clientAddress(
+  { clientIp, forwardedFor = '' }: ApiRequest,
+  source: World['assumptions']['clientIp'],
+): string {
+  const last = source === 'peer' ? '' : forwardedFor.slice(forwardedFor.lastIndexOf(',') + 1);
+  // A user of `handle` may give a name as the address.
+  return plainIp(last) || plainIp(clientIp) || clientIp;
 }
 
 function unknownPath(world: World, request: ApiRequest): ApiReply {

@@ -119,20 +119,3 @@ export async function waitUntilIdle(isBusy: () => boolean, graceMs: number): Pro
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }
-
-/** How Node writes the start of an IPv4 address on an IPv6 socket, and how uWebSockets.js does. */
-const nodePrefix = '::ffff:';
-const nativePrefix = '0000:0000:0000:0000:0000:ffff:';
-
-/**
- * Writes the IPv4 address of a client on an IPv6 socket as plain IPv4. Node shows such an address
- * as `::ffff:127.0.0.1`, and uWebSockets.js as `0000:0000:0000:0000:0000:ffff:7f00:0001`.
- */
-export function plainIp(address: string): string {
-  if (address.startsWith(nodePrefix) && address.includes('.')) {
-    return address.slice(nodePrefix.length);
-  }
-  if (!address.startsWith(nativePrefix)) return address;
-  const bits = Number.parseInt(address.slice(nativePrefix.length).replace(':', ''), 16);
-  return `${bits >>> 24}.${(bits >>> 16) & 255}.${(bits >>> 8) & 255}.${bits & 255}`;
-}

@@ -53,3 +53,28 @@ test.each(kinds)(
     expect(await statuses(kind, true, sent)).toEqual([401, 429, 401, 401, 429]);
   },
 );
+
+test.each(kinds)('%s: AUTH-6 each spelling of an address is the same caller', async (kind) => {
+  const first = ['203.0.113.1', '2001:db8::9', '198.51.100.1', 'fe80::1'].map(forwarded);
+  const again = [
+    ...['203.0.113.1:40000', '"203.0.113.1"', '9.9.9.9 , 203.0.113.1:40001', '203.000.113.001'],
+    ...['2001:DB8::9', '[2001:db8:0:0:0:0:0:9]:40000', '"[2001:db8::9]"', '2001:db8::0.0.0.9'],
+    ...['::ffff:198.51.100.1', '::FFFF:c633:6401', '[::ffff:198.51.100.1]:1', 'fe80::1%eth0'],
+  ].map(forwarded);
+  const found = await statuses(kind, true, [...first, ...again]);
+  expect(found).toEqual([...first.map(() => 401), ...again.map(() => 429)]);
+});
+
+test.each(kinds)('%s: AUTH-6 what names no address counts as the peer', async (kind) => {
+  const sent = [
+    '',
+    'unknown',
+    '_hidden:40000',
+    '203.0.113.1,',
+    '1.2.3',
+    '2001:db8::1::2',
+    ':',
+    '[]',
+  ].map(forwarded);
+  expect(await statuses(kind, true, [{}, ...sent])).toEqual([401, ...sent.map(() => 429)]);
+});

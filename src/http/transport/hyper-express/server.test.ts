@@ -5,7 +5,6 @@ import { expect, test } from 'vitest';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import { get, post } from '#verify/testkit/processes/raw-socket.ts';
 import { both, dial, echo, start } from '#verify/testkit/transport-fixture.ts';
-import { plainIp } from '../transport.ts';
 
 const service = { service: echo };
 
@@ -305,12 +304,4 @@ both('a truncated reply has no bytes, or half of the announced length', async (k
     expect(received).toMatch(/content-length: 10\r\n/i);
     expect(received.endsWith('\r\n\r\n01234')).toBe(true);
   }
-});
-
-test('an IPv4 address on an IPv6 socket is printed as IPv4, in either spelling', () => {
-  expect(plainIp('::ffff:127.0.0.1')).toBe('127.0.0.1');
-  expect(plainIp('0000:0000:0000:0000:0000:ffff:7f00:0001')).toBe('127.0.0.1');
-  expect(plainIp('0000:0000:0000:0000:0000:ffff:fffe:fdfc')).toBe('255.254.253.252');
-  expect(plainIp('10.0.0.1')).toBe('10.0.0.1');
-  expect(plainIp('::1')).toBe('::1');
 });

@@ -11,8 +11,8 @@ import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 // Not the global one, which a test may fake.
 import { setImmediate } from 'node:timers';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
+import { plainIp } from '../../plain-ip.ts';
 import type { Outlet } from '../answers.ts';
-import { plainIp } from '../transport.ts';
 import { closeQuietly, writeHalf, writeReply } from './uws-reply.ts';
 
 /**

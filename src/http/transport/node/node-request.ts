@@ -4,7 +4,8 @@
  */
 import { IncomingMessage, METHODS } from 'node:http';
 import type { Socket } from 'node:net';
-import { type ControlRequest, plainIp } from '../transport.ts';
+import { plainIp } from '../../plain-ip.ts';
+import type { ControlRequest } from '../transport.ts';
 
 /** A request whose body is still to come. */
 export type Draft = { -readonly [K in keyof ControlRequest]: ControlRequest[K] };

@@ -7,11 +7,11 @@
 import type { Socket } from 'node:net';
 // Not the global one, which a test may fake: a client is slow in real time.
 import { performance } from 'node:perf_hooks';
+import { plainIp } from '../../plain-ip.ts';
 import type { Answers } from '../answers.ts';
 import { ArrivingBody } from '../arriving-body.ts';
 import type { HeadLines } from '../head-lines.ts';
 import type { ServedPort } from '../served-port.ts';
-import { plainIp } from '../transport.ts';
 import { type PlainFields, plainRequestLine, readPlainFields } from './plain-head.ts';
 import { PlainRequest, type ReplyWriter } from './plain-request.ts';
 
