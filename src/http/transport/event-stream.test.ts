@@ -2,21 +2,24 @@ import { expect, test } from 'vitest';
 import { EventStream } from './event-stream.ts';
 import { eventQueueLimitBytes, type SendEvent } from './transport.ts';
 
-function opened(write = (_: string) => true) {
+function opened(write = (_: string) => true, everyMs?: number) {
   const written: string[] = [];
   let state = 'open';
-  const stream = new EventStream({
-    write: (text) => {
-      written.push(text);
-      return write(text);
+  const stream = new EventStream(
+    {
+      write: (text) => {
+        written.push(text);
+        return write(text);
+      },
+      end: () => {
+        state = 'ended';
+      },
+      cut: () => {
+        state = 'cut';
+      },
     },
-    end: () => {
-      state = 'ended';
-    },
-    cut: () => {
-      state = 'cut';
-    },
-  });
+    everyMs,
+  );
   let send: SendEvent = () => false;
   stream.start({
     status: 200,
@@ -52,4 +55,16 @@ test('more events than may wait are written early to a reader that keeps up, and
   const slow = opened(() => false);
   for (let number = 1; number <= 5; number++) slow.send('message', { text }, undefined);
   expect(slow.state()).toBe('cut');
+});
+
+test('a comment comes again and again to a reader that keeps up, until the stream ends', async () => {
+  const quick = opened(undefined, 1);
+  await expect.poll(() => quick.written.length).toBeGreaterThan(3);
+  expect(new Set(quick.written)).toEqual(new Set([': open\n\n']));
+  const slow = opened(() => false, 1);
+  quick.stream.finish();
+  const count = quick.written.length;
+  const witness = opened(undefined, 1);
+  await expect.poll(() => witness.written.length).toBeGreaterThan(3);
+  expect([quick.written.length, slow.written]).toEqual([count, [': open\n\n']]);
 });

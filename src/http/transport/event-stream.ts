@@ -5,7 +5,7 @@
  * Events that follow each other closely are written together: a write costs far more than an event.
  */
 // Imported, because a test may fake the global functions.
-import { clearTimeout, setTimeout } from 'node:timers';
+import { clearInterval, clearTimeout, setInterval, setTimeout } from 'node:timers';
 import { type EventsReply, eventQueueLimitBytes } from './transport.ts';
 
 /** The connection of a stream, as its transport provides it. */
@@ -29,6 +29,8 @@ export const eventStreamType = 'text/event-stream';
  * sees no difference; 2,000 events a second become 25 writes.
  */
 const pauseMs = 40;
+/** The real time between two comments, by which no proxy takes the stream for dead. */
+const commentMs = 15_000;
 
 export class EventStream {
   readonly #pipe: EventPipe;
@@ -40,16 +42,18 @@ export class EventStream {
   #isOver = false;
   /** Set until `pauseMs` have passed since the last write. */
   #pause: NodeJS.Timeout | undefined;
+  readonly #comments: NodeJS.Timeout;
   /** Tells the source of the events that the stream has ended. */
   #onClosed: (() => void) | undefined;
 
-  constructor(pipe: EventPipe) {
+  constructor(pipe: EventPipe, everyMs = commentMs) {
     this.#pipe = pipe;
+    this.#comments = setInterval(() => this.#comment(), everyMs).unref();
   }
 
   /** Starts the events. A comment comes first, so that the reader sees the stream open. */
   start(reply: EventsReply): void {
-    this.#isBehind = !this.#pipe.write(': open\n\n');
+    this.#comment();
     const onClosed = reply.open(
       (event, data, id) => this.#send(event, data, id),
       () => this.finish(),
@@ -75,6 +79,10 @@ export class EventStream {
 
   get #isQueueFull(): boolean {
     return this.#waitingBytes > eventQueueLimitBytes;
+  }
+
+  #comment(): void {
+    if (!this.#isBehind) this.#isBehind = !this.#pipe.write(': open\n\n');
   }
 
   /** Called once the reader has caught up. */
@@ -109,6 +117,7 @@ export class EventStream {
     if (this.#isOver) return;
     this.#isOver = true;
     clearTimeout(this.#pause);
+    clearInterval(this.#comments);
     this.#waiting.length = 0;
     const onClosed = this.#onClosed;
     this.#onClosed = undefined;
