@@ -29,18 +29,15 @@ export function writeReply(
   headers: ApiReply['headers'],
   connection: Connection,
 ): void {
+  const isNativeClose = connection === 'native_close';
   if (status === 204 || status === 304) {
-    if (connection !== 'native_close') {
-      writeHead(raw, status, undefined, headers, connection);
-      raw.endWithoutBody();
-      return;
-    }
-    // That call cannot close the connection, so this head ends itself; the cork sends it first.
-    writeHead(raw, status, undefined, headers, 'close', '\r\n');
-    setImmediate(() => closeQuietly(raw));
+    // `endWithoutBody` cannot close: the head ends itself, and the cork sends it before the close.
+    const end = isNativeClose ? `${connectionLines.close}\r\n` : '';
+    writeHead(raw, status, undefined, headers, connection, end);
+    if (isNativeClose) setImmediate(() => closeQuietly(raw));
+    else raw.endWithoutBody();
     return;
   }
-  const isNativeClose = connection === 'native_close';
   writeHead(raw, status, contentType, headers, connection);
   if (method !== 'HEAD') {
     if (isNativeClose) raw.end(payload, true);
