@@ -3,11 +3,13 @@
  * the same order, one after another, while HAProxy holds requests back. A file lists the steps that
  * shards have still to take: a shard takes them when it, or the whole fleet, has started again.
  */
-import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync } from 'node:fs';
+import { z } from 'zod';
 import { OperationRefused } from '#src/sim/operation-refused.ts';
 import { bodyText, pause, type ShardReply, type ShardRequest } from './ask.ts';
 import type { FleetParts } from './routes.ts';
 import { type Shard, ShardUnavailable } from './shard.ts';
+import { readState, writeState } from './state-file.ts';
 
 /** One change on one shard. Its fields are those of the file. */
 interface Step {
@@ -17,6 +19,10 @@ interface Step {
   /** The length of the list at this path before; undefined without one: it may be repeated. */
   readonly length: number | undefined;
 }
+
+const stepsSchema = z.array(
+  z.custom<Step>((step) => typeof (step as Partial<Step> | null)?.asked?.path === 'string'),
+);
 
 export interface ChangeOptions {
   /** Asked before the others, which do nothing if it refuses. Default: all are asked at once. */
@@ -49,8 +55,8 @@ export class Changes {
   constructor(parts: FleetParts, file: string | undefined) {
     this.#parts = parts;
     this.#file = file;
-    if (file === undefined || !existsSync(file)) return;
-    this.#steps = JSON.parse(readFileSync(file, 'utf8')) as readonly Step[];
+    if (file === undefined) return;
+    this.#steps = readState(file, stepsSchema) ?? [];
     for (const step of this.#steps) this.#uncertain.add(step);
   }
 
@@ -157,19 +163,15 @@ export class Changes {
     this.#setSteps(this.#steps.filter((step) => !steps.includes(step)));
   }
 
-  /** Renames a finished file over the old one, so a fleet that is killed leaves a whole list. */
   #setSteps(steps: readonly Step[]): void {
     this.#steps = steps;
     const file = this.#file;
     if (file === undefined) return;
     try {
       if (steps.length === 0) rmSync(file, { force: true });
-      else {
-        writeFileSync(`${file}.tmp`, JSON.stringify(steps), { mode: 0o600 });
-        renameSync(`${file}.tmp`, file);
-      }
+      else writeState(file, steps);
     } catch (error) {
-      throw new OperationRefused('unavailable', `${file}: cannot be written: ${error}`);
+      throw new OperationRefused('unavailable', (error as Error).message);
     }
   }
 

@@ -2,20 +2,20 @@
  * The file `fleet.json` in the folder of a fleet's journals: what must be equal at the next start.
  * The shards compare all else with their journals.
  */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { z } from 'zod';
 import { UsageError } from '#io/command-error.ts';
+import { readState, writeState } from './state-file.ts';
 
-interface Layout {
-  readonly shards: number;
-  readonly wide: boolean;
-}
+const layoutSchema = z.strictObject({ shards: z.int(), wide: z.boolean() });
+type Layout = Readonly<z.output<typeof layoutSchema>>;
 
 /** Throws a UsageError if a fleet of another layout has written the folder of journals. */
 export function refuseOtherLayout(journalDir: string, { shards, wide }: Layout): void {
   const file = fileIn(journalDir);
-  if (!existsSync(file)) return;
-  const earlier = JSON.parse(readFileSync(file, 'utf8')) as { shards?: unknown; wide?: unknown };
+  const earlier = readState(file, layoutSchema);
+  if (earlier === undefined) return;
   const differences = [
     ...(earlier.shards === shards ? [] : [`with --shards ${earlier.shards}`]),
     ...(earlier.wide === wide ? [] : [`${earlier.wide ? 'with' : 'without'} --wide`]),
@@ -27,7 +27,7 @@ export function refuseOtherLayout(journalDir: string, { shards, wide }: Layout):
 
 export function saveLayout(journalDir: string, layout: Layout): void {
   mkdirSync(journalDir, { recursive: true, mode: 0o700 });
-  writeFileSync(fileIn(journalDir), JSON.stringify(layout), { mode: 0o600 });
+  writeState(fileIn(journalDir), layout);
 }
 
 function fileIn(journalDir: string): string {

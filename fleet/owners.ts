@@ -2,10 +2,11 @@
  * The shard that owns each account of a wide world (a world that spans all shards): it alone serves
  * the account's requests. Accounts never move, so a file keeps the owners for the next start.
  */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { z } from 'zod';
 import { firstWorldId } from '#src/worlds/worlds.ts';
 import { type FleetParts, keysOf } from './routes.ts';
 import type { ReplyOf, Shard } from './shard.ts';
+import { readState, writeState } from './state-file.ts';
 
 export interface OwnersOptions {
   /** True if accounts without a SIM influence each other: they then share the first shard. */
@@ -13,6 +14,8 @@ export interface OwnersOptions {
   /** Undefined without journals. */
   readonly ownersFile: string | undefined;
 }
+
+const indexesSchema = z.record(z.uuid(), z.int().min(0));
 
 export class Owners {
   readonly #parts: FleetParts;
@@ -26,9 +29,9 @@ export class Owners {
     this.#parts = parts;
     this.#options = options;
     const { ownersFile } = options;
-    if (ownersFile !== undefined && existsSync(ownersFile)) {
-      this.#shardIndexes = JSON.parse(readFileSync(ownersFile, 'utf8')) as Record<string, number>;
-    } else this.#assignFirstAccounts();
+    const saved = ownersFile === undefined ? undefined : readState(ownersFile, indexesSchema);
+    if (saved === undefined) this.#assignFirstAccounts();
+    else this.#shardIndexes = saved;
   }
 
   /** The owner of an account; where it would be for an account that was not read yet. */
@@ -72,6 +75,18 @@ export class Owners {
     );
   }
 
+  /** Names accounts with messages on another shard, too, which draws the same ids for them. */
+  async findMisplaced(): Promise<readonly string[]> {
+    const found = this.#parts.shards.map(async (shard) => {
+      const { accounts } = await shard.read('accounts.list');
+      return accounts
+        .filter(({ account_id: id }) => this.ownerOf(id) !== shard)
+        .filter(({ messages }) => Object.values(messages).some((count) => count > 0))
+        .map(({ account_id: id }) => `account ${id} has messages on shard ${shard.index}, too`);
+    });
+    return (await Promise.all(found)).flat();
+  }
+
   /** The owner of an account that is created after the start: a function of its id. */
   #indexForNew(accountId: string): number {
     // It has no SIM yet.
@@ -92,6 +107,6 @@ export class Owners {
 
   #save(): void {
     const { ownersFile } = this.#options;
-    if (ownersFile !== undefined) writeFileSync(ownersFile, JSON.stringify(this.#shardIndexes));
+    if (ownersFile !== undefined) writeState(ownersFile, this.#shardIndexes);
   }
 }

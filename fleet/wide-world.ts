@@ -154,10 +154,11 @@ export class WideWorld {
       return okReply({ ...(joined as object), base_url: this.#baseUrl });
     }
     if (name === 'simulator.invariants') {
+      const { broken, checked } = joined as { broken: readonly string[]; checked: object };
+      const all = [...broken, ...(await this.#owners.findMisplaced())];
       // Every shard has the keys of the start, and only the owner those that were created later.
-      const { checked } = joined as { readonly checked: object };
       const keys = (await this.#owners.readKeys()).length;
-      return okReply({ ...(joined as object), checked: { ...checked, keys } });
+      return okReply({ sound: all.length === 0, broken: all, checked: { ...checked, keys } });
     }
     return okReply(joined);
   }

@@ -3,7 +3,7 @@
  * and by the fleet, on manual clocks: each account's replies must be byte for byte equal. `npm run
  * test:fleet`: 20,000 operations with each of SMSTWIN_SEEDS seeds, from SMSTWIN_SEED on.
  */
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -11,7 +11,7 @@ import { Rng } from '#src/sim/random.ts';
 import { type Answer, type Call, Caller } from '../long/caller.ts';
 import { ServedProcess } from '../testkit/processes/served-process.ts';
 import { sendPaths } from '../testkit/twin/request.ts';
-import { ask, wideWorld } from './fleet-fixture.ts';
+import { ask, FleetFixture, wideWorld } from './fleet-fixture.ts';
 
 let pair: Pair;
 
@@ -216,6 +216,23 @@ test('a fleet that is killed as it moves time moves all shards when it starts ag
   const seconds = [...metrics.matchAll(/^smstwin_simulated_time_seconds\{shard="\d"\} (.*)$/gm)];
   expect(seconds.map(([, text]) => Number(text))).toEqual([1767312000, 1767312000]);
 }, 240_000);
+
+test('invariants see an account with messages on a shard that does not own it', async () => {
+  const own = await FleetFixture.start(['--wide', '--shards', '2']);
+  const key = own.served.ready.accounts[0]?.api_key ?? '';
+  const [folder = ''] = readdirSync(own.folder).filter((name) => name.startsWith('smstwin-'));
+  const config = readFileSync(join(own.folder, folder, 'haproxy.cfg'), 'utf8');
+  const addresses = [...config.matchAll(/^ {2}server s\d (\S+)$/gm)].map(([, address]) => address);
+  const sent = await Promise.all(
+    addresses.map((address) => own.send(key, { request_id: 'r' }, `http://${address}`)),
+  );
+  const ids = sent.map(({ body }) => (JSON.parse(body) as { message_id: string }).message_id);
+  expect([sent.map(({ status }) => status), new Set(ids).size]).toEqual([[202, 202], 1]);
+  const found = await own.operate<object>('GET', '/control/invariants');
+  await own.stop();
+  const broken = [expect.stringMatching(/^account \S+ has messages on shard [01], too$/)];
+  expect(found).toMatchObject({ sound: false, broken });
+}, 60_000);
 
 const seeds = Number(process.env['SMSTWIN_SEEDS'] ?? 0);
 const firstSeed = Number(process.env['SMSTWIN_SEED'] ?? 1);

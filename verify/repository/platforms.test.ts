@@ -48,10 +48,10 @@ const traps: readonly (readonly [string, RegExp, Readonly<Record<string, string>
     /mode: 0o|chmod/,
     {
       'cli/serve/ready-file.ts': modesAreIgnored,
-      'fleet/changes.ts': modesAreIgnored,
       'fleet/fleet.ts': modesAreIgnored,
       'fleet/haproxy.ts': modesAreIgnored,
       'fleet/layout-file.ts': modesAreIgnored,
+      'fleet/state-file.ts': modesAreIgnored,
       'src/http/transport/hyper-express/server.ts': modesAreIgnored,
       'src/http/transport/uws/index.cjs': 'only in the executable for Linux',
       'src/recording/checkpoint/checkpoints.ts': modesAreIgnored,
