@@ -4,8 +4,6 @@
  * replies to replay. It never sends a request twice: it retries only a connection that failed, as
  * `retry-on` has its default, and always on the same shard.
  */
-import { join } from 'node:path';
-
 export interface RouterPlan {
   /** The folder of these files and of HAProxy's socket. */
   readonly folder: string;
@@ -27,60 +25,59 @@ export interface RouterPlan {
   readonly statsPort: number | undefined;
 }
 
+/** Removes what a shard's parser removes around a header: spaces, tabs and bytes above 0x7F. */
+const trimmed = `regsub('^[^!-~\\x7f]+|[^!-~\\x7f]+$',,g)`;
+
 /** The time between two attempts to connect to a shard that has ended. */
 const retryMs = 250;
 
 /** The body of the 503 for a request whose shard did not come back in time. */
-export const unavailable = JSON.stringify({
+const unavailable = JSON.stringify({
   code: 'shard_unavailable',
   detail: 'The part of the service that holds this account or world did not come back in time.',
 });
 
-/** The shard of each world id, the shard of each key digest, and the shards whose requests wait. */
-export type MapName = 'worlds' | 'keys' | 'held';
-export const mapNames: readonly MapName[] = ['worlds', 'keys', 'held'];
+/**
+ * The shard of each world id, the shard of each key digest, the same of the keys of a first world
+ * that spans all shards alone, and the shards whose requests wait.
+ */
+export type MapName = 'worlds' | 'keys' | 'first_keys' | 'held';
+export const mapNames: readonly MapName[] = ['worlds', 'keys', 'first_keys', 'held'];
 
 /** The name of a shard's backend, which the maps hold. */
 export function shardName(index: number): string {
   return `s${index}`;
 }
 
-export function fileIn({ folder }: Pick<RouterPlan, 'folder'>, name: string): string {
-  return join(folder, name);
-}
-
-export function mapFile(plan: Pick<RouterPlan, 'folder'>, map: MapName): string {
-  return fileIn(plan, `${map}.map`);
+/** The name of a map's file in the folder, by which HAProxy's runtime API knows the map, too. */
+export function mapFile(map: MapName): string {
+  return `${map}.map`;
 }
 
 /** The text of each file except the maps, by file name. */
 export function routerFiles(plan: RouterPlan): Readonly<Record<string, string>> {
-  const error = [
-    'HTTP/1.1 503 Service Unavailable',
-    'content-type: application/json',
-    'retry-after: 1',
-    'connection: close',
-    '',
-    unavailable,
-  ];
   return {
     'haproxy.cfg': configOf(plan),
     'hold.lua': holdScript(plan),
-    '503.http': error.join('\r\n'),
     ...(plan.tls !== undefined && { 'tls.pem': plan.tls }),
   };
 }
 
+/** Names files relative to the folder, whose own name may hold any character. */
 function configOf(plan: RouterPlan): string {
-  const map = (name: MapName) => `map_str(${mapFile(plan, name)})`;
+  const map = (name: MapName) => `map_str(${mapFile(name)})`;
   const seconds = plan.shardTimeoutMs / 1_000;
   const bearer = plan.oneSpace ? '^bearer ' : '^bearer[ \\t]+';
   const lines = [
     'global',
-    `  stats socket ${fileIn(plan, 'haproxy.sock')} mode 600 level admin`,
+    '  default-path config',
+    '  stats socket unix@haproxy.sock mode 600 level admin',
     '  stats timeout 1h',
-    `  lua-load ${fileIn(plan, 'hold.lua')}`,
+    '  lua-load hold.lua',
     '  hard-stop-after 3s',
+    // More than a shard takes, so that the shard refuses what is too long.
+    '  tune.bufsize 65536',
+    '  tune.http.maxhdr 4096',
     '',
     'defaults',
     '  mode http',
@@ -97,27 +94,34 @@ function configOf(plan: RouterPlan): string {
     '  http-reuse never',
     '  option abortonclose',
     '  option http-no-delay',
-    `  errorfile 503 ${fileIn(plan, '503.http')}`,
+    `  http-error status 503 content-type application/json hdr retry-after 1 string '${unavailable}'`,
     // If a fault cuts a reply, or a shard ends, the client sees its connection end, too.
     '  errorfile 502 /dev/null',
     '',
     'frontend service',
-    `  bind ${plan.bind}${plan.tls === undefined ? '' : ` ssl crt ${fileIn(plan, 'tls.pem')} alpn http/1.1`}`,
+    `  bind ${plan.bind}${plan.tls === undefined ? '' : ' ssl crt tls.pem alpn http/1.1'}`,
     clientAddressRule(plan),
     '  acl in_path path_beg /w/',
     '  acl in_path_of_first path_beg /w/default/',
     '  acl in_path_of_first path /w/default',
-    '  acl in_host req.hdr(host),lower -m reg ^[a-z0-9-]+(\\.world)?\\.localhost(:[0-9]{1,5})?$',
-    '  acl in_host_of_first req.hdr(host),lower -m beg default.localhost default.world.localhost',
+    `  http-request set-var(txn.host) req.fhdr(host),lower,${trimmed}`,
+    "  acl in_host var(txn.host) -m reg '^[a-z0-9-]+(\\.world)?\\.localhost(:[0-9]{1,5})?$'",
+    '  acl in_host_of_first var(txn.host) -m beg default.localhost default.world.localhost',
     '  acl routed var(txn.shard) -m found',
     `  http-request set-var(txn.shard) path,field(3,/),${map('worlds')} if in_path !in_path_of_first`,
-    `  http-request set-var(txn.shard) req.hdr(host),lower,field(1,.),${map('worlds')} if in_host !in_path !in_host_of_first`,
-    // Without the word `bearer` there is no key: such a request counts for its address.
-    `  acl has_key req.fhdr(authorization,1) -m reg -i "${bearer}"`,
-    `  http-request set-var(txn.shard) req.fhdr(authorization,1),regsub("${bearer}",,i),sha2(256),hex,${map('keys')} if has_key !in_path !in_host or has_key in_path_of_first or has_key in_host_of_first !in_path`,
+    `  http-request set-var(txn.shard) var(txn.host),field(1,.),${map('worlds')} if in_host !in_path !in_host_of_first`,
+    `  http-request set-var(txn.authorization) req.fhdr(authorization,1),${trimmed}`,
+    `  http-request set-var(txn.last_authorization) req.fhdr(authorization,-1),${trimmed}`,
+    // Without the word `bearer`, or with two values, there is no key: such a request counts for its
+    // address.
+    `  acl has_key var(txn.authorization) -m reg -i "${bearer}"`,
+    '  acl has_one_key var(txn.authorization),strcmp(txn.last_authorization) eq 0',
+    `  http-request set-var(txn.key) var(txn.authorization),regsub("${bearer}",,i),sha2(256),hex if has_key has_one_key`,
+    `  http-request set-var(txn.shard) var(txn.key),${map('keys')} if !in_path !in_host`,
+    `  http-request set-var(txn.shard) var(txn.key),${map('first_keys')} if in_path_of_first or in_host_of_first !in_path`,
     ...keylessRules(plan),
     `  http-request lua.hold if { var(txn.shard),${map('held')} -m found }`,
-    `  http-request return status 503 content-type application/json string '${unavailable}' if { var(txn.late) -m found }`,
+    '  http-request deny deny_status 503 if { var(txn.late) -m found }',
     '  use_backend %[var(txn.shard)]',
     `  default_backend ${shardName(0)}`,
     '',
@@ -163,7 +167,7 @@ function statsPage(port: number): readonly string[] {
 
 /** A request waits while its shard is in the map `held`: it starts again, or a change is made. */
 function holdScript(plan: RouterPlan): string {
-  return `local held = Map.new('${mapFile(plan, 'held')}', Map._str)
+  return `local held = Map.new('${mapFile('held')}', Map._str)
 core.register_action('hold', { 'http-req' }, function(txn)
   local shard = txn:get_var('txn.shard')
   local started = core.now()

@@ -5,17 +5,11 @@
 import { execFileSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
+import { join } from 'node:path';
 import { CommandError, UsageError } from '#io/command-error.ts';
 import { pause } from './ask.ts';
 import { Child } from './child.ts';
-import {
-  fileIn,
-  type MapName,
-  mapFile,
-  mapNames,
-  type RouterPlan,
-  routerFiles,
-} from './haproxy-config.ts';
+import { type MapName, mapFile, mapNames, type RouterPlan, routerFiles } from './haproxy-config.ts';
 
 export interface MapChange {
   readonly map: MapName;
@@ -45,11 +39,12 @@ export function findHaproxy(env: Readonly<Record<string, string | undefined>>): 
 
 /** Writes the files that HAProxy reads when it starts: its configuration and the maps. */
 export function writeRouterFiles(plan: RouterPlan, maps: RouterMaps): void {
-  const write = (path: string, text: string) => writeFileSync(path, text, { mode: 0o600 });
-  for (const [name, text] of Object.entries(routerFiles(plan))) write(fileIn(plan, name), text);
+  const write = (name: string, text: string) =>
+    writeFileSync(join(plan.folder, name), text, { mode: 0o600 });
+  for (const [name, text] of Object.entries(routerFiles(plan))) write(name, text);
   for (const map of mapNames) {
     const lines = [...maps[map]].map(([key, value]) => `${key} ${value}\n`);
-    write(mapFile(plan, map), lines.join(''));
+    write(mapFile(map), lines.join(''));
   }
 }
 
@@ -60,7 +55,12 @@ export class Haproxy {
   readonly #env: Readonly<Record<string, string>>;
   readonly #notice: (line: string) => void;
   /** The entries that HAProxy has, or has once the changes under way are made. */
-  readonly maps: RouterMaps = { worlds: new Map(), keys: new Map(), held: new Map() };
+  readonly maps: RouterMaps = {
+    worlds: new Map(),
+    keys: new Map(),
+    first_keys: new Map(),
+    held: new Map(),
+  };
   #child: Child | undefined;
   #isStopping = false;
   #isReady = false;
@@ -122,18 +122,22 @@ export class Haproxy {
   }
 
   async #launch(): Promise<void> {
-    const socket = fileIn(this.#plan, 'haproxy.sock');
+    const socket = join(this.#plan.folder, 'haproxy.sock');
     rmSync(socket, { force: true });
     writeRouterFiles(this.#plan, this.maps);
+    let reason = '';
     const child = new Child({
       file: 'haproxy',
-      argv: ['-db', '-q', '-f', fileIn(this.#plan, 'haproxy.cfg')],
+      argv: ['-db', '-C', this.#plan.folder, '-f', 'haproxy.cfg'],
       env: this.#env,
+      onLine: (line) => {
+        reason ||= /^\[ALERT\][^:]*: (.*)/.exec(line)?.[1] ?? '';
+      },
     });
     this.#child = child;
     const end = await child.until(() => this.#answers(), startWithinMs);
     if (end !== undefined) {
-      throw new CommandError(3, `HAProxy did not start (${end}): ${child.lastLine ?? ''}`);
+      throw new CommandError(3, `HAProxy did not start (${end}): ${reason || child.lastLine}`);
     }
     this.#isReady = true;
   }
@@ -163,7 +167,7 @@ export class Haproxy {
 
   async #apply(changes: readonly (MapChange & { readonly replaces: boolean })[]): Promise<void> {
     for (const map of mapNames) {
-      const file = mapFile(this.#plan, map);
+      const file = mapFile(map);
       const ofMap = changes.filter((change) => change.map === map);
       for (let start = 0; start < ofMap.length; start += changesPerCommand) {
         const batch = ofMap.slice(start, start + changesPerCommand);
@@ -198,7 +202,7 @@ export class Haproxy {
   #send(text: string): Promise<string> {
     return new Promise((resolve, reject) => {
       let answer = '';
-      const socket = connect(fileIn(this.#plan, 'haproxy.sock'), () => socket.write(text));
+      const socket = connect(join(this.#plan.folder, 'haproxy.sock'), () => socket.write(text));
       socket.setEncoding('utf8');
       socket.on('data', (piece: string) => {
         answer += piece;

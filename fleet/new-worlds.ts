@@ -7,7 +7,7 @@ import { type OperationRefused, refuseMore } from '#src/sim/operation-refused.ts
 import { keyInUse, nameInUse } from '#src/worlds/refusals.ts';
 import { mostWorlds } from '#src/worlds/worlds.ts';
 import type { ShardReply, ShardRequest } from './ask.ts';
-import type { Routes, WorldView } from './routes.ts';
+import type { Routes } from './routes.ts';
 import { type Shard, ShardUnavailable } from './shard.ts';
 
 /** The messages of the shards are counted at most this often. */
@@ -62,7 +62,7 @@ export class NewWorlds {
     try {
       const reply = await shard.ask(request);
       if (reply.status === 201) {
-        await this.#routes.readWorld(shard, JSON.parse(reply.body) as WorldView);
+        await this.#routes.readWorld(shard, shard.parse('worlds.create', reply));
       }
       return reply;
     } catch (error) {

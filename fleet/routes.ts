@@ -118,7 +118,9 @@ export class Routes {
         .filter(({ revoked_at: revokedAt }) => revokedAt === null)
         .map(({ sha256, account_id: id }) => [digestOf(sha256), ownerOf(id)]),
     );
-    await this.#haproxy.change(this.#keyChanges(before.keys(), this.#firstKeys));
+    const changes = this.#keyChanges(before.keys(), this.#firstKeys);
+    const ofFirst = changes.map((change) => ({ ...change, map: 'first_keys' as const }));
+    await this.#haproxy.change([...changes, ...ofFirst]);
   }
 
   async #readView(shard: Shard, view: WorldView): Promise<void> {
@@ -143,8 +145,8 @@ export async function keysOf(
 ): Promise<readonly KeyView[] | undefined> {
   const prefix = worldId === firstWorldId ? '' : prefixOf(worldId);
   const path = `${prefix}${routeOf('accounts.allKeys').path}`;
-  const { status, body } = await shard.ask({ method: 'GET', path });
-  return status === 200 ? (JSON.parse(body) as { keys: readonly KeyView[] }).keys : undefined;
+  const reply = await shard.ask({ method: 'GET', path });
+  return reply.status === 200 ? shard.parse('accounts.allKeys', reply).keys : undefined;
 }
 
 /** In capitals, as HAProxy's converter `hex` writes the digest of the key in a request. */

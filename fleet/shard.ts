@@ -5,9 +5,22 @@
 import type { IncomingMessage } from 'node:http';
 import { CommandError, UsageError } from '#io/command-error.ts';
 import { reasonOf } from '#io/plain-file.ts';
-import { type OperationName, type OperationTable, routeOf } from '#src/operations/table.ts';
+import {
+  type OperationName,
+  type OperationTable,
+  outputOf,
+  routeOf,
+} from '#src/operations/table.ts';
 import { firstWorldId } from '#src/worlds/worlds.ts';
-import { ask, openReply, pause, type ShardReply, type ShardRequest, Unanswered } from './ask.ts';
+import {
+  ask,
+  openReply,
+  parseBody,
+  pause,
+  type ShardReply,
+  type ShardRequest,
+  Unanswered,
+} from './ask.ts';
 import { shardName } from './haproxy-config.ts';
 import { type Launch, type Ready, ShardProcess } from './shard-process.ts';
 
@@ -143,13 +156,28 @@ export class Shard {
 
   /** The parsed reply to an operation without input. Throws a CommandError if it is refused. */
   async read<Name extends OperationName>(name: Name): Promise<ReplyOf<Name>> {
-    return parseReply(name, await this.ask(routeOf(name)));
+    return this.parse(name, await this.ask(routeOf(name)));
   }
 
   /** As `read`, without waiting until the shard is ready. */
   async #read<Name extends OperationName>(name: Name, id?: string): Promise<ReplyOf<Name>> {
     const signal = AbortSignal.timeout(this.#options.timeoutMs);
-    return parseReply(name, await this.askNow(routeOf(name, id), signal));
+    return this.parse(name, await this.askNow(routeOf(name, id), signal));
+  }
+
+  /**
+   * The reply to an operation as it is declared: its ids reach the commands of HAProxy, and a shard
+   * that runs elsewhere may be anything. Throws a CommandError.
+   */
+  parse<Name extends OperationName>(name: Name, { status, body }: ShardReply): ReplyOf<Name> {
+    if (status < 300) {
+      const { data, error } = outputOf(name).safeParse(parseBody({ body }));
+      if (error === undefined) return data as ReplyOf<Name>;
+      const where = error.issues[0]?.path.join('.');
+      const why = `shard ${this.index} is no server of smstwin of this version`;
+      throw new CommandError(3, `${why}: its reply to ${name} has another ${where || 'form'}`);
+    }
+    throw new CommandError(1, `${name} was answered ${status}: ${body.slice(0, 300)}`);
   }
 
   /** As `ask`, without waiting until the shard is ready, and once. Throws an Unanswered. */
@@ -257,12 +285,4 @@ export class Shard {
       return false;
     }
   }
-}
-
-function parseReply<Name extends OperationName>(
-  name: Name,
-  { status, body }: ShardReply,
-): ReplyOf<Name> {
-  if (status === 200) return JSON.parse(body) as ReplyOf<Name>;
-  throw new CommandError(1, `${name} was answered ${status}: ${body.slice(0, 300)}`);
 }

@@ -1,4 +1,5 @@
 /** Every operation, by noun, in the order of the documentation. */
+import { z } from 'zod';
 import { accounts } from './accounts/accounts.ts';
 import { sims } from './accounts/sims.ts';
 import { type Methods, nameOperations, type Operation, recordedName } from './define.ts';
@@ -66,6 +67,11 @@ const recorded = new Map(
 /** The operation that journals record under this name. */
 export function recordedOperation(name: string): Operation | undefined {
   return recorded.get(name);
+}
+
+/** The schema of the reply to an operation. */
+export function outputOf(name: OperationName): z.ZodType {
+  return byName.get(name)?.output ?? z.undefined();
 }
 
 /** Verb and path of an operation, with its id filled in. */

@@ -66,8 +66,7 @@ export class FleetFixture {
   async map(name: 'worlds' | 'keys' | 'held'): Promise<ReadonlyMap<string, string>> {
     const [folder = ''] = readdirSync(this.folder).filter((entry) => entry.startsWith('smstwin-'));
     const haproxyFolder = join(this.folder, folder);
-    const mapFile = join(haproxyFolder, `${name}.map`);
-    const lines = await askHaproxy(join(haproxyFolder, 'haproxy.sock'), `show map ${mapFile}`);
+    const lines = await askHaproxy(join(haproxyFolder, 'haproxy.sock'), `show map ${name}.map`);
     return new Map(
       lines
         .trim()

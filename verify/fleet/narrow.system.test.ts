@@ -200,7 +200,7 @@ test('servers that run elsewhere are joined, and HAProxy is configured for them'
     expect(world.base_url).toBe(`${own.baseUrl}/w/${world.world_id}`);
   }
   await own.stop();
-  const printed = join(folder, 'haproxy');
+  const printed = join(folder, `ha 'pro' "$x" #y`);
   const print = runFleet(['--join', list, '--print-config', printed, '--port', '0']);
   expect([print.status, print.stderr]).toEqual([0, '']);
   const checked = spawnSync('haproxy', ['-c', '-f', join(printed, 'haproxy.cfg')]);

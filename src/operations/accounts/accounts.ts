@@ -51,7 +51,10 @@ const keyViewSchema = z
 const ownedKeySchema = keyViewSchema
   .extend({
     account_id: z.uuid(),
-    sha256: z.string().describe('The SHA-256 of the whole key, as in a snapshot.'),
+    sha256: z
+      .string()
+      .regex(/^[0-9a-f]{64}$/)
+      .describe('The SHA-256 of the whole key, as in a snapshot.'),
   })
   .meta({ id: 'OwnedKey' });
 type AccountView = Readonly<z.output<typeof accountViewSchema>>;

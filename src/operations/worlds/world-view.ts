@@ -13,7 +13,7 @@ import { readyNumbers, readyNumbersSchema } from './ready-numbers.ts';
 
 export const worldViewSchema = z
   .strictObject({
-    world_id: z.string(),
+    world_id: z.string().regex(/^(w[a-z0-9]{7}|default)$/),
     name: z.string(),
     base_url: z
       .string()
