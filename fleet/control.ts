@@ -9,6 +9,7 @@ import { errorReply, type FoundOperation } from '#src/control/look-up.ts';
 import type { ControlReply, ControlRequest } from '#src/http/transport/transport.ts';
 import { nounOf, type Operation } from '#src/operations/define.ts';
 import { routeOf } from '#src/operations/table.ts';
+import { draining } from '#src/operations/worlds/simulator.ts';
 import { hostUrl } from '#src/operations/worlds/world-view.ts';
 import { OperationRefused } from '#src/sim/operation-refused.ts';
 import { prefixOf } from '#src/worlds/address.ts';
@@ -163,7 +164,9 @@ export class FleetControl implements ControlAnswers {
 
   async #health(): Promise<ControlReply> {
     const { shards, haproxy } = this.#parts;
-    const failures = haproxy.isReady ? [] : ['HAProxy is starting again'];
+    const failures: string[] = [];
+    if (haproxy.isStopping) failures.push(draining);
+    else if (!haproxy.isReady) failures.push('HAProxy is starting again');
     const states = await Promise.all(
       shards.map(async (shard) => {
         const { index, state, pid } = shard;

@@ -86,7 +86,11 @@ export async function openPorts(simulator: Live, options: ListenOptions): Promis
   const { control = false, publicUrl } = options;
   const opened: Transport[] = [];
   const close = async () => {
-    await Promise.all(opened.map((transport) => transport.close(closeGraceMs)));
+    const untilMs = performance.now() + closeGraceMs;
+    // The control port is the last one: meanwhile it says that the service drains.
+    for (const transport of opened) {
+      await transport.close(Math.max(0, untilMs - performance.now()));
+    }
   };
   try {
     const baseUrl = await openService(simulator, options, opened);

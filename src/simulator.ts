@@ -107,6 +107,7 @@ export class Simulator implements Live, Player {
     now: () => this.simulation.clock.now(),
   });
   #onShutdown: (() => void) | undefined;
+  isClosing = false;
   readonly #onNotice: InternalOptions['onNotice'];
   #isOverloadReported = false;
 
@@ -282,6 +283,7 @@ export class Simulator implements Live, Player {
 
   /** Stops accepting requests, finishes those in flight, and releases everything. */
   async close(): Promise<void> {
+    this.isClosing = true;
     const closing = new OperationRefused('conflict', 'the simulator is closing');
     for (const endWait of this.waits) endWait(closing);
     this.#inProcess.close();

@@ -13,6 +13,7 @@ import {
 } from '../operations/define.ts';
 import { performForPort } from '../operations/perform.ts';
 import type { Live } from '../operations/running-world.ts';
+import { draining } from '../operations/worlds/simulator.ts';
 import type { KeyTexts } from '../sim/accounts/key-texts.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import { controlPort } from './control-port.ts';
@@ -24,6 +25,8 @@ export function controlApi(simulator: Live, options: GuardOptions): Required<Con
   return controlPort(options, {
     hasWorld: (worldId) => simulator.hosting.useAndRenew(worldId) !== undefined,
     answer: ({ operation, id }, request, worldId) => {
+      const isRead = operation.verb === 'GET';
+      if (simulator.isClosing && !isRead) return errorReply(503, 'unavailable', draining);
       const world = worldId === undefined ? undefined : simulator.hosting.get(worldId)?.simulator;
       const live = world ?? simulator;
       const texts = textsOf(live);

@@ -45,4 +45,6 @@ export interface Live extends WorldSimulator {
   journalText(): string;
   /** Stops the serving process as SIGTERM does; without one, closes the simulator. */
   shutdown(): void;
+  /** True once it stops. */
+  readonly isClosing: boolean;
 }

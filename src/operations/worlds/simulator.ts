@@ -13,15 +13,20 @@ import { invariantsOf, invariantsQuerySchema, invariantsSchema } from './invaria
 import { metrics } from './metrics.ts';
 import { stateOf, stateSchema } from './state.ts';
 
+/** What health and changes are answered from the signal on that stops the process. */
+export const draining = 'draining: requests in flight are finished, then the process ends';
+
 export const simulator = {
   health: defineOperation({
     http: 'GET /control/health',
     ofServer: true,
     summary:
-      'Answers once both ports listen; 503 with the reason once a journal cannot be written.',
+      'Answers once both ports listen; 503 with the reason once a journal cannot be written, and ' +
+      'while the process drains.',
     output: z.strictObject({ status: z.literal('ok') }),
     refusals: [503],
     run: (live) => {
+      if (live.isClosing) throw new OperationRefused('unavailable', draining);
       const { hosting } = live;
       const others = hosting.isFirst(live) ? hosting.list.map(({ simulator }) => simulator) : [];
       const failing = [live, ...others].find(({ journalFailure }) => journalFailure !== undefined);
