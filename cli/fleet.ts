@@ -23,7 +23,12 @@ import { isExecutable } from '#io/shipped-files.ts';
 import { portValue } from '#src/config/setting-values.ts';
 import { closeAtStop, noticesTo, stopSignal } from './process.ts';
 import { announce, prepareReadyFile } from './serve/ready-file.ts';
-import { addServeFlags, type ServeOptions, serveOptions } from './serve/serve-options.ts';
+import {
+  addServeFlags,
+  type ServeOptions,
+  serveOptions,
+  shardTokenVariable,
+} from './serve/serve-options.ts';
 
 const mostShards = 64;
 /** Longer than a process waits by default, since a shard may take 4.5 seconds to stop. */
@@ -34,7 +39,7 @@ const mostJoinBytes = 1_048_576;
 const notPassedOn = [
   ...['--host', '--port', '--control-host', '--control-port', '--no-control', '--ready-file'],
   ...['--public-url', '--trust-proxy', '--journal-dir', '--shard', '--control-allowed-host'],
-  ...['--tls', '--tls-cert', '--tls-key', '--tls-name'],
+  ...['--tls', '--tls-cert', '--tls-key', '--tls-name', '--control-token'],
 ];
 
 const fleetFlags = [
@@ -80,7 +85,9 @@ export async function fleet(argv: readonly string[], io: CommandIo): Promise<num
     if (joined === undefined) throw new UsageError('--print-config needs --join');
     mkdirSync(flags.printConfig, { recursive: true });
   }
-  const env = withoutFlags(io.env);
+  const { token } = options.control || {};
+  const secret = token === undefined ? {} : { [shardTokenVariable]: token };
+  const env = { ...withoutFlags(io.env), ...secret };
   const { findHaproxy } = await import('#fleet/haproxy.ts');
   findHaproxy(env);
   if (options.readyFile !== undefined) prepareReadyFile(options.readyFile);

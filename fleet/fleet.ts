@@ -3,8 +3,8 @@
  * process. HAProxy passes each client's requests to the shard that has the client's world or
  * account.
  */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
+import { mkdirSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { TlsPair } from '#src/config/tls.ts';
 import { controlPort } from '#src/control/control-port.ts';
@@ -17,6 +17,7 @@ import { FleetControl } from './control.ts';
 import { Haproxy, writeRouterFiles } from './haproxy.ts';
 import type { RouterPlan } from './haproxy-config.ts';
 import { refuseOtherLayout, saveLayout } from './layout-file.ts';
+import { createPrivateFolder } from './private-folder.ts';
 import { type FleetParts, Routes } from './routes.ts';
 import { type JoinedShard, Shard, type ShardOptions } from './shard.ts';
 import { WideWorld } from './wide-world.ts';
@@ -71,24 +72,26 @@ const controlCloseMs = 1_000;
 /** Bodies that the control port holds at one time: room for two of the largest snapshots. */
 const controlHeldLimitBytes = 512 * 1024 ** 2;
 
+type PrivateFolder = Awaited<ReturnType<typeof createPrivateFolder>>;
+
 export class Fleet {
   readonly #options: FleetOptions;
-  /** A temporary folder for HAProxy's files and the ready files of shards. */
-  readonly #folder: string;
+  /** For HAProxy's files and the ready files of shards. */
+  readonly #folder: PrivateFolder;
   #shards: readonly Shard[] = [];
   #haproxy: Haproxy | undefined;
   #control: Transport | undefined;
   #checks: NodeJS.Timeout | undefined;
   #readyFile: ReadyFile | undefined;
 
-  private constructor(options: FleetOptions) {
+  private constructor(options: FleetOptions, folder: PrivateFolder) {
     this.#options = options;
-    this.#folder = mkdtempSync(join(tmpdir(), 'smstwin-fleet-'));
+    this.#folder = folder;
   }
 
   /** Resolves once all shards, HAProxy and the control port answer. */
   static async start(options: FleetOptions): Promise<Fleet> {
-    const fleet = new Fleet(options);
+    const fleet = new Fleet(options, await createPrivateFolder());
     try {
       await fleet.#start();
     } catch (error) {
@@ -110,7 +113,7 @@ export class Fleet {
     await this.#haproxy?.stop();
     await Promise.all(this.#shards.map((shard) => shard.stop()));
     await this.#control?.close(controlCloseMs);
-    rmSync(this.#folder, { recursive: true, force: true });
+    this.#folder.remove();
   }
 
   async #start(): Promise<void> {
@@ -149,7 +152,7 @@ export class Fleet {
   #routerPlan(port: number): RouterPlan {
     const { host, tls, wide, trustProxy, shardTimeoutMs, statsPort } = this.#options;
     return {
-      folder: this.#folder,
+      folder: this.#folder.path,
       bind: `${host.includes(':') ? `[${host}]` : host}:${port}`,
       shards: this.#shards.map(({ address }) => address),
       tls: tls && `${tls.cert}\n${tls.key}\n`,
@@ -241,7 +244,7 @@ export class Fleet {
       file: program.file,
       argv: [...program.argv, 'serve', ...flags, ...ownFlags],
       env,
-      folder: this.#folder,
+      folder: this.#folder.path,
       onLine: (line) => onLine(line.replace(/^smstwin: /, `smstwin: shard ${index}: `)),
     });
   }

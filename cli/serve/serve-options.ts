@@ -140,6 +140,9 @@ const serveFlags = [
   ),
 ] as const satisfies readonly Flag[];
 
+/** By this variable a fleet passes its token to its shards: other users see a command line. */
+export const shardTokenVariable = 'SHARD_CONTROL_TOKEN';
+
 type ServeFlags = FlagValues<typeof serveFlags>;
 
 export type ServeOptions = Awaited<ReturnType<typeof serveOptions>>;
@@ -149,9 +152,13 @@ export function addServeFlags(command: Command): void {
   addFlags(command, serveFlags);
 }
 
-/** Reads the flags of a parsed command and the files that they name. Throws a UsageError. */
-export async function serveOptions(command: Command) {
-  const flags = command.opts<ServeFlags>();
+/**
+ * Reads the flags of a parsed command and the files that they name. `passedToken`: the control
+ * token that a fleet passes to a shard. Throws a UsageError.
+ */
+export async function serveOptions(command: Command, passedToken?: string) {
+  const given = command.opts<ServeFlags>();
+  const flags = { ...given, controlToken: given.controlToken ?? passedToken };
   refuseContradictions(flags);
   const world = flags.world === undefined ? undefined : await readWorldFile(flags.world);
   const answers =

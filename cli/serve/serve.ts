@@ -9,7 +9,7 @@ import type { InternalOptions } from '#src/simulator.ts';
 import { closeAtStop, noticesTo, stackOf, stopSignal } from '../process.ts';
 import { announce, prepareReadyFile } from './ready-file.ts';
 import { requestLine } from './request-log.ts';
-import { addServeFlags, serveOptions } from './serve-options.ts';
+import { addServeFlags, serveOptions, shardTokenVariable } from './serve-options.ts';
 
 /** Flags that `serve` has only in a checkout (`verify/defects/flags.ts`), and what reads them. */
 export interface CheckoutFlags {
@@ -41,7 +41,7 @@ export async function serve(
     io.out(checkoutRequest.answer);
     return 0;
   }
-  const options = await serveOptions(command);
+  const options = await serveOptions(command, io.env[shardTokenVariable]);
   if (options.readyFile !== undefined) prepareReadyFile(options.readyFile);
   const { createSimulator } = await import('#src/simulator.ts');
   const notice = noticesTo(io, 'smstwin');
