@@ -1,4 +1,12 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -23,10 +31,37 @@ test('an exploration removes the findings of an earlier one, and no other file',
     'test_finding_x.py',
   ];
   const earlier = ['finding-1.json', 'finding-1.test.ts', 'test_finding_1.py', 'finding-12.json'];
-  mkdirSync(join(out, 'finding-3.json'), { recursive: true });
+  mkdirSync(out);
   for (const name of [...others, ...earlier]) writeFileSync(join(out, name), '');
+  writeFileSync(join(out, 'finding-3.json'), '{\n  "schedule": [],\n  "shrunk": true }');
+  writeFileSync(join(out, 'finding-3.test.ts'), '// Replays a finding of smstwin explore: fails');
+  writeFileSync(join(out, 'test_finding_3.py'), '"""Replays a finding of smstwin explore: fails');
+  checkFolder(out);
   expect(writeFindings(out, [], again, complain)).toEqual([]);
-  expect(readdirSync(out).sort()).toEqual([...others, 'finding-3.json'].sort());
+  expect(readdirSync(out).sort()).toEqual(others.sort());
+});
+
+test.each<[string, string, (path: string) => void]>([
+  ['finding-1.json', 'not a finding of smstwin', (path) => writeFileSync(path, '{"schedule": 1}')],
+  ['finding-2.test.ts', 'not a finding of smstwin', (path) => writeFileSync(path, '// mine')],
+  [
+    'test_finding_3.py',
+    'it is a symbolic link, not a plain file',
+    (path) => symlinkSync('x', path),
+  ],
+  ['finding-4.json', 'it is a folder, not a plain file', mkdirSync],
+])('%s of another program is refused before anything is run, and stays', (name, what, put) => {
+  const out = join(folder, `foreign-${name}`);
+  const path = join(out, name);
+  mkdirSync(out);
+  put(path);
+  const before = lstatSync(path);
+  const line = `cannot be written: ${what}; move it away, or name another file`;
+  expect(() => checkFolder(out)).toThrow(new UsageError(`--out ${out}: ${path} ${line}`));
+  const complaints: string[] = [];
+  writeFindings(out, [], again, (complaint) => complaints.push(complaint));
+  expect(complaints).toEqual([expect.stringContaining(what)]);
+  expect(lstatSync(path)).toMatchObject({ ino: before.ino, size: before.size });
 });
 
 test('an exploration without findings creates no folder', () => {

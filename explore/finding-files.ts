@@ -2,20 +2,13 @@
  * Writes each finding as `finding-N.json`, with Vitest and pytest tests that replay it. Reads
  * findings, and plain schedules.
  */
-import {
-  accessSync,
-  constants,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { z } from 'zod';
 import type { Schedule } from '#contract/fault-schedule.ts';
 import { type EndpointName, endpointNames } from '#contract/limits.ts';
 import { UsageError } from '#io/command-error.ts';
+import { type OwnKind, obstacleTo, removeOwn, writeOwn } from '#io/own-file.ts';
 import { parseJson, readText } from '#io/read-text.ts';
 import { findingView } from './finding-view.ts';
 import type { KnownIntents } from './points.ts';
@@ -33,10 +26,14 @@ export interface ReplaySettings {
 export function checkFolder(folder: string): void {
   try {
     const [created] = makeFolder(folder);
-    readdirSync(folder);
     accessSync(folder, constants.W_OK);
+    for (const file of findingsIn(folder)) {
+      const obstacle = obstacleTo(file, findingKind);
+      if (obstacle !== undefined) throw new UsageError(`--out ${folder}: ${file} ${obstacle}`);
+    }
     if (created !== undefined) rmSync(created, { recursive: true });
   } catch (error) {
+    if (error instanceof UsageError) throw error;
     const { code = String(error) } = error as NodeJS.ErrnoException;
     throw new UsageError(`--out ${folder}: cannot be written (${code}); name another folder`);
   }
@@ -56,6 +53,10 @@ function makeFolder(folder: string): string[] {
 /** The names of the files that `writeFindings` writes. */
 const writtenName = /^(?:finding-[1-9][0-9]*\.(?:json|test\.ts)|test_finding_[1-9][0-9]*\.py)$/;
 
+const findingStart =
+  /^(?:\/\/ |""")Replays a finding of smstwin explore|^\{\s*"schedule": \[[\s\S]*?\],\s*"shrunk": /;
+const findingKind: OwnKind = { name: 'finding', isOwn: (start) => findingStart.test(start) };
+
 /**
  * Replaces the findings of an earlier exploration in the folder, which it creates if there are
  * findings. Other files stay. Returns the paths of the JSON files. If a file cannot be written,
@@ -70,8 +71,9 @@ export function writeFindings(
   const files: string[] = [];
   // Relative, so that the folder can be moved with its project.
   const cwd = relative(folder, '') || '.';
+  const write = (file: string, text: string) => writeOwn(file, file, text, findingKind);
   try {
-    removeFindings(folder);
+    for (const file of findingsIn(folder)) removeOwn(file, findingKind);
     if (findings.length > 0) makeFolder(folder);
     for (const [index, finding] of findings.entries()) {
       const number = index + 1;
@@ -79,26 +81,25 @@ export function writeFindings(
       const file = join(folder, `${name}.json`);
       const title = scheduleText(finding.schedule);
       const json = { ...findingView(finding), ...replay, cwd };
-      writeFileSync(file, `${JSON.stringify(json, null, 2)}\n`);
+      write(file, `${JSON.stringify(json, null, 2)}\n`);
       files.push(file);
-      writeFileSync(join(folder, `${name}.test.ts`), vitestOf(basename(file), title));
-      writeFileSync(
-        join(folder, `test_finding_${number}.py`),
-        pytestOf(basename(file), number, title),
-      );
+      write(join(folder, `${name}.test.ts`), vitestOf(basename(file), title));
+      write(join(folder, `test_finding_${number}.py`), pytestOf(basename(file), number, title));
     }
   } catch (error) {
-    const { code = String(error) } = error as NodeJS.ErrnoException;
-    complain(`--out ${folder}: cannot be written (${code}); name another folder`);
+    const { code, message } = error as NodeJS.ErrnoException;
+    const why = code === undefined ? message : `cannot be written (${code}); name another folder`;
+    complain(`--out ${folder}: ${why}`);
   }
   return files;
 }
 
-function removeFindings(folder: string): void {
-  if (!existsSync(folder)) return;
-  for (const entry of readdirSync(folder, { withFileTypes: true })) {
-    if (entry.isFile() && writtenName.test(entry.name)) rmSync(join(folder, entry.name));
-  }
+/** The paths in the folder that are named like findings. */
+function findingsIn(folder: string): readonly string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder).flatMap((name) =>
+    writtenName.test(name) ? [join(folder, name)] : [],
+  );
 }
 
 /**

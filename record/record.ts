@@ -58,12 +58,6 @@ export async function startRecording(options: RecordOptions) {
     server.once('error', (error) => reject(listenError(error, port, host)));
     server.listen({ port, host, exclusive: true }, resolve);
   });
-  try {
-    await file.open();
-  } catch (error) {
-    await proxy.close();
-    throw error;
-  }
   const address = server.address();
   const urlHost = host.includes(':') ? `[${host}]` : host;
   const boundPort = typeof address === 'object' && address !== null ? address.port : port;

@@ -1,21 +1,37 @@
 /**
  * The files of a recording. Exchanges wait in memory until they are written, so traffic never waits
  * for the disk: if the disk is full or slow, exchanges beyond a bound are left out and counted.
- * When a file has reached its size, the next one begins: `out.ndjson`, `out-2.ndjson`, ….
+ * When a file has reached its size, the next one begins: `out.ndjson`, `out-2.ndjson`, …. A name
+ * that a file of another program has is left out.
  */
-import { existsSync, promises, statSync } from 'node:fs';
+import {
+  appendFile,
+  closeSync,
+  constants,
+  fchmodSync,
+  fstatSync,
+  lstatSync,
+  readSync,
+} from 'node:fs';
 import { parse } from 'node:path';
-import { CommandError } from '#io/command-error.ts';
+import { promisify } from 'node:util';
+import { UsageError } from '#io/command-error.ts';
+import { createOwn, type OwnKind, openOwn, ownerOnly } from '#io/own-file.ts';
 import { reasonOf } from '#io/plain-file.ts';
 import { many } from '#io/table.ts';
-import { isRecording } from '#judging/evidence/read-traffic.ts';
+import { lineOpening } from '#judging/evidence/recorded-line.ts';
 
 /** The bounds of the exchanges that wait for the disk. */
 export const mostWaitingLines = 20_000;
 export const mostWaitingBytes = 128 * 1_048_576;
 const batchLines = 200;
 const retryMs = 5_000;
-const ownerOnly = 0o600;
+const append = promisify(appendFile);
+const recordingKind: OwnKind = {
+  name: 'recording',
+  isOwn: (start) => start.search(lineOpening) === 0,
+  isContinued: true,
+};
 
 /** An exchange that waits to be written. */
 export interface Waiting {
@@ -33,7 +49,7 @@ export class RecordingFile {
   #waitingBytes = 0;
   /** The number of the present file, from 1. */
   #number: number;
-  #handle: promises.FileHandle | undefined;
+  #file: number | undefined;
   /** The bytes of the present file. */
   #size = 0;
   /** True if the file may end with a part of a line. */
@@ -46,27 +62,24 @@ export class RecordingFile {
   /** Set while the waiting exchanges are being written. */
   #writing: Promise<void> | undefined;
 
-  /** Throws a CommandError if the file is not a recording. Appends to the last file. */
+  /** Opens the last file. Throws a UsageError if it is not a recording, or cannot be written. */
   constructor(out: string, rotateBytes: number, notice: (line: string) => void) {
     this.#out = out;
     this.#rotateBytes = rotateBytes;
     this.#notice = notice;
     this.#number = 1;
-    while (existsSync(fileOf(out, this.#number + 1))) this.#number++;
-    checkIsRecording(this.#path);
+    while (lstatSync(fileOf(out, this.#number + 1), { throwIfNoEntry: false })) this.#number++;
+    try {
+      this.#open();
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT')
+        throw new UsageError(`--out ${out}: there is no such folder; create it`);
+      throw new UsageError(`${this.#path}: ${reasonOf(error)}; name another --out`);
+    }
   }
 
   get #path(): string {
     return fileOf(this.#out, this.#number);
-  }
-
-  /** Opens the file, so that a mistake shows at the start. */
-  async open(): Promise<void> {
-    try {
-      await this.#open();
-    } catch (error) {
-      throw new CommandError(2, `${this.#path}: ${reasonOf(error)}`);
-    }
   }
 
   add(waiting: Waiting): void {
@@ -93,7 +106,7 @@ export class RecordingFile {
       this.#retryAtMs = 0;
       await this.#writeWaiting();
     }
-    await this.#handle?.close().catch(() => {});
+    this.#closeFile();
     const lost = this.#dropped + this.#waiting.length;
     if (lost > 0) this.#notice(`${this.#path}: ${many(lost, 'exchange')} not recorded`);
   }
@@ -117,28 +130,55 @@ export class RecordingFile {
 
   async #write(bytes: Buffer): Promise<void> {
     const isFull = this.#size > 0 && this.#size + bytes.length > this.#rotateBytes;
-    if (isFull && this.#handle !== undefined) {
-      await this.#handle.close();
-      this.#handle = undefined;
+    if (isFull && this.#file !== undefined) {
+      this.#closeFile();
       this.#number++;
     }
-    if (this.#handle === undefined) await this.#open();
-    await this.#handle?.appendFile(bytes);
+    await append(this.#file ?? this.#open(), bytes);
     this.#size += bytes.length;
     this.#isTorn = false;
     if (this.#isFailing) this.#notice(`${this.#path}: written again`);
     this.#isFailing = false;
   }
 
-  async #open(): Promise<void> {
-    const handle = await promises.open(this.#path, 'a+', ownerOnly);
-    this.#handle = handle;
-    // A file that existed keeps its mode when it is opened.
-    await handle.chmod(ownerOnly);
-    this.#size = (await handle.stat()).size;
+  /** Opens the last file of the recording, or creates the next one. */
+  #open(): number {
+    const file = this.#openLast() ?? this.#create();
+    this.#file = file;
+    this.#size = fstatSync(file).size;
     const last = Buffer.alloc(1);
-    if (this.#size > 0) await handle.read(last, 0, 1, this.#size - 1);
+    if (this.#size > 0) readSync(file, last, 0, 1, this.#size - 1);
     this.#isTorn = this.#size > 0 && last.toString() !== '\n';
+    return file;
+  }
+
+  /** Undefined if there is no such file, or one of another program that the user did not name. */
+  #openLast(): number | undefined {
+    try {
+      const file = openOwn(this.#path, recordingKind, constants.O_APPEND | constants.O_RDWR);
+      // A file that existed keeps its mode when it is opened.
+      if (file !== undefined) fchmodSync(file, ownerOnly);
+      return file;
+    } catch (error) {
+      if (this.#number === 1) throw error;
+      return undefined;
+    }
+  }
+
+  /** Creates the first file of the recording whose name is free. */
+  #create(): number {
+    for (; ; this.#number++) {
+      try {
+        return createOwn(this.#path);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      }
+    }
+  }
+
+  #closeFile(): void {
+    if (this.#file !== undefined) closeSync(this.#file);
+    this.#file = undefined;
   }
 
   #failed(error: unknown): void {
@@ -154,12 +194,4 @@ function fileOf(out: string, number: number): string {
   if (number === 1) return out;
   const { dir, name, ext } = parse(out);
   return `${dir === '' ? '' : `${dir}/`}${name}-${number}${ext}`;
-}
-
-/** Refuses to append to a file that smstwin did not record. */
-function checkIsRecording(path: string): void {
-  const found = statSync(path, { throwIfNoEntry: false });
-  const isOther = found !== undefined && (!found.isFile() || found.size > 0);
-  if (isOther && !isRecording(path))
-    throw new CommandError(2, `${path}: not a recording of smstwin; name another --out`);
 }

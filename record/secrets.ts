@@ -4,13 +4,13 @@
  * computed.
  */
 import { createHmac, randomBytes } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
-import { CommandError } from '#io/command-error.ts';
-import { readText, reasonOf } from '#io/plain-file.ts';
+import { closeSync, fchmodSync, lstatSync } from 'node:fs';
+import { UsageError } from '#io/command-error.ts';
+import { createWhole, type OwnKind, openOwn, ownerOnly, removeOwn } from '#io/own-file.ts';
+import { FileRefused, readOpened, reasonOf } from '#io/plain-file.ts';
 
 const digestCharacters = 12;
 const saltBytes = 32;
-const ownerOnly = 0o600;
 /** A key in the service's own form, with a plain or an escaped underscore. */
 const drawnKey = /\bsmst(?:_|%5f|\\u005f)([A-Za-z0-9]{40})\b/gi;
 /** Names whose values are usually secrets, in a query, a form or JSON. */
@@ -28,30 +28,30 @@ const shortestSoughtKey = 12;
 /** How many keys are looked for outside their header. */
 export const mostSoughtKeys = 1_000;
 
+const saltKind: OwnKind = {
+  name: 'salt',
+  isOwn: (start) => /^[0-9a-f]{64}\n?$/.test(start),
+  isContinued: true,
+};
+
 /** Reads the salt of a recording, or creates it. Throws a CommandError if it can do neither. */
 export function saltOf(out: string): string {
   const file = `${out}.salt`;
   try {
-    const salt = randomBytes(saltBytes).toString('hex');
-    writeFileSync(file, `${salt}\n`, { flag: 'wx', mode: ownerOnly });
-    return salt;
+    // A process that was killed as it created its salt left an empty file, and recorded nothing.
+    if (lstatSync(file, { throwIfNoEntry: false })?.size === 0) removeOwn(file, saltKind);
+    createWhole(file, `${randomBytes(saltBytes).toString('hex')}\n`);
+    const opened = openOwn(file, saltKind);
+    if (opened === undefined) throw new FileRefused('removed by another program');
+    try {
+      fchmodSync(opened, ownerOnly);
+      return readOpened(opened, 1_024).trim();
+    } finally {
+      closeSync(opened);
+    }
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT')
-      throw new CommandError(2, `--out ${out}: there is no such folder; create it`);
-    if (code !== 'EEXIST') throw fileError(file, error);
+    throw new UsageError(`${file}: ${reasonOf(error)}; move it away, or name another --out`);
   }
-  try {
-    const salt = readText(file, 1_024).trim();
-    if (/^[0-9a-f]{64}$/.test(salt)) return salt;
-  } catch (error) {
-    throw fileError(file, error);
-  }
-  throw new CommandError(2, `${file}: not a salt of smstwin; name another --out`);
-}
-
-function fileError(file: string, error: unknown): CommandError {
-  return new CommandError(2, `${file}: ${reasonOf(error)}`);
 }
 
 export class Secrets {

@@ -2,44 +2,33 @@
  * `--ready-file`: writes URLs, keys and numbers for the script that started the simulator. The file
  * appears complete, so a script needs only wait until it exists.
  */
-import { randomUUID } from 'node:crypto';
-import {
-  accessSync,
-  constants,
-  lstatSync,
-  mkdtempSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { X509Certificate } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { UsageError } from '#io/command-error.ts';
 import type { CommandIo } from '#io/flags.ts';
+import { type OwnKind, obstacleTo, ownerOnly, removeOwn, writeOwn } from '#io/own-file.ts';
 import type { ReadyFile } from '#src/simulator.ts';
 import { banner } from './banner.ts';
 import type { ServeOptions } from './serve-options.ts';
 
+const readyKind: OwnKind = {
+  name: 'ready file',
+  isOwn: (start) => /^\{\s*"base_url":\s*"[^"]*",\s*"control_url":\s*[^,]*,\s*"pid":/.test(start),
+};
+const authorityKind: OwnKind = { name: 'certificate', isOwn: isAuthority };
+
 /** Removes the file of an earlier run. Throws a UsageError if the path cannot be written. */
 export function prepareReadyFile(path: string): void {
-  try {
-    // A device, pipe or link is not an earlier ready file and must not be replaced.
-    if (lstatSync(path, { throwIfNoEntry: false })?.isFile() === false) {
-      throw new UsageError(`--ready-file ${path}: not a plain file; name another path`);
-    }
-    accessSync(dirname(resolve(path)), constants.W_OK);
-    rmSync(path, { force: true });
-  } catch (error) {
-    if (error instanceof UsageError) throw error;
-    throw new UsageError(
-      `--ready-file ${path}: cannot be written; check that its folder exists and is writable`,
-    );
-  }
+  const obstacle = obstacleTo(path, readyKind);
+  if (obstacle !== undefined) throw new UsageError(`--ready-file ${path}: ${obstacle}`);
+  removeOwn(path, readyKind);
 }
 
-/** Writes the file. Throws a UsageError and leaves nothing behind if that fails. */
-export function writeReadyFile(path: string, content: unknown): void {
-  writeWhole(path, `${JSON.stringify(content, null, 2)}\n`, '--ready-file');
+/** Writes the file, and removes it when the process ends. Throws a CommandError. */
+export function writeReadyFile(path: string, content: ReadyFile): void {
+  writeUntilExit('--ready-file', path, `${JSON.stringify(content, null, 2)}\n`, readyKind);
 }
 
 /** Writes the CA certificate and the ready file, if they are asked for, and prints the banner. */
@@ -53,12 +42,21 @@ export function announce(ready: ReadyFile, options: ServeOptions, io: CommandIo)
 
 /**
  * Writes the certificate that clients must trust next to the ready file; without one, into a
- * private folder that is removed when the process ends. Returns its path. Throws a UsageError.
+ * private folder. Both are removed when the process ends. Returns its path. Throws a CommandError.
  */
 export function writeAuthority(ca: string, readyFile: string | undefined): string {
   const path = readyFile === undefined ? join(temporaryFolder(), 'ca.pem') : `${readyFile}.ca.pem`;
-  writeWhole(resolve(path), ca, 'the certificate of --tls self-signed');
+  writeUntilExit('the certificate of --tls self-signed', resolve(path), ca, authorityKind);
   return resolve(path);
+}
+
+/** True for the certificate of an authority that `--tls self-signed` made. */
+function isAuthority(start: string): boolean {
+  try {
+    return new X509Certificate(start).subject.startsWith('CN=smstwin ');
+  } catch {
+    return false;
+  }
 }
 
 function temporaryFolder(): string {
@@ -73,25 +71,15 @@ function temporaryFolder(): string {
   }
 }
 
-/** `what`: the file, as an error names it. */
-function writeWhole(path: string, text: string, what: string): void {
-  // A random name, so that no other program can put a link there before.
-  const unfinished = `${path}.${randomUUID()}.tmp`;
-  try {
-    // The ready file holds full keys: only its owner may read it.
-    writeFileSync(unfinished, text, { mode: 0o600, flag: 'wx' });
-    renameSync(unfinished, path);
-  } catch (error) {
-    removeIfAny(unfinished);
-    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-    throw new UsageError(`${what} ${path}: cannot be written (${code})`);
-  }
-}
-
-function removeIfAny(path: string): void {
-  try {
-    rmSync(path, { force: true });
-  } catch {
-    // The folder does not exist or cannot be read, so nothing was written.
-  }
+/** `what`: the file, as an error names it. Only its owner may read it: it may hold full keys. */
+function writeUntilExit(what: string, path: string, text: string, kind: OwnKind): void {
+  writeOwn(`${what} ${path}`, path, text, kind, ownerOnly);
+  process.once('exit', () => {
+    try {
+      // Another process may have replaced it by its own.
+      if (readFileSync(path, 'utf8') === text) removeOwn(path, kind);
+    } catch {
+      // It was removed, moved or replaced.
+    }
+  });
 }

@@ -7,6 +7,7 @@ import { basename } from 'node:path';
 import { createGunzip } from 'node:zlib';
 import type { TrafficEvent, TrafficExchange } from '#contract/exchange.ts';
 import { CommandError } from '#io/command-error.ts';
+import { openingOf } from '#io/own-file.ts';
 import { openPlain, reasonOf } from '#io/plain-file.ts';
 import { many } from '#io/table.ts';
 import { Copies } from './copies.ts';
@@ -45,10 +46,9 @@ export async function* readTraffic(
 export function isRecording(path: string): boolean {
   try {
     const file = openPlain(path);
-    const opening = Buffer.alloc(32);
-    readSync(file, opening, 0, opening.length, 0);
+    const opening = openingOf(file);
     closeSync(file);
-    return opening.toString('latin1').search(lineOpening) === 0;
+    return opening.search(lineOpening) === 0;
   } catch {
     return false;
   }

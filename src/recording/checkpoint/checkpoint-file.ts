@@ -8,9 +8,10 @@ import { createHash } from 'node:crypto';
 import { closeSync, promises, readSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { brotliCompress, brotliDecompressSync, constants } from 'node:zlib';
+import { openingOf } from '#io/own-file.ts';
 import { openPlain, reasonOf } from '#io/plain-file.ts';
 import { codeOf, JournalError } from '#judging/evidence/journal-error.ts';
-import { checkpointOpening, openingOf } from '../journal/run-files.ts';
+import { checkpointOpening } from '../journal/run-files.ts';
 
 /** The length of a file and the digest of its bytes. */
 export interface CheckpointDigest {

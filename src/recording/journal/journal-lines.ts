@@ -4,13 +4,14 @@
  * leaves an incomplete last line, which is skipped: its input was never acknowledged.
  */
 import { closeSync, fstatSync, readSync } from 'node:fs';
+import { openingOf } from '#io/own-file.ts';
 import { openPlain, reasonOf } from '#io/plain-file.ts';
 import { isIntact } from '#judging/evidence/journal-checksum.ts';
 import type { Entry } from '#judging/evidence/journal-entry.ts';
 import { codeOf, JournalError } from '#judging/evidence/journal-error.ts';
 import { lineReader } from '#judging/evidence/journal-line.ts';
 import { notAJournal } from './journal-header.ts';
-import { beginsAs, openingOf } from './run-files.ts';
+import { beginsAs } from './run-files.ts';
 
 export interface JournalLines {
   /** Undefined if the file is empty or holds only part of a header. */

@@ -3,9 +3,8 @@
  * whose process has exited is stale, and the next process removes it. Works within one machine: it
  * cannot check a process of another machine that shares the folder.
  */
-import { randomUUID } from 'node:crypto';
-import { closeSync, fstatSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { closeSync, fstatSync, readFileSync } from 'node:fs';
+import { createWhole } from '#io/own-file.ts';
 import { readOpened, reasonOf } from '#io/plain-file.ts';
 import { codeOf, JournalError } from '#judging/evidence/journal-error.ts';
 import { WallClock } from '../../simulation/wall-clock.ts';
@@ -24,7 +23,6 @@ const maxAttempts = 10;
 const writtenWithinMs = 1_000;
 /** A lock holds a process id and a start time: about 40 bytes. */
 const mostLockBytes = 1_024;
-const onlyNew = { flag: 'wx', mode: 0o600 } as const;
 /** The locks that this process holds, for systems that do not report start times. */
 const heldLocks = new Set<string>();
 
@@ -77,29 +75,12 @@ function heldBy(path: string, owner: Owner | undefined): JournalError {
   );
 }
 
-/**
- * Returns false if the lock exists. Writes a temporary file and hard-links it, so readers never see
- * an empty lock where the file system has hard links.
- */
+/** Returns false if the lock exists. */
 function create(lock: string, path: string): boolean {
   const owner: Owner = { pid: process.pid, started: lookUp(process.pid)?.started ?? null };
-  const text = JSON.stringify(owner);
-  const temporary = join(dirname(lock), `.smstwin-lock-${randomUUID()}`);
   try {
-    writeFileSync(temporary, text, onlyNew);
-    linkSync(temporary, lock);
-    return true;
+    return createWhole(lock, JSON.stringify(owner));
   } catch (error) {
-    if (codeOf(error) === 'EEXIST') return false;
-  } finally {
-    rmSync(temporary, { force: true });
-  }
-  // The file system has no hard links.
-  try {
-    writeFileSync(lock, text, onlyNew);
-    return true;
-  } catch (error) {
-    if (codeOf(error) === 'EEXIST') return false;
     throw new JournalError(`${path}: cannot create the lock ${lock} (${codeOf(error)})`);
   }
 }

@@ -15,6 +15,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { isoTime } from '#contract/time.ts';
+import { createOwn, ownerOnly } from '#io/own-file.ts';
 import { lineOf } from '#judging/evidence/journal-checksum.ts';
 import type { EndedEntry, OperationEntry } from '#judging/evidence/journal-entry.ts';
 import { codeOf, JournalError } from '#judging/evidence/journal-error.ts';
@@ -24,7 +25,7 @@ import type { Journal } from './journal.ts';
 import type { JournalHeader } from './journal-header.ts';
 import { type RecordedRun, readJournal } from './journal-lines.ts';
 import { requestLine } from './request-line.ts';
-import { createOwn, type JournalFiles, openOwn } from './run-files.ts';
+import { type JournalFiles, openOwn } from './run-files.ts';
 
 /** A larger journal file is not sent over the control port. */
 export const journalTextLimitBytes = 256 * 1024 * 1024;
@@ -200,7 +201,7 @@ function openJournal({ journal }: JournalFiles): number {
     const flags = O_APPEND | O_RDWR;
     const file = openOwn(journal, 'journal', flags) ?? createOwn(journal);
     // The journal holds message texts: only its owner may read them.
-    fchmodSync(file, 0o600);
+    fchmodSync(file, ownerOnly);
     return file;
   } catch (error) {
     if (error instanceof JournalError) throw error;

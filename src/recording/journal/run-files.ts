@@ -1,23 +1,12 @@
 /**
  * The files of one run: the journal, its lock, and the checkpoint that its header names. Other
- * files with such names belong to an unfinished or replaced checkpoint. smstwin opens, empties or
- * removes an existing file only if smstwin wrote it: a plain file, not a link, whose first
- * characters are those of its kind. It refuses any other file with an error that names it.
+ * files with such names belong to an unfinished or replaced checkpoint. A file that smstwin did not
+ * write is refused with an error that names it (`io/own-file.ts`).
  */
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  ftruncateSync,
-  lstatSync,
-  openSync,
-  promises,
-  readSync,
-  realpathSync,
-  rmSync,
-} from 'node:fs';
+import { promises, realpathSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { openPlain, reasonOf } from '#io/plain-file.ts';
+import * as ownFile from '#io/own-file.ts';
+import { reasonOf } from '#io/plain-file.ts';
 import { codeOf, JournalError } from '#judging/evidence/journal-error.ts';
 import { type Checkpoint, readFormats } from './journal-header.ts';
 
@@ -94,70 +83,38 @@ const openings = {
 export type Kind = keyof typeof openings;
 
 export const checkpointOpening = openings.checkpoint[0];
-/** Enough for the longest opening after a byte order mark, which some editors add. */
-const openingBytes = 64;
-/** The mode of every file: only its owner may read the texts and keys in it. */
-const ownerOnly = 0o600;
 
 /** Undefined if the file does not exist. Throws a JournalError if smstwin did not write it. */
-export function openOwn(path: string, kind: Kind, flags = constants.O_RDONLY): number | undefined {
-  const file = open(path, flags);
-  if (file === undefined) return undefined;
-  try {
-    // A lock is linked under a second name while it is written, and its content is never emptied.
-    if (kind !== 'lock' && fstatSync(file).nlink > 1) throw refusal(path, 'it is a hard link');
-    if (!beginsAs(kind, openingOf(file))) throw refusal(path, `not a ${kind} of smstwin`);
-    return file;
-  } catch (error) {
-    closeSync(file);
-    throw error;
-  }
+export function openOwn(path: string, kind: Kind, flags?: number): number | undefined {
+  return orRefusal(path, () => ownFile.openOwn(path, kindOf(kind), flags));
 }
 
 /** Throws a JournalError if the file exists and is not of this kind. */
 export function checkOwn(path: string, kind: Kind): void {
-  const file = openOwn(path, kind);
-  if (file !== undefined) closeSync(file);
-}
-
-/** Creates a file that does not exist yet, for appending. */
-export function createOwn(path: string): number {
-  return openSync(path, 'ax+', ownerOnly);
+  orRefusal(path, () => ownFile.checkOwn(path, kindOf(kind)));
 }
 
 /** Removes a file of smstwin. Empties it first, which frees its blocks even while it is open. */
 export function removeOwn(path: string, kind: Kind): void {
-  const file = openOwn(path, kind, constants.O_RDWR);
-  if (file === undefined) return;
+  orRefusal(path, () => ownFile.removeOwn(path, kindOf(kind)));
+}
+
+function kindOf(kind: Kind): ownFile.OwnKind {
+  // A lock is linked under a second name while it is written, and its content is never emptied.
+  return { name: kind, isOwn: (start) => beginsAs(kind, start), isContinued: kind !== 'lock' };
+}
+
+function orRefusal<T>(path: string, access: () => T): T {
   try {
-    if (kind !== 'lock') ftruncateSync(file);
-    // Another file may have taken the name since it was opened.
-    const now = lstatSync(path, { throwIfNoEntry: false });
-    if (now?.ino === fstatSync(file).ino) rmSync(path, { force: true });
-  } finally {
-    closeSync(file);
+    return access();
+  } catch (error) {
+    throw refusal(path, reasonOf(error));
   }
 }
 
 /** `start`: the first characters of a file; a killed process may have written only some of them. */
 export function beginsAs(kind: Kind, start: string): boolean {
   return openings[kind].some((opening) => start.startsWith(opening) || opening.startsWith(start));
-}
-
-/** Without a byte order mark. Each byte is one character: binary data is not mistaken for text. */
-export function openingOf(file: number): string {
-  const block = Buffer.alloc(openingBytes);
-  const text = block.toString('latin1', 0, readSync(file, block, 0, openingBytes, 0));
-  return text.replace(/^\u00EF\u00BB\u00BF/, '');
-}
-
-function open(path: string, flags: number): number | undefined {
-  try {
-    return openPlain(path, { flags, isLinkRefused: true });
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined;
-    throw refusal(path, reasonOf(error));
-  }
 }
 
 /** The error for a file that smstwin does not touch. */
