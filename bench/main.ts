@@ -3,9 +3,10 @@
  * limits. Exit codes: 2 the key is refused, 3 the base_url is unreachable, 7 a threshold or a limit
  * is broken, 8 the run is not valid.
  */
-import { writeFileSync } from 'node:fs';
 import { CommandError, UsageError } from '#io/command-error.ts';
+import { ownReport } from '#io/flag-values.ts';
 import { type CommandIo, newCommand, readFlags } from '#io/flags.ts';
+import { writeOwn } from '#io/own-file.ts';
 import { type AuditRun, isBroken } from '#judging/limiter/recount.ts';
 import { routeOf } from '#src/operations/table.ts';
 import { ownAudit } from './audit/own-audit.ts';
@@ -98,7 +99,7 @@ async function run(options: BenchOptions, io: CommandIo): Promise<number> {
   io.out(summaryText(result));
   for (const { kind, file = '' } of options.reports) {
     const text = kind === 'json' ? `${JSON.stringify(result, null, 2)}\n` : htmlReport(result);
-    writeFileSync(file, text);
+    writeOwn(`--report ${kind}=${file}`, file, text, ownReport);
     io.out(`\n${kind} report: ${file}\n`);
   }
   return exitCode(result);

@@ -1,6 +1,7 @@
 /**
  * Connects a subcommand with its process: streams and environment, errors and exit codes, signals.
  */
+import { fstatSync, writeFileSync } from 'node:fs';
 import * as nodeModule from 'node:module';
 import { CommandError, printedError } from '#io/command-error.ts';
 import type { CommandIo } from '#io/flags.ts';
@@ -12,13 +13,39 @@ import { smstwinVersion } from '#io/version.ts';
 
 /** The streams, environment and version of this process. */
 export function processIo(): CommandIo {
-  // The reader of a pipe may close it early, as `head` does.
-  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   return {
-    out: (text) => void process.stdout.write(text),
-    error: (text) => void process.stderr.write(text),
+    out: printerTo(process.stdout, 'standard output'),
+    error: printerTo(process.stderr, 'standard error'),
     env: process.env,
     version: smstwinVersion(),
+  };
+}
+
+/** After a text was lost, the process says so once and does not end with 0. */
+function printerTo(
+  stream: NodeJS.WriteStream & { readonly fd: number },
+  name: string,
+): (text: string) => void {
+  let isBroken = false;
+  const onError = ({ code }: NodeJS.ErrnoException) => {
+    // The reader of a pipe may close it early, as `head` does, and a terminal may be closed.
+    if (!isBroken && code !== 'EPIPE' && !stream.isTTY) {
+      process.stderr.write(`smstwin: cannot write to ${name} (${code}); is the disk full?\n`);
+      process.once('exit', () => {
+        process.exitCode ||= 1;
+      });
+    }
+    isBroken = true;
+  };
+  stream.on('error', onError);
+  if (!fstatSync(stream.fd).isFile()) return (text) => void stream.write(text);
+  return (text) => {
+    try {
+      // The stream would lose the rest of a text of which the disk takes only a part.
+      writeFileSync(stream.fd, text);
+    } catch (error) {
+      onError(error as NodeJS.ErrnoException);
+    }
   };
 }
 

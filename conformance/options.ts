@@ -31,7 +31,8 @@ import {
 } from '#io/flags.ts';
 import { givenAs } from '#io/given-flags.ts';
 import { readReport } from '#judging/report/comparison.ts';
-import { readExpectations } from '#judging/report/expected.ts';
+import { expectedFile, readExpectations } from '#judging/report/expected.ts';
+import { discoveredFile } from '#judging/report/outcome.ts';
 import { profiles } from './target/target.ts';
 import {
   flagsOfTarget,
@@ -61,7 +62,11 @@ const flagsOfConform = [
   flag('--dry-run', 'print what a run would cost (sends, 429s, minutes) and exit'),
   list('--report <kind=file>', `write a report: ${reportKinds.join(', ')}`, reportValue),
   flag('--expected <file>', 'a file of known failures, each with a reason', fileValue),
-  flag('--write-expected <file>', 'write the failures of this run to such a file', writableFile),
+  flag(
+    '--write-expected <file>',
+    'write the failures of this run to such a file',
+    writableFile(expectedFile),
+  ),
   flag(
     '--compare <report.json>',
     'print what is newly failing, fixed and newly skipped since an earlier JSON report',
@@ -76,7 +81,7 @@ const flagsOfConform = [
   flag(
     '--discover <file>',
     'write the observed answers to this file, for serve --assumptions',
-    writableFile,
+    writableFile(discoveredFile),
   ),
   flag('--seed <n>', 'seed of random values', wholeCount, 1),
   flag(

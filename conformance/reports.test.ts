@@ -1,9 +1,12 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ownReport } from '#io/flag-values.ts';
+import { obstacleTo } from '#io/own-file.ts';
 import {
   allFlags,
   type Fake,
@@ -17,7 +20,7 @@ import { conform } from './main.ts';
 const folder = mkdtempSync(join(tmpdir(), 'conformance-'));
 const file = (name: string) => join(folder, name);
 const text = (name: string) => readFileSync(file(name), 'utf8');
-const kinds = ['junit', 'json', 'html', 'tap', 'markdown', 'github'];
+const kinds = ['junit', 'json', 'html', 'markdown', 'github'];
 
 let server: Fake;
 let outcome: Outcome;
@@ -51,14 +54,19 @@ describe('reports', () => {
     expect(fits({ ...(report as object), extra: 1 })).toBe(false);
   });
 
-  test('TAP 14 has its plan and its numbers in order', () => {
-    const lines = text('tap').trimEnd().split('\n');
-    expect(lines[0]).toBe('TAP version 14');
-    const points = lines.filter((line) => /^(not )?ok /.test(line));
-    expect(lines[1]).toBe(`1..${points.length}`);
-    for (const [index, line] of points.entries())
-      expect(line).toMatch(new RegExp(`^(not )?ok ${index + 1} - `));
-    expect(lines.some((line) => line.startsWith('not ok'))).toBe(true);
+  test.each(kinds)('a later run replaces a report, and no file that begins alike: %s', (kind) => {
+    const own = text(kind);
+    expect(obstacleTo(file(kind), ownReport)).toBeUndefined();
+    // Of another title, or another tool.
+    const foreign = own.replaceAll(/onformance|smstwin-/g, 'overage').replaceAll('%3A', '');
+    writeFileSync(file('foreign'), foreign);
+    expect(obstacleTo(file('foreign'), ownReport)).toContain('not a report of smstwin');
+    rmSync(file('foreign'));
+  });
+
+  test('a report of an earlier version is replaced', () => {
+    const kept = fileURLToPath(new URL('../verify/kept/1.0/report.json', import.meta.url));
+    expect(obstacleTo(kept, ownReport)).toBeUndefined();
   });
 
   test('HTML holds no markup of the target and fetches nothing', () => {
@@ -156,6 +164,13 @@ describe('usage', () => {
     [['--max-sends', '-1'], '--max-sends'],
     [['--report', 'pdf=x'], '--report'],
     [['--report', 'json=/no/such/folder/x.json'], '/no/such/folder/x.json'],
+    [['--report', `json=${import.meta.filename}`], 'not a report of smstwin'],
+    [['--report', 'json=/dev/stdout'], 'it is a symbolic link'],
+    [['--report', 'json=/dev/full'], 'it is a pipe or a device'],
+    [['--report', 'json=/proc'], 'it is a folder'],
+    [['--write-expected', import.meta.filename], 'not a list of known failures of smstwin'],
+    [['--discover', 'package.json'], 'not a list of assumptions of smstwin'],
+    [['--discover', ''], '--discover'],
     [['--expected', '/no/such/file.json'], '/no/such/file.json'],
     [['--control-url', 'localhost:1'], '--control-url'],
     [['localhost:8080'], 'localhost:8080'],

@@ -92,10 +92,10 @@ test.each(['--seed', '--max-sends'])('%s beyond its bound names the bound', asyn
 
 test.each([
   [['--profile', 'all'], '--profile all: expected readonly, budget or full'],
-  [
-    ['--report', 'pdf=x'],
-    '--report pdf=x: expected one of junit, json, html, tap, markdown, github',
-  ],
+  ...['pdf=x', 'tap=x'].map((report): [string[], string] => [
+    ['--report', report],
+    `--report ${report}: expected one of junit, json, html, markdown, github`,
+  ]),
 ])('%j is refused in the voice of every command', async (argv, line) => {
   expect(await call(...argv)).toEqual({ code: 2, err: `smstwin conform: ${line}\n`, started: 0 });
 });

@@ -2,10 +2,9 @@
  * Readers of flag values that several commands share: each reads one text, or throws a ValueError
  * that says what it expected.
  */
-import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { isIPv4 } from 'node:net';
-import { dirname } from 'node:path';
 import { ValueError } from './flags.ts';
+import { type OwnKind, obstacleTo } from './own-file.ts';
 
 /** A reader of whole numbers within bounds, which are included. */
 export function wholeNumber(least: number, most: number): (text: string) => number {
@@ -64,24 +63,37 @@ export function fileValue(text: string): string {
 }
 
 /** A file for the results of a run: checked before it, since they would be lost otherwise. */
-export function writableFile(text: string): string {
-  return checkWritable(text, '');
+export function writableFile(kind: OwnKind): (text: string) => string {
+  return (text) => checkWritable(fileValue(text), '', kind);
 }
 
 /** `prefix`: begins the message of the error. */
-function checkWritable(file: string, prefix: string): string {
-  try {
-    const exists = existsSync(file);
-    accessSync(exists ? file : dirname(file), constants.W_OK);
-    if (!exists || !statSync(file).isDirectory()) return file;
-  } catch {
-    // Reported below.
-  }
-  throw new ValueError(`${prefix}cannot be written; check that its folder exists and is writable`);
+function checkWritable(file: string, prefix: string, kind: OwnKind): string {
+  const obstacle = obstacleTo(file, kind);
+  if (obstacle === undefined) return file;
+  throw new ValueError(`${prefix}${obstacle}`);
 }
 
-export const reportKinds = ['junit', 'json', 'html', 'tap', 'markdown', 'github'] as const;
+export const reportKinds = ['junit', 'json', 'html', 'markdown', 'github'] as const;
 export type ReportKind = (typeof reportKinds)[number];
+
+/** How the reports of every version begin, by kind; those in JSON by command. */
+const reportOpenings: readonly RegExp[] = [
+  /<\?xml .*\n<testsuites>\n(?:<\/testsuites>\n$| *<testsuite .* package="(?:conf|ref|expl)\w+" id="0")/,
+  /<!doctype html>\n<html lang="en">[\s\S]{0,250}<title>(?:Conf|Ref|Expl|smstwin bench)\w* of /,
+  /# (?:Conformance|Referee|Exploration)\n\nTarget: .* exit code \d+\n/,
+  /::\w+ title=(?:[a-z_ ]+%3A [A-Za-z]|stale expectation::|(?:Conf|Ref|Expl)\w+::)/,
+  /\{\s*"format": "smstwin-/,
+  /\{\s*(?:"notice": .*\s*)?"rules": \[\s*\{\s*"id": "CLIENT-/,
+  /\{\s*"command": .*\s*"started_at": .*\s*"duration_ms": /,
+  /\{\s*"node": "v.*\s*"started_at": .*\s*"open_loop_rate": /,
+];
+
+/** A report of any kind and command: one may replace another. */
+export const ownReport: OwnKind = {
+  name: 'report',
+  isOwn: (start) => reportOpenings.some((opening) => start.search(opening) === 0),
+};
 
 export interface Report<Kind extends ReportKind = ReportKind> {
   readonly kind: Kind;
@@ -96,7 +108,7 @@ export function reportOf<const Kind extends ReportKind>(kinds: readonly Kind[]) 
     const file = pieces.join('=');
     const kind = kinds.find((known) => known === word);
     if (kind === undefined) throw new ValueError(`expected one of ${kinds.join(', ')}`);
-    if (file !== '') return { kind, file: checkWritable(file, `${file} `) };
+    if (file !== '') return { kind, file: checkWritable(file, `${file} `, ownReport) };
     if (kind === 'github') return { kind };
     throw new ValueError(`expected ${kind}=FILE`);
   };

@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
+import { ownReport } from '#io/flag-values.ts';
+import { obstacleTo } from '#io/own-file.ts';
 import { auditRun } from '#judging/limiter/recount.ts';
 import { launchBrowser, withoutBrowser } from '#verify/testkit/processes/browser.ts';
 import type { EnduranceResult, Interval } from '../endurance/endurance-result.ts';
@@ -88,6 +90,17 @@ const result: BenchResult = {
   endurance: [endured],
   audit: auditRun(entries, { send: 2 }),
 };
+
+test.each([
+  ['html', htmlReport(result)],
+  ['json', `${JSON.stringify(result, null, 2)}\n`],
+])('a later run replaces the %s report', (kind, text) => {
+  const folder = mkdtempSync(join(tmpdir(), 'smstwin-bench-'));
+  const file = join(folder, kind);
+  writeFileSync(file, text);
+  expect(obstacleTo(file, ownReport)).toBeUndefined();
+  rmSync(folder, { recursive: true });
+});
 
 test.skipIf(withoutBrowser !== '')(
   `the report shows its figures, links its troubles, draws each plot and fetches nothing${withoutBrowser}`,

@@ -41,7 +41,7 @@ export const exploreFlags = [
     variableValue,
   ),
   flag('--out <dir>', 'where findings are written', fileValue, 'smstwin-findings'),
-  list('--report <kind=file>', 'junit, json, html, tap, markdown, github', reportValue),
+  list('--report <kind=file>', 'junit, json, html, markdown, github', reportValue),
   flag('--schedule <file>', 'run this one schedule or finding', fileValue),
   flag('--bail', 'stop at the first finding'),
   flag('--command-may-fail', 'an exit code other than 0 is not a failure'),

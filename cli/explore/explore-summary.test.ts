@@ -11,7 +11,7 @@ import { junitReport } from '#judging/report/junit.ts';
 import { markdownReport } from '#judging/report/markdown.ts';
 import { writeReports } from '#judging/report/write.ts';
 import { hostileWords, obeyed } from '#verify/hostile/hostile-servers.ts';
-import { exploreSummary, findingText } from './explore-summary.ts';
+import { exploreJson, exploreSummary, findingText } from './explore-summary.ts';
 
 function explored(client: Client, fault: FaultName) {
   const options = { client, settings: {}, slowMs: 3_000, timeoutMs: 600_000 };
@@ -90,13 +90,16 @@ test('what a client sends and throws is printed as plain text', async () => {
   expect(printed).toContain('\\u001b]0;PWNED');
   const about = { line: 'explored', command: hostileWords, startedAt: '', durationMs: 1 };
   const folder = mkdtempSync(join(tmpdir(), 'smstwin-explored-'));
-  const reports = (['tap', 'markdown', 'github'] as const).map((kind) => ({
+  const reports = (['markdown', 'github', 'json'] as const).map((kind) => ({
     kind,
     file: join(folder, kind),
   }));
   const out = () => {};
-  writeReports(reports, exploreSummary({ result, ...about }), { out, error: out });
-  const written = reports.map(({ file }) => readFileSync(file, 'utf8'));
+  const error = (line: string) => expect.unreachable(line);
+  const json = () => `${JSON.stringify(exploreJson({ result, ...about }), null, 2)}\n`;
+  for (const _ of ['first', 'replaced'])
+    writeReports(reports, exploreSummary({ result, ...about }), { out, error }, { json });
+  const written = reports.slice(0, 2).map(({ file }) => readFileSync(file, 'utf8'));
   rmSync(folder, { recursive: true });
   for (const text of [printed, ...written]) expect(text).not.toMatch(obeyed);
 });

@@ -283,7 +283,6 @@ test('--report html shows the timeline of the intent, the attempts beside the fi
 
 test.each([
   ['html', '<span class="badge advice">advice</span> CLIENT-4'],
-  ['tap', 'verdict: "advice"'],
   ['markdown', '| CLIENT-4 | advice |'],
   ['github', '1 advice'],
   ['junit', 'package="referee"'],
@@ -295,10 +294,11 @@ test.each([
   expect(readFileSync(file, 'utf8')).not.toContain('conformance');
 });
 
-test.each(['junit', 'html', 'tap', 'markdown', 'github'])(
-  '--report %s names the broken rule and what happened',
+test.each(['junit', 'json', 'html', 'markdown', 'github'])(
+  '--report %s names the broken rule and what happened, and replaces an earlier report',
   async (kind) => {
     const file = join(folder, `report.${kind}`);
+    expect((await run(earlyJournal, '--report', `${kind}=${file}`)).code).toBe(1);
     expect((await run(earlyJournal, '--report', `${kind}=${file}`)).code).toBe(1);
     const text = readFileSync(file, 'utf8');
     expect(text).toContain('CLIENT-1');

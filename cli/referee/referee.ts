@@ -47,7 +47,7 @@ const refereeFlags = [
     1_000,
     '1s',
   ),
-  list('--report <kind=file>', 'junit, json, html, tap, markdown, github', reportValue),
+  list('--report <kind=file>', 'junit, json, html, markdown, github', reportValue),
   flag('--expected <file>', 'failures that are known, each with a reason', fileValue),
   flag('--list', 'print the client rules'),
 ] as const satisfies readonly Flag[];

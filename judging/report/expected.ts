@@ -4,11 +4,11 @@
  * is one line with its path, worded as for a world file. An expected failure does not fail the run.
  * An expectation that now passes or names nothing does (exit 5).
  */
-import { writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { z } from 'zod';
 import { UsageError } from '#io/command-error.ts';
 import { mistakeLine, mistakesOf } from '#io/mistakes.ts';
+import { type OwnKind, writeOwn } from '#io/own-file.ts';
 import { readText, reasonOf } from '#io/plain-file.ts';
 import { mostYamlBytes, parseYaml } from '#io/yaml-text.ts';
 import { isFailure, type Result } from './result.ts';
@@ -42,8 +42,15 @@ export function readExpectations(path: string): readonly Expectation[] {
   );
 }
 
+/** A file of expectations in JSON, as `--write-expected` writes it. */
+export const expectedFile: OwnKind = {
+  name: 'list of known failures',
+  isOwn: (start) => /^\{\s*"expected":\s*\[/.test(start),
+};
+
 export function writeExpectations(path: string, expected: readonly Expectation[]): void {
-  writeFileSync(path, `${JSON.stringify({ expected }, null, 2)}\n`);
+  const text = `${JSON.stringify({ expected }, null, 2)}\n`;
+  writeOwn(`--write-expected ${path}`, path, text, expectedFile);
 }
 
 function textOf(path: string): string {

@@ -2,7 +2,8 @@
  * What the results of all cases amount to: a verdict for each rule, counts, findings, the answers
  * to assumptions, one exit code.
  */
-import { writeFileSync } from 'node:fs';
+import { assumptionNames } from '#contract/assumptions.ts';
+import { type OwnKind, writeOwn } from '#io/own-file.ts';
 import { isObject } from '../service/expectations.ts';
 import type { Weighed } from './expected.ts';
 import {
@@ -112,9 +113,16 @@ export function discovered(results: readonly Result[]): Discovered {
   return { answers, undetermined };
 }
 
-/** An assumptions file: `serve --assumptions FILE` then behaves as the target did. */
-export function writeDiscovered(file: string, found: Discovered): void {
-  writeFileSync(file, `${JSON.stringify(found.answers, null, 2)}\n`);
+const discovery = new RegExp(`^\\{\\s*(?:\\}\\s*$|"(?:${assumptionNames.join('|')})":)`);
+/** An assumptions file in JSON: `serve --assumptions FILE` then behaves as the target did. */
+export const discoveredFile: OwnKind = {
+  name: 'list of assumptions',
+  isOwn: (start) => discovery.test(start),
+};
+
+export function writeDiscovered(file: string, { answers }: Discovered): void {
+  const text = `${JSON.stringify(answers, null, 2)}\n`;
+  writeOwn(`--discover ${file}`, file, text, discoveredFile);
 }
 
 /**

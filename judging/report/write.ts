@@ -1,22 +1,22 @@
 /**
- * Writes the reports of `--report`, and makes the short ones (JSON, TAP, GitHub). In text reports
+ * Writes the reports of `--report`, and makes the short ones (JSON, GitHub). In text reports
  * it escapes control characters that the target has sent; HTML, JUnit and JSON reports escape their
  * own.
  */
-import { writeFileSync } from 'node:fs';
-import type { Report, ReportKind } from '#io/flag-values.ts';
+import { CommandError } from '#io/command-error.ts';
+import { ownReport, type Report, type ReportKind } from '#io/flag-values.ts';
 import { foreignJson, foreignTexts } from '#io/foreign-text.ts';
+import { writeOwn } from '#io/own-file.ts';
 import { htmlReport } from './html.ts';
 import { junitReport } from './junit.ts';
 import { markdownReport } from './markdown.ts';
-import { isFailure, type Result, verdicts } from './result.ts';
+import { isFailure, verdicts } from './result.ts';
 import { because, type Summary, verdictName } from './summary.ts';
 
 const makers: Readonly<Record<ReportKind, (summary: Summary) => string>> = {
   junit: junitReport,
   json: jsonReport,
   html: htmlReport,
-  tap: (summary) => tapReport(foreignTexts(summary)),
   markdown: (summary) => markdownReport(foreignTexts(summary)),
   github: (summary) => githubReport(foreignTexts(summary)),
 };
@@ -28,8 +28,8 @@ export interface ReportStreams {
 }
 
 /**
- * Writes the reports. Returns the exit code of the command: that of the run, or 2 if the run was a
- * success and a report cannot be written. `own`: makers of the caller that replace those of a kind.
+ * Writes the reports. Returns the exit code of the command: that of the run, or the one of a report
+ * that cannot be written if the run was a success. `own`: makers of the caller that replace those of a kind.
  */
 export function writeReports(
   reports: readonly Report[],
@@ -45,11 +45,11 @@ export function writeReports(
       continue;
     }
     try {
-      writeFileSync(file, content);
+      writeOwn(`--report ${kind}=${file}`, file, content, ownReport);
     } catch (failure) {
-      const { code = String(failure) } = failure as NodeJS.ErrnoException;
-      error(`--report ${kind}=${file}: cannot be written (${code}); name another file`);
-      if (exitCode === 0) exitCode = 2;
+      if (!(failure instanceof CommandError)) throw failure;
+      for (const line of failure.lines) error(line);
+      exitCode ||= failure.exitCode;
     }
   }
   return exitCode;
@@ -73,43 +73,6 @@ function jsonReport(summary: Summary): string {
     assumptions: { answers: discovered.answers, untold: discovered.undetermined },
   };
   return `${JSON.stringify(report, null, 2)}\n`;
-}
-
-/** TAP version 14. A case that was not exercised is `not ok`; an expected failure is a TODO. */
-function tapReport(summary: Summary): string {
-  const lines = ['TAP version 14', `1..${summary.results.length}`];
-  for (const [index, result] of summary.results.entries())
-    lines.push(...tapLines(result, index + 1, summary));
-  if (summary.interrupted) lines.push('Bail out! interrupted');
-  return `${lines.join('\n')}\n`;
-}
-
-function tapLines(result: Result, number: number, summary: Summary): string[] {
-  const reason = summary.weighed.expected.get(result.id);
-  const isUntested = result.verdict === 'not_exercised' && result.kind === 'rule';
-  const isOk = !isFailure(result.verdict) && !isUntested;
-  let directive = '';
-  if (reason !== undefined) directive = ` # TODO ${plain(reason)}`;
-  else if (result.verdict === 'skipped' || (result.verdict === 'not_exercised' && !isUntested))
-    directive = ` # SKIP ${plain(because(result))}`;
-  const head = `${isOk ? 'ok' : 'not ok'} ${number} - ${plain(result.id)}${directive}`;
-  if (result.verdict === 'passed' || directive !== '') return [head];
-  const facts: [string, string | undefined][] = [
-    ['verdict', verdictName(result.verdict, summary)],
-    ['message', because(result)],
-    ['expected', result.expected],
-    ['actual', result.actual],
-  ];
-  // JSON is valid YAML.
-  const block = facts.flatMap(([name, value]) =>
-    value === undefined ? [] : [`  ${name}: ${JSON.stringify(value)}`],
-  );
-  return [head, '  ---', ...block, '  ...'];
-}
-
-/** One line in which `#` cannot start a directive. */
-function plain(text: string): string {
-  return text.replaceAll(/\s+/g, ' ').replaceAll('\\', '\\\\').replaceAll('#', '\\#');
 }
 
 /**

@@ -150,15 +150,26 @@ test('an empty command: 2', async () => {
   expect(error).toBe('smstwin explore: name the command to run: smstwin explore -- npm test\n');
 });
 
-test('a report that cannot be written after a clean run: 2, and one line', async () => {
-  const flags = [...quick, '--report', 'json=/dev/full'];
-  const { exitCode, out, error } = await runExplore([...flags, '--', ...patient, 'none', '1']);
+test('a report that another program replaced during the run stays: 2, and one line', async () => {
+  const report = join(folder, 'replaced.json');
+  const flags = [...quick, '--report', `json=${report}`];
+  const replacing = script(
+    'replacing',
+    `import { writeFileSync } from 'node:fs';
+writeFileSync(${JSON.stringify(report)}, 'mine');
+process.argv = ['', '', 'none', '1'];
+const { run } = await import(${JSON.stringify(clientPath('patient.mjs'))});
+const { SMSTWIN_BASE_URL: baseUrl, SMSTWIN_API_KEY: apiKey, SMSTWIN_FROM: from } = process.env;
+await run({ fetch, baseUrl, apiKey, from }, 'none', 1);`,
+  );
+  const { exitCode, out, error } = await runExplore([...flags, '--', ...replacing]);
   expect(exitCode).toBe(2);
   expect(out).toContain('exhaustive to depth 1');
   expect(error).toMatch(
-    /^smstwin explore: --report json=\/dev\/full: cannot be written \(ENOSPC\); name another file$/m,
+    /^smstwin explore: --report json=\S+: cannot be written: not a report of smstwin; move it away, or name another file$/m,
   );
   expect(error).not.toContain('    at ');
+  expect(readFileSync(report, 'utf8')).toBe('mine');
 });
 
 test('no command: 2', async () => {
@@ -168,6 +179,7 @@ test('no command: 2', async () => {
 });
 
 test.each([
+  [['--report', 'json=/dev/full'], 'it is a pipe or a device, not a plain file'],
   [['--out', '/dev/null/x'], '--out /dev/null/x: cannot be written (ENOTDIR)'],
   [['--timeout', '9999999999s'], 'expected a duration above 0 and below 24 days'],
 ])('%j: 2, before anything is run', async (flags, line) => {

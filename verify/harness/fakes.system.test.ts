@@ -56,7 +56,7 @@ test('a target that refuses the connection is not reachable, in one line: exit 3
 test('a target that never answers is not reachable, in one line: exit 3', async () => {
   const server = await fake(() => {});
   try {
-    const outcome = await run(server.url, ...allFlags, '--timeout', '300ms');
+    const outcome = await run(server.url, ...allFlags, '--reply-timeout', '300ms');
     saidOnce(outcome, `${server.url} is not reachable: timed out`);
   } finally {
     await server.close();

@@ -18,7 +18,7 @@ import { hostileServers, hostileWords, obeyed, serveHostile } from './hostile-se
 const folder = mkdtempSync(join(tmpdir(), 'smstwin-foreign-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const kinds = ['tap', 'markdown', 'github', 'html', 'junit'] as const;
+const kinds = ['markdown', 'github', 'html', 'junit'] as const;
 const flagsFor = (name: string) =>
   kinds.flatMap((kind) => ['--report', `${kind}=${join(folder, `${name}.${kind}`)}`]);
 const reportsOf = (name: string) =>

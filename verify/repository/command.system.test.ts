@@ -111,18 +111,96 @@ test('a port in use ends with 3 and one line that names it', async () => {
   for (const journal of journals) expect(existsSync(`${journal}.lock`)).toBe(false);
 });
 
-test('a ready file that cannot be written once the ports are open ends the process with 2 and one line', async () => {
-  // The name can be looked up, but is too long as soon as that of the unfinished file is built on
-  // it.
-  const file = join(folder, 'r'.repeat(254));
+test('a foreign file in the place of the certificate ends the process with 2 and one line, and stays', async () => {
+  const file = join(folder, 'unready.json');
   const journal = join(folder, 'unready.ndjson');
+  writeFileSync(`${file}.ca.pem`, 'mine');
   const { code, out, error } = await run(
-    ...['serve', ...anyPorts, '--journal', journal, '--ready-file', file],
+    ...['serve', ...anyPorts, '--journal', journal, '--ready-file', file, '--tls', 'self-signed'],
   );
   expect({ code, out }).toEqual({ code: 2, out: '' });
-  expect(error).toBe(`smstwin serve: --ready-file ${file}: cannot be written (ENAMETOOLONG)\n`);
+  expect(error).toBe(
+    `smstwin serve: the certificate of --tls self-signed ${file}.ca.pem: ` +
+      'cannot be written: not a certificate of smstwin; move it away, or name another file\n',
+  );
+  expect(readFileSync(`${file}.ca.pem`, 'utf8')).toBe('mine');
   expect(existsSync(`${journal}.lock`)).toBe(false);
-  expect(readdirSync(folder).filter((name) => name.endsWith('.tmp'))).toEqual([]);
+  expect(existsSync(file)).toBe(false);
+});
+
+test('a foreign file as the ready file ends the process with 2 and one line, and stays', async () => {
+  const file = join(folder, 'notes.txt');
+  writeFileSync(file, 'notes');
+  const { code, out, error } = await run('serve', ...anyPorts, '--ready-file', file);
+  expect({ code, out }).toEqual({ code: 2, out: '' });
+  expect(error).toBe(
+    `smstwin serve: --ready-file ${file}: ` +
+      'cannot be written: not a ready file of smstwin; move it away, or name another file\n',
+  );
+  expect(readFileSync(file, 'utf8')).toBe('notes');
+});
+
+test('the ready file and its certificate are removed at the end, unless another process has replaced them', async () => {
+  const files = [join(folder, 'gone.json'), join(folder, 'other.json')] as const;
+  const runs = files.map((file) =>
+    start(['serve', ...anyPorts, '--tls', 'self-signed', '--ready-file', file]),
+  );
+  await Promise.all(runs.map(({ banner }) => banner));
+  const other = readFileSync(files[1], 'utf8').replace(/"pid": \d+/, '"pid": 1');
+  writeFileSync(files[1], other);
+  for (const { child } of runs) child.kill('SIGTERM');
+  for (const { ended } of runs) expect(await ended).toMatchObject({ code: 0, error: '' });
+  expect(files.map((file) => [existsSync(file), existsSync(`${file}.ca.pem`)])).toEqual([
+    [false, false],
+    [true, false],
+  ]);
+  expect(readFileSync(files[1], 'utf8')).toBe(other);
+});
+
+/** Ends with the code of the command, whose output the shell redirects. */
+function runInShell(line: string): Promise<Ended> {
+  return new Promise((resolve) => {
+    const env = { ...process.env, SMSTWIN: `${process.execPath} ${bin}`, FOLDER: folder };
+    execFile('bash', ['-c', line], { env }, (failure, out, error) =>
+      resolve({ code: Number(failure?.code ?? 0), out, error }),
+    );
+  });
+}
+
+test.each([
+  ['rules', 'ENOSPC', '$SMSTWIN rules > /dev/full'],
+  ['assumptions', 'ENOSPC', '$SMSTWIN assumptions --json > /dev/full'],
+  ['a help text', 'ENOSPC', '$SMSTWIN serve --help > /dev/full'],
+  ['a run of the harness', 'ENOSPC', '$SMSTWIN conform --list > /dev/full'],
+  [
+    'a part of a text',
+    'EFBIG',
+    'trap "" XFSZ; ulimit -f 8; NODE_DISABLE_COMPILE_CACHE=1 $SMSTWIN assumptions --json > $FOLDER/part',
+  ],
+])('%s that cannot be written: 1, and one line (%s)', async (_, code, line) => {
+  expect(await runInShell(line)).toEqual({
+    code: 1,
+    out: '',
+    error: `smstwin: cannot write to standard output (${code}); is the disk full?\n`,
+  });
+});
+
+test('a reader that closes its pipe early is no failure', async () => {
+  const line = '$SMSTWIN assumptions --json | head -c 1; exit $' + '{PIPESTATUS[0]}';
+  expect(await runInShell(line)).toEqual({ code: 0, out: '[', error: '' });
+});
+
+test('a report that the disk does not take: 1, one line, and nothing of it is left', async () => {
+  const report = join(folder, 'full.html');
+  const line =
+    'trap "" XFSZ; ulimit -f 8; NODE_DISABLE_COMPILE_CACHE=1 ' +
+    `$SMSTWIN conform SEND-3 --report html=${report} > /dev/null`;
+  expect(await runInShell(line)).toEqual({
+    code: 1,
+    out: '',
+    error: `smstwin conform: --report html=${report}: cannot be written (EFBIG); name another file\n`,
+  });
+  expect(readdirSync(folder).filter((name) => /full|\.tmp$/.test(name))).toEqual([]);
 });
 
 test('the ready file is the same for the same seed, and SIGTERM and SIGINT end with 0', async () => {

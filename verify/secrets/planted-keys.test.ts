@@ -35,7 +35,7 @@ const settings: SettingsInput = {
     pool: [{ number: '+12025550190' }],
   },
 };
-const reportKinds = ['text', 'junit', 'json', 'html', 'tap', 'markdown', 'github'];
+const reportKinds = ['text', 'junit', 'json', 'html', 'markdown', 'github'];
 
 /** Every key that was ever made, the harness's own included. */
 const keys = new Set<string>();
