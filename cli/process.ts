@@ -106,7 +106,7 @@ export async function closeAtStop(
   withinMs = 4_500,
 ): Promise<number> {
   await stopped;
-  setTimeout(() => process.exit(0), withinMs).unref();
+  setTimeout(() => process.exit(), withinMs).unref();
   await close();
   return 0;
 }

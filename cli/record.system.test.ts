@@ -3,6 +3,8 @@
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -14,7 +16,12 @@ const folder = mkdtempSync(join(tmpdir(), 'smstwin-record-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 function start(...argv: readonly string[]) {
-  const child = spawn(process.execPath, [bin, 'record', ...argv]);
+  return startWith([], ...argv);
+}
+
+/** Starts it with these flags of Node's. */
+function startWith(nodeFlags: readonly string[], ...argv: readonly string[]) {
+  const child = spawn(process.execPath, [...nodeFlags, bin, 'record', ...argv]);
   const said = { out: '', error: '' };
   child.stdout.on('data', (text) => {
     said.out += text;
@@ -40,6 +47,35 @@ test('SIGTERM writes every exchange that was answered, and ends with 0', async (
   expect(readFileSync(out, 'utf8').trimEnd().split('\n')).toHaveLength(200);
   await simulator.close();
 });
+
+test.each([
+  ['an exception', "throw new Error('planted')"],
+  ['a rejection', "Promise.reject(new Error('planted'))"],
+])(
+  'after %s that nothing catches, the file is whole, and it ends with 1 and one line',
+  async (_, bug) => {
+    const upstream = createServer((__, response) => response.end('ok'));
+    await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve));
+    const { port } = upstream.address() as AddressInfo;
+    const out = join(folder, `bug-${port}.ndjson`);
+    const plant = `data:text/javascript,process.on('SIGUSR2',()=>{${encodeURIComponent(bug)}})`;
+    const { child, said, ended } = startWith(
+      ['--import', plant],
+      ...['--upstream', `http://127.0.0.1:${port}`, '--out', out, '--port', '0'],
+    );
+    await expect.poll(() => said.out).toMatch(/^Recording /);
+    const [, url = ''] = /^Recording (\S+)/.exec(said.out) ?? [];
+    await Promise.all(Array.from({ length: 50 }, async () => (await fetch(url)).text()));
+    child.kill('SIGUSR2');
+    child.kill('SIGUSR2');
+    expect(await ended).toBe(1);
+    expect(said.error).toBe(
+      'smstwin record: stopped by a bug, once the file is written: planted\n',
+    );
+    expect(readFileSync(out, 'utf8').trimEnd().split('\n')).toHaveLength(50);
+    upstream.close();
+  },
+);
 
 test('a command line that cannot be carried out ends with 2 and a line that names the mistake', async () => {
   const faults = join(folder, 'faults.json');

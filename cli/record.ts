@@ -15,6 +15,7 @@ import {
   readFlags,
   ValueError,
 } from '#io/flags.ts';
+import { reasonOf } from '#io/plain-file.ts';
 import { startRecording } from '#record/record.ts';
 import { type Redaction, redactions } from '#record/redaction.ts';
 import { hostValue, portValue, sizeValue } from '#src/config/setting-values.ts';
@@ -67,7 +68,16 @@ export async function record(argv: readonly string[], io: CommandIo): Promise<nu
     `Recording ${recording.baseUrl} -> ${upstream} in ${isAbsolute(out) ? out : `./${out}`}\n`,
   );
   if (caFile !== undefined) io.out(`Clients must trust ${caFile}\n`);
-  return closeAtStop(stopSignal().stopped, () => recording.close());
+  const { stopped, stop } = stopSignal();
+  process.on('uncaughtException', (error) => {
+    // Only the first one stops it: a second signal would end it before the file is written.
+    if (process.exitCode === 1) return;
+    process.exitCode = 1;
+    notice(`stopped by a bug, once the file is written: ${reasonOf(error)}`);
+    stop();
+  });
+  await closeAtStop(stopped, () => recording.close());
+  return process.exitCode === 1 ? 1 : 0;
 }
 
 function upstreamValue(text: string): string {

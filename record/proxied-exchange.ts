@@ -2,12 +2,18 @@
  * One exchange of the recording proxy, from its request to its report: how the service's reply, a
  * fault or an error of the connection answers it, and what of it is recorded.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import {
+  type IncomingMessage,
+  type InformationEvent,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http';
 import type { Socket } from 'node:net';
 import { PassThrough, type Readable } from 'node:stream';
 import type { FaultKind } from '#contract/fault-kinds.ts';
 import { plainIp } from '#src/http/plain-ip.ts';
 import { forced, malformed } from '#src/http/service/faults.ts';
+import { resetSocket } from '#src/http/transport/node/node-reply.ts';
 
 /** An exchange that went through the proxy, as it is recorded. */
 export interface PassedExchange {
@@ -40,6 +46,9 @@ export type Body = Buffer | number;
 export const longestRecordedBody = 1_048_576;
 /** Errors of a connection that the upstream broke: the proxy breaks the client's, too. */
 const brokenConnection = /^(?:ECONNRESET|EPIPE|HPE_.*)$/;
+const unreachable = 'the upstream cannot be reached';
+/** Characters that a parser takes in the reason of a reply, and that Node does not send. */
+const unsendable = /[^\t\x20-\x7e\x80-\xff]/g;
 
 /** How many exchanges are open on each connection of a client: pipelining allows several. */
 const openExchanges = new WeakMap<Socket, number>();
@@ -88,6 +97,18 @@ export class ProxiedExchange {
       changeOpenExchanges(request.socket, -1);
       this.#report(response.writableFinished ? undefined : 'the client closed the connection');
     });
+    response.on('error', (error) => this.failed(error));
+  }
+
+  /** A handler of its events. What Node refuses to pass on ends the exchange, not the process. */
+  guarded<Given extends unknown[]>(handle: (...given: Given) => void): (...given: Given) => void {
+    return (...given) => {
+      try {
+        handle(...given);
+      } catch (error) {
+        this.failed(error as NodeJS.ErrnoException, 'what came cannot be passed on');
+      }
+    };
   }
 
   /** Keeps the body back. Calls `whenHeld` once it has ended, or is too long to keep. */
@@ -97,10 +118,25 @@ export class ProxiedExchange {
       if (!isHeld) whenHeld();
       isHeld = true;
     };
-    this.request.once('end', callOnce);
+    this.request.once('end', this.guarded(callOnce));
     // The request pauses when the held part has grown to the bound.
-    this.request.once('pause', callOnce);
+    this.request.once('pause', this.guarded(callOnce));
     this.unsentBody = this.request.pipe(new PassThrough({ highWaterMark: longestRecordedBody }));
+  }
+
+  /** Passes an interim reply on. Node itself sends few of them, and a client of 1.0 knows none. */
+  inform({ statusCode, statusMessage, rawHeaders }: InformationEvent): void {
+    const { request, response } = this;
+    if (request.httpVersion === '1.0' || response.headersSent) return;
+    if (statusCode === 100) {
+      response.writeContinue();
+      return;
+    }
+    const lines = pairsOf(rawHeaders).map(([name, value]) => `${name}: ${value}\r\n`);
+    const head = `HTTP/1.1 ${statusCode} ${statusMessage}\r\n${lines.join('')}\r\n`;
+    // A pipelined reply has no socket before its turn.
+    if (response.socket !== null) response.socket.write(head, 'latin1');
+    else response.once('socket', (socket: Socket) => socket.write(head, 'latin1'));
   }
 
   /** Passes the service's reply on. */
@@ -108,10 +144,11 @@ export class ProxiedExchange {
     const { response } = this;
     this.#writeHead(reply, reply.rawHeaders);
     const replyBody = collectBody(reply);
-    reply.on('end', () => {
+    const end = () => {
       response.addTrailers(pairsOf(reply.rawTrailers));
       this.#keepReply(reply, replyBody());
-    });
+    };
+    reply.on('end', this.guarded(end));
     reply.on('close', () => {
       if (reply.complete) return;
       this.#report('the reply broke off');
@@ -123,7 +160,7 @@ export class ProxiedExchange {
   /** Waits for the whole reply of the service, and then applies the fault in place of it. */
   applyFault(reply: IncomingMessage, { kind }: FaultKind): void {
     const replyBody = collectBody(reply);
-    reply.on('end', () => {
+    const strike = () => {
       const body = replyBody();
       this.#keepReply(reply, body);
       const bytes = typeof body === 'number' ? Buffer.alloc(0) : body;
@@ -141,7 +178,8 @@ export class ProxiedExchange {
         default:
           this.#malform(reply, bytes);
       }
-    });
+    };
+    reply.on('end', this.guarded(strike));
   }
 
   #truncate(reply: IncomingMessage, bytes: Buffer): void {
@@ -164,7 +202,7 @@ export class ProxiedExchange {
   answerWithFault(fault: FaultKind): void {
     const { response, request } = this;
     if (fault.kind === 'refuse') response.destroy();
-    else if (fault.kind === 'reset') request.socket.resetAndDestroy();
+    else if (fault.kind === 'reset') resetSocket(request.socket);
     else if (fault.kind === 'lost_request') this.#report('the fault kept it from the service');
     else if (fault.kind === 'status') {
       const { status, body, headers = {} } = forcedReply(fault);
@@ -181,16 +219,14 @@ export class ProxiedExchange {
     this.#report('the recorder stopped');
   }
 
-  /** Handles an error of the connection to the upstream. */
-  failed({ code = '', message }: NodeJS.ErrnoException): void {
+  /** Ends it for an error of the connection to the upstream, or of this process. */
+  failed({ code = '', message }: NodeJS.ErrnoException, what = unreachable): void {
     const { response } = this;
     if (response.destroyed || response.writableEnded) return;
-    this.#report(code === '' ? message : code);
-    if (response.headersSent || brokenConnection.test(code)) {
-      response.destroy();
-      return;
-    }
-    this.#answerText(502, `the upstream cannot be reached: ${code === '' ? message : code}`);
+    const reason = code === '' ? message : code;
+    this.#report(what === unreachable ? reason : `${what}: ${reason}`);
+    if (response.headersSent || brokenConnection.test(code)) response.destroy();
+    else this.#answerText(502, `${what}: ${reason}`);
   }
 
   /** The service switched to another protocol, which has no exchanges to record. */
@@ -200,17 +236,23 @@ export class ProxiedExchange {
   }
 
   #answerText(status: number, text: string): void {
-    this.response.writeHead(status, { 'content-type': 'text/plain', connection: 'close' });
+    const headers = { 'content-type': 'text/plain', connection: 'close' };
+    this.response.writeHead(status, STATUS_CODES[status], headers);
     this.response.end(`smstwin record: ${text}\n`);
   }
 
   #writeHead({ statusCode = 0, statusMessage = '' }: IncomingMessage, headers: string[]): void {
-    const { response } = this;
+    const { response, request } = this;
+    const pairs = pairsOf(headers);
     // Node would add these if the service left them out.
     for (const name of ['connection', 'transfer-encoding'])
-      if (!pairsOf(headers).some(([present]) => isNamed(present, name)))
-        response.removeHeader(name);
-    response.writeHead(statusCode, statusMessage, headers);
+      if (!pairs.some(([present]) => isNamed(present, name))) response.removeHeader(name);
+    // A client of HTTP/1.0 knows no chunks.
+    const isOld = request.httpVersion === '1.0';
+    const passed = pairs.filter(([name]) => !(isOld && isNamed(name, 'transfer-encoding')));
+    const isChunkless = statusCode === 204 || statusCode === 304;
+    const reason = statusMessage.replace(unsendable, '');
+    response.writeHead(statusCode, reason, withoutIdleTrailer(passed.flat(), isChunkless));
   }
 
   #keepReply({ statusCode: status = 0, rawHeaders, complete }: IncomingMessage, body: Body) {
@@ -262,6 +304,15 @@ function headersWithLength({ rawHeaders }: IncomingMessage, length: number): str
     ([name]) => !/^(?:content-length|transfer-encoding|content-encoding)$/i.test(name),
   );
   return [...others.flat(), 'Content-Length', String(length)];
+}
+
+/** The headers less a `Trailer` that no chunks follow: it announces nothing, and Node refuses it. */
+export function withoutIdleTrailer(headers: readonly string[], isChunkless = false): string[] {
+  const pairs = pairsOf(headers);
+  const isChunked = ([name, value]: Header) =>
+    isNamed(name, 'transfer-encoding') && /\bchunked\b/i.test(value);
+  const hasChunks = !isChunkless && pairs.some(isChunked);
+  return pairs.filter(([name]) => hasChunks || !isNamed(name, 'trailer')).flat();
 }
 
 export function isNamed(name: string, wanted: string): boolean {

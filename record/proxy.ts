@@ -6,20 +6,16 @@
  * libraries lower the case of a request's headers, join equal ones and drop trailers.
  */
 import {
-  type ClientRequest,
+  ClientRequest,
   createServer,
   Agent as HttpAgent,
-  request as httpRequest,
   type IncomingMessage,
   type Server,
   type ServerResponse,
 } from 'node:http';
-import {
-  createServer as createTlsServer,
-  Agent as HttpsAgent,
-  request as httpsRequest,
-} from 'node:https';
+import { createServer as createTlsServer, Agent as HttpsAgent } from 'node:https';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { matchRoute } from '#contract/routes.ts';
 import type { TlsPair } from '#src/config/tls.ts';
 import { type FaultSubject, recipientOf } from '#src/http/service/fault.ts';
@@ -30,6 +26,7 @@ import {
   type PassedExchange,
   ProxiedExchange,
   pairsOf,
+  withoutIdleTrailer,
 } from './proxied-exchange.ts';
 
 export interface ProxyOptions {
@@ -66,7 +63,13 @@ export class RecordingProxy {
     this.#options = options;
     this.#needsRecipient = options.faults.list.some(({ spec }) => spec.match.to !== undefined);
     const { tls } = options;
-    const bounds = { requestTimeout: 0, keepAliveTimeout: idleMs, maxHeaderSize: longestHead };
+    const bounds = {
+      requestTimeout: 0,
+      keepAliveTimeout: idleMs,
+      maxHeaderSize: longestHead,
+      // The service answers a request without a host.
+      requireHostHeader: false,
+    };
     const server =
       tls === undefined ? createServer(bounds) : createTlsServer({ ...bounds, ...tls });
     const take = (request: IncomingMessage, response: ServerResponse) =>
@@ -104,15 +107,18 @@ export class RecordingProxy {
     response.sendDate = false;
     const passOn = (recipient: string) =>
       this.#pass(exchange, faults.effectOn(this.#subjectOf(exchange, recipient)));
-    if (!this.#needsRecipient) {
-      passOn('');
-      return;
-    }
-    if (request.headers.expect !== undefined) response.writeContinue();
-    exchange.holdBody(() => {
-      const body = exchange.requestBody();
-      passOn(typeof body === 'number' ? '' : recipientOf(body));
-    });
+    const begin = () => {
+      if (!this.#needsRecipient) {
+        passOn('');
+        return;
+      }
+      if (request.headers.expect !== undefined) response.writeContinue();
+      exchange.holdBody(() => {
+        const body = exchange.requestBody();
+        passOn(typeof body === 'number' ? '' : recipientOf(body));
+      });
+    };
+    exchange.guarded(begin)();
   }
 
   #subjectOf({ request, target }: ProxiedExchange, to: string): FaultSubject {
@@ -125,7 +131,7 @@ export class RecordingProxy {
   #pass(exchange: ProxiedExchange, { acting, delayMs }: FaultEffect): void {
     exchange.fault = acting?.kind ?? (delayMs > 0 ? 'delay' : undefined);
     const afterDelay = (act: () => void) => {
-      if (delayMs > 0) setTimeout(act, delayMs);
+      if (delayMs > 0) setTimeout(exchange.guarded(act), delayMs);
       else act();
     };
     if (!isHandled(acting)) {
@@ -134,42 +140,43 @@ export class RecordingProxy {
       return;
     }
     const outgoing = this.#send(exchange);
-    outgoing.on('response', (reply) =>
+    const answer = (reply: IncomingMessage) =>
       afterDelay(() =>
         acting === undefined ? exchange.answer(reply) : exchange.applyFault(reply, acting),
-      ),
-    );
-    outgoing.on('upgrade', (_, socket) => {
+      );
+    const refuseUpgrade = (_: IncomingMessage, socket: Duplex) => {
       socket.destroy();
       exchange.refuseUpgrade();
-    });
+    };
+    outgoing.on('response', exchange.guarded(answer));
+    outgoing.on('upgrade', exchange.guarded(refuseUpgrade));
+    outgoing.on(
+      'information',
+      exchange.guarded((event) => exchange.inform(event)),
+    );
     outgoing.on('error', (error: NodeJS.ErrnoException) => exchange.failed(error));
     exchange.response.once('close', () => {
       if (!exchange.response.writableFinished) outgoing.destroy();
     });
   }
 
-  #send({ request, response, target, unsentBody }: ProxiedExchange): ClientRequest {
+  #send(exchange: ProxiedExchange): ClientRequest {
+    const { request, target, unsentBody } = exchange;
     const { upstream } = this.#options;
-    const send = upstream.protocol === 'https:' ? httpsRequest : httpRequest;
-    const outgoing = send({
+    const outgoing = new PassedRequest({
+      protocol: upstream.protocol,
       host: upstream.hostname.replace(/^\[|\]$/g, ''),
       port: upstream.port,
       method: request.method,
       path: target === '*' ? target : upstream.pathname.replace(/\/$/, '') + target,
       maxHeaderSize: longestHead,
-      headers: withHost(request.rawHeaders, upstream.host),
+      headers: headersFor(upstream, request),
       agent: this.#agentOf(request.socket, upstream),
       setHost: false,
     });
-    outgoing.on('continue', () => response.writeContinue());
-    outgoing.on('information', ({ statusCode, headers }) => {
-      if (statusCode === 102) response.writeProcessing();
-      else if (statusCode === 103 && headers['link'] !== undefined)
-        response.writeEarlyHints(headers as Record<string, string | string[]>);
-    });
     outgoing.once('socket', (socket) => this.#endTogether(socket, request.socket));
-    unsentBody.on('end', () => outgoing.addTrailers(pairsOf(request.rawTrailers)));
+    const endBody = () => outgoing.addTrailers(pairsOf(request.rawTrailers));
+    unsentBody.on('end', exchange.guarded(endBody));
     request.once('close', () => {
       if (!request.complete) outgoing.destroy();
     });
@@ -200,6 +207,17 @@ export class RecordingProxy {
   }
 }
 
-function withHost(headers: readonly string[], host: string): string[] {
-  return pairsOf(headers).flatMap(([name, value]) => [name, isNamed(name, 'host') ? host : value]);
+/** A request that gets no `Transfer-Encoding` from Node if it has no body. */
+class PassedRequest extends ClientRequest {}
+Object.defineProperty(PassedRequest.prototype, 'useChunkedEncodingByDefault', {
+  get: () => false,
+  set: () => {},
+});
+
+/** The headers of a request, with the upstream's `Host`, which one of HTTP/1.0 may lack. */
+function headersFor({ host }: URL, { rawHeaders, headers, httpVersion }: IncomingMessage) {
+  const passed = pairsOf(withoutIdleTrailer(rawHeaders));
+  const replaced = passed.flatMap(([name, value]) => [name, isNamed(name, 'host') ? host : value]);
+  const isLacking = httpVersion === '1.0' && headers.host === undefined;
+  return isLacking ? ['Host', host, ...replaced] : replaced;
 }

@@ -15,7 +15,7 @@ import {
 } from 'node:fs';
 import { parse } from 'node:path';
 import { promisify } from 'node:util';
-import { UsageError } from '#io/command-error.ts';
+import { firstLine, UsageError } from '#io/command-error.ts';
 import { createOwn, type OwnKind, openOwn, ownerOnly } from '#io/own-file.ts';
 import { reasonOf } from '#io/plain-file.ts';
 import { many } from '#io/table.ts';
@@ -87,8 +87,7 @@ export class RecordingFile {
       this.#waiting.length >= mostWaitingLines ||
       this.#waitingBytes + waiting.bytes > mostWaitingBytes;
     if (isFull) {
-      if (this.#dropped++ === 0)
-        this.#notice(`${this.#path}: too slow; traffic goes on, and exchanges are left out`);
+      this.#leaveOut('too slow');
       return;
     }
     this.#waiting.push(waiting);
@@ -116,7 +115,7 @@ export class RecordingFile {
     await new Promise((resolve) => setImmediate(resolve));
     while (this.#waiting.length > 0 && performance.now() >= this.#retryAtMs) {
       const batch = this.#waiting.slice(0, batchLines);
-      const text = `${this.#isTorn ? '\n' : ''}${batch.map(({ line }) => `${line()}\n`).join('')}`;
+      const text = `${this.#isTorn ? '\n' : ''}${batch.map((one) => this.#textOf(one)).join('')}`;
       try {
         await this.#write(Buffer.from(text));
       } catch (error) {
@@ -126,6 +125,21 @@ export class RecordingFile {
       this.#waiting.splice(0, batch.length);
       for (const { bytes } of batch) this.#waitingBytes -= bytes;
     }
+  }
+
+  /** The line of an exchange; an exception in making it costs no other exchange. */
+  #textOf({ line }: Waiting): string {
+    try {
+      return `${line()}\n`;
+    } catch (error) {
+      this.#leaveOut(`an exchange has no line (${firstLine(String(error))})`);
+      return '';
+    }
+  }
+
+  #leaveOut(why: string): void {
+    if (this.#dropped++ === 0)
+      this.#notice(`${this.#path}: ${why}; traffic goes on, and exchanges are left out`);
   }
 
   async #write(bytes: Buffer): Promise<void> {
