@@ -34,6 +34,8 @@ export const reservedVariables: readonly string[] = [
   'SMSTWIN_EXPLORE',
   'SMSTWIN_RATE',
   'NODE_OPTIONS',
+  'NO_PROXY',
+  'no_proxy',
 ];
 
 export interface CommandOptions {
@@ -152,6 +154,7 @@ export class CommandRuns {
     };
     return {
       ...env,
+      ...withoutProxy(env),
       SMSTWIN_BASE_URL: values.base_url,
       SMSTWIN_CONTROL_URL: values.control_url,
       SMSTWIN_API_KEY: values.api_key,
@@ -167,6 +170,14 @@ export class CommandRuns {
       }),
     };
   }
+}
+
+/** Keeps requests to the simulator from a proxy. Clients read one spelling or the other. */
+export function withoutProxy(env: CommandOptions['env']): Record<string, string> {
+  const given = [env['no_proxy'], env['NO_PROXY']].filter((list) => list);
+  // Some clients know `*` only if it is alone.
+  const list = given.includes('*') ? '*' : [...given, '127.0.0.1', 'localhost'].join(',');
+  return { NO_PROXY: list, no_proxy: list };
 }
 
 /** What an intents file holds. */

@@ -220,10 +220,10 @@ export class ProxiedExchange {
   }
 
   /** Ends it for an error of the connection to the upstream, or of this process. */
-  failed({ code = '', message }: NodeJS.ErrnoException, what = unreachable): void {
+  failed(error: NodeJS.ErrnoException, what = unreachable, reason = nameOf(error)): void {
     const { response } = this;
+    const { code = '' } = error;
     if (response.destroyed || response.writableEnded) return;
-    const reason = code === '' ? message : code;
     this.#report(what === unreachable ? reason : `${what}: ${reason}`);
     if (response.headersSent || brokenConnection.test(code)) response.destroy();
     else this.#answerText(502, `${what}: ${reason}`);
@@ -313,6 +313,11 @@ export function withoutIdleTrailer(headers: readonly string[], isChunkless = fal
     isNamed(name, 'transfer-encoding') && /\bchunked\b/i.test(value);
   const hasChunks = !isChunkless && pairs.some(isChunked);
   return pairs.filter(([name]) => hasChunks || !isNamed(name, 'trailer')).flat();
+}
+
+/** What an error is called in a recording. */
+export function nameOf({ code, message }: NodeJS.ErrnoException): string {
+  return code ?? message;
 }
 
 export function isNamed(name: string, wanted: string): boolean {

@@ -8,21 +8,23 @@
 import {
   ClientRequest,
   createServer,
-  Agent as HttpAgent,
+  type Agent as HttpAgent,
   type IncomingMessage,
   type Server,
   type ServerResponse,
 } from 'node:http';
-import { createServer as createTlsServer, Agent as HttpsAgent } from 'node:https';
+import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { matchRoute } from '#contract/routes.ts';
+import { WayOut } from '#io/way-out.ts';
 import type { TlsPair } from '#src/config/tls.ts';
 import { type FaultSubject, recipientOf } from '#src/http/service/fault.ts';
 import { type FaultEffect, type Faults, isHandled } from '#src/http/service/faults.ts';
 import {
   hasOpenExchange,
   isNamed,
+  nameOf,
   type PassedExchange,
   ProxiedExchange,
   pairsOf,
@@ -50,6 +52,7 @@ const longestHead = 1_048_576;
 export class RecordingProxy {
   readonly server: Server;
   readonly #options: ProxyOptions;
+  readonly #way: WayOut;
   /** By connection of a client: the agent with its one connection to the upstream. */
   readonly #agents = new WeakMap<Socket, HttpAgent>();
   /** True if a fault matches on the recipient, which is in the body. */
@@ -61,6 +64,7 @@ export class RecordingProxy {
 
   constructor(options: ProxyOptions) {
     this.#options = options;
+    this.#way = new WayOut(options.upstream);
     this.#needsRecipient = options.faults.list.some(({ spec }) => spec.match.to !== undefined);
     const { tls } = options;
     const bounds = {
@@ -140,10 +144,13 @@ export class RecordingProxy {
       return;
     }
     const outgoing = this.#send(exchange);
-    const answer = (reply: IncomingMessage) =>
+    const answer = (reply: IncomingMessage) => {
+      const refusal = this.#way.refusal(reply.statusCode);
+      if (refusal !== undefined) throw new Error(refusal);
       afterDelay(() =>
         acting === undefined ? exchange.answer(reply) : exchange.applyFault(reply, acting),
       );
+    };
     const refuseUpgrade = (_: IncomingMessage, socket: Duplex) => {
       socket.destroy();
       exchange.refuseUpgrade();
@@ -154,7 +161,9 @@ export class RecordingProxy {
       'information',
       exchange.guarded((event) => exchange.inform(event)),
     );
-    outgoing.on('error', (error: NodeJS.ErrnoException) => exchange.failed(error));
+    outgoing.on('error', (error) =>
+      exchange.failed(error, undefined, this.#way.reason(nameOf(error))),
+    );
     exchange.response.once('close', () => {
       if (!exchange.response.writableFinished) outgoing.destroy();
     });
@@ -163,15 +172,14 @@ export class RecordingProxy {
   #send(exchange: ProxiedExchange): ClientRequest {
     const { request, target, unsentBody } = exchange;
     const { upstream } = this.#options;
+    const path = target === '*' ? target : upstream.pathname.replace(/\/$/, '') + target;
+    const way = this.#way.request(path);
     const outgoing = new PassedRequest({
-      protocol: upstream.protocol,
-      host: upstream.hostname.replace(/^\[|\]$/g, ''),
-      port: upstream.port,
+      ...way,
       method: request.method,
-      path: target === '*' ? target : upstream.pathname.replace(/\/$/, '') + target,
       maxHeaderSize: longestHead,
-      headers: headersFor(upstream, request),
-      agent: this.#agentOf(request.socket, upstream),
+      headers: [...headersFor(upstream, request), ...Object.entries(way.headers).flat()],
+      agent: this.#agentOf(request.socket),
       setHost: false,
     });
     outgoing.once('socket', (socket) => this.#endTogether(socket, request.socket));
@@ -184,11 +192,10 @@ export class RecordingProxy {
     return outgoing;
   }
 
-  #agentOf(socket: Socket, { protocol }: URL): HttpAgent {
+  #agentOf(socket: Socket): HttpAgent {
     const known = this.#agents.get(socket);
     if (known !== undefined) return known;
-    const options = { keepAlive: true, maxSockets: 1 };
-    const agent = protocol === 'https:' ? new HttpsAgent(options) : new HttpAgent(options);
+    const agent = this.#way.agent({ keepAlive: true, maxSockets: 1 });
     this.#agents.set(socket, agent);
     socket.once('close', () => agent.destroy());
     return agent;

@@ -42,13 +42,7 @@ const mostBrokenInARow = 3;
 /** Pauses before each retry; together longer than a service needs to restart. */
 const pausesMs = [100, 400, 1_000, 2_000, 2_500];
 /** Errors after which the target has received nothing: the connection was not established. */
-const notConnected = new Set([
-  'ECONNREFUSED',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-]);
+const notConnected = /^(?:ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)\b/;
 
 export class Client {
   readonly masks: Masks;
@@ -144,7 +138,7 @@ export class Client {
 
   /** True if the request may be repeated; counts another send if the first one may have arrived. */
   #spendAgain({ method, path, body = '' }: RequestOptions, failure: string): boolean {
-    if (method !== 'POST' || notConnected.has(failure)) return true;
+    if (method !== 'POST' || notConnected.test(failure)) return true;
     if (!hasRequestId(body)) return false;
     if (!sendPaths.test(path)) return true;
     const { maxSends = Number.POSITIVE_INFINITY } = this.#settings;

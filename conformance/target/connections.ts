@@ -3,12 +3,12 @@
  * are bounded in time, size and nesting; one that exceeds a bound is `unusable`.
  */
 import {
-  Agent as HttpAgent,
-  request as httpRequest,
+  ClientRequest,
+  type Agent as HttpAgent,
   type IncomingMessage,
   type RequestOptions as NodeRequestOptions,
 } from 'node:http';
-import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { WayOut } from '#io/way-out.ts';
 import { bodyOf, type KeptBodies, mostKeptBytes } from '#judging/evidence/kept-bodies.ts';
 import type { Outcome, RequestOptions } from '#judging/evidence/reply.ts';
 import { endpointOf } from '#judging/limiter/buckets.ts';
@@ -46,19 +46,19 @@ export function isBroken(outcome: Outcome): outcome is Outcome & { readonly fail
 export class Connections {
   readonly #settings: ConnectionSettings;
   readonly #base: URL;
-  readonly #agent: HttpAgent | HttpsAgent;
+  readonly #way: WayOut;
+  readonly #agent: HttpAgent;
 
   constructor(settings: ConnectionSettings) {
     this.#settings = settings;
     this.#base = new URL(settings.baseUrl);
-    const options = {
+    this.#way = new WayOut(this.#base);
+    this.#agent = this.#way.agent({
       keepAlive: true,
       maxSockets: 64,
-      scheduling: 'lifo' as const,
+      scheduling: 'lifo',
       timeout: longestIdleMs,
-    };
-    this.#agent =
-      this.#base.protocol === 'https:' ? new HttpsAgent(options) : new HttpAgent(options);
+    });
   }
 
   close(): void {
@@ -70,10 +70,11 @@ export class Connections {
     const isList = endpointOf(options.path) === 'received';
     const bodyLimit = this.#settings.maxBodyBytes ?? (isList ? maxListBytes : maxBodyBytes);
     return new Promise((resolve) => {
-      const send = this.#base.protocol === 'https:' ? httpsRequest : httpRequest;
       const failed = (failure: string) => resolve({ ...noReply, failure });
       const exceeded = (failure: string) => resolve({ ...noReply, failure, unusable: true });
-      const request = send(this.#optionsOf(options), (response) => {
+      const request = new ClientRequest(this.#optionsOf(options), (response) => {
+        const refusal = this.#way.refusal(response.statusCode);
+        if (refusal !== undefined) failed(refusal);
         response.on('error', (error) => failed(`the reply broke off: ${error.message}`));
         collect(response, bodyLimit, (bytes) => {
           if (bytes !== undefined) resolve(this.#outcome(response, bytes));
@@ -91,25 +92,22 @@ export class Connections {
       request.on('error', ({ code, message }: NodeJS.ErrnoException) => {
         if (code === 'HPE_HEADER_OVERFLOW')
           exceeded(`headers of more than ${maxHeaderBytes} bytes`);
-        else failed(code ?? message);
+        else failed(this.#way.reason(code ?? message));
       });
       request.end(options.body);
     });
   }
 
   #optionsOf({ method, path, headers, body, localAddress }: RequestOptions): NodeRequestOptions {
-    const { protocol, hostname, port, pathname } = this.#base;
     const { signal } = this.#settings;
     const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
+    const way = this.#way.request(this.#base.pathname.replace(/\/$/, '') + sendable(path));
     return {
-      protocol,
-      hostname: hostname.replace(/^\[|\]$/g, ''),
-      port,
+      ...way,
       method,
-      path: pathname.replace(/\/$/, '') + sendable(path),
-      headers: { ...headers, ...length },
+      headers: { host: this.#base.host, ...headers, ...length, ...way.headers },
       maxHeaderSize: maxHeaderBytes,
-      agent: localAddress === undefined ? this.#agent : false,
+      agent: localAddress === undefined ? this.#agent : this.#way.agent({}),
       ...(localAddress === undefined ? {} : { localAddress }),
       ...(signal === undefined ? {} : { signal }),
     };
