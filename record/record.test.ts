@@ -234,7 +234,6 @@ test('an exchange whose line cannot be made costs no other its line', async () =
   const notices: string[] = [];
   const out = newFile();
   const file = new RecordingFile(out, Number.POSITIVE_INFINITY, (line) => notices.push(line));
-  await file.open();
   const broken = () => {
     throw new Error('no line');
   };

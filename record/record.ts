@@ -2,7 +2,6 @@
  * Starts a recording (`smstwin record`): a proxy in front of a service, and the file that the proxy
  * fills with one line per exchange.
  */
-import { reasonOf } from '#io/plain-file.ts';
 import type { TlsPair } from '#src/config/tls.ts';
 import type { FaultSpec } from '#src/http/service/fault.ts';
 import { Faults } from '#src/http/service/faults.ts';
@@ -59,7 +58,6 @@ export async function startRecording(options: RecordOptions) {
     server.once('error', (error) => reject(listenError(error, port, host)));
     server.listen({ port, host, exclusive: true }, resolve);
   });
-  server.on('error', (error) => onNotice(`cannot accept a connection: ${reasonOf(error)}`));
   const address = server.address();
   const urlHost = host.includes(':') ? `[${host}]` : host;
   const boundPort = typeof address === 'object' && address !== null ? address.port : port;
