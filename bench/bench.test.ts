@@ -23,13 +23,16 @@ test.each([
   [['--report', 'pdf=x'], 'expected one of json, html'],
   [['--report', 'html=/nonexistent/x'], '/nonexistent/x cannot be written'],
   [['--report', 'json=/'], '/ cannot be written'],
-  [['--duration', '10'], 'expected a time'],
+  [['--duration', '10'], 'expected a duration from 100ms to 24h, such as 10s'],
+  [['--to', 'x'], '--to x: expected a number in E.164'],
+  [['--held', '1', 'http://127.0.0.1:1'], "--held needs bench's own simulator"],
+  [['--limit', 'send=5', 'http://127.0.0.1:1'], "--limit needs bench's own simulator"],
   [['--api-key', 'k'], '--api-key needs a base_url'],
   [
     ['http://127.0.0.1:1', '--api-key', 'k\n', '--from', '+1'],
     '--api-key: holds a character that no header can carry',
   ],
-  [['http://192.0.2.1/', '--api-key', 'k', '--from', '+1'], 'is not this machine'],
+  [['http://192.0.2.1/', '--api-key', 'k', '--from', '+12025550101'], 'is not this machine'],
   [['http://127.0.0.1:1'], 'needs --api-key and --from, or --control-url'],
 ])('%j is refused', async (argv, why) => {
   await expect(bench(argv, newIo().io)).rejects.toThrow(why);

@@ -1,12 +1,12 @@
 /** The flags of `smstwin bench`. */
 import type { Command } from 'commander';
-import { dayMs } from '#contract/time.ts';
 import { UsageError } from '#io/command-error.ts';
 import {
   duration,
   headerValue,
   isLoopback,
   oneOf,
+  phoneNumber,
   reportOf,
   wholeNumber,
 } from '#io/flag-values.ts';
@@ -16,9 +16,11 @@ import {
   type Flag,
   type FlagValues,
   flag,
+  heading,
   list,
   ValueError,
 } from '#io/flags.ts';
+import { refuseAlone } from '#io/given-flags.ts';
 import { limitValue } from '#src/config/setting-values.ts';
 import type { LimitOverrides } from '#src/config/world-schema.ts';
 import { cases, type ScenarioName, scenarioNames, shortScenarios } from './scenarios/bench-case.ts';
@@ -39,8 +41,16 @@ export function benchOptions(command: Command) {
   const scenarios: readonly ScenarioName[] =
     scenario.length === 0 ? shortScenarios : [...new Set(scenario)];
   refuseIdleThresholds(slo, scenarios);
-  if (baseUrl === undefined) refuseFlagsOfBaseUrl(flags);
-  else refuseFlagsOfOwnServer(flags);
+  const isOwn = baseUrl === undefined;
+  const [running, started] = ['a base_url', "bench's own simulator: leave out the base_url"];
+  refuseAlone(command, [
+    ['apiKey', running, !isOwn],
+    ['from', running, !isOwn],
+    ['controlUrl', running, !isOwn],
+    ['limit', started, isOwn],
+    ['held', started, isOwn],
+  ]);
+  if (!isOwn) refuseWithoutCaller(flags);
   const limits: LimitOverrides = Object.assign({}, ...limit);
   return {
     ...others,
@@ -58,18 +68,7 @@ export function benchOptions(command: Command) {
   };
 }
 
-function refuseFlagsOfBaseUrl(flags: BenchFlags): void {
-  for (const name of ['apiKey', 'from', 'controlUrl'] as const) {
-    if (flags[name] !== undefined)
-      throw new UsageError(`--${dashed(name)} needs a base_url; add it or leave the flag out`);
-  }
-}
-
-function refuseFlagsOfOwnServer({ limit, apiKey, from, controlUrl, scenario }: BenchFlags): void {
-  if (limit.length > 0)
-    throw new UsageError(
-      '--limit sets limits of the simulator that bench starts; leave out the base_url',
-    );
+function refuseWithoutCaller({ apiKey, from, controlUrl, scenario }: BenchFlags): void {
   if (controlUrl !== undefined) return;
   if (apiKey === undefined || from === undefined) {
     throw new UsageError('a base_url needs --api-key and --from, or --control-url');
@@ -97,15 +96,12 @@ function refuseIdleThresholds(slos: readonly Slo[], scenarios: readonly Scenario
 const countValue = wholeNumber(1, 9_999_999);
 
 const benchFlags = [
-  list('--scenario <name>', scenarioNames.join('|'), oneOf(scenarioNames), 'all but endurance'),
+  heading('The load'),
+  list('--scenario <name>', 'what to measure', oneOf(scenarioNames), 'all but endurance'),
   flag(
-    '--duration <time>',
+    '--duration <duration>',
     'duration of load for each case, over all rounds; give endurance 10m',
-    duration({
-      leastMs: 100,
-      mostMs: dayMs,
-      expected: 'a time from 100ms to 24h, such as 10s',
-    }),
+    duration('100ms', '24h'),
     10_000,
     '10s',
   ),
@@ -119,16 +115,18 @@ const benchFlags = [
     1_000_000,
   ),
   flag('--rate <n>', 'requests per second in open loop; default: saturation', countValue),
+  heading('Results'),
   list('--slo <threshold>', "threshold such as 'p99<50ms'; exit 7 if crossed", sloValue),
   list(
     '--report <format=file>',
     'write a report: json=FILE or html=FILE',
     reportOf(['json', 'html']),
   ),
+  heading('What is loaded'),
   list('--limit <endpoint=N|off>', 'limit-audit: limits of its own simulator', limitValue),
   flag('--api-key <key>', 'with a base_url: API key of the sender', headerValue),
-  flag('--from <number>', 'with a base_url: the sender number', (text) => text),
-  flag('--to <number>', 'recipient number', (text) => text, '+12025550199'),
+  flag('--from <number>', 'with a base_url: the sender number', phoneNumber),
+  flag('--to <number>', 'recipient number', phoneNumber, '+12025550199'),
   flag(
     '--control-url <url>',
     "with a simulator's base_url: control port, to create callers there",
@@ -149,8 +147,4 @@ function ownMachine(text: string): URL {
   throw new ValueError(
     `${url.hostname} is not this machine; a bench loads only loopback addresses`,
   );
-}
-
-function dashed(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }

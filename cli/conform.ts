@@ -10,6 +10,8 @@ export function conform(argv: readonly string[], io: CommandIo): Promise<number>
   return harness(argv, {
     stdout: io.out,
     stderr: io.error,
+    env: io.env,
+    onHelp: io.onHelp,
     startOwn,
     readTraffic,
     isTerminal: process.stdout.isTTY,

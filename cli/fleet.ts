@@ -13,11 +13,12 @@ import {
   type Flag,
   type FlagValues,
   flag,
+  heading,
   newCommand,
   readFlags,
 } from '#io/flags.ts';
 import { foreignText } from '#io/foreign-text.ts';
-import { passedOn, withoutFlags } from '#io/given-flags.ts';
+import { passedOn, refuseAlone, withoutFlags } from '#io/given-flags.ts';
 import { readText } from '#io/read-text.ts';
 import { isExecutable } from '#io/shipped-files.ts';
 import { portValue } from '#src/config/setting-values.ts';
@@ -43,11 +44,12 @@ const notPassedOn = [
 ];
 
 const fleetFlags = [
+  heading('The fleet'),
   flag('--shards <n>', 'processes to start', wholeNumber(1, mostShards), 2),
   flag(
     '--shard-timeout <duration>',
     'how long requests wait for a shard that starts again; then 503',
-    duration({ mostMs: 600_000, expected: 'a duration up to 10 minutes, such as 10s' }),
+    duration('1ms', '10m'),
     10_000,
     '10s',
   ),
@@ -79,10 +81,10 @@ export async function fleet(argv: readonly string[], io: CommandIo): Promise<num
   const flags = command.opts<FleetFlags>();
   const options = await serveOptions(command);
   const hasShards = command.getOptionValueSource('shards') !== 'default';
+  refuseAlone(command, [['printConfig', '--join', flags.join !== undefined]]);
   refuseContradictions(flags, options, hasShards);
   const joined = flags.join === undefined ? undefined : readJoined(flags.join);
   if (flags.printConfig !== undefined) {
-    if (joined === undefined) throw new UsageError('--print-config needs --join');
     mkdirSync(flags.printConfig, { recursive: true });
   }
   const { token } = options.control || {};

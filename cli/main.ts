@@ -1,88 +1,47 @@
 /**
- * The command `smstwin`: finds the subcommand and runs it. Each subcommand is loaded on demand,
- * with only the packages that it needs.
+ * The command `smstwin`: finds the subcommand and runs it.
  */
-
-import type { CommandIo } from '#io/flags.ts';
+import { UsageError } from '#io/command-error.ts';
+import { type CommandIo, newCommand, readFlags } from '#io/flags.ts';
 import { foreignText } from '#io/foreign-text.ts';
-import { processIo, runSubcommand, type Subcommand } from './process.ts';
-
-const subcommands: Readonly<
-  Record<string, { readonly summary: string; readonly run: Subcommand }>
-> = {
-  serve: {
-    summary: 'run the simulator',
-    run: async (argv, io) => (await import('./serve/serve.ts')).serve(argv, io),
-  },
-  fleet: {
-    summary: 'run several simulators behind HAProxy, on one address',
-    run: async (argv, io) => (await import('./fleet.ts')).fleet(argv, io),
-  },
-  conform: {
-    summary: 'check a target rule by rule; without a base_url, a simulator of its own',
-    run: async (argv, io) => (await import('./conform.ts')).conform(argv, io),
-  },
-  bench: {
-    summary: 'load a service and audit its rate limits; without a base_url, a simulator of its own',
-    run: async (argv, io) => (await import('#bench/main.ts')).bench(argv, io),
-  },
-  replay: {
-    summary: 'play a recorded run again and compare every reply',
-    run: async (argv, io) => (await import('./replay/replay.ts')).replay(argv, io),
-  },
-  referee: {
-    summary: 'judge a client by its recorded requests',
-    run: async (argv, io) => (await import('./referee/referee.ts')).referee(argv, io),
-  },
-  record: {
-    summary: 'forward requests to a service, and record what it answers',
-    run: async (argv, io) => (await import('./record.ts')).record(argv, io),
-  },
-  explore: {
-    summary: "run a client's own tests under every fault, and shrink what fails",
-    run: async (argv, io) => (await import('./explore/explore.ts')).explore(argv, io),
-  },
-  rules: {
-    summary: 'print the rules that the document states',
-    run: async (argv, io) => (await import('./rules.ts')).rules(argv, io),
-  },
-  assumptions: {
-    summary: 'print the gaps of the document, with every answer',
-    run: async (argv, io) => (await import('./assumptions.ts')).assumptions(argv, io),
-  },
-};
+import { ignoredVariables } from './ignored-variables.ts';
+import { noticesTo, processIo, runSubcommand } from './process.ts';
+import { commandsOf, subcommands } from './subcommands.ts';
 
 async function main(argv: readonly string[], io: CommandIo): Promise<number> {
-  const [name, ...rest] = argv;
-  if (name === '--version' || name === '-V') {
-    io.out(`${io.version}\n`);
+  const [name = '', ...rest] = argv;
+  if (name === 'help' && rest[0] !== undefined) return main([rest[0], '--help'], io);
+  if (name === 'complete' && rest[0] === '--') {
+    const { complete } = await import('./completion.ts');
+    complete(rest.slice(1), await commandsOf(Object.keys(subcommands), io), io);
     return 0;
   }
-  if (name === '--help' || name === '-h' || (name === 'help' && rest.length === 0)) {
-    io.out(help());
-    return 0;
-  }
-  if (name === 'help') return main([...rest.slice(0, 1), '--help'], io);
-  const subcommand = name !== undefined && Object.hasOwn(subcommands, name) && subcommands[name];
-  if (!subcommand) {
-    const problem =
-      name === undefined ? 'a command is missing' : `unknown command '${foreignText(name)}'`;
-    io.error(`smstwin: ${problem}; there are ${Object.keys(subcommands).join(', ')} (--help)\n`);
-    return 2;
-  }
-  return runSubcommand(name, subcommand.run, rest, io);
+  const subcommand = Object.hasOwn(subcommands, name) && subcommands[name];
+  if (!subcommand) return runSubcommand('', withoutSubcommand, argv, io);
+  const run = async () => {
+    const own = () => commandsOf([name], io);
+    const all = () => commandsOf(Object.keys(subcommands), io);
+    const notice = noticesTo(io, `smstwin ${name}`);
+    for (const line of await ignoredVariables(io.env, own, all)) notice(line);
+    return subcommand.run(rest, io);
+  };
+  return runSubcommand(name, run, rest, io);
 }
 
-function help(): string {
-  const lines = Object.entries(subcommands).map(
-    ([name, { summary }]) => `  ${name.padEnd(13)}${summary}\n`,
-  );
-  return [
-    'Usage: smstwin <command> [flags]\n\n',
-    'A simulated twin of the Outbound SMS Service, and a harness for its rules.\n\n',
-    ...lines,
-    '\nsmstwin <command> --help lists its flags; --version prints the version.\n',
-  ].join('');
+/** Answers `--help` and `--version`, and refuses what is no subcommand. */
+async function withoutSubcommand([name]: readonly string[], io: CommandIo): Promise<number> {
+  const about = 'A simulated twin of the Outbound SMS Service, and a harness for its rules.';
+  const program = newCommand('', about, io);
+  const names = Object.keys(subcommands);
+  for (const each of names) program.command(each).description(subcommands[each]?.summary ?? '');
+  try {
+    if (name === undefined) throw new UsageError('a command is missing');
+    readFlags(program, [foreignText(name)], {});
+    return 0;
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    throw new UsageError(`${error.message}; there are ${names.join(', ')} (--help)`);
+  }
 }
 
 void main(process.argv.slice(2), processIo()).then((code) => {

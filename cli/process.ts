@@ -6,6 +6,7 @@ import * as nodeModule from 'node:module';
 import { CommandError, printedError } from '#io/command-error.ts';
 import type { CommandIo } from '#io/flags.ts';
 import { foreignText } from '#io/foreign-text.ts';
+import { onStopSignal } from '#io/stop-signals.ts';
 import { smstwinVersion } from '#io/version.ts';
 
 // Node 22.8 and later keep compiled code between runs. The types are those of Node 20.
@@ -66,7 +67,11 @@ export async function runSubcommand(
       io.error(printedError(name, error));
       return error.exitCode;
     }
-    const notice = noticesTo(io, `smstwin ${name}`);
+    const notice = noticesTo(io, `smstwin ${name}`.trim());
+    if (error instanceof Error && 'code' in error && error.code === 'EMFILE') {
+      notice('too many open files; raise the limit, as with ulimit -n 1024');
+      return 1;
+    }
     for (const line of stackOf(error)) notice(line);
     return 1;
   }
@@ -94,8 +99,7 @@ export function stopSignal(): { readonly stopped: Promise<void>; readonly stop: 
     if (signals > 1) process.exit(1);
     resolveStopped();
   };
-  process.on('SIGINT', stop);
-  process.on('SIGTERM', stop);
+  onStopSignal(stop);
   return { stopped, stop };
 }
 

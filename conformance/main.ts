@@ -7,6 +7,7 @@ import { setMaxListeners } from 'node:events';
 import type { TrafficReader } from '#contract/exchange.ts';
 import { CommandError, printedError, UsageError } from '#io/command-error.ts';
 import type { CommandIo } from '#io/flags.ts';
+import { onStopSignal } from '#io/stop-signals.ts';
 import { smstwinVersion } from '#io/version.ts';
 import { KeptBodies } from '#judging/evidence/kept-bodies.ts';
 import { BucketLedger } from '#judging/limiter/buckets.ts';
@@ -15,7 +16,7 @@ import { Masks } from '#judging/report/reported-exchange.ts';
 import type { Run } from '#judging/report/result.ts';
 import { progressLine } from '#judging/report/text.ts';
 import { allCases } from './cases/all.ts';
-import { type ConformOptions, parseOptions } from './options.ts';
+import { type ConformOptions, looksLikeHost, parseOptions } from './options.ts';
 import type { AnyCase } from './run/case.ts';
 import { finish, type Streams } from './run/finish.ts';
 import { dryRun, listing, select } from './run/plan.ts';
@@ -36,13 +37,14 @@ export interface OwnSimulator {
 
 export interface ConformIo extends Streams {
   readonly env?: CommandIo['env'];
+  readonly onHelp?: CommandIo['onHelp'];
   /** Starts a simulator for a run without a base_url; its clock may be in any mode. */
   readonly startOwn?: () => Promise<OwnSimulator>;
   /** Reads recorded traffic. */
   readonly readTraffic?: TrafficReader;
   /** Default: the wall clock. */
   readonly clock?: Clock;
-  /** Interrupts the run. Default: SIGINT does. */
+  /** Interrupts the run. Default: the signals that stop a process do. */
   readonly signal?: AbortSignal;
   /** True if a person watches the output: says what the run waits for. */
   readonly isTerminal?: boolean;
@@ -50,8 +52,8 @@ export interface ConformIo extends Streams {
 
 export async function conform(argv: readonly string[], io: ConformIo): Promise<number> {
   try {
-    const { stdout: out, stderr: error, env = process.env } = io;
-    const options = parseOptions(argv, { out, error, env, version: smstwinVersion() });
+    const { stdout: out, stderr: error, env = process.env, onHelp } = io;
+    const options = parseOptions(argv, { out, error, env, onHelp, version: smstwinVersion() });
     return options === undefined ? 0 : await carryOut(options, io);
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;
@@ -69,6 +71,12 @@ async function carryOut(options: ConformOptions, io: ConformIo): Promise<number>
     return conformTraffic(options, traffic, { ...io, readTraffic });
   }
   const unmatched = options.patterns.filter((pattern) => select(allCases, [pattern]).length === 0);
+  const [first = ''] = options.patterns;
+  if (unmatched.includes(first) && options.baseUrl === undefined && looksLikeHost(first)) {
+    throw new UsageError(
+      `'${first}' is neither a base_url, which starts with http:// or https://, nor part of a case id`,
+    );
+  }
   if (unmatched.length > 0) {
     // No case is run: otherwise a misspelt rule would look as if it had been checked.
     throw new CommandError(4, `no case matches ${unmatched.join(' ')}`);
@@ -113,17 +121,20 @@ async function runOnOwn(
   }
 }
 
-/** Runs the cases; SIGINT interrupts them, unless the caller has passed a signal. */
+/** Runs the cases; a signal interrupts them, unless the caller has passed a signal. */
 async function runInterruptibly(planned: PlannedRun): Promise<number> {
   const { signal } = planned.io;
   if (signal !== undefined) return run(planned, signal);
   const controller = new AbortController();
-  const interrupt = () => controller.abort();
-  process.once('SIGINT', interrupt);
+  // A second signal ends the process at once.
+  const ignoreSignals = onStopSignal(() => {
+    controller.abort();
+    ignoreSignals();
+  });
   try {
     return await run(planned, controller.signal);
   } finally {
-    process.removeListener('SIGINT', interrupt);
+    ignoreSignals();
   }
 }
 

@@ -19,17 +19,19 @@ import {
   writableFile,
 } from '#io/flag-values.ts';
 import {
+  addArgument,
   addFlags,
   type CommandIo,
   type Flag,
   type FlagValues,
   flag,
+  heading,
   list,
   newCommand,
   readFlags,
   ValueError,
 } from '#io/flags.ts';
-import { givenAs } from '#io/given-flags.ts';
+import { givenAs, refuseAlone } from '#io/given-flags.ts';
 import { readReport } from '#judging/report/comparison.ts';
 import { expectedFile, readExpectations } from '#judging/report/expected.ts';
 import { discoveredFile } from '#judging/report/outcome.ts';
@@ -37,13 +39,15 @@ import { profiles } from './target/target.ts';
 import {
   flagsOfTarget,
   refuseOtherRecipient,
-  refuseWithoutBaseUrl,
+  refuseWithoutTarget,
   targetFlagsIn,
 } from './target/target-flags.ts';
 
 const wholeCount = wholeNumber(0, 999_999_999);
+const timeoutValue = duration('1ms', '24h');
 
 const flagsOfConform = [
+  heading('The target'),
   ...flagsOfTarget,
   flag('--control-url <url>', "a simulator's control port", webAddress),
   flag(
@@ -51,6 +55,7 @@ const flagsOfConform = [
     "the control port's bearer token, if it requires one",
     headerValue,
   ),
+  heading('What is checked, and at what cost'),
   flag(
     '--profile <name>',
     'readonly: no sends; budget: only cases of at most 10 sends; full: all cases (default on loopback or with --control-url; elsewhere budget)',
@@ -60,6 +65,7 @@ const flagsOfConform = [
   list('--allow-to <number>', 'send messages only to this recipient', phoneNumber),
   flag('--list', 'print the selected cases and exit'),
   flag('--dry-run', 'print what a run would cost (sends, 429s, minutes) and exit'),
+  heading('Results'),
   list('--report <kind=file>', `write a report: ${reportKinds.join(', ')}`, reportValue),
   flag('--expected <file>', 'a file of known failures, each with a reason', fileValue),
   flag(
@@ -83,6 +89,7 @@ const flagsOfConform = [
     'write the observed answers to this file, for serve --assumptions',
     writableFile(discoveredFile),
   ),
+  heading('The run'),
   flag('--seed <n>', 'seed of random values', wholeCount, 1),
   flag(
     '--timeout <duration>',
@@ -93,6 +100,7 @@ const flagsOfConform = [
   ),
   flag('--reply-timeout <duration>', 'longest wait for a reply', timeoutValue, 30_000, '30s'),
   flag('--bail', 'stop at the first failure'),
+  heading('Recorded traffic'),
   list(
     '--traffic <file>',
     'judge recorded traffic and send nothing: a recording, a HAR file or a journal',
@@ -119,13 +127,6 @@ export type ConformOptions = NonNullable<ReturnType<typeof parseOptions>>;
 /** Recorded traffic to judge instead of a target. */
 export type TrafficFlags = NonNullable<ReturnType<typeof trafficOf>>;
 
-/** A number without a unit is seconds. */
-function timeoutValue(text: string): number {
-  const expected = 'a duration such as 10s, 500ms or 2m';
-  const withUnit = /^\d+(\.\d+)?$/.test(text) ? `${text}s` : text;
-  return duration({ mostMs: 86_400_000, expected })(withUnit);
-}
-
 /** The id of a rule, or `all`. */
 function requiredRule(text: string): string {
   if (text === 'all' || rules.some(({ id }) => id === text)) return text;
@@ -136,20 +137,28 @@ function requiredRule(text: string): string {
 export function parseOptions(argv: readonly string[], io: CommandIo) {
   const about =
     'Checks a target rule by rule; without a base_url it starts a simulator of its own.';
-  const command = newCommand('conform', about, io)
-    .argument('[base_url]', "the service's base URL (http:// or https://)")
-    .argument(
-      '[pattern...]',
-      'rule ids, assumption names or parts of case ids; * matches anything',
-    );
+  const command = newCommand('conform', about, io);
+  addArgument(command, '[base_url]', "the service's base URL (http:// or https://)", String);
+  addArgument(
+    command,
+    '[pattern...]',
+    'rule ids, assumption names or parts of case ids; * matches anything',
+    String,
+  );
   addFlags(command, flagsOfConform);
   if (readFlags(command, argv, io.env) === 'answered') return undefined;
   const values = command.opts<Values>();
   const { baseUrl, patterns } = splitArguments(command.args);
-  const nameOf: NameOf = (attribute) => givenAs(command, attribute, argv);
+  const nameOf: NameOf = (attribute) => givenAs(command, attribute);
+  const isRecorded = values.traffic.length > 0;
+  refuseAlone(command, [
+    ['trafficComplete', '--traffic', isRecorded],
+    ['drift', '--traffic', isRecorded],
+    ['sameAccount', '--traffic', isRecorded],
+  ]);
   const traffic = trafficOf(values, baseUrl, patterns, nameOf);
   // The list of cases does not depend on the target.
-  if (baseUrl === undefined && !values.list) refuseWithoutBaseUrl(command, argv);
+  if (!values.list) refuseWithoutTarget(command, baseUrl);
   const flags = targetFlagsIn(values);
   refuseOtherRecipient(flags, values.allowTo);
   return {
@@ -178,10 +187,7 @@ function trafficOf(
   nameOf: NameOf,
 ) {
   const { traffic: named, drift, sameAccount, trafficComplete } = values;
-  if (named.length === 0) {
-    refuseWithoutTraffic(values, nameOf);
-    return undefined;
-  }
+  if (named.length === 0) return undefined;
   if (baseUrl !== undefined)
     throw new UsageError('--traffic judges recordings and sends nothing: leave out the base_url');
   const ofTarget = (['list', 'dryRun', 'recheck'] as const).find((name) => values[name]);
@@ -197,12 +203,6 @@ function trafficOf(
     joined: sameAccount.map(keysOfOneAccount),
     drift,
   };
-}
-
-function refuseWithoutTraffic(values: Values, nameOf: NameOf): void {
-  const given = (['trafficComplete', 'drift'] as const).find((name) => values[name] !== undefined);
-  const needy = given ?? (values.sameAccount.length > 0 ? 'sameAccount' : undefined);
-  if (needy !== undefined) throw new UsageError(`${nameOf(needy)} needs --traffic`);
 }
 
 function keysOfOneAccount(text: string): string[] {
@@ -242,6 +242,11 @@ function fileId(file: string): string | undefined {
 
 /** Matches a text that is meant as an address, even a wrong one. No pattern looks like one. */
 const addressLike = /:\/|^https?:|^[\w.-]+:\d+|^localhost|^\d+\.\d+\.\d+\.\d+/i;
+
+/** True for a text with a sign of a host name or a path, and no sign of a rule id. */
+export function looksLikeHost(text: string): boolean {
+  return /^[a-z\d][^*]*[-./:]/.test(text);
+}
 
 /** The base_url, if the first argument is one, and the patterns that select cases. */
 function splitArguments(args: readonly string[]): { baseUrl?: string; patterns: string[] } {

@@ -32,7 +32,7 @@ export function firstLine(message: string): string {
   return (message.split('\n', 1)[0] ?? '').replace(/:$/, '');
 }
 
-/** The lines of a CommandError, as a command prints them. */
+/** The lines of a CommandError, as a command prints them. `command`: '' for `smstwin` itself. */
 export function printedError(command: string, { lines }: CommandError): string {
-  return lines.map((line) => `smstwin ${command}: ${line}\n`).join('');
+  return lines.map((line) => `${`smstwin ${command}`.trim()}: ${line}\n`).join('');
 }

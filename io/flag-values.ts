@@ -16,13 +16,14 @@ export function wholeNumber(least: number, most: number): (text: string) => numb
 }
 
 /** A reader of one of several words. */
-export function oneOf<const W extends string>(words: readonly W[]): (text: string) => W {
-  return (text) => {
+export function oneOf<const W extends string>(words: readonly W[]) {
+  const read = (text: string): W => {
     const word = words.find((known) => known === text);
     if (word !== undefined) return word;
     const others = words.slice(0, -1).join(', ');
     throw new ValueError(`expected ${others === '' ? '' : `${others} or `}${words.at(-1)}`);
   };
+  return Object.assign(read, { words });
 }
 
 const unitMs: Readonly<Record<string, number>> = {
@@ -33,26 +34,18 @@ const unitMs: Readonly<Record<string, number>> = {
   d: 86_400_000,
 };
 
-interface DurationBounds {
-  /** Default: 1. */
-  readonly leastMs?: number;
-  readonly mostMs: number;
-  /** For the message of the error, such as `a duration above 0 and below 24 days, such as 3s`. */
-  readonly expected: string;
-}
-
 /** Milliseconds of `500ms`, `1.5s` or `24h`, perhaps a fraction; NaN for any other text. */
 export function readDuration(text: string): number {
   const [, amount, unit = ''] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text) ?? [];
   return Number(amount) * (unitMs[unit] ?? Number.NaN);
 }
 
-/** A reader of durations within bounds, in milliseconds. */
-export function duration({ leastMs = 1, mostMs, expected }: DurationBounds) {
-  return (text: string): number => {
+/** A reader of durations, in milliseconds, within bounds such as `1ms`, which are included. */
+export function duration(least: string, most: string): (text: string) => number {
+  return (text) => {
     const ms = Math.round(readDuration(text));
-    if (ms >= leastMs && ms <= mostMs) return ms;
-    throw new ValueError(`expected ${expected}`);
+    if (ms >= readDuration(least) && ms <= readDuration(most)) return ms;
+    throw new ValueError(`expected a duration from ${least} to ${most}, such as 10s`);
   };
 }
 

@@ -5,7 +5,7 @@
  */
 import { Command, CommanderError, Option } from 'commander';
 import { UsageError } from './command-error.ts';
-import { type Environment, environmentArguments } from './given-flags.ts';
+import { type Environment, isOnCommandLine, readVariables } from './given-flags.ts';
 
 /** A command's output streams, environment and version. */
 export interface CommandIo {
@@ -13,6 +13,8 @@ export interface CommandIo {
   readonly error: (text: string) => void;
   readonly env: Environment;
   readonly version: string;
+  /** Is given the command, with its flags, when it prints its help. */
+  readonly onHelp?: ((command: Command) => void) | undefined;
 }
 
 /** One flag. Without a placeholder such as `<n>` it is a switch. */
@@ -108,35 +110,55 @@ export function list<const Text extends string, Value>(
  */
 export class ValueError extends Error {}
 
+/** Starts a group in the help: the flags after it have this heading. */
+export function heading(text: string) {
+  return { flag: '', about: text } as const;
+}
+
 const environmentHelp = `
-Every flag can also be set as SMSTWIN_<FLAG>: SMSTWIN_CONTROL_PORT=0 means --control-port 0.
-A switch is 1 or 0 there; separate the values of a repeatable flag with commas.`;
+Every flag can also be set as SMSTWIN_<FLAG>, which the flag overrides:
+SMSTWIN_CONTROL_PORT=0 means --control-port 0. A switch is 1 or 0 there;
+separate the values of a repeatable flag with commas.`;
 
 /** A command without flags, which prints to `io` and throws its errors. */
 export function newCommand(name: string, summary: string, io: CommandIo): Command {
-  return new Command(`smstwin ${name}`)
+  return new Command(`smstwin ${name}`.trim())
     .description(summary)
     .version(io.version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
     .allowExcessArguments(false)
     .exitOverride()
-    .configureOutput({ writeOut: io.out, outputError: () => {} })
-    .addHelpText('after', environmentHelp);
+    .configureHelp({ helpWidth: 80 })
+    .configureOutput({ writeOut: io.out, writeErr: io.error, outputError: () => {} })
+    .addHelpText('after', ({ command }) => {
+      io.onHelp?.(command);
+      return environmentHelp;
+    });
 }
 
 /** Adds flags to a command. Their values are in `command.opts()` after `readFlags`. */
 export function addFlags(command: Command, flags: readonly Flag[]): void {
   for (const { flag, about, parse, fallback, shown, repeatable } of flags) {
+    if (flag === '') {
+      command.optionsGroup(`${about}:`);
+      continue;
+    }
     const option = new Option(flag, repeatable ? `${about}; repeatable` : about);
     if (repeatable) option.default([], shown ?? 'none');
     else option.default(fallback, shown);
     if (parse !== undefined) {
+      if ('words' in parse) option.argChoices = [...(parse.words as readonly string[])];
       const name = option.long ?? flag;
       option.argParser((text: string, earlier: unknown) => {
         const value = readValue(name, text, parse);
         return repeatable ? [...(earlier as readonly unknown[]), value] : value;
       });
     }
+    // Called before commander stores the value.
+    command.on(`option:${option.name()}`, () => {
+      if (repeatable || !isOnCommandLine(command, option.attributeName())) return;
+      throw new UsageError(`${option.long} is given twice; give it once`);
+    });
     command.addOption(option);
   }
 }
@@ -162,8 +184,8 @@ export function readFlags(
   env: Environment,
 ): 'parsed' | 'answered' {
   try {
-    // Commander uses the last value, so the environment's values come first.
-    command.parse([...environmentArguments(command.options, env), ...argv], { from: 'user' });
+    command.parse(argv, { from: 'user' });
+    readVariables(command, env);
     return 'parsed';
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
@@ -171,20 +193,26 @@ export function readFlags(
     if (error.code === 'commander.excessArguments') {
       throw new UsageError(`unexpected argument '${command.args.join(' ')}'`);
     }
-    throw new UsageError(oneLine(withoutValue(error)));
+    throw new UsageError(oneLine(withoutValue(error, command)));
   }
 }
 
 /** The message of an error without the value of an unknown flag, which may be a token or a key. */
-function withoutValue({ code, message }: CommanderError): string {
+function withoutValue({ code, message }: CommanderError, command: Command): string {
   const line = message.replace(/^error: /, '');
+  if (code !== 'commander.unknownOption') return line;
+  const [, flag = ''] = /^unknown option '(--[^=']+)=/.exec(line) ?? [];
+  const known = command.createHelp().visibleOptions(command);
+  if (known.some(({ long }) => long === flag)) return `${flag} takes no value`;
   // Keeps `unknown option '--tokn'` of `unknown option '--tokn=secret'`.
-  return code === 'commander.unknownOption' ? line.replace(/^([^=]*)=[\s\S]*'/, "$1'") : line;
+  return line.replace(/^([^=]*)=[\s\S]*'/, "$1'");
 }
 
 function readValue(name: string, text: string, parse: (text: string) => unknown): unknown {
   try {
-    return parse(text);
+    const value = parse(text);
+    if (text === '') throw new ValueError('expected a value');
+    return value;
   } catch (error) {
     if (!(error instanceof ValueError)) throw error;
     const isSecret = /[-_](?:token|key)$/i.test(name);

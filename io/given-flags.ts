@@ -7,19 +7,29 @@ import { UsageError } from './command-error.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The flags that the environment sets, as arguments. */
-export function environmentArguments(options: readonly Option[], env: Environment): string[] {
-  return options.flatMap((option) => {
-    const flag = option.long ?? '';
-    const variable = variableOf(flag);
+/** Sets the flags that the command line leaves out and the environment has. */
+export function readVariables(command: Command, env: Environment): void {
+  for (const option of command.options) {
+    const name = option.attributeName();
+    const variable = variableOf(option.long ?? '');
     const text = env[variable] ?? '';
-    if (text === '' || flag === '--version') return [];
-    if (!option.required) return readSwitch(variable, text) ? [flag] : [];
-    return valuesOf(option, text).map((value) => {
-      checkValue(option, variable, value);
-      return `${flag}=${value}`;
-    });
-  });
+    if (text === '' || variable === 'SMSTWIN_VERSION' || isOnCommandLine(command, name)) continue;
+    if (option.flags.endsWith('<port>') && isServiceAddress(text)) {
+      const line = `${command.name()}: ${variable} ${text}: ignored; it is the address of a service`;
+      command.configureOutput().writeErr?.(`${line}\n`);
+    } else if (option.required) {
+      let value: unknown = option.defaultValue;
+      for (const each of valuesOf(option, text)) value = parsed(option, variable, each, value);
+      command.setOptionValueWithSource(name, value, 'env');
+    } else if (readSwitch(variable, text)) {
+      command.setOptionValueWithSource(name, !option.negate, 'env');
+    }
+  }
+}
+
+/** Kubernetes and Docker set `SMSTWIN_PORT` to such an address for a service called `smstwin`. */
+export function isServiceAddress(text: string): boolean {
+  return /^(?:tcp|udp|sctp):\/\//i.test(text);
 }
 
 /** Splits a list at commas; a list of `name=value` only at commas before the next `name=`. */
@@ -29,9 +39,9 @@ function valuesOf({ defaultValue, flags }: Option, text: string): readonly strin
 }
 
 /** Reports an invalid value under the variable's name instead of the flag's. */
-function checkValue({ parseArg, defaultValue, long }: Option, variable: string, value: string) {
+function parsed({ parseArg, long }: Option, variable: string, value: string, earlier: unknown) {
   try {
-    parseArg?.(value, defaultValue);
+    return parseArg === undefined ? value : parseArg(value, earlier);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     throw new UsageError(error.message.replace(long ?? '', variable));
@@ -57,7 +67,7 @@ interface PassedOn {
 
 /** The arguments for a child process: the flags given to one command that the other has, too. */
 export function passedOn({ from, argv, env, to, except }: PassedOn): readonly string[] {
-  const given = [...environmentArguments(from.options, env), ...argv];
+  const given = [...environmentArguments(from, env), ...argv];
   const passed: string[] = [];
   for (let index = 0; index < given.length; index++) {
     const text = given[index] ?? '';
@@ -70,6 +80,16 @@ export function passedOn({ from, argv, env, to, except }: PassedOn): readonly st
   return passed;
 }
 
+/** The flags that the environment has set, as arguments. */
+function environmentArguments(command: Command, env: Environment): string[] {
+  return command.options.flatMap((option) => {
+    if (command.getOptionValueSource(option.attributeName()) !== 'env') return [];
+    const flag = option.long ?? '';
+    if (!option.required) return [flag];
+    return valuesOf(option, env[variableOf(flag)] ?? '').map((value) => `${flag}=${value}`);
+  });
+}
+
 /** The environment for a child process that gets its flags as arguments: no variable sets one. */
 export function withoutFlags(env: Environment): Record<string, string> {
   return Object.fromEntries(
@@ -79,20 +99,32 @@ export function withoutFlags(env: Environment): Record<string, string> {
   );
 }
 
+/** A flag that means nothing alone: its attribute name, what it needs, and whether that is there. */
+export type DependentFlag = readonly [name: string, needs: string, isThere: boolean];
+
+/** Throws a UsageError for a flag that was given without what it needs. */
+export function refuseAlone(command: Command, dependent: readonly DependentFlag[]): void {
+  for (const [name, needs, isThere] of dependent) {
+    if (isThere || !['cli', 'env'].includes(command.getOptionValueSource(name) ?? '')) continue;
+    throw new UsageError(`${givenAs(command, name)} needs ${needs}`);
+  }
+}
+
 /**
  * How the user gave a flag: `--api-key`, or its variable if the value came from the environment.
  * `name`: its attribute name, such as `apiKey`.
  */
-export function givenAs(command: Command, name: string, argv: readonly string[]): string {
+export function givenAs(command: Command, name: string): string {
   const flag = command.options.find((option) => option.attributeName() === name)?.long ?? name;
-  return isOnCommandLine(flag, argv) ? flag : variableOf(flag);
+  return command.getOptionValueSource(name) === 'env' ? variableOf(flag) : flag;
 }
 
-/** `flag`: such as `--api-key`. */
-export function isOnCommandLine(flag: string, argv: readonly string[]): boolean {
-  return argv.some((text) => text === flag || text.startsWith(`${flag}=`));
+/** `name`: the attribute name of a flag. */
+export function isOnCommandLine(command: Command, name: string): boolean {
+  return command.getOptionValueSource(name) === 'cli';
 }
 
-function variableOf(flag: string): string {
+/** `SMSTWIN_API_KEY` for `--api-key`. */
+export function variableOf(flag: string): string {
   return `SMSTWIN_${flag.slice(2).toUpperCase().replaceAll('-', '_')}`;
 }

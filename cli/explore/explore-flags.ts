@@ -5,16 +5,14 @@
 import { type FaultName, faultNames } from '#contract/fault-schedule.ts';
 import { reservedVariables, type Variable, variables } from '#explore/command-runs.ts';
 import { duration, fileValue, reportValue, wholeNumber } from '#io/flag-values.ts';
-import { type Flag, type FlagValues, flag, list, ValueError } from '#io/flags.ts';
+import { type Flag, type FlagValues, flag, heading, list, ValueError } from '#io/flags.ts';
 import { rateValue, seedValue } from '#src/config/setting-values.ts';
 
-const durationValue = duration({
-  // The longest delay that Node's timers can have.
-  mostMs: 2_147_483_647,
-  expected: 'a duration above 0 and below 24 days, such as 3s, 500ms or 2m',
-});
+// Node's timers can wait a little longer than 24 days.
+const durationValue = duration('1ms', '24d');
 
 export const exploreFlags = [
+  heading('What is tried'),
   flag('--depth <n>', 'faults per schedule', wholeNumber(1, 10), 2),
   flag('--max-runs <n>', 'runs of the command at most', wholeNumber(1, 1_000_000), 500),
   flag('--jobs <n>', 'runs at one time', wholeNumber(1, 64), 2),
@@ -32,6 +30,7 @@ export const exploreFlags = [
     `which faults to try: ${faultNames.join(', ')} (default: all)`,
     faultsValue,
   ),
+  heading('How the command runs'),
   flag('--rate <n>', 'run service and Node commands at so many seconds per second', rateValue),
   flag('--seed <n>', 'seed of all chance', seedValue, 1),
   flag('--world <file>', 'world file, JSON or YAML', fileValue),
@@ -40,6 +39,7 @@ export const exploreFlags = [
     `sets a variable of the client to ${variables.join(', ')}`,
     variableValue,
   ),
+  heading('Results'),
   flag('--out <dir>', 'where findings are written', fileValue, 'smstwin-findings'),
   list('--report <kind=file>', 'junit, json, html, markdown, github', reportValue),
   flag('--schedule <file>', 'run this one schedule or finding', fileValue),

@@ -16,6 +16,7 @@ import { UsageError } from '#io/command-error.ts';
 import { addFlags, type CommandIo, newCommand, readFlags } from '#io/flags.ts';
 import { foreignText } from '#io/foreign-text.ts';
 import { passedOn } from '#io/given-flags.ts';
+import { onStopSignal } from '#io/stop-signals.ts';
 import { many } from '#io/table.ts';
 import { writeReports } from '#judging/report/write.ts';
 import { readWorldFile } from '#src/config/world-file.ts';
@@ -55,7 +56,6 @@ async function run(
   const faults = faultsToTry(flags, givenSchedule?.schedule ?? []);
   if (givenSchedule === undefined) checkFolder(flags.out);
   const interrupt = new AbortController();
-  const stop = () => interrupt.abort();
   const runs = new CommandRuns({
     command,
     env: io.env,
@@ -66,7 +66,7 @@ async function run(
     timeoutMs: flags.timeout,
     signal: interrupt.signal,
   });
-  process.on('SIGINT', stop).on('SIGTERM', stop);
+  const ignoreSignals = onStopSignal(() => interrupt.abort());
   const startMs = Date.now();
   try {
     await runs.start();
@@ -83,7 +83,7 @@ async function run(
     const schedule = givenSchedule?.schedule;
     return report(result, { command, flags, replayFlags, startMs, givenSchedule: schedule }, io);
   } finally {
-    process.off('SIGINT', stop).off('SIGTERM', stop);
+    ignoreSignals();
     await runs.close();
   }
 }

@@ -8,6 +8,7 @@ import type { TrafficExchange } from '#contract/exchange.ts';
 import { CommandError, UsageError } from '#io/command-error.ts';
 import { duration, fileValue, reportValue } from '#io/flag-values.ts';
 import {
+  addArgument,
   addFlags,
   type CommandIo,
   type Flag,
@@ -39,11 +40,7 @@ const refereeFlags = [
   flag(
     '--grace <duration>',
     'how long after a 429 a request was still in flight',
-    duration({
-      leastMs: 0,
-      mostMs: Number.MAX_SAFE_INTEGER,
-      expected: 'a duration such as 1s, 500ms or 2m',
-    }),
+    duration('0s', '365d'),
     1_000,
     '1s',
   ),
@@ -56,7 +53,12 @@ type RefereeFlags = FlagValues<typeof refereeFlags>;
 
 export async function referee(argv: readonly string[], io: CommandIo): Promise<number> {
   const command = newCommand('referee', 'Judge a client by its recorded requests.', io);
-  command.argument('[traffic]', 'a journal or a recording (.ndjson), or a HAR 1.2 file (.har)');
+  addArgument(
+    command,
+    '[traffic]',
+    'a journal or a recording (.ndjson), or a HAR 1.2 file (.har)',
+    fileValue,
+  );
   addFlags(command, refereeFlags);
   if (readFlags(command, argv, io.env) === 'answered') return 0;
   const flags = command.opts<RefereeFlags>();

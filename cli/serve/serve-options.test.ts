@@ -111,12 +111,12 @@ test('the environment sets every flag, with commas in lists and 1 or 0 for switc
   });
 });
 
-test('the command line overrides the environment, per name for repeated flags', async () => {
-  const env = { SMSTWIN_PORT: '1', SMSTWIN_LIMIT: 'send=5,tasks=6', SMSTWIN_NO_CONTROL: '1' };
+test('a flag on the command line overrides its variable, which is not read', async () => {
+  const env = { SMSTWIN_PORT: '70000', SMSTWIN_LIMIT: 'send=x', SMSTWIN_NO_CONTROL: '1' };
   const options = await read(['--port', '2', '--limit', 'send=7'], env);
   expect(options.port).toBe(2);
   expect(options.control).toBe(false);
-  expect(options.settings.limits).toEqual({ send: 7, tasks: 6 });
+  expect(options.settings.limits).toEqual({ send: 7 });
 });
 
 test.each([
@@ -168,7 +168,18 @@ test.each([
   [["--control-token=TOK' is invalid."], /^--control-token: expected 1 to 200 characters/],
   [['--control-tokn=TOK'], "unknown option '--control-tokn'"],
   [["--control-tokn=TOK'='\nTOK'"], "unknown option '--control-tokn'"],
-  [['--no-control=TOK'], "unknown option '--no-control'"],
+  [['--no-control=TOK'], '--no-control takes no value'],
+  [['--no-limits=1'], '--no-limits takes no value'],
+  [['--help=1'], '--help takes no value'],
+  [['--retry-after', 'real'], '--retry-after needs --clock scaled; the clock is real'],
+  ...[
+    ['--control-port', '9'],
+    ['--control-token', 'TOK'],
+    ['--control-host', '::1'],
+  ].map(([flag = '', value = '']): [string[], string] => [
+    ['--no-control', flag, value],
+    `${flag} needs a control port: leave out --no-control`,
+  ]),
   [['-t=TOK'], "unknown option '-t'"],
   [['--port', '9', '--control-port', '9'], '--port and --control-port are both 9'],
   [
@@ -209,6 +220,35 @@ test.each([
 ])('the environment %j is refused in one line', async (env, line) => {
   const lines = await mistakes([], env);
   expect(lines).toEqual([typeof line === 'string' ? line : expect.stringMatching(line)]);
+});
+
+test.each([
+  { SMSTWIN_PORT: 'tcp://10.96.0.12:8080' },
+  { SMSTWIN_CONTROL_PORT: 'udp://10.96.0.12:8081' },
+])('%j is the address of a service: it is ignored with one line', async (env) => {
+  let printed = '';
+  const error = (text: string) => {
+    printed += text;
+  };
+  const command = newCommand('serve', '', { out: () => {}, error, env, version: '1' });
+  addServeFlags(command);
+  readFlags(command, [], env);
+  expect(await serveOptions(command)).toMatchObject({ port: 8080, control: { port: 8081 } });
+  const [[name, value] = []] = Object.entries(env);
+  const line = `smstwin serve: ${name} ${value}: ignored; it is the address of a service\n`;
+  expect(printed).toBe(line);
+  readFlags(command, ['--port', '1', '--control-port', '2'], env);
+  expect(printed).toBe(line);
+});
+
+test('the control port of an image may be switched off, though its variables are set', async () => {
+  const env = { SMSTWIN_CONTROL_HOST: '0.0.0.0', SMSTWIN_CONTROL_TOKEN: 'T' };
+  expect(await read(['--no-control'], env)).toMatchObject({ control: false });
+});
+
+test('a variable without what it needs is refused under its name', async () => {
+  const lines = ['SMSTWIN_RATE needs --clock scaled; the clock is real'];
+  expect(await mistakes([], { SMSTWIN_RATE: '60' })).toEqual(lines);
 });
 
 test('the help explains environment variables and the effects of a scaled clock', () => {

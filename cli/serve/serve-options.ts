@@ -5,7 +5,8 @@
 import type { Command } from 'commander';
 import { UsageError } from '#io/command-error.ts';
 import { fileValue, isLoopback, oneOf } from '#io/flag-values.ts';
-import { addFlags, type Flag, type FlagValues, flag, list } from '#io/flags.ts';
+import { addFlags, type Flag, type FlagValues, flag, heading, list } from '#io/flags.ts';
+import { type DependentFlag, isOnCommandLine, refuseAlone } from '#io/given-flags.ts';
 import {
   assumptionValue,
   baseUrlValue,
@@ -39,11 +40,7 @@ export const transports = ['hyperexpress', 'node'] as const;
 export const tlsFlags = [
   flag('--tls-cert <file>', 'serve HTTPS with this certificate (PEM)', fileValue),
   flag('--tls-key <file>', 'the private key of --tls-cert (PEM)', fileValue),
-  flag(
-    '--tls <kind>',
-    'serve HTTPS with a certificate made at the start: self-signed',
-    oneOf(['self-signed']),
-  ),
+  flag('--tls <kind>', 'serve HTTPS with a certificate made at the start', oneOf(['self-signed'])),
   list(
     '--tls-name <name>',
     'also make the certificate for this host name or address',
@@ -56,9 +53,10 @@ const choice = <const Text extends string, const Word extends string>(
   text: Text,
   about: string,
   words: readonly [Word, ...Word[]],
-) => flag(text, `${about}: ${words.join('|')}`, oneOf(words), words[0]);
+) => flag(text, about, oneOf(words), words[0]);
 
 const serveFlags = [
+  heading('Where it listens'),
   flag('--host <host>', 'address on which the service listens', hostValue, '127.0.0.1'),
   flag('--port <port>', 'port of the service; 0 selects a free one', portValue, 8080),
   flag(
@@ -75,6 +73,7 @@ const serveFlags = [
     'accept this Host name on the control port, such as that of a container',
     hostNameValue,
   ),
+  heading('Simulated time'),
   choice('--clock <mode>', 'what moves simulated time', clockModes),
   flag(
     '--rate <n>',
@@ -88,6 +87,7 @@ const serveFlags = [
     retryAfterSeconds,
   ),
   flag('--start-time <ISO>', 'start time of a manual clock', startTimeValue),
+  heading('The simulated world'),
   flag('--seed <n>', 'seed of keys, ids and random outcomes', seedValue, 1),
   flag('--world <file>', 'accounts, SIMs and fates as JSON or YAML (world.schema.json)', fileValue),
   list('--assume <name=value>', 'answer to an assumption', assumptionValue),
@@ -100,6 +100,7 @@ const serveFlags = [
       `(default: ${defaultMaxMessages.toLocaleString('en')}, plus room for unfinished ones)`,
     maxMessagesValue,
   ),
+  heading('Files'),
   flag(
     '--journal <file>',
     'record every input of the first world in this file; an existing run continues',
@@ -120,6 +121,7 @@ const serveFlags = [
     'write URLs, keys and numbers here once both ports listen',
     fileValue,
   ),
+  heading('HTTP and HTTPS'),
   choice(
     '--transport <name>',
     'the HTTP server; only node answers HTTP/1.0 (ab, nginx by default)',
@@ -132,6 +134,7 @@ const serveFlags = [
   ),
   ...tlsFlags,
   flag('--trust-proxy', 'read the client IP from X-Forwarded-For'),
+  heading('Other flags'),
   choice('--log <format>', 'log one line per request to stderr', logModes),
   flag(
     '--shard <i/N>',
@@ -159,6 +162,7 @@ export function addServeFlags(command: Command): void {
 export async function serveOptions(command: Command, passedToken?: string) {
   const given = command.opts<ServeFlags>();
   const flags = { ...given, controlToken: given.controlToken ?? passedToken };
+  refuseWithoutPartner(command, flags);
   refuseContradictions(flags);
   const world = flags.world === undefined ? undefined : await readWorldFile(flags.world);
   const answers =
@@ -206,18 +210,26 @@ function hostsInUrls({ host, publicUrl }: ServeFlags): readonly string[] {
   return names.map((name) => name.replace(/^\[|\]$/g, ''));
 }
 
+function refuseWithoutPartner(command: Command, flags: ServeFlags): void {
+  const { clock, retryAfter, journal, journalDir } = flags;
+  const scaled = `--clock scaled; the clock is ${clock}`;
+  const ofControlPort = ['controlHost', 'controlPort', 'controlToken', 'controlAllowedHost'];
+  refuseAlone(command, [
+    ['rate', scaled, clock === 'scaled'],
+    ['retryAfter', scaled, clock === 'scaled' || retryAfter === 'simulated'],
+    ['startTime', `--clock manual; the clock is ${clock}`, clock === 'manual'],
+    ['journalMax', '--journal or --journal-dir', (journal ?? journalDir) !== undefined],
+    // Not their variables, since the image of the container sets one.
+    ...ofControlPort.map((name): DependentFlag => {
+      const isThere = flags.control || !isOnCommandLine(command, name);
+      return [name, 'a control port: leave out --no-control', isThere];
+    }),
+  ]);
+}
+
 function refuseContradictions(flags: ServeFlags): void {
-  if (flags.rate !== undefined && flags.clock !== 'scaled') {
-    throw new UsageError(`--rate needs --clock scaled; the clock is ${flags.clock}`);
-  }
-  if (flags.startTime !== undefined && flags.clock !== 'manual') {
-    throw new UsageError(`--start-time needs --clock manual; the clock is ${flags.clock}`);
-  }
   if (flags.journal !== undefined && flags.journalDir !== undefined) {
     throw new UsageError('--journal-dir records the first world, too: leave out --journal');
-  }
-  if (flags.journalMax !== undefined && (flags.journal ?? flags.journalDir) === undefined) {
-    throw new UsageError('--journal-max needs --journal or --journal-dir');
   }
   if (!flags.control) return;
   if (!isLoopback(flags.controlHost) && flags.controlToken === undefined) {

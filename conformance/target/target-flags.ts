@@ -7,7 +7,7 @@ import type { Command } from 'commander';
 import { UsageError } from '#io/command-error.ts';
 import { headerValue, phoneNumber } from '#io/flag-values.ts';
 import type { Flag } from '#io/flags.ts';
-import { givenAs, isOnCommandLine } from '#io/given-flags.ts';
+import { isOnCommandLine, refuseAlone } from '#io/given-flags.ts';
 
 type Row = readonly [kind: 'key' | 'id' | 'number', about: string];
 
@@ -44,9 +44,8 @@ export const flagsOfTarget: readonly Flag[] = names.map((name) => {
     : { flag: `${flagOf(name)} <value>`, about, parse: headerValue };
 });
 
-/** An empty value counts as absent: CI sets such a variable if the secret is missing. */
 export function targetFlagsIn(given: Readonly<Record<string, unknown>>): TargetFlags {
-  const present = names.filter((name) => given[name] !== undefined && given[name] !== '');
+  const present = names.filter((name) => given[name] !== undefined);
   return Object.fromEntries(present.map((name) => [name, given[name]]));
 }
 
@@ -57,20 +56,22 @@ export function keysIn(flags: TargetFlags): string[] {
 
 /**
  * Refuses flags that describe a target, except `--to`, if no target is given: such a run starts a
- * simulator and creates the accounts itself. A flag from the environment is named by its variable,
- * because that is where the user must change it.
+ * simulator and creates the accounts itself.
  */
-export function refuseWithoutBaseUrl(program: Command, argv: readonly string[]): void {
-  const ofATarget = [...names.filter((name) => name !== 'to'), 'controlUrl', 'controlToken'];
-  for (const name of ofATarget) {
-    const value: unknown = program.getOptionValue(name);
-    if (value === undefined || value === '') continue;
-    // `serve` reads the same variable, so the variable alone does not imply a target.
-    if (name === 'controlToken' && !isOnCommandLine('--control-token', argv)) continue;
-    throw new UsageError(
-      `${givenAs(program, name, argv)} needs a base_url: without one, conform checks a simulator of its own`,
-    );
-  }
+export function refuseWithoutTarget(command: Command, baseUrl: string | undefined): void {
+  const ofATarget = [...names.filter((name) => name !== 'to'), 'controlUrl'];
+  const needs = 'a base_url: without one, conform checks a simulator of its own';
+  const isThere = baseUrl !== undefined;
+  refuseAlone(
+    command,
+    ofATarget.map((name) => [name, needs, isThere]),
+  );
+  // `serve` reads the same variable, so the variable alone does not imply a target.
+  if (!isOnCommandLine(command, 'controlToken')) return;
+  refuseAlone(command, [
+    ['controlToken', needs, isThere],
+    ['controlToken', '--control-url', command.getOptionValue('controlUrl') !== undefined],
+  ]);
 }
 
 /** Refuses a `--to` that is not among the allowed recipients. */

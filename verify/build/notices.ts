@@ -1,11 +1,13 @@
 /**
  * Collects the licence texts of the bundled packages; each licence requires its text in every copy.
- * A package without a licence text is accepted only under Apache-2.0, whose text is appended once.
+ * A package without a licence text is accepted only under Apache-2.0, whose text is appended once,
+ * and under MIT, if it names its author.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const apache = 'Apache-2.0';
+const mit = new URL('../../LICENSE', import.meta.url);
 const apacheText = new URL('../../node_modules/libphonenumber-js/LICENSE.Apache', import.meta.url);
 
 /** The text of all notices. `sources`: the bundled files; those in `node_modules` count. */
@@ -28,10 +30,12 @@ function noticeOf(folder: string): string {
     name,
     version,
     license = 'see below',
+    author,
   } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
     readonly name: string;
     readonly version: string;
     readonly license?: string;
+    readonly author?: unknown;
   };
   const names = readdirSync(folder);
   const texts = names
@@ -45,8 +49,11 @@ function noticeOf(folder: string): string {
     if (section !== undefined) texts.push(section.trim());
   }
   if (texts.length === 0) {
-    if (license !== apache) throw new Error(`${folder}: no licence text, so it cannot be bundled`);
-    texts.push(`The text of ${apache} is at the end of this file.`);
+    if (license !== apache && (license !== 'MIT' || author === undefined))
+      throw new Error(`${folder}: no licence text, so it cannot be bundled`);
+    if (license === apache) texts.push(`The text of ${apache} is at the end of this file.`);
+    // Our own licence is the MIT licence.
+    else texts.push(readFileSync(mit, 'utf8').replace(/(?<=^Copyright ).*/m, String(author)));
   }
   return `${name} ${version} (${license})\n\n${texts.join('\n\n')}\n`;
 }

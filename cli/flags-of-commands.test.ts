@@ -1,0 +1,153 @@
+/**
+ * The grammar of flags is the same for every flag of every command. The flags come from the
+ * commands, so a new one is tested too.
+ */
+import type { Command, Option } from 'commander';
+import { expect, test } from 'vitest';
+import { UsageError } from '#io/command-error.ts';
+import { readFlags } from '#io/flags.ts';
+import { variableOf } from '#io/given-flags.ts';
+import { newIo } from '#verify/testkit/io-fixture.ts';
+import { commandsOf, subcommands } from './subcommands.ts';
+
+/** A value that each placeholder accepts. */
+const accepted: Readonly<Record<string, string>> = {
+  '<dir>': '.',
+  '<digest,digest>': 'key:0123456789ab',
+  '<duration>': '2s',
+  '<endpoint=N|off>': 'send=5',
+  '<file>': '/tmp/smstwin-none',
+  '<folder>': '.',
+  '<format>': 'text',
+  '<format=file>': 'json=/tmp/smstwin-none',
+  '<host>': '::1',
+  '<i/N>': '0/3',
+  '<ISO>': '2026-01-01T00:00:00Z',
+  '<key>': 'k',
+  '<kind>': 'self-signed',
+  '<kind=file>': 'json=/tmp/smstwin-none',
+  '<mode>': 'manual',
+  '<n>': '5',
+  '<name>': 'name',
+  '<number>': '+12025550101',
+  '<old>': '/tmp/smstwin-none',
+  '<port>': '0',
+  '<report.json>': '/tmp/smstwin-none',
+  '<rule>': 'SEND-4',
+  '<seconds>': 'real',
+  '<size>': '1GiB',
+  '<threshold>': 'p99<50ms',
+  '<token>': 't',
+  '<url>': 'http://127.0.0.1:1',
+  '<value>': 'k',
+  '<what>': 'text',
+};
+/** Where the placeholder is not enough. */
+const acceptedBy: Readonly<Record<string, string>> = {
+  '--assume': 'replayScope=api_key',
+  '--env': 'URL=base_url',
+  '--faults': 'throttle',
+  '--profile': 'full',
+  '--scenario': 'read',
+  '--throttle-waits': '2s',
+  '--transport': 'node',
+};
+
+const names = Object.keys(subcommands);
+const declared = await commandsOf(names, newIo().io);
+const flags = declared.flatMap((command) =>
+  command.options
+    .filter(({ long }) => long !== '--version')
+    .map((option) => ({ name: command.name(), flag: option.long ?? '', option })),
+);
+const valued = flags.filter(({ option }) => option.required);
+
+function valueFor({ flags: text, long }: Option): string {
+  const placeholder = /<.*>/.exec(text)?.[0] ?? '';
+  return acceptedBy[long ?? ''] ?? accepted[placeholder] ?? expect.unreachable(text);
+}
+
+/** A command that has read nothing yet. */
+async function fresh(name: string): Promise<Command> {
+  const [command] = await commandsOf([name], newIo().io);
+  return command ?? expect.unreachable(name);
+}
+
+/** The line with which a command refuses arguments and variables; undefined if it takes them. */
+async function refusal(name: string, argv: readonly string[], env = {}): Promise<unknown> {
+  try {
+    const positional = name === 'replay' ? ['journal'] : [];
+    readFlags(await fresh(name), [...argv, ...positional], env);
+    return undefined;
+  } catch (error) {
+    if (error instanceof UsageError) return error.message;
+    throw error;
+  }
+}
+
+test('every command declares its flags', () => {
+  expect(declared.map((command) => command.name())).toEqual(names);
+  expect(flags.length).toBeGreaterThan(100);
+});
+
+test.each(valued)('$name $flag takes a value once, and none that is empty', async (row) => {
+  const { name, flag, option } = row;
+  const value = valueFor(option);
+  expect(await refusal(name, [flag, value])).toBeUndefined();
+  expect(await refusal(name, [`${flag}=${value}`])).toBeUndefined();
+  expect(await refusal(name, [flag, ''])).toMatch(new RegExp(`^${flag}: .*the value is empty$`));
+  expect(await refusal(name, [`${flag}=`])).toMatch(new RegExp(`^${flag}: .*the value is empty$`));
+  const twice = await refusal(name, [flag, value, `${flag}=${value}`]);
+  const isRepeatable = Array.isArray(option.defaultValue) && flag !== '--redact';
+  expect(twice).toBe(isRepeatable ? undefined : `${flag} is given twice; give it once`);
+});
+
+test.each(valued)('$name $flag overrides its variable, which is not read', async (row) => {
+  const { name, flag, option } = row;
+  const variable = variableOf(flag);
+  const alone = await refusal(name, [], { [variable]: '\u0001' });
+  if (alone !== undefined) expect(alone).toMatch(new RegExp(`^${variable}\\b`));
+  expect(await refusal(name, [flag, valueFor(option)], { [variable]: '\u0001' })).toBeUndefined();
+  expect(await refusal(name, [], { [variable]: '' })).toBeUndefined();
+});
+
+test.each(flags.filter(({ option }) => !option.required))(
+  '$name $flag is a switch: no value, once, 1 or 0 as a variable',
+  async ({ name, flag }) => {
+    const variable = variableOf(flag);
+    expect(await refusal(name, [`${flag}=1`])).toBe(`${flag} takes no value`);
+    expect(await refusal(name, [flag, flag])).toBe(`${flag} is given twice; give it once`);
+    expect(await refusal(name, [], { [variable]: 'x' })).toBe(`${variable} x: expected 1 or 0`);
+    expect(await refusal(name, [flag], { [variable]: 'x' })).toBeUndefined();
+    expect(await refusal(name, [], { [variable]: '0' })).toBeUndefined();
+  },
+);
+
+test.each(flags)('$name $flag is suggested for a slip', async ({ name, flag }) => {
+  const slip = `${flag}x`;
+  const line = await refusal(name, [slip, 'secret']);
+  expect(line).toMatch(new RegExp(`^unknown option '${slip}' \\(Did you mean .*\\)$`));
+  expect(line).not.toContain('secret');
+});
+
+const durations = valued.filter(({ option }) => option.flags.endsWith('<duration>'));
+
+test.each(durations)('$name $flag takes a duration with its unit', async ({ name, flag }) => {
+  expect(durations.length).toBeGreaterThan(5);
+  expect(await refusal(name, [flag, '1.5s'])).toBeUndefined();
+  for (const text of ['10', '0', '1 s', '-1s', '1e3ms', '9999d', 'NaN', '1w']) {
+    expect(await refusal(name, [flag, text])).toMatch(
+      new RegExp(`^${flag} ${text}: expected a duration from \\d+m?s to \\d+[mhd], such as 10s$`),
+    );
+  }
+});
+
+test.each(names)('the help of %s fits 80 columns, and many flags are in groups', async (name) => {
+  const { io, texts } = newIo();
+  expect(await subcommands[name]?.run(['--help'], io)).toBe(0);
+  const wide = texts.out.split('\n').filter((line) => line.length > 80);
+  expect(wide).toEqual([]);
+  const groups = texts.out.match(/^[A-Z].*:$/gm) ?? [];
+  const count = declared.find((command) => command.name() === name)?.options.length ?? 0;
+  expect(groups.length).toBeGreaterThan(count > 12 ? 2 : 0);
+});

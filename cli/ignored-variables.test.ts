@@ -1,0 +1,62 @@
+/** Which variables `SMSTWIN_*` are ignored, and what is said about them. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { everything, root } from '#verify/repository/modules.ts';
+import { newIo } from '#verify/testkit/io-fixture.ts';
+import { ignoredVariables } from './ignored-variables.ts';
+import { commandsOf, subcommands } from './subcommands.ts';
+
+function ignored(env: Readonly<Record<string, string>>): Promise<readonly string[]> {
+  const own = () => commandsOf(['serve'], newIo().io);
+  const all = () => commandsOf(Object.keys(subcommands), newIo().io);
+  return ignoredVariables(env, own, all);
+}
+
+test.each([
+  ['SMSTWIN_PROT', ' (did you mean SMSTWIN_PORT?)'],
+  ['SMSTWIN_CONTROLPORT', ' (did you mean SMSTWIN_CONTROL_PORT?)'],
+  ['SMSTWIN_LIMITS', ' (did you mean SMSTWIN_LIMIT?)'],
+  ['SMSTWIN_No_Control', ' (did you mean SMSTWIN_NO_CONTROL?)'],
+  ['smstwin_port', ' (did you mean SMSTWIN_PORT?)'],
+  ['SMSTWIN_UNHEARD_OF_NAME', ''],
+])('%s is ignored with one line that names what was meant', async (name, hint) => {
+  expect(await ignored({ [name]: '1' })).toEqual([`${name}: ignored; no flag has it${hint}`]);
+});
+
+test('what Kubernetes sets for a service called smstwin is ignored with one line', async () => {
+  const names = [
+    ...['SMSTWIN_SERVICE_HOST', 'SMSTWIN_SERVICE_PORT', 'SMSTWIN_SERVICE_PORT_HTTP'],
+    ...['SMSTWIN_PORT_8080_TCP', 'SMSTWIN_PORT_8080_TCP_ADDR', 'SMSTWIN_PORT_8080_TCP_PROTO'],
+    ...['SMSTWIN_CONTROL_SERVICE_HOST', 'SMSTWIN_CONTROL_PORT_8081_TCP_PORT'],
+  ];
+  expect(await ignored(Object.fromEntries(names.map((name) => [name, '1'])))).toEqual([
+    `${names.join(', ')}: ignored; Kubernetes and Docker set such variables for services`,
+  ]);
+});
+
+test('flags of any command, empty variables and other programs are left alone', async () => {
+  const variables = {
+    SMSTWIN_PORT: '1',
+    SMSTWIN_SHARDS: '2',
+    SMSTWIN_HELD: '3',
+    SMSTWIN_GRACE: '1s',
+  };
+  expect(await ignored({ ...variables, SMSTWIN_PROT: '', SMSTW: 'x', PATH: '/' })).toEqual([]);
+});
+
+test('every variable that our files name is known', async () => {
+  const files = [
+    ...everything.map(({ text }) => text),
+    readFileSync(join(root, 'action.yml'), 'utf8'),
+  ];
+  const text = files.join('\n').replace(/smstwin_\w+/g, '');
+  const misspelt = ['PROT', 'CONTROLPORT', 'LIMITS', 'UNHEARD_OF_NAME'];
+  const named = new Set(
+    [...text.matchAll(/\bSMSTWIN_([A-Z][A-Z_]*[A-Z])\b/g)].map(([, name = '']) => name),
+  );
+  const env = Object.fromEntries(
+    [...named].filter((name) => !misspelt.includes(name)).map((name) => [`SMSTWIN_${name}`, '1']),
+  );
+  expect((await ignored(env)).filter((line) => !line.includes('for services'))).toEqual([]);
+});
