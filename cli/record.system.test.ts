@@ -33,20 +33,23 @@ function startWith(nodeFlags: readonly string[], ...argv: readonly string[]) {
   return { child, said, ended };
 }
 
-test('SIGTERM writes every exchange that was answered, and ends with 0', async () => {
-  const simulator = await createSimulator({}, { journal: false });
-  const { baseUrl } = await simulator.listen();
-  const out = join(folder, 'run.ndjson');
-  const { child, said, ended } = start('--upstream', baseUrl, '--out', out, '--port', '0');
-  await expect.poll(() => said.out).toMatch(/^Recording http:\/\/127\.0\.0\.1:\d+ -> /);
-  const [, url = ''] = /^Recording (\S+)/.exec(said.out) ?? [];
-  await Promise.all(Array.from({ length: 200 }, () => fetch(`${url}/api/v1/account/stats/`)));
-  child.kill('SIGTERM');
-  expect(await ended).toBe(0);
-  expect(said.error).toBe('');
-  expect(readFileSync(out, 'utf8').trimEnd().split('\n')).toHaveLength(200);
-  await simulator.close();
-});
+test.each(['SIGTERM', 'SIGHUP'] as const)(
+  '%s writes every exchange that was answered, and ends with 0',
+  async (signal) => {
+    const simulator = await createSimulator({}, { journal: false });
+    const { baseUrl } = await simulator.listen();
+    const out = join(folder, `${signal}.ndjson`);
+    const { child, said, ended } = start('--upstream', baseUrl, '--out', out, '--port', '0');
+    await expect.poll(() => said.out).toMatch(/^Recording http:\/\/127\.0\.0\.1:\d+ -> /);
+    const [, url = ''] = /^Recording (\S+)/.exec(said.out) ?? [];
+    await Promise.all(Array.from({ length: 200 }, () => fetch(`${url}/api/v1/account/stats/`)));
+    child.kill(signal);
+    expect(await ended).toBe(0);
+    expect(said.error).toBe('');
+    expect(readFileSync(out, 'utf8').trimEnd().split('\n')).toHaveLength(200);
+    await simulator.close();
+  },
+);
 
 test.each([
   ['an exception', "throw new Error('planted')"],

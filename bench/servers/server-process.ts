@@ -3,9 +3,9 @@
  * those of the load generator.
  */
 import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { CommandError } from '#io/command-error.ts';
 import { isExecutable, shippedPath } from '#io/shipped-files.ts';
 import type { Target } from '../load/workload.ts';
 import type { Order, ProbeOrder, ProbeReport, Report, ServerSpec } from './messages.ts';
@@ -30,7 +30,7 @@ export interface LoadedServer {
 /** Starts a server in a child process. */
 export async function startServer(spec: ServerSpec): Promise<LoadedServer & { started: Started }> {
   const child = startChild(['--expose-gc', '--max-old-space-size=4096']);
-  const exited = once(child, 'exit');
+  const exited = new Promise((resolve) => child.once('exit', resolve));
   const started = await ask(child, { kind: 'start', spec }, 'started');
   return {
     target: { host: '127.0.0.1', port: started.port },
@@ -62,11 +62,13 @@ export async function startProbe(order: ProbeOrder): Promise<Probe> {
 
 function startChild(flags: readonly string[]): ChildProcess {
   const { file, loader } = serverProgram();
-  return fork(file, {
+  const child = fork(file, {
     // The executable passes all arguments to the program, so it cannot take flags of Node.
     execArgv: isExecutable ? [] : [...flags, ...loader],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
+  // `ask` reports an error; without a listener, one between two orders would end the bench.
+  return child.on('error', () => {});
 }
 
 /** The source in a checkout; in the package, the built file in the same folder. */
@@ -86,27 +88,28 @@ function ask<K extends Report['kind']>(
   return new Promise((resolve, reject) => {
     const end = (): void => {
       clearTimeout(timer);
-      child.off('message', hear).off('exit', exited);
+      child.off('message', hear).off('exit', exited).off('error', failed);
     };
-    const fail = (why: string): void => {
+    const fail = (error: Error): void => {
       end();
       // A running child would keep this process alive.
       child.kill('SIGKILL');
-      reject(new Error(why));
+      reject(error);
     };
     const hear = (report: Report): void => {
-      if (report.kind === 'failed') fail(report.why);
+      if (report.kind === 'failed') fail(new Error(report.why));
       if (report.kind !== kind) return;
       end();
       resolve(report as Extract<Report, { kind: K }>);
     };
-    const exited = (code: number | null): void =>
-      fail(`a server of the bench exited with code ${code}`);
+    const failWith = (why: string) => fail(new CommandError(1, `a server of the bench ${why}`));
+    const exited = (code: number | null) => failWith(`exited with code ${code}`);
+    const failed = ({ message }: Error) => failWith(`cannot be started or reached: ${message}`);
     const timer = setTimeout(
-      () => fail(`a server of the bench did not answer ${order.kind}`),
+      () => failWith(`did not answer ${order.kind}`),
       order.kind === 'start' ? startWithinMs : answerWithinMs,
     );
-    child.on('message', hear).on('exit', exited);
+    child.on('message', hear).on('exit', exited).on('error', failed);
     child.send(order);
   });
 }

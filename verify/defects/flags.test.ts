@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { serve } from '#cli/serve/serve.ts';
 import { defectFlags } from './flags.ts';
 
-/** What `npm start` with these arguments prints. */
+/** What `npm run serve:defects` with these arguments prints. */
 async function printed(argv: readonly string[], env: Record<string, string> = {}) {
   const lines: string[] = [];
   const out = (text: string) => void lines.push(text);

@@ -1,5 +1,5 @@
 /**
- * `--defect NAME` and `--list-defects`, which a checkout's `npm start` has and the package has not.
+ * `--defect NAME` and `--list-defects`, which `npm run serve:defects` of a checkout has.
  */
 import type { CheckoutFlags, CheckoutRequest } from '#cli/serve/serve.ts';
 import { ValueError } from '#io/flags.ts';
@@ -25,7 +25,7 @@ export const defectFlags: CheckoutFlags = {
 
 function defectValue(text: string): string {
   if (defects.some(({ name }) => name === text)) return text;
-  throw new ValueError('no defect has this name; run npm start -- --list-defects');
+  throw new ValueError('no defect has this name; run npm run serve:defects -- --list-defects');
 }
 
 /** Every defect with the rule that it breaks. */

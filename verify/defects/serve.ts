@@ -1,4 +1,4 @@
-/** `npm start`: `smstwin serve` with the flags that plant a defect. */
+/** `npm run serve:defects`: `smstwin serve` with the flags that plant a defect. */
 import { processIo, runSubcommand } from '#cli/process.ts';
 
 process.exitCode = await runSubcommand(

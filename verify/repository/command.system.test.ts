@@ -93,6 +93,22 @@ test('help and version are printed with exit code 0', async () => {
   expect(version).toEqual({ code: 0, error: '', out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
 });
 
+test('too few files that may be open, an unknown command and a misspelt variable are one line each', async () => {
+  const few = promisify(execFile)('bash', ['-c', `ulimit -n 20; ${process.execPath} ${bin} serve`]);
+  await expect(few).rejects.toMatchObject({
+    code: 1,
+    stderr: 'smstwin: too many open files; raise the limit, as with ulimit -n 1024\n',
+  });
+  expect(await run('serv')).toMatchObject({
+    code: 2,
+    error: expect.stringMatching(/^smstwin: unknown command 'serv' \(Did you mean serve\?\); /),
+  });
+  expect(await start(['rules'], { SMSTWIN_JSN: '1' }).ended).toMatchObject({
+    code: 0,
+    error: 'smstwin rules: SMSTWIN_JSN: ignored; no flag has it (did you mean SMSTWIN_JSON?)\n',
+  });
+});
+
 test('a port in use ends with 3 and one line that names it', async () => {
   const holder = createServer();
   await new Promise<void>((resolve) => holder.listen(0, '127.0.0.1', resolve));
@@ -203,7 +219,7 @@ test('a report that the disk does not take: 1, one line, and nothing of it is le
   expect(readdirSync(folder).filter((name) => /full|\.tmp$/.test(name))).toEqual([]);
 });
 
-test('the ready file is the same for the same seed, and SIGTERM and SIGINT end with 0', async () => {
+test('the ready file is the same for the same seed, and SIGTERM, SIGINT and SIGHUP end with 0', async () => {
   const runs = [1, 1, 2].map((seed, index) => {
     const file = join(folder, `ready-${index}.json`);
     return { file, ...start(['serve', ...anyPorts, '--seed', `${seed}`, '--ready-file', file]) };
@@ -227,7 +243,7 @@ test('the ready file is the same for the same seed, and SIGTERM and SIGINT end w
   expect(one?.pool).toEqual([{ number: '+12025550190', device_id: expect.any(String) }]);
   expect(other?.accounts[0]?.api_key).not.toBe(one?.accounts[0]?.api_key);
   runs.forEach(({ child }, index) => {
-    child.kill(index === 0 ? 'SIGINT' : 'SIGTERM');
+    child.kill((['SIGINT', 'SIGTERM', 'SIGHUP'] as const)[index]);
   });
   for (const { ended } of runs) expect(await ended).toMatchObject({ code: 0, error: '' });
 });
