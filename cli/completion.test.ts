@@ -3,12 +3,12 @@ import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { newIo } from '#verify/testkit/io-fixture.ts';
 import { complete, completion } from './completion.ts';
-import { commandsOf, subcommands } from './subcommands.ts';
+import { commandsOf, subcommands, wholeProgram } from './subcommands.ts';
 
 /** The words that may come next, and whether names of files may. */
 async function offered(...words: string[]) {
   const { io, texts } = newIo();
-  complete(words, await commandsOf(Object.keys(subcommands), io), io);
+  complete(words, await wholeProgram(io), io);
   const lines = texts.out.trimEnd().split('\n');
   return { words: lines.slice(0, -1).map((line) => line.split('\t')[0]), directive: lines.at(-1) };
 }

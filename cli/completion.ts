@@ -11,7 +11,11 @@ import { addArgument, type CommandIo, newCommand, readFlags } from '#io/flags.ts
 const shells = ['bash', 'zsh', 'fish'] as const;
 
 export async function completion(argv: readonly string[], io: CommandIo): Promise<number> {
-  const command = newCommand('completion', 'Print a script that completes what you type.', io);
+  const command = newCommand(
+    'completion',
+    'Print what completes commands and flags in bash, zsh or fish.',
+    io,
+  );
   addArgument(command, '<shell>', shells.join(', '), oneOf(shells));
   if (readFlags(command, argv, io.env) === 'answered') return 0;
   const text = printed(() => script(command.processedArgs[0], 'smstwin', 'smstwin'));
@@ -21,11 +25,10 @@ export async function completion(argv: readonly string[], io: CommandIo): Promis
 }
 
 /** Prints what may come next. `words`: the words after `smstwin`; the last one is unfinished. */
-export function complete(words: readonly string[], commands: readonly Command[], io: CommandIo) {
-  const program = newCommand('', '', io);
-  // The library adds its own `completion`.
-  for (const command of commands) if (command.name() !== 'completion') program.addCommand(command);
-  const root = tab(program, { completionCommandName: 'completion' });
+export function complete(words: readonly string[], program: Command, io: CommandIo): void {
+  const root = tab(program, { completionCommandName: 'scripts' });
+  // The command of the library, which prints what `completion` prints.
+  root.commands.delete('scripts');
   // `:4` forbids names of files, which are all that can be offered if nothing else is.
   io.out(printed(() => root.parse([...words])).replace(/^:4\n$/, ':0\n'));
 }

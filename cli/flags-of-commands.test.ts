@@ -6,7 +6,7 @@ import type { Command, Option } from 'commander';
 import { expect, test } from 'vitest';
 import { UsageError } from '#io/command-error.ts';
 import { readFlags } from '#io/flags.ts';
-import { variableOf } from '#io/given-flags.ts';
+import { passedOn, variableOf } from '#io/given-flags.ts';
 import { newIo } from '#verify/testkit/io-fixture.ts';
 import { commandsOf, subcommands } from './subcommands.ts';
 
@@ -48,6 +48,7 @@ const acceptedBy: Readonly<Record<string, string>> = {
   '--env': 'URL=base_url',
   '--faults': 'throttle',
   '--profile': 'full',
+  '--redact': 'numbers,text',
   '--scenario': 'read',
   '--throttle-waits': '2s',
   '--transport': 'node',
@@ -98,7 +99,7 @@ test.each(valued)('$name $flag takes a value once, and none that is empty', asyn
   expect(await refusal(name, [flag, ''])).toMatch(new RegExp(`^${flag}: .*the value is empty$`));
   expect(await refusal(name, [`${flag}=`])).toMatch(new RegExp(`^${flag}: .*the value is empty$`));
   const twice = await refusal(name, [flag, value, `${flag}=${value}`]);
-  const isRepeatable = Array.isArray(option.defaultValue) && flag !== '--redact';
+  const isRepeatable = Array.isArray(option.defaultValue);
   expect(twice).toBe(isRepeatable ? undefined : `${flag} is given twice; give it once`);
 });
 
@@ -109,6 +110,20 @@ test.each(valued)('$name $flag overrides its variable, which is not read', async
   if (alone !== undefined) expect(alone).toMatch(new RegExp(`^${variable}\\b`));
   expect(await refusal(name, [flag, valueFor(option)], { [variable]: '\u0001' })).toBeUndefined();
   expect(await refusal(name, [], { [variable]: '' })).toBeUndefined();
+});
+
+test.each(valued)('$name $flag means the same as a variable', async ({ name, flag, option }) => {
+  const value = valueFor(option);
+  const [asFlag, asVariable] = [await fresh(name), await fresh(name)];
+  const positional = name === 'replay' ? ['journal'] : [];
+  readFlags(asFlag, [flag, value, ...positional], {});
+  readFlags(asVariable, positional, { [variableOf(flag)]: value });
+  const [given, set] = [asFlag, asVariable].map((command) =>
+    [command.getOptionValue(option.attributeName())].flat(2),
+  );
+  expect(JSON.stringify(given)).toBe(JSON.stringify(set));
+  const except: readonly string[] = [];
+  expect(passedOn({ from: asVariable, to: asVariable, except }).length).toBeGreaterThan(0);
 });
 
 test.each(flags.filter(({ option }) => !option.required))(
@@ -144,7 +159,7 @@ test.each(durations)('$name $flag takes a duration with its unit', async ({ name
 
 test.each(names)('the help of %s fits 80 columns, and many flags are in groups', async (name) => {
   const { io, texts } = newIo();
-  expect(await subcommands[name]?.run(['--help'], io)).toBe(0);
+  expect(await subcommands[name]?.(['--help'], io)).toBe(0);
   const wide = texts.out.split('\n').filter((line) => line.length > 80);
   expect(wide).toEqual([]);
   const groups = texts.out.match(/^[A-Z].*:$/gm) ?? [];

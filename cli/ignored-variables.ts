@@ -3,8 +3,9 @@
  * of flags come from the commands themselves.
  */
 import type { Command } from 'commander';
-import type { Environment } from '#io/given-flags.ts';
+import type { CommandIo } from '#io/flags.ts';
 import { variableOf } from '#io/given-flags.ts';
+import { commandsOf, subcommands } from './subcommands.ts';
 
 /** They set no flag: what clients, `smstwin/clock`, the action and the tests of smstwin read. */
 const otherVariables: readonly string[] = [
@@ -17,27 +18,22 @@ const setBy = 'Kubernetes and Docker set such variables for services';
 const serviceVariable =
   /^SMSTWIN_(?:\w+_)?(?:SERVICE_(?:HOST|PORT\w*)|PORT_\d+_(?:TCP|UDP|SCTP)\w*)$|^SMSTWIN_(?:NAME|ENV_\w+)$/;
 
-/**
- * A line for each variable that is ignored, and one for those of services together. `own` returns
- * the command that runs, `all` every command; each is called only if it is needed.
- */
-export async function ignoredVariables(
-  env: Environment,
-  own: () => Promise<readonly Command[]>,
-  all: () => Promise<readonly Command[]>,
-): Promise<readonly string[]> {
-  const given = Object.keys(env).filter((name) => /^SMSTWIN_/i.test(name) && env[name] !== '');
-  const ofServices = given.filter((name) => serviceVariable.test(name));
+/** A line for each variable that is ignored when a command runs, and one for all of services. */
+export async function ignoredVariables(name: string, io: CommandIo): Promise<readonly string[]> {
+  const given = Object.keys(io.env).filter((each) => /^SMSTWIN_/i.test(each) && io.env[each]);
+  const ofServices = given.filter((each) => serviceVariable.test(each));
   const lines = ofServices.length === 0 ? [] : [`${ofServices.join(', ')}: ignored; ${setBy}`];
-  let unknown = given.filter((name) => ![...ofServices, ...otherVariables].includes(name));
-  for (const commands of [own, all]) {
+  let unknown = given.filter((each) => ![...ofServices, ...otherVariables].includes(each));
+  for (const names of [[name], Object.keys(subcommands)]) {
     if (unknown.length === 0) return lines;
-    const known = (await commands()).flatMap(variablesOf);
-    unknown = unknown.filter((name) => !known.includes(name));
+    const known = (await commandsOf(names, io)).flatMap(variablesOf);
+    unknown = unknown.filter((each) => !known.includes(each));
   }
-  const commands = await own();
-  const hints = unknown.map((name) => commands.map((command) => hint(command, name)).join(''));
-  return [...lines, ...unknown.map((name, at) => `${name}: ignored; no flag has it${hints[at]}`)];
+  const [command] = await commandsOf([name], io);
+  return [
+    ...lines,
+    ...unknown.map((each) => `${each}: ignored; no flag has it${hint(each, command)}`),
+  ];
 }
 
 function variablesOf({ options }: Command): readonly string[] {
@@ -45,7 +41,8 @@ function variablesOf({ options }: Command): readonly string[] {
 }
 
 /** Asks commander for the flag that is spelt alike. */
-function hint(command: Command, variable: string): string {
+function hint(variable: string, command: Command | undefined): string {
+  if (command === undefined) return '';
   const alike = variable.toUpperCase();
   if (variablesOf(command).includes(alike)) return ` (did you mean ${alike}?)`;
   try {

@@ -11,6 +11,7 @@ import {
   type Flag,
   type FlagValues,
   flag,
+  list,
   newCommand,
   readFlags,
   ValueError,
@@ -30,11 +31,10 @@ const recordFlags = [
   flag('--out <file>', 'the recording (.ndjson); appended to', fileValue),
   flag('--host <host>', 'the address to listen on', hostValue, '127.0.0.1'),
   flag('--port <port>', '0: any free port', portValue, 8090),
-  flag(
+  list(
     '--redact <what>',
     'replace numbers, text, or both (numbers,text), each always by the same',
     redactValue,
-    [],
     'neither',
   ),
   flag('--rotate <size>', 'start a new file at this size', sizeValue, 256 * 2 ** 20, '256MiB'),
@@ -58,6 +58,7 @@ export async function record(argv: readonly string[], io: CommandIo): Promise<nu
   const caFile = tls?.ca === undefined ? undefined : writeAuthority(tls.ca, out);
   const recording = await startRecording({
     ...flags,
+    redact: flags.redact.flat(),
     tls,
     out,
     upstream: new URL(upstream),

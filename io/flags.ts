@@ -5,7 +5,7 @@
  */
 import { Command, CommanderError, Option } from 'commander';
 import { UsageError } from './command-error.ts';
-import { type Environment, isOnCommandLine, readVariables } from './given-flags.ts';
+import { type Environment, isOnCommandLine, keepText, readVariables } from './given-flags.ts';
 
 /** A command's output streams, environment and version. */
 export interface CommandIo {
@@ -155,9 +155,10 @@ export function addFlags(command: Command, flags: readonly Flag[]): void {
       });
     }
     // Called before commander stores the value.
-    command.on(`option:${option.name()}`, () => {
-      if (repeatable || !isOnCommandLine(command, option.attributeName())) return;
-      throw new UsageError(`${option.long} is given twice; give it once`);
+    command.on(`option:${option.name()}`, (text?: string) => {
+      if (!repeatable && isOnCommandLine(command, option.attributeName()))
+        throw new UsageError(`${option.long} is given twice; give it once`);
+      keepText(option, text);
     });
     command.addOption(option);
   }

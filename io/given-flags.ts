@@ -19,10 +19,14 @@ export function readVariables(command: Command, env: Environment): void {
       command.configureOutput().writeErr?.(`${line}\n`);
     } else if (option.required) {
       let value: unknown = option.defaultValue;
-      for (const each of valuesOf(option, text)) value = parsed(option, variable, each, value);
+      for (const each of valuesOf(option, text)) {
+        value = parsed(option, variable, each, value);
+        keepText(option, each);
+      }
       command.setOptionValueWithSource(name, value, 'env');
     } else if (readSwitch(variable, text)) {
       command.setOptionValueWithSource(name, !option.negate, 'env');
+      keepText(option);
     }
   }
 }
@@ -55,38 +59,27 @@ function readSwitch(variable: string, text: string): boolean {
   throw new UsageError(`${variable} ${text}: expected 1 or 0`);
 }
 
+const givenTexts = new WeakMap<Option, readonly string[]>();
+
+/** Remembers how the user wrote a flag; a switch has no text. */
+export function keepText(option: Option, text = ''): void {
+  givenTexts.set(option, [...(givenTexts.get(option) ?? []), text]);
+}
+
 interface PassedOn {
   readonly from: Command;
-  /** The command line of `from`. */
-  readonly argv: readonly string[];
-  readonly env: Environment;
   readonly to: Command;
   /** Flags that are not passed on, such as `--port`. */
   readonly except: readonly string[];
 }
 
 /** The arguments for a child process: the flags given to one command that the other has, too. */
-export function passedOn({ from, argv, env, to, except }: PassedOn): readonly string[] {
-  const given = [...environmentArguments(from, env), ...argv];
-  const passed: string[] = [];
-  for (let index = 0; index < given.length; index++) {
-    const text = given[index] ?? '';
-    const [name = ''] = text.split('=', 1);
-    const option = from.options.find(({ long }) => long === name);
-    const value = option?.required === true && text === name ? [given[++index] ?? ''] : [];
-    const isKnown = to.options.some(({ long }) => long === name);
-    if (isKnown && !except.includes(name)) passed.push(text, ...value);
-  }
-  return passed;
-}
-
-/** The flags that the environment has set, as arguments. */
-function environmentArguments(command: Command, env: Environment): string[] {
-  return command.options.flatMap((option) => {
-    if (command.getOptionValueSource(option.attributeName()) !== 'env') return [];
+export function passedOn({ from, to, except }: PassedOn): readonly string[] {
+  return from.options.flatMap((option) => {
     const flag = option.long ?? '';
-    if (!option.required) return [flag];
-    return valuesOf(option, env[variableOf(flag)] ?? '').map((value) => `${flag}=${value}`);
+    if (except.includes(flag) || !to.options.some(({ long }) => long === flag)) return [];
+    const texts = givenTexts.get(option) ?? [];
+    return texts.map((text) => (option.required ? `${flag}=${text}` : flag));
   });
 }
 

@@ -32,14 +32,7 @@ export async function explore(argv: readonly string[], io: CommandIo): Promise<n
   if (command.args.length === 0 || command.args[0] === '') {
     throw new UsageError('name the command to run: smstwin explore -- npm test');
   }
-  const end = argv.indexOf('--');
-  const replayFlags = passedOn({
-    from: command,
-    argv: end < 0 ? argv : argv.slice(0, end),
-    env: io.env,
-    to: command,
-    except: searchFlags,
-  });
+  const replayFlags = passedOn({ from: command, to: command, except: searchFlags });
   return run(command.args, command.opts<ExploreFlags>(), replayFlags, io);
 }
 
