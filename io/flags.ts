@@ -5,7 +5,7 @@
  */
 import { Command, CommanderError, Option } from 'commander';
 import { UsageError } from './command-error.ts';
-import { type Environment, isOnCommandLine, keepText, readVariables } from './given-flags.ts';
+import { type Environment, keepText, readVariables } from './given-flags.ts';
 
 /** A command's output streams, environment and version. */
 export interface CommandIo {
@@ -154,12 +154,7 @@ export function addFlags(command: Command, flags: readonly Flag[]): void {
         return repeatable ? [...(earlier as readonly unknown[]), value] : value;
       });
     }
-    // Called before commander stores the value.
-    command.on(`option:${option.name()}`, (text?: string) => {
-      if (!repeatable && isOnCommandLine(command, option.attributeName()))
-        throw new UsageError(`${option.long} is given twice; give it once`);
-      keepText(option, text);
-    });
+    command.on(`option:${option.name()}`, (text?: string) => keepText(option, text));
     command.addOption(option);
   }
 }
