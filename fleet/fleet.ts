@@ -232,7 +232,8 @@ export class Fleet {
     const { shards: count, program, flags, env, journalDir, wide, onLine } = this.#options;
     const folder = journalDir === undefined ? undefined : join(journalDir, `shard-${index}`);
     if (folder !== undefined) mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const maxMessages = wide?.maxMessages && Math.ceil(wide.maxMessages / count);
+    const all = wide?.maxMessages;
+    const maxMessages = all && Math.max(1, Math.floor((all + count - 1 - index) / count));
     const ownFlags = [
       ...['--host', loopback, '--control-host', loopback, '--public-url', baseUrl],
       // HAProxy overwrites `X-Forwarded-For`.

@@ -8,6 +8,7 @@
 import { errorReply, type FoundOperation } from '#src/control/look-up.ts';
 import type { ControlReply, ControlRequest } from '#src/http/transport/transport.ts';
 import type { Operation } from '#src/operations/define.ts';
+import { clock } from '#src/operations/service/clock.ts';
 import { type OperationName, routeOf } from '#src/operations/table.ts';
 import { parseBody, requestForShard, type ShardReply, type ShardRequest } from './ask.ts';
 import { type ChangeOptions, Changes } from './changes.ts';
@@ -77,14 +78,14 @@ export class WideWorld {
       case 'clock.setMode': {
         const reply = await this.#clock.setMode(shardRequest);
         if (reply.status !== 200) return passedReply(reply);
-        return this.#merged('clock.state', routeOf('clock.state'));
+        return this.#merged(clock.state, routeOf('clock.state'));
       }
       case 'messages.wait':
         return waitForMessages(shards, this.#clock, input);
       case 'requests.get':
         return this.#requestDetail(String(found.id), shardRequest);
       case 'worlds.get':
-        return this.#merged(operation.name, shardRequest);
+        return this.#merged(operation, shardRequest);
       default:
         return this.#answerByScope(found, request, input);
     }
@@ -109,7 +110,7 @@ export class WideWorld {
           return passedReply(await this.#owners.ownerOfNamed(account).ask(shardRequest));
         }
         if (operation.name === 'messages.page') return pageOfMessages(shards, request);
-        return this.#merged(operation.name, shardRequest);
+        return this.#merged(operation, shardRequest, request.query);
       }
       default:
         return this.#onOwner(found, shardRequest);
@@ -145,11 +146,20 @@ export class WideWorld {
     return passedReply({ ...reply, body: reply.body.replace(String(number), id) });
   }
 
-  async #merged(name: string, shardRequest: ShardRequest): Promise<ControlReply> {
-    const replies = await Promise.all(this.#parts.shards.map((shard) => shard.ask(shardRequest)));
+  async #merged(
+    operation: Operation,
+    request: ShardRequest | ((shard: Shard) => ShardRequest),
+    query = '',
+  ): Promise<ControlReply> {
+    const { name, input } = operation;
+    const requestFor = typeof request === 'function' ? request : () => request;
+    const { shards } = this.#parts;
+    const replies = await Promise.all(shards.map((shard) => shard.ask(requestFor(shard))));
     const refusal = replies.find(({ status }) => status !== 200);
     if (refusal !== undefined) return passedReply(refusal);
-    const joined = this.#joinReplies(replies);
+    const given = input?.safeParse(Object.fromEntries(new URLSearchParams(query))).data;
+    const { limit } = (given ?? {}) as { readonly limit?: number };
+    const joined = this.#joinReplies(operation, replies, limit);
     if (name === 'simulator.state') {
       return okReply({ ...(joined as object), base_url: this.#baseUrl });
     }
@@ -163,9 +173,10 @@ export class WideWorld {
     return okReply(joined);
   }
 
-  #joinReplies(replies: readonly ShardReply[]) {
+  #joinReplies({ joined = 'equal' }: Operation, replies: readonly ShardReply[], limit?: number) {
     const bodies = replies.map(({ body }) => JSON.parse(body) as unknown);
-    return joinBodies(bodies, { shards: this.#parts.shards, ownerOf: this.#owners.ownerOf });
+    const { shards } = this.#parts;
+    return joinBodies(bodies, joined, { shards, ownerOf: this.#owners.ownerOf, limit });
   }
 
   /** An operation on an account, key, SIM or message: its shard answers, and others follow. */
@@ -222,12 +233,12 @@ export class WideWorld {
     const first = shards[ownerIndex] ?? shards[0];
     const sim = lists[ownerIndex]?.find(({ device_id: deviceId }) => deviceId === id);
     const isOfPool = sim?.account_id === null;
-    if (!operation.recorded && isOfPool) return this.#merged(operation.name, shardRequest);
     if (!isOfPool && operation.verb !== 'DELETE') return passedReply(await first.ask(shardRequest));
     const requestFor = ({ index }: Shard) => {
       const copy = lists[index]?.find(({ number }) => number === sim?.number);
       return { ...shardRequest, path: shardRequest.path.replace(id, copy?.device_id ?? id) };
     };
+    if (!operation.recorded) return this.#merged(operation, requestFor);
     return this.#onShards(operation, shardRequest, { first, requestFor });
   }
 
@@ -245,8 +256,8 @@ export class WideWorld {
       if (operation.name === 'simulator.reset') await this.#clock.synchronize();
       const mayAddKeys = operation.changesKeys === true || operation.name.startsWith('accounts.');
       if (mayAddKeys) await this.#owners.update();
-      if (operation.name === 'sims.poll') return okReply(this.#joinReplies(replies));
-      return passedReply(reply);
+      if (operation.joined === undefined) return passedReply(reply);
+      return changedReply(reply, () => this.#joinReplies(operation, replies));
     });
   }
 }

@@ -1,5 +1,5 @@
 /** An object with the same value, such as a schema, for each of these names. */
-export function eachOf<Name extends string, Value>(
+export function eachOf<const Name extends string, const Value>(
   names: readonly Name[],
   value: Value,
 ): Record<Name, Value> {

@@ -6,6 +6,7 @@
 import type { z } from 'zod';
 import { atOnce } from '#io/at-once.ts';
 import type { ControlReply } from '../http/transport/transport.ts';
+import type { AnyJoin, Join, MaybeJoined } from './joins.ts';
 import type { Live } from './running-world.ts';
 import type { Targets } from './targets.ts';
 
@@ -88,6 +89,8 @@ interface Declaration<
   readonly input?: In;
   /** The body of a reply over HTTP. */
   readonly output?: Out;
+  /** How the replies of all shards of a fleet become one. */
+  readonly joined?: Join<z.output<NonNullable<Out>>>;
   /** Examples of the input, for the document and for tests. */
   readonly examples?: readonly z.input<NonNullable<In>>[];
   /** Converts the arguments of the method to the input, where they have another form. */
@@ -126,6 +129,7 @@ export interface Operation<Types extends OperationTypes = OperationTypes> extend
   readonly target: keyof Targets | undefined;
   readonly input: Schema;
   readonly output: Schema;
+  readonly joined?: AnyJoin;
   readonly examples: readonly unknown[];
   readonly arguments?: ((...args: never) => unknown) | undefined;
   readonly recordedResult?: ((result: never) => unknown) | undefined;
@@ -155,7 +159,7 @@ export function defineOperation<
   Out extends Schema = undefined,
   Args extends readonly unknown[] = Given<In>,
 >(
-  declaration: Declaration<H, In, Out, Args, Result> & Work<H, In, Result>,
+  declaration: Declaration<H, In, Out, Args, Result> & Work<H, In, Result> & MaybeJoined<H, Out>,
 ): Operation<{
   args: [...Id<H>, ...Args];
   result: Result;

@@ -71,6 +71,53 @@ async function idsOf({ controlUrl }: ServedProcess): Promise<readonly string[]> 
   return ids;
 }
 
+test('a list is as long as asked for, and the HAR file has the numbers of the list', async () => {
+  await pair.control('POST', '/control/reset');
+  for (const { api_key: key } of pair.one.ready.accounts) {
+    await pair.service({ method: 'GET', path: '/api/v1/account/stats/', key });
+  }
+  const [, listed] = await pair.control('GET', '/control/requests?limit=5');
+  expect(JSON.parse(listed?.body ?? '').requests).toHaveLength(5);
+  const [, all] = await pair.control('GET', '/control/requests');
+  const [, har] = await pair.control('GET', '/control/har');
+  const numbers = JSON.parse(all?.body ?? '').requests.map(
+    (each: { number: number }) => each.number,
+  );
+  const inHar = JSON.parse(har?.body ?? '').log.entries.map(
+    (each: { _number: number }) => each._number,
+  );
+  expect(new Set(numbers).size).toBe(pair.one.ready.accounts.length);
+  expect(inHar.sort()).toEqual(numbers.sort());
+});
+
+test('a number of the pool that came later shows the queue of all shards, and is changed', async () => {
+  await pair.control('POST', '/control/reset');
+  for (const { device_id: id } of pair.one.ready.pool) {
+    await pair.control('DELETE', `/control/pool/${id}`);
+  }
+  const added = await pair.control('POST', '/control/pool', { number: '+12025550198' });
+  for (const { api_key: key } of pair.one.ready.accounts) {
+    const body = JSON.stringify({ to: '+12025550123', from: '+12025550198', message: 'Hi' });
+    await pair.service({ method: 'POST', path: sendPaths.send, key, body });
+  }
+  const views = (answers: readonly (Answer | undefined)[]) =>
+    answers.map((answer) => {
+      const { device_id: _, ...view } = JSON.parse(answer?.body ?? '');
+      return view;
+    });
+  const [own, ofFleet] = added.map((answer) => JSON.parse(answer?.body ?? '').device_id);
+  const [one] = await pair.control('GET', `/control/sims/${own}`);
+  const [, fleet] = await pair.control('GET', `/control/sims/${ofFleet}`);
+  const [shown, shownByFleet] = views([one, fleet]);
+  expect(shown.queue_length).toBeGreaterThan(2);
+  expect(shownByFleet).toEqual(shown);
+  const [changed] = await pair.control('PATCH', `/control/sims/${own}`, { connected: false });
+  const [, changedByFleet] = await pair.control('PATCH', `/control/sims/${ofFleet}`, {
+    connected: false,
+  });
+  expect(views([changedByFleet])).toEqual(views([changed]));
+});
+
 test('120 of 150 sends at once pass for each of twelve accounts, whatever the connection', async () => {
   await pair.control('POST', '/control/reset');
   const { accounts, pool } = pair.fleet.ready;

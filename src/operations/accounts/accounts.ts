@@ -65,6 +65,7 @@ export const accounts = {
     http: 'GET /control/accounts',
     summary: 'All accounts.',
     output: z.strictObject({ accounts: z.array(accountViewSchema) }),
+    joined: { accounts: { by: 'account_id' } },
     run: (live) => [...live.simulation.world.accounts.values()].map((each) => viewOf(live, each)),
     reply: (accounts) => ({ accounts }),
   }),
@@ -130,6 +131,7 @@ export const accounts = {
     http: 'GET /control/keys',
     summary: 'The keys of all accounts, without their full text.',
     output: z.strictObject({ keys: z.array(ownedKeySchema) }),
+    joined: { keys: { by: 'account_id' } },
     run: ({ simulation }) =>
       [...simulation.world.accounts.values()].flatMap(({ accountId, keys }) =>
         keys.map((key) => ({

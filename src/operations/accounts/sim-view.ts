@@ -1,5 +1,6 @@
 /** A SIM, as the control port shows it. */
 import { z } from 'zod';
+import { eachOf } from '../../config/each-of.ts';
 import { pollingSchema } from '../../config/world-schema.ts';
 import type { Device } from '../../sim/accounts/records.ts';
 
@@ -16,6 +17,15 @@ export const simViewSchema = z
   })
   .meta({ id: 'Sim' });
 export type SimView = Readonly<z.output<typeof simViewSchema>>;
+
+/** Of a number of the pool: messages of several shards wait for its pickup. */
+export const simJoin = {
+  ...eachOf(
+    ['device_id', 'number', 'account_id', 'connected', 'active', 'polling', 'allowed'],
+    'equal',
+  ),
+  queue_length: 'sum',
+} as const;
 
 export function simView(device: Device): SimView {
   return {

@@ -12,7 +12,7 @@ import { defineOperation } from '../define.ts';
 import { timeSchema } from '../duration.ts';
 import { limitSchema } from '../query.ts';
 import type { Live } from '../running-world.ts';
-import { type SimView, simView, simViewSchema } from './sim-view.ts';
+import { type SimView, simJoin, simView, simViewSchema } from './sim-view.ts';
 
 const simInputSchema = z.strictObject({
   number: numberSchema,
@@ -52,6 +52,7 @@ export const sims = {
     http: 'GET /control/sims',
     summary: 'All SIMs: those of every account, and the numbers of the shared pool.',
     output: z.strictObject({ sims: z.array(simViewSchema) }),
+    joined: { sims: { by: 'device_id', fields: simJoin } },
     run: ({ simulation }) => [...simulation.world.devices.values()].map(simView),
     reply: (sims) => ({ sims }),
   }),
@@ -60,6 +61,7 @@ export const sims = {
     http: 'GET /control/sims/{device_id}',
     summary: 'One SIM.',
     output: simViewSchema,
+    joined: simJoin,
     run: (_, device) => simView(device),
   }),
 
@@ -83,6 +85,7 @@ export const sims = {
       allowed: z.boolean().exactOptional().describe('False: the account may not send from it.'),
     }),
     output: simViewSchema,
+    joined: simJoin,
     refusals: [409],
     examples: [
       { allowed: false },
@@ -117,6 +120,7 @@ export const sims = {
     output: z.strictObject({
       picked_up: z.array(z.uuid()).describe('Ids of the messages that became `sending`.'),
     }),
+    joined: { picked_up: { all: 'unchanged' } },
     refusals: [409],
     run: ({ simulation }, device) => {
       const taken = simulation.fleet.pollNow(device);
@@ -139,6 +143,7 @@ export const sims = {
     status: 201,
     input: z.strictObject({ number: numberSchema }),
     output: simViewSchema,
+    joined: simJoin,
     refusals: [409],
     examples: [{ number: '+12025550198' }],
     run: (live, { number }) => publishView(live, live.simulation.world.createPoolNumber(number)),
@@ -172,6 +177,7 @@ export const sims = {
     summary: 'The inbound messages of all accounts, newest first.',
     input: z.strictObject({ limit: limitSchema({ largest: 1_000, fallback: 200 }) }).prefault({}),
     output: z.strictObject({ received: z.array(ownedReceivedSchema) }),
+    joined: { received: { by: 'account_id', newest: 'received_at' } },
     examples: [{ limit: 5 }],
     run: ({ simulation }, { limit }) => {
       const candidates = [...simulation.world.accounts.values()].flatMap((account) =>

@@ -8,6 +8,7 @@ import { atOnce } from '#io/at-once.ts';
 import { latestReports, reportSchema } from '#judging/client/intents-file.ts';
 import { defaultGraceMs } from '#judging/client/judge.ts';
 import { detailsOf, reportJson } from '#judging/client/report-json.ts';
+import { eachOf } from '../../config/each-of.ts';
 import { OperationRefused } from '../../sim/operation-refused.ts';
 import { defineOperation } from '../define.ts';
 import { durationMs, timeSchema } from '../duration.ts';
@@ -107,6 +108,18 @@ const reportJsonSchema = z
   })
   .meta({ id: 'RefereeReport' });
 export type RefereeReportJson = Readonly<z.output<typeof reportJsonSchema>>;
+const ruleJoin = {
+  ...eachOf(['id', 'level'], 'equal'),
+  verdict: 'verdict',
+  exercised: 'sum',
+  findings: { all: 'exchanges' },
+} as const;
+const reportJoin = {
+  notice: 'sentences',
+  ...eachOf(['unattributable', 'exchanges'], 'sum'),
+  rules: { by: 'id', fields: ruleJoin },
+  details: { exchanges: { all: 'number', oldest: 'at' }, intents: { all: 'exchanges' } },
+} as const;
 
 export const referee = {
   report: defineOperation({
@@ -114,6 +127,7 @@ export const referee = {
     summary: 'Judges the client by the requests so far: a verdict for each client rule.',
     input: inputSchema,
     output: reportJsonSchema,
+    joined: reportJoin,
     examples: [{ partial: 'true' }, { grace: '2s', details: 'true' }],
     slices: (live, input) => slicesOf(live, { ...input, intents: [] }),
   }),
@@ -123,6 +137,7 @@ export const referee = {
     summary: 'The same report, with what the client meant to send and what it reported.',
     input: withIntentsSchema,
     output: reportJsonSchema,
+    joined: reportJoin,
     bodyLimitBytes: 4 * 1_048_576,
     recorded: false,
     examples: [

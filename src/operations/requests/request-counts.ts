@@ -33,6 +33,12 @@ export const requestCountsSchema = z
   })
   .meta({ id: 'RequestCounts' });
 
+/** The width of bars for requests of this time. */
+export function widthFor(spanMs: number): number {
+  const narrow = widthsMs.find((width) => spanMs / width < mostBars);
+  return narrow ?? secondMs * Math.ceil(spanMs / mostBars / secondMs);
+}
+
 export function requestCounts(
   { exchangeRecord, simulation: { clock, world } }: Live,
   { account_id: idOrName, endpoint }: z.output<typeof countsQuerySchema>,
@@ -46,9 +52,7 @@ export function requestCounts(
   const firstMs = counted[0]?.startMs ?? clock.now();
   const lastMs = counted.at(-1)?.startMs ?? firstMs;
   const spanMs = lastMs - firstMs + secondMs;
-  const widthMs =
-    widthsMs.find((width) => spanMs / width < mostBars) ??
-    secondMs * Math.ceil(spanMs / mostBars / secondMs);
+  const widthMs = widthFor(spanMs);
   const firstBar = Math.floor(firstMs / widthMs);
   const barCount = Math.max(fewestBars, Math.floor(lastMs / widthMs) - firstBar + 1);
   const bars = Array.from({ length: barCount }, () => ({ count: 0, throttled: 0 }));

@@ -1,5 +1,6 @@
 /** The operations that show the last requests of the service. */
 import { z } from 'zod';
+import { eachOf } from '../../config/each-of.ts';
 import { keptRequests } from '../../recording/exchange-record.ts';
 import { defineOperation } from '../define.ts';
 import { limitSchema } from '../query.ts';
@@ -40,6 +41,7 @@ export const requests = {
       })
       .prefault({}),
     output: z.strictObject({ requests: z.array(requestViewSchema) }),
+    joined: { requests: { all: 'number', newest: 'at' } },
     examples: [{ limit: 2 }, { search: 'status:4xx to:+12025550123' }],
     run: ({ exchangeRecord }, { limit, message_id: id = '', search }) => {
       const isMatch = matcherOf(id === '' ? search : `${search} message_id:${id}`);
@@ -77,6 +79,7 @@ export const requests = {
     summary: 'Requests over simulated time, and those answered 429, since the start or a reset.',
     input: countsQuerySchema.prefault({}),
     output: requestCountsSchema,
+    joined: 'bars',
     examples: [{ endpoint: 'send' }],
     run: requestCounts,
   }),
@@ -85,6 +88,12 @@ export const requests = {
     http: 'GET /control/har',
     summary: 'The last 1,000 requests as HAR 1.2, without keys; the referee reads it, too.',
     output: harSchema,
+    joined: {
+      log: {
+        ...eachOf(['version', 'creator'], 'equal'),
+        entries: { all: '_number', oldest: 'startedDateTime' },
+      },
+    },
     run: ({ exchangeRecord, baseUrl }) =>
       harOf([...exchangeRecord.newest()].reverse(), baseUrl || 'http://localhost'),
   }),

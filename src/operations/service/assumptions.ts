@@ -38,6 +38,7 @@ export const assumptions = {
     summary: 'Switches assumptions for everything that happens from now on.',
     input: assumptionsSchema,
     output: inForceSchema,
+    joined: 'equal',
     recordedResult: asFirstRecorded,
     examples: [{ errorBody: 'nested' }],
     run: ({ simulation }, overrides) => {

@@ -18,6 +18,14 @@ export const clockStateSchema = z
   .meta({ id: 'Clock' });
 export type ClockState = Readonly<z.output<typeof clockStateSchema>>;
 
+export const clockJoin = {
+  now: 'latest',
+  mode: 'equal',
+  rate: 'equal',
+  pending: 'sum',
+  next_at: 'earliest',
+} as const;
+
 export function clockState(live: {
   readonly simulation: Simulation;
   readonly wallClock: WallClock;

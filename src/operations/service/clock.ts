@@ -8,7 +8,7 @@ import type { Simulation } from '../../simulation/simulation.ts';
 import { defineOperation } from '../define.ts';
 import { durationMs, timeMs, timeSchema } from '../duration.ts';
 import type { Live } from '../running-world.ts';
-import { type ClockState, clockState, clockStateSchema } from './clock-state.ts';
+import { type ClockState, clockJoin, clockState, clockStateSchema } from './clock-state.ts';
 
 const modeSchema = z.strictObject({
   mode: z
@@ -69,6 +69,7 @@ export const clock = {
     http: 'GET /control/clock',
     summary: 'Simulated time, and the timers that wait for it.',
     output: clockStateSchema,
+    joined: clockJoin,
     run: clockState,
   }),
 
@@ -77,6 +78,7 @@ export const clock = {
     summary: 'Sets what moves simulated time. Time continues from the present.',
     input: modeSchema,
     output: clockStateSchema,
+    joined: clockJoin,
     examples: [{ mode: 'scaled', rate: 60 }, { mode: 'manual' }, { mode: 'real' }],
     arguments: (mode: Mode['mode'] | Mode, rate?: number): Mode => {
       if (typeof mode === 'object') return mode;
@@ -100,6 +102,7 @@ export const clock = {
       now: timeSchema,
       fired: z.int().min(0).describe('Timers that fired on the way.'),
     }),
+    joined: 'computed',
     examples: [{ by: '24h' }, { to: '2030-01-01T00:00:00Z' }, { until_idle: true }],
     arguments: (how: Advance | string | number): AdvanceInput => withUnit(how),
     run: (live, how) => {

@@ -1,5 +1,6 @@
 /** The operations on faults, the failures that a user injects into replies: list, add, remove. */
 import { z } from 'zod';
+import { eachOf } from '../../config/each-of.ts';
 import { faultInputSchema, mostFaults } from '../../config/fault-schema.ts';
 import type { Fault, FaultSpec } from '../../http/service/fault.ts';
 import { refuseMore } from '../../sim/operation-refused.ts';
@@ -18,12 +19,18 @@ export type FaultView = FaultSpec & {
   readonly seen: number;
   readonly hits: number;
 };
+const faultJoin = {
+  ...eachOf(['fault_id', 'match', 'when', 'times', 'fault'], 'equal'),
+  seen: 'sum',
+  hits: 'sum',
+} as const;
 
 export const faults = {
   list: defineOperation({
     http: 'GET /control/faults',
     summary: 'The faults in force, and how often each has acted.',
     output: z.strictObject({ faults: z.array(faultViewSchema) }),
+    joined: { faults: { by: 'fault_id', fields: faultJoin } },
     run: ({ simulation }) => simulation.faults.list.map(faultView),
     reply: (faults) => ({ faults }),
   }),
@@ -35,6 +42,7 @@ export const faults = {
     input: faultInputSchema,
     bodyLimitBytes: 1_048_576,
     output: faultViewSchema,
+    joined: faultJoin,
     refusals: [409],
     examples: [
       { when: { every: 2 }, fault: { kind: 'status', status: 503, body: { a: 1 } } },

@@ -24,6 +24,7 @@ export const limits = {
     summary: 'Changes limits; a changed one starts with full buckets.',
     input: limitOverridesSchema,
     output: limitsSchema,
+    joined: 'equal',
     examples: [{ read: 60, send: null }, { send: 1 }, { send: 120 }],
     run: ({ simulation: { limiter } }, limits) => {
       for (const endpoint of endpointNames) {
@@ -38,6 +39,7 @@ export const limits = {
     http: 'POST /control/limits/reset',
     summary: 'Fills every bucket.',
     output: z.strictObject({ status: z.literal('ok') }),
+    joined: 'equal',
     run: ({ simulation }) => simulation.limiter.reset(),
     reply: () => ({ status: 'ok' }),
   }),
@@ -58,6 +60,7 @@ export const limits = {
           .meta({ id: 'Bucket' }),
       ),
     }),
+    joined: { buckets: { by: 'account_id' } },
     run: ({ simulation: { clock, limiter, world } }) =>
       [...world.accounts.keys()].flatMap((account_id) =>
         endpointNames.flatMap((endpoint) => {

@@ -6,12 +6,13 @@
 import { setImmediate } from 'node:timers';
 import { z } from 'zod';
 import { withChangedLines } from '#judging/evidence/journal-checksum.ts';
+import { eachOf } from '../../config/each-of.ts';
 import { OperationRefused } from '../../sim/operation-refused.ts';
 import { defineOperation, WholeReply } from '../define.ts';
-import { clockState, clockStateSchema } from '../service/clock-state.ts';
+import { clockJoin, clockState, clockStateSchema } from '../service/clock-state.ts';
 import { invariantsOf, invariantsQuerySchema, invariantsSchema } from './invariants.ts';
 import { metrics } from './metrics.ts';
-import { stateOf, stateSchema } from './state.ts';
+import { stateJoin, stateOf, stateSchema } from './state.ts';
 
 /** What health and changes are answered from the signal on that stops the process. */
 export const draining = 'draining: requests in flight are finished, then the process ends';
@@ -39,6 +40,7 @@ export const simulator = {
     http: 'GET /control/state',
     summary: 'The clock, and counts of what the simulator holds.',
     output: stateSchema,
+    joined: stateJoin,
     run: stateOf,
     reply: (state, live, { host }) => ({ ...state, base_url: live.urlsFor(host).baseUrl }),
   }),
@@ -48,6 +50,15 @@ export const simulator = {
     summary: 'Checks all invariants of the world; walks its whole state.',
     input: invariantsQuerySchema,
     output: invariantsSchema,
+    joined: {
+      sound: 'every',
+      checked: {
+        ...eachOf(['accounts', 'devices'], 'equal'),
+        ...eachOf(['messages', 'replays', 'buckets', 'timers'], 'sum'),
+        keys: 'computed',
+      },
+      broken: { all: 'unchanged' },
+    },
     examples: [{ snapshot: 'false' }],
     run: invariantsOf,
   }),
@@ -64,6 +75,7 @@ export const simulator = {
     inputFrom: ({ wallClock }) => wallClock.startMs(),
     arguments: () => undefined as never,
     output: clockStateSchema,
+    joined: clockJoin,
     recorded: 'reset',
     run: (live, startMs) => {
       live.replace(live.freshSimulation(startMs));

@@ -9,7 +9,7 @@ import { eachOf } from '../../config/each-of.ts';
 import { maxMessagesSchema } from '../../config/settings.ts';
 import { defaultMaxMessages } from '../../sim/store/retention.ts';
 import type { Live } from '../running-world.ts';
-import { clockState, clockStateSchema } from '../service/clock-state.ts';
+import { clockJoin, clockState, clockStateSchema } from '../service/clock-state.ts';
 
 const countSchema = z.int().min(0);
 
@@ -44,6 +44,17 @@ export const stateSchema = z
   })
   .meta({ id: 'State' });
 type State = Readonly<z.output<typeof stateSchema>>;
+
+export const stateJoin = {
+  base_url: 'computed',
+  clock: clockJoin,
+  messages: eachOf(['total', ...statuses], 'sum'),
+  actors: { running: 'equal', awake: 'sum' },
+  retention: eachOf(['max_messages', 'held', 'forgotten_messages', 'forgotten_request_ids'], 'sum'),
+  memory: { rss_bytes: 'sum', heap_used_bytes: 'sum' },
+  ...eachOf(['seed', 'accounts', 'sims', 'faults'], 'equal'),
+  ...eachOf(['timers', 'requests', 'throttled'], 'sum'),
+} as const;
 
 export function stateOf(live: Live): State {
   const clock = clockState(live);

@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { SettingsError } from '#io/mistakes.ts';
 import { JournalError } from '#judging/evidence/journal-error.ts';
+import { eachOf } from '../../config/each-of.ts';
 import {
   clockModes,
   inheritedSettings,
@@ -115,6 +116,11 @@ export const worlds = {
     description:
       'Shows the keys that follow from the seed or the world file, and no key that was created later or revoked.',
     output: createdWorldSchema,
+    joined: {
+      ...eachOf(['world_id', 'name', 'expires_at', 'accounts', 'pool'], 'equal'),
+      ...eachOf(['base_url', 'host_url', 'control_url'], 'computed'),
+      messages: 'sum',
+    },
     run: (_, world) => viewWithStartKeys(world),
     reply: (view, live, { host }) => reachedBy(view, live, host),
   }),

@@ -1,0 +1,59 @@
+/**
+ * How the replies of the shards of a fleet become the reply of one process. An operation that
+ * reaches every shard says it for each field of its output, so a field without it does not compile.
+ */
+import type { z } from 'zod';
+
+/**
+ * `equal`: every shard answers the same. `computed`: the fleet has code of its own for it. A number
+ * may be a `sum`, a boolean true on `every` shard, and a text the `earliest` or `latest` time, the
+ * worst `verdict`, or the `sentences` of all. `bars`: counts over time, added up. An object says it
+ * for each of its fields.
+ */
+export type Join<T> = 'equal' | 'computed' | JoinOfPresent<NonNullable<T>>;
+
+type JoinOfPresent<T> = number extends T
+  ? 'sum'
+  : [T] extends [boolean]
+    ? 'every'
+    : [T] extends [string]
+      ? 'earliest' | 'latest' | 'verdict' | 'sentences'
+      : T extends readonly (infer Entry)[]
+        ? ListJoin<Entry>
+        : T extends { readonly bars: unknown }
+          ? 'bars'
+          : T extends object
+            ? { readonly [Field in keyof T]-?: Join<T[Field]> }
+            : never;
+
+/**
+ * `all`: the entries of every shard; it names the field with the number of a request, or several,
+ * which become those of the fleet. `by`: every shard lists the same entries, which this field identifies. One
+ * with an `account_id` comes from the shard that serves the account, any other is joined by
+ * `fields`. `newest`, `oldest`: the field to sort by; that entry comes first.
+ */
+export type ListJoin<Entry, Field = keyof Entry & string> =
+  | (number extends Entry ? 'sum' : never)
+  | ((
+      | { readonly all: Field | 'unchanged' }
+      | { readonly by: Field; readonly fields: Join<Entry> }
+      | (Entry extends { readonly account_id: string } ? { readonly by: 'account_id' } : never)
+    ) & { readonly newest?: Field; readonly oldest?: Field });
+
+/** A join whose type is forgotten, as the fleet sees it. */
+export type AnyJoin = string | { readonly [field: string]: AnyJoin };
+
+/**
+ * The declarations that need no join: those without a reply or with an id in the path, on the
+ * whole server, on what each shard has of its own, and whose reply is one shard's or a text.
+ */
+export type MaybeJoined<H, Out> = H extends '' | `${string}{${string}`
+  ? unknown
+  : Out extends z.ZodType
+    ?
+        | { readonly joined: Join<z.output<Out>> }
+        | { readonly ofServer: true }
+        | { readonly ofShard: true }
+        | { readonly scope: 'local' | 'owner' }
+        | { readonly contentType: string }
+    : unknown;
