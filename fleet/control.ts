@@ -6,6 +6,7 @@
 import { errorToReply } from '#src/control/control-api.ts';
 import type { ControlAnswers } from '#src/control/control-port.ts';
 import { errorReply, type FoundOperation } from '#src/control/look-up.ts';
+import { readyReply } from '#src/control/probes.ts';
 import type { ControlReply, ControlRequest } from '#src/http/transport/transport.ts';
 import { nounOf, type Operation } from '#src/operations/define.ts';
 import { routeOf } from '#src/operations/table.ts';
@@ -101,6 +102,13 @@ export class FleetControl implements ControlAnswers {
   /** An operation on the whole server: of shutdown, metrics, health and worlds. */
   async #onServer(found: FoundOperation, request: ControlRequest): Promise<ControlReply> {
     const { operation } = found;
+    const { shards, haproxy } = this.#parts;
+    if (operation.name === 'probes.live') return okReply({ status: 'live' });
+    if (operation.name === 'probes.ready') {
+      // Requests of a shard that starts again wait for it, so others need not be turned away.
+      const isServed = haproxy.isReady && !haproxy.isStopping;
+      return readyReply(isServed && shards.some(({ state }) => state === 'ready'));
+    }
     switch (operation.scope) {
       case 'all':
         setImmediate(this.#options.onShutdown);

@@ -41,7 +41,8 @@ export function controlPort(
   options: GuardOptions,
   answers: ControlAnswers,
 ): Required<ControlService> {
-  const guard = createGuard(options);
+  const open = new Set(servedOperations.flatMap(({ isOpen, path }) => (isOpen ? [path] : [])));
+  const guard = createGuard(options, (path) => open.has(path));
   const lookUp = lookUpIn(servedOperations);
 
   const find = (request: ControlRequest): Found => {

@@ -12,6 +12,7 @@ import {
 import { operations } from '../operations/table.ts';
 import { controlDocument } from './openapi/control-document.ts';
 import { openApiText } from './openapi/service-document.ts';
+import { probes } from './probes.ts';
 
 /** Shown if the simulator has no port: where `smstwin serve` listens by default. */
 const usualBaseUrl = 'http://127.0.0.1:8080';
@@ -52,4 +53,5 @@ const documents = {
 export const servedOperations: readonly Operation[] = [
   ...operations.filter(({ path }) => path !== ''),
   ...nameOperations('documents', documents),
+  ...nameOperations('probes', probes),
 ];

@@ -37,8 +37,14 @@ export const controlHeaders: Readonly<Record<string, string>> = {
 /** The refusal of this request, or undefined if it may pass. */
 export type Guard = (request: ControlRequest) => Refusal | undefined;
 
-/** Throws a ListenError for a token that no header can carry. */
-export function createGuard({ host, token, allowedHosts = [] }: GuardOptions): Guard {
+/**
+ * `isOpen`: true for a path that needs no token; other sites are refused there, too. Throws a
+ * ListenError for a token that no header can carry.
+ */
+export function createGuard(
+  { host, token, allowedHosts = [] }: GuardOptions,
+  isOpen: (path: string) => boolean = () => false,
+): Guard {
   if (token !== undefined && !bearerToken.test(token)) {
     throw new ListenError(`control token: ${expectedToken}${token === '' ? '; it is empty' : ''}`);
   }
@@ -90,7 +96,8 @@ export function createGuard({ host, token, allowedHosts = [] }: GuardOptions): G
       message: 'expected `Authorization: Bearer <token>` with the control token',
     };
   };
-  return (request) => siteRefusal(request) ?? callerRefusal(request);
+  return (request) =>
+    siteRefusal(request) ?? (isOpen(request.path) ? undefined : callerRefusal(request));
 }
 
 /** Allowed from other sites: the page opens in a tab and loads its data from its own origin. */

@@ -50,6 +50,8 @@ interface Described {
    * then names one by `?shard=N`.
    */
   readonly ofShard?: true;
+  /** True if it is served without the control token. Its reply must say nothing of a world. */
+  readonly isOpen?: true;
   /** True if it may change the set of keys or worlds: a fleet then updates its routes. */
   readonly changesKeys?: true;
   readonly summary: string;

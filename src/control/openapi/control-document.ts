@@ -46,7 +46,7 @@ const statusMeanings: Readonly<Record<number, string>> = {
 type NounOf<Name> = Name extends `${infer Noun}.${string}` ? Noun : never;
 
 /** Describes the noun of each operation's name; a missing noun does not compile. */
-const tags: Readonly<Record<NounOf<OperationName> | 'documents', string>> = {
+const tags: Readonly<Record<NounOf<OperationName> | 'documents' | 'probes', string>> = {
   simulator: 'The simulator as a whole: health, state, reset, journal.',
   clock: 'Simulated time.',
   accounts: 'Accounts and their API keys.',
@@ -64,6 +64,7 @@ const tags: Readonly<Record<NounOf<OperationName> | 'documents', string>> = {
   past: 'Earlier instants, rebuilt from the journal.',
   worlds: 'Isolated worlds on this server.',
   documents: 'OpenAPI documents.',
+  probes: 'For whatever watches the process, without the token.',
 };
 
 /** The document as a value; `operations` in the order of its paths. */
@@ -126,12 +127,13 @@ function operationObject(operation: Operation, schemas: Schemas): Json {
         }),
       },
     }),
+    ...(operation.isOpen && { security: [] }),
     responses: responses(operation, schemas),
   };
 }
 
 function responses(operation: Operation, schemas: Schemas): Json {
-  const { name, output, contentType = 'application/json' } = operation;
+  const { name, output, isOpen, contentType = 'application/json' } = operation;
   const status = successStatus(operation);
   const content =
     output !== undefined &&
@@ -140,7 +142,8 @@ function responses(operation: Operation, schemas: Schemas): Json {
       : { content: { [contentType]: { schema: { type: 'string' } } } });
   const refusal = (code: number) => ({
     description: statusMeanings[code],
-    ...jsonContent(componentRef('Error')),
+    // A probe says nothing but its status.
+    ...(isOpen && code === 503 ? content : jsonContent(componentRef('Error'))),
   });
   return Object.fromEntries([
     [status, { description: statusMeanings[status], ...content }],
@@ -150,9 +153,9 @@ function responses(operation: Operation, schemas: Schemas): Json {
 
 /** The statuses of an operation's refusals, in order. */
 export function refusalStatuses(operation: Operation): number[] {
-  const { input, inputFrom, target, refusals = [] } = operation;
+  const { input, inputFrom, target, isOpen, refusals = [] } = operation;
   const takesInput = input !== undefined && inputFrom === undefined;
-  const statuses = [401, 403, ...refusals];
+  const statuses = [...(isOpen ? [] : [401]), 403, ...refusals];
   if (takesInput) statuses.push(400);
   if (takesInput && !takesQuery(operation)) statuses.push(413);
   if (target !== undefined) statuses.push(404);
