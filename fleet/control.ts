@@ -15,12 +15,13 @@ import { hostUrl } from '#src/operations/worlds/world-view.ts';
 import { OperationRefused } from '#src/sim/operation-refused.ts';
 import { prefixOf } from '#src/worlds/address.ts';
 import { firstWorldId } from '#src/worlds/worlds.ts';
-import { parseBody, requestForShard, type ShardReply, type ShardRequest } from './ask.ts';
+import { parseBody, requestForShard, type ShardReply } from './ask.ts';
 import { NewWorlds } from './new-worlds.ts';
 import { refuseRouted } from './refusals.ts';
 import { changedReply, joinedMetrics, okReply, openEvents, passedReply } from './replies.ts';
 import type { FleetParts, WorldView } from './routes.ts';
 import { type Shard, ShardUnavailable, stopping } from './shard.ts';
+import { shardFamilies } from './shard-metrics.ts';
 import type { WideWorld } from './wide-world.ts';
 
 export interface FleetControlOptions {
@@ -37,6 +38,7 @@ export interface FleetControlOptions {
 }
 
 const healthWithinMs = 2_000;
+const scrapeWithinMs = 5_000;
 /** Answers an operation during which HAProxy has stopped. */
 const stoppedDuring = `${stopping}: this operation may have happened`;
 
@@ -114,7 +116,7 @@ export class FleetControl implements ControlAnswers {
         setImmediate(this.#options.onShutdown);
         return { status: 202, body: JSON.stringify({ status: 'stopping' }) };
       case 'merged':
-        if (operation.contentType !== undefined) return this.#metrics(requestForShard(request));
+        if (operation.contentType !== undefined) return this.#metrics(request);
         return nounOf(operation.name) === 'worlds' ? this.#worlds(request) : this.#health();
       default:
         return this.#onOneWorld(found, request);
@@ -161,13 +163,37 @@ export class FleetControl implements ControlAnswers {
     return okReply({ worlds });
   }
 
-  async #metrics(shardRequest: ShardRequest): Promise<ControlReply> {
-    const replies = await Promise.all(this.#parts.shards.map((shard) => shard.ask(shardRequest)));
-    // Only one shard has the world that the query may name; the others refuse.
-    const first = replies.find(({ status }) => status === 200);
-    if (first === undefined) return passedReply(replies[0] as ShardReply);
-    const texts = replies.map(({ status, body }) => (status === 200 ? body : ''));
-    return passedReply({ ...first, body: joinedMetrics(texts) });
+  async #metrics(request: ControlRequest): Promise<ControlReply> {
+    const { shards, haproxy } = this.#parts;
+    const isOfWorld = new URLSearchParams(request.query).has('world');
+    const replies = await Promise.all(
+      shards.map((shard) =>
+        // Only one shard has the world that the query names; the others refuse.
+        isOfWorld ? shard.ask(requestForShard(request)) : this.#scrape(shard, request),
+      ),
+    );
+    const given = replies.filter((reply) => reply !== undefined);
+    const first = given.find(({ status }) => status === 200) ?? given[0];
+    if (first !== undefined && first.status !== 200) return passedReply(first);
+    const texts = replies.map((reply) => (reply?.status === 200 ? reply.body : ''));
+    const { 'content-type': type = 'text/plain; version=0.0.4' } = first?.headers ?? {};
+    const down = shards.flatMap(({ name, state }) => (state === 'ready' ? [] : [name]));
+    const waiting = haproxy.isReady
+      ? await haproxy.waiting(down).catch(() => undefined)
+      : undefined;
+    const own = shardFamilies(this.#parts, waiting, type.includes('openmetrics'));
+    const body = joinedMetrics(texts, isOfWorld ? new Map() : own);
+    return passedReply({ status: 200, headers: { 'content-type': type }, body });
+  }
+
+  /** Does not wait for a shard that is down, so that the metrics show that it is. */
+  async #scrape(shard: Shard, request: ControlRequest): Promise<ShardReply | undefined> {
+    const query = new URLSearchParams(request.query);
+    // The first world of a fleet is on shard 0 alone, unless it spans all shards.
+    if (shard.index > 0 && this.#options.wide === undefined) query.set('first', 'false');
+    if (shard.state !== 'ready') return undefined;
+    const signal = AbortSignal.timeout(scrapeWithinMs);
+    return shard.askNow(requestForShard(request, '', `${query}`), signal).catch(() => undefined);
   }
 
   async #health(): Promise<ControlReply> {

@@ -168,18 +168,28 @@ function statsPage(port: number): readonly string[] {
 /** A request waits while its shard is in the map `held`: it starts again, or a change is made. */
 function holdScript(plan: RouterPlan): string {
   return `local held = Map.new('${mapFile('held')}', Map._str)
+-- The shard of each request that waits. Weak, as a client that leaves ends its request midway.
+local waiting = setmetatable({}, { __mode = 'k' })
+core.register_cli({ 'show', 'held' }, 'show held : requests that wait, by shard', function(applet)
+  collectgarbage()
+  local counts = {}
+  for _, shard in pairs(waiting) do counts[shard] = (counts[shard] or 0) + 1 end
+  for shard, count in pairs(counts) do applet:send(shard .. ' ' .. count .. '\\n') end
+end)
 core.register_action('hold', { 'http-req' }, function(txn)
   local shard = txn:get_var('txn.shard')
   local started = core.now()
+  waiting[txn] = shard
   while held:lookup(shard) do
     core.msleep(2)
     local now = core.now()
     local waited = (now.sec - started.sec) * 1000 + (now.usec - started.usec) / 1000
     if waited > ${plan.shardTimeoutMs} then
       txn:set_var('txn.late', true)
-      return
+      break
     end
   end
+  waiting[txn] = nil
 end)
 `;
 }

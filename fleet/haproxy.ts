@@ -109,10 +109,27 @@ export class Haproxy {
 
   /** The number of requests that shards handle now. */
   async running(): Promise<number> {
-    // CSV of all servers (4 is their type); `scur` is the number of current sessions.
+    const counts = [...(await this.#sessions()).values()];
+    return counts.reduce((sum, count) => sum + count, 0);
+  }
+
+  /** How many requests are held back, or try to reach a shard that is down, by their shard. */
+  async waiting(down: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    const sessions = await this.#sessions();
+    const counts = new Map(down.map((name) => [name, sessions.get(name) ?? 0]));
+    for (const line of (await this.#command('show held')).trim().split('\n')) {
+      const [name = '', count = '0'] = line.split(' ');
+      counts.set(name, (counts.get(name) ?? 0) + Number(count));
+    }
+    return counts;
+  }
+
+  /** CSV of all servers (4 is their type); `scur` is the number of current sessions. */
+  async #sessions(): Promise<ReadonlyMap<string, number>> {
     const [header, ...rows] = (await this.#command('show stat -1 4 -1')).trim().split('\n');
     const column = header?.split(',').indexOf('scur') ?? -1;
-    return rows.reduce((sum, row) => sum + Number(row.split(',')[column] ?? 0), 0);
+    const cells = rows.map((row) => row.split(','));
+    return new Map(cells.map((row) => [row[0] ?? '', Number(row[column] ?? 0)]));
   }
 
   /** Stops HAProxy once it has finished the requests in flight. */

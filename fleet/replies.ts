@@ -35,8 +35,14 @@ export function changedReply<T>(reply: ShardReply, change: (value: T) => unknown
   return passedReply({ ...reply, body });
 }
 
-/** Joins the metrics of all shards by metric family. Each sample gets the label `shard`. */
-export function joinedMetrics(texts: readonly string[]): string {
+/**
+ * Joins the metrics of all shards by metric family. Each sample gets the label `shard`. `own`: the
+ * lines of families that the fleet adds or replaces.
+ */
+export function joinedMetrics(
+  texts: readonly string[],
+  own: ReadonlyMap<string, readonly string[]>,
+): string {
   const families = new Map<string, { readonly head: Set<string>; readonly samples: string[] }>();
   for (const [shard, text] of texts.entries()) {
     let family = '';
@@ -50,9 +56,9 @@ export function joinedMetrics(texts: readonly string[]): string {
       else lines.head.add(line);
     }
   }
-  const lines = [...families.values()].flatMap(({ head, samples }) => [...head, ...samples]);
-  const end = texts.some((text) => text.includes('\n# EOF')) ? ['# EOF'] : [];
-  return `${[...lines, ...end].join('\n')}\n`;
+  const ofShards = [...families].filter(([name]) => !own.has(name));
+  const lines = ofShards.flatMap(([, { head, samples }]) => [...head, ...samples]);
+  return `${[...lines, ...[...own.values()].flat(), '# EOF'].join('\n')}\n`;
 }
 
 function withLabel(sample: string, label: string): string {

@@ -68,6 +68,7 @@ export class Shard {
   #ready: Ready;
   #state: ShardState = 'starting';
   #isStopping = false;
+  #restarts = 0;
   /** Called when the process has ended. */
   onEnded: () => Promise<void> = async () => {};
   /** Called when it has started again, before it counts as ready. */
@@ -124,6 +125,11 @@ export class Shard {
 
   get state(): ShardState {
     return this.#state;
+  }
+
+  /** How often its process ended and was started again. */
+  get restarts(): number {
+    return this.#restarts;
   }
 
   get ready(): Ready {
@@ -271,6 +277,7 @@ export class Shard {
       this.#state = 'resuming';
       await this.onRestarted();
       this.#state = 'ready';
+      this.#restarts += 1;
       notice(`shard ${index} runs again`);
     }
   }

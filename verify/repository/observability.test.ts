@@ -4,8 +4,9 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { shardMetrics } from '#fleet/shard-metrics.ts';
 import { MetricsText } from '#io/metrics-text.ts';
-import { metricNames } from '#src/simulation/metrics/families.ts';
+import { metricNames as namesOfProcess } from '#src/simulation/metrics/families.ts';
 import { Simulator } from '#src/simulator.ts';
 import { sendBy } from '../testkit/twin/control-fixture.ts';
 
@@ -18,6 +19,8 @@ const dashboard = JSON.parse(read('grafana-dashboard.json')) as {
   }[];
   readonly templating: { readonly list: readonly { readonly query: unknown }[] };
 };
+/** Those of a process, and those that a fleet adds. */
+const metricNames = [...new Set([...namesOfProcess, ...shardMetrics.map(({ name }) => name)])];
 const metric = /\b(?:smstwin|process|nodejs)_[a-z0-9_]+/g;
 
 async function servedNames(): Promise<ReadonlySet<string>> {
@@ -29,7 +32,7 @@ async function servedNames(): Promise<ReadonlySet<string>> {
     const declared = [...text.matchAll(/^# TYPE (\S+) (\w+)$/gm)].flatMap(([, name = '', type]) =>
       type === 'histogram' ? [name, `${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
     );
-    return new Set([...new MetricsText(text).names, ...declared]);
+    return new Set([...new MetricsText(text).names, ...declared, ...metricNames]);
   } finally {
     await simulator.close();
   }
@@ -44,7 +47,12 @@ test('every metric that the dashboard queries is served, and every metric of our
   expect(named.filter((name) => !served.has(name))).toEqual([]);
   const shown = named.map((name) => name.replace(/_(bucket|sum|count)$/, ''));
   expect(metricNames.filter((name) => !shown.includes(name))).toEqual([]);
-  expect(queries.filter((query) => !query.includes('instance=~"$instance"'))).toEqual([]);
+  const selectors = queries.flatMap((query) => query.match(/(?<=\w)\{[^}]*\}/g) ?? []);
+  expect(selectors.length).toBeGreaterThanOrEqual(named.length - dashboard.templating.list.length);
+  const chosen = 'instance=~"$instance",shard=~"$shard"';
+  expect(selectors.filter((selector) => !selector.includes(chosen))).toEqual([]);
+  const ofWorlds = queries.filter((query) => /smstwin_(?!worlds|shard_)/.test(query));
+  expect(ofWorlds.filter((query) => !query.includes('world=~"$world"'))).toEqual([]);
 });
 
 test('the page explains every metric of ours, and names no other', async () => {

@@ -11,14 +11,19 @@ import type { Live } from '../running-world.ts';
 const querySchema = z
   .strictObject({
     world: z.string().min(1).max(100).exactOptional().describe('The metrics of this world alone.'),
+    first: z
+      .enum(['true', 'false'])
+      .exactOptional()
+      .describe('False: without the world that the server started with.'),
   })
   .default({});
 
 /** The first world shows the metrics of all worlds; any other world shows its own. */
-function* metricsOf(live: Live, { world }: z.output<typeof querySchema>) {
+function* metricsOf(live: Live, { world, first: withFirst }: z.output<typeof querySchema>) {
   const { first, list } = live.hosting;
   const isFirst = live === first.simulator;
   if (world === undefined) {
+    if (isFirst && withFirst === 'false') return yield* familiesOf(list, true);
     return yield* familiesOf(isFirst ? [first, ...list] : [{ worldId: '', simulator: live }]);
   }
   const named = live.hosting.get(world);

@@ -159,16 +159,19 @@ export const metricNames: readonly string[] = [
 export const mostLabelledWorlds = 100;
 
 /**
- * The metrics of these worlds, each sample labelled with its world if there are several. Yields
- * after each world.
+ * The metrics of these worlds, each sample labelled with its world if there are several
+ * (`isLabelled`). Yields after each world.
  */
-export function* familiesOf(worlds: readonly MeasuredWorld[]): Generator<undefined, Family[]> {
+export function* familiesOf(
+  worlds: readonly MeasuredWorld[],
+  isLabelled = worlds.length > 1,
+): Generator<undefined, Family[]> {
   const hasTotalsOnly = worlds.length > mostLabelledWorlds;
   const families = declared
     .filter((family) => !hasTotalsOnly || family.isSummed !== false)
     .map((family) => ({ ...family, gathered: new Map<string, Gathered>() }));
   for (const { worldId, simulator } of worlds) {
-    const worldLabels = worlds.length === 1 || hasTotalsOnly ? withoutLabels : { world: worldId };
+    const worldLabels = isLabelled && !hasTotalsOnly ? { world: worldId } : withoutLabels;
     for (const { name, samples, gathered } of families) {
       for (const sample of samples(simulator, name)) {
         const key = hasTotalsOnly ? keyOf(sample) : `${gathered.size}`;
