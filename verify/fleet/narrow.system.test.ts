@@ -2,7 +2,7 @@
  * Three shards behind HAProxy, with worlds that each live on one of them.
  */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { get } from 'node:https';
 import { tmpdir } from 'node:os';
@@ -203,9 +203,16 @@ test('servers that run elsewhere are joined, and HAProxy is configured for them'
   const printed = join(folder, `ha 'pro' "$x" #y`);
   const print = runFleet(['--join', list, '--print-config', printed, '--port', '0']);
   expect([print.status, print.stderr]).toEqual([0, '']);
-  const checked = spawnSync('haproxy', ['-c', '-f', join(printed, 'haproxy.cfg')]);
-  expect(checked.status).toBe(0);
-  expect(readFileSync(join(printed, 'worlds.map'), 'utf8').split('\n')).toHaveLength(3);
+  const copied = join(folder, 'copied');
+  renameSync(printed, copied);
+  for (const name of readdirSync(copied)) {
+    expect(readFileSync(join(copied, name), 'utf8'), name).not.toContain(folder);
+  }
+  for (const cwd of [folder, copied]) {
+    const checked = spawnSync('haproxy', ['-c', '-f', join(copied, 'haproxy.cfg')], { cwd });
+    expect([checked.status, `${checked.stderr}`]).toEqual([0, '']);
+  }
+  expect(readFileSync(join(copied, 'worlds.map'), 'utf8').split('\n')).toHaveLength(3);
   await Promise.all(shards.map((shard) => shard.stop()));
   rmSync(folder, { recursive: true });
 });
