@@ -22,7 +22,7 @@ import { passedOn, refuseAlone, withoutFlags } from '#io/given-flags.ts';
 import { readText } from '#io/read-text.ts';
 import { isExecutable } from '#io/shipped-files.ts';
 import { portValue } from '#src/config/setting-values.ts';
-import { closeAtStop, noticesTo, stopSignal } from './process.ts';
+import { closeAtStop, stopSignal, timedNoticesTo } from './process.ts';
 import { announce, prepareReadyFile } from './serve/ready-file.ts';
 import {
   addServeFlags,
@@ -95,6 +95,9 @@ export async function fleet(argv: readonly string[], io: CommandIo): Promise<num
   if (options.readyFile !== undefined) prepareReadyFile(options.readyFile);
   const { Fleet } = await import('#fleet/fleet.ts');
   const { stopped, stop } = stopSignal();
+  const { log = 'off' } = options.settings;
+  const notice = timedNoticesTo(io, log);
+  const lifecycle = log === 'off' ? () => {} : notice;
   const shardCommand = newCommand('serve', '', io);
   addServeFlags(shardCommand);
   const started = await Fleet.start({
@@ -117,7 +120,7 @@ export async function fleet(argv: readonly string[], io: CommandIo): Promise<num
     journalDir: options.journalDir,
     shardTimeoutMs: flags.shardTimeout,
     statsPort: flags.statsPort,
-    notice: noticesTo(io, 'smstwin'),
+    notice,
     onLine: (line) => io.error(`${foreignText(line)}\n`),
     onShutdown: stop,
   });
@@ -126,7 +129,8 @@ export async function fleet(argv: readonly string[], io: CommandIo): Promise<num
     return 0;
   }
   announce(started.readyFile, options, io);
-  return closeAtStop(stopped, () => started.stop(), exitWithinMs);
+  lifecycle(`started: serves ${started.readyFile.base_url}`);
+  return closeAtStop(stopped, () => started.stop(), exitWithinMs, lifecycle);
 }
 
 /** `hasShards`: true if the user gave `--shards`. Throws a UsageError. */

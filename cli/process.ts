@@ -5,9 +5,10 @@ import { fstatSync, writeFileSync } from 'node:fs';
 import * as nodeModule from 'node:module';
 import { CommandError, printedError } from '#io/command-error.ts';
 import type { CommandIo } from '#io/flags.ts';
-import { foreignText } from '#io/foreign-text.ts';
+import { foreignJson, foreignText } from '#io/foreign-text.ts';
 import { onStopSignal } from '#io/stop-signals.ts';
 import { smstwinVersion } from '#io/version.ts';
+import type { logModes } from '#src/config/settings.ts';
 
 // Node 22.8 and later keep compiled code between runs. The types are those of Node 20.
 (nodeModule as { enableCompileCache?: () => void }).enableCompileCache?.();
@@ -82,6 +83,16 @@ export function noticesTo(io: Pick<CommandIo, 'error'>, prefix: string): (line: 
   return (line) => io.error(`${prefix}: ${foreignText(line)}\n`);
 }
 
+/** Returns a function that prints a line with the real time, as JSON if the log is. */
+export function timedNoticesTo(io: Pick<CommandIo, 'error'>, log: (typeof logModes)[number]) {
+  const toText = noticesTo(io, 'smstwin');
+  return (notice: string) => {
+    const time = new Date().toISOString();
+    if (log !== 'json') toText(`${time} ${notice}`);
+    else io.error(`${foreignJson(JSON.stringify({ time, notice }))}\n`);
+  };
+}
+
 /** The stack of an exception, as lines. */
 export function stackOf(error: unknown): readonly string[] {
   return String(error instanceof Error ? (error.stack ?? error.message) : error).split('\n');
@@ -108,9 +119,12 @@ export async function closeAtStop(
   stopped: Promise<void>,
   close: () => Promise<void>,
   withinMs = 4_500,
+  lifecycle: (line: string) => void = () => {},
 ): Promise<number> {
   await stopped;
+  lifecycle('stopping: requests in flight are finished, and no others accepted');
   setTimeout(() => process.exit(), withinMs).unref();
   await close();
+  lifecycle('stopped');
   return 0;
 }

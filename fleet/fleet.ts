@@ -246,7 +246,10 @@ export class Fleet {
       argv: [...program.argv, 'serve', ...flags, ...ownFlags],
       env,
       folder: this.#folder.path,
-      onLine: (line) => onLine(line.replace(/^smstwin: /, `smstwin: shard ${index}: `)),
+      onLine: (line) => {
+        const named = line.replace(/^smstwin: /, `smstwin: shard ${index}: `);
+        onLine(named.replace(/^\{/, `{"shard":${index},`));
+      },
     });
   }
 

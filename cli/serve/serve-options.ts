@@ -135,7 +135,11 @@ const serveFlags = [
   ...tlsFlags,
   flag('--trust-proxy', 'read the client IP from X-Forwarded-For'),
   heading('Other flags'),
-  choice('--log <format>', 'log one line per request to stderr', logModes),
+  choice(
+    '--log <format>',
+    'log to stderr: each request, and start and end with their time',
+    logModes,
+  ),
   flag(
     '--shard <i/N>',
     'this is server i of N of a fleet, from 0: no two draw the same id for a world',

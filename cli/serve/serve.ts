@@ -6,7 +6,7 @@ import { minuteMs } from '#contract/time.ts';
 import { addFlags, type CommandIo, type Flag, newCommand, readFlags } from '#io/flags.ts';
 import { JournalError } from '#judging/evidence/journal-error.ts';
 import type { InternalOptions } from '#src/simulator.ts';
-import { closeAtStop, noticesTo, stackOf, stopSignal } from '../process.ts';
+import { closeAtStop, noticesTo, stackOf, stopSignal, timedNoticesTo } from '../process.ts';
 import { announce, prepareReadyFile } from './ready-file.ts';
 import { requestLine } from './request-log.ts';
 import { addServeFlags, serveOptions, shardTokenVariable } from './serve-options.ts';
@@ -44,7 +44,10 @@ export async function serve(
   const options = await serveOptions(command, io.env[shardTokenVariable]);
   if (options.readyFile !== undefined) prepareReadyFile(options.readyFile);
   const { createSimulator } = await import('#src/simulator.ts');
-  const notice = noticesTo(io, 'smstwin');
+  const { log = 'off' } = options.settings;
+  const notice = log === 'off' ? noticesTo(io, 'smstwin') : timedNoticesTo(io, log);
+  // Without a log, the banner tells of the start, and the exit code of the end.
+  const lifecycle = log === 'off' ? () => {} : notice;
   const simulator = await createSimulator(options.settings, {
     simulation: checkoutRequest?.simulation,
     journal: options.journal,
@@ -54,7 +57,6 @@ export async function serve(
     onNotice: notice,
   });
   if (checkoutRequest?.notice !== undefined) notice(checkoutRequest.notice);
-  const { log = 'off' } = options.settings;
   if (log !== 'off') {
     simulator.activity.listen('request', (request) => io.error(requestLine(log, request)));
   }
@@ -72,12 +74,13 @@ export async function serve(
       onShutdown: stop,
     });
     announce(simulator.readyFile(), options, io);
+    lifecycle(`started: serves ${simulator.readyFile().base_url}`);
   } catch (error) {
     // Open ports would keep the process running and the journal locked.
     await simulator.close();
     throw error;
   }
-  return closeAtStop(stopped, () => simulator.close());
+  return closeAtStop(stopped, () => simulator.close(), undefined, lifecycle);
 }
 
 /**
