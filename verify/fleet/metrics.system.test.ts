@@ -117,3 +117,23 @@ test('probes of a fleet need no token, and say nothing else', async () => {
     expect(JSON.parse(body)).toEqual({ status });
   }
 });
+
+test('a fleet that finishes its last requests is alive, and not ready', async () => {
+  const own = await FleetFixture.start(['--shards', '2']);
+  await own.operate('POST', '/control/faults', {
+    when: { every: 1 },
+    fault: { kind: 'delay', ms: 1_500 },
+  });
+  const { api_key: key = '' } = own.served.ready.accounts[0] ?? {};
+  const inFlight = own.get('/api/v1/account/stats/', key);
+  const haveArrived = async () =>
+    (await own.operate<{ requests: number }>('GET', '/control/state')).requests;
+  await expect.poll(haveArrived, often).toBe(1);
+  own.served.signal('SIGTERM');
+  const ready = async () => (await own.control('GET', '/control/ready')).status;
+  await expect.poll(ready, often).toBe(503);
+  expect((await own.control('GET', '/control/live')).status).toBe(200);
+  expect((await inFlight).status).toBe(200);
+  expect(await own.served.ended).toEqual({ code: 0, signal: null });
+  await own.stop();
+}, 60_000);
