@@ -22,7 +22,7 @@ import { changedReply, joinedMetrics, okReply, openEvents, passedReply } from '.
 import type { FleetParts, WorldView } from './routes.ts';
 import { type Shard, ShardUnavailable, stopping } from './shard.ts';
 import { shardFamilies } from './shard-metrics.ts';
-import type { WideWorld } from './wide-world.ts';
+import type { WideWorld } from './wide/wide-world.ts';
 
 export interface FleetControlOptions {
   /** The URLs for a client that reached the control port by this `Host`. */

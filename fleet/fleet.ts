@@ -20,7 +20,7 @@ import { refuseOtherLayout, saveLayout } from './layout-file.ts';
 import { createPrivateFolder } from './private-folder.ts';
 import { type FleetParts, Routes } from './routes.ts';
 import { type JoinedShard, Shard, type ShardOptions } from './shard.ts';
-import { WideWorld } from './wide-world.ts';
+import { WideWorld } from './wide/wide-world.ts';
 
 export interface FleetOptions {
   readonly shards: number;

@@ -10,9 +10,9 @@ import { defaultPage, largestPage } from '#src/operations/messages/message-query
 import { waitInputSchema } from '#src/operations/messages/wait.ts';
 import { routeOf } from '#src/operations/table.ts';
 import { OperationRefused } from '#src/sim/operation-refused.ts';
-import { pause, requestForShard } from './ask.ts';
-import { okReply, passedReply } from './replies.ts';
-import type { ReplyOf, Shard } from './shard.ts';
+import { pause, requestForShard } from '../ask.ts';
+import { okReply, passedReply } from '../replies.ts';
+import type { ReplyOf, Shard } from '../shard.ts';
 import type { WideClock } from './wide-clock.ts';
 
 type Page = ReplyOf<'messages.page'>;

@@ -9,9 +9,9 @@ import { readInput } from '#src/operations/input.ts';
 import { advanceSchema, targetOf } from '#src/operations/service/clock.ts';
 import type { ClockState } from '#src/operations/service/clock-state.ts';
 import { routeOf } from '#src/operations/table.ts';
-import type { ShardReply, ShardRequest } from './ask.ts';
-import type { Changes } from './changes.ts';
-import type { ReplyOf, Shard } from './shard.ts';
+import type { ShardReply, ShardRequest } from '../ask.ts';
+import type { Changes } from '../changes.ts';
+import type { ReplyOf, Shard } from '../shard.ts';
 
 /** At `wallMs` the simulated time was `simulatedMs`; from there it runs `rate` times as fast. */
 interface ClockLine {
