@@ -2,7 +2,7 @@
  * A wide world: a first world that spans all shards. Every shard has all accounts, SIMs and the
  * pool, with the same ids and polling times; requests of an account reach one shard alone, its
  * owner. So each account's replies are byte for byte those of one process. An operation that
- * changes the world runs on every shard (`changes.ts`); one that reads it is answered by the owner,
+ * changes the world runs on every shard (`../changes.ts`); one that reads it is answered by the owner,
  * or joined.
  */
 import { errorReply, type FoundOperation } from '#src/control/look-up.ts';
