@@ -51,8 +51,11 @@ export function lacksBody({
 /** `cut`: the service changed by something other than requests, so its earlier state is lost. */
 export type TrafficEvent = TrafficExchange | 'cut';
 
+/** Takes a line about a file. `lacksTraffic`: some of its exchanges could not be read. */
+export type NoticeTaker = (line: string, lacksTraffic?: boolean) => void;
+
 /** Reads the events of files, in the order in which they were written. */
 export type TrafficReader = (
   files: readonly string[],
-  onNotice: (line: string) => void,
+  onNotice: NoticeTaker,
 ) => AsyncIterable<TrafficEvent>;

@@ -4,7 +4,7 @@
  * an expectation is stale.
  */
 import { basename } from 'node:path';
-import type { TrafficExchange } from '#contract/exchange.ts';
+import type { NoticeTaker, TrafficExchange } from '#contract/exchange.ts';
 import { CommandError, UsageError } from '#io/command-error.ts';
 import { duration, fileValue, reportValue } from '#io/flag-values.ts';
 import {
@@ -111,7 +111,12 @@ const mostHarBytes = 256 * 2 ** 20;
 
 /** Reads the exchanges of a file of any kind. Throws a CommandError. */
 async function trafficOf(file: string, io: CommandIo, isPartial: boolean) {
-  const notice = noticesTo(io, 'smstwin referee');
+  const tell = noticesTo(io, 'smstwin referee');
+  let lack: string | undefined;
+  const notice = (line: string, lacksTraffic = false) => {
+    if (lacksTraffic) lack ??= line;
+    tell(line);
+  };
   const recorded = isRecording(file) ? await exchangesOfRecording(file, notice) : undefined;
   if (!file.endsWith('.har') && recorded === undefined) {
     const traffic = exchangesOfJournalFile(file);
@@ -123,7 +128,7 @@ async function trafficOf(file: string, io: CommandIo, isPartial: boolean) {
     const hasAccount = (name: string) => exchanges.some((exchange) => isOfAccount(exchange, name));
     return {
       exchanges,
-      lack: undefined,
+      lack,
       // A recorder may have started after the client.
       isCutAtStart: isPartial,
       endsUndelivered: undefined,
@@ -136,10 +141,7 @@ async function trafficOf(file: string, io: CommandIo, isPartial: boolean) {
 }
 
 /** The exchanges that the proxy of `smstwin record` wrote, with any service. */
-async function exchangesOfRecording(
-  file: string,
-  notice: (line: string) => void,
-): Promise<Exchange[]> {
+async function exchangesOfRecording(file: string, notice: NoticeTaker): Promise<Exchange[]> {
   const traffic: TrafficExchange[] = [];
   for await (const event of readTraffic([file], notice)) if (event !== 'cut') traffic.push(event);
   return exchangesOfTraffic(traffic);

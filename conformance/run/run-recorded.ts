@@ -42,14 +42,23 @@ async function judged(
     rules: ids,
     observations,
   });
-  const notice = (line: string) => io.stderr(`smstwin conform: ${foreignText(line)}\n`);
+  const notices: string[] = [];
+  const notice = (line: string, lacksTraffic = false) => {
+    if (lacksTraffic && traffic.isComplete)
+      throw new CommandError(2, `${foreignText(line)}: leave out --traffic-complete`);
+    io.stderr(`smstwin conform: ${foreignText(line)}\n`);
+    notices.push(line);
+  };
   for await (const event of io.readTraffic(files, notice)) {
     judge.take(event);
     if (io.isTerminal && judge.exchanges % progressEvery === 0)
       io.stdout(`${judge.exchanges.toLocaleString('en')} exchanges\n`);
   }
   judge.end();
-  const results = ids.map((id) => resultOf(id, judge.findings.get(id)));
+  const results = [
+    ...notices.map(noticeOf),
+    ...ids.map((id) => resultOf(id, judge.findings.get(id))),
+  ];
   return { judge, results, observations };
 }
 
@@ -109,28 +118,36 @@ function foreignLines(text: string): string {
   return text.split('\n').map(foreignText).join('\n');
 }
 
+const common = { sends: 'nothing: it judges recorded traffic', durationMs: 0 } as const;
+const none = { ...common, exercised: 0, exchanges: [], omitted: 0 } as const;
+
+/** A notice about the files; the judgement assumes that they hold what it needs. */
+function noticeOf(reason: string, index: number): Result {
+  const id = `traffic/${index + 1}`;
+  return { id, subject: 'traffic', kind: 'assumption', verdict: 'notice', reason, ...none };
+}
+
 function resultOf(rule: RuleId, finding: RuleFinding | undefined): Result {
-  const common = {
-    id: `${rule}/traffic`,
-    subject: rule,
-    kind: 'rule',
-    sends: 'nothing: it judges recorded traffic',
-    durationMs: 0,
-  } as const;
-  const none = { ...common, exercised: 0, exchanges: [], omitted: 0 };
+  const own = { id: `${rule}/traffic`, subject: rule, kind: 'rule' } as const;
   if (shown[rule] === undefined)
-    return { ...none, verdict: 'skipped', reason: unseen[rule] ?? 'traffic cannot show it' };
+    return {
+      ...own,
+      ...none,
+      verdict: 'skipped',
+      reason: unseen[rule] ?? 'traffic cannot show it',
+    };
   if (finding === undefined)
-    return { ...none, verdict: 'skipped', reason: 'needs --traffic-complete' };
+    return { ...own, ...none, verdict: 'skipped', reason: 'needs --traffic-complete' };
   const { broken, proof, exercised, missing } = finding;
   if (broken === undefined) {
     const reason = missing ?? undecided(finding);
-    if (exercised === 0) return { ...none, verdict: 'not_exercised', reason };
-    return { ...none, verdict: 'passed', exercised };
+    if (exercised === 0) return { ...own, ...none, verdict: 'not_exercised', reason };
+    return { ...own, ...none, verdict: 'passed', exercised };
   }
   const last = broken.exchange ?? proof.at(-1)?.reply.exchange;
   const excerpt = excerptOf(proof, last);
   return {
+    ...own,
     ...common,
     verdict: broken.spelling ? 'spelling' : 'failed',
     expected: broken.expected,

@@ -4,9 +4,14 @@
  * caller, because recorded traffic does not show accounts.
  */
 
-import { lacksBody, type TrafficExchange, type TrafficReply } from '#contract/exchange.ts';
+import { basename } from 'node:path';
+import {
+  lacksBody,
+  type NoticeTaker,
+  type TrafficExchange,
+  type TrafficReply,
+} from '#contract/exchange.ts';
 import { matchRoute } from '#contract/routes.ts';
-import { CommandError } from '#io/command-error.ts';
 import { sha256 } from '#io/digest.ts';
 import type { Exchange } from '../client/exchange.ts';
 import { HarEntries } from './har-entries.ts';
@@ -18,32 +23,29 @@ import {
   objectIn,
   plainAddress,
   plainJson,
-  valueIn,
   waitMs,
 } from './reading.ts';
 
 /**
  * Reads the text of a HAR file. Throws a CommandError that names what is wrong. `name` is the
- * file's. Skips entries that cannot be read; `onNotice` gets one line about them.
+ * file's. Skips what cannot be read; `onNotice` gets a line about it.
  */
 export function exchangesOfHar(
   text: string,
   name: string,
-  onNotice: (line: string) => void = () => {},
+  onNotice: NoticeTaker = () => {},
 ): Exchange[] {
   const entries = new HarEntries(name);
-  const traffic = Array.from(entries.add(text), exchangeOfEntry);
-  const remaining = entriesIn(entries.rest, name).flatMap((entry) => entries.read(entry));
-  entries.reportSkipped(onNotice);
-  return exchangesOf(ofService([...traffic, ...remaining.map(exchangeOfEntry)]), keyName);
+  const traffic = [
+    ...entries.add(text),
+    ...entries.end(onNotice, () => onNotice(endsInMidst(name), true)),
+  ].map(exchangeOfEntry);
+  return exchangesOf(ofService(traffic), keyName);
 }
 
-function entriesIn(har: string, name: string): readonly unknown[] {
-  const value = valueIn(har);
-  if (value === undefined) throw new CommandError(2, `${name}: not JSON; expected a HAR 1.2 file`);
-  const entries = Object(Object(value).log).entries;
-  if (Array.isArray(entries)) return entries;
-  throw new CommandError(2, `${name}: not a HAR 1.2 file: log.entries: expected a list`);
+/** `path`: of a file. */
+export function endsInMidst(path: string): string {
+  return `${basename(path)}: it ends in the midst; read up to there`;
 }
 
 /** The API requests to those hosts that got a request with a path of the service. */

@@ -1,8 +1,7 @@
 /** The exchanges of the service in a HAR 1.2 file, read entry by entry. */
 
-import type { TrafficExchange } from '#contract/exchange.ts';
+import type { NoticeTaker, TrafficExchange } from '#contract/exchange.ts';
 import { matchRoute } from '#contract/routes.ts';
-import { CommandError } from '#io/command-error.ts';
 import { keyName, pathOf } from './exchanges-of-traffic.ts';
 import { HarEntries } from './har-entries.ts';
 import { exchangeOfEntry, type HarEntry } from './har-entry.ts';
@@ -10,21 +9,22 @@ import { exchangeOfEntry, type HarEntry } from './har-entry.ts';
 export async function* exchangesOfHarFile(
   pieces: AsyncIterable<string>,
   name: string,
-  onNotice: (line: string) => void,
+  onNotice: NoticeTaker,
+  onCut: () => void,
 ): AsyncGenerator<TrafficExchange> {
   const entries = new HarEntries(name);
-  for await (const piece of pieces) {
-    for (const entry of entries.add(piece)) {
-      const exchange = namedExchangeOf(entry);
-      // A browser's file also has requests to other pages and services.
-      const { path, method } = exchange;
-      const isRoute = matchRoute(path.endsWith('/') ? path : `${path}/`) !== undefined;
-      if (isRoute && method !== 'OPTIONS') yield exchange;
-    }
+  for await (const piece of pieces) yield* ofService(entries.add(piece));
+  yield* ofService(entries.end(onNotice, onCut));
+}
+
+/** A browser's file also has requests to other pages and services. */
+function* ofService(entries: Iterable<HarEntry>): Generator<TrafficExchange> {
+  for (const entry of entries) {
+    const exchange = namedExchangeOf(entry);
+    const { path, method } = exchange;
+    const isRoute = matchRoute(path.endsWith('/') ? path : `${path}/`) !== undefined;
+    if (isRoute && method !== 'OPTIONS') yield exchange;
   }
-  if (!entries.haveBegun)
-    throw new CommandError(2, `${name}: not a HAR 1.2 file: it has no entries`);
-  entries.reportSkipped(onNotice);
 }
 
 /** The exchange with digests for keys, and without a reply that did not come whole. */

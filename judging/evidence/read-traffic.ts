@@ -5,22 +5,23 @@
 import { closeSync, createReadStream, readSync } from 'node:fs';
 import { basename } from 'node:path';
 import { createGunzip } from 'node:zlib';
-import type { TrafficEvent, TrafficExchange } from '#contract/exchange.ts';
+import type { NoticeTaker, TrafficEvent, TrafficExchange } from '#contract/exchange.ts';
 import { CommandError } from '#io/command-error.ts';
 import { openingOf } from '#io/own-file.ts';
 import { openPlain, reasonOf } from '#io/plain-file.ts';
 import { many } from '#io/table.ts';
 import { Copies } from './copies.ts';
-import { pathOf } from './exchanges-of-traffic.ts';
+import { endsInMidst, pathOf } from './exchanges-of-traffic.ts';
 import { exchangesOfHarFile } from './har-file.ts';
 import type { RequestEntry } from './journal-entry.ts';
 import { lineReader } from './journal-line.ts';
+import { valueIn } from './reading.ts';
 import { lineOpening, type RecordedBody, type RecordedLine, readLine } from './recorded-line.ts';
 
 /** A `cut` event marks where the exchanges before it no longer explain those after it. */
 export async function* readTraffic(
   files: readonly string[],
-  onNotice: (line: string) => void,
+  onNotice: NoticeTaker,
 ): AsyncGenerator<TrafficEvent> {
   /** The next event of each file that has one. */
   const heads: { readonly events: AsyncIterator<TrafficEvent>; event: TrafficEvent }[] = [];
@@ -59,30 +60,50 @@ function timeOf(event: TrafficEvent): number {
   return event === 'cut' ? Number.NEGATIVE_INFINITY : event.sentAt;
 }
 
-/** Tells the format of a file by its beginning. */
-async function* eventsOf(
+async function* eventsOf(path: string, onNotice: NoticeTaker): AsyncGenerator<TrafficEvent> {
+  let isCut = false;
+  const onCut = () => {
+    isCut = true;
+  };
+  yield* eventsOfText(piecesOf(path, onCut), path, onNotice, onCut);
+  if (isCut) onNotice(endsInMidst(path), true);
+}
+
+/** Characters by which the format is told. */
+const openingLength = 65_536;
+
+/** Tells the format by the beginning. The pieces of the text may end anywhere. */
+export async function* eventsOfText(
+  pieces: AsyncGenerator<string>,
   path: string,
-  onNotice: (line: string) => void,
+  onNotice: NoticeTaker,
+  onCut: () => void,
 ): AsyncGenerator<TrafficEvent> {
-  const pieces = piecesOf(path);
-  const first = await pieces.next();
-  if (first.done) throw new CommandError(2, `${path}: it is empty`);
-  const start = first.value.replace(/^\uFEFF/, '');
+  let start = '';
+  while (start.length < openingLength) {
+    const { done, value } = await pieces.next();
+    if (done) break;
+    start += value;
+  }
+  if (start === '') throw new CommandError(2, `${path}: it is empty`);
+  start = start.replace(/^\uFEFF/, '');
+  const opening = start.slice(0, openingLength);
   async function* allPieces() {
     yield start;
     yield* pieces;
   }
-  if (start.startsWith('{"journal":')) yield* eventsOfJournal(linesOf(allPieces(), path), path);
-  else if (lineOpening.test(start) && !/^\s*\{\s*"log"/.test(start))
-    yield* eventsOfRecording(linesOf(allPieces(), path), path, onNotice);
-  else if (/^\s*\{/.test(start)) yield* exchangesOfHarFile(allPieces(), path, onNotice);
+  const lines = () => linesOf(allPieces(), path, onCut);
+  if (opening.startsWith('{"journal":')) yield* eventsOfJournal(lines(), path);
+  else if (lineOpening.test(opening) && !/^\s*\{\s*"log"/.test(opening))
+    yield* eventsOfRecording(lines(), path, onNotice);
+  else if (/^\s*\{/.test(opening)) yield* exchangesOfHarFile(allPieces(), path, onNotice, onCut);
   else throw new CommandError(2, `${path}: neither a recording, a HAR file nor a journal`);
 }
 
 async function* eventsOfRecording(
   lines: AsyncIterable<string>,
   path: string,
-  onNotice: (line: string) => void,
+  onNotice: NoticeTaker,
 ): AsyncGenerator<TrafficExchange> {
   let broken = 0;
   for await (const text of lines) {
@@ -90,7 +111,8 @@ async function* eventsOfRecording(
     if (line !== undefined) yield exchangeOfLine(line);
     else if (text.trim() !== '') broken++;
   }
-  if (broken > 0) onNotice(`${basename(path)}: ${many(broken, 'line')} cannot be read; skipped`);
+  if (broken === 0) return;
+  onNotice(`${basename(path)}: ${many(broken, 'line')} cannot be read; skipped`, true);
 }
 
 /** Faults that keep the request from the service: the status shows nothing about the request. */
@@ -134,8 +156,7 @@ async function* eventsOfJournal(
   const read = lineReader(path);
   let faults = 0;
   for await (const text of lines) {
-    // A killed process may leave part of its last line.
-    const entry = text.endsWith('}') ? read(text) : undefined;
+    const entry = text === '' ? undefined : read(text);
     if (entry === undefined) continue;
     if ('request' in entry) yield exchangeOfEntry(entry, faults > 0);
     if (!('operation' in entry)) continue;
@@ -186,7 +207,7 @@ const pieceBytes = 65_536;
 const longestLine = 64 * 1_048_576;
 
 /** The text of a file, gzipped or not, in pieces, because it may be larger than memory. */
-async function* piecesOf(path: string): AsyncGenerator<string> {
+async function* piecesOf(path: string, onCut: () => void): AsyncGenerator<string> {
   let file: number;
   try {
     file = openPlain(path);
@@ -203,23 +224,36 @@ async function* piecesOf(path: string): AsyncGenerator<string> {
   try {
     for await (const piece of plain) yield piece as string;
   } catch (error) {
-    // A file that was cut off is read as far as it goes.
-    if ((error as NodeJS.ErrnoException).code === 'Z_BUF_ERROR') return;
-    throw new CommandError(2, `${path}: ${reasonOf(error)}`);
+    if ((error as NodeJS.ErrnoException).code !== 'Z_BUF_ERROR')
+      throw new CommandError(2, `${path}: ${reasonOf(error)}`);
+    onCut();
   } finally {
     bytes.destroy();
   }
 }
 
-/** Lines without their ends. The last one may be incomplete. */
-async function* linesOf(pieces: AsyncIterable<string>, path: string): AsyncGenerator<string> {
+/** Lines without their ends. A last line that is neither ended nor JSON was cut off: left out. */
+async function* linesOf(
+  pieces: AsyncIterable<string>,
+  path: string,
+  onCut: () => void,
+): AsyncGenerator<string> {
   let incomplete = '';
   for await (const piece of pieces) {
-    const lines = (incomplete + piece).split('\n');
-    incomplete = lines.pop() ?? '';
+    // Only the piece is split: joining it to a long line first would copy that line each time.
+    const [end = '', ...lines] = piece.split('\n');
+    incomplete += end;
     if (incomplete.length > longestLine)
       throw new CommandError(2, `${path}: a line has more than ${longestLine} characters`);
-    yield* lines;
+    for (const next of lines) {
+      yield withoutReturn(incomplete);
+      incomplete = next;
+    }
   }
-  if (incomplete !== '') yield incomplete;
+  if (valueIn(incomplete) !== undefined) yield incomplete;
+  else if (incomplete.trim() !== '') onCut();
+}
+
+function withoutReturn(line: string): string {
+  return line.endsWith('\r') ? line.slice(0, -1) : line;
 }

@@ -4,7 +4,7 @@
  */
 import { linkSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, expect, test } from 'vitest';
 import { conform } from '#conformance/main.ts';
@@ -203,7 +203,7 @@ test('what a fault did at the proxy is not blamed on the service', async () => {
 test('lines that cannot be read are counted, and a file of another kind is refused', async () => {
   const file = fileOf('cut.ndjson', asRecording(sound).slice(40, -40));
   const { error } = await run('--traffic', file);
-  expect(error).toMatch(/cut.ndjson: 2 lines cannot be read; skipped\n$/);
+  expect(error).toMatch(/cut.ndjson: 1 line cannot be read; skipped\n.*it ends in the midst.*\n$/);
   const ends = [
     await run('--traffic', fileOf('text', 'hello')),
     await run('--traffic', fileOf('empty', '')),
@@ -214,6 +214,52 @@ test('lines that cannot be read are counted, and a file of another kind is refus
   ];
   expect(ends.map(({ code }) => code)).toEqual(ends.map(() => 2));
   for (const { error: line } of ends) expect(line.trimEnd().split('\n')).toHaveLength(1);
+});
+
+test('a file that ends in the midst is read up to there, with a notice in every report', async () => {
+  const [recording, har] = [asRecording(sound), asHar(sound)];
+  const journaling = new Simulator({ clock: 'manual' });
+  for (const message of ['a', 'b']) sendBy(journaling, 0, { message });
+  const files = [
+    fileOf('cut.ndjson', recording.slice(0, -40)),
+    fileOf('cut.har', har.slice(0, -300)),
+    fileOf('tail.har', har.slice(0, -1)),
+    fileOf('entry.har', har.slice(0, har.indexOf('"entries"') + 11)),
+    fileOf('cut.har.gz', gzipSync(har).subarray(0, -9)),
+    fileOf('cut.ndjson.gz', gzipSync(recording).subarray(0, -60)),
+    fileOf('run.ndjson', journaling.journalText().trimEnd().slice(0, -40)),
+  ];
+  for (const file of files) {
+    const html = join(folder, 'cut.html');
+    const { out, error, results } = await run('--traffic', file, '--report', `html=${html}`);
+    const line = `${basename(file)}: it ends in the midst; read up to there`;
+    expect(error).toBe(`smstwin conform: ${line}\n`);
+    expect(results()).toContainEqual(expect.objectContaining({ verdict: 'notice', reason: line }));
+    expect(readFileSync(html, 'utf8')).toContain(line);
+    expect(out).toContain(' of 43 rules passed');
+    const refused = await run('--traffic', file, '--traffic-complete');
+    expect([refused.code, refused.error]).toEqual([
+      2,
+      `smstwin conform: ${line}: leave out --traffic-complete\n`,
+    ]);
+  }
+});
+
+test('what is no whole line or entry in the middle of a file is not taken for its end', async () => {
+  const journal = new Simulator({ clock: 'manual' });
+  for (const message of ['a', 'b', 'c']) sendBy(journal, 0, { message });
+  const lines = journal.journalText().split('\n');
+  const broken = lines.map((line, at) => (at === 2 ? line.slice(0, -9) : line)).join('\n');
+  expect((await run('--traffic', fileOf('run.ndjson', broken))).error).toContain(
+    'line 3 is damaged',
+  );
+  for (const rest of [',', '{}', ']'])
+    expect((await run('--traffic', fileOf('more.har', asHar(sound) + rest))).error).toContain(
+      'more.har: not JSON; expected a HAR 1.2 file',
+    );
+  const returns = lines.join('\r\n');
+  const { out, error } = await run('--traffic', fileOf('returns.ndjson', returns));
+  expect([out.includes('3 exchanges'), error]).toEqual([true, '']);
 });
 
 test('--discover writes the answers that the traffic shows, and no templates', async () => {

@@ -1,0 +1,126 @@
+/** The readers of recorded traffic: any division of a text into pieces gives the same events. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import fc from 'fast-check';
+import { afterAll, expect, test } from 'vitest';
+import { eventsOfText, readTraffic } from './read-traffic.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'smstwin-pieces-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const at = '2026-01-01T00:00:00.000Z';
+const path = '/api/v1/sms/send/';
+const texts = ['Grüße, 你好 👋🏽', '"}\\', '\r\n', '{"entries": [', 'x'.repeat(300)];
+
+function recordedLine(body: string): string {
+  const request = { method: 'POST', path, headers: {}, body };
+  const reply = { status: 202, headers: {}, body: '{}' };
+  return JSON.stringify({ sent: at, answered: at, client: 'address:1', request, reply });
+}
+
+function harEntry(text: string): object {
+  return {
+    startedDateTime: at,
+    time: 1,
+    timings: { send: [text, { wait: null }] },
+    request: {
+      method: 'POST',
+      url: `http://h${path}`,
+      headers: [],
+      postData: { text },
+      bodySize: 1,
+    },
+    response: { status: 202, headers: [], content: { text } },
+  };
+}
+
+const log = { creator: { name: texts[3] }, entries: texts.map(harEntry), pages: texts };
+const files = [
+  texts.map(recordedLine).join('\n'),
+  `${texts.map(recordedLine).join('\r\n')}\r\n`,
+  `\uFEFF${recordedLine('a')}\n{"sent":"broken"}\n\n${recordedLine('b')}\n`,
+  JSON.stringify({ log }),
+  JSON.stringify({ log }, null, 4),
+  JSON.stringify({ other: { entries: [] }, log: { entries: [] } }),
+];
+
+async function readAs(pieces: readonly string[]) {
+  const said: unknown[] = [];
+  async function* given() {
+    yield* pieces;
+  }
+  const notice = (...line: readonly unknown[]) => said.push(line);
+  try {
+    const read = eventsOfText(given(), 'week', notice, () => said.push('cut'));
+    for await (const event of read) said.push(event);
+  } catch (error) {
+    said.push(String(error));
+  }
+  return said;
+}
+
+test('any division of a text into pieces gives the same events, also of a text that was cut off', async () => {
+  const cutFile = fc
+    .constantFrom(...files)
+    .chain((text) => fc.tuple(fc.constant(text), fc.integer({ min: 1, max: text.length })))
+    .map(([text, length]) => text.slice(0, length));
+  const divided = fc
+    .oneof(fc.constantFrom(...files), cutFile)
+    .chain((text) => fc.tuple(fc.constant(text), fc.array(fc.nat({ max: text.length }))));
+  await fc.assert(
+    fc.asyncProperty(divided, async ([text, places]) => {
+      const bounds = [0, ...places.sort((a, b) => a - b), text.length];
+      const pieces = bounds.slice(1).map((end, index) => text.slice(bounds[index], end));
+      const whole = await readAs([text]);
+      expect(await readAs(pieces)).toEqual(whole);
+      expect(await readAs([...text])).toEqual(whole);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('a file whose blocks end within a character is read as it was written', async () => {
+  const lines = (shift: number) => [
+    recordedLine('y'.repeat(shift)),
+    ...Array.from({ length: 8 }, (_, index) => recordedLine(`${index} ${'👋'.repeat(5_000)}`)),
+  ];
+  for (const shift of [0, 1, 2, 3]) {
+    const file = join(folder, `${shift}`);
+    const text = lines(shift).join('\r\n');
+    for (const content of [Buffer.from(text), gzipSync(text)]) {
+      writeFileSync(file, content);
+      const bodies: unknown[] = [];
+      for await (const event of readTraffic([file], () => {}))
+        bodies.push(event === 'cut' ? event : event.body);
+      expect(bodies).toEqual(lines(shift).map((line) => JSON.parse(line).request.body));
+    }
+  }
+});
+
+test.each([
+  ['a line', '{"sent":"'],
+  ['a line of a journal', '{"journal":'],
+  ['an entry', '{"log":{"entries":[{"comment":"'],
+  ['the text before the entries', '{"log":{"comment":"'],
+  ['the text after the entries', '{"log":{"entries":[],"comment":"'],
+])('%s without an end is refused by the bound, and no more of it is read', async (_, start) => {
+  const piece = 'x'.repeat(65_536);
+  let pulled = 0;
+  async function* endless() {
+    yield start;
+    for (;;) {
+      pulled++;
+      yield piece;
+    }
+  }
+  const events = eventsOfText(
+    endless(),
+    'week',
+    () => {},
+    () => {},
+  );
+  await expect(events.next()).rejects.toThrow(/week: .* has more than 67108864 characters/);
+  expect(pulled).toBe(1_024);
+});
