@@ -160,20 +160,28 @@ export class SharedEvents {
  * cannot send the control token.
  */
 export class EventParser {
-  #incomplete = '';
+  /** The lines of the event that is not complete; the last line may lack its end. */
+  #lines = [''];
 
-  /** The events that `piece` completes. */
+  /** The events that `piece` completes. Splits only the piece, so that a long line is read once. */
   parse(piece: string): ServerEvent[] {
-    const blocks = (this.#incomplete + piece).split('\n\n');
-    this.#incomplete = blocks.pop() ?? '';
-    return blocks.flatMap((block) => {
-      const lines = block.split('\n');
-      const field = (name: string) =>
-        lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2);
-      const data = field('data');
-      return data === undefined
-        ? []
-        : [{ kind: field('event') ?? 'message', data, id: field('id') }];
+    const [end = '', ...lines] = piece.split('\n');
+    this.#lines.push((this.#lines.pop() ?? '') + end);
+    return lines.flatMap((line) => {
+      if (this.#lines.at(-1) !== '') {
+        this.#lines.push(line);
+        return [];
+      }
+      const event = eventOf(this.#lines);
+      this.#lines = [line];
+      return event;
     });
   }
+}
+
+function eventOf(lines: readonly string[]): ServerEvent[] {
+  const field = (name: string) =>
+    lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2);
+  const data = field('data');
+  return data === undefined ? [] : [{ kind: field('event') ?? 'message', data, id: field('id') }];
 }

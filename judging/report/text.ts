@@ -74,7 +74,8 @@ function findingLines({ verdict, results: [result, ...others] }: Finding, summar
     others.length > 0 ? ` and ${many(others.length, 'more case')} of the same cause` : '';
   const lines = [`${verdict.toUpperCase()}  ${result.id}${also}`];
   const add = (name: string, text: string) => lines.push(`  ${name.padEnd(9)} ${text}`);
-  add('Rule', summary.sentenceOf(result.subject));
+  const rule = summary.sentenceOf(result.subject);
+  if (rule !== '') add('Rule', rule);
   for (const [name, text] of factsOf(result, summary)) add(name, text);
   if (result.broken !== undefined) add('Request', requestLine(result.broken));
   for (const line of result.timeline ?? []) add('Time', line);

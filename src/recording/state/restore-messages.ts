@@ -50,9 +50,11 @@ export class MessageRestoration {
       for (const message of part.paced ?? []) paced.push(message);
     }
     const batches = this.#restoreBatches(members);
+    const batchesOf = this.#byDevice(batches);
+    const heldOf = this.#byDevice(held);
+    const pacedOf = this.#byDevice(paced);
     for (const [index, { poll_count: pollCount }] of this.#head.devices.entries()) {
-      const isOfDevice = ({ device }: { readonly device: number }) => device === index;
-      const ofDevice = batches.filter(isOfDevice);
+      const ofDevice = entryAt(batchesOf, index);
       const batchesIn = (wanted: string) =>
         ofDevice.filter(({ row }) => row === wanted).map(({ batch }) => batch);
       entryAt(this.#objects.devices, index).work.restore({
@@ -60,18 +62,23 @@ export class MessageRestoration {
         ready: batchesIn('ready'),
         inFlight: batchesIn('in_flight'),
         held: {
-          alone: held.filter(isOfDevice).flatMap(({ arrivals }) => this.#messagesOf(arrivals)),
+          alone: entryAt(heldOf, index).flatMap(({ arrivals }) => this.#messagesOf(arrivals)),
           together: ofDevice
             .filter(({ row }) => row === 'held')
             .map(({ ends_at_ms: endMs, batch }) => [endMs, batch]),
         },
-        paced: paced
-          .filter(isOfDevice)
-          .flatMap(({ arrival, from, due_at_ms: dueAtMs }) =>
-            this.#messagesOf([arrival]).map((message) => ({ message, from, dueAtMs })),
-          ),
+        paced: entryAt(pacedOf, index).flatMap(({ arrival, from, due_at_ms: dueAtMs }) =>
+          this.#messagesOf([arrival]).map((message) => ({ message, from, dueAtMs })),
+        ),
       });
     }
+  }
+
+  /** The items of each device of the head, in their order. */
+  #byDevice<T extends { readonly device: number }>(items: readonly T[]): readonly T[][] {
+    const lists = this.#head.devices.map((): T[] => []);
+    for (const item of items) entryAt(lists, item.device).push(item);
+    return lists;
   }
 
   /** `members`: the arrival numbers of the messages of each batch. */

@@ -83,6 +83,8 @@ class Restoration {
   /** The objects of the head's lists, in their order: a saved state names objects by index. */
   readonly #accounts: readonly Account[];
   readonly #devices: readonly Device[];
+  /** Also removed devices, which the world does not know. */
+  readonly #devicesById: ReadonlyMap<string, Device>;
   readonly #cohorts: readonly Cohort[];
   /** Equal fates are one object, as in the world that was saved. */
   readonly #fates = new Map<string, Fate>();
@@ -94,6 +96,7 @@ class Restoration {
     simulation.world.keyRing.digestWith(sha256);
     this.#accounts = head.accounts.map((account) => this.#restoreAccount(account));
     this.#devices = head.devices.map((device) => this.#restoreDevice(device));
+    this.#devicesById = new Map(this.#devices.map((device) => [device.deviceId, device]));
     this.#cohorts = head.cohorts.map((cohort) => this.#restoreCohort(cohort));
   }
 
@@ -210,8 +213,7 @@ class Restoration {
     const account = requireById(world.accounts, id);
     for (const { message_id: messageId, device_id: deviceId, ...rest } of received) {
       const { from, message, received_at_ms: receivedAtMs } = rest;
-      const device = this.#devices.find((each) => each.deviceId === deviceId);
-      if (device === undefined) throw new Error(`${deviceId} is missing`);
+      const device = requireById(this.#devicesById, deviceId);
       world.restoreReceived(account, { messageId, device, from, message, receivedAtMs });
     }
     account.restoreCounts(forgotten, quota);

@@ -5,6 +5,7 @@ import { sendBy } from '#verify/testkit/twin/control-fixture.ts';
 import { type Command, outcomeOf, someCommands } from '#verify/testkit/twin/random-commands.ts';
 import { snapshotText } from '../../operations/worlds/snapshots.ts';
 import { Simulator } from '../../simulator.ts';
+import { restoreSnapshot } from './restore-state.ts';
 
 const settings = { clock: 'manual', seed: 3 } as const;
 
@@ -162,6 +163,41 @@ test('STATE-3 a snapshot with well-formed parts that contradict each other is re
   }
   expect(simulator.snapshots.take()).toEqual(before);
   void simulator.close();
+});
+
+/** How often a restore reads a part of the snapshot of a world with this many SIMs. */
+function readsOfRestore(sims: number): number {
+  const numbers = Array.from({ length: sims }, (_, index) => `+1212${2_000_000 + index}`);
+  const world = { accounts: [{ name: 'a', sims: numbers.map((number) => ({ number })) }] };
+  const simulator = new Simulator({ ...settings, noLimits: true, world });
+  simulator.assumptions.patch({ progressPace: 'own_delay' });
+  for (const from of numbers) sendBy(simulator, 0, { from });
+  simulator.clock.advance('21s');
+  const sendAt = new Date(Date.parse(simulator.clock.state().now) + 60_000).toISOString();
+  for (const from of numbers) {
+    sendBy(simulator, 0, { from });
+    sendBy(simulator, 0, { from, send_at: sendAt });
+    simulator.sims.receive('a', { from: 'x', to: from, message: 'm' });
+  }
+  const snapshot = simulator.snapshots.take();
+  let reads = 0;
+  const counted = <T extends object>(part: T): T =>
+    new Proxy(part, {
+      get(target, name) {
+        reads++;
+        const value = Reflect.get(target, name);
+        return typeof value === 'object' && value !== null ? counted(value) : value;
+      },
+    });
+  restoreSnapshot(counted(snapshot), { settings: simulator.settings, known: new Map() }).stop();
+  void simulator.close();
+  return reads;
+}
+
+test('a world with twice as many SIMs takes twice the work to restore', () => {
+  const [few, many] = [readsOfRestore(100), readsOfRestore(200)];
+  expect(many / few).toBeGreaterThan(1.9);
+  expect(many / few).toBeLessThan(2.1);
 });
 
 test('a snapshot too large to be restored is not sent', () => {

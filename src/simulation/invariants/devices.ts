@@ -7,7 +7,7 @@
  */
 
 import { secondMs } from '#contract/time.ts';
-import type { Device, Message } from '../../sim/accounts/records.ts';
+import type { Account, Device, Message } from '../../sim/accounts/records.ts';
 import { isStuckIn } from '../../sim/devices/device-work.ts';
 import { isSameFate } from '../../sim/devices/outcomes.ts';
 import type { Cohort } from '../../sim/store/cohort.ts';
@@ -16,18 +16,20 @@ import type { Findings } from './findings.ts';
 
 export function checkDevices(simulation: Simulation, found: Findings): void {
   const { world, fleet } = simulation;
-  const listed = new Set(world.pool);
-  for (const { devices } of world.accounts.values()) for (const each of devices) listed.add(each);
-  if (listed.size !== world.devices.size) {
-    found.report('SVC-1', `${listed.size} SIMs are listed, the world has ${world.devices.size}`);
+  /** The account that lists the SIM; undefined for the pool. */
+  const homes = new Map<Device, Account | undefined>(world.pool.map((each) => [each, undefined]));
+  for (const account of world.accounts.values())
+    for (const each of account.devices) homes.set(each, account);
+  if (homes.size !== world.devices.size) {
+    found.report('SVC-1', `${homes.size} SIMs are listed, the world has ${world.devices.size}`);
   }
   if (fleet.size !== world.devices.size) {
     found.report('SVC-3', `${fleet.size} of ${world.devices.size} SIMs run`);
   }
   for (const [id, device] of world.devices) {
     found.checked.devices++;
-    const home = device.account?.devices ?? world.pool;
-    if (device.deviceId !== id || !home.includes(device)) {
+    const isHome = homes.has(device) && homes.get(device) === device.account;
+    if (device.deviceId !== id || !isHome) {
       found.report('SVC-1', `SIM ${device.number} is not listed where it belongs`);
     }
     if (world.deviceByNumber(device.number) !== device) {
