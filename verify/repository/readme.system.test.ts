@@ -54,7 +54,7 @@ const runWithPackage = [
 test('every command of the README is run by a test', () => {
   const runHere = [sends, reads, advances, addsFault, servesInContainer, conforms];
   const parts = ['npm ci', 'npm start', 'npm test', 'npm run conform'];
-  const recorded = ['npm start -- --journal ', 'npm run smstwin -- '];
+  const recorded = ['npm start -- --journal ', 'npm run smstwin -- ', 'npx smstwin explore '];
   for (const line of commands.flatMap((each) => each.split(' && '))) {
     const isKnown =
       parts.includes(line) ||

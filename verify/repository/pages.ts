@@ -1,0 +1,196 @@
+/**
+ * The commands of the README and of the pages in `docs/`, and how `npm run test:pages` runs them as
+ * they are printed: a server in the background until the page ends, everything else to its end.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
+import type { ReadyFile } from '#src/simulator.ts';
+import { fencedBlocksOf, root, shell } from '../testkit/doc-commands.ts';
+
+const docs = readdirSync(join(root, 'docs')).filter((file) => file.endsWith('.md'));
+export const pages = ['README.md', 'bench/README.md', ...docs.map((file) => `docs/${file}`)];
+
+/** The commands of a page; one that goes on in the next line is one command. */
+export function commandsIn(page: string): readonly string[] {
+  return fencedBlocksOf(page)
+    .filter(({ language }) => ['sh', 'bash'].includes(language))
+    .flatMap(({ text }) =>
+      text
+        .trim()
+        .replaceAll(/\\\n\s*/g, '')
+        .split('\n'),
+    );
+}
+
+const inFreshClone = '.ci/run runs it in a fresh clone: it would replace the packages of this one';
+const harness = 'minutes: the tests of verify/harness/ run the same';
+const machines = 'is for several machines: verify/fleet/ joins processes on this one';
+
+/** Commands that are not run, by their beginning, and why. */
+export const leftOut: Readonly<Record<string, string>> = {
+  'npm ci && npm test': inFreshClone,
+  'npm install ./smstwin-': 'makes the project in which the commands for the package are run',
+  'smstwin conform http://127.0.0.1:8080 --api-key':
+    'waits for real minutes: verify/harness/ waits',
+  'npm run conform:': harness,
+  'smstwin serve --host 0.0.0.0 --control-host 0.0.0.0 --control-token T --trust-proxy': machines,
+  'smstwin fleet --join': machines,
+};
+
+const send =
+  'curl -sS $URL/api/v1/sms/send/ -H "Authorization: Bearer $KEY" -H "Content-Type: application/json"' +
+  ' -d \'{"to":"+12025550123","from":"+12025550101","message":"Hello"}\'';
+
+interface Told {
+  /** The exit code that the page names; 0 if it names none. */
+  readonly exit?: number;
+  /** What the page tells the reader to have, or to have done, before it and once it serves. */
+  readonly before?: string;
+  readonly after?: string;
+  /** True for a server that the commands after it are not about. */
+  readonly isAside?: boolean;
+}
+
+/** What pages say around their commands, by the beginnings of these. */
+export const told: Readonly<Record<string, Told>> = {
+  'npm start -- --journal': { after: send },
+  'npm run smstwin -- record': { after: send },
+  'smstwin record': { after: send },
+  'npx smstwin explore ': { exit: 1 },
+  'go build send.go': { exit: 1 },
+  'npm start -- --tls-cert': {
+    before:
+      'openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=localhost -keyout server.key -out server.pem',
+    isAside: true,
+  },
+  'smstwin conform --traffic april': {
+    before: 'cp week.ndjson april.ndjson; echo "[]" > known.yaml',
+  },
+};
+
+export function entryOf<T>(table: Readonly<Record<string, T>>, line: string): T | undefined {
+  return Object.entries(table).find(([start]) => line.startsWith(start))?.[1];
+}
+
+const serves =
+  /^(npm start|(npx |npm run )?smstwin (-- )?(serve|record|fleet))\b(?!.* --list)(?!.* & )/;
+const records = /\brecord --upstream/;
+const usesServer = /127\.0\.0\.1|\$(KEY|URL|CA|MESSAGE_ID)|sms\.example\.com/;
+const startWithinMs = 120_000;
+
+/** Runs the commands of a page in order. */
+export class PageRun {
+  /** `checkout` and `project`: where npm's scripts are, and where the package is installed. */
+  readonly #folders: { readonly checkout: string; readonly project: string };
+  readonly #running: ChildProcess[] = [];
+  #exports = '';
+  /** Placeholders of the page; and flags, because faults in pairs take as long as the client does. */
+  #env: Record<string, string> = { SMSTWIN_DEPTH: '1', SMSTWIN_TIMEOUT: '10s' };
+
+  constructor(folders: { readonly checkout: string; readonly project: string }) {
+    this.#folders = folders;
+  }
+
+  /** Rejects if the exit code is not the one that the page names. */
+  async run(printed: string): Promise<void> {
+    const line = printed.replace('npm ci && ', '');
+    const { exit = 0, before, after, isAside = false } = entryOf(told, line) ?? {};
+    if (usesServer.test(line) && this.#running.length === 0) await this.#serve('npm start');
+    if (!usesServer.test(line) && !serves.test(line)) await this.end();
+    if (before !== undefined) await this.#shell(line, before);
+    if (serves.test(line)) {
+      const env = { ...this.#env };
+      await this.#serve(line);
+      if (after !== undefined) await this.#shell(line, after);
+      if (isAside) this.#env = env;
+    } else {
+      const code = await this.#shell(line, line).then(
+        () => 0,
+        (error) => {
+          if (exit === 0 || error.code !== exit) throw error;
+          return exit;
+        },
+      );
+      if (code !== exit) throw new Error(`${line}: exit code ${code}; the page names ${exit}`);
+    }
+    if (line.startsWith('export ')) this.#exports += `${line}; `;
+  }
+
+  /** Ends the servers, the last one first: it may be a proxy of the others. */
+  async end(): Promise<void> {
+    for (const child of this.#running.splice(0).reverse()) {
+      const exited = child.exitCode === null ? once(child, 'exit') : [child.exitCode];
+      child.kill('SIGTERM');
+      const [code] = await exited;
+      if (code !== 0) throw new Error(`${child.spawnargs.at(-1)}: ended with ${code}`);
+    }
+  }
+
+  #folderOf(line: string): string {
+    return /^(npm|rm -f ready)/.test(line) ? this.#folders.checkout : this.#folders.project;
+  }
+
+  /** The line with the URLs of the server that runs. */
+  #here(line: string): string {
+    const { URL: baseUrl = '', CONTROL_URL: controlUrl = '' } = this.#env;
+    return line
+      .replaceAll(/http:\/\/127\.0\.0\.1:8080|https:\/\/(staging\.)?sms\.example\.com/g, baseUrl)
+      .replaceAll('http://127.0.0.1:8081', controlUrl);
+  }
+
+  async #shell(line: string, text: string): Promise<void> {
+    const output = await shell(this.#exports + this.#here(text), this.#env, this.#folderOf(line));
+    const [, messageId] = /"message_id":"([^"]+)"/.exec(output) ?? [];
+    if (messageId !== undefined) this.#env['MESSAGE_ID'] = messageId;
+  }
+
+  async #serve(line: string): Promise<void> {
+    const [port, controlPort] = [await freePort(), await freePort()];
+    const cwd = this.#folderOf(line);
+    const readyFile = join(cwd, /--ready-file (\S+)/.exec(line)?.[1] ?? `ready-${port}.json`);
+    const ports = { SMSTWIN_PORT: `${port}`, SMSTWIN_CONTROL_PORT: `${controlPort}` };
+    const env = { ...process.env, ...this.#env, ...ports };
+    const here = this.#here(line).replace('-port 8081', `-port ${controlPort}`);
+    const command = `exec ${here.replace('--port 8080', `--port ${port}`)}`;
+    const withReadyFile = records.test(line) ? env : { ...env, SMSTWIN_READY_FILE: readyFile };
+    rmSync(readyFile, { force: true });
+    const child = spawn('sh', ['-c', command], { cwd, env: withReadyFile, stdio: 'pipe' });
+    this.#running.push(child);
+    let printed = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (text) => {
+        printed += text;
+      });
+    const deadlineMs = performance.now() + startWithinMs;
+    const isReady = () => (records.test(line) ? printed.includes('http') : existsSync(readyFile));
+    while (!isReady()) {
+      if (child.exitCode !== null || performance.now() > deadlineMs)
+        throw new Error(`${line}: does not start: ${printed}`);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    if (records.test(line)) this.#env['URL'] = `http://127.0.0.1:${port}`;
+    else this.#env = { ...this.#env, ...placeholdersOf(readyFile) };
+  }
+}
+
+function placeholdersOf(readyFile: string): Record<string, string> {
+  const ready = JSON.parse(readFileSync(readyFile, 'utf8')) as ReadyFile & { tls_ca_file?: string };
+  return {
+    URL: ready.base_url,
+    CONTROL_URL: ready.control_url ?? '',
+    KEY: ready.accounts[0]?.api_key ?? '',
+    CA: ready.tls_ca_file ?? '',
+  };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
