@@ -67,7 +67,7 @@ export const told: Readonly<Record<string, Told>> = {
     isAside: true,
   },
   'smstwin conform --traffic april': {
-    before: 'cp week.ndjson april.ndjson; echo "[]" > known.yaml',
+    before: 'cp week.ndjson april.ndjson; echo "expected: []" > known.yaml',
   },
 };
 
@@ -78,7 +78,8 @@ export function entryOf<T>(table: Readonly<Record<string, T>>, line: string): T 
 const serves =
   /^(npm start|(npx |npm run )?smstwin (-- )?(serve|record|fleet))\b(?!.* --list)(?!.* & )/;
 const records = /\brecord --upstream/;
-const usesServer = /127\.0\.0\.1|\$(KEY|URL|CA|MESSAGE_ID)|sms\.example\.com/;
+const usesServer =
+  /127\.0\.0\.1|\$(KEY|URL|CA|MESSAGE_ID)|\bURL\b|ask\.go|Ask\.java|sms\.example\.com/;
 const startWithinMs = 120_000;
 
 /** Runs the commands of a page in order. */
@@ -86,9 +87,11 @@ export class PageRun {
   /** `checkout` and `project`: where npm's scripts are, and where the package is installed. */
   readonly #folders: { readonly checkout: string; readonly project: string };
   readonly #running: ChildProcess[] = [];
+  /** The processes that serve, as their ready files say: npm does not pass each signal on. */
+  readonly #pids = new Map<ChildProcess, number>();
   #exports = '';
   /** Placeholders of the page; and flags, because faults in pairs take as long as the client does. */
-  #env: Record<string, string> = { SMSTWIN_DEPTH: '1', SMSTWIN_TIMEOUT: '10s' };
+  #env: Record<string, string> = { SMSTWIN_DEPTH: '1', SMSTWIN_TIMEOUT: '30s' };
 
   constructor(folders: { readonly checkout: string; readonly project: string }) {
     this.#folders = folders;
@@ -123,9 +126,12 @@ export class PageRun {
   async end(): Promise<void> {
     for (const child of this.#running.splice(0).reverse()) {
       const exited = child.exitCode === null ? once(child, 'exit') : [child.exitCode];
-      child.kill('SIGTERM');
+      const pid = this.#pids.get(child);
+      // A recorder writes no ready file: it is in the group of its command.
+      process.kill(pid ?? -(child.pid ?? 0), 'SIGTERM');
       const [code] = await exited;
-      if (code !== 0) throw new Error(`${child.spawnargs.at(-1)}: ended with ${code}`);
+      if (pid !== undefined && code !== 0)
+        throw new Error(`${child.spawnargs.at(-1)}: ended with ${code}`);
     }
   }
 
@@ -152,12 +158,15 @@ export class PageRun {
     const cwd = this.#folderOf(line);
     const readyFile = join(cwd, /--ready-file (\S+)/.exec(line)?.[1] ?? `ready-${port}.json`);
     const ports = { SMSTWIN_PORT: `${port}`, SMSTWIN_CONTROL_PORT: `${controlPort}` };
-    const env = { ...process.env, ...this.#env, ...ports };
+    // Two servers with one seed give equal ids, which one service that is recorded twice does not.
+    const seed = { SMSTWIN_SEED: `${port}` };
+    const env = { ...process.env, ...this.#env, ...ports, ...seed };
     const here = this.#here(line).replace('-port 8081', `-port ${controlPort}`);
     const command = `exec ${here.replace('--port 8080', `--port ${port}`)}`;
     const withReadyFile = records.test(line) ? env : { ...env, SMSTWIN_READY_FILE: readyFile };
     rmSync(readyFile, { force: true });
-    const child = spawn('sh', ['-c', command], { cwd, env: withReadyFile, stdio: 'pipe' });
+    const options = { cwd, env: withReadyFile, stdio: 'pipe', detached: true } as const;
+    const child = spawn('sh', ['-c', command], options);
     this.#running.push(child);
     let printed = '';
     for (const stream of [child.stdout, child.stderr])
@@ -165,19 +174,23 @@ export class PageRun {
         printed += text;
       });
     const deadlineMs = performance.now() + startWithinMs;
-    const isReady = () => (records.test(line) ? printed.includes('http') : existsSync(readyFile));
+    const isReady = () =>
+      records.test(line) ? printed.includes(`:${port}`) : existsSync(readyFile);
     while (!isReady()) {
       if (child.exitCode !== null || performance.now() > deadlineMs)
         throw new Error(`${line}: does not start: ${printed}`);
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
     if (records.test(line)) this.#env['URL'] = `http://127.0.0.1:${port}`;
-    else this.#env = { ...this.#env, ...placeholdersOf(readyFile) };
+    else {
+      const ready = JSON.parse(readFileSync(readyFile, 'utf8')) as ReadyFile;
+      this.#pids.set(child, ready.pid);
+      this.#env = { ...this.#env, ...placeholdersOf(ready) };
+    }
   }
 }
 
-function placeholdersOf(readyFile: string): Record<string, string> {
-  const ready = JSON.parse(readFileSync(readyFile, 'utf8')) as ReadyFile & { tls_ca_file?: string };
+function placeholdersOf(ready: ReadyFile & { tls_ca_file?: string }): Record<string, string> {
   return {
     URL: ready.base_url,
     CONTROL_URL: ready.control_url ?? '',
