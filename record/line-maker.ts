@@ -7,82 +7,110 @@ import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
 import { matchRoute } from '#contract/routes.ts';
 import { isoTime } from '#contract/time.ts';
 import type { RecordedBody, RecordedLine } from '#judging/evidence/recorded-line.ts';
+import { ExchangeRedaction, type Reading } from './exchange-redaction.ts';
+import { secretHeader } from './members.ts';
 import {
   type Body,
   type Header,
   longestRecordedBody,
   type PassedExchange,
 } from './proxied-exchange.ts';
-import type { Redactor, ReplyKind } from './redaction.ts';
-import type { Secrets } from './secrets.ts';
+import { type Redaction, Redactor } from './redaction.ts';
+import { keysInHeader, Secrets } from './secrets.ts';
 
 const requestHeaders = ['authorization', 'content-type'];
 const replyHeaders = ['content-type', 'retry-after', 'date', 'allow', 'location'];
+const longestHeaderName = 100;
 
-export function lineOf(passed: PassedExchange, secrets: Secrets, redactor: Redactor): RecordedLine {
-  const { sentMs, answeredMs, clientIp, method, target, reply, failure, fault } = passed;
-  const sent = textOf(passed.requestBody, passed.requestHeaders);
-  const replied = reply && textOf(reply.body, reply.headers);
-  // The header comes first: `secrets` then looks for its key everywhere else.
-  const sentHeaders = headersIn(passed.requestHeaders, requestHeaders, (name, value) =>
-    name === 'authorization' ? secrets.credential(value) : value,
-  );
-  const endpoint = matchRoute(target.split('?', 1)[0] ?? '')?.route.endpoint;
-  const [, ownKey] = /^\S+[ \t]+(.*)$/.exec(headerIn(passed.requestHeaders, 'authorization')) ?? [];
-  const [sentBody, repliedBody] = redactor.bodies(
-    secrets.hiddenInBody(sent.body ?? '', ownKey),
-    secrets.hiddenInBody(replied?.body ?? '', ownKey),
-    kindOf(reply?.status ?? 0, endpoint),
-  );
-  const hidden = (text: string) => redactor.path(secrets.hiddenInQuery(text, ownKey));
-  return {
-    sent: isoTime(sentMs),
-    answered: isoTime(answeredMs),
-    client: secrets.digest('address', clientIp),
-    ...(fault !== undefined && { fault }),
-    request: {
-      method,
-      path: hidden(target),
-      headers: sentHeaders,
-      ...(sent.body !== undefined && sent.body !== '' && { body: sentBody }),
-      ...(sent.omitted !== undefined && { omitted: sent.omitted }),
-    },
-    ...(reply !== undefined && {
-      reply: {
-        status: reply.status,
-        headers: headersIn(reply.headers, replyHeaders, (name, value) =>
-          name === 'location' ? hidden(value) : value,
-        ),
-        ...(replied?.body !== undefined && { body: repliedBody }),
-        ...(replied?.omitted !== undefined && { omitted: replied.omitted }),
+export class LineMaker {
+  readonly secrets: Secrets;
+  readonly #redactor: Redactor;
+
+  constructor(salt: string, what: readonly Redaction[]) {
+    this.secrets = new Secrets(salt);
+    this.#redactor = new Redactor(salt, what);
+  }
+
+  /** A long exchange takes seconds to redact, so other work can run in between. */
+  *line(passed: PassedExchange): Generator<undefined, RecordedLine> {
+    const { sentMs, answeredMs, clientIp, method, target, reply, failure, fault } = passed;
+    const sent = textOf(passed.requestBody, passed.requestHeaders);
+    const replied = reply && textOf(reply.body, reply.headers);
+    const redaction = new ExchangeRedaction(this.secrets, this.#redactor);
+    for (const [name, value] of [...passed.requestHeaders, ...(reply?.headers ?? [])])
+      if (secretHeader.test(name.slice(0, longestHeaderName)))
+        for (const key of keysInHeader(value)) redaction.learnKey(key);
+    const sentHeaders = headersIn(passed.requestHeaders, requestHeaders);
+    const repliedHeaders = headersIn(reply?.headers ?? [], replyHeaders);
+    const texts = textsIn(reply?.status ?? 0, target);
+    yield* redaction.add(target, { form: 'target', texts: 'named' });
+    yield* redaction.add(sent.body ?? '', bodyReading(passed.requestHeaders, 'named'));
+    yield* redaction.add(replied?.body ?? '', bodyReading(reply?.headers ?? [], texts));
+    const headers = [...sentHeaders, ...repliedHeaders];
+    for (const [name, value] of headers) {
+      const form = name === 'location' ? 'target' : 'header';
+      yield* redaction.add(name === 'authorization' ? '' : value, { form, texts: 'named' });
+    }
+    const [path = '', sentBody, repliedBody, ...values] = yield* redaction.redacted();
+    const redacted = headers.map(
+      ([name, value], index): Header => [
+        name,
+        name === 'authorization' ? this.secrets.credential(value) : (values[index] ?? ''),
+      ],
+    );
+    return {
+      sent: isoTime(sentMs),
+      answered: isoTime(answeredMs),
+      client: this.secrets.digest('address', clientIp),
+      ...(fault !== undefined && { fault }),
+      request: {
+        method,
+        path,
+        headers: joined(redacted.slice(0, sentHeaders.length)),
+        ...(sent.body !== undefined && sent.body !== '' && { body: sentBody }),
+        ...(sent.omitted !== undefined && { omitted: sent.omitted }),
       },
-    }),
-    ...(failure !== undefined && { failure }),
-  };
+      ...(reply !== undefined && {
+        reply: {
+          status: reply.status,
+          headers: joined(redacted.slice(sentHeaders.length)),
+          ...(replied?.body !== undefined && { body: repliedBody }),
+          ...(replied?.omitted !== undefined && { omitted: replied.omitted }),
+        },
+      }),
+      ...(failure !== undefined && { failure }),
+    };
+  }
 }
 
-function kindOf(status: number, endpoint: string | undefined): ReplyKind {
-  if (status >= 400) return 'error';
-  return endpoint === 'received' || endpoint === 'tasks' ? 'list' : 'other';
+/** A list holds texts of messages under any name; an error holds texts of the service. */
+function textsIn(status: number, target: string): Reading['texts'] {
+  if (status >= 400) return 'none';
+  const endpoint = matchRoute(target.split('?', 1)[0] ?? '')?.route.endpoint;
+  return endpoint === 'received' || endpoint === 'tasks' ? 'all' : 'named';
+}
+
+function bodyReading(headers: readonly Header[], texts: Reading['texts']): Reading {
+  const isForm = /x-www-form-urlencoded/i.test(headerIn(headers, 'content-type'));
+  return { form: isForm ? 'form' : 'json or other', texts };
 }
 
 function headerIn(headers: readonly Header[], wanted: string): string {
   return headers.find(([name]) => name.toLowerCase() === wanted)?.[1] ?? '';
 }
 
-/** The named headers, by lower-case name, each changed by `change`; equal ones are joined. */
-function headersIn(
-  headers: readonly Header[],
-  names: readonly string[],
-  change: (name: string, value: string) => string,
-): Record<string, string> {
+/** The named headers, with names in lower case. */
+function headersIn(headers: readonly Header[], names: readonly string[]): readonly Header[] {
+  return headers
+    .map(([name, value]): Header => [name.toLowerCase(), value])
+    .filter(([name]) => names.includes(name));
+}
+
+/** By name; equal ones are joined. */
+function joined(headers: readonly Header[]): Record<string, string> {
   const found: Record<string, string> = {};
-  for (const [sentName, text] of headers) {
-    const name = sentName.toLowerCase();
-    if (!names.includes(name)) continue;
-    const value = change(name, text);
+  for (const [name, value] of headers)
     found[name] = found[name] === undefined ? value : `${found[name]}, ${value}`;
-  }
   return found;
 }
 
@@ -102,7 +130,9 @@ function textOf(body: Body, headers: readonly Header[]): Omit<RecordedBody, 'hea
   const encoding = headerIn(headers, 'content-encoding').trim().toLowerCase() || 'identity';
   try {
     const bytes = decoders[encoding]?.(body, { maxOutputLength: longestRecordedBody });
-    if (bytes !== undefined && isUtf8(bytes)) return { body: bytes.toString('utf8') };
+    // UTF-16 is valid UTF-8 with zeros in it.
+    if (bytes !== undefined && isUtf8(bytes) && !bytes.includes(0))
+      return { body: bytes.toString('utf8') };
   } catch {
     // The body is not in this encoding, or too long.
   }

@@ -7,12 +7,12 @@ import type { FaultSpec } from '#src/http/service/fault.ts';
 import { Faults } from '#src/http/service/faults.ts';
 import { checkAddress, listenError } from '#src/http/transport/listening.ts';
 import { Rng } from '#src/sim/random.ts';
-import { lineOf } from './line-maker.ts';
+import { LineMaker } from './line-maker.ts';
 import type { Body, PassedExchange } from './proxied-exchange.ts';
 import { RecordingProxy } from './proxy.ts';
 import { RecordingFile } from './recording-file.ts';
-import { type Redaction, Redactor } from './redaction.ts';
-import { Secrets, saltOf } from './secrets.ts';
+import type { Redaction } from './redaction.ts';
+import { saltOf } from './secrets.ts';
 
 export interface RecordOptions {
   readonly upstream: URL;
@@ -38,19 +38,18 @@ export async function startRecording(options: RecordOptions) {
   checkAddress(port, host);
   const file = new RecordingFile(out, rotate, onNotice);
   const salt = saltOf(out);
-  const secrets = new Secrets(salt);
-  const redactor = new Redactor(salt, redact);
+  const maker = new LineMaker(salt, redact);
   const faults = new Faults((label) => Rng.stream(1, label));
   for (const spec of options.faults ?? []) faults.add(spec);
   const proxy = new RecordingProxy({
     upstream,
     faults,
     tls: options.tls && { cert: options.tls.cert, key: options.tls.key },
-    nameOf: (authorization) => secrets.credential(authorization).replace(/^.*[ \t]/, ''),
+    nameOf: (authorization) => maker.secrets.credential(authorization).replace(/^.*[ \t]/, ''),
     onExchange: (exchange) =>
       file.add({
         bytes: sizeOf(exchange),
-        line: () => JSON.stringify(lineOf(exchange, secrets, redactor)),
+        line: () => maker.line(exchange),
       }),
   });
   const { server } = proxy;

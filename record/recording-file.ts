@@ -18,6 +18,7 @@ import { promisify } from 'node:util';
 import { firstLine, UsageError } from '#io/command-error.ts';
 import { createOwn, type OwnKind, openOwn, ownerOnly } from '#io/own-file.ts';
 import { reasonOf } from '#io/plain-file.ts';
+import { inSlices } from '#io/slices.ts';
 import { many } from '#io/table.ts';
 import { lineOpening } from '#judging/evidence/recorded-line.ts';
 
@@ -38,7 +39,7 @@ export interface Waiting {
   /** About how much memory it takes. */
   readonly bytes: number;
   /** Makes its line, which costs too much to be done while the reply waits. */
-  readonly line: () => string;
+  readonly line: () => Generator<undefined, object>;
 }
 
 export class RecordingFile {
@@ -115,7 +116,8 @@ export class RecordingFile {
     await new Promise((resolve) => setImmediate(resolve));
     while (this.#waiting.length > 0 && performance.now() >= this.#retryAtMs) {
       const batch = this.#waiting.slice(0, batchLines);
-      const text = `${this.#isTorn ? '\n' : ''}${batch.map((one) => this.#textOf(one)).join('')}`;
+      const lines = await inSlices(this.#linesOf(batch));
+      const text = `${this.#isTorn ? '\n' : ''}${lines}`;
       try {
         await this.#write(Buffer.from(text));
       } catch (error) {
@@ -127,14 +129,18 @@ export class RecordingFile {
     }
   }
 
-  /** The line of an exchange; an exception in making it costs no other exchange. */
-  #textOf({ line }: Waiting): string {
-    try {
-      return `${line()}\n`;
-    } catch (error) {
-      this.#leaveOut(`an exchange has no line (${firstLine(String(error))})`);
-      return '';
+  /** The lines of a batch, made in slices; an exception in making one costs no other exchange. */
+  *#linesOf(batch: readonly Waiting[]): Generator<undefined, string> {
+    let lines = '';
+    for (const { line } of batch) {
+      try {
+        lines += `${JSON.stringify(yield* line())}\n`;
+      } catch (error) {
+        this.#leaveOut(`an exchange has no line (${firstLine(String(error))})`);
+      }
+      yield;
     }
+    return lines;
   }
 
   #leaveOut(why: string): void {
