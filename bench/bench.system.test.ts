@@ -1,4 +1,4 @@
-/** `smstwin bench` as a user runs it: cases, endurance, and audits of a running simulator. */
+/** `smstwin bench` as a user runs it: cases, and audits of a running simulator. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -35,31 +35,6 @@ test('a case is measured with its floors, reported and compared with its thresho
   expect(texts.out).toContain('CPU per request:');
   expect(texts.error).toContain('throttled: service, round 1 of 1');
 }, 60_000);
-
-test('an endurance run prints a line per interval, judges its slopes and plots them', async () => {
-  const directory = mkdtempSync(join(tmpdir(), 'bench-'));
-  const json = join(directory, 'r.json');
-  const { io, texts } = newIo();
-  const flags = '--scenario endurance --duration 5s --connections 8 --held 1000'.split(' ');
-  // A short run on a machine at work shows the mechanism, not the bars.
-  const loose = ['growth<900%', 'loss<90%', 'probe_p99<9s', 'probe_max<9s'];
-  const slos = loose.flatMap((slo) => ['--slo', slo]);
-  const code = await bench([...flags, ...slos, '--report', `json=${json}`], io);
-  const { endurance } = JSON.parse(readFileSync(json, 'utf8')) as BenchResult;
-  expect(endurance.map((each) => each.case)).toEqual(['endurance', 'endurance-fresh-id']);
-  for (const { intervals, errors, probe_ms: probe, slos: judged } of endurance) {
-    expect(intervals.length).toBeGreaterThan(3);
-    expect(intervals.at(-1)?.requests_per_second).toBeGreaterThan(100);
-    expect(intervals.at(-1)?.rss_bytes).toBeGreaterThan(3e7);
-    expect(intervals.some(({ probe_ms: probed }) => (probed?.p50 ?? 0) > 0)).toBe(true);
-    expect(probe.max).toBeGreaterThanOrEqual(probe.p99);
-    expect(errors).toBe(0);
-    expect(judged.filter(({ met }) => !met)).toEqual([]);
-  }
-  expect(texts.out).toMatch(/memory growth .*%.*throughput loss/);
-  // 8: the probe had no core of its own.
-  expect([0, 8]).toContain(code);
-}, 90_000);
 
 test('without a native server the service is measured alone and the reason is printed', () => {
   const program = ['--import', 'tsx', 'cli/main.ts', 'bench', '--scenario', 'throttled'];

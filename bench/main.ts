@@ -11,20 +11,11 @@ import { type AuditRun, isBroken } from '#judging/limiter/recount.ts';
 import { routeOf } from '#src/operations/table.ts';
 import { ownAudit } from './audit/own-audit.ts';
 import { remoteAudit } from './audit/remote-audit.ts';
-import { endure } from './endurance/endurance.ts';
-import type { EnduranceResult } from './endurance/endurance-result.ts';
 import { measure } from './measure.ts';
 import { addBenchFlags, type BenchOptions, benchOptions } from './options.ts';
 import { htmlReport } from './report/html.ts';
 import { type BenchResult, type CaseResult, caseResult } from './report/result.ts';
-import {
-  auditText,
-  caseText,
-  enduranceText,
-  intervalHead,
-  intervalText,
-  summaryText,
-} from './report/text.ts';
+import { auditText, caseText, summaryText } from './report/text.ts';
 import { type BenchCase, cases } from './scenarios/bench-case.ts';
 import { boundedClient, notReachable, patienceMs } from './servers/control-client.ts';
 
@@ -76,11 +67,8 @@ async function run(options: BenchOptions, io: CommandIo): Promise<number> {
   const startedAt = new Date().toISOString();
   const onProgress = progress(io);
   const measured: CaseResult[] = [];
-  const endured: EnduranceResult[] = [];
   for (const benchCase of cases.filter(({ scenario }) => options.scenarios.includes(scenario))) {
-    if (benchCase.scenario === 'endurance')
-      endured.push(await runEndurance(benchCase, options, io));
-    else measured.push(await runCase(benchCase, options, io));
+    measured.push(await runCase(benchCase, options, io));
   }
   const audit = await runAudit(options, onProgress);
   onProgress('');
@@ -93,7 +81,6 @@ async function run(options: BenchOptions, io: CommandIo): Promise<number> {
     duration_ms: options.durationMs,
     held: options.baseUrl === undefined ? options.held : null,
     cases: measured,
-    endurance: endured,
     audit: audit ?? null,
   };
   io.out(summaryText(result));
@@ -103,13 +90,6 @@ async function run(options: BenchOptions, io: CommandIo): Promise<number> {
     io.out(`\n${kind} report: ${file}\n`);
   }
   return exitCode(result);
-}
-
-async function runEndurance(benchCase: BenchCase, options: BenchOptions, io: CommandIo) {
-  io.out(`\n${benchCase.name}: ${benchCase.what}\n${intervalHead}`);
-  const result = await endure(benchCase, options, (one) => io.out(intervalText(one)));
-  io.out(enduranceText(result));
-  return result;
 }
 
 async function runCase(benchCase: BenchCase, options: BenchOptions, io: CommandIo) {
@@ -134,12 +114,11 @@ async function runAudit(
   return controlUrl && remoteAudit(baseUrl, controlUrl, { durationMs, to, onProgress });
 }
 
-function exitCode({ cases: measured, endurance, audit }: BenchResult): number {
-  const results = [...measured, ...endurance];
+function exitCode({ cases: measured, audit }: BenchResult): number {
   const isInvalid =
-    results.some(({ invalid }) => invalid.length > 0) || (audit?.invalid.length ?? 0) > 0;
+    measured.some(({ invalid }) => invalid.length > 0) || (audit?.invalid.length ?? 0) > 0;
   if (isInvalid) return notValid;
-  const isCrossed = results.some(({ slos }) => slos.some(({ met }) => !met));
+  const isCrossed = measured.some(({ slos }) => slos.some(({ met }) => !met));
   return isCrossed || (audit !== null && isBroken(audit)) ? thresholdCrossed : 0;
 }
 

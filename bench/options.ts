@@ -23,8 +23,8 @@ import {
 import { refuseAlone } from '#io/given-flags.ts';
 import { limitValue } from '#src/config/setting-values.ts';
 import type { LimitOverrides } from '#src/config/world-schema.ts';
-import { cases, type ScenarioName, scenarioNames, shortScenarios } from './scenarios/bench-case.ts';
-import { isEnduranceOnly, type Slo, sloValue } from './slo.ts';
+import { cases, type ScenarioName, scenarioNames } from './scenarios/bench-case.ts';
+import { type Slo, sloValue } from './slo.ts';
 
 type BenchFlags = FlagValues<typeof benchFlags>;
 export type BenchOptions = ReturnType<typeof benchOptions>;
@@ -39,7 +39,7 @@ export function benchOptions(command: Command) {
   const { scenario, duration, warmUp, rate, slo, report, limit, ...others } = flags;
   const baseUrl = command.processedArgs[0] as URL | undefined;
   const scenarios: readonly ScenarioName[] =
-    scenario.length === 0 ? shortScenarios : [...new Set(scenario)];
+    scenario.length === 0 ? scenarioNames : [...new Set(scenario)];
   refuseIdleThresholds(slo, scenarios);
   const isOwn = baseUrl === undefined;
   const [running, started] = ['a base_url', "bench's own simulator: leave out the base_url"];
@@ -82,12 +82,8 @@ function refuseWithoutCaller({ apiKey, from, controlUrl, scenario }: BenchFlags)
 
 /** Refuses a threshold that no case measures: it would look as if it had been met. */
 function refuseIdleThresholds(slos: readonly Slo[], scenarios: readonly ScenarioName[]): void {
-  const endures = scenarios.includes('endurance');
-  const isMeasured = cases.some(({ scenario }) => scenarios.includes(scenario));
-  const idle = isMeasured
-    ? slos.find(({ metric }) => isEnduranceOnly(metric) && !endures)
-    : slos[0];
-  if (idle === undefined) return;
+  const [idle] = slos;
+  if (idle === undefined || cases.some(({ scenario }) => scenarios.includes(scenario))) return;
   throw new UsageError(
     `--slo ${idle.text}: no case of this run measures it; add a --scenario that does`,
   );
@@ -97,10 +93,10 @@ const countValue = wholeNumber(1, 9_999_999);
 
 const benchFlags = [
   heading('The load'),
-  list('--scenario <name>', 'what to measure', oneOf(scenarioNames), 'all but endurance'),
+  list('--scenario <name>', 'what to measure', oneOf(scenarioNames), 'all'),
   flag(
     '--duration <duration>',
-    'duration of load for each case, over all rounds; give endurance 10m',
+    'duration of load for each case, over all rounds',
     duration('100ms', '24h'),
     10_000,
     '10s',

@@ -15,15 +15,11 @@ export interface Figures {
   readonly cpuMicros: number | undefined;
   /** CPU per request as a multiple of the bare HyperExpress handler's. */
   readonly cpuRatio: number | undefined;
-  /** Shares and milliseconds that only an endurance run measures. */
-  readonly endurance?: Readonly<Record<'growth' | 'loss' | 'probeP99' | 'probeMax', number>>;
 }
 
 export interface Slo {
   /** As the user wrote it. */
   readonly text: string;
-  /** The name of the figure. */
-  readonly metric: string;
   readonly isMet: (figures: Figures) => boolean;
 }
 
@@ -32,12 +28,9 @@ interface Metric {
   /** The units in which a bound may be given, each in units of the figure. */
   readonly units: Readonly<Record<string, number>>;
   readonly valueOf: (figures: Figures, unit: string) => number | undefined;
-  /** True if only an endurance run measures it. */
-  readonly isEndurance?: true;
 }
 
 const time = { us: 0.001, ms: 1, s: 1_000 };
-const share = { '%': 0.01 };
 const count = { '': 1 };
 
 const metrics: Readonly<Record<string, Metric>> = {
@@ -49,10 +42,6 @@ const metrics: Readonly<Record<string, Metric>> = {
     units: { us: 1, x: 1 },
     valueOf: ({ cpuRatio, cpuMicros }, unit) => (unit === 'x' ? cpuRatio : cpuMicros),
   },
-  growth: { units: share, valueOf: ({ endurance }) => endurance?.growth, isEndurance: true },
-  loss: { units: share, valueOf: ({ endurance }) => endurance?.loss, isEndurance: true },
-  probe_p99: { units: time, valueOf: ({ endurance }) => endurance?.probeP99, isEndurance: true },
-  probe_max: { units: time, valueOf: ({ endurance }) => endurance?.probeMax, isEndurance: true },
 };
 
 /** Such as `max`, or `p99.9` for a percentile. */
@@ -62,11 +51,6 @@ function metricOf(name: string): Metric | undefined {
   return { units: time, valueOf: ({ percentile }) => percentile(Number(percent)) };
 }
 
-/** True if only an endurance run measures this figure. */
-export function isEnduranceOnly(metric: string): boolean {
-  return metrics[metric]?.isEndurance === true;
-}
-
 const relations: Readonly<Record<string, (value: number, bound: number) => boolean>> = {
   '<': (value, bound) => value < bound,
   '<=': (value, bound) => value <= bound,
@@ -74,7 +58,7 @@ const relations: Readonly<Record<string, (value: number, bound: number) => boole
   '>=': (value, bound) => value >= bound,
 };
 
-const thresholdPattern = /^([a-z_]+\d*(?:\.\d+)?)(<=|>=|<|>)(\d+(?:\.\d+)?)(us|ms|s|x|%)?$/;
+const thresholdPattern = /^([a-z]+\d*(?:\.\d+)?)(<=|>=|<|>)(\d+(?:\.\d+)?)(us|ms|s|x)?$/;
 
 /** Parses a threshold; throws a ValueError if it is none. */
 export function sloValue(text: string): Slo {
@@ -86,14 +70,14 @@ export function sloValue(text: string): Slo {
   if (metric === undefined || factor === undefined || holds === undefined) {
     throw new ValueError(
       "expected a threshold such as 'p99<50ms', 'max<1s', 'rps>10000', 'errors<1', 'cpu<1.5x' " +
-        "or 'cpu<30us'; of endurance 'growth<15%', 'loss<10%', 'probe_p99<25ms' or 'probe_max<1s'",
+        "or 'cpu<30us'",
     );
   }
   const isMet = (figures: Figures): boolean => {
     const value = metric.valueOf(figures, unit);
     return value !== undefined && holds(value, Number(digits) * factor);
   };
-  return { text, metric: name, isMet };
+  return { text, isMet };
 }
 
 /** The thresholds, and whether each is met. */

@@ -8,14 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from './connection.ts';
 import { type LoadResult, Tally } from './load-result.ts';
 import { saturate } from './saturate.ts';
-import {
-  type Load,
-  requestBytes,
-  type SlotCounter,
-  stamper,
-  type Target,
-  type Workload,
-} from './workload.ts';
+import { type Load, requestBytes, stamper, type Target, type Workload } from './workload.ts';
 
 /** A request later than this counts as late; Node's timers are accurate to about a millisecond. */
 const lateMs = 10;
@@ -24,16 +17,10 @@ const backlogSeconds = 2;
 const drainMs = 1_000;
 const mostAttempts = 3;
 
-/** Loads that share a counter never send the same text in a slot twice. */
-export async function runLoad(
-  target: Target,
-  workload: Workload,
-  load: Load,
-  counter: SlotCounter = { filled: 0 },
-): Promise<LoadResult> {
+export async function runLoad(target: Target, workload: Workload, load: Load): Promise<LoadResult> {
   const { perSecond } = load;
-  if (perSecond === undefined) return saturate(target, workload, load, counter);
-  const loop = new OpenLoop(target, workload, load, counter);
+  if (perSecond === undefined) return saturate(target, workload, load);
+  const loop = new OpenLoop(target, workload, load);
   await loop.open();
   await loop.send(perSecond);
   return loop.finish();
@@ -52,7 +39,8 @@ class OpenLoop {
   #started = 0;
   #inFlight = 0;
 
-  constructor(target: Target, workload: Workload, load: Load, counter: SlotCounter) {
+  constructor(target: Target, workload: Workload, load: Load) {
+    const counter = { filled: 0 };
     const host = `${target.host}:${target.port}`;
     this.#load = load;
     this.#tally = new Tally(workload.expects);

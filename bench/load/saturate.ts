@@ -25,9 +25,9 @@ export async function saturate(
   target: Target,
   workload: Workload,
   load: Load,
-  counter: SlotCounter,
 ): Promise<LoadResult> {
   const tally = new Tally(workload.expects);
+  const counter = { filled: 0 };
   const mostRequests = load.requests ?? Number.POSITIVE_INFINITY;
   /** Aborted when the measurement is over, while the last replies still arrive. */
   const over = new AbortController();

@@ -10,7 +10,6 @@ import { ownReport } from '#io/flag-values.ts';
 import { obstacleTo } from '#io/own-file.ts';
 import { auditRun } from '#judging/limiter/recount.ts';
 import { launchBrowser, withoutBrowser } from '#verify/testkit/processes/browser.ts';
-import type { EnduranceResult, Interval } from '../endurance/endurance-result.ts';
 import { htmlReport } from './html.ts';
 import type { BenchResult, CaseResult, ServerFigures } from './result.ts';
 
@@ -55,30 +54,6 @@ const entries = Array.from({ length: 12 }, (_, n) => {
   return { ...entry, atMs: n * 15_000 };
 });
 
-const intervals: readonly Interval[] = Array.from({ length: 20 }, (_, n) => ({
-  at_s: n * 10,
-  requests_per_second: 40_000 + n * 10,
-  cpu_us_per_request: 17,
-  rss_bytes: 4e8 + n * 1e5,
-  heap_bytes: 2e8,
-  event_loop_delay_ms: { p50: 1, p99: 4, max: 9 },
-  probe_ms: n === 3 ? null : { p50: 1, p99: 5, max: 20 },
-}));
-
-const endured: EnduranceResult = {
-  case: 'endurance',
-  what: 'sends',
-  invalid: [],
-  warm_up_s: 40,
-  intervals,
-  probe_ms: { p50: 1, p99: 5, max: 20 },
-  errors: 0,
-  memory_growth: 0.01,
-  throughput_loss: -0.02,
-  memory_spread: 0.03,
-  slos: [{ slo: 'growth<15%', met: true }],
-};
-
 const result: BenchResult = {
   node: 'v20',
   started_at: '2026-01-01T00:00:00.000Z',
@@ -87,7 +62,6 @@ const result: BenchResult = {
   duration_ms: 10_000,
   held: 1_000_000,
   cases: [valid, { ...valid, case: 'read', invalid: ['the generator was late'], cpu_ratio: null }],
-  endurance: [endured],
   audit: auditRun(entries, { send: 2 }),
 };
 
@@ -122,7 +96,6 @@ test.skipIf(withoutBrowser !== '')(
       expect(text).toMatch(/service\s+12\.5\s+12500\s+1\.00\s+3\.00\s+5\.00/);
       expect(text).toMatch(/met +p99<50ms/);
       expect(text).toContain(valid.what);
-      expect(text).toContain('memory growth 1.0% (it varied by 3.0%), throughput loss -2.0%');
       // An invalid run has no headline and no CPU figure.
       expect(text).toContain('INVALID: the generator was late');
       expect(text.match(/x the bare HyperExpress handler/g)).toHaveLength(1);
@@ -135,18 +108,13 @@ test.skipIf(withoutBrowser !== '')(
         'Answered per second of send',
         'Latency by percentile of read',
         'Answered per second of read',
-        'Throughput of endurance',
-        'CPU per request of endurance',
-        'Memory of endurance',
-        'Event-loop delay of endurance',
-        'Latency of the probe of endurance',
         'Accepted and refused per simulated second, and the limit',
       ]);
       const drawn = await page.evaluate<number[]>(
         `[...document.querySelectorAll('svg path:not(.grid)')].map((one) => one.getTotalLength())`,
       );
       // A line is drawn, or all its values are zero.
-      expect(drawn).toHaveLength(21);
+      expect(drawn).toHaveLength(11);
       expect(Math.min(...drawn)).toBeGreaterThan(300);
       expect(await page.title()).toBe('smstwin bench of Node v20');
       expect(unwanted).toEqual([]);

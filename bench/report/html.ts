@@ -6,16 +6,13 @@
 import { isBroken } from '#judging/limiter/recount.ts';
 import { type PageLink, pageHtml } from '#judging/report/page.ts';
 import { escapeMarkup as text } from '#judging/report/summary.ts';
-import type { EnduranceResult, Interval } from '../endurance/endurance-result.ts';
-import type { Percentiles } from '../servers/messages.ts';
-import { type Plot, plotSvg } from './plot.ts';
+import { plotSvg } from './plot.ts';
 import type { BenchResult, CaseResult } from './result.ts';
-import { auditText, caseText, enduranceText } from './text.ts';
+import { auditText, caseText } from './text.ts';
 
 export function htmlReport(result: BenchResult): string {
   const { node, started_at, connections, open_loop_rate: rate, held } = result;
-  const { cases, endurance, audit } = result;
-  const measured = [...cases, ...endurance];
+  const { cases, audit } = result;
   const isAuditBroken = audit !== null && (audit.invalid.length > 0 || isBroken(audit));
   return pageHtml({
     title: 'smstwin bench',
@@ -30,18 +27,11 @@ export function htmlReport(result: BenchResult): string {
       'Compare ratios within one run; absolute figures depend on the machine and its other load.',
     ],
     counts: [
-      ...measured.map((result) => ({ ...headlineOf(result), to: result.case })),
+      ...cases.map((result) => ({ ...headlineOf(result), to: result.case })),
       ...(audit === null ? [] : [auditLink(isAuditBroken)]),
     ],
-    findings: [
-      ...measured.flatMap(troublesOf),
-      ...(isAuditBroken ? [auditLink(isAuditBroken)] : []),
-    ],
-    body: [
-      ...cases.map(caseSection),
-      ...endurance.map(enduranceSection),
-      auditSection(result),
-    ].join('\n'),
+    findings: [...cases.flatMap(troublesOf), ...(isAuditBroken ? [auditLink(isAuditBroken)] : [])],
+    body: [...cases.map(caseSection), auditSection(result)].join('\n'),
   });
 }
 
@@ -50,14 +40,14 @@ function auditLink(isBad: boolean): PageLink {
   return { label, tone: isBad ? 'failed' : 'passed', to: 'limit-audit' };
 }
 
-function headlineOf(result: CaseResult | EnduranceResult): PageLink {
+function headlineOf(result: CaseResult): PageLink {
   if (result.invalid.length > 0) return { label: result.case, tone: 'invalid' };
   const tone = result.slos.some(({ met }) => !met) ? 'crossed' : 'measured';
-  const ratio = 'cpu_ratio' in result ? result.cpu_ratio : null;
+  const ratio = result.cpu_ratio;
   return { label: ratio === null ? result.case : `${result.case} ${ratio.toFixed(2)}x`, tone };
 }
 
-function troublesOf({ case: name, invalid, slos }: CaseResult | EnduranceResult): PageLink[] {
+function troublesOf({ case: name, invalid, slos }: CaseResult): PageLink[] {
   return [
     ...invalid.map((why) => ({ label: `${name}: ${why}`, tone: 'invalid', to: name })),
     ...slos
@@ -97,44 +87,6 @@ function caseSection(result: CaseResult): string {
         ['failed', 'failed', ({ failed }) => failed],
       ],
     }),
-  );
-}
-
-function enduranceSection(result: EnduranceResult): string {
-  const { case: name, intervals: rows } = result;
-  const plot = (title: string, unit: string, ...lines: Plot<Interval>['lines']) =>
-    plotSvg({
-      label: `${title} of ${name}`,
-      axes: ['second of load', unit],
-      rows,
-      x: (interval) => interval.at_s,
-      lines,
-    });
-  const percentiles = (title: string, of: (interval: Interval) => Percentiles | null) =>
-    plot(
-      title,
-      'ms',
-      ['p50', 'passed', (interval) => of(interval)?.p50 ?? null],
-      ['p99', 'observed', (interval) => of(interval)?.p99 ?? null],
-      ['max', 'failed', (interval) => of(interval)?.max ?? null],
-    );
-  return section(
-    name,
-    enduranceText(result),
-    plot('Throughput', 'requests/s', [
-      'answered',
-      'passed',
-      (interval) => interval.requests_per_second,
-    ]),
-    plot('CPU per request', 'µs', ['CPU', 'notice', (interval) => interval.cpu_us_per_request]),
-    plot(
-      'Memory',
-      'MB',
-      ['resident', 'observed', (interval) => interval.rss_bytes / 1e6],
-      ['heap used', 'notice', (interval) => interval.heap_bytes / 1e6],
-    ),
-    percentiles('Event-loop delay', (interval) => interval.event_loop_delay_ms),
-    percentiles('Latency of the probe', (interval) => interval.probe_ms),
   );
 }
 

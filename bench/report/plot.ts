@@ -4,17 +4,13 @@
  */
 import { escapeMarkup as text } from '#judging/report/summary.ts';
 
-export interface Plot<R> {
+interface Plot<R> {
   readonly label: string;
   readonly axes: readonly [x: string, y: string];
   readonly rows: readonly R[];
   readonly x: (row: R, index: number) => number;
-  /** `tone`: a class of the page's stylesheet. A value of null leaves a gap. */
-  readonly lines: readonly (readonly [
-    name: string,
-    tone: string,
-    figureOf: (row: R) => number | null,
-  ])[];
+  /** `tone`: a class of the page's stylesheet. */
+  readonly lines: readonly (readonly [name: string, tone: string, figureOf: (row: R) => number])[];
   /** For values of several magnitudes. The axis then does not begin at 0. */
   readonly isLogarithmic?: boolean;
 }
@@ -38,7 +34,7 @@ export function plotSvg<R>(plot: Plot<R>): string {
     tone,
     values: rows.map(figureOf),
   }));
-  const shown = series.flatMap(({ values }) => values.filter((value) => value !== null));
+  const shown = series.flatMap(({ values }) => values);
   const most = Math.max(...shown, 0) || 1;
   const least = Math.min(...shown.filter((value) => value > 0), most);
   const scaleY = isLogarithmic ? logarithmic(least, most) : linear(0, most * 1.1);
@@ -55,9 +51,7 @@ export function plotSvg<R>(plot: Plot<R>): string {
   );
   const paths = series.map(({ tone, values }) => {
     const steps = values.map((value, index) => {
-      if (value === null) return '';
-      // After a gap, M moves there; otherwise L draws a line.
-      const command = (values[index - 1] ?? null) === null ? 'M' : 'L';
+      const command = index === 0 ? 'M' : 'L';
       return `${command}${atX(x[index] ?? 0).toFixed(1)} ${atY(value).toFixed(1)}`;
     });
     return `<path class="${text(tone)}" d="${steps.join('')}"/>`;

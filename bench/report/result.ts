@@ -2,7 +2,6 @@
  * The result of a bench run. Written as it is, it is the JSON report; the other reports read it.
  */
 import type { AuditRun } from '#judging/limiter/recount.ts';
-import type { EnduranceResult } from '../endurance/endurance-result.ts';
 import { invalidity, median } from '../load/load-result.ts';
 import { cpuOf, type Measurement, type Round, throughputOf } from '../measure.ts';
 import { type Figures, judged, type Slo } from '../slo.ts';
@@ -19,7 +18,6 @@ export interface BenchResult {
   /** Messages that the service held before the load; null if it is not our own. */
   readonly held: number | null;
   readonly cases: readonly CaseResult[];
-  readonly endurance: readonly EnduranceResult[];
   readonly audit: AuditRun | null;
 }
 

@@ -5,10 +5,8 @@
 import type { SettingsInput } from '#src/simulator.ts';
 import type { RequestTemplate, Slot, Workload } from '../load/workload.ts';
 
-/** The scenarios that run if none is named. */
-export const shortScenarios = ['send', 'read', 'throttled', 'mixed', 'limit-audit'] as const;
-/** `endurance` runs only if named: its verdict needs minutes. */
-export const scenarioNames = [...shortScenarios, 'endurance'] as const;
+/** All of them run if none is named. */
+export const scenarioNames = ['send', 'read', 'throttled', 'mixed', 'limit-audit'] as const;
 export type ScenarioName = (typeof scenarioNames)[number];
 
 /** The account that sends the requests of a case. */
@@ -101,21 +99,6 @@ export const cases: readonly BenchCase[] = [
         expects: [200, 202],
       };
     },
-  },
-  // Time is real, and the SIM polls every 20 s.
-  {
-    scenario: 'endurance',
-    name: 'endurance',
-    what: 'sends without request_id',
-    settings: { noLimits: true, world: pollingWorld },
-    workload: sends('no request_id'),
-  },
-  {
-    scenario: 'endurance',
-    name: 'endurance-fresh-id',
-    what: 'sends with a request_id of their own',
-    settings: { noLimits: true, world: pollingWorld },
-    workload: sends('fresh request_ids'),
   },
 ];
 

@@ -1,6 +1,6 @@
 /**
- * The program of a child process: runs one server, or the probe of one, as the parent orders over
- * IPC (`messages.ts`). It exits with its parent.
+ * The program of a child process: runs one server, as the parent orders over IPC (`messages.ts`). It
+ * exits with its parent.
  */
 import { createSimulator, type Simulator } from '#src/simulator.ts';
 import type { Order, Report, ServerSpec } from './messages.ts';
@@ -21,10 +21,6 @@ async function carryOut(order: Order): Promise<Report> {
   switch (order.kind) {
     case 'start':
       return start(order.spec);
-    case 'probe': {
-      const { probe } = await import('../endurance/probe.ts');
-      return probe(order, sendReport);
-    }
     case 'usage': {
       const { user, system } = process.cpuUsage();
       return { kind: 'usage', cpuMicros: user + system, rssBytes: process.memoryUsage.rss() };
@@ -38,17 +34,16 @@ async function start(spec: ServerSpec): Promise<Report> {
     // Imported here, so that neither kind of server loads the other's code.
     const { bareHyperExpress } = await import('./floor.ts');
     const port = await bareHyperExpress();
-    return { kind: 'started', port, controlUrl: '', startedMs: sinceStart(), ...noCaller };
+    return { kind: 'started', port, startedMs: sinceStart(), ...noCaller };
   }
   const simulator = await createSimulator(spec.settings);
-  const { baseUrl, controlUrl } = await simulator.listen(spec.control ? { control: {} } : {});
+  const { baseUrl } = await simulator.listen();
   const startedMs = sinceStart();
   const [account] = simulator.readyFile().accounts;
   const caller = { apiKey: account?.api_key ?? '', from: account?.sims[0]?.number ?? '' };
   return {
     kind: 'started',
     port: Number(new URL(baseUrl).port),
-    controlUrl: controlUrl ?? '',
     startedMs,
     ...caller,
     messageIds: preload(simulator, caller, spec.preload),

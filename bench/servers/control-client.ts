@@ -1,11 +1,9 @@
 /**
  * A client of a running simulator's control port: creates and removes the callers of the bench, and
- * reads the record of requests and the metrics.
+ * reads its record of requests and its memory.
  */
 import { Client } from '#conformance/target/client.ts';
 import { CommandError } from '#io/command-error.ts';
-import { MetricsText } from '#io/metrics-text.ts';
-import type { Reply } from '#judging/evidence/reply.ts';
 import { Masks } from '#judging/report/reported-exchange.ts';
 import { describe } from '#judging/service/expectations.ts';
 import type { RequestView } from '#src/operations/requests/request-views.ts';
@@ -31,7 +29,7 @@ export interface RemoteUser {
   readonly from: string;
 }
 
-/** Enough for a thousand recorded requests, or for the metrics of many worlds. */
+/** Enough for a thousand recorded requests. */
 const mostBytes = 16_777_216;
 
 export class ControlClient {
@@ -75,15 +73,7 @@ export class ControlClient {
     return (memory as { rss_bytes: number }).rss_bytes;
   }
 
-  async metrics(): Promise<MetricsText> {
-    return new MetricsText((await this.#reply('simulator.metrics')).text);
-  }
-
   async #call(name: OperationName, id = '', body?: unknown): Promise<Record<string, unknown>> {
-    return Object((await this.#reply(name, id, body)).json);
-  }
-
-  async #reply(name: OperationName, id = '', body?: unknown): Promise<Reply> {
     const { method, path } = routeOf(name, id);
     const reply = await this.#client.request({
       method,
@@ -92,7 +82,7 @@ export class ControlClient {
         ? {}
         : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
     });
-    if (reply.status >= 200 && reply.status < 300) return reply;
+    if (reply.status >= 200 && reply.status < 300) return Object(reply.json);
     const { origin } = this.#url;
     throw new CommandError(
       notReachable,

@@ -1,6 +1,6 @@
 /**
- * Starts a server or a probe in a child process, so that its CPU and memory are measured apart from
- * those of the load generator.
+ * Starts a server in a child process, so that its CPU and memory are measured apart from those of
+ * the load generator.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -8,9 +8,9 @@ import { fileURLToPath } from 'node:url';
 import { CommandError } from '#io/command-error.ts';
 import { isExecutable, shippedPath } from '#io/shipped-files.ts';
 import type { Target } from '../load/workload.ts';
-import type { Order, ProbeOrder, ProbeReport, Report, ServerSpec } from './messages.ts';
+import type { Order, Report, ServerSpec } from './messages.ts';
 
-export type Started = Extract<Report, { kind: 'started' }>;
+type Started = Extract<Report, { kind: 'started' }>;
 export type Usage = Extract<Report, { kind: 'usage' }>;
 
 const answerWithinMs = 60_000;
@@ -28,8 +28,15 @@ export interface LoadedServer {
 }
 
 /** Starts a server in a child process. */
-export async function startServer(spec: ServerSpec): Promise<LoadedServer & { started: Started }> {
-  const child = startChild(['--expose-gc', '--max-old-space-size=4096']);
+export async function startServer(spec: ServerSpec): Promise<LoadedServer> {
+  const { file, loader } = serverProgram();
+  const child = fork(file, {
+    // The executable passes all arguments to the program, so it cannot take flags of Node.
+    execArgv: isExecutable ? [] : ['--expose-gc', '--max-old-space-size=4096', ...loader],
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+  // `ask` reports an error; without a listener, one between two orders would end the bench.
+  child.on('error', () => {});
   const exited = new Promise((resolve) => child.once('exit', resolve));
   const started = await ask(child, { kind: 'start', spec }, 'started');
   return {
@@ -42,33 +49,6 @@ export async function startServer(spec: ServerSpec): Promise<LoadedServer & { st
       await exited;
     },
   };
-}
-
-/** A probe in a child process. */
-export interface Probe {
-  readonly latest: () => ProbeReport;
-  readonly stop: () => void;
-}
-
-/** Resolves once the probe has its first result. */
-export async function startProbe(order: ProbeOrder): Promise<Probe> {
-  const child = startChild([]);
-  let latest = await ask(child, order, 'probed');
-  child.on('message', (report: Report) => {
-    if (report.kind === 'probed') latest = report;
-  });
-  return { latest: () => latest, stop: () => child.kill('SIGKILL') };
-}
-
-function startChild(flags: readonly string[]): ChildProcess {
-  const { file, loader } = serverProgram();
-  const child = fork(file, {
-    // The executable passes all arguments to the program, so it cannot take flags of Node.
-    execArgv: isExecutable ? [] : [...flags, ...loader],
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-  });
-  // `ask` reports an error; without a listener, one between two orders would end the bench.
-  return child.on('error', () => {});
 }
 
 /** The source in a checkout; in the package, the built file in the same folder. */

@@ -11,28 +11,24 @@ import type { BenchCase } from '../scenarios/bench-case.ts';
 import { boundedClient, ControlClient, unusedName } from './control-client.ts';
 import { type LoadedServer, startServer } from './server-process.ts';
 
-export interface Service extends LoadedServer {
-  readonly control: ControlClient | undefined;
-}
-
 /** The messages that a case of reads needs. A running service gets no more than these. */
 const fewestRead = 200;
 
-/** `needsControl`: if the bench starts the simulator, it opens a control port. */
 export async function startService(
   { settings, reads }: BenchCase,
   options: BenchOptions,
-  { needsControl = false } = {},
-): Promise<Service> {
+): Promise<LoadedServer> {
   const { baseUrl, held } = options;
   if (baseUrl !== undefined) return remoteService(baseUrl, options, reads ? fewestRead : 0);
   const preload = reads ? Math.max(held, fewestRead) : held;
-  const server = await startServer({ kind: 'simulator', settings, preload, control: needsControl });
-  const { controlUrl } = server.started;
-  return { ...server, control: needsControl ? new ControlClient(new URL(controlUrl)) : undefined };
+  return startServer({ kind: 'simulator', settings, preload });
 }
 
-async function remoteService(baseUrl: URL, options: BenchOptions, count: number): Promise<Service> {
+async function remoteService(
+  baseUrl: URL,
+  options: BenchOptions,
+  count: number,
+): Promise<LoadedServer> {
   const control = options.controlUrl && new ControlClient(options.controlUrl);
   const { name, number } = unusedName();
   const user =
@@ -46,7 +42,6 @@ async function remoteService(baseUrl: URL, options: BenchOptions, count: number)
     target: { host: baseUrl.hostname.replace(/^\[|\]$/g, ''), port: Number(baseUrl.port || 80) },
     started: { apiKey, from, startedMs: Number.NaN },
     messageIds: await sendMessages(baseUrl, count, { apiKey, from, to: options.to }),
-    control,
     usage: async () => {
       if (control === undefined) return undefined;
       const rssBytes = await control.rssBytes();

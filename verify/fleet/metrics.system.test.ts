@@ -3,7 +3,7 @@
  * and keeps requests waiting.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { MetricsText } from '#io/metrics-text.ts';
+import { MetricsText } from '#verify/testkit/metrics-text.ts';
 import { FleetFixture } from './fleet-fixture.ts';
 
 let fleet: FleetFixture;

@@ -7,7 +7,6 @@ import { afterEach, expect, test } from 'vitest';
 import { statuses } from '#contract/message-status.ts';
 import { matchRoute } from '#contract/routes.ts';
 import { atOnce } from '#io/at-once.ts';
-import { MetricsText } from '#io/metrics-text.ts';
 import { Rng } from '#src/sim/random.ts';
 import {
   familiesOf,
@@ -16,6 +15,7 @@ import {
   type Sample,
 } from '#src/simulation/metrics/families.ts';
 import { type ApiRequest, type SettingsInput, Simulator } from '#src/simulator.ts';
+import { MetricsText } from '#verify/testkit/metrics-text.ts';
 import { kinds } from '../testkit/transport-fixture.ts';
 import { plainRequest, sendBy } from '../testkit/twin/control-fixture.ts';
 

@@ -4,9 +4,9 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { MetricsText } from '#io/metrics-text.ts';
 import { metricNames } from '#src/simulation/metrics/families.ts';
 import { Simulator } from '#src/simulator.ts';
+import { MetricsText } from '#verify/testkit/metrics-text.ts';
 import { sendBy } from '../testkit/twin/control-fixture.ts';
 
 const read = (name: string) => readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8');
