@@ -125,7 +125,9 @@ export class PageRun {
   /** Ends the servers, the last one first: it may be a proxy of the others. */
   async end(): Promise<void> {
     for (const child of this.#running.splice(0).reverse()) {
-      const exited = child.exitCode === null ? once(child, 'exit') : [child.exitCode];
+      if (child.exitCode !== null || child.signalCode !== null)
+        throw new Error(`${child.spawnargs.at(-1)}: ended by itself`);
+      const exited = once(child, 'exit');
       const pid = this.#pids.get(child);
       // A recorder writes no ready file: it is in the group of its command.
       process.kill(pid ?? -(child.pid ?? 0), 'SIGTERM');
@@ -158,8 +160,9 @@ export class PageRun {
     const cwd = this.#folderOf(line);
     const readyFile = join(cwd, /--ready-file (\S+)/.exec(line)?.[1] ?? `ready-${port}.json`);
     const ports = { SMSTWIN_PORT: `${port}`, SMSTWIN_CONTROL_PORT: `${controlPort}` };
-    // Two servers with one seed give equal ids, which one service that is recorded twice does not.
-    const seed = { SMSTWIN_SEED: `${port}` };
+    // With one seed two servers give equal ids, which a service that is recorded twice does not; a
+    // journal goes on with its own seed.
+    const seed = line.includes('--journal ') ? {} : { SMSTWIN_SEED: `${port}` };
     const env = { ...process.env, ...this.#env, ...ports, ...seed };
     const here = this.#here(line).replace('-port 8081', `-port ${controlPort}`);
     const command = `exec ${here.replace('--port 8080', `--port ${port}`)}`;
