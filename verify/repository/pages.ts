@@ -76,7 +76,7 @@ export function entryOf<T>(table: Readonly<Record<string, T>>, line: string): T 
 }
 
 const serves =
-  /^(npm start|(npx |npm run )?smstwin (-- )?(serve|record|fleet))\b(?!.* --list)(?!.* & )/;
+  /^(npm start|npm run serve:defects|(npx |npm run )?smstwin (-- )?(serve|record|fleet))\b(?!.* --list)(?!.* & )/;
 const records = /\brecord --upstream/;
 const usesServer =
   /127\.0\.0\.1|\$(KEY|URL|CA|MESSAGE_ID)|\bURL\b|ask\.go|Ask\.java|sms\.example\.com/;
@@ -124,17 +124,21 @@ export class PageRun {
 
   /** Ends the servers, the last one first: it may be a proxy of the others. */
   async end(): Promise<void> {
+    const failures: string[] = [];
     for (const child of this.#running.splice(0).reverse()) {
-      if (child.exitCode !== null || child.signalCode !== null)
-        throw new Error(`${child.spawnargs.at(-1)}: ended by itself`);
+      const command = child.spawnargs.at(-1);
+      if (child.exitCode !== null || child.signalCode !== null) {
+        failures.push(`${command}: ended by itself`);
+        continue;
+      }
       const exited = once(child, 'exit');
       const pid = this.#pids.get(child);
       // A recorder writes no ready file: it is in the group of its command.
       process.kill(pid ?? -(child.pid ?? 0), 'SIGTERM');
       const [code] = await exited;
-      if (pid !== undefined && code !== 0)
-        throw new Error(`${child.spawnargs.at(-1)}: ended with ${code}`);
+      if (pid !== undefined && code !== 0) failures.push(`${command}: ended with ${code}`);
     }
+    if (failures.length > 0) throw new Error(failures.join('; '));
   }
 
   #folderOf(line: string): string {
