@@ -106,7 +106,7 @@ test('no command line of its processes shows the token, which they require', asy
       const [line, environment] = ['cmdline', 'environ'].map((name) =>
         readFileSync(`/proc/${pid}/${name}`, 'utf8'),
       );
-      expect([line?.includes(token), environment?.includes('SMSTWIN_CONTROL')]).toEqual([
+      expect([line?.includes(token), environment?.includes('SMSTWIN_CONTROL_TOKEN')]).toEqual([
         false,
         false,
       ]);
