@@ -1,345 +1,196 @@
 /**
  * Redacts one exchange by value. First its parts are read for what is a key, a number or a text;
- * then each of these is replaced in all parts, however it is written. All other bytes stay, so
- * equal replies stay equal and different ones stay different.
+ * then each of these is replaced in all values that show it plainly. A value that hides one in
+ * another encoding is replaced as a whole. All other bytes stay, so equal replies stay equal.
  */
 import { isUtf8 } from 'node:buffer';
 import { matchRoute } from '#contract/routes.ts';
 import { valueIn } from '#judging/evidence/reading.ts';
+import { type Edit, KnownValues } from './known-values.ts';
 import {
-  fieldsIn,
-  isIdName,
+  isEcho,
   isNumberName,
-  isSecretName,
-  isServiceWord,
-  isTextName,
+  isPlain,
+  isSecret,
+  isText,
   type Member,
-  meaningIn,
-  membersOfJson,
+  meaningOf,
+  membersOf,
+  plainToken,
+  type Texts,
   written,
 } from './members.ts';
-import { digitLike, KnownNumbers, numbersIn } from './phone-numbers.ts';
-import { type Found, Pieces, shortestValue } from './pieces.ts';
-import { LongString, PlainText, replacedIn } from './plain-text.ts';
+import { KnownNumbers } from './phone-numbers.ts';
+import { flatOf, plainOf } from './plain-text.ts';
 import type { Redactor } from './redaction.ts';
-import { Keys, type Secrets, shortestSoughtKey } from './secrets.ts';
+import { addKey, type Secrets, shortestSoughtKey } from './secrets.ts';
 
 /** How a part of an exchange is read. */
 export interface Reading {
   readonly form: 'json or other' | 'form' | 'target' | 'header';
-  /**
-   * Which of its values are texts of messages: those with a name that says so, all, or none, as in
-   * errors, whose texts are the service's.
-   */
-  readonly texts: 'named' | 'all' | 'none';
+  readonly texts: Texts;
 }
 
-interface Part {
-  readonly text: string;
-  readonly edits: Edit[];
-  /** What is searched: values, or the whole text. Only the whole text can contain edits. */
-  readonly segments: readonly Member[];
-  readonly isWhole: boolean;
-}
-
-interface Edit {
-  readonly start: number;
-  readonly end: number;
-  readonly text: string;
-}
-
-/** UUIDs, times and media types are never personal. */
-const plainToken =
-  /(?<![\w-])(?:[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}|\d{4}-(?:0\d|1[0-2])-[0-3]\d(?:[t ]\d\d:[\d:.]+(?:z|[+-]\d\d:?\d\d)?)?)(?![\w-])|\b(?:application|text|multipart)\/[\w.+-]+/gi;
 const drawnKey = /\bsmst_([a-z0-9]{40})\b/gi;
-const numberAlone = /^[+\d][\d\s().-]*$/;
-const userInfo = /\/\/([^\s/?#@"'<>\\]+)@/g;
-const base64 = /[\w+/-]{10,}={0,2}/g;
+const userInfo = /\/\/(([^\s/?#@"'<>\\:]+)(?::([^\s/?#@"'<>\\]*))?)@/g;
+const base64 = /[\w+/-]{10,}/g;
 /** Bytes that are no text rarely have so many printable characters in a row. */
 const printable = /[\x20-\x7e]{7}/;
-const anyDigit = /\p{Nd}/u;
 const mostNested = 3;
-const sliceLength = 5_000;
-const tokenWindow = 4_096;
-const tokenOverlap = 256;
-/** Stands for characters in which nothing is looked for. */
-const taken = '\0';
 
 export class ExchangeRedaction {
   readonly #secrets: Secrets;
   readonly #redactor: Redactor;
-  readonly #parts: Part[] = [];
-  readonly #keys = new Keys();
-  readonly #numbers = new KnownNumbers();
-  /** Knows none, and counts how many numbers were checked while they were learned. */
-  readonly #unknown = new KnownNumbers();
-  readonly #texts = new Pieces(false);
-  /** Of each text: what is looked for, and its replacement. */
-  readonly #replaced: (readonly [plain: string, replacement: string])[] = [];
+  readonly #parts: (readonly [text: string, reading: Reading])[] = [];
+  readonly #keys = new KnownValues();
+  readonly #texts = new KnownValues();
+  readonly #numbers: KnownNumbers;
 
   constructor(secrets: Secrets, redactor: Redactor) {
     this.#secrets = secrets;
     this.#redactor = redactor;
+    this.#numbers = new KnownNumbers(redactor);
   }
 
   /** Looks for this key in the exchange; for a long one, in all that follow, too. */
   learnKey(key: string): string {
     const digest = this.#secrets.learn(key);
-    if (key.length < shortestSoughtKey) this.#keys.add(key, digest);
+    if (key.length < shortestSoughtKey) addKey(this.#keys, key, digest);
     return digest;
   }
 
   /** Reads a part. `redacted` returns the parts in the order in which they were added. */
   *add(text: string, reading: Reading): Generator<undefined, void> {
-    const isJson = reading.form === 'json or other' && /^\s*[[{"]/.test(text);
-    const isRead = isJson ? valueIn(text) !== undefined : reading.form !== 'json or other';
-    yield;
-    const isWhole = !isRead || reading.form === 'header';
-    const everything: Member = {
-      ...{ start: 0, end: text.length, name: 'body', kind: 'string', isAlone: false },
-    };
-    const segments: Member[] = isWhole ? [everything] : [];
-    const part: Part = { text, edits: [], segments, isWhole };
-    this.#parts.push(part);
-    if (text === '') return;
-    for (const [, user = ''] of text.matchAll(userInfo)) this.#learnUser(user);
-    if (reading.form === 'target') {
-      const end = queryOf(text);
-      // The path of an endpoint is no echo of a text that contains it.
-      const name = matchRoute(text.slice(0, end)) === undefined ? 'path' : 'id';
-      segments.push({ ...everything, end, name });
-    }
-    for (const member of membersOf(text, reading.form, isJson)) {
-      yield;
-      const replacement = yield* this.#learn(text, member, reading.texts, 0);
-      if (replacement !== undefined) part.edits.push({ ...member, text: replacement });
-      else if (!isWhole && member.end - member.start >= shortestValue) segments.push(member);
-    }
-    if (isRead || !this.#redactor.hidesTexts || reading.texts === 'none') return;
-    // No names say what is a text here, so all of it is.
-    const replacement = yield* this.#textOf(text);
-    part.edits.splice(0, part.edits.length, { ...everything, text: replacement });
-  }
-
-  #learnUser(user: string): void {
-    const [, name = user, password = ''] = /^([^:]*):(.*)$/.exec(user) ?? [];
-    for (const key of [user, password || name]) this.learnKey(key);
-  }
-
-  /** What a member teaches. Returns its replacement if it is a key or a text itself. */
-  *#learn(
-    text: string,
-    member: Member,
-    texts: Reading['texts'],
-    depth: number,
-  ): Generator<undefined, string | undefined> {
-    const { name, kind, isAlone } = member;
-    if (kind === 'name' || member.start === member.end) return undefined;
-    const value = meaningIn(text, member);
-    yield;
-    if (isSecretName(name) && isAlone) {
-      const digest = this.learnKey(value.replace(/^"(.*)"$/, '$1'));
-      return kind === 'number' ? `"${digest}"` : digest;
-    }
-    const isText = texts === 'all' ? !isIdName(name) : texts === 'named' && isTextName(name);
-    const fewest = isNumberName(name) ? 5 : 7;
-    if (this.#redactor.hidesNumbers && (fewest === 5 || isText))
-      yield* this.#learnNumbers(yield* PlainText.of(value), fewest);
-    if (depth < mostNested && /^\s*[[{]/.test(value) && valueIn(value) !== undefined)
-      for (const nested of membersOfJson(value))
-        yield* this.#learn(value, nested, texts, depth + 1);
-    const isPlain = value.replace(plainToken, '') === '' || isServiceWord(value);
-    const isNumber = isNumberName(name) || (!isTextName(name) && numberAlone.test(value));
-    if (!isText || isPlain || isNumber || kind === 'number') return undefined;
-    return this.#redactor.hidesTexts ? written(yield* this.#textOf(value), member) : undefined;
-  }
-
-  *#textOf(value: string): Generator<undefined, string> {
-    const replacement = yield* this.#redactor.textInSlices(value);
-    const plain = (yield* PlainText.of(value)).text;
-    if (plain.length >= shortestValue) {
-      yield* this.#texts.add(plain);
-      const isSame = plain === value;
-      this.#replaced.push([
-        plain,
-        isSame ? replacement : yield* this.#redactor.textInSlices(plain),
-      ]);
-    }
-    return replacement;
-  }
-
-  *#learnNumbers(plain: PlainText, fewest?: number): Generator<undefined, void> {
-    if (!anyDigit.test(plain.text)) return;
-    const text = yield* replacedIn(plain.text, plainToken, (token) => masked(token));
-    for (const { digits } of yield* numbersIn(text, this.#unknown, fewest)) {
-      this.#numbers.add(digits, this.#redactor.number(digits));
-      yield;
-    }
+    this.#parts.push([text, reading]);
+    for (const [, all = '', user = '', password] of text.matchAll(userInfo))
+      for (const key of [all, password || user]) this.learnKey(key);
+    yield* this.#rewritten(text, reading, 'learn');
   }
 
   /** All parts with what was learned replaced. */
   *redacted(): Generator<undefined, readonly string[]> {
-    const segments: { readonly part: Part; readonly member: Member; readonly plain: PlainText }[] =
-      [];
-    for (const part of this.#parts) {
-      part.edits.sort((one, other) => one.start - other.start);
-      for (const member of part.segments) {
-        for (const { start, end } of part.isWhole ? gapsIn(member, part.edits) : [member]) {
-          const plain = yield* PlainText.of(part.text.slice(start, end));
-          segments.push({ part, member: { ...member, start, end }, plain });
-          if (this.#redactor.hidesNumbers) yield* this.#learnNumbers(plain);
-        }
-      }
-    }
-    for (const { part, member, plain } of segments) {
-      const isNumber = member.kind === 'number';
-      const isEcho = !isNumber && !isIdName(member.name);
-      for (const edit of yield* this.#editsOf(plain, isEcho)) {
-        const [start, end] = plain.range(edit.start, edit.end);
-        const text = isNumber ? asJsonNumber(edit.text) : edit.text;
-        part.edits.push({ start: member.start + start, end: member.start + end, text });
-      }
-    }
     const results: string[] = [];
-    for (const { text, edits } of this.#parts) {
-      yield;
-      results.push(edited(text, edits));
-    }
+    for (const [text, reading] of this.#parts)
+      results.push(yield* this.#rewritten(text, reading, 'replace'));
     return results;
   }
 
-  /** What is replaced in a plain text, in its units. What is found first may not be found again. */
-  *#editsOf(plain: PlainText, isEcho: boolean): Generator<undefined, readonly Edit[]> {
+  *#rewritten(
+    text: string,
+    { form, texts }: Reading,
+    step: 'learn' | 'replace',
+    depth = 0,
+  ): Generator<undefined, string> {
+    const isJson = form === 'json or other' && /^\s*[[{"]/.test(text);
+    const isRead = isJson ? valueIn(text) !== undefined : form !== 'json or other';
+    yield;
     const edits: Edit[] = [];
-    let text = yield* replacedIn(plain.text, plainToken, (token) => masked(token));
-    const take = (start: number, end: number, replacement: string) => {
-      edits.push({ start, end, text: replacement });
-    };
-    let masks = 0;
-    const maskTaken = () => {
-      if (edits.length === masks) return;
-      masks = edits.length;
-      text = edited(
-        text,
-        edits.map((edit) => ({ ...edit, text: masked(edit.text, edit.end - edit.start) })),
-      );
-    };
-    const mayTake = ({ start, end }: Found) =>
-      !isServiceWord(plain.text.slice(start, end)) && /[^\0]/.test(text.slice(start, end));
-    if (isEcho)
-      for (const found of yield* this.#texts.in(plain.text, mayTake)) {
-        const piece = plain.text.slice(found.start, found.end);
-        const echo = yield* this.#echo(piece, found);
-        take(found.start, found.end, yield* plain.rewritten(found.start, echo));
-        yield;
-      }
-    maskTaken();
-    for (const { pieces, digests } of [this.#keys, this.#secrets.keys]) {
-      for (const { start, end, value } of yield* pieces.in(text, () => true))
-        take(start, end, digests[value] ?? '');
-      maskTaken();
-    }
-    for (const { index, 0: key, 1: drawn = '' } of text.matchAll(drawnKey))
-      take(index, index + key.length, this.#secrets.digest('key', `smst_${drawn}`));
-    maskTaken();
-    if (this.#redactor.hidesNumbers && anyDigit.test(text))
-      for (const { digits, at } of yield* numbersIn(text, this.#numbers)) {
-        const [start, end] = [at[0] ?? 0, (at.at(-1) ?? 0) + 1];
-        const known = this.#numbers.replacementOf(digits) ?? this.#redactor.number(digits);
-        const units = plain.text.slice(start, end).split('');
-        for (const [order, index] of at.entries())
-          units[index - start] = digitLike(plain.text[index] ?? '', known[order] ?? '');
-        take(start, end, yield* plain.rewritten(start, units.join('')));
-        yield;
-      }
-    maskTaken();
-    for (const { index, 0: token } of text.matchAll(base64)) {
+    for (const member of membersIn(text, isJson ? 'json' : form)) {
+      const content = text.slice(member.start, member.end);
+      const value = member.kind === 'number' ? content : meaningOf(content, member.form);
+      const isNested = depth < mostNested && /^\s*[[{]/.test(value) && valueIn(value) !== undefined;
+      const nested: Reading = { form: 'json or other', texts };
       yield;
-      if (!(yield* this.#hidesSecret(token))) continue;
-      const other = yield* this.#redactor.textInSlices(token);
-      take(index, index + token.length, yield* plain.rewritten(index, other));
+      const inner = isNested ? yield* this.#rewritten(value, nested, step, depth + 1) : value;
+      if (step === 'learn') yield* this.#learn(member, value, texts);
+      const result = step === 'learn' ? value : yield* this.#replaced(member, value, inner, texts);
+      if (result !== value) edits.push({ ...member, text: written(result, member) });
     }
-    return edits;
+    if (text === '' || (isRead && form !== 'header')) return edited(text, edits);
+    // The members of such a text only teach, as a secret can be written across them.
+    const name = isRead ? '' : 'body';
+    const whole: Member = { start: 0, end: 0, name, kind: 'value', form: 'json', isAlone: false };
+    if (step === 'replace') return yield* this.#replaced(whole, text, text, texts);
+    yield* this.#learn(whole, text, texts);
+    return text;
   }
 
-  /** The replacement of a text, for a piece of it that may differ in case and blanks. */
-  *#echo(piece: string, { value, offset }: Found): Generator<undefined, string> {
-    const [plain = '', replacement = ''] = this.#replaced[value] ?? [];
-    if (plain.startsWith(piece, offset)) return replacement.slice(offset, offset + piece.length);
-    const result = new LongString();
-    for (let index = 0; index < piece.length; index++) {
-      if (index % sliceLength === sliceLength - 1) yield;
-      const [unit = '', own = ''] = [piece[index], plain[offset + index]];
-      const other = replacement[offset + index] ?? '';
-      const cased = unit === own.toUpperCase() ? other.toUpperCase() : other.toLowerCase();
-      if (own === other) result.add(unit);
-      else result.add(unit === own || cased.length > 1 ? other : cased);
-    }
-    return result.toString();
+  *#learn(member: Member, value: string, texts: Texts): Generator<undefined, void> {
+    if (isSecret(member)) this.learnKey(value.replace(/^"(.*)"$/, '$1'));
+    const plain = yield* plainOf(value);
+    // Keys of the service's own form may be those of other accounts.
+    for (const [key, drawn] of plain.matchAll(drawnKey))
+      this.#keys.add(key, this.#secrets.digest('key', `smst_${drawn}`));
+    if (this.#redactor.hidesNumbers) yield* this.#numbers.learn(plain, isNumberName(member.name));
+    if (this.#redactor.hidesTexts && isText(member, value, texts))
+      for (const text of new Set([value, plain]))
+        this.#texts.add(text, yield* this.#redactor.textInSlices(text));
   }
 
-  /** True if a token is base64 of something secret, at any of the four alignments. */
-  *#hidesSecret(token: string): Generator<undefined, boolean> {
-    for (let at = 0; at < token.length; at++) {
-      // A long token is read in windows that overlap, each at its four alignments.
-      if (at % tokenWindow === 4) at += tokenWindow - 4;
-      yield;
-      const bytes = Buffer.from(token.slice(at, at + tokenWindow + tokenOverlap), 'base64');
-      const decoded = bytes.toString('utf8');
-      if (!isUtf8(bytes) && !printable.test(decoded)) continue;
-      const { text } = yield* PlainText.of(decoded);
-      for (const pieces of [this.#texts, this.#keys.pieces, this.#secrets.keys.pieces])
-        if ((yield* pieces.in(text, () => true)).length > 0) return true;
-      if (text.search(drawnKey) >= 0) return true;
-      const hasNumber =
-        this.#redactor.hidesNumbers && (yield* numbersIn(text, this.#numbers)).length > 0;
-      if (hasNumber) return true;
+  /** `inner`: the value, with what is nested in it replaced. */
+  *#replaced(
+    member: Member,
+    value: string,
+    inner: string,
+    texts: Texts,
+  ): Generator<undefined, string> {
+    if (isSecret(member)) return this.learnKey(value);
+    if (isPlain(value)) return value;
+    const hidden = this.#redactor.textInSlices(value);
+    if (this.#redactor.hidesTexts && isText(member, value, texts)) return yield* hidden;
+    const stores = [this.#keys, this.#secrets.keys, ...(isEcho(member) ? [this.#texts] : [])];
+    if (!(yield* this.#hides(inner, stores))) return inner;
+    const edits: Edit[] = [];
+    let rest = inner;
+    for (const store of [...stores, this.#numbers]) {
+      const found = yield* store.in(rest);
+      for (const edit of found) edits.push(edit);
+      rest = edited(rest, found, ({ start, end }) => '\x01'.repeat(end - start));
+    }
+    if (!(yield* this.#hides(rest, stores))) return edited(inner, edits);
+    const tokens = Array.from(value.matchAll(plainToken), ({ 0: text, index }) => {
+      return { start: index, end: index + text.length, text };
+    });
+    return edited(yield* hidden, tokens);
+  }
+
+  /** True if something secret is in a text, under any encoding. */
+  *#hides(text: string, stores: readonly KnownValues[]): Generator<undefined, boolean> {
+    const plain = yield* plainOf(text);
+    for (const reading of [plain, yield* plainOf(yield* fromBase64(plain))]) {
+      const flat = yield* flatOf(reading);
+      for (const store of [...stores, this.#numbers]) if (yield* store.areIn(flat)) return true;
     }
     return false;
   }
 }
 
-const masked = (token: string, length = token.length) => taken.repeat(length);
+/** What the long words of a text are in base64, at any of the four alignments. */
+function* fromBase64(text: string): Generator<undefined, string> {
+  let all = '';
+  for (const [token] of text.matchAll(base64))
+    for (let at = 0; at < 4; at++) {
+      yield;
+      const bytes = Buffer.from(token.slice(at), 'base64');
+      const decoded = bytes.toString('utf8');
+      if (printable.test(decoded) || isUtf8(bytes)) all += `\n${decoded}`;
+    }
+  return all;
+}
 
-function edited(text: string, edits: readonly Edit[]): string {
-  const result = new LongString();
+function* membersIn(text: string, form: Reading['form'] | 'json'): Generator<Member, void> {
+  const forms = {
+    json: 'json',
+    form: 'field',
+    header: 'parameter',
+    'json or other': 'field',
+  } as const;
+  if (form !== 'target') return yield* membersOf(text, forms[form]);
+  const query = text.search(/[?#]|$/);
+  const path = text.slice(0, query);
+  // The path of an endpoint is no echo of a text that contains it.
+  yield* membersOf(path, 'segment', matchRoute(path) === undefined ? '' : 'id');
+  for (const member of membersOf(text.slice(query), 'field'))
+    yield { ...member, start: member.start + query, end: member.end + query };
+}
+
+/** Edits may come in any order. */
+function edited(text: string, edits: readonly Edit[], textOf = (edit: Edit) => edit.text): string {
+  const pieces: string[] = [];
   let at = 0;
   for (const edit of edits.toSorted((one, other) => one.start - other.start)) {
-    result.add(text.slice(at, edit.start));
-    result.add(edit.text);
+    pieces.push(text.slice(at, edit.start), textOf(edit));
     at = edit.end;
   }
-  result.add(text.slice(at));
-  return result.toString();
-}
-
-/** A replacement that is no number is written as a string, and no number begins with a zero. */
-function asJsonNumber(text: string): string {
-  return /^\d+$/.test(text) ? text.replace(/^0(?=\d)/, '1') : `"${text}"`;
-}
-
-function queryOf(text: string): number {
-  const query = text.indexOf('?');
-  return query < 0 ? text.length : query;
-}
-
-function membersOf(text: string, form: Reading['form'], isJson: boolean): Iterable<Member, void> {
-  if (isJson) return membersOfJson(text);
-  if (form === 'target') return fieldsIn(text, Math.min(text.length, queryOf(text) + 1), /[&#]/);
-  return fieldsIn(text, 0, form === 'header' ? /[;,\s]/ : /[&\n]/);
-}
-
-/** The parts of a member that no edit has changed. */
-function* gapsIn(
-  { start, end }: Member,
-  edits: readonly Edit[],
-): Generator<Pick<Edit, 'start' | 'end'>, void> {
-  let at = start;
-  for (const edit of edits) {
-    if (edit.start >= end) break;
-    if (edit.end <= at) continue;
-    if (edit.start > at) yield { start: at, end: edit.start };
-    at = edit.end;
-  }
-  if (at < end) yield { start: at, end };
+  return pieces.join('') + text.slice(at);
 }

@@ -6,18 +6,23 @@ import { endpointNames } from '#contract/limits.ts';
 import { statuses } from '#contract/message-status.ts';
 import { refusals } from '#contract/refusals.ts';
 
-/** A string or number of a JSON text, or a field of a form. */
+/** A name or value in a JSON text, a form, a query, a path or a header. */
 export interface Member {
   /** Where its content is in the text, without quotation marks. */
   readonly start: number;
   readonly end: number;
   /** The name of a value: in a list, that of the list. */
   readonly name: string;
-  readonly kind: 'name' | 'string' | 'number' | 'field';
+  readonly kind: 'name' | 'value' | 'number';
+  readonly form: 'json' | 'field' | 'parameter' | 'segment';
   /** False in a list. */
   readonly isAlone: boolean;
 }
 
+/** UUIDs, times and media types are never personal. */
+export const plainToken =
+  /(?<![\w-])(?:[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}|\d{4}-(?:0\d|1[0-2])-[0-3]\d(?:[t ]\d\d:[\d:.]+(?:z|[+-]\d\d:?\d\d)?)?)(?![\w-])|\b(?:application|text|multipart)\/[\w.+-]+/gi;
+const numberAlone = /^[+\d][\d\s().-]*$/;
 const secretName = /^(?:api[_-]?key|key|token|access_token|auth|authorization|password|secret)$/i;
 const numberName =
   /^(?:to|from|(?:from|to|phone|mobile)_?number|phones?|numbers|mobile|msisdn|sender|recipients?|destination|caller|callee)$/i;
@@ -29,10 +34,23 @@ export const secretHeader =
 /** Identifiers link exchanges, so they may not change with the text of a message. */
 const idName = /(?:^(?:id|ID)|_(?:id|ID)|[a-z]Id)s?$/;
 
-export const isSecretName = (name: string) => secretName.test(name);
+export const isSecret = ({ name, kind, isAlone }: Member) =>
+  kind !== 'name' && isAlone && secretName.test(name);
 export const isNumberName = (name: string) => numberName.test(name);
-export const isTextName = (name: string) => textName.test(name);
-export const isIdName = (name: string) => idName.test(name);
+/** True if pieces of texts are looked for in a value. */
+export const isEcho = ({ name, kind }: Member) => kind !== 'number' && !idName.test(name);
+
+/**
+ * Which values are texts of messages: those with a name that says so, all, or none, as in errors,
+ * whose texts are the service's.
+ */
+export type Texts = 'named' | 'all' | 'none';
+
+export function isText(member: Member, value: string, texts: Texts): boolean {
+  const { name, kind } = member;
+  if (kind !== 'value' || texts === 'none' || isPlain(value) || numberName.test(name)) return false;
+  return textName.test(name) || (texts === 'all' && isEcho(member) && !numberAlone.test(value));
+}
 
 /** Words of the service's interface: if a text is one by chance, replies keep it. */
 const serviceWords = new Set<string>([
@@ -42,89 +60,55 @@ const serviceWords = new Set<string>([
   ...['device_id', 'from_number', 'created_at', 'send_at', 'retry_after', 'application/json'],
 ]);
 
+export function isPlain(value: string): boolean {
+  return isServiceWord(value) || value.replace(plainToken, '') === '';
+}
+
 export function isServiceWord(text: string): boolean {
   return serviceWords.has(text.toLowerCase());
 }
 
-/** The members of a JSON text; a text that breaks off gives those before. */
-export function* membersOfJson(text: string): Generator<Member, void> {
-  let [name, isAlone] = ['', false];
-  for (let at = 0; at < text.length; at++) {
-    const character = text[at] ?? '';
-    if (character === '"') {
-      const start = at + 1;
-      at = endOfString(text, start);
-      const isName = nextAfterBlanks(text, at + 1) === ':';
-      yield { start, end: at, name: isName ? '' : name, kind: isName ? 'name' : 'string', isAlone };
-      if (isName) name = String(meaningIn(text, { start, end: at, kind: 'name' }));
-      isAlone = isName;
-    } else if (/[\d-]/.test(character)) {
-      const start = at;
-      while (/[\d.eE+-]/.test(text[at + 1] ?? '')) at++;
-      yield { start, end: at + 1, name, kind: 'number', isAlone };
-      isAlone = false;
-    } else if (!/[\s:]/.test(character)) isAlone = false;
+/** A name and what shows that it is one, or a value: of JSON a string or a number. */
+const members = {
+  json: /"((?:[^"\\]|\\.?)*)(?:"(\s*:)?|$)|(-?\d[\d.eE+-]*)|\[/gs,
+  field: /(?<=^|[&\n?#])([^&\n?#=]+)(=)|([^&\n?#]+)/g,
+  parameter: /(?<=^|[;,\s])([^;,\s=]+)(=)|([^;,\s]+)/g,
+  segment: /([^/]+)/g,
+} as const;
+
+/** The members of a text; one that breaks off gives those before. */
+export function* membersOf(text: string, form: Member['form'], own = ''): Generator<Member, void> {
+  let [name, isAlone] = [own, false];
+  for (const { 0: whole, 1: first, 2: colon, 3: other, index } of text.matchAll(members[form])) {
+    const content = first ?? other ?? '';
+    const ofValue = form === 'json' && other !== undefined ? 'number' : 'value';
+    const kind = colon === undefined ? ofValue : 'name';
+    const start = index + (whole.startsWith('"') && form === 'json' ? 1 : 0);
+    const isNamed = kind !== 'name' && (isAlone || form === 'json' || form === 'segment');
+    const member = { start, end: start + content.length, kind, form, isAlone } as const;
+    if (content !== '') yield { ...member, name: isNamed ? name : '' };
+    isAlone = kind === 'name';
+    if (isAlone) name = meaningOf(content, form);
   }
 }
 
-function endOfString(text: string, start: number): number {
-  for (let at = start; ; ) {
-    const end = text.indexOf('"', at);
-    if (end < 0) return text.length;
-    let backslashes = 0;
-    while (text[end - 1 - backslashes] === '\\' && end - backslashes > start) backslashes++;
-    if (backslashes % 2 === 0) return end;
-    at = end + 1;
-  }
-}
-
-function nextAfterBlanks(text: string, start: number): string | undefined {
-  let at = start;
-  while (/\s/.test(text[at] ?? '')) at++;
-  return text[at];
-}
-
-/** The fields of a query or form, or the parameters of a header, from an index on. */
-export function* fieldsIn(text: string, from: number, separator: RegExp): Generator<Member, void> {
-  let start = from;
-  for (const field of text.slice(from).split(separator)) {
-    const equals = field.indexOf('=');
-    const nameEnd = start + Math.max(0, equals);
-    const name = unescaped(text.slice(start, nameEnd));
-    if (equals > 0) yield { start, end: nameEnd, name: '', kind: 'field', isAlone: true };
-    const valueStart = equals < 0 ? start : nameEnd + 1;
-    const end = start + field.length;
-    yield { start: valueStart, end, name, kind: 'field', isAlone: true };
-    start = end + 1;
-  }
-}
-
-/** What a member means. */
-export function meaningIn(
-  text: string,
-  { start, end, kind }: Pick<Member, 'start' | 'end' | 'kind'>,
-): string {
-  const content = text.slice(start, end);
-  if (kind === 'field') return unescaped(content);
-  if (!content.includes('\\')) return content;
+/** What is written in this form. */
+export function meaningOf(content: string, form: Member['form']): string {
+  if (!/[%+\\]/.test(content)) return content;
   try {
-    return String(JSON.parse(`"${content}"`));
+    if (form === 'json') return String(JSON.parse(`"${content}"`));
+    return decodeURIComponent(form === 'segment' ? content : content.replaceAll('+', ' '));
   } catch {
     return content;
   }
 }
 
 /** Writes a value in place of a member's. */
-export function written(value: string, { kind }: Member): string {
-  if (kind === 'field') return encodeURIComponent(value).replaceAll('%20', '+');
-  return JSON.stringify(value).slice(1, -1);
-}
-
-function unescaped(text: string): string {
-  const plain = text.replaceAll('+', ' ');
-  try {
-    return decodeURIComponent(plain);
-  } catch {
-    return plain;
-  }
+export function written(value: string, { kind, form }: Member): string {
+  // A replacement that is no number is written as a string, and no number begins with a zero.
+  if (kind === 'number')
+    return /^-?\d+$/.test(value) ? value.replace(/^0(?=\d)/, '1') : JSON.stringify(value);
+  if (form === 'json') return JSON.stringify(value).slice(1, -1);
+  const field = new URLSearchParams({ '': value }).toString().slice(1);
+  return form === 'segment' ? field.replaceAll('+', '%20') : field;
 }

@@ -16,13 +16,8 @@ export type Redaction = (typeof redactions)[number];
  * are replaced if numbers that are as valid are rare among those with the same first digits.
  */
 const replacedDigits = [7, 5, 3];
-/** So many of the numbers with the same first digits are tried to see whether they are rare. */
-const triedNumbers = 24;
-const neededNumbers = 2;
-/** Bounds the search for a number that is as valid. It ends sooner, as those are not rare. */
-const mostSteps = 512;
-/** Bounds the search where they are rare everywhere: then a number of another validity is taken. */
-const mostStepsAmongRare = 32;
+/** Bounds the search for a number that is as valid. It ends sooner, as those are rarely rare. */
+const mostSteps = 64;
 const rememberedNumbers = 20_000;
 const sliceLength = 2_000;
 
@@ -42,38 +37,25 @@ export class Redactor {
   number(digits: string): string {
     const known = this.#numbers.get(digits);
     if (known !== undefined) return known;
-    const validity = validityOf(digits);
     const counts = replacedDigits.filter((count) => count < digits.length);
-    // All numbers that can become one another get the same answer, so that none becomes two.
-    const common = counts.find((count) => this.#isCommon(digits, count, validity));
-    const [most = digits.length - 1] = counts;
-    const replacement =
-      common === undefined
-        ? this.#walked(digits, most, validity, mostStepsAmongRare)
-        : this.#walked(digits, common, validity, mostSteps);
+    let replacement: string | undefined;
+    for (const count of counts) replacement ??= this.#walked(digits, count);
+    const prefix = digits.slice(0, 1);
+    replacement ??= prefix + this.#permuted(prefix, digits.slice(1));
     this.#numbers.set(digits, replacement);
     return replacement;
   }
 
-  #isCommon(digits: string, count: number, validity: string): boolean {
-    const prefix = digits.slice(0, -count);
-    let found = 0;
-    for (let trial = 0; trial < triedNumbers && found < neededNumbers; trial++) {
-      const last = this.#random(`trial ${prefix} ${count} ${trial}`) % 10 ** count;
-      if (validityOf(prefix + String(last).padStart(count, '0')) === validity) found++;
-    }
-    return found >= neededNumbers;
-  }
-
   /** Walks the cycle of the permutation, so that no two numbers get the same replacement. */
-  #walked(digits: string, count: number, validity: string, most: number): string {
-    const prefix = digits.slice(0, digits.length - count);
+  #walked(digits: string, count: number): string | undefined {
+    const prefix = digits.slice(0, -count);
+    const validity = validityOf(digits);
     let replacement = digits;
-    for (let step = 0; step < most; step++) {
+    for (let step = 0; step < mostSteps; step++) {
       replacement = prefix + this.#permuted(prefix, replacement.slice(prefix.length));
-      if (replacement !== digits && validityOf(replacement) === validity) break;
+      if (replacement !== digits && validityOf(replacement) === validity) return replacement;
     }
-    return replacement;
+    return undefined;
   }
 
   /** Permutes decimal digits by a Feistel network, whose key is the salt and the prefix. */

@@ -9,9 +9,8 @@ import { atOnce } from '#io/at-once.ts';
 import { UsageError } from '#io/command-error.ts';
 import { createWhole, type OwnKind, openOwn, ownerOnly, removeOwn } from '#io/own-file.ts';
 import { FileRefused, readOpened, reasonOf } from '#io/plain-file.ts';
-import { isServiceWord } from './members.ts';
-import { Pieces, shortestValue } from './pieces.ts';
-import { PlainText } from './plain-text.ts';
+import { KnownValues } from './known-values.ts';
+import { plainOf } from './plain-text.ts';
 
 const digestCharacters = 12;
 const saltBytes = 32;
@@ -46,24 +45,11 @@ export function saltOf(out: string): string {
   }
 }
 
-/** Keys that are looked for, each with the digest that replaces it. */
-export class Keys {
-  readonly digests: string[] = [];
-  readonly pieces = new Pieces(true);
-
-  add(key: string, digest: string): void {
-    const plain = atOnce(PlainText.of(key)).text;
-    if (plain.length < shortestValue || isServiceWord(plain)) return;
-    this.digests.push(digest);
-    atOnce(this.pieces.add(plain));
-  }
-}
-
 export class Secrets {
   readonly #salt: string;
   /** The digests of the keys that are looked for in every exchange, by key. */
   readonly #digests = new Map<string, string>();
-  #keys: Keys | undefined;
+  #keys: KnownValues | undefined;
 
   constructor(salt: string) {
     this.#salt = salt;
@@ -75,11 +61,11 @@ export class Secrets {
   }
 
   /** The keys of all exchanges. */
-  get keys(): Keys {
-    this.#keys ??= [...this.#digests].reduce((keys, [key, digest]) => {
-      keys.add(key, digest);
-      return keys;
-    }, new Keys());
+  get keys(): KnownValues {
+    if (this.#keys === undefined) {
+      this.#keys = new KnownValues();
+      for (const [key, digest] of this.#digests) addKey(this.#keys, key, digest);
+    }
     return this.#keys;
   }
 
@@ -99,6 +85,11 @@ export class Secrets {
     const [, scheme = '', key = header] = /^(\S+[ \t]+)(.*)$/.exec(header) ?? [];
     return `${scheme}${this.learn(key)}`;
   }
+}
+
+/** A key is found as it is and without its escapes. */
+export function addKey(keys: KnownValues, key: string, digest: string): void {
+  for (const one of new Set([key, atOnce(plainOf(key))])) keys.add(one, digest);
 }
 
 /** The keys in a header: its value without the scheme, its long words, and what `Basic` encodes. */
