@@ -33,7 +33,8 @@ export interface Reading {
 
 const drawnKey = /\bsmst_([a-z0-9]{40})\b/gi;
 const userInfo = /\/\/(([^\s/?#@"'<>\\:]+)(?::([^\s/?#@"'<>\\]*))?)@/g;
-const base64 = /[\w+/-]{10,}/g;
+/** A long word is decoded in parts. */
+const base64 = /[\w+/-]{10,20000}/g;
 /** Bytes that are no text rarely have so many printable characters in a row. */
 const printable = /[\x20-\x7e]{7}/;
 const mostNested = 3;
@@ -111,6 +112,7 @@ export class ExchangeRedaction {
     // Keys of the service's own form may be those of other accounts.
     for (const [key, drawn] of plain.matchAll(drawnKey))
       this.#keys.add(key, this.#secrets.digest('key', `smst_${drawn}`));
+    yield;
     if (this.#redactor.hidesNumbers) yield* this.#numbers.learn(plain, isNumberName(member.name));
     if (this.#redactor.hidesTexts && isText(member, value, texts))
       for (const text of new Set([value, plain]))
@@ -128,6 +130,7 @@ export class ExchangeRedaction {
     if (isPlain(value)) return value;
     const hidden = this.#redactor.textInSlices(value);
     if (this.#redactor.hidesTexts && isText(member, value, texts)) return yield* hidden;
+    yield;
     const stores = [this.#keys, this.#secrets.keys, ...(isEcho(member) ? [this.#texts] : [])];
     if (!(yield* this.#hides(inner, stores))) return inner;
     const edits: Edit[] = [];

@@ -73,6 +73,7 @@ export function* replacedIn(
   pattern: RegExp,
   replace: (match: RegExpExecArray) => string,
 ): Generator<undefined, string> {
+  yield;
   let [result, at, pieces] = ['', 0, [] as string[]];
   for (const match of text.matchAll(pattern)) {
     pieces.push(text.slice(at, match.index), replace(match));

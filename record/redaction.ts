@@ -1,7 +1,8 @@
 /**
  * Makes the replacements of phone numbers and message texts: others of the same form. The same
- * input always gets the same replacement. A number stays as valid as it is, and two numbers do not
- * get one replacement, because their digits are permuted. A text keeps its length in every unit.
+ * input always gets the same replacement. A number stays as valid as it is. Its digits are
+ * permuted, so two numbers that keep the same first digits do not get one replacement. A text keeps
+ * its length in every unit.
  */
 import { createCipheriv, createHmac } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
