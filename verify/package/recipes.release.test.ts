@@ -3,7 +3,7 @@
  * tool is required except Go, which takes 460 MB: its recipe runs only if Go is installed.
  */
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -79,10 +79,9 @@ recipe('faketime', 'processes at another speed: Node, Python and curl', () =>
 recipe('pytest-3', 'pytest leaves no server behind', async () => {
   const own = join(project, 'pytest');
   await run(`pytest-3 -q --basetemp ${own} test_sms.py`);
-  const { pid } = JSON.parse(readFileSync(join(own, 'smstwin0', 'ready.json'), 'utf8')) as {
-    readonly pid: number;
-  };
-  expect(existsSync(`/proc/${pid}`), `the server ${pid} still runs`).toBe(false);
+  // The folder was the server's, and the server removes the file when it ends.
+  expect(existsSync(join(own, 'smstwin0'))).toBe(true);
+  expect(existsSync(join(own, 'smstwin0', 'ready.json'))).toBe(false);
 });
 
 recipe('pytest-3', 'a world for each test', () =>
