@@ -46,7 +46,7 @@ export async function serve(
   const { createSimulator } = await import('#src/simulator.ts');
   const { log = 'off' } = options.settings;
   const notice = log === 'off' ? noticesTo(io, 'smstwin') : timedNoticesTo(io, log);
-  // Without a log, the banner tells of the start, and the exit code of the end.
+  // Without a log, the banner shows the start, and the exit code the end.
   const lifecycle = log === 'off' ? () => {} : notice;
   const simulator = await createSimulator(options.settings, {
     simulation: checkoutRequest?.simulation,

@@ -69,7 +69,7 @@ async function* eventsOf(path: string, onNotice: NoticeTaker): AsyncGenerator<Tr
   if (isCut) onNotice(endsInMidst(path), true);
 }
 
-/** Characters by which the format is told. */
+/** As many characters as the format is recognised by. */
 const openingLength = 65_536;
 
 /** Tells the format by the beginning. The pieces of the text may end anywhere. */

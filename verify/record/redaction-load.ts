@@ -58,7 +58,7 @@ async function timesOf({ baseUrl, body }: Task): Promise<readonly number[]> {
   return times.sort((one, other) => one - other);
 }
 
-/** The service echoes every body; the clients do what they are told. */
+/** The service echoes every body; the clients do what their orders say. */
 async function serveAndAsk(): Promise<void> {
   const service = createServer((request, response) => {
     const chunks: Buffer[] = [];

@@ -49,7 +49,7 @@ export function withoutComments(text: string): string {
   return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|[^:'"`])\/\/.*$/gm, '$1');
 }
 
-/** The tools: whoever embeds the twin can do without them, so each may be deleted. */
+/** The tools: a project that embeds the twin does not need them, so each may be deleted. */
 const allTools = ['record', 'explore', 'fleet', 'bench', 'page'];
 
 /** False for a path of a deleted tool, or of its own tests. */
