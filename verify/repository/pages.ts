@@ -9,9 +9,12 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import type { ReadyFile } from '#src/simulator.ts';
 import { fencedBlocksOf, root, shell } from '../testkit/doc-commands.ts';
+import { isThere } from './modules.ts';
 
 const docs = readdirSync(join(root, 'docs')).filter((file) => file.endsWith('.md'));
-export const pages = ['README.md', 'bench/README.md', ...docs.map((file) => `docs/${file}`)];
+export const pages = ['README.md', 'bench/README.md', ...docs.map((file) => `docs/${file}`)].filter(
+  isThere,
+);
 
 /** The commands of a page; one that goes on in the next line is one command. */
 export function commandsIn(page: string): readonly string[] {
