@@ -1,6 +1,6 @@
 /**
  * Messages that move together, and messages that leave the others. `verify/model/` and the tests of
- * the fleet check what each message does; these check that a step costs nothing per message.
+ * the device actors check what each message does; these check that a step costs nothing per message.
  */
 import { expect, test } from 'vitest';
 import { sendBy } from '#verify/testkit/twin/control-fixture.ts';
@@ -23,7 +23,7 @@ function cohortsOf(twin: Pick<Twin, 'simulation'>): Set<unknown> {
 }
 
 function poll(twin: Twin): void {
-  twin.simulation.fleet.pollNow(twin.device());
+  twin.simulation.deviceActors.pollNow(twin.device());
 }
 
 test('SVC-3 all messages picked up by one poll move as one cohort until they are final', () => {
@@ -45,7 +45,7 @@ test('STATE-3 messages of two polls, of two accounts and of two fates move apart
   const one = () => [send('acme'), send('globex'), send('acme', slowRecipient), send('acme')];
   expect([...one(), ...one()]).toEqual(Array(8).fill(202));
   expect(cohortsOf(twin).size).toBe(3);
-  twin.simulation.fleet.pollNow(twin.device(poolNumber));
+  twin.simulation.deviceActors.pollNow(twin.device(poolNumber));
   one();
   expect(cohortsOf(twin).size).toBe(6);
   twin.advanceToQuiet();
@@ -71,8 +71,8 @@ test('STATE-4 a message that an operation moves leaves its cohort, and the other
   const twin = manyTwin();
   const messages = [0, 1, 2, 3].map(() => twin.accepted());
   const [first, second, third, last] = messages as [Message, Message, Message, Message];
-  twin.simulation.fleet.fail(second, 'forced');
-  twin.simulation.fleet.progress(third);
+  twin.simulation.deviceActors.fail(second, 'forced');
+  twin.simulation.deviceActors.progress(third);
   const statuses = () => messages.map(({ status }) => status);
   expect(statuses()).toEqual(['queued', 'failed', 'sending', 'queued']);
   expect([first.cohort === last.cohort, first.cohort.size]).toEqual([true, 2]);
@@ -123,8 +123,8 @@ test('SEND-7 messages held until one moment are released together, those of othe
   const held = [30_000, 60_000, 30_000, 60_000, 45_000].map(send);
   const [first, , , fourth, last] = held as Message[];
   expect(twin.device().work.queueLength).toBe(5);
-  twin.simulation.fleet.fail(fourth as Message, 'forced');
-  twin.simulation.fleet.progress(last as Message);
+  twin.simulation.deviceActors.fail(fourth as Message, 'forced');
+  twin.simulation.deviceActors.progress(last as Message);
   expect(twin.device().work.queueLength).toBe(3);
   twin.advance(61_000);
   poll(twin);

@@ -46,7 +46,7 @@ function isoAt(ms: number): string {
 }
 
 function expectQuiet(twin: Twin): void {
-  expect(twin.simulation.fleet.awake).toBe(0);
+  expect(twin.simulation.deviceActors.awake).toBe(0);
   expect(twin.simulation.clock.pending).toBe(0);
 }
 
@@ -531,12 +531,12 @@ test('STATE-2 a device that is switched to external stops polling, and starts ag
 
 test('SVC-3 the operation "poll now" polls at once, regardless of the interval, and delays the next poll', () => {
   const twin = new Twin();
-  const { fleet } = twin.simulation;
+  const { deviceActors } = twin.simulation;
   const message = twin.accepted();
   twin.advance(1);
-  expect(fleet.pollNow(twin.device())).toEqual([message]);
+  expect(deviceActors.pollNow(twin.device())).toEqual([message]);
   expect(message.status).toBe('sending');
-  fleet.pollNow(twin.device());
+  deviceActors.pollNow(twin.device());
   expect(message.status).toBe('sent');
   const sentAtMs = twin.now();
   twin.advanceToQuiet();
@@ -550,7 +550,9 @@ test.each([{ connected: false }, { active: false }])(
   (state) => {
     const twin = new Twin();
     twin.simulation.world.patchDevice(twin.device(), state);
-    expect(() => twin.simulation.fleet.pollNow(twin.device())).toThrow('not connected and active');
+    expect(() => twin.simulation.deviceActors.pollNow(twin.device())).toThrow(
+      'not connected and active',
+    );
   },
 );
 
@@ -558,13 +560,13 @@ test.each(['per_poll', 'own_delay'] as const)(
   'STATE-3 the operation "one legal step" leads to the end, and %s leaves nothing behind',
   (progressPace) => {
     const twin = Twin.assuming({ progressPace });
-    const { fleet } = twin.simulation;
+    const { deviceActors } = twin.simulation;
     for (const to of [recipient, ...Object.values(stuckIn), threePolls]) {
       const message = twin.accepted({ to });
       const seen: Status[] = [];
-      while (fleet.progress(message)) seen.push(message.status);
+      while (deviceActors.progress(message)) seen.push(message.status);
       expect(seen).toEqual(['sending', 'sent', 'delivered']);
-      expect(fleet.fail(message, 'late')).toBe(false);
+      expect(deviceActors.fail(message, 'late')).toBe(false);
     }
     twin.advanceToQuiet();
     expectQuiet(twin);
@@ -573,12 +575,12 @@ test.each(['per_poll', 'own_delay'] as const)(
 
 test('STATE-3 a message that an operation moved into its stuck state stays there', () => {
   const twin = new Twin();
-  const { fleet } = twin.simulation;
+  const { deviceActors } = twin.simulation;
   const message = twin.accepted({ to: stuckIn.sent });
   advancePast(twin, 1);
-  expect(fleet.progress(message)).toBe(true);
-  fleet.pollNow(twin.device());
-  fleet.pollNow(twin.device());
+  expect(deviceActors.progress(message)).toBe(true);
+  deviceActors.pollNow(twin.device());
+  deviceActors.pollNow(twin.device());
   twin.advanceToQuiet();
   expect(message.status).toBe('sent');
 });
@@ -587,8 +589,8 @@ test('STATE-3 a message that an operation moved continues by itself from there',
   for (const progressPace of ['per_poll', 'own_delay'] as const) {
     const twin = Twin.assuming({ progressPace });
     const [moved, unstuck] = [twin.accepted(), twin.accepted({ to: stuckIn.queued })];
-    expect(twin.simulation.fleet.progress(moved)).toBe(true);
-    expect(twin.simulation.fleet.progress(unstuck)).toBe(true);
+    expect(twin.simulation.deviceActors.progress(moved)).toBe(true);
+    expect(twin.simulation.deviceActors.progress(unstuck)).toBe(true);
     twin.advanceToQuiet();
     expect([moved.status, unstuck.status]).toEqual(['delivered', 'delivered']);
     expect(messageHistory(moved)).toHaveLength(4);
@@ -605,7 +607,7 @@ test.each([
   (_, failsFrom, fails) => {
     const twin = Twin.assuming({ failsFrom });
     const message = twin.accepted();
-    expect(twin.simulation.fleet.fail(message, 'mine')).toBe(fails);
+    expect(twin.simulation.deviceActors.fail(message, 'mine')).toBe(fails);
     expect(message.failureReason).toBe(fails ? 'mine' : undefined);
     twin.advanceToQuiet();
     expect(message.status).toBe(fails ? 'failed' : 'delivered');
@@ -619,7 +621,7 @@ test('SVC-3 a device without work costs no timer; one with work costs one, howev
   expect(twin.simulation.clock.pending).toBe(1);
   twin.accepted({ from: acmeOtherNumber });
   expect(twin.simulation.clock.pending).toBe(2);
-  expect(twin.simulation.fleet.awake).toBe(2);
+  expect(twin.simulation.deviceActors.awake).toBe(2);
   twin.advanceToQuiet();
   expectQuiet(twin);
 });
@@ -648,10 +650,10 @@ test('SEND-7 30,000 messages held a year ahead cost one timer and no poll until 
 test('a deleted account takes its devices and their timers with it', () => {
   const twin = new Twin();
   twin.accepted();
-  const before = twin.simulation.fleet.size;
+  const before = twin.simulation.deviceActors.size;
   twin.simulation.world.deleteAccount(twin.account());
   expectQuiet(twin);
-  expect(twin.simulation.fleet.size).toBe(before - 2);
+  expect(twin.simulation.deviceActors.size).toBe(before - 2);
 });
 
 test.each(['progress', 'fail'] as const)(
@@ -659,15 +661,15 @@ test.each(['progress', 'fail'] as const)(
   (operation) => {
     const twin = new Twin();
     const message = twin.accepted({ send_at: new Date(twin.now() + 365 * dayMs).toISOString() });
-    const { fleet } = twin.simulation;
-    if (operation === 'fail') fleet.fail(message, 'by hand');
-    else while (fleet.progress(message));
+    const { deviceActors } = twin.simulation;
+    if (operation === 'fail') deviceActors.fail(message, 'by hand');
+    else while (deviceActors.progress(message));
     twin.advance(hourMs);
     expect(twin.simulation.clock.pending).toBe(0);
   },
 );
 
-test('a stopped fleet leaves no timer behind', () => {
+test('stopped device actors leave no timer behind', () => {
   const twin = new Twin();
   twin.accepted();
   twin.simulation.stop();
@@ -737,7 +739,7 @@ function playActs(
   move: (twin: Twin, toMs: number) => void,
 ): Twin {
   const twin = new Twin(input);
-  const { world, fleet } = twin.simulation;
+  const { world, deviceActors } = twin.simulation;
   for (const { afterMs, what, to, fromOther } of list) {
     move(twin, twin.now() + afterMs);
     const from = fromOther ? acmeOtherNumber : acmeNumber;
@@ -748,7 +750,7 @@ function playActs(
     else if (what === 'activate') world.patchDevice(device, { active: true });
     else if (what === 'disconnect') world.patchDevice(device, { connected: false });
     else if (what === 'connect') world.patchDevice(device, { connected: true });
-    else if (what === 'poll' && device.active && device.connected) fleet.pollNow(device);
+    else if (what === 'poll' && device.active && device.connected) deviceActors.pollNow(device);
     else if (what === 'pace') {
       const progressPace = world.assumptions.progressPace === 'per_poll' ? 'own_delay' : 'per_poll';
       twin.simulation.assume({ progressPace });

@@ -23,7 +23,7 @@ type DeviceActor = Actor<typeof deviceMachine>;
 
 const nothingDue = { nextPollAt: undefined, nextStepAt: undefined };
 
-export class Fleet implements Dispatch {
+export class DeviceActors implements Dispatch {
   readonly #clock: VirtualClock;
   readonly #assumptions: AssumptionsInForce;
   readonly #lifecycle: Lifecycle;
@@ -135,7 +135,7 @@ export class Fleet implements Dispatch {
     }
   }
 
-  /** Stops all devices; the fleet is not used afterwards. */
+  /** Stops all devices; this object is not used afterwards. */
   stop(): void {
     for (const actor of this.#actors.values()) actor.stop();
     this.#actors.clear();

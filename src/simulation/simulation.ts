@@ -4,7 +4,7 @@
  */
 
 import type { ApiRequest } from '#contract/request-and-reply.ts';
-import { Fleet } from '../actors/device-actors.ts';
+import { DeviceActors } from '../actors/device-actors.ts';
 import { Lifecycle } from '../actors/lifecycle.ts';
 import { outcomesOf } from '../config/default-world.ts';
 import { assumptionsOf, limitsOf, type Settings } from '../config/settings.ts';
@@ -19,18 +19,18 @@ import { Limiter } from '../sim/limiter/limiter.ts';
 
 /** The classes of a simulation. A defect (`verify/defects`) replaces one of them. */
 export interface Parts {
-  readonly Fleet: typeof Fleet;
+  readonly DeviceActors: typeof DeviceActors;
   readonly Lifecycle: typeof Lifecycle;
   readonly Limiter: typeof Limiter;
   readonly World: typeof World;
 }
 
-const soundParts: Parts = { Fleet, Lifecycle, Limiter, World };
+const soundParts: Parts = { DeviceActors, Lifecycle, Limiter, World };
 
 export class Simulation {
   readonly clock: VirtualClock;
   readonly lifecycle: Lifecycle;
-  readonly fleet: Fleet;
+  readonly deviceActors: DeviceActors;
   readonly limiter: Limiter;
   readonly world: World;
   readonly faults: Faults;
@@ -42,7 +42,7 @@ export class Simulation {
     this.#assumptions = new SwitchableAssumptions(assumptionsOf(settings));
     this.clock = new VirtualClock(startMs);
     this.lifecycle = new classes.Lifecycle(this.clock.now);
-    this.fleet = new classes.Fleet(this.clock, this.lifecycle, this.#assumptions);
+    this.deviceActors = new classes.DeviceActors(this.clock, this.lifecycle, this.#assumptions);
     this.limiter = new classes.Limiter(this.clock.now, limitsOf(settings), this.#assumptions);
     this.world = new classes.World({
       seed: settings.seed,
@@ -50,7 +50,7 @@ export class Simulation {
       now: this.clock.now,
       assumptions: this.#assumptions,
       outcomes: new Outcomes(outcomesOf(settings.world)),
-      dispatch: this.fleet,
+      dispatch: this.deviceActors,
       enforcesQuotas: !settings.noLimits,
       maxMessages: settings.maxMessages,
     });
@@ -70,11 +70,11 @@ export class Simulation {
     const before = this.#assumptions.answers;
     this.#assumptions.switch(overrides);
     this.limiter.assumptionsSwitched(before);
-    this.fleet.assumptionsSwitched(before);
+    this.deviceActors.assumptionsSwitched(before);
   }
 
   stop(): void {
-    this.fleet.stop();
+    this.deviceActors.stop();
   }
 
   #populate(fixture: Settings['world']): void {

@@ -51,7 +51,7 @@ function tasksEndHolds({ endpoint, key, id, reply, simulation }: Exchange) {
   const messages = endpoint === 'tasks' ? [...(key?.account.messages ?? [])] : [];
   for (const message of messages) {
     const isHeld = message.device.deviceId === id && message.isHeldAt(simulation.clock.now());
-    if (isHeld) simulation.fleet.progress(message);
+    if (isHeld) simulation.deviceActors.progress(message);
   }
   return reply;
 }
@@ -104,7 +104,7 @@ export const holdDefects: readonly DefectRow[] = [
       'a held message is sending from the start',
       replying((exchange) => {
         const message = messageOf(exchange);
-        if (message && message.sendAtMs > 0) exchange.simulation.fleet.progress(message);
+        if (message && message.sendAtMs > 0) exchange.simulation.deviceActors.progress(message);
         return exchange.reply;
       }, isAccepted),
     ],

@@ -6,7 +6,7 @@
 
 import type { MessageEvent, Status } from '#contract/message-status.ts';
 import { dayMs } from '#contract/time.ts';
-import { Fleet } from '#src/actors/device-actors.ts';
+import { DeviceActors } from '#src/actors/device-actors.ts';
 import { Lifecycle } from '#src/actors/lifecycle.ts';
 import type { Device, Message } from '#src/sim/accounts/records.ts';
 import { World } from '#src/sim/accounts/world.ts';
@@ -103,7 +103,7 @@ const revisiting = withLifecycle((lifecycle) => {
 });
 
 /** A failed message is queued again a poll later, once. */
-const retrying = withLifecycle((lifecycle, { clock, fleet }) => {
+const retrying = withLifecycle((lifecycle, { clock, deviceActors }) => {
   const retried = new Set<string>();
   lifecycle.stepped = (message) => {
     if (message.status !== 'failed' || retried.has(message.messageId)) return;
@@ -111,15 +111,15 @@ const retrying = withLifecycle((lifecycle, { clock, fleet }) => {
     clock.setTimeout(() => {
       lifecycle.write(message, 'queued');
       Object.assign(moveOut(message), { sendingAtMs: 0, sentAtMs: 0, endedAtMs: 0 });
-      fleet.queued(message);
+      deviceActors.queued(message);
     }, pollMs);
   };
 });
 
 /** Every device polls at this interval, whatever its setting. */
 function polling(pollIntervalSeconds: number): Planted {
-  class OddFleet extends Fleet {
-    constructor(...[clock, lifecycle, assumptions]: ConstructorParameters<typeof Fleet>) {
+  class OddDeviceActors extends DeviceActors {
+    constructor(...[clock, lifecycle, assumptions]: ConstructorParameters<typeof DeviceActors>) {
       super(clock, lifecycle, {
         get answers() {
           return { ...assumptions.answers, pollIntervalSeconds };
@@ -127,7 +127,7 @@ function polling(pollIntervalSeconds: number): Planted {
       });
     }
   }
-  return { parts: { Fleet: OddFleet } };
+  return { parts: { DeviceActors: OddDeviceActors } };
 }
 
 /** A polling device gets the tasks of every SIM of its account. */
@@ -162,7 +162,7 @@ function answeringAs(status: Status, steps: number): Planted {
   return describing((_, exchange) => {
     const message = messageOf(exchange);
     for (let i = 0; message !== undefined && i < steps; i += 1) {
-      exchange.simulation.fleet.progress(message);
+      exchange.simulation.deviceActors.progress(message);
     }
     return { status };
   }, isAccepted);
@@ -229,7 +229,7 @@ export const lifecycleDefects: readonly DefectRow[] = [
       'each read moves the status on',
       reading(({ message, key, simulation }) => {
         if (message !== undefined && message.account === key?.account) {
-          simulation.fleet.progress(message);
+          simulation.deviceActors.progress(message);
         }
         return undefined;
       }),

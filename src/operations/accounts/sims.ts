@@ -123,7 +123,7 @@ export const sims = {
     joined: { picked_up: { all: 'unchanged' } },
     refusals: [409],
     run: ({ simulation }, device) => {
-      const taken = simulation.fleet.pollNow(device);
+      const taken = simulation.deviceActors.pollNow(device);
       return { picked_up: taken.map(({ messageId }) => messageId) };
     },
   }),
@@ -214,7 +214,7 @@ export const sims = {
 
 /** Removes a SIM after failing its unfinished messages; refused if one of them may not fail. */
 function removeSim({ simulation, activity }: Live, device: Device): void {
-  const { world, fleet } = simulation;
+  const { world, deviceActors } = simulation;
   const { failsFrom } = world.assumptions;
   const unfinished = world.messages.unfinishedOf(device);
   const unfailable = unfinished.find(({ status }) => !failsFrom.some((from) => from === status));
@@ -222,7 +222,7 @@ function removeSim({ simulation, activity }: Live, device: Device): void {
     const message = `message ${unfailable.messageId} is ${unfailable.status} and cannot fail (failsFrom); wait for its end, or delete the account`;
     throw new OperationRefused('conflict', message);
   }
-  for (const message of unfinished) fleet.fail(message, simRemoved);
+  for (const message of unfinished) deviceActors.fail(message, simRemoved);
   world.removeDevice(device);
   activity.publish('sim', { ...simView(device), deleted: true });
 }

@@ -88,7 +88,7 @@ export const messages = {
     refusals: [409],
     run: ({ simulation }, message) => {
       const { status } = message;
-      if (!simulation.fleet.progress(message)) {
+      if (!simulation.deviceActors.progress(message)) {
         throw new OperationRefused('conflict', `a message that is ${status} has no next step`);
       }
       return messageRecord(simulation.world, message);
@@ -104,7 +104,7 @@ export const messages = {
     examples: [{ reason: 'no_route' }],
     run: ({ simulation }, message, { reason }) => {
       const { status } = message;
-      if (!simulation.fleet.fail(message, reason)) {
+      if (!simulation.deviceActors.fail(message, reason)) {
         throw new OperationRefused('conflict', `a message that is ${status} cannot fail`);
       }
       return messageRecord(simulation.world, message);

@@ -58,7 +58,7 @@ export const stateJoin = {
 
 export function stateOf(live: Live): State {
   const clock = clockState(live);
-  const { world, fleet, faults } = live.simulation;
+  const { world, deviceActors, faults } = live.simulation;
   const { retention } = world.messages;
   const { requests: requestCounts } = live.counts;
   const { rss, heapUsed } = process.memoryUsage();
@@ -73,7 +73,7 @@ export function stateOf(live: Live): State {
     accounts: world.accounts.size,
     sims: world.devices.size,
     messages: { total: Object.values(counts).reduce((sum, count) => sum + count), ...counts },
-    actors: { running: fleet.size, awake: fleet.awake },
+    actors: { running: deviceActors.size, awake: deviceActors.awake },
     timers: clock.pending,
     retention: {
       max_messages: retention.maxMessages ?? defaultMaxMessages,

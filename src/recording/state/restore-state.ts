@@ -102,7 +102,7 @@ class Restoration {
 
   run(parts: Iterable<StatePart>): void {
     const { accounts, faults, outcomes, limiter, counters, awake } = this.#head;
-    const { world, fleet } = this.#simulation;
+    const { world, deviceActors } = this.#simulation;
     new MessageRestoration(this.#head, world, {
       accounts: this.#accounts,
       devices: this.#devices,
@@ -111,8 +111,8 @@ class Restoration {
     }).run(parts);
     for (const account of accounts) this.#restoreHistory(account);
     // The work comes first, since it decides when a device wakes.
-    for (const device of world.devices.values()) fleet.deviceAdded(device);
-    fleet.wakeInOrder(awake.map((deviceId) => requireById(world.devices, deviceId)));
+    for (const device of world.devices.values()) deviceActors.deviceAdded(device);
+    deviceActors.wakeInOrder(awake.map((deviceId) => requireById(world.devices, deviceId)));
     world.outcomes.replace(outcomes);
     this.#simulation.faults.restore(faults.created, faults.list as readonly FaultState[]);
     for (const name of endpointNames) {

@@ -26,7 +26,7 @@ type ObjectLists = 'accounts' | 'devices' | 'cohorts' | 'batches';
 
 /** Everything in the head except its lists of objects. */
 export function scalarsOf({ simulation, wallClock }: SavedParts): Omit<StateHead, ObjectLists> {
-  const { clock, world, limiter, faults, fleet } = simulation;
+  const { clock, world, limiter, faults, deviceActors } = simulation;
   const { arrivals, poolIds, names } = world.counters;
   const { forgottenMessages, forgottenRequestIds } = world.messages.retention;
   return {
@@ -56,7 +56,7 @@ export function scalarsOf({ simulation, wallClock }: SavedParts): Omit<StateHead
       forgotten_messages: forgottenMessages,
       forgotten_request_ids: forgottenRequestIds,
     },
-    awake: fleet.inWakeOrder().map(({ deviceId }) => deviceId),
+    awake: deviceActors.inWakeOrder().map(({ deviceId }) => deviceId),
   };
 }
 

@@ -256,7 +256,7 @@ export class World {
     for (const key of keys) this.#addKey(key);
   }
 
-  /** Adds a device that the fleet does not run yet. */
+  /** Adds a device that has no actor yet. */
   restoreDevice(device: Device): void {
     assert(!this.devices.has(device.deviceId), 'no two SIMs have one id');
     assert(!this.#devicesByNumber.has(device.number), 'no two SIMs have one number');

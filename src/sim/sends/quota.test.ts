@@ -146,7 +146,7 @@ test('ERR-1 the count is that of a recount, through months, failures and switche
           });
         } else if (step.kind === 'fail') {
           const message = account.messages.at(step.at % Math.max(1, account.messages.length));
-          if (message !== undefined) twin.simulation.fleet.fail(message, 'test');
+          if (message !== undefined) twin.simulation.deviceActors.fail(message, 'test');
         } else if (step.kind === 'ask') ask(step.answers);
         else twin.advance(step.ms);
       }

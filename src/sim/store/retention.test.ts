@@ -228,16 +228,16 @@ test('an account is deleted although a message that an operation failed was forg
     noLimits: true,
     assumptions: { progressPace: 'own_delay' },
   });
-  const { fleet, world } = twin.simulation;
+  const { deviceActors, world } = twin.simulation;
   const first = twin.sendAs('initech', { from: '+12025550190' });
   const failed = world.messages.get(String(first.json['message_id']));
-  fleet.pollNow(twin.device('+12025550190'));
-  if (failed !== undefined) fleet.fail(failed, 'forced');
+  deviceActors.pollNow(twin.device('+12025550190'));
+  if (failed !== undefined) deviceActors.fail(failed, 'forced');
   for (let n = 0; n < 5_000; n++) {
     twin.accepted();
     if (n % 4 === 3) {
-      fleet.pollNow(twin.device());
-      for (const message of world.messages.values()) fleet.fail(message, 'forced');
+      deviceActors.pollNow(twin.device());
+      for (const message of world.messages.values()) deviceActors.fail(message, 'forced');
     }
   }
   expect(failed?.isForgotten).toBe(true);

@@ -15,7 +15,7 @@ import type { Simulation } from '../simulation.ts';
 import type { Findings } from './findings.ts';
 
 export function checkDevices(simulation: Simulation, found: Findings): void {
-  const { world, fleet } = simulation;
+  const { world, deviceActors } = simulation;
   /** The account that lists the SIM; undefined for the pool. */
   const homes = new Map<Device, Account | undefined>(world.pool.map((each) => [each, undefined]));
   for (const account of world.accounts.values())
@@ -23,8 +23,8 @@ export function checkDevices(simulation: Simulation, found: Findings): void {
   if (homes.size !== world.devices.size) {
     found.report('SVC-1', `${homes.size} SIMs are listed, the world has ${world.devices.size}`);
   }
-  if (fleet.size !== world.devices.size) {
-    found.report('SVC-3', `${fleet.size} of ${world.devices.size} SIMs run`);
+  if (deviceActors.size !== world.devices.size) {
+    found.report('SVC-3', `${deviceActors.size} of ${world.devices.size} SIMs run`);
   }
   for (const [id, device] of world.devices) {
     found.checked.devices++;
@@ -40,8 +40,12 @@ export function checkDevices(simulation: Simulation, found: Findings): void {
 }
 
 /** SVC-3: work that proceeds by itself must do so within one poll interval, with a timer set. */
-function checkWake({ world, fleet, clock }: Simulation, device: Device, found: Findings): void {
-  const wakeAtMs = fleet.wakeAtMs(device);
+function checkWake(
+  { world, deviceActors, clock }: Simulation,
+  device: Device,
+  found: Findings,
+): void {
+  const wakeAtMs = deviceActors.wakeAtMs(device);
   const isAble = device.connected && device.active;
   if (wakeAtMs !== undefined && (!isAble || wakeAtMs < clock.now())) {
     found.report('SVC-3', `SIM ${device.number} wakes at ${wakeAtMs} without work`);

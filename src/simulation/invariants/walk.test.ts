@@ -155,7 +155,7 @@ const violations: readonly (readonly [string, (twin: Twin) => void, RegExp])[] =
   ],
   [
     'a SIM that does not run',
-    (twin) => twin.simulation.fleet.deviceRemoved(twin.device(globexNumber)),
+    (twin) => twin.simulation.deviceActors.deviceRemoved(twin.device(globexNumber)),
     /^SVC-3 3 of 4 SIMs run$/,
   ],
   [
@@ -166,11 +166,11 @@ const violations: readonly (readonly [string, (twin: Twin) => void, RegExp])[] =
   [
     'work without a wake-up',
     (twin) => {
-      const { fleet } = twin.simulation;
-      fleet.deviceRemoved(twin.device());
+      const { deviceActors } = twin.simulation;
+      deviceActors.deviceRemoved(twin.device());
       const { ready, inFlight } = twin.device().work;
       Object.assign(twin.device().work, { ready: [], inFlight: [] });
-      fleet.deviceAdded(twin.device());
+      deviceActors.deviceAdded(twin.device());
       Object.assign(twin.device().work, { ready, inFlight });
     },
     /^SVC-3 SIM \+12025550101 has work by \d+ but wakes at \d+$/,
@@ -428,7 +428,7 @@ test('STATE-5 a wrong table that leaves a final status is refused on the write',
   const message = twin.accepted();
   twin.advanceToQuiet();
   withWrongStep('delivered', 'failed', 'failed', () => {
-    expect(() => twin.simulation.fleet.fail(message, 'late')).not.toThrow();
+    expect(() => twin.simulation.deviceActors.fail(message, 'late')).not.toThrow();
     expect(() => twin.simulation.lifecycle.step(message, 'failed')).toThrow(/has ended/);
   });
   expect(message.status).toBe('delivered');

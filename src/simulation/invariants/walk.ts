@@ -78,7 +78,7 @@ function checkQuota(
  * Checks the clock's timers: they are in heap order, not overdue, and each awake device has one.
  * Rules: SVC-3.
  */
-function checkClock({ clock, fleet, world }: Simulation, found: Findings): void {
+function checkClock({ clock, deviceActors, world }: Simulation, found: Findings): void {
   const { timers } = clock;
   /** How many timers have each deadline, without those of devices already checked. */
   const deadlines = new Map<number, number>();
@@ -98,7 +98,7 @@ function checkClock({ clock, fleet, world }: Simulation, found: Findings): void 
     deadlines.set(deadlineMs, (deadlines.get(deadlineMs) ?? 0) + 1);
   }
   for (const device of world.devices.values()) {
-    const wakeAtMs = fleet.wakeAtMs(device);
+    const wakeAtMs = deviceActors.wakeAtMs(device);
     if (wakeAtMs === undefined) continue;
     const timerCount = deadlines.get(wakeAtMs) ?? 0;
     if (timerCount === 0) {
