@@ -14,7 +14,7 @@ import {
   type TransportKind,
 } from './http/transport/open-transport.ts';
 import type { ServiceHandler, Transport } from './http/transport/transport.ts';
-import type { Live } from './operations/running-world.ts';
+import type { RunningWorld } from './operations/running-world.ts';
 
 /** Where to listen; every field is optional. */
 export interface ListenOptions {
@@ -82,7 +82,7 @@ const closeGraceMs = 4_000;
  * Opens the service port and, if asked for, the control port. If one of them fails, closes both and
  * throws a PortInUseError or a ListenError.
  */
-export async function openPorts(simulator: Live, options: ListenOptions): Promise<Ports> {
+export async function openPorts(simulator: RunningWorld, options: ListenOptions): Promise<Ports> {
   const { control = false, publicUrl } = options;
   const opened: Transport[] = [];
   const close = async () => {
@@ -109,7 +109,7 @@ export async function openPorts(simulator: Live, options: ListenOptions): Promis
 
 /** Opens the service port, adds its transport to `opened`, and returns the base URL. */
 async function openService(
-  simulator: Live,
+  simulator: RunningWorld,
   { host = loopback, port = 0, transport: kind = 'hyperexpress', ...options }: ListenOptions,
   opened: Transport[],
 ): Promise<string> {
@@ -125,7 +125,7 @@ async function openService(
 
 /** Opens the control port, adds its transport to `opened`, and returns its URL. */
 async function openControl(
-  simulator: Live,
+  simulator: RunningWorld,
   { host = loopback, port = 0, token, allowedHosts = [] }: ControlOptions,
   { onInternalError, publicUrl }: ListenOptions,
   opened: Transport[],
@@ -147,7 +147,7 @@ async function openControl(
  * The service, as a transport or `sim.fetch` calls it. The first world passes each request to the
  * world that its address or key names; any other world answers all requests itself.
  */
-export function serviceHandler(simulator: Live): ServiceHandler {
+export function serviceHandler(simulator: RunningWorld): ServiceHandler {
   return {
     service: (request) => {
       const { hosting } = simulator;

@@ -13,7 +13,7 @@ import { parseSettings, type Settings, type SettingsInput } from './config/setti
 import { InProcessFetch } from './http/transport/in-process/in-process-fetch.ts';
 import { Activity } from './operations/events/activity.ts';
 import { methodsOf, replay } from './operations/perform.ts';
-import type { Live } from './operations/running-world.ts';
+import type { RunningWorld } from './operations/running-world.ts';
 import { type NounMethods, nouns, recordedOperation } from './operations/table.ts';
 import { type ReadyFile, readyNumbers } from './operations/worlds/ready-numbers.ts';
 import {
@@ -28,7 +28,7 @@ import { openRun, type Run } from './recording/checkpoint/resume.ts';
 import { ExchangeRecord } from './recording/exchange-record.ts';
 import { type Journal, MemoryJournal } from './recording/journal/journal.ts';
 import type { RecordedRun } from './recording/journal/journal-lines.ts';
-import type { Player } from './recording/play.ts';
+import type { ReplayTarget } from './recording/play.ts';
 import type { KeyDigest } from './sim/accounts/records.ts';
 import { MessageCounts, RequestCounts } from './sim/counts.ts';
 import { OperationRefused } from './sim/operation-refused.ts';
@@ -60,8 +60,8 @@ const delayedReplies = new WeakMap<
   { readonly simulator: Simulator; readonly requestNumber: number }
 >();
 
-/** One world. `Live`, `Player` and `api.ts` describe the members that have no comment here. */
-export class Simulator implements Live, Player {
+/** One world. `RunningWorld`, `ReplayTarget` and `api.ts` describe members without a comment. */
+export class Simulator implements RunningWorld, ReplayTarget {
   readonly settings: Settings;
   readonly wallClock: WallClock;
   // The operations as methods, by noun.
@@ -88,7 +88,7 @@ export class Simulator implements Live, Player {
   readonly activity: Activity = new Activity(this);
   readonly exchangeRecord: ExchangeRecord;
   /** Ends the open waits. */
-  readonly waits: Live['waits'] = new Set();
+  readonly waits: RunningWorld['waits'] = new Set();
   #messageCounts = new MessageCounts();
   /** All worlds of this server. The operations on them are `worlds`. */
   readonly hosting: Worlds<Simulator>;
@@ -152,7 +152,7 @@ export class Simulator implements Live, Player {
     this.#countMessagesOf(this.simulation, 0);
   }
 
-  get counts(): Live['counts'] {
+  get counts(): RunningWorld['counts'] {
     return { requests: this.exchangeRecord.counts, messages: this.#messageCounts };
   }
 
@@ -412,7 +412,7 @@ export async function createSimulator(
   return new Simulator(settings, options);
 }
 
-function refereeOf(live: Live): Referee {
+function refereeOf(live: RunningWorld): Referee {
   const { judge, restart } = methodsOf(live, nouns.referee);
   return Object.assign(judge, { restart });
 }

@@ -1,7 +1,7 @@
 /**
  * How messages move on: at polls, at times of their own, and by operations. Takes their next step,
- * then puts them into the row (`src/sim/devices/device-work.ts`) where they wait for the step after
- * it. The fate of a message (`src/sim/devices/outcomes.ts`) decides whether it progresses, fails or
+ * then puts them into the queue (`src/sim/devices/device-work.ts`) where they wait for the step
+ * after it. The fate of a message (`src/sim/devices/outcomes.ts`) decides whether it progresses, fails or
  * stays; the assumption `progressPace` decides when. `message-machine.ts` decides whether a step
  * exists.
  * Rules: SVC-3, STATE-2 to STATE-4. Assumes: progressPace, taskPickup, failsFrom.
@@ -60,8 +60,8 @@ export class Progress {
   }
 
   /**
-   * At a poll of a real device under `taskPickup: reported`: the `due` cohorts leave their row,
-   * still queued, and become `sending` at a time of their own. Returns cohorts that fail now
+   * At a poll of a real device under `taskPickup: reported`: the `due` cohorts leave their queue,
+   * still `queued`, and become `sending` at a time of their own. Returns cohorts that fail now
    * instead.
    */
   handOut(
@@ -104,7 +104,7 @@ export class Progress {
     const nowMs = this.#now();
     for (let due = paced.takeDue(nowMs); due.length > 0; due = paced.takeDue(nowMs)) {
       for (const { message, from } of due) {
-        // If an operation already took this step, the message now waits in another row.
+        // If an operation already took this step, the message now waits in another queue.
         if (message.status !== from) continue;
         const reason = failureOf(message.cohort);
         const event = from === 'queued' ? 'picked_up' : 'progressed';
@@ -121,11 +121,11 @@ export class Progress {
     if (!this.#lifecycle.step(message, event)) return false;
     const { cohort, device } = message;
     if (from === 'queued') this.#leaveQueue(message);
-    const isInFlightRow =
+    const isInFlightQueue =
       (from === 'sending' || from === 'sent') &&
       !isStuckIn(message, from) &&
       this.#assumptions.answers.progressPace === 'per_poll';
-    if (isInFlightRow) cohort.duePoll = device.work.pollCount + pollsOf(message);
+    if (isInFlightQueue) cohort.duePoll = device.work.pollCount + pollsOf(message);
     else this.#followUpAlone(message);
     return true;
   }
@@ -156,9 +156,9 @@ export class Progress {
     this.#lifecycle.announce(new Batch(inOrder), cohorts);
   }
 
-  /** After a switch of `progressPace`: moves messages in flight to the rows of the new pace. */
+  /** After a switch of `progressPace`: moves messages in flight to the queues of the new pace. */
   changePace({ work }: Device): void {
-    const { inFlight, paced } = work.rows();
+    const { inFlight, paced } = work.queues();
     const handedOut = paced.filter(
       ({ message, from }) => from === 'queued' && message.status === from,
     );
@@ -183,7 +183,7 @@ export class Progress {
     if (isInFlight(cohort)) this.#followUp(device.work, new Batch([message], [cohort]));
   }
 
-  /** Puts messages in flight into the row where they wait for the next step. */
+  /** Puts messages in flight into the queue where they wait for the next step. */
   #followUp(work: Device['work'], batch: Batch<Message>): void {
     if (this.#assumptions.answers.progressPace === 'per_poll') {
       for (const cohort of batch.cohorts) cohort.duePoll = work.pollCount + pollsOf(cohort);

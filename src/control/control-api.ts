@@ -12,7 +12,7 @@ import {
   WholeReply,
 } from '../operations/define.ts';
 import { performForPort } from '../operations/perform.ts';
-import type { Live } from '../operations/running-world.ts';
+import type { RunningWorld } from '../operations/running-world.ts';
 import { draining } from '../operations/worlds/simulator.ts';
 import type { KeyTexts } from '../sim/accounts/key-texts.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
@@ -20,8 +20,11 @@ import { controlPort } from './control-port.ts';
 import type { GuardOptions } from './guard.ts';
 import { errorReply } from './look-up.ts';
 
-export function controlApi(simulator: Live, options: GuardOptions): Required<ControlService> {
-  const textsOf = (live: Live) => live.simulation.world.keyRing.texts;
+export function controlApi(
+  simulator: RunningWorld,
+  options: GuardOptions,
+): Required<ControlService> {
+  const textsOf = (live: RunningWorld) => live.simulation.world.keyRing.texts;
   return controlPort(options, {
     hasWorld: (worldId) => simulator.hosting.useAndRenew(worldId) !== undefined,
     answer: ({ operation, id }, request, worldId) => {
@@ -42,7 +45,7 @@ export function controlApi(simulator: Live, options: GuardOptions): Required<Con
 
 function answer(
   operation: Operation,
-  simulator: Live,
+  simulator: RunningWorld,
   request: ControlRequest,
   id: string | undefined,
 ): ControlReply | Promise<ControlReply> {
@@ -58,12 +61,12 @@ function answer(
 /** The result as JSON, unless the operation makes a reply of its own. */
 function successReply(
   operation: Operation,
-  simulator: Live,
+  simulator: RunningWorld,
   request: ControlRequest,
   result: unknown,
 ): ControlReply | Promise<ControlReply> {
   const toReply = operation.reply as
-    | ((result: unknown, live: Live, headers: ControlRequest['headers']) => unknown)
+    | ((result: unknown, live: RunningWorld, headers: ControlRequest['headers']) => unknown)
     | undefined;
   const value = toReply === undefined ? result : toReply(result, simulator, request.headers);
   if (value instanceof WholeReply) return value.reply;

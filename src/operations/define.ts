@@ -7,7 +7,7 @@ import type { z } from 'zod';
 import { atOnce } from '#io/at-once.ts';
 import type { ControlReply } from '../http/transport/transport.ts';
 import type { AnyJoin, Join, MaybeJoined } from './joins.ts';
-import type { Live } from './running-world.ts';
+import type { RunningWorld } from './running-world.ts';
 import type { Targets } from './targets.ts';
 
 export type Verb = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -103,13 +103,13 @@ interface Declaration<
    * Reads the input from outside the recorded run, such as from the wall clock, in place of a
    * user's input. Journals record it, so a replay uses the same.
    */
-  readonly inputFrom?: (live: Live) => z.input<NonNullable<In>>;
+  readonly inputFrom?: (live: RunningWorld) => z.input<NonNullable<In>>;
   /** The HTTP reply, if it is not the result itself. */
-  readonly reply?: (result: Result, live: Live, headers: Headers) => unknown;
+  readonly reply?: (result: Result, live: RunningWorld, headers: Headers) => unknown;
 }
 type Headers = Readonly<Record<string, string>>;
 
-type Run<H, In, Result> = (live: Live, ...given: [...Found<H>, ...Parsed<In>]) => Result;
+type Run<H, In, Result> = (live: RunningWorld, ...given: [...Found<H>, ...Parsed<In>]) => Result;
 /**
  * What an operation does: `run` does it at once. `slices` is for long work: a generator, which a
  * port runs piece by piece between other requests.
@@ -135,10 +135,12 @@ export interface Operation<Types extends OperationTypes = OperationTypes> extend
   readonly examples: readonly unknown[];
   readonly arguments?: ((...args: never) => unknown) | undefined;
   readonly recordedResult?: ((result: never) => unknown) | undefined;
-  readonly inputFrom?: ((live: Live) => unknown) | undefined;
-  readonly run: (live: Live, ...given: never) => unknown;
-  readonly slices?: ((live: Live, ...given: never) => Generator<undefined, unknown>) | undefined;
-  readonly reply?: ((result: never, live: Live, headers: Headers) => unknown) | undefined;
+  readonly inputFrom?: ((live: RunningWorld) => unknown) | undefined;
+  readonly run: (live: RunningWorld, ...given: never) => unknown;
+  readonly slices?:
+    | ((live: RunningWorld, ...given: never) => Generator<undefined, unknown>)
+    | undefined;
+  readonly reply?: ((result: never, live: RunningWorld, headers: Headers) => unknown) | undefined;
   /** Never set: it carries the types to `Methods` and `OperationTable`. */
   readonly types?: Types;
 }

@@ -6,11 +6,11 @@
 import { inSlices } from '#io/slices.ts';
 import { type Methods, type Noun, nounOf, type Operation, recordedName } from './define.ts';
 import { readInput } from './input.ts';
-import type { Live } from './running-world.ts';
+import type { RunningWorld } from './running-world.ts';
 import { find } from './targets.ts';
 
 /** The operations of a noun as methods: `methodsOf(live, clock).advance('24h')`. */
-export function methodsOf<N extends Noun>(live: Live, noun: N): Methods<N> {
+export function methodsOf<N extends Noun>(live: RunningWorld, noun: N): Methods<N> {
   return Object.fromEntries(
     Object.entries(noun).map(([name, operation]) => {
       const method = (...args: unknown[]) => {
@@ -25,11 +25,11 @@ export function methodsOf<N extends Noun>(live: Live, noun: N): Methods<N> {
 /** Runs an operation for a user, with the id in its path and its input, and records it. */
 export function perform(
   operation: Operation,
-  live: Live,
+  live: RunningWorld,
   id: string | undefined,
   userInput?: unknown,
 ): unknown {
-  const result = performUnannounced(operation, live, id, userInput);
+  const result = runRecorded(operation, live, id, userInput);
   announce(operation, live);
   return result;
 }
@@ -37,22 +37,22 @@ export function perform(
 /** The same as `perform` for a port, which interrupts long work to serve other requests. */
 export function performForPort(
   operation: Operation,
-  live: Live,
+  live: RunningWorld,
   id: string | undefined,
   userInput?: unknown,
 ): unknown {
   const { slices } = operation;
   if (slices === undefined) return perform(operation, live, id, userInput);
-  const work = performUnannounced({ ...operation, run: slices }, live, id, userInput);
+  const work = runRecorded({ ...operation, run: slices }, live, id, userInput);
   return inSlices(work as Generator<undefined, unknown>).then((result) => {
     announce(operation, live);
     return result;
   });
 }
 
-function performUnannounced(
+function runRecorded(
   operation: Operation,
-  live: Live,
+  live: RunningWorld,
   id: string | undefined,
   userInput: unknown,
 ): unknown {
@@ -72,13 +72,17 @@ function performUnannounced(
 }
 
 /** Reports to readers of events that an operation may have changed something. */
-function announce({ name, verb, path }: Operation, live: Live): void {
+function announce({ name, verb, path }: Operation, live: RunningWorld): void {
   const mayChange = verb !== 'GET' && path !== '';
   if (mayChange && live.activity.isWatched) live.activity.publish('operation', { name });
 }
 
 /** Runs a recorded operation again. Returns the part of the result that journals compare. */
-export function replay(operation: Operation, live: Live, args: readonly unknown[]): unknown {
+export function replay(
+  operation: Operation,
+  live: RunningWorld,
+  args: readonly unknown[],
+): unknown {
   const [id, input] =
     operation.inputFrom === undefined ? readArguments(operation, args) : [undefined, args[0]];
   return recordedPart(
@@ -97,12 +101,21 @@ function readArguments(
   return [id as string | undefined, toInput === undefined ? others[0] : toInput(...others)];
 }
 
-function run(operation: Operation, live: Live, id: string | undefined, input: unknown): unknown {
+function run(
+  operation: Operation,
+  live: RunningWorld,
+  id: string | undefined,
+  input: unknown,
+): unknown {
   const { name, target, input: schema } = operation;
   const found = target === undefined ? [] : [find(target, live, String(id))];
   // The noun selects the wording of mistakes in limits and assumptions.
   const parsed = schema === undefined ? [] : [readInput(schema, input, [nounOf(name)])];
-  return (operation.run as (live: Live, ...given: unknown[]) => unknown)(live, ...found, ...parsed);
+  return (operation.run as (live: RunningWorld, ...given: unknown[]) => unknown)(
+    live,
+    ...found,
+    ...parsed,
+  );
 }
 
 function recordedPart({ recordedResult }: Operation, result: unknown): unknown {

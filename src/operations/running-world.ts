@@ -10,14 +10,14 @@ import type { WorldSimulator } from '../worlds/hosted-world.ts';
 import type { Worlds } from '../worlds/worlds.ts';
 import type { Activity } from './events/activity.ts';
 
-export interface Live extends WorldSimulator {
+export interface RunningWorld extends WorldSimulator {
   readonly activity: Activity;
   /** Counts since the start. They survive a reset, so Prometheus counters never decrease. */
   readonly counts: Counts;
   /** Functions that end the open waits (`messages.wait`); closing the simulator calls them. */
   readonly waits: Set<(reason: OperationRefused) => void>;
   /** All worlds of the server. */
-  readonly hosting: Worlds<Live>;
+  readonly hosting: Worlds<RunningWorld>;
   /** The URL of the service; empty while it does not listen. */
   readonly baseUrl: string;
   /** The URL of the control port; empty while it does not listen. */

@@ -6,7 +6,7 @@ import { OperationRefused } from '../sim/operation-refused.ts';
 import { isReadable } from '../sim/store/message.ts';
 import type { HostedWorld } from '../worlds/hosted-world.ts';
 import { accountCalled } from './query.ts';
-import type { Live } from './running-world.ts';
+import type { RunningWorld } from './running-world.ts';
 
 /** The objects that paths refer to, by the names of path parameters. */
 export interface Targets {
@@ -17,11 +17,11 @@ export interface Targets {
   readonly fault_id: Fault;
   /** The number of a request in the log. */
   readonly number: RecordedExchange;
-  readonly world_id: HostedWorld<Live>;
+  readonly world_id: HostedWorld<RunningWorld>;
 }
 
 const finders: {
-  readonly [Name in keyof Targets]: (live: Live, id: string) => Targets[Name] | undefined;
+  readonly [Name in keyof Targets]: (live: RunningWorld, id: string) => Targets[Name] | undefined;
 } = {
   account_id: ({ simulation }, id) => accountCalled(simulation.world, id),
   key_id: ({ simulation }, id) => simulation.world.keys.get(id),
@@ -50,7 +50,7 @@ const refusalTexts: Readonly<Record<keyof Targets, string>> = {
 /** The object with this id. Refused with `not_found` if there is none. */
 export function find<Name extends keyof Targets>(
   name: Name,
-  live: Live,
+  live: RunningWorld,
   id: string,
 ): Targets[Name] {
   const found = finders[name](live, id);

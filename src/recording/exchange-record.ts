@@ -85,9 +85,9 @@ export class ExchangeRecord {
     return exchange;
   }
 
-  /** The end of a delayed reply. `back`: 1 for the last request. `isSeen`: by the client. */
-  ended(back: number, atMs: number, isSeen: boolean): void {
-    const exchange = this.#first[this.#total - back - this.#numberBeforeFirst];
+  /** The end of a delayed reply. `requestsAgo`: 1 for the last request. `isSeen`: by the client. */
+  ended(requestsAgo: number, atMs: number, isSeen: boolean): void {
+    const exchange = this.#first[this.#total - requestsAgo - this.#numberBeforeFirst];
     if (exchange === undefined) return;
     exchange.end = { atMs, openUntil: this.#total, isSeen };
     this.#changes++;

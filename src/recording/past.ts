@@ -10,7 +10,7 @@ import { OperationRefused } from '../sim/operation-refused.ts';
 import { playingFrom } from './checkpoint/resume.ts';
 import { readHeader } from './journal/journal-header.ts';
 import type { RecordedRun } from './journal/journal-lines.ts';
-import type { Player } from './play.ts';
+import type { ReplayTarget } from './play.ts';
 
 /** `entry`: the number of a line in the journal. */
 export type Instant = { readonly entry: number } | { readonly timeMs: number };
@@ -57,7 +57,7 @@ function newTimeOf({ operation, args, result }: OperationEntry): number | undefi
  * the instant.
  */
 export function* playUntil(
-  simulator: Player,
+  simulator: ReplayTarget,
   run: RecordedRun,
   instant: Instant,
 ): Generator<undefined, void> {

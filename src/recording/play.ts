@@ -26,7 +26,7 @@ import type { ExchangeRecord } from './exchange-record.ts';
 type Input = Exclude<Entry, EndedEntry>;
 
 /** The simulator on which a run is played, and whose state a checkpoint saves and restores. */
-export interface Player {
+export interface ReplayTarget {
   readonly settings: Settings;
   readonly simulation: Simulation;
   readonly wallClock: WallClock;
@@ -69,7 +69,7 @@ const entriesPerSlice = 64;
  * recorded.
  */
 export function* playing(
-  simulator: Player,
+  simulator: ReplayTarget,
   entries: Iterable<Entry>,
   name: string,
 ): Generator<undefined, Played> {
@@ -100,7 +100,7 @@ export function* playing(
  * are inputs. A recorded input has succeeded once, so an exception means that no run recorded this
  * line.
  */
-function playInput(simulator: Player, entry: Input, position: string): Mismatch {
+function playInput(simulator: ReplayTarget, entry: Input, position: string): Mismatch {
   const { clock } = simulator.simulation;
   const nowMs = clock.now();
   if (Date.parse(entry.at) < nowMs) {
@@ -114,14 +114,14 @@ function playInput(simulator: Player, entry: Input, position: string): Mismatch 
   }
 }
 
-function playEnded({ exchangeRecord }: Player, { at, ended, seen }: EndedEntry): void {
+function playEnded({ exchangeRecord }: ReplayTarget, { at, ended, seen }: EndedEntry): void {
   exchangeRecord.ended(ended, Date.parse(at), seen !== false);
 }
 
 /** Undefined if the results are equal. */
 type Mismatch = Pick<Difference, 'input' | 'expected' | 'actual'> | undefined;
 
-function playRequest(simulator: Player, { request, reply }: RequestEntry): Mismatch {
+function playRequest(simulator: ReplayTarget, { request, reply }: RequestEntry): Mismatch {
   const expected = JSON.stringify(recordedReply(reply));
   const replayed = withCaller(simulator, request, (input) => simulator.handle(input));
   const actual = JSON.stringify(recordedReply(replayed));
@@ -129,7 +129,10 @@ function playRequest(simulator: Player, { request, reply }: RequestEntry): Misma
   return { input: `${request.method} ${request.path}`, expected, actual };
 }
 
-function playOperation(simulator: Player, { operation, args, result }: OperationEntry): Mismatch {
+function playOperation(
+  simulator: ReplayTarget,
+  { operation, args, result }: OperationEntry,
+): Mismatch {
   const mismatch = (actual: string) => ({ input: operation, expected: result, actual });
   try {
     const replayed = simulator.replayOperation(operation, args);
@@ -144,7 +147,7 @@ function playOperation(simulator: Player, { operation, args, result }: Operation
 
 /** Runs a recorded request with its key. A key known only by digest gets a temporary alias. */
 function withCaller<T>(
-  simulator: Player,
+  simulator: ReplayTarget,
   recorded: RecordedRequest,
   run: (request: ApiRequest) => T,
 ): T {

@@ -5,11 +5,11 @@
 import type { SettingsInput } from '../config/settings.ts';
 import type { HostedHeader, KeyDigests } from '../recording/journal/journal-header.ts';
 import type { RecordedRun } from '../recording/journal/journal-lines.ts';
-import type { Player } from '../recording/play.ts';
+import type { ReplayTarget } from '../recording/play.ts';
 import type { Forkable } from './fork.ts';
 
 /** The parts of a simulator that hosting uses. */
-export interface WorldSimulator extends Forkable, Player {
+export interface WorldSimulator extends Forkable, ReplayTarget {
   /** True while a client waits for it or reads its events: it then does not expire. */
   readonly isWaitedFor: boolean;
   /** Called whenever the simulation was replaced. */

@@ -141,7 +141,7 @@ class SharingWorld extends World {
 /** Hands out tasks without recording the pickup. */
 class ForgetfulWorld extends World {
   override polled(device: Device): readonly Message[] {
-    return device.polling === 'external' ? device.work.rows().ready : [];
+    return device.polling === 'external' ? device.work.queues().ready : [];
   }
 }
 

@@ -12,7 +12,7 @@ import { keyPrefix } from '../../sim/accounts/key-ring.ts';
 import type { Account, ApiKey } from '../../sim/accounts/records.ts';
 import { defineOperation } from '../define.ts';
 import { timeSchema } from '../duration.ts';
-import type { Live } from '../running-world.ts';
+import type { RunningWorld } from '../running-world.ts';
 import { simView } from './sim-view.ts';
 
 const quotaSchema = monthlyQuotaSchema
@@ -174,7 +174,7 @@ export const accounts = {
   }),
 };
 
-function viewOf({ simulation: { world } }: Live, account: Account): AccountView {
+function viewOf({ simulation: { world } }: RunningWorld, account: Account): AccountView {
   return {
     account_id: account.accountId,
     name: account.name,

@@ -11,7 +11,7 @@ import { OperationRefused } from '../../sim/operation-refused.ts';
 import { defineOperation } from '../define.ts';
 import { timeSchema } from '../duration.ts';
 import { limitSchema } from '../query.ts';
-import type { Live } from '../running-world.ts';
+import type { RunningWorld } from '../running-world.ts';
 import { type SimView, simJoin, simView, simViewSchema } from './sim-view.ts';
 
 const simInputSchema = z.strictObject({
@@ -213,7 +213,7 @@ export const sims = {
 };
 
 /** Removes a SIM after failing its unfinished messages; refused if one of them may not fail. */
-function removeSim({ simulation, activity }: Live, device: Device): void {
+function removeSim({ simulation, activity }: RunningWorld, device: Device): void {
   const { world, deviceActors } = simulation;
   const { failsFrom } = world.assumptions;
   const unfinished = world.messages.unfinishedOf(device);
@@ -228,7 +228,7 @@ function removeSim({ simulation, activity }: Live, device: Device): void {
 }
 
 /** The view of a SIM that has changed, also reported as an event. */
-function publishView({ activity }: Live, device: Device): SimView {
+function publishView({ activity }: RunningWorld, device: Device): SimView {
   const view = simView(device);
   if (activity.isWatched) activity.publish('sim', view);
   return view;

@@ -7,7 +7,7 @@ import { atOnce } from '#io/at-once.ts';
 import { OperationRefused } from '../../sim/operation-refused.ts';
 import { defineOperation } from '../define.ts';
 import { perform } from '../perform.ts';
-import type { Live } from '../running-world.ts';
+import type { RunningWorld } from '../running-world.ts';
 import { matchIn, querySchema, searchMessages } from './message-query.ts';
 import { type MessageRecord, messageRecord, messageRecordSchema } from './message-record.ts';
 import { advanceUntil, waitedSchema, waitFor, waitInputSchema } from './wait.ts';
@@ -114,7 +114,7 @@ export const messages = {
 
 /** One page of the messages that match, newest first. */
 function* pageOf(
-  { simulation: { world } }: Live,
+  { simulation: { world } }: RunningWorld,
   { limit, cursor, search, ...match }: z.output<typeof querySchema>,
 ) {
   const before = cursor === undefined ? undefined : Number(cursor);

@@ -7,7 +7,7 @@ import type { World } from '../../sim/accounts/world.ts';
 import { latestTimeMs } from '../../sim/clock.ts';
 import { OperationRefused, refuseMore } from '../../sim/operation-refused.ts';
 import { longestTimerMs, WallClock } from '../../simulation/wall-clock.ts';
-import type { Live } from '../running-world.ts';
+import type { RunningWorld } from '../running-world.ts';
 import { largestPage, matchIn, matchSchema, newestMatching } from './message-query.ts';
 import { messageRecord, messageRecordSchema } from './message-record.ts';
 
@@ -44,7 +44,7 @@ const longCountMs = 1;
 const pauseFactor = 20;
 
 /** Moves simulated time forward, synchronously, until enough messages match. */
-export function advanceUntil({ wallClock, simulation }: Live, input: Wait): Waited {
+export function advanceUntil({ wallClock, simulation }: RunningWorld, input: Wait): Waited {
   const { clock, world } = simulation;
   const wait = withAccountId(world, input);
   if (wallClock.mode !== 'manual') {
@@ -60,7 +60,7 @@ export function advanceUntil({ wallClock, simulation }: Live, input: Wait): Wait
 }
 
 /** Resolves when enough messages match in real time; rejects with `timeout` otherwise. */
-export function waitFor(live: Live, input: Wait): Promise<Waited> {
+export function waitFor(live: RunningWorld, input: Wait): Promise<Waited> {
   const wait = withAccountId(live.simulation.world, input);
   const alreadyFound = foundIn(live.simulation.world, wait);
   if (alreadyFound !== undefined) return Promise.resolve(alreadyFound);

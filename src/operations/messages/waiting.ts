@@ -9,9 +9,9 @@ import type { Message } from '../../sim/accounts/records.ts';
 import { pollsOf } from '../../sim/devices/device-work.ts';
 import { type Waiting, waitingOf, waitingReasons } from '../../sim/devices/waiting.ts';
 import { timeSchema } from '../duration.ts';
-import type { Live } from '../running-world.ts';
+import type { RunningWorld } from '../running-world.ts';
 
-type Assumptions = Live['simulation']['world']['assumptions'];
+type Assumptions = RunningWorld['simulation']['world']['assumptions'];
 
 /** The operations in the order in which they help, and whether each would move a message. */
 const movers = {
@@ -36,7 +36,7 @@ export const waitingSchema = z
   .meta({ id: 'Waiting' });
 type WaitingView = Readonly<z.output<typeof waitingSchema>>;
 
-export function waitingView(live: Live, message: Message): WaitingView {
+export function waitingView(live: RunningWorld, message: Message): WaitingView {
   const { clock, world } = live.simulation;
   const nowMs = clock.now();
   const waiting = waitingOf(message, nowMs, world.assumptions);

@@ -7,7 +7,7 @@ import { type JudgeOptions, judging, type RefereeReport } from '#judging/client/
 import type { ExchangeRecord } from '../../recording/exchange-record.ts';
 import { readingOf } from '../../recording/judged-exchanges.ts';
 import { isUndelivered } from '../../sim/devices/outcomes.ts';
-import type { Live } from '../running-world.ts';
+import type { RunningWorld } from '../running-world.ts';
 
 interface KeptReport {
   readonly report: RefereeReport;
@@ -21,7 +21,7 @@ const keptReports = new WeakMap<ExchangeRecord, KeptReport>();
 
 /** Judges the requests so far, in slices. Requests that arrive meanwhile are left out. */
 export function* reportingOn(
-  { exchangeRecord, simulation }: Live,
+  { exchangeRecord, simulation }: RunningWorld,
   options: Pick<JudgeOptions, 'isPartial' | 'isStrict' | 'graceMs' | 'accounts' | 'reports'>,
 ): Generator<undefined, RefereeReport> {
   const { changes, lack, isCutAtStart } = exchangeRecord;

@@ -13,7 +13,7 @@ import { OperationRefused } from '../../sim/operation-refused.ts';
 import { defineOperation } from '../define.ts';
 import { durationMs, timeSchema } from '../duration.ts';
 import { accountCalled } from '../query.ts';
-import type { Live } from '../running-world.ts';
+import type { RunningWorld } from '../running-world.ts';
 import { reportingOn } from './live-report.ts';
 
 /** A flag: a boolean in JavaScript and in a body, text in a query. */
@@ -172,7 +172,7 @@ function isOn(flag: boolean | 'true' | 'false'): boolean {
 const shortRecord = 1_000;
 
 function* slicesOf(
-  live: Live,
+  live: RunningWorld,
   input: z.output<typeof withIntentsSchema>,
 ): Generator<undefined, RefereeReportJson> {
   const work = reportOn(live, input);
@@ -180,7 +180,7 @@ function* slicesOf(
 }
 
 function* reportOn(
-  live: Live,
+  live: RunningWorld,
   input: z.output<typeof withIntentsSchema>,
 ): Generator<undefined, RefereeReportJson> {
   const { account, partial, strict, grace = defaultGraceMs, details, intents } = input;

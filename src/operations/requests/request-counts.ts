@@ -6,7 +6,7 @@ import { endpointNames } from '#contract/limits.ts';
 import { isoTime, secondMs } from '#contract/time.ts';
 import { timeSchema } from '../duration.ts';
 import { accountIdOf } from '../query.ts';
-import type { Live } from '../running-world.ts';
+import type { RunningWorld } from '../running-world.ts';
 
 /** The widths that a bar may have, from a second to a day. Longer runs have bars of many days. */
 const widthsMs = [1, 5, 10, 30, 60, 300, 600, 1_800, 3_600, 21_600, 86_400].map(
@@ -40,7 +40,7 @@ export function widthFor(spanMs: number): number {
 }
 
 export function requestCounts(
-  { exchangeRecord, simulation: { clock, world } }: Live,
+  { exchangeRecord, simulation: { clock, world } }: RunningWorld,
   { account_id: idOrName, endpoint }: z.output<typeof countsQuerySchema>,
 ): z.output<typeof requestCountsSchema> {
   const accountId = idOrName === undefined ? undefined : accountIdOf(world, idOrName, 'account_id');

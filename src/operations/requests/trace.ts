@@ -12,7 +12,7 @@ import { OperationRefused } from '../../sim/operation-refused.ts';
 import { type HistoryEntry, messageHistory } from '../../sim/store/message.ts';
 import { timeSchema } from '../duration.ts';
 import { largestInQuery, ordinalSchema } from '../query.ts';
-import type { Live } from '../running-world.ts';
+import type { RunningWorld } from '../running-world.ts';
 import { find } from '../targets.ts';
 import { reportingOn } from './live-report.ts';
 import { exchangeViewSchema, faultOf } from './request-views.ts';
@@ -58,7 +58,7 @@ type Trace = z.output<typeof traceSchema>;
 const mostRequests = 100;
 
 export function* traceOf(
-  live: Live,
+  live: RunningWorld,
   { number, message_id: idInQuery }: z.output<typeof traceQuerySchema>,
 ): Generator<undefined, Trace> {
   const { exchangeRecord, simulation } = live;

@@ -7,7 +7,7 @@ import { OperationRefused } from '../../sim/operation-refused.ts';
 import type { Simulation } from '../../simulation/simulation.ts';
 import { defineOperation } from '../define.ts';
 import { durationMs, timeMs, timeSchema } from '../duration.ts';
-import type { Live } from '../running-world.ts';
+import type { RunningWorld } from '../running-world.ts';
 import { type ClockState, clockJoin, clockState, clockStateSchema } from './clock-state.ts';
 
 const modeSchema = z.strictObject({
@@ -122,7 +122,7 @@ export const clock = {
 };
 
 /** The state of a clock that has changed, also reported as an event. */
-function publishState(live: Live): ClockState {
+function publishState(live: RunningWorld): ClockState {
   const state = clockState(live);
   live.activity.publish('clock', state);
   return state;

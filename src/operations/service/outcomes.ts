@@ -7,7 +7,7 @@ import { outcomesOf } from '../../config/default-world.ts';
 import { type Outcome, outcomeSchema } from '../../config/world-schema.ts';
 import { mostOutcomes } from '../../sim/accounts/bounds.ts';
 import { defineOperation } from '../define.ts';
-import type { Live } from '../running-world.ts';
+import type { RunningWorld } from '../running-world.ts';
 
 const outcomesSchema = z.strictObject({
   outcomes: z
@@ -69,7 +69,7 @@ export const outcomes = {
   }),
 };
 
-function inForce({ simulation }: Live) {
+function inForce({ simulation }: RunningWorld) {
   // All of them were parsed by `outcomeSchema`.
   return { outcomes: simulation.world.outcomes.list as readonly Outcome[] };
 }

@@ -11,7 +11,7 @@ import { takeSnapshot } from '../../recording/state/take-state.ts';
 import { Findings, mostLines } from '../../simulation/invariants/findings.ts';
 import { walk } from '../../simulation/invariants/walk.ts';
 import { readInput } from '../input.ts';
-import type { Live } from '../running-world.ts';
+import type { RunningWorld } from '../running-world.ts';
 
 const countSchema = z.int().min(0);
 const checkedNames = Object.keys(new Findings().checked) as (keyof Findings['checked'])[];
@@ -41,7 +41,7 @@ type Invariants = Readonly<z.output<typeof invariantsSchema>>;
 
 /** Checks everything, without changing it. */
 export function invariantsOf(
-  live: Live,
+  live: RunningWorld,
   { snapshot }: z.output<typeof invariantsQuerySchema>,
 ): Invariants {
   const found = walk(live.simulation);
@@ -51,7 +51,7 @@ export function invariantsOf(
 }
 
 /** Takes a snapshot, restores it, takes another, and compares the two. */
-function checkRoundTrip({ simulation, settings, wallClock }: Live, found: Findings): void {
+function checkRoundTrip({ simulation, settings, wallClock }: RunningWorld, found: Findings): void {
   try {
     const snapshot = readInput(
       snapshotSchema,

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { OperationRefused } from '../../sim/operation-refused.ts';
 import { familiesOf, mostLabelledWorlds } from '../../simulation/metrics/families.ts';
 import { defineOperation, WholeReply } from '../define.ts';
-import type { Live } from '../running-world.ts';
+import type { RunningWorld } from '../running-world.ts';
 
 const querySchema = z
   .strictObject({
@@ -19,7 +19,7 @@ const querySchema = z
   .default({});
 
 /** The first world shows the metrics of all worlds; any other world shows its own. */
-function* metricsOf(live: Live, { world, first: withFirst }: z.output<typeof querySchema>) {
+function* metricsOf(live: RunningWorld, { world, first: withFirst }: z.output<typeof querySchema>) {
   const { first, list } = live.hosting;
   const isFirst = live === first.simulator;
   if (world === undefined) {

@@ -13,7 +13,7 @@ import { defineOperation } from '../define.ts';
 import { timeMs, timeSchema } from '../duration.ts';
 import { messageRecord, messageRecordSchema } from '../messages/message-record.ts';
 import { largestInQuery, limitSchema, ordinalSchema } from '../query.ts';
-import type { Live } from '../running-world.ts';
+import type { RunningWorld } from '../running-world.ts';
 import { find } from '../targets.ts';
 import { stateOf, stateSchema } from './state.ts';
 
@@ -88,9 +88,9 @@ export const past = {
 
 /** Rebuilds the world as it was at an instant, and calls `use` with it. */
 export function* atInstant<T>(
-  live: Live,
+  live: RunningWorld,
   { time, entry }: z.output<typeof instantSchema>,
-  use: (rebuilt: Live) => T,
+  use: (rebuilt: RunningWorld) => T,
 ): Generator<undefined, T> {
   if ((time === undefined) === (entry === undefined)) {
     throw new OperationRefused('invalid', 'expected time or entry', 'time');
@@ -104,7 +104,10 @@ export function* atInstant<T>(
   return yield* refusing(live.hosting.rebuildAt(live, instant, use));
 }
 
-function* seenAt(live: Live, { message_id, device_id, ...instant }: z.output<typeof querySchema>) {
+function* seenAt(
+  live: RunningWorld,
+  { message_id, device_id, ...instant }: z.output<typeof querySchema>,
+) {
   return yield* atInstant(live, instant, (rebuilt) => {
     const { world } = rebuilt.simulation;
     if (message_id !== undefined) {
@@ -118,7 +121,7 @@ function* seenAt(live: Live, { message_id, device_id, ...instant }: z.output<typ
 
 /** The newest `limit` entries before the line `before`, newest first. */
 function* inputsOf(
-  live: Live,
+  live: RunningWorld,
   { limit, before }: { readonly limit: number; readonly before: number },
 ) {
   const run = live.recordedRun();

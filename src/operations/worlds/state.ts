@@ -8,7 +8,7 @@ import { statuses } from '#contract/message-status.ts';
 import { eachOf } from '../../config/each-of.ts';
 import { maxMessagesSchema } from '../../config/settings.ts';
 import { defaultMaxMessages } from '../../sim/store/retention.ts';
-import type { Live } from '../running-world.ts';
+import type { RunningWorld } from '../running-world.ts';
 import { clockJoin, clockState, clockStateSchema } from '../service/clock-state.ts';
 
 const countSchema = z.int().min(0);
@@ -56,7 +56,7 @@ export const stateJoin = {
   ...eachOf(['timers', 'requests', 'throttled'], 'sum'),
 } as const;
 
-export function stateOf(live: Live): State {
+export function stateOf(live: RunningWorld): State {
   const clock = clockState(live);
   const { world, deviceActors, faults } = live.simulation;
   const { retention } = world.messages;

@@ -8,7 +8,7 @@ import type { ApiKey } from '../../sim/accounts/records.ts';
 import { forkedKey } from '../../worlds/fork.ts';
 import type { HostedWorld } from '../../worlds/hosted-world.ts';
 import { timeSchema } from '../duration.ts';
-import type { Live } from '../running-world.ts';
+import type { RunningWorld } from '../running-world.ts';
 import { readyNumbers, readyNumbersSchema } from './ready-numbers.ts';
 
 export const worldViewSchema = z
@@ -36,7 +36,7 @@ export const createdWorldSchema = worldViewSchema
   .meta({ id: 'CreatedWorld' });
 export type CreatedWorld = Readonly<z.output<typeof createdWorldSchema>>;
 
-export function worldView(world: HostedWorld<Live>): WorldView {
+export function worldView(world: HostedWorld<RunningWorld>): WorldView {
   const { worldId, name, expiresAtMs } = world;
   return {
     world_id: worldId,
@@ -50,25 +50,25 @@ export function worldView(world: HostedWorld<Live>): WorldView {
 /** Replaces the URLs by those for a client that reached the control port by this `Host`. */
 export function reachedBy<View extends WorldView>(
   view: View,
-  { hosting }: Live,
+  { hosting }: RunningWorld,
   host: string | undefined,
 ): View {
   const world = hosting.get(view.world_id);
   return world === undefined ? view : { ...view, ...urlsOf(world, host) };
 }
 
-function urlsOf({ worldId, simulator }: HostedWorld<Live>, host?: string) {
+function urlsOf({ worldId, simulator }: HostedWorld<RunningWorld>, host?: string) {
   const { baseUrl, controlUrl } = simulator.urlsFor(host);
   return { base_url: baseUrl, host_url: hostUrl(baseUrl, worldId), control_url: controlUrl };
 }
 
 /** The view that its creation answers. */
-export function createdView(world: HostedWorld<Live>): CreatedWorld {
+export function createdView(world: HostedWorld<RunningWorld>): CreatedWorld {
   return { ...worldView(world), ...readyNumbers(world.simulator.simulation.world) };
 }
 
 /** The view at any later time: without the keys that were created later or revoked. */
-export function viewWithStartKeys(world: HostedWorld<Live>): CreatedWorld {
+export function viewWithStartKeys(world: HostedWorld<RunningWorld>): CreatedWorld {
   const { simulator } = world;
   return {
     ...worldView(world),
@@ -80,7 +80,7 @@ export function viewWithStartKeys(world: HostedWorld<Live>): CreatedWorld {
  * Returns a test for the start keys that are not revoked. A fresh simulation has exactly these
  * keys. A fork derives new texts from the key ids of its source, so the derived texts are compared.
  */
-function isStartKeyOf(simulator: Live): (key: ApiKey) => boolean {
+function isStartKeyOf(simulator: RunningWorld): (key: ApiKey) => boolean {
   const fresh = simulator.freshSimulation(simulator.wallClock.startMs());
   fresh.stop();
   const { keyFormat } = simulator.simulation.world.assumptions;

@@ -22,7 +22,7 @@ import type { HostedWorld } from '../../worlds/hosted-world.ts';
 import type { WorldOptions } from '../../worlds/worlds.ts';
 import { defineOperation } from '../define.ts';
 import { durationMs } from '../duration.ts';
-import type { Live } from '../running-world.ts';
+import type { RunningWorld } from '../running-world.ts';
 import { atInstant, instantSchema } from './past.ts';
 import {
   type CreatedWorld,
@@ -152,11 +152,11 @@ export const worlds = {
 };
 
 function* forked(
-  { hosting }: Live,
-  world: HostedWorld<Live>,
+  { hosting }: RunningWorld,
+  world: HostedWorld<RunningWorld>,
   { from, ...options }: z.output<typeof forkSchema>,
 ): Generator<undefined, CreatedWorld> {
-  const fork = (past?: Live) =>
+  const fork = (past?: RunningWorld) =>
     createdView(refusing(() => hosting.fork(world, optionsOf(options), past)));
   return from === undefined ? fork() : yield* atInstant(world.simulator, from, fork);
 }

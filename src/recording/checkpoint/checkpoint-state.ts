@@ -9,7 +9,7 @@ import { JournalError } from '#judging/evidence/journal-error.ts';
 import type { Settings } from '../../config/settings.ts';
 import type { World } from '../../sim/accounts/world.ts';
 import { drawKey, Rng, type RngState } from '../../sim/random.ts';
-import type { Player } from '../play.ts';
+import type { ReplayTarget } from '../play.ts';
 import { restoreState } from '../state/restore-state.ts';
 import { type StateHead, type StatePart, stateFormat } from '../state/state-format.ts';
 import { StateImage } from '../state/take-state.ts';
@@ -34,7 +34,7 @@ interface DrawnKey {
 const drawnCharacters = 40;
 
 /** Takes the state now. Makes each part when it is read. Call `release` when no more are needed. */
-export function checkpointState(simulator: Player) {
+export function checkpointState(simulator: ReplayTarget) {
   const { world } = simulator.simulation;
   const { cohorts, devices } = world.messages;
   const removed = [...devices].filter(({ isRemoved }) => isRemoved);
@@ -51,7 +51,7 @@ export function checkpointState(simulator: Player) {
 }
 
 /** Replaces the simulator's state by the state in `parts`. */
-export function restoreCheckpoint(simulator: Player, parts: Generator<unknown>): void {
+export function restoreCheckpoint(simulator: ReplayTarget, parts: Generator<unknown>): void {
   const { state, requests, drawn_keys: drawnKeys } = readHead(parts);
   const { settings, simulation, wallClock, exchangeRecord } = simulator;
   const known = keyTexts(simulation.world, drawnKeys);

@@ -19,7 +19,7 @@ import { type JournalLines, readJournal } from '../journal/journal-lines.ts';
 import { lockJournal } from '../journal/journal-lock.ts';
 import { FileJournal } from '../journal/journal-writer.ts';
 import { checkOwn, journalFiles, namedCheckpoint, removeLeftovers } from '../journal/run-files.ts';
-import { type Played, type Player, playing } from '../play.ts';
+import { type Played, playing, type ReplayTarget } from '../play.ts';
 import { readCheckpoint } from './checkpoint-file.ts';
 import { checkpointState, restoreCheckpoint } from './checkpoint-state.ts';
 import { Checkpoints } from './checkpoints.ts';
@@ -42,7 +42,7 @@ export interface Run {
   /** The simulated time at the start; undefined for a new file. */
   readonly startedAtMs: number | undefined;
   /** Replays the file, reports an incomplete last line, and continues to record. */
-  resume(simulator: Player, options: ResumeOptions): FileJournal;
+  resume(simulator: ReplayTarget, options: ResumeOptions): FileJournal;
   /** Unlocks the file if the run fails to start. */
   abandon(): void;
 }
@@ -78,7 +78,7 @@ function resume(
   lines: JournalLines | undefined,
   recorded: JournalHeader | undefined,
   unlock: () => void,
-  simulator: Player,
+  simulator: ReplayTarget,
   { journalMaxBytes, onNotice, hosted, keyDigests }: ResumeOptions & RunOptions,
 ): FileJournal {
   const { wallClock, simulation } = simulator;
@@ -109,7 +109,7 @@ function resume(
 
 /** Returns the number of inputs of the run so far. Throws a JournalError if a result differs. */
 function replayExactly(
-  simulator: Player,
+  simulator: ReplayTarget,
   lines: JournalLines,
   header: JournalHeader,
   path: string,
@@ -131,7 +131,7 @@ function replayExactly(
  * clock.
  */
 export function* playingFrom(
-  simulator: Player,
+  simulator: ReplayTarget,
   lines: Pick<JournalLines, 'entries'>,
   { checkpoint }: JournalHeader,
   path: string,

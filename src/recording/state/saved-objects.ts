@@ -9,7 +9,7 @@ import { smstwinVersion } from '#io/version.ts';
 import { keyPrefix } from '../../sim/accounts/key-ring.ts';
 import type { Account, ApiKey, Device, FirstUse } from '../../sim/accounts/records.ts';
 import { type Fate, isUnprompted } from '../../sim/devices/outcomes.ts';
-import type { Player } from '../play.ts';
+import type { ReplayTarget } from '../play.ts';
 import {
   type SavedAccount,
   type SavedDevice,
@@ -20,7 +20,7 @@ import {
 } from './state-format.ts';
 
 /** The parts of a simulator whose state is saved. */
-export type SavedParts = Pick<Player, 'simulation' | 'wallClock'>;
+export type SavedParts = Pick<ReplayTarget, 'simulation' | 'wallClock'>;
 
 type ObjectLists = 'accounts' | 'devices' | 'cohorts' | 'batches';
 

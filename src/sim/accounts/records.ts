@@ -52,7 +52,7 @@ export interface ReceivedMessage {
 export type MonthlyQuota = number | 'unlimited' | undefined;
 
 /** The store of all messages, as accounts use it. */
-export interface AccountHome {
+export interface AccountMessages {
   readonly now: () => number;
   newestFirst(account: Account): Iterable<Message>;
   usesOf(account: Account): AcceptedUses<Message>;
@@ -89,7 +89,7 @@ export class Account {
   readonly ids: Rng;
   readonly fates: Rng;
   readonly paces: Rng;
-  readonly #home: AccountHome;
+  readonly #allMessages: AccountMessages;
 
   /** `chance`: creates a random stream of the account's own. */
   constructor(
@@ -97,7 +97,7 @@ export class Account {
     newId: (ids: Rng) => string,
     name: string,
     monthlyQuota: MonthlyQuota,
-    home: AccountHome,
+    allMessages: AccountMessages,
   ) {
     this.ids = chance('ids');
     this.fates = chance('fates');
@@ -105,9 +105,9 @@ export class Account {
     this.accountId = newId(this.ids);
     this.name = name;
     this.monthlyQuota = monthlyQuota;
-    this.#home = home;
-    this.replays = new ReplayWindow(home.now, home.usesOf(this));
-    this.quota = new QuotaCount(home.now);
+    this.#allMessages = allMessages;
+    this.replays = new ReplayWindow(allMessages.now, allMessages.usesOf(this));
+    this.quota = new QuotaCount(allMessages.now);
     this.unbatched = new Cohort(this, undefined);
     // One too many, so that `moveOut` does not take a single message for the whole cohort.
     this.unbatched.size = 1;
@@ -125,11 +125,11 @@ export class Account {
 
   /** Its messages in the order of acceptance. Walks all messages, because few callers need them. */
   get messages(): readonly Message[] {
-    return [...this.#home.newestFirst(this)].reverse();
+    return [...this.#allMessages.newestFirst(this)].reverse();
   }
 
   noteEnded(cohort: Cohort): void {
-    this.#home.noteEnded(cohort);
+    this.#allMessages.noteEnded(cohort);
   }
 
   /**

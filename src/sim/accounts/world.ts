@@ -188,8 +188,8 @@ export class World {
 
   /** Removes a SIM or a pool number. The caller must first make its messages final. */
   removeDevice(device: Device): void {
-    const home = device.account?.devices ?? this.pool;
-    home.splice(home.indexOf(device), 1);
+    const siblings = device.account?.devices ?? this.pool;
+    siblings.splice(siblings.indexOf(device), 1);
     this.#dispatch.deviceRemoved(device);
     this.devices.delete(device.deviceId);
     this.#devicesByNumber.delete(device.number);

@@ -1,5 +1,5 @@
 /**
- * The work of a device: its messages that are not final, in one row for each thing that they wait
+ * The work of a device: its messages that are not final, in one queue for each thing that they wait
  * for (the end of a hold, pickup, the next poll, a time of their own). `src/actors/progress.ts`
  * moves them. Rules: SVC-3, STATE-2, SEND-7. Assumes: sendsPerPoll, progressPace.
  */
@@ -17,7 +17,7 @@ export interface WorkMessage<M> extends Joinable<M> {
 }
 
 /** The messages of a device's work, one by one; the fields are those of `DeviceWork`. */
-export interface WorkRows<M> {
+export interface WorkQueues<M> {
   readonly pollCount: number;
   readonly held: readonly M[];
   readonly ready: readonly M[];
@@ -35,8 +35,8 @@ export interface WorkImage<M extends WorkMessage<M>> {
 }
 
 /**
- * The rows of one device. An operation or a deactivation may move a message on without a look at
- * its row, so a reader of a row checks the status and drops messages that have moved on.
+ * The queues of one device. An operation or a deactivation may move a message on without a look at
+ * its queue, so a reader of a queue checks the status and drops messages that have moved on.
  */
 export class DeviceWork<M extends WorkMessage<M>> {
   #pollCount = 0;
@@ -60,7 +60,7 @@ export class DeviceWork<M extends WorkMessage<M>> {
     this.#closeBatch();
   }
 
-  /** Adds a message that was just accepted. A message whose fate keeps it `queued` gets no row. */
+  /** Adds a message that was just accepted. One whose fate keeps it `queued` joins no queue. */
   add(message: M, nowMs: number): void {
     if (isStuckIn(message, 'queued')) return;
     if (message.sendAtMs > nowMs) this.held.add(message);
@@ -99,8 +99,8 @@ export class DeviceWork<M extends WorkMessage<M>> {
     this.paced.forget(account);
   }
 
-  /** Every message, by row. */
-  rows(): WorkRows<M> {
+  /** Every message, by queue. */
+  queues(): WorkQueues<M> {
     return {
       pollCount: this.pollCount,
       held: this.held.messages,

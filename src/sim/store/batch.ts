@@ -12,9 +12,9 @@ const blockGrowth = 8;
 /** A shorter list is not worth the cost of a copy without its forgotten messages. */
 const shortestThinned = 4_096;
 
-/** A message that a batch can list; `home` finds other messages by their arrival numbers. */
+/** A message that a batch can list; `tables` finds other messages by their arrival numbers. */
 export interface Joinable<M> extends Member {
-  readonly home: { ofArrival(arrival: number): M | undefined };
+  readonly tables: { ofArrival(arrival: number): M | undefined };
 }
 
 interface Block {
@@ -34,7 +34,7 @@ class Members<M extends Joinable<M>> {
   readonly #cohorts: Cohort[] = [];
   /** The index of each cohort in `#cohorts`; created for the first member of another cohort. */
   #cohortIndexes: Map<Cohort, number> | undefined;
-  #home: M['home'] | undefined;
+  #tables: M['tables'] | undefined;
   #length = 0;
 
   get length(): number {
@@ -42,7 +42,7 @@ class Members<M extends Joinable<M>> {
   }
 
   push(member: M): void {
-    this.#home ??= member.home;
+    this.#tables ??= member.tables;
     const offset = this.#length % blockSize;
     const block = offset === 0 ? this.#addBlock() : this.#lastBlockWith(offset);
     block.arrivals[offset] = member.arrival;
@@ -62,7 +62,7 @@ class Members<M extends Joinable<M>> {
   /** The message at this index; undefined if it was forgotten. */
   at(index: number): M | undefined {
     const arrival = this.#blocks[Math.floor(index / blockSize)]?.arrivals[index % blockSize];
-    return arrival === undefined ? undefined : this.#home?.ofArrival(arrival);
+    return arrival === undefined ? undefined : this.#tables?.ofArrival(arrival);
   }
 
   /** The first `most` members that are now in these cohorts, in order, from index `first` on. */
@@ -77,7 +77,7 @@ class Members<M extends Joinable<M>> {
       const block = this.#blocks[Math.floor(index / blockSize)] as Block;
       const offset = index % blockSize;
       if (isPossible[block.cohorts[offset] as number] !== true) continue;
-      const member = this.#home?.ofArrival(block.arrivals[offset] as number);
+      const member = this.#tables?.ofArrival(block.arrivals[offset] as number);
       if (member === undefined || !cohorts.has(member.cohort)) continue;
       if (found.length === most) return found;
       found.push(member);

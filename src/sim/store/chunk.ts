@@ -16,9 +16,9 @@ const growth = 8;
 /** A full chunk is packed when at most this share of its places still has a message. */
 const packedShare = 1 / 8;
 
-/** `Home`: the store that finds the accounts, devices and cohorts that the columns refer to. */
-export class Chunk<Home = unknown> {
-  readonly home: Home;
+/** `Tables`: the store that finds the accounts, devices and cohorts that the columns refer to. */
+export class Chunk<Tables = unknown> {
+  readonly tables: Tables;
   /** Its index in the table of chunks, as used in handles (`message-rows.ts`). */
   readonly number: number;
   /** The arrival number of row 0. */
@@ -32,7 +32,7 @@ export class Chunk<Home = unknown> {
   /** The numbers that callers named where the message goes out from another number, by place. */
   senders = new RareValues<string>();
   /** Called once, before the next change. A checkpoint copies the chunk then. */
-  onChange: ((chunk: Chunk<Home>) => void) | undefined;
+  onChange: ((chunk: Chunk<Tables>) => void) | undefined;
   /** Rows in use, including rows whose message was forgotten. */
   rows = 0;
   /** The number of messages. `MessageRows` counts them as it registers and forgets rows. */
@@ -41,12 +41,12 @@ export class Chunk<Home = unknown> {
   #rowsByPlace: Uint16Array | undefined;
 
   constructor(
-    home: Home,
+    tables: Tables,
     number: number,
     firstArrival: number,
     { columns, slab }: Buffers = { columns: new Columns(firstCapacity), slab: new TextSlab() },
   ) {
-    this.home = home;
+    this.tables = tables;
     this.number = number;
     this.firstArrival = firstArrival;
     this.columns = columns;
@@ -77,10 +77,10 @@ export class Chunk<Home = unknown> {
   }
 
   /** The same messages in buffers of their own, for reading. */
-  copy(): Chunk<Home> {
-    const { home, number, firstArrival, columns, slab } = this;
+  copy(): Chunk<Tables> {
+    const { tables, number, firstArrival, columns, slab } = this;
     const buffers = { columns: columns.copy(), slab: slab.copy() };
-    const copy = new Chunk(home, number, firstArrival, buffers);
+    const copy = new Chunk(tables, number, firstArrival, buffers);
     copy.sendAtMs = this.sendAtMs?.slice();
     copy.fates = this.fates.copy();
     copy.senders = this.senders.copy();

@@ -13,7 +13,7 @@ function allOf(table: HandleTable, tag: number): number[] {
 }
 
 test('a table finds every handle of a tag, after any additions, replacements and removals', () => {
-  // Few tags, all in one shard and most at home in the same slots, so that runs meet and wrap.
+  // Few tags, all in one part and most at home in the same slots, so that runs meet and wrap.
   const tag = fc.integer({ min: 0, max: 40 }).map((n) => (n % 2 === 0 ? n : n * 8));
   const step = fc.record({
     tag,
@@ -59,7 +59,7 @@ test('tags of 32 bits that share their lower or upper bits are kept apart', () =
   expect(allOf(table, 2)).toEqual([]);
 });
 
-test('a million entries take at most 20 bytes each, and no addition moves more than a shard', () => {
+test('a million entries take at most 20 bytes each, and no addition moves more than a part', () => {
   const table = new HandleTable();
   const count = 1_000_000;
   let word = 1;
@@ -68,5 +68,5 @@ test('a million entries take at most 20 bytes each, and no addition moves more t
     table.add(word, handle);
   }
   expect(table.bytes / count).toBeLessThan(20);
-  expect(table.largestShardBytes).toBeLessThan(64 * 1_024);
+  expect(table.largestPartBytes).toBeLessThan(64 * 1_024);
 });

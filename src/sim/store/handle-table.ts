@@ -1,21 +1,21 @@
 /**
  * A hash table from 32-bit tags to handles of messages (`message-rows.ts`), in typed arrays that
  * the garbage collector does not walk. Several handles may share a tag, so the caller compares
- * messages. It has 1,024 shards, which grow one at a time and at different sizes, so that no growth
+ * messages. It has 1,024 parts, which grow one at a time and at different sizes, so that no growth
  * takes long.
  */
 
-const shardBits = 10;
-const shardCount = 1 << shardBits;
-/** The highest bits of a tag choose its shard. */
-const shardShift = 32 - shardBits;
+const partBits = 10;
+const partCount = 1 << partBits;
+/** The highest bits of a tag choose its part. */
+const partShift = 32 - partBits;
 const smallestSlots = 8;
 /** An occupied slot holds a tag and a handle plus one; an empty one holds zeros. */
 const wordsPerSlot = 2;
 
 export class HandleTable {
-  readonly #shards: (Int32Array | undefined)[] = new Array<undefined>(shardCount).fill(undefined);
-  readonly #sizes = new Uint32Array(shardCount);
+  readonly #parts: (Int32Array | undefined)[] = new Array<undefined>(partCount).fill(undefined);
+  readonly #sizes = new Uint32Array(partCount);
   #size = 0;
 
   get size(): number {
@@ -24,31 +24,31 @@ export class HandleTable {
 
   /** Bytes of all slots. */
   get bytes(): number {
-    return this.#shards.reduce((sum, slots) => sum + (slots?.byteLength ?? 0), 0);
+    return this.#parts.reduce((sum, slots) => sum + (slots?.byteLength ?? 0), 0);
   }
 
-  /** Bytes of the largest shard, which bounds the cost of one growth. */
-  get largestShardBytes(): number {
-    return this.#shards.reduce((most, slots) => Math.max(most, slots?.byteLength ?? 0), 0);
+  /** Bytes of the largest part, which bounds the cost of one growth. */
+  get largestPartBytes(): number {
+    return this.#parts.reduce((most, slots) => Math.max(most, slots?.byteLength ?? 0), 0);
   }
 
   /** Adds an entry, even if the tag already has one. */
   add(tag: number, handle: number): void {
-    const shard = tag >>> shardShift;
-    let slots = this.#shards[shard];
-    const size = this.#sizes[shard] as number;
-    if (slots === undefined || size >= fillOf(shard, slots.length / wordsPerSlot)) {
+    const part = tag >>> partShift;
+    let slots = this.#parts[part];
+    const size = this.#sizes[part] as number;
+    if (slots === undefined || size >= fillOf(part, slots.length / wordsPerSlot)) {
       slots = grown(slots);
-      this.#shards[shard] = slots;
+      this.#parts[part] = slots;
     }
     insert(slots, tag | 0, handle);
-    this.#sizes[shard] = size + 1;
+    this.#sizes[part] = size + 1;
     this.#size++;
   }
 
   /** The first handle with this tag that `isWanted`, or -1. */
   find(tag: number, isWanted: (handle: number) => boolean): number {
-    const slots = this.#shards[tag >>> shardShift];
+    const slots = this.#parts[tag >>> partShift];
     if (slots === undefined) return -1;
     const slot = slotOf(slots, tag, isWanted);
     return slot < 0 ? -1 : (slots[slot * wordsPerSlot + 1] as number) - 1;
@@ -56,7 +56,7 @@ export class HandleTable {
 
   /** Replaces one entry; false if there is none. */
   replace(tag: number, handle: number, by: number): boolean {
-    const slots = this.#shards[tag >>> shardShift];
+    const slots = this.#parts[tag >>> partShift];
     if (slots === undefined) return false;
     const slot = slotOf(slots, tag, (held) => held === handle);
     if (slot < 0) return false;
@@ -66,20 +66,20 @@ export class HandleTable {
 
   /** Removes one entry; false if there is none. */
   delete(tag: number, handle: number): boolean {
-    const shard = tag >>> shardShift;
-    const slots = this.#shards[shard];
+    const part = tag >>> partShift;
+    const slots = this.#parts[part];
     if (slots === undefined) return false;
     const slot = slotOf(slots, tag, (held) => held === handle);
     if (slot < 0) return false;
     closeGap(slots, slot);
-    this.#sizes[shard] = (this.#sizes[shard] as number) - 1;
+    this.#sizes[part] = (this.#sizes[part] as number) - 1;
     this.#size--;
     return true;
   }
 
   /** All handles, in no particular order. */
   *handles(): IterableIterator<number> {
-    for (const slots of this.#shards) {
+    for (const slots of this.#parts) {
       if (slots === undefined) continue;
       for (let at = 1; at < slots.length; at += wordsPerSlot) {
         const held = slots[at] as number;
@@ -100,11 +100,11 @@ function slotOf(slots: Int32Array, tag: number, isWanted: (handle: number) => bo
 }
 
 /**
- * The number of entries at which a shard grows: between half and three quarters, different for each
- * shard.
+ * The number of entries at which a part grows: between half and three quarters, different for each
+ * part.
  */
-function fillOf(shard: number, slotCount: number): number {
-  return (slotCount * (2 + shard / shardCount)) >> 2;
+function fillOf(part: number, slotCount: number): number {
+  return (slotCount * (2 + part / partCount)) >> 2;
 }
 
 function grown(slots: Int32Array | undefined): Int32Array {

@@ -18,15 +18,15 @@ const mostChunks = 2 ** (31 - rowBits);
 /** A new slab starts larger than the final size of the last one by this factor. */
 const slabReserve = 1.1;
 
-export class MessageRows<Home> {
-  readonly #home: Home;
+export class MessageRows<Tables> {
+  readonly #tables: Tables;
   // Every chunk is in the next three.
   /** In the order of arrival. */
-  readonly #chunks: Chunk<Home>[] = [];
+  readonly #chunks: Chunk<Tables>[] = [];
   /** By chunk number; undefined for a number in `#freeNumbers`. */
-  readonly #byNumber: (Chunk<Home> | undefined)[] = [];
+  readonly #byNumber: (Chunk<Tables> | undefined)[] = [];
   /** By the chunk's first arrival number, divided by `rowsPerChunk`. */
-  readonly #byArrival = new Map<number, Chunk<Home>>();
+  readonly #byArrival = new Map<number, Chunk<Tables>>();
   readonly #freeNumbers: number[] = [];
   /** Handles by the first word of the message id. */
   readonly #ids = new HandleTable();
@@ -38,8 +38,8 @@ export class MessageRows<Home> {
   #spareBuffers: Buffers | undefined;
   #size = 0;
 
-  constructor(home: Home) {
-    this.#home = home;
+  constructor(tables: Tables) {
+    this.#tables = tables;
   }
 
   /** The number of messages. */
@@ -48,18 +48,18 @@ export class MessageRows<Home> {
   }
 
   /** In the order of arrival. */
-  get chunks(): readonly Chunk<Home>[] {
+  get chunks(): readonly Chunk<Tables>[] {
     return this.#chunks;
   }
 
-  chunkOf(handle: number): Chunk<Home> {
+  chunkOf(handle: number): Chunk<Tables> {
     const chunk = this.#byNumber[handle >> rowBits];
     assert(chunk !== undefined, 'a handle leads to a chunk');
     return chunk;
   }
 
   /** The chunk with the message of this arrival number; undefined if there is no such message. */
-  chunkOfArrival(arrival: number): Chunk<Home> | undefined {
+  chunkOfArrival(arrival: number): Chunk<Tables> | undefined {
     const chunk = this.#byArrival.get(Math.floor(arrival / rowsPerChunk));
     return chunk?.hasMessage(arrival - chunk.firstArrival) ? chunk : undefined;
   }
@@ -82,7 +82,7 @@ export class MessageRows<Home> {
    * Adds a row at the end and returns its chunk. The caller fills the row, then calls
    * `registerRow`.
    */
-  addRow(arrival: number): Chunk<Home> {
+  addRow(arrival: number): Chunk<Tables> {
     let chunk = this.#chunks.at(-1);
     if (chunk === undefined || arrival >= chunk.firstArrival + rowsPerChunk) {
       if (chunk !== undefined) this.#addEmptyRows(chunk, rowsPerChunk);
@@ -96,7 +96,7 @@ export class MessageRows<Home> {
   }
 
   /** Registers the row that `addRow` added. */
-  registerRow(chunk: Chunk<Home>): void {
+  registerRow(chunk: Chunk<Tables>): void {
     const row = chunk.rows - 1;
     // A chunk is packed only when it is full, so here the place of a row is the row itself.
     this.#ids.add(chunk.columns.ids[4 * row] as number, handleOf(chunk, row));
@@ -136,7 +136,7 @@ export class MessageRows<Home> {
     return this.#uses.handles();
   }
 
-  forget(chunk: Chunk<Home>, row: number): void {
+  forget(chunk: Chunk<Tables>, row: number): void {
     chunk.touch();
     const { columns, slab } = chunk;
     const place = chunk.placeOf(row);
@@ -156,7 +156,7 @@ export class MessageRows<Home> {
   }
 
   /** Adds rows up to this many, for arrival numbers without a message, as in a restored world. */
-  #addEmptyRows(chunk: Chunk<Home>, rows: number): void {
+  #addEmptyRows(chunk: Chunk<Tables>, rows: number): void {
     if (chunk.rows >= rows) return;
     chunk.touch();
     // The chunk is not full, so the place of a row is the row itself.
@@ -168,12 +168,12 @@ export class MessageRows<Home> {
     if (chunk.isFull) this.#seal(chunk);
   }
 
-  #newChunk(firstArrival: number, previous: Chunk<Home> | undefined): Chunk<Home> {
+  #newChunk(firstArrival: number, previous: Chunk<Tables> | undefined): Chunk<Tables> {
     const number = this.#freeNumbers.pop() ?? this.#byNumber.length;
     assert(number < mostChunks, 'every row has a handle');
     // The first chunk of a world starts small, because many worlds hold few messages.
     const buffers = previous && this.#takeBuffers(previous);
-    const chunk = new Chunk(this.#home, number, firstArrival, buffers);
+    const chunk = new Chunk(this.#tables, number, firstArrival, buffers);
     this.#byNumber[number] = chunk;
     this.#byArrival.set(firstArrival / rowsPerChunk, chunk);
     this.#chunks.push(chunk);
@@ -181,7 +181,7 @@ export class MessageRows<Home> {
   }
 
   /** Empty buffers for a whole chunk: the spare ones, or new ones. */
-  #takeBuffers(previous: Chunk<Home>): Buffers {
+  #takeBuffers(previous: Chunk<Tables>): Buffers {
     const spare = this.#spareBuffers;
     this.#spareBuffers = undefined;
     if (spare !== undefined) return { columns: spare.columns, slab: spare.slab.reset() };
@@ -190,13 +190,13 @@ export class MessageRows<Home> {
   }
 
   /** Releases the unused memory of a full chunk. */
-  #seal(chunk: Chunk<Home>): void {
+  #seal(chunk: Chunk<Tables>): void {
     if (chunk.slab.bytes.length > chunk.slab.used * slabReserve) chunk.slab.trim();
     if (chunk.size === 0) this.#releaseChunk(chunk);
     else chunk.packIfSparse();
   }
 
-  #releaseChunk(chunk: Chunk<Home>): void {
+  #releaseChunk(chunk: Chunk<Tables>): void {
     const buffers = chunk.empty();
     if (buffers.columns.capacity === rowsPerChunk) this.#spareBuffers = buffers;
     this.#byNumber[chunk.number] = undefined;
@@ -211,7 +211,7 @@ export class MessageRows<Home> {
     let high = this.#chunks.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      const { firstArrival } = this.#chunks[middle] as Chunk<Home>;
+      const { firstArrival } = this.#chunks[middle] as Chunk<Tables>;
       if (firstArrival + rowsPerChunk <= arrival) low = middle + 1;
       else high = middle;
     }

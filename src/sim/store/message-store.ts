@@ -9,7 +9,7 @@ import { replayWindowMs } from '#contract/limits.ts';
 import {
   type AcceptedSend,
   type Account,
-  type AccountHome,
+  type AccountMessages,
   type Device,
   Message,
 } from '../accounts/records.ts';
@@ -19,14 +19,14 @@ import { drawUuidWords, readUuid } from '../random.ts';
 import type { AcceptedUses } from '../sends/replay-window.ts';
 import { type Chunk, rowsPerChunk } from './chunk.ts';
 import { type Cohort, moveTo } from './cohort.ts';
-import { CohortSlots, type MessageHome, Slots, sendEndpoints } from './message.ts';
+import { CohortSlots, type MessageTables, Slots, sendEndpoints } from './message.ts';
 import { handleOf, MessageRows, rowOf } from './message-rows.ts';
 import type { Retention } from './retention.ts';
 
 /** A send forgets at most this many messages, so that no single send takes long. */
 const mostForgottenBySend = 4;
 
-type Home = MessageHome<Account, Device, Message>;
+type Tables = MessageTables<Account, Device, Message>;
 
 /** A message of a saved state, without its history. */
 export interface SavedMessage extends AcceptedSend {
@@ -39,14 +39,14 @@ export interface SavedMessage extends AcceptedSend {
 }
 
 /** Keys are message ids; it iterates in the order of arrival. */
-export class MessageStore implements AccountHome {
+export class MessageStore implements AccountMessages {
   /** The objects that rows refer to by slot. */
   readonly accounts = new Slots<Account>();
   readonly devices = new Slots<Device>();
   readonly cohorts = new CohortSlots();
   readonly retention: Retention;
   readonly now: () => number;
-  readonly #rows: MessageRows<Home>;
+  readonly #rows: MessageRows<Tables>;
   /** The number of messages that are not final. Only this store writes it. */
   unfinished = 0;
   /** No message with a lower arrival number is final, so a search for the oldest starts here. */
@@ -55,7 +55,7 @@ export class MessageStore implements AccountHome {
   constructor(now: () => number, retention: Retention) {
     this.now = now;
     this.retention = retention;
-    this.#rows = new MessageRows<Home>(this);
+    this.#rows = new MessageRows<Tables>(this);
   }
 
   get size(): number {
@@ -63,11 +63,11 @@ export class MessageStore implements AccountHome {
   }
 
   /** In the order of arrival. */
-  get chunks(): readonly Chunk<Home>[] {
+  get chunks(): readonly Chunk<Tables>[] {
     return this.#rows.chunks;
   }
 
-  chunkOf(handle: number): Chunk<Home> {
+  chunkOf(handle: number): Chunk<Tables> {
     return this.#rows.chunkOf(handle);
   }
 
@@ -247,7 +247,7 @@ export class MessageStore implements AccountHome {
   #seekOldestFinal(): Message | undefined {
     const { chunks } = this.#rows;
     for (let index = this.#rows.chunkIndexOf(this.#firstFinal); index < chunks.length; index++) {
-      const chunk = chunks[index] as Chunk<Home>;
+      const chunk = chunks[index] as Chunk<Tables>;
       const { columns } = chunk;
       let row = chunk.firstRowFrom(Math.max(0, this.#firstFinal - chunk.firstArrival));
       for (; row >= 0; row = chunk.firstRowFrom(row + 1)) {

@@ -94,7 +94,7 @@ export type SendEndpoint = Extract<EndpointName, 'send' | 'dashboard_send' | 'ex
 export const sendEndpoints: readonly SendEndpoint[] = ['send', 'dashboard_send', 'external_send'];
 
 /** The store of a message: finds the objects that rows refer to by slot. */
-export interface MessageHome<A extends Slotted, D extends Slotted, M> {
+export interface MessageTables<A extends Slotted, D extends Slotted, M> {
   readonly accounts: Slots<A>;
   readonly devices: Slots<D>;
   readonly cohorts: CohortSlots;
@@ -119,10 +119,10 @@ export class StoredMessage<
   D extends Slotted,
   M,
 > {
-  readonly chunk: Chunk<MessageHome<A, D, M>>;
+  readonly chunk: Chunk<MessageTables<A, D, M>>;
   readonly row: number;
 
-  constructor(chunk: Chunk<MessageHome<A, D, M>>, row: number) {
+  constructor(chunk: Chunk<MessageTables<A, D, M>>, row: number) {
     this.chunk = chunk;
     this.row = row;
   }
@@ -132,8 +132,8 @@ export class StoredMessage<
     return this.chunk.firstArrival + this.row;
   }
 
-  get home(): MessageHome<A, D, M> {
-    return this.chunk.home;
+  get tables(): MessageTables<A, D, M> {
+    return this.chunk.tables;
   }
 
   /** True if the store forgot the message to make room. Its status is then `delivered`. */
@@ -146,7 +146,7 @@ export class StoredMessage<
   }
 
   get account(): A {
-    return this.chunk.home.accounts.at(this.chunk.columns.account[this.#place] as number);
+    return this.chunk.tables.accounts.at(this.chunk.columns.account[this.#place] as number);
   }
 
   /** The key that sent it; undefined for a restored message whose snapshot does not contain it. */
@@ -157,7 +157,7 @@ export class StoredMessage<
 
   /** The sending device; its number is `from_number` on the wire. */
   get device(): D {
-    return this.chunk.home.devices.at(this.chunk.columns.device[this.#place] as number);
+    return this.chunk.tables.devices.at(this.chunk.columns.device[this.#place] as number);
   }
 
   get endpoint(): SendEndpoint {
@@ -218,20 +218,20 @@ export class StoredMessage<
 
   /** Its status and history, shared with the messages that move with it. */
   get cohort(): Cohort {
-    const { columns, home } = this.chunk;
+    const { columns, tables } = this.chunk;
     const place = this.#place;
     return columns.hasMessage(place)
-      ? home.cohorts.at(columns.cohort[place] as number)
+      ? tables.cohorts.at(columns.cohort[place] as number)
       : forgottenCohort;
   }
 
   set cohort(cohort: Cohort) {
     this.chunk.touch();
-    const { columns, home } = this.chunk;
+    const { columns, tables } = this.chunk;
     const place = this.#place;
     const slot = columns.cohort[place] as number;
-    columns.cohort[place] = home.cohorts.slotOf(cohort);
-    if (slot !== 0 && slot !== cohort.slot) home.cohorts.releaseIfEmpty(slot);
+    columns.cohort[place] = tables.cohorts.slotOf(cohort);
+    if (slot !== 0 && slot !== cohort.slot) tables.cohorts.releaseIfEmpty(slot);
   }
 
   get status(): Status {

@@ -1,8 +1,8 @@
 /**
- * Checks the SIMs: where they are listed, the rows of their work
+ * Checks the SIMs: where they are listed, the queues of their work
  * (`src/sim/devices/device-work.ts`), and that they wake in time.
  * Rules: SVC-1, SVC-3, STATE-2, STATE-5, SEND-7. Assumes: progressPace, pollIntervalSeconds.
- * Readers check a message's status, so a row may be out of date. Only current rows count here, and
+ * Readers check a message's status, so a queue may be out of date. Only current queues count, and
  * every message that can proceed must be in exactly one.
  */
 
@@ -108,35 +108,38 @@ export function checkCohorts({ world }: Simulation, found: Findings): void {
 const queuedRows = ['ready', 'held', 'paced'];
 
 export function checkRows(simulation: Simulation, found: Findings): void {
-  const rows = new Map<number, string>();
+  const queues = new Map<number, string>();
   for (const device of simulation.world.devices.values()) {
-    collectRows(simulation, device, rows, found);
+    collectQueues(simulation, device, queues, found);
   }
   for (const message of simulation.world.messages.values()) {
     const permitted = permittedRows(simulation, message);
-    const row = rows.get(message.arrival);
-    if (permitted.includes(row)) continue;
+    const queue = queues.get(message.arrival);
+    if (permitted.includes(queue)) continue;
     const { messageId, status } = message;
     const expected = permitted === queuedRows ? 'waiting' : permitted[0];
-    found.report('SVC-3', `message ${messageId} is ${status} in the row ${row}, not ${expected}`);
+    found.report(
+      'SVC-3',
+      `message ${messageId} is ${status} in the queue ${queue}, not ${expected}`,
+    );
   }
 }
 
-/** The current rows of one device, by message. */
-function collectRows(
+/** The current queues of one device, by message. */
+function collectQueues(
   { world, clock }: Simulation,
   device: Device,
-  rows: Map<number, string>,
+  queues: Map<number, string>,
   found: Findings,
 ): void {
-  const { pollCount, ready, inFlight, held, paced } = device.work.rows();
-  const add = (message: Message, row: string) => {
+  const { pollCount, ready, inFlight, held, paced } = device.work.queues();
+  const add = (message: Message, queue: string) => {
     const { messageId, arrival } = message;
-    if (rows.has(arrival)) found.report('STATE-2', `message ${messageId} is in two rows`);
+    if (queues.has(arrival)) found.report('STATE-2', `message ${messageId} is in two queues`);
     if (message.device !== device || world.messages.get(messageId)?.arrival !== arrival) {
-      found.report('RES-6', `message ${messageId} is in a row of ${device.number}`);
+      found.report('RES-6', `message ${messageId} is in a queue of ${device.number}`);
     }
-    rows.set(arrival, row);
+    queues.set(arrival, queue);
   };
   const checkDue = ({ messageId, duePoll, fate }: Message) => {
     if (duePoll > pollCount + (fate?.polls ?? 1)) {
@@ -167,7 +170,7 @@ function isInFlight(moving: Pick<Message, 'status' | 'fate'>): boolean {
   return (status === 'sending' || status === 'sent') && !isStuckIn(moving, status);
 }
 
-/** The rows that a message may be in; `undefined` stands for no row (a final or stuck message). */
+/** The queues that a message may be in; `undefined`: none (a final or stuck message). */
 function permittedRows({ world }: Simulation, message: Message): readonly (string | undefined)[] {
   const { status } = message;
   if (isStuckIn(message, status) || status === 'delivered' || status === 'failed') {

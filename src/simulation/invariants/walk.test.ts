@@ -133,8 +133,8 @@ const violations: readonly (readonly [string, (twin: Twin) => void, RegExp])[] =
   [
     "a message on another's SIM",
     (twin) => {
-      const { chunk, row, home } = messageOf(twin, 'over');
-      chunk.columns.device[row] = home.devices.slotOf(twin.device(globexNumber));
+      const { chunk, row, tables } = messageOf(twin, 'over');
+      chunk.columns.device[row] = tables.devices.slotOf(twin.device(globexNumber));
     },
     /^SVC-1 message .* of acme is on another's SIM$/,
   ],
@@ -183,19 +183,19 @@ const violations: readonly (readonly [string, (twin: Twin) => void, RegExp])[] =
     /^SVC-3 SIM \+12025550101 wakes at \d+ without work$/,
   ],
   [
-    'a message in no row',
+    'a message in no queue',
     (twin) => twin.device().work.ready.pop(),
-    /^SVC-3 message .* is queued in the row undefined, not waiting$/,
+    /^SVC-3 message .* is queued in the queue undefined, not waiting$/,
   ],
   [
-    'a message in two rows, to be handed out twice',
+    'a message in two queues, to be handed out twice',
     (twin) => twin.device().work.ready.push(batchOf(messageOf(twin, 'waiting'))),
-    /^STATE-2 message .* is in two rows$/,
+    /^STATE-2 message .* is in two queues$/,
   ],
   [
-    'a message in the row of another SIM',
+    'a message in the queue of another SIM',
     (twin) => twin.device(globexNumber).work.ready.push(batchOf(messageOf(twin, 'waiting'))),
-    /^RES-6 message .* is in a row of \+12025550111$/,
+    /^RES-6 message .* is in a queue of \+12025550111$/,
   ],
   [
     'a held message that may be picked up',
@@ -250,8 +250,8 @@ const violations: readonly (readonly [string, (twin: Twin) => void, RegExp])[] =
   [
     'a message that went to another account',
     (twin) => {
-      const { chunk, row, home } = messageOf(twin, 'over');
-      chunk.columns.account[row] = home.accounts.slotOf(twin.account('globex'));
+      const { chunk, row, tables } = messageOf(twin, 'over');
+      chunk.columns.account[row] = tables.accounts.slotOf(twin.account('globex'));
     },
     /^STATE-1 account globex counts 0 messages delivered, not 1$/,
   ],
