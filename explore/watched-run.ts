@@ -8,7 +8,7 @@ import { endpointOf } from '#judging/evidence/reading.ts';
 import { authenticate, type Handled } from '#src/http/service/api.ts';
 import { exchangeOf, exchangesOf } from '#src/recording/judged-exchanges.ts';
 import { RecordedExchange } from '#src/recording/recorded-exchange.ts';
-import type { World } from '#src/sim/accounts/world.ts';
+import type { Registry } from '#src/sim/accounts/registry.ts';
 import type { Simulator } from '#src/simulator.ts';
 import { faultKind, isCrash } from './fault-names.ts';
 import { type KnownIntents, Points } from './points.ts';
@@ -71,7 +71,7 @@ export class WatchedRun {
   }
 
   /** Chooses the fault of each request as it arrives; undefined for none. */
-  readonly chooseFault = (world: World, request: ApiRequest): FaultKind | undefined => {
+  readonly chooseFault = (world: Registry, request: ApiRequest): FaultKind | undefined => {
     const earlier = this.recorded();
     const point = this.#points.arrive(
       exchangeWithoutReply(world, request, (earlier.at(-1)?.number ?? 0) + 1),
@@ -91,7 +91,7 @@ export function recordedBy({ exchangeRecord, simulation }: Simulator): readonly 
 }
 
 /** A request that has no reply yet, in the shape that the record will have. */
-function exchangeWithoutReply(world: World, request: ApiRequest, number: number): Exchange {
+function exchangeWithoutReply(world: Registry, request: ApiRequest, number: number): Exchange {
   const handled: Handled = {
     endpoint: endpointOf(request.path),
     key: authenticate(world, request.authorization),

@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { numberSchema } from '../config/world-schema.ts';
 import type { Account } from '../sim/accounts/records.ts';
-import type { World } from '../sim/accounts/world.ts';
+import type { Registry } from '../sim/accounts/registry.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 
 /** The largest number that a query can give: nine digits. */
@@ -47,7 +47,7 @@ export const numberFilterSchema = z.preprocess(
 ) as unknown as z.ZodType<string, string>;
 
 /** Finds an account by its id, in upper or lower case, or by its name. */
-export function accountCalled(world: World, idOrName: string): Account | undefined {
+export function accountCalled(world: Registry, idOrName: string): Account | undefined {
   const account = world.accounts.get(idOrName.toLowerCase());
   if (account !== undefined) return account;
   for (const each of world.accounts.values()) if (each.name === idOrName) return each;
@@ -55,7 +55,7 @@ export function accountCalled(world: World, idOrName: string): Account | undefin
 }
 
 /** The id of an account in a filter. An unknown id stays: it matches nothing. */
-export function accountIdOf(world: World, idOrName: string, path: string): string {
+export function accountIdOf(world: Registry, idOrName: string, path: string): string {
   const account = accountCalled(world, idOrName);
   if (account !== undefined) return account.accountId;
   if (z.uuid().safeParse(idOrName).success) return idOrName;

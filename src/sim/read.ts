@@ -4,7 +4,7 @@
 
 import type { Status } from '#contract/message-status.ts';
 import type { Account } from './accounts/records.ts';
-import type { World } from './accounts/world.ts';
+import type { Registry } from './accounts/registry.ts';
 import type { ServiceError } from './errors.ts';
 import { isReadable, messageBody, shownStatus } from './store/message.ts';
 
@@ -13,7 +13,7 @@ export type ReadDecision = { readonly kind: 'read'; readonly body: string } | Se
 const notFound: ServiceError = { kind: 'not_found' };
 
 /** The caller's own message. An unknown id and another account's message get the same answer. */
-export function read(world: World, account: Account, messageId: string): ReadDecision {
+export function read(world: Registry, account: Account, messageId: string): ReadDecision {
   const message = world.messages.get(messageId);
   if (message === undefined || message.account !== account) return notFound;
   const nowMs = world.now();
@@ -31,7 +31,7 @@ export interface AccountStats {
   readonly received: number;
 }
 
-export function accountStats(world: World, account: Account): AccountStats {
+export function accountStats(world: Registry, account: Account): AccountStats {
   const limit = world.quotaOf(account);
   return {
     messages: { ...account.counts },

@@ -10,7 +10,7 @@ import { outcomesOf } from '../config/default-world.ts';
 import { assumptionsOf, limitsOf, type Settings } from '../config/settings.ts';
 import { type Handled, handle } from '../http/service/api.ts';
 import { Faults } from '../http/service/faults.ts';
-import { World } from '../sim/accounts/world.ts';
+import { Registry } from '../sim/accounts/registry.ts';
 import type { Assumptions } from '../sim/assumptions.ts';
 import { SwitchableAssumptions } from '../sim/assumptions-in-force.ts';
 import { VirtualClock } from '../sim/clock.ts';
@@ -22,17 +22,17 @@ export interface Parts {
   readonly DeviceActors: typeof DeviceActors;
   readonly Lifecycle: typeof Lifecycle;
   readonly Limiter: typeof Limiter;
-  readonly World: typeof World;
+  readonly Registry: typeof Registry;
 }
 
-const soundParts: Parts = { DeviceActors, Lifecycle, Limiter, World };
+const soundParts: Parts = { DeviceActors, Lifecycle, Limiter, Registry };
 
 export class Simulation {
   readonly clock: VirtualClock;
   readonly lifecycle: Lifecycle;
   readonly deviceActors: DeviceActors;
   readonly limiter: Limiter;
-  readonly world: World;
+  readonly world: Registry;
   readonly faults: Faults;
   readonly #assumptions: SwitchableAssumptions;
 
@@ -44,7 +44,7 @@ export class Simulation {
     this.lifecycle = new classes.Lifecycle(this.clock.now);
     this.deviceActors = new classes.DeviceActors(this.clock, this.lifecycle, this.#assumptions);
     this.limiter = new classes.Limiter(this.clock.now, limitsOf(settings), this.#assumptions);
-    this.world = new classes.World({
+    this.world = new classes.Registry({
       seed: settings.seed,
       name: settings.name ?? '',
       now: this.clock.now,

@@ -9,7 +9,7 @@ import { restoreSnapshot } from '../recording/state/restore-state.ts';
 import type { Snapshot } from '../recording/state/state-format.ts';
 import { takeSnapshot } from '../recording/state/take-state.ts';
 import { shownPrefix } from '../sim/accounts/key-ring.ts';
-import type { World } from '../sim/accounts/world.ts';
+import type { Registry } from '../sim/accounts/registry.ts';
 import { type Assumptions, defaultAssumptions } from '../sim/assumptions.ts';
 import { drawKey } from '../sim/random.ts';
 import type { Simulation } from '../simulation/simulation.ts';
@@ -38,7 +38,7 @@ export function copyInto(copy: Forkable, source: Forkable): void {
 
 /** The new text of a key in a fork; `world` is the fork before it has copied anything. */
 export function forkedKey(
-  world: World,
+  world: Registry,
   { accountId, keyId }: { readonly accountId: string; readonly keyId: string },
   keyFormat: Assumptions['keyFormat'] = defaultAssumptions.keyFormat,
 ): string {
@@ -50,7 +50,7 @@ type RngWords = Snapshot['counters']['pool_ids'];
 /** The snapshot for the fork, and the texts of its keys by their digests. */
 function withNewKeysAndStreams(
   snapshot: Snapshot,
-  world: World,
+  world: Registry,
 ): { readonly snapshot: Snapshot; readonly keyTexts: ReadonlyMap<string, string> } {
   const { keyFormat } = snapshot.assumptions;
   const keyTexts = new Map<string, string>();

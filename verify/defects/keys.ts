@@ -1,18 +1,18 @@
 /** Wrong checks and displays of API keys. Rules: AUTH-1, AUTH-2, AUTH-3. */
 import type { EndpointName } from '#contract/limits.ts';
 import type { ApiKey } from '#src/sim/accounts/records.ts';
-import { World } from '#src/sim/accounts/world.ts';
+import { Registry } from '#src/sim/accounts/registry.ts';
 import type { Call } from './call.ts';
 import { breaking, type DefectRow, type Planted, reading } from './planted.ts';
 
 /** Also accepts a text as a key if `opens` returns true for it and any key. */
 function accepting(opens: (given: string, key: ApiKey) => boolean): Planted {
-  class LaxWorld extends World {
+  class LaxRegistry extends Registry {
     override validKey(text: string): ApiKey | undefined {
       return super.validKey(text) ?? [...this.keys.values()].find((key) => opens(text, key));
     }
   }
-  return { parts: { World: LaxWorld } };
+  return { parts: { Registry: LaxRegistry } };
 }
 
 function isLive(key: ApiKey): boolean {
@@ -50,15 +50,15 @@ function withoutKey(
   });
 }
 
-class NamelessWorld extends World {
-  override createKey(...[account, , text]: Parameters<World['createKey']>): ApiKey {
+class NamelessRegistry extends Registry {
+  override createKey(...[account, , text]: Parameters<Registry['createKey']>): ApiKey {
     return super.createKey(account, 'default', text);
   }
 }
 
 /** One key per account: a new one replaces the others. */
-class SingleKeyWorld extends World {
-  override createKey(...given: Parameters<World['createKey']>): ApiKey {
+class SingleKeyRegistry extends Registry {
+  override createKey(...given: Parameters<Registry['createKey']>): ApiKey {
     for (const earlier of given[0].keys) this.revokeKey(earlier);
     return super.createKey(...given);
   }
@@ -82,11 +82,11 @@ export const keyDefects: readonly DefectRow[] = [
   ...breaking('AUTH-2', {
     'new-key-revokes-others': [
       'a new key takes the place of the others',
-      { parts: { World: SingleKeyWorld } },
+      { parts: { Registry: SingleKeyRegistry } },
     ],
     'key-name-lost': [
       'the name chosen for a key is lost',
-      { parts: { World: NamelessWorld } },
+      { parts: { Registry: NamelessRegistry } },
       'keys are created and listed on the dashboard, which is not in the document',
     ],
   }),

@@ -9,7 +9,7 @@ import { dayMs } from '#contract/time.ts';
 import { DeviceActors } from '#src/actors/device-actors.ts';
 import { Lifecycle } from '#src/actors/lifecycle.ts';
 import type { Device, Message } from '#src/sim/accounts/records.ts';
-import { World } from '#src/sim/accounts/world.ts';
+import { Registry } from '#src/sim/accounts/registry.ts';
 import { moveOut } from '#src/sim/store/cohort.ts';
 import type { Simulation } from '#src/simulation/simulation.ts';
 import { isAccepted, messageOf } from './call.ts';
@@ -131,7 +131,7 @@ function polling(pollIntervalSeconds: number): Planted {
 }
 
 /** A polling device gets the tasks of every SIM of its account. */
-class SharingWorld extends World {
+class SharingRegistry extends Registry {
   override polled(device: Device): readonly Message[] {
     const all = device.account?.devices ?? [device];
     return all.flatMap((one) => super.polled(one));
@@ -139,14 +139,14 @@ class SharingWorld extends World {
 }
 
 /** Hands out tasks without recording the pickup. */
-class ForgetfulWorld extends World {
+class ForgetfulRegistry extends Registry {
   override polled(device: Device): readonly Message[] {
     return device.polling === 'external' ? device.work.queues().ready : [];
   }
 }
 
 /** Hands out held messages to a polling device. */
-class HastyWorld extends World {
+class HastyRegistry extends Registry {
   override polled(device: Device): readonly Message[] {
     if (device.polling !== 'external') return [];
     device.work.releaseHeld(Number.POSITIVE_INFINITY);
@@ -182,12 +182,12 @@ export const lifecycleDefects: readonly DefectRow[] = [
     ],
     'tasks-of-every-sim': [
       'a device is handed the work of all SIMs of its account',
-      { parts: { World: SharingWorld } },
+      { parts: { Registry: SharingRegistry } },
       because.anotherSim,
     ],
     'tasks-leave-queued': [
       'a message that a device was handed stays queued',
-      { parts: { World: ForgetfulWorld } },
+      { parts: { Registry: ForgetfulRegistry } },
       because.reportedLater,
     ],
   }),
@@ -253,7 +253,7 @@ export const lifecycleDefects: readonly DefectRow[] = [
   ...breaking('SEND-7', {
     'tasks-ignore-hold': [
       'a device that asks for tasks is handed held messages',
-      { parts: { World: HastyWorld } },
+      { parts: { Registry: HastyRegistry } },
     ],
   }),
 ];

@@ -4,7 +4,7 @@
  */
 
 import type { Account, Message } from '#src/sim/accounts/records.ts';
-import { World } from '#src/sim/accounts/world.ts';
+import { Registry } from '#src/sim/accounts/registry.ts';
 import { QuotaCount } from '#src/sim/sends/quota.ts';
 import { queueDespiteRefusal } from './answers.ts';
 import { type Exchange, isAccepted, isReplay, messageOf } from './call.ts';
@@ -39,8 +39,8 @@ class WrongQuotaCount extends QuotaCount {
 }
 
 /** Gives every account a `WrongQuotaCount`. */
-class CountingWorld extends World {
-  override createAccount(...args: Parameters<World['createAccount']>): Account {
+class CountingRegistry extends Registry {
+  override createAccount(...args: Parameters<Registry['createAccount']>): Account {
     const account = super.createAccount(...args);
     return Object.assign(account, { quota: new WrongQuotaCount(this.now, account) });
   }
@@ -53,7 +53,7 @@ function alsoCounting(when: (exchange: Exchange) => boolean): Planted {
     if (quota instanceof WrongQuotaCount && when(exchange)) quota.extraUnits += 1;
     return exchange.reply;
   });
-  return { ...counting, parts: { World: CountingWorld } };
+  return { ...counting, parts: { Registry: CountingRegistry } };
 }
 
 /** A wrong rule for what counts against a quota. */
@@ -79,7 +79,7 @@ function countingOnly(create: () => CountingRule): Planted {
       return handled;
     };
   });
-  return { ...counting, parts: { World: CountingWorld } };
+  return { ...counting, parts: { Registry: CountingRegistry } };
 }
 
 /** Counts for each key the messages that were sent with it. */
@@ -114,13 +114,13 @@ function quotaCountedLater(): Planted {
 
 /** Adds to the quota of every plan. */
 function quotaPlus(more: number): Planted {
-  class OtherQuotaWorld extends World {
+  class OtherQuotaRegistry extends Registry {
     override quotaOf(account: Account): number | 'unlimited' {
       const quota = super.quotaOf(account);
       return quota === 'unlimited' ? quota : quota + more;
     }
   }
-  return { parts: { World: OtherQuotaWorld } };
+  return { parts: { Registry: OtherQuotaRegistry } };
 }
 
 export const quotaDefects: readonly DefectRow[] = [

@@ -22,7 +22,7 @@ import {
   knowingIds,
   perText,
   rememberingUntil,
-  SharedWindowWorld,
+  SharedWindowRegistry,
   wrongWindow,
 } from './wrong-windows.ts';
 
@@ -109,7 +109,7 @@ export const replayDefects: readonly DefectRow[] = breaking('SEND-4', {
   ],
   'replay-shared-across-accounts': [
     "a request_id replays another account's message",
-    { parts: { World: SharedWindowWorld } },
+    { parts: { Registry: SharedWindowRegistry } },
   ],
   'replay-lost-under-concurrency': [
     'simultaneous sends with one request_id create several messages',

@@ -3,7 +3,7 @@
  * AUTH-4, AUTH-5, ERR-2.
  */
 import type { Device, SimState } from '#src/sim/accounts/records.ts';
-import { World } from '#src/sim/accounts/world.ts';
+import { Registry } from '#src/sim/accounts/registry.ts';
 import { refusal } from './answers.ts';
 import type { Call, Sending } from './call.ts';
 import {
@@ -52,7 +52,7 @@ function refusingPool(
 }
 
 /** A reactivated SIM keeps behaving as deactivated. */
-class NeverReactivatingWorld extends World {
+class NeverReactivatingRegistry extends Registry {
   override patchDevice(device: Device, state: SimState): void {
     super.patchDevice(device, { ...state, active: device.active ? state.active : false });
   }
@@ -109,7 +109,7 @@ export const senderDefects: readonly DefectRow[] = [
     ],
     'inactive-for-good': [
       'a SIM that is activated again is still answered 503',
-      { parts: { World: NeverReactivatingWorld } },
+      { parts: { Registry: NeverReactivatingRegistry } },
       because.aChange,
     ],
     'inactive-whole-account': [

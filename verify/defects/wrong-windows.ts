@@ -4,7 +4,7 @@
  */
 
 import type { ApiKey, FirstUse, Message } from '#src/sim/accounts/records.ts';
-import { World } from '#src/sim/accounts/world.ts';
+import { Registry } from '#src/sim/accounts/registry.ts';
 import { ReplayWindow } from '#src/sim/sends/replay-window.ts';
 import { handling, type Planted } from './planted.ts';
 
@@ -44,12 +44,12 @@ export function wrongWindow(create: (now: () => number) => WindowDefect): Plante
       else this.#defect.keep(use, keep);
     }
   }
-  class WrongWindowWorld extends World {
-    override createAccount(...args: Parameters<World['createAccount']>) {
+  class WrongWindowRegistry extends Registry {
+    override createAccount(...args: Parameters<Registry['createAccount']>) {
       return Object.assign(super.createAccount(...args), { replays: new OddWindow(this.now) });
     }
   }
-  return { parts: { World: WrongWindowWorld } };
+  return { parts: { Registry: WrongWindowRegistry } };
 }
 
 /** A window that finds a use until the time that `endsAtMs` returns. */
@@ -109,10 +109,10 @@ export function knowingIds(
 }
 
 /** One window for all accounts. */
-export class SharedWindowWorld extends World {
+export class SharedWindowRegistry extends Registry {
   readonly #shared = new AccountWindow(this.now);
 
-  override createAccount(...args: Parameters<World['createAccount']>) {
+  override createAccount(...args: Parameters<Registry['createAccount']>) {
     return Object.assign(super.createAccount(...args), { replays: this.#shared });
   }
 }

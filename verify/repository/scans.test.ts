@@ -21,6 +21,6 @@ test.each(Object.entries(scans))('%s reads as many files as it should', (name, m
 });
 
 test('imports are found, also those of another room', () => {
-  const imports = scans.code.find(({ path }) => path === 'src/sim/accounts/world.ts')?.imports;
+  const imports = scans.code.find(({ path }) => path === 'src/sim/accounts/registry.ts')?.imports;
   expect(imports).toEqual(expect.arrayContaining(['src/sim/random.ts', 'contract/time.ts']));
 });

@@ -14,7 +14,7 @@ import { SettingsError } from '#io/mistakes.ts';
 import { servedOperations } from '#src/control/documents.ts';
 import { eventKinds } from '#src/operations/events/activity-events.ts';
 import type { ApiKey } from '#src/sim/accounts/records.ts';
-import { World } from '#src/sim/accounts/world.ts';
+import { Registry } from '#src/sim/accounts/registry.ts';
 import { Simulation } from '#src/simulation/simulation.ts';
 import { type SettingsInput, Simulator } from '#src/simulator.ts';
 import { sendBy } from '../testkit/twin/control-fixture.ts';
@@ -42,8 +42,8 @@ const keys = new Set<string>();
 /** Keys of the worlds that the session creates. */
 const keysOfHostedWorlds = new Set<string>();
 
-class WatchedWorld extends World {
-  override createKey(...given: Parameters<World['createKey']>): ApiKey {
+class WatchedRegistry extends Registry {
+  override createKey(...given: Parameters<Registry['createKey']>): ApiKey {
     const key = super.createKey(...given);
     // A past that is rebuilt from the journal knows a key by its digest alone.
     if (!key.key.startsWith('sha256=')) keys.add(key.key);
@@ -66,7 +66,7 @@ beforeAll(async () => {
   const simulator = new Simulator(settings, {
     journal: join(folder, 'run.ndjson'),
     onNotice: (line) => record('notices', line),
-    simulation: (parsed, startMs) => new Simulation(parsed, startMs, { World: WatchedWorld }),
+    simulation: (parsed, startMs) => new Simulation(parsed, startMs, { Registry: WatchedRegistry }),
   });
   for (const format of ['text', 'json'] as const) {
     simulator.activity.listen('request', (request) => {

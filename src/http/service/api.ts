@@ -10,7 +10,7 @@ import type { EndpointName } from '#contract/limits.ts';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import { matchRoute, type RouteMatch } from '#contract/routes.ts';
 import type { ApiKey } from '../../sim/accounts/records.ts';
-import type { World } from '../../sim/accounts/world.ts';
+import type { Registry } from '../../sim/accounts/registry.ts';
 import type { ServiceError } from '../../sim/errors.ts';
 import { addressCaller } from '../../sim/limiter/address-caller.ts';
 import type { Limiter } from '../../sim/limiter/limiter.ts';
@@ -34,7 +34,7 @@ export interface Handled {
 }
 
 /** Answers a request. The assumption keyCheck says whether the key is checked before the path. */
-export function handle(world: World, limiter: Limiter, request: ApiRequest): Handled {
+export function handle(world: Registry, limiter: Limiter, request: ApiRequest): Handled {
   const { assumptions } = world;
   const match = matchRoute(request.path) ?? matchOtherSpelling(request.path, assumptions);
   if (match === undefined) {
@@ -55,7 +55,7 @@ export function handle(world: World, limiter: Limiter, request: ApiRequest): Han
 
 /** Answers a request with a valid key: takes a token of the account's bucket, then serves it. */
 function authenticated(
-  world: World,
+  world: Registry,
   limiter: Limiter,
   match: RouteMatch,
   key: ApiKey,
@@ -79,7 +79,7 @@ function authenticated(
 }
 
 /** Serves the endpoint of a request that has passed the throttle. */
-function answer(world: World, match: RouteMatch, key: ApiKey, request: ApiRequest): ApiReply {
+function answer(world: Registry, match: RouteMatch, key: ApiKey, request: ApiRequest): ApiReply {
   const { endpoint } = match.route;
   switch (endpoint) {
     case 'read':
@@ -96,14 +96,14 @@ function answer(world: World, match: RouteMatch, key: ApiKey, request: ApiReques
 }
 
 /** The id in the path, in the form in which ids are stored. */
-function idIn({ id }: RouteMatch, { assumptions }: World): string {
+function idIn({ id }: RouteMatch, { assumptions }: Registry): string {
   const { pathIdForm } = assumptions;
   return pathIdForm === 'canonical' ? id : canonicalUuid(id, pathIdForm);
 }
 
 /** AUTH-6: an unauthenticated call spends from its client IP's bucket. */
 function unauthenticated(
-  world: World,
+  world: Registry,
   limiter: Limiter,
   endpoint: EndpointName,
   request: ApiRequest,
@@ -121,21 +121,21 @@ function unauthenticated(
 }
 
 /** The name of the bucket of an unauthenticated caller: its address. */
-export function addressOf({ assumptions }: World, request: ApiRequest): string {
+export function addressOf({ assumptions }: Registry, request: ApiRequest): string {
   return addressCaller(clientAddress(request, assumptions.clientIp));
 }
 
 /** The nearest proxy appends the address that it saw, so only the last entry is trustworthy. */
 function clientAddress(
   { clientIp, forwardedFor = '' }: ApiRequest,
-  source: World['assumptions']['clientIp'],
+  source: Registry['assumptions']['clientIp'],
 ): string {
   const last = source === 'peer' ? '' : forwardedFor.slice(forwardedFor.lastIndexOf(',') + 1);
   // A user of `handle` may give a name as the address.
   return plainIp(last) || plainIp(clientIp) || clientIp;
 }
 
-function unknownPath(world: World, request: ApiRequest): ApiReply {
+function unknownPath(world: Registry, request: ApiRequest): ApiReply {
   const { keyCheck, trailingSlash } = world.assumptions;
   if (keyCheck === 'first' && authenticate(world, request.authorization) === undefined) {
     return refuse(world, request, { kind: 'invalid_key' });
@@ -147,7 +147,7 @@ function unknownPath(world: World, request: ApiRequest): ApiReply {
   return refuse(world, request, { kind: 'not_found' });
 }
 
-function redirect(world: World, request: ApiRequest, location: string): ApiReply {
+function redirect(world: Registry, request: ApiRequest, location: string): ApiReply {
   const reply = { status: movedPermanently, body: '{}', headers: { location } };
   return reword(world, request, 'redirect', reply, () => ({ location }));
 }
@@ -161,7 +161,7 @@ function redirectTarget({ path, query }: ApiRequest): string | undefined {
   return query !== '' && plainQuery.test(query) ? `${path}/?${query}` : `${path}/`;
 }
 
-function wrongMethod(world: World, { route }: RouteMatch, request: ApiRequest): ApiReply {
+function wrongMethod(world: Registry, { route }: RouteMatch, request: ApiRequest): ApiReply {
   const refusal: ServiceError =
     world.assumptions.methodNotAllowed === '405'
       ? { kind: 'method_not_allowed', allow: allowedMethods(route, world.assumptions.headMethod) }
@@ -177,7 +177,10 @@ function isSend(endpoint: EndpointName): endpoint is SendEndpoint {
 const bearerHeaders = { any: /^bearer[ \t]+(\S+)$/i, one: /^bearer (\S+)$/i };
 
 /** The key that the request carries; undefined when it is missing, malformed, wrong or revoked. */
-export function authenticate(world: World, authorization: string | undefined): ApiKey | undefined {
+export function authenticate(
+  world: Registry,
+  authorization: string | undefined,
+): ApiKey | undefined {
   if (authorization === undefined) return undefined;
   const key = world.validKeyOfHeader(authorization);
   if (key !== undefined) return key;

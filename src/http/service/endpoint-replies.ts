@@ -7,7 +7,7 @@ import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import { routes } from '#contract/routes.ts';
 import { listReceived } from '../../sim/accounts/received.ts';
 import type { Account } from '../../sim/accounts/records.ts';
-import type { World } from '../../sim/accounts/world.ts';
+import type { Registry } from '../../sim/accounts/registry.ts';
 import { pollTasks, taskDetails } from '../../sim/devices/tasks.ts';
 import { type AccountStats, accountStats, read } from '../../sim/read.ts';
 import { noReplyTemplates } from '../../sim/reply-templates.ts';
@@ -18,7 +18,7 @@ const ok = 200;
 // Without templates, which is the default, these four return early and build no values for them.
 
 export function readReply(
-  world: World,
+  world: Registry,
   account: Account,
   id: string,
   request: ApiRequest,
@@ -30,7 +30,7 @@ export function readReply(
   return reword(world, request, 'message', reply, () => ({}));
 }
 
-export function receivedReply(world: World, account: Account, request: ApiRequest): ApiReply {
+export function receivedReply(world: Registry, account: Account, request: ApiRequest): ApiReply {
   const { receivedShape, replyTemplates } = world.assumptions;
   const parameters = new URLSearchParams(request.query);
   const query = { page: parameters.get('page'), page_size: parameters.get('page_size') };
@@ -44,7 +44,7 @@ export function receivedReply(world: World, account: Account, request: ApiReques
 }
 
 export function tasksReply(
-  world: World,
+  world: Registry,
   account: Account,
   id: string,
   request: ApiRequest,
@@ -59,7 +59,7 @@ export function tasksReply(
   return reword(world, request, 'tasks', reply, () => ({ count: tasks.length, items: items() }));
 }
 
-export function statsReply(world: World, account: Account, request: ApiRequest): ApiReply {
+export function statsReply(world: Registry, account: Account, request: ApiRequest): ApiReply {
   const stats = accountStats(world, account);
   const reply = json(stats);
   if (world.assumptions.replyTemplates === noReplyTemplates) return reply;

@@ -6,7 +6,7 @@ import type { FaultKind } from '#contract/fault-kinds.ts';
 import type { EndpointName } from '#contract/limits.ts';
 import type { ApiRequest } from '#contract/request-and-reply.ts';
 import { matchRoute } from '#contract/routes.ts';
-import type { World } from '../../sim/accounts/world.ts';
+import type { Registry } from '../../sim/accounts/registry.ts';
 import { type NumberTest, numberTest } from '../../sim/devices/outcomes.ts';
 import type { Rng, RngState } from '../../sim/random.ts';
 import { authenticate } from './api.ts';
@@ -95,13 +95,13 @@ export interface FaultSubject {
 
 /** The subject for a request to the simulator. Each property is read when a fault needs it. */
 export class Subject implements FaultSubject {
-  readonly #world: World;
+  readonly #world: Registry;
   readonly #request: ApiRequest;
   readonly endpoint: EndpointName | undefined;
   #accountId: string | undefined;
   #to: string | undefined;
 
-  constructor(world: World, request: ApiRequest) {
+  constructor(world: Registry, request: ApiRequest) {
     this.#world = world;
     this.#request = request;
     this.endpoint = matchRoute(request.path)?.route.endpoint;

@@ -7,7 +7,7 @@
 import type { FaultKind } from '#contract/fault-kinds.ts';
 import type { ApiReply, ApiRequest, Delivery } from '#contract/request-and-reply.ts';
 import { secondMs } from '#contract/time.ts';
-import type { World } from '../../sim/accounts/world.ts';
+import type { Registry } from '../../sim/accounts/registry.ts';
 import type { Limiter } from '../../sim/limiter/limiter.ts';
 import { Rng } from '../../sim/random.ts';
 import { addressOf, authenticate, type Handled, handle } from './api.ts';
@@ -15,7 +15,7 @@ import { Fault, type FaultSpec, type FaultState, type FaultSubject, Subject } fr
 import { refuse } from './templated-replies.ts';
 
 /** Chooses a fault for a request, which then acts before the faults in force. */
-export type FaultChooser = (world: World, request: ApiRequest) => FaultKind | undefined;
+export type FaultChooser = (world: Registry, request: ApiRequest) => FaultKind | undefined;
 
 /** The effect of all faults on one request. */
 export interface FaultEffect {
@@ -76,7 +76,7 @@ export class Faults {
   }
 
   /** Handles a request as the service does, then applies its faults. */
-  handle(world: World, limiter: Limiter, request: ApiRequest): Handled {
+  handle(world: Registry, limiter: Limiter, request: ApiRequest): Handled {
     const chosen = this.chooseFault?.(world, request);
     const subject = new Subject(world, request);
     const { delayMs, acting } = this.effectOn(subject, chosen);
@@ -105,7 +105,7 @@ export class Faults {
 
   /** Answers a request that the service does not handle, because of `fault`. */
   #answerUnhandled(
-    world: World,
+    world: Registry,
     limiter: Limiter,
     request: ApiRequest,
     { endpoint }: Subject,

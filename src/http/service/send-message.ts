@@ -7,7 +7,7 @@ import { isUtf8 } from 'node:buffer';
 import { malformedDetails } from '#contract/refusals.ts';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import type { ApiKey } from '../../sim/accounts/records.ts';
-import type { World } from '../../sim/accounts/world.ts';
+import type { Registry } from '../../sim/accounts/registry.ts';
 import type { Assumptions } from '../../sim/assumptions.ts';
 import type { UndocumentedError } from '../../sim/errors.ts';
 import { noReplyTemplates } from '../../sim/reply-templates.ts';
@@ -20,7 +20,7 @@ const replayed = 200;
 
 /** Answers a send that has passed the throttle. */
 export function sendMessage(
-  world: World,
+  world: Registry,
   key: ApiKey,
   endpoint: SendEndpoint,
   request: ApiRequest,
@@ -33,7 +33,7 @@ export function sendMessage(
 
 /** The reply if the request is a replay. Called before the throttle where replays are free. */
 export function replayBeforeThrottle(
-  world: World,
+  world: Registry,
   key: ApiKey,
   endpoint: SendEndpoint,
   request: ApiRequest,
@@ -47,7 +47,7 @@ export function replayBeforeThrottle(
 
 function replyTo(
   decision: SendDecision,
-  world: World,
+  world: Registry,
   endpoint: SendEndpoint,
   request: ApiRequest,
 ): ApiReply {

@@ -9,7 +9,7 @@ import type { ReplyTemplate } from '#contract/reply-template.ts';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import { matchRoute } from '#contract/routes.ts';
 import { isoTime } from '#contract/time.ts';
-import type { World } from '../../sim/accounts/world.ts';
+import type { Registry } from '../../sim/accounts/registry.ts';
 import type { ServiceError } from '../../sim/errors.ts';
 import { drawUuid, Rng } from '../../sim/random.ts';
 import { noReplyTemplates, type TemplateName } from '../../sim/reply-templates.ts';
@@ -21,7 +21,7 @@ import { matchOtherSpelling } from './other-spellings.ts';
 export interface ReplyContext {
   readonly seed: number;
   now(): number;
-  readonly assumptions: World['assumptions'];
+  readonly assumptions: Registry['assumptions'];
 }
 
 /** The reply to a refusal. */

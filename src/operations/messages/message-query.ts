@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import type { Message } from '../../sim/accounts/records.ts';
-import type { World } from '../../sim/accounts/world.ts';
+import type { Registry } from '../../sim/accounts/registry.ts';
 import { isReadable, shownStatus } from '../../sim/store/message.ts';
 import { accountIdOf, limitSchema, numberFilterSchema } from '../query.ts';
 
@@ -37,7 +37,7 @@ export const querySchema = matchSchema.extend({
 });
 
 /** The filters, with an account's name replaced by its id. */
-export function matchIn<Match extends MessageMatch>(world: World, match: Match): Match {
+export function matchIn<Match extends MessageMatch>(world: Registry, match: Match): Match {
   if (match.account_id === undefined) return match;
   return { ...match, account_id: accountIdOf(world, match.account_id, 'account_id') };
 }
@@ -61,7 +61,7 @@ interface Page {
 
 /** One page of the messages that match, newest first. */
 export function* searchMessages(
-  world: World,
+  world: Registry,
   match: MessageMatch,
   { limit, before, search = '' }: Page,
 ): Generator<undefined, Found> {
@@ -80,7 +80,7 @@ export function* searchMessages(
 }
 
 /** How many match, and the newest `limit` of them. */
-export function newestMatching(world: World, match: MessageMatch, limit: number) {
+export function newestMatching(world: Registry, match: MessageMatch, limit: number) {
   const messages: Message[] = [];
   let count = 0;
   for (const message of newestOf(world, match)) {
@@ -89,7 +89,7 @@ export function newestMatching(world: World, match: MessageMatch, limit: number)
   return { count, messages };
 }
 
-export function matches(world: World, match: MessageMatch, message: Message): boolean {
+export function matches(world: Registry, match: MessageMatch, message: Message): boolean {
   const nowMs = world.now();
   return (
     isReadable(message, nowMs, world.assumptions) &&
@@ -121,7 +121,7 @@ function mentions(
 }
 
 /** The messages of the account in the filters, or of all accounts, newest first. */
-function newestOf(world: World, { account_id: id }: MessageMatch, before?: number) {
+function newestOf(world: Registry, { account_id: id }: MessageMatch, before?: number) {
   const account = id === undefined ? undefined : world.accounts.get(id);
   const isUnknown = id !== undefined && account === undefined;
   return isUnknown ? [] : world.messages.newestFirst(account, before);

@@ -7,7 +7,7 @@ import { endpointNames } from '#contract/limits.ts';
 import { statuses } from '#contract/message-status.ts';
 import { isoTime } from '#contract/time.ts';
 import type { Message } from '../../sim/accounts/records.ts';
-import type { World } from '../../sim/accounts/world.ts';
+import type { Registry } from '../../sim/accounts/registry.ts';
 import { segmentText } from '../../sim/sends/segments.ts';
 import { messageBody, messageHistory, shownStatus } from '../../sim/store/message.ts';
 import { timeSchema } from '../duration.ts';
@@ -37,7 +37,7 @@ export const messageRecordSchema = serviceFields
   .meta({ id: 'Message' });
 export type MessageRecord = Readonly<z.output<typeof messageRecordSchema>>;
 
-export function messageRecord(world: World, message: Message): MessageRecord {
+export function messageRecord(world: Registry, message: Message): MessageRecord {
   const status = shownStatus(message, world.now(), world.assumptions.heldStatus);
   return {
     ...(JSON.parse(messageBody(message, status)) as z.output<typeof serviceFields>),

@@ -3,7 +3,7 @@
  * real time, where each change of a message makes the wait count again.
  */
 import { z } from 'zod';
-import type { World } from '../../sim/accounts/world.ts';
+import type { Registry } from '../../sim/accounts/registry.ts';
 import { latestTimeMs } from '../../sim/clock.ts';
 import { OperationRefused, refuseMore } from '../../sim/operation-refused.ts';
 import { longestTimerMs, WallClock } from '../../simulation/wall-clock.ts';
@@ -135,12 +135,12 @@ class PacedCount {
   }
 }
 
-function withAccountId(world: World, wait: Wait): Wait {
+function withAccountId(world: Registry, wait: Wait): Wait {
   return { ...wait, match: matchIn(world, wait.match) };
 }
 
 /** The matching messages, if there are enough of them. */
-function foundIn(world: World, { match, count }: Wait): Waited | undefined {
+function foundIn(world: Registry, { match, count }: Wait): Waited | undefined {
   const found = newestMatching(world, match, largestPage);
   if (found.count < count) return undefined;
   const messages = found.messages.map((message) => messageRecord(world, message));
@@ -148,7 +148,7 @@ function foundIn(world: World, { match, count }: Wait): Waited | undefined {
 }
 
 function timeout(
-  world: World,
+  world: Registry,
   { match, count, timeout_ms: timeoutMs }: Wait,
   unit: string,
 ): OperationRefused {

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import type { ApiKey } from '../../sim/accounts/records.ts';
-import type { World } from '../../sim/accounts/world.ts';
+import type { Registry } from '../../sim/accounts/registry.ts';
 
 const numberSchema = z.strictObject({ number: z.string(), device_id: z.uuid() });
 
@@ -39,7 +39,7 @@ export interface ReadyFile extends ReadyNumbers {
 
 /** `isShown`: whether the text of a key may be shown. Default: always, as at creation. */
 export function readyNumbers(
-  world: World,
+  world: Registry,
   isShown: (key: ApiKey) => boolean = () => true,
 ): ReadyNumbers {
   return {

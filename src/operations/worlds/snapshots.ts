@@ -6,7 +6,7 @@ import { sha256 } from '#io/digest.ts';
 import { restoreSnapshot } from '../../recording/state/restore-state.ts';
 import { type Snapshot, snapshotSchema, stateFormat } from '../../recording/state/state-format.ts';
 import { takeSnapshot } from '../../recording/state/take-state.ts';
-import type { World } from '../../sim/accounts/world.ts';
+import type { Registry } from '../../sim/accounts/registry.ts';
 import { OperationRefused } from '../../sim/operation-refused.ts';
 import { defineOperation, WholeReply } from '../define.ts';
 import { clockState, clockStateSchema } from '../service/clock-state.ts';
@@ -81,7 +81,7 @@ export const snapshots = {
 };
 
 /** The texts of the current keys by digest: most snapshots return to the world they come from. */
-function knownKeys(world: World): Map<string, string> {
+function knownKeys(world: Registry): Map<string, string> {
   const known = new Map<string, string>();
   for (const { key } of world.keys.values()) if (key !== '') known.set(sha256(key), key);
   return known;

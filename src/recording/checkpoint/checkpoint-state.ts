@@ -7,7 +7,7 @@
 import { sha256 } from '#io/digest.ts';
 import { JournalError } from '#judging/evidence/journal-error.ts';
 import type { Settings } from '../../config/settings.ts';
-import type { World } from '../../sim/accounts/world.ts';
+import type { Registry } from '../../sim/accounts/registry.ts';
 import { drawKey, Rng, type RngState } from '../../sim/random.ts';
 import type { ReplayTarget } from '../play.ts';
 import { restoreState } from '../state/restore-state.ts';
@@ -83,7 +83,7 @@ function* partsOf(head: Head, image: StateImage): Generator<Head | StatePart> {
   yield* image.parts();
 }
 
-function drawnKeysOf({ keys }: World): Record<string, DrawnKey> {
+function drawnKeysOf({ keys }: Registry): Record<string, DrawnKey> {
   const drawn: Record<string, DrawnKey> = {};
   for (const { keyId, key, drawnFrom: rng } of keys.values()) {
     if (rng !== undefined) drawn[keyId] = { rng, prefix: key.slice(0, -drawnCharacters) };
@@ -92,7 +92,7 @@ function drawnKeysOf({ keys }: World): Record<string, DrawnKey> {
 }
 
 /** The texts of keys by digest: the keys of the settings, and the drawn keys, drawn again. */
-function keyTexts({ keys }: World, drawn: Head['drawn_keys']): ReadonlyMap<string, string> {
+function keyTexts({ keys }: Registry, drawn: Head['drawn_keys']): ReadonlyMap<string, string> {
   const texts = new Map<string, string>();
   for (const { key } of keys.values()) if (key !== '') texts.set(sha256(key), key);
   for (const { rng, prefix } of Object.values(drawn)) {

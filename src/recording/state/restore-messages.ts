@@ -4,7 +4,7 @@
  */
 
 import type { Account, Device, Message } from '../../sim/accounts/records.ts';
-import type { World } from '../../sim/accounts/world.ts';
+import type { Registry } from '../../sim/accounts/registry.ts';
 import type { Fate } from '../../sim/devices/outcomes.ts';
 import { Batch } from '../../sim/store/batch.ts';
 import type { Cohort } from '../../sim/store/cohort.ts';
@@ -21,10 +21,10 @@ interface RestoredObjects {
 
 export class MessageRestoration {
   readonly #head: StateHead;
-  readonly #world: World;
+  readonly #world: Registry;
   readonly #objects: RestoredObjects;
 
-  constructor(head: StateHead, world: World, objects: RestoredObjects) {
+  constructor(head: StateHead, world: Registry, objects: RestoredObjects) {
     this.#head = head;
     this.#world = world;
     this.#objects = objects;

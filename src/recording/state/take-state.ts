@@ -6,7 +6,7 @@
  */
 
 import { type Account, type Device, Message } from '../../sim/accounts/records.ts';
-import type { World } from '../../sim/accounts/world.ts';
+import type { Registry } from '../../sim/accounts/registry.ts';
 import type { WorkImage } from '../../sim/devices/device-work.ts';
 import { assert } from '../../sim/errors.ts';
 import type { Batch } from '../../sim/store/batch.ts';
@@ -22,7 +22,7 @@ import {
   type StatePart,
 } from './state-format.ts';
 
-type Chunk = World['messages']['chunks'][number];
+type Chunk = Registry['messages']['chunks'][number];
 
 /** Messages in one part: reading them takes about a millisecond. */
 const rowsPerPart = 512;

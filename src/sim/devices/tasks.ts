@@ -5,7 +5,7 @@
 
 import { isoTime } from '#contract/time.ts';
 import type { Account } from '../accounts/records.ts';
-import type { World } from '../accounts/world.ts';
+import type { Registry } from '../accounts/registry.ts';
 import type { ServiceError } from '../errors.ts';
 
 export interface Task {
@@ -20,7 +20,7 @@ export type TasksDecision =
   | ServiceError;
 
 /** One poll of a real device. A device that polls by itself, or is off, gets no tasks. */
-export function pollTasks(world: World, account: Account, deviceId: string): TasksDecision {
+export function pollTasks(world: Registry, account: Account, deviceId: string): TasksDecision {
   const device = world.devices.get(deviceId);
   if (device === undefined || device.account !== account) return { kind: 'not_found' };
   const tasks = world.polled(device).map((message) => ({
@@ -33,7 +33,7 @@ export function pollTasks(world: World, account: Account, deviceId: string): Tas
 }
 
 /** A task, with the further fields of its message that a template may show. */
-export function taskDetails(world: World): (task: Task) => object {
+export function taskDetails(world: Registry): (task: Task) => object {
   return (task) => {
     const message = world.messages.get(task.message_id);
     if (message === undefined) return task;

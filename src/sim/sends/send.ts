@@ -13,7 +13,7 @@ import {
   type FirstUse,
   Message,
 } from '../accounts/records.ts';
-import type { World } from '../accounts/world.ts';
+import type { Registry } from '../accounts/registry.ts';
 import type { ServiceError } from '../errors.ts';
 import { messageBody, type SendEndpoint } from '../store/message.ts';
 import { unitsOf } from './quota.ts';
@@ -44,7 +44,7 @@ const quotaExceeded: ServiceError = { kind: 'quota_exceeded' };
 const overloaded: ServiceError = { kind: 'overloaded' };
 
 /** Decides one send, and queues the message if it is accepted. */
-export function send(world: World, call: SendCall): SendDecision {
+export function send(world: Registry, call: SendCall): SendDecision {
   const { assumptions } = world;
   if (assumptions.gateOrder !== 'validate_first') {
     const replay = findReplay(world, call);
@@ -70,7 +70,7 @@ export function send(world: World, call: SendCall): SendDecision {
 }
 
 /** The decision for a repeated `request_id`; undefined if this is no repeat. Changes nothing. */
-export function findReplay(world: World, call: SendCall): SendDecision | undefined {
+export function findReplay(world: Registry, call: SendCall): SendDecision | undefined {
   const { assumptions } = world;
   const requestId = readRequestId(call.body, assumptions);
   if (requestId === undefined) return undefined;
@@ -87,7 +87,7 @@ export function findReplay(world: World, call: SendCall): SendDecision | undefin
 }
 
 /** As `findReplay`, but in the order `validate_first` an invalid body is no replay. */
-export function findValidReplay(world: World, call: SendCall): SendDecision | undefined {
+export function findValidReplay(world: Registry, call: SendCall): SendDecision | undefined {
   if (world.assumptions.gateOrder === 'validate_first') {
     const validation = validateSend(call.body, world.assumptions, world.now());
     if (validation.kind === 'invalid_field') return undefined;
@@ -95,7 +95,12 @@ export function findValidReplay(world: World, call: SendCall): SendDecision | un
   return findReplay(world, call);
 }
 
-function queue(world: World, call: SendCall, request: SendRequest, device: Device): SendDecision {
+function queue(
+  world: Registry,
+  call: SendCall,
+  request: SendRequest,
+  device: Device,
+): SendDecision {
   const { account } = call;
   const { requestId, to } = request;
   const message = world.acceptMessage({
@@ -122,7 +127,7 @@ function queue(world: World, call: SendCall, request: SendRequest, device: Devic
  * no first use yet: if validation comes first, a refused body must not displace the message that it
  * would replay (SEND-4).
  */
-function refuse(world: World, call: SendCall, error: ServiceError): ServiceError {
+function refuse(world: Registry, call: SendCall, error: ServiceError): ServiceError {
   const { assumptions } = world;
   const requestId = readRequestId(call.body, assumptions);
   if (assumptions.failedRequestId === 'free' || requestId === undefined) return error;
@@ -147,7 +152,7 @@ function keepUse(
 
 /** True if a replay's body differs from the first one. Compares instants, not their spellings. */
 function isDifferent(
-  { assumptions }: World,
+  { assumptions }: Registry,
   body: Readonly<Record<string, unknown>>,
   first: Message,
 ): boolean {
@@ -162,7 +167,7 @@ function isDifferent(
 }
 
 /** The device that sends from this number, or the refusal if the account may not use it now. */
-function usableDevice(world: World, account: Account, number: string): Device | ServiceError {
+function usableDevice(world: Registry, account: Account, number: string): Device | ServiceError {
   const { assumptions } = world;
   const device = world.deviceByNumber(number);
   if (device === undefined) return { kind: 'number_not_found' };
@@ -183,7 +188,7 @@ function usableDevice(world: World, account: Account, number: string): Device | 
 }
 
 /** The device for a send from an own SIM that is not connected, or the refusal. */
-function deviceInsteadOf(device: Device, world: World, account: Account): Device | ServiceError {
+function deviceInsteadOf(device: Device, world: Registry, account: Account): Device | ServiceError {
   switch (world.assumptions.disconnectedSim) {
     case 'queues':
       return device;
@@ -202,7 +207,7 @@ function deviceInsteadOf(device: Device, world: World, account: Account): Device
   }
 }
 
-function isQuotaSpent(world: World, account: Account, request: SendRequest): boolean {
+function isQuotaSpent(world: Registry, account: Account, request: SendRequest): boolean {
   const quota = world.quotaOf(account);
   if (quota === 'unlimited') return false;
   const { assumptions } = world;

@@ -1,6 +1,6 @@
 /**
- * The simulated world: accounts, keys, SIMs, pool numbers and messages. Only this file adds and
- * removes them. It moves no message: `src/actors/` does, by the work that waits in the devices.
+ * Registers what a world has: accounts, keys, SIMs, pool numbers and messages. Only this file adds
+ * and removes them. It moves no message: `src/actors/` does, by the work that waits in the devices.
  * Rules: SVC-1, AUTH-2, STATE-1, RES-2. Assumes: keyFormat, monthlyQuota.
  */
 
@@ -29,8 +29,8 @@ import {
   type SimState,
 } from './records.ts';
 
-/** State of a world that its maps do not show. */
-export interface WorldCounters {
+/** State of a registry that its maps do not show. */
+export interface RegistryCounters {
   /** Messages ever accepted. */
   readonly arrivals: number;
   readonly poolIds: RngState;
@@ -38,7 +38,7 @@ export interface WorldCounters {
   readonly names: readonly (readonly [string, number])[];
 }
 
-export class World {
+export class Registry {
   readonly seed: number;
   /** Empty for the only world of a server. */
   readonly name: string;
@@ -240,7 +240,7 @@ export class World {
     return account.monthlyQuota ?? this.assumptions.monthlyQuota;
   }
 
-  get counters(): WorldCounters {
+  get counters(): RegistryCounters {
     return {
       arrivals: this.#arrivals,
       poolIds: this.#poolIds.state,
@@ -275,7 +275,7 @@ export class World {
     account.received.push(received);
   }
 
-  restoreCounters({ arrivals, poolIds, names }: WorldCounters): void {
+  restoreCounters({ arrivals, poolIds, names }: RegistryCounters): void {
     this.#arrivals = arrivals;
     this.#poolIds.restore(poolIds);
     this.#accountNames.restore(names);
