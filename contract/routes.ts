@@ -3,7 +3,6 @@
  * decoded. Rules: VER-1. Assumes: trailingSlash, pathCase, methodNotAllowed, headMethod.
  */
 import type { EndpointName } from './limits.ts';
-import { servicePaths } from './service-paths.ts';
 
 /** One endpoint of the service: a method and a path. */
 export interface Route {
@@ -12,6 +11,17 @@ export interface Route {
   /** The path as documentation and OpenAPI write it. */
   readonly pattern: string;
 }
+
+/** The paths, as documentation and OpenAPI write them: spelled only here, in the harness and in tests. */
+export const servicePaths = {
+  send: '/api/v1/sms/send/',
+  dashboard_send: '/api/sms/send/',
+  external_send: '/api/external/send/',
+  received: '/api/v1/sms/received/',
+  tasks: '/api/devices/{device_id}/tasks/',
+  read: '/api/v1/sms/{message_id}/',
+  stats: '/api/v1/account/stats/',
+} as const satisfies Record<EndpointName, string>;
 
 const routeOf = <const E extends EndpointName, const M extends Route['method']>(
   method: M,

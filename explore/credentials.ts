@@ -1,6 +1,6 @@
 /** The API key and the sender's number that each run gives its client. */
 import { UsageError } from '#io/command-error.ts';
-import type { ReadyNumbers } from '#src/operations/worlds/ready-numbers.ts';
+import type { ReadyNumbers } from '#src/operations/worlds/world-view.ts';
 
 /**
  * Prefers an account with a SIM of its own. Throws a UsageError if the world has no account with a

@@ -5,7 +5,7 @@
  */
 import { rmSync } from 'node:fs';
 import { z } from 'zod';
-import { OperationRefused } from '#src/sim/operation-refused.ts';
+import { OperationRefused } from '#src/sim/errors.ts';
 import { bodyText, pause, type ShardReply, type ShardRequest } from './ask.ts';
 import type { FleetParts } from './routes.ts';
 import { type Shard, ShardUnavailable } from './shard.ts';

@@ -5,14 +5,14 @@
  */
 import { errorToReply } from '#src/control/control-api.ts';
 import type { ControlAnswers } from '#src/control/control-port.ts';
+import { readyReply } from '#src/control/documents.ts';
 import { errorReply, type FoundOperation } from '#src/control/look-up.ts';
-import { readyReply } from '#src/control/probes.ts';
 import type { ControlReply, ControlRequest } from '#src/http/transport/transport.ts';
 import { nounOf, type Operation } from '#src/operations/define.ts';
 import { routeOf } from '#src/operations/table.ts';
 import { draining } from '#src/operations/worlds/simulator.ts';
 import { hostUrl } from '#src/operations/worlds/world-view.ts';
-import { OperationRefused } from '#src/sim/operation-refused.ts';
+import { OperationRefused } from '#src/sim/errors.ts';
 import { prefixOf } from '#src/worlds/address.ts';
 import { firstWorldId } from '#src/worlds/worlds.ts';
 import { parseBody, requestForShard, type ShardReply } from './ask.ts';

@@ -10,7 +10,7 @@ import type { TlsPair } from '#src/config/tls.ts';
 import { controlPort } from '#src/control/control-port.ts';
 import { nodeTransport } from '#src/http/transport/open-transport.ts';
 import type { Transport } from '#src/http/transport/transport.ts';
-import type { ReadyFile } from '#src/operations/worlds/ready-numbers.ts';
+import type { ReadyFile } from '#src/operations/worlds/world-view.ts';
 import { type ControlOptions, urlOf, urlsForHost } from '#src/ports.ts';
 import { freePort } from './child.ts';
 import { FleetControl } from './control.ts';

@@ -6,7 +6,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { AnyJoin } from '#src/operations/joins.ts';
-import { widthFor } from '#src/operations/requests/request-counts.ts';
+import { widthFor } from '#src/operations/requests/requests.ts';
 import type { Shard } from './shard.ts';
 
 type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };

@@ -3,8 +3,8 @@
  * the whole fleet, also among worlds that are created at the same time.
  */
 import { sha256 } from '#io/digest.ts';
-import { type OperationRefused, refuseMore } from '#src/sim/operation-refused.ts';
-import { keyInUse, nameInUse } from '#src/worlds/refusals.ts';
+import { type OperationRefused, refuseMore } from '#src/sim/errors.ts';
+import { keyInUse, nameInUse } from '#src/worlds/hosted-world.ts';
 import { mostWorlds } from '#src/worlds/worlds.ts';
 import type { ShardReply, ShardRequest } from './ask.ts';
 import type { Routes } from './routes.ts';

@@ -4,7 +4,7 @@
  * accounts.
  */
 import type { Operation } from '#src/operations/define.ts';
-import { OperationRefused } from '#src/sim/operation-refused.ts';
+import { OperationRefused } from '#src/sim/errors.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -5,7 +5,7 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { CommandError } from '#io/command-error.ts';
-import type { ReadyFile } from '#src/operations/worlds/ready-numbers.ts';
+import type { ReadyFile } from '#src/operations/worlds/world-view.ts';
 import { Child, type ChildOptions, freePort } from './child.ts';
 import { shardName } from './haproxy-config.ts';
 

@@ -27,7 +27,7 @@ export { JournalError } from '#judging/evidence/journal-error.ts';
 export type { SettingsInput } from './config/settings.ts';
 export { ListenError, PortInUseError } from './http/transport/listening.ts';
 export type { ControlOptions, Listening, ListenOptions } from './ports.ts';
-export { OperationRefused } from './sim/operation-refused.ts';
+export { OperationRefused } from './sim/errors.ts';
 export type { ReadyFile, SimulatorOptions } from './simulator.ts';
 
 /** One simulated service. Its methods are the operations of the control port. */

@@ -15,7 +15,7 @@ import { Activity } from './operations/events/activity.ts';
 import { methodsOf, replay } from './operations/perform.ts';
 import type { RunningWorld } from './operations/running-world.ts';
 import { type NounMethods, nouns, recordedOperation } from './operations/table.ts';
-import { type ReadyFile, readyNumbers } from './operations/worlds/ready-numbers.ts';
+import { type ReadyFile, readyNumbers } from './operations/worlds/world-view.ts';
 import {
   type Listening,
   type ListenOptions,
@@ -31,7 +31,7 @@ import type { RecordedRun } from './recording/journal/journal-lines.ts';
 import type { ReplayTarget } from './recording/play.ts';
 import type { KeyDigest } from './sim/accounts/records.ts';
 import { MessageCounts, RequestCounts } from './sim/counts.ts';
-import { OperationRefused } from './sim/operation-refused.ts';
+import { OperationRefused } from './sim/errors.ts';
 import { overloadedNotice } from './sim/store/retention.ts';
 import { Simulation } from './simulation/simulation.ts';
 import { WallClock } from './simulation/wall-clock.ts';
@@ -42,7 +42,7 @@ import { firstWorldId, Worlds } from './worlds/worlds.ts';
 
 export type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 export type { SettingsInput } from './config/settings.ts';
-export type { ReadyFile } from './operations/worlds/ready-numbers.ts';
+export type { ReadyFile } from './operations/worlds/world-view.ts';
 export type { SimulatorOptions } from './simulator-options.ts';
 
 /** The options of this program's own parts; `hosting`: the worlds of the server that creates it. */

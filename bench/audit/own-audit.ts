@@ -6,7 +6,7 @@
  */
 
 import { documentedLimitsPerMinute, type EndpointName, endpointNames } from '#contract/limits.ts';
-import { servicePaths } from '#contract/service-paths.ts';
+import { servicePaths } from '#contract/routes.ts';
 import { type AuditRun, auditRun, windowMs } from '#judging/limiter/recount.ts';
 import type { LimitOverrides } from '#src/config/world-schema.ts';
 import { Rng } from '#src/sim/random.ts';

@@ -3,7 +3,7 @@
  * commands to paste.
  */
 
-import { servicePaths } from '#contract/service-paths.ts';
+import { servicePaths } from '#contract/routes.ts';
 import type { CommandIo } from '#io/flags.ts';
 import { foreignText } from '#io/foreign-text.ts';
 import { defaultRate, type SettingsInput } from '#src/config/settings.ts';

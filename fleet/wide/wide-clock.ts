@@ -5,7 +5,7 @@
  */
 
 import { isoTime } from '#contract/time.ts';
-import { readInput } from '#src/operations/input.ts';
+import { readInput } from '#src/operations/perform.ts';
 import { advanceSchema, targetOf } from '#src/operations/service/clock.ts';
 import type { ClockState } from '#src/operations/service/clock-state.ts';
 import { routeOf } from '#src/operations/table.ts';

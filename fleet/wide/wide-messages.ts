@@ -5,11 +5,11 @@
 
 import { isoTime } from '#contract/time.ts';
 import type { ControlReply, ControlRequest } from '#src/http/transport/transport.ts';
-import { readInput } from '#src/operations/input.ts';
 import { defaultPage, largestPage } from '#src/operations/messages/message-query.ts';
 import { waitInputSchema } from '#src/operations/messages/wait.ts';
+import { readInput } from '#src/operations/perform.ts';
 import { routeOf } from '#src/operations/table.ts';
-import { OperationRefused } from '#src/sim/operation-refused.ts';
+import { OperationRefused } from '#src/sim/errors.ts';
 import { pause, requestForShard } from '../ask.ts';
 import { okReply, passedReply } from '../replies.ts';
 import type { ReplyOf, Shard } from '../shard.ts';

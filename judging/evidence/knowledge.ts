@@ -1,5 +1,5 @@
 /** What is known of the caller and the sender number of a request; makes exchanges with it. */
-import { servicePaths } from '#contract/service-paths.ts';
+import { servicePaths } from '#contract/routes.ts';
 import { endpointOf } from '../limiter/buckets.ts';
 import type { Caller, Exchange, Sender } from '../service/exchange.ts';
 import { isObject } from '../service/expectations.ts';

@@ -4,7 +4,7 @@
  * this.
  */
 import { readFileSync } from 'node:fs';
-import { statusTexts } from '#src/http/transport/status-texts.ts';
+import { statusTexts } from '#src/http/transport/transport-replies.ts';
 import { shownOperations } from '../lists.ts';
 import { declaredOperations } from './declared.ts';
 

@@ -3,7 +3,7 @@
  * instant of a world as a test.
  */
 
-import { servicePaths } from '#contract/service-paths.ts';
+import { servicePaths } from '#contract/routes.ts';
 import { hourMs } from '#contract/time.ts';
 import { routeOf } from '../control.ts';
 import type { Message, State } from '../wire.ts';

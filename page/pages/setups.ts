@@ -2,7 +2,7 @@
  * Example programs for the page Home: each sends one message in the shown world and runs as it is
  * copied. Also finds the base URL, key and number that they use.
  */
-import { servicePaths } from '#contract/service-paths.ts';
+import { servicePaths } from '#contract/routes.ts';
 import { call } from '../control.ts';
 import { useResource } from '../resource.ts';
 import { shownWorld } from '../route.ts';

@@ -7,13 +7,11 @@
  */
 import { type Actor, createActor } from 'xstate';
 import type { Device, Message } from '../sim/accounts/records.ts';
-import type { Assumptions } from '../sim/assumptions.ts';
-import type { AssumptionsInForce } from '../sim/assumptions-in-force.ts';
+import type { Assumptions, AssumptionsInForce } from '../sim/assumptions.ts';
 import type { VirtualClock } from '../sim/clock.ts';
 import { isStuckIn } from '../sim/devices/device-work.ts';
 import type { Dispatch } from '../sim/devices/dispatch.ts';
-import { assert } from '../sim/errors.ts';
-import { OperationRefused } from '../sim/operation-refused.ts';
+import { assert, OperationRefused } from '../sim/errors.ts';
 import { deviceMachine, type PolledBy } from './device-machine.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import { Polling } from './polling.ts';

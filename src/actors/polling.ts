@@ -5,8 +5,7 @@
  */
 import { secondMs } from '#contract/time.ts';
 import type { Device, Message } from '../sim/accounts/records.ts';
-import type { Assumptions } from '../sim/assumptions.ts';
-import type { AssumptionsInForce } from '../sim/assumptions-in-force.ts';
+import type { Assumptions, AssumptionsInForce } from '../sim/assumptions.ts';
 import { isQueued } from '../sim/devices/device-work.ts';
 import { type Cohort, sizeOf } from '../sim/store/cohort.ts';
 import type { DueWork } from './device-machine.ts';

@@ -13,7 +13,7 @@ import {
   defaultDrainLimitBytes,
 } from '../http/transport/transport.ts';
 import { addressIn, readdressed } from '../worlds/address.ts';
-import { unknownWorld } from '../worlds/refusals.ts';
+import { unknownWorld } from '../worlds/hosted-world.ts';
 import { servedOperations } from './documents.ts';
 import { controlHeaders, createGuard, type GuardOptions, type Refusal } from './guard.ts';
 import { errorReply, type Found, type FoundOperation, lookUpIn, shortened } from './look-up.ts';

@@ -1,18 +1,57 @@
 /**
- * Serves the OpenAPI documents of the service and of the control port, as operations that exist
- * only on the control port.
+ * The operations that exist only on a control port: the OpenAPI documents of the service and of the
+ * control port, and two paths for whatever watches a process, such as a kubelet. Those need no
+ * token, so they say nothing but their status.
  */
+
 import { z } from 'zod';
+import type { ControlReply } from '../http/transport/transport.ts';
 import {
   defineOperation,
   nameOperations,
   type Operation,
   WholeReply,
 } from '../operations/define.ts';
+import { perform } from '../operations/perform.ts';
 import { operations } from '../operations/table.ts';
+import { simulator } from '../operations/worlds/simulator.ts';
+import { OperationRefused } from '../sim/errors.ts';
 import { controlDocument } from './openapi/control-document.ts';
 import { openApiText } from './openapi/service-document.ts';
-import { probes } from './probes.ts';
+
+export const probes = {
+  live: defineOperation({
+    http: 'GET /control/live',
+    ofServer: true,
+    isOpen: true,
+    summary: 'Answers as long as the process does. Needs no token.',
+    output: z.strictObject({ status: z.literal('live') }),
+    run: () => ({ status: 'live' as const }),
+  }),
+  ready: defineOperation({
+    http: 'GET /control/ready',
+    ofServer: true,
+    isOpen: true,
+    summary: 'Whether requests of the service would be answered; 503 if not. Needs no token.',
+    output: z.strictObject({ status: z.enum(['ready', 'not_ready']) }),
+    refusals: [503],
+    run: (live) => {
+      try {
+        perform(simulator.health, live, undefined, undefined);
+        return true;
+      } catch (error) {
+        if (error instanceof OperationRefused) return false;
+        throw error;
+      }
+    },
+    reply: (isReady) => new WholeReply(readyReply(isReady)),
+  }),
+};
+
+export function readyReply(isReady: boolean): ControlReply {
+  const status = isReady ? 'ready' : 'not_ready';
+  return { status: isReady ? 200 : 503, body: JSON.stringify({ status }) };
+}
 
 /** Shown if the simulator has no port: where `smstwin serve` listens by default. */
 const usualBaseUrl = 'http://127.0.0.1:8080';

@@ -3,9 +3,12 @@
  * in `run`, which reads the input and finds the object that the path names.
  */
 
+import type { z } from 'zod';
+import { mistakeLine } from '#io/mistakes.ts';
 import { inSlices } from '#io/slices.ts';
+import { mistakesOf } from '../config/mistake-words.ts';
+import { OperationRefused } from '../sim/errors.ts';
 import { type Methods, type Noun, nounOf, type Operation, recordedName } from './define.ts';
-import { readInput } from './input.ts';
 import type { RunningWorld } from './running-world.ts';
 import { find } from './targets.ts';
 
@@ -120,4 +123,21 @@ function run(
 
 function recordedPart({ recordedResult }: Operation, result: unknown): unknown {
   return recordedResult === undefined ? result : recordedResult(result as never);
+}
+
+/**
+ * Checks an input; one OperationRefused names all mistakes, each with its path. `at`: the place of
+ * this value in a world file, which may have its own words for mistakes.
+ */
+export function readInput<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+  at: readonly PropertyKey[] = [],
+): z.output<Schema> {
+  const reading = schema.safeParse(value, { reportInput: true });
+  if (reading.success) return reading.data;
+  const mistakes = mistakesOf(reading.error, at);
+  const [first] = mistakes;
+  const message = mistakes.length === 1 ? first?.message : mistakes.map(mistakeLine).join('; ');
+  throw new OperationRefused('invalid', message ?? 'not understood', first?.path || undefined);
 }

@@ -1,12 +1,14 @@
 /**
- * Fields that the inputs of several operations have: a limit, a phone number to filter by, and an
- * account, which users may give by its id or its name.
+ * Fields that the inputs of several operations have: a limit, a phone number to filter by, an account
+ * (by its id or its name), and durations and times as people write them, such as `24h` or 1500.
  */
 import { z } from 'zod';
+import { readDuration } from '#io/flag-values.ts';
+import { startTimeSchema } from '../config/settings.ts';
 import { numberSchema } from '../config/world-schema.ts';
 import type { Account } from '../sim/accounts/records.ts';
 import type { Registry } from '../sim/accounts/registry.ts';
-import { OperationRefused } from '../sim/operation-refused.ts';
+import { OperationRefused } from '../sim/errors.ts';
 
 /** The largest number that a query can give: nine digits. */
 export const largestInQuery = 999_999_999;
@@ -61,4 +63,23 @@ export function accountIdOf(world: Registry, idOrName: string, path: string): st
   if (z.uuid().safeParse(idOrName).success) return idOrName;
   const message = `${JSON.stringify(idOrName)} is neither a UUID nor the name of an account`;
   throw new OperationRefused('invalid', message, path);
+}
+
+/** The schema of a time in outputs. */
+export const timeSchema = z.iso.datetime().describe('ISO 8601 UTC, in simulated time.');
+
+/** Converts `24h`, `1.5s` or `200ms` to whole milliseconds. A number is milliseconds already. */
+export function durationMs(duration: string | number, path: string): number {
+  const ms = typeof duration === 'number' ? duration : readDuration(duration);
+  if (Number.isSafeInteger(ms) && ms >= 0) return ms;
+  const message = `${JSON.stringify(duration)} is not a duration: expected a number with ms, s, m, h or d, such as "24h"`;
+  throw new OperationRefused('invalid', message, path);
+}
+
+/** Converts an ISO 8601 time with its zone to epoch milliseconds, which a number is already. */
+export function timeMs(time: string | number, path: string): number {
+  const reading = startTimeSchema.safeParse(time);
+  if (reading.success) return reading.data;
+  const expected = reading.error.issues[0]?.message ?? 'expected a time';
+  throw new OperationRefused('invalid', `${JSON.stringify(time)} is not a time: ${expected}`, path);
 }

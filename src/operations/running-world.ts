@@ -3,7 +3,7 @@
  * operation reads it at each call and never keeps it.
  */
 import type { Delivery } from '#contract/request-and-reply.ts';
-import type { OperationRefused } from '../sim/operation-refused.ts';
+import type { OperationRefused } from '../sim/errors.ts';
 import type { Counts } from '../simulation/metrics/families.ts';
 import type { Simulation } from '../simulation/simulation.ts';
 import type { WorldSimulator } from '../worlds/hosted-world.ts';

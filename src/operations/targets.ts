@@ -2,7 +2,7 @@
 import type { Fault } from '../http/service/fault.ts';
 import type { RecordedExchange } from '../recording/recorded-exchange.ts';
 import type { Account, ApiKey, Device, Message } from '../sim/accounts/records.ts';
-import { OperationRefused } from '../sim/operation-refused.ts';
+import { OperationRefused } from '../sim/errors.ts';
 import { isReadable } from '../sim/store/message.ts';
 import type { HostedWorld } from '../worlds/hosted-world.ts';
 import { accountCalled } from './query.ts';

@@ -6,7 +6,7 @@
 
 import { isoTime } from '#contract/time.ts';
 import type { Entry, OperationEntry } from '#judging/evidence/journal-entry.ts';
-import { OperationRefused } from '../sim/operation-refused.ts';
+import { OperationRefused } from '../sim/errors.ts';
 import { playingFrom } from './checkpoint/resume.ts';
 import { readHeader } from './journal/journal-header.ts';
 import type { RecordedRun } from './journal/journal-lines.ts';

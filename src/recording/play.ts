@@ -17,7 +17,7 @@ import {
 } from '#judging/evidence/journal-entry.ts';
 import { JournalError } from '#judging/evidence/journal-error.ts';
 import type { Settings } from '../config/settings.ts';
-import { OperationRefused } from '../sim/operation-refused.ts';
+import { OperationRefused } from '../sim/errors.ts';
 import type { Simulation } from '../simulation/simulation.ts';
 import type { WallClock } from '../simulation/wall-clock.ts';
 import type { ExchangeRecord } from './exchange-record.ts';

@@ -1,6 +1,7 @@
 /**
- * The assumptions as schemas and types, from their declarations in `contract/assumptions/`. Code
- * reads an assumption by name, so an `if` never decides a gap silently.
+ * The assumptions as schemas and types, from their declarations in `contract/assumptions/`, and the
+ * holder of those in force. Code reads an assumption by name, so an `if` never decides a gap
+ * silently.
  */
 import { z } from 'zod';
 import {
@@ -127,3 +128,23 @@ export const assumptionOverridesSchema = z.lazy(() =>
     ),
   ),
 ) as unknown as z.ZodType<Partial<Assumptions>>;
+
+/** The view that a reader gets. `N` names the assumptions that it reads. */
+export interface AssumptionsInForce<N extends AssumptionName = AssumptionName> {
+  readonly answers: Pick<Assumptions, N>;
+}
+
+export class SwitchableAssumptions implements AssumptionsInForce {
+  /**
+   * A switch replaces the whole object, so values derived from it can be cached by its identity.
+   */
+  answers: Assumptions;
+
+  constructor(answers: Assumptions) {
+    this.answers = answers;
+  }
+
+  switch(overrides: Partial<Assumptions>): void {
+    this.answers = { ...this.answers, ...overrides };
+  }
+}

@@ -1,7 +1,8 @@
 /**
- * ServiceError: the closed union of what the service refuses. Refusals are values, never thrown.
- * Rules: SEND-5, READ-2, AUTH-3 to AUTH-5, ERR-1 to ERR-4. Only `contract/refusals.ts`
- * holds their statuses and codes.
+ * What the service refuses is a value: `ServiceError`, a closed union. What an operation refuses is
+ * thrown: `OperationRefused`. A bug is an assertion that fails.
+ * Rules: SEND-5, READ-2, AUTH-3 to AUTH-5, ERR-1 to ERR-4. Only `contract/refusals.ts` holds the
+ * statuses and codes of the service.
  */
 
 /** One field that failed validation, under the name that the caller used (SEND-5). */
@@ -44,4 +45,27 @@ export type UndocumentedError =
  */
 export function assert(condition: unknown, why: string): asserts condition {
   if (!condition) throw new Error(`assertion failed: ${why}`);
+}
+
+/**
+ * A mistake of the simulator's user, not a refusal by the service. Methods throw it; the control
+ * port answers it as a JSON error.
+ */
+export class OperationRefused extends Error {
+  /** The kind of mistake. */
+  readonly code: 'invalid' | 'not_found' | 'conflict' | 'timeout' | 'unavailable';
+  /** Where in the input, such as `sims[0].number`. */
+  readonly path: string | undefined;
+
+  constructor(code: OperationRefused['code'], message: string, path?: string) {
+    super(message);
+    this.name = 'OperationRefused';
+    this.code = code;
+    this.path = path;
+  }
+}
+
+/** Throws if there are already `most`. */
+export function refuseMore(count: number, most: number, what: string): void {
+  if (count >= most) throw new OperationRefused('conflict', `there are ${most} ${what} already`);
 }

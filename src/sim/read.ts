@@ -1,11 +1,16 @@
 /**
- * Decides one read. Rules: READ-1, READ-2. Assumes: heldStatus, messageRetention.
+ * What the reading endpoints answer: one message, the inbound messages (the document names that
+ * endpoint but no shape), and the statistics of an account.
+ * Rules: READ-1, READ-2. Assumes: heldStatus, messageRetention, receivedShape, receivedQuery.
  */
 
+import { z } from 'zod';
 import type { Status } from '#contract/message-status.ts';
-import type { Account } from './accounts/records.ts';
+import { isoTime } from '#contract/time.ts';
+import type { Account, ReceivedMessage } from './accounts/records.ts';
 import type { Registry } from './accounts/registry.ts';
-import type { ServiceError } from './errors.ts';
+import type { Assumptions } from './assumptions.ts';
+import type { FieldFailure, ServiceError } from './errors.ts';
 import { isReadable, messageBody, shownStatus } from './store/message.ts';
 
 export type ReadDecision = { readonly kind: 'read'; readonly body: string } | ServiceError;
@@ -42,4 +47,121 @@ export function accountStats(world: Registry, account: Account): AccountStats {
     sims_connected: account.connectedSims.length,
     received: account.received.length,
   };
+}
+
+export interface ReceivedEntry {
+  readonly message_id: string;
+  readonly device_id: string;
+  readonly from_number: string;
+  readonly to: string;
+  readonly message: string;
+  /** ISO 8601 UTC. */
+  readonly received_at: string;
+}
+
+export interface ReceivedPage {
+  readonly count: number;
+  /** Paths with their query; null at the first or last page. */
+  readonly next: string | null;
+  readonly previous: string | null;
+  readonly results: readonly ReceivedEntry[];
+}
+
+export type ReceivedDecision =
+  | { readonly kind: 'received'; readonly page: ReceivedPage }
+  | ServiceError;
+
+export const defaultPageSize = 50;
+export const largestPageSize = 200;
+
+/** The parsers for the query parameters, which arrive as text. */
+export const receivedParameters = {
+  page: wholeNumber(Number.MAX_SAFE_INTEGER).default(1),
+  page_size: wholeNumber(largestPageSize).default(defaultPageSize),
+};
+type Parameter = keyof typeof receivedParameters;
+
+/** Query parameters as text; null if absent. */
+export type ReceivedQuery = { readonly [P in Parameter]: string | null };
+
+/** `path`: the path that `next` and `previous` start with. */
+export function listReceived(
+  account: Account,
+  path: string,
+  query: ReceivedQuery,
+  assumptions: Pick<Assumptions, 'receivedQuery'>,
+): ReceivedDecision {
+  const parsed = readUnder(assumptions, query);
+  if (parsed.kind !== 'query') return parsed;
+  const { page, size } = parsed;
+  const count = account.received.length;
+  const pages = Math.max(1, Math.ceil(count / size));
+  if (page > pages) return { kind: 'not_found' };
+  const link = (to: number) => `${path}?page=${to}&page_size=${size}`;
+  const end = count - (page - 1) * size;
+  return {
+    kind: 'received',
+    page: {
+      count,
+      next: page < pages ? link(page + 1) : null,
+      previous: page > 1 ? link(page - 1) : null,
+      results: account.received
+        .slice(Math.max(0, end - size), end)
+        .reverse()
+        .map(entryOf),
+    },
+  };
+}
+
+export function entryOf(received: ReceivedMessage): ReceivedEntry {
+  return {
+    message_id: received.messageId,
+    device_id: received.device.deviceId,
+    from_number: received.from,
+    to: received.device.number,
+    message: received.message,
+    received_at: isoTime(received.receivedAtMs),
+  };
+}
+
+type ReadQuery =
+  | { readonly kind: 'query'; readonly page: number; readonly size: number }
+  | Extract<ServiceError, { kind: 'invalid_field' }>;
+
+const emptyQuery: ReceivedQuery = { page: null, page_size: null };
+
+/** Reads the query as the assumption `receivedQuery` says. */
+function readUnder(
+  { receivedQuery }: Pick<Assumptions, 'receivedQuery'>,
+  query: ReceivedQuery,
+): ReadQuery | { readonly kind: 'not_found' } {
+  if (receivedQuery === 'ignore') return readReceivedQuery(emptyQuery);
+  const parsed = readReceivedQuery(query);
+  if (parsed.kind === 'query' || receivedQuery === 'reject') return parsed;
+  // An unusable page size means the default size; an unusable page is not found.
+  const withDefaultSize = readReceivedQuery({ ...query, page_size: null });
+  return withDefaultSize.kind === 'query' ? withDefaultSize : { kind: 'not_found' };
+}
+
+export function readReceivedQuery(query: ReceivedQuery): ReadQuery {
+  const page = readParameter(query, 'page');
+  const size = readParameter(query, 'page_size');
+  if (typeof page === 'number' && typeof size === 'number') return { kind: 'query', page, size };
+  const [first, ...others] = [page, size].filter((value) => typeof value !== 'number');
+  if (first === undefined) throw new Error('no failure, no number');
+  return { kind: 'invalid_field', failures: [first, ...others] };
+}
+
+function readParameter(query: ReceivedQuery, field: Parameter): number | FieldFailure {
+  const text = query[field] ?? undefined;
+  const given = text !== undefined && /^[0-9]+$/.test(text) ? Number(text) : text;
+  const reading = receivedParameters[field].safeParse(given);
+  return reading.success
+    ? reading.data
+    : { field, detail: reading.error.issues[0]?.message ?? 'Not understood.' };
+}
+
+function wholeNumber(most: number) {
+  const error = `Expected a whole number from 1 to ${most}.`;
+  return z.int({ error }).min(1, { error }).max(most, { error });
 }

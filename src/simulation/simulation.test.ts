@@ -35,7 +35,7 @@ test('no other class of the simulation has a field of assumptions, and one call 
   const field =
     /^src\/(?:sim|actors|simulation)\/.*: (?:readonly )?#?\w+: (?:Assumptions|Refill)\b.*;$/;
   expect(linesWith(/./).filter((line) => field.test(line))).toEqual([
-    'src/sim/assumptions-in-force.ts: answers: Assumptions;',
+    'src/sim/assumptions.ts: answers: Assumptions;',
   ]);
   expect(linesWith(/ssumptions\.switch\(/)).toEqual([
     'src/simulation/simulation.ts: this.#assumptions.switch(overrides);',

@@ -1,11 +1,19 @@
 /**
- * One world of a server: its simulator, its name, and how long it may stay unused. Lifetimes are in
- * real time: a simulated clock may stand still or run ahead.
+ * One world of a server: its simulator, its name, and how long it may stay unused; and what its
+ * journal gives back. Lifetimes are in real time: a simulated clock may stand still or run ahead.
  */
-import type { SettingsInput } from '../config/settings.ts';
-import type { HostedHeader, KeyDigests } from '../recording/journal/journal-header.ts';
+import type { Settings, SettingsInput } from '../config/settings.ts';
+import {
+  type HostedHeader,
+  type JournalHeader,
+  type KeyDigests,
+  readHeader,
+  settingsOfHeader,
+} from '../recording/journal/journal-header.ts';
 import type { RecordedRun } from '../recording/journal/journal-lines.ts';
+import { type Instant, playUntil } from '../recording/past.ts';
 import type { ReplayTarget } from '../recording/play.ts';
+import { OperationRefused } from '../sim/errors.ts';
 import type { Forkable } from './fork.ts';
 
 /** The parts of a simulator that hosting uses. */
@@ -81,4 +89,66 @@ export class HostedWorld<S extends WorldSimulator> {
     const { keyRing } = this.simulator.simulation.world;
     return authorization !== undefined && keyRing.findHeader(authorization) !== undefined;
   }
+}
+
+/**
+ * Rebuilds a world as of an earlier instant from its journal, calls `use`, and closes it. The
+ * rebuilt world is in no list, and its clock stays where the journal leads it. Throws a
+ * JournalError, or an OperationRefused for an instant that the journal does not contain.
+ */
+export function* rebuiltAt<S extends WorldSimulator, T>(
+  source: S,
+  instant: Instant,
+  make: Make<S>,
+  use: (rebuilt: S) => T,
+): Generator<undefined, T> {
+  const run = source.recordedRun();
+  const header = readHeader(run.header, run.name);
+  const { settings, keyDigests } = settingsOfHeader(header, run.name);
+  const startAtMs = Date.parse(header.started_at);
+  const rebuilt = make(settings, { worldId: '', journal: false, startAtMs, keyDigests });
+  try {
+    rebuilt.wallClock.hold();
+    yield* playUntil(rebuilt, run, instant);
+    return use(rebuilt);
+  } finally {
+    void rebuilt.close();
+  }
+}
+
+/**
+ * The recorded settings of a world. If it followed a bound clock, whose function no journal can
+ * hold, it follows that of the server's first world.
+ */
+export function followingClockOf(
+  first: Settings,
+  recorded: SettingsInput,
+  header: Pick<JournalHeader, 'settings'>,
+): SettingsInput {
+  const { clock, boundTo } = first;
+  const wasBound = header.settings['clock'] === 'bound';
+  if (!wasBound || clock !== 'bound' || boundTo === undefined) return recorded;
+  const { startTime: _, ...untimed } = recorded;
+  return { ...untimed, clock: { now: boundTo } };
+}
+
+const longestShownId = 60;
+
+/** The body of the 404 for an unknown or expired world. */
+export function unknownWorld(worldId: string): { readonly code: string; readonly detail: string } {
+  const shown =
+    worldId.length > longestShownId ? `${worldId.slice(0, longestShownId)}...` : worldId;
+  return {
+    code: 'world_not_found',
+    detail: `There is no world ${shown}: it was deleted, it expired, or it was never created.`,
+  };
+}
+
+/** `path`: where the input gives the key. */
+export function keyInUse(path?: string): OperationRefused {
+  return new OperationRefused('conflict', 'another world has this key', path);
+}
+
+export function nameInUse(name: string): OperationRefused {
+  return new OperationRefused('conflict', `a world is called ${name} already`, 'name');
 }

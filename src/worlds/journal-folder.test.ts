@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { checkpointTaken, nextTurn } from '#verify/testkit/journal-files.ts';
 import { bearer, postTo, sendPaths } from '#verify/testkit/twin/request.ts';
-import { OperationRefused } from '../sim/operation-refused.ts';
+import { OperationRefused } from '../sim/errors.ts';
 import { Simulator } from '../simulator.ts';
 
 let parent: string;

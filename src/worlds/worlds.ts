@@ -9,14 +9,21 @@ import { routes } from '#contract/routes.ts';
 import { inheritedSettings, type SettingsInput } from '../config/settings.ts';
 import { settingsOfHeader } from '../recording/journal/journal-header.ts';
 import type { Instant } from '../recording/past.ts';
-import { OperationRefused, refuseMore } from '../sim/operation-refused.ts';
+import { OperationRefused, refuseMore } from '../sim/errors.ts';
 import { addressIn, prefixOf, readdressed, withLinksUnder, worldOfHost } from './address.ts';
 import { copyInto } from './fork.ts';
-import { HostedWorld, type Make, type WorldSimulator } from './hosted-world.ts';
+import {
+  followingClockOf,
+  HostedWorld,
+  keyInUse,
+  type Make,
+  nameInUse,
+  rebuiltAt,
+  unknownWorld,
+  type WorldSimulator,
+} from './hosted-world.ts';
 import type { JournalFolder, SavedWorld } from './journal-folder.ts';
 import { KeyDirectory } from './key-directory.ts';
-import { followingClockOf, rebuiltAt } from './recorded-world.ts';
-import { keyInUse, nameInUse, unknownWorld } from './refusals.ts';
 import { type Share, WorldIds } from './world-ids.ts';
 
 export const mostWorlds = 10_000;

@@ -2,8 +2,8 @@
  * Wrong 429s: their `Retry-After`, their body or their content type. Rules: ERR-3, ERR-4, SVC-4.
  */
 import { secondMs } from '#contract/time.ts';
-import { addressCaller } from '#src/sim/limiter/address-caller.ts';
 import { createBucket } from '#src/sim/limiter/buckets.ts';
+import { addressCaller } from '#src/sim/limiter/limiter.ts';
 import { refusal } from './answers.ts';
 import type { Exchange } from './call.ts';
 import { breaking, type DefectRow, type Planted, refusing } from './planted.ts';

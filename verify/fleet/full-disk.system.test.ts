@@ -6,7 +6,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import type { ReadyNumbers } from '#src/operations/worlds/ready-numbers.ts';
+import type { ReadyNumbers } from '#src/operations/worlds/world-view.ts';
 import { fillDisk, mountSmallDisk, unmount } from '../testkit/processes/small-disk.ts';
 import { FleetFixture, wideWorld } from './fleet-fixture.ts';
 

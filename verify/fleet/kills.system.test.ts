@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import type { ReadyNumbers } from '#src/operations/worlds/ready-numbers.ts';
+import type { ReadyNumbers } from '#src/operations/worlds/world-view.ts';
 import { Rng } from '#src/sim/random.ts';
 import { Caller } from '../long/caller.ts';
 import { ServedProcess } from '../testkit/processes/served-process.ts';

@@ -8,7 +8,7 @@ import { get } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { ReadyNumbers } from '#src/operations/worlds/ready-numbers.ts';
+import type { ReadyNumbers } from '#src/operations/worlds/world-view.ts';
 import { ServedProcess } from '../testkit/processes/served-process.ts';
 import { bearer } from '../testkit/twin/request.ts';
 import { FleetFixture, runFleet } from './fleet-fixture.ts';

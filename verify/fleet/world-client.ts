@@ -4,7 +4,7 @@
  * by the others. Leaves a copy of each that expires, and deletes it. Ends with an error otherwise.
  */
 import assert from 'node:assert/strict';
-import type { ReadyNumbers } from '#src/operations/worlds/ready-numbers.ts';
+import type { ReadyNumbers } from '#src/operations/worlds/world-view.ts';
 import { type Answer, Caller } from '../long/caller.ts';
 import { Control } from '../long/control.ts';
 import { sendPaths } from '../testkit/twin/request.ts';

@@ -268,7 +268,7 @@ test('promtool has nothing to say: counters alone end in _total, and every name 
 test('prom-client is loaded by a scrape alone', () => {
   const sources = [
     'simulator.ts',
-    'operations/worlds/metrics.ts',
+    'operations/worlds/simulator.ts',
     'simulation/metrics/families.ts',
   ];
   for (const source of sources) {

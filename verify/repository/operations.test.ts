@@ -2,7 +2,7 @@
  * Checks that each operation is declared once: its path is written in one source file.
  */
 import { expect, test } from 'vitest';
-import { servicePaths } from '#contract/service-paths.ts';
+import { servicePaths } from '#contract/routes.ts';
 import { servedOperations } from '#src/control/documents.ts';
 import { scans } from './modules.ts';
 
@@ -14,7 +14,7 @@ test.each(Object.values(servicePaths))('%s is spelled in one file, the harness a
   const inSource = sources.filter(
     ({ path: name, text }) => !/^(?:bench|conformance|verify)\//.test(name) && spelled.test(text),
   );
-  expect(inSource.map(({ path: name }) => name)).toEqual(['contract/service-paths.ts']);
+  expect(inSource.map(({ path: name }) => name)).toEqual(['contract/routes.ts']);
 });
 
 /** Also known to the harness, which reads from this document where all else is. */

@@ -9,9 +9,9 @@ const least = {
   tests: 130,
   deterministic: 60,
   headed: 120,
-  deciding: 85,
-  twin: 320,
-  core: 150,
+  deciding: 80,
+  twin: 295,
+  core: 140,
   portable: 400,
 } satisfies Record<keyof typeof scans, number>;
 

@@ -6,12 +6,12 @@
 import { z } from 'zod';
 import { assumptionNames, declarationOf } from '#contract/assumptions.ts';
 import { type EndpointName, endpointNames, type LimitsPerMinute } from '#contract/limits.ts';
+import type { ApiReply } from '#contract/request-and-reply.ts';
 import { type Route, routes } from '#contract/routes.ts';
-import { receivedParameters } from '../../sim/accounts/received.ts';
 import type { Assumptions } from '../../sim/assumptions.ts';
+import { receivedParameters } from '../../sim/read.ts';
 import { endpointTexts, tags } from './endpoint-texts.ts';
 import { componentRef, type Json, jsonContent, schemaOf } from './json-schema.ts';
-import { redirectResponse, refusalResponses } from './refusal-responses.ts';
 import { endpointRefusals, type Refusal } from './refusals.ts';
 import { anyWording, exampleSendByAlias, exampleSendUnder, replyOf } from './replies.ts';
 import { sendBodySchema } from './send.ts';
@@ -196,4 +196,65 @@ function queryParameters(endpoint: EndpointName): Json[] {
     description: name === 'page' ? 'Counted from 1, newest first.' : 'Messages of one page.',
     schema: schemaOf(schema, 'input'),
   }));
+}
+
+/** One response for each status, in order; it lists all refusals with that status. */
+export function refusalResponses(refusals: readonly Refusal[]): Record<string, Json> {
+  const responses: Record<string, Json> = {};
+  const statuses = [...new Set(refusals.map(({ reply }) => reply.status))].sort();
+  for (const status of statuses) {
+    responses[status] = responseOf(refusals.filter(({ reply }) => reply.status === status));
+  }
+  return responses;
+}
+
+function responseOf(refusals: readonly Refusal[]): Json {
+  const refs = refusals.map(({ name }) => componentRef(name));
+  const headerNames = new Set(refusals.flatMap(({ reply }) => Object.keys(reply.headers ?? {})));
+  headerNames.delete('content-type');
+  const headers = [...headerNames].map((name) => [
+    name.replace(/(?<=^|-)[a-z]/g, (letter) => letter.toUpperCase()),
+    knownHeaders[name] ?? setByTemplate,
+  ]);
+  const examples = refusals.map(({ name, reply }) => [name, { value: exampleOf(reply) }]);
+  return {
+    description: refusals.map(({ description }) => description).join('\n\n'),
+    ...(headers.length > 0 && { headers: Object.fromEntries(headers) }),
+    ...jsonContent(refs.length === 1 ? (refs[0] as Json) : { anyOf: refs }, {
+      examples: Object.fromEntries(examples),
+    }),
+  };
+}
+
+/** The body as JSON, or as text: a template may word a body that is not JSON. */
+function exampleOf({ body }: ApiReply): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return body;
+  }
+}
+
+/** The response to the path without its last slash, if that redirects. */
+export function redirectResponse({ pattern }: Route): Json {
+  return {
+    301: {
+      description: 'This path without its last slash (`trailingSlash`).',
+      headers: { Location: header(`\`${pattern}\`, with the query.`, z.string()) },
+      ...jsonContent(schemaOf(z.strictObject({}), 'output')),
+    },
+  };
+}
+
+const knownHeaders: Readonly<Record<string, Json>> = {
+  'www-authenticate': header('The required scheme.', z.literal('Bearer')),
+  allow: header('The methods that this path accepts.', z.string()),
+  'retry-after': header('Seconds until a request would succeed (ERR-3).', z.int().min(1)),
+};
+
+/** Any other header. */
+const setByTemplate = header('Set by `replyTemplates`.', z.string());
+
+function header(description: string, schema: z.ZodType): Json {
+  return { description, required: true, schema: schemaOf(schema, 'output') };
 }

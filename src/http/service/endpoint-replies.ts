@@ -5,11 +5,10 @@
 
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import { routes } from '#contract/routes.ts';
-import { listReceived } from '../../sim/accounts/received.ts';
 import type { Account } from '../../sim/accounts/records.ts';
 import type { Registry } from '../../sim/accounts/registry.ts';
 import { pollTasks, taskDetails } from '../../sim/devices/tasks.ts';
-import { type AccountStats, accountStats, read } from '../../sim/read.ts';
+import { type AccountStats, accountStats, listReceived, read } from '../../sim/read.ts';
 import { noReplyTemplates } from '../../sim/reply-templates.ts';
 import { itemsOf, refuse, reword } from './templated-replies.ts';
 

@@ -11,7 +11,7 @@ import { monthlyQuotaSchema, nameSchema } from '../../config/world-schema.ts';
 import { keyPrefix } from '../../sim/accounts/key-ring.ts';
 import type { Account, ApiKey } from '../../sim/accounts/records.ts';
 import { defineOperation } from '../define.ts';
-import { timeSchema } from '../duration.ts';
+import { timeSchema } from '../query.ts';
 import type { RunningWorld } from '../running-world.ts';
 import { simView } from './sim-view.ts';
 

@@ -5,12 +5,11 @@
  */
 import { z } from 'zod';
 import { numberSchema, pollingSchema } from '../../config/world-schema.ts';
-import { entryOf } from '../../sim/accounts/received.ts';
 import type { Device } from '../../sim/accounts/records.ts';
-import { OperationRefused } from '../../sim/operation-refused.ts';
+import { OperationRefused } from '../../sim/errors.ts';
+import { entryOf } from '../../sim/read.ts';
 import { defineOperation } from '../define.ts';
-import { timeSchema } from '../duration.ts';
-import { limitSchema } from '../query.ts';
+import { limitSchema, timeSchema } from '../query.ts';
 import type { RunningWorld } from '../running-world.ts';
 import { type SimView, simJoin, simView, simViewSchema } from './sim-view.ts';
 

@@ -1,10 +1,13 @@
 /** The events that a simulator reports: their kinds, their contents, and who can ask for which. */
 import { z } from 'zod';
+import { endpointNames } from '#contract/limits.ts';
 import type { Status } from '#contract/message-status.ts';
+import { isoTime } from '#contract/time.ts';
+import type { ExchangeRecord } from '../../recording/exchange-record.ts';
 import type { SimView } from '../accounts/sim-view.ts';
+import { timeSchema } from '../query.ts';
 import type { RequestView } from '../requests/request-views.ts';
 import type { ClockState } from '../service/clock-state.ts';
-import type { TrafficEvent } from './request-rates.ts';
 
 /** One status change of a message; `from_status` is null for a message that was just accepted. */
 export interface MessageEvent {
@@ -65,3 +68,44 @@ export const eventsQuerySchema = z.strictObject({
     .exactOptional()
     .describe('`1`: sends every event at any rate. This slows the service.'),
 });
+
+/**
+ * The event `traffic`: how many requests there were since the last one, by endpoint and status. It
+ * comes from counts that exist anyway, because an event for each request would cost several times
+ * as much as the request.
+ */
+export const trafficSchema = z.strictObject({
+  at: timeSchema.describe('Simulated time of the last request counted.'),
+  last_number: z.int().min(1).describe('Number of the last request counted.'),
+  counts: z.array(
+    z.strictObject({
+      endpoint: z.enum(endpointNames).nullable().describe('Null: not a path of the service.'),
+      status: z.int(),
+      count: z.int().min(1),
+    }),
+  ),
+});
+export type TrafficEvent = Readonly<z.output<typeof trafficSchema>>;
+
+/** Turns total counts into counts since the last call. */
+export class Traffic {
+  /** The totals at the last call, by `endpoint status`. */
+  #last = new Map<string, number>();
+
+  /** The counts since the last call; undefined if there are none. */
+  take(record: ExchangeRecord): TrafficEvent | undefined {
+    const seen = new Map<string, number>();
+    const counts: TrafficEvent['counts'] = [];
+    for (const { endpoint, status, count } of record.counts.answeredByStatus()) {
+      const key = `${endpoint} ${status}`;
+      seen.set(key, count);
+      const since = count - (this.#last.get(key) ?? 0);
+      const named = endpoint === 'unknown' ? null : endpoint;
+      if (since > 0) counts.push({ endpoint: named, status, count: since });
+    }
+    this.#last = seen;
+    const [newest] = record.newest();
+    if (counts.length === 0 || newest === undefined) return undefined;
+    return { at: isoTime(newest.atMs), last_number: newest.number, counts };
+  }
+}

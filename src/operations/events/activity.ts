@@ -13,9 +13,14 @@ import type { Message } from '../../sim/accounts/records.ts';
 import type { Simulation } from '../../simulation/simulation.ts';
 import type { WallClock } from '../../simulation/wall-clock.ts';
 import { viewOf } from '../requests/request-views.ts';
-import type { ActivityListener, EventData, ListenedKind, MessageEvent } from './activity-events.ts';
+import {
+  type ActivityListener,
+  type EventData,
+  type ListenedKind,
+  type MessageEvent,
+  Traffic,
+} from './activity-events.ts';
 import { EventStreams, type StreamOptions } from './event-streams.ts';
-import { Traffic } from './request-rates.ts';
 
 type StatusReader = NonNullable<Simulation['lifecycle']['reader']>;
 

@@ -6,7 +6,7 @@
  * A source first calls `count`, and creates the event for `send` only if `count` returns true.
  */
 import realTimers from 'node:timers';
-import { OperationRefused } from '../../sim/operation-refused.ts';
+import { OperationRefused } from '../../sim/errors.ts';
 import {
   type ActivityEvent,
   type ActivityListener,

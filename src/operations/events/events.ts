@@ -3,7 +3,7 @@
  * same events, each `request` instead of the summary `traffic`.
  */
 import { z } from 'zod';
-import { OperationRefused } from '../../sim/operation-refused.ts';
+import { OperationRefused } from '../../sim/errors.ts';
 import { defineOperation, WholeReply } from '../define.ts';
 import {
   type ActivityEvent,

@@ -10,7 +10,7 @@ import type { Message } from '../../sim/accounts/records.ts';
 import type { Registry } from '../../sim/accounts/registry.ts';
 import { segmentText } from '../../sim/sends/segments.ts';
 import { messageBody, messageHistory, shownStatus } from '../../sim/store/message.ts';
-import { timeSchema } from '../duration.ts';
+import { timeSchema } from '../query.ts';
 
 /** RES-1: the fields that the service shows. */
 const serviceFields = z.strictObject({

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { atOnce } from '#io/at-once.ts';
-import { OperationRefused } from '../../sim/operation-refused.ts';
+import { OperationRefused } from '../../sim/errors.ts';
 import { defineOperation } from '../define.ts';
 import { perform } from '../perform.ts';
 import type { RunningWorld } from '../running-world.ts';

@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import type { Registry } from '../../sim/accounts/registry.ts';
 import { latestTimeMs } from '../../sim/clock.ts';
-import { OperationRefused, refuseMore } from '../../sim/operation-refused.ts';
+import { OperationRefused, refuseMore } from '../../sim/errors.ts';
 import { longestTimerMs, WallClock } from '../../simulation/wall-clock.ts';
 import type { RunningWorld } from '../running-world.ts';
 import { largestPage, matchIn, matchSchema, newestMatching } from './message-query.ts';

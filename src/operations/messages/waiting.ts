@@ -1,17 +1,37 @@
 /**
- * Explains what a message waits for, as a sentence, and which operations would move it on.
- * Rules: STATE-2 to STATE-4, SVC-3, SEND-7.
+ * Explains what a message waits for and until when, as data and as a sentence, and which operations
+ * would move it on. Reads the work of its device (`src/sim/devices/device-work.ts`) and predicts the
+ * poll at which `src/actors/polling.ts` moves it on. Rules: STATE-2 to STATE-4, SVC-3, SEND-7.
+ * Assumes: pollIntervalSeconds, sendsPerPoll, progressPace.
  */
 import { z } from 'zod';
-import { servicePaths } from '#contract/service-paths.ts';
-import { isoTime } from '#contract/time.ts';
-import type { Message } from '../../sim/accounts/records.ts';
-import { pollsOf } from '../../sim/devices/device-work.ts';
-import { type Waiting, waitingOf, waitingReasons } from '../../sim/devices/waiting.ts';
-import { timeSchema } from '../duration.ts';
+import { servicePaths } from '#contract/routes.ts';
+import { isoTime, secondMs } from '#contract/time.ts';
+import type { Device, Message } from '../../sim/accounts/records.ts';
+import type { Assumptions } from '../../sim/assumptions.ts';
+import { isStuckIn, pollsOf } from '../../sim/devices/device-work.ts';
+import { timeSchema } from '../query.ts';
 import type { RunningWorld } from '../running-world.ts';
 
-type Assumptions = RunningWorld['simulation']['world']['assumptions'];
+const waitingReasons = [
+  'poll',
+  'external_poll',
+  'queue',
+  'progress',
+  'hold',
+  'sim_connected',
+  'sim_active',
+  'scripted_fate',
+  'nothing',
+] as const;
+
+interface Waiting {
+  readonly reason: (typeof waitingReasons)[number];
+  /** When the wait ends by itself, in epoch milliseconds; undefined if a user must act. */
+  readonly untilMs?: number | undefined;
+  /** How many messages the device picks up before this one. */
+  readonly ahead?: number;
+}
 
 /** The operations in the order in which they help, and whether each would move a message. */
 const movers = {
@@ -95,4 +115,73 @@ function nextStatus({ status, fate }: Message): string {
 /** `7 s`, `0.5 s`, `86400 s`: always seconds, which are easy to compare with the clock. */
 function secondsText(ms: number): string {
   return `${ms / 1_000} s`;
+}
+
+function waitingOf(message: Message, nowMs: number, assumptions: Assumptions): Waiting {
+  const { status, device } = message;
+  if (status === 'delivered' || status === 'failed') return { reason: 'nothing' };
+  if (isStuckIn(message, status)) return { reason: 'scripted_fate' };
+  if (!device.active) return { reason: 'sim_active' };
+  if (!device.connected) return { reason: 'sim_connected' };
+  if (status !== 'queued') return progressOf(message, nowMs, assumptions);
+  if (message.isHeldAt(nowMs)) return { reason: 'hold', untilMs: message.sendAtMs };
+  if (device.polling === 'external') return { reason: 'external_poll' };
+  return pickupOf(message, nowMs, assumptions);
+}
+
+/**
+ * For a queued message without a hold. If its hold has ended and no poll came since, it is not in
+ * the queue yet: the next poll puts it there, and counts as the first of its polls.
+ */
+function pickupOf(message: Message, nowMs: number, assumptions: Assumptions): Waiting {
+  const { device } = message;
+  const { sendsPerPoll } = assumptions;
+  const ahead = readyBefore(message);
+  const ownPolls = ahead === undefined ? pollsOf(message) : pollsLeft(message);
+  /** Polls until its turn comes, if each poll picks up only `sendsPerPoll` messages. */
+  const pollsInQueue =
+    ahead === undefined || sendsPerPoll === 'all' ? 1 : Math.floor(ahead / sendsPerPoll) + 1;
+  const untilMs = pollAfter(device, nowMs, Math.max(ownPolls, pollsInQueue), assumptions);
+  if (pollsInQueue <= ownPolls) return { reason: 'poll', untilMs };
+  return { reason: 'queue', untilMs, ahead: ahead ?? 0 };
+}
+
+function progressOf(message: Message, nowMs: number, assumptions: Assumptions): Waiting {
+  const { device, cohort } = message;
+  if (assumptions.progressPace === 'own_delay') {
+    const step = device.work.paced.items.find(
+      (each) => each.message.arrival === message.arrival && each.from === message.status,
+    );
+    return { reason: 'progress', untilMs: step?.dueAtMs };
+  }
+  if (device.polling === 'external') return { reason: 'external_poll' };
+  // SVC-3: no status changes twice within one poll interval.
+  const earliestMs = cohort.changedAtMs + assumptions.pollIntervalSeconds * secondMs - 1;
+  const pollMs = pollAfter(device, nowMs, pollsLeft(message), assumptions);
+  return {
+    reason: 'progress',
+    untilMs: Math.max(pollMs, pollAfter(device, earliestMs, 1, assumptions)),
+  };
+}
+
+function pollsLeft({ cohort, device }: Message): number {
+  return Math.max(1, cohort.duePoll - device.work.pollCount);
+}
+
+/** The time of the device's `count`th poll after `ms`. */
+function pollAfter(device: Device, ms: number, count: number, assumptions: Assumptions): number {
+  const intervalMs = assumptions.pollIntervalSeconds * secondMs;
+  return device.pollAtOrAfter(ms + 1, intervalMs) + (count - 1) * intervalMs;
+}
+
+/** The messages before this one in the device's queue; undefined if it is not in the queue yet. */
+function readyBefore({ arrival, device }: Message): number | undefined {
+  let before = 0;
+  for (const batch of device.work.ready) {
+    for (const each of batch.membersOf(batch.cohorts)) {
+      if (each.arrival === arrival) return before;
+      if (each.status === 'queued') before++;
+    }
+  }
+  return undefined;
 }

@@ -4,10 +4,10 @@
  * the reply as they went over the wire, without the key. Rules: AUTH-1, AUTH-2.
  */
 import { z } from 'zod';
-import { servicePaths } from '#contract/service-paths.ts';
+import { servicePaths } from '#contract/routes.ts';
 import { keyPrefix } from '../../sim/accounts/key-ring.ts';
 import type { ApiKey } from '../../sim/accounts/records.ts';
-import { OperationRefused } from '../../sim/operation-refused.ts';
+import { OperationRefused } from '../../sim/errors.ts';
 import { defineOperation } from '../define.ts';
 import { detailOf, exchangeViewSchema } from './request-views.ts';
 

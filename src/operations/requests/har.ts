@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { smstwinVersion } from '#io/version.ts';
 import type { RecordedExchange } from '../../recording/recorded-exchange.ts';
-import { timeSchema } from '../duration.ts';
+import { timeSchema } from '../query.ts';
 import { detailOf } from './request-views.ts';
 
 const pairsSchema = z.array(z.strictObject({ name: z.string(), value: z.string() }));

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { atOnce } from '#io/at-once.ts';
 import { defaultGraceMs } from '#judging/client/judge.ts';
 import { controlFixture } from '#verify/testkit/twin/control-fixture.ts';
-import { reportingOn } from './live-report.ts';
+import { reportingOn } from './referee.ts';
 
 const asked = { isPartial: false, isStrict: false, graceMs: defaultGraceMs };
 

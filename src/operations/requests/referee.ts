@@ -1,20 +1,27 @@
 /**
  * The operations on the referee, which judges the client by its requests so far: get its report,
- * and start it anew. Rules: CLIENT-1 to CLIENT-17.
+ * and start it anew. Pages and tests ask again and again, so the last report is kept until the
+ * record changes. Rules: CLIENT-1 to CLIENT-17.
  */
 import { z } from 'zod';
 import { clientRules } from '#contract/rules.ts';
 import { atOnce } from '#io/at-once.ts';
 import { latestReports, reportSchema } from '#judging/client/intents-file.ts';
-import { defaultGraceMs } from '#judging/client/judge.ts';
+import {
+  defaultGraceMs,
+  type JudgeOptions,
+  judging,
+  type RefereeReport,
+} from '#judging/client/judge.ts';
 import { detailsOf, reportJson } from '#judging/client/report-json.ts';
 import { eachOf } from '../../config/each-of.ts';
-import { OperationRefused } from '../../sim/operation-refused.ts';
+import type { ExchangeRecord } from '../../recording/exchange-record.ts';
+import { readingOf } from '../../recording/judged-exchanges.ts';
+import { isUndelivered } from '../../sim/devices/outcomes.ts';
+import { OperationRefused } from '../../sim/errors.ts';
 import { defineOperation } from '../define.ts';
-import { durationMs, timeSchema } from '../duration.ts';
-import { accountCalled } from '../query.ts';
+import { accountCalled, durationMs, timeSchema } from '../query.ts';
 import type { RunningWorld } from '../running-world.ts';
-import { reportingOn } from './live-report.ts';
 
 /** A flag: a boolean in JavaScript and in a body, text in a query. */
 const flagSchema = z
@@ -197,4 +204,37 @@ function* reportOn(
     reports: intents.length > 0 ? latestReports(intents) : undefined,
   });
   return { ...reportJson(report), ...(isOn(details) && { details: detailsOf(report) }) };
+}
+
+interface KeptReport {
+  readonly report: RefereeReport;
+  /** The options of the report, as JSON. */
+  readonly options: string;
+  /** The record's number of changes at that time. */
+  readonly changes: number;
+}
+
+const keptReports = new WeakMap<ExchangeRecord, KeptReport>();
+
+/** Judges the requests so far, in slices. Requests that arrive meanwhile are left out. */
+export function* reportingOn(
+  { exchangeRecord, simulation }: RunningWorld,
+  options: Pick<JudgeOptions, 'isPartial' | 'isStrict' | 'graceMs' | 'accounts' | 'reports'>,
+): Generator<undefined, RefereeReport> {
+  const { changes, lack, isCutAtStart } = exchangeRecord;
+  const { keyRing, messages } = simulation.world;
+  const optionsText = JSON.stringify(options);
+  const last = keptReports.get(exchangeRecord);
+  if (last?.changes === changes && last.options === optionsText) return last.report;
+  const report = yield* judging(yield* readingOf(exchangeRecord, keyRing.texts), {
+    ...options,
+    lack,
+    isCutAtStart,
+    endsUndelivered: (id) => isUndelivered(messages.get(id)),
+  });
+  // A client's own reports are judged by what became of its messages, which may still change.
+  if (options.reports === undefined) {
+    keptReports.set(exchangeRecord, { report, options: optionsText, changes });
+  }
+  return report;
 }

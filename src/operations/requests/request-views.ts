@@ -11,7 +11,7 @@ import {
   textOf,
 } from '../../recording/recorded-exchange.ts';
 import { sendEndpoints } from '../../sim/store/message.ts';
-import { timeSchema } from '../duration.ts';
+import { timeSchema } from '../query.ts';
 
 const headersSchema = z.record(z.string(), z.string());
 

@@ -2,7 +2,7 @@
  * The trace of one intent: what its client sent and saw, and what became of the message.
  */
 import { expect, test } from 'vitest';
-import { servicePaths } from '#contract/service-paths.ts';
+import { servicePaths } from '#contract/routes.ts';
 import { controlFixture, sendBy } from '#verify/testkit/twin/control-fixture.ts';
 import { bearer, requestTo } from '#verify/testkit/twin/request.ts';
 

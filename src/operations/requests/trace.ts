@@ -8,13 +8,12 @@ import { isoTime } from '#contract/time.ts';
 import { type Exchange, messageIdOf, requestIdOf } from '#judging/client/exchange.ts';
 import { defaultGraceMs, type RefereeReport } from '#judging/client/judge.ts';
 import type { RecordedExchange } from '../../recording/recorded-exchange.ts';
-import { OperationRefused } from '../../sim/operation-refused.ts';
+import { OperationRefused } from '../../sim/errors.ts';
 import { type HistoryEntry, messageHistory } from '../../sim/store/message.ts';
-import { timeSchema } from '../duration.ts';
-import { largestInQuery, ordinalSchema } from '../query.ts';
+import { largestInQuery, ordinalSchema, timeSchema } from '../query.ts';
 import type { RunningWorld } from '../running-world.ts';
 import { find } from '../targets.ts';
-import { reportingOn } from './live-report.ts';
+import { reportingOn } from './referee.ts';
 import { exchangeViewSchema, faultOf } from './request-views.ts';
 
 export const traceQuerySchema = z.strictObject({

@@ -3,10 +3,10 @@ import { z } from 'zod';
 import { isoTime } from '#contract/time.ts';
 import { clockModes, largestRate } from '../../config/settings.ts';
 import { latestTimeMs } from '../../sim/clock.ts';
-import { OperationRefused } from '../../sim/operation-refused.ts';
+import { OperationRefused } from '../../sim/errors.ts';
 import type { Simulation } from '../../simulation/simulation.ts';
 import { defineOperation } from '../define.ts';
-import { durationMs, timeMs, timeSchema } from '../duration.ts';
+import { durationMs, timeMs, timeSchema } from '../query.ts';
 import type { RunningWorld } from '../running-world.ts';
 import { type ClockState, clockJoin, clockState, clockStateSchema } from './clock-state.ts';
 

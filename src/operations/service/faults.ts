@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { eachOf } from '../../config/each-of.ts';
 import { faultInputSchema, mostFaults } from '../../config/fault-schema.ts';
 import type { Fault, FaultSpec } from '../../http/service/fault.ts';
-import { refuseMore } from '../../sim/operation-refused.ts';
+import { refuseMore } from '../../sim/errors.ts';
 import { defineOperation } from '../define.ts';
 import { accountIdOf } from '../query.ts';
 

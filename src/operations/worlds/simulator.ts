@@ -1,18 +1,126 @@
 /**
- * The operations on a simulator as a whole: its health, state, metrics, journal, reset and
- * shutdown.
+ * The operations on a simulator as a whole: its health, state, metrics, invariants, journal, reset
+ * and shutdown.
  */
+
 // Not the global one, which a test may fake.
 import { setImmediate } from 'node:timers';
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { withChangedLines } from '#judging/evidence/journal-checksum.ts';
 import { eachOf } from '../../config/each-of.ts';
-import { OperationRefused } from '../../sim/operation-refused.ts';
+import { restoreSnapshot } from '../../recording/state/restore-state.ts';
+import { type Snapshot, snapshotSchema } from '../../recording/state/state-format.ts';
+import { takeSnapshot } from '../../recording/state/take-state.ts';
+import { OperationRefused } from '../../sim/errors.ts';
+import { Findings, mostLines } from '../../simulation/invariants/findings.ts';
+import { walk } from '../../simulation/invariants/walk.ts';
+import { familiesOf, mostLabelledWorlds } from '../../simulation/metrics/families.ts';
 import { defineOperation, WholeReply } from '../define.ts';
+import { readInput } from '../perform.ts';
+import type { RunningWorld } from '../running-world.ts';
 import { clockJoin, clockState, clockStateSchema } from '../service/clock-state.ts';
-import { invariantsOf, invariantsQuerySchema, invariantsSchema } from './invariants.ts';
-import { metrics } from './metrics.ts';
 import { stateJoin, stateOf, stateSchema } from './state.ts';
+
+const querySchema = z
+  .strictObject({
+    world: z.string().min(1).max(100).exactOptional().describe('The metrics of this world alone.'),
+    first: z
+      .enum(['true', 'false'])
+      .exactOptional()
+      .describe('False: without the world that the server started with.'),
+  })
+  .default({});
+
+/** The first world shows the metrics of all worlds; any other world shows its own. */
+function* metricsOf(live: RunningWorld, { world, first: withFirst }: z.output<typeof querySchema>) {
+  const { first, list } = live.hosting;
+  const isFirst = live === first.simulator;
+  if (world === undefined) {
+    if (isFirst && withFirst === 'false') return yield* familiesOf(list, true);
+    return yield* familiesOf(isFirst ? [first, ...list] : [{ worldId: '', simulator: live }]);
+  }
+  const named = live.hosting.get(world);
+  const isShown = named !== undefined && (isFirst || named.simulator === live);
+  if (!isShown) throw new OperationRefused('invalid', `there is no world ${world} here`, 'world');
+  return yield* familiesOf([named]);
+}
+
+export const metrics = defineOperation({
+  http: 'GET /control/metrics',
+  ofServer: true,
+  summary: 'Metrics: OpenMetrics if `Accept` names it, otherwise the text format of Prometheus.',
+  description:
+    `Of several worlds, each sample has the label \`world\`. Of more than ${mostLabelledWorlds} ` +
+    'worlds there are only totals; `world` selects one.',
+  contentType: 'text/plain; version=0.0.4; charset=utf-8',
+  input: querySchema,
+  output: z.string(),
+  examples: [{ world: 'default' }],
+  slices: metricsOf,
+  reply: async (families, _, headers) => {
+    const { exposition } = await import('../../simulation/metrics/exposition.ts');
+    const wantsOpenMetrics = headers['accept']?.includes('application/openmetrics-text') === true;
+    const text = await exposition(families, wantsOpenMetrics ? 'openmetrics' : 'text');
+    return new WholeReply({ status: 200, ...text });
+  },
+});
+
+const countSchema = z.int().min(0);
+const checkedNames = Object.keys(new Findings().checked) as (keyof Findings['checked'])[];
+
+export const invariantsQuerySchema = z
+  .strictObject({
+    snapshot: z
+      .enum(['true', 'false'])
+      .default('true')
+      .describe('Also takes, restores and compares a snapshot.'),
+  })
+  .prefault({});
+
+export const invariantsSchema = z
+  .strictObject({
+    sound: z.boolean(),
+    checked: z
+      .strictObject(eachOf(checkedNames, countSchema))
+      .describe('How many of each were checked.'),
+    broken: z
+      .array(z.string())
+      .max(mostLines)
+      .describe('One line per finding, with its rule; empty if the state is sound.'),
+  })
+  .meta({ id: 'Invariants' });
+type Invariants = Readonly<z.output<typeof invariantsSchema>>;
+
+/** Checks everything, without changing it. */
+export function invariantsOf(
+  live: RunningWorld,
+  { snapshot }: z.output<typeof invariantsQuerySchema>,
+): Invariants {
+  const found = walk(live.simulation);
+  if (snapshot === 'true') checkRoundTrip(live, found);
+  const { checked, broken } = found;
+  return { sound: broken.length === 0, checked, broken };
+}
+
+/** Takes a snapshot, restores it, takes another, and compares the two. */
+function checkRoundTrip({ simulation, settings, wallClock }: RunningWorld, found: Findings): void {
+  try {
+    const snapshot = readInput(
+      snapshotSchema,
+      JSON.parse(JSON.stringify(takeSnapshot({ simulation, wallClock }))),
+    );
+    const restored = restoreSnapshot(snapshot, { settings, known: new Map() });
+    const again = takeSnapshot({ simulation: restored, wallClock });
+    restored.stop();
+    for (const part of Object.keys(snapshot) as (keyof Snapshot)[]) {
+      if (isDeepStrictEqual(JSON.parse(JSON.stringify(again[part])), snapshot[part])) continue;
+      found.report('snapshot', `restored, its ${part} are others`);
+    }
+  } catch (error) {
+    found.report('snapshot', `is refused: ${error instanceof Error ? error.message : error}`);
+  }
+}
 
 /** What health and changes are answered from the signal on that stops the process. */
 export const draining = 'draining: requests in flight are finished, then the process ends';

@@ -7,7 +7,7 @@ import { restoreSnapshot } from '../../recording/state/restore-state.ts';
 import { type Snapshot, snapshotSchema, stateFormat } from '../../recording/state/state-format.ts';
 import { takeSnapshot } from '../../recording/state/take-state.ts';
 import type { Registry } from '../../sim/accounts/registry.ts';
-import { OperationRefused } from '../../sim/operation-refused.ts';
+import { OperationRefused } from '../../sim/errors.ts';
 import { defineOperation, WholeReply } from '../define.ts';
 import { clockState, clockStateSchema } from '../service/clock-state.ts';
 

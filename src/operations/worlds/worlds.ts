@@ -17,11 +17,11 @@ import {
   worldNameSchema,
 } from '../../config/settings.ts';
 import { assumptionsSchema, limitOverridesSchema, worldSchema } from '../../config/world-schema.ts';
-import { OperationRefused } from '../../sim/operation-refused.ts';
+import { OperationRefused } from '../../sim/errors.ts';
 import type { HostedWorld } from '../../worlds/hosted-world.ts';
 import type { WorldOptions } from '../../worlds/worlds.ts';
 import { defineOperation } from '../define.ts';
-import { durationMs } from '../duration.ts';
+import { durationMs } from '../query.ts';
 import type { RunningWorld } from '../running-world.ts';
 import { atInstant, instantSchema } from './past.ts';
 import {

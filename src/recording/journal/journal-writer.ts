@@ -19,7 +19,7 @@ import { createOwn, ownerOnly } from '#io/own-file.ts';
 import { lineOf } from '#judging/evidence/journal-checksum.ts';
 import type { EndedEntry, OperationEntry } from '#judging/evidence/journal-entry.ts';
 import { codeOf, JournalError } from '#judging/evidence/journal-error.ts';
-import { OperationRefused } from '../../sim/operation-refused.ts';
+import { OperationRefused } from '../../sim/errors.ts';
 import type { RecordedExchange } from '../recorded-exchange.ts';
 import type { Journal } from './journal.ts';
 import type { JournalHeader } from './journal-header.ts';

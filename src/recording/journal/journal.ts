@@ -10,7 +10,7 @@ import { lineOf } from '#judging/evidence/journal-checksum.ts';
 import { type EndedEntry, type Entry, entryIn } from '#judging/evidence/journal-entry.ts';
 import { valueIn } from '#judging/evidence/journal-line.ts';
 import type { Settings } from '../../config/settings.ts';
-import { OperationRefused } from '../../sim/operation-refused.ts';
+import { OperationRefused } from '../../sim/errors.ts';
 import { RecordedExchange } from '../recorded-exchange.ts';
 import { headerOf, type JournalHeader } from './journal-header.ts';
 import type { RecordedRun } from './journal-lines.ts';

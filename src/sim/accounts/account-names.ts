@@ -4,7 +4,7 @@
  * deleted account would become valid again.
  */
 
-import { refuseMore } from '../operation-refused.ts';
+import { refuseMore } from '../errors.ts';
 import { mostAccountNames } from './bounds.ts';
 
 export class AccountNames {

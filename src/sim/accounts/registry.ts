@@ -5,12 +5,10 @@
  */
 
 import { secondMs } from '#contract/time.ts';
-import type { Assumptions } from '../assumptions.ts';
-import type { AssumptionsInForce } from '../assumptions-in-force.ts';
+import type { Assumptions, AssumptionsInForce } from '../assumptions.ts';
 import type { Dispatch } from '../devices/dispatch.ts';
 import type { Outcomes } from '../devices/outcomes.ts';
-import { assert } from '../errors.ts';
-import { OperationRefused, refuseMore } from '../operation-refused.ts';
+import { assert, OperationRefused, refuseMore } from '../errors.ts';
 import { drawKey, drawUuid, Rng, type RngState } from '../random.ts';
 import type { Cohort } from '../store/cohort.ts';
 import { MessageStore, type SavedMessage } from '../store/message-store.ts';

@@ -4,12 +4,10 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { documentedLimitsPerMinute, endpointNames } from '#contract/limits.ts';
 import { minuteMs } from '#contract/time.ts';
-import { type Assumptions, defaultAssumptions } from '../assumptions.ts';
-import { SwitchableAssumptions } from '../assumptions-in-force.ts';
+import { type Assumptions, defaultAssumptions, SwitchableAssumptions } from '../assumptions.ts';
 import { VirtualClock } from '../clock.ts';
-import { addressCaller } from './address-caller.ts';
 import { createBucket } from './buckets.ts';
-import { Limiter, mostAddresses } from './limiter.ts';
+import { addressCaller, Limiter, mostAddresses } from './limiter.ts';
 
 type Refill = Assumptions['limiterRefill'];
 type YesNo = Assumptions['refusedSpendsToken'];

@@ -5,7 +5,6 @@
  * A bucket that has refilled completely equals a new one, so buckets that were not used for two
  * windows are dropped, and memory follows the recent callers.
  */
-
 import {
   type EndpointName,
   endpointNames,
@@ -13,10 +12,9 @@ import {
   limitWindowMs,
 } from '#contract/limits.ts';
 import { secondMs } from '#contract/time.ts';
-import type { Assumptions } from '../assumptions.ts';
-import type { AssumptionsInForce } from '../assumptions-in-force.ts';
+import type { Assumptions, AssumptionsInForce } from '../assumptions.ts';
 import { assert } from '../errors.ts';
-import { isAddress, otherAddresses } from './address-caller.ts';
+
 import { type Bucket, createBucket } from './buckets.ts';
 
 /** The state of an endpoint's buckets by caller; the fields are those of `EndpointBuckets`. */
@@ -195,4 +193,26 @@ function turnGeneration(buckets: EndpointBuckets, nowMs: number): void {
   buckets.older = buckets.recent;
   buckets.recent = new Map();
   buckets.turnedAtMs = nowMs;
+}
+
+/**
+ * Begins the caller id of an address. Clients choose the text of a forwarded address, which could
+ * equal an account's id without this mark.
+ */
+const addressMark = 'ip ';
+/** The longest spelling of an address. Longer text from a proxy is cut to this length. */
+const longestAddress = 64;
+
+/** The caller of the bucket that new addresses share once there are too many. */
+export const otherAddresses = `${addressMark}any other`;
+
+/** The caller id for a request without an account: its client address (AUTH-6). */
+export function addressCaller(address: string): string {
+  // Copies character by character: a slice would keep the whole header in memory as long as the
+  // bucket.
+  return addressMark + Array.from(address.slice(0, longestAddress)).join('');
+}
+
+export function isAddress(caller: string): boolean {
+  return caller.startsWith(addressMark);
 }

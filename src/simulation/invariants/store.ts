@@ -11,7 +11,7 @@ import type { Account, Device, FirstUse } from '../../sim/accounts/records.ts';
 import { rowOf } from '../../sim/store/message-rows.ts';
 import type { Simulation } from '../simulation.ts';
 import type { Findings } from './findings.ts';
-import type { Recounts } from './recount.ts';
+import type { Recounts } from './messages.ts';
 
 export function checkStore({ world }: Simulation, recounts: Recounts, found: Findings): void {
   const { messages } = world;

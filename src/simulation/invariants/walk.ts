@@ -12,8 +12,7 @@ import type { Assumptions } from '../../sim/assumptions.ts';
 import type { Simulation } from '../simulation.ts';
 import { checkCohorts, checkDevices, checkRows } from './devices.ts';
 import { Findings } from './findings.ts';
-import { checkMessages } from './messages.ts';
-import { noMessages, type Recount, recount } from './recount.ts';
+import { checkMessages, noMessages, type Recount, recount } from './messages.ts';
 import { checkAcceptedUses, checkStore, checkStoredUses } from './store.ts';
 
 export function walk(simulation: Simulation): Findings {

@@ -5,9 +5,8 @@ import type { HttpResponse } from 'uWebSockets.js';
 // Not the global one, which a test may fake.
 import { setImmediate } from 'node:timers';
 import type { ApiReply } from '#contract/request-and-reply.ts';
-import { statusTexts } from '../status-texts.ts';
 import { keepAliveSeconds } from '../transport.ts';
-import { jsonType } from '../transport-replies.ts';
+import { jsonType, statusTexts } from '../transport-replies.ts';
 
 /**
  * What a reply does about its connection: `keep` it and say `keep-alive`; say `close` where

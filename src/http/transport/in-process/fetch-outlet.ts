@@ -8,8 +8,7 @@ import { setImmediate } from 'node:timers';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import type { Outlet } from '../answers.ts';
 import type { ServedPort } from '../served-port.ts';
-import { statusTexts } from '../status-texts.ts';
-import { jsonType } from '../transport-replies.ts';
+import { jsonType, statusTexts } from '../transport-replies.ts';
 
 /** A request as undici passes it on. */
 export interface DispatchOptions {

@@ -10,9 +10,8 @@ import type { Outlet } from '../answers.ts';
 import { EventStream, eventStreamHeaders, eventStreamType } from '../event-stream.ts';
 import { type HeadLines, linesOf } from '../head-lines.ts';
 import type { ServedPort } from '../served-port.ts';
-import { statusTexts } from '../status-texts.ts';
 import type { ControlRequest } from '../transport.ts';
-import { jsonType } from '../transport-replies.ts';
+import { jsonType, statusTexts } from '../transport-replies.ts';
 
 /** The outlet of a reply on a response of Node's HTTP server. */
 export class NodeOutlet implements Outlet {

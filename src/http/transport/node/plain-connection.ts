@@ -1,6 +1,6 @@
 /**
  * Serves a connection of Node's server as long as its requests are *plain*, in the sense of
- * `plain-head.ts`. `node:http` takes three times as long for such a request, because it creates two
+ * `plain-request.ts`. `node:http` takes three times as long for such a request, because it creates two
  * streams for each. At the first request that is not plain, `node:http` takes over the connection
  * with the bytes that are not served yet. A test compares the replies of both ways byte for byte.
  */
@@ -12,8 +12,13 @@ import type { Answers } from '../answers.ts';
 import { ArrivingBody } from '../arriving-body.ts';
 import type { HeadLines } from '../head-lines.ts';
 import type { ServedPort } from '../served-port.ts';
-import { type PlainFields, plainRequestLine, readPlainFields } from './plain-head.ts';
-import { PlainRequest, type ReplyWriter } from './plain-request.ts';
+import {
+  type PlainFields,
+  PlainRequest,
+  plainRequestLine,
+  type ReplyWriter,
+  readPlainFields,
+} from './plain-request.ts';
 
 /** The state that all plain connections of a port share. */
 export interface PlainShared {
