@@ -7,7 +7,7 @@ import type { ApiReply } from '#contract/request-and-reply.ts';
 import { errorReply } from '#src/http/service/error-replies.ts';
 import type { Device } from '#src/sim/accounts/records.ts';
 import type { ServiceError } from '#src/sim/errors.ts';
-import { validateSend } from '#src/sim/sends/send-request.ts';
+import { readSend, validateSend } from '#src/sim/sends/send-request.ts';
 import { messageBody } from '#src/sim/store/message.ts';
 import type { Call, Exchange, Sending } from './call.ts';
 
@@ -17,7 +17,9 @@ export function acceptAnyway(
   device: Device,
 ): ApiReply | undefined {
   const from = device.number;
-  const validation = validateSend({ ...fields, from }, world.assumptions, world.now());
+  const { assumptions } = world;
+  const read = readSend({ ...fields, from }, assumptions);
+  const validation = validateSend(read, assumptions, world.now());
   if (validation.kind !== 'valid') return undefined;
   const { to, message: text, requestId, sendAtMs } = validation.request;
   const { account } = key;

@@ -6,6 +6,7 @@ import type { ApiReply } from '#contract/request-and-reply.ts';
 import { hourMs } from '#contract/time.ts';
 import { Message } from '#src/sim/accounts/records.ts';
 import { findReplay } from '#src/sim/sends/send.ts';
+import { readSend } from '#src/sim/sends/send-request.ts';
 import { messageBody } from '#src/sim/store/message.ts';
 import { invalid, refusal } from './answers.ts';
 import { type Exchange, isReplay, messageOf, objectOf, type Sending } from './call.ts';
@@ -40,7 +41,8 @@ function changingReplays(change: (exchange: Exchange) => Partial<ApiReply> | und
 /** The message that a send would replay. */
 function firstUse({ key, fields, simulation: { world } }: Sending): Message | undefined {
   const { account } = key;
-  if (findReplay(world, { account, key, endpoint: 'send', body: fields }) === undefined) {
+  const read = readSend(fields, world.assumptions);
+  if (findReplay(world, { account, key, endpoint: 'send', fields: read }) === undefined) {
     return undefined;
   }
   const use = account.replays.find(String(fields['request_id']), key, 'send', world.assumptions);

@@ -19,7 +19,7 @@ import { transportReply } from '../../http/transport/transport-replies.ts';
 import type { Assumptions } from '../../sim/assumptions.ts';
 import type { ServiceError } from '../../sim/errors.ts';
 import { readReceivedQuery, receivedParameters } from '../../sim/read.ts';
-import { documentedFields, validateSend } from '../../sim/sends/send-request.ts';
+import { documentedFields, readSend, validateSend } from '../../sim/sends/send-request.ts';
 import { endpointTexts } from './endpoint-texts.ts';
 import { anyWording, exampleSendByAlias } from './replies.ts';
 
@@ -69,7 +69,8 @@ export function endpointRefusals(
     const errors = sendErrors(assumptions);
     refusals.push(...errors.map((error) => refusal(error)), tooLarge(assumptions));
     const withoutPlus = { ...exampleSendByAlias, to: '2025550123' };
-    const invalidSend = validateSend(withoutPlus, assumptions, exampleNowMs);
+    const fields = readSend(withoutPlus, assumptions);
+    const invalidSend = validateSend(fields, assumptions, exampleNowMs);
     if (invalidSend.kind === 'invalid_field') {
       refusals.push(refusal(invalidSend, invalidFieldTexts(invalidSend, assumptions)));
     }

@@ -18,7 +18,12 @@ import type { SendEndpoint } from '../../sim/store/message.ts';
 import { plainIp } from '../plain-ip.ts';
 import { readReply, receivedReply, statsReply, tasksReply } from './endpoint-replies.ts';
 import { allowedMethods, matchOtherSpelling, takesMethod } from './other-spellings.ts';
-import { replayBeforeThrottle, sendMessage } from './send-message.ts';
+import {
+  type ReceivedSend,
+  receiveSend,
+  replayBeforeThrottle,
+  sendMessage,
+} from './send-message.ts';
 import { refuse, reword } from './templated-replies.ts';
 
 const movedPermanently = 301;
@@ -61,8 +66,10 @@ function authenticated(
   request: ApiRequest,
 ): ApiReply {
   const { endpoint } = match.route;
+  let send: ReceivedSend | undefined;
   if (world.assumptions.replaySpends === 'nothing' && isSend(endpoint)) {
-    const replay = replayBeforeThrottle(world, key, endpoint, request);
+    send = receiveSend(world, key, endpoint, request);
+    const replay = replayBeforeThrottle(world, send, request);
     if (replay !== undefined) return replay;
   }
   const user = key.account.accountId;
@@ -70,15 +77,21 @@ function authenticated(
   if (retryAfterSeconds > 0) {
     return refuse(world, request, { kind: 'throttled', retryAfterSeconds });
   }
-  const reply = answer(world, match, key, request);
+  const reply = answer(world, match, key, request, send);
   if (reply.status >= 400 && world.assumptions.errorsSpendToken === 'no') {
     limiter.giveBack(endpoint, user);
   }
   return reply;
 }
 
-/** Serves the endpoint of a request that has passed the throttle. */
-function answer(world: Registry, match: RouteMatch, key: ApiKey, request: ApiRequest): ApiReply {
+/** Serves the endpoint of a request that has passed the throttle. `send`: if it was read before. */
+function answer(
+  world: Registry,
+  match: RouteMatch,
+  key: ApiKey,
+  request: ApiRequest,
+  send: ReceivedSend | undefined,
+): ApiReply {
   const { endpoint } = match.route;
   switch (endpoint) {
     case 'read':
@@ -90,7 +103,7 @@ function answer(world: Registry, match: RouteMatch, key: ApiKey, request: ApiReq
     case 'stats':
       return statsReply(world, key.account, request);
     default:
-      return sendMessage(world, key, endpoint, request);
+      return sendMessage(world, send ?? receiveSend(world, key, endpoint, request), request);
   }
 }
 

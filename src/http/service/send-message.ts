@@ -1,6 +1,6 @@
 /**
  * POST /api/v1/sms/send/, and the dashboard and external sends, which have the same input and
- * reply: reads the body, lets `src/sim/sends/send.ts` decide, and words the decision as a reply.
+ * reply: reads the body once, lets `src/sim/sends/send.ts` decide, and words the decision as a reply.
  * Rules: SEND-1 to SEND-7. Assumes: replaySpends, replyTemplates.
  */
 import { isUtf8 } from 'node:buffer';
@@ -11,38 +11,44 @@ import type { Registry } from '../../sim/accounts/registry.ts';
 import type { Assumptions } from '../../sim/assumptions.ts';
 import type { UndocumentedError } from '../../sim/errors.ts';
 import { noReplyTemplates } from '../../sim/reply-templates.ts';
-import { findValidReplay, type SendDecision, send } from '../../sim/sends/send.ts';
+import { findValidReplay, type SendCall, type SendDecision, send } from '../../sim/sends/send.ts';
+import { readSend } from '../../sim/sends/send-request.ts';
 import type { SendEndpoint } from '../../sim/store/message.ts';
 import { refuse, reword } from './templated-replies.ts';
 
 const accepted = 202;
 const replayed = 200;
 
-/** Answers a send that has passed the throttle. */
-export function sendMessage(
-  world: Registry,
+/** A send whose body was read, or why its body is none. */
+export type ReceivedSend = SendCall | UndocumentedError;
+
+/** Reads the body of a send: once, for all that follows. */
+export function receiveSend(
+  { assumptions }: Registry,
   key: ApiKey,
   endpoint: SendEndpoint,
   request: ApiRequest,
-): ApiReply {
-  const body = readJsonBody(request, world.assumptions);
-  if (body.kind !== 'object') return refuse(world, request, body);
-  const call = { account: key.account, key, endpoint, body: body.object };
-  return replyTo(send(world, call), world, endpoint, request);
+): ReceivedSend {
+  const body = readJsonBody(request, assumptions);
+  if (body.kind !== 'object') return body;
+  return { account: key.account, key, endpoint, fields: readSend(body.object, assumptions) };
+}
+
+/** Answers a send that has passed the throttle. */
+export function sendMessage(world: Registry, call: ReceivedSend, request: ApiRequest): ApiReply {
+  if (!('fields' in call)) return refuse(world, request, call);
+  return replyTo(send(world, call), world, call.endpoint, request);
 }
 
 /** The reply if the request is a replay. Called before the throttle where replays are free. */
 export function replayBeforeThrottle(
   world: Registry,
-  key: ApiKey,
-  endpoint: SendEndpoint,
+  call: ReceivedSend,
   request: ApiRequest,
 ): ApiReply | undefined {
-  const body = readJsonBody(request, world.assumptions);
-  if (body.kind !== 'object') return undefined;
-  const call = { account: key.account, key, endpoint, body: body.object };
+  if (!('fields' in call)) return undefined;
   const replay = findValidReplay(world, call);
-  return replay === undefined ? undefined : replyTo(replay, world, endpoint, request);
+  return replay && replyTo(replay, world, call.endpoint, request);
 }
 
 function replyTo(

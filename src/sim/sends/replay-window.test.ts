@@ -7,6 +7,7 @@ import type { Assumptions } from '../assumptions.ts';
 import type { ServiceError } from '../errors.ts';
 import { type SendEndpoint, sendEndpoints } from '../store/message.ts';
 import { send } from './send.ts';
+import { readSend } from './send-request.ts';
 
 const refusal: ServiceError = { kind: 'quota_exceeded' };
 const failedRequestId = 'burned';
@@ -35,9 +36,10 @@ class Window {
 
   /** Creates a message, and returns the body of the reply. */
   accept(requestId: string, key: ApiKey, endpoint: SendEndpoint): string {
-    const fields = { to: recipient, from: acmeNumber, message: 'hello', request_id: requestId };
-    const call = { account: this.#account, key, endpoint, body: fields };
-    const decision = send(this.twin.simulation.world, call);
+    const { world } = this.twin.simulation;
+    const body = { to: recipient, from: acmeNumber, message: 'hello', request_id: requestId };
+    const fields = readSend(body, world.assumptions);
+    const decision = send(world, { account: this.#account, key, endpoint, fields });
     if (decision.kind !== 'queued') throw new Error(`expected a new message, got ${decision.kind}`);
     return decision.body;
   }

@@ -1,5 +1,6 @@
 /**
- * Validates the body of a send: returns its values, or which fields fail and why.
+ * Reads the body of a send, once, into what is known of it; validates that: returns the values, or
+ * which fields fail and why.
  * Rules: SEND-1, SEND-2, SEND-5 to SEND-7. Assumes: bothSenderFields, unknownFields, nullFields,
  * typeCoercion, emptyRequestId, requestIdMaxLength, characterUnit, blankMessage, numberCheck,
  * sendAtFormats, emptySendAt, sendAtZone, sendAtMaxAheadDays.
@@ -106,75 +107,90 @@ function schemaFor(assumptions: Assumptions): SendSchema {
   return schema;
 }
 
-/** `body`: a JSON object. Failures come in the order of the document's table. */
-export function validateSend(
+/** The body of a send, read once. Its values are not checked: each may be anything. */
+export interface SendFields {
+  readonly to: unknown;
+  /** `from`, or `from_number` if that field applies. */
+  readonly sender: unknown;
+  readonly senderField: 'from' | 'from_number';
+  /** Set if both names of the sender are given and `bothSenderFields` refuses that. */
+  readonly conflict: FieldFailure | undefined;
+  readonly message: unknown;
+  readonly request_id: unknown;
+  readonly send_at: unknown;
+  /** The `request_id` if it can identify a send; else empty. It may still be too long. */
+  readonly requestId: string;
+  /** The instant of `send_at`, or why there is none; undefined if it is no text. */
+  readonly sendAtMs: ReturnType<typeof parseSendAt> | undefined;
+  /** The names that the document does not have, if they are refused. */
+  readonly unknownNames: readonly string[];
+}
+
+const noNames: readonly string[] = [];
+
+/** `body`: a JSON object. */
+export function readSend(
   body: Readonly<Record<string, unknown>>,
   assumptions: Assumptions,
-  nowMs: number,
-): SendValidation {
+): SendFields {
   const { sender, field, conflict } = chooseSender(body, assumptions);
+  const requestId = optional(body, 'request_id', assumptions);
   const sendAt = optional(body, 'send_at', assumptions);
-  const parsed = schemaFor(assumptions).safeParse({
+  return {
     to: asText(body['to'], assumptions),
     sender,
+    senderField: field,
+    conflict,
     message: asText(body['message'], assumptions),
-    request_id: optional(body, 'request_id', assumptions),
+    request_id: requestId,
     send_at: sendAt,
-  });
-  const failures: FieldFailure[] = [];
-  if (!parsed.success) addIssues(failures, parsed.error.issues, field, conflict !== undefined);
-  if (conflict !== undefined) insertConflict(failures, conflict);
-  let sendAtMs = 0;
-  if (typeof sendAt === 'string') {
-    const reading = readSendAt(sendAt, assumptions, nowMs);
-    if (typeof reading === 'number') sendAtMs = reading;
-    else failures.push({ field: 'send_at', detail: reading.why });
-  }
-  if (assumptions.unknownFields === 'reject') {
-    for (const name of Object.keys(body)) {
-      if (!knownFields.has(name)) failures.push({ field: name, detail: 'Unknown field.' });
-    }
-  }
-  const [first, ...others] = failures;
-  if (first !== undefined) return { kind: 'invalid_field', failures: [first, ...others] };
-  if (!parsed.success) throw new Error('a body without failures parses');
-  const { to, message, request_id: requestId = '' } = parsed.data;
-  return {
-    kind: 'valid',
-    request: { to, sender: parsed.data.sender, message, requestId, sendAtMs },
+    requestId: typeof requestId === 'string' ? requestId : '',
+    sendAtMs: typeof sendAt === 'string' ? parseSendAt(sendAt, assumptions) : undefined,
+    unknownNames:
+      assumptions.unknownFields === 'reject'
+        ? Object.keys(body).filter((name) => !knownFields.has(name))
+        : noNames,
   };
 }
 
-/** Adds the first issue of each field. A conflict of two senders replaces the sender's issue. */
-function addIssues(
-  failures: FieldFailure[],
-  issues: readonly z.core.$ZodIssue[],
-  senderField: 'from' | 'from_number',
-  hasConflict: boolean,
-): void {
-  for (const { path, message } of issues) {
-    const name = String(path[0]);
-    if (name === 'sender' && hasConflict) continue;
-    const field = name === 'sender' ? senderField : name;
-    if (!failures.some((failure) => failure.field === field)) {
-      failures.push({ field, detail: message });
-    }
+/** Failures come in the order of the document's table. */
+export function validateSend(
+  fields: SendFields,
+  assumptions: Assumptions,
+  nowMs: number,
+): SendValidation {
+  const parsed = schemaFor(assumptions).safeParse(fields);
+  const sendAt = releaseTime(fields.sendAtMs, assumptions, nowMs);
+  const isSound = fields.conflict === undefined && fields.unknownNames.length === 0;
+  if (parsed.success && isSound && typeof sendAt === 'number') {
+    const { to, sender, message, request_id: requestId = '' } = parsed.data;
+    return { kind: 'valid', request: { to, sender, message, requestId, sendAtMs: sendAt } };
   }
+  const failures = failuresOf(fields, parsed.error?.issues ?? []);
+  if (typeof sendAt !== 'number') failures.push({ field: 'send_at', detail: sendAt.why });
+  for (const field of fields.unknownNames) failures.push({ field, detail: 'Unknown field.' });
+  const [first, ...others] = failures;
+  if (first === undefined) throw new Error('a body that does not parse has a failure');
+  return { kind: 'invalid_field', failures: [first, ...others] };
 }
 
-/** The `request_id` of a body that may still fail validation; undefined if it has no usable one. */
-export function readRequestId(
-  body: Readonly<Record<string, unknown>>,
-  assumptions: Pick<Assumptions, 'typeCoercion'>,
-): string | undefined {
-  const requestId = asText(body['request_id'], assumptions);
-  return typeof requestId === 'string' && requestId !== '' ? requestId : undefined;
+/** The first issue of each field. A conflict of two senders replaces the sender's issue. */
+function failuresOf(
+  { senderField, conflict }: SendFields,
+  issues: readonly z.core.$ZodIssue[],
+): FieldFailure[] {
+  return (['to', 'sender', 'message', 'request_id', 'send_at'] as const).flatMap((name) => {
+    if (name === 'sender' && conflict !== undefined) return [conflict];
+    const issue = issues.find(({ path }) => path[0] === name);
+    if (issue === undefined) return [];
+    return [{ field: name === 'sender' ? senderField : name, detail: issue.message }];
+  });
 }
 
 /** The sender that the body names, valid or not, and the field that names it. */
-export function chooseSender(
+function chooseSender(
   body: Readonly<Record<string, unknown>>,
-  assumptions: Pick<Assumptions, 'bothSenderFields' | OptionalAssumption>,
+  assumptions: Assumptions,
 ): { sender: unknown; field: 'from' | 'from_number'; conflict?: FieldFailure } {
   const from = optional(body, 'from', assumptions);
   const alias = optional(body, 'from_number', assumptions);
@@ -186,38 +202,26 @@ export function chooseSender(
     case 'alias_wins':
       return { sender: alias, field: 'from_number' };
     case 'reject':
-      return {
-        sender: from,
-        field: 'from',
-        conflict: bothGiven('Give `from` or `from_number`, not both.'),
-      };
+      return bothGiven(from, 'Give `from` or `from_number`, not both.');
     case 'reject_if_different':
       return from === alias
         ? { sender: from, field: 'from' }
-        : { sender: from, field: 'from', conflict: bothGiven('Differs from `from`.') };
+        : bothGiven(from, 'Differs from `from`.');
   }
 }
 
-function bothGiven(detail: string): FieldFailure {
-  return { field: 'from_number', detail };
+function bothGiven(sender: unknown, detail: string) {
+  return { sender, field: 'from', conflict: { field: 'from_number', detail } } as const;
 }
-
-/** Reports the alias at the sender's place in the document's table: before `message`. */
-function insertConflict(failures: FieldFailure[], conflict: FieldFailure): void {
-  const next = failures.findIndex(({ field }) => field !== 'to');
-  failures.splice(next < 0 ? failures.length : next, 0, conflict);
-}
-
-type OptionalAssumption = 'nullFields' | 'typeCoercion' | 'emptySendAt';
 
 /**
  * The value of an optional field; undefined if it counts as absent, which `nullFields` decides for
  * `null`, and `emptySendAt` for an empty `send_at`.
  */
-export function optional(
+function optional(
   body: Readonly<Record<string, unknown>>,
   field: 'from' | 'from_number' | 'request_id' | 'send_at',
-  assumptions: Pick<Assumptions, OptionalAssumption>,
+  assumptions: Assumptions,
 ): unknown {
   const value = body[field];
   if (value === null) return assumptions.nullFields === 'absent' ? undefined : null;
@@ -226,24 +230,21 @@ export function optional(
 }
 
 /** The value, or the text of a number or boolean if `typeCoercion` allows it. */
-export function asText(
-  value: unknown,
-  { typeCoercion }: Pick<Assumptions, 'typeCoercion'>,
-): unknown {
+function asText(value: unknown, { typeCoercion }: Assumptions): unknown {
   if (typeCoercion === 'reject') return value;
   const isText =
     typeof value === 'number' || (typeof value === 'boolean' && typeCoercion === 'coerce');
   return isText ? String(value) : value;
 }
 
-/** Epoch milliseconds, or why this time is not accepted. */
-function readSendAt(
-  text: string,
-  assumptions: Assumptions,
+/** When the message is released, 0 for "immediately", or why this time is not accepted. */
+function releaseTime(
+  sendAtMs: SendFields['sendAtMs'],
+  { sendAtMaxAheadDays }: Assumptions,
   nowMs: number,
-): number | { readonly why: string } {
-  const { sendAtMaxAheadDays } = assumptions;
-  const sendAtMs = parseSendAt(text, assumptions);
+): ReturnType<typeof parseSendAt> {
+  // Absent, or no text: the schema refuses that.
+  if (sendAtMs === undefined) return 0;
   if (typeof sendAtMs !== 'number') return sendAtMs;
   // States the simulated time, because a scaled or manual clock differs from the caller's.
   if (sendAtMs <= nowMs) return { why: `Must be in the future: it is ${isoTime(nowMs)} now.` };

@@ -3,7 +3,7 @@
  * device active, is quota left. Then queues the message. `gateOrder` gives the order of these
  * checks. Rules: SVC-1, SVC-2, SEND-3 to SEND-7, AUTH-4, AUTH-5, ERR-1, ERR-2. Assumes: gateOrder,
  * replayDifferentBody, failedRequestId, foreignNumber, poolBesideOwnSim, disconnectedSim,
- * monthlyQuota, typeCoercion.
+ * monthlyQuota.
  */
 
 import {
@@ -17,22 +17,13 @@ import type { Registry } from '../accounts/registry.ts';
 import type { ServiceError } from '../errors.ts';
 import { messageBody, type SendEndpoint } from '../store/message.ts';
 import { unitsOf } from './quota.ts';
-import { parseSendAt } from './send-at.ts';
-import {
-  asText,
-  chooseSender,
-  optional,
-  readRequestId,
-  type SendRequest,
-  validateSend,
-} from './send-request.ts';
+import { type SendFields, type SendRequest, validateSend } from './send-request.ts';
 
 export interface SendCall {
   readonly account: Account;
   readonly key: ApiKey;
   readonly endpoint: SendEndpoint;
-  /** A JSON object that is not validated yet. */
-  readonly body: Readonly<Record<string, unknown>>;
+  readonly fields: SendFields;
 }
 
 export type SendDecision =
@@ -50,7 +41,7 @@ export function send(world: Registry, call: SendCall): SendDecision {
     const replay = findReplay(world, call);
     if (replay !== undefined) return replay;
   }
-  const validation = validateSend(call.body, assumptions, world.now());
+  const validation = validateSend(call.fields, assumptions, world.now());
   if (validation.kind === 'invalid_field') return refuse(world, call, validation);
   if (assumptions.gateOrder === 'validate_first') {
     const replay = findReplay(world, call);
@@ -72,15 +63,12 @@ export function send(world: Registry, call: SendCall): SendDecision {
 /** The decision for a repeated `request_id`; undefined if this is no repeat. Changes nothing. */
 export function findReplay(world: Registry, call: SendCall): SendDecision | undefined {
   const { assumptions } = world;
-  const requestId = readRequestId(call.body, assumptions);
-  if (requestId === undefined) return undefined;
-  const use = call.account.replays.find(requestId, call.key, call.endpoint, assumptions);
+  const { fields } = call;
+  if (fields.requestId === '') return undefined;
+  const use = call.account.replays.find(fields.requestId, call.key, call.endpoint, assumptions);
   if (use === undefined) return undefined;
   if (!(use.outcome instanceof Message)) return use.outcome;
-  if (
-    assumptions.replayDifferentBody === 'conflict' &&
-    isDifferent(world, call.body, use.outcome)
-  ) {
+  if (assumptions.replayDifferentBody === 'conflict' && isDifferent(fields, use.outcome)) {
     return { kind: 'request_id_conflict' };
   }
   return { kind: 'replayed', body: use.body };
@@ -89,7 +77,7 @@ export function findReplay(world: Registry, call: SendCall): SendDecision | unde
 /** As `findReplay`, but in the order `validate_first` an invalid body is no replay. */
 export function findValidReplay(world: Registry, call: SendCall): SendDecision | undefined {
   if (world.assumptions.gateOrder === 'validate_first') {
-    const validation = validateSend(call.body, world.assumptions, world.now());
+    const validation = validateSend(call.fields, world.assumptions, world.now());
     if (validation.kind === 'invalid_field') return undefined;
   }
   return findReplay(world, call);
@@ -129,11 +117,11 @@ function queue(
  */
 function refuse(world: Registry, call: SendCall, error: ServiceError): ServiceError {
   const { assumptions } = world;
-  const requestId = readRequestId(call.body, assumptions);
-  if (assumptions.failedRequestId === 'free' || requestId === undefined) return error;
+  const { account, key, endpoint, fields } = call;
+  const { requestId } = fields;
+  if (assumptions.failedRequestId === 'free' || requestId === '') return error;
   const isInvalidId =
     error.kind === 'invalid_field' && error.failures.some(({ field }) => field === 'request_id');
-  const { account, key, endpoint } = call;
   const isUsed = account.replays.find(requestId, key, endpoint, assumptions) !== undefined;
   if (!isInvalidId && !isUsed) keepUse(call, requestId, world.now(), '', error);
   return error;
@@ -151,18 +139,12 @@ function keepUse(
 }
 
 /** True if a replay's body differs from the first one. Compares instants, not their spellings. */
-function isDifferent(
-  { assumptions }: Registry,
-  body: Readonly<Record<string, unknown>>,
-  first: Message,
-): boolean {
-  const sendAt = optional(body, 'send_at', assumptions);
-  const sendAtMs = typeof sendAt === 'string' ? parseSendAt(sendAt, assumptions) : undefined;
+function isDifferent(fields: SendFields, first: Message): boolean {
   return (
-    asText(body['to'], assumptions) !== first.to ||
-    chooseSender(body, assumptions).sender !== (first.sender || first.device.number) ||
-    asText(body['message'], assumptions) !== first.text ||
-    (sendAt === undefined ? 0 : sendAtMs) !== first.sendAtMs
+    fields.to !== first.to ||
+    fields.sender !== (first.sender || first.device.number) ||
+    fields.message !== first.text ||
+    (fields.send_at === undefined ? 0 : fields.sendAtMs) !== first.sendAtMs
   );
 }
 
