@@ -1,24 +1,6 @@
 /** Fault schedules as data: which attempt at which intent of a client meets which fault. */
+import type { FaultName } from './fault-kinds.ts';
 import type { EndpointName } from './limits.ts';
-
-/** From the weakest to the strongest: a finding shows the weakest that fails for the same cause. */
-export const faultNames = [
-  'slow',
-  'throttle',
-  'unavailable',
-  'refuse',
-  'reset',
-  'lost_response',
-  'truncate',
-  'malformed',
-  'lost_request',
-  'hang',
-  'crash_before',
-  'crash_after',
-] as const;
-
-/** What a schedule can do to a request. */
-export type FaultName = (typeof faultNames)[number];
 
 /** One request of a client, named so that concurrency does not shift it. */
 export interface Point {
