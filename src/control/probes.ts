@@ -12,7 +12,7 @@ import { OperationRefused } from '../sim/operation-refused.ts';
 export const probes = {
   live: defineOperation({
     http: 'GET /control/live',
-    ofServer: true,
+    fleet: { ofServer: true },
     isOpen: true,
     summary: 'Answers as long as the process does. Needs no token.',
     output: z.strictObject({ status: z.literal('live') }),
@@ -20,7 +20,7 @@ export const probes = {
   }),
   ready: defineOperation({
     http: 'GET /control/ready',
-    ofServer: true,
+    fleet: { ofServer: true },
     isOpen: true,
     summary: 'Whether requests of the service would be answered; 503 if not. Needs no token.',
     output: z.strictObject({ status: z.enum(['ready', 'not_ready']) }),

@@ -34,7 +34,7 @@ function* metricsOf(live: Live, { world, first: withFirst }: z.output<typeof que
 
 export const metrics = defineOperation({
   http: 'GET /control/metrics',
-  ofServer: true,
+  fleet: { ofServer: true },
   summary: 'Metrics: OpenMetrics if `Accept` names it, otherwise the text format of Prometheus.',
   description:
     `Of several worlds, each sample has the label \`world\`. Of more than ${mostLabelledWorlds} ` +
