@@ -24,67 +24,35 @@ interface FaultKindRow {
    * one that the fault has `stated`.
    */
   readonly reply: Cut | 'late' | 'malformed' | 'stated';
-  /** The explorer's names for it, from the weakest to the strongest; empty if it tries none. */
-  readonly explored: readonly string[];
+  /** The explorer's names for it, from the weakest to the strongest. Default: that of the kind. */
+  readonly explored?: readonly string[];
   /** The explorer's name for it where it also ends the client's processes. */
   readonly crash?: string;
 }
 
 export const faultKinds = {
-  delay: {
-    about: 'the reply is late',
-    isHandled: true,
-    reply: 'late',
-    explored: ['slow'],
-  },
+  delay: { about: 'the reply is late', isHandled: true, reply: 'late', explored: ['slow'] },
   status: {
     about: 'another status',
     isHandled: false,
     reply: 'stated',
     explored: ['throttle', 'unavailable'],
   },
-  refuse: {
-    about: 'closed before it is accepted',
-    isHandled: false,
-    reply: 'close',
-    explored: ['refuse'],
-  },
-  reset: {
-    about: 'reset before it is accepted',
-    isHandled: false,
-    reply: 'reset',
-    explored: ['reset'],
-  },
-  lost_response: {
-    about: 'accepted, then closed',
-    isHandled: true,
-    reply: 'close',
-    explored: ['lost_response'],
-  },
-  truncate: {
-    about: 'half of the reply',
-    isHandled: true,
-    reply: 'truncate',
-    explored: ['truncate'],
-  },
-  malformed: {
-    about: 'a reply that is not valid JSON',
-    isHandled: true,
-    reply: 'malformed',
-    explored: ['malformed'],
-  },
+  refuse: { about: 'closed before it is accepted', isHandled: false, reply: 'close' },
+  reset: { about: 'reset before it is accepted', isHandled: false, reply: 'reset' },
+  lost_response: { about: 'accepted, then closed', isHandled: true, reply: 'close' },
+  truncate: { about: 'half of the reply', isHandled: true, reply: 'truncate' },
+  malformed: { about: 'a reply that is not valid JSON', isHandled: true, reply: 'malformed' },
   lost_request: {
     about: 'never handled; open until the client closes it',
     isHandled: false,
     reply: 'hang',
-    explored: ['lost_request'],
     crash: 'crash_before',
   },
   hang: {
     about: 'accepted, never answered',
     isHandled: true,
     reply: 'hang',
-    explored: ['hang'],
     crash: 'crash_after',
   },
 } as const satisfies Readonly<Record<string, FaultKindRow>>;
@@ -126,27 +94,32 @@ export function isHandled<Fault extends FaultKind>(
   return fault === undefined || faultKinds[fault.kind].isHandled;
 }
 
-type Row = FaultKinds[FaultKindName];
 /** What a schedule of the explorer can do to a request. */
-export type FaultName = Row['explored'][number] | Extract<Row, { crash: string }>['crash'];
+export type FaultName = {
+  [K in FaultKindName]:
+    | (FaultKinds[K] extends { explored: readonly (infer Name)[] } ? Name : K)
+    | (FaultKinds[K] extends { crash: infer Name } ? Name : never);
+}[FaultKindName];
 
-const rows: readonly FaultKindRow[] = Object.values(faultKinds);
+const rows: readonly (readonly [FaultKindName, FaultKindRow])[] = faultKindNames.map((kind) => [
+  kind,
+  faultKinds[kind],
+]);
 /** From the weakest to the strongest: a finding shows the weakest that fails for the same cause. */
 export const faultNames = [
-  ...rows.flatMap(({ explored }) => explored),
-  ...rows.flatMap(({ crash = [] }) => crash),
+  ...rows.flatMap(([kind, { explored = [kind] }]) => explored),
+  ...rows.flatMap(([, { crash = [] }]) => crash),
 ] as readonly FaultName[];
 
 /** True for faults that end the client's processes. */
 export function isCrash(name: FaultName): boolean {
-  return rows.some(({ crash }) => crash === name);
+  return rows.some(([, { crash }]) => crash === name);
 }
 
 /** The kind of fault that the explorer uses under this name. */
 export function kindNamed(name: FaultName): FaultKindName {
-  const hasName = (kind: FaultKindName) => {
-    const { explored, crash }: FaultKindRow = faultKinds[kind];
-    return crash === name || explored.includes(name);
-  };
-  return faultKindNames.find(hasName) as FaultKindName;
+  const row = rows.find(
+    ([kind, { explored = [kind], crash }]) => crash === name || explored.includes(name),
+  );
+  return (row as (typeof rows)[number])[0];
 }
