@@ -26,7 +26,6 @@ import { closeAtStop, stopSignal, timedNoticesTo } from './process.ts';
 import { announce, prepareReadyFile } from './serve/ready-file.ts';
 import {
   addServeFlags,
-  type ServeFlagName,
   type ServeOptions,
   serveOptions,
   shardTokenVariable,
@@ -38,23 +37,10 @@ const exitWithinMs = 4_900;
 const mostJoinBytes = 1_048_576;
 
 /** The flags of `serve` that shards do not get: the fleet sets them itself, or uses them itself. */
-const notPassedOn: readonly ServeFlagName[] = [
-  ...([
-    '--host',
-    '--port',
-    '--control-host',
-    '--control-port',
-    '--no-control',
-    '--ready-file',
-  ] as const),
-  ...([
-    '--public-url',
-    '--trust-proxy',
-    '--journal-dir',
-    '--shard',
-    '--control-allowed-host',
-  ] as const),
-  ...(['--tls', '--tls-cert', '--tls-key', '--tls-name', '--control-token'] as const),
+export const notPassedOn = [
+  ...['--host', '--port', '--control-host', '--control-port', '--no-control', '--ready-file'],
+  ...['--public-url', '--trust-proxy', '--journal-dir', '--shard', '--control-allowed-host'],
+  ...['--tls', '--tls-cert', '--tls-key', '--tls-name', '--control-token'],
 ];
 
 const fleetFlags = [

@@ -14,7 +14,7 @@ export const cuts = {
 export type Cut = keyof typeof cuts;
 export const cutNames = Object.keys(cuts) as readonly Cut[];
 
-interface FaultKindRow {
+export interface FaultKindRow {
   /** What happens to the request, in words. */
   readonly about: string;
   /** Whether the service handles the request. */
@@ -57,7 +57,7 @@ export const faultKinds = {
   },
 } as const satisfies Readonly<Record<string, FaultKindRow>>;
 
-type FaultKinds = typeof faultKinds;
+export type FaultKinds = typeof faultKinds;
 export type FaultKindName = keyof FaultKinds;
 export const faultKindNames = Object.keys(faultKinds) as readonly FaultKindName[];
 
@@ -92,34 +92,4 @@ export function isHandled<Fault extends FaultKind>(
   fault: Fault | undefined,
 ): fault is Exclude<Fault, UnhandledFault> | undefined {
   return fault === undefined || faultKinds[fault.kind].isHandled;
-}
-
-/** What a schedule of the explorer can do to a request. */
-export type FaultName = {
-  [K in FaultKindName]:
-    | (FaultKinds[K] extends { explored: readonly (infer Name)[] } ? Name : K)
-    | (FaultKinds[K] extends { crash: infer Name } ? Name : never);
-}[FaultKindName];
-
-const rows: readonly (readonly [FaultKindName, FaultKindRow])[] = faultKindNames.map((kind) => [
-  kind,
-  faultKinds[kind],
-]);
-/** From the weakest to the strongest: a finding shows the weakest that fails for the same cause. */
-export const faultNames = [
-  ...rows.flatMap(([kind, { explored = [kind] }]) => explored),
-  ...rows.flatMap(([, { crash = [] }]) => crash),
-] as readonly FaultName[];
-
-/** True for faults that end the client's processes. */
-export function isCrash(name: FaultName): boolean {
-  return rows.some(([, { crash }]) => crash === name);
-}
-
-/** The kind of fault that the explorer uses under this name. */
-export function kindNamed(name: FaultName): FaultKindName {
-  const row = rows.find(
-    ([kind, { explored = [kind], crash }]) => crash === name || explored.includes(name),
-  );
-  return (row as (typeof rows)[number])[0];
 }

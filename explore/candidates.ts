@@ -5,8 +5,7 @@
  * the same effect on client and service as another fault.
  */
 
-import type { FaultName } from '#contract/fault-kinds.ts';
-import type { Point, Schedule } from '#contract/fault-schedule.ts';
+import type { FaultName, Point, Schedule } from '#contract/fault-schedule.ts';
 import { Rng } from '#src/sim/random.ts';
 import { equalFault, faultsAt } from './fault-names.ts';
 import type { Run } from './run.ts';

@@ -1,7 +1,6 @@
 /** Checks what callers pass to `explore()`, and fills in the defaults. */
 import { z } from 'zod';
-import { type FaultName, faultNames, isCrash } from '#contract/fault-kinds.ts';
-import type { Schedule } from '#contract/fault-schedule.ts';
+import { type FaultName, faultNames, isCrash, type Schedule } from '#contract/fault-schedule.ts';
 import { durationMs } from '#src/operations/duration.ts';
 import type { SettingsInput } from '#src/simulator.ts';
 import type { Client } from './in-process-run.ts';

@@ -12,8 +12,7 @@ import type { RunClient } from './run.ts';
 import { replay, search } from './search.ts';
 import { exitCodeOf, exploredLine } from './search-result.ts';
 
-export type { FaultName } from '#contract/fault-kinds.ts';
-export type { Point, Schedule, ScheduledFault } from '#contract/fault-schedule.ts';
+export type { FaultName, Point, Schedule, ScheduledFault } from '#contract/fault-schedule.ts';
 export type { FindingView, TimelineEntry } from '#judging/report/finding-view.ts';
 export type { ExploreOptions } from './explore-options.ts';
 export type { Client, ClientTools } from './in-process-run.ts';

@@ -1,6 +1,7 @@
 /** The faults that the explorer tries, and what each does to one request. */
 
-import { type FaultName, faultKinds, isCrash, kindNamed } from '#contract/fault-kinds.ts';
+import { faultKinds } from '#contract/fault-kinds.ts';
+import { type FaultName, isCrash, kindNamed } from '#contract/fault-schedule.ts';
 import type { EndpointName } from '#contract/limits.ts';
 import type { ChosenFault } from '#src/http/service/faults.ts';
 

@@ -5,8 +5,7 @@
  * asks for more, so that a client which ignores `Retry-After` retries too early.
  */
 
-import type { FaultName } from '#contract/fault-kinds.ts';
-import type { Point, Schedule } from '#contract/fault-schedule.ts';
+import type { FaultName, Point, Schedule } from '#contract/fault-schedule.ts';
 import { faultsAt } from './fault-names.ts';
 import { agreedIntents, type KnownIntents } from './points.ts';
 import { type Run, type RunClient, runOf } from './run.ts';

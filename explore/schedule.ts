@@ -1,7 +1,11 @@
 /** Fault schedules: which attempt at which intent meets which fault. */
 import { z } from 'zod';
-import { faultNames } from '#contract/fault-kinds.ts';
-import type { Point, Schedule, ScheduledFault } from '#contract/fault-schedule.ts';
+import {
+  faultNames,
+  type Point,
+  type Schedule,
+  type ScheduledFault,
+} from '#contract/fault-schedule.ts';
 import { endpointNames } from '#contract/limits.ts';
 import { UsageError } from '#io/command-error.ts';
 import { mistakeLine, mistakesOf } from '#io/mistakes.ts';

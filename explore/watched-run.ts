@@ -1,7 +1,6 @@
 /** Injects the faults of one run's schedule, and records the point of each exchange. */
 
-import { type FaultName, isCrash } from '#contract/fault-kinds.ts';
-import type { Point, Schedule } from '#contract/fault-schedule.ts';
+import { type FaultName, isCrash, type Point, type Schedule } from '#contract/fault-schedule.ts';
 import type { ApiRequest } from '#contract/request-and-reply.ts';
 import type { Exchange } from '#judging/client/exchange.ts';
 import { endpointOf } from '#judging/evidence/reading.ts';

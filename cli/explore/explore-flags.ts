@@ -2,7 +2,7 @@
  * The flags of `smstwin explore`.
  */
 
-import { type FaultName, faultNames } from '#contract/fault-kinds.ts';
+import { type FaultName, faultNames } from '#contract/fault-schedule.ts';
 import { reservedVariables, type Variable, variables } from '#explore/command-runs.ts';
 import { duration, fileValue, reportValue, wholeNumber } from '#io/flag-values.ts';
 import { type Flag, type FlagValues, flag, heading, list, ValueError } from '#io/flags.ts';

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { FaultName } from '#contract/fault-kinds.ts';
+import type { FaultName } from '#contract/fault-schedule.ts';
 import type { Client, ClientTools } from '#explore/explore.ts';
 import { runInProcess } from '#explore/in-process-run.ts';
 import type { RunClient } from '#explore/run.ts';

@@ -3,7 +3,8 @@
  * reports from, with one result for each finding.
  */
 
-import { faultKinds, kindNamed } from '#contract/fault-kinds.ts';
+import { faultKinds } from '#contract/fault-kinds.ts';
+import { kindNamed } from '#contract/fault-schedule.ts';
 import { clientRules } from '#contract/rules.ts';
 import { findingView } from '#explore/finding-view.ts';
 import { scheduleText } from '#explore/schedule.ts';

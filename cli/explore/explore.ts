@@ -4,8 +4,7 @@
  * cannot be explored, 6 the budget ended first, 130 interrupted.
  */
 import { resolve } from 'node:path';
-import { type FaultName, faultNames, isCrash } from '#contract/fault-kinds.ts';
-import type { Schedule } from '#contract/fault-schedule.ts';
+import { type FaultName, faultNames, isCrash, type Schedule } from '#contract/fault-schedule.ts';
 import { CommandRuns } from '#explore/command-runs.ts';
 import { checkFolder, readSchedule, writeFindings } from '#explore/finding-files.ts';
 import { tryLess } from '#explore/learn.ts';

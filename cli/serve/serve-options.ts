@@ -149,9 +149,6 @@ const serveFlags = [
 export const shardTokenVariable = 'SHARD_CONTROL_TOKEN';
 
 type ServeFlags = FlagValues<typeof serveFlags>;
-/** Such as `--port`. */
-export type ServeFlagName = Split<(typeof serveFlags)[number]['flag']>;
-type Split<Text extends string> = Text extends `${infer Name} <${string}` ? Name : Text;
 
 export type ServeOptions = Awaited<ReturnType<typeof serveOptions>>;
 

@@ -1,6 +1,5 @@
 /** A finding of the explorer in the shape that files, reports and the page share. */
-import type { FaultName } from '#contract/fault-kinds.ts';
-import type { Schedule } from '#contract/fault-schedule.ts';
+import type { FaultName, Schedule } from '#contract/fault-schedule.ts';
 
 /** One exchange of the run. */
 export interface TimelineEntry {

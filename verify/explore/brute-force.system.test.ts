@@ -3,8 +3,7 @@
  * faults, at all points that any run reaches.
  */
 import { expect, test } from 'vitest';
-import type { FaultName } from '#contract/fault-kinds.ts';
-import type { Point } from '#contract/fault-schedule.ts';
+import type { FaultName, Point } from '#contract/fault-schedule.ts';
 import { type Client, explore, type Schedule } from '#explore/explore.ts';
 import { runInProcess } from '#explore/in-process-run.ts';
 import { isProblem, learn } from '#explore/learn.ts';

@@ -3,7 +3,7 @@
  * is found at its depth, with the smallest schedule that shows it.
  */
 import { describe, expect, test } from 'vitest';
-import { faultNames } from '#contract/fault-kinds.ts';
+import { faultNames } from '#contract/fault-schedule.ts';
 import { explore, type FaultName, type Schedule } from '#explore/explore.ts';
 import { sample } from '../testkit/runs.ts';
 import { bugs, run } from './clients/patient.mjs';

@@ -5,7 +5,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { faultKindNames, faultKinds, faultNames } from '#contract/fault-kinds.ts';
+import { faultKindNames, faultKinds } from '#contract/fault-kinds.ts';
+import { faultNames } from '#contract/fault-schedule.ts';
 import { root } from './modules.ts';
 
 const page = (name: string) => readFileSync(join(root, 'docs', name), 'utf8');
