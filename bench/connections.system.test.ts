@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { transports } from '#cli/serve/serve-options.ts';
+import { transports } from '#src/config/settings.ts';
 import type { ReadyFile } from '#src/simulator.ts';
 import { churn } from '#verify/long/churn.ts';
 import { IdleClients } from '#verify/long/idle-clients.ts';

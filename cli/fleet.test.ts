@@ -5,7 +5,8 @@ import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { fleet } from './fleet.ts';
+import { fleet, notPassedOn } from './fleet.ts';
+import { commandsOf } from './subcommands.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'smstwin-fleet-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -35,3 +36,9 @@ test.each(['{', 'null', '[]', '[null]', '[{"base_url":"x"}]'])(
     );
   },
 );
+
+test('the flags that shards do not get are flags of serve', async () => {
+  const [serve] = await commandsOf(['serve'], io);
+  const flags = serve?.options.map(({ long }) => long);
+  expect(notPassedOn.filter((flag) => !flags?.includes(flag))).toEqual([]);
+});

@@ -1,26 +1,95 @@
+/**
+ * The kinds of faults, one row each, from the weakest for a client to the strongest. Services,
+ * recorder, explorer, schemas, forms and readers follow from the rows. `docs/control-api.md`,
+ * `docs/traffic.md` and `docs/explore.md` are checked against them.
+ */
+
+/** How a reply is cut, by what the client sees of it. */
+export const cuts = {
+  close: 'reply lost: the connection closed before a byte of it',
+  truncate: 'reply cut: the connection closed after half of it',
+  reset: 'reply lost: the connection was reset before a byte of it',
+  hang: 'reply lost: it never comes',
+} as const;
+export type Cut = keyof typeof cuts;
+export const cutNames = Object.keys(cuts) as readonly Cut[];
+
+export interface FaultKindRow {
+  /** What happens to the request, in words. */
+  readonly about: string;
+  /** Whether the service handles the request. */
+  readonly isHandled: boolean;
+  /**
+   * What becomes of the reply: it is cut, comes `late` but whole, has a `malformed` body, or is the
+   * one that the fault has `stated`.
+   */
+  readonly reply: Cut | 'late' | 'malformed' | 'stated';
+  /** The explorer's names for it, from the weakest to the strongest. Default: that of the kind. */
+  readonly explored?: readonly string[];
+  /** The explorer's name for it where it also ends the client's processes. */
+  readonly crash?: string;
+}
+
+export const faultKinds = {
+  delay: { about: 'the reply is late', isHandled: true, reply: 'late', explored: ['slow'] },
+  status: {
+    about: 'another status',
+    isHandled: false,
+    reply: 'stated',
+    explored: ['throttle', 'unavailable'],
+  },
+  refuse: { about: 'closed before it is accepted', isHandled: false, reply: 'close' },
+  reset: { about: 'reset before it is accepted', isHandled: false, reply: 'reset' },
+  lost_response: { about: 'accepted, then closed', isHandled: true, reply: 'close' },
+  truncate: { about: 'half of the reply', isHandled: true, reply: 'truncate' },
+  malformed: { about: 'a reply that is not valid JSON', isHandled: true, reply: 'malformed' },
+  lost_request: {
+    about: 'never handled; open until the client closes it',
+    isHandled: false,
+    reply: 'hang',
+    crash: 'crash_before',
+  },
+  hang: {
+    about: 'accepted, never answered',
+    isHandled: true,
+    reply: 'hang',
+    crash: 'crash_after',
+  },
+} as const satisfies Readonly<Record<string, FaultKindRow>>;
+
+export type FaultKinds = typeof faultKinds;
+export type FaultKindName = keyof FaultKinds;
+export const faultKindNames = Object.keys(faultKinds) as readonly FaultKindName[];
+
+/** The fields of the kinds that have some. */
+export interface FaultFields {
+  readonly delay: { readonly ms: number };
+  readonly status: {
+    readonly status: number;
+    readonly body?: unknown;
+    /** Checked text, sent unchanged. */
+    readonly headers?: Readonly<Record<string, string>>;
+  };
+}
+
 /** What a fault does to a request or its reply. */
-export type FaultKind =
-  | { readonly kind: 'delay'; readonly ms: number }
-  | {
-      readonly kind: 'status';
-      readonly status: number;
-      readonly body?: unknown;
-      /** Checked text, sent unchanged. */
-      readonly headers?: Readonly<Record<string, string>>;
-      /** The shortest wait that a 429 without headers asks for. Default 1. */
-      readonly waitSeconds?: number;
-    }
-  /** The connection closes before the service accepts the request: no token is spent. */
-  | { readonly kind: 'refuse' }
-  /** The same as `refuse`, with a TCP reset. */
-  | { readonly kind: 'reset' }
-  /** The request is never handled nor answered: the connection stays open. */
-  | { readonly kind: 'lost_request' }
-  /** The request is handled, then the connection closes without a reply. */
-  | { readonly kind: 'lost_response' }
-  /** The request is handled, but never answered. */
-  | { readonly kind: 'hang' }
-  /** Half of the reply is sent, then the connection closes. */
-  | { readonly kind: 'truncate' }
-  /** The body of the reply is not valid JSON. */
-  | { readonly kind: 'malformed' };
+export type FaultKind = {
+  [K in FaultKindName]: { readonly kind: K } & (K extends keyof FaultFields
+    ? FaultFields[K]
+    : unknown);
+}[FaultKindName];
+
+type KindWith<Property> = {
+  [K in FaultKindName]: FaultKinds[K] extends Property ? K : never;
+}[FaultKindName];
+/** The faults that act besides delays. */
+export type ActingFault = Exclude<FaultKind, { readonly kind: KindWith<{ reply: 'late' }> }>;
+/** The faults that keep the request from the service. */
+export type UnhandledFault = Extract<FaultKind, { kind: KindWith<{ isHandled: false }> }>;
+
+/** False if the fault acts before the service handles the request. */
+export function isHandled<Fault extends FaultKind>(
+  fault: Fault | undefined,
+): fault is Exclude<Fault, UnhandledFault> | undefined {
+  return fault === undefined || faultKinds[fault.kind].isHandled;
+}

@@ -1,24 +1,42 @@
 /** Fault schedules as data: which attempt at which intent of a client meets which fault. */
+import {
+  type FaultKindName,
+  type FaultKindRow,
+  type FaultKinds,
+  faultKindNames,
+  faultKinds,
+} from './fault-kinds.ts';
 import type { EndpointName } from './limits.ts';
 
+/** What a schedule of the explorer can do to a request. */
+export type FaultName = {
+  [K in FaultKindName]:
+    | (FaultKinds[K] extends { explored: readonly (infer Name)[] } ? Name : K)
+    | (FaultKinds[K] extends { crash: infer Name } ? Name : never);
+}[FaultKindName];
+
+const rows: readonly (readonly [FaultKindName, FaultKindRow])[] = faultKindNames.map((kind) => [
+  kind,
+  faultKinds[kind],
+]);
 /** From the weakest to the strongest: a finding shows the weakest that fails for the same cause. */
 export const faultNames = [
-  'slow',
-  'throttle',
-  'unavailable',
-  'refuse',
-  'reset',
-  'lost_response',
-  'truncate',
-  'malformed',
-  'lost_request',
-  'hang',
-  'crash_before',
-  'crash_after',
-] as const;
+  ...rows.flatMap(([kind, { explored = [kind] }]) => explored),
+  ...rows.flatMap(([, { crash = [] }]) => crash),
+] as readonly FaultName[];
 
-/** What a schedule can do to a request. */
-export type FaultName = (typeof faultNames)[number];
+/** True for faults that end the client's processes. */
+export function isCrash(name: FaultName): boolean {
+  return rows.some(([, { crash }]) => crash === name);
+}
+
+/** The kind of fault that the explorer uses under this name. */
+export function kindNamed(name: FaultName): FaultKindName {
+  const row = rows.find(
+    ([kind, { explored = [kind], crash }]) => crash === name || explored.includes(name),
+  );
+  return (row as (typeof rows)[number])[0];
+}
 
 /** One request of a client, named so that concurrency does not shift it. */
 export interface Point {

@@ -16,6 +16,9 @@ export const endpointNames = [
 /** The endpoint names that users write in limits and faults, and read in log lines. */
 export type EndpointName = (typeof endpointNames)[number];
 
+/** The endpoints that accept a message. */
+export const sendEndpoints = ['send', 'dashboard_send', 'external_send'] as const;
+
 /** Requests per minute for one user or client IP; null: not rate-limited. */
 export type LimitsPerMinute = Readonly<Record<EndpointName, number | null>>;
 

@@ -3,6 +3,7 @@
  * of no framework, so a test, a bench or a user in the same process can call `handle()` without a
  * socket.
  */
+import type { Cut } from './fault-kinds.ts';
 
 /** A request of a client, as `sim.handle` takes it. */
 export interface ApiRequest {
@@ -48,5 +49,5 @@ export interface Delivery {
    * `close`: the connection ends without a byte; `truncate`: after half of the body; `reset`: by a
    * TCP reset, where the transport can; `hang`: nothing is written, the connection stays open.
    */
-  readonly cut?: 'close' | 'truncate' | 'reset' | 'hang';
+  readonly cut?: Cut;
 }

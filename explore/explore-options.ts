@@ -1,9 +1,8 @@
 /** Checks what callers pass to `explore()`, and fills in the defaults. */
 import { z } from 'zod';
-import { type FaultName, faultNames, type Schedule } from '#contract/fault-schedule.ts';
+import { type FaultName, faultNames, isCrash, type Schedule } from '#contract/fault-schedule.ts';
 import { durationMs } from '#src/operations/query.ts';
 import type { SettingsInput } from '#src/simulator.ts';
-import { isCrash } from './fault-names.ts';
 import type { Client } from './in-process-run.ts';
 import { parsed, scheduleSchema } from './schedule.ts';
 

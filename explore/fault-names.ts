@@ -1,35 +1,20 @@
 /** The faults that the explorer tries, and what each does to one request. */
 
-import type { FaultKind } from '#contract/fault-kinds.ts';
-import type { FaultName } from '#contract/fault-schedule.ts';
+import { faultKinds } from '#contract/fault-kinds.ts';
+import { type FaultName, isCrash, kindNamed } from '#contract/fault-schedule.ts';
 import type { EndpointName } from '#contract/limits.ts';
-
-/**
- * True for faults that end the client's processes: only a command run with `--crash` meets them.
- */
-export function isCrash(name: FaultName): boolean {
-  return name.startsWith('crash_');
-}
+import type { ChosenFault } from '#src/http/service/faults.ts';
 
 /**
  * What a fault does to its request. `slowMs`: real milliseconds that `slow` holds a reply;
  * `waitSeconds`: the `Retry-After` of `throttle`. A client that crashes is gone before any reply.
  */
-export function faultKind(name: FaultName, slowMs: number, waitSeconds: number): FaultKind {
-  switch (name) {
-    case 'slow':
-      return { kind: 'delay', ms: slowMs };
-    case 'throttle':
-      return { kind: 'status', status: 429, waitSeconds };
-    case 'crash_before':
-      return { kind: 'lost_request' };
-    case 'crash_after':
-      return { kind: 'hang' };
-    case 'unavailable':
-      return { kind: 'status', status: 503, body: { detail: 'Service temporarily unavailable.' } };
-    default:
-      return { kind: name };
-  }
+export function faultKind(name: FaultName, slowMs: number, waitSeconds: number): ChosenFault {
+  const kind = kindNamed(name);
+  if (kind === 'delay') return { kind, ms: slowMs };
+  if (kind !== 'status') return { kind };
+  if (name === 'throttle') return { kind, status: 429, waitSeconds };
+  return { kind, status: 503, body: { detail: 'Service temporarily unavailable.' } };
 }
 
 /** These endpoints have no rate limit, and their requests change nothing. */
@@ -43,13 +28,6 @@ export function faultsAt(endpoint: EndpointName, names: readonly FaultName[]): F
   return names.filter((name) => name !== 'throttle' || !unlimited.includes(endpoint));
 }
 
-/** By fault: the one that has the same effect if the request changes nothing. */
-const equalForReads: Readonly<Partial<Record<FaultName, FaultName>>> = {
-  lost_response: 'refuse',
-  hang: 'lost_request',
-  crash_after: 'crash_before',
-};
-
 /**
  * Another fault with the same effect on client and service: where a request changes nothing, a lost
  * reply equals a lost request.
@@ -59,6 +37,10 @@ export function equalFault(
   name: FaultName,
   names: readonly FaultName[],
 ): FaultName | undefined {
-  const equal = unlimited.includes(endpoint) ? equalForReads[name] : undefined;
-  return equal !== undefined && names.includes(equal) ? equal : undefined;
+  const own = faultKinds[kindNamed(name)];
+  if (!unlimited.includes(endpoint) || !own.isHandled) return undefined;
+  return names.find((other) => {
+    const { isHandled, reply } = faultKinds[kindNamed(other)];
+    return !isHandled && reply === own.reply && isCrash(other) === isCrash(name);
+  });
 }

@@ -1,16 +1,16 @@
 /** Injects the faults of one run's schedule, and records the point of each exchange. */
 
-import type { FaultKind } from '#contract/fault-kinds.ts';
-import type { FaultName, Point, Schedule } from '#contract/fault-schedule.ts';
+import { type FaultName, isCrash, type Point, type Schedule } from '#contract/fault-schedule.ts';
 import type { ApiRequest } from '#contract/request-and-reply.ts';
 import type { Exchange } from '#judging/client/exchange.ts';
 import { endpointOf } from '#judging/evidence/reading.ts';
 import { authenticate, type Handled } from '#src/http/service/api.ts';
+import type { ChosenFault } from '#src/http/service/faults.ts';
 import { exchangeOf, exchangesOf } from '#src/recording/judged-exchanges.ts';
 import { RecordedExchange } from '#src/recording/recorded-exchange.ts';
 import type { Registry } from '#src/sim/accounts/registry.ts';
 import type { Simulator } from '#src/simulator.ts';
-import { faultKind, isCrash } from './fault-names.ts';
+import { faultKind } from './fault-names.ts';
 import { type KnownIntents, Points } from './points.ts';
 import { pointKey, waitsOf } from './schedule.ts';
 
@@ -71,7 +71,7 @@ export class WatchedRun {
   }
 
   /** Chooses the fault of each request as it arrives; undefined for none. */
-  readonly chooseFault = (world: Registry, request: ApiRequest): FaultKind | undefined => {
+  readonly chooseFault = (world: Registry, request: ApiRequest): ChosenFault | undefined => {
     const earlier = this.recorded();
     const point = this.#points.arrive(
       exchangeWithoutReply(world, request, (earlier.at(-1)?.number ?? 0) + 1),

@@ -1,7 +1,7 @@
 /**
  * Answers the control port of the fleet by asking the control ports of its shards. It uses the
- * table of operations of a single process: the `scope` that an operation declares says whether all
- * shards or one of them are asked, or the replies of all are joined.
+ * table of operations of a single process: the field `fleet` of an operation says whether all shards
+ * or one of them are asked, or the replies of all are joined.
  */
 import { errorToReply } from '#src/control/control-api.ts';
 import type { ControlAnswers } from '#src/control/control-port.ts';
@@ -69,7 +69,8 @@ export class FleetControl implements ControlAnswers {
       refuseRouted(operation, () => parseBody(request));
       const createdId = worldId === firstWorldId ? undefined : worldId;
       const isOfServer = createdId === undefined || nounOf(operation.name) === 'worlds';
-      if (operation.ofServer === true && isOfServer) return await this.#onServer(found, request);
+      if (operation.fleet.ofServer === true && isOfServer)
+        return await this.#onServer(found, request);
       const { shards, routes } = this.#parts;
       const { wide } = this.#options;
       if (createdId === undefined && wide !== undefined) return await wide.answer(found, request);
@@ -93,7 +94,7 @@ export class FleetControl implements ControlAnswers {
     const shardRequest = requestForShard(request, prefix);
     if (operation.contentType === 'text/event-stream') return openEvents([shard], shardRequest);
     const reply = await shard.ask(shardRequest);
-    if (operation.changesKeys === true && createdId !== undefined) {
+    if (operation.fleet.changesKeys === true && createdId !== undefined) {
       await this.#parts.routes.readKeysOf(createdId);
     }
     if (operation.name !== 'simulator.state' || reply.status !== 200) return passedReply(reply);
@@ -111,14 +112,16 @@ export class FleetControl implements ControlAnswers {
       const isServed = haproxy.isReady && !haproxy.isStopping;
       return readyReply(isServed && shards.some(({ state }) => state === 'ready'));
     }
-    switch (operation.scope) {
+    switch (operation.fleet.scope) {
       case 'all':
         setImmediate(this.#options.onShutdown);
         return { status: 202, body: JSON.stringify({ status: 'stopping' }) };
       case 'merged':
         if (operation.contentType !== undefined) return this.#metrics(request);
         return nounOf(operation.name) === 'worlds' ? this.#worlds(request) : this.#health();
-      default:
+      case 'owner':
+      case 'local':
+      case 'named':
         return this.#onOneWorld(found, request);
     }
   }

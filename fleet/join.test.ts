@@ -12,7 +12,7 @@ const shards = [{ index: 0 }, { index: 1 }] as unknown as readonly [Shard, Shard
 const ownerOf = (accountId: string) => shards[accountId.endsWith('1') ? 1 : 0];
 
 function joined(name: OperationName, bodies: readonly unknown[], limit?: number): unknown {
-  const how = operations.find((each) => each.name === name)?.joined;
+  const how = operations.find((each) => each.name === name)?.fleet.joined;
   if (how === undefined) throw new Error(`${name} has no join`);
   return joinBodies(bodies, how, { shards, ownerOf, limit });
 }

@@ -52,11 +52,15 @@ function parsed({ parseArg, long }: Option, variable: string, value: string, ear
   }
 }
 
+const onWords = ['1', 'true', 'yes', 'on'];
+const offWords = ['0', 'false', 'no', 'off'];
+
 function readSwitch(variable: string, text: string): boolean {
   const word = text.toLowerCase();
-  if (['1', 'true', 'yes', 'on'].includes(word)) return true;
-  if (['0', 'false', 'no', 'off'].includes(word)) return false;
-  throw new UsageError(`${variable} ${text}: expected 1 or 0`);
+  if (onWords.includes(word)) return true;
+  if (offWords.includes(word)) return false;
+  const expected = `expected ${onWords.join(', ')} or ${offWords.join(', ')}`;
+  throw new UsageError(`${variable} ${text}: ${expected}`);
 }
 
 const givenTexts = new WeakMap<Option, readonly string[]>();

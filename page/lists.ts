@@ -3,6 +3,7 @@
  * Each list names its operations and columns; labels, kinds, ranges and hints come from the schemas
  * of those operations. `parts/list.tsx` draws the lists, `parts/operation-form.tsx` the forms.
  */
+import { faultKindNames } from '#contract/fault-kinds.ts';
 import type { ListDeclaration, Row, TextFact } from './list-declaration.ts';
 import type { OperationName } from './wire.ts';
 
@@ -111,8 +112,8 @@ const receivedList: ListDeclaration = {
     'Nothing received yet. Inject a message, as if a phone had sent it to one of the numbers.',
 };
 
-/** The index of `lost_request` among the declared faults: a form holds a variant by its index. */
-const lostRequest = '4';
+/** A form holds a variant by its index. */
+const lostRequest = String(faultKindNames.indexOf('lost_request'));
 
 const faultList: ListDeclaration = {
   title: 'Faults',

@@ -10,7 +10,13 @@ import {
 } from 'node:http';
 import type { Socket } from 'node:net';
 import { PassThrough, type Readable } from 'node:stream';
-import type { FaultKind } from '#contract/fault-kinds.ts';
+import {
+  type ActingFault,
+  type FaultFields,
+  type FaultKindName,
+  faultKinds,
+  type UnhandledFault,
+} from '#contract/fault-kinds.ts';
 import { plainIp } from '#src/http/plain-ip.ts';
 import { forced, malformed } from '#src/http/service/faults.ts';
 import { resetSocket } from '#src/http/transport/node/node-reply.ts';
@@ -28,7 +34,7 @@ export interface PassedExchange {
   readonly reply: PassedReply | undefined;
   /** Why no whole reply came, or why the client did not see it. */
   readonly failure: string | undefined;
-  readonly fault: FaultKind['kind'] | undefined;
+  readonly fault: FaultKindName | undefined;
 }
 
 export interface PassedReply {
@@ -71,7 +77,7 @@ export class ProxiedExchange {
   /** The request's body, as far as the service has not got it. */
   unsentBody: Readable;
   /** The fault that struck it; set before the exchange is answered. */
-  fault: FaultKind['kind'] | undefined;
+  fault: FaultKindName | undefined;
   readonly #clientIp: string;
   readonly #sentMs = Date.now();
   readonly #startedMs = performance.now();
@@ -158,26 +164,20 @@ export class ProxiedExchange {
   }
 
   /** Waits for the whole reply of the service, and then applies the fault in place of it. */
-  applyFault(reply: IncomingMessage, { kind }: FaultKind): void {
+  applyFault(reply: IncomingMessage, { kind }: Exclude<ActingFault, UnhandledFault>): void {
     const replyBody = collectBody(reply);
     const strike = () => {
       const body = replyBody();
       this.#keepReply(reply, body);
       const bytes = typeof body === 'number' ? Buffer.alloc(0) : body;
-      switch (kind) {
-        case 'hang':
-          // The connection stays open; only `close` or the client ends it.
-          this.#report('the fault left it unanswered');
-          break;
-        case 'lost_response':
-          this.response.destroy();
-          break;
-        case 'truncate':
-          this.#truncate(reply, bytes);
-          break;
-        default:
-          this.#malform(reply, bytes);
-      }
+      const effects = {
+        // The connection stays open; only `close` or the client ends it.
+        hang: () => this.#report('the fault left it unanswered'),
+        close: () => void this.response.destroy(),
+        truncate: () => this.#truncate(reply, bytes),
+        malformed: () => this.#malform(reply, bytes),
+      };
+      effects[faultKinds[kind].reply]();
     };
     reply.on('end', this.guarded(strike));
   }
@@ -199,19 +199,22 @@ export class ProxiedExchange {
   }
 
   /** Applies a fault that keeps the request from the service. */
-  answerWithFault(fault: FaultKind): void {
-    const { response, request } = this;
-    if (fault.kind === 'refuse') response.destroy();
-    else if (fault.kind === 'reset') resetSocket(request.socket);
-    else if (fault.kind === 'lost_request') this.#report('the fault kept it from the service');
-    else if (fault.kind === 'status') {
-      const { status, body, headers = {} } = forcedReply(fault);
-      const lines = Object.entries({ 'content-type': 'application/json', ...headers });
-      const bytes = Buffer.from(body);
-      response.writeHead(status, [...lines.flat(), 'content-length', String(bytes.length)]);
-      response.end(bytes);
-      this.#reply = { status, headers: lines, body: bytes };
+  answerWithFault(fault: UnhandledFault): void {
+    const effects = {
+      close: () => void this.response.destroy(),
+      reset: () => resetSocket(this.request.socket),
+      hang: () => this.#report('the fault kept it from the service'),
+    };
+    if (fault.kind !== 'status') {
+      effects[faultKinds[fault.kind].reply]();
+      return;
     }
+    const { status, body, headers = {} } = forcedReply(fault);
+    const lines = Object.entries({ 'content-type': 'application/json', ...headers });
+    const bytes = Buffer.from(body);
+    this.response.writeHead(status, [...lines.flat(), 'content-length', String(bytes.length)]);
+    this.response.end(bytes);
+    this.#reply = { status, headers: lines, body: bytes };
   }
 
   /** Reports the exchange as cut, because the recorder stops. */
@@ -292,7 +295,7 @@ function collectBody(message: IncomingMessage): () => Body {
 }
 
 /** A forced 429 asks for a wait of one second, unless the fault has headers of its own. */
-function forcedReply(fault: Extract<FaultKind, { kind: 'status' }>): ReturnType<typeof forced> {
+function forcedReply(fault: FaultFields['status']): ReturnType<typeof forced> {
   if (fault.status !== 429 || fault.headers !== undefined) return forced(fault);
   const detail = 'Request was throttled. Expected available in 1 second.';
   return { ...forced({ body: { detail }, ...fault }), headers: { 'retry-after': '1' } };

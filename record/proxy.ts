@@ -16,11 +16,12 @@ import {
 import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { isHandled } from '#contract/fault-kinds.ts';
 import { matchRoute } from '#contract/routes.ts';
 import { WayOut } from '#io/way-out.ts';
 import type { TlsPair } from '#src/config/tls.ts';
 import { type FaultSubject, recipientOf } from '#src/http/service/fault.ts';
-import { type FaultEffect, type Faults, isHandled } from '#src/http/service/faults.ts';
+import type { FaultEffect, Faults } from '#src/http/service/faults.ts';
 import {
   hasOpenExchange,
   isNamed,

@@ -3,6 +3,8 @@
  * reports from, with one result for each finding.
  */
 
+import { faultKinds } from '#contract/fault-kinds.ts';
+import { kindNamed } from '#contract/fault-schedule.ts';
 import { clientRules } from '#contract/rules.ts';
 import { findingView } from '#explore/finding-view.ts';
 import { scheduleText } from '#explore/schedule.ts';
@@ -155,9 +157,9 @@ function entryText(entry: TimelineEntry, startMs: number): string {
 
 /** What became of a reply that the client did not see: no status if nothing was handled. */
 function unseenReply({ status, fault }: TimelineEntry): string {
-  if (fault === 'refuse' || fault === 'reset') return 'closed';
-  if (fault === 'lost_request' || fault === 'crash_before') return 'not handled';
-  return `${status}, not seen by the client`;
+  const { isHandled = true, reply } = fault === null ? {} : faultKinds[kindNamed(fault)];
+  if (isHandled || reply === 'stated') return `${status}, not seen by the client`;
+  return reply === 'hang' ? 'not handled' : 'closed';
 }
 
 export function exploreJson({ result, line, command, startedAt, durationMs }: Explored) {

@@ -4,9 +4,8 @@
  * cannot be explored, 6 the budget ended first, 130 interrupted.
  */
 import { resolve } from 'node:path';
-import { type FaultName, faultNames, type Schedule } from '#contract/fault-schedule.ts';
+import { type FaultName, faultNames, isCrash, type Schedule } from '#contract/fault-schedule.ts';
 import { CommandRuns } from '#explore/command-runs.ts';
-import { isCrash } from '#explore/fault-names.ts';
 import { checkFolder, readSchedule, writeFindings } from '#explore/finding-files.ts';
 import { tryLess } from '#explore/learn.ts';
 import { scheduleText } from '#explore/schedule.ts';

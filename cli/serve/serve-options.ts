@@ -28,13 +28,11 @@ import {
   logModes,
   retryAfterSeconds,
   type SettingsInput,
+  transports,
 } from '#src/config/settings.ts';
 import { tlsOf } from '#src/config/tls.ts';
 import { readAssumptionsFile, readWorldFile } from '#src/config/world-file.ts';
 import { defaultMaxMessages } from '#src/sim/store/retention.ts';
-
-/** The HTTP servers to choose from. */
-export const transports = ['hyperexpress', 'node'] as const;
 
 /** The flags of HTTPS, which other commands that serve have, too. */
 export const tlsFlags = [
@@ -184,7 +182,8 @@ export async function serveOptions(command: Command, passedToken?: string) {
     rate: flags.rate,
     startTime: flags.startTime,
     world,
-  };
+    // A setting without a flag does not compile.
+  } satisfies Required<Omit<SettingsInput, 'name'>>;
   return {
     settings,
     host: flags.host,

@@ -5,6 +5,7 @@
  * states (`pollIntervalSeconds`, `failsFrom`, `failureRate`).
  */
 
+import { type Status, statuses } from '#contract/message-status.ts';
 import type { RuleId } from '#contract/rules.ts';
 import { dayMs } from '#contract/time.ts';
 import { textOf } from '#judging/service/expectations.ts';
@@ -37,7 +38,6 @@ async function readLongAfter(t: Trial, numbers: readonly string[]): Promise<void
   }
 }
 
-const statusOrder = ['queued', 'sending', 'sent', 'delivered', 'failed'];
 /** How many rounds of reads `STATE-3/never-backwards` adds once the message is final. */
 const roundsAfterTheEnd = 4;
 /** Pauses in real time: short at first; 98 s in all, nearly five polls of 20 s. */
@@ -132,7 +132,8 @@ export const stateCases: readonly Case[] = [
       const readAll = async () => {
         for (const key of [account.key, other, account.key, other]) {
           const { json } = await t.get(paths.read(messageId), key);
-          latestRank = Math.max(latestRank, statusOrder.indexOf(textOf(Object(json).status)));
+          const status = textOf(Object(json).status) as Status;
+          latestRank = Math.max(latestRank, statuses.indexOf(status));
         }
       };
       let roundsLeft = roundsAfterTheEnd;
@@ -143,7 +144,7 @@ export const stateCases: readonly Case[] = [
           await t.send(account, fields);
           await readAll();
         }
-        if (latestRank >= statusOrder.indexOf('delivered') && --roundsLeft === 0) break;
+        if (latestRank >= statuses.indexOf('delivered') && --roundsLeft === 0) break;
       }
     },
   },

@@ -1,6 +1,7 @@
 /**
  * Assumptions about devices, senders, quota and retention.
  */
+import { sendEndpoints } from '../limits.ts';
 import type { Declaration } from './declaration.ts';
 
 export const devicesAndQuota = {
@@ -77,7 +78,7 @@ export const devicesAndQuota = {
     },
     why: 'the document uses `device_inactive` only for a deactivated SIM, and queuing is asynchronous (SVC-2).',
     rules: ['SVC-1'],
-    endpoints: ['send', 'dashboard_send', 'external_send'],
+    endpoints: sendEndpoints,
   },
   foreignNumber: {
     open: "`from` is another account's number",

@@ -1,6 +1,7 @@
 /**
  * Assumptions about the fields of a send.
  */
+import { sendEndpoints } from '../limits.ts';
 import type { Declaration } from './declaration.ts';
 
 export const fields = {
@@ -12,7 +13,7 @@ export const fields = {
     },
     why: 'interfaces usually grow by new fields, which older servers ignore.',
     rules: ['SEND-5'],
-    endpoints: ['send', 'dashboard_send', 'external_send'],
+    endpoints: sendEndpoints,
   },
   nullFields: {
     open: '`null` for an optional field',
@@ -22,7 +23,7 @@ export const fields = {
     },
     why: 'the document gives the types of its fields, and null is not among them.',
     rules: ['SEND-2'],
-    endpoints: ['send', 'dashboard_send', 'external_send'],
+    endpoints: sendEndpoints,
   },
   typeCoercion: {
     open: 'a number or boolean where the table says string',
@@ -34,7 +35,7 @@ export const fields = {
     },
     why: 'the document gives the types of its fields.',
     rules: ['SEND-2'],
-    endpoints: ['send', 'dashboard_send', 'external_send'],
+    endpoints: sendEndpoints,
   },
   validationScope: {
     open: 'which failing fields a 400 names',
@@ -45,7 +46,7 @@ export const fields = {
     },
     why: '"the body identifies the failing field" (SEND-5) is singular.',
     rules: ['SEND-5'],
-    endpoints: ['send', 'dashboard_send', 'external_send', 'received'],
+    endpoints: [...sendEndpoints, 'received'],
   },
   sendAtFormats: {
     open: 'which ISO 8601 forms are read',

@@ -1,6 +1,7 @@
 /**
  * Assumptions about rate limits and replays.
  */
+import { sendEndpoints } from '../limits.ts';
 import type { Declaration } from './declaration.ts';
 
 export const limitsAndReplays = {
@@ -44,7 +45,7 @@ export const limitsAndReplays = {
     },
     why: 'SEND-4 promises replays of an original 202 body, which a refusal does not have.',
     rules: ['SEND-4'],
-    endpoints: ['send', 'dashboard_send', 'external_send'],
+    endpoints: sendEndpoints,
   },
   gateOrder: {
     open: 'order of the checks',
@@ -56,7 +57,7 @@ export const limitsAndReplays = {
     },
     why: 'a replay answers with the original body (SEND-4), even if its `send_at` has passed, its SIM was deactivated, or the quota is used up.',
     rules: ['SEND-4', 'SEND-5'],
-    endpoints: ['send', 'dashboard_send', 'external_send'],
+    endpoints: sendEndpoints,
   },
   bothSenderFields: {
     open: '`from` and `from_number` both present',
@@ -68,7 +69,7 @@ export const limitsAndReplays = {
     },
     why: "`from` is the field that the document's table names; the other is its alias (SEND-1).",
     rules: ['SEND-1'],
-    endpoints: ['send', 'dashboard_send', 'external_send'],
+    endpoints: sendEndpoints,
   },
   replayScope: {
     open: 'whose `request_id`',
@@ -78,7 +79,7 @@ export const limitsAndReplays = {
     },
     why: 'a retry after a change of keys must not send twice.',
     rules: ['SEND-4'],
-    endpoints: ['send', 'dashboard_send', 'external_send'],
+    endpoints: sendEndpoints,
   },
   replayDifferentBody: {
     open: 'same key, another body',
@@ -88,7 +89,7 @@ export const limitsAndReplays = {
     },
     why: 'SEND-4 mentions only the same `request_id`.',
     rules: ['SEND-4'],
-    endpoints: ['send', 'dashboard_send', 'external_send'],
+    endpoints: sendEndpoints,
   },
   replayAcrossEndpoints: {
     open: 'do dashboard and external send share the keys of v1 send',
@@ -98,7 +99,7 @@ export const limitsAndReplays = {
     },
     why: 'the account must not send twice through any endpoint.',
     rules: ['SEND-4'],
-    endpoints: ['send', 'dashboard_send', 'external_send'],
+    endpoints: sendEndpoints,
   },
   replaySpends: {
     open: 'what a replay costs',
@@ -108,6 +109,6 @@ export const limitsAndReplays = {
     },
     why: 'a replay is a request like any other, but creates no second message (SEND-4), so it uses no quota.',
     rules: ['SEND-4', 'LIMIT-1'],
-    endpoints: ['send', 'dashboard_send', 'external_send'],
+    endpoints: sendEndpoints,
   },
 } as const satisfies Readonly<Record<string, Declaration>>;

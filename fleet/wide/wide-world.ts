@@ -68,9 +68,9 @@ export class WideWorld {
     const { operation } = found;
     const { shards } = this.#parts;
     const shardRequest = requestForShard(request);
-    if (operation.ofShard === true) return this.#askNamedShard(operation, request);
     if (operation.contentType === 'text/event-stream') return openEvents(shards, shardRequest);
-    const input = parseBody(request);
+    // The body of a snapshot is long, and goes to its shard as it is.
+    const input = operation.fleet.scope === 'named' ? undefined : parseBody(request);
     refuseInexact(operation, input);
     switch (operation.name as OperationName) {
       case 'clock.advance':
@@ -99,7 +99,7 @@ export class WideWorld {
     const { operation } = found;
     const { shards } = this.#parts;
     const shardRequest = requestForShard(request);
-    switch (operation.scope) {
+    switch (operation.fleet.scope) {
       case 'local':
         return passedReply(await shards[0].ask(shardRequest));
       case 'all':
@@ -112,8 +112,10 @@ export class WideWorld {
         if (operation.name === 'messages.page') return pageOfMessages(shards, request);
         return this.#merged(operation, shardRequest, request.query);
       }
-      default:
+      case 'owner':
         return this.#onOwner(found, shardRequest);
+      case 'named':
+        return this.#askNamedShard(operation, request);
     }
   }
 
@@ -129,7 +131,7 @@ export class WideWorld {
     }
     query.delete('shard');
     const reply = await shard.ask(requestForShard(request, '', query.toString()));
-    if (operation.changesKeys === true) await this.#owners.update();
+    if (operation.fleet.changesKeys === true) await this.#owners.update();
     return passedReply(reply);
   }
 
@@ -173,7 +175,11 @@ export class WideWorld {
     return okReply(joined);
   }
 
-  #joinReplies({ joined = 'equal' }: Operation, replies: readonly ShardReply[], limit?: number) {
+  #joinReplies(
+    { fleet: { joined = 'equal' } }: Operation,
+    replies: readonly ShardReply[],
+    limit?: number,
+  ) {
     const bodies = replies.map(({ body }) => JSON.parse(body) as unknown);
     const { shards } = this.#parts;
     return joinBodies(bodies, joined, { shards, ownerOf: this.#owners.ownerOf, limit });
@@ -254,9 +260,10 @@ export class WideWorld {
       const [reply] = replies as readonly [ShardReply];
       if (reply.status >= 300) return passedReply(reply);
       if (operation.name === 'simulator.reset') await this.#clock.synchronize();
-      const mayAddKeys = operation.changesKeys === true || operation.name.startsWith('accounts.');
+      const mayAddKeys =
+        operation.fleet.changesKeys === true || operation.name.startsWith('accounts.');
       if (mayAddKeys) await this.#owners.update();
-      if (operation.joined === undefined) return passedReply(reply);
+      if (operation.fleet.joined === undefined) return passedReply(reply);
       return changedReply(reply, () => this.#joinReplies(operation, replies));
     });
   }

@@ -3,7 +3,7 @@
  * simulator's record (`src/recording/judged-exchanges.ts`) and recorded traffic
  * (`judging/evidence/exchanges-of-traffic.ts`).
  */
-import type { EndpointName } from '#contract/limits.ts';
+import { type EndpointName, sendEndpoints } from '#contract/limits.ts';
 
 export interface Exchange {
   /** The number of its request; in a HAR file its place, from 1. */
@@ -48,7 +48,7 @@ export interface Exchange {
   readonly showsKey: boolean;
 }
 
-const sends: readonly (string | undefined)[] = ['send', 'dashboard_send', 'external_send'];
+const sends: readonly (string | undefined)[] = sendEndpoints;
 
 export function isSend({ endpoint, method }: Exchange): boolean {
   return method === 'POST' && sends.includes(endpoint);

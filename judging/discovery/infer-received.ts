@@ -3,6 +3,8 @@
  * statistics. The values of an entry decide what a member is: the account's own number and device,
  * other numbers, times and ids. Its name decides only if the values do not.
  */
+
+import { statuses } from '#contract/message-status.ts';
 import type { Json } from '#contract/reply-template.ts';
 import { isObject } from '../service/expectations.ts';
 import { type Inferred, isTime, isUuid } from './infer-template.ts';
@@ -124,7 +126,7 @@ export function figures(before: unknown, after: unknown, place: Place): unknown 
     return Object.fromEntries(
       Object.entries(after).flatMap(([name, value]) => {
         const shown =
-          countsByStatus(after) && statuses.includes(name)
+          countsByStatus(after) && statuses.some((status) => status === name)
             ? `{${name}}`
             : figures(before[name], value, { ...place, at: `${at}.${name}` });
         return shown === undefined ? [] : [[name, shown]];
@@ -152,8 +154,6 @@ function placeholderOf(before: unknown, after: number, { at, most }: Place): str
   const figure = constantFigures.find(([names]) => names.test(name))?.[1];
   return figure && `{${figure}}`;
 }
-
-const statuses: readonly string[] = ['queued', 'sending', 'sent', 'delivered', 'failed'];
 
 /** Figures that do not change with a send, by their possible names; the first match counts. */
 const constantFigures: readonly (readonly [RegExp, string])[] = [

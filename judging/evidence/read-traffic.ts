@@ -6,6 +6,7 @@ import { closeSync, createReadStream, readSync } from 'node:fs';
 import { basename } from 'node:path';
 import { createGunzip } from 'node:zlib';
 import type { NoticeTaker, TrafficEvent, TrafficExchange } from '#contract/exchange.ts';
+import { faultKinds } from '#contract/fault-kinds.ts';
 import { CommandError } from '#io/command-error.ts';
 import { openingOf } from '#io/own-file.ts';
 import { openPlain, reasonOf } from '#io/plain-file.ts';
@@ -115,13 +116,12 @@ async function* eventsOfRecording(
   onNotice(`${basename(path)}: ${many(broken, 'line')} cannot be read; skipped`, true);
 }
 
-/** Faults that keep the request from the service: the status shows nothing about the request. */
-const faultsBeforeService = ['status', 'refuse', 'reset', 'lost_request'];
-
 function exchangeOfLine(line: RecordedLine): TrafficExchange {
   const { request, reply, fault, failure } = line;
   const [path = '', query = ''] = request.path.split('?', 2);
-  const isForced = fault !== undefined && faultsBeforeService.includes(fault);
+  // A name of a later version says nothing about the reply.
+  const struck =
+    fault === undefined || !Object.hasOwn(faultKinds, fault) ? undefined : faultKinds[fault];
   return {
     sentAt: Date.parse(line.sent),
     answeredAt: Date.parse(line.answered),
@@ -134,11 +134,12 @@ function exchangeOfLine(line: RecordedLine): TrafficExchange {
     address: line.client,
     body: bodyIn(request),
     reply: reply && { status: reply.status, headers: reply.headers, body: bodyIn(reply) },
-    isForced,
+    // If the request did not reach the service, the status shows nothing about it.
+    isForced: struck?.isHandled === false,
     isSeen:
       reply !== undefined &&
       failure === undefined &&
-      (fault === undefined || fault === 'delay' || fault === 'status'),
+      (fault === undefined || struck?.reply === 'late' || struck?.reply === 'stated'),
   };
 }
 

@@ -3,7 +3,7 @@
  * names the fault. If that fault let the request through, the reply is the one that the service
  * sent.
  */
-import type { FaultKind } from '#contract/fault-kinds.ts';
+import type { FaultKindName } from '#contract/fault-kinds.ts';
 
 export interface RecordedLine {
   /** When the head of the request had arrived, and when the last byte of the reply had left. */
@@ -11,7 +11,7 @@ export interface RecordedLine {
   readonly answered: string;
   /** The digest of the client's address. */
   readonly client: string;
-  readonly fault?: FaultKind['kind'];
+  readonly fault?: FaultKindName;
   /** The path is as sent, with the query. */
   readonly request: RecordedBody & { readonly method: string; readonly path: string };
   /** Absent if no whole reply came. */

@@ -3,6 +3,8 @@
  * SVC-4. The bodies of the dashboard's and the external send are open (`dashboardSendShape`,
  * `externalSendShape`), so only SVC-4 looks at them.
  */
+
+import { statuses } from '#contract/message-status.ts';
 import { dayMs, minuteMs, secondMs } from '#contract/time.ts';
 import { bodyOf, type Exchange, isMessageSend, isRead } from './exchange.ts';
 import * as verify from './expectations.ts';
@@ -21,7 +23,7 @@ export const bodyJudges = {
 export const sevenFields = 'created_at, device_id, from_number, message_id, request_id, status, to';
 export const messageFields = sevenFields.split(', ');
 
-const statuses = ['queued', 'sending', 'sent', 'delivered', 'failed'];
+const knownStatuses: readonly string[] = statuses;
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const e164 = /^\+[1-9]\d{1,14}$/;
 const utcMilliseconds = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
@@ -139,7 +141,7 @@ function requireStatus({ body: { status }, source, accepted }: Context): void {
   // The status of a held message has an open name (`heldStatus`).
   if (accepted === undefined || accepted.fields?.['send_at'] !== undefined) return;
   const expected = `one of ${statuses.join(', ')} as status of ${source}`;
-  verify.that(statuses.includes(verify.textOf(status)), expected, verify.show(status));
+  verify.that(knownStatuses.includes(verify.textOf(status)), expected, verify.show(status));
 }
 
 /** RES-6: `device_id` is the SIM that has the sender number, and belongs to one account. */

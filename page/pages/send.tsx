@@ -4,7 +4,7 @@
  */
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { messageMaxCharacters } from '#contract/limits.ts';
+import { messageMaxCharacters, sendEndpoints } from '#contract/limits.ts';
 import { hourMs, minuteMs } from '#contract/time.ts';
 import { segmentText } from '#src/sim/sends/segments.ts';
 import { nowMs, readState, state } from '../clock.ts';
@@ -27,7 +27,7 @@ const fields: readonly Field[] = [
   {
     name: 'endpoint',
     kind: 'choice',
-    words: ['send', 'dashboard_send', 'external_send'],
+    words: sendEndpoints,
     isRequired: true,
   },
   { name: 'from', kind: 'phone' },

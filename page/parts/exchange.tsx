@@ -2,6 +2,7 @@
  * Shows an exchange: a request to the service and its reply, as sent over the wire. The control
  * port has removed the key.
  */
+import { cuts } from '#contract/fault-kinds.ts';
 import type { Exchange } from '../wire.ts';
 import { ReplyStatus } from './values.tsx';
 
@@ -64,20 +65,12 @@ function formatted(text: string): string {
   }
 }
 
-/** The ways in which a fault cuts a reply. */
-const cutTexts: Readonly<Record<string, string>> = {
-  close: 'reply lost: the connection closed before a byte of it',
-  truncate: 'reply cut: the connection closed after half of it',
-  reset: 'reply lost: the connection was reset before a byte of it',
-  hang: 'reply lost: it never comes',
-};
-
 /** What a fault did to a request, in words. */
 export function faultText(fault: NonNullable<Exchange['fault']>): string {
   const { status, delay_ms: delayMs, cut } = fault;
   return [
     ...(status === null ? [] : [`fault answered ${status}`]),
     ...(delayMs === null ? [] : [`reply ${delayMs} ms late`]),
-    ...(cut === null ? [] : [cutTexts[cut] ?? cut]),
+    ...(cut === null ? [] : [cuts[cut]]),
   ].join(', ');
 }

@@ -3,6 +3,12 @@
  * The control port, snapshots and the files of `record --faults` use it.
  */
 import { z } from 'zod';
+import {
+  type FaultFields,
+  type FaultKind,
+  faultKindNames,
+  faultKinds,
+} from '#contract/fault-kinds.ts';
 import { endpointNames } from '#contract/limits.ts';
 import { recipientSchema } from './world-schema.ts';
 
@@ -88,39 +94,34 @@ const headersSchema = z.preprocess((headers: z.input<typeof headersRecord>, cont
   return headers;
 }, headersRecord);
 
-const kindSchema = z.discriminatedUnion('kind', [
-  z
-    .strictObject({
-      kind: z.literal('delay'),
-      ms: z.int().min(0).max(600_000).describe('Real milliseconds before the reply is written.'),
-    })
-    .describe('the reply is late'),
-  z
-    .strictObject({
-      kind: z.literal('status'),
-      status: z.int().min(200).max(599),
-      body: z
-        .unknown()
-        .optional()
-        .refine(isFaultBody, {
-          error: `expected JSON of at most ${longestFaultBody} characters and ${deepestFaultBody} levels`,
-        })
-        .describe('JSON, or a string that is sent unchanged.'),
-      headers: headersSchema
-        .exactOptional()
-        .describe('Sent unchanged. A 429 without headers gets a correct Retry-After.'),
-    })
-    .describe('another status'),
-  z.strictObject({ kind: z.literal('refuse') }).describe('closed before it is accepted'),
-  z.strictObject({ kind: z.literal('reset') }).describe('reset before it is accepted'),
-  z
-    .strictObject({ kind: z.literal('lost_request') })
-    .describe('never handled; open until the client closes it'),
-  z.strictObject({ kind: z.literal('lost_response') }).describe('accepted, then closed'),
-  z.strictObject({ kind: z.literal('hang') }).describe('accepted, never answered'),
-  z.strictObject({ kind: z.literal('truncate') }).describe('half of the reply'),
-  z.strictObject({ kind: z.literal('malformed') }).describe('a reply that is not valid JSON'),
-]);
+/** The fields of the kinds that have some. */
+const fieldSchemas: Readonly<Record<string, z.ZodRawShape>> = {
+  delay: {
+    ms: z.int().min(0).max(600_000).describe('Real milliseconds before the reply is written.'),
+  },
+  status: {
+    status: z.int().min(200).max(599),
+    body: z
+      .unknown()
+      .optional()
+      .refine(isFaultBody, {
+        error: `expected JSON of at most ${longestFaultBody} characters and ${deepestFaultBody} levels`,
+      })
+      .describe('JSON, or a string that is sent unchanged.'),
+    headers: headersSchema
+      .exactOptional()
+      .describe('Sent unchanged. A 429 without headers gets a correct Retry-After.'),
+  },
+} satisfies { [K in keyof FaultFields]: Record<keyof FaultFields[K], z.ZodType> };
+
+const kindSchema = z.discriminatedUnion(
+  'kind',
+  faultKindNames.map((kind) =>
+    z
+      .strictObject({ kind: z.literal(kind), ...fieldSchemas[kind] })
+      .describe(faultKinds[kind].about),
+  ) as never,
+) as unknown as z.ZodType<FaultKind, FaultKind>;
 
 export const faultInputSchema = z.strictObject({
   match: z

@@ -9,13 +9,13 @@ import { ValueError } from '#io/flags.ts';
 import type { Assumptions } from '../sim/assumptions.ts';
 import { parseAssumption } from './assumption-text.ts';
 import { bearerToken, expectedToken } from './bearer-token.ts';
-import { largestRate, startTimeSchema } from './settings.ts';
-import type { LimitOverrides } from './world-schema.ts';
+import { largestRate, largestSeed, startTimeSchema } from './settings.ts';
+import { type LimitOverrides, mostPerMinute } from './world-schema.ts';
 
 /** A port; 0 selects any free one. */
 export const portValue = wholeNumber(0, 65_535);
 
-export const seedValue = wholeNumber(0, 2 ** 32 - 1);
+export const seedValue = wholeNumber(0, largestSeed);
 
 export function maxMessagesValue(text: string): number | 'unlimited' {
   return text === 'unlimited' ? text : wholeNumber(1, Number.MAX_SAFE_INTEGER)(text);
@@ -94,6 +94,6 @@ export function limitValue(text: string): LimitOverrides {
   }
   if (limit === 'off') return { [endpoint]: null };
   const perMinute = /^[0-9]{1,7}$/.test(limit) ? Number(limit) : 0;
-  if (perMinute >= 1 && perMinute <= 1_000_000) return { [endpoint]: perMinute };
-  throw new ValueError('expected endpoint=N with N from 1 to 1000000, or endpoint=off');
+  if (perMinute >= 1 && perMinute <= mostPerMinute) return { [endpoint]: perMinute };
+  throw new ValueError(`expected endpoint=N with N from 1 to ${mostPerMinute}, or endpoint=off`);
 }

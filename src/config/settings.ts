@@ -32,6 +32,8 @@ export const shownClockModes = [...clockModes, 'bound'] as const;
 export type ClockMode = (typeof shownClockModes)[number];
 /** The kinds of seconds that `Retry-After` may count on a scaled clock. */
 export const retryAfterSeconds = ['simulated', 'real'] as const;
+/** The HTTP servers to choose from: HyperExpress, which is native, and Node's own. */
+export const transports = ['hyperexpress', 'node'] as const;
 export const logModes = ['off', 'text', 'json'] as const;
 /** Rates of a scaled clock, in simulated seconds per second. */
 export const defaultRate = 60;
@@ -88,27 +90,28 @@ export const rateSchema = z
   .number()
   .positive({ error: 'expected a number above 0' })
   .max(largestRate);
-export const seedSchema = z
-  .int()
-  .min(0)
-  .max(2 ** 32 - 1);
+export const largestSeed = 2 ** 32 - 1;
+export const seedSchema = z.int().min(0).max(largestSeed);
 
-const settingsSchema = z
-  .strictObject({
-    name: worldNameSchema.optional(),
-    clock: z.union([z.enum(clockModes), boundClockSchema], { error: clockError }).default('real'),
-    rate: rateSchema.optional(),
-    startTime: startTimeSchema.optional(),
-    retryAfterSeconds: z.enum(retryAfterSeconds).default('simulated'),
-    seed: seedSchema.default(1),
-    world: worldSchema.default(() => structuredClone(defaultWorld) as z.output<typeof worldSchema>),
-    assumptions: assumptionsSchema.default(() => ({})),
-    limits: limitOverridesSchema.default(() => ({})),
-    noLimits: z.boolean().default(false),
-    maxMessages: maxMessagesSchema.optional(),
-    trustProxy: z.boolean().default(false),
-    log: z.enum(logModes).default('off'),
-  })
+const settingsObject = z.strictObject({
+  name: worldNameSchema.optional(),
+  clock: z.union([z.enum(clockModes), boundClockSchema], { error: clockError }).default('real'),
+  rate: rateSchema.optional(),
+  startTime: startTimeSchema.optional(),
+  retryAfterSeconds: z.enum(retryAfterSeconds).default('simulated'),
+  seed: seedSchema.default(1),
+  world: worldSchema.default(() => structuredClone(defaultWorld) as z.output<typeof worldSchema>),
+  assumptions: assumptionsSchema.default(() => ({})),
+  limits: limitOverridesSchema.default(() => ({})),
+  noLimits: z.boolean().default(false),
+  maxMessages: maxMessagesSchema.optional(),
+  trustProxy: z.boolean().default(false),
+  log: z.enum(logModes).default('off'),
+});
+/** `verify/repository/settings.test.ts` looks for each where settings are given. */
+export const settingNames: readonly string[] = Object.keys(settingsObject.shape);
+
+const settingsSchema = settingsObject
   .superRefine(
     ({ clock, rate, startTime }, context) => {
       if (rate !== undefined && isOtherClock(clock, 'scaled')) {

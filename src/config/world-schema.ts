@@ -121,7 +121,11 @@ export const outcomeSchema = z.discriminatedUnion('ends', [
     .meta({ title: 'fails or stays' }),
 ]);
 
-const limitSchema = wholeNumber(1, 1_000_000, ', or null for no limit').nullable().exactOptional();
+/** The largest limit of an endpoint that users can set. */
+export const mostPerMinute = 1_000_000;
+const limitSchema = wholeNumber(1, mostPerMinute, ', or null for no limit')
+  .nullable()
+  .exactOptional();
 
 export const limitOverridesSchema: z.ZodType<LimitOverrides, LimitOverrides> = z.strictObject(
   eachOf(endpointNames, limitSchema),

@@ -64,7 +64,7 @@ let controlText: string | undefined;
 const documents = {
   service: defineOperation({
     http: 'GET /openapi.json',
-    scope: 'local',
+    fleet: { scope: 'local' },
     summary: 'The service as OpenAPI 3.1, under the assumptions and limits in force.',
     output: documentSchema,
     run: ({ simulation, baseUrl }) =>
@@ -77,7 +77,7 @@ const documents = {
   }),
   control: defineOperation({
     http: 'GET /control/openapi.json',
-    scope: 'local',
+    fleet: { scope: 'local' },
     summary: 'The control port as OpenAPI 3.1: this document.',
     output: documentSchema,
     run: () => {

@@ -47,9 +47,9 @@ const scopeOfTarget: Readonly<Record<string, Scope>> = {
 
 /** The scope that the path and the effect of an operation ask for, if they ask for one. */
 function scopeAskedFor(operation: Operation): Scope | undefined {
-  const { name, path, target, recorded, slices, ofShard } = operation;
+  const { name, path, target, recorded, slices, fleet } = operation;
   // What each shard has of its own, such as its journal.
-  if (ofShard === true) return 'local';
+  if (fleet.scope === 'named') return 'named';
   if (path.startsWith('/control/pool/')) return 'all';
   if (target !== undefined) return scopeOfTarget[target];
   if (/^(accounts|worlds)\.create$/.test(name)) return 'owner';
@@ -61,8 +61,8 @@ function scopeAskedFor(operation: Operation): Scope | undefined {
 test('every operation has the scope that its path and its effect ask for', () => {
   const asked = operations.filter((operation) => scopeAskedFor(operation) !== undefined);
   expect(asked.length).toBeGreaterThan(40);
-  expect(asked.filter((each) => each.scope !== scopeAskedFor(each))).toEqual([]);
-  const named = operations.filter(({ scope }) => scope === 'owner');
+  expect(asked.filter((each) => each.fleet.scope !== scopeAskedFor(each))).toEqual([]);
+  const named = operations.filter(({ fleet }) => fleet.scope === 'owner');
   const isNamed = (each: Operation) => each.target !== undefined || /create$/.test(each.name);
   expect(named.filter((each) => !isNamed(each))).toEqual([]);
 });

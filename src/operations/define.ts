@@ -37,23 +37,26 @@ type Given<Input> = Input extends z.ZodType
 /**
  * Which shards of a fleet an operation concerns: `all` changes every shard; `owner` goes to the
  * shard of the account, message, key, SIM or world that it names; `merged` joins the lists and
- * counts of all; `local` is answered by any one shard for itself.
+ * counts of all; `local` is answered by any one shard for itself. `named`: the shards answer
+ * differently for a world that spans all of them, so a request names one by `?shard=N`.
  */
-export type Scope = 'all' | 'owner' | 'merged' | 'local';
+export type Scope = 'all' | 'owner' | 'merged' | 'local' | 'named';
+
+/** How a fleet performs an operation. */
+export interface InFleet {
+  readonly scope: Scope;
+  /** True if it concerns the whole server, and not one of its worlds. */
+  readonly ofServer?: true;
+  /** True if it may change the set of keys or worlds: a fleet then updates its routes. */
+  readonly changesKeys?: true;
+  /** How the replies of all shards become one. */
+  readonly joined?: AnyJoin;
+}
 
 /** The fields that a declaration and the finished operation share. */
 interface Described {
-  /** True if it concerns the whole server, and not one of its worlds. */
-  readonly ofServer?: true;
-  /**
-   * True if the shards of a fleet answer differently for a world that spans all of them: a request
-   * then names one by `?shard=N`.
-   */
-  readonly ofShard?: true;
   /** True if it is served without the control token. Its reply must say nothing of a world. */
   readonly isOpen?: true;
-  /** True if it may change the set of keys or worlds: a fleet then updates its routes. */
-  readonly changesKeys?: true;
   readonly summary: string;
   readonly description?: string;
   /**
@@ -83,16 +86,16 @@ interface Declaration<
   Args extends readonly unknown[],
   Result,
 > extends Described {
-  /** By default, what the other fields imply. */
-  readonly scope?: Scope;
+  /** The scope is by default what the other fields imply. */
+  readonly fleet?: Omit<Partial<InFleet>, 'joined'> & {
+    readonly joined?: Join<z.output<NonNullable<Out>>>;
+  };
   /** Verb and path, with ids in braces; if absent, the operation is only a method. */
   readonly http?: H;
   /** The query of a GET or DELETE, the body of all others. */
   readonly input?: In;
   /** The body of a reply over HTTP. */
   readonly output?: Out;
-  /** How the replies of all shards of a fleet become one. */
-  readonly joined?: Join<z.output<NonNullable<Out>>>;
   /** Examples of the input, for the document and for tests. */
   readonly examples?: readonly z.input<NonNullable<In>>[];
   /** Converts the arguments of the method to the input, where they have another form. */
@@ -122,7 +125,7 @@ type Work<H, In, Result> =
 export interface Operation<Types extends OperationTypes = OperationTypes> extends Described {
   /** Noun and verb, such as `clock.advance`: the name in journals and OpenAPI. */
   readonly name: string;
-  readonly scope: Scope;
+  readonly fleet: InFleet;
   readonly recorded: boolean | string;
   readonly verb: Verb;
   /** Empty for a method without a route. */
@@ -131,7 +134,6 @@ export interface Operation<Types extends OperationTypes = OperationTypes> extend
   readonly target: keyof Targets | undefined;
   readonly input: Schema;
   readonly output: Schema;
-  readonly joined?: AnyJoin;
   readonly examples: readonly unknown[];
   readonly arguments?: ((...args: never) => unknown) | undefined;
   readonly recordedResult?: ((result: never) => unknown) | undefined;
@@ -171,20 +173,18 @@ export function defineOperation<
   input: Given<In>;
   reply: Out extends z.ZodType ? z.output<Out> : undefined;
 }> {
-  const { http, slices, ...described } = declaration;
-  const { ofShard, ofServer } = declaration;
+  const { http, slices, fleet, ...described } = declaration;
   const [verb = '', path = ''] = (http ?? 'POST ').split(' ');
-  const { recorded = verb !== 'GET' && path !== '' && ofServer !== true } = declaration;
+  const { recorded = verb !== 'GET' && path !== '' && fleet?.ofServer !== true } = declaration;
   const target = /\{(\w+)\}/.exec(path)?.[1] as keyof Targets | undefined;
   let scope: Scope = recorded === false ? 'merged' : 'all';
   if (target !== undefined) scope = 'owner';
-  if (ofShard === true) scope = 'local';
   return {
     input: undefined,
     output: undefined,
     examples: [],
     recorded,
-    scope,
+    fleet: { scope, ...fleet },
     ...(slices && { slices, run: (...args: Parameters<typeof slices>) => atOnce(slices(...args)) }),
     ...described,
     verb: verb as Verb,

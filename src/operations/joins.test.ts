@@ -17,11 +17,15 @@ test('an operation without a join, or without that of one field, does not compil
   // @ts-expect-error It declares no join.
   defineOperation({ http, summary, output, run });
   // @ts-expect-error The field `rate` has no join.
-  defineOperation({ http, summary, output, run, joined: { total: 'sum' } });
+  defineOperation({ http, summary, output, run, fleet: { joined: { total: 'sum' } } });
+  const latest = { total: 'sum', rate: 'latest' } as const;
   // @ts-expect-error A number has no latest.
-  defineOperation({ http, summary, output, run, joined: { total: 'sum', rate: 'latest' } });
+  defineOperation({ http, summary, output, run, fleet: { joined: latest } });
   const joined = { total: 'sum', rate: 'equal' } as const;
-  expect(defineOperation({ http, summary, output, run, joined }).joined).toEqual(joined);
+  expect(defineOperation({ http, summary, output, run, fleet: { joined } }).fleet).toEqual({
+    scope: 'merged',
+    joined,
+  });
 });
 
 test('a list needs what identifies its entries, and how each field of them is joined', () => {
@@ -36,7 +40,8 @@ test('a list needs what identifies its entries, and how each field of them is jo
 });
 
 /** Whether the reply comes from all shards, by what the operation says. */
-function reachesAll({ scope, output: reply, ofServer, contentType }: Operation): boolean {
+function reachesAll({ fleet, output: reply, contentType }: Operation): boolean {
+  const { scope, ofServer } = fleet;
   const isOfAll = scope === 'all' || scope === 'merged';
   return isOfAll && reply !== undefined && ofServer !== true && contentType === undefined;
 }
@@ -45,17 +50,22 @@ const reaching = operations.filter(({ path }) => path !== '').filter(reachesAll)
 
 test.each(reaching.map((each) => [each.name, each] as const))(
   '%s says how each field of its reply is joined',
-  (_, { output: reply, joined }) => {
+  (_, { output: reply, fleet: { joined } }) => {
     expect(missing(reply as z.ZodType, joined, '')).toEqual([]);
   },
 );
 
 test.each(
-  operations.filter(({ joined }) => joined !== undefined).map((each) => [each.name, each] as const),
-)('%s names no field in its join that its reply has not', (_, { output: reply, joined }) => {
-  expect(missing(reply as z.ZodType, joined, '')).toEqual([]);
-  expect(unknown(reply as z.ZodType, joined, '')).toEqual([]);
-});
+  operations
+    .filter(({ fleet }) => fleet.joined !== undefined)
+    .map((each) => [each.name, each] as const),
+)(
+  '%s names no field in its join that its reply has not',
+  (_, { output: reply, fleet: { joined } }) => {
+    expect(missing(reply as z.ZodType, joined, '')).toEqual([]);
+    expect(unknown(reply as z.ZodType, joined, '')).toEqual([]);
+  },
+);
 
 type Wrapped = z.ZodType & { readonly def: { readonly innerType?: z.ZodType } };
 

@@ -51,9 +51,8 @@ export type MaybeJoined<H, Out> = H extends '' | `${string}{${string}`
   ? unknown
   : Out extends z.ZodType
     ?
-        | { readonly joined: Join<z.output<Out>> }
-        | { readonly ofServer: true }
-        | { readonly ofShard: true }
-        | { readonly scope: 'local' | 'owner' }
+        | { readonly fleet: { readonly joined: Join<z.output<Out>> } }
+        | { readonly fleet: { readonly ofServer: true } }
+        | { readonly fleet: { readonly scope: 'local' | 'named' | 'owner' } }
         | { readonly contentType: string }
     : unknown;

@@ -2,6 +2,7 @@
  * What a client meets in one run, drawn from the seed: limits, faults, latency, and how many
  * messages it sends.
  */
+import type { FaultKindName } from '#contract/fault-kinds.ts';
 import type { Simulator } from '#src/api.ts';
 import type { FaultInput } from '#src/config/fault-schema.ts';
 import { Rng } from '#src/sim/random.ts';
@@ -17,17 +18,27 @@ export interface Conditions {
   readonly rng: Rng;
 }
 
-const faultTroubles = [
-  'lost_response',
-  'truncate',
-  'malformed',
-  'refuse',
-  'busy',
-  'delay',
-] as const;
+/** By kind of fault: its name as a trouble; undefined for kinds that clients do not meet here. */
+const troubleOf = {
+  lost_response: 'lost_response',
+  truncate: 'truncate',
+  malformed: 'malformed',
+  refuse: 'refuse',
+  status: 'busy',
+  delay: 'delay',
+  // As `refuse`, to a client of the simulator's `fetch`.
+  reset: undefined,
+  // A client without a time limit of its own never ends.
+  lost_request: undefined,
+  hang: undefined,
+} as const satisfies Readonly<Record<FaultKindName, Trouble | undefined>>;
+type PlainTrouble = NonNullable<(typeof troubleOf)[FaultKindName]>;
 /** With a 503 that asks for a wait, which not every right client honours. */
-const wrongTroubles = [...faultTroubles, 'overloaded'] as const;
-type FaultTrouble = (typeof wrongTroubles)[number];
+type FaultTrouble = PlainTrouble | 'overloaded';
+const faultTroubles: readonly PlainTrouble[] = Object.values(troubleOf).filter(
+  (trouble) => trouble !== undefined,
+);
+const wrongTroubles: readonly FaultTrouble[] = [...faultTroubles, 'overloaded'];
 
 /** The longest delay of a reply; a wrong client's own timeout must be shorter. */
 export type LongestDelayMs = Readonly<Record<'wrong' | 'right', number>>;

@@ -1,6 +1,7 @@
 /**
  * `npm run conform:defects [-- part-of-a-name …]`: the kill matrix. Prints every defect, the rule
- * that it breaks and the cases that fail; exits with 1 if a defect survives.
+ * that it breaks and the cases that fail; exits with 1 if a defect survives,
+ * or if no defect fails a case.
  * `--without-control-port` gives the harness only flags and real time, with many defects at a time.
  * A defect may then survive only if its catalogue entry states the reason. A sample is drawn by
  * `--sample 60` (`--seed` repeats the selection), and `--rate 4` runs it at four times the speed.
@@ -13,7 +14,14 @@ import { defects } from '../defects/catalogue.ts';
 import type { Defect } from '../defects/planted.ts';
 import { isPoolProcess, runInPool, serveTasks } from '../testkit/processes/worker-pool.ts';
 import { type Means, tryDefect, withControl } from './kill.ts';
-import { isExpected, type RowVerdict, rowOf, type Tried, verdictOf } from './matrix.ts';
+import {
+  isExpected,
+  type RowVerdict,
+  rowOf,
+  type Tried,
+  untestedCases,
+  verdictOf,
+} from './matrix.ts';
 
 const processes = 2;
 /** Defects that a process tries at a time without a control port: the harness mostly waits. */
@@ -69,6 +77,10 @@ async function printMatrix(argv: string[]): Promise<number> {
     : await tryWithFlags(chosen, Number(values.rate));
   const unexpected = tried.filter((each) => !isExpected(each, hasControl));
   for (const each of unexpected) printDetails(each);
+  const untested = hasControl ? untestedCases(tried) : [];
+  for (const id of untested) {
+    console.log(`\n${id}: no defect of its rule fails this case; add one to verify/defects/`);
+  }
   const count = (verdict: RowVerdict) =>
     tried.filter((each) => verdictOf(each, hasControl) === verdict).length;
   const seconds = Math.round((performance.now() - startedMs) / 1_000);
@@ -76,7 +88,7 @@ async function printMatrix(argv: string[]): Promise<number> {
   console.log(
     `\n${count('caught')} of ${chosen.length} defects caught by a case of their rule${unseen}, ${unexpected.length} wrong; ${seconds} s`,
   );
-  return unexpected.length === 0 && chosen.length > 0 ? 0 : 1;
+  return unexpected.length + untested.length === 0 && chosen.length > 0 ? 0 : 1;
 }
 
 /** Tries all in real time or faster, and once more those whose outcome is not the expected one. */

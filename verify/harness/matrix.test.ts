@@ -3,9 +3,10 @@
  */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { allCases } from '#conformance/cases/all.ts';
 import { defects } from '../defects/catalogue.ts';
 import type { Kill } from './kill.ts';
-import { rowOf, type Tried, verdictOf } from './matrix.ts';
+import { rowOf, type Tried, untestedCases, verdictOf } from './matrix.ts';
 
 const kill: Kill = {
   caughtBy: [],
@@ -36,6 +37,18 @@ test.each<[string, Tried, string, string]>([
 
 test('a survivor is printed with the reason of its entry', () => {
   expect(rowOf({ defect: unseen, kill }, false)).toMatch(/unseen .*it shows a day later$/);
+});
+
+test('a case that no defect of its rule fails is named, if all of them were tried', () => {
+  const ofRule = defects.filter(({ rule }) => rule === 'RES-2');
+  const [one, ...others] = ofRule.map((defect): Tried => ({ defect, kill }));
+  expect(untestedCases(one === undefined ? [] : [one, ...others])).toEqual(
+    allCases.filter(({ subject }) => subject === 'RES-2').map(({ id }) => id),
+  );
+  const [first = ''] = untestedCases(ofRule.map((defect) => ({ defect, kill })));
+  const failing = { ...kill, caughtBy: [first] };
+  const found = untestedCases(ofRule.map((defect) => ({ defect, kill: failing })));
+  expect([found.includes(first), untestedCases(others)]).toEqual([false, []]);
 });
 
 const page = readFileSync(new URL('../../docs/conformance.md', import.meta.url), 'utf8');

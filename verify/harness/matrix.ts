@@ -1,6 +1,8 @@
 /**
  * The rows of a kill matrix: whether a case of its rule catches each defect, and what is expected.
  */
+import { allCases } from '#conformance/cases/all.ts';
+import { defects } from '../defects/catalogue.ts';
 import type { Defect } from '../defects/planted.ts';
 import type { Kill } from './kill.ts';
 
@@ -35,6 +37,20 @@ export function verdictOf({ defect, kill }: Tried, hasControl: boolean): RowVerd
 /** True if the defect is caught, or cannot be seen for the reason in its entry. */
 export function isExpected(tried: Tried, hasControl: boolean): boolean {
   return ['caught', 'unseen'].includes(verdictOf(tried, hasControl));
+}
+
+/**
+ * The cases that no defect of their rule fails, so that nothing shows that they can fail. Looks at
+ * the rules of which every defect was tried.
+ */
+export function untestedCases(tried: readonly Tried[]): readonly string[] {
+  const names = tried.map(({ defect }) => defect.name);
+  const partlyTried = defects.filter(({ name }) => !names.includes(name)).map(({ rule }) => rule);
+  const failing = tried.flatMap(({ kill }) => kill?.caughtBy ?? []);
+  return allCases
+    .filter((one) => !('run' in one) && !partlyTried.some((rule) => rule === one.subject))
+    .map(({ id }) => id)
+    .filter((id) => !failing.includes(id));
 }
 
 export function rowOf(tried: Tried, hasControl: boolean): string {

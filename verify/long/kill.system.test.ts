@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { transports } from '#cli/serve/serve-options.ts';
+import { transports } from '#src/config/settings.ts';
 import { ServedProcess } from '../testkit/processes/served-process.ts';
 import { killAndRestart } from './kills.ts';
 

@@ -1,5 +1,5 @@
 /** What a soak is asked to do and what it has found, and the summary that it prints at its end. */
-import type { transports } from '#cli/serve/serve-options.ts';
+import type { transports } from '#src/config/settings.ts';
 import type { Closing } from './closing.ts';
 
 export interface SoakPlan {

@@ -1,5 +1,13 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import {
+  cuts,
+  type FaultFields,
+  type FaultKind,
+  type FaultKindName,
+  faultKindNames,
+  faultKinds,
+} from '#contract/fault-kinds.ts';
 import { plainRequest, sendBy } from '#verify/testkit/twin/control-fixture.ts';
 import { type FaultInput, mostFaults } from '../../config/fault-schema.ts';
 import { Simulator } from '../../simulator.ts';
@@ -49,6 +57,24 @@ test('a fault by probability hits about its share', () => {
   const hit = victims(simulatorWith({ when: { probability: 0.3 }, fault: broken }), 1_000).length;
   expect(hit).toBeGreaterThan(250);
   expect(hit).toBeLessThan(350);
+});
+
+/** The other fields of the kinds that have some. */
+const fields = { delay: { ms: 5 }, status: { status: 418 } } as const satisfies FaultFields;
+
+test.each(faultKindNames)('%s does what its row says to request and reply', (kind) => {
+  const fault = { kind, ...(fields as Partial<Record<FaultKindName, object>>)[kind] } as FaultKind;
+  const simulator = simulatorWith({ when: { nth: [1] }, fault });
+  const plain = simulatorWith();
+  const [struck, whole] = [sendBy(simulator, 0, {}), sendBy(plain, 0, {})];
+  const { isHandled, reply } = faultKinds[kind];
+  expect(simulator.state().messages.total).toBe(isHandled ? 1 : 0);
+  if (isHandled && reply !== 'malformed') expect(struck.body).toBe(whole.body);
+  const shown = { ...struck.delivery, status: struck.status, isWhole: struck.body === whole.body };
+  expect(shown).not.toEqual({ status: 202, isWhole: true });
+  if (reply in cuts) expect(struck.delivery).toEqual({ cut: reply });
+  void simulator.close();
+  void plain.close();
 });
 
 test('refuse: nothing happens and nothing is spent', () => {

@@ -4,7 +4,14 @@
  * Rules: ERR-3, ERR-4 (a 429 that a fault forces without headers has a correct wait).
  */
 
-import type { FaultKind } from '#contract/fault-kinds.ts';
+import {
+  type ActingFault,
+  type FaultFields,
+  type FaultKind,
+  faultKinds,
+  isHandled,
+  type UnhandledFault,
+} from '#contract/fault-kinds.ts';
 import type { ApiReply, ApiRequest, Delivery } from '#contract/request-and-reply.ts';
 import { secondMs } from '#contract/time.ts';
 import type { Registry } from '../../sim/accounts/registry.ts';
@@ -15,14 +22,16 @@ import { Fault, type FaultSpec, type FaultState, type FaultSubject, Subject } fr
 import { refuse } from './templated-replies.ts';
 
 /** Chooses a fault for a request, which then acts before the faults in force. */
-export type FaultChooser = (world: Registry, request: ApiRequest) => FaultKind | undefined;
+export type FaultChooser = (world: Registry, request: ApiRequest) => ChosenFault | undefined;
+/** `waitSeconds`: the shortest wait that a 429 without headers asks for. Default 1. */
+export type ChosenFault = FaultKind & { readonly waitSeconds?: number };
 
 /** The effect of all faults on one request. */
 export interface FaultEffect {
   /** The sum of the delays. */
   readonly delayMs: number;
   /** The one fault that acts besides the delays. */
-  readonly acting: Exclude<FaultKind, { kind: 'delay' }> | undefined;
+  readonly acting: (ActingFault & Pick<ChosenFault, 'waitSeconds'>) | undefined;
 }
 
 export class Faults {
@@ -90,9 +99,9 @@ export class Faults {
   }
 
   /** Finds the faults that act on a request, and counts them. `chosen` acts before the others. */
-  effectOn(subject: FaultSubject, chosen?: FaultKind): FaultEffect {
+  effectOn(subject: FaultSubject, chosen?: ChosenFault): FaultEffect {
     let delayMs = chosen?.kind === 'delay' ? chosen.ms : 0;
-    let acting = chosen?.kind === 'delay' ? undefined : chosen;
+    let acting: FaultEffect['acting'] = chosen?.kind === 'delay' ? undefined : chosen;
     for (const due of this.#faults.filter((fault) => fault.isDue(subject))) {
       const { fault } = due.spec;
       if (fault.kind !== 'delay' && acting !== undefined) continue;
@@ -109,14 +118,11 @@ export class Faults {
     limiter: Limiter,
     request: ApiRequest,
     { endpoint }: Subject,
-    fault: Unhandled,
+    fault: UnhandledFault & Pick<ChosenFault, 'waitSeconds'>,
   ): Handled {
     const key = authenticate(world, request.authorization);
-    if (fault.kind !== 'status') {
-      const reply = unserved[fault.kind];
-      // A new object: the simulator finds the request of a delivery by its identity.
-      return { endpoint, key, reply: { ...reply, delivery: { ...reply.delivery } } };
-    }
+    // No byte of this reply is sent: every such fault cuts it.
+    if (fault.kind !== 'status') return { endpoint, key, reply: { status: 503, body: '' } };
     if (fault.status !== tooManyRequests || fault.headers !== undefined) {
       return { endpoint, key, reply: forced(fault), isForced: true };
     }
@@ -134,32 +140,15 @@ export class Faults {
   }
 }
 
-type Forced = Extract<FaultKind, { kind: 'status' }>;
-type Unhandled = Forced | Extract<FaultKind, { kind: 'refuse' | 'reset' | 'lost_request' }>;
-
-/** False if the fault acts before the service handles the request. */
-export function isHandled(
-  fault: FaultKind | undefined,
-): fault is Exclude<FaultKind, Unhandled> | undefined {
-  return fault === undefined || (fault.kind !== 'status' && !Object.hasOwn(unserved, fault.kind));
-}
-
 const tooManyRequests = 429;
 /** The wait in a forced 429 if the caller's bucket is not empty, so that there is no real wait. */
 const shortestWaitSeconds = 1;
-/** The replies to requests that are not handled. No byte of them is sent. */
-const unserved = {
-  refuse: { status: 503, body: '', delivery: { cut: 'close' } },
-  reset: { status: 503, body: '', delivery: { cut: 'reset' } },
-  lost_request: { status: 503, body: '', delivery: { cut: 'hang' } },
-} as const satisfies Readonly<Record<string, ApiReply>>;
-
 /** The reply that a fault states itself. */
 export function forced({
   status,
   body = { detail: 'Injected fault.' },
   headers,
-}: Forced): ApiReply {
+}: FaultFields['status']): ApiReply {
   const reply = { status, body: typeof body === 'string' ? body : JSON.stringify(body) };
   if (headers === undefined) return reply;
   const lowerCase = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
@@ -168,16 +157,22 @@ export function forced({
 
 /** The reply as a fault changes or cuts it. */
 function damaged(reply: ApiReply, fault: FaultKind | undefined): ApiReply {
-  switch (fault?.kind) {
-    case 'lost_response':
-      return { ...reply, delivery: { cut: 'close' } };
-    case 'hang':
-    case 'truncate':
-      return { ...reply, delivery: { cut: fault.kind } };
+  if (fault === undefined) return reply;
+  const effect = faultKinds[fault.kind].reply;
+  switch (effect) {
+    case 'late':
+    case 'stated':
+      return reply;
     case 'malformed':
       return { ...reply, body: malformed(reply.body) };
+    case 'close':
+    case 'truncate':
+    case 'reset':
+    case 'hang':
+      // A new object: the simulator finds the request of a delivery by its identity.
+      return { ...reply, delivery: { cut: effect } };
     default:
-      return reply;
+      return effect satisfies never;
   }
 }
 

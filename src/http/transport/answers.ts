@@ -195,7 +195,10 @@ export class Answers {
     if (cut === undefined) this.#write(outlet, reply, this.#isClosing);
     else if (cut === 'reset') outlet.reset();
     else if (cut === 'close' || outlet.method === 'HEAD' || reply.body.length < 2) outlet.drop();
-    else outlet.truncate(reply);
+    else {
+      cut satisfies 'truncate';
+      outlet.truncate(reply);
+    }
   }
 
   #stream(outlet: Outlet, reply: EventsReply): void {

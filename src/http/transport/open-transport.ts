@@ -2,14 +2,14 @@
  * Chooses the transport of a port and loads only that one. If the native transport cannot be
  * loaded, the service starts on Node's own server, and the caller reports the reason.
  */
+import { transports } from '../../config/settings.ts';
 import { ListenError } from './listening.ts';
 import type { Serve, ServiceHandler, Transport, TransportOptions } from './transport.ts';
 
 /** npm installs the native build for one Node version: the one that runs npm. */
 const reinstall = 'If Node was upgraded after the installation, reinstall with `npm ci`.';
 
-/** The native transport on HyperExpress, or Node's own server. */
-export type TransportKind = 'hyperexpress' | 'node';
+export type TransportKind = (typeof transports)[number];
 
 export interface OpenedTransport {
   readonly transport: Transport;
@@ -28,7 +28,7 @@ export async function openTransport(
   if (kind === 'node') return { transport: await nodeTransport(serve, options), kind };
   if (kind !== 'hyperexpress') {
     throw new ListenError(
-      `transport: expected "hyperexpress" or "node"; got ${JSON.stringify(kind)}`,
+      `transport: expected ${transports.map((known) => `"${known}"`).join(' or ')}; got ${JSON.stringify(kind)}`,
     );
   }
   const opened = await openNative(serve, options);

@@ -65,14 +65,14 @@ export const accounts = {
     http: 'GET /control/accounts',
     summary: 'All accounts.',
     output: z.strictObject({ accounts: z.array(accountViewSchema) }),
-    joined: { accounts: { by: 'account_id' } },
+    fleet: { joined: { accounts: { by: 'account_id' } } },
     run: (live) => [...live.simulation.world.accounts.values()].map((each) => viewOf(live, each)),
     reply: (accounts) => ({ accounts }),
   }),
 
   create: defineOperation({
     http: 'POST /control/accounts',
-    scope: 'owner',
+    fleet: { scope: 'owner' },
     summary: 'A new account, without keys and SIMs.',
     status: 201,
     input: accountInputSchema,
@@ -108,7 +108,7 @@ export const accounts = {
 
   delete: defineOperation({
     http: 'DELETE /control/accounts/{account_id}',
-    changesKeys: true,
+    fleet: { changesKeys: true },
     summary: 'Deletes an account with its keys, SIMs and messages.',
     run: ({ simulation, activity }, account) => {
       const devices = [...account.devices];
@@ -131,7 +131,7 @@ export const accounts = {
     http: 'GET /control/keys',
     summary: 'The keys of all accounts, without their full text.',
     output: z.strictObject({ keys: z.array(ownedKeySchema) }),
-    joined: { keys: { by: 'account_id' } },
+    fleet: { joined: { keys: { by: 'account_id' } } },
     run: ({ simulation }) =>
       [...simulation.world.accounts.values()].flatMap(({ accountId, keys }) =>
         keys.map((key) => ({
@@ -146,7 +146,7 @@ export const accounts = {
   createKey: defineOperation({
     http: 'POST /control/accounts/{account_id}/keys',
     showsKeys: true,
-    changesKeys: true,
+    fleet: { changesKeys: true },
     summary: 'A new key: the only time its full text is shown.',
     status: 201,
     input: keyInputSchema,
@@ -168,7 +168,7 @@ export const accounts = {
 
   revokeKey: defineOperation({
     http: 'DELETE /control/keys/{key_id}',
-    changesKeys: true,
+    fleet: { changesKeys: true },
     summary: 'Revokes a key. Revoking it again changes nothing.',
     run: ({ simulation }, key) => simulation.world.revokeKey(key),
   }),

@@ -51,7 +51,7 @@ export const sims = {
     http: 'GET /control/sims',
     summary: 'All SIMs: those of every account, and the numbers of the shared pool.',
     output: z.strictObject({ sims: z.array(simViewSchema) }),
-    joined: { sims: { by: 'device_id', fields: simJoin } },
+    fleet: { joined: { sims: { by: 'device_id', fields: simJoin } } },
     run: ({ simulation }) => [...simulation.world.devices.values()].map(simView),
     reply: (sims) => ({ sims }),
   }),
@@ -60,7 +60,7 @@ export const sims = {
     http: 'GET /control/sims/{device_id}',
     summary: 'One SIM.',
     output: simViewSchema,
-    joined: simJoin,
+    fleet: { joined: simJoin },
     run: (_, device) => simView(device),
   }),
 
@@ -84,7 +84,7 @@ export const sims = {
       allowed: z.boolean().exactOptional().describe('False: the account may not send from it.'),
     }),
     output: simViewSchema,
-    joined: simJoin,
+    fleet: { joined: simJoin },
     refusals: [409],
     examples: [
       { allowed: false },
@@ -119,7 +119,7 @@ export const sims = {
     output: z.strictObject({
       picked_up: z.array(z.uuid()).describe('Ids of the messages that became `sending`.'),
     }),
-    joined: { picked_up: { all: 'unchanged' } },
+    fleet: { joined: { picked_up: { all: 'unchanged' } } },
     refusals: [409],
     run: ({ simulation }, device) => {
       const taken = simulation.deviceActors.pollNow(device);
@@ -129,7 +129,7 @@ export const sims = {
 
   pool: defineOperation({
     http: 'GET /control/pool',
-    scope: 'local',
+    fleet: { scope: 'local' },
     summary: 'The numbers of the shared pool.',
     output: z.strictObject({ sims: z.array(simViewSchema) }),
     run: ({ simulation }) => simulation.world.pool.map(simView),
@@ -142,7 +142,7 @@ export const sims = {
     status: 201,
     input: z.strictObject({ number: numberSchema }),
     output: simViewSchema,
-    joined: simJoin,
+    fleet: { joined: simJoin },
     refusals: [409],
     examples: [{ number: '+12025550198' }],
     run: (live, { number }) => publishView(live, live.simulation.world.createPoolNumber(number)),
@@ -150,7 +150,7 @@ export const sims = {
 
   removeFromPool: defineOperation({
     http: 'DELETE /control/pool/{device_id}',
-    scope: 'all',
+    fleet: { scope: 'all' },
     summary: 'Removes a number of the shared pool. Its messages stay, as with any SIM.',
     refusals: [409],
     run: (live, device) => {
@@ -176,7 +176,7 @@ export const sims = {
     summary: 'The inbound messages of all accounts, newest first.',
     input: z.strictObject({ limit: limitSchema({ largest: 1_000, fallback: 200 }) }).prefault({}),
     output: z.strictObject({ received: z.array(ownedReceivedSchema) }),
-    joined: { received: { by: 'account_id', newest: 'received_at' } },
+    fleet: { joined: { received: { by: 'account_id', newest: 'received_at' } } },
     examples: [{ limit: 5 }],
     run: ({ simulation }, { limit }) => {
       const candidates = [...simulation.world.accounts.values()].flatMap((account) =>

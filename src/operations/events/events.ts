@@ -16,7 +16,7 @@ import { keptEvents, mostEventsPerSecond } from './event-streams.ts';
 export const events = {
   stream: defineOperation({
     http: 'GET /control/events',
-    scope: 'merged',
+    fleet: { scope: 'merged' },
     summary: `Server-sent events: ${defaultKinds.join(', ')}, and \`request\` and \`operation\` if asked for.`,
     description: `Above ${mostEventsPerSecond} events a second, the stream carries \`behind\` (read again; at most twice a second) instead. \`Last-Event-ID\` resumes, up to ${keptEvents} events back; further back it starts with \`behind\`.`,
     input: eventsQuerySchema,

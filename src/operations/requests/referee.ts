@@ -134,7 +134,7 @@ export const referee = {
     summary: 'Judges the client by the requests so far: a verdict for each client rule.',
     input: inputSchema,
     output: reportJsonSchema,
-    joined: reportJoin,
+    fleet: { joined: reportJoin },
     examples: [{ partial: 'true' }, { grace: '2s', details: 'true' }],
     slices: (live, input) => slicesOf(live, { ...input, intents: [] }),
   }),
@@ -144,7 +144,7 @@ export const referee = {
     summary: 'The same report, with what the client meant to send and what it reported.',
     input: withIntentsSchema,
     output: reportJsonSchema,
-    joined: reportJoin,
+    fleet: { joined: reportJoin },
     bodyLimitBytes: 4 * 1_048_576,
     recorded: false,
     examples: [

@@ -3,6 +3,7 @@
  * shortened, and long bodies left out.
  */
 import { z } from 'zod';
+import { cutNames } from '#contract/fault-kinds.ts';
 import { endpointNames } from '#contract/limits.ts';
 import { isoTime } from '#contract/time.ts';
 import {
@@ -32,7 +33,7 @@ export const exchangeViewSchema = z
       .strictObject({
         status: z.int().nullable().describe('Of a reply that the fault made itself.'),
         delay_ms: z.int().nullable(),
-        cut: z.enum(['close', 'truncate', 'reset', 'hang']).nullable(),
+        cut: z.enum(cutNames).nullable(),
       })
       .meta({ id: 'ExchangeFault' })
       .nullable()

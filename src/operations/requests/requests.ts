@@ -165,7 +165,7 @@ export const requests = {
       })
       .prefault({}),
     output: z.strictObject({ requests: z.array(requestViewSchema) }),
-    joined: { requests: { all: 'number', newest: 'at' } },
+    fleet: { joined: { requests: { all: 'number', newest: 'at' } } },
     examples: [{ limit: 2 }, { search: 'status:4xx to:+12025550123' }],
     run: ({ exchangeRecord }, { limit, message_id: id = '', search }) => {
       const isMatch = matcherOf(id === '' ? search : `${search} message_id:${id}`);
@@ -181,7 +181,7 @@ export const requests = {
 
   get: defineOperation({
     http: 'GET /control/requests/{number}',
-    scope: 'local',
+    fleet: { scope: 'local' },
     summary: 'One of the last 1,000 requests as sent over the wire, with its reply.',
     output: requestDetailSchema,
     run: (_, exchange) => detailOf(exchange),
@@ -189,7 +189,7 @@ export const requests = {
 
   trace: defineOperation({
     http: 'GET /control/trace',
-    ofShard: true,
+    fleet: { scope: 'named' },
     summary:
       'Everything that happened to one intent: its requests, faults, statuses, reads and findings, in order.',
     input: traceQuerySchema,
@@ -203,7 +203,7 @@ export const requests = {
     summary: 'Requests over simulated time, and those answered 429, since the start or a reset.',
     input: countsQuerySchema.prefault({}),
     output: requestCountsSchema,
-    joined: 'bars',
+    fleet: { joined: 'bars' },
     examples: [{ endpoint: 'send' }],
     run: requestCounts,
   }),
@@ -212,10 +212,12 @@ export const requests = {
     http: 'GET /control/har',
     summary: 'The last 1,000 requests as HAR 1.2, without keys; the referee reads it, too.',
     output: harSchema,
-    joined: {
-      log: {
-        ...eachOf(['version', 'creator'], 'equal'),
-        entries: { all: '_number', oldest: 'startedDateTime' },
+    fleet: {
+      joined: {
+        log: {
+          ...eachOf(['version', 'creator'], 'equal'),
+          entries: { all: '_number', oldest: 'startedDateTime' },
+        },
       },
     },
     run: ({ exchangeRecord, baseUrl }) =>

@@ -27,7 +27,7 @@ type LedgerEntry = Readonly<z.output<typeof ledgerEntrySchema>>;
 export const assumptions = {
   get: defineOperation({
     http: 'GET /control/assumptions',
-    scope: 'local',
+    fleet: { scope: 'local' },
     summary: 'The answers in force where the document is silent, by name.',
     output: inForceSchema,
     run: ({ simulation }) => simulation.world.assumptions,
@@ -38,7 +38,7 @@ export const assumptions = {
     summary: 'Switches assumptions for everything that happens from now on.',
     input: assumptionsSchema,
     output: inForceSchema,
-    joined: 'equal',
+    fleet: { joined: 'equal' },
     recordedResult: asFirstRecorded,
     examples: [{ errorBody: 'nested' }],
     run: ({ simulation }, overrides) => {
@@ -49,7 +49,7 @@ export const assumptions = {
 
   ledger: defineOperation({
     http: 'GET /control/assumptions/ledger',
-    scope: 'local',
+    fleet: { scope: 'local' },
     summary: 'Every gap of the document with its answers.',
     output: z.strictObject({ assumptions: z.array(ledgerEntrySchema) }),
     run: () =>

@@ -59,7 +59,7 @@ export type Advance = { readonly by: string | number } | Exclude<AdvanceInput, {
 
 export const clock = {
   now: defineOperation({
-    scope: 'local',
+    fleet: { scope: 'local' },
     summary: 'The simulated time in epoch milliseconds.',
     output: z.int(),
     run: ({ simulation }) => simulation.clock.now(),
@@ -69,7 +69,7 @@ export const clock = {
     http: 'GET /control/clock',
     summary: 'Simulated time, and the timers that wait for it.',
     output: clockStateSchema,
-    joined: clockJoin,
+    fleet: { joined: clockJoin },
     run: clockState,
   }),
 
@@ -78,7 +78,7 @@ export const clock = {
     summary: 'Sets what moves simulated time. Time continues from the present.',
     input: modeSchema,
     output: clockStateSchema,
-    joined: clockJoin,
+    fleet: { joined: clockJoin },
     examples: [{ mode: 'scaled', rate: 60 }, { mode: 'manual' }, { mode: 'real' }],
     arguments: (mode: Mode['mode'] | Mode, rate?: number): Mode => {
       if (typeof mode === 'object') return mode;
@@ -102,7 +102,7 @@ export const clock = {
       now: timeSchema,
       fired: z.int().min(0).describe('Timers that fired on the way.'),
     }),
-    joined: 'computed',
+    fleet: { joined: 'computed' },
     examples: [{ by: '24h' }, { to: '2030-01-01T00:00:00Z' }, { until_idle: true }],
     arguments: (how: Advance | string | number): AdvanceInput => withUnit(how),
     run: (live, how) => {

@@ -30,7 +30,7 @@ export const faults = {
     http: 'GET /control/faults',
     summary: 'The faults in force, and how often each has acted.',
     output: z.strictObject({ faults: z.array(faultViewSchema) }),
-    joined: { faults: { by: 'fault_id', fields: faultJoin } },
+    fleet: { joined: { faults: { by: 'fault_id', fields: faultJoin } } },
     run: ({ simulation }) => simulation.faults.list.map(faultView),
     reply: (faults) => ({ faults }),
   }),
@@ -42,7 +42,7 @@ export const faults = {
     input: faultInputSchema,
     bodyLimitBytes: 1_048_576,
     output: faultViewSchema,
-    joined: faultJoin,
+    fleet: { joined: faultJoin },
     refusals: [409],
     examples: [
       { when: { every: 2 }, fault: { kind: 'status', status: 503, body: { a: 1 } } },
@@ -65,7 +65,7 @@ export const faults = {
 
   remove: defineOperation({
     http: 'DELETE /control/faults/{fault_id}',
-    scope: 'all',
+    fleet: { scope: 'all' },
     summary: 'Removes one fault.',
     run: ({ simulation }, { faultId }) => void simulation.faults.remove(faultId),
   }),

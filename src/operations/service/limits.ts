@@ -13,7 +13,7 @@ const limitsSchema = z.strictObject(eachOf(endpointNames, limitSchema)).meta({ i
 export const limits = {
   get: defineOperation({
     http: 'GET /control/limits',
-    scope: 'local',
+    fleet: { scope: 'local' },
     summary: 'Requests per minute and endpoint; null for no limit.',
     output: limitsSchema,
     run: ({ simulation }) => simulation.limiter.limits,
@@ -24,7 +24,7 @@ export const limits = {
     summary: 'Changes limits; a changed one starts with full buckets.',
     input: limitOverridesSchema,
     output: limitsSchema,
-    joined: 'equal',
+    fleet: { joined: 'equal' },
     examples: [{ read: 60, send: null }, { send: 1 }, { send: 120 }],
     run: ({ simulation: { limiter } }, limits) => {
       for (const endpoint of endpointNames) {
@@ -39,7 +39,7 @@ export const limits = {
     http: 'POST /control/limits/reset',
     summary: 'Fills every bucket.',
     output: z.strictObject({ status: z.literal('ok') }),
-    joined: 'equal',
+    fleet: { joined: 'equal' },
     run: ({ simulation }) => simulation.limiter.reset(),
     reply: () => ({ status: 'ok' }),
   }),
@@ -60,7 +60,7 @@ export const limits = {
           .meta({ id: 'Bucket' }),
       ),
     }),
-    joined: { buckets: { by: 'account_id' } },
+    fleet: { joined: { buckets: { by: 'account_id' } } },
     run: ({ simulation: { clock, limiter, world } }) =>
       [...world.accounts.keys()].flatMap((account_id) =>
         endpointNames.flatMap((endpoint) => {

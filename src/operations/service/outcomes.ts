@@ -19,7 +19,7 @@ const outcomesSchema = z.strictObject({
 export const outcomes = {
   get: defineOperation({
     http: 'GET /control/outcomes',
-    scope: 'local',
+    fleet: { scope: 'local' },
     summary: 'The scripted fates, by recipient.',
     output: outcomesSchema,
     run: inForce,
@@ -32,7 +32,7 @@ export const outcomes = {
     input: outcomesSchema,
     bodyLimitBytes: 4 * 1_048_576,
     output: outcomesSchema,
-    joined: 'equal',
+    fleet: { joined: 'equal' },
     examples: [
       { outcomes: [{ to: '+1202555012*', ends: 'failed', in: 'sent', polls: 2 }] },
       { outcomes: [{ to: '+1202555016*', ends: 'stuck', in: 'sending' }] },
@@ -54,7 +54,7 @@ export const outcomes = {
         .array(z.int().min(0))
         .describe('Messages to its recipients, for each outcome in order.'),
     }),
-    joined: { hits: 'sum' },
+    fleet: { joined: { hits: 'sum' } },
     run: ({ simulation: { world } }) => {
       const { outcomes, messages } = world;
       const hits = outcomes.list.map(() => 0);

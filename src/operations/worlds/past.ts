@@ -47,7 +47,7 @@ type EntryView = z.output<typeof entrySchema>;
 export const past = {
   at: defineOperation({
     http: 'GET /control/at',
-    ofShard: true,
+    fleet: { scope: 'named' },
     summary:
       'What GET of the state, a message or a SIM would have answered at an earlier instant, rebuilt from the journal.',
     description:
@@ -63,7 +63,7 @@ export const past = {
 
   inputs: defineOperation({
     http: 'GET /control/journal/inputs',
-    ofShard: true,
+    fleet: { scope: 'named' },
     summary:
       'The inputs of the run, newest first: the entries of the journal without their bodies.',
     input: z

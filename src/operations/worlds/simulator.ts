@@ -128,7 +128,7 @@ export const draining = 'draining: requests in flight are finished, then the pro
 export const simulator = {
   health: defineOperation({
     http: 'GET /control/health',
-    ofServer: true,
+    fleet: { ofServer: true },
     summary:
       'Answers once both ports listen; 503 with the reason once a journal cannot be written, and ' +
       'while the process drains.',
@@ -148,7 +148,7 @@ export const simulator = {
     http: 'GET /control/state',
     summary: 'The clock, and counts of what the simulator holds.',
     output: stateSchema,
-    joined: stateJoin,
+    fleet: { joined: stateJoin },
     run: stateOf,
     reply: (state, live, { host }) => ({ ...state, base_url: live.urlsFor(host).baseUrl }),
   }),
@@ -158,14 +158,16 @@ export const simulator = {
     summary: 'Checks all invariants of the world; walks its whole state.',
     input: invariantsQuerySchema,
     output: invariantsSchema,
-    joined: {
-      sound: 'every',
-      checked: {
-        ...eachOf(['accounts', 'devices'], 'equal'),
-        ...eachOf(['messages', 'replays', 'buckets', 'timers'], 'sum'),
-        keys: 'computed',
+    fleet: {
+      joined: {
+        sound: 'every',
+        checked: {
+          ...eachOf(['accounts', 'devices'], 'equal'),
+          ...eachOf(['messages', 'replays', 'buckets', 'timers'], 'sum'),
+          keys: 'computed',
+        },
+        broken: { all: 'unchanged' },
       },
-      broken: { all: 'unchanged' },
     },
     examples: [{ snapshot: 'false' }],
     run: invariantsOf,
@@ -175,7 +177,6 @@ export const simulator = {
 
   reset: defineOperation({
     http: 'POST /control/reset',
-    changesKeys: true,
     summary:
       'Restores the world as it was at the start, clock included, and empties the log of requests.',
     // The start of the new clock: read here, given by a journal, and never by a caller.
@@ -183,7 +184,7 @@ export const simulator = {
     inputFrom: ({ wallClock }) => wallClock.startMs(),
     arguments: () => undefined as never,
     output: clockStateSchema,
-    joined: clockJoin,
+    fleet: { changesKeys: true, joined: clockJoin },
     recorded: 'reset',
     run: (live, startMs) => {
       live.replace(live.freshSimulation(startMs));
@@ -196,8 +197,7 @@ export const simulator = {
 
   shutdown: defineOperation({
     http: 'POST /control/shutdown',
-    ofServer: true,
-    scope: 'all',
+    fleet: { ofServer: true, scope: 'all' },
     summary: 'Stops the simulator as SIGTERM does, after this reply.',
     status: 202,
     output: z.strictObject({ status: z.literal('stopping') }),
@@ -216,7 +216,7 @@ export const simulator = {
 
   journal: defineOperation({
     http: 'GET /control/journal',
-    ofShard: true,
+    fleet: { scope: 'named' },
     summary:
       'The run as NDJSON: seed and settings, then every input with its simulated time, since the checkpoint if the header names one. Without --journal, the inputs that memory keeps.',
     contentType: 'application/x-ndjson',

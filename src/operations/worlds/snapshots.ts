@@ -52,7 +52,7 @@ const inputSchema = z.preprocess(
 export const snapshots = {
   take: defineOperation({
     http: 'GET /control/snapshot',
-    ofShard: true,
+    fleet: { scope: 'named' },
     summary: 'The whole state, without full keys.',
     output: snapshotSchema.meta({ id: 'Snapshot' }),
     refusals: [409],
@@ -62,8 +62,7 @@ export const snapshots = {
 
   restore: defineOperation({
     http: 'PUT /control/snapshot',
-    changesKeys: true,
-    ofShard: true,
+    fleet: { scope: 'named', changesKeys: true },
     summary: 'Continues from a snapshot as if its simulator had never stopped.',
     input: inputSchema,
     bodyLimitBytes: snapshotLimitBytes,

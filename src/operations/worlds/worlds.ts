@@ -75,7 +75,7 @@ const createSchema = z.preprocess((value, context) => {
 export const worlds = {
   list: defineOperation({
     http: 'GET /control/worlds',
-    ofServer: true,
+    fleet: { ofServer: true },
     summary: 'The worlds that were created and still exist.',
     output: z.strictObject({ worlds: z.array(worldViewSchema) }),
     run: ({ hosting }) => hosting.list.map(worldView),
@@ -88,9 +88,7 @@ export const worlds = {
   create: defineOperation({
     http: 'POST /control/worlds',
     showsKeys: true,
-    ofServer: true,
-    changesKeys: true,
-    scope: 'owner',
+    fleet: { ofServer: true, scope: 'owner', changesKeys: true },
     summary: 'Creates an isolated world.',
     description:
       'Absent settings are those of the server, except for explicit keys: keys are then drawn.',
@@ -110,16 +108,18 @@ export const worlds = {
   get: defineOperation({
     http: 'GET /control/worlds/{world_id}',
     showsKeys: true,
-    ofServer: true,
     summary:
       'One world, as its creation answered; `default` is the one that the server started with.',
     description:
       'Shows the keys that follow from the seed or the world file, and no key that was created later or revoked.',
     output: createdWorldSchema,
-    joined: {
-      ...eachOf(['world_id', 'name', 'expires_at', 'accounts', 'pool'], 'equal'),
-      ...eachOf(['base_url', 'host_url', 'control_url'], 'computed'),
-      messages: 'sum',
+    fleet: {
+      ofServer: true,
+      joined: {
+        ...eachOf(['world_id', 'name', 'expires_at', 'accounts', 'pool'], 'equal'),
+        ...eachOf(['base_url', 'host_url', 'control_url'], 'computed'),
+        messages: 'sum',
+      },
     },
     run: (_, world) => viewWithStartKeys(world),
     reply: (view, live, { host }) => reachedBy(view, live, host),
@@ -127,8 +127,7 @@ export const worlds = {
 
   delete: defineOperation({
     http: 'DELETE /control/worlds/{world_id}',
-    ofServer: true,
-    changesKeys: true,
+    fleet: { ofServer: true, changesKeys: true },
     summary: 'Deletes a world with everything in it.',
     refusals: [409],
     run: ({ hosting }, world) => void hosting.delete(world),
@@ -137,8 +136,7 @@ export const worlds = {
   fork: defineOperation({
     http: 'POST /control/worlds/{world_id}/fork',
     showsKeys: true,
-    ofServer: true,
-    changesKeys: true,
+    fleet: { ofServer: true, changesKeys: true },
     summary:
       'Copies a world at this instant or an earlier one, clock included. The copy has its own keys.',
     status: 201,
