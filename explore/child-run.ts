@@ -5,8 +5,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { stripVTControlCharacters } from 'node:util';
 import { firstLine, UsageError } from '#io/command-error.ts';
-import { Ended } from './run.ts';
 import type { Ending } from './verdict.ts';
+import { Ended } from './verdict.ts';
 
 export interface ChildOptions {
   readonly command: readonly string[];

@@ -14,10 +14,9 @@ import { inheritedSettings } from '#src/config/settings.ts';
 import { Simulation } from '#src/simulation/simulation.ts';
 import { type SettingsInput, Simulator } from '#src/simulator.ts';
 import { runChild } from './child-run.ts';
-import { credentialsOf } from './credentials.ts';
 import type { KnownIntents } from './points.ts';
 import type { Ending, RawRun } from './verdict.ts';
-import { recordedBy, WatchedRun } from './watched-run.ts';
+import { credentialsOf, recordedBy, WatchedRun } from './watched-run.ts';
 
 /** What a variable of the user's choice can be set to (`--env NAME=base_url`). */
 export const variables = ['base_url', 'api_key', 'from', 'control_url'] as const;

@@ -44,7 +44,7 @@ export function faultsAt(endpoint: EndpointName, names: readonly FaultName[]): F
 }
 
 /** By fault: the one that has the same effect if the request changes nothing. */
-const equalForReads: Readonly<Partial<Record<FaultName, FaultName>>> = {
+const sameEffectOnReads: Readonly<Partial<Record<FaultName, FaultName>>> = {
   lost_response: 'refuse',
   hang: 'lost_request',
   crash_after: 'crash_before',
@@ -59,6 +59,6 @@ export function equalFault(
   name: FaultName,
   names: readonly FaultName[],
 ): FaultName | undefined {
-  const equal = unlimited.includes(endpoint) ? equalForReads[name] : undefined;
+  const equal = unlimited.includes(endpoint) ? sameEffectOnReads[name] : undefined;
   return equal !== undefined && names.includes(equal) ? equal : undefined;
 }

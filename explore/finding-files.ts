@@ -10,10 +10,10 @@ import { type EndpointName, endpointNames } from '#contract/limits.ts';
 import { UsageError } from '#io/command-error.ts';
 import { type OwnKind, obstacleTo, removeOwn, writeOwn } from '#io/own-file.ts';
 import { parseJson, readText } from '#io/read-text.ts';
-import { findingView } from './finding-view.ts';
 import type { KnownIntents } from './points.ts';
 import { parsed, scheduleSchema, scheduleText } from './schedule.ts';
 import type { Finding } from './search-result.ts';
+import { findingView } from './search-result.ts';
 
 /** What a replay needs to run the command in the same way. */
 export interface ReplaySettings {

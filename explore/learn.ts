@@ -8,9 +8,17 @@
 import type { FaultName, Point, Schedule } from '#contract/fault-schedule.ts';
 import { faultsAt } from './fault-names.ts';
 import { agreedIntents, type KnownIntents } from './points.ts';
-import { type Run, type RunClient, runOf } from './run.ts';
 import { pointKey, pointText } from './schedule.ts';
-import { acceptedIn, type Expected, equalAccepted, type RawRun, totalOf } from './verdict.ts';
+import {
+  acceptedIn,
+  type Expected,
+  equalAccepted,
+  type RawRun,
+  type Run,
+  type RunClient,
+  runOf,
+  totalOf,
+} from './verdict.ts';
 
 export interface Learned {
   readonly subject: Subject;

@@ -1,13 +1,13 @@
 /**
- * What a search reports: its findings, how far it got, and why it stopped. Also as one line of text
- * and as an exit code.
+ * What a search reports: its findings, how far it got, and why it stopped. Also in the shape that
+ * files, reports and `explore()` share, as one line of text, and as an exit code.
  */
 
 import type { Schedule } from '#contract/fault-schedule.ts';
+import type { FindingView, TimelineEntry } from '#judging/report/finding-view.ts';
 import type { Problem } from './learn.ts';
 import type { KnownIntents } from './points.ts';
-import type { Run } from './run.ts';
-import { type Failure, kindOf } from './verdict.ts';
+import { type Failure, kindOf, type Run } from './verdict.ts';
 
 export interface Finding {
   readonly schedule: Schedule;
@@ -56,6 +56,39 @@ export interface SearchResult extends Progress {
 
 export function findingOf(run: Run): Finding {
   return { schedule: run.schedule, failures: run.failures, run, isShrunk: true, also: [] };
+}
+
+/** The schedule, what it breaks, and every exchange of the run in order. */
+export function findingView({ schedule, failures, run, isShrunk, also }: Finding): FindingView {
+  const [first] = failures;
+  return {
+    schedule,
+    shrunk: isShrunk,
+    cause: first?.cause ?? '',
+    what: first?.what ?? '',
+    failures: failures.map(({ cause, what, exchanges }) => ({
+      cause,
+      what,
+      exchanges: exchanges.map(({ number }) => number),
+    })),
+    timeline: run.seen.map(
+      ({ exchange, point, fault }): TimelineEntry => ({
+        number: exchange.number,
+        at: new Date(exchange.atMs).toISOString(),
+        method: exchange.method,
+        target: exchange.target,
+        endpoint: exchange.endpoint ?? null,
+        intent: point?.intent ?? null,
+        attempt: point?.attempt ?? null,
+        fault: fault ?? null,
+        body: exchange.text,
+        status: exchange.status,
+        seen: exchange.isSeen,
+      }),
+    ),
+    also,
+    output: run.ending.tail,
+  };
 }
 
 /** The kind of the gravest failure; undefined if the run passed. */

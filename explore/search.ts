@@ -17,7 +17,6 @@ import {
   type Problem,
 } from './learn.ts';
 import type { KnownIntents } from './points.ts';
-import { Ended, type Run, type RunClient, runOf } from './run.ts';
 import { pointKey, scheduleKey } from './schedule.ts';
 import {
   type Finding,
@@ -28,6 +27,7 @@ import {
   type SearchResult,
   type Stop,
 } from './search-result.ts';
+import { Ended, type Run, type RunClient, runOf } from './verdict.ts';
 
 export interface SearchOptions extends LearnOptions {
   readonly runClient: RunClient;

@@ -1,11 +1,16 @@
-/** Injects the faults of one run's schedule, and records the point of each exchange. */
+/**
+ * What is the same for a run of a command and of a function: it injects the faults of the schedule,
+ * records the point of each exchange, and chooses the client's key and number.
+ */
 
 import type { FaultKind } from '#contract/fault-kinds.ts';
 import type { FaultName, Point, Schedule } from '#contract/fault-schedule.ts';
 import type { ApiRequest } from '#contract/request-and-reply.ts';
+import { UsageError } from '#io/command-error.ts';
 import type { Exchange } from '#judging/client/exchange.ts';
 import { endpointOf } from '#judging/evidence/reading.ts';
 import { authenticate, type Handled } from '#src/http/service/api.ts';
+import type { ReadyNumbers } from '#src/operations/worlds/ready-numbers.ts';
 import { exchangeOf, exchangesOf } from '#src/recording/judged-exchanges.ts';
 import { RecordedExchange } from '#src/recording/recorded-exchange.ts';
 import type { World } from '#src/sim/accounts/world.ts';
@@ -101,4 +106,25 @@ function exchangeWithoutReply(world: World, request: ApiRequest, number: number)
   recorded.isKept = true;
   recorded.fill(request, handled);
   return exchangeOf(recorded, world.keyRing.texts);
+}
+
+/**
+ * The API key and the sender's number that each run gives its client. Prefers an account with a SIM of its own. Throws a UsageError if the world has no account with a
+ * key, or no number to send from.
+ */
+export function credentialsOf({ accounts, pool }: ReadyNumbers) {
+  const usable = accounts.filter(({ api_key }) => api_key !== '');
+  const account = usable.find(({ sims }) => sims.length > 0) ?? usable[0];
+  if (account === undefined) {
+    throw new UsageError(
+      'the world has no account with a key: add { "name": "acme" } to accounts, or a key to one of them',
+    );
+  }
+  const from = account.sims[0]?.number ?? pool[0]?.number;
+  if (from === undefined) {
+    throw new UsageError(
+      'the world has no number to send from: add a SIM to an account, or a number to pool',
+    );
+  }
+  return { apiKey: account.api_key, from };
 }

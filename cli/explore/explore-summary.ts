@@ -4,9 +4,13 @@
  */
 
 import { clientRules } from '#contract/rules.ts';
-import { findingView } from '#explore/finding-view.ts';
 import { scheduleText } from '#explore/schedule.ts';
-import { exitCodeOf, type Finding, type SearchResult } from '#explore/search-result.ts';
+import {
+  exitCodeOf,
+  type Finding,
+  findingView,
+  type SearchResult,
+} from '#explore/search-result.ts';
 import { foreignText, foreignTexts } from '#io/foreign-text.ts';
 import { many } from '#io/table.ts';
 import type { TimelineEntry } from '#judging/report/finding-view.ts';
