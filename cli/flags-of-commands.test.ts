@@ -145,7 +145,9 @@ test.each(flags.filter(({ option }) => !option.required))(
     const variable = variableOf(flag);
     expect(await refusal(name, [`${flag}=1`])).toBe(`${flag} takes no value`);
     expect(await refusal(name, [flag, flag])).toBeUndefined();
-    expect(await refusal(name, [], { [variable]: 'x' })).toBe(`${variable} x: expected 1 or 0`);
+    expect(await refusal(name, [], { [variable]: 'x' })).toBe(
+      `${variable} x: expected 1, true, yes, on or 0, false, no, off`,
+    );
     expect(await refusal(name, [flag], { [variable]: 'x' })).toBeUndefined();
     expect(await refusal(name, [], { [variable]: '0' })).toBeUndefined();
   },

@@ -4,9 +4,10 @@
  * shards have still to take: a shard takes them when it, or the whole fleet, has started again.
  */
 import { rmSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
 import { OperationRefused } from '#src/sim/operation-refused.ts';
-import { bodyText, pause, type ShardReply, type ShardRequest } from './ask.ts';
+import { bodyText, type ShardReply, type ShardRequest } from './ask.ts';
 import type { FleetParts } from './routes.ts';
 import { type Shard, ShardUnavailable } from './shard.ts';
 import { readState, writeState } from './state-file.ts';

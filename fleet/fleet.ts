@@ -8,18 +8,18 @@ import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { TlsPair } from '#src/config/tls.ts';
 import { controlPort } from '#src/control/control-port.ts';
+import { freePort } from '#src/http/transport/listening.ts';
 import { nodeTransport } from '#src/http/transport/open-transport.ts';
 import type { Transport } from '#src/http/transport/transport.ts';
 import type { ReadyFile } from '#src/operations/worlds/ready-numbers.ts';
 import { type ControlOptions, urlOf, urlsForHost } from '#src/ports.ts';
-import { freePort } from './child.ts';
 import { FleetControl } from './control.ts';
 import { Haproxy, writeRouterFiles } from './haproxy.ts';
 import type { RouterPlan } from './haproxy-config.ts';
-import { refuseOtherLayout, saveLayout } from './layout-file.ts';
 import { createPrivateFolder } from './private-folder.ts';
 import { type FleetParts, Routes } from './routes.ts';
 import { type JoinedShard, Shard, type ShardOptions } from './shard.ts';
+import { refuseOtherLayout, saveLayout } from './state-file.ts';
 import { WideWorld } from './wide/wide-world.ts';
 
 export interface FleetOptions {

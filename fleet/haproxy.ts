@@ -6,8 +6,8 @@ import { execFileSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { CommandError, UsageError } from '#io/command-error.ts';
-import { pause } from './ask.ts';
 import { Child } from './child.ts';
 import { type MapName, mapFile, mapNames, type RouterPlan, routerFiles } from './haproxy-config.ts';
 

@@ -3,6 +3,7 @@
  * runs elsewhere (`--join`). Requests to its control port wait while it starts.
  */
 import type { IncomingMessage } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
 import { CommandError, UsageError } from '#io/command-error.ts';
 import { reasonOf } from '#io/plain-file.ts';
 import {
@@ -16,13 +17,12 @@ import {
   ask,
   openReply,
   parseBody,
-  pause,
   type ShardReply,
   type ShardRequest,
   Unanswered,
 } from './ask.ts';
+import { type Launch, type Ready, ShardProcess } from './child.ts';
 import { shardName } from './haproxy-config.ts';
-import { type Launch, type Ready, ShardProcess } from './shard-process.ts';
 
 /** The URLs of a shard that runs elsewhere. */
 export type JoinedShard = Pick<Ready, 'base_url' | 'control_url'>;
@@ -138,7 +138,7 @@ export class Shard {
 
   /** 0 for a shard that runs elsewhere. */
   get pid(): number {
-    return this.#process?.pid ?? 0;
+    return this.#process?.child?.pid ?? 0;
   }
 
   /** The host and port at which HAProxy reaches it. */
@@ -264,7 +264,7 @@ export class Shard {
   /** Starts it again, on its ports, whenever it ends. */
   async #watch(process: ShardProcess): Promise<void> {
     for (;;) {
-      const end = await process.ended;
+      const end = await process.child?.ended;
       if (this.#isStopping) return;
       this.#state = 'starting';
       const { notice, index, timeoutMs } = this.#options;

@@ -56,7 +56,7 @@ function readSwitch(variable: string, text: string): boolean {
   const word = text.toLowerCase();
   if (['1', 'true', 'yes', 'on'].includes(word)) return true;
   if (['0', 'false', 'no', 'off'].includes(word)) return false;
-  throw new UsageError(`${variable} ${text}: expected 1 or 0`);
+  throw new UsageError(`${variable} ${text}: expected 1, true, yes, on or 0, false, no, off`);
 }
 
 const givenTexts = new WeakMap<Option, readonly string[]>();

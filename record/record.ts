@@ -5,7 +5,7 @@
 import type { TlsPair } from '#src/config/tls.ts';
 import type { FaultSpec } from '#src/http/service/fault.ts';
 import { Faults } from '#src/http/service/faults.ts';
-import { checkAddress, listenError } from '#src/http/transport/listening.ts';
+import { checkAddress, listenOn } from '#src/http/transport/listening.ts';
 import { Rng } from '#src/sim/random.ts';
 import { LineMaker } from './line-maker.ts';
 import type { Body, PassedExchange } from './proxied-exchange.ts';
@@ -52,14 +52,8 @@ export async function startRecording(options: RecordOptions) {
         line: () => maker.line(exchange),
       }),
   });
-  const { server } = proxy;
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (error) => reject(listenError(error, port, host)));
-    server.listen({ port, host, exclusive: true }, resolve);
-  });
-  const address = server.address();
+  const boundPort = await listenOn(proxy.server, port, host);
   const urlHost = host.includes(':') ? `[${host}]` : host;
-  const boundPort = typeof address === 'object' && address !== null ? address.port : port;
   return {
     baseUrl: `${options.tls === undefined ? 'http' : 'https'}://${urlHost}:${boundPort}`,
     close: async () => {

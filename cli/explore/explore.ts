@@ -5,7 +5,7 @@
  */
 import { resolve } from 'node:path';
 import { type FaultName, faultNames, type Schedule } from '#contract/fault-schedule.ts';
-import { CommandRuns } from '#explore/command-runs.ts';
+import { CommandRuns, reservedVariables, type Variable, variables } from '#explore/command-runs.ts';
 import { isCrash } from '#explore/fault-names.ts';
 import { checkFolder, readSchedule, writeFindings } from '#explore/finding-files.ts';
 import { tryLess } from '#explore/learn.ts';
@@ -13,16 +13,74 @@ import { scheduleText } from '#explore/schedule.ts';
 import { replay, type SearchOptions, search } from '#explore/search.ts';
 import { exploredLine, type Progress, type SearchResult } from '#explore/search-result.ts';
 import { UsageError } from '#io/command-error.ts';
-import { addFlags, type CommandIo, newCommand, readFlags } from '#io/flags.ts';
+import { duration, fileValue, reportValue, wholeNumber } from '#io/flag-values.ts';
+import {
+  addFlags,
+  type CommandIo,
+  type Flag,
+  type FlagValues,
+  flag,
+  heading,
+  list,
+  newCommand,
+  readFlags,
+  ValueError,
+} from '#io/flags.ts';
 import { foreignText } from '#io/foreign-text.ts';
 import { passedOn } from '#io/given-flags.ts';
 import { onStopSignal } from '#io/stop-signals.ts';
 import { many } from '#io/table.ts';
 import { writeReports } from '#judging/report/write.ts';
+import { rateValue, seedValue } from '#src/config/setting-values.ts';
 import { readWorldFile } from '#src/config/world-file.ts';
 import { noticesTo } from '../process.ts';
-import { type ExploreFlags, exploreFlags, searchFlags } from './explore-flags.ts';
 import { exploreJson, exploreSummary, findingText } from './explore-summary.ts';
+
+// Node's timers can wait a little longer than 24 days.
+const durationValue = duration('1ms', '24d');
+
+const exploreFlags = [
+  heading('What is tried'),
+  flag('--depth <n>', 'faults per schedule', wholeNumber(1, 10), 2),
+  flag('--max-runs <n>', 'runs of the command at most', wholeNumber(1, 1_000_000), 500),
+  flag('--jobs <n>', 'runs at one time', wholeNumber(1, 64), 2),
+  flag('--timeout <duration>', 'how long a run may take', durationValue, 60_000, '60s'),
+  flag('--slow <duration>', 'how long the fault slow holds a reply', durationValue, 3_000, '3s'),
+  flag(
+    '--throttle-waits <list>',
+    'what the throttles of a schedule ask for: 2s,7s (default: more than twice ' +
+      "the client's own wait)",
+    (text) => text.split(',').map((each) => durationValue(each.trim())),
+  ),
+  flag('--crash', 'also kill the command before and after each request, and restart it'),
+  flag(
+    '--faults <list>',
+    `which faults to try: ${faultNames.join(', ')} (default: all)`,
+    faultsValue,
+  ),
+  heading('How the command runs'),
+  flag('--rate <n>', 'run service and Node commands at so many seconds per second', rateValue),
+  flag('--seed <n>', 'seed of all chance', seedValue, 1),
+  flag('--world <file>', 'world file, JSON or YAML', fileValue),
+  list(
+    '--env <name=value>',
+    `sets a variable of the client to ${variables.join(', ')}`,
+    variableValue,
+  ),
+  heading('Results'),
+  flag('--out <dir>', 'where findings are written', fileValue, 'smstwin-findings'),
+  list('--report <kind=file>', 'junit, json, html, markdown, github', reportValue),
+  flag('--schedule <file>', 'run this one schedule or finding', fileValue),
+  flag('--bail', 'stop at the first finding'),
+  flag('--command-may-fail', 'an exit code other than 0 is not a failure'),
+] as const satisfies readonly Flag[];
+
+type ExploreFlags = FlagValues<typeof exploreFlags>;
+
+/** The flags that concern only a search. All others also apply when a finding is replayed. */
+const searchFlags = [
+  ...['--depth', '--max-runs', '--jobs', '--faults', '--out', '--report', '--schedule', '--bail'],
+];
 
 export async function explore(argv: readonly string[], io: CommandIo): Promise<number> {
   const command = newCommand('explore', "Run a client's own command under every fault.", io);
@@ -90,6 +148,23 @@ function faultsToTry({ faults: named, crash = false }: ExploreFlags, given: Sche
   throw new UsageError(
     `${needsCrash} kills the command and starts it again: add --crash to allow it`,
   );
+}
+
+function faultsValue(text: string): FaultName[] {
+  const names = text.split(',').map((name) => name.trim());
+  const known = faultNames.filter((name) => names.includes(name));
+  if (known.length === new Set(names).size) return known;
+  throw new ValueError(`expected names of ${faultNames.join(', ')}, with commas between`);
+}
+
+function variableValue(text: string): { readonly name: string; readonly value: Variable } {
+  const [name = '', wanted] = text.split('=', 2);
+  if (reservedVariables.includes(name)) {
+    throw new ValueError(`each run sets ${name} itself; name a variable of the client's own`);
+  }
+  const value = variables.find((known) => known === wanted);
+  if (/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && value !== undefined) return { name, value };
+  throw new ValueError(`expected NAME=${variables.join('|')}`);
 }
 
 function searchOptionsIn(flags: ExploreFlags) {

@@ -28,9 +28,8 @@ import { isRecording, readTraffic } from '#judging/evidence/read-traffic.ts';
 import { readExpectations } from '#judging/report/expected.ts';
 import { writeReports } from '#judging/report/write.ts';
 import { noticesTo } from '../process.ts';
-import { exchangesOfJournalFile } from './referee-journal.ts';
-import { refereeSummary } from './referee-summary.ts';
-import { clientRulesTable, refereeText } from './referee-text.ts';
+import { exchangesOfJournalFile } from '../replay/replay-journal.ts';
+import { clientRulesTable, refereeSummary, refereeText } from './referee-summary.ts';
 
 const refereeFlags = [
   list('--account <name>', 'judge this account alone, by name or id', (text) => text),

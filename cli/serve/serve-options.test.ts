@@ -215,7 +215,10 @@ test.each([
   ],
   [{ SMSTWIN_PORT: 'x' }, 'SMSTWIN_PORT x: expected a whole number from 0 to 65535'],
   [{ SMSTWIN_CLOCK: 'x' }, 'SMSTWIN_CLOCK x: expected real, scaled or manual'],
-  [{ SMSTWIN_NO_LIMITS: 'x' }, 'SMSTWIN_NO_LIMITS x: expected 1 or 0'],
+  [
+    { SMSTWIN_NO_LIMITS: 'x' },
+    'SMSTWIN_NO_LIMITS x: expected 1, true, yes, on or 0, false, no, off',
+  ],
   [{ SMSTWIN_LIMIT: 'send=5,read=x' }, /^SMSTWIN_LIMIT read=x: expected endpoint=N/],
 ])('the environment %j is refused in one line', async (env, line) => {
   const lines = await mistakes([], env);

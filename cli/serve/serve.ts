@@ -4,11 +4,12 @@
 
 import { minuteMs } from '#contract/time.ts';
 import { addFlags, type CommandIo, type Flag, newCommand, readFlags } from '#io/flags.ts';
+import { foreignJson, foreignText } from '#io/foreign-text.ts';
 import { JournalError } from '#judging/evidence/journal-error.ts';
+import type { RequestView } from '#src/operations/requests/request-views.ts';
 import type { InternalOptions } from '#src/simulator.ts';
 import { closeAtStop, noticesTo, stackOf, stopSignal, timedNoticesTo } from '../process.ts';
 import { announce, prepareReadyFile } from './ready-file.ts';
-import { requestLine } from './request-log.ts';
 import { addServeFlags, serveOptions, shardTokenVariable } from './serve-options.ts';
 
 /** Flags that `serve` has only in a checkout (`verify/defects/flags.ts`), and what reads them. */
@@ -81,6 +82,14 @@ export async function serve(
     throw error;
   }
   return closeAtStop(stopped, () => simulator.close(), undefined, lifecycle);
+}
+
+/** A line of `--log`: one request of the service. Shows the key's id, never the key. */
+export function requestLine(format: 'text' | 'json', request: RequestView): string {
+  if (format === 'json') return `${foreignJson(JSON.stringify(request))}\n`;
+  const { at, method, endpoint, status, code, account_id: account, duration_ms: ms } = request;
+  const words = [at, method, endpoint ?? 'unknown', status, code ?? '-', account ?? 'anonymous'];
+  return `${foreignText(words.join(' '))} ${ms.toFixed(3)}ms\n`;
 }
 
 /**
