@@ -59,11 +59,9 @@ export function benchOptions(command: Command) {
     limits,
     slos: slo,
     reports: report,
-    /** Duration of the load on the service, over all rounds. */
     durationMs: duration,
     /** A count, as on a busy machine a second may be too short for the compiler to settle. */
     warmUpRequests: warmUp,
-    /** Requests per second in open loop; undefined saturates. */
     perSecond: rate,
   };
 }

@@ -163,7 +163,6 @@ function wideWorldOf(options: ServeOptions): FleetOptions['wide'] {
   };
 }
 
-/** Reads the file of `--join`. Throws a UsageError. */
 function readJoined(file: string): readonly JoinedShard[] {
   const isUrl = (url: unknown) => typeof url === 'string' && isWebAddress(url);
   const text = readText(file, '--join', mostJoinBytes);

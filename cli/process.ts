@@ -13,7 +13,6 @@ import type { logModes } from '#src/config/settings.ts';
 // Node 22.8 and later keep compiled code between runs. The types are those of Node 20.
 (nodeModule as { enableCompileCache?: () => void }).enableCompileCache?.();
 
-/** The streams, environment and version of this process. */
 export function processIo(): CommandIo {
   return {
     out: printerTo(process.stdout, 'standard output'),
@@ -51,7 +50,6 @@ function printerTo(
   };
 }
 
-/** Runs with its arguments, and resolves to the exit code. */
 export type Subcommand = (argv: readonly string[], io: CommandIo) => Promise<number>;
 
 /** Returns the exit code of a subcommand. Prints its error, or the stack of a bug. */
@@ -93,7 +91,6 @@ export function timedNoticesTo(io: Pick<CommandIo, 'error'>, log: (typeof logMod
   };
 }
 
-/** The stack of an exception, as lines. */
 export function stackOf(error: unknown): readonly string[] {
   return String(error instanceof Error ? (error.stack ?? error.message) : error).split('\n');
 }

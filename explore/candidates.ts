@@ -4,7 +4,6 @@
  * without one of its faults never reached the point of that fault, or because its last fault has
  * the same effect on client and service as another fault.
  */
-
 import type { FaultName, Point, Schedule } from '#contract/fault-schedule.ts';
 import { Rng } from '#src/sim/random.ts';
 import { equalFault, faultsAt } from './fault-names.ts';

@@ -3,7 +3,6 @@
  * virtual time. Finds and shrinks the schedules of faults under which the client loses a message,
  * sends one twice, retries too early or hangs.
  */
-
 import { z } from 'zod';
 import { type FaultName, faultNames, type Schedule } from '#contract/fault-schedule.ts';
 import type { FindingView } from '#judging/report/finding-view.ts';
@@ -67,7 +66,6 @@ export interface Exploration {
   readonly findings: readonly FindingView[];
   /** Failures that were seen once when the budget ended. */
   readonly unconfirmed: readonly FindingView[];
-  /** Failures that did not repeat. */
   readonly unstable: readonly FindingView[];
   /** How often the client was run. */
   readonly runs: number;

@@ -1,5 +1,4 @@
 /** The faults that the explorer tries, and what each does to one request. */
-
 import type { FaultKind } from '#contract/fault-kinds.ts';
 import type { FaultName } from '#contract/fault-schedule.ts';
 import type { EndpointName } from '#contract/limits.ts';

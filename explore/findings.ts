@@ -3,7 +3,6 @@
  * or stronger faults, and those with the same faults at other messages. `shrink` drops and weakens
  * the faults of a failing schedule until it needs every one that is left.
  */
-
 import { type FaultName, faultNames, type Schedule } from '#contract/fault-schedule.ts';
 import { faultsAt } from './fault-names.ts';
 import { scheduleKey, shapeOf } from './schedule.ts';
@@ -20,7 +19,6 @@ export class Findings {
     this.#faults = faults;
   }
 
-  /** The smallest schedules first. */
   get all(): Finding[] {
     return [...this.#byShape.values()].sort((a, b) => a.schedule.length - b.schedule.length);
   }

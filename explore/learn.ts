@@ -4,7 +4,6 @@
  * third run answers 429 and measures how long the client waits by itself: the fault `throttle` then
  * asks for more, so that a client which ignores `Retry-After` retries too early.
  */
-
 import type { FaultName, Point, Schedule } from '#contract/fault-schedule.ts';
 import { faultsAt } from './fault-names.ts';
 import { agreedIntents, type KnownIntents } from './points.ts';
@@ -42,7 +41,6 @@ export type SubjectName = 'command' | 'client';
 
 interface Subject {
   readonly name: SubjectName;
-  /** True if the client runs on a scaled clock. */
   readonly isScaled: boolean;
 }
 
@@ -59,7 +57,6 @@ export interface LearnOptions {
   readonly throttleWaits?: readonly number[] | undefined;
   /** The faults to try; the wait is measured only if `throttle` is one of them. */
   readonly faults: readonly FaultName[];
-  /** True if the client runs on a scaled clock. */
   readonly isScaled?: boolean | undefined;
 }
 

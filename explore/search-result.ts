@@ -2,7 +2,6 @@
  * What a search reports: its findings, how far it got, and why it stopped. Also in the shape that
  * files, reports and `explore()` share, as one line of text, and as an exit code.
  */
-
 import type { Schedule } from '#contract/fault-schedule.ts';
 import type { FindingView, TimelineEntry } from '#judging/report/finding-view.ts';
 import type { Problem } from './learn.ts';
@@ -20,9 +19,7 @@ export interface Finding {
   readonly also: Schedule[];
 }
 
-/** All schedules of one size. */
 export interface Level {
-  /** Faults per schedule. */
   readonly size: number;
   readonly total: number;
   done: number;
@@ -45,7 +42,6 @@ export interface SearchResult extends Progress {
   readonly problem: Problem | undefined;
   /** Failures that the search had not run again when it ended. */
   readonly unconfirmed: readonly Finding[];
-  /** Failures that did not repeat. */
   readonly unstable: readonly Finding[];
   /** Schedules that cannot differ from one that was run. */
   readonly skipped: number;

@@ -4,7 +4,6 @@
  * fault at each point that those runs reached, up to `depth` faults. A failing schedule is run
  * again to confirm it, shrunk to the faults that it needs, and grouped with those that fail alike.
  */
-
 import type { Schedule } from '#contract/fault-schedule.ts';
 import { candidatesAfter, RunIndex, shuffled } from './candidates.ts';
 import { Findings, shrink } from './findings.ts';
@@ -35,7 +34,6 @@ export interface SearchOptions extends LearnOptions {
   readonly depth: number;
   /** The most runs of the client, including those that confirm and shrink a failure. */
   readonly maxRuns: number;
-  /** Runs at the same time. */
   readonly jobs: number;
   readonly seed: number;
   /** Stop at the first finding. */
@@ -64,11 +62,9 @@ class Search {
   readonly #options: SearchOptions;
   readonly #index = new RunIndex();
   readonly #lock = new RunLock();
-  /** The points that any run reached. */
   readonly #points = new Set<string>();
   readonly #levels: Level[] = [];
   readonly #findings: Findings;
-  /** Failures that did not repeat. */
   readonly #unstable: Finding[] = [];
   /** Failures that are being run again, each with its kind. */
   readonly #unconfirmed = new Map<Finding, string>();

@@ -10,7 +10,6 @@ import { judge } from '#judging/client/judge.ts';
 import { contentName, type KnownIntents } from './points.ts';
 import type { Seen } from './watched-run.ts';
 
-/** How the client's run ended. */
 export interface Ending {
   readonly kind: 'passed' | 'failed' | 'timeout';
   /** Why it did not pass, such as `exit code 1`; empty if it passed. */
@@ -40,7 +39,6 @@ export class Ended extends Error {
   }
 }
 
-/** A run that is not judged yet. */
 export interface RawRun {
   readonly ending: Ending;
   readonly seen: readonly Seen[];
@@ -49,7 +47,6 @@ export interface RawRun {
   readonly reports: readonly Report[] | undefined;
 }
 
-/** One reason why a run failed. */
 export interface Failure {
   readonly cause: ClientRuleId | 'sent_twice' | 'not_accepted' | 'timeout' | 'failed';
   readonly what: string;
@@ -59,15 +56,12 @@ export interface Failure {
 /** How often each message was accepted, by its content. */
 export type Accepted = ReadonlyMap<string, number>;
 
-/** What the run without faults achieved. */
 export interface Expected {
   /** Undefined if the messages differ between runs without faults. */
   readonly accepted: Accepted | undefined;
-  /** How many messages were accepted. */
   readonly total: number;
 }
 
-/** A judged run. */
 export interface Run extends Pick<RawRun, 'ending' | 'seen'> {
   readonly schedule: Schedule;
   /** The points that it reached, in order. */
@@ -157,7 +151,6 @@ function missingInTotal(exchanges: readonly Exchange[], expectedTotal: number): 
   return [{ cause: 'not_accepted', what, exchanges: exchanges.filter(isSend) }];
 }
 
-/** Compares how often each message was accepted. */
 function miscountedMessages(
   exchanges: readonly Exchange[],
   expected: Accepted,

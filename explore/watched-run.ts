@@ -2,7 +2,6 @@
  * What is the same for a run of a command and of a function: it injects the faults of the schedule,
  * records the point of each exchange, and chooses the client's key and number.
  */
-
 import type { FaultKind } from '#contract/fault-kinds.ts';
 import type { FaultName, Point, Schedule } from '#contract/fault-schedule.ts';
 import type { ApiRequest } from '#contract/request-and-reply.ts';
@@ -19,7 +18,6 @@ import { faultKind, isCrash } from './fault-names.ts';
 import { type KnownIntents, Points } from './points.ts';
 import { pointKey, waitsOf } from './schedule.ts';
 
-/** An exchange of a run, with the fault that it met. */
 export interface Seen {
   readonly exchange: Exchange;
   readonly point: Point | undefined;
@@ -31,7 +29,6 @@ type Arrival = Pick<Seen, 'point' | 'fault'>;
 export class WatchedRun {
   /** Reads the referee's record of the world; set once the world exists. */
   recorded: () => readonly Exchange[] = () => [];
-  /** Ends the client's processes. */
   crash: () => void = () => {};
   /** How long the `throttle` faults of the schedule make a client wait in all. */
   readonly waitMs: number;
@@ -63,7 +60,6 @@ export class WatchedRun {
     return this.#points.intents;
   }
 
-  /** The recorded exchanges, with what is known about each. */
   get seen(): Seen[] {
     const exchanges = this.recorded();
     // The record starts again when the client resets its world: only the last arrivals are in it.

@@ -14,7 +14,6 @@ import { readState, writeState } from './state-file.ts';
 
 /** One change on one shard. Its fields are those of the file. */
 interface Step {
-  /** The index of the shard. */
   readonly shard: number;
   readonly asked: ShardRequest;
   /** The length of the list at this path before; undefined without one: it may be repeated. */
@@ -61,7 +60,6 @@ export class Changes {
     for (const step of this.#steps) this.#uncertain.add(step);
   }
 
-  /** True while requests wait for a change. */
   get isHolding(): boolean {
     return this.#isHolding;
   }

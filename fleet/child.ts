@@ -16,7 +16,6 @@ export interface ChildOptions {
   readonly file: string;
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** Gets each line that it writes to stderr. */
   readonly onLine?: (line: string) => void;
 }
 
@@ -27,7 +26,6 @@ export class Child {
   /** Resolves to how it ended: the signal, the exit code or the error of its start. */
   readonly ended: Promise<string>;
   hasEnded = false;
-  /** The last line that it wrote to stderr. */
   lastLine: string | undefined;
 
   constructor({ file, argv, env, onLine }: ChildOptions) {
@@ -93,9 +91,7 @@ const hasDeathSignal = process.platform === 'linux';
 /** The ready file of a shard, which always has a control port. */
 export type Ready = ReadyFile & { readonly control_url: string };
 
-/** How to start a process of this shard. */
 export interface Launch extends ChildOptions {
-  /** The folder for its ready file. */
   readonly folder: string;
 }
 
@@ -110,7 +106,6 @@ const portInUse = 3;
 export class ShardProcess {
   readonly #index: number;
   readonly #launch: Launch;
-  /** The process that was started last. */
   child: Child | undefined;
   /** The flags of its ports, which stay the same when it starts again. */
   #portFlags: readonly string[] = [];

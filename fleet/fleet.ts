@@ -30,7 +30,6 @@ export interface FleetOptions {
   readonly printTo: string | undefined;
   /** The command line that starts `smstwin`, to which `serve` and its flags are added. */
   readonly program: { readonly file: string; readonly argv: readonly string[] };
-  /** The flags of every shard. */
   readonly flags: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly host: string;
@@ -107,7 +106,6 @@ export class Fleet {
     return this.#readyFile;
   }
 
-  /** Finishes the requests in flight, then stops the shards. */
   async stop(): Promise<void> {
     clearInterval(this.#checks);
     await this.#haproxy?.stop();

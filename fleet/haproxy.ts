@@ -28,7 +28,6 @@ const stopWithinMs = 3_000;
 const noHaproxy =
   'HAProxy is not on the PATH: install it (Debian, Ubuntu: apt-get install haproxy; macOS: brew install haproxy)';
 
-/** Throws a UsageError if there is no HAProxy. */
 export function findHaproxy(env: Readonly<Record<string, string | undefined>>): void {
   try {
     execFileSync('haproxy', ['-v'], { env, stdio: 'ignore' });
@@ -37,7 +36,6 @@ export function findHaproxy(env: Readonly<Record<string, string | undefined>>): 
   }
 }
 
-/** Writes the files that HAProxy reads when it starts: its configuration and the maps. */
 export function writeRouterFiles(plan: RouterPlan, maps: RouterMaps): void {
   const write = (name: string, text: string) =>
     writeFileSync(join(plan.folder, name), text, { mode: 0o600 });
@@ -81,7 +79,6 @@ export class Haproxy {
     return this.#isStopping;
   }
 
-  /** True while the process runs and has answered. */
   get isReady(): boolean {
     return this.#isReady;
   }
@@ -107,7 +104,6 @@ export class Haproxy {
     return done;
   }
 
-  /** The number of requests that shards handle now. */
   async running(): Promise<number> {
     const counts = [...(await this.#sessions()).values()];
     return counts.reduce((sum, count) => sum + count, 0);

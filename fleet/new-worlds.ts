@@ -72,7 +72,6 @@ export class NewWorlds {
     }
   }
 
-  /** Chooses the shard with the least burden, and adds a world to it. */
   async #chooseEmptiest(): Promise<Shard> {
     if (performance.now() - this.#countedMs > countEveryMs) {
       this.#countedMs = performance.now();
@@ -107,7 +106,6 @@ interface NewWorldInput {
   };
 }
 
-/** A name or key that only one world may have. */
 interface Claim {
   /** As `Routes.isTaken` reads it. */
   readonly name: string;

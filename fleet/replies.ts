@@ -24,7 +24,6 @@ export function passedReply({ status, headers: received, body }: ShardReply): Co
     : { status, content: body, contentType, headers };
 }
 
-/** A reply of the fleet's own, with status 200 and a JSON body. */
 export function okReply(body: unknown): ControlReply {
   return { status: 200, body: JSON.stringify(body) };
 }

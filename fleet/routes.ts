@@ -11,20 +11,17 @@ import type { ReplyOf, Shard } from './shard.ts';
 export type WorldView = ReplyOf<'worlds.list'>['worlds'][number];
 type KeyView = ReplyOf<'accounts.allKeys'>['keys'][number];
 
-/** A world with its shard, and the digests of its valid keys. */
 type RoutedWorld = WorldView & {
   readonly shard: Shard;
   readonly keys: ReadonlySet<string>;
 };
 
-/** The shards of a fleet, and what routes requests to them. */
 export interface FleetParts {
   readonly shards: readonly [Shard, ...Shard[]];
   readonly routes: Routes;
   readonly haproxy: Haproxy;
 }
 
-/** How many worlds' keys are read at one time. */
 const readAtOnce = 16;
 
 export class Routes {
@@ -38,7 +35,6 @@ export class Routes {
     this.#haproxy = haproxy;
   }
 
-  /** How many worlds there are, without the first one. */
   get size(): number {
     return this.#worlds.size;
   }

@@ -24,7 +24,6 @@ import {
 import { type Launch, type Ready, ShardProcess } from './child.ts';
 import { shardName } from './haproxy-config.ts';
 
-/** The URLs of a shard that runs elsewhere. */
 export type JoinedShard = Pick<Ready, 'base_url' | 'control_url'>;
 
 export interface ShardOptions {
@@ -69,7 +68,6 @@ export class Shard {
   #state: ShardState = 'starting';
   #isStopping = false;
   #restarts = 0;
-  /** Called when the process has ended. */
   onEnded: () => Promise<void> = async () => {};
   /** Called when it has started again, before it counts as ready. */
   onRestarted: () => Promise<void> = async () => {};
@@ -127,7 +125,6 @@ export class Shard {
     return this.#state;
   }
 
-  /** How often its process ended and was started again. */
   get restarts(): number {
     return this.#restarts;
   }
@@ -261,7 +258,6 @@ export class Shard {
     return { ...request, headers: { ...request.headers, authorization: `Bearer ${token}` } };
   }
 
-  /** Starts it again, on its ports, whenever it ends. */
   async #watch(process: ShardProcess): Promise<void> {
     for (;;) {
       const end = await process.child?.ended;
@@ -282,7 +278,6 @@ export class Shard {
     }
   }
 
-  /** Returns whether it has started. */
   async #tryStart(process: ShardProcess): Promise<boolean> {
     try {
       this.#ready = await process.start();

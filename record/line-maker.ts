@@ -106,7 +106,6 @@ function headersIn(headers: readonly Header[], names: readonly string[]): readon
     .filter(([name]) => names.includes(name));
 }
 
-/** By name; equal ones are joined. */
 function joined(headers: readonly Header[]): Record<string, string> {
   const found: Record<string, string> = {};
   for (const [name, value] of headers)

@@ -67,7 +67,6 @@ export function withOneBlank(text: string): Generator<undefined, string> {
   return replacedIn(text, /[\s+]{2,}|[^\S ]|\+/g, () => ' ');
 }
 
-/** Replaces all matches. */
 export function* replacedIn(
   text: string,
   pattern: RegExp,

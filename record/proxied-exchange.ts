@@ -15,7 +15,6 @@ import { plainIp } from '#src/http/plain-ip.ts';
 import { forced, malformed } from '#src/http/service/faults.ts';
 import { resetSocket } from '#src/http/transport/node/node-reply.ts';
 
-/** An exchange that went through the proxy, as it is recorded. */
 export interface PassedExchange {
   readonly sentMs: number;
   readonly answeredMs: number;
@@ -139,7 +138,6 @@ export class ProxiedExchange {
     else response.once('socket', (socket: Socket) => socket.write(head, 'latin1'));
   }
 
-  /** Passes the service's reply on. */
   answer(reply: IncomingMessage): void {
     const { response } = this;
     this.#writeHead(reply, reply.rawHeaders);
@@ -259,7 +257,6 @@ export class ProxiedExchange {
     if (complete) this.#reply = { status, headers: pairsOf(rawHeaders), body };
   }
 
-  /** Reports the exchange, once. */
   #report(failure: string | undefined): void {
     if (this.#isReported) return;
     this.#isReported = true;

@@ -25,7 +25,6 @@ export interface RecordOptions {
   readonly rotate?: number;
   readonly faults?: readonly FaultSpec[];
   readonly tls?: TlsPair | undefined;
-  /** Takes one line. */
   readonly onNotice?: (line: string) => void;
 }
 

@@ -34,7 +34,6 @@ const recordingKind: OwnKind = {
   isContinued: true,
 };
 
-/** An exchange that waits to be written. */
 export interface Waiting {
   /** About how much memory it takes. */
   readonly bytes: number;
@@ -51,14 +50,12 @@ export class RecordingFile {
   /** The number of the present file, from 1. */
   #number: number;
   #file: number | undefined;
-  /** The bytes of the present file. */
   #size = 0;
   /** True if the file may end with a part of a line. */
   #isTorn = false;
   #isFailing = false;
   /** When to write again after a failure, as `performance.now()` counts. */
   #retryAtMs = 0;
-  /** How many exchanges were left out. */
   #dropped = 0;
   /** Set while the waiting exchanges are being written. */
   #writing: Promise<void> | undefined;

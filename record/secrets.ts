@@ -60,7 +60,6 @@ export class Secrets {
     return `${kind}:${sum.slice(0, digestCharacters)}`;
   }
 
-  /** The keys of all exchanges. */
   get keys(): KnownValues {
     if (this.#keys === undefined) {
       this.#keys = new KnownValues();

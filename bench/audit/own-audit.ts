@@ -4,7 +4,6 @@
  * and other callers have no key. It counts the simulator's record of requests, read before it
  * overflows.
  */
-
 import { documentedLimitsPerMinute, type EndpointName, endpointNames } from '#contract/limits.ts';
 import { servicePaths } from '#contract/service-paths.ts';
 import { type AuditRun, auditRun, windowMs } from '#judging/limiter/recount.ts';
@@ -82,7 +81,6 @@ function loadAndCount(simulator: Simulator, options: OwnAuditOptions): AuditRun 
   return auditRun(load.record.entries, documentedLimitsPerMinute, load.sent);
 }
 
-/** The random requests of the audit, and their record. */
 class AuditLoad {
   readonly rng = Rng.stream(1, 'limit-audit');
   readonly record = new RecordReader();
@@ -95,7 +93,6 @@ class AuditLoad {
     this.#users = users;
   }
 
-  /** Calls a random limited endpoint as a random user, and now and then sends without a key. */
   callNext(nowMs: number): void {
     const user = this.#users[this.rng.below(this.#users.length)];
     const endpoint = weightedEndpoints[this.rng.below(weightedEndpoints.length)];

@@ -1,5 +1,4 @@
 /** Reads what an audit counts from the service's own record of requests. */
-
 import type { AuditEntry } from '#judging/limiter/recount.ts';
 import type { RequestView } from '#src/operations/requests/request-views.ts';
 

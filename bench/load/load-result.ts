@@ -3,7 +3,6 @@
  */
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
 
-/** The replies in one second of a load. */
 export interface Second {
   accepted: number;
   refused: number;
@@ -28,7 +27,6 @@ export interface LoadResult {
   readonly generatorCores: number;
 }
 
-/** Collects the replies of one load. */
 export class Tally {
   readonly latency = createHistogram({ lowest: 1, highest: 60_000_000, figures: 3 });
   readonly seconds: Second[] = [];

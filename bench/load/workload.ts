@@ -47,7 +47,6 @@ export function stamper(
   };
 }
 
-/** The bytes of the request; `host` is the target's, with its port. */
 export function requestBytes(template: RequestTemplate, host: string): Buffer {
   const { method, path, headers, body } = template;
   const lines = [`${method} ${path} HTTP/1.1`, `host: ${host}`, 'connection: keep-alive'];
@@ -56,7 +55,6 @@ export function requestBytes(template: RequestTemplate, host: string): Buffer {
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${body}`, 'utf8');
 }
 
-/** The server under load. */
 export interface Target {
   readonly host: string;
   readonly port: number;

@@ -2,7 +2,6 @@
  * The HTML report of a bench run, in the page that all HTML reports share: for each case the
  * figures as the terminal shows them, and plots.
  */
-
 import { isBroken } from '#judging/limiter/recount.ts';
 import { type PageLink, pageHtml } from '#judging/report/page.ts';
 import { escapeMarkup as text } from '#judging/report/summary.ts';
@@ -56,7 +55,6 @@ function troublesOf({ case: name, invalid, slos }: CaseResult): PageLink[] {
   ];
 }
 
-/** The figures as the terminal shows them, then the plots. */
 function section(name: string, figures: string, ...plots: readonly string[]): string {
   return `<section id="${text(name)}"><h2>${text(name)}</h2>
 <pre class="columns" role="group" tabindex="0" aria-label="figures">${text(figures.trim())}</pre>

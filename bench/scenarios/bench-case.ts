@@ -9,24 +9,18 @@ import type { RequestTemplate, Slot, Workload } from '../load/workload.ts';
 export const scenarioNames = ['send', 'read', 'throttled', 'mixed', 'limit-audit'] as const;
 export type ScenarioName = (typeof scenarioNames)[number];
 
-/** The account that sends the requests of a case. */
 export interface Caller {
   readonly apiKey: string;
-  /** Its number. */
   readonly from: string;
-  /** The recipient of its messages. */
   readonly to: string;
-  /** The messages that it reads. */
   readonly messageIds: readonly string[];
 }
 
 export interface BenchCase {
   readonly scenario: ScenarioName;
   readonly name: string;
-  /** A sentence that says what is measured. */
   readonly what: string;
   readonly settings: SettingsInput;
-  /** True if it reads messages by their ids. */
   readonly reads?: true;
   readonly workload: (caller: Caller) => Workload;
   /** The highest permitted ratio to the CPU per request of the bare HyperExpress handler. */
@@ -102,7 +96,6 @@ export const cases: readonly BenchCase[] = [
   },
 ];
 
-/** Whether each send has a new request_id, or none has one. */
 type RequestIds = 'no request_id' | 'fresh request_ids';
 
 /** `also`: statuses besides 202 that are no error. */

@@ -86,7 +86,6 @@ function preload(
   return ids;
 }
 
-/** Milliseconds since the process started. */
 function sinceStart(): number {
   return Date.now() - startedAtMs;
 }

@@ -21,7 +21,6 @@ export type Report =
   | {
       readonly kind: 'started';
       readonly port: number;
-      /** How long the start took. */
       readonly startedMs: number;
       readonly apiKey: string;
       readonly from: string;

@@ -27,7 +27,6 @@ export interface LoadedServer {
   stop(): Promise<void>;
 }
 
-/** Starts a server in a child process. */
 export async function startServer(spec: ServerSpec): Promise<LoadedServer> {
   const { file, loader } = serverProgram();
   const child = fork(file, {

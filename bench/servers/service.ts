@@ -3,7 +3,6 @@
  * service (`base_url`). The CPU of a running service cannot be measured, and its memory only over a
  * control port.
  */
-
 import { UsageError } from '#io/command-error.ts';
 import { describe } from '#judging/service/expectations.ts';
 import type { BenchOptions } from '../options.ts';

@@ -2,7 +2,6 @@
  * The explorer's reports: text for a terminal, JSON, and the summary that the harness writes its
  * reports from, with one result for each finding.
  */
-
 import { clientRules } from '#contract/rules.ts';
 import { scheduleText } from '#explore/schedule.ts';
 import {

@@ -198,17 +198,14 @@ function repeated(names: readonly string[]): string | undefined {
   return names.find((name, index) => names.indexOf(name) !== index);
 }
 
-/** How the command was run. */
 interface Context {
   readonly command: readonly string[];
   readonly flags: ExploreFlags;
   readonly replayFlags: readonly string[];
   readonly startMs: number;
-  /** The schedule of `--schedule`. */
   readonly givenSchedule: Schedule | undefined;
 }
 
-/** Prints the result and writes the reports. Returns the exit code. */
 function report(result: SearchResult, context: Context, io: CommandIo): number {
   const { command, flags, startMs, givenSchedule } = context;
   const complain = noticesTo(io, 'smstwin explore');
@@ -233,7 +230,6 @@ function report(result: SearchResult, context: Context, io: CommandIo): number {
   );
 }
 
-/** Writes the files of the findings, and prints findings and problems. */
 function printFindings(
   result: SearchResult,
   { command, flags, replayFlags, givenSchedule }: Context,
@@ -287,7 +283,6 @@ function countsLine(result: SearchResult): string {
 
 const progressEveryMs = 5_000;
 
-/** Prints one line every five seconds. */
 function progressTo(io: CommandIo): (progress: Progress) => void {
   let shownMs = Date.now();
   return ({ levels, points, findings }) => {

@@ -14,13 +14,11 @@ import type { Result, Verdict } from '#judging/report/result.ts';
 import type { Summary } from '#judging/report/summary.ts';
 
 interface Context {
-  /** The name of the recorded traffic. */
   readonly file: string;
   /** The failures that are known, from `--expected`. */
   readonly expected: readonly Expectation[];
 }
 
-/** The summary of a report, with its exit code. */
 export function refereeSummary(report: RefereeReport, context: Context): Summary {
   const { file, expected } = context;
   const attempts = new Map(

@@ -12,7 +12,6 @@ import { exchangesOf } from '#src/recording/judged-exchanges.ts';
 import { isUndelivered } from '#src/sim/devices/outcomes.ts';
 import { Simulator } from '#src/simulator.ts';
 
-/** The result of a replay, and the simulator's state at the end of the run. */
 export type Replayed = ReturnType<typeof replayLines>;
 
 /**
@@ -54,7 +53,6 @@ function replayLines(
     const played = atOnce(playingFrom(simulator, lines, header, path));
     const { exchangeRecord } = simulator;
     const { world } = simulator.simulation;
-    /** True if an incomplete last line was ignored. */
     const { isTruncated } = lines;
     return { ...played, header, isTruncated, exchangeRecord, world };
   } finally {

@@ -2,7 +2,6 @@
  * The text that `smstwin serve` and `fleet` print when they are ready: URLs, a key, a number and
  * commands to paste.
  */
-
 import { servicePaths } from '#contract/service-paths.ts';
 import type { CommandIo } from '#io/flags.ts';
 import { foreignText } from '#io/foreign-text.ts';
@@ -97,7 +96,6 @@ function quoted(path: string): string {
   return /^[\w./+@:-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }
 
-/** How simulated time moves, and how to move it. */
 function timeHint(
   served: ReadyFile,
   { settings, control }: Pick<ServeOptions, 'settings' | 'control'>,

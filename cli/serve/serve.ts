@@ -1,7 +1,6 @@
 /**
  * `smstwin serve`: runs a simulator on two ports until a signal stops it.
  */
-
 import { minuteMs } from '#contract/time.ts';
 import { addFlags, type CommandIo, type Flag, newCommand, readFlags } from '#io/flags.ts';
 import { foreignJson, foreignText } from '#io/foreign-text.ts';
@@ -18,16 +17,13 @@ export interface CheckoutFlags {
   readonly read: (values: Readonly<Record<string, unknown>>) => Promise<CheckoutRequest>;
 }
 
-/** What those flags ask for. */
 export interface CheckoutRequest {
   /** A text to print instead of serving. */
   readonly answer?: string;
-  /** A line to print at the start. */
   readonly notice?: string;
   readonly simulation?: InternalOptions['simulation'];
 }
 
-/** Serves until a signal or an operation stops it. Returns the exit code. */
 export async function serve(
   argv: readonly string[],
   io: CommandIo,

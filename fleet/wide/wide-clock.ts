@@ -3,7 +3,6 @@
  * instant and never by a duration, so a move may be repeated. While time runs, all shards derive it
  * from one line: simulated time is a linear function of wall time.
  */
-
 import { isoTime } from '#contract/time.ts';
 import { readInput } from '#src/operations/input.ts';
 import { advanceSchema, targetOf } from '#src/operations/service/clock.ts';

@@ -52,7 +52,6 @@ export class WideWorld {
     return wide;
   }
 
-  /** True while requests wait for a change. */
   get isHolding(): boolean {
     return this.#changes.isHolding;
   }
