@@ -9,15 +9,14 @@ import { type CommandIo, newCommand, readFlags } from '#io/flags.ts';
 import { writeOwn } from '#io/own-file.ts';
 import { type AuditRun, isBroken } from '#judging/limiter/recount.ts';
 import { routeOf } from '#src/operations/table.ts';
-import { ownAudit } from './audit/own-audit.ts';
-import { remoteAudit } from './audit/remote-audit.ts';
+import { ownAudit, remoteAudit } from './limit-audit.ts';
 import { measure } from './measure.ts';
 import { addBenchFlags, type BenchOptions, benchOptions } from './options.ts';
 import { htmlReport } from './report/html.ts';
 import { type BenchResult, type CaseResult, caseResult } from './report/result.ts';
 import { auditText, caseText, summaryText } from './report/text.ts';
 import { type BenchCase, cases } from './scenarios/bench-case.ts';
-import { boundedClient, notReachable, patienceMs } from './servers/control-client.ts';
+import { boundedClient, notReachable, patienceMs } from './servers/service.ts';
 
 const thresholdCrossed = 7;
 const notValid = 8;

@@ -6,7 +6,7 @@
 import { isUtf8 } from 'node:buffer';
 import { matchRoute } from '#contract/routes.ts';
 import { valueIn } from '#judging/evidence/reading.ts';
-import { type Edit, KnownValues } from './known-values.ts';
+import { type Edit, flatOf, KnownValues, plainOf } from './known-values.ts';
 import {
   isEcho,
   isNumberName,
@@ -21,15 +21,24 @@ import {
   written,
 } from './members.ts';
 import { KnownNumbers } from './phone-numbers.ts';
-import { flatOf, plainOf } from './plain-text.ts';
 import type { Redactor } from './redaction.ts';
 import { addKey, type Secrets, shortestSoughtKey } from './secrets.ts';
 
-/** How a part of an exchange is read. */
+/** A part of an exchange, and how it is read. */
+export type Part = readonly [text: string, reading: Reading];
+
 export interface Reading {
-  readonly form: 'json or other' | 'form' | 'target' | 'header';
+  readonly form: keyof typeof memberForms;
   readonly texts: Texts;
 }
+
+const memberForms = {
+  'json or other': 'field',
+  form: 'field',
+  target: 'field',
+  header: 'parameter',
+  json: 'json',
+} as const;
 
 const drawnKey = /\bsmst_([a-z0-9]{40})\b/gi;
 const userInfo = /\/\/(([^\s/?#@"'<>\\:]+)(?::([^\s/?#@"'<>\\]*))?)@/g;
@@ -42,7 +51,6 @@ const mostNested = 3;
 export class ExchangeRedaction {
   readonly #secrets: Secrets;
   readonly #redactor: Redactor;
-  readonly #parts: (readonly [text: string, reading: Reading])[] = [];
   readonly #keys = new KnownValues();
   readonly #texts = new KnownValues();
   readonly #numbers: KnownNumbers;
@@ -60,18 +68,15 @@ export class ExchangeRedaction {
     return digest;
   }
 
-  /** Reads a part. `redacted` returns the parts in the order in which they were added. */
-  *add(text: string, reading: Reading): Generator<undefined, void> {
-    this.#parts.push([text, reading]);
-    for (const [, all = '', user = '', password] of text.matchAll(userInfo))
-      for (const key of [all, password || user]) this.learnKey(key);
-    yield* this.#rewritten(text, reading, 'learn');
-  }
-
-  /** All parts with what was learned replaced. */
-  *redacted(): Generator<undefined, readonly string[]> {
+  /** All parts with what was learned from any of them replaced. */
+  *redacted(parts: readonly Part[]): Generator<undefined, readonly string[]> {
+    for (const [text, reading] of parts) {
+      for (const [, all = '', user = '', password] of text.matchAll(userInfo))
+        for (const key of [all, password || user]) this.learnKey(key);
+      yield* this.#rewritten(text, reading, 'learn');
+    }
     const results: string[] = [];
-    for (const [text, reading] of this.#parts)
+    for (const [text, reading] of parts)
       results.push(yield* this.#rewritten(text, reading, 'replace'));
     return results;
   }
@@ -171,14 +176,8 @@ function* fromBase64(text: string): Generator<undefined, string> {
   return all;
 }
 
-function* membersIn(text: string, form: Reading['form'] | 'json'): Generator<Member, void> {
-  const forms = {
-    json: 'json',
-    form: 'field',
-    header: 'parameter',
-    'json or other': 'field',
-  } as const;
-  if (form !== 'target') return yield* membersOf(text, forms[form]);
+function* membersIn(text: string, form: Reading['form']): Generator<Member, void> {
+  if (form !== 'target') return yield* membersOf(text, memberForms[form]);
   const query = text.search(/[?#]|$/);
   const path = text.slice(0, query);
   // The path of an endpoint is no echo of a text that contains it.

@@ -23,13 +23,11 @@ import { type FaultSubject, recipientOf } from '#src/http/service/fault.ts';
 import { type FaultEffect, type Faults, isHandled } from '#src/http/service/faults.ts';
 import {
   hasOpenExchange,
-  isNamed,
   nameOf,
   type PassedExchange,
   ProxiedExchange,
-  pairsOf,
-  withoutIdleTrailer,
 } from './proxied-exchange.ts';
+import { headersFor, pairsOf } from './raw-headers.ts';
 
 export interface ProxyOptions {
   readonly upstream: URL;
@@ -220,11 +218,3 @@ Object.defineProperty(PassedRequest.prototype, 'useChunkedEncodingByDefault', {
   get: () => false,
   set: () => {},
 });
-
-/** The headers of a request, with the upstream's `Host`, which one of HTTP/1.0 may lack. */
-function headersFor({ host }: URL, { rawHeaders, headers, httpVersion }: IncomingMessage) {
-  const passed = pairsOf(withoutIdleTrailer(rawHeaders));
-  const replaced = passed.flatMap(([name, value]) => [name, isNamed(name, 'host') ? host : value]);
-  const isLacking = httpVersion === '1.0' && headers.host === undefined;
-  return isLacking ? ['Host', host, ...replaced] : replaced;
-}

@@ -12,6 +12,16 @@ export interface RequestTemplate {
   readonly slot?: Slot;
 }
 
+/** A send with these fields. */
+export function sendTemplate(apiKey: string, fields: object) {
+  return {
+    method: 'POST',
+    path: '/api/v1/sms/send/',
+    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify(fields),
+  } as const;
+}
+
 /** All texts of a slot have the same length. */
 export interface Slot {
   /** The text in path or body that is overwritten. */

@@ -1,16 +1,19 @@
 /**
- * Audits the rate limits of a simulator of its own, in this process and in simulated time: accounts
- * with two keys each call from four addresses, at three times the limit of every limited endpoint,
- * and other callers have no key. It counts the simulator's record of requests, read before it
- * overflows.
+ * Audits rate limits: of a simulator of its own, in this process and in simulated time, or of a
+ * running one. The load is far above the limits. It counts the simulator's record of requests, read
+ * before it overflows.
  */
+
+import { setTimeout as pause } from 'node:timers/promises';
 import { documentedLimitsPerMinute, type EndpointName, endpointNames } from '#contract/limits.ts';
 import { servicePaths } from '#contract/service-paths.ts';
-import { type AuditRun, auditRun, windowMs } from '#judging/limiter/recount.ts';
+import { type AuditEntry, type AuditRun, auditRun, windowMs } from '#judging/limiter/recount.ts';
 import type { LimitOverrides } from '#src/config/world-schema.ts';
+import type { RequestView } from '#src/operations/requests/request-views.ts';
 import { Rng } from '#src/sim/random.ts';
 import { type ApiRequest, createSimulator, type Simulator } from '#src/simulator.ts';
-import { RecordReader } from './record-reader.ts';
+import { sendTemplate } from './load/workload.ts';
+import { boundedClient, ControlClient, type RemoteUser, unusedName } from './servers/service.ts';
 
 export interface OwnAuditOptions {
   readonly accounts: number;
@@ -45,6 +48,10 @@ interface User {
   readonly deviceId: string;
 }
 
+/**
+ * Accounts with two keys each call from four addresses, at three times the limit of every limited
+ * endpoint; other callers have no key.
+ */
 export async function ownAudit(options: OwnAuditOptions): Promise<AuditRun> {
   const simulator = await createSimulator({
     clock: 'manual',
@@ -148,4 +155,77 @@ function requestOf(user: User, endpoint: EndpointName, rng: Rng): ApiRequest {
 
 function sumOf(names: readonly EndpointName[]): number {
   return names.reduce((sum, name) => sum + (documentedLimitsPerMinute[name] ?? 0), 0);
+}
+
+export interface RemoteAuditOptions {
+  readonly durationMs: number;
+  readonly to: string;
+  readonly onProgress: (line: string) => void;
+}
+
+const userCount = 3;
+const keysPerUser = 2;
+/** Enough sends to exceed the limit of every user. */
+const fewestSends = 2 * userCount * (documentedLimitsPerMinute.send ?? 0);
+/** Requests between two reads of the record, which keeps a thousand. */
+const batchSize = 200;
+const pauseBetweenMs = 5;
+
+/** Several accounts with two keys each send more than their limit, over HTTP. */
+export async function remoteAudit(
+  baseUrl: URL,
+  controlUrl: URL,
+  options: RemoteAuditOptions,
+): Promise<AuditRun> {
+  const control = new ControlClient(controlUrl);
+  const client = boundedClient(baseUrl);
+  const { name, number } = unusedName();
+  const users: RemoteUser[] = [];
+  for (let n = 0; n < userCount; n++) {
+    const ownNumber = `${number.slice(0, -1)}${n}`;
+    users.push(await control.createUser(`${name}-${n}`, ownNumber, { keyCount: keysPerUser }));
+  }
+  try {
+    const accounts = new Set(users.map(({ accountId }) => accountId));
+    const record = new RecordReader();
+    const read = async () => record.take(await control.requests(), (id) => accounts.has(id));
+    // Earlier requests; none is of these accounts.
+    await read();
+    const untilMs = performance.now() + options.durationMs;
+    let sent = 0;
+    while (performance.now() < untilMs || sent < fewestSends) {
+      const sends = Array.from({ length: batchSize }, (_, index) => {
+        const user = users[(sent + index) % userCount];
+        const apiKey = user?.apiKeys[Math.floor((sent + index) / userCount) % keysPerUser] ?? '';
+        const fields = { to: options.to, from: user?.from, message: 'Audit.' };
+        return client.request(sendTemplate(apiKey, fields));
+      });
+      await Promise.all(sends);
+      sent += batchSize;
+      await read();
+      options.onProgress(`limit-audit: ${sent} requests`);
+      await pause(pauseBetweenMs);
+    }
+    return auditRun(record.entries, documentedLimitsPerMinute, sent);
+  } finally {
+    client.close();
+    for (const user of users) await control.deleteUser(user);
+  }
+}
+
+/** Collects the entries of the record. Call `take` before the record overflows. */
+class RecordReader {
+  readonly entries: AuditEntry[] = [];
+  /** The numbers of the requests that were read; those of a fleet have gaps and no order. */
+  readonly #read = new Set<number>();
+
+  /** `views`: newest first, as the record lists them. `isOurs`: the accounts to keep. */
+  take(views: readonly RequestView[], isOurs: (accountId: string) => boolean = () => true): void {
+    for (const { number, at, endpoint, account_id: user, status } of views.toReversed()) {
+      if (this.#read.has(number)) continue;
+      this.#read.add(number);
+      if (endpoint === null || user === null || !isOurs(user)) continue;
+      this.entries.push({ atMs: Date.parse(at), endpoint, user, passed: status !== 429 });
+    }
+  }
 }
