@@ -69,8 +69,24 @@ export async function ownAudit(options: OwnAuditOptions): Promise<AuditRun> {
 
 function loadAndCount(simulator: Simulator, options: OwnAuditOptions): AuditRun {
   const users = Array.from({ length: options.accounts }, (_, n) => createUser(simulator, n));
-  const load = new AuditLoad(simulator, users);
-  const rng = load.rng;
+  const rng = Rng.stream(1, 'limit-audit');
+  const record = new RecordReader();
+  let sent = 0;
+  const readRecord = () => record.take(simulator.requests.list());
+  const callNext = (nowMs: number) => {
+    const user = users[rng.below(users.length)];
+    const endpoint = weightedEndpoints[rng.below(weightedEndpoints.length)];
+    if (user === undefined || endpoint === undefined) return;
+    simulator.handle(requestOf(user, endpoint, rng));
+    if (++sent % readEvery === 0) readRecord();
+    if (sent % (users.length * requestsPerAnonymous) !== 0) return;
+    // AUTH-6: calls without a key count by address. The record has no address, so the reply says
+    // whether they passed.
+    const request = { ...requestOf(user, 'send', rng), authorization: undefined };
+    const passed = simulator.handle(request).status !== 429;
+    record.entries.push({ atMs: nowMs, endpoint: 'send', user: request.clientIp, passed });
+    sent++;
+  };
   const endMs = startMs + options.minutes * windowMs;
   const perMs = (overload * users.length * sumOf(limitedEndpoints)) / windowMs;
   let due = 0;
@@ -79,53 +95,13 @@ function loadAndCount(simulator: Simulator, options: OwnAuditOptions): AuditRun 
     const stepMs = 1 + rng.below(longestStepMs);
     nowMs += stepMs;
     simulator.clock.advance({ to: new Date(nowMs).toISOString() });
-    for (due += stepMs * perMs; due >= 1; due--) load.callNext(nowMs);
-    if (load.sent % progressEvery < perMs * stepMs) {
+    for (due += stepMs * perMs; due >= 1; due--) callNext(nowMs);
+    if (sent % progressEvery < perMs * stepMs) {
       options.onProgress(`limit-audit: ${Math.round((nowMs - startMs) / 1_000)} s simulated`);
     }
   }
-  load.readRecord();
-  return auditRun(load.record.entries, documentedLimitsPerMinute, load.sent);
-}
-
-class AuditLoad {
-  readonly rng = Rng.stream(1, 'limit-audit');
-  readonly record = new RecordReader();
-  readonly #simulator: Simulator;
-  readonly #users: readonly User[];
-  sent = 0;
-
-  constructor(simulator: Simulator, users: readonly User[]) {
-    this.#simulator = simulator;
-    this.#users = users;
-  }
-
-  callNext(nowMs: number): void {
-    const user = this.#users[this.rng.below(this.#users.length)];
-    const endpoint = weightedEndpoints[this.rng.below(weightedEndpoints.length)];
-    if (user === undefined || endpoint === undefined) return;
-    this.#simulator.handle(requestOf(user, endpoint, this.rng));
-    this.sent++;
-    if (this.sent % readEvery === 0) this.readRecord();
-    if (this.sent % (this.#users.length * requestsPerAnonymous) === 0) {
-      this.#sendWithoutKey(user, nowMs);
-    }
-  }
-
-  readRecord(): void {
-    this.record.take(this.#simulator.requests.list());
-  }
-
-  /**
-   * AUTH-6: calls without a key count by address. The record has no address, so the reply says
-   * whether they passed.
-   */
-  #sendWithoutKey(user: User, nowMs: number): void {
-    const request = { ...requestOf(user, 'send', this.rng), authorization: undefined };
-    const passed = this.#simulator.handle(request).status !== 429;
-    this.record.entries.push({ atMs: nowMs, endpoint: 'send', user: request.clientIp, passed });
-    this.sent++;
-  }
+  readRecord();
+  return auditRun(record.entries, documentedLimitsPerMinute, sent);
 }
 
 function createUser(simulator: Simulator, n: number): User {

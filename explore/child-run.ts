@@ -3,6 +3,7 @@
  * processes that are still in the group.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { stripVTControlCharacters } from 'node:util';
 import { firstLine, UsageError } from '#io/command-error.ts';
 import type { Ending } from './verdict.ts';
@@ -83,8 +84,8 @@ function failureOf(child: ChildProcess, file: string): Promise<string | undefine
   return new Promise((resolve, reject) => {
     child.once('error', (error: NodeJS.ErrnoException) => reject(cannotRun(file, error)));
     child.once('exit', (code, signal) => {
-      if (code === 0) resolve(undefined);
-      else resolve(code === null ? `ended by ${signal}` : `exit code ${code}`);
+      const how = code === null ? `ended by ${signal}` : `exit code ${code}`;
+      resolve(code === 0 ? undefined : how);
     });
   });
 }
@@ -99,20 +100,12 @@ function endGroup({ pid }: ChildProcess): void {
   }
 }
 
-/**
- * Waits at most `mostDrainMs` for the pipes to close: a process outside the group may hold them.
- */
-function drained(child: ChildProcess): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(done, mostDrainMs);
-    function done(): void {
-      clearTimeout(timer);
-      child.stdout?.destroy();
-      child.stderr?.destroy();
-      resolve();
-    }
-    child.once('close', done);
-  });
+/** Waits `mostDrainMs` at most for the pipes to close: other processes may hold them. */
+async function drained(child: ChildProcess): Promise<void> {
+  const signal = AbortSignal.timeout(mostDrainMs);
+  await once(child, 'close', { signal }).catch(() => {});
+  child.stdout?.destroy();
+  child.stderr?.destroy();
 }
 
 /** Keeps the end of an output of any length, without colours and other control characters. */

@@ -3,9 +3,7 @@ import type { FaultKind } from '#contract/fault-kinds.ts';
 import type { FaultName } from '#contract/fault-schedule.ts';
 import type { EndpointName } from '#contract/limits.ts';
 
-/**
- * True for faults that end the client's processes: only a command run with `--crash` meets them.
- */
+/** True for faults that end the client's processes, which need a command and `--crash`. */
 export function isCrash(name: FaultName): boolean {
   return name.startsWith('crash_');
 }

@@ -94,9 +94,7 @@ export function kindOfRun({ failures: [gravest] }: Run): string | undefined {
 
 const sizes = ['', 'single faults', 'pairs', 'triples'];
 
-/**
- * One line, such as `explored 34 of 34 single faults and 180 of 180 pairs: exhaustive to depth 2`.
- */
+/** Such as `explored 34 of 34 single faults and 180 of 180 pairs: exhaustive to depth 2`. */
 export function exploredLine(
   { levels, stop, problem }: Pick<SearchResult, 'levels' | 'stop' | 'problem'>,
   { depth, maxRuns }: { readonly depth: number; readonly maxRuns: number },

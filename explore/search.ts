@@ -229,9 +229,7 @@ class Search {
     return known !== undefined;
   }
 
-  /**
-   * The finding with the smallest schedule that fails alike; of this run if the search ends first.
-   */
+  /** With the smallest schedule that fails alike; with that of the run if the search ends first. */
   async #shrunk(run: Run, kind: string, learned: Learned): Promise<Finding> {
     try {
       const schedule = await shrink(run.schedule, this.#options.faults, async (simpler) => {

@@ -105,8 +105,8 @@ function exchangeWithoutReply(world: World, request: ApiRequest, number: number)
 }
 
 /**
- * The API key and the sender's number that each run gives its client. Prefers an account with a SIM of its own. Throws a UsageError if the world has no account with a
- * key, or no number to send from.
+ * The API key and the sender's number that each run gives its client. Prefers an account with a SIM
+ * of its own. Throws a UsageError if the world has no account with a key, or no number.
  */
 export function credentialsOf({ accounts, pool }: ReadyNumbers) {
   const usable = accounts.filter(({ api_key }) => api_key !== '');

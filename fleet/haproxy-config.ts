@@ -41,8 +41,8 @@ const unavailable = JSON.stringify({
  * The shard of each world id, the shard of each key digest, the same of the keys of a first world
  * that spans all shards alone, and the shards whose requests wait.
  */
-export type MapName = 'worlds' | 'keys' | 'first_keys' | 'held';
-export const mapNames: readonly MapName[] = ['worlds', 'keys', 'first_keys', 'held'];
+export const mapNames = ['worlds', 'keys', 'first_keys', 'held'] as const;
+export type MapName = (typeof mapNames)[number];
 
 /** The name of a shard's backend, which the maps hold. */
 export function shardName(index: number): string {
@@ -130,8 +130,12 @@ function configOf(plan: RouterPlan): string {
       `  server ${shardName(index)} ${address}`,
       '',
     ]),
-    ...(plan.statsPort === undefined ? [] : statsPage(plan.statsPort)),
   ];
+  const { statsPort } = plan;
+  if (statsPort !== undefined) {
+    lines.push('frontend stats', `  bind 127.0.0.1:${statsPort}`);
+    lines.push('  stats enable', '  stats uri /', '  stats refresh 2s', '');
+  }
   return lines.join('\n');
 }
 
@@ -151,17 +155,6 @@ function keylessRules({ wide, trustProxy, shards }: RouterPlan): readonly string
   return [
     `  http-request set-var(txn.place) src,concat(),crc32(1),mod(${shards.length}) unless routed`,
     '  http-request set-var(txn.shard) str(s),concat(,txn.place) unless routed',
-  ];
-}
-
-function statsPage(port: number): readonly string[] {
-  return [
-    'frontend stats',
-    `  bind 127.0.0.1:${port}`,
-    '  stats enable',
-    '  stats uri /',
-    '  stats refresh 2s',
-    '',
   ];
 }
 

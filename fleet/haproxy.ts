@@ -53,12 +53,7 @@ export class Haproxy {
   readonly #env: Readonly<Record<string, string>>;
   readonly #notice: (line: string) => void;
   /** The entries that HAProxy has, or has once the changes under way are made. */
-  readonly maps: RouterMaps = {
-    worlds: new Map(),
-    keys: new Map(),
-    first_keys: new Map(),
-    held: new Map(),
-  };
+  readonly maps = Object.fromEntries(mapNames.map((name) => [name, new Map()])) as RouterMaps;
   #child: Child | undefined;
   #isStopping = false;
   #isReady = false;
@@ -105,8 +100,7 @@ export class Haproxy {
   }
 
   async running(): Promise<number> {
-    const counts = [...(await this.#sessions()).values()];
-    return counts.reduce((sum, count) => sum + count, 0);
+    return [...(await this.#sessions()).values()].reduce((sum, count) => sum + count, 0);
   }
 
   /** How many requests are held back, or try to reach a shard that is down, by their shard. */

@@ -108,11 +108,9 @@ export async function openEvents(
 function readEvents(stream: IncomingMessage, send: SendEvent): void {
   let fields: Record<string, string> = {};
   createInterface({ input: stream }).on('line', (line) => {
-    const [, name = '', value = ''] = /^(\w+): ?(.*)$/.exec(line) ?? [];
-    if (line !== '') {
-      if (name !== '') fields[name] = value;
-      return;
-    }
+    const [, name, value = ''] = /^(\w+): ?(.*)$/.exec(line) ?? [];
+    if (name !== undefined) fields[name] = value;
+    if (line !== '') return;
     const { event, data, id } = fields;
     fields = {};
     if (event !== undefined && data !== undefined) send(event, JSON.parse(data), id);

@@ -43,12 +43,9 @@ export class Routes {
     return [...this.#worlds.values()];
   }
 
-  /** When a world may expire next, in epoch milliseconds; undefined if none expires. */
-  get nextExpiryMs(): number | undefined {
-    const times = this.worlds.flatMap(({ expires_at: at }) =>
-      at === null ? [] : [Date.parse(at)],
-    );
-    return times.length === 0 ? undefined : Math.min(...times);
+  /** When a world may expire next, in epoch milliseconds; Infinity if none expires. */
+  get nextExpiryMs(): number {
+    return Math.min(...this.worlds.flatMap(({ expires_at: at }) => (at ? Date.parse(at) : [])));
   }
 
   shardOf(worldId: string): Shard | undefined {

@@ -132,7 +132,7 @@ async function run(
         ? await search(options)
         : await replay(options, givenSchedule.schedule, givenSchedule.intents);
     const schedule = givenSchedule?.schedule;
-    return report(result, { command, flags, replayFlags, startMs, givenSchedule: schedule }, io);
+    return report(result, { command, flags, replayFlags, startMs, givenSchedule: schedule, io });
   } finally {
     ignoreSignals();
     await runs.close();
@@ -184,18 +184,18 @@ function searchOptionsIn(flags: ExploreFlags) {
 
 /** Throws a UsageError for a variable that is set twice, or a file that two reports share. */
 function refuseDuplicates({ env, report }: ExploreFlags): void {
-  const variable = repeated(env.map(({ name }) => name));
-  if (variable !== undefined) {
-    throw new UsageError(`--env ${variable}: the variable is set twice; remove one of the two`);
-  }
-  const file = repeated(report.flatMap(({ file: path }) => (path ? [resolve(path)] : [])));
-  if (file !== undefined) {
-    throw new UsageError(`--report: two reports would be written to ${file}; name another file`);
-  }
-}
-
-function repeated(names: readonly string[]): string | undefined {
-  return names.find((name, index) => names.indexOf(name) !== index);
+  const refuseRepeated = (names: readonly string[], messageFor: (name: string) => string) => {
+    const repeated = names.find((name, index) => names.indexOf(name) !== index);
+    if (repeated !== undefined) throw new UsageError(messageFor(repeated));
+  };
+  refuseRepeated(
+    env.map(({ name }) => name),
+    (name) => `--env ${name}: the variable is set twice; remove one of the two`,
+  );
+  refuseRepeated(
+    report.flatMap(({ file }) => (file ? resolve(file) : [])),
+    (file) => `--report: two reports would be written to ${file}; name another file`,
+  );
 }
 
 interface Context {
@@ -204,12 +204,12 @@ interface Context {
   readonly replayFlags: readonly string[];
   readonly startMs: number;
   readonly givenSchedule: Schedule | undefined;
+  readonly io: CommandIo;
 }
 
-function report(result: SearchResult, context: Context, io: CommandIo): number {
-  const { command, flags, startMs, givenSchedule } = context;
-  const complain = noticesTo(io, 'smstwin explore');
-  printFindings(result, context, io, complain);
+function report(result: SearchResult, context: Context): number {
+  const { command, flags, startMs, givenSchedule, io } = context;
+  printFindings(result, context);
   const line = exploredLine(result, flags);
   io.out(`${line}\n`);
   if (givenSchedule === undefined) io.out(`${countsLine(result)}\n`);
@@ -220,23 +220,19 @@ function report(result: SearchResult, context: Context, io: CommandIo): number {
     startedAt: new Date(startMs).toISOString(),
     durationMs: Date.now() - startMs,
   };
-  return writeReports(
-    flags.report,
-    exploreSummary(explored),
-    { out: io.out, error: complain },
-    {
-      json: () => `${JSON.stringify(exploreJson(explored), null, 2)}\n`,
-    },
-  );
+  const streams = { out: io.out, error: noticesTo(io, 'smstwin explore') };
+  return writeReports(flags.report, exploreSummary(explored), streams, {
+    json: () => `${JSON.stringify(exploreJson(explored), null, 2)}\n`,
+  });
 }
 
+/** Also writes the files of the findings. */
 function printFindings(
   result: SearchResult,
-  { command, flags, replayFlags, givenSchedule }: Context,
-  io: CommandIo,
-  complain: (line: string) => void,
+  { command, flags, replayFlags, givenSchedule, io }: Context,
 ): void {
   const { findings, unconfirmed, unstable, problem, intents, levels, unmet = 0 } = result;
+  const complain = noticesTo(io, 'smstwin explore');
   const replayed = { command, flags: replayFlags, intents };
   // A replay has no levels, and its schedule is in a file already.
   const files = levels.length === 0 ? [] : writeFindings(flags.out, findings, replayed, complain);
@@ -244,16 +240,13 @@ function printFindings(
     io.out(findingText(finding, givenSchedule ? 'FAILED' : 'FOUND', files[index]));
   }
   for (const finding of unconfirmed) io.out(findingText(finding, 'NOT CONFIRMED', seenOnce));
-  const note = [
-    passedAgain,
-    ...(flags.rate === undefined ? [] : [tryLess]),
-    ...(flags.jobs > 1 ? [tryOneJob] : []),
-  ].join('; ');
+  const hints = [flags.rate !== undefined && tryLess, flags.jobs > 1 && tryOneJob];
+  const note = [passedAgain, ...hints.filter((hint) => hint !== false)].join('; ');
   for (const finding of unstable) io.out(findingText(finding, 'UNSTABLE', note));
   if (problem !== undefined) {
     complain(problem.line);
-    const lines = problem.tail === '' ? [] : problem.tail.split('\n');
-    for (const line of lines) io.error(`  | ${foreignText(line)}\n`);
+    for (const line of problem.tail.split('\n'))
+      if (problem.tail !== '') io.error(`  | ${foreignText(line)}\n`);
   }
   if (unmet > 0) {
     const faults = `${many(unmet, 'fault')} of the schedule met no call of the client`;

@@ -29,33 +29,40 @@ export function refereeSummary(report: RefereeReport, context: Context): Summary
   const results = report.rules.flatMap((rule) => resultsOf(rule, attempts));
   const known = report.rules.map(({ id }) => ({ id, subject: id }));
   const weighed = weigh(expected, results, known);
-  const exitCode = exitCodeOf(report, results, weighed);
-  return {
+  return clientSummary(results, sentences, {
     title: 'Referee',
     observedName: 'advice',
-    sentenceOf: (id) => sentences.get(id) ?? '',
     baseUrl: file,
     startedAt: new Date().toISOString(),
     durationMs: 0,
-    exitCode,
-    ...withoutTarget,
+    exitCode: exitCodeOf(report, results, weighed),
     sends: report.exchanges.length,
+    weighed,
+  });
+}
+
+type OwnFacts = 'title' | 'baseUrl' | 'startedAt' | 'durationMs' | 'exitCode' | 'sends';
+
+/** The summary of a command that judges a client, and so sent nothing to a target itself. */
+export function clientSummary(
+  results: readonly Result[],
+  sentenceOfRule: ReadonlyMap<string, string>,
+  own: Pick<Summary, OwnFacts> & Partial<Summary>,
+): Summary {
+  return {
+    sentenceOf: (id) => sentenceOfRule.get(id) ?? '',
+    interrupted: false,
+    reachable: true,
+    throttled: 0,
+    interruptions: {},
+    weighed: { expected: new Map(), stale: [] },
+    discovered: { answers: {}, undetermined: {} },
     counts: counts(results),
     rules: ruleVerdicts(results),
     results,
-    weighed,
+    ...own,
   };
 }
-
-/** The fields of a summary of a run that sent nothing to a target itself. */
-export const withoutTarget = {
-  interrupted: false,
-  reachable: true,
-  throttled: 0,
-  interruptions: {},
-  weighed: { expected: new Map(), stale: [] },
-  discovered: { answers: {}, undetermined: {} },
-} satisfies Partial<Summary>;
 
 function exitCodeOf(
   report: RefereeReport,

@@ -109,16 +109,16 @@ function stateOf(shard: Shard): Promise<ClockState> {
   return shard.read('clock.state');
 }
 
-async function advanceTo(shard: Shard, to: string): Promise<void> {
-  await shard.ask(clockRequest('clock.advance', { to }));
+function advanceTo(shard: Shard, to: string): Promise<ShardReply> {
+  return shard.ask(clockRequest('clock.advance', { to }));
 }
 
-async function setClock(shard: Shard, mode: object): Promise<void> {
-  await shard.ask(clockRequest('clock.setMode', mode));
+function setClock(shard: Shard, mode: object): Promise<ShardReply> {
+  return shard.ask(clockRequest('clock.setMode', mode));
 }
 
 /** `since_ms`: the wall time from which the shard's clock runs. */
-function follow(shard: Shard, { mode, rate, wallMs }: ClockLine): Promise<void> {
+function follow(shard: Shard, { mode, rate, wallMs }: ClockLine): Promise<ShardReply> {
   return setClock(shard, { mode, since_ms: wallMs, ...(mode === 'scaled' && { rate }) });
 }
 
