@@ -159,7 +159,7 @@ export async function remoteAudit(
   const users: RemoteUser[] = [];
   for (let n = 0; n < userCount; n++) {
     const ownNumber = `${number.slice(0, -1)}${n}`;
-    users.push(await control.createUser(`${name}-${n}`, ownNumber, { keyCount: keysPerUser }));
+    users.push(await control.createUser(`${name}-${n}`, ownNumber, keysPerUser));
   }
   try {
     const accounts = new Set(users.map(({ accountId }) => accountId));

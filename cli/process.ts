@@ -1,6 +1,7 @@
 /**
  * Connects a subcommand with its process: streams and environment, errors and exit codes, signals.
  */
+import { once } from 'node:events';
 import { fstatSync, writeFileSync } from 'node:fs';
 import * as nodeModule from 'node:module';
 import { CommandError, printedError } from '#io/command-error.ts';
@@ -97,17 +98,13 @@ export function stackOf(error: unknown): readonly string[] {
 
 /** `stopped` resolves at the first signal or call of `stop`; a second signal exits at once. */
 export function stopSignal(): { readonly stopped: Promise<void>; readonly stop: () => void } {
-  let resolveStopped = () => {};
-  const stopped = new Promise<void>((resolve) => {
-    resolveStopped = resolve;
-  });
-  let signals = 0;
+  const stopping = new AbortController();
   const stop = () => {
-    signals += 1;
-    if (signals > 1) process.exit(1);
-    resolveStopped();
+    if (stopping.signal.aborted) process.exit(1);
+    stopping.abort();
   };
   onStopSignal(stop);
+  const stopped = once(stopping.signal, 'abort').then(() => {});
   return { stopped, stop };
 }
 

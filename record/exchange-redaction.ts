@@ -28,17 +28,10 @@ import { addKey, type Secrets, shortestSoughtKey } from './secrets.ts';
 export type Part = readonly [text: string, reading: Reading];
 
 export interface Reading {
-  readonly form: keyof typeof memberForms;
+  /** A body may be JSON, or text of any other form. */
+  readonly form: 'body' | 'field' | 'target' | 'parameter';
   readonly texts: Texts;
 }
-
-const memberForms = {
-  'json or other': 'field',
-  form: 'field',
-  target: 'field',
-  header: 'parameter',
-  json: 'json',
-} as const;
 
 const drawnKey = /\bsmst_([a-z0-9]{40})\b/gi;
 const userInfo = /\/\/(([^\s/?#@"'<>\\:]+)(?::([^\s/?#@"'<>\\]*))?)@/g;
@@ -87,22 +80,23 @@ export class ExchangeRedaction {
     step: 'learn' | 'replace',
     depth = 0,
   ): Generator<undefined, string> {
-    const isJson = form === 'json or other' && /^\s*[[{"]/.test(text);
-    const isRead = isJson ? valueIn(text) !== undefined : form !== 'json or other';
+    const isJson = form === 'body' && /^\s*[[{"]/.test(text);
+    const isRead = isJson ? valueIn(text) !== undefined : form !== 'body';
     yield;
     const edits: Edit[] = [];
-    for (const member of membersIn(text, isJson ? 'json' : form)) {
+    const otherForm = form === 'body' ? 'field' : form;
+    for (const member of membersIn(text, isJson ? 'json' : otherForm)) {
       const content = text.slice(member.start, member.end);
       const value = member.kind === 'number' ? content : meaningOf(content, member.form);
       const isNested = depth < mostNested && /^\s*[[{]/.test(value) && valueIn(value) !== undefined;
-      const nested: Reading = { form: 'json or other', texts };
+      const nested: Reading = { form: 'body', texts };
       yield;
       const inner = isNested ? yield* this.#rewritten(value, nested, step, depth + 1) : value;
       if (step === 'learn') yield* this.#learn(member, value, texts);
       const result = step === 'learn' ? value : yield* this.#replaced(member, value, inner, texts);
       if (result !== value) edits.push({ ...member, text: written(result, member) });
     }
-    if (text === '' || (isRead && form !== 'header')) return edited(text, edits);
+    if (text === '' || (isRead && form !== 'parameter')) return edited(text, edits);
     // The members of such a text only teach, as a secret can be written across them.
     const name = isRead ? '' : 'body';
     const whole: Member = { start: 0, end: 0, name, kind: 'value', form: 'json', isAlone: false };
@@ -176,8 +170,8 @@ function* fromBase64(text: string): Generator<undefined, string> {
   return all;
 }
 
-function* membersIn(text: string, form: Reading['form']): Generator<Member, void> {
-  if (form !== 'target') return yield* membersOf(text, memberForms[form]);
+function* membersIn(text: string, form: Member['form'] | 'target'): Generator<Member, void> {
+  if (form !== 'target') return yield* membersOf(text, form);
   const query = text.search(/[?#]|$/);
   const path = text.slice(0, query);
   // The path of an endpoint is no echo of a text that contains it.

@@ -175,12 +175,8 @@ function digitOf(character: string): string {
 }
 
 /** In lower case, with one blank for any number of any kind; `+` is the blank of forms. */
-export function* flatOf(text: string): Generator<undefined, string> {
-  return yield* withOneBlank(text.toLowerCase());
-}
-
-export function withOneBlank(text: string): Generator<undefined, string> {
-  return replacedIn(text, /[\s+]{2,}|[^\S ]|\+/g, () => ' ');
+export function flatOf(text: string): Generator<undefined, string> {
+  return replacedIn(text.toLowerCase(), /[\s+]{2,}|[^\S ]|\+/g, () => ' ');
 }
 
 export function* replacedIn(

@@ -45,7 +45,7 @@ export class LineMaker {
       [sent.body ?? '', bodyReading(passed.requestHeaders, 'named')],
       [replied?.body ?? '', bodyReading(reply?.headers ?? [], texts)],
       ...headers.map(([name, value]): Part => {
-        const form = name === 'location' ? 'target' : 'header';
+        const form = name === 'location' ? 'target' : 'parameter';
         return [name === 'authorization' ? '' : value, { form, texts: 'named' }];
       }),
     ]);
@@ -89,7 +89,7 @@ function textsIn(status: number, target: string): Reading['texts'] {
 
 function bodyReading(headers: readonly Header[], texts: Reading['texts']): Reading {
   const isForm = /x-www-form-urlencoded/i.test(headerIn(headers, 'content-type'));
-  return { form: isForm ? 'form' : 'json or other', texts };
+  return { form: isForm ? 'field' : 'body', texts };
 }
 
 function headerIn(headers: readonly Header[], wanted: string): string {

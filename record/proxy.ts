@@ -10,6 +10,7 @@ import {
   createServer,
   type Agent as HttpAgent,
   type IncomingMessage,
+  type InformationEvent,
   type Server,
   type ServerResponse,
 } from 'node:http';
@@ -74,12 +75,9 @@ export class RecordingProxy {
     };
     const server =
       tls === undefined ? createServer(bounds) : createTlsServer({ ...bounds, ...tls });
-    const take = (request: IncomingMessage, response: ServerResponse) =>
-      this.#take(request, response);
-    server.on('request', take);
-    // Without listeners Node answers these itself.
-    server.on('checkContinue', take);
-    server.on('checkExpectation', take);
+    // Without listeners Node answers the last two itself.
+    for (const event of ['request', 'checkContinue', 'checkExpectation'])
+      server.on(event, (request, response) => this.#take(request, response));
     server.maxHeadersCount = 0;
     this.server = server;
   }
@@ -155,10 +153,8 @@ export class RecordingProxy {
     };
     outgoing.on('response', exchange.guarded(answer));
     outgoing.on('upgrade', exchange.guarded(refuseUpgrade));
-    outgoing.on(
-      'information',
-      exchange.guarded((event) => exchange.inform(event)),
-    );
+    const inform = (event: InformationEvent) => exchange.inform(event);
+    outgoing.on('information', exchange.guarded(inform));
     outgoing.on('error', (error) =>
       exchange.failed(error, undefined, this.#way.reason(nameOf(error))),
     );

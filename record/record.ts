@@ -36,8 +36,7 @@ export async function startRecording(options: RecordOptions) {
   const { rotate = Number.POSITIVE_INFINITY, onNotice = () => {} } = options;
   checkAddress(port, host);
   const file = new RecordingFile(out, rotate, onNotice);
-  const salt = saltOf(out);
-  const maker = new LineMaker(salt, redact);
+  const maker = new LineMaker(saltOf(out), redact);
   const faults = new Faults((label) => Rng.stream(1, label));
   for (const spec of options.faults ?? []) faults.add(spec);
   const proxy = new RecordingProxy({
@@ -46,10 +45,7 @@ export async function startRecording(options: RecordOptions) {
     tls: options.tls && { cert: options.tls.cert, key: options.tls.key },
     nameOf: (authorization) => maker.secrets.credential(authorization).replace(/^.*[ \t]/, ''),
     onExchange: (exchange) =>
-      file.add({
-        bytes: sizeOf(exchange),
-        line: () => maker.line(exchange),
-      }),
+      file.add({ bytes: sizeOf(exchange), line: () => maker.line(exchange) }),
   });
   const boundPort = await listenOn(proxy.server, port, host);
   const urlHost = host.includes(':') ? `[${host}]` : host;

@@ -48,7 +48,7 @@ export class RecordingFile {
   readonly #waiting: Waiting[] = [];
   #waitingBytes = 0;
   /** The number of the present file, from 1. */
-  #number: number;
+  #number = 1;
   #file: number | undefined;
   #size = 0;
   /** True if the file may end with a part of a line. */
@@ -65,7 +65,6 @@ export class RecordingFile {
     this.#out = out;
     this.#rotateBytes = rotateBytes;
     this.#notice = notice;
-    this.#number = 1;
     while (lstatSync(fileOf(out, this.#number + 1), { throwIfNoEntry: false })) this.#number++;
     try {
       this.#open();
@@ -81,15 +80,13 @@ export class RecordingFile {
   }
 
   add(waiting: Waiting): void {
-    const isFull =
-      this.#waiting.length >= mostWaitingLines ||
-      this.#waitingBytes + waiting.bytes > mostWaitingBytes;
-    if (isFull) {
+    const bytes = this.#waitingBytes + waiting.bytes;
+    if (this.#waiting.length >= mostWaitingLines || bytes > mostWaitingBytes) {
       this.#leaveOut('too slow');
       return;
     }
     this.#waiting.push(waiting);
-    this.#waitingBytes += waiting.bytes;
+    this.#waitingBytes = bytes;
     this.#writing ??= this.#writeWaiting().finally(() => {
       this.#writing = undefined;
     });
@@ -97,11 +94,9 @@ export class RecordingFile {
 
   /** Writes the waiting exchanges if the disk lets it; otherwise they count as not recorded. */
   async close(): Promise<void> {
-    this.#retryAtMs = 0;
-    await this.#writing;
-    if (this.#waiting.length > 0) {
+    for (const write of [() => this.#writing, () => this.#writeWaiting()]) {
       this.#retryAtMs = 0;
-      await this.#writeWaiting();
+      await write();
     }
     this.#closeFile();
     const lost = this.#dropped + this.#waiting.length;

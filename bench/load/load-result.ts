@@ -81,12 +81,10 @@ const mostLateShare = 0.01;
 
 /** Why the rounds are not valid, one line each; empty if they are. */
 export function invalidity(loads: readonly LoadResult[], isOpenLoop: boolean): string[] {
-  const total = (count: (load: LoadResult) => number): number =>
-    loads.reduce((sum, load) => sum + count(load), 0);
-  const requests = total((load) => load.requests);
-  const errors = total((load) => load.errors);
-  const late = total((load) => load.late);
-  const dropped = total((load) => load.dropped);
+  const total = (name: 'requests' | 'errors' | 'late' | 'dropped') =>
+    loads.reduce((sum, load) => sum + load[name], 0);
+  const [requests, errors] = [total('requests'), total('errors')];
+  const [late, dropped] = [total('late'), total('dropped')];
   const reasons: string[] = [];
   if (requests === 0) reasons.push('no reply arrived');
   if (errors > 0)

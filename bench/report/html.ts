@@ -5,7 +5,7 @@
 import { isBroken } from '#judging/limiter/recount.ts';
 import { type PageLink, pageHtml } from '#judging/report/page.ts';
 import { escapeMarkup as text } from '#judging/report/summary.ts';
-import { plotSvg } from './plot.ts';
+import { type Line, plotSvg } from './plot.ts';
 import type { BenchResult, CaseResult } from './result.ts';
 import { auditText, caseText } from './text.ts';
 
@@ -61,6 +61,12 @@ function section(name: string, figures: string, ...plots: readonly string[]): st
 ${plots.join('\n')}</section>`;
 }
 
+type Answered = { readonly accepted: number; readonly refused: number };
+const answered: readonly Line<Answered>[] = [
+  ['accepted', 'passed', ({ accepted }) => accepted],
+  ['refused', 'notice', ({ refused }) => refused],
+];
+
 function caseSection(result: CaseResult): string {
   const { case: name, seconds, distribution } = result;
   return section(
@@ -78,12 +84,7 @@ function caseSection(result: CaseResult): string {
       label: `Answered per second of ${name}`,
       axes: ['second of load', 'replies'],
       rows: seconds,
-      x: (_, second) => second,
-      lines: [
-        ['accepted', 'passed', ({ accepted }) => accepted],
-        ['refused', 'notice', ({ refused }) => refused],
-        ['failed', 'failed', ({ failed }) => failed],
-      ],
+      lines: [...answered, ['failed', 'failed', ({ failed }) => failed]],
     }),
   );
 }
@@ -100,12 +101,7 @@ function auditSection({ audit }: BenchResult): string {
       label: 'Accepted and refused per simulated second, and the limit',
       axes: ['simulated second', 'sends of all users'],
       rows: perSecond,
-      x: (_, second) => second,
-      lines: [
-        ['accepted', 'passed', ({ accepted }) => accepted],
-        ['refused', 'notice', ({ refused }) => refused],
-        ['limit, spread evenly', 'skipped', () => bound],
-      ],
+      lines: [...answered, ['limit, spread evenly', 'skipped', () => bound]],
     }),
   );
 }

@@ -34,10 +34,7 @@ async function remoteService(
 ): Promise<LoadedServer> {
   const control = options.controlUrl && new ControlClient(options.controlUrl);
   const { name, number } = unusedName();
-  const user =
-    options.apiKey === undefined
-      ? await control?.createUser(name, number, { keyCount: 1 })
-      : undefined;
+  const user = options.apiKey ? undefined : await control?.createUser(name, number, 1);
   const apiKey = options.apiKey ?? user?.apiKeys[0] ?? '';
   const from = options.from ?? user?.from ?? '';
   return {
@@ -115,11 +112,7 @@ export class ControlClient {
   }
 
   /** An account with an unlimited plan, its keys and one SIM. */
-  async createUser(
-    name: string,
-    number: string,
-    { keyCount }: { readonly keyCount: number },
-  ): Promise<RemoteUser> {
+  async createUser(name: string, number: string, keyCount: number): Promise<RemoteUser> {
     const account = await this.#call('accounts.create', '', { name, monthly_quota: 'unlimited' });
     const accountId = String(account['account_id']);
     const apiKeys: string[] = [];
@@ -148,19 +141,12 @@ export class ControlClient {
 
   async #call(name: OperationName, id = '', body?: unknown): Promise<Record<string, unknown>> {
     const { method, path } = routeOf(name, id);
-    const reply = await this.#client.request({
-      method,
-      path,
-      ...(body === undefined
-        ? {}
-        : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
-    });
+    const json = { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
+    const request = { method, path, ...(body !== undefined && json) };
+    const reply = await this.#client.request(request);
     if (reply.status >= 200 && reply.status < 300) return Object(reply.json);
-    const { origin } = this.#url;
-    throw new CommandError(
-      notReachable,
-      `${origin}: ${method} ${path} was answered ${describe(reply)}`,
-    );
+    const what = `${this.#url.origin}: ${method} ${path}`;
+    throw new CommandError(notReachable, `${what} was answered ${describe(reply)}`);
   }
 }
 
