@@ -65,7 +65,13 @@ export function candidatesAfter(
 ): Candidates {
   const schedules = new Map<string, Schedule>();
   const skipped = new Set<string>();
-  for (const { run, at, fault } of extensionsOf(runs, faults)) {
+  // One more fault of each kind at each point that each run reached.
+  const extensions = runs.flatMap((run) =>
+    pointsOf(run).flatMap((at) =>
+      faultsAt(at.endpoint, faults).map((fault) => ({ run, at, fault })),
+    ),
+  );
+  for (const { run, at, fault } of extensions) {
     const schedule = [...run.schedule, { at, fault }];
     const key = scheduleKey(schedule);
     if (schedules.has(key) || skipped.has(key)) continue;
@@ -79,15 +85,6 @@ export function candidatesAfter(
     }
   }
   return { schedules: [...schedules.values()], skipped: skipped.size };
-}
-
-/** One more fault of each kind at each point that each run reached. */
-function* extensionsOf(runs: readonly Run[], faults: readonly FaultName[]) {
-  for (const run of runs) {
-    for (const at of pointsOf(run)) {
-      for (const fault of faultsAt(at.endpoint, faults)) yield { run, at, fault };
-    }
-  }
 }
 
 /** The points for one more fault: first the other attempts at the intent of the last fault. */

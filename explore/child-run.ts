@@ -40,27 +40,23 @@ export async function runChild(options: ChildOptions): Promise<Ending> {
   const output = new Tail();
   child.stdout.on('data', (bytes: Buffer) => output.add(bytes));
   child.stderr.on('data', (bytes: Buffer) => output.add(bytes));
-  let isLate = false;
-  const timer = setTimeout(() => {
-    isLate = true;
-    endGroup(child);
-  }, timeoutMs);
-  const interrupt = () => endGroup(child);
-  signal.addEventListener('abort', interrupt);
+  const late = AbortSignal.timeout(Math.ceil(timeoutMs));
+  const stop = AbortSignal.any([signal, late]);
+  const kill = () => endGroup(child);
+  stop.addEventListener('abort', kill);
   try {
     const failure = await failureOf(child, file);
     endGroup(child);
     await drained(child);
     if (signal.aborted) throw new Ended('interrupted');
-    if (isLate) {
-      const late = `the command did not end within ${Math.round(timeoutMs) / 1_000} s (--timeout)`;
-      return { kind: 'timeout', how: late, tail: output.text };
+    if (late.aborted) {
+      const how = `the command did not end within ${Math.round(timeoutMs) / 1_000} s (--timeout)`;
+      return { kind: 'timeout', how, tail: output.text };
     }
     const kind = failure === undefined ? 'passed' : 'failed';
     return { kind, how: failure ?? '', tail: output.text };
   } finally {
-    clearTimeout(timer);
-    signal.removeEventListener('abort', interrupt);
+    stop.removeEventListener('abort', kill);
     running.delete(child);
   }
 }
@@ -90,7 +86,6 @@ function failureOf(child: ChildProcess, file: string): Promise<string | undefine
   });
 }
 
-/** Kills every process that is still in the child's group. */
 function endGroup({ pid }: ChildProcess): void {
   if (pid === undefined) return;
   try {

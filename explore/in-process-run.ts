@@ -144,7 +144,6 @@ class VirtualTime {
   /** Restores the process's own timers and `Date`. */
   readonly end: () => void;
 
-  /** Throws if other fake timers are installed. */
   constructor(startMs: number) {
     if (areTimersFake()) {
       throw new Error('explore fakes the timers itself: call vi.useRealTimers() before it');

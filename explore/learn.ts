@@ -22,11 +22,9 @@ import {
 export interface Learned {
   readonly subject: Subject;
   readonly known: KnownIntents;
-  /** What later runs are compared with. */
   readonly expected: Expected;
   /** The first run without faults. */
   readonly run: Run;
-  /** The seconds that `throttle` asks for. */
   readonly throttleWaits: readonly number[];
 }
 
@@ -164,7 +162,6 @@ function differenceOf(one: readonly Point[], other: readonly Point[]): string | 
   return missing && `only one of two made the request ${pointText(missing)}`;
 }
 
-/** The first of the points that the other trace lacks. */
 function missingIn(trace: readonly Point[], points: readonly Point[]): Point | undefined {
   const keys = new Set(trace.map(keyOf));
   return points.find((point) => !keys.has(keyOf(point)));

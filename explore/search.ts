@@ -36,7 +36,6 @@ export interface SearchOptions extends LearnOptions {
   readonly maxRuns: number;
   readonly jobs: number;
   readonly seed: number;
-  /** Stop at the first finding. */
   readonly bail: boolean;
   /** True if a run does not fail only because the client ends with an error. */
   readonly mayFail: boolean;
@@ -94,7 +93,6 @@ class Search {
     return { ...result, unmet };
   }
 
-  /** Learns what the client does without faults, then explores. */
   async #learnThen(explore: (learned: Learned) => Promise<void>): Promise<SearchResult> {
     try {
       const learned = await learn((...run) => this.#runClient(...run), this.#options);

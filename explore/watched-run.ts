@@ -64,11 +64,8 @@ export class WatchedRun {
     const exchanges = this.recorded();
     // The record starts again when the client resets its world: only the last arrivals are in it.
     const arrivals = this.#arrivals.slice(this.#arrivals.length - exchanges.length);
-    return exchanges.map((exchange, index) => ({
-      exchange,
-      point: arrivals[index]?.point,
-      fault: arrivals[index]?.fault,
-    }));
+    const none: Arrival = { point: undefined, fault: undefined };
+    return exchanges.map((exchange, index) => ({ exchange, ...(arrivals[index] ?? none) }));
   }
 
   /** Chooses the fault of each request as it arrives; undefined for none. */
@@ -86,7 +83,6 @@ export class WatchedRun {
   };
 }
 
-/** The exchanges of a simulator, as the referee judges them. */
 export function recordedBy({ exchangeRecord, simulation }: Simulator): readonly Exchange[] {
   return exchangesOf(exchangeRecord, simulation.world.keyRing.texts);
 }

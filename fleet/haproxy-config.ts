@@ -100,7 +100,8 @@ function configOf(plan: RouterPlan): string {
     '',
     'frontend service',
     `  bind ${plan.bind}${plan.tls === undefined ? '' : ' ssl crt tls.pem alpn http/1.1'}`,
-    clientAddressRule(plan),
+    // The address of the client for the shard, unless a proxy in front has written it.
+    `  http-request set-header X-Forwarded-For %[src]${plan.trustProxy ? ' unless { req.hdr(x-forwarded-for) -m found }' : ''}`,
     '  acl in_path path_beg /w/',
     '  acl in_path_of_first path_beg /w/default/',
     '  acl in_path_of_first path /w/default',
@@ -137,12 +138,6 @@ function configOf(plan: RouterPlan): string {
     lines.push('  stats enable', '  stats uri /', '  stats refresh 2s', '');
   }
   return lines.join('\n');
-}
-
-/** Writes the address of the client for the shard, unless a proxy in front has. */
-function clientAddressRule({ trustProxy }: RouterPlan): string {
-  const unless = trustProxy ? ' unless { req.hdr(x-forwarded-for) -m found }' : '';
-  return `  http-request set-header X-Forwarded-For %[src]${unless}`;
 }
 
 /** Routes a request that names no known world or key. */

@@ -91,7 +91,6 @@ export class Owners {
     return Number.parseInt(accountId.slice(0, 8), 16) % this.#parts.shards.length;
   }
 
-  /** Assigns the accounts of the start to the shards in turn. */
   #assignFirstAccounts(): void {
     const { shards } = this.#parts;
     let next = 0;

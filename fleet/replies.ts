@@ -11,7 +11,6 @@ import type { Shard } from './shard.ts';
 /** The headers of a shard's reply that the fleet passes on, besides the content type. */
 const passedHeaders = ['allow', 'www-authenticate', 'retry-after'] as const;
 
-/** Passes the reply of a shard on as it is. */
 export function passedReply({ status, headers: received, body }: ShardReply): ControlReply {
   const headers: Record<string, string> = {};
   for (const name of passedHeaders) {
@@ -28,7 +27,6 @@ export function okReply(body: unknown): ControlReply {
   return { status: 200, body: JSON.stringify(body) };
 }
 
-/** Passes the reply of a shard on, with its JSON body changed. */
 export function changedReply<T>(reply: ShardReply, change: (value: T) => unknown): ControlReply {
   const body = JSON.stringify(change(JSON.parse(reply.body) as T));
   return passedReply({ ...reply, body });

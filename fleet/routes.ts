@@ -87,13 +87,11 @@ export class Routes {
     ]);
   }
 
-  /** Reads the keys of a world again, if there is such a world. */
   async readKeysOf(worldId: string): Promise<void> {
     const world = this.#worlds.get(worldId);
     if (world !== undefined) await this.readWorld(world.shard, world);
   }
 
-  /** Removes a world from every map. */
   async forget(worldId: string): Promise<void> {
     const keys = this.#worlds.get(worldId)?.keys ?? [];
     this.#worlds.delete(worldId);

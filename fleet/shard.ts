@@ -53,7 +53,6 @@ export class ShardUnavailable extends Error {
   }
 }
 
-/** The body of a successful reply to an operation. */
 export type ReplyOf<Name extends OperationName> = OperationTable[Name]['reply'];
 
 const pauseMs = 10;
@@ -129,7 +128,6 @@ export class Shard {
     return this.#process?.child?.pid ?? 0;
   }
 
-  /** The host and port at which HAProxy reaches it. */
   get address(): string {
     return this.#process?.address ?? new URL(this.ready.base_url).host;
   }

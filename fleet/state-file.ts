@@ -19,7 +19,6 @@ export function readState<T>(file: string, schema: z.ZodType<T>): T | undefined 
   throw new UsageError(`${file}: not a file of this fleet; restore it, or name a new folder`);
 }
 
-/** Throws a CommandError if the file cannot be written. */
 export function writeState(file: string, state: unknown): void {
   writeOwn(file, file, JSON.stringify(state), stateKind, ownerOnly);
 }

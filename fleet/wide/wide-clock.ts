@@ -51,7 +51,6 @@ export class WideClock {
     if (mode !== 'manual') await Promise.all(shards.map((shard) => follow(shard, line)));
   }
 
-  /** Brings a shard that was started again to the time of the others. */
   async resume(shard: Shard): Promise<void> {
     const line = this.#line;
     const { mode } = await stateOf(shard);
