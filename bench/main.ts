@@ -9,15 +9,14 @@ import { type CommandIo, newCommand, readFlags } from '#io/flags.ts';
 import { writeOwn } from '#io/own-file.ts';
 import { type AuditRun, isBroken } from '#judging/limiter/recount.ts';
 import { routeOf } from '#src/operations/table.ts';
-import { ownAudit } from './audit/own-audit.ts';
-import { remoteAudit } from './audit/remote-audit.ts';
+import { ownAudit, remoteAudit } from './limit-audit.ts';
 import { measure } from './measure.ts';
 import { addBenchFlags, type BenchOptions, benchOptions } from './options.ts';
 import { htmlReport } from './report/html.ts';
 import { type BenchResult, type CaseResult, caseResult } from './report/result.ts';
 import { auditText, caseText, summaryText } from './report/text.ts';
-import { type BenchCase, cases } from './scenarios/bench-case.ts';
-import { boundedClient, notReachable, patienceMs } from './servers/control-client.ts';
+import { cases } from './scenarios/bench-case.ts';
+import { boundedClient, notReachable, patienceMs } from './servers/service.ts';
 
 const thresholdCrossed = 7;
 const notValid = 8;
@@ -44,12 +43,9 @@ async function reach({ baseUrl, controlUrl, apiKey }: BenchOptions): Promise<voi
   if (controlUrl === undefined) return;
   const { path } = routeOf('simulator.health');
   const health = await statusOf(new URL(path, controlUrl), {});
-  if (health !== 200) {
-    throw new CommandError(
-      notReachable,
-      `${controlUrl.origin} is not a control port: ${path} answered ${health}`,
-    );
-  }
+  if (health === 200) return;
+  const why = `is not a control port: ${path} answered ${health}`;
+  throw new CommandError(notReachable, `${controlUrl.origin} ${why}`);
 }
 
 /** The status of a GET. Does not use `fetch`, which refuses ports that a service may use. */
@@ -68,7 +64,11 @@ async function run(options: BenchOptions, io: CommandIo): Promise<number> {
   const onProgress = progress(io);
   const measured: CaseResult[] = [];
   for (const benchCase of cases.filter(({ scenario }) => options.scenarios.includes(scenario))) {
-    measured.push(await runCase(benchCase, options, io));
+    const measurement = await measure(benchCase, options, onProgress);
+    onProgress('');
+    const result = caseResult(measurement, options.slos, options.perSecond !== undefined);
+    io.out(caseText(result));
+    measured.push(result);
   }
   const audit = await runAudit(options, onProgress);
   onProgress('');
@@ -90,15 +90,6 @@ async function run(options: BenchOptions, io: CommandIo): Promise<number> {
     io.out(`\n${kind} report: ${file}\n`);
   }
   return exitCode(result);
-}
-
-async function runCase(benchCase: BenchCase, options: BenchOptions, io: CommandIo) {
-  const onProgress = progress(io);
-  const measurement = await measure(benchCase, options, onProgress);
-  onProgress('');
-  const result = caseResult(measurement, options.slos, options.perSecond !== undefined);
-  io.out(caseText(result));
-  return result;
 }
 
 /** Undefined if the run has no audit. */

@@ -23,7 +23,6 @@ export type Measurement = Awaited<ReturnType<typeof measure>>;
 
 const warmUpMs = 4_000;
 
-/** Runs a warm-up and the rounds of a case. */
 export async function measure(
   benchCase: BenchCase,
   options: BenchOptions,
@@ -34,7 +33,6 @@ export async function measure(
   const running: Partial<Record<ServerName, LoadedServer>> = { service };
   try {
     const idleRssBytes = (await service.usage())?.rssBytes ?? Number.NaN;
-    /** Why there is no floor: the native server cannot be loaded. */
     const withoutFloor = await whyNoNativeServer();
     if (withoutFloor === undefined) {
       running.hyperexpress = await startServer({ kind: 'hyperexpress' });
@@ -70,7 +68,6 @@ export async function measure(
   }
 }
 
-/** Loads a server once, and reads its CPU time and memory before and after. */
 async function runRound(server: LoadedServer, workload: Workload, options: Load) {
   const before = await server.usage();
   let after = Promise.resolve(before);

@@ -59,11 +59,9 @@ export function benchOptions(command: Command) {
     limits,
     slos: slo,
     reports: report,
-    /** Duration of the load on the service, over all rounds. */
     durationMs: duration,
     /** A count, as on a busy machine a second may be too short for the compiler to settle. */
     warmUpRequests: warmUp,
-    /** Requests per second in open loop; undefined saturates. */
     perSecond: rate,
   };
 }
@@ -73,11 +71,8 @@ function refuseWithoutCaller({ apiKey, from, controlUrl, scenario }: BenchFlags)
   if (apiKey === undefined || from === undefined) {
     throw new UsageError('a base_url needs --api-key and --from, or --control-url');
   }
-  if (scenario.includes('limit-audit')) {
-    throw new UsageError(
-      'limit-audit of a base_url needs --control-url, to read its record of requests',
-    );
-  }
+  if (!scenario.includes('limit-audit')) return;
+  throw new UsageError('limit-audit of a base_url needs --control-url, to read its requests');
 }
 
 /** Refuses a threshold that no case measures: it would look as if it had been met. */
@@ -140,7 +135,6 @@ function httpAddress(text: string): URL {
 function ownMachine(text: string): URL {
   const url = httpAddress(text);
   if (isLoopback(url.hostname.replace(/^\[|\]$/g, ''))) return url;
-  throw new ValueError(
-    `${url.hostname} is not this machine; a bench loads only loopback addresses`,
-  );
+  const why = 'is not this machine; a bench loads only loopback addresses';
+  throw new ValueError(`${url.hostname} ${why}`);
 }

@@ -4,7 +4,6 @@
  */
 import { ValueError } from '#io/flags.ts';
 
-/** The figures of one case that a threshold may name. */
 export interface Figures {
   /** Milliseconds by percentile. */
   readonly percentile: (percent: number) => number;
@@ -18,12 +17,10 @@ export interface Figures {
 }
 
 export interface Slo {
-  /** As the user wrote it. */
   readonly text: string;
   readonly isMet: (figures: Figures) => boolean;
 }
 
-/** A figure that a threshold may name. */
 interface Metric {
   /** The units in which a bound may be given, each in units of the figure. */
   readonly units: Readonly<Record<string, number>>;
@@ -60,7 +57,6 @@ const relations: Readonly<Record<string, (value: number, bound: number) => boole
 
 const thresholdPattern = /^([a-z]+\d*(?:\.\d+)?)(<=|>=|<|>)(\d+(?:\.\d+)?)(us|ms|s|x)?$/;
 
-/** Parses a threshold; throws a ValueError if it is none. */
 export function sloValue(text: string): Slo {
   const [, name = '', relation = '', digits, unit = ''] =
     thresholdPattern.exec(text.replaceAll(' ', '')) ?? [];
@@ -80,7 +76,6 @@ export function sloValue(text: string): Slo {
   return { text, isMet };
 }
 
-/** The thresholds, and whether each is met. */
 export function judged(slos: readonly Slo[], figures: Figures) {
   return slos.map((slo) => ({ slo: slo.text, met: slo.isMet(figures) }));
 }

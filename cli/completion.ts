@@ -11,11 +11,8 @@ import { addArgument, type CommandIo, newCommand, readFlags } from '#io/flags.ts
 const shells = ['bash', 'zsh', 'fish'] as const;
 
 export async function completion(argv: readonly string[], io: CommandIo): Promise<number> {
-  const command = newCommand(
-    'completion',
-    'Print what completes commands and flags in bash, zsh or fish.',
-    io,
-  );
+  const about = 'Print what completes commands and flags in bash, zsh or fish.';
+  const command = newCommand('completion', about, io);
   addArgument(command, '<shell>', shells.join(', '), oneOf(shells));
   if (readFlags(command, argv, io.env) === 'answered') return 0;
   const text = printed(() => script(command.processedArgs[0], 'smstwin', 'smstwin'));

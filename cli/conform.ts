@@ -1,6 +1,6 @@
 /**
- * `smstwin conform`: runs the harness, which has its own command line. The harness shares no code
- * with the simulator, so this file supplies the simulator for runs without a base_url.
+ * `smstwin conform`: runs the harness, which has its own command line. The harness imports nothing
+ * of the simulator, so this file supplies one for runs without a base_url.
  */
 import { conform as harness, type OwnSimulator } from '#conformance/main.ts';
 import type { CommandIo } from '#io/flags.ts';

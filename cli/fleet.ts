@@ -19,7 +19,7 @@ import {
 } from '#io/flags.ts';
 import { foreignText } from '#io/foreign-text.ts';
 import { passedOn, refuseAlone, withoutFlags } from '#io/given-flags.ts';
-import { readText } from '#io/read-text.ts';
+import { parseJson, readText } from '#io/read-text.ts';
 import { isExecutable } from '#io/shipped-files.ts';
 import { portValue } from '#src/config/setting-values.ts';
 import { closeAtStop, stopSignal, timedNoticesTo } from './process.ts';
@@ -84,9 +84,7 @@ export async function fleet(argv: readonly string[], io: CommandIo): Promise<num
   refuseAlone(command, [['printConfig', '--join', flags.join !== undefined]]);
   refuseContradictions(flags, options, hasShards);
   const joined = flags.join === undefined ? undefined : readJoined(flags.join);
-  if (flags.printConfig !== undefined) {
-    mkdirSync(flags.printConfig, { recursive: true });
-  }
+  if (flags.printConfig !== undefined) mkdirSync(flags.printConfig, { recursive: true });
   const { token } = options.control || {};
   const secret = token === undefined ? {} : { [shardTokenVariable]: token };
   const env = { ...withoutFlags(io.env), ...secret };
@@ -163,17 +161,11 @@ function wideWorldOf(options: ServeOptions): FleetOptions['wide'] {
   };
 }
 
-/** Reads the file of `--join`. Throws a UsageError. */
 function readJoined(file: string): readonly JoinedShard[] {
   const isUrl = (url: unknown) => typeof url === 'string' && isWebAddress(url);
-  const text = readText(file, '--join', mostJoinBytes);
-  try {
-    const list = JSON.parse(text) as readonly (JoinedShard | null)[];
-    const isShard = (entry: JoinedShard | null): entry is JoinedShard =>
-      isUrl(entry?.base_url) && isUrl(entry?.control_url);
-    if (Array.isArray(list) && list.length > 0 && list.every(isShard)) return list;
-  } catch {
-    // Not JSON.
-  }
+  const list = parseJson(`--join ${file}`, readText(file, '--join', mostJoinBytes));
+  const isShard = (entry: JoinedShard | null) =>
+    isUrl(entry?.base_url) && isUrl(entry?.control_url);
+  if (Array.isArray(list) && list.length > 0 && list.every(isShard)) return list;
   throw new UsageError(`--join ${file}: expected a JSON list of {"base_url", "control_url"}`);
 }

@@ -4,8 +4,7 @@
 import { expect, test } from 'vitest';
 import type { CommandIo } from '#io/flags.ts';
 import { assumptionNames } from '#src/sim/assumptions.ts';
-import { assumptions } from './assumptions.ts';
-import { rules } from './rules.ts';
+import { assumptions, rules } from './ledgers.ts';
 
 async function printed(
   command: (argv: readonly string[], io: CommandIo) => Promise<number>,

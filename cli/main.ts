@@ -37,7 +37,7 @@ async function withoutSubcommand(argv: readonly string[], io: CommandIo): Promis
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     const names = Object.keys(subcommands).join(', ');
-    throw new UsageError(`${error.message}; there are ${names} (--help)`);
+    throw new UsageError(`${error.message}; use one of ${names} (--help)`);
   }
 }
 

@@ -1,6 +1,7 @@
 /**
  * Connects a subcommand with its process: streams and environment, errors and exit codes, signals.
  */
+import { once } from 'node:events';
 import { fstatSync, writeFileSync } from 'node:fs';
 import * as nodeModule from 'node:module';
 import { CommandError, printedError } from '#io/command-error.ts';
@@ -13,7 +14,6 @@ import type { logModes } from '#src/config/settings.ts';
 // Node 22.8 and later keep compiled code between runs. The types are those of Node 20.
 (nodeModule as { enableCompileCache?: () => void }).enableCompileCache?.();
 
-/** The streams, environment and version of this process. */
 export function processIo(): CommandIo {
   return {
     out: printerTo(process.stdout, 'standard output'),
@@ -51,7 +51,6 @@ function printerTo(
   };
 }
 
-/** Runs with its arguments, and resolves to the exit code. */
 export type Subcommand = (argv: readonly string[], io: CommandIo) => Promise<number>;
 
 /** Returns the exit code of a subcommand. Prints its error, or the stack of a bug. */
@@ -93,24 +92,19 @@ export function timedNoticesTo(io: Pick<CommandIo, 'error'>, log: (typeof logMod
   };
 }
 
-/** The stack of an exception, as lines. */
 export function stackOf(error: unknown): readonly string[] {
   return String(error instanceof Error ? (error.stack ?? error.message) : error).split('\n');
 }
 
 /** `stopped` resolves at the first signal or call of `stop`; a second signal exits at once. */
 export function stopSignal(): { readonly stopped: Promise<void>; readonly stop: () => void } {
-  let resolveStopped = () => {};
-  const stopped = new Promise<void>((resolve) => {
-    resolveStopped = resolve;
-  });
-  let signals = 0;
+  const stopping = new AbortController();
   const stop = () => {
-    signals += 1;
-    if (signals > 1) process.exit(1);
-    resolveStopped();
+    if (stopping.signal.aborted) process.exit(1);
+    stopping.abort();
   };
   onStopSignal(stop);
+  const stopped = once(stopping.signal, 'abort').then(() => {});
   return { stopped, stop };
 }
 

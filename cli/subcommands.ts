@@ -14,8 +14,8 @@ export const subcommands: Readonly<Record<string, Subcommand>> = {
   referee: async (argv, io) => (await import('./referee/referee.ts')).referee(argv, io),
   record: async (argv, io) => (await import('./record.ts')).record(argv, io),
   explore: async (argv, io) => (await import('./explore/explore.ts')).explore(argv, io),
-  rules: async (argv, io) => (await import('./rules.ts')).rules(argv, io),
-  assumptions: async (argv, io) => (await import('./assumptions.ts')).assumptions(argv, io),
+  rules: async (argv, io) => (await import('./ledgers.ts')).rules(argv, io),
+  assumptions: async (argv, io) => (await import('./ledgers.ts')).assumptions(argv, io),
   completion: async (argv, io) => (await import('./completion.ts')).completion(argv, io),
 };
 

@@ -4,12 +4,11 @@
  * without one of its faults never reached the point of that fault, or because its last fault has
  * the same effect on client and service as another fault.
  */
-
 import type { FaultName, Point, Schedule } from '#contract/fault-schedule.ts';
 import { Rng } from '#src/sim/random.ts';
 import { equalFault, faultsAt } from './fault-names.ts';
-import type { Run } from './run.ts';
 import { pointKey, scheduleKey } from './schedule.ts';
+import type { Run } from './verdict.ts';
 
 /** The last run of each schedule, with the points that any run of this schedule reached. */
 export class RunIndex {
@@ -66,7 +65,13 @@ export function candidatesAfter(
 ): Candidates {
   const schedules = new Map<string, Schedule>();
   const skipped = new Set<string>();
-  for (const { run, at, fault } of extensionsOf(runs, faults)) {
+  // One more fault of each kind at each point that each run reached.
+  const extensions = runs.flatMap((run) =>
+    pointsOf(run).flatMap((at) =>
+      faultsAt(at.endpoint, faults).map((fault) => ({ run, at, fault })),
+    ),
+  );
+  for (const { run, at, fault } of extensions) {
     const schedule = [...run.schedule, { at, fault }];
     const key = scheduleKey(schedule);
     if (schedules.has(key) || skipped.has(key)) continue;
@@ -80,15 +85,6 @@ export function candidatesAfter(
     }
   }
   return { schedules: [...schedules.values()], skipped: skipped.size };
-}
-
-/** One more fault of each kind at each point that each run reached. */
-function* extensionsOf(runs: readonly Run[], faults: readonly FaultName[]) {
-  for (const run of runs) {
-    for (const at of pointsOf(run)) {
-      for (const fault of faultsAt(at.endpoint, faults)) yield { run, at, fault };
-    }
-  }
 }
 
 /** The points for one more fault: first the other attempts at the intent of the last fault. */

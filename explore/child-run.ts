@@ -3,10 +3,11 @@
  * processes that are still in the group.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { stripVTControlCharacters } from 'node:util';
 import { firstLine, UsageError } from '#io/command-error.ts';
-import { Ended } from './run.ts';
 import type { Ending } from './verdict.ts';
+import { Ended } from './verdict.ts';
 
 export interface ChildOptions {
   readonly command: readonly string[];
@@ -39,27 +40,23 @@ export async function runChild(options: ChildOptions): Promise<Ending> {
   const output = new Tail();
   child.stdout.on('data', (bytes: Buffer) => output.add(bytes));
   child.stderr.on('data', (bytes: Buffer) => output.add(bytes));
-  let isLate = false;
-  const timer = setTimeout(() => {
-    isLate = true;
-    endGroup(child);
-  }, timeoutMs);
-  const interrupt = () => endGroup(child);
-  signal.addEventListener('abort', interrupt);
+  const late = AbortSignal.timeout(Math.ceil(timeoutMs));
+  const stop = AbortSignal.any([signal, late]);
+  const kill = () => endGroup(child);
+  stop.addEventListener('abort', kill);
   try {
     const failure = await failureOf(child, file);
     endGroup(child);
     await drained(child);
     if (signal.aborted) throw new Ended('interrupted');
-    if (isLate) {
-      const late = `the command did not end within ${Math.round(timeoutMs) / 1_000} s (--timeout)`;
-      return { kind: 'timeout', how: late, tail: output.text };
+    if (late.aborted) {
+      const how = `the command did not end within ${Math.round(timeoutMs) / 1_000} s (--timeout)`;
+      return { kind: 'timeout', how, tail: output.text };
     }
     const kind = failure === undefined ? 'passed' : 'failed';
     return { kind, how: failure ?? '', tail: output.text };
   } finally {
-    clearTimeout(timer);
-    signal.removeEventListener('abort', interrupt);
+    stop.removeEventListener('abort', kill);
     running.delete(child);
   }
 }
@@ -83,13 +80,12 @@ function failureOf(child: ChildProcess, file: string): Promise<string | undefine
   return new Promise((resolve, reject) => {
     child.once('error', (error: NodeJS.ErrnoException) => reject(cannotRun(file, error)));
     child.once('exit', (code, signal) => {
-      if (code === 0) resolve(undefined);
-      else resolve(code === null ? `ended by ${signal}` : `exit code ${code}`);
+      const how = code === null ? `ended by ${signal}` : `exit code ${code}`;
+      resolve(code === 0 ? undefined : how);
     });
   });
 }
 
-/** Kills every process that is still in the child's group. */
 function endGroup({ pid }: ChildProcess): void {
   if (pid === undefined) return;
   try {
@@ -99,20 +95,12 @@ function endGroup({ pid }: ChildProcess): void {
   }
 }
 
-/**
- * Waits at most `mostDrainMs` for the pipes to close: a process outside the group may hold them.
- */
-function drained(child: ChildProcess): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(done, mostDrainMs);
-    function done(): void {
-      clearTimeout(timer);
-      child.stdout?.destroy();
-      child.stderr?.destroy();
-      resolve();
-    }
-    child.once('close', done);
-  });
+/** Waits `mostDrainMs` at most for the pipes to close: other processes may hold them. */
+async function drained(child: ChildProcess): Promise<void> {
+  const signal = AbortSignal.timeout(mostDrainMs);
+  await once(child, 'close', { signal }).catch(() => {});
+  child.stdout?.destroy();
+  child.stderr?.destroy();
 }
 
 /** Keeps the end of an output of any length, without colours and other control characters. */

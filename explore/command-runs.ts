@@ -14,10 +14,9 @@ import { inheritedSettings } from '#src/config/settings.ts';
 import { Simulation } from '#src/simulation/simulation.ts';
 import { type SettingsInput, Simulator } from '#src/simulator.ts';
 import { runChild } from './child-run.ts';
-import { credentialsOf } from './credentials.ts';
 import type { KnownIntents } from './points.ts';
 import type { Ending, RawRun } from './verdict.ts';
-import { recordedBy, WatchedRun } from './watched-run.ts';
+import { credentialsOf, recordedBy, WatchedRun } from './watched-run.ts';
 
 /** What a variable of the user's choice can be set to (`--env NAME=base_url`). */
 export const variables = ['base_url', 'api_key', 'from', 'control_url'] as const;
@@ -104,15 +103,13 @@ export class CommandRuns {
     try {
       const env = this.#environment(world.simulator, intentsFile, stateFolder);
       const ending = await this.#runUntilEnd(watched, env);
-      const { reports, mistake } = reportsIn(intentsFile);
+      const { seen, intents } = watched;
+      const reports = reportsIn(intentsFile);
+      if (typeof reports !== 'string') return { ending, seen, intents, reports };
       // A client that was killed may have written half a line.
-      const isWrong = mistake !== undefined && ending.kind !== 'timeout';
-      return {
-        ending: isWrong ? badFile(mistake, ending) : ending,
-        seen: watched.seen,
-        intents: watched.intents,
-        reports,
-      };
+      const isWrong = ending.kind !== 'timeout';
+      const failed: Ending = { ...ending, kind: 'failed', how: reports };
+      return { ending: isWrong ? failed : ending, seen, intents, reports: undefined };
     } finally {
       this.#watched.delete(name);
       rmSync(intentsFile, { recursive: true, force: true });
@@ -180,36 +177,22 @@ export function withoutProxy(env: CommandOptions['env']): Record<string, string>
   return { NO_PROXY: list, no_proxy: list };
 }
 
-/** What an intents file holds. */
-interface ReportsInFile {
-  /** Undefined if there are none. */
-  readonly reports: readonly Report[] | undefined;
-  /** What is wrong with the file. */
-  readonly mistake?: string;
-}
-
-function reportsIn(file: string): ReportsInFile {
-  if (!existsSync(file)) return { reports: undefined };
+/** The reports in an intents file, or what is wrong with it; undefined if there are none. */
+function reportsIn(file: string): readonly Report[] | string | undefined {
+  if (!existsSync(file)) return undefined;
   try {
     const reports = readIntentsFile(file);
-    return { reports: reports.length === 0 ? undefined : reports };
+    return reports.length === 0 ? undefined : reports;
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;
-    const mistake = error.lines
+    const why = error.lines
       .map((line) => line.replace(`--intents ${file}`, 'it').replace(`${file}: `, ''))
       .join('; ');
-    return { reports: undefined, mistake };
+    return `the file that SMSTWIN_INTENTS names is wrong: ${why}`;
   }
 }
 
-function badFile(why: string, { tail }: Ending): Ending {
-  return { kind: 'failed', how: `the file that SMSTWIN_INTENTS names is wrong: ${why}`, tail };
-}
-
-/**
- * The `NODE_OPTIONS` that load `smstwin/clock` first. In a checkout the clock is TypeScript, which
- * needs `tsx`.
- */
+/** They load `smstwin/clock`. In a checkout it is TypeScript, which needs `tsx`. */
 export function nodeOptionsOfClock(): string {
   const isCheckout = import.meta.url.endsWith('.ts');
   const clock = isCheckout

@@ -1,5 +1,4 @@
 /** The faults that the explorer tries, and what each does to one request. */
-
 import { faultKinds } from '#contract/fault-kinds.ts';
 import { type FaultName, isCrash, kindNamed } from '#contract/fault-schedule.ts';
 import type { EndpointName } from '#contract/limits.ts';

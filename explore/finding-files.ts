@@ -10,12 +10,11 @@ import { type EndpointName, endpointNames } from '#contract/limits.ts';
 import { UsageError } from '#io/command-error.ts';
 import { type OwnKind, obstacleTo, removeOwn, writeOwn } from '#io/own-file.ts';
 import { parseJson, readText } from '#io/read-text.ts';
-import { findingView } from './finding-view.ts';
 import type { KnownIntents } from './points.ts';
 import { parsed, scheduleSchema, scheduleText } from './schedule.ts';
 import type { Finding } from './search-result.ts';
+import { findingView } from './search-result.ts';
 
-/** What a replay needs to run the command in the same way. */
 export interface ReplaySettings {
   readonly command: readonly string[];
   readonly flags: readonly string[];
@@ -50,7 +49,6 @@ function makeFolder(folder: string): string[] {
   return [...parents, folder];
 }
 
-/** The names of the files that `writeFindings` writes. */
 const writtenName = /^(?:finding-[1-9][0-9]*\.(?:json|test\.ts)|test_finding_[1-9][0-9]*\.py)$/;
 
 const findingStart =
@@ -94,7 +92,6 @@ export function writeFindings(
   return files;
 }
 
-/** The paths in the folder that are named like findings. */
 function findingsIn(folder: string): readonly string[] {
   if (!existsSync(folder)) return [];
   return readdirSync(folder).flatMap((name) =>

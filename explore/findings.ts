@@ -3,7 +3,6 @@
  * or stronger faults, and those with the same faults at other messages. `shrink` drops and weakens
  * the faults of a failing schedule until it needs every one that is left.
  */
-
 import { type FaultName, faultNames, type Schedule } from '#contract/fault-schedule.ts';
 import { faultsAt } from './fault-names.ts';
 import { scheduleKey, shapeOf } from './schedule.ts';
@@ -20,14 +19,11 @@ export class Findings {
     this.#faults = faults;
   }
 
-  /** The smallest schedules first. */
   get all(): Finding[] {
     return [...this.#byShape.values()].sort((a, b) => a.schedule.length - b.schedule.length);
   }
 
-  /**
-   * The finding of a simpler schedule that fails alike, or of the same faults at another message.
-   */
+  /** The finding of a simpler schedule that fails alike, or of these faults at another message. */
   findAlike(schedule: Schedule, kind: string): Finding | undefined {
     const same = this.#byShape.get(`${kind}; ${shapeOf(schedule)}`);
     if (same !== undefined) return same;
@@ -38,9 +34,7 @@ export class Findings {
     return undefined;
   }
 
-  /**
-   * Adds a finding, or its schedule to the finding of the same shape; returns the one that stays.
-   */
+  /** Adds a finding, or its schedule to one of the same shape; returns the one that stays. */
   add(finding: Finding, kind: string): Finding {
     const shape = `${kind}; ${shapeOf(finding.schedule)}`;
     const known = this.#byShape.get(shape) ?? finding;
@@ -63,29 +57,15 @@ export async function shrink(
   schedule: Schedule,
   faults: readonly FaultName[],
   fails: (schedule: Schedule) => Promise<boolean>,
+  tried = new Set([scheduleKey(schedule)]),
 ): Promise<Schedule> {
-  const tried = new Set([scheduleKey(schedule)]);
-  let smallest = schedule;
-  for (;;) {
-    const failing = await firstFailing(simplerSchedules(smallest, faults), tried, fails);
-    if (failing === undefined) return smallest;
-    smallest = failing;
-  }
-}
-
-/** Adds the schedules that it tries to `tried`, and skips those in it. */
-async function firstFailing(
-  schedules: readonly Schedule[],
-  tried: Set<string>,
-  fails: (schedule: Schedule) => Promise<boolean>,
-): Promise<Schedule | undefined> {
-  for (const schedule of schedules) {
-    const key = scheduleKey(schedule);
-    if (schedule.length === 0 || tried.has(key)) continue;
+  for (const simpler of simplerSchedules(schedule, faults)) {
+    const key = scheduleKey(simpler);
+    if (simpler.length === 0 || tried.has(key)) continue;
     tried.add(key);
-    if (await fails(schedule)) return schedule;
+    if (await fails(simpler)) return shrink(simpler, faults, fails, tried);
   }
-  return undefined;
+  return schedule;
 }
 
 /**

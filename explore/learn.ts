@@ -4,22 +4,27 @@
  * third run answers 429 and measures how long the client waits by itself: the fault `throttle` then
  * asks for more, so that a client which ignores `Retry-After` retries too early.
  */
-
 import type { FaultName, Point, Schedule } from '#contract/fault-schedule.ts';
 import { faultsAt } from './fault-names.ts';
 import { agreedIntents, type KnownIntents } from './points.ts';
-import { type Run, type RunClient, runOf } from './run.ts';
 import { pointKey, pointText } from './schedule.ts';
-import { acceptedIn, type Expected, equalAccepted, type RawRun, totalOf } from './verdict.ts';
+import {
+  acceptedIn,
+  type Expected,
+  equalAccepted,
+  type RawRun,
+  type Run,
+  type RunClient,
+  runOf,
+  totalOf,
+} from './verdict.ts';
 
 export interface Learned {
   readonly subject: Subject;
   readonly known: KnownIntents;
-  /** What later runs are compared with. */
   readonly expected: Expected;
   /** The first run without faults. */
   readonly run: Run;
-  /** The seconds that `throttle` asks for. */
   readonly throttleWaits: readonly number[];
 }
 
@@ -34,7 +39,6 @@ export type SubjectName = 'command' | 'client';
 
 interface Subject {
   readonly name: SubjectName;
-  /** True if the client runs on a scaled clock. */
   readonly isScaled: boolean;
 }
 
@@ -51,7 +55,6 @@ export interface LearnOptions {
   readonly throttleWaits?: readonly number[] | undefined;
   /** The faults to try; the wait is measured only if `throttle` is one of them. */
   readonly faults: readonly FaultName[];
-  /** True if the client runs on a scaled clock. */
   readonly isScaled?: boolean | undefined;
 }
 
@@ -66,10 +69,9 @@ export async function learn(
   if (isProblem(first)) return first;
   const secondRaw = await runClient([], intents, []);
   const second = judged(secondRaw, undefined, subject);
-  if (isProblem(second))
-    return differing(subject, `passed, then did not: ${second.line}`, second.tail);
+  if (isProblem(second)) return differing(subject, second);
   const difference = differenceOf(first.trace, second.trace);
-  if (difference !== undefined) return differing(subject, difference, '');
+  if (difference !== undefined) return problemOf(subject, `${differs}: ${difference}`, '');
   const accepted = acceptedIn(exchangesOf(firstRaw));
   const isStable = equalAccepted(accepted, acceptedIn(exchangesOf(secondRaw)));
   const known = agreedIntents(firstRaw.intents, secondRaw.intents);
@@ -119,44 +121,39 @@ async function measuredWait(
 /** Judges a later run without faults; undefined if it passes like the first two. */
 export function controlProblem(raw: RawRun, { expected, subject }: Learned): Problem | undefined {
   const run = judged(raw, expected, subject);
-  if (!isProblem(run)) return undefined;
-  return differing(subject, `passed, then did not: ${run.line}`, run.tail);
+  return isProblem(run) ? differing(subject, run) : undefined;
 }
 
 export function isProblem(value: Learned | Run | Problem): value is Problem {
   return 'line' in value;
 }
 
-function judged(
-  raw: RawRun,
-  expected: Expected | undefined,
-  { name, isScaled }: Subject,
-): Run | Problem {
+function judged(raw: RawRun, expected: Expected | undefined, subject: Subject): Run | Problem {
   const run = runOf(raw, [], expected, false);
   const { ending, trace, failures } = run;
-  const { tail } = ending;
-  if (ending.kind === 'timeout') {
-    const line = `the ${name} does not end without any fault: ${ending.how}`;
-    return { line: isScaled ? `${line}; ${tryLess}` : line, tail };
-  }
-  if (ending.kind === 'failed') {
-    return { line: `the ${name} fails without any fault: ${ending.how}`, tail };
-  }
+  const { kind, how, tail } = ending;
+  const { name } = subject;
+  if (kind === 'timeout') return problemOf(subject, `does not end without any fault: ${how}`, tail);
+  if (kind === 'failed') return { line: `the ${name} fails without any fault: ${how}`, tail };
   if (trace.length === 0) {
     return { line: `the ${name} made no request to the service: ${remedies[name]}`, tail };
   }
   const [failure] = failures;
   if (failure === undefined) return run;
-  const line = `the client fails without any fault: ${failure.cause}: ${failure.what}`;
-  return { line, tail };
+  return { line: `the client fails without any fault: ${failure.cause}: ${failure.what}`, tail };
 }
 
 /** A scaled clock shortens the client's own timeouts, which a busy machine then reaches. */
 export const tryLess = 'try a lower --rate';
 
-function differing({ name, isScaled }: Subject, how: string, tail: string): Problem {
-  const line = `the ${name} differs between runs without any fault: ${how}`;
-  return { line: isScaled ? `${line}; ${tryLess}` : line, tail };
+const differs = 'differs between runs without any fault';
+
+function differing(subject: Subject, { line, tail }: Problem): Problem {
+  return problemOf(subject, `${differs}: passed, then did not: ${line}`, tail);
+}
+
+function problemOf({ name, isScaled }: Subject, what: string, tail: string): Problem {
+  return { line: `the ${name} ${what}${isScaled ? `; ${tryLess}` : ''}`, tail };
 }
 
 /** A point that only one run reached. Ignores how often a client reads: it may depend on time. */
@@ -165,7 +162,6 @@ function differenceOf(one: readonly Point[], other: readonly Point[]): string | 
   return missing && `only one of two made the request ${pointText(missing)}`;
 }
 
-/** The first of the points that the other trace lacks. */
 function missingIn(trace: readonly Point[], points: readonly Point[]): Point | undefined {
   const keys = new Set(trace.map(keyOf));
   return points.find((point) => !keys.has(keyOf(point)));

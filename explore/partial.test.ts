@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
-import { exchangesOfJournalFile } from '#cli/referee/referee-journal.ts';
+import { exchangesOfJournalFile } from '#cli/replay/replay-journal.ts';
 import type { Delivery } from '#contract/request-and-reply.ts';
 import { latestReports } from '#judging/client/intents-file.ts';
 import { type JudgeOptions, judge, type RefereeReport } from '#judging/client/judge.ts';

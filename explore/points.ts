@@ -4,7 +4,6 @@
  * Intents keep their numbers from the run without faults, so that a fault hits the same intent
  * again even if the client's requests come in another order.
  */
-
 import type { Point } from '#contract/fault-schedule.ts';
 import type { EndpointName } from '#contract/limits.ts';
 import { atOnce } from '#io/at-once.ts';

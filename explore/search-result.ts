@@ -1,13 +1,12 @@
 /**
- * What a search reports: its findings, how far it got, and why it stopped. Also as one line of text
- * and as an exit code.
+ * What a search reports: its findings, how far it got, and why it stopped. Also in the shape that
+ * files, reports and `explore()` share, as one line of text, and as an exit code.
  */
-
 import type { Schedule } from '#contract/fault-schedule.ts';
+import type { FindingView, TimelineEntry } from '#judging/report/finding-view.ts';
 import type { Problem } from './learn.ts';
 import type { KnownIntents } from './points.ts';
-import type { Run } from './run.ts';
-import { type Failure, kindOf } from './verdict.ts';
+import { type Failure, kindOf, type Run } from './verdict.ts';
 
 export interface Finding {
   readonly schedule: Schedule;
@@ -20,9 +19,7 @@ export interface Finding {
   readonly also: Schedule[];
 }
 
-/** All schedules of one size. */
 export interface Level {
-  /** Faults per schedule. */
   readonly size: number;
   readonly total: number;
   done: number;
@@ -45,7 +42,6 @@ export interface SearchResult extends Progress {
   readonly problem: Problem | undefined;
   /** Failures that the search had not run again when it ended. */
   readonly unconfirmed: readonly Finding[];
-  /** Failures that did not repeat. */
   readonly unstable: readonly Finding[];
   /** Schedules that cannot differ from one that was run. */
   readonly skipped: number;
@@ -58,6 +54,39 @@ export function findingOf(run: Run): Finding {
   return { schedule: run.schedule, failures: run.failures, run, isShrunk: true, also: [] };
 }
 
+/** The schedule, what it breaks, and every exchange of the run in order. */
+export function findingView({ schedule, failures, run, isShrunk, also }: Finding): FindingView {
+  const [first] = failures;
+  return {
+    schedule,
+    shrunk: isShrunk,
+    cause: first?.cause ?? '',
+    what: first?.what ?? '',
+    failures: failures.map(({ cause, what, exchanges }) => ({
+      cause,
+      what,
+      exchanges: exchanges.map(({ number }) => number),
+    })),
+    timeline: run.seen.map(
+      ({ exchange, point, fault }): TimelineEntry => ({
+        number: exchange.number,
+        at: new Date(exchange.atMs).toISOString(),
+        method: exchange.method,
+        target: exchange.target,
+        endpoint: exchange.endpoint ?? null,
+        intent: point?.intent ?? null,
+        attempt: point?.attempt ?? null,
+        fault: fault ?? null,
+        body: exchange.text,
+        status: exchange.status,
+        seen: exchange.isSeen,
+      }),
+    ),
+    also,
+    output: run.ending.tail,
+  };
+}
+
 /** The kind of the gravest failure; undefined if the run passed. */
 export function kindOfRun({ failures: [gravest] }: Run): string | undefined {
   return gravest && kindOf(gravest);
@@ -65,9 +94,7 @@ export function kindOfRun({ failures: [gravest] }: Run): string | undefined {
 
 const sizes = ['', 'single faults', 'pairs', 'triples'];
 
-/**
- * One line, such as `explored 34 of 34 single faults and 180 of 180 pairs: exhaustive to depth 2`.
- */
+/** Such as `explored 34 of 34 single faults and 180 of 180 pairs: exhaustive to depth 2`. */
 export function exploredLine(
   { levels, stop, problem }: Pick<SearchResult, 'levels' | 'stop' | 'problem'>,
   { depth, maxRuns }: { readonly depth: number; readonly maxRuns: number },

@@ -4,7 +4,6 @@
  * fault at each point that those runs reached, up to `depth` faults. A failing schedule is run
  * again to confirm it, shrunk to the faults that it needs, and grouped with those that fail alike.
  */
-
 import type { Schedule } from '#contract/fault-schedule.ts';
 import { candidatesAfter, RunIndex, shuffled } from './candidates.ts';
 import { Findings, shrink } from './findings.ts';
@@ -17,7 +16,6 @@ import {
   type Problem,
 } from './learn.ts';
 import type { KnownIntents } from './points.ts';
-import { Ended, type Run, type RunClient, runOf } from './run.ts';
 import { pointKey, scheduleKey } from './schedule.ts';
 import {
   type Finding,
@@ -28,6 +26,7 @@ import {
   type SearchResult,
   type Stop,
 } from './search-result.ts';
+import { Ended, type Run, type RunClient, runOf } from './verdict.ts';
 
 export interface SearchOptions extends LearnOptions {
   readonly runClient: RunClient;
@@ -35,10 +34,8 @@ export interface SearchOptions extends LearnOptions {
   readonly depth: number;
   /** The most runs of the client, including those that confirm and shrink a failure. */
   readonly maxRuns: number;
-  /** Runs at the same time. */
   readonly jobs: number;
   readonly seed: number;
-  /** Stop at the first finding. */
   readonly bail: boolean;
   /** True if a run does not fail only because the client ends with an error. */
   readonly mayFail: boolean;
@@ -64,11 +61,9 @@ class Search {
   readonly #options: SearchOptions;
   readonly #index = new RunIndex();
   readonly #lock = new RunLock();
-  /** The points that any run reached. */
   readonly #points = new Set<string>();
   readonly #levels: Level[] = [];
   readonly #findings: Findings;
-  /** Failures that did not repeat. */
   readonly #unstable: Finding[] = [];
   /** Failures that are being run again, each with its kind. */
   readonly #unconfirmed = new Map<Finding, string>();
@@ -98,7 +93,6 @@ class Search {
     return { ...result, unmet };
   }
 
-  /** Learns what the client does without faults, then explores. */
   async #learnThen(explore: (learned: Learned) => Promise<void>): Promise<SearchResult> {
     try {
       const learned = await learn((...run) => this.#runClient(...run), this.#options);
@@ -233,9 +227,7 @@ class Search {
     return known !== undefined;
   }
 
-  /**
-   * The finding with the smallest schedule that fails alike; of this run if the search ends first.
-   */
+  /** With the smallest schedule that fails alike; with that of the run if the search ends first. */
   async #shrunk(run: Run, kind: string, learned: Learned): Promise<Finding> {
     try {
       const schedule = await shrink(run.schedule, this.#options.faults, async (simpler) => {

@@ -1,7 +1,8 @@
 /**
- * Judges one run of the client: how it ended, the client rules that it broke, and the messages that
- * were sent twice or not at all, compared with the run without faults.
+ * One run of the client, before and after it is judged: how it ended, the client rules that it
+ * broke, and the messages that were sent twice or not at all, compared with the run without faults.
  */
+import type { Point, Schedule } from '#contract/fault-schedule.ts';
 import type { ClientRuleId } from '#contract/rules.ts';
 import { type Exchange, isAccepted, isSend } from '#judging/client/exchange.ts';
 import type { Report } from '#judging/client/intents-file.ts';
@@ -9,7 +10,6 @@ import { judge } from '#judging/client/judge.ts';
 import { contentName, type KnownIntents } from './points.ts';
 import type { Seen } from './watched-run.ts';
 
-/** How the client's run ended. */
 export interface Ending {
   readonly kind: 'passed' | 'failed' | 'timeout';
   /** Why it did not pass, such as `exit code 1`; empty if it passed. */
@@ -18,7 +18,27 @@ export interface Ending {
   readonly tail: string;
 }
 
-/** A run that is not judged yet. */
+/**
+ * Runs the client once in a fresh world. `throttleWaits`: the seconds of `Retry-After` that the
+ * first `throttle` of the schedule asks for, the second and so on; the last one holds for the rest.
+ * Rejects with `Ended` if the user interrupts it.
+ */
+export type RunClient = (
+  schedule: Schedule,
+  known: KnownIntents,
+  throttleWaits: readonly number[],
+) => Promise<RawRun>;
+
+/** Thrown instead of a run: the user has interrupted the search, or its budget has ended. */
+export class Ended extends Error {
+  readonly stop: 'interrupted' | 'budget';
+
+  constructor(stop: Ended['stop']) {
+    super(stop);
+    this.stop = stop;
+  }
+}
+
 export interface RawRun {
   readonly ending: Ending;
   readonly seen: readonly Seen[];
@@ -27,7 +47,6 @@ export interface RawRun {
   readonly reports: readonly Report[] | undefined;
 }
 
-/** One reason why a run failed. */
 export interface Failure {
   readonly cause: ClientRuleId | 'sent_twice' | 'not_accepted' | 'timeout' | 'failed';
   readonly what: string;
@@ -37,26 +56,32 @@ export interface Failure {
 /** How often each message was accepted, by its content. */
 export type Accepted = ReadonlyMap<string, number>;
 
-/** What the run without faults achieved. */
 export interface Expected {
   /** Undefined if the messages differ between runs without faults. */
   readonly accepted: Accepted | undefined;
-  /** How many messages were accepted. */
   readonly total: number;
 }
 
+export interface Run extends Pick<RawRun, 'ending' | 'seen'> {
+  readonly schedule: Schedule;
+  /** The points that it reached, in order. */
+  readonly trace: readonly Point[];
+  /** The gravest first. */
+  readonly failures: readonly Failure[];
+}
+
 /**
- * All failures, the gravest first. `expected`: what was accepted without faults; undefined for the
- * run without faults itself. `mayFail`: the run does not fail only because the client ends with an
- * error.
+ * Judges a run. `expected`: what was accepted without faults; undefined for the run without faults
+ * itself. `mayFail`: the run does not fail only because the client ends with an error.
  */
-export function failuresOf(
+export function runOf(
   run: RawRun,
+  schedule: Schedule,
   expected: Expected | undefined,
   mayFail: boolean,
-): readonly Failure[] {
-  const { ending } = run;
-  const exchanges = run.seen.map(({ exchange }) => exchange);
+): Run {
+  const { ending, seen } = run;
+  const exchanges = seen.map(({ exchange }) => exchange);
   const rules = brokenRules(run, exchanges);
   // The referee cannot tell which of several equal sends is a retry; the count can.
   const isTwice = rules.some(({ cause }) => cause === 'CLIENT-5');
@@ -67,7 +92,8 @@ export function failuresOf(
   if (ending.kind === 'timeout' || (ending.kind === 'failed' && !mayFail)) {
     failures.push({ cause: ending.kind, what: ending.how, exchanges: exchanges.slice(-1) });
   }
-  return failures.sort((one, other) => gravity(one) - gravity(other));
+  failures.sort((one, other) => gravity(one) - gravity(other));
+  return { schedule, trace: seen.flatMap(({ point }) => point ?? []), failures, ending, seen };
 }
 
 /** Failures of the same kind are one finding. */
@@ -121,11 +147,10 @@ function miscounted(
 function missingInTotal(exchanges: readonly Exchange[], expectedTotal: number): Failure[] {
   const total = totalOf(acceptedIn(exchanges));
   if (total >= expectedTotal) return [];
-  const what = `the client ended without an error, but ${total} messages were accepted, and ${expectedTotal} without faults: retry them, or fail`;
+  const what = `the client ended without an error, but ${total} messages were accepted, and ${expectedTotal} in the run without faults; retry them, or exit with an error`;
   return [{ cause: 'not_accepted', what, exchanges: exchanges.filter(isSend) }];
 }
 
-/** Compares how often each message was accepted. */
 function miscountedMessages(
   exchanges: readonly Exchange[],
   expected: Accepted,
@@ -147,7 +172,7 @@ function miscountedMessages(
     if (found < times && mustSucceed) {
       failures.push({
         cause: 'not_accepted',
-        what: 'the client ended without an error, but a message that it sends without faults was not accepted: retry it, or fail',
+        what: 'the client ended without an error, but one message of the run without faults was not accepted; retry it, or exit with an error',
         exchanges: sendsOf(content),
       });
     }

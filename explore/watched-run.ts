@@ -1,11 +1,15 @@
-/** Injects the faults of one run's schedule, and records the point of each exchange. */
-
+/**
+ * What is the same for a run of a command and of a function: it injects the faults of the schedule,
+ * records the point of each exchange, and chooses the client's key and number.
+ */
 import { type FaultName, isCrash, type Point, type Schedule } from '#contract/fault-schedule.ts';
 import type { ApiRequest } from '#contract/request-and-reply.ts';
+import { UsageError } from '#io/command-error.ts';
 import type { Exchange } from '#judging/client/exchange.ts';
 import { endpointOf } from '#judging/evidence/reading.ts';
 import { authenticate, type Handled } from '#src/http/service/api.ts';
 import type { ChosenFault } from '#src/http/service/faults.ts';
+import type { ReadyNumbers } from '#src/operations/worlds/world-view.ts';
 import { exchangeOf, exchangesOf } from '#src/recording/judged-exchanges.ts';
 import { RecordedExchange } from '#src/recording/recorded-exchange.ts';
 import type { Registry } from '#src/sim/accounts/registry.ts';
@@ -14,7 +18,6 @@ import { faultKind } from './fault-names.ts';
 import { type KnownIntents, Points } from './points.ts';
 import { pointKey, waitsOf } from './schedule.ts';
 
-/** An exchange of a run, with the fault that it met. */
 export interface Seen {
   readonly exchange: Exchange;
   readonly point: Point | undefined;
@@ -26,7 +29,6 @@ type Arrival = Pick<Seen, 'point' | 'fault'>;
 export class WatchedRun {
   /** Reads the referee's record of the world; set once the world exists. */
   recorded: () => readonly Exchange[] = () => [];
-  /** Ends the client's processes. */
   crash: () => void = () => {};
   /** How long the `throttle` faults of the schedule make a client wait in all. */
   readonly waitMs: number;
@@ -58,16 +60,12 @@ export class WatchedRun {
     return this.#points.intents;
   }
 
-  /** The recorded exchanges, with what is known about each. */
   get seen(): Seen[] {
     const exchanges = this.recorded();
     // The record starts again when the client resets its world: only the last arrivals are in it.
     const arrivals = this.#arrivals.slice(this.#arrivals.length - exchanges.length);
-    return exchanges.map((exchange, index) => ({
-      exchange,
-      point: arrivals[index]?.point,
-      fault: arrivals[index]?.fault,
-    }));
+    const none: Arrival = { point: undefined, fault: undefined };
+    return exchanges.map((exchange, index) => ({ exchange, ...(arrivals[index] ?? none) }));
   }
 
   /** Chooses the fault of each request as it arrives; undefined for none. */
@@ -85,7 +83,6 @@ export class WatchedRun {
   };
 }
 
-/** The exchanges of a simulator, as the referee judges them. */
 export function recordedBy({ exchangeRecord, simulation }: Simulator): readonly Exchange[] {
   return exchangesOf(exchangeRecord, simulation.world.keyRing.texts);
 }
@@ -101,4 +98,25 @@ function exchangeWithoutReply(world: Registry, request: ApiRequest, number: numb
   recorded.isKept = true;
   recorded.fill(request, handled);
   return exchangeOf(recorded, world.keyRing.texts);
+}
+
+/**
+ * The API key and the sender's number that each run gives its client. Prefers an account with a SIM
+ * of its own. Throws a UsageError if the world has no account with a key, or no number.
+ */
+export function credentialsOf({ accounts, pool }: ReadyNumbers) {
+  const usable = accounts.filter(({ api_key }) => api_key !== '');
+  const account = usable.find(({ sims }) => sims.length > 0) ?? usable[0];
+  if (account === undefined) {
+    throw new UsageError(
+      'the world has no account with a key: add { "name": "acme" } to accounts, or a key to one of them',
+    );
+  }
+  const from = account.sims[0]?.number ?? pool[0]?.number;
+  if (from === undefined) {
+    throw new UsageError(
+      'the world has no number to send from: add a SIM to an account, or a number to pool',
+    );
+  }
+  return { apiKey: account.api_key, from };
 }

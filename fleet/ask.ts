@@ -109,7 +109,3 @@ export function parseBody(request: Pick<ShardRequest, 'body'>): unknown {
     return undefined;
   }
 }
-
-export function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
-}

@@ -4,16 +4,16 @@
  * shards have still to take: a shard takes them when it, or the whole fleet, has started again.
  */
 import { rmSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
 import { OperationRefused } from '#src/sim/errors.ts';
-import { bodyText, pause, type ShardReply, type ShardRequest } from './ask.ts';
+import { bodyText, type ShardReply, type ShardRequest } from './ask.ts';
 import type { FleetParts } from './routes.ts';
 import { type Shard, ShardUnavailable } from './shard.ts';
 import { readState, writeState } from './state-file.ts';
 
 /** One change on one shard. Its fields are those of the file. */
 interface Step {
-  /** The index of the shard. */
   readonly shard: number;
   readonly asked: ShardRequest;
   /** The length of the list at this path before; undefined without one: it may be repeated. */
@@ -60,7 +60,6 @@ export class Changes {
     for (const step of this.#steps) this.#uncertain.add(step);
   }
 
-  /** True while requests wait for a change. */
   get isHolding(): boolean {
     return this.#isHolding;
   }
@@ -113,15 +112,14 @@ export class Changes {
   /** Takes the step of the first shard. Drops all steps of the change if it fails or is refused. */
   async #makeFirst(first: Shard, steps: readonly Step[]): Promise<ShardReply> {
     const step = steps.find(({ shard }) => shard === first.index) as Step;
-    let reply: ShardReply;
+    let taken = steps;
     try {
-      reply = await this.#take(first, step);
-    } catch (error) {
-      this.#removeSteps(steps);
-      throw error;
+      const reply = await this.#take(first, step);
+      if (reply.status < 300) taken = [step];
+      return reply;
+    } finally {
+      this.#removeSteps(taken);
     }
-    this.#removeSteps(reply.status >= 300 ? steps : [step]);
-    return reply;
   }
 
   /** Takes the steps of a shard. Returns the reply to the last one; undefined if steps remain. */
@@ -130,14 +128,19 @@ export class Changes {
     const done = earlier.then(async () => {
       let reply: ShardReply | undefined;
       for (const step of this.#steps.filter((each) => each.shard === shard.index)) {
-        reply = await this.#take(shard, step).catch(ignoreUnavailable);
+        reply = await this.#take(shard, step).catch((error) => {
+          if (!(error instanceof ShardUnavailable)) throw error;
+          return undefined;
+        });
         if (reply === undefined || reply.status >= 500) return undefined;
         this.#removeSteps([step]);
       }
       return reply;
     });
-    const settled = done.catch(() => {});
-    this.#catchUps.set(shard, settled);
+    this.#catchUps.set(
+      shard,
+      done.catch(() => {}),
+    );
     return done;
   }
 
@@ -188,10 +191,6 @@ export class Changes {
       await pause(pauseMs);
     }
   }
-}
-
-function ignoreUnavailable(error: unknown): undefined {
-  if (!(error instanceof ShardUnavailable)) throw error;
 }
 
 /** The length of the list that a path of the control port shows; undefined if it shows none. */

@@ -1,18 +1,21 @@
 /**
- * A child process of the fleet: HAProxy or a shard. On Linux the kernel ends it with the fleet,
- * even if the fleet is killed.
+ * The child processes of the fleet: HAProxy, and `smstwin serve` for each shard. On Linux the kernel
+ * ends them with the fleet, even if the fleet is killed.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { createServer } from 'node:net';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { listenError } from '#src/http/transport/listening.ts';
-import { pause } from './ask.ts';
+import { setTimeout as pause } from 'node:timers/promises';
+import { CommandError } from '#io/command-error.ts';
+import { freePort } from '#src/http/transport/listening.ts';
+import type { ReadyFile } from '#src/operations/worlds/world-view.ts';
+import { shardName } from './haproxy-config.ts';
 
 export interface ChildOptions {
   readonly file: string;
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** Gets each line that it writes to stderr. */
   readonly onLine?: (line: string) => void;
 }
 
@@ -23,7 +26,6 @@ export class Child {
   /** Resolves to how it ended: the signal, the exit code or the error of its start. */
   readonly ended: Promise<string>;
   hasEnded = false;
-  /** The last line that it wrote to stderr. */
   lastLine: string | undefined;
 
   constructor({ file, argv, env, onLine }: ChildOptions) {
@@ -86,18 +88,73 @@ export class Child {
 /** True if a process can end with its parent. Elsewhere, a killed fleet leaves its children. */
 const hasDeathSignal = process.platform === 'linux';
 
-/**
- * Finds a port for a process to bind later: `port` if it is free, or any free one for 0. Throws a
- * PortInUseError.
- */
-export function freePort(port: number, host: string): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer();
-    probe.once('error', (error) => reject(listenError(error, port, host)));
-    probe.listen(port, host, () => {
-      const address = probe.address();
-      const boundPort = typeof address === 'object' && address !== null ? address.port : port;
-      probe.close(() => resolve(boundPort));
+/** The ready file of a shard, which always has a control port. */
+export type Ready = ReadyFile & { readonly control_url: string };
+
+export interface Launch extends ChildOptions {
+  readonly folder: string;
+}
+
+const startWithinMs = 600_000;
+const stopWithinMs = 4_500;
+const loopback = '127.0.0.1';
+/** How often a start tries other free ports: another process may take them first. */
+const mostStarts = 3;
+/** The exit code of `serve` for a port in use. */
+const portInUse = 3;
+
+export class ShardProcess {
+  readonly #index: number;
+  readonly #launch: Launch;
+  child: Child | undefined;
+  /** The flags of its ports, which stay the same when it starts again. */
+  #portFlags: readonly string[] = [];
+  /** The host and port of the service. */
+  address = '';
+
+  constructor(index: number, launch: Launch) {
+    this.#index = index;
+    this.#launch = launch;
+  }
+
+  /** Chooses the ports, as the ready file of a shard names the fleet's base URL, not its own. */
+  async startOnFreePorts(): Promise<Ready> {
+    for (let attempt = 1; ; attempt++) {
+      const port = await freePort(0, loopback);
+      const controlPort = await freePort(0, loopback);
+      this.#portFlags = ['--port', `${port}`, '--control-port', `${controlPort}`];
+      this.address = `${loopback}:${port}`;
+      try {
+        return await this.start();
+      } catch (error) {
+        const isPortTaken = error instanceof CommandError && error.exitCode === portInUse;
+        if (!isPortTaken || attempt === mostStarts) throw error;
+      }
+    }
+  }
+
+  /** Rejects with a CommandError that has the exit code of the process. */
+  async start(): Promise<Ready> {
+    const launch = this.#launch;
+    const readyFile = join(launch.folder, `${shardName(this.#index)}.json`);
+    rmSync(readyFile, { force: true });
+    const child = new Child({
+      ...launch,
+      argv: [...launch.argv, ...this.#portFlags, '--ready-file', readyFile],
     });
-  });
+    this.child = child;
+    const end = await child.until(() => existsSync(readyFile), startWithinMs);
+    if (end !== undefined) {
+      const code = Number(/^exit code (\d+)$/.exec(end)?.[1] ?? 1);
+      const why = (child.lastLine ?? end).replace(/^smstwin serve: /, '');
+      throw new CommandError(code, `shard ${this.#index}: ${why}`);
+    }
+    const ready = JSON.parse(readFileSync(readyFile, 'utf8')) as Ready;
+    rmSync(readyFile, { force: true });
+    return ready;
+  }
+
+  async stop(): Promise<void> {
+    await this.child?.stop('SIGTERM', stopWithinMs);
+  }
 }

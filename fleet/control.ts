@@ -30,7 +30,6 @@ export interface FleetControlOptions {
     readonly baseUrl: string;
     readonly controlUrl: string;
   };
-  /** The first world, if it spans all shards. */
   readonly wide?: WideWorld | undefined;
   /** `--max-messages` of created worlds, if each shard of a wide world starts with a part of it. */
   readonly maxMessages?: number | undefined;

@@ -6,23 +6,25 @@
 import { mkdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { TlsPair } from '#src/config/tls.ts';
 import { controlPort } from '#src/control/control-port.ts';
+import { freePort } from '#src/http/transport/listening.ts';
 import { nodeTransport } from '#src/http/transport/open-transport.ts';
 import type { Transport } from '#src/http/transport/transport.ts';
 import type { ReadyFile } from '#src/operations/worlds/world-view.ts';
 import { type ControlOptions, urlOf, urlsForHost } from '#src/ports.ts';
-import { freePort } from './child.ts';
 import { FleetControl } from './control.ts';
 import { Haproxy, writeRouterFiles } from './haproxy.ts';
 import type { RouterPlan } from './haproxy-config.ts';
-import { refuseOtherLayout, saveLayout } from './layout-file.ts';
 import { createPrivateFolder } from './private-folder.ts';
 import { type FleetParts, Routes } from './routes.ts';
 import { type JoinedShard, Shard, type ShardOptions } from './shard.ts';
+import { refuseOtherLayout, saveLayout } from './state-file.ts';
 import { WideWorld } from './wide/wide-world.ts';
 
-export interface FleetOptions {
+export interface FleetOptions
+  extends Pick<RouterPlan, 'trustProxy' | 'shardTimeoutMs' | 'statsPort'> {
   readonly shards: number;
   /** Shards that run elsewhere, in place of processes of this fleet. */
   readonly join: readonly JoinedShard[] | undefined;
@@ -30,7 +32,6 @@ export interface FleetOptions {
   readonly printTo: string | undefined;
   /** The command line that starts `smstwin`, to which `serve` and its flags are added. */
   readonly program: { readonly file: string; readonly argv: readonly string[] };
-  /** The flags of every shard. */
   readonly flags: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly host: string;
@@ -39,7 +40,6 @@ export interface FleetOptions {
   readonly publicUrl: string | undefined;
   /** The certificate and its key, if the base URL is HTTPS. */
   readonly tls: TlsPair | undefined;
-  readonly trustProxy: boolean;
   /** Set if the first world spans all shards (a wide world). */
   readonly wide:
     | {
@@ -53,10 +53,6 @@ export interface FleetOptions {
     | undefined;
   /** Each shard has its journals in a folder below this one. */
   readonly journalDir: string | undefined;
-  /** How long requests wait for a shard that starts again. */
-  readonly shardTimeoutMs: number;
-  /** The port of HAProxy's page, if it is served. */
-  readonly statsPort: number | undefined;
   readonly notice: (line: string) => void;
   /** Gets the lines that shards write to stderr, such as those of `--log`. */
   readonly onLine: (line: string) => void;
@@ -64,10 +60,8 @@ export interface FleetOptions {
 }
 
 const loopback = '127.0.0.1';
-/** How often the fleet checks that its shards answer. */
+/** How often the fleet checks that its shards answer, and which worlds have expired. */
 const checkEveryMs = 1_000;
-/** Worlds are listed at most this often to see which have expired. */
-const expiryPauseMs = 1_000;
 const controlCloseMs = 1_000;
 /** Bodies that the control port holds at one time: room for two of the largest snapshots. */
 const controlHeldLimitBytes = 512 * 1024 ** 2;
@@ -81,8 +75,7 @@ export class Fleet {
   #shards: readonly Shard[] = [];
   #haproxy: Haproxy | undefined;
   #control: Transport | undefined;
-  #checks: NodeJS.Timeout | undefined;
-  #readyFile: ReadyFile | undefined;
+  #isStopping = false;
 
   private constructor(options: FleetOptions, folder: PrivateFolder) {
     this.#options = options;
@@ -90,33 +83,26 @@ export class Fleet {
   }
 
   /** Resolves once all shards, HAProxy and the control port answer. */
-  static async start(options: FleetOptions): Promise<Fleet> {
+  static async start(options: FleetOptions) {
     const fleet = new Fleet(options, await createPrivateFolder());
     try {
-      await fleet.#start();
+      return { readyFile: await fleet.#start(), stop: () => fleet.#stop() };
     } catch (error) {
-      await fleet.stop();
+      await fleet.#stop();
       throw error;
     }
-    return fleet;
   }
 
-  /** The content of `--ready-file`; the control URL is null without a control port. */
-  get readyFile(): ReadyFile {
-    if (this.#readyFile === undefined) throw new Error('the fleet has not started');
-    return this.#readyFile;
-  }
-
-  /** Finishes the requests in flight, then stops the shards. */
-  async stop(): Promise<void> {
-    clearInterval(this.#checks);
+  async #stop(): Promise<void> {
+    this.#isStopping = true;
     await this.#haproxy?.stop();
     await Promise.all(this.#shards.map((shard) => shard.stop()));
     await this.#control?.close(controlCloseMs);
     this.#folder.remove();
   }
 
-  async #start(): Promise<void> {
+  /** Returns the content of `--ready-file`. */
+  async #start(): Promise<ReadyFile> {
     const { host, statsPort, join: joined, printTo, env, notice, journalDir } = this.#options;
     const layout = { shards: this.#options.shards, wide: this.#options.wide !== undefined };
     if (journalDir !== undefined) refuseOtherLayout(journalDir, layout);
@@ -126,9 +112,8 @@ export class Fleet {
     this.#shards = await (joined === undefined
       ? this.#startShards(baseUrl)
       : Promise.all(joined.map((urls, index) => Shard.join(this.#shardOptions(index), urls))));
-    const [first, ...others] = this.#shards;
+    const [first, ...others] = this.#shards as readonly [Shard, ...Shard[]];
     if (journalDir !== undefined) saveLayout(journalDir, layout);
-    if (first === undefined) throw new Error('a fleet has a shard');
     const plan = this.#routerPlan(port);
     const haproxy = new Haproxy(plan, env, notice);
     this.#haproxy = haproxy;
@@ -139,14 +124,13 @@ export class Fleet {
     const wide = await this.#startWideWorld(parts, baseUrl);
     const readyFile = { ...first.ready, base_url: baseUrl, pid: process.pid };
     if (printTo !== undefined) {
-      this.#readyFile = readyFile;
       writeRouterFiles({ ...plan, folder: resolve(printTo) }, haproxy.maps);
-      return;
+      return readyFile;
     }
     this.#holdRequestsAtRestarts(parts, wide);
     const controlUrl = await this.#openControl(parts, baseUrl, wide);
-    this.#readyFile = { ...readyFile, control_url: controlUrl };
-    this.#checkAtIntervals(routes);
+    void this.#checkAtIntervals(routes);
+    return { ...readyFile, control_url: controlUrl };
   }
 
   #routerPlan(port: number): RouterPlan {
@@ -259,27 +243,17 @@ export class Fleet {
   }
 
   /** Checks whether shards answer, and lists the worlds again once one of them may have expired. */
-  #checkAtIntervals(routes: Routes): void {
-    let listedMs = Date.now();
-    let isBusy = false;
-    const check = async () => {
-      await Promise.all(this.#shards.map((shard) => shard.check()));
-      const { nextExpiryMs } = routes;
-      const nowMs = Date.now();
-      if (nextExpiryMs === undefined || nowMs < nextExpiryMs) return;
-      if (nowMs < listedMs + expiryPauseMs) return;
-      listedMs = nowMs;
-      const ready = this.#shards.filter(({ state }) => state === 'ready');
-      await Promise.all(ready.map((shard) => routes.readShard(shard)));
-    };
-    this.#checks = setInterval(() => {
-      if (isBusy) return;
-      isBusy = true;
-      void check()
-        .catch((error) => this.#options.notice(String(error)))
-        .finally(() => {
-          isBusy = false;
-        });
-    }, checkEveryMs);
+  async #checkAtIntervals(routes: Routes): Promise<void> {
+    while (!this.#isStopping) {
+      await pause(checkEveryMs, undefined, { ref: false });
+      try {
+        await Promise.all(this.#shards.map((shard) => shard.check()));
+        if (Date.now() < routes.nextExpiryMs) continue;
+        const ready = this.#shards.filter(({ state }) => state === 'ready');
+        await Promise.all(ready.map((shard) => routes.readShard(shard)));
+      } catch (error) {
+        if (!this.#isStopping) this.#options.notice(String(error));
+      }
+    }
   }
 }

@@ -41,8 +41,8 @@ const unavailable = JSON.stringify({
  * The shard of each world id, the shard of each key digest, the same of the keys of a first world
  * that spans all shards alone, and the shards whose requests wait.
  */
-export type MapName = 'worlds' | 'keys' | 'first_keys' | 'held';
-export const mapNames: readonly MapName[] = ['worlds', 'keys', 'first_keys', 'held'];
+export const mapNames = ['worlds', 'keys', 'first_keys', 'held'] as const;
+export type MapName = (typeof mapNames)[number];
 
 /** The name of a shard's backend, which the maps hold. */
 export function shardName(index: number): string {
@@ -100,7 +100,8 @@ function configOf(plan: RouterPlan): string {
     '',
     'frontend service',
     `  bind ${plan.bind}${plan.tls === undefined ? '' : ' ssl crt tls.pem alpn http/1.1'}`,
-    clientAddressRule(plan),
+    // The address of the client for the shard, unless a proxy in front has written it.
+    `  http-request set-header X-Forwarded-For %[src]${plan.trustProxy ? ' unless { req.hdr(x-forwarded-for) -m found }' : ''}`,
     '  acl in_path path_beg /w/',
     '  acl in_path_of_first path_beg /w/default/',
     '  acl in_path_of_first path /w/default',
@@ -130,15 +131,13 @@ function configOf(plan: RouterPlan): string {
       `  server ${shardName(index)} ${address}`,
       '',
     ]),
-    ...(plan.statsPort === undefined ? [] : statsPage(plan.statsPort)),
   ];
+  const { statsPort } = plan;
+  if (statsPort !== undefined) {
+    lines.push('frontend stats', `  bind 127.0.0.1:${statsPort}`);
+    lines.push('  stats enable', '  stats uri /', '  stats refresh 2s', '');
+  }
   return lines.join('\n');
-}
-
-/** Writes the address of the client for the shard, unless a proxy in front has. */
-function clientAddressRule({ trustProxy }: RouterPlan): string {
-  const unless = trustProxy ? ' unless { req.hdr(x-forwarded-for) -m found }' : '';
-  return `  http-request set-header X-Forwarded-For %[src]${unless}`;
 }
 
 /** Routes a request that names no known world or key. */
@@ -151,17 +150,6 @@ function keylessRules({ wide, trustProxy, shards }: RouterPlan): readonly string
   return [
     `  http-request set-var(txn.place) src,concat(),crc32(1),mod(${shards.length}) unless routed`,
     '  http-request set-var(txn.shard) str(s),concat(,txn.place) unless routed',
-  ];
-}
-
-function statsPage(port: number): readonly string[] {
-  return [
-    'frontend stats',
-    `  bind 127.0.0.1:${port}`,
-    '  stats enable',
-    '  stats uri /',
-    '  stats refresh 2s',
-    '',
   ];
 }
 

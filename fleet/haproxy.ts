@@ -6,8 +6,8 @@ import { execFileSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { CommandError, UsageError } from '#io/command-error.ts';
-import { pause } from './ask.ts';
 import { Child } from './child.ts';
 import { type MapName, mapFile, mapNames, type RouterPlan, routerFiles } from './haproxy-config.ts';
 
@@ -28,7 +28,6 @@ const stopWithinMs = 3_000;
 const noHaproxy =
   'HAProxy is not on the PATH: install it (Debian, Ubuntu: apt-get install haproxy; macOS: brew install haproxy)';
 
-/** Throws a UsageError if there is no HAProxy. */
 export function findHaproxy(env: Readonly<Record<string, string | undefined>>): void {
   try {
     execFileSync('haproxy', ['-v'], { env, stdio: 'ignore' });
@@ -37,7 +36,6 @@ export function findHaproxy(env: Readonly<Record<string, string | undefined>>): 
   }
 }
 
-/** Writes the files that HAProxy reads when it starts: its configuration and the maps. */
 export function writeRouterFiles(plan: RouterPlan, maps: RouterMaps): void {
   const write = (name: string, text: string) =>
     writeFileSync(join(plan.folder, name), text, { mode: 0o600 });
@@ -55,12 +53,7 @@ export class Haproxy {
   readonly #env: Readonly<Record<string, string>>;
   readonly #notice: (line: string) => void;
   /** The entries that HAProxy has, or has once the changes under way are made. */
-  readonly maps: RouterMaps = {
-    worlds: new Map(),
-    keys: new Map(),
-    first_keys: new Map(),
-    held: new Map(),
-  };
+  readonly maps = Object.fromEntries(mapNames.map((name) => [name, new Map()])) as RouterMaps;
   #child: Child | undefined;
   #isStopping = false;
   #isReady = false;
@@ -81,7 +74,6 @@ export class Haproxy {
     return this.#isStopping;
   }
 
-  /** True while the process runs and has answered. */
   get isReady(): boolean {
     return this.#isReady;
   }
@@ -107,10 +99,8 @@ export class Haproxy {
     return done;
   }
 
-  /** The number of requests that shards handle now. */
   async running(): Promise<number> {
-    const counts = [...(await this.#sessions()).values()];
-    return counts.reduce((sum, count) => sum + count, 0);
+    return [...(await this.#sessions()).values()].reduce((sum, count) => sum + count, 0);
   }
 
   /** How many requests are held back, or try to reach a shard that is down, by their shard. */

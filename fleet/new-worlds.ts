@@ -72,16 +72,13 @@ export class NewWorlds {
     }
   }
 
-  /** Chooses the shard with the least burden, and adds a world to it. */
   async #chooseEmptiest(): Promise<Shard> {
     if (performance.now() - this.#countedMs > countEveryMs) {
       this.#countedMs = performance.now();
       await Promise.all(this.#shards.map((shard) => this.#updateBurden(shard)));
     }
     const burdenOf = (shard: Shard) => this.#burdens.get(shard) ?? 0;
-    const emptiest = this.#shards.reduce((best, shard) =>
-      burdenOf(shard) < burdenOf(best) ? shard : best,
-    );
+    const emptiest = this.#shards.reduce((a, b) => (burdenOf(b) < burdenOf(a) ? b : a));
     this.#burdens.set(emptiest, burdenOf(emptiest) + burdenOfWorld);
     return emptiest;
   }
@@ -107,7 +104,6 @@ interface NewWorldInput {
   };
 }
 
-/** A name or key that only one world may have. */
 interface Claim {
   /** As `Routes.isTaken` reads it. */
   readonly name: string;
@@ -117,16 +113,15 @@ interface Claim {
 
 function claimsOf(input: unknown): readonly Claim[] {
   const { name, world } = (input ?? {}) as NewWorldInput;
-  const ofName =
-    typeof name === 'string' ? [{ name: `name:${name}`, refusal: nameInUse(name) }] : [];
-  const ofKeys = listOf(world?.accounts).flatMap((account, accountIndex) =>
-    listOf(account?.keys).flatMap((entry, keyIndex): readonly Claim[] => {
-      if (typeof entry?.key !== 'string') return [];
+  const claims: Claim[] = [];
+  if (typeof name === 'string') claims.push({ name: `name:${name}`, refusal: nameInUse(name) });
+  for (const [accountIndex, account] of listOf(world?.accounts).entries())
+    for (const [keyIndex, entry] of listOf(account?.keys).entries()) {
+      if (typeof entry?.key !== 'string') continue;
       const path = `world.accounts[${accountIndex}].keys[${keyIndex}].key`;
-      return [{ name: `key:${sha256(entry.key)}`, refusal: keyInUse(path) }];
-    }),
-  );
-  return [...ofName, ...ofKeys];
+      claims.push({ name: `key:${sha256(entry.key)}`, refusal: keyInUse(path) });
+    }
+  return claims;
 }
 
 function listOf<T>(value: readonly T[] | undefined): readonly T[] {

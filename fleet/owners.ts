@@ -20,9 +20,7 @@ const indexesSchema = z.record(z.uuid(), z.int().min(0));
 export class Owners {
   readonly #parts: FleetParts;
   readonly #options: OwnersOptions;
-  /** The accounts as last read. */
   #accounts: ReplyOf<'accounts.list'>['accounts'] = [];
-  /** The index of the owner, by account id. */
   #shardIndexes: Record<string, number> = {};
 
   constructor(parts: FleetParts, options: OwnersOptions) {
@@ -48,7 +46,6 @@ export class Owners {
     return account === undefined ? this.#parts.shards[0] : this.ownerOf(account.account_id);
   }
 
-  /** The owner of the account of this key; the first shard if there is none. */
   async ownerOfKey(keyId: string): Promise<Shard> {
     const keys = await this.readKeys();
     const key = keys.find(({ key_id: id }) => id === keyId);
@@ -94,7 +91,6 @@ export class Owners {
     return Number.parseInt(accountId.slice(0, 8), 16) % this.#parts.shards.length;
   }
 
-  /** Assigns the accounts of the start to the shards in turn. */
   #assignFirstAccounts(): void {
     const { shards } = this.#parts;
     let next = 0;

@@ -11,7 +11,6 @@ import type { Shard } from './shard.ts';
 /** The headers of a shard's reply that the fleet passes on, besides the content type. */
 const passedHeaders = ['allow', 'www-authenticate', 'retry-after'] as const;
 
-/** Passes the reply of a shard on as it is. */
 export function passedReply({ status, headers: received, body }: ShardReply): ControlReply {
   const headers: Record<string, string> = {};
   for (const name of passedHeaders) {
@@ -24,12 +23,10 @@ export function passedReply({ status, headers: received, body }: ShardReply): Co
     : { status, content: body, contentType, headers };
 }
 
-/** A reply of the fleet's own, with status 200 and a JSON body. */
 export function okReply(body: unknown): ControlReply {
   return { status: 200, body: JSON.stringify(body) };
 }
 
-/** Passes the reply of a shard on, with its JSON body changed. */
 export function changedReply<T>(reply: ShardReply, change: (value: T) => unknown): ControlReply {
   const body = JSON.stringify(change(JSON.parse(reply.body) as T));
   return passedReply({ ...reply, body });
@@ -109,11 +106,9 @@ export async function openEvents(
 function readEvents(stream: IncomingMessage, send: SendEvent): void {
   let fields: Record<string, string> = {};
   createInterface({ input: stream }).on('line', (line) => {
-    const [, name = '', value = ''] = /^(\w+): ?(.*)$/.exec(line) ?? [];
-    if (line !== '') {
-      if (name !== '') fields[name] = value;
-      return;
-    }
+    const [, name, value = ''] = /^(\w+): ?(.*)$/.exec(line) ?? [];
+    if (name !== undefined) fields[name] = value;
+    if (line !== '') return;
     const { event, data, id } = fields;
     fields = {};
     if (event !== undefined && data !== undefined) send(event, JSON.parse(data), id);

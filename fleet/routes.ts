@@ -11,20 +11,17 @@ import type { ReplyOf, Shard } from './shard.ts';
 export type WorldView = ReplyOf<'worlds.list'>['worlds'][number];
 type KeyView = ReplyOf<'accounts.allKeys'>['keys'][number];
 
-/** A world with its shard, and the digests of its valid keys. */
 type RoutedWorld = WorldView & {
   readonly shard: Shard;
   readonly keys: ReadonlySet<string>;
 };
 
-/** The shards of a fleet, and what routes requests to them. */
 export interface FleetParts {
   readonly shards: readonly [Shard, ...Shard[]];
   readonly routes: Routes;
   readonly haproxy: Haproxy;
 }
 
-/** How many worlds' keys are read at one time. */
 const readAtOnce = 16;
 
 export class Routes {
@@ -38,7 +35,6 @@ export class Routes {
     this.#haproxy = haproxy;
   }
 
-  /** How many worlds there are, without the first one. */
   get size(): number {
     return this.#worlds.size;
   }
@@ -47,12 +43,9 @@ export class Routes {
     return [...this.#worlds.values()];
   }
 
-  /** When a world may expire next, in epoch milliseconds; undefined if none expires. */
-  get nextExpiryMs(): number | undefined {
-    const times = this.worlds.flatMap(({ expires_at: at }) =>
-      at === null ? [] : [Date.parse(at)],
-    );
-    return times.length === 0 ? undefined : Math.min(...times);
+  /** When a world may expire next, in epoch milliseconds; Infinity if none expires. */
+  get nextExpiryMs(): number {
+    return Math.min(...this.worlds.flatMap(({ expires_at: at }) => (at ? Date.parse(at) : [])));
   }
 
   shardOf(worldId: string): Shard | undefined {
@@ -94,13 +87,11 @@ export class Routes {
     ]);
   }
 
-  /** Reads the keys of a world again, if there is such a world. */
   async readKeysOf(worldId: string): Promise<void> {
     const world = this.#worlds.get(worldId);
     if (world !== undefined) await this.readWorld(world.shard, world);
   }
 
-  /** Removes a world from every map. */
   async forget(worldId: string): Promise<void> {
     const keys = this.#worlds.get(worldId)?.keys ?? [];
     this.#worlds.delete(worldId);

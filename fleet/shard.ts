@@ -3,6 +3,7 @@
  * runs elsewhere (`--join`). Requests to its control port wait while it starts.
  */
 import type { IncomingMessage } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
 import { CommandError, UsageError } from '#io/command-error.ts';
 import { reasonOf } from '#io/plain-file.ts';
 import {
@@ -16,15 +17,13 @@ import {
   ask,
   openReply,
   parseBody,
-  pause,
   type ShardReply,
   type ShardRequest,
   Unanswered,
 } from './ask.ts';
+import { type Launch, type Ready, ShardProcess } from './child.ts';
 import { shardName } from './haproxy-config.ts';
-import { type Launch, type Ready, ShardProcess } from './shard-process.ts';
 
-/** The URLs of a shard that runs elsewhere. */
 export type JoinedShard = Pick<Ready, 'base_url' | 'control_url'>;
 
 export interface ShardOptions {
@@ -54,30 +53,31 @@ export class ShardUnavailable extends Error {
   }
 }
 
-/** The body of a successful reply to an operation. */
 export type ReplyOf<Name extends OperationName> = OperationTable[Name]['reply'];
 
 const pauseMs = 10;
 const restartPauseMs = 500;
 const silentAfterMs = 2_000;
+
 export class Shard {
   readonly index: number;
+  readonly name: string;
   readonly #options: ShardOptions;
   /** Undefined for a shard that runs elsewhere. */
   #process: ShardProcess | undefined;
-  #ready: Ready;
+  ready: Ready;
   #state: ShardState = 'starting';
   #isStopping = false;
-  #restarts = 0;
-  /** Called when the process has ended. */
+  restarts = 0;
   onEnded: () => Promise<void> = async () => {};
   /** Called when it has started again, before it counts as ready. */
   onRestarted: () => Promise<void> = async () => {};
 
   private constructor(options: ShardOptions, ready: Ready) {
     this.index = options.index;
+    this.name = shardName(options.index);
     this.#options = options;
-    this.#ready = ready;
+    this.ready = ready;
   }
 
   /** Resolves once the process answers. Rejects with a CommandError that has its exit code. */
@@ -89,7 +89,7 @@ export class Shard {
     };
     const process = new ShardProcess(options.index, { ...launch, onLine });
     shard.#process = process;
-    shard.#ready = await process.startOnFreePorts();
+    shard.ready = await process.startOnFreePorts();
     shard.#state = 'ready';
     void shard.#watch(process);
     return shard;
@@ -112,38 +112,24 @@ export class Shard {
   async #readJoined(urls: JoinedShard): Promise<void> {
     const { accounts, pool } = await this.#read('worlds.get', firstWorldId);
     const { seed } = await this.#read('simulator.state');
-    this.#ready = { ...this.#ready, accounts, pool, seed };
+    this.ready = { ...this.ready, accounts, pool, seed };
     const { clientIp } = await this.#read('assumptions.get');
     if (clientIp !== 'x_forwarded_for') {
       throw new UsageError(`${urls.base_url}: start it with --trust-proxy`);
     }
   }
 
-  get name(): string {
-    return shardName(this.index);
-  }
-
   get state(): ShardState {
     return this.#state;
   }
 
-  /** How often its process ended and was started again. */
-  get restarts(): number {
-    return this.#restarts;
-  }
-
-  get ready(): Ready {
-    return this.#ready;
-  }
-
   /** 0 for a shard that runs elsewhere. */
   get pid(): number {
-    return this.#process?.pid ?? 0;
+    return this.#process?.child?.pid ?? 0;
   }
 
-  /** The host and port at which HAProxy reaches it. */
   get address(): string {
-    return this.#process?.address ?? new URL(this.#ready.base_url).host;
+    return this.#process?.address ?? new URL(this.ready.base_url).host;
   }
 
   /**
@@ -152,12 +138,12 @@ export class Shard {
    * ShardUnavailable.
    */
   async ask(request: ShardRequest): Promise<ShardReply> {
-    return this.#untilAnswered(request, (own) => ask(this.#ready.control_url, own));
+    return this.#untilAnswered(request, (own) => ask(this.ready.control_url, own));
   }
 
   /** As `ask`; resolves at the head of the reply, so that a stream can be read. */
   async openReply(request: ShardRequest, signal: AbortSignal): Promise<IncomingMessage> {
-    return this.#untilAnswered(request, (own) => openReply(this.#ready.control_url, own, signal));
+    return this.#untilAnswered(request, (own) => openReply(this.ready.control_url, own, signal));
   }
 
   /** The parsed reply to an operation without input. Throws a CommandError if it is refused. */
@@ -188,7 +174,7 @@ export class Shard {
 
   /** As `ask`, without waiting until the shard is ready, and once. Throws an Unanswered. */
   askNow(request: ShardRequest, signal?: AbortSignal): Promise<ShardReply> {
-    return ask(this.#ready.control_url, this.#withToken(request), signal);
+    return ask(this.ready.control_url, this.#withToken(request), signal);
   }
 
   async stop(): Promise<void> {
@@ -201,11 +187,8 @@ export class Shard {
   async check(): Promise<void> {
     if (this.#state !== 'ready' && this.#state !== 'silent') return;
     const signal = AbortSignal.timeout(silentAfterMs);
-    const reply = this.askNow(routeOf('clock.state'), signal);
-    const hasAnswered = await reply.then(
-      () => true,
-      () => false,
-    );
+    const reply = await this.askNow(routeOf('clock.state'), signal).catch(() => undefined);
+    const hasAnswered = reply !== undefined;
     const { notice, index } = this.#options;
     if (!hasAnswered && this.#state === 'ready') {
       this.#state = 'silent';
@@ -261,10 +244,9 @@ export class Shard {
     return { ...request, headers: { ...request.headers, authorization: `Bearer ${token}` } };
   }
 
-  /** Starts it again, on its ports, whenever it ends. */
   async #watch(process: ShardProcess): Promise<void> {
     for (;;) {
-      const end = await process.ended;
+      const end = await process.child?.ended;
       if (this.#isStopping) return;
       this.#state = 'starting';
       const { notice, index, timeoutMs } = this.#options;
@@ -277,15 +259,14 @@ export class Shard {
       this.#state = 'resuming';
       await this.onRestarted();
       this.#state = 'ready';
-      this.#restarts += 1;
+      this.restarts += 1;
       notice(`shard ${index} runs again`);
     }
   }
 
-  /** Returns whether it has started. */
   async #tryStart(process: ShardProcess): Promise<boolean> {
     try {
-      this.#ready = await process.start();
+      this.ready = await process.start();
       return true;
     } catch (error) {
       this.#options.notice(error instanceof Error ? error.message : String(error));

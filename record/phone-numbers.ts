@@ -4,8 +4,8 @@
  */
 import { isPhoneNumber } from '#src/sim/sends/phone-number.ts';
 import type { Edit } from './known-values.ts';
+import { replacedIn } from './known-values.ts';
 import { plainToken } from './members.ts';
-import { replacedIn } from './plain-text.ts';
 import type { Redactor } from './redaction.ts';
 
 /** A known number is found by its last digits. A shorter one, such as a short code, as a whole. */

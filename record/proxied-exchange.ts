@@ -20,8 +20,14 @@ import {
 import { plainIp } from '#src/http/plain-ip.ts';
 import { forced, malformed } from '#src/http/service/faults.ts';
 import { resetSocket } from '#src/http/transport/node/node-reply.ts';
+import {
+  type Header,
+  headersWithLength,
+  isNamed,
+  pairsOf,
+  withoutIdleTrailer,
+} from './raw-headers.ts';
 
-/** An exchange that went through the proxy, as it is recorded. */
 export interface PassedExchange {
   readonly sentMs: number;
   readonly answeredMs: number;
@@ -42,8 +48,6 @@ export interface PassedReply {
   readonly headers: readonly Header[];
   readonly body: Body;
 }
-
-export type Header = readonly [name: string, value: string];
 
 /** A body, or its length in bytes if it is too long to keep. */
 export type Body = Buffer | number;
@@ -145,7 +149,6 @@ export class ProxiedExchange {
     else response.once('socket', (socket: Socket) => socket.write(head, 'latin1'));
   }
 
-  /** Passes the service's reply on. */
   answer(reply: IncomingMessage): void {
     const { response } = this;
     this.#writeHead(reply, reply.rawHeaders);
@@ -262,7 +265,6 @@ export class ProxiedExchange {
     if (complete) this.#reply = { status, headers: pairsOf(rawHeaders), body };
   }
 
-  /** Reports the exchange, once. */
   #report(failure: string | undefined): void {
     if (this.#isReported) return;
     this.#isReported = true;
@@ -301,37 +303,9 @@ function forcedReply(fault: FaultFields['status']): ReturnType<typeof forced> {
   return { ...forced({ body: { detail }, ...fault }), headers: { 'retry-after': '1' } };
 }
 
-/** The headers of a reply, for a body of this length. */
-function headersWithLength({ rawHeaders }: IncomingMessage, length: number): string[] {
-  const others = pairsOf(rawHeaders).filter(
-    ([name]) => !/^(?:content-length|transfer-encoding|content-encoding)$/i.test(name),
-  );
-  return [...others.flat(), 'Content-Length', String(length)];
-}
-
-/** The headers less a `Trailer` that no chunks follow: it announces nothing, and Node refuses it. */
-export function withoutIdleTrailer(headers: readonly string[], isChunkless = false): string[] {
-  const pairs = pairsOf(headers);
-  const isChunked = ([name, value]: Header) =>
-    isNamed(name, 'transfer-encoding') && /\bchunked\b/i.test(value);
-  const hasChunks = !isChunkless && pairs.some(isChunked);
-  return pairs.filter(([name]) => hasChunks || !isNamed(name, 'trailer')).flat();
-}
-
 /** What an error is called in a recording. */
 export function nameOf({ code, message }: NodeJS.ErrnoException): string {
   return code ?? message;
-}
-
-export function isNamed(name: string, wanted: string): boolean {
-  return name.toLowerCase() === wanted;
-}
-
-/** Pairs from Node's flat list, in which names and values alternate. */
-export function pairsOf(raw: readonly string[]): [string, string][] {
-  return raw.flatMap((name, index): [string, string][] =>
-    index % 2 === 0 ? [[name, raw[index + 1] ?? '']] : [],
-  );
 }
 
 /** The path and query of a target: clients of forward proxies send an absolute URL. */

@@ -10,6 +10,7 @@ import {
   createServer,
   type Agent as HttpAgent,
   type IncomingMessage,
+  type InformationEvent,
   type Server,
   type ServerResponse,
 } from 'node:http';
@@ -24,13 +25,11 @@ import { type FaultSubject, recipientOf } from '#src/http/service/fault.ts';
 import type { FaultEffect, Faults } from '#src/http/service/faults.ts';
 import {
   hasOpenExchange,
-  isNamed,
   nameOf,
   type PassedExchange,
   ProxiedExchange,
-  pairsOf,
-  withoutIdleTrailer,
 } from './proxied-exchange.ts';
+import { headersFor, pairsOf } from './raw-headers.ts';
 
 export interface ProxyOptions {
   readonly upstream: URL;
@@ -77,12 +76,9 @@ export class RecordingProxy {
     };
     const server =
       tls === undefined ? createServer(bounds) : createTlsServer({ ...bounds, ...tls });
-    const take = (request: IncomingMessage, response: ServerResponse) =>
-      this.#take(request, response);
-    server.on('request', take);
-    // Without listeners Node answers these itself.
-    server.on('checkContinue', take);
-    server.on('checkExpectation', take);
+    // Without listeners Node answers the last two itself.
+    for (const event of ['request', 'checkContinue', 'checkExpectation'])
+      server.on(event, (request, response) => this.#take(request, response));
     server.maxHeadersCount = 0;
     this.server = server;
   }
@@ -158,10 +154,8 @@ export class RecordingProxy {
     };
     outgoing.on('response', exchange.guarded(answer));
     outgoing.on('upgrade', exchange.guarded(refuseUpgrade));
-    outgoing.on(
-      'information',
-      exchange.guarded((event) => exchange.inform(event)),
-    );
+    const inform = (event: InformationEvent) => exchange.inform(event);
+    outgoing.on('information', exchange.guarded(inform));
     outgoing.on('error', (error) =>
       exchange.failed(error, undefined, this.#way.reason(nameOf(error))),
     );
@@ -221,11 +215,3 @@ Object.defineProperty(PassedRequest.prototype, 'useChunkedEncodingByDefault', {
   get: () => false,
   set: () => {},
 });
-
-/** The headers of a request, with the upstream's `Host`, which one of HTTP/1.0 may lack. */
-function headersFor({ host }: URL, { rawHeaders, headers, httpVersion }: IncomingMessage) {
-  const passed = pairsOf(withoutIdleTrailer(rawHeaders));
-  const replaced = passed.flatMap(([name, value]) => [name, isNamed(name, 'host') ? host : value]);
-  const isLacking = httpVersion === '1.0' && headers.host === undefined;
-  return isLacking ? ['Host', host, ...replaced] : replaced;
-}

@@ -5,7 +5,7 @@
 import type { TlsPair } from '#src/config/tls.ts';
 import type { FaultSpec } from '#src/http/service/fault.ts';
 import { Faults } from '#src/http/service/faults.ts';
-import { checkAddress, listenError } from '#src/http/transport/listening.ts';
+import { checkAddress, listenOn } from '#src/http/transport/listening.ts';
 import { Rng } from '#src/sim/random.ts';
 import { LineMaker } from './line-maker.ts';
 import type { Body, PassedExchange } from './proxied-exchange.ts';
@@ -25,7 +25,6 @@ export interface RecordOptions {
   readonly rotate?: number;
   readonly faults?: readonly FaultSpec[];
   readonly tls?: TlsPair | undefined;
-  /** Takes one line. */
   readonly onNotice?: (line: string) => void;
 }
 
@@ -37,8 +36,7 @@ export async function startRecording(options: RecordOptions) {
   const { rotate = Number.POSITIVE_INFINITY, onNotice = () => {} } = options;
   checkAddress(port, host);
   const file = new RecordingFile(out, rotate, onNotice);
-  const salt = saltOf(out);
-  const maker = new LineMaker(salt, redact);
+  const maker = new LineMaker(saltOf(out), redact);
   const faults = new Faults((label) => Rng.stream(1, label));
   for (const spec of options.faults ?? []) faults.add(spec);
   const proxy = new RecordingProxy({
@@ -47,19 +45,10 @@ export async function startRecording(options: RecordOptions) {
     tls: options.tls && { cert: options.tls.cert, key: options.tls.key },
     nameOf: (authorization) => maker.secrets.credential(authorization).replace(/^.*[ \t]/, ''),
     onExchange: (exchange) =>
-      file.add({
-        bytes: sizeOf(exchange),
-        line: () => maker.line(exchange),
-      }),
+      file.add({ bytes: sizeOf(exchange), line: () => maker.line(exchange) }),
   });
-  const { server } = proxy;
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (error) => reject(listenError(error, port, host)));
-    server.listen({ port, host, exclusive: true }, resolve);
-  });
-  const address = server.address();
+  const boundPort = await listenOn(proxy.server, port, host);
   const urlHost = host.includes(':') ? `[${host}]` : host;
-  const boundPort = typeof address === 'object' && address !== null ? address.port : port;
   return {
     baseUrl: `${options.tls === undefined ? 'http' : 'https'}://${urlHost}:${boundPort}`,
     close: async () => {

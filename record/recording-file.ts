@@ -34,7 +34,6 @@ const recordingKind: OwnKind = {
   isContinued: true,
 };
 
-/** An exchange that waits to be written. */
 export interface Waiting {
   /** About how much memory it takes. */
   readonly bytes: number;
@@ -49,16 +48,14 @@ export class RecordingFile {
   readonly #waiting: Waiting[] = [];
   #waitingBytes = 0;
   /** The number of the present file, from 1. */
-  #number: number;
+  #number = 1;
   #file: number | undefined;
-  /** The bytes of the present file. */
   #size = 0;
   /** True if the file may end with a part of a line. */
   #isTorn = false;
   #isFailing = false;
   /** When to write again after a failure, as `performance.now()` counts. */
   #retryAtMs = 0;
-  /** How many exchanges were left out. */
   #dropped = 0;
   /** Set while the waiting exchanges are being written. */
   #writing: Promise<void> | undefined;
@@ -68,7 +65,6 @@ export class RecordingFile {
     this.#out = out;
     this.#rotateBytes = rotateBytes;
     this.#notice = notice;
-    this.#number = 1;
     while (lstatSync(fileOf(out, this.#number + 1), { throwIfNoEntry: false })) this.#number++;
     try {
       this.#open();
@@ -84,15 +80,13 @@ export class RecordingFile {
   }
 
   add(waiting: Waiting): void {
-    const isFull =
-      this.#waiting.length >= mostWaitingLines ||
-      this.#waitingBytes + waiting.bytes > mostWaitingBytes;
-    if (isFull) {
+    const bytes = this.#waitingBytes + waiting.bytes;
+    if (this.#waiting.length >= mostWaitingLines || bytes > mostWaitingBytes) {
       this.#leaveOut('too slow');
       return;
     }
     this.#waiting.push(waiting);
-    this.#waitingBytes += waiting.bytes;
+    this.#waitingBytes = bytes;
     this.#writing ??= this.#writeWaiting().finally(() => {
       this.#writing = undefined;
     });
@@ -100,11 +94,9 @@ export class RecordingFile {
 
   /** Writes the waiting exchanges if the disk lets it; otherwise they count as not recorded. */
   async close(): Promise<void> {
-    this.#retryAtMs = 0;
-    await this.#writing;
-    if (this.#waiting.length > 0) {
+    for (const write of [() => this.#writing, () => this.#writeWaiting()]) {
       this.#retryAtMs = 0;
-      await this.#writeWaiting();
+      await write();
     }
     this.#closeFile();
     const lost = this.#dropped + this.#waiting.length;

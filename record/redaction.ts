@@ -6,7 +6,6 @@
  */
 import { createCipheriv, createHmac } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { atOnce } from '#io/at-once.ts';
 import { isPhoneNumber } from '#src/sim/sends/phone-number.ts';
 
 export const redactions = ['numbers', 'text'] as const;
@@ -69,10 +68,6 @@ export class Redactor {
       [left, right] = [right, left === '' ? '' : newRight];
     }
     return left + right;
-  }
-
-  text(text: string): string {
-    return atOnce(this.textInSlices(text));
   }
 
   /** Replaces letters by letters and digits by digits; other characters stay. */

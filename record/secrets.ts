@@ -9,8 +9,7 @@ import { atOnce } from '#io/at-once.ts';
 import { UsageError } from '#io/command-error.ts';
 import { createWhole, type OwnKind, openOwn, ownerOnly, removeOwn } from '#io/own-file.ts';
 import { FileRefused, readOpened, reasonOf } from '#io/plain-file.ts';
-import { KnownValues } from './known-values.ts';
-import { plainOf } from './plain-text.ts';
+import { KnownValues, plainOf } from './known-values.ts';
 
 const digestCharacters = 12;
 const saltBytes = 32;
@@ -60,7 +59,6 @@ export class Secrets {
     return `${kind}:${sum.slice(0, digestCharacters)}`;
   }
 
-  /** The keys of all exchanges. */
   get keys(): KnownValues {
     if (this.#keys === undefined) {
       this.#keys = new KnownValues();

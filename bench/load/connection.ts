@@ -8,7 +8,6 @@ import type { Target } from './workload.ts';
 export interface ConnectionListener {
   /** A reply has arrived; `startedMs` is that of its request. */
   reply(status: number, startedMs: number): void;
-  /** The connection may send its next request. */
   free(connection: Connection): void;
   broken(connection: Connection, wasBusy: boolean): void;
 }
@@ -50,7 +49,6 @@ export class Connection {
     });
   }
 
-  /** `startedMs`: when its latency begins. */
   send(bytes: Buffer, startedMs: number): void {
     this.#isBusy = true;
     this.#startedMs = startedMs;

@@ -1,44 +1,31 @@
 /**
  * The result of one load, whichever generator made it, and whether a measurement is valid.
  */
-import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
+import { createHistogram } from 'node:perf_hooks';
 
-/** The replies in one second of a load. */
 export interface Second {
   accepted: number;
   refused: number;
   failed: number;
 }
 
-export interface LoadResult {
-  /** The number of replies. */
-  readonly requests: number;
-  readonly durationMs: number;
-  /** Microseconds; in open loop since the intended start of each request. */
-  readonly latency: RecordableHistogram;
-  readonly seconds: readonly Second[];
-  readonly statuses: Readonly<Record<string, number>>;
-  /** Unexpected statuses, timeouts and broken connections. */
-  readonly errors: number;
-  /** Open loop: requests that the generator sent later than intended. */
-  readonly late: number;
-  /** Open loop: requests that found no free connection, or got no reply before the end. */
-  readonly dropped: number;
-  /** The CPU cores that the generator's process used; 1 is a full core. */
-  readonly generatorCores: number;
-}
+export type LoadResult = ReturnType<Tally['finish']>;
 
-/** Collects the replies of one load. */
 export class Tally {
+  /** Microseconds; in open loop since the intended start of each request. */
   readonly latency = createHistogram({ lowest: 1, highest: 60_000_000, figures: 3 });
   readonly seconds: Second[] = [];
   readonly statuses: Record<string, number> = {};
   readonly #startedMs = performance.now();
   readonly #cpu = process.cpuUsage();
   readonly #expected: readonly number[];
+  /** The number of replies. */
   requests = 0;
+  /** Unexpected statuses, timeouts and broken connections. */
   errors = 0;
+  /** Open loop: requests that the generator sent later than intended. */
   late = 0;
+  /** Open loop: requests that found no free connection, or got no reply before the end. */
   dropped = 0;
 
   constructor(expected: readonly number[]) {
@@ -61,10 +48,14 @@ export class Tally {
     this.#second(performance.now()).failed++;
   }
 
-  finish(): LoadResult {
+  finish() {
+    const { latency, seconds, statuses, requests, errors, late, dropped } = this;
     const durationMs = performance.now() - this.#startedMs;
     const { user, system } = process.cpuUsage(this.#cpu);
-    return { ...this, durationMs, generatorCores: (user + system) / 1_000 / durationMs };
+    /** The CPU cores that the generator's process used; 1 is a full core. */
+    const generatorCores = (user + system) / 1_000 / durationMs;
+    const counts = { requests, errors, late, dropped };
+    return { latency, seconds, statuses, ...counts, durationMs, generatorCores };
   }
 
   #second(nowMs: number): Second {
@@ -90,12 +81,10 @@ const mostLateShare = 0.01;
 
 /** Why the rounds are not valid, one line each; empty if they are. */
 export function invalidity(loads: readonly LoadResult[], isOpenLoop: boolean): string[] {
-  const total = (count: (load: LoadResult) => number): number =>
-    loads.reduce((sum, load) => sum + count(load), 0);
-  const requests = total((load) => load.requests);
-  const errors = total((load) => load.errors);
-  const late = total((load) => load.late);
-  const dropped = total((load) => load.dropped);
+  const total = (name: 'requests' | 'errors' | 'late' | 'dropped') =>
+    loads.reduce((sum, load) => sum + load[name], 0);
+  const [requests, errors] = [total('requests'), total('errors')];
+  const [late, dropped] = [total('late'), total('dropped')];
   const reasons: string[] = [];
   if (requests === 0) reasons.push('no reply arrived');
   if (errors > 0)

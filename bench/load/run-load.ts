@@ -55,7 +55,6 @@ class OpenLoop {
     await Promise.all(this.#connections.map((connection) => this.#open(connection)));
   }
 
-  /** Starts each request at its time, then waits a moment for the last replies. */
   async send(perSecond: number): Promise<void> {
     const startedMs = performance.now();
     const count = Math.floor((this.#load.durationMs / 1_000) * perSecond);

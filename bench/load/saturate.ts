@@ -10,7 +10,6 @@ import { type LoadResult, Tally } from './load-result.ts';
 import { type Load, type SlotCounter, stamper, type Target, type Workload } from './workload.ts';
 
 const replyWithinSeconds = 10;
-/** How often autocannon checks whether it was stopped. */
 const stopCheckEveryMs = 100;
 
 /** The part of autocannon's client that its typings omit. */

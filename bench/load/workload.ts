@@ -12,6 +12,16 @@ export interface RequestTemplate {
   readonly slot?: Slot;
 }
 
+/** A send with these fields. */
+export function sendTemplate(apiKey: string, fields: object) {
+  return {
+    method: 'POST',
+    path: '/api/v1/sms/send/',
+    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify(fields),
+  } as const;
+}
+
 /** All texts of a slot have the same length. */
 export interface Slot {
   /** The text in path or body that is overwritten. */
@@ -47,7 +57,6 @@ export function stamper(
   };
 }
 
-/** The bytes of the request; `host` is the target's, with its port. */
 export function requestBytes(template: RequestTemplate, host: string): Buffer {
   const { method, path, headers, body } = template;
   const lines = [`${method} ${path} HTTP/1.1`, `host: ${host}`, 'connection: keep-alive'];
@@ -56,7 +65,6 @@ export function requestBytes(template: RequestTemplate, host: string): Buffer {
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${body}`, 'utf8');
 }
 
-/** The server under load. */
 export interface Target {
   readonly host: string;
   readonly port: number;

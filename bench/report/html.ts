@@ -2,11 +2,10 @@
  * The HTML report of a bench run, in the page that all HTML reports share: for each case the
  * figures as the terminal shows them, and plots.
  */
-
 import { isBroken } from '#judging/limiter/recount.ts';
 import { type PageLink, pageHtml } from '#judging/report/page.ts';
 import { escapeMarkup as text } from '#judging/report/summary.ts';
-import { plotSvg } from './plot.ts';
+import { type Line, plotSvg } from './plot.ts';
 import type { BenchResult, CaseResult } from './result.ts';
 import { auditText, caseText } from './text.ts';
 
@@ -56,12 +55,17 @@ function troublesOf({ case: name, invalid, slos }: CaseResult): PageLink[] {
   ];
 }
 
-/** The figures as the terminal shows them, then the plots. */
 function section(name: string, figures: string, ...plots: readonly string[]): string {
   return `<section id="${text(name)}"><h2>${text(name)}</h2>
 <pre class="columns" role="group" tabindex="0" aria-label="figures">${text(figures.trim())}</pre>
 ${plots.join('\n')}</section>`;
 }
+
+type Answered = { readonly accepted: number; readonly refused: number };
+const answered: readonly Line<Answered>[] = [
+  ['accepted', 'passed', ({ accepted }) => accepted],
+  ['refused', 'notice', ({ refused }) => refused],
+];
 
 function caseSection(result: CaseResult): string {
   const { case: name, seconds, distribution } = result;
@@ -80,12 +84,7 @@ function caseSection(result: CaseResult): string {
       label: `Answered per second of ${name}`,
       axes: ['second of load', 'replies'],
       rows: seconds,
-      x: (_, second) => second,
-      lines: [
-        ['accepted', 'passed', ({ accepted }) => accepted],
-        ['refused', 'notice', ({ refused }) => refused],
-        ['failed', 'failed', ({ failed }) => failed],
-      ],
+      lines: [...answered, ['failed', 'failed', ({ failed }) => failed]],
     }),
   );
 }
@@ -102,12 +101,7 @@ function auditSection({ audit }: BenchResult): string {
       label: 'Accepted and refused per simulated second, and the limit',
       axes: ['simulated second', 'sends of all users'],
       rows: perSecond,
-      x: (_, second) => second,
-      lines: [
-        ['accepted', 'passed', ({ accepted }) => accepted],
-        ['refused', 'notice', ({ refused }) => refused],
-        ['limit, spread evenly', 'skipped', () => bound],
-      ],
+      lines: [...answered, ['limit, spread evenly', 'skipped', () => bound]],
     }),
   );
 }

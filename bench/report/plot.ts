@@ -4,13 +4,16 @@
  */
 import { escapeMarkup as text } from '#judging/report/summary.ts';
 
+/** `tone`: a class of the page's stylesheet. */
+export type Line<R> = readonly [name: string, tone: string, figureOf: (row: R) => number];
+
 interface Plot<R> {
   readonly label: string;
   readonly axes: readonly [x: string, y: string];
   readonly rows: readonly R[];
-  readonly x: (row: R, index: number) => number;
-  /** `tone`: a class of the page's stylesheet. */
-  readonly lines: readonly (readonly [name: string, tone: string, figureOf: (row: R) => number])[];
+  /** Default: the number of the row. */
+  readonly x?: (row: R) => number;
+  readonly lines: readonly Line<R>[];
   /** For values of several magnitudes. The axis then does not begin at 0. */
   readonly isLogarithmic?: boolean;
 }
@@ -28,12 +31,10 @@ export function plotSvg<R>(plot: Plot<R>): string {
   const { label, axes, rows: all, lines, isLogarithmic = false } = plot;
   const step = Math.ceil(all.length / mostPoints);
   const rows = all.filter((_, index) => index % step === 0);
-  const x = rows.map((row, index) => plot.x(row, index * step));
-  const series = lines.map(([name, tone, figureOf]) => ({
-    name,
-    tone,
-    values: rows.map(figureOf),
-  }));
+  const x = rows.map((row, index) => plot.x?.(row) ?? index * step);
+  const series = lines.map(([name, tone, figureOf]) => {
+    return { name, tone, values: rows.map(figureOf) };
+  });
   const shown = series.flatMap(({ values }) => values);
   const most = Math.max(...shown, 0) || 1;
   const least = Math.min(...shown.filter((value) => value > 0), most);

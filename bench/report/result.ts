@@ -21,7 +21,6 @@ export interface BenchResult {
   readonly audit: AuditRun | null;
 }
 
-/** The percentiles of the latency plot. */
 const plotted = [
   0, 10, 20, 30, 40, 50, 60, 70, 75, 80, 85, 90, 92.5, 95, 97.5, 99, 99.5, 99.9, 99.99, 100,
 ];
@@ -48,7 +47,6 @@ export function caseResult(measurement: Measurement, slos: readonly Slo[], isOpe
     /** The headline: CPU per request as a multiple of the bare HyperExpress handler's. */
     cpu_ratio: invalid.length > 0 ? null : known(ratio),
     bar: benchCase.bar ?? null,
-    /** Why there is no floor, and therefore no ratio. */
     without_floors: measurement.withoutFloor ?? null,
     servers: {
       ...(floor.length > 0 && { hyperexpress: serverFigures(rounds.hyperexpress) }),

@@ -22,8 +22,7 @@ export function caseText(result: CaseResult): string {
   for (const name of servers) {
     const figures = result.servers[name];
     // An invalid run has no headline.
-    const showsCpu = result.invalid.length === 0;
-    if (figures !== undefined) lines.push(serverRow(name, figures, showsCpu));
+    if (figures !== undefined) lines.push(serverRow(name, figures, result.invalid.length === 0));
   }
   for (const { slo, met } of result.slos) lines.push(`  ${met ? 'met    ' : 'CROSSED'} ${slo}\n`);
   return lines.join('');
@@ -71,9 +70,8 @@ export function summaryText({ cases }: BenchResult): string {
   for (const { case: name, cpu_ratio: ratio, bar, invalid } of cases) {
     const measured = ratio === null ? 'unknown' : `${ratio.toFixed(2)}x`;
     const shown = invalid.length > 0 ? 'invalid' : measured;
-    lines.push(
-      `  ${name.padEnd(18)}${shown.padStart(8)}${bar === null ? '' : `  (bar ${bar}x)`}\n`,
-    );
+    const barText = bar === null ? '' : `  (bar ${bar}x)`;
+    lines.push(`  ${name.padEnd(18)}${shown.padStart(8)}${barText}\n`);
   }
   return cases.length === 0 ? '' : lines.join('');
 }

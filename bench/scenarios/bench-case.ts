@@ -3,30 +3,24 @@
  * simulator, the requests that it sends and the cost that it may have.
  */
 import type { SettingsInput } from '#src/simulator.ts';
-import type { RequestTemplate, Slot, Workload } from '../load/workload.ts';
+import { type RequestTemplate, type Slot, sendTemplate, type Workload } from '../load/workload.ts';
 
 /** All of them run if none is named. */
 export const scenarioNames = ['send', 'read', 'throttled', 'mixed', 'limit-audit'] as const;
 export type ScenarioName = (typeof scenarioNames)[number];
 
-/** The account that sends the requests of a case. */
 export interface Caller {
   readonly apiKey: string;
-  /** Its number. */
   readonly from: string;
-  /** The recipient of its messages. */
   readonly to: string;
-  /** The messages that it reads. */
   readonly messageIds: readonly string[];
 }
 
 export interface BenchCase {
   readonly scenario: ScenarioName;
   readonly name: string;
-  /** A sentence that says what is measured. */
   readonly what: string;
   readonly settings: SettingsInput;
-  /** True if it reads messages by their ids. */
   readonly reads?: true;
   readonly workload: (caller: Caller) => Workload;
   /** The highest permitted ratio to the CPU per request of the bare HyperExpress handler. */
@@ -95,19 +89,18 @@ export const cases: readonly BenchCase[] = [
     workload: (caller) => {
       const read = readTemplate(caller);
       return {
-        requests: [sendTemplate(caller, 'fresh request_ids'), read, read, read],
+        requests: [sendOf(caller, 'fresh request_ids'), read, read, read],
         expects: [200, 202],
       };
     },
   },
 ];
 
-/** Whether each send has a new request_id, or none has one. */
 type RequestIds = 'no request_id' | 'fresh request_ids';
 
 /** `also`: statuses besides 202 that are no error. */
 function sends(ids: RequestIds, ...also: readonly number[]): BenchCase['workload'] {
-  return (caller) => ({ requests: [sendTemplate(caller, ids)], expects: [202, ...also] });
+  return (caller) => ({ requests: [sendOf(caller, ids)], expects: [202, ...also] });
 }
 
 /** `isOwn`: the bench started the service. Another one may have limits, so a 429 is no error. */
@@ -116,21 +109,11 @@ export function workloadOf(benchCase: BenchCase, caller: Caller, isOwn: boolean)
   return { requests, expects: isOwn ? expects : [...expects, 429] };
 }
 
-function sendTemplate({ apiKey, to, from }: Caller, ids: RequestIds): RequestTemplate {
+function sendOf({ apiKey, to, from }: Caller, ids: RequestIds): RequestTemplate {
   const fields = { to, from, message: 'Your appointment is tomorrow at 10:30.' };
-  const template = {
-    method: 'POST',
-    path: '/api/v1/sms/send/',
-    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
-    body: JSON.stringify(fields),
-  } as const;
-  if (ids === 'no request_id') return template;
+  if (ids === 'no request_id') return sendTemplate(apiKey, fields);
   const slot = freshRequestId();
-  return {
-    ...template,
-    body: JSON.stringify({ ...fields, request_id: slot.placeholder }),
-    slot,
-  };
+  return { ...sendTemplate(apiKey, { ...fields, request_id: slot.placeholder }), slot };
 }
 
 /** A random start of five letters or digits keeps the ids of different rounds and runs apart. */

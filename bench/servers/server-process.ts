@@ -7,8 +7,36 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { CommandError } from '#io/command-error.ts';
 import { isExecutable, shippedPath } from '#io/shipped-files.ts';
+import type { SettingsInput } from '#src/simulator.ts';
 import type { Target } from '../load/workload.ts';
-import type { Order, Report, ServerSpec } from './messages.ts';
+
+// What the bench and the child process send each other: orders to it, and reports from it.
+
+/** The server to start: the floor (a bare handler), or a simulator. */
+export type ServerSpec =
+  | { readonly kind: 'hyperexpress' }
+  | {
+      readonly kind: 'simulator';
+      readonly settings: SettingsInput;
+      /** The number of messages that it holds before the load. */
+      readonly preload: number;
+    };
+
+export type Order =
+  | { readonly kind: 'start'; readonly spec: ServerSpec }
+  | { readonly kind: 'usage' };
+
+export type Report =
+  | {
+      readonly kind: 'started';
+      readonly port: number;
+      readonly startedMs: number;
+      readonly apiKey: string;
+      readonly from: string;
+      readonly messageIds: readonly string[];
+    }
+  | { readonly kind: 'usage'; readonly cpuMicros: number; readonly rssBytes: number }
+  | { readonly kind: 'failed'; readonly why: string };
 
 type Started = Extract<Report, { kind: 'started' }>;
 export type Usage = Extract<Report, { kind: 'usage' }>;
@@ -27,7 +55,6 @@ export interface LoadedServer {
   stop(): Promise<void>;
 }
 
-/** Starts a server in a child process. */
 export async function startServer(spec: ServerSpec): Promise<LoadedServer> {
   const { file, loader } = serverProgram();
   const child = fork(file, {

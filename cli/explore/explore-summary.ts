@@ -2,20 +2,22 @@
  * The explorer's reports: text for a terminal, JSON, and the summary that the harness writes its
  * reports from, with one result for each finding.
  */
-
 import { faultKinds } from '#contract/fault-kinds.ts';
 import { kindNamed } from '#contract/fault-schedule.ts';
 import { clientRules } from '#contract/rules.ts';
-import { findingView } from '#explore/finding-view.ts';
 import { scheduleText } from '#explore/schedule.ts';
-import { exitCodeOf, type Finding, type SearchResult } from '#explore/search-result.ts';
+import {
+  exitCodeOf,
+  type Finding,
+  findingView,
+  type SearchResult,
+} from '#explore/search-result.ts';
 import { foreignText, foreignTexts } from '#io/foreign-text.ts';
 import { many } from '#io/table.ts';
 import type { TimelineEntry } from '#judging/report/finding-view.ts';
-import { counts, ruleVerdicts } from '#judging/report/outcome.ts';
 import type { Result } from '#judging/report/result.ts';
 import type { Summary } from '#judging/report/summary.ts';
-import { reportExchange, withoutTarget } from '../referee/referee-summary.ts';
+import { clientSummary, reportExchange } from '../referee/referee-summary.ts';
 
 /** A search that has ended, and how it was run. */
 export interface Explored {
@@ -34,21 +36,16 @@ export function exploreSummary(explored: Explored): Summary {
     ...result.unconfirmed.map((finding, index) => resultOf(finding, `not confirmed ${index + 1}`)),
     ...otherResults(result, line),
   ];
-  return {
+  return clientSummary(results, sentences, {
     title: 'Exploration',
-    sentenceOf: (id) => sentences.get(id) ?? '',
     baseUrl: command,
     startedAt,
     durationMs,
     exitCode: exitCodeOf(result),
-    ...withoutTarget,
     interrupted: result.stop === 'interrupted',
     sends: result.runs,
     sendsAre: 'runs',
-    counts: counts(results),
-    rules: ruleVerdicts(results),
-    results,
-  };
+  });
 }
 
 const sentences = new Map<string, string>([
@@ -117,6 +114,8 @@ function otherResults(
   return [{ ...common, id: 'explored', verdict: 'passed', reason: line }, ...unstableResults];
 }
 
+const notShrunk =
+  '  not shrunk: the exploration ended first, and fewer or weaker faults may be enough';
 const shownExchanges = 12;
 const shownOutputLines = 10;
 
@@ -134,14 +133,11 @@ export function findingText(finding: Finding, title: string, note: string | unde
   }
   const more = timeline.length - shownExchanges;
   if (more > 0) lines.push(`    … and ${more} more exchanges`);
-  const tail = view.output.split('\n').slice(-shownOutputLines).map(foreignText);
+  const tail = view.output.split('\n').slice(-shownOutputLines);
   if (view.output !== '')
-    lines.push('  its output ends with:', ...tail.map((line) => `    | ${line}`));
+    lines.push('  its output ends with:', ...tail.map((line) => `    | ${foreignText(line)}`));
   if (also.length > 0) lines.push(`  also under ${many(also.length, 'other schedule')}`);
-  if (!shrunk)
-    lines.push(
-      '  not shrunk: the exploration ended first, and fewer or weaker faults may be enough',
-    );
+  if (!shrunk) lines.push(notShrunk);
   if (note !== undefined) lines.push(`  ${note}`);
   return `${lines.join('\n')}\n\n`;
 }

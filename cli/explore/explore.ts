@@ -5,23 +5,81 @@
  */
 import { resolve } from 'node:path';
 import { type FaultName, faultNames, isCrash, type Schedule } from '#contract/fault-schedule.ts';
-import { CommandRuns } from '#explore/command-runs.ts';
+import { CommandRuns, reservedVariables, type Variable, variables } from '#explore/command-runs.ts';
 import { checkFolder, readSchedule, writeFindings } from '#explore/finding-files.ts';
 import { tryLess } from '#explore/learn.ts';
 import { scheduleText } from '#explore/schedule.ts';
 import { replay, type SearchOptions, search } from '#explore/search.ts';
 import { exploredLine, type Progress, type SearchResult } from '#explore/search-result.ts';
 import { UsageError } from '#io/command-error.ts';
-import { addFlags, type CommandIo, newCommand, readFlags } from '#io/flags.ts';
+import { duration, fileValue, reportValue, wholeNumber } from '#io/flag-values.ts';
+import {
+  addFlags,
+  type CommandIo,
+  type Flag,
+  type FlagValues,
+  flag,
+  heading,
+  list,
+  newCommand,
+  readFlags,
+  ValueError,
+} from '#io/flags.ts';
 import { foreignText } from '#io/foreign-text.ts';
 import { passedOn } from '#io/given-flags.ts';
 import { onStopSignal } from '#io/stop-signals.ts';
 import { many } from '#io/table.ts';
 import { writeReports } from '#judging/report/write.ts';
+import { rateValue, seedValue } from '#src/config/setting-values.ts';
 import { readWorldFile } from '#src/config/world-file.ts';
 import { noticesTo } from '../process.ts';
-import { type ExploreFlags, exploreFlags, searchFlags } from './explore-flags.ts';
 import { exploreJson, exploreSummary, findingText } from './explore-summary.ts';
+
+// Node's timers can wait a little longer than 24 days.
+const durationValue = duration('1ms', '24d');
+
+const exploreFlags = [
+  heading('What is tried'),
+  flag('--depth <n>', 'faults per schedule', wholeNumber(1, 10), 2),
+  flag('--max-runs <n>', 'runs of the command at most', wholeNumber(1, 1_000_000), 500),
+  flag('--jobs <n>', 'runs at one time', wholeNumber(1, 64), 2),
+  flag('--timeout <duration>', 'how long a run may take', durationValue, 60_000, '60s'),
+  flag('--slow <duration>', 'how long the fault slow holds a reply', durationValue, 3_000, '3s'),
+  flag(
+    '--throttle-waits <list>',
+    'what the throttles of a schedule ask for: 2s,7s (default: more than twice ' +
+      "the client's own wait)",
+    (text) => text.split(',').map((each) => durationValue(each.trim())),
+  ),
+  flag('--crash', 'also kill the command before and after each request, and restart it'),
+  flag(
+    '--faults <list>',
+    `which faults to try: ${faultNames.join(', ')} (default: all)`,
+    faultsValue,
+  ),
+  heading('How the command runs'),
+  flag('--rate <n>', 'run service and Node commands at so many seconds per second', rateValue),
+  flag('--seed <n>', 'seed of all chance', seedValue, 1),
+  flag('--world <file>', 'world file, JSON or YAML', fileValue),
+  list(
+    '--env <name=value>',
+    `sets a variable of the client to ${variables.join(', ')}`,
+    variableValue,
+  ),
+  heading('Results'),
+  flag('--out <dir>', 'where findings are written', fileValue, 'smstwin-findings'),
+  list('--report <kind=file>', 'junit, json, html, markdown, github', reportValue),
+  flag('--schedule <file>', 'run this one schedule or finding', fileValue),
+  flag('--bail', 'stop at the first finding'),
+  flag('--command-may-fail', 'an exit code other than 0 is not a failure'),
+] as const satisfies readonly Flag[];
+
+type ExploreFlags = FlagValues<typeof exploreFlags>;
+
+/** The flags that concern only a search. All others also apply when a finding is replayed. */
+const searchFlags = [
+  ...['--depth', '--max-runs', '--jobs', '--faults', '--out', '--report', '--schedule', '--bail'],
+];
 
 export async function explore(argv: readonly string[], io: CommandIo): Promise<number> {
   const command = newCommand('explore', "Run a client's own command under every fault.", io);
@@ -73,7 +131,7 @@ async function run(
         ? await search(options)
         : await replay(options, givenSchedule.schedule, givenSchedule.intents);
     const schedule = givenSchedule?.schedule;
-    return report(result, { command, flags, replayFlags, startMs, givenSchedule: schedule }, io);
+    return report(result, { command, flags, replayFlags, startMs, givenSchedule: schedule, io });
   } finally {
     ignoreSignals();
     await runs.close();
@@ -89,6 +147,23 @@ function faultsToTry({ faults: named, crash = false }: ExploreFlags, given: Sche
   throw new UsageError(
     `${needsCrash} kills the command and starts it again: add --crash to allow it`,
   );
+}
+
+function faultsValue(text: string): FaultName[] {
+  const names = text.split(',').map((name) => name.trim());
+  const known = faultNames.filter((name) => names.includes(name));
+  if (known.length === new Set(names).size) return known;
+  throw new ValueError(`expected names of ${faultNames.join(', ')}, with commas between`);
+}
+
+function variableValue(text: string): { readonly name: string; readonly value: Variable } {
+  const [name = '', wanted] = text.split('=', 2);
+  if (reservedVariables.includes(name)) {
+    throw new ValueError(`each run sets ${name} itself; name a variable of the client's own`);
+  }
+  const value = variables.find((known) => known === wanted);
+  if (/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && value !== undefined) return { name, value };
+  throw new ValueError(`expected NAME=${variables.join('|')}`);
 }
 
 function searchOptionsIn(flags: ExploreFlags) {
@@ -108,35 +183,32 @@ function searchOptionsIn(flags: ExploreFlags) {
 
 /** Throws a UsageError for a variable that is set twice, or a file that two reports share. */
 function refuseDuplicates({ env, report }: ExploreFlags): void {
-  const variable = repeated(env.map(({ name }) => name));
-  if (variable !== undefined) {
-    throw new UsageError(`--env ${variable}: the variable is set twice; remove one of the two`);
-  }
-  const file = repeated(report.flatMap(({ file: path }) => (path ? [resolve(path)] : [])));
-  if (file !== undefined) {
-    throw new UsageError(`--report: two reports would be written to ${file}; name another file`);
-  }
+  const refuseRepeated = (names: readonly string[], messageFor: (name: string) => string) => {
+    const repeated = names.find((name, index) => names.indexOf(name) !== index);
+    if (repeated !== undefined) throw new UsageError(messageFor(repeated));
+  };
+  refuseRepeated(
+    env.map(({ name }) => name),
+    (name) => `--env ${name}: the variable is set twice; remove one of the two`,
+  );
+  refuseRepeated(
+    report.flatMap(({ file }) => (file ? resolve(file) : [])),
+    (file) => `--report: two reports would be written to ${file}; name another file`,
+  );
 }
 
-function repeated(names: readonly string[]): string | undefined {
-  return names.find((name, index) => names.indexOf(name) !== index);
-}
-
-/** How the command was run. */
 interface Context {
   readonly command: readonly string[];
   readonly flags: ExploreFlags;
   readonly replayFlags: readonly string[];
   readonly startMs: number;
-  /** The schedule of `--schedule`. */
   readonly givenSchedule: Schedule | undefined;
+  readonly io: CommandIo;
 }
 
-/** Prints the result and writes the reports. Returns the exit code. */
-function report(result: SearchResult, context: Context, io: CommandIo): number {
-  const { command, flags, startMs, givenSchedule } = context;
-  const complain = noticesTo(io, 'smstwin explore');
-  printFindings(result, context, io, complain);
+function report(result: SearchResult, context: Context): number {
+  const { command, flags, startMs, givenSchedule, io } = context;
+  printFindings(result, context);
   const line = exploredLine(result, flags);
   io.out(`${line}\n`);
   if (givenSchedule === undefined) io.out(`${countsLine(result)}\n`);
@@ -147,24 +219,19 @@ function report(result: SearchResult, context: Context, io: CommandIo): number {
     startedAt: new Date(startMs).toISOString(),
     durationMs: Date.now() - startMs,
   };
-  return writeReports(
-    flags.report,
-    exploreSummary(explored),
-    { out: io.out, error: complain },
-    {
-      json: () => `${JSON.stringify(exploreJson(explored), null, 2)}\n`,
-    },
-  );
+  const streams = { out: io.out, error: noticesTo(io, 'smstwin explore') };
+  return writeReports(flags.report, exploreSummary(explored), streams, {
+    json: () => `${JSON.stringify(exploreJson(explored), null, 2)}\n`,
+  });
 }
 
-/** Writes the files of the findings, and prints findings and problems. */
+/** Also writes the files of the findings. */
 function printFindings(
   result: SearchResult,
-  { command, flags, replayFlags, givenSchedule }: Context,
-  io: CommandIo,
-  complain: (line: string) => void,
+  { command, flags, replayFlags, givenSchedule, io }: Context,
 ): void {
   const { findings, unconfirmed, unstable, problem, intents, levels, unmet = 0 } = result;
+  const complain = noticesTo(io, 'smstwin explore');
   const replayed = { command, flags: replayFlags, intents };
   // A replay has no levels, and its schedule is in a file already.
   const files = levels.length === 0 ? [] : writeFindings(flags.out, findings, replayed, complain);
@@ -172,16 +239,13 @@ function printFindings(
     io.out(findingText(finding, givenSchedule ? 'FAILED' : 'FOUND', files[index]));
   }
   for (const finding of unconfirmed) io.out(findingText(finding, 'NOT CONFIRMED', seenOnce));
-  const note = [
-    passedAgain,
-    ...(flags.rate === undefined ? [] : [tryLess]),
-    ...(flags.jobs > 1 ? [tryOneJob] : []),
-  ].join('; ');
+  const hints = [flags.rate !== undefined && tryLess, flags.jobs > 1 && tryOneJob];
+  const note = [passedAgain, ...hints.filter((hint) => hint !== false)].join('; ');
   for (const finding of unstable) io.out(findingText(finding, 'UNSTABLE', note));
   if (problem !== undefined) {
     complain(problem.line);
-    const lines = problem.tail === '' ? [] : problem.tail.split('\n');
-    for (const line of lines) io.error(`  | ${foreignText(line)}\n`);
+    for (const line of problem.tail.split('\n'))
+      if (problem.tail !== '') io.error(`  | ${foreignText(line)}\n`);
   }
   if (unmet > 0) {
     const faults = `${many(unmet, 'fault')} of the schedule met no call of the client`;
@@ -211,7 +275,6 @@ function countsLine(result: SearchResult): string {
 
 const progressEveryMs = 5_000;
 
-/** Prints one line every five seconds. */
 function progressTo(io: CommandIo): (progress: Progress) => void {
   let shownMs = Date.now();
   return ({ levels, points, findings }) => {

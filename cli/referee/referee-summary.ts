@@ -1,10 +1,10 @@
 /**
- * The referee's report as the summary that the harness writes reports from: one result for each
- * finding, or one for a rule without findings.
+ * The referee's report as text for a terminal, and as the summary that the harness writes reports
+ * from: one result for each finding, or one for a rule without findings.
  */
-
 import { clientRules } from '#contract/rules.ts';
-import { many } from '#io/table.ts';
+import { foreignText } from '#io/foreign-text.ts';
+import { many, table } from '#io/table.ts';
 import { type Exchange, requestIdOf } from '#judging/client/exchange.ts';
 import type { RefereeReport, RuleJudgement } from '#judging/client/judge.ts';
 import type { Finding } from '#judging/client/record.ts';
@@ -14,13 +14,11 @@ import type { Result, Verdict } from '#judging/report/result.ts';
 import type { Summary } from '#judging/report/summary.ts';
 
 interface Context {
-  /** The name of the recorded traffic. */
   readonly file: string;
   /** The failures that are known, from `--expected`. */
   readonly expected: readonly Expectation[];
 }
 
-/** The summary of a report, with its exit code. */
 export function refereeSummary(report: RefereeReport, context: Context): Summary {
   const { file, expected } = context;
   const attempts = new Map(
@@ -31,33 +29,40 @@ export function refereeSummary(report: RefereeReport, context: Context): Summary
   const results = report.rules.flatMap((rule) => resultsOf(rule, attempts));
   const known = report.rules.map(({ id }) => ({ id, subject: id }));
   const weighed = weigh(expected, results, known);
-  const exitCode = exitCodeOf(report, results, weighed);
-  return {
+  return clientSummary(results, sentences, {
     title: 'Referee',
     observedName: 'advice',
-    sentenceOf: (id) => sentences.get(id) ?? '',
     baseUrl: file,
     startedAt: new Date().toISOString(),
     durationMs: 0,
-    exitCode,
-    ...withoutTarget,
+    exitCode: exitCodeOf(report, results, weighed),
     sends: report.exchanges.length,
+    weighed,
+  });
+}
+
+type OwnFacts = 'title' | 'baseUrl' | 'startedAt' | 'durationMs' | 'exitCode' | 'sends';
+
+/** The summary of a command that judges a client, and so sent nothing to a target itself. */
+export function clientSummary(
+  results: readonly Result[],
+  sentenceOfRule: ReadonlyMap<string, string>,
+  own: Pick<Summary, OwnFacts> & Partial<Summary>,
+): Summary {
+  return {
+    sentenceOf: (id) => sentenceOfRule.get(id) ?? '',
+    interrupted: false,
+    reachable: true,
+    throttled: 0,
+    interruptions: {},
+    weighed: { expected: new Map(), stale: [] },
+    discovered: { answers: {}, undetermined: {} },
     counts: counts(results),
     rules: ruleVerdicts(results),
     results,
-    weighed,
+    ...own,
   };
 }
-
-/** The fields of a summary of a run that sent nothing to a target itself. */
-export const withoutTarget = {
-  interrupted: false,
-  reachable: true,
-  throttled: 0,
-  interruptions: {},
-  weighed: { expected: new Map(), stale: [] },
-  discovered: { answers: {}, undetermined: {} },
-} satisfies Partial<Summary>;
 
 function exitCodeOf(
   report: RefereeReport,
@@ -69,7 +74,7 @@ function exitCodeOf(
   return report.rules.some(({ exercised }) => exercised > 0) ? 0 : 4;
 }
 
-export const sentences = new Map<string, string>(
+const sentences = new Map<string, string>(
   clientRules.map(({ id, level, sentence }) => [id, `(${level}) The client ${sentence}`]),
 );
 
@@ -124,7 +129,7 @@ function detailsOf(finding: Finding, attempts: Attempts) {
 }
 
 /** Where a finding was made: its account, endpoint and exchanges. */
-export function placeOf({ accountId, endpoint, exchanges }: Finding): string {
+function placeOf({ accountId, endpoint, exchanges }: Finding): string {
   const shown = exchanges.slice(0, shownNumbers).map(({ number }) => number);
   const more = exchanges.length - shown.length;
   const numbers = `${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
@@ -180,4 +185,49 @@ export function reportExchange(exchange: Exchange, first: Exchange | undefined) 
     ...(!isSeen && { failure: `${status}, which the client did not see` }),
     durationMs: exchange.answeredAtMs - atMs,
   };
+}
+
+export function refereeText(
+  { rules, intents: { unattributable }, exchanges: { length }, notice }: RefereeReport,
+  summary: Summary,
+): string {
+  const rulesWithFindings = rules.filter(({ findings }) => findings.length > 0);
+  const lines = rulesWithFindings.flatMap((rule) => [...findingLines(rule, summary), '']);
+  for (const line of summary.weighed.stale) {
+    lines.push(`Stale expectation: ${foreignText(line)}`);
+  }
+  const count = (verdict: string) => rules.filter((rule) => rule.verdict === verdict).length;
+  lines.push(
+    `${many(length, 'exchange')}: ${count('passed')} rules passed, ${count('failed')} failed, ${count('advice')} advice, ${count('not_exercised')} not exercised.`,
+  );
+  if (notice !== undefined) lines.push(`Note: ${notice}.`);
+  if (unattributable > 0) {
+    lines.push(`${unattributable} sends cannot be attributed to one message; they fail no rule.`);
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+/** The text lists this many findings of a rule. */
+const shownFindings = 10;
+
+function findingLines({ id: ruleId, verdict, findings }: RuleJudgement, summary: Summary) {
+  const { results, weighed } = summary;
+  const isExpected = results.some(
+    ({ subject, id }) => subject === ruleId && weighed.expected.has(id),
+  );
+  const head = isExpected ? 'EXPECTED' : verdict.toUpperCase();
+  const lines = [`${head}  ${ruleId}  ${sentences.get(ruleId) ?? ''}`];
+  for (const finding of findings.slice(0, shownFindings)) {
+    lines.push(`  ${foreignText(finding.what)}`, `    ${foreignText(placeOf(finding))}`);
+  }
+  const more = findings.length - shownFindings;
+  if (more > 0) lines.push(`  … and ${more} more`);
+  return lines;
+}
+
+export function clientRulesTable(): string {
+  return table([
+    ['RULE', 'LEVEL', 'THE CLIENT'],
+    ...clientRules.map(({ id, level, sentence }) => [id, level, sentence]),
+  ]);
 }

@@ -238,7 +238,7 @@ test.each([
 });
 
 test.each([
-  ['missing.har', undefined, 'cannot be read: there is no such file'],
+  ['missing.har', undefined, 'missing.har: there is no such file'],
   ['missing.ndjson', undefined, 'there is no such file'],
   ['broken.har', '{', 'not JSON; expected a HAR 1.2 file'],
   ['other.har', '{"log":{}}', 'not a HAR 1.2 file: log.entries'],

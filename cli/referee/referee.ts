@@ -28,9 +28,8 @@ import { isRecording, readTraffic } from '#judging/evidence/read-traffic.ts';
 import { readExpectations } from '#judging/report/expected.ts';
 import { writeReports } from '#judging/report/write.ts';
 import { noticesTo } from '../process.ts';
-import { exchangesOfJournalFile } from './referee-journal.ts';
-import { refereeSummary } from './referee-summary.ts';
-import { clientRulesTable, refereeText } from './referee-text.ts';
+import { exchangesOfJournalFile } from '../replay/replay-journal.ts';
+import { clientRulesTable, refereeSummary, refereeText } from './referee-summary.ts';
 
 const refereeFlags = [
   list('--account <name>', 'judge this account alone, by name or id', (text) => text),
@@ -76,31 +75,21 @@ async function judgeFile(file: string, flags: RefereeFlags, io: CommandIo): Prom
   const { strict = false, partial = false, grace, account } = flags;
   const expected = flags.expected === undefined ? [] : readExpectations(flags.expected);
   const reports = flags.intents === undefined ? undefined : readIntentsFile(flags.intents);
-  const { exchanges, lack, isCutAtStart, endsUndelivered, hasAccount } = await trafficOf(
-    file,
-    io,
-    partial,
-  );
-  for (const name of account) {
-    if (hasAccount(name)) continue;
-    throw new CommandError(2, `--account ${name}: the record has no such account`);
-  }
+  const { exchanges, hasAccount, ...known } = await trafficOf(file, io, partial);
+  const missing = account.find((name) => !hasAccount(name));
+  if (missing !== undefined)
+    throw new UsageError(`--account ${missing}: the record has no such account`);
   const report = judge(exchanges, {
     isPartial: partial,
     isStrict: strict,
-    isCutAtStart,
-    lack,
-    endsUndelivered,
     graceMs: grace,
     reports,
+    ...known,
     ...(account.length > 0 && { accounts: account }),
   });
   const summary = refereeSummary(report, { file: basename(file), expected });
   io.out(refereeText(report, summary));
-  const streams = {
-    out: io.out,
-    error: noticesTo(io, 'smstwin referee'),
-  };
+  const streams = { out: io.out, error: noticesTo(io, 'smstwin referee') };
   return writeReports(flags.report, summary, streams, {
     json: () => `${JSON.stringify(reportJson(report), null, 2)}\n`,
   });
@@ -119,24 +108,18 @@ async function trafficOf(file: string, io: CommandIo, isPartial: boolean) {
   };
   const recorded = isRecording(file) ? await exchangesOfRecording(file, notice) : undefined;
   if (!file.endsWith('.har') && recorded === undefined) {
-    const traffic = exchangesOfJournalFile(file);
-    for (const line of traffic.notices) notice(line);
+    const { notices, ...traffic } = exchangesOfJournalFile(file);
+    for (const line of notices) notice(line);
     return traffic;
   }
   try {
     const exchanges = recorded ?? exchangesOfHar(readText(file, mostHarBytes), file, notice);
     const hasAccount = (name: string) => exchanges.some((exchange) => isOfAccount(exchange, name));
-    return {
-      exchanges,
-      lack,
-      // A recorder may have started after the client.
-      isCutAtStart: isPartial,
-      endsUndelivered: undefined,
-      hasAccount,
-    };
+    // A recorder may have started after the client.
+    return { exchanges, lack, isCutAtStart: isPartial, endsUndelivered: undefined, hasAccount };
   } catch (error) {
     if (error instanceof CommandError) throw error;
-    throw new CommandError(2, `${file}: cannot be read: ${reasonOf(error)}`);
+    throw new UsageError(`cannot read ${file}: ${reasonOf(error)}`);
   }
 }
 

@@ -1,16 +1,17 @@
 /**
- * Replays a recorded run from its journal file alone, for `smstwin replay` and the referee.
+ * Replays a recorded run from its journal file alone, for `smstwin replay` and the referee. The
+ * simulator then has the same record of exchanges as the one that wrote the journal.
  */
-
 import { atOnce } from '#io/at-once.ts';
 import { JournalError } from '#judging/evidence/journal-error.ts';
 import { playingFrom } from '#src/recording/checkpoint/resume.ts';
 import type { RecordBound } from '#src/recording/exchange-record.ts';
 import { readHeader, settingsOfHeader } from '#src/recording/journal/journal-header.ts';
 import { type JournalLines, readJournal } from '#src/recording/journal/journal-lines.ts';
+import { exchangesOf } from '#src/recording/judged-exchanges.ts';
+import { isUndelivered } from '#src/sim/devices/outcomes.ts';
 import { Simulator } from '#src/simulator.ts';
 
-/** The result of a replay, and the simulator's state at the end of the run. */
 export type Replayed = ReturnType<typeof replayLines>;
 
 /**
@@ -52,10 +53,36 @@ function replayLines(
     const played = atOnce(playingFrom(simulator, lines, header, path));
     const { exchangeRecord } = simulator;
     const { world } = simulator.simulation;
-    /** True if an incomplete last line was ignored. */
     const { isTruncated } = lines;
     return { ...played, header, isTruncated, exchangeRecord, world };
   } finally {
     void simulator.close();
   }
+}
+
+/** The exchanges that are judged: they take about a gigabyte. */
+const bound = { exchanges: 500_000, characters: 512 * 1024 * 1024 };
+
+/** Throws a JournalError if the file cannot be played. */
+export function exchangesOfJournalFile(path: string) {
+  const { isTruncated, differing, exchangeRecord, world } = replayJournal(path, bound);
+  const truncated =
+    'the last line is incomplete and was ignored: the rest is judged as a partial record';
+  const differ =
+    `${differing} of the recorded replies differ when played again, and the new ones are judged: ` +
+    'the file was edited, or another version wrote it';
+  return {
+    exchanges: exchangesOf(exchangeRecord, world.keyRing.texts),
+    isCutAtStart: exchangeRecord.isCutAtStart,
+    /** Why the exchanges are not all of the run; undefined if they are. */
+    lack: exchangeRecord.lack ?? (isTruncated ? truncated : undefined),
+    endsUndelivered: (messageId: string) => isUndelivered(world.messages.get(messageId)),
+    /** True if the service has an account of this name or id, even one without requests. */
+    hasAccount: (wanted: string) =>
+      [...world.accounts.values()].some(
+        ({ accountId, name }) => accountId === wanted || name === wanted,
+      ),
+    /** Lines to print about the file. */
+    notices: differing > 0 ? [`${path}: ${differ}`] : [],
+  };
 }

@@ -29,11 +29,9 @@ export async function replay(argv: readonly string[], io: CommandIo): Promise<nu
     io.out(`  recorded ${foreignText(expected)}\n  replayed ${foreignText(actual)}\n`);
   }
   if (differing > differences.length) io.out(`… and ${differing - differences.length} more\n`);
-  io.out(
-    differing === 0
-      ? `${inputsOf(replayed)} replayed: every reply is the same, byte for byte.\n`
-      : `${inputsOf(replayed)} replayed: ${differing} replies differ from the recorded ones.\n`,
-  );
+  const same = 'every reply is the same, byte for byte';
+  const other = `${differing} replies differ from the recorded ones`;
+  io.out(`${inputsOf(replayed)} replayed: ${differing === 0 ? same : other}.\n`);
   return differing === 0 ? 0 : 1;
 }
 

@@ -2,7 +2,6 @@
  * The text that `smstwin serve` and `fleet` print when they are ready: URLs, a key, a number and
  * commands to paste.
  */
-
 import { servicePaths } from '#contract/routes.ts';
 import type { CommandIo } from '#io/flags.ts';
 import { foreignText } from '#io/foreign-text.ts';
@@ -13,6 +12,7 @@ import type { ServeOptions } from './serve-options.ts';
 
 /** A recipient without a scripted outcome. */
 const recipient = '+12025550123';
+const readPath = servicePaths.read.replace('{message_id}', 'MESSAGE_ID');
 
 /** `served`: the content of the ready file. */
 export function banner(
@@ -24,6 +24,7 @@ export function banner(
   const caller = chooseCaller(served, options.settings);
   const caFile = served.tls_ca_file;
   const trust = caFile === undefined ? '' : ` --cacert ${quoted(caFile)}`;
+  const body = JSON.stringify({ to: recipient, from: caller?.from, message: 'Hello' });
   const lines = [
     `smstwin ${version} simulates the Outbound SMS Service (clock ${clock}, seed ${served.seed}).`,
     '',
@@ -36,8 +37,8 @@ export function banner(
           `  from         ${caller.from}`,
           '',
           'Send a message, then read its status with the message_id of the reply:',
-          `${sendCommand(served.base_url, caller)}${trust}`,
-          `${readCommand(served.base_url, caller.key)}${trust}`,
+          `${curl(served.base_url + servicePaths.send, caller.key)} -H 'Content-Type: application/json' -d '${body}'${trust}`,
+          `${curl(served.base_url + readPath, caller.key)}${trust}`,
         ]),
     '',
     ...(caFile === undefined ? [] : [trustHint(quoted(caFile)), '']),
@@ -46,14 +47,8 @@ export function banner(
   return `${lines.join('\n')}\n`;
 }
 
-interface Caller {
-  readonly account: string;
-  readonly key: string;
-  readonly from: string;
-}
-
 /** The first account with a key and a number to send from: its own working SIM, or the pool's. */
-function chooseCaller(served: ReadyFile, settings: SettingsInput): Caller | undefined {
+function chooseCaller(served: ReadyFile, settings: SettingsInput) {
   const pool = served.pool[0]?.number;
   for (const { name, api_key: key, sims } of served.accounts) {
     if (key === '') continue;
@@ -68,28 +63,15 @@ function chooseCaller(served: ReadyFile, settings: SettingsInput): Caller | unde
   return undefined;
 }
 
-function sendCommand(baseUrl: string, caller: Caller): string {
-  const body = JSON.stringify({ to: recipient, from: caller.from, message: 'Hello' });
-  return [
-    `  curl -sS ${baseUrl}${servicePaths.send}`,
-    `-H 'Authorization: Bearer ${caller.key}'`,
-    `-H 'Content-Type: application/json'`,
-    `-d '${body}'`,
-  ].join(' ');
-}
-
-function readCommand(baseUrl: string, key: string): string {
-  const path = servicePaths.read.replace('{message_id}', 'MESSAGE_ID');
-  return `  curl -sS ${baseUrl}${path} -H 'Authorization: Bearer ${key}'`;
+function curl(url: string, key: string): string {
+  return `  curl -sS ${url} -H 'Authorization: Bearer ${key}'`;
 }
 
 /** What makes Node, Python, Go and curl trust the certificate. */
 function trustHint(path: string): string {
   const names = ['NODE_EXTRA_CA_CERTS', 'REQUESTS_CA_BUNDLE', 'SSL_CERT_FILE', 'CURL_CA_BUNDLE'];
-  return [
-    'Let clients trust its certificate (Java and others: docs/https.md):',
-    `  export ${names.map((name) => `${name}=${path}`).join(' ')}`,
-  ].join('\n');
+  const values = names.map((name) => `${name}=${path}`).join(' ');
+  return `Let clients trust its certificate (Java and others: docs/https.md):\n  export ${values}`;
 }
 
 /** Quotes a path, so that a shell reads one word. */
@@ -97,7 +79,6 @@ function quoted(path: string): string {
   return /^[\w./+@:-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }
 
-/** How simulated time moves, and how to move it. */
 function timeHint(
   served: ReadyFile,
   { settings, control }: Pick<ServeOptions, 'settings' | 'control'>,
@@ -115,19 +96,14 @@ function timeHint(
     ].join('\n');
   }
   if (settings.clock === 'scaled') {
-    const seconds =
-      settings.retryAfterSeconds === 'real'
-        ? 'Retry-After counts real seconds'
-        : 'Retry-After counts simulated seconds (--retry-after real: real ones)';
+    const isReal = settings.retryAfterSeconds === 'real';
+    const seconds = isReal ? 'real seconds' : 'simulated seconds (--retry-after real: real ones)';
     return (
       `Simulated time runs ${settings.rate ?? defaultRate} times as fast as real time. ` +
-      `${seconds}; send_at is compared with simulated time.`
+      `Retry-After counts ${seconds}; send_at is compared with simulated time.`
     );
   }
-  return (
-    'SIMs poll every 20 s, as real ones do. Faster: --clock scaled --rate 60. Step by ' +
-    'step: --clock manual.'
-  );
+  return 'SIMs poll every 20 s, as real ones do. Faster: --clock scaled --rate 60. Step by step: --clock manual.';
 }
 
 /** Names the environment variable instead of the token if the token came from there. */

@@ -1,14 +1,14 @@
 /**
  * `smstwin serve`: runs a simulator on two ports until a signal stops it.
  */
-
 import { minuteMs } from '#contract/time.ts';
 import { addFlags, type CommandIo, type Flag, newCommand, readFlags } from '#io/flags.ts';
+import { foreignJson, foreignText } from '#io/foreign-text.ts';
 import { JournalError } from '#judging/evidence/journal-error.ts';
+import type { RequestView } from '#src/operations/requests/request-views.ts';
 import type { InternalOptions } from '#src/simulator.ts';
 import { closeAtStop, noticesTo, stackOf, stopSignal, timedNoticesTo } from '../process.ts';
 import { announce, prepareReadyFile } from './ready-file.ts';
-import { requestLine } from './request-log.ts';
 import { addServeFlags, serveOptions, shardTokenVariable } from './serve-options.ts';
 
 /** Flags that `serve` has only in a checkout (`verify/defects/flags.ts`), and what reads them. */
@@ -17,16 +17,13 @@ export interface CheckoutFlags {
   readonly read: (values: Readonly<Record<string, unknown>>) => Promise<CheckoutRequest>;
 }
 
-/** What those flags ask for. */
 export interface CheckoutRequest {
   /** A text to print instead of serving. */
   readonly answer?: string;
-  /** A line to print at the start. */
   readonly notice?: string;
   readonly simulation?: InternalOptions['simulation'];
 }
 
-/** Serves until a signal or an operation stops it. Returns the exit code. */
 export async function serve(
   argv: readonly string[],
   io: CommandIo,
@@ -81,6 +78,14 @@ export async function serve(
     throw error;
   }
   return closeAtStop(stopped, () => simulator.close(), undefined, lifecycle);
+}
+
+/** A line of `--log`: one request of the service. Shows the key's id, never the key. */
+export function requestLine(format: 'text' | 'json', request: RequestView): string {
+  if (format === 'json') return `${foreignJson(JSON.stringify(request))}\n`;
+  const { at, method, endpoint, status, code, account_id: account, duration_ms: ms } = request;
+  const words = [at, method, endpoint ?? 'unknown', status, code ?? '-', account ?? 'anonymous'];
+  return `${foreignText(words.join(' '))} ${ms.toFixed(3)}ms\n`;
 }
 
 /**

@@ -3,7 +3,6 @@
  * instant and never by a duration, so a move may be repeated. While time runs, all shards derive it
  * from one line: simulated time is a linear function of wall time.
  */
-
 import { isoTime } from '#contract/time.ts';
 import { readInput } from '#src/operations/perform.ts';
 import { advanceSchema, targetOf } from '#src/operations/service/clock.ts';
@@ -52,7 +51,6 @@ export class WideClock {
     if (mode !== 'manual') await Promise.all(shards.map((shard) => follow(shard, line)));
   }
 
-  /** Brings a shard that was started again to the time of the others. */
   async resume(shard: Shard): Promise<void> {
     const line = this.#line;
     const { mode } = await stateOf(shard);
@@ -110,16 +108,16 @@ function stateOf(shard: Shard): Promise<ClockState> {
   return shard.read('clock.state');
 }
 
-async function advanceTo(shard: Shard, to: string): Promise<void> {
-  await shard.ask(clockRequest('clock.advance', { to }));
+function advanceTo(shard: Shard, to: string): Promise<ShardReply> {
+  return shard.ask(clockRequest('clock.advance', { to }));
 }
 
-async function setClock(shard: Shard, mode: object): Promise<void> {
-  await shard.ask(clockRequest('clock.setMode', mode));
+function setClock(shard: Shard, mode: object): Promise<ShardReply> {
+  return shard.ask(clockRequest('clock.setMode', mode));
 }
 
 /** `since_ms`: the wall time from which the shard's clock runs. */
-function follow(shard: Shard, { mode, rate, wallMs }: ClockLine): Promise<void> {
+function follow(shard: Shard, { mode, rate, wallMs }: ClockLine): Promise<ShardReply> {
   return setClock(shard, { mode, since_ms: wallMs, ...(mode === 'scaled' && { rate }) });
 }
 

@@ -2,7 +2,7 @@
  * Messages of a wide world (a world that spans all shards): pages, newest first, and
  * `messages.wait`. Each shard has the messages of its own accounts.
  */
-
+import { setTimeout as pause } from 'node:timers/promises';
 import { isoTime } from '#contract/time.ts';
 import type { ControlReply, ControlRequest } from '#src/http/transport/transport.ts';
 import { defaultPage, largestPage } from '#src/operations/messages/message-query.ts';
@@ -10,7 +10,7 @@ import { waitInputSchema } from '#src/operations/messages/wait.ts';
 import { readInput } from '#src/operations/perform.ts';
 import { routeOf } from '#src/operations/table.ts';
 import { OperationRefused } from '#src/sim/errors.ts';
-import { pause, requestForShard } from '../ask.ts';
+import { requestForShard } from '../ask.ts';
 import { okReply, passedReply } from '../replies.ts';
 import type { ReplyOf, Shard } from '../shard.ts';
 import type { WideClock } from './wide-clock.ts';

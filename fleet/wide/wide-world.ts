@@ -52,12 +52,10 @@ export class WideWorld {
     return wide;
   }
 
-  /** True while requests wait for a change. */
   get isHolding(): boolean {
     return this.#changes.isHolding;
   }
 
-  /** Brings a shard that was started again to the state and time of the others. */
   async resume(shard: Shard): Promise<void> {
     // A change that is under way catches up with the shard itself.
     if (!this.isHolding) await this.#changes.catchUp(shard);

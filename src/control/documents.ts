@@ -22,7 +22,7 @@ import { openApiText } from './openapi/service-document.ts';
 export const probes = {
   live: defineOperation({
     http: 'GET /control/live',
-    ofServer: true,
+    fleet: { ofServer: true },
     isOpen: true,
     summary: 'Answers as long as the process does. Needs no token.',
     output: z.strictObject({ status: z.literal('live') }),
@@ -30,7 +30,7 @@ export const probes = {
   }),
   ready: defineOperation({
     http: 'GET /control/ready',
-    ofServer: true,
+    fleet: { ofServer: true },
     isOpen: true,
     summary: 'Whether requests of the service would be answered; 503 if not. Needs no token.',
     output: z.strictObject({ status: z.enum(['ready', 'not_ready']) }),

@@ -5,7 +5,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { exchangesOfJournalFile } from '#cli/referee/referee-journal.ts';
+import { exchangesOfJournalFile } from '#cli/replay/replay-journal.ts';
 import { type Report, readIntentsFile } from '#judging/client/intents-file.ts';
 import { judge, type RefereeReport } from '#judging/client/judge.ts';
 import { reportJson } from '#judging/client/report-json.ts';

@@ -5,9 +5,9 @@
 import { expect, test } from 'vitest';
 import type { ClientTools } from '#explore/explore.ts';
 import { runInProcess } from '#explore/in-process-run.ts';
-import { Ended, type RunClient } from '#explore/run.ts';
 import { search } from '#explore/search.ts';
 import { exitCodeOf } from '#explore/search-result.ts';
+import { Ended, type RunClient } from '#explore/verdict.ts';
 
 /** Sends two messages and never looks at a reply, so every lost message is a finding. */
 async function careless({ fetch, baseUrl, apiKey, from }: ClientTools): Promise<void> {

@@ -9,7 +9,7 @@ import { afterAll, expect, test } from 'vitest';
 import { referee } from '#cli/referee/referee.ts';
 import { replay } from '#cli/replay/replay.ts';
 import { banner } from '#cli/serve/banner.ts';
-import { requestLine } from '#cli/serve/request-log.ts';
+import { requestLine } from '#cli/serve/serve.ts';
 import { conform } from '#conformance/main.ts';
 import { withChangedLines } from '#judging/evidence/journal-checksum.ts';
 import { Simulator } from '#src/simulator.ts';

@@ -78,7 +78,7 @@ test('a command line that cannot be carried out ends with 2 and a line that name
   );
   expect(ends.map(({ error }) => error)).toEqual([
     expect.stringMatching(
-      /^smstwin: unknown command 'sevre\\n::error::\\u001b\[2J'; there are serve, .*\n$/,
+      /^smstwin: unknown command 'sevre\\n::error::\\u001b\[2J'; use one of serve, .*\n$/,
     ),
     "smstwin rules: unknown option '--jsn' (Did you mean --json?)\n",
     'smstwin serve: world.json: accounts[0].sims[0].number: expected an E.164 number such as "+12025550101"; got "1"\n' +

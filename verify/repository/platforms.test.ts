@@ -49,7 +49,6 @@ const traps: readonly (readonly [string, RegExp, Readonly<Record<string, string>
     {
       'fleet/fleet.ts': modesAreIgnored,
       'fleet/haproxy.ts': modesAreIgnored,
-      'fleet/layout-file.ts': modesAreIgnored,
       'fleet/state-file.ts': modesAreIgnored,
       'io/own-file.ts': modesAreIgnored,
       'src/http/transport/hyper-express/server.ts': modesAreIgnored,

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { banner } from '#cli/serve/banner.ts';
-import { requestLine } from '#cli/serve/request-log.ts';
+import { requestLine } from '#cli/serve/serve.ts';
 import { conform } from '#conformance/main.ts';
 import { SettingsError } from '#io/mistakes.ts';
 import { servedOperations } from '#src/control/documents.ts';

@@ -48,7 +48,7 @@ function* metricsOf(live: RunningWorld, { world, first: withFirst }: z.output<ty
 
 export const metrics = defineOperation({
   http: 'GET /control/metrics',
-  ofServer: true,
+  fleet: { ofServer: true },
   summary: 'Metrics: OpenMetrics if `Accept` names it, otherwise the text format of Prometheus.',
   description:
     `Of several worlds, each sample has the label \`world\`. Of more than ${mostLabelledWorlds} ` +

@@ -9,7 +9,7 @@ import type { Socket } from 'node:net';
 import { Answers } from '../answers.ts';
 import { ArrivingBody, type Intake } from '../arriving-body.ts';
 import { HeadLines } from '../head-lines.ts';
-import { checkAddress, listenError } from '../listening.ts';
+import { checkAddress, listenOn } from '../listening.ts';
 import { ServedPort } from '../served-port.ts';
 import { type Serve, type Transport, type TransportOptions, waitUntilIdle } from '../transport.ts';
 import { NodeOutlet, refuseSocket } from './node-reply.ts';
@@ -103,17 +103,9 @@ export class NodeTransport implements Transport {
     server.on(connected, (socket: Socket) => new PlainConnection(shared, socket));
   }
 
-  listen(port: number, host: string): Promise<number> {
-    return new Promise((resolve, reject) => {
-      checkAddress(port, host);
-      const onError = (error: Error): void => reject(listenError(error, port, host));
-      this.#server.once('error', onError);
-      this.#server.listen({ port, host, exclusive: true }, () => {
-        this.#server.off('error', onError);
-        const address = this.#server.address();
-        resolve(address !== null && typeof address === 'object' ? address.port : port);
-      });
-    });
+  async listen(port: number, host: string): Promise<number> {
+    checkAddress(port, host);
+    return listenOn(this.#server, port, host);
   }
 
   close(graceMs = 5_000): Promise<void> {

@@ -1,6 +1,6 @@
 /** The audit finds no breach on the service as documented, and each planted one. */
 import { expect, test } from 'vitest';
-import { ownAudit } from './own-audit.ts';
+import { ownAudit } from './limit-audit.ts';
 
 const quiet = { accounts: 4, minutes: 2, onProgress: () => {} };
 

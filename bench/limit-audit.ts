@@ -1,0 +1,207 @@
+/**
+ * Audits rate limits: of a simulator of its own, in this process and in simulated time, or of a
+ * running one. The load is far above the limits. It counts the simulator's record of requests, read
+ * before it overflows.
+ */
+
+import { setTimeout as pause } from 'node:timers/promises';
+import { documentedLimitsPerMinute, type EndpointName, endpointNames } from '#contract/limits.ts';
+import { servicePaths } from '#contract/routes.ts';
+import { type AuditEntry, type AuditRun, auditRun, windowMs } from '#judging/limiter/recount.ts';
+import type { LimitOverrides } from '#src/config/world-schema.ts';
+import type { RequestView } from '#src/operations/requests/request-views.ts';
+import { Rng } from '#src/sim/random.ts';
+import { type ApiRequest, createSimulator, type Simulator } from '#src/simulator.ts';
+import { sendTemplate } from './load/workload.ts';
+import { boundedClient, ControlClient, type RemoteUser, unusedName } from './servers/service.ts';
+
+export interface OwnAuditOptions {
+  readonly accounts: number;
+  readonly minutes: number;
+  /** Planted limits; the audit always applies those of the document. */
+  readonly limits: LimitOverrides;
+  readonly onProgress: (line: string) => void;
+}
+
+/** The rate of the load, as a multiple of the limits. */
+const overload = 3;
+/** The requests of each account between two calls without a key. */
+const requestsPerAnonymous = 4;
+const addresses = ['192.0.2.1', '192.0.2.2', '192.0.2.3', '192.0.2.4'];
+/** Below the thousand requests that the record keeps. */
+const readEvery = 500;
+const startMs = Date.parse('2026-01-01T00:00:00.000Z');
+const longestStepMs = 40;
+/** The requests between two lines of progress. */
+const progressEvery = 5_000;
+
+const limitedEndpoints = endpointNames.filter((name) => documentedLimitsPerMinute[name] !== null);
+/** Each endpoint occurs in proportion to its limit, which is a multiple of 60. */
+const weightedEndpoints = limitedEndpoints.flatMap((name) =>
+  Array.from({ length: (documentedLimitsPerMinute[name] ?? 0) / 60 }, () => name),
+);
+
+interface User {
+  readonly accountId: string;
+  readonly authorizations: readonly string[];
+  readonly from: string;
+  readonly deviceId: string;
+}
+
+/**
+ * Accounts with two keys each call from four addresses, at three times the limit of every limited
+ * endpoint; other callers have no key.
+ */
+export async function ownAudit(options: OwnAuditOptions): Promise<AuditRun> {
+  const simulator = await createSimulator({
+    clock: 'manual',
+    startTime: startMs,
+    limits: options.limits,
+    world: { accounts: [] },
+    assumptions: { monthlyQuota: 'unlimited' },
+  });
+  try {
+    return loadAndCount(simulator, options);
+  } finally {
+    await simulator.close();
+  }
+}
+
+function loadAndCount(simulator: Simulator, options: OwnAuditOptions): AuditRun {
+  const users = Array.from({ length: options.accounts }, (_, n) => createUser(simulator, n));
+  const rng = Rng.stream(1, 'limit-audit');
+  const record = new RecordReader();
+  let sent = 0;
+  const readRecord = () => record.take(simulator.requests.list());
+  const callNext = (nowMs: number) => {
+    const user = users[rng.below(users.length)];
+    const endpoint = weightedEndpoints[rng.below(weightedEndpoints.length)];
+    if (user === undefined || endpoint === undefined) return;
+    simulator.handle(requestOf(user, endpoint, rng));
+    if (++sent % readEvery === 0) readRecord();
+    if (sent % (users.length * requestsPerAnonymous) !== 0) return;
+    // AUTH-6: calls without a key count by address. The record has no address, so the reply says
+    // whether they passed.
+    const request = { ...requestOf(user, 'send', rng), authorization: undefined };
+    const passed = simulator.handle(request).status !== 429;
+    record.entries.push({ atMs: nowMs, endpoint: 'send', user: request.clientIp, passed });
+    sent++;
+  };
+  const endMs = startMs + options.minutes * windowMs;
+  const perMs = (overload * users.length * sumOf(limitedEndpoints)) / windowMs;
+  let due = 0;
+  for (let nowMs = startMs; nowMs < endMs; ) {
+    // Steps of uneven length, so that requests do not align with the windows.
+    const stepMs = 1 + rng.below(longestStepMs);
+    nowMs += stepMs;
+    simulator.clock.advance({ to: new Date(nowMs).toISOString() });
+    for (due += stepMs * perMs; due >= 1; due--) callNext(nowMs);
+    if (sent % progressEvery < perMs * stepMs) {
+      options.onProgress(`limit-audit: ${Math.round((nowMs - startMs) / 1_000)} s simulated`);
+    }
+  }
+  readRecord();
+  return auditRun(record.entries, documentedLimitsPerMinute, sent);
+}
+
+function createUser(simulator: Simulator, n: number): User {
+  const number = `+1202556${String(n).padStart(4, '0')}`;
+  const { account_id: accountId } = simulator.accounts.create({ name: `audit-${n}` });
+  const keys = ['a', 'b'].map((name) => simulator.accounts.createKey(accountId, { name }).key);
+  const { device_id: deviceId } = simulator.sims.create(accountId, { number });
+  return { accountId, authorizations: keys.map((key) => `Bearer ${key}`), from: number, deviceId };
+}
+
+function requestOf(user: User, endpoint: EndpointName, rng: Rng): ApiRequest {
+  const isSend = endpoint.endsWith('send');
+  const path = servicePaths[endpoint]
+    .replace('{device_id}', user.deviceId)
+    .replace('{message_id}', '00000000-0000-4000-8000-000000000000');
+  return {
+    method: isSend ? 'POST' : 'GET',
+    path,
+    query: '',
+    authorization: user.authorizations[rng.below(user.authorizations.length)],
+    contentType: isSend ? 'application/json' : undefined,
+    clientIp: addresses[rng.below(addresses.length)] ?? '',
+    forwardedFor: undefined,
+    body: isSend ? JSON.stringify({ to: '+12025550199', from: user.from, message: 'Audit.' }) : '',
+  };
+}
+
+function sumOf(names: readonly EndpointName[]): number {
+  return names.reduce((sum, name) => sum + (documentedLimitsPerMinute[name] ?? 0), 0);
+}
+
+export interface RemoteAuditOptions {
+  readonly durationMs: number;
+  readonly to: string;
+  readonly onProgress: (line: string) => void;
+}
+
+const userCount = 3;
+const keysPerUser = 2;
+/** Enough sends to exceed the limit of every user. */
+const fewestSends = 2 * userCount * (documentedLimitsPerMinute.send ?? 0);
+/** Requests between two reads of the record, which keeps a thousand. */
+const batchSize = 200;
+const pauseBetweenMs = 5;
+
+/** Several accounts with two keys each send more than their limit, over HTTP. */
+export async function remoteAudit(
+  baseUrl: URL,
+  controlUrl: URL,
+  options: RemoteAuditOptions,
+): Promise<AuditRun> {
+  const control = new ControlClient(controlUrl);
+  const client = boundedClient(baseUrl);
+  const { name, number } = unusedName();
+  const users: RemoteUser[] = [];
+  for (let n = 0; n < userCount; n++) {
+    const ownNumber = `${number.slice(0, -1)}${n}`;
+    users.push(await control.createUser(`${name}-${n}`, ownNumber, keysPerUser));
+  }
+  try {
+    const accounts = new Set(users.map(({ accountId }) => accountId));
+    const record = new RecordReader();
+    const read = async () => record.take(await control.requests(), (id) => accounts.has(id));
+    // Earlier requests; none is of these accounts.
+    await read();
+    const untilMs = performance.now() + options.durationMs;
+    let sent = 0;
+    while (performance.now() < untilMs || sent < fewestSends) {
+      const sends = Array.from({ length: batchSize }, (_, index) => {
+        const user = users[(sent + index) % userCount];
+        const apiKey = user?.apiKeys[Math.floor((sent + index) / userCount) % keysPerUser] ?? '';
+        const fields = { to: options.to, from: user?.from, message: 'Audit.' };
+        return client.request(sendTemplate(apiKey, fields));
+      });
+      await Promise.all(sends);
+      sent += batchSize;
+      await read();
+      options.onProgress(`limit-audit: ${sent} requests`);
+      await pause(pauseBetweenMs);
+    }
+    return auditRun(record.entries, documentedLimitsPerMinute, sent);
+  } finally {
+    client.close();
+    for (const user of users) await control.deleteUser(user);
+  }
+}
+
+/** Collects the entries of the record. Call `take` before the record overflows. */
+class RecordReader {
+  readonly entries: AuditEntry[] = [];
+  /** The numbers of the requests that were read; those of a fleet have gaps and no order. */
+  readonly #read = new Set<number>();
+
+  /** `views`: newest first, as the record lists them. `isOurs`: the accounts to keep. */
+  take(views: readonly RequestView[], isOurs: (accountId: string) => boolean = () => true): void {
+    for (const { number, at, endpoint, account_id: user, status } of views.toReversed()) {
+      if (this.#read.has(number)) continue;
+      this.#read.add(number);
+      if (endpoint === null || user === null || !isOurs(user)) continue;
+      this.entries.push({ atMs: Date.parse(at), endpoint, user, passed: status !== 429 });
+    }
+  }
+}

@@ -1,0 +1,60 @@
+/**
+ * `smstwin rules` and `smstwin assumptions`: print what the document states and the harness checks,
+ * what the referee judges, and the questions that the document leaves open.
+ */
+import { clientRules, rules as ledger, type RuleId } from '#contract/rules.ts';
+import { addFlags, type CommandIo, type Flag, newCommand, readFlags } from '#io/flags.ts';
+import { table } from '#io/table.ts';
+import { shown } from '#judging/recorded/shown-rules.ts';
+import { permittedAnswers } from '#src/config/assumption-text.ts';
+import { assumptionLedger, assumptionNames } from '#src/sim/assumptions.ts';
+import { clientRulesTable } from './referee/referee-summary.ts';
+
+const jsonFlag: Flag = { flag: '--json', about: 'print JSON' };
+
+export async function rules(argv: readonly string[], io: CommandIo): Promise<number> {
+  const command = newCommand('rules', 'Print the rules that the document states.', io);
+  addFlags(command, [{ flag: '--client', about: 'print the client rules instead' }, jsonFlag]);
+  if (readFlags(command, argv, io.env) === 'answered') return 0;
+  const { client, json } = command.opts<{ client?: true; json?: true }>();
+  const listed = ledger.map((rule) => ({ ...rule, traffic: trafficShows(rule.id) }));
+  if (json) io.out(jsonText(client ? clientRules : listed));
+  else if (client) io.out(clientRulesTable());
+  else {
+    const rows = listed.map(({ id, traffic, sentence }) => [id, traffic, sentence]);
+    io.out(table([['RULE', 'IN TRAFFIC', 'WHAT HOLDS'], ...rows]));
+  }
+  return 0;
+}
+
+/** Whether `conform --traffic` can check the rule; `complete`: only in files of all traffic. */
+function trafficShows(id: RuleId): 'yes' | 'complete' | 'no' {
+  const evidence = shown[id];
+  if (evidence === undefined) return 'no';
+  return evidence.needsAll ? 'complete' : 'yes';
+}
+
+export async function assumptions(argv: readonly string[], io: CommandIo): Promise<number> {
+  const command = newCommand('assumptions', 'Print what the document leaves open.', io);
+  addFlags(command, [jsonFlag]);
+  if (readFlags(command, argv, io.env) === 'answered') return 0;
+  const listed = assumptionNames.map((name) => {
+    const { open, answers, default: fallback } = assumptionLedger[name];
+    return { name, open, default: fallback, answers, permitted: permittedAnswers(name) };
+  });
+  if (command.opts()['json'] === true) {
+    io.out(jsonText(listed));
+    return 0;
+  }
+  const head = ['NAME', 'DEFAULT', 'PERMITTED', 'WHAT THE DOCUMENT LEAVES OPEN'];
+  const rows = listed.map(({ name, open, default: fallback, permitted }) => {
+    const isNone = typeof fallback === 'object' && !Array.isArray(fallback);
+    return [name, isNone ? 'none' : String(fallback), permitted.replace(/^one of |"/g, ''), open];
+  });
+  io.out(`${table([head, ...rows])}\nSet one with: smstwin serve --assume name=value\n`);
+  return 0;
+}
+
+function jsonText(value: unknown): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}
