@@ -21,8 +21,8 @@ import { Rules } from './pages/rules.tsx';
 import { SendPage } from './pages/send.tsx';
 import { Dialog } from './parts/action.tsx';
 import { List } from './parts/list.tsx';
+import { moveBetweenRows } from './parts/live-table.tsx';
 import { type Fact, Facts } from './parts/values.tsx';
-import { moveBetweenRows } from './parts/virtual-table.tsx';
 import { pageName, shownWorld } from './route.ts';
 import { TokenDialog } from './token-dialog.tsx';
 

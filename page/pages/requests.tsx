@@ -11,9 +11,9 @@ import { faultText } from '../parts/exchange.tsx';
 import { Choices, choicesOf } from '../parts/fields.tsx';
 import { SearchInput } from '../parts/filters.tsx';
 import { Empty, Loaded } from '../parts/frame.tsx';
+import { LiveTable } from '../parts/live-table.tsx';
 import type { Column } from '../parts/table.tsx';
 import { ReplyStatus, Time } from '../parts/values.tsx';
-import { VirtualTable } from '../parts/virtual-table.tsx';
 import { useResource, useSettled } from '../resource.ts';
 import { addressOf, filterValue, setFilter } from '../route.ts';
 import type { ServiceRequest } from '../wire.ts';
@@ -22,9 +22,7 @@ import { RequestDetail } from './request-detail.tsx';
 
 /** The simulator keeps this many requests; see `docs/bounds.md`. */
 const mostKept = 1_000;
-/**
- * Most visitors look at the newest requests; the others are read when the list is scrolled down.
- */
+/** Most visitors look at the newest requests; a button shows the others. */
 const firstRows = 200;
 
 export function RequestsPage() {
@@ -37,7 +35,6 @@ export function RequestsPage() {
     { rereadAfter: ['traffic'], key: settledSearch, keepsLastValue: true },
   );
   const readAll = () => {
-    if (limit.value === mostKept) return;
     limit.value = mostKept;
     requests.refresh();
   };
@@ -45,7 +42,13 @@ export function RequestsPage() {
     <Split detail={(number) => <RequestDetail key={number} number={number} />}>
       <Filters search={search} />
       <Loaded resource={requests} what="requests" isQuiet>
-        {({ requests: rows }) => <Rows rows={rows} search={settledSearch} onEnd={readAll} />}
+        {({ requests: rows }) => (
+          <Rows
+            rows={rows}
+            search={settledSearch}
+            onAll={limit.value === mostKept ? undefined : readAll}
+          />
+        )}
       </Loaded>
     </Split>
   );
@@ -85,10 +88,11 @@ function Filters({ search }: { readonly search: string }) {
 interface RowsProps {
   readonly rows: readonly ServiceRequest[];
   readonly search: string;
-  readonly onEnd: () => void;
+  /** Shows all requests; undefined once they are shown. */
+  readonly onAll: (() => void) | undefined;
 }
 
-function Rows({ rows, search, onEnd }: RowsProps) {
+function Rows({ rows, search, onAll }: RowsProps) {
   if (rows.length === 0) {
     return (
       <Empty title={search !== '' ? 'No request matches.' : 'No request yet.'}>
@@ -99,13 +103,11 @@ function Rows({ rows, search, onEnd }: RowsProps) {
     );
   }
   return (
-    <VirtualTable
+    <LiveTable
       label="Requests"
       columns={columns}
-      count={rows.length}
-      rowAt={(index) => rows[index]}
+      rows={rows}
       keyOf={({ number }) => String(number)}
-      onEnd={onEnd}
     >
       <DownloadButton read={() => call('requests.har')} file="requests.har">
         Save all as HAR
@@ -117,7 +119,12 @@ function Rows({ rows, search, onEnd }: RowsProps) {
       <span>
         {rows.length.toLocaleString('en')} of the last {mostKept.toLocaleString('en')}
       </span>
-    </VirtualTable>
+      {onAll !== undefined && rows.length >= firstRows && (
+        <button type="button" class="button plain" onClick={onAll}>
+          Show all
+        </button>
+      )}
+    </LiveTable>
   );
 }
 
