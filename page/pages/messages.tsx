@@ -1,5 +1,5 @@
 /**
- * The page Messages: a live list with filters, and one message in full (`message-detail.tsx`).
+ * The page Messages: the messages that match the filters, and one message in full (`message-detail.tsx`).
  */
 import { useSignal } from '@preact/signals';
 import { statuses } from '#contract/message-status.ts';
@@ -7,7 +7,7 @@ import { state } from '../clock.ts';
 import { call } from '../control.ts';
 import { RowDownloads } from '../parts/copy-and-save.tsx';
 import { Split } from '../parts/detail.tsx';
-import { FilterChoices, SearchInput } from '../parts/filters.tsx';
+import { FilterChoices, SearchInput } from '../parts/fields.tsx';
 import { Empty, Loaded } from '../parts/frame.tsx';
 import { LiveTable } from '../parts/live-table.tsx';
 import type { Column } from '../parts/table.tsx';
