@@ -5,9 +5,8 @@
 import { about, type Case } from '../run/case.ts';
 import { paths, type Subject, sendPaths, type Trial } from '../run/case-run.ts';
 import { refusedSends } from '../steps/refused-sends.ts';
-import { similarKeys, wrongKeys } from '../steps/wrong-keys.ts';
-import { alteredNumbers } from './number-forms.ts';
 import { unknownId } from './read.ts';
+import { alteredNumbers, similarKeys, wrongKeys } from './similar-values.ts';
 
 const invalidKeyCode = 'auth_invalid_keyy';
 

@@ -10,9 +10,8 @@ import { secondMs } from '#contract/time.ts';
 import { type Endpoint, endpoints, limits } from '#judging/limiter/buckets.ts';
 import { floodOf } from '../floods/floods.ts';
 import { flood, justAfterTheMinute, passed, request } from '../floods/limited.ts';
-import { about, type Case } from '../run/case.ts';
+import { about, type Case, type Recording, recorded } from '../run/case.ts';
 import { paths } from '../run/case-run.ts';
-import { type Recording, recorded } from '../run/recording.ts';
 import type { Need } from '../target/target.ts';
 import { unknownId } from './read.ts';
 

@@ -9,9 +9,8 @@ import { limits } from '#judging/limiter/buckets.ts';
 import * as verify from '#judging/service/expectations.ts';
 import { floodOf } from '../floods/floods.ts';
 import { flood } from '../floods/limited.ts';
-import { about, type Observation, type Seen } from '../run/case.ts';
+import { about, type Observation, recorded, type Seen } from '../run/case.ts';
 import type { Subject, Trial } from '../run/case-run.ts';
-import { recorded } from '../run/recording.ts';
 import { answerOf, largestAccepted, requireKey, requireSender } from '../steps/probe.ts';
 import { tooLongMessage } from '../steps/refused-sends.ts';
 

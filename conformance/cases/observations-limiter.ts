@@ -8,9 +8,8 @@ import { limits } from '#judging/limiter/buckets.ts';
 import * as verify from '#judging/service/expectations.ts';
 import { type Flood, floodOf } from '../floods/floods.ts';
 import { flood, justAfterTheMinute, passed } from '../floods/limited.ts';
-import { about, type Observation, type Seen } from '../run/case.ts';
+import { about, type Observation, recorded, type Seen } from '../run/case.ts';
 import type { Subject, Trial } from '../run/case-run.ts';
-import { recorded } from '../run/recording.ts';
 
 /** Between the floods that spend two parts of a bucket, which a sliding window returns apart. */
 const apartMs = 10 * secondMs;

@@ -21,9 +21,8 @@ import type { Reply } from '#judging/evidence/reply.ts';
 import { messageFields } from '#judging/service/body.ts';
 import * as verify from '#judging/service/expectations.ts';
 import { floodOf } from '../floods/floods.ts';
-import { about, type Observation, type Seen } from '../run/case.ts';
+import { about, type Observation, recorded, type Seen } from '../run/case.ts';
 import { type Fields, paths, type Subject, type Trial } from '../run/case-run.ts';
-import { recorded } from '../run/recording.ts';
 import { provokeRefusals, sampleOf } from './provoked-refusals.ts';
 
 /** The templates found so far, by kind. */

@@ -4,9 +4,8 @@
 
 import type { RuleId } from '#contract/rules.ts';
 import { textOf } from '#judging/service/expectations.ts';
-import { about, type Case } from '../run/case.ts';
+import { about, type Case, type Recording } from '../run/case.ts';
 import type { Fields, Subject, Trial } from '../run/case-run.ts';
-import type { Recording } from '../run/recording.ts';
 import { watched } from '../steps/watched-messages.ts';
 
 /** Characters of a long id; a target may refuse it (`requestIdMaxLength`). */

@@ -8,9 +8,8 @@
 import type { RuleId } from '#contract/rules.ts';
 import { dayMs, hourMs, minuteMs, secondMs } from '#contract/time.ts';
 import { floodOf } from '../floods/floods.ts';
-import { about, type Case } from '../run/case.ts';
+import { about, type Case, recorded } from '../run/case.ts';
 import { type AccountPlan, type Fields, paths, type Subject, type Trial } from '../run/case-run.ts';
-import { recorded } from '../run/recording.ts';
 import { refusedSends, tooLongMessage } from '../steps/refused-sends.ts';
 import { untilHandedOut } from '../steps/tasks.ts';
 import { watched, watchedMessages } from '../steps/watched-messages.ts';

@@ -5,12 +5,11 @@
  */
 
 import type { RuleId } from '#contract/rules.ts';
-import { about, type Case } from '../run/case.ts';
+import { about, type Case, type Recording } from '../run/case.ts';
 import { type Fields, paths, type Trial } from '../run/case-run.ts';
-import type { Recording } from '../run/recording.ts';
 import { tooLongMessage } from '../steps/refused-sends.ts';
 import type { Need } from '../target/target.ts';
-import * as numbers from './number-forms.ts';
+import * as numbers from './similar-values.ts';
 
 /** The budget of sends of most cases if all cases share an account and its limits. */
 const fewTries = 3;

@@ -7,12 +7,11 @@
 
 import type { RuleId } from '#contract/rules.ts';
 import { hourMs } from '#contract/time.ts';
-import { about, type Case } from '../run/case.ts';
+import { about, type Case, type Recording } from '../run/case.ts';
 import { paths, type Subject, type Trial } from '../run/case-run.ts';
-import type { Recording } from '../run/recording.ts';
 import { longestMessage, tooLongMessage } from '../steps/refused-sends.ts';
 import type { Need } from '../target/target.ts';
-import * as numbers from './number-forms.ts';
+import * as numbers from './similar-values.ts';
 
 const senderNeeds: readonly Need[] = ['sender'];
 interface TextCase extends Pick<Case, 'sends' | 'demands'> {

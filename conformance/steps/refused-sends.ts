@@ -3,8 +3,8 @@
  * SEND-4, because a refused `request_id` is no original, and SVC-4, because a refusal is JSON.
  */
 
+import type { Recording } from '../run/case.ts';
 import { type Fields, paths, type Subject, type Trial } from '../run/case-run.ts';
-import type { Recording } from '../run/recording.ts';
 
 /** The length that a message may have at most (SEND-6). */
 export const longestMessage = 1_600;

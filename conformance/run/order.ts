@@ -2,7 +2,8 @@
  * The order of a run without a control port: what to start now, and what to wait for. Rules:
  * LIMIT-1 to LIMIT-5. All cases share one account, so a case starts when its requests fit into the
  * limits of the last minute. A flood, which spends a whole limit to see it enforced, starts when
- * its bucket is full. Only the ledger and the time decide, so a dry run uses the same schedule.
+ * its bucket is full. *Idle* recordings leave a bucket empty or unused, so they come last. Only the
+ * ledger and the time decide, so a dry run uses the same schedule.
  */
 import { minuteMs } from '#contract/time.ts';
 import {
@@ -10,8 +11,10 @@ import {
   type BucketLedger,
   entriesOf,
   type Spends,
+  sendsIn,
 } from '#judging/limiter/buckets.ts';
-import { longerThanAllowed } from '../target/target.ts';
+import { longerThanAllowed, type Means } from '../target/target.ts';
+import type { AnyCase, Recording } from './case.ts';
 
 /** What is started as one: a case, or recordings that cases judge. */
 export interface Item {
@@ -193,4 +196,106 @@ function longestOf(waits: readonly Wait[]): Wait {
 function lackOf({ ms, bucket }: Wait): string {
   const wait = `needs a wait of ${Math.ceil(ms / 1000)} s for the limit of ${bucket}`;
   return `${wait}, ${longerThanAllowed}`;
+}
+
+/** A case, or recordings. */
+export interface RunItem extends Item {
+  /** The case to run; undefined for recordings. */
+  readonly case?: AnyCase;
+  /** The recordings that are made at the same time; empty for a case. */
+  readonly recordings: readonly Recording[];
+  /** The number of 429s that it provokes. */
+  readonly throttled: number;
+  /** Its duration in real seconds. */
+  readonly seconds: number;
+}
+
+/** The duration of a few requests and their replies. */
+const secondsOfACase = 0.1;
+/** A case with a longer wait does not keep others from running. */
+const longWaitSeconds = 2;
+
+export function itemsOf(cases: readonly AnyCase[], means: Means): RunItem[] {
+  const all = [...new Set(cases.flatMap(({ recordings = [] }) => recordings))];
+  const floods = all.filter(isFlood).toSorted((a, b) => floodRank(a) - floodRank(b));
+  const others = all.filter((recording) => !isFlood(recording));
+  const first = others.filter(({ inIdleTime }) => !inIdleTime).map((recording) => [recording]);
+  const idle = others.filter(({ inIdleTime }) => inIdleTime).map((recording) => [recording]);
+  // In sequence, each flood sees what the previous ones left of its bucket. If the timeout does not
+  // allow a wait for all buckets, each flood starts as soon as its own bucket allows.
+  const areTogether = means.timeoutMs > minuteMs && floods.length > 0;
+  const floodGroups = areTogether ? [floods] : floods.map((flood) => [flood]);
+  const groups = [...first, ...floodGroups, ...idle];
+  const recordingItem = (group: readonly Recording[]) => itemOfRecordings(group, groups);
+  return [
+    ...[...first, ...floodGroups].map(recordingItem),
+    ...cases.toSorted((a, b) => costOf(a) - costOf(b)).map((each) => itemOfCase(each, groups)),
+    ...idle.map(recordingItem),
+  ];
+}
+
+type Groups = readonly (readonly Recording[])[];
+
+function isFlood({ full }: Recording): boolean {
+  return full !== undefined;
+}
+
+/** The address's flood comes first: its 429s must not affect calls with a key. */
+function floodRank({ full }: Recording): number {
+  return full?.[0] === 'address' ? 0 : 1;
+}
+
+function itemOfRecordings(recordings: readonly Recording[], groups: Groups): RunItem {
+  return {
+    id: idOfGroup(recordings),
+    recordings,
+    spends: sum(recordings.map(({ spends }) => spends)),
+    full: recordings.flatMap(({ full = [] }) => full),
+    after: idsWith(
+      recordings.flatMap(({ follows }) => follows ?? []),
+      groups,
+    ),
+    isLong: true,
+    throttled: recordings.reduce((total, { throttled = 0 }) => total + throttled, 0),
+    seconds: Math.max(...recordings.map(({ seconds = 1 }) => seconds)),
+  };
+}
+
+function itemOfCase(anyCase: AnyCase, groups: Groups): RunItem {
+  const { id, spends, throttled = 0, waits = 0, recordings = [] } = anyCase;
+  return {
+    id,
+    case: anyCase,
+    recordings: [],
+    spends,
+    full: [],
+    after: idsWith(recordings, groups),
+    isLong: waits > longWaitSeconds,
+    throttled,
+    seconds: waits + secondsOfACase,
+  };
+}
+
+/** Cases that mostly wait come first, so that they do not delay the end; observations come last. */
+function costOf(anyCase: AnyCase): number {
+  const { spends, waits = 0 } = anyCase;
+  const observationsLast = 'run' in anyCase ? 500 : 0;
+  const waitersFirst = waits > longWaitSeconds ? 1_000 : 0;
+  return sendsIn(spends) + observationsLast - waitersFirst;
+}
+
+/** The ids of the groups that contain one of these recordings. */
+function idsWith(recordings: readonly Recording[], groups: Groups): string[] {
+  return groups.filter((group) => recordings.some((each) => group.includes(each))).map(idOfGroup);
+}
+
+function idOfGroup(recordings: readonly Recording[]): string {
+  return recordings.map(({ name }) => name).join(', ');
+}
+
+function sum(all: readonly Spends[]): Spends {
+  const total: Partial<Record<Bucket, number>> = {};
+  for (const spends of all)
+    for (const [bucket, count] of entriesOf(spends)) total[bucket] = (total[bucket] ?? 0) + count;
+  return total;
 }

@@ -5,10 +5,8 @@
 import { rules } from '#contract/rules.ts';
 import { BucketLedger, entriesOf, limitOf, sendsIn } from '#judging/limiter/buckets.ts';
 import { lacks, longerThanAllowed, type Means, type Profile } from '../target/target.ts';
-import type { AnyCase } from './case.ts';
-import type { Recording } from './recording.ts';
-import { Schedule } from './schedule.ts';
-import { itemsOf, type RunItem } from './schedule-items.ts';
+import type { AnyCase, Recording } from './case.ts';
+import { itemsOf, type RunItem, Schedule } from './order.ts';
 
 /** The most sends of one case and of a whole run, for each profile. */
 const mostSends: Readonly<Record<Profile, { readonly ofCase: number; readonly ofRun: number }>> = {
