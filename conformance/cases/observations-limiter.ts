@@ -15,15 +15,14 @@ import type { Subject, Trial } from '../run/case-run.ts';
 const apartMs = 10 * secondMs;
 
 export const limiterObservations: readonly Observation[] = [
-  {
-    ...about('limiterRefill/what-comes-back', ['sender'], {}, { waits: 62 }),
+  about('limiterRefill/what-comes-back', ['sender'], 0, {
+    waits: 62,
     recordings: [floodOf.send],
     sends: 'a flood of sends, and two more when its wait is over',
     run: async (t) => refillOf(await recorded(t, floodOf.send)),
-  },
-  {
+  }),
+  about('refusedSpendsToken/many-refusals', ['fresh', 'clock'], 620, {
     // Five floods of a whole bucket, each with a few sends more.
-    ...about('refusedSpendsToken/many-refusals', ['fresh', 'clock'], { send: 620 }),
     throttled: 190,
     sends: '120 sends, 10 s later 120 more that are refused',
     run: async (t, account) => {
@@ -43,7 +42,7 @@ export const limiterObservations: readonly Observation[] = [
         ? { undetermined: 'all of the bucket comes back at once, so a refusal makes no difference' }
         : { answer: 'no' };
     },
-  },
+  }),
 ];
 
 /** A token that returns so soon shows a continuous refill. */

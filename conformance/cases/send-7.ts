@@ -8,7 +8,7 @@ import type { RuleId } from '#contract/rules.ts';
 import { dayMs, hourMs, minuteMs, secondMs } from '#contract/time.ts';
 import { textOf } from '#judging/service/expectations.ts';
 import { pollIntervalMs } from '#judging/service/pace.ts';
-import { about, type Case } from '../run/case.ts';
+import { about, type Case, judging } from '../run/case.ts';
 import { type Fields, paths, type Subject, type Trial } from '../run/case-run.ts';
 import { queuedToWatch, watch, watched } from '../steps/watched-messages.ts';
 
@@ -39,8 +39,7 @@ interface ValueCase extends Pick<Case, 'sends' | 'demands'> {
 
 /** A case that sends one message with each value of `send_at`. */
 function valueCase({ id, sends, demands, needs = ['sender'], values, tries }: ValueCase): Case {
-  return {
-    ...about(id, needs, { send: tries ?? values(0, 0).length }),
+  return about(id, needs, tries ?? values(0, 0).length, {
     sends,
     demands,
     steps: async (t, account) => {
@@ -49,7 +48,7 @@ function valueCase({ id, sends, demands, needs = ['sender'], values, tries }: Va
       const all = values(now, now + least);
       for (const send_at of t.someOf(all, tries ?? all.length)) await t.send(account, { send_at });
     },
-  };
+  });
 }
 
 /** A time up to its seconds, without a zone. */
@@ -133,12 +132,11 @@ async function watchHold(t: Trial, account: Subject, delayMs: number): Promise<v
 }
 
 function holdCase(name: string, ahead: string, delayMs: number): Case {
-  return {
-    ...about(`SEND-7/${name}`, ['fresh', 'clock'], { send: 1 }),
+  return about(`SEND-7/${name}`, ['fresh', 'clock'], 1, {
     sends: `a send_at ${ahead} ahead, and reads of it until it is picked up`,
     demands: 'held until then, picked up within about one poll of it',
     steps: (t, account) => watchHold(t, account, delayMs),
-  };
+  });
 }
 
 export const send7Cases: readonly Case[] = [
@@ -151,14 +149,12 @@ export const send7Cases: readonly Case[] = [
   holdCase('holds-ten-minutes', 'ten minutes', 10 * minuteMs),
   holdCase('holds-twelve-hours', 'twelve hours', 12 * hourMs),
   holdCase('holds-three-days', 'three days', 3 * dayMs),
-  {
-    ...about('SEND-7/absent-is-immediate', ['sender']),
-    recordings: [watched],
+  judging('SEND-7/absent-is-immediate', watched, {
     sends: 'a message without send_at',
     demands: 'picked up within about one poll',
-  },
-  {
-    ...about('SEND-7/held-is-not-sent-early', ['sender'], { send: 1 }, { waits: 3 }),
+  }),
+  about('SEND-7/held-is-not-sent-early', ['sender'], 1, {
+    waits: 3,
     sends: 'a send_at one hour ahead, and reads of it for three seconds',
     demands: 'neither sending nor any later state',
     steps: async (t, account) => {
@@ -168,9 +164,9 @@ export const send7Cases: readonly Case[] = [
         await t.read(account, messageId);
       }
     },
-  },
-  {
-    ...about('SEND-7/tasks-keep-the-hold', ['sender', 'device'], { send: 1, tasks: 1 }),
+  }),
+  about('SEND-7/tasks-keep-the-hold', ['sender', 'device'], 1, {
+    spends: { tasks: 1 },
     alone: true,
     sends: 'a send_at one hour ahead from a SIM whose device asks for its tasks before that time',
     demands: 'not among the tasks, and still held',
@@ -183,9 +179,8 @@ export const send7Cases: readonly Case[] = [
         await t.read(account, messageId);
       }
     },
-  },
-  {
-    ...about('SEND-7/holds-to-the-second', ['fresh', 'clock'], { send: 1 }),
+  }),
+  about('SEND-7/holds-to-the-second', ['fresh', 'clock'], 1, {
     sends: 'a send_at at the 58th second of a minute, three minutes ahead',
     demands: 'still held in the last second before it',
     steps: async (t) => {
@@ -199,14 +194,10 @@ export const send7Cases: readonly Case[] = [
       await t.control.advanceTo(heldUntil - secondMs / 2);
       await t.read(account, messageId);
     },
-  },
-  {
-    ...about(
-      'SEND-7/nothing-ends-a-hold',
-      ['sender'],
-      { send: 5, dashboard_send: 2, external_send: 2, tasks: 1 },
-      { waits: onePollSeconds },
-    ),
+  }),
+  about('SEND-7/nothing-ends-a-hold', ['sender'], 5, {
+    waits: onePollSeconds,
+    spends: { dashboard_send: 2, external_send: 2, tasks: 1 },
     sends:
       'messages held for an hour by each send endpoint, for a day and for 40 days; then a poll for tasks, a replay and an immediate message',
     demands: 'all of them are still held after a poll of the device',
@@ -227,7 +218,7 @@ export const send7Cases: readonly Case[] = [
         await readAll();
       }
     },
-  },
+  }),
 ];
 
 /** Sends messages with holds by each endpoint; returns the ids of those that were accepted. */

@@ -5,7 +5,7 @@
  */
 
 import type { RuleId } from '#contract/rules.ts';
-import { about, type Case, type Recording } from '../run/case.ts';
+import { about, type Case, judging, type Recording } from '../run/case.ts';
 import { type Fields, paths, type Trial } from '../run/case-run.ts';
 import { tooLongMessage } from '../steps/refused-sends.ts';
 import type { Need } from '../target/target.ts';
@@ -28,8 +28,7 @@ interface RefusalCase {
 
 /** A case that sends each row and demands a 400. */
 function refusalCase({ id, sends, rows, tries = fewTries }: RefusalCase): Case {
-  return {
-    ...about(id, senderNeeds, { send: tries }),
+  return about(id, senderNeeds, tries, {
     sends,
     demands: '400 that names the failing field',
     steps: async (t, account) => {
@@ -43,7 +42,7 @@ function refusalCase({ id, sends, rows, tries = fewTries }: RefusalCase): Case {
       // A service that refuses everything must not pass.
       if (t.controlled) await t.send(account);
     },
-  };
+  });
 }
 
 /** The rows that may be sent: --allow-to permits only its own recipients. */
@@ -160,12 +159,10 @@ const malformedBodies: Recording = {
 };
 
 function malformedCase(rule: 'SEND-5' | 'SVC-4', demands: string): Case {
-  return {
-    ...about(`${rule}/malformed-bodies`, senderNeeds),
-    recordings: [malformedBodies],
+  return judging(`${rule}/malformed-bodies`, malformedBodies, {
     sends: 'bodies that are not a JSON object (three of eight without a control port, by --seed)',
     demands,
-  };
+  });
 }
 
 export const refusalCases: readonly Case[] = [

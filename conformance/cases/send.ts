@@ -7,7 +7,7 @@
 
 import type { RuleId } from '#contract/rules.ts';
 import { hourMs } from '#contract/time.ts';
-import { about, type Case, type Recording } from '../run/case.ts';
+import { about, type Case, judging, type Recording } from '../run/case.ts';
 import { paths, type Subject, type Trial } from '../run/case-run.ts';
 import { longestMessage, tooLongMessage } from '../steps/refused-sends.ts';
 import type { Need } from '../target/target.ts';
@@ -21,14 +21,13 @@ interface TextCase extends Pick<Case, 'sends' | 'demands'> {
 
 /** A case that sends one message with each of these texts. */
 function textCase({ id, sends, demands, texts }: TextCase): Case {
-  return {
-    ...about(id, senderNeeds, { send: texts.length }),
+  return about(id, senderNeeds, texts.length, {
     sends,
     demands,
     steps: async (t, account) => {
       for (const message of texts) await t.send(account, { message });
     },
-  };
+  });
 }
 
 const then400 = '202, then 400 that names `message`';
@@ -105,8 +104,7 @@ const sentAndRead: Recording = {
 
 export const sendCases: readonly Case[] = [
   ...textCases.map(textCase),
-  {
-    ...about('SEND-2/numbers-of-other-lands', ['sender', 'unknown-from'], { send: 4 }),
+  about('SEND-2/numbers-of-other-lands', ['sender', 'unknown-from'], 4, {
     sends:
       'from an unknown sender, so that none is sent: messages to a malformed number and to well-formed ones of three countries, which are reserved for fiction',
     demands: 'no 400 for a well-formed recipient',
@@ -114,9 +112,9 @@ export const sendCases: readonly Case[] = [
       const from = t.unusedNumber();
       for (const to of ['abc', ...numbers.fictional]) await t.send(account, { from, to });
     },
-  },
-  {
-    ...about('SEND-6/far-too-long', senderNeeds, { send: 2, dashboard_send: 1, external_send: 1 }),
+  }),
+  about('SEND-6/far-too-long', senderNeeds, 2, {
+    spends: { dashboard_send: 1, external_send: 1 },
     sends: '161 letters, then 5,000 with a send_at; 5,000 by the other two sends',
     demands: '202: more than one segment is allowed; then 400 by the send that the document shows',
     steps: async (t, account) => {
@@ -126,9 +124,8 @@ export const sendCases: readonly Case[] = [
       for (const path of [paths.dashboard_send, paths.external_send])
         await t.post(path, account.key, t.fields(account, { message: farTooLong }));
     },
-  },
-  {
-    ...about('SEND-3/escaped-text', senderNeeds, { send: 2 }),
+  }),
+  about('SEND-3/escaped-text', senderNeeds, 2, {
     also: ['RES-3'],
     sends: 'a text and a request_id with emoji and accents, written with the escapes of JSON',
     demands: '202, and the request_id as it was sent, where the service takes such ids',
@@ -140,9 +137,8 @@ export const sendCases: readonly Case[] = [
         await t.post(paths.send, account.key, body.replace(/[^\x20-\x7e]/g, escaped));
       }
     },
-  },
-  {
-    ...about('SEND-5/refused-is-not-queued', ['fresh'], { send: 3 }),
+  }),
+  about('SEND-5/refused-is-not-queued', ['fresh'], 3, {
     sends: 'invalid messages with a request_id, then the list of messages',
     demands: 'only the valid message exists',
     steps: async (t, account) => {
@@ -150,35 +146,27 @@ export const sendCases: readonly Case[] = [
         await t.send(account, { ...fields, request_id: t.requestId() });
       await t.noteMessageCount(account);
     },
-  },
-  {
-    ...about('SEND-3/new-message-is-202', senderNeeds),
-    recordings: [sentAndRead],
+  }),
+  judging('SEND-3/new-message-is-202', sentAndRead, {
     sends: 'a valid new message',
     demands: '202 with the Message body, status queued',
-  },
-  {
-    ...about('STATE-1/created-queued', senderNeeds),
-    recordings: [sentAndRead],
+  }),
+  judging('STATE-1/created-queued', sentAndRead, {
     sends: 'a valid message',
     demands: 'it exists, in status queued',
-  },
-  {
-    ...about('SVC-2/answers-when-queued', senderNeeds),
-    recordings: [sentAndRead],
+  }),
+  judging('SVC-2/answers-when-queued', sentAndRead, {
     sends: 'a valid message, and a read straight after',
     demands: 'the reply says queued: nothing is sent yet',
-  },
-  {
-    ...about('SEND-1/alias-is-equivalent', senderNeeds, { send: 2 }),
+  }),
+  about('SEND-1/alias-is-equivalent', senderNeeds, 2, {
     sends: 'one message with `from`, one with `from_number` alone',
     demands: '202 for both, from the same number and device',
     steps: (t, account) => sendUnderBothNames(t, account, [account.from]),
-  },
-  {
-    ...about('SEND-1/alias-is-judged-alike', ['sender', 'unknown-from'], { send: 4 }),
+  }),
+  about('SEND-1/alias-is-judged-alike', ['sender', 'unknown-from'], 4, {
     sends: 'an unknown number and a malformed one, under `from` and under `from_number`',
     demands: 'the same refusals under both names',
     steps: (t, account) => sendUnderBothNames(t, account, [t.unusedNumber(), 'no-number']),
-  },
+  }),
 ];

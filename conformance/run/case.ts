@@ -54,14 +54,44 @@ export interface Observation extends Plan<AssumptionName> {
 
 export type AnyCase = Case | Observation;
 
-/** The common start of a case: its id, needs and costs. */
-export function about<S extends RuleId | AssumptionName>(
-  id: `${S}/${string}`,
+/** The fields of a case that `about` adds. */
+type Derived = 'id' | 'subject' | 'needs' | 'spends';
+type Rest<T extends AnyCase> = Omit<T, Derived> & Partial<Pick<T, 'spends'>>;
+
+/**
+ * A case with this id, which starts with its subject. `sendCount`: its requests to the send endpoint;
+ * `spends` has those to other limited endpoints.
+ */
+export function about(
+  id: `${RuleId}/${string}`,
   needs: readonly Need[],
-  spends: Spends = {},
-  more: Pick<Requirements, 'throttled' | 'waits' | 'account'> = {},
+  sendCount: number,
+  rest: Rest<Case>,
+): Case;
+export function about(
+  id: `${AssumptionName}/${string}`,
+  needs: readonly Need[],
+  sendCount: number,
+  rest: Rest<Observation>,
+): Observation;
+export function about(
+  id: `${string}/${string}`,
+  needs: readonly Need[],
+  sendCount: number,
+  rest: Rest<Case> | Rest<Observation>,
 ) {
-  return { id, subject: id.slice(0, id.indexOf('/')) as S, needs, spends, ...more };
+  const spends = { ...(sendCount > 0 && { send: sendCount }), ...rest.spends };
+  return { ...rest, id, subject: id.slice(0, id.indexOf('/')), needs, spends };
+}
+
+/** A case that judges a recording, and sends nothing more unless its `rest` says so. */
+export function judging(
+  id: `${RuleId}/${string}`,
+  recording: Recording,
+  { needs = [], ...rest }: Rest<Case> & Partial<Pick<Case, 'needs'>>,
+): Case {
+  const all = [...recording.needs, ...needs];
+  return about(id, all, 0, { recordings: [recording], ...rest });
 }
 
 /** True if it moves time, or empties a bucket that other cases share. */

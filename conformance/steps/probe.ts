@@ -74,18 +74,14 @@ interface ObservationRow extends Partial<Pick<Observation, 'needs' | 'spends'>> 
 export function observe({
   id,
   sendCount = 0,
+  needs = sendCount === 0 ? ['key'] : ['sender'],
   probe,
   ...row
 }: ObservationRow & { readonly probe: Probe }): ProbedObservation {
+  const isSending = sendCount > 0;
+  const rest = { ...row, run: (t: Trial, account: Subject) => run(t, account, probe, isSending) };
   // One more send proves that the account can send.
-  const start =
-    sendCount === 0 ? about(id, ['key']) : about(id, ['sender'], { send: sendCount + 1 });
-  return {
-    ...start,
-    ...row,
-    probe,
-    run: (t, account) => run(t, account, probe, sendCount > 0),
-  };
+  return { ...about(id, needs, isSending ? sendCount + 1 : 0, rest), probe };
 }
 
 interface StatusRow extends ObservationRow {
