@@ -3,9 +3,8 @@
  * case also sends a valid key or number, so that a service that refuses everything does not pass.
  */
 import { about, type Case, judging } from '../run/case.ts';
-import { paths, type Subject, sendPaths, type Trial } from '../run/case-run.ts';
+import { paths, type Subject, sendPaths, type Trial, unknownId } from '../run/case-run.ts';
 import { refusedSends } from '../steps/refused-sends.ts';
-import { unknownId } from './read.ts';
 import { alteredNumbers, similarKeys, wrongKeys } from './similar-values.ts';
 
 const invalidKeyCode = 'auth_invalid_keyy';

@@ -10,8 +10,8 @@ import { tooLongMessage } from '../steps/refused-sends.ts';
 
 /** An account whose quota is spent: the one that the flags name, otherwise a new one. */
 async function exhaustedAccount(t: Trial): Promise<Subject> {
-  const { exhaustedApiKey: key, exhaustedFrom, from = '' } = t.target.flags;
-  if (key !== undefined && !t.controlled) return { key, from: exhaustedFrom ?? from, sims: [] };
+  const given = t.controlled ? undefined : await t.exhaustedAccount(t.target.flags.from);
+  if (given !== undefined) return given;
   const account = await t.account({ quota: 1 });
   await t.queued(account);
   return account;

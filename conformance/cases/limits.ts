@@ -11,8 +11,7 @@ import { type Endpoint, endpoints, limits } from '#judging/limiter/buckets.ts';
 import { floodOf } from '../floods/floods.ts';
 import { flood, justAfterTheMinute, passed, request } from '../floods/limited.ts';
 import { about, type Case, judging, type Recording, recorded } from '../run/case.ts';
-import { paths } from '../run/case-run.ts';
-import { unknownId } from './read.ts';
+import { paths, unknownId } from '../run/case-run.ts';
 
 /** The longest wait for a whole bucket: a minute, and a margin. */
 const refillSeconds = 62;

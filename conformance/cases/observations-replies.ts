@@ -8,10 +8,8 @@ import * as single from '#judging/discovery/single-replies.ts';
 import type { ProbeReply } from '#judging/evidence/reply.ts';
 import * as verify from '#judging/service/expectations.ts';
 import type { Seen } from '../run/case.ts';
-import { paths } from '../run/case-run.ts';
+import { paths, unknownId } from '../run/case-run.ts';
 import { type Asker, answerOf, observe, observeStatuses, type Probe } from '../steps/probe.ts';
-
-const unknownId = '00000000-0000-4000-8000-000000000000';
 
 export const replyObservations = [
   observe({

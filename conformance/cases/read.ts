@@ -4,11 +4,9 @@
  */
 import { dayMs, hourMs } from '#contract/time.ts';
 import { about, type Case, judging } from '../run/case.ts';
-import { paths } from '../run/case-run.ts';
+import { paths, unknownId } from '../run/case-run.ts';
 import { watched } from '../steps/watched-messages.ts';
 
-/** No message has this id. */
-export const unknownId = '00000000-0000-4000-8000-000000000000';
 const unknownIds = [unknownId, 'f47ac10b-58cc-4372-a567-0e02b2c3d479'];
 /** Forms that clients often send by mistake. */
 const malformedIds = ['not-an-id', '1'];

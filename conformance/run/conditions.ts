@@ -8,7 +8,7 @@ import { Lacking } from '#judging/service/expectations.ts';
 import { timedOut } from '../target/connections.ts';
 import { ControlFailed } from '../target/control.ts';
 import type { Target } from '../target/target.ts';
-import { paths, Trial } from './case-run.ts';
+import { paths, Trial, unknownId } from './case-run.ts';
 
 /** A target that breaks one connection of seven is reachable. */
 const mostAttempts = 6;
@@ -39,11 +39,10 @@ export async function answersAllAlike(target: Target): Promise<boolean> {
   const trial = new Trial(target);
   try {
     const { key } = await trial.account({ sims: 0 });
-    const unknown = paths.read('00000000-0000-4000-8000-000000000000');
     const replies = [
       await trial.get(paths.stats, key),
       await trial.get(paths.stats, undefined),
-      await trial.get(unknown, key),
+      await trial.get(paths.read(unknownId), key),
     ];
     const [first] = replies;
     // Replies that exceed a bound have status 0 too. They fail each case by themselves.

@@ -26,12 +26,20 @@ export interface Item {
   readonly after: readonly string[];
   /** True if it mostly waits, so that other items can run at the same time. */
   readonly isLong: boolean;
+  /** The case to run; undefined for recordings. */
+  readonly case?: AnyCase;
+  /** The recordings that are made at the same time; empty for a case. */
+  readonly recordings: readonly Recording[];
+  /** The number of 429s that it provokes. */
+  readonly throttled: number;
+  /** Its duration in real seconds. */
+  readonly seconds: number;
 }
 
-export type Decision<I extends Item> =
+export type Decision =
   /** `lack`: why it cannot run. */
-  | { readonly kind: 'start'; readonly item: I; readonly lack: string | undefined }
-  | ({ readonly kind: 'wait'; readonly item: I } & Wait)
+  | { readonly kind: 'start'; readonly item: Item; readonly lack: string | undefined }
+  | ({ readonly kind: 'wait'; readonly item: Item } & Wait)
   /** Nothing can start before a running item finishes. */
   | { readonly kind: 'busy' }
   | { readonly kind: 'done' };
@@ -45,9 +53,9 @@ interface Wait {
 /** Running items that are not long. */
 const itemsAtOnce = 4;
 
-export class Schedule<I extends Item> {
-  readonly #waiting: I[];
-  readonly #running = new Map<string, I>();
+export class Schedule {
+  readonly #waiting: Item[];
+  readonly running = new Set<Item>();
   readonly #ledger: BucketLedger;
   readonly #startedAt: number;
   readonly #longestWaitMs: number;
@@ -57,7 +65,7 @@ export class Schedule<I extends Item> {
   readonly #reserved = new Set<Bucket>();
 
   constructor(
-    items: readonly I[],
+    items: readonly Item[],
     ledger: BucketLedger,
     startedAt: number,
     longestWaitMs = Number.POSITIVE_INFINITY,
@@ -68,53 +76,43 @@ export class Schedule<I extends Item> {
     this.#longestWaitMs = longestWaitMs;
   }
 
-  get running(): readonly I[] {
-    return [...this.#running.values()];
-  }
-
-  get waiting(): readonly I[] {
+  get waiting(): readonly Item[] {
     return this.#waiting;
   }
 
   /** Decides what to do now. An item that it starts counts as running until `finished`. */
-  next(now: number): Decision<I> {
+  next(now: number): Decision {
     const [first] = this.#waiting;
-    const isRunning = this.#running.size > 0;
+    const isRunning = this.running.size > 0;
     if (first === undefined) return { kind: isRunning ? 'busy' : 'done' };
-    if (this.running.filter(({ isLong }) => !isLong).length >= itemsAtOnce) return { kind: 'busy' };
+    if ([...this.running].filter(({ isLong }) => !isLong).length >= itemsAtOnce)
+      return { kind: 'busy' };
     const soonest = this.#soonest(now);
     if (soonest?.ms === 0) return this.#start(soonest.item);
     if (soonest !== undefined && (isRunning || soonest.ms <= this.#longestWaitMs))
       return { kind: 'wait', ...soonest };
     if (isRunning) return { kind: 'busy' };
-    // All that is left waits too long, or for an item that was dropped.
+    // All that is left waits too long.
     if (soonest !== undefined) this.#lacks.set(soonest.item.id, lackOf(soonest));
     return this.#start(soonest?.item ?? first);
   }
 
-  finished(item: I): void {
-    this.#running.delete(item.id);
+  finished(item: Item): void {
+    this.running.delete(item);
     for (const bucket of item.full) if (!this.#isAwaitedFull(bucket)) this.#reserved.delete(bucket);
   }
 
-  /** Removes an item that will not be run. */
-  drop(item: I): void {
-    const index = this.#waiting.indexOf(item);
-    if (index >= 0) this.#waiting.splice(index, 1);
-    this.finished(item);
-  }
-
-  #start(item: I): Decision<I> {
+  #start(item: Item): Decision {
     this.#waiting.splice(this.#waiting.indexOf(item), 1);
-    this.#running.set(item.id, item);
+    this.running.add(item);
     for (const bucket of item.full) this.#reserved.add(bucket);
     const [lack] = [item.id, ...item.after].flatMap((id) => this.#lacks.get(id) ?? []);
     return { kind: 'start', item, lack };
   }
 
   /** The first item that can start now, otherwise the one with the shortest wait. */
-  #soonest(now: number): (Wait & { readonly item: I }) | undefined {
-    let soonest: (Wait & { readonly item: I }) | undefined;
+  #soonest(now: number): (Wait & { readonly item: Item }) | undefined {
+    let soonest: (Wait & { readonly item: Item }) | undefined;
     for (const item of this.#waiting) {
       if (!this.#isReady(item)) continue;
       const isFlood = item.full.length > 0;
@@ -127,17 +125,15 @@ export class Schedule<I extends Item> {
     return soonest;
   }
 
-  #isReady({ after }: I): boolean {
-    const isOpen = (id: string) =>
-      this.#running.has(id) || this.#waiting.some((item) => item.id === id);
-    return !after.some(isOpen);
+  #isReady({ after }: Item): boolean {
+    return ![...this.running, ...this.#waiting].some(({ id }) => after.includes(id));
   }
 
   /**
    * Reserves a bucket once it has no room for the item while a flood waits for it: the bucket has
    * had enough small cases, and the flood goes first.
    */
-  #reserveForFlood({ spends }: I, now: number): void {
+  #reserveForFlood({ spends }: Item, now: number): void {
     for (const [bucket, count] of entriesOf(spends)) {
       if (this.#reserved.has(bucket)) return;
       if (!this.#isAwaitedFull(bucket) || this.#msUntilRoom(bucket, count, now) === 0) continue;
@@ -151,7 +147,7 @@ export class Schedule<I extends Item> {
   }
 
   /** Until every bucket has room for the item's requests; undefined while one is reserved. */
-  #untilRoom({ spends }: I, now: number): Wait | undefined {
+  #untilRoom({ spends }: Item, now: number): Wait | undefined {
     const entries = entriesOf(spends);
     if (entries.some(([bucket]) => this.#reserved.has(bucket))) return undefined;
     return longestOf(
@@ -161,14 +157,14 @@ export class Schedule<I extends Item> {
 
   /** Counts the requests that running items may still send. */
   #msUntilRoom(bucket: Bucket, count: number, now: number): number {
-    const promised = this.running.reduce((sum, { spends }) => sum + (spends[bucket] ?? 0), 0);
+    const promised = [...this.running].reduce((sum, { spends }) => sum + (spends[bucket] ?? 0), 0);
     return this.#ledger.waitFor(bucket, count + promised, now);
   }
 
   /** Until the flood's buckets are full; undefined while a running item spends from one. */
-  #untilFull({ full }: I, now: number): Wait | undefined {
+  #untilFull({ full }: Item, now: number): Wait | undefined {
     const isSpent = (bucket: Bucket) =>
-      this.running.some(({ spends }) => spends[bucket] !== undefined);
+      [...this.running].some(({ spends }) => spends[bucket] !== undefined);
     if (full.some(isSpent)) return undefined;
     // For the first minute, earlier use of the buckets is unknown; small cases run meanwhile.
     const unknownMs = this.#hasSmallCase() ? Math.max(0, this.#startedAt + minuteMs - now) : 0;
@@ -198,24 +194,12 @@ function lackOf({ ms, bucket }: Wait): string {
   return `${wait}, ${longerThanAllowed}`;
 }
 
-/** A case, or recordings. */
-export interface RunItem extends Item {
-  /** The case to run; undefined for recordings. */
-  readonly case?: AnyCase;
-  /** The recordings that are made at the same time; empty for a case. */
-  readonly recordings: readonly Recording[];
-  /** The number of 429s that it provokes. */
-  readonly throttled: number;
-  /** Its duration in real seconds. */
-  readonly seconds: number;
-}
-
 /** The duration of a few requests and their replies. */
 const secondsOfACase = 0.1;
 /** A case with a longer wait does not keep others from running. */
 const longWaitSeconds = 2;
 
-export function itemsOf(cases: readonly AnyCase[], means: Means): RunItem[] {
+export function itemsOf(cases: readonly AnyCase[], means: Means): Item[] {
   const all = [...new Set(cases.flatMap(({ recordings = [] }) => recordings))];
   const floods = all.filter(isFlood).toSorted((a, b) => floodRank(a) - floodRank(b));
   const others = all.filter((recording) => !isFlood(recording));
@@ -245,7 +229,7 @@ function floodRank({ full }: Recording): number {
   return full?.[0] === 'address' ? 0 : 1;
 }
 
-function itemOfRecordings(recordings: readonly Recording[], groups: Groups): RunItem {
+function itemOfRecordings(recordings: readonly Recording[], groups: Groups): Item {
   return {
     id: idOfGroup(recordings),
     recordings,
@@ -261,7 +245,7 @@ function itemOfRecordings(recordings: readonly Recording[], groups: Groups): Run
   };
 }
 
-function itemOfCase(anyCase: AnyCase, groups: Groups): RunItem {
+function itemOfCase(anyCase: AnyCase, groups: Groups): Item {
   const { id, spends, throttled = 0, waits = 0, recordings = [] } = anyCase;
   return {
     id,

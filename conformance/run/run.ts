@@ -9,7 +9,7 @@ import { longerThanAllowed, type Profile, type Target } from '../target/target.t
 import { type AnyCase, type Case, runsAlone, startRecording } from './case.ts';
 import { answersAllAlike, failureOf, otherTraffic } from './conditions.ts';
 import { judgeAgain, notRun, type Ran, runCase, skipped } from './judge-case.ts';
-import { type Decision, itemsOf, type RunItem, Schedule } from './order.ts';
+import { type Decision, type Item, itemsOf, Schedule } from './order.ts';
 import { unaffordable } from './select.ts';
 
 interface RunOptions {
@@ -245,7 +245,7 @@ async function runScheduled(cases: readonly AnyCase[], target: Target, driver: D
   const schedule = new Schedule(itemsOf(cases, target), ledger, startedAt, timeoutMs);
   const active = new Set<Promise<void>>();
   let printedAt = clock.now();
-  const start = (item: RunItem, lack?: string) => {
+  const start = (item: Item, lack?: string) => {
     const work = runItem(item, target, driver, lack).finally(() => {
       // A finished case prints its verdict; a recording prints nothing.
       if (item.case !== undefined) printedAt = clock.now();
@@ -255,7 +255,7 @@ async function runScheduled(cases: readonly AnyCase[], target: Target, driver: D
     active.add(work);
   };
   /** Waits until an item ends or, if none does in time, prints what the run waits for. */
-  const pause = async (decision: Decision<RunItem>) => {
+  const pause = async (decision: Decision) => {
     const itemEnded = new AbortController();
     const untilPrintMs = Math.max(0, printedAt + silenceMs - clock.now());
     const pauseMs = decision.kind === 'wait' ? Math.min(decision.ms, untilPrintMs) : untilPrintMs;
@@ -269,26 +269,19 @@ async function runScheduled(cases: readonly AnyCase[], target: Target, driver: D
     await Promise.race([printed, ...active]);
     itemEnded.abort();
   };
-  for (;;) {
+  while (!driver.isStopped()) {
     const decision = schedule.next(clock.now());
     if (decision.kind === 'done') break;
-    if (decision.kind === 'start') {
-      start(decision.item, decision.lack);
-      continue;
-    }
-    // A stopped run waits for no limit: each case that is left is reported as not run.
-    if (decision.kind === 'wait' && driver.isStopped()) {
-      start(decision.item);
-      schedule.drop(decision.item);
-      continue;
-    }
-    await pause(decision);
+    if (decision.kind === 'start') start(decision.item, decision.lack);
+    else await pause(decision);
   }
   await Promise.all(active);
+  // A stopped run waits for no limit: each case that is left is reported as not run.
+  for (const item of schedule.waiting) await runItem(item, target, driver, undefined);
 }
 
 async function runItem(
-  item: RunItem,
+  item: Item,
   target: Target,
   driver: Driver,
   lack: string | undefined,
@@ -301,11 +294,7 @@ async function runItem(
 }
 
 /** What the run waits for, or else what it is doing. */
-function progress(
-  target: Target,
-  schedule: Schedule<RunItem>,
-  decision: Decision<RunItem>,
-): string {
+function progress(target: Target, schedule: Schedule, decision: Decision): string {
   const seconds = (ms: number) => Math.max(1, Math.ceil(ms / 1000));
   const left = `${schedule.waiting.length} left`;
   if (decision.kind === 'wait' && decision.bucket !== undefined)
@@ -313,5 +302,5 @@ function progress(
   const [soonest] = [...target.waits].sort((a, b) => a.until - b.until);
   if (soonest !== undefined)
     return `waiting ${seconds(soonest.until - target.clock.now())} s for ${soonest.what} (${left})`;
-  return `running ${schedule.running.map(({ id }) => id).join(', ')} (${left})`;
+  return `running ${[...schedule.running].map(({ id }) => id).join(', ')} (${left})`;
 }

@@ -15,8 +15,7 @@ import { useResource } from '../resource.ts';
 import type { Message, Reply, Status } from '../wire.ts';
 import { counted, durationText } from '../words.ts';
 import { accountName } from '../world.ts';
-import { asCurl, asTest, sendBody, sendPath } from './copies.ts';
-import { useCaller } from './setups.ts';
+import { asCurl, asTest, sendBody, sendPath, useCaller } from './copies.ts';
 
 export function MessageDetail({ id }: { readonly id: string }) {
   const resource = useResource(() => call('messages.get', id), {

@@ -18,8 +18,7 @@ import { useResource, useSettled } from '../resource.ts';
 import { addressOf, filterValue, setFilter } from '../route.ts';
 import type { Reply, ServiceRequest } from '../wire.ts';
 import { accountName, useWorld } from '../world.ts';
-import { asCurl } from './copies.ts';
-import { useCaller } from './setups.ts';
+import { asCurl, useCaller } from './copies.ts';
 
 /** The simulator keeps this many requests; see `docs/bounds.md`. */
 const mostKept = 1_000;
