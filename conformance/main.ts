@@ -67,7 +67,7 @@ async function carryOut(options: ConformOptions, io: ConformIo): Promise<number>
   const { traffic } = options;
   if (traffic !== undefined) {
     const { readTraffic } = io;
-    if (readTraffic === undefined) throw new UsageError('there is nothing to read traffic with');
+    if (readTraffic === undefined) throw new UsageError('--traffic needs a reader of recordings');
     return conformTraffic(options, traffic, { ...io, readTraffic });
   }
   const unmatched = options.patterns.filter((pattern) => select(allCases, [pattern]).length === 0);
@@ -79,7 +79,7 @@ async function carryOut(options: ConformOptions, io: ConformIo): Promise<number>
   }
   if (unmatched.length > 0) {
     // No case is run: otherwise a misspelt rule would look as if it had been checked.
-    throw new CommandError(4, `no case matches ${unmatched.join(' ')}`);
+    throw new CommandError(4, `no case matches ${unmatched.join(' ')}; --list prints all cases`);
   }
   const cases = select(allCases, options.patterns);
   if (options.list) {
@@ -110,7 +110,7 @@ async function runOnOwn(
   io: ConformIo,
 ): Promise<number> {
   if (io.startOwn === undefined) {
-    throw new UsageError('base_url is missing, and there is no simulator to start');
+    throw new UsageError('base_url is missing: name the service to check');
   }
   const own = await io.startOwn();
   const { baseUrl, controlUrl } = own;
@@ -227,7 +227,7 @@ async function reachControl(
     return control;
   } catch (error) {
     if (!(error instanceof ControlFailed)) throw error;
-    return `the control port ${controlUrl} cannot be used: ${error.message}`;
+    return `cannot use the control port ${controlUrl}: ${error.message}; is it that of a simulator?`;
   }
 }
 

@@ -29,7 +29,6 @@ function iso(epochMs: number): string {
 }
 
 interface ValueCase extends Pick<Case, 'sends' | 'demands'> {
-  readonly id: `${RuleId}/${string}`;
   readonly needs?: Case['needs'];
   /** The values to send. `earliest`: what the target's clock shows at least at our `now`. */
   readonly values: (now: number, earliest: number) => readonly (string | number)[];
@@ -38,7 +37,10 @@ interface ValueCase extends Pick<Case, 'sends' | 'demands'> {
 }
 
 /** A case that sends one message with each value of `send_at`. */
-function valueCase({ id, sends, demands, needs = ['sender'], values, tries }: ValueCase): Case {
+function valueCase(
+  id: `${RuleId}/${string}`,
+  { sends, demands, needs = ['sender'], values, tries }: ValueCase,
+): Case {
   return about(id, needs, tries ?? values(0, 0).length, {
     sends,
     demands,
@@ -54,60 +56,6 @@ function valueCase({ id, sends, demands, needs = ['sender'], values, tries }: Va
 /** A time up to its seconds, without a zone. */
 const digitsOf = (epochMs: number) => iso(epochMs).slice(0, 19);
 const is400 = '400 that names `send_at`';
-
-const valueCases: readonly ValueCase[] = [
-  {
-    id: 'SEND-7/past-is-refused',
-    sends: 'a send_at of a year and of one second ago, and of one hour ahead',
-    demands: `${is400}; in one hour is accepted`,
-    values: (now, earliest) => [
-      iso(now + hourMs),
-      iso(earliest - secondMs),
-      iso(now - 365 * dayMs),
-    ],
-  },
-  {
-    id: 'SEND-7/now-is-not-the-future',
-    needs: ['fresh', 'clock'],
-    sends: 'a send_at of exactly now, of one millisecond ago, of one second ahead',
-    demands: '400, 400, 202',
-    values: (now) => [iso(now), iso(now - 1), iso(now + secondMs)],
-  },
-  {
-    id: 'SEND-7/whole-seconds-are-iso-too',
-    sends: 'a send_at without a fraction, with Z and with +00:00',
-    demands: '202 for both',
-    values: (now) => ['Z', '+00:00'].map((zone) => `${digitsOf(now + hourMs)}${zone}`),
-  },
-  {
-    id: 'SEND-7/offset-is-not-dropped',
-    sends: 'a send_at that is past, written with an offset so that its digits look like the future',
-    demands: `${is400}: it is not UTC, and it is past`,
-    values: (now) => [iso(now + hourMs), `${digitsOf(now + 2 * hourMs)}+05:00`],
-  },
-  {
-    id: 'SEND-7/not-a-time',
-    sends: 'texts that are not ISO 8601 times, and seconds and milliseconds since 1970',
-    demands: is400,
-    values: (now) => [
-      'soon',
-      Math.ceil((now + hourMs) / secondMs),
-      '2040-02-31T00:00:00.000Z',
-      String(now + hourMs),
-    ],
-    tries: 2,
-  },
-  {
-    // A wrong zone would shift the time by at least half an hour.
-    id: 'SEND-7/no-other-zone',
-    sends: 'a send_at of half an hour ago and of half an hour ahead, with Z and with +00:00',
-    demands: `${is400} for the past, 202 for the future`,
-    values: (now) =>
-      [now - 30 * minuteMs, now + 30 * minuteMs].flatMap((at) =>
-        ['.000Z', '+00:00'].map((zone) => `${digitsOf(at)}${zone}`),
-      ),
-  },
-];
 
 /** Reads a held message up to its time and until it has been picked up. */
 async function watchHold(t: Trial, account: Subject, delayMs: number): Promise<void> {
@@ -140,7 +88,51 @@ function holdCase(name: string, ahead: string, delayMs: number): Case {
 }
 
 export const send7Cases: readonly Case[] = [
-  ...valueCases.map(valueCase),
+  valueCase('SEND-7/past-is-refused', {
+    sends: 'a send_at of a year and of one second ago, and of one hour ahead',
+    demands: `${is400}; in one hour is accepted`,
+    values: (now, earliest) => [
+      iso(now + hourMs),
+      iso(earliest - secondMs),
+      iso(now - 365 * dayMs),
+    ],
+  }),
+  valueCase('SEND-7/now-is-not-the-future', {
+    needs: ['fresh', 'clock'],
+    sends: 'a send_at of exactly now, of one millisecond ago, of one second ahead',
+    demands: '400, 400, 202',
+    values: (now) => [iso(now), iso(now - 1), iso(now + secondMs)],
+  }),
+  valueCase('SEND-7/whole-seconds-are-iso-too', {
+    sends: 'a send_at without a fraction, with Z and with +00:00',
+    demands: '202 for both',
+    values: (now) => ['Z', '+00:00'].map((zone) => `${digitsOf(now + hourMs)}${zone}`),
+  }),
+  valueCase('SEND-7/offset-is-not-dropped', {
+    sends: 'a send_at that is past, written with an offset so that its digits look like the future',
+    demands: `${is400}: it is not UTC, and it is past`,
+    values: (now) => [iso(now + hourMs), `${digitsOf(now + 2 * hourMs)}+05:00`],
+  }),
+  valueCase('SEND-7/not-a-time', {
+    sends: 'texts that are not ISO 8601 times, and seconds and milliseconds since 1970',
+    demands: is400,
+    values: (now) => [
+      'soon',
+      Math.ceil((now + hourMs) / secondMs),
+      '2040-02-31T00:00:00.000Z',
+      String(now + hourMs),
+    ],
+    tries: 2,
+  }),
+  valueCase('SEND-7/no-other-zone', {
+    // A wrong zone would shift the time by at least half an hour.
+    sends: 'a send_at of half an hour ago and of half an hour ahead, with Z and with +00:00',
+    demands: `${is400} for the past, 202 for the future`,
+    values: (now) =>
+      [now - 30 * minuteMs, now + 30 * minuteMs].flatMap((at) =>
+        ['.000Z', '+00:00'].map((zone) => `${digitsOf(at)}${zone}`),
+      ),
+  }),
   {
     ...holdCase('holds-twelve-seconds', 'twelve seconds', 12 * secondMs),
     needs: ['sender'],

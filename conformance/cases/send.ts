@@ -15,12 +15,11 @@ import * as numbers from './similar-values.ts';
 
 const senderNeeds: readonly Need[] = ['sender'];
 interface TextCase extends Pick<Case, 'sends' | 'demands'> {
-  readonly id: `${RuleId}/${string}`;
   readonly texts: readonly string[];
 }
 
 /** A case that sends one message with each of these texts. */
-function textCase({ id, sends, demands, texts }: TextCase): Case {
+function textCase(id: `${RuleId}/${string}`, { sends, demands, texts }: TextCase): Case {
   return about(id, senderNeeds, texts.length, {
     sends,
     demands,
@@ -42,47 +41,6 @@ function longestAndTooLong(letter: string): string[] {
   return [letter.repeat(longestMessage), letter.repeat(longestMessage + 1)];
 }
 
-const textCases: readonly TextCase[] = [
-  {
-    id: 'SEND-6/letters',
-    sends: '1,600 letters, then 1,601',
-    demands: then400,
-    texts: longestAndTooLong('a'),
-  },
-  {
-    id: 'SEND-6/characters-not-bytes',
-    sends: '1,600 characters of two and of three bytes, then 1,601',
-    demands: then400,
-    texts: [...longestAndTooLong('é'), ...longestAndTooLong('短')],
-  },
-  {
-    id: 'SEND-6/counted-as-it-is-sent',
-    sends:
-      '1,600 letters that are often escaped; 1,601 of which spaces, line ends or accents might be dropped',
-    demands: '202 for the first; no message for the others',
-    texts: [
-      oftenEscaped.repeat(longestMessage / oftenEscaped.length),
-      `${longestText} `,
-      // From here on: 1,601 code points, but 1,600 visible characters.
-      `${longestText.slice(1)}\r\n`,
-      `${longestText.slice(1)}e\u0301`,
-      `${longestText.slice(1)}👍🏽`,
-    ],
-  },
-  {
-    id: 'SEND-3/any-text',
-    sends: 'texts with emoji, quotes, a line break, other scripts',
-    demands: '202 each',
-    texts: ['👋 🇺🇸 👩‍👩‍👧', `O'Brien; "x" \\ 100% <b>&amp;`, 'one\ntwo', 'Жé短 مرحبا'],
-  },
-  {
-    id: 'SEND-3/two-sends-are-two-messages',
-    sends: 'the same message twice, without a request_id',
-    demands: '202 both times, with different message_ids',
-    texts: ['conformance', 'conformance'],
-  },
-];
-
 /** Sends a message under the name `from`, then under the alias alone. */
 async function sendUnderBothNames(t: Trial, account: Subject, senders: readonly string[]) {
   for (const from of senders) {
@@ -103,7 +61,39 @@ const sentAndRead: Recording = {
 };
 
 export const sendCases: readonly Case[] = [
-  ...textCases.map(textCase),
+  textCase('SEND-6/letters', {
+    sends: '1,600 letters, then 1,601',
+    demands: then400,
+    texts: longestAndTooLong('a'),
+  }),
+  textCase('SEND-6/characters-not-bytes', {
+    sends: '1,600 characters of two and of three bytes, then 1,601',
+    demands: then400,
+    texts: [...longestAndTooLong('é'), ...longestAndTooLong('短')],
+  }),
+  textCase('SEND-6/counted-as-it-is-sent', {
+    sends:
+      '1,600 letters that are often escaped; 1,601 of which spaces, line ends or accents might be dropped',
+    demands: '202 for the first; no message for the others',
+    texts: [
+      oftenEscaped.repeat(longestMessage / oftenEscaped.length),
+      `${longestText} `,
+      // From here on: 1,601 code points, but 1,600 visible characters.
+      `${longestText.slice(1)}\r\n`,
+      `${longestText.slice(1)}e\u0301`,
+      `${longestText.slice(1)}👍🏽`,
+    ],
+  }),
+  textCase('SEND-3/any-text', {
+    sends: 'texts with emoji, quotes, a line break, other scripts',
+    demands: '202 each',
+    texts: ['👋 🇺🇸 👩‍👩‍👧', `O'Brien; "x" \\ 100% <b>&amp;`, 'one\ntwo', 'Жé短 مرحبا'],
+  }),
+  textCase('SEND-3/two-sends-are-two-messages', {
+    sends: 'the same message twice, without a request_id',
+    demands: '202 both times, with different message_ids',
+    texts: ['conformance', 'conformance'],
+  }),
   about('SEND-2/numbers-of-other-lands', ['sender', 'unknown-from'], 4, {
     sends:
       'from an unknown sender, so that none is sent: messages to a malformed number and to well-formed ones of three countries, which are reserved for fiction',

@@ -194,7 +194,7 @@ function verdictOf(error: unknown): Found {
   if (error instanceof ControlFailed)
     return {
       verdict: 'error',
-      reason: `an operation of the control port failed: ${error.message}`,
+      reason: `the control port cannot prepare the case: ${error.message}`,
     };
   return {
     verdict: 'error',

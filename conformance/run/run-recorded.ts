@@ -75,11 +75,18 @@ export async function conformTraffic(
     .filter(
       (id) => options.patterns.length === 0 || isSelected(`${id}/traffic`, id, options.patterns),
     );
-  if (ids.length === 0) throw new CommandError(4, `no rule matches ${options.patterns.join(' ')}`);
+  if (ids.length === 0)
+    throw new CommandError(
+      4,
+      `no rule matches ${options.patterns.join(' ')}; name one, such as SEND-4`,
+    );
   const { judge, ...now } = await judged(traffic.files, traffic, ids, io);
   const [unseenKey] = judge.unseenKeys;
   if (unseenKey !== undefined)
-    throw new CommandError(2, `--same-account ${unseenKey}: no exchange has this key`);
+    throw new CommandError(
+      2,
+      `--same-account ${unseenKey}: no exchange has this key; name it as the file does`,
+    );
   const { results, observations } = now;
   const [file = ''] = traffic.files;
   const more =
