@@ -153,26 +153,19 @@ export class SharedEvents {
  * cannot send the control token.
  */
 export class EventParser {
-  /** The lines of the event that is not complete; the last line may lack its end. */
-  #lines = [''];
+  /** The start of an event that is not complete. */
+  #rest = '';
 
-  /** The events that `piece` completes. Splits only the piece, so that a long line is read once. */
+  /** The events that `piece` completes. */
   parse(piece: string): ServerEvent[] {
-    const [end = '', ...lines] = piece.split('\n');
-    this.#lines.push((this.#lines.pop() ?? '') + end);
-    return lines.flatMap((line) => {
-      if (this.#lines.at(-1) !== '') {
-        this.#lines.push(line);
-        return [];
-      }
-      const event = eventOf(this.#lines);
-      this.#lines = [line];
-      return event;
-    });
+    const events = (this.#rest + piece).split('\n\n');
+    this.#rest = events.pop() ?? '';
+    return events.flatMap(eventOf);
   }
 }
 
-function eventOf(lines: readonly string[]): ServerEvent[] {
+function eventOf(text: string): ServerEvent[] {
+  const lines = text.split('\n');
   const field = (name: string) =>
     lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2);
   const data = field('data');
