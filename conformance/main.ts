@@ -19,9 +19,9 @@ import { allCases } from './cases/all.ts';
 import { type ConformOptions, looksLikeHost, parseOptions } from './options.ts';
 import type { AnyCase } from './run/case.ts';
 import { finish, type Streams } from './run/finish.ts';
-import { dryRun, listing, select } from './run/plan.ts';
+import { runSuite, unreached } from './run/run.ts';
 import { conformTraffic } from './run/run-recorded.ts';
-import { runSuite, unreached } from './run/suite.ts';
+import { dryRun, listing, select } from './run/select.ts';
 import { Client } from './target/client.ts';
 import { type Clock, wallClock } from './target/clock.ts';
 import { Control, ControlFailed, controlledClock } from './target/control.ts';
@@ -67,7 +67,7 @@ async function carryOut(options: ConformOptions, io: ConformIo): Promise<number>
   const { traffic } = options;
   if (traffic !== undefined) {
     const { readTraffic } = io;
-    if (readTraffic === undefined) throw new UsageError('there is nothing to read traffic with');
+    if (readTraffic === undefined) throw new UsageError('--traffic needs a reader of recordings');
     return conformTraffic(options, traffic, { ...io, readTraffic });
   }
   const unmatched = options.patterns.filter((pattern) => select(allCases, [pattern]).length === 0);
@@ -79,7 +79,7 @@ async function carryOut(options: ConformOptions, io: ConformIo): Promise<number>
   }
   if (unmatched.length > 0) {
     // No case is run: otherwise a misspelt rule would look as if it had been checked.
-    throw new CommandError(4, `no case matches ${unmatched.join(' ')}`);
+    throw new CommandError(4, `no case matches ${unmatched.join(' ')}; --list prints all cases`);
   }
   const cases = select(allCases, options.patterns);
   if (options.list) {
@@ -110,7 +110,7 @@ async function runOnOwn(
   io: ConformIo,
 ): Promise<number> {
   if (io.startOwn === undefined) {
-    throw new UsageError('base_url is missing, and there is no simulator to start');
+    throw new UsageError('base_url is missing: name the service to check');
   }
   const own = await io.startOwn();
   const { baseUrl, controlUrl } = own;
@@ -139,19 +139,27 @@ async function runInterruptibly(planned: PlannedRun): Promise<number> {
 }
 
 /** Runs the cases, writes the reports, and returns the exit code. */
-async function run(planned: PlannedRun, signal: AbortSignal): Promise<number> {
-  const { cases, options, io, baseUrl } = planned;
+async function run({ cases, options, io, baseUrl }: PlannedRun, signal: AbortSignal) {
   const startedAt = new Date();
-  const masks = masksOf(options);
-  const known = new Known(options.flags, meansOf(options).isOwn);
+  const { flags, maxSends, allowTo, controlToken = '', replyTimeout: timeoutMs } = options;
+  const masks = new Masks();
+  for (const secret of [...keysIn(flags), controlToken]) masks.hide(secret);
+  const means = meansOf(options);
+  const known = new Known(flags, means.isOwn);
   const control = await reachControl(options, masks, known);
   const realClock = io.clock ?? wallClock;
   const clock = control instanceof Control ? controlledClock(control) : realClock;
-  const client = clientOf(planned, masks, signal, { now: clock.now, sleep: realClock.sleep });
+  // Every request in flight listens to this signal.
+  setMaxListeners(0, signal);
+  const client = new Client({
+    ...{ baseUrl, maxSends, allowTo, timeoutMs, masks, signal, bodies: new KeptBodies() },
+    clock: { now: clock.now, sleep: realClock.sleep },
+  });
+  const reach = { ...means, client, signal, clock, known };
   const ran =
     typeof control === 'string'
       ? unreached(cases, masks.clean(control))
-      : await runOn(control, planned, { client, signal, clock, known });
+      : await runOn(newTarget(reach, control), cases, options, io);
   const facts = {
     baseUrl: masks.clean(baseUrl),
     startedAt: startedAt.toISOString(),
@@ -165,55 +173,12 @@ async function run(planned: PlannedRun, signal: AbortSignal): Promise<number> {
   return finish(ran, facts, allCases, options, io);
 }
 
-/** The texts that no report may show. */
-function masksOf({ flags, controlToken = '' }: ConformOptions): Masks {
-  const masks = new Masks();
-  for (const secret of [...keysIn(flags), controlToken]) masks.hide(secret);
-  return masks;
-}
-
-function clientOf(
-  { options, baseUrl }: PlannedRun,
-  masks: Masks,
-  signal: AbortSignal,
-  clock: Pick<Clock, 'now' | 'sleep'>,
-): Client {
-  // Every request in flight listens to this signal.
-  setMaxListeners(0, signal);
-  const { maxSends, allowTo, replyTimeout: timeoutMs } = options;
-  const bodies = new KeptBodies();
-  return new Client({ bodies, baseUrl, maxSends, allowTo, timeoutMs, masks, signal, clock });
-}
-
-/** How a run reaches its target. */
-type Reach = Pick<Target, 'client' | 'signal' | 'clock' | 'known'>;
-
-/** Runs the cases with a control port or without one, and releases both connections. */
-async function runOn(
-  control: Control | undefined,
-  { cases, options, io }: PlannedRun,
-  reach: Reach,
-): Promise<Run> {
-  const { client, signal } = reach;
-  try {
-    return await runSuite(cases, targetOf(control, options, reach), {
-      bail: options.bail === true,
-      recheck: options.recheck === true,
-      signal,
-      profile: profileOf(options),
-      onResult: (result, done, total) => io.stdout(progressLine(result, done, total)),
-      onWait: (line) => (io.isTerminal ? io.stdout(`${line}\n`) : undefined),
-    });
-  } finally {
-    await control?.end().catch((error: unknown) => io.stderr(`${String(error)}\n`));
-    client.close();
-  }
-}
-
 /** The target as no case has used it yet. */
-function targetOf(control: Control | undefined, options: ConformOptions, reach: Reach): Target {
+function newTarget(
+  reach: Means & Pick<Target, 'client' | 'signal' | 'clock' | 'known'>,
+  control: Control | undefined,
+): Target {
   return {
-    ...meansOf(options),
     ...reach,
     ...(control !== undefined && { control }),
     ledger: new BucketLedger(),
@@ -223,6 +188,28 @@ function targetOf(control: Control | undefined, options: ConformOptions, reach: 
     unexplained429s: new Set(),
     log: [],
   };
+}
+
+/** Runs the cases with a control port or without one, and releases both connections. */
+async function runOn(
+  target: Target,
+  cases: readonly AnyCase[],
+  options: ConformOptions,
+  io: ConformIo,
+): Promise<Run> {
+  try {
+    return await runSuite(cases, target, {
+      bail: options.bail === true,
+      recheck: options.recheck === true,
+      signal: target.signal,
+      profile: profileOf(options),
+      onResult: (result, done, total) => io.stdout(progressLine(result, done, total)),
+      onWait: (line) => (io.isTerminal ? io.stdout(`${line}\n`) : undefined),
+    });
+  } finally {
+    await target.control?.end().catch((error: unknown) => io.stderr(`${String(error)}\n`));
+    target.client.close();
+  }
 }
 
 /** The control port; undefined if none was given, or a text that says why it cannot be used. */
@@ -240,7 +227,7 @@ async function reachControl(
     return control;
   } catch (error) {
     if (!(error instanceof ControlFailed)) throw error;
-    return `the control port ${controlUrl} cannot be used: ${error.message}`;
+    return `cannot use the control port ${controlUrl}: ${error.message}; is it that of a simulator?`;
   }
 }
 

@@ -77,7 +77,7 @@ test.each([
 ])(
   '%j: a pattern that matches nothing is named, and nothing is run: exit 4',
   async (argv, idle) => {
-    const err = `smstwin conform: no case matches ${idle}\n`;
+    const err = `smstwin conform: no case matches ${idle}; --list prints all cases\n`;
     expect(await call(...argv)).toEqual({ code: 4, err, started: 0 });
   },
 );

@@ -1,6 +1,6 @@
 /**
  * Calls the operations of the control port from the page. If the port requires a token, the first
- * 401 makes the page ask for it (`token-dialog.tsx`); the token is kept for this tab only.
+ * 401 makes the page ask for it (`TokenDialog` in `page/shell.tsx`); the token is kept for this tab only.
  */
 import { signal } from '@preact/signals';
 import type { DeclaredOperation } from './field.ts';

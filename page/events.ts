@@ -8,7 +8,6 @@ import type { EventData } from '#src/operations/events/activity-events.ts';
 import { controlToken, routeOf, tokenIsMissing } from './control.ts';
 import { worldPrefix } from './route.ts';
 import {
-  keepAliveMs,
   type ListenRequest,
   type News,
   type ServerEvent,
@@ -58,9 +57,6 @@ export function followEvents(): void {
   document.addEventListener('visibilitychange', listenWhileVisible);
   addEventListener('pagehide', () => sendRequest({ isListening: false }));
   addEventListener('pageshow', listenWhileVisible);
-  setInterval(() => {
-    if (isVisible()) listenWhileVisible();
-  }, keepAliveMs);
 }
 
 /**
@@ -96,12 +92,8 @@ function joinStream(): void {
   sendRequest = (request) => worker.port.postMessage(request);
 }
 
-function isVisible(): boolean {
-  return document.visibilityState === 'visible';
-}
-
 function listenWhileVisible(): void {
-  sendRequest({ isListening: isVisible() });
+  sendRequest({ isListening: document.visibilityState === 'visible' });
 }
 
 function receive(news: News): void {

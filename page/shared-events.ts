@@ -4,7 +4,7 @@
  * The stream is closed while no reader listens.
  */
 
-/** What a reader wants; sent again every `keepAliveMs` as a sign of life. */
+/** What a reader wants. */
 export interface ListenRequest {
   /** False while the page is hidden or closed. */
   readonly isListening: boolean;
@@ -24,10 +24,6 @@ export type StreamState = 'connecting' | 'live' | 'lost' | 'refused' | 'gone';
 /** What readers receive: a new state of the stream, or events that arrived together. */
 export type News = { readonly state: StreamState } | { readonly events: readonly ServerEvent[] };
 type Listener = (news: News) => void;
-
-export const keepAliveMs = 10_000;
-/** A reader that is silent for this long is dropped: its tab has crashed. */
-const silentMs = 3 * keepAliveMs;
 
 /** The pauses between failed attempts double from the first to the longest. */
 const firstPauseMs = 500;
@@ -57,14 +53,11 @@ export class SharedEvents {
 
   /** Adds a reader. Returns the function that receives its requests. */
   join(listener: Listener): (request: ListenRequest) => void {
-    let silence: ReturnType<typeof setTimeout> | undefined;
     return ({ isListening, retry = false }) => {
-      clearTimeout(silence);
       if (!isListening) {
         this.#remove(listener);
         return;
       }
-      silence = setTimeout(() => this.#remove(listener), silentMs);
       if (!this.#listeners.has(listener)) listener({ state: this.#state });
       this.#listeners.add(listener);
       if (retry && this.#isFinal) this.#state = 'connecting';
@@ -160,26 +153,19 @@ export class SharedEvents {
  * cannot send the control token.
  */
 export class EventParser {
-  /** The lines of the event that is not complete; the last line may lack its end. */
-  #lines = [''];
+  /** The start of an event that is not complete. */
+  #rest = '';
 
-  /** The events that `piece` completes. Splits only the piece, so that a long line is read once. */
+  /** The events that `piece` completes. */
   parse(piece: string): ServerEvent[] {
-    const [end = '', ...lines] = piece.split('\n');
-    this.#lines.push((this.#lines.pop() ?? '') + end);
-    return lines.flatMap((line) => {
-      if (this.#lines.at(-1) !== '') {
-        this.#lines.push(line);
-        return [];
-      }
-      const event = eventOf(this.#lines);
-      this.#lines = [line];
-      return event;
-    });
+    const events = (this.#rest + piece).split('\n\n');
+    this.#rest = events.pop() ?? '';
+    return events.flatMap(eventOf);
   }
 }
 
-function eventOf(lines: readonly string[]): ServerEvent[] {
+function eventOf(text: string): ServerEvent[] {
+  const lines = text.split('\n');
   const field = (name: string) =>
     lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2);
   const data = field('data');

@@ -1,13 +1,14 @@
 /**
- * The frame around every page: the header (see also `header.tsx`), the links to the pages, notices
- * about the connection, and the keys. `pages` is the table of all pages.
+ * The frame around every page: the header with simulated time, the links to the pages, notices about
+ * the connection, the keys, and the question for the control token. `pages` is the table of all
+ * pages.
  */
 import { signal } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { tokenIsMissing } from './control.ts';
+import { advanceClock, advanceOutcome, clock, nowMs, readState } from './clock.ts';
+import { call, controlToken, keepToken, tokenIsMissing } from './control.ts';
 import { connection, reconnectNow } from './events.ts';
-import { SimulatedTime, WorldSwitcher } from './header.tsx';
 import { listPages } from './lists.ts';
 import { ClockPage } from './pages/clock.tsx';
 import { Compare } from './pages/compare.tsx';
@@ -19,12 +20,14 @@ import { RefereePage } from './pages/referee.tsx';
 import { RequestsPage } from './pages/requests.tsx';
 import { Rules } from './pages/rules.tsx';
 import { SendPage } from './pages/send.tsx';
-import { Dialog } from './parts/action.tsx';
+import { Action, Dialog } from './parts/action.tsx';
+import { Choices } from './parts/fields.tsx';
 import { List } from './parts/list.tsx';
-import { type Fact, Facts } from './parts/values.tsx';
-import { moveBetweenRows } from './parts/virtual-table.tsx';
-import { pageName, shownWorld } from './route.ts';
-import { TokenDialog } from './token-dialog.tsx';
+import { moveBetweenRows } from './parts/live-table.tsx';
+import { type Fact, Facts, Time } from './parts/values.tsx';
+import { useResource } from './resource.ts';
+import { pageName, prefixOf, shownWorld } from './route.ts';
+import { isoTime } from './words.ts';
 
 interface Page {
   readonly name: string;
@@ -186,5 +189,117 @@ function ConnectionNotice() {
         </div>
       )}
     </div>
+  );
+}
+
+/** A choice of the server's worlds, by their name. Hidden while there is only one. */
+function WorldSwitcher() {
+  const { value, error } = useResource(() => call('worlds.list'), {
+    rereadAfter: ['operation', 'clock'],
+  });
+  const worlds = value?.worlds ?? [];
+  const isListed = shownWorld === 'default' || worlds.some(({ world_id: id }) => id === shownWorld);
+  if (worlds.length === 0 && isListed) return null;
+  // The control port refuses every call in a world that was deleted.
+  const goneText = error === undefined ? '' : ' (gone)';
+  return (
+    <div class="world-switcher">
+      <label class="dim wide" for="world">
+        world
+      </label>
+      <Choices
+        id="world"
+        aria-label="World"
+        value={shownWorld}
+        onChoose={(id) => location.assign(`${prefixOf(id)}/${location.hash}`)}
+        choices={[
+          { value: 'default', label: 'default' },
+          ...(isListed ? [] : [{ value: shownWorld, label: `${shownWorld}${goneText}` }]),
+          ...worlds.map(({ world_id: value, name: label }) => ({ value, label })),
+        ]}
+      />
+    </div>
+  );
+}
+
+/** Simulated time, the usual ways to advance it, and the state of the connection. */
+function SimulatedTime() {
+  if (nowMs.value === undefined || clock.value === undefined) return <div class="now" />;
+  const { mode, rate, next_at: nextAt } = clock.value;
+  return (
+    <div class="now">
+      {/* On the left, so that a text that appears does not move the buttons. */}
+      <span class="dim advanced" role="status">
+        {advanceOutcome.value}
+      </span>
+      <Time at={isoTime(nowMs.value)} />
+      <a class="badge mode" href="#/clock" title="Clock">
+        {mode}
+        {mode === 'scaled' ? ` ×${rate}` : ''}
+      </a>
+      {mode !== 'bound' && (
+        <>
+          <Action act={() => advanceClock({ by: '20s' })} label="Advance 20 s">
+            +20 s
+          </Action>
+          <Action act={() => advanceClock({ to: nextAt })} disabled={nextAt === null}>
+            Next event
+          </Action>
+          <Action act={() => advanceClock({ until_idle: true })} disabled={nextAt === null}>
+            Until idle
+          </Action>
+        </>
+      )}
+      <span class={`live live-${connection.value}`}>
+        <span class="dot" aria-hidden="true" />
+        {connection.value}
+      </span>
+    </div>
+  );
+}
+
+function TokenDialog() {
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => input.current?.focus(), []);
+  const wasWrong = tokenIsMissing.value && controlToken() !== null;
+  return (
+    <main class="token">
+      <form
+        class="card form"
+        aria-label="Control token"
+        onSubmit={(event) => {
+          event.preventDefault();
+          const token = input.current?.value ?? '';
+          if (token === '') return;
+          keepToken(token);
+          reconnectNow();
+          void readState();
+        }}
+      >
+        <h1>smstwin</h1>
+        <p>
+          This control port requires the token that <code>--control-token</code> set.
+        </p>
+        <div class="field">
+          <label for="token">Control token</label>
+          <input
+            id="token"
+            ref={input}
+            type="password"
+            autocomplete="off"
+            aria-invalid={wasWrong}
+            aria-describedby="token-hint"
+          />
+          <p id="token-hint" class={wasWrong ? 'problem' : 'hint'}>
+            {wasWrong ? 'This token is wrong.' : 'Kept in this tab until it is closed.'}
+          </p>
+        </div>
+        <div class="actions">
+          <button type="submit" class="button main">
+            Continue
+          </button>
+        </div>
+      </form>
+    </main>
   );
 }

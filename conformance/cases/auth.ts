@@ -2,18 +2,15 @@
  * Cases about credentials and sender numbers. Rules: AUTH-1 to AUTH-5, ERR-2, SVC-1, SVC-4. Each
  * case also sends a valid key or number, so that a service that refuses everything does not pass.
  */
-import { about, type Case } from '../run/case.ts';
-import { paths, type Subject, sendPaths, type Trial } from '../run/case-run.ts';
+import { about, type Case, judging } from '../run/case.ts';
+import { paths, type Subject, sendPaths, type Trial, unknownId } from '../run/case-run.ts';
 import { refusedSends } from '../steps/refused-sends.ts';
-import { similarKeys, wrongKeys } from '../steps/wrong-keys.ts';
-import { alteredNumbers } from './number-forms.ts';
-import { unknownId } from './read.ts';
+import { alteredNumbers, similarKeys, wrongKeys } from './similar-values.ts';
 
 const invalidKeyCode = 'auth_invalid_keyy';
 
 export const authCases: readonly Case[] = [
-  {
-    ...about('AUTH-1/bearer-key-is-accepted', ['sender'], { send: 2 }),
+  about('AUTH-1/bearer-key-is-accepted', ['sender'], 2, {
     sends: 'a send and a read with `Authorization: Bearer <key>`, and without',
     demands: '202 and 200 with the key, 401 without',
     also: ['SEND-3', 'READ-1'],
@@ -23,10 +20,9 @@ export const authCases: readonly Case[] = [
       await t.post(paths.send, undefined, t.fields(account));
       await t.get(paths.read(messageId), undefined);
     },
-  },
-  {
-    ...about('AUTH-1/every-endpoint-asks', ['sender', 'device']),
-    spends: { send: 3, dashboard_send: 2, external_send: 2, received: 1, tasks: 2, address: 1 },
+  }),
+  about('AUTH-1/every-endpoint-asks', ['sender', 'device'], 3, {
+    spends: { dashboard_send: 2, external_send: 2, received: 1, tasks: 2, address: 1 },
     sends: 'a request to each of the seven endpoints without a key, then with one',
     demands: '401 without a key; any other status with it',
     steps: async (t, account) => {
@@ -36,9 +32,8 @@ export const authCases: readonly Case[] = [
         for (const path of readPaths(account, messageId)) await t.get(path, key);
       }
     },
-  },
-  {
-    ...about('AUTH-1/no-other-scheme', ['key']),
+  }),
+  about('AUTH-1/no-other-scheme', ['key'], 0, {
     sends: 'the right key under other schemes, without a scheme, and in the query',
     demands: '401 each',
     steps: async (t, account) => {
@@ -51,18 +46,16 @@ export const authCases: readonly Case[] = [
       await t.get(`${paths.stats}?api_key=${key}`, undefined);
       await t.get(paths.stats, undefined, { 'x-api-key': key });
     },
-  },
-  {
-    ...about('AUTH-2/shown-once', ['fresh']),
+  }),
+  about('AUTH-2/shown-once', ['fresh'], 0, {
     sends: 'the creation of a key on the control port, then the list of keys',
     demands: 'the chosen name in both; the full key only at creation, and it is accepted',
     steps: async (t, account) => {
       await getStatsWithAndWithoutKey(t, account);
       await t.get(paths.stats, await t.createdKey(account, 'chosen by the user'));
     },
-  },
-  {
-    ...about('AUTH-2/keys-differ', ['key', 'other-key']),
+  }),
+  about('AUTH-2/keys-differ', ['key', 'other-key'], 0, {
     sends: 'statistics with two keys of one account, with a control port after a third was revoked',
     demands: 'different keys, and both work',
     steps: async (t, account) => {
@@ -71,18 +64,18 @@ export const authCases: readonly Case[] = [
       if (t.controlled) await t.revoke(await t.secondKey(account));
       for (const key of [account.key, second.key]) await t.get(paths.stats, key);
     },
-  },
-  {
-    ...about('AUTH-3/missing-key', ['key'], { send: 1, address: 1 }),
+  }),
+  about('AUTH-3/missing-key', ['key'], 1, {
+    spends: { address: 1 },
     sends: 'requests without a key; the send is invalid too',
     demands: `401 with code ${invalidKeyCode}`,
     steps: async (t, account) => {
       await getStatsWithAndWithoutKey(t, account);
       await requestEverywhere(t, account, undefined, [paths.send]);
     },
-  },
-  {
-    ...about('AUTH-3/wrong-key', ['key'], { send: 1, received: 1, address: 1 }),
+  }),
+  about('AUTH-3/wrong-key', ['key'], 1, {
+    spends: { received: 1, address: 1 },
     sends: 'requests with an unknown key',
     demands: `401 with code ${invalidKeyCode}`,
     steps: async (t, account) => {
@@ -90,9 +83,8 @@ export const authCases: readonly Case[] = [
       const key = `wrong${account.key.slice('wrong'.length)}`;
       await requestEverywhere(t, account, key, [paths.send]);
     },
-  },
-  {
-    ...about('AUTH-3/nearly-right-key', ['key']),
+  }),
+  about('AUTH-3/nearly-right-key', ['key'], 0, {
     sends: 'the key with a letter changed, dropped or added, in other case, or cut in half',
     demands: `401 with code ${invalidKeyCode}`,
     steps: async (t, account) => {
@@ -103,10 +95,9 @@ export const authCases: readonly Case[] = [
         await t.get(paths.stats, wrong);
       }
     },
-  },
-  {
-    ...about('AUTH-3/nearly-right-key-everywhere', ['sender']),
-    spends: { send: 2, dashboard_send: 2, external_send: 2, address: 6 },
+  }),
+  about('AUTH-3/nearly-right-key-everywhere', ['sender'], 2, {
+    spends: { dashboard_send: 2, external_send: 2, address: 6 },
     sends:
       'the key in other case, cut in half, with one letter changed or a dot added, to each endpoint (on sends: other case on each, the others on one)',
     demands: `401 with code ${invalidKeyCode}`,
@@ -117,10 +108,9 @@ export const authCases: readonly Case[] = [
         await requestEverywhere(t, account, key, postPaths);
       }
     },
-  },
-  {
-    ...about('AUTH-3/revoked-key', ['key', 'revoked-key']),
-    spends: { send: 1, dashboard_send: 1, external_send: 1, received: 1, address: 1 },
+  }),
+  about('AUTH-3/revoked-key', ['key', 'revoked-key'], 1, {
+    spends: { dashboard_send: 1, external_send: 1, received: 1, address: 1 },
     sends: 'requests to each endpoint with a key that was accepted and has been revoked',
     demands: `401 with code ${invalidKeyCode}; the account's other keys still work`,
     steps: async (t, account) => {
@@ -130,27 +120,24 @@ export const authCases: readonly Case[] = [
       for (const other of [account.key, flags.otherApiKey, flags.secondApiKey])
         if (other !== undefined) await t.get(paths.stats, other);
     },
-  },
-  {
-    ...about('AUTH-4/unknown-number', ['sender', 'unknown-from'], { send: 2 }),
+  }),
+  about('AUTH-4/unknown-number', ['sender', 'unknown-from'], 2, {
     sends: 'a `from` that no SIM has, after one that the account has',
     demands: '403 with code from_number_not_found',
     steps: async (t, account) => {
       await t.queued(account);
       await t.send(account, { from: t.unusedNumber() });
     },
-  },
-  {
-    ...about('AUTH-4/unknown-to-an-account-without-sims', ['fresh'], { send: 2 }),
+  }),
+  about('AUTH-4/unknown-to-an-account-without-sims', ['fresh'], 2, {
     sends: 'a `from` that no SIM has, by an account without any',
     demands: '403 with code from_number_not_found',
     steps: async (t, account) => {
       await t.queued(account);
       await t.send(await t.account({ sims: 0 }), { from: t.unusedNumber() });
     },
-  },
-  {
-    ...about('AUTH-4/every-digit-counts', ['sender'], { send: 4 }),
+  }),
+  about('AUTH-4/every-digit-counts', ['sender'], 4, {
     sends:
       "the account's number with one digit changed, as `from`: the first, the last, one in between",
     demands: '403: this is a different number',
@@ -161,9 +148,8 @@ export const authCases: readonly Case[] = [
         await t.send(account, { from });
       }
     },
-  },
-  {
-    ...about('AUTH-5/not-allowed', ['fresh'], { send: 4 }),
+  }),
+  about('AUTH-5/not-allowed', ['fresh'], 4, {
     sends: 'a message from a number that the account may no longer use, then from its other number',
     demands: '403 with code from_number_access_deniedd, then 202',
     account: { sims: 2 },
@@ -175,9 +161,8 @@ export const authCases: readonly Case[] = [
       await t.patchSim(account, 0, { allowed: true });
       await t.send(account);
     },
-  },
-  {
-    ...about('AUTH-5/another-accounts-number', ['sender', 'foreign-from'], { send: 2 }),
+  }),
+  about('AUTH-5/another-accounts-number', ['sender', 'foreign-from'], 2, {
     sends: "another account's number",
     demands:
       '403 with code from_number_access_deniedd, or from_number_not_found where the service hides it (foreignNumber)',
@@ -186,9 +171,8 @@ export const authCases: readonly Case[] = [
       const from = t.target.flags.foreignFrom ?? (await t.account()).from;
       await t.send(account, { from });
     },
-  },
-  {
-    ...about('ERR-2/deactivated-sim', ['sender', 'inactive-from'], { send: 3 }),
+  }),
+  about('ERR-2/deactivated-sim', ['sender', 'inactive-from'], 3, {
     sends:
       'a message from a deactivated SIM, under both names of the field, and from an active one',
     demands: '503 with code device_inactive; 202 from the active one',
@@ -203,9 +187,8 @@ export const authCases: readonly Case[] = [
       await t.send(account, { from: undefined, from_number: from });
       await t.send(account);
     },
-  },
-  {
-    ...about('ERR-2/active-again', ['fresh'], { send: 2 }),
+  }),
+  about('ERR-2/active-again', ['fresh'], 2, {
     sends: 'a message from a SIM that was deactivated and activated again',
     demands: '503, then 202',
     steps: async (t, account) => {
@@ -214,34 +197,30 @@ export const authCases: readonly Case[] = [
         await t.send(account);
       }
     },
-  },
-  {
-    ...about('SVC-1/through-its-own-sim', ['sender', 'device'], { send: 1 }),
+  }),
+  about('SVC-1/through-its-own-sim', ['sender', 'device'], 1, {
     sends: 'a message from each SIM of the account',
     demands: '202, from that number and device',
     account: { sims: 2 },
     steps: async (t, account) => {
       for (const { number } of account.sims) await t.send(account, { from: number });
     },
-  },
-  {
-    ...about('SVC-1/pool-without-a-sim', ['pool'], { send: 2 }),
+  }),
+  about('SVC-1/pool-without-a-sim', ['pool'], 2, {
     sends: 'a message from the pool number by an account without a SIM',
     demands: '202, from the pool number, through a device',
     account: { sims: 0 },
     steps: async (t, account) => t.send(account, { from: await t.control.poolNumber() }),
-  },
-  {
-    ...about('SVC-1/pool-with-a-disconnected-sim', ['pool'], { send: 1 }),
+  }),
+  about('SVC-1/pool-with-a-disconnected-sim', ['pool'], 1, {
     sends: 'a message from the pool number by an account whose only SIM is not connected',
     demands: '202: it has no connected SIM of its own',
     steps: async (t, account) => {
       await t.patchSim(account, 0, { connected: false });
       await t.send(account, { from: await t.control.poolNumber() });
     },
-  },
-  {
-    ...about('SVC-1/not-through-anothers-sim', ['sender', 'second-account'], { send: 2 }),
+  }),
+  about('SVC-1/not-through-anothers-sim', ['sender', 'second-account'], 2, {
     sends: "a message from another account's number, by an account without a SIM if possible",
     demands: '403',
     steps: async (t, owner) => {
@@ -249,10 +228,9 @@ export const authCases: readonly Case[] = [
       const other = t.controlled ? await t.account({ sims: 0 }) : await t.otherAccount();
       await t.send(other, { from: owner.from });
     },
-  },
-  {
-    ...about('SVC-4/successes-are-json', ['sender', 'device']),
-    spends: { send: 2, dashboard_send: 1, external_send: 1, received: 1, tasks: 1 },
+  }),
+  about('SVC-4/successes-are-json', ['sender', 'device'], 2, {
+    spends: { dashboard_send: 1, external_send: 1, received: 1, tasks: 1 },
     sends: 'a good request to each of the seven endpoints, and a replay',
     demands: 'JSON bodies, declared as application/json',
     steps: async (t, account) => {
@@ -261,22 +239,19 @@ export const authCases: readonly Case[] = [
       for (const path of sendPaths) await t.post(path, account.key, fields);
       for (const path of readPaths(account, messageId)) await t.get(path, account.key);
     },
-  },
-  {
-    ...about('SVC-4/refusals-are-json', ['key']),
+  }),
+  about('SVC-4/refusals-are-json', ['key'], 0, {
     sends: 'a good request, one without a key, one for an unknown id',
     demands: 'JSON bodies, declared as application/json',
     steps: async (t, account) => {
       await getStatsWithAndWithoutKey(t, account);
       await t.read(account, unknownId);
     },
-  },
-  {
-    ...about('SVC-4/refused-senders-are-json', ['sender']),
-    recordings: [refusedSends],
+  }),
+  judging('SVC-4/refused-senders-are-json', refusedSends, {
     sends: 'refusals with 400, 402, 403 and 503, as far as they can be provoked',
     demands: 'JSON bodies, declared as application/json',
-  },
+  }),
 ];
 
 /** Shows that the key is accepted, and that it is needed. */

@@ -10,8 +10,8 @@ import { tooLongMessage } from '../steps/refused-sends.ts';
 
 /** An account whose quota is spent: the one that the flags name, otherwise a new one. */
 async function exhaustedAccount(t: Trial): Promise<Subject> {
-  const { exhaustedApiKey: key, exhaustedFrom, from = '' } = t.target.flags;
-  if (key !== undefined && !t.controlled) return { key, from: exhaustedFrom ?? from, sims: [] };
+  const given = t.controlled ? undefined : await t.exhaustedAccount(t.target.flags.from);
+  if (given !== undefined) return given;
   const account = await t.account({ quota: 1 });
   await t.queued(account);
   return account;
@@ -22,25 +22,22 @@ async function sendRepeatedly(t: Trial, account: Subject, times: number): Promis
 }
 
 export const err1QuotaCases: readonly Case[] = [
-  {
-    ...about('ERR-1/exhausted-account', ['sender', 'exhausted-key'], { send: 2 }),
+  about('ERR-1/exhausted-account', ['sender', 'exhausted-key'], 2, {
     sends: 'a message by an account whose quota is spent, and by one whose is not',
     demands: '402 with code quota_exceeded; 202',
     steps: async (t, account) => {
       await t.queued(account);
       await t.send(await exhaustedAccount(t));
     },
-  },
-  {
-    ...about('ERR-1/exactly-the-quota', ['fresh'], { send: 7 }),
+  }),
+  about('ERR-1/exactly-the-quota', ['fresh'], 7, {
     sends: 'messages up to a quota of five and two more',
     demands: 'five times 202, then 402 with code quota_exceeded',
     account: { quota: 5 },
     // The second refusal shows that the first one stays in force.
     steps: (t, account) => sendRepeatedly(t, account, 7),
-  },
-  {
-    ...about('ERR-1/of-the-account', ['fresh'], { send: 5 }),
+  }),
+  about('ERR-1/of-the-account', ['fresh'], 5, {
     sends: 'messages from two SIMs and with two keys of one account, under a quota of two',
     demands: 'two times 202, then 402; another account is not affected',
     account: { sims: 2, quota: 2 },
@@ -53,9 +50,8 @@ export const err1QuotaCases: readonly Case[] = [
       await t.send(account, { from });
       await t.send(await t.account({ quota: 2 }));
     },
-  },
-  {
-    ...about('ERR-1/refusals-do-not-count', ['fresh'], { send: 9 }),
+  }),
+  about('ERR-1/refusals-do-not-count', ['fresh'], 9, {
     sends: 'refused messages (400, 403, 503) under a quota of two, then valid ones',
     demands: 'two times 202, then 402',
     account: { sims: 2, quota: 2 },
@@ -68,9 +64,8 @@ export const err1QuotaCases: readonly Case[] = [
       }
       await sendRepeatedly(t, account, 3);
     },
-  },
-  {
-    ...about('ERR-1/reads-go-on', ['fresh'], { send: 2 }),
+  }),
+  about('ERR-1/reads-go-on', ['fresh'], 2, {
     also: ['READ-1'],
     sends: 'a read after the quota was spent',
     demands: '200',
@@ -80,9 +75,8 @@ export const err1QuotaCases: readonly Case[] = [
       await t.send(account);
       await t.read(account, messageId);
     },
-  },
-  {
-    ...about('ERR-1/monthly', ['fresh', 'clock'], { send: 6 }),
+  }),
+  about('ERR-1/monthly', ['fresh', 'clock'], 6, {
     sends:
       'messages under a quota of one: on the 2nd of a month, on the 3rd, the 9th and the 27th, in the next month',
     demands: '202, then 402 for the rest of the month, and 202 in the next one',
@@ -98,9 +92,8 @@ export const err1QuotaCases: readonly Case[] = [
       // Shows that the quota of the next month is one message too.
       await t.send(account);
     },
-  },
-  {
-    ...about('ERR-1/exceeding-is-not-queued', ['sender', 'exhausted-sender'], { send: 2 }),
+  }),
+  about('ERR-1/exceeding-is-not-queued', ['sender', 'exhausted-sender'], 2, {
     sends:
       'a message beyond the quota, held for ten minutes, twice under one request_id; then the list of messages',
     demands: '402, no replay, and no message',
@@ -111,9 +104,8 @@ export const err1QuotaCases: readonly Case[] = [
       for (let i = 0; i < 2; i += 1) await t.send(account, fields);
       await t.noteMessageCount(account);
     },
-  },
-  {
-    ...about('ERR-1/held-counts-once', ['fresh'], { send: 3 }),
+  }),
+  about('ERR-1/held-counts-once', ['fresh'], 3, {
     sends: 'a held message and two others under a quota of two',
     demands: '202, 202, then 402',
     account: { quota: 2 },
@@ -121,12 +113,11 @@ export const err1QuotaCases: readonly Case[] = [
       await t.send(account, { send_at: new Date((await t.now()) + hourMs).toISOString() });
       await sendRepeatedly(t, account, 2);
     },
-  },
-  {
-    ...about('ERR-1/many-at-once', ['fresh'], { send: 30 }),
+  }),
+  about('ERR-1/many-at-once', ['fresh'], 30, {
     sends: '30 messages at once under a quota of five',
     demands: 'five times 202, 25 times 402',
     account: { quota: 5 },
     steps: (t, account) => flood(30, () => t.send(account)),
-  },
+  }),
 ];

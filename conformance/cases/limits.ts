@@ -10,37 +10,11 @@ import { secondMs } from '#contract/time.ts';
 import { type Endpoint, endpoints, limits } from '#judging/limiter/buckets.ts';
 import { floodOf } from '../floods/floods.ts';
 import { flood, justAfterTheMinute, passed, request } from '../floods/limited.ts';
-import { about, type Case } from '../run/case.ts';
-import { paths } from '../run/case-run.ts';
-import { type Recording, recorded } from '../run/recording.ts';
-import type { Need } from '../target/target.ts';
-import { unknownId } from './read.ts';
+import { about, type Case, judging, type Recording, recorded } from '../run/case.ts';
+import { paths, unknownId } from '../run/case-run.ts';
 
 /** The longest wait for a whole bucket: a minute, and a margin. */
 const refillSeconds = 62;
-
-interface FloodCase {
-  readonly needs?: readonly Need[];
-  /** The longest wait in seconds that the flood must include. */
-  readonly waits?: number;
-  readonly sends: string;
-  readonly demands: string;
-}
-
-/** A case that judges the flood of a bucket. */
-function floodCase(
-  id: `${RuleId}/${string}`,
-  bucket: keyof typeof floodOf,
-  { needs = [], sends, demands, ...more }: FloodCase,
-): Case {
-  const recording = floodOf[bucket];
-  return {
-    ...about(id, [...recording.needs, ...needs], {}, more),
-    recordings: [recording],
-    sends,
-    demands,
-  };
-}
 
 const ruleOf = {
   send: 'LIMIT-1',
@@ -56,34 +30,34 @@ function casesOf(name: Endpoint): Case[] {
   const caseName = name.replace('_', '-');
   const manyRequests = `more than ${limit} requests to ${name}`;
   return [
-    floodCase(`${rule}/${limit}-pass`, name, {
+    judging(`${rule}/${limit}-pass`, floodOf[name], {
       sends: `${manyRequests} within a minute, with two user agents, keys, SIMs and other queries`,
       demands: `${limit} pass, then 429`,
     }),
-    floodCase(`${rule}/a-minute`, name, {
+    judging(`${rule}/a-minute`, floodOf[name], {
       waits: refillSeconds,
       sends: `${manyRequests} at once, then one before and one after Retry-After`,
       demands: 'what was spent is back after a minute, and not before',
     }),
-    floodCase(`ERR-3/sufficient-and-tight-${caseName}`, name, {
+    judging(`ERR-3/sufficient-and-tight-${caseName}`, floodOf[name], {
       waits: refillSeconds,
       sends: `requests to ${name} until 429; one a second before Retry-After is over, one after it`,
       demands: 'Retry-After in whole seconds; the first is 429, the second passes',
     }),
-    floodCase(`ERR-4/detail-${caseName}`, name, {
+    judging(`ERR-4/detail-${caseName}`, floodOf[name], {
       sends: `requests to ${name} until 429`,
       demands: 'a JSON object with a text `detail` that states the seconds of Retry-After',
     }),
-    floodCase(`LIMIT-7/${caseName}-leaves-the-others`, name, {
+    judging(`LIMIT-7/${caseName}-leaves-the-others`, floodOf[name], {
       sends: `${manyRequests}, then some to every other endpoint`,
       demands: 'a 429 at this endpoint, none at the others',
     }),
-    floodCase(`AUTH-6/keys-of-a-user-share-${caseName}`, name, {
+    judging(`AUTH-6/keys-of-a-user-share-${caseName}`, floodOf[name], {
       needs: ['other-key'],
       sends: `${manyRequests} with two keys of one account in turn`,
       demands: `${limit} pass, then 429`,
     }),
-    floodCase(`AUTH-6/users-do-not-share-${caseName}`, name, {
+    judging(`AUTH-6/users-do-not-share-${caseName}`, floodOf[name], {
       needs: ['second-account'],
       sends: `${manyRequests} by one account, then one by another, from one address`,
       demands: '429 for the first account, none for the second',
@@ -166,8 +140,7 @@ const realTimeRecordings: Partial<Record<Endpoint, readonly Recording[]>> = {
 function manyMinutesCase(name: Endpoint): Case {
   const recordings = realTimeRecordings[name];
   const limit = limits[name];
-  return {
-    ...about(`${ruleOf[name]}/many-minutes`, recordings?.[0]?.needs ?? ['clock']),
+  return about(`${ruleOf[name]}/many-minutes`, recordings?.[0]?.needs ?? ['clock'], 0, {
     ...(recordings !== undefined && { recordings }),
     sends: `requests to ${name} in several minutes, after pauses and steadily`,
     demands: `${limit} pass in any minute, whatever came before it`,
@@ -187,66 +160,61 @@ function manyMinutesCase(name: Endpoint): Case {
         await t.advance(40 * secondMs);
       }
     },
-  };
+  });
 }
 
 /** A case about reads of one message, which have no limit. */
 function manyReadsCase(id: `${RuleId}/${string}`, times: number, demands: string): Case {
-  return {
-    ...about(id, ['sender'], { send: 1 }),
+  return about(id, ['sender'], 1, {
     sends: `${times} reads of one message`,
     demands,
     steps: async (t, account) => {
       const { messageId } = await t.queued(account);
       await flood(times, () => t.read(account, messageId));
     },
-  };
+  });
 }
 
 export const limitCases: readonly Case[] = [
   ...endpoints.flatMap(casesOf),
-  {
-    ...floodCase('LIMIT-1/throttled-is-not-queued', 'send', {
-      sends: 'more than 120 sends; the list of messages or of tasks, and a refused send again',
-      demands: 'as many messages as were answered 202, and no replay of a refused send',
-    }),
+  judging('LIMIT-1/throttled-is-not-queued', floodOf.send, {
     also: ['SEND-4'],
+    sends: 'more than 120 sends; the list of messages or of tasks, and a refused send again',
+    demands: 'as many messages as were answered 202, and no replay of a refused send',
     spends: { send: 1 },
     steps: async (t) => {
       const { account, refused } = await recorded(t, floodOf.send);
       await t.noteMessageCount(account);
       await t.send(account, refused[0]);
     },
-  },
-  {
-    ...about('LIMIT-7/the-others-stay-whole', ['sender']),
+  }),
+  about('LIMIT-7/the-others-stay-whole', ['sender'], 0, {
     recordings: [floodOf.send, floodOf.dashboard_send, floodOf.external_send, floodOf.received],
     sends: 'floods of four endpoints, one after another, and many reads',
     demands: 'as many pass at each: requests to other endpoints do not count',
-  },
-  floodCase('LIMIT-7/reads-and-statistics-spend-nothing', 'send', {
+  }),
+  judging('LIMIT-7/reads-and-statistics-spend-nothing', floodOf.send, {
     sends: 'reads and requests for statistics, then more than 120 sends',
     demands: '120 of the sends pass',
   }),
-  floodCase('AUTH-6/addresses-of-a-user-share', 'received', {
+  judging('AUTH-6/addresses-of-a-user-share', floodOf.received, {
     sends: 'more than 120 requests for received messages by one account, then from another address',
     demands: 'as many pass as from one: authenticated calls are keyed by user',
   }),
-  floodCase('AUTH-6/unauthenticated-by-address', 'address', {
+  judging('AUTH-6/unauthenticated-by-address', floodOf.address, {
     sends: 'requests without a key; then one with a key, and one without from another address',
     demands: '401 for 120 of them; the key is not throttled, nor is the other address',
   }),
-  floodCase('AUTH-6/users-do-not-spend-the-address', 'address', {
+  judging('AUTH-6/users-do-not-spend-the-address', floodOf.address, {
     sends: 'requests with a key, then without one from the same address',
     demands: '401 for 120 of those without a key',
   }),
-  floodCase('AUTH-6/revoked-key-does-not-spend-the-user', 'address', {
+  judging('AUTH-6/revoked-key-does-not-spend-the-user', floodOf.address, {
     needs: ['revoked-key'],
     sends: 'requests with a revoked key, then with the good key of the same account',
     demands: 'the revoked key counts for the address, and not for the user',
   }),
-  {
-    ...about('AUTH-6/users-of-the-pool-do-not-share', ['pool']),
+  about('AUTH-6/users-of-the-pool-do-not-share', ['pool'], 0, {
     sends: '121 sends from the pool number by one account without a SIM, then one by another',
     demands: '429 for the first account, 202 for the second',
     account: { sims: 0 },
@@ -256,39 +224,37 @@ export const limitCases: readonly Case[] = [
       await flood(limits.send + 1, () => t.send(account, { from }));
       await t.send(other, { from });
     },
-  },
-  floodCase('ERR-3/sufficient-without-a-key', 'address', {
+  }),
+  judging('ERR-3/sufficient-without-a-key', floodOf.address, {
     waits: refillSeconds,
     sends: 'requests without a key until 429, then one after Retry-After seconds',
     demands: 'Retry-After in whole seconds; then 401',
   }),
-  floodCase('ERR-4/detail-without-a-key', 'address', {
+  judging('ERR-4/detail-without-a-key', floodOf.address, {
     sends: 'requests without a key until 429',
     demands: 'a JSON object with a text `detail` that states the seconds of Retry-After',
   }),
-  floodCase('SVC-4/throttled-is-json', 'received', {
+  judging('SVC-4/throttled-is-json', floodOf.received, {
     sends: 'requests for received messages until 429',
     demands: 'a JSON body, declared as application/json',
   }),
-  floodCase('READ-3/reads-while-sends-are-throttled', 'send', {
+  judging('READ-3/reads-while-sends-are-throttled', floodOf.send, {
     sends: 'reads after the limit of the send endpoint was met',
     demands: '200 each',
   }),
   manyReadsCase('READ-3/many-reads', 300, '200 each'),
   manyReadsCase('LIMIT-6/reads', 150, 'no 429'),
-  {
-    ...about('LIMIT-6/reads-of-unknown-ids', ['key']),
+  about('LIMIT-6/reads-of-unknown-ids', ['key'], 0, {
     sends: '150 reads of unknown ids',
     demands: '404 each, no 429',
     steps: async (t, account) => {
       await t.get(paths.stats, account.key);
       await flood(150, () => t.read(account, unknownId));
     },
-  },
-  {
-    ...about('LIMIT-6/stats', ['key']),
+  }),
+  about('LIMIT-6/stats', ['key'], 0, {
     sends: '230 requests for the account statistics',
     demands: 'no 429',
     steps: (t, { key }) => flood(230, () => t.get(paths.stats, key)),
-  },
+  }),
 ];

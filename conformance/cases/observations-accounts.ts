@@ -9,9 +9,8 @@ import { limits } from '#judging/limiter/buckets.ts';
 import * as verify from '#judging/service/expectations.ts';
 import { floodOf } from '../floods/floods.ts';
 import { flood } from '../floods/limited.ts';
-import { about, type Observation, type Seen } from '../run/case.ts';
+import { about, type Observation, recorded, type Seen } from '../run/case.ts';
 import type { Subject, Trial } from '../run/case-run.ts';
-import { recorded } from '../run/recording.ts';
 import { answerOf, largestAccepted, requireKey, requireSender } from '../steps/probe.ts';
 import { tooLongMessage } from '../steps/refused-sends.ts';
 
@@ -24,8 +23,7 @@ function statusMeans(reply: Reply, means: Readonly<Record<number, string>>): See
 }
 
 export const accountObservations: readonly Observation[] = [
-  {
-    ...about('gateOrder/invalid-replay', ['sender'], { send: 3 }),
+  about('gateOrder/invalid-replay', ['sender'], 3, {
     sends: 'a replay whose message is too long, and an unknown sender under a spent quota',
     run: async (t, account) => {
       const request_id = t.requestId();
@@ -44,9 +42,8 @@ export const accountObservations: readonly Observation[] = [
       const refused = await t.send({ ...account, key }, { from });
       return statusMeans(refused, { 403: 'replay_first', 402: 'quota_before_sender' });
     },
-  },
-  {
-    ...about('replayScope/second-key', ['sender', 'other-key'], { send: 2 }),
+  }),
+  about('replayScope/second-key', ['sender', 'other-key'], 2, {
     sends: 'one request_id with two keys of one account',
     run: async (t, account) => {
       const fields = { request_id: t.requestId() };
@@ -57,9 +54,9 @@ export const accountObservations: readonly Observation[] = [
         202: 'api_key',
       });
     },
-  },
-  {
-    ...about('replaySpends/many-replays', fresh, { send: limits.send + 2 }, { throttled: 1 }),
+  }),
+  about('replaySpends/many-replays', fresh, limits.send + 2, {
+    throttled: 1,
     sends: '120 replays, then a new message',
     run: async (t, account) => {
       const fields = { request_id: t.requestId() };
@@ -67,9 +64,8 @@ export const accountObservations: readonly Observation[] = [
       await flood(limits.send, () => t.send(account, fields));
       return statusMeans(await t.send(account), { 429: 'throttle', 202: 'nothing' });
     },
-  },
-  {
-    ...about('quotaUnit/three-segments', fresh, { send: 1 }),
+  }),
+  about('quotaUnit/three-segments', fresh, 1, {
     sends: 'a message of three segments under a quota of two',
     account: { quota: 2 },
     run: async (t, account) => {
@@ -77,9 +73,8 @@ export const accountObservations: readonly Observation[] = [
       const reply = await t.send(account, { message: 'x'.repeat(400) });
       return statusMeans(reply, { 202: 'messages', 402: 'segments' });
     },
-  },
-  {
-    ...about('keyFormat/prefix', ['key']),
+  }),
+  about('keyFormat/prefix', ['key'], 0, {
     sends: 'nothing: it inspects the key itself',
     run: async (t, account) => {
       await requireKey(t, account);
@@ -88,9 +83,8 @@ export const accountObservations: readonly Observation[] = [
         ? { undetermined: 'the key does not end in 40 letters and digits' }
         : { answer: prefix };
     },
-  },
-  {
-    ...about('disconnectedSim/own-sim', fresh, { send: 1 }),
+  }),
+  about('disconnectedSim/own-sim', fresh, 1, {
     sends: 'a message from a SIM that is not connected',
     run: async (t, account) => {
       const sim = account.sims[0]?.deviceId;
@@ -103,9 +97,8 @@ export const accountObservations: readonly Observation[] = [
         503: 'device_inactive',
       });
     },
-  },
-  {
-    ...about('foreignNumber/another-accounts-number', ['sender', 'foreign-from'], { send: 1 }),
+  }),
+  about('foreignNumber/another-accounts-number', ['sender', 'foreign-from'], 1, {
     sends: "a message from another account's number",
     run: async (t, account) => {
       await requireKey(t, account);
@@ -115,9 +108,8 @@ export const accountObservations: readonly Observation[] = [
       if (code === 'from_number_not_found') return { answer: 'not_found' };
       return { undetermined: `another code: ${code}` };
     },
-  },
-  {
-    ...about('poolBesideOwnSim/pool-number', ['pool'], { send: 2 }),
+  }),
+  about('poolBesideOwnSim/pool-number', ['pool'], 2, {
     sends: 'a message from the pool number by an account with a connected SIM',
     run: async (t, account) => {
       const from = await t.control.poolNumber();
@@ -126,9 +118,8 @@ export const accountObservations: readonly Observation[] = [
       const reply = await t.send(account, { from });
       return statusMeans(reply, { 403: 'access_denied', 202: 'allow' });
     },
-  },
-  {
-    ...about('unauthenticatedThrottle/many-without-a-key', ['key']),
+  }),
+  about('unauthenticatedThrottle/many-without-a-key', ['key'], 0, {
     recordings: [floodOf.address],
     sends: 'requests without a key beyond the limit of an address',
     run: async (t, account) => {
@@ -139,9 +130,8 @@ export const accountObservations: readonly Observation[] = [
         undetermined: 'either refused requests spend nothing here, or they are never throttled',
       };
     },
-  },
-  {
-    ...about('clientIp/forwarded-for', ['key']),
+  }),
+  about('clientIp/forwarded-for', ['key'], 0, {
     recordings: [floodOf.address],
     sends: 'requests without a key until 429, then one with X-Forwarded-For',
     run: async (t) => {
@@ -150,23 +140,21 @@ export const accountObservations: readonly Observation[] = [
         return { undetermined: 'calls without a key are never throttled here' };
       return statusMeans(forwarded, { 429: 'peer', 401: 'x_forwarded_for' });
     },
-  },
-  {
-    ...about('errorsSpendToken/many-invalid', fresh, { send: limits.send + 1 }, { throttled: 1 }),
+  }),
+  about('errorsSpendToken/many-invalid', fresh, limits.send + 1, {
+    throttled: 1,
     sends: '120 invalid messages, then a valid one',
     run: async (t, account) => ({ answer: (await errorsSpend(t, account)) ? 'yes' : 'no' }),
-  },
-  {
-    ...about('requestIdMaxLength/longest', ['sender', 'discover'], { send: 20 }),
+  }),
+  about('requestIdMaxLength/longest', ['sender', 'discover'], 20, {
     sends: 'request_ids of many lengths',
     run: async (t, account) => {
       await requireSender(t, account);
       const longest = await findLongest(t, account);
       return typeof longest === 'string' ? { undetermined: longest } : { answer: longest };
     },
-  },
-  {
-    ...about('sendAtMaxAheadDays/furthest', ['sender', 'discover'], { send: 20 }),
+  }),
+  about('sendAtMaxAheadDays/furthest', ['sender', 'discover'], 20, {
     sends: 'send_at of many distances',
     run: async (t, account) => {
       await requireSender(t, account);
@@ -180,7 +168,7 @@ export const accountObservations: readonly Observation[] = [
       const usual = [1, 7, 14, 30, 31, 60, 90, 180, 365, 366, 730];
       return { answer: await largestAccepted(0, mostDaysAhead - 1, accepts, usual) };
     },
-  },
+  }),
 ];
 
 /** True if as many refusals as the limit allows sends emptied the bucket. */

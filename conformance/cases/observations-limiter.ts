@@ -8,23 +8,21 @@ import { limits } from '#judging/limiter/buckets.ts';
 import * as verify from '#judging/service/expectations.ts';
 import { type Flood, floodOf } from '../floods/floods.ts';
 import { flood, justAfterTheMinute, passed } from '../floods/limited.ts';
-import { about, type Observation, type Seen } from '../run/case.ts';
+import { about, type Observation, recorded, type Seen } from '../run/case.ts';
 import type { Subject, Trial } from '../run/case-run.ts';
-import { recorded } from '../run/recording.ts';
 
 /** Between the floods that spend two parts of a bucket, which a sliding window returns apart. */
 const apartMs = 10 * secondMs;
 
 export const limiterObservations: readonly Observation[] = [
-  {
-    ...about('limiterRefill/what-comes-back', ['sender'], {}, { waits: 62 }),
+  about('limiterRefill/what-comes-back', ['sender'], 0, {
+    waits: 62,
     recordings: [floodOf.send],
     sends: 'a flood of sends, and two more when its wait is over',
     run: async (t) => refillOf(await recorded(t, floodOf.send)),
-  },
-  {
+  }),
+  about('refusedSpendsToken/many-refusals', ['fresh', 'clock'], 620, {
     // Five floods of a whole bucket, each with a few sends more.
-    ...about('refusedSpendsToken/many-refusals', ['fresh', 'clock'], { send: 620 }),
     throttled: 190,
     sends: '120 sends, 10 s later 120 more that are refused',
     run: async (t, account) => {
@@ -44,7 +42,7 @@ export const limiterObservations: readonly Observation[] = [
         ? { undetermined: 'all of the bucket comes back at once, so a refusal makes no difference' }
         : { answer: 'no' };
     },
-  },
+  }),
 ];
 
 /** A token that returns so soon shows a continuous refill. */

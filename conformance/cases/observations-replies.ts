@@ -8,15 +8,11 @@ import * as single from '#judging/discovery/single-replies.ts';
 import type { ProbeReply } from '#judging/evidence/reply.ts';
 import * as verify from '#judging/service/expectations.ts';
 import type { Seen } from '../run/case.ts';
-import { paths } from '../run/case-run.ts';
+import { paths, unknownId } from '../run/case-run.ts';
 import { type Asker, answerOf, observe, observeStatuses, type Probe } from '../steps/probe.ts';
 
-const unknownId = '00000000-0000-4000-8000-000000000000';
-
 export const replyObservations = [
-  observe({
-    id: 'bothSenderFields/two-numbers',
-    sendCount: 2,
+  observe('bothSenderFields/two-numbers', 2, {
     sends: 'two senders, one unknown, then alike',
     *probe(ask) {
       const { unknownFrom, from } = ask.facts;
@@ -28,9 +24,7 @@ export const replyObservations = [
       return answerOf(`${status}`, { 202: 'reject_if_different', 400: 'reject' });
     },
   }),
-  observeStatuses({
-    id: 'failedRequestId/after-a-403',
-    sendCount: 2,
+  observeStatuses('failedRequestId/after-a-403', 2, {
     sends: 'a request_id that was refused for its number, then with a good one',
     needs: ['sender', 'unknown-from'],
     requests: (ask) => {
@@ -39,9 +33,7 @@ export const replyObservations = [
     },
     answers: { '403 202': 'free', '403 403': 'burned' },
   }),
-  observeStatuses({
-    id: 'replayDifferentBody/other-text',
-    sendCount: 2,
+  observeStatuses('replayDifferentBody/other-text', 2, {
     sends: 'one request_id with another message',
     requests: (ask) => {
       const request_id = ask.facts.requestId();
@@ -49,9 +41,7 @@ export const replyObservations = [
     },
     answers: { '202 200': 'return_original', '202 409': 'conflict' },
   }),
-  observeStatuses({
-    id: 'replayAcrossEndpoints/dashboard-send',
-    sendCount: 2,
+  observeStatuses('replayAcrossEndpoints/dashboard-send', 2, {
     sends: 'one request_id at the v1 send and at the dashboard send',
     spends: { send: 2, dashboard_send: 1 },
     requests: (ask) => {
@@ -60,35 +50,28 @@ export const replyObservations = [
     },
     answers: { '202 200': 'shared', '202 202': 'separate' },
   }),
-  observe({
-    id: 'errorBody/of-a-400',
-    sendCount: 1,
+  observe('errorBody/of-a-400', 1, {
     sends: 'an invalid send_at',
     *probe(ask) {
       const reply = yield ask.send({ send_at: 'x' });
       return answered(single.errorBodyOf(reply, 'send_at'), reply);
     },
   }),
-  observe({
-    id: 'notFoundBody/of-an-unknown-id',
+  observe('notFoundBody/of-an-unknown-id', 0, {
     sends: 'a read of an unknown id',
     *probe(ask) {
       const reply = yield ask.get(paths.read(unknownId));
       return answered(single.notFoundBodyOf(reply), reply);
     },
   }),
-  observe({
-    id: 'malformedJson/half-an-object',
-    sendCount: 1,
+  observe('malformedJson/half-an-object', 1, {
     sends: 'a body that is not JSON',
     *probe(ask) {
       const reply = yield ask.post('{');
       return answered(single.malformedJsonOf(reply), reply);
     },
   }),
-  observe({
-    id: 'emptyBody/nothing',
-    sendCount: 1,
+  observe('emptyBody/nothing', 1, {
     sends: 'a send without a body',
     *probe(ask) {
       const reply = yield ask.post('');
@@ -98,47 +81,39 @@ export const replyObservations = [
       return { answer: isRead ? 'no_fields' : 'malformed' };
     },
   }),
-  observeStatuses({
-    id: 'contentType/plain-text',
-    sendCount: 1,
+  observeStatuses('contentType/plain-text', 1, {
     sends: 'a valid message declared as plain text',
     requests: (ask) => [ask.post(ask.send().body ?? '', paths.send, 'text/plain')],
     answers: single.contentType,
   }),
-  observeStatuses({
-    id: 'trailingSlash/without-it',
+  observeStatuses('trailingSlash/without-it', 0, {
     sends: 'a request for the statistics without the last slash',
     requests: (ask) => [ask.get(paths.stats.replace(/\/$/, ''))],
     answers: single.trailingSlash,
   }),
-  observeStatuses({
-    id: 'pathCase/capitals',
+  observeStatuses('pathCase/capitals', 0, {
     sends: 'a request for the statistics by a path with capitals',
     requests: (ask) => [ask.get('/API/v1/account/STATS/')],
     answers: { 404: 'exact', 200: 'any' },
   }),
-  observeStatuses({
-    id: 'bearerSpace/two-spaces',
+  observeStatuses('bearerSpace/two-spaces', 0, {
     sends: 'a request with two spaces between Bearer and the key',
     requests: (ask) => [
       { ...ask.get(paths.stats), headers: { authorization: `Bearer  ${ask.facts.key}` } },
     ],
     answers: { 200: 'any', 401: 'one' },
   }),
-  observeStatuses({
-    id: 'methodNotAllowed/delete-stats',
+  observeStatuses('methodNotAllowed/delete-stats', 0, {
     sends: 'DELETE on the statistics',
     requests: (ask) => [ask.get(paths.stats, 'DELETE')],
     answers: single.methodNotAllowed,
   }),
-  observeStatuses({
-    id: 'headMethod/of-the-statistics',
+  observeStatuses('headMethod/of-the-statistics', 0, {
     sends: 'HEAD of the statistics',
     requests: (ask) => [ask.get(paths.stats, 'HEAD')],
     answers: single.headMethod,
   }),
-  observeStatuses({
-    id: 'keyCheck/without-a-key',
+  observeStatuses('keyCheck/without-a-key', 0, {
     sends: 'requests without a key: of an unknown path, and with a wrong method',
     requests: () => [
       { method: 'GET', path: '/api/v1/conformance/none/' },
@@ -151,30 +126,22 @@ export const replyObservations = [
       '404 405': 'after_method',
     },
   }),
-  observeStatuses({
-    id: 'unknownFields/a-colour',
-    sendCount: 1,
+  observeStatuses('unknownFields/a-colour', 1, {
     sends: 'a message with a field that the document does not name',
     requests: (ask) => [ask.send({ colour: 'blue' })],
     answers: { 202: 'ignore', 400: 'reject' },
   }),
-  observeStatuses({
-    id: 'nullFields/request-id-and-send-at',
-    sendCount: 2,
+  observeStatuses('nullFields/request-id-and-send-at', 2, {
     sends: 'messages whose request_id or send_at is null',
     requests: (ask) => [ask.send({ request_id: null }), ask.send({ send_at: null })],
     answers: { '400 400': 'reject', '202 202': 'absent' },
   }),
-  observeStatuses({
-    id: 'typeCoercion/a-number-for-a-text',
-    sendCount: 2,
+  observeStatuses('typeCoercion/a-number-for-a-text', 2, {
     sends: 'messages that are a number and a boolean',
     requests: (ask) => [ask.send({ message: 42 }), ask.send({ message: true })],
     answers: { '400 400': 'reject', '202 202': 'coerce', '202 400': 'numbers' },
   }),
-  observe({
-    id: 'validationScope/two-mistakes',
-    sendCount: 1,
+  observe('validationScope/two-mistakes', 1, {
     sends: 'a message whose request_id and send_at are invalid',
     *probe(ask) {
       const reply = yield ask.send({ request_id: {}, send_at: 'soon' });
@@ -183,9 +150,7 @@ export const replyObservations = [
       return { answer: named === 2 ? 'all' : 'first' };
     },
   }),
-  observeStatuses({
-    id: 'sendAtFormats/beyond-rfc-3339',
-    sendCount: 4,
+  observeStatuses('sendAtFormats/beyond-rfc-3339', 4, {
     sends: 'a send_at as usual, in the basic format, on an ordinal date, and with a decimal comma',
     requests: (ask) => {
       const { ahead } = ask;
@@ -201,16 +166,12 @@ export const replyObservations = [
     },
     answers: { '202 400 400 400': 'rfc3339', '202 202 202 202': 'iso8601' },
   }),
-  observeStatuses({
-    id: 'emptySendAt/empty-text',
-    sendCount: 1,
+  observeStatuses('emptySendAt/empty-text', 1, {
     sends: 'a message whose send_at is empty',
     requests: (ask) => [ask.send({ send_at: '' })],
     answers: { 202: 'absent', 400: 'reject' },
   }),
-  observe({
-    id: 'pathIdForm/other-spellings',
-    sendCount: 1,
+  observe('pathIdForm/other-spellings', 1, {
     sends: 'reads of a message by other spellings',
     *probe(ask) {
       const accepted = yield ask.send();
@@ -224,16 +185,12 @@ export const replyObservations = [
       });
     },
   }),
-  observeStatuses({
-    id: 'emptyRequestId/empty-text',
-    sendCount: 2,
+  observeStatuses('emptyRequestId/empty-text', 2, {
     sends: 'two messages whose request_id is empty',
     requests: (ask) => [ask.send({ request_id: '' }), ask.send({ request_id: '' })],
     answers: { '202 202': 'none_supplied', '400 400': 'reject' },
   }),
-  observeStatuses({
-    id: 'characterUnit/pairs-and-marks',
-    sendCount: 2,
+  observeStatuses('characterUnit/pairs-and-marks', 2, {
     sends: '801 letters of two UTF-16 units, then 801 letters with a combining mark',
     requests: (ask) => [
       ask.send({ message: '😀'.repeat(801) }),
@@ -241,23 +198,17 @@ export const replyObservations = [
     ],
     answers: { '400 400': 'utf16_units', '202 202': 'graphemes', '202 400': 'code_points' },
   }),
-  observeStatuses({
-    id: 'blankMessage/empty-and-white-space',
-    sendCount: 2,
+  observeStatuses('blankMessage/empty-and-white-space', 2, {
     sends: 'a message without a character, and one of white space',
     requests: (ask) => [ask.send({ message: '' }), ask.send({ message: ' \t\n' })],
     answers: { '400 400': 'reject', '202 202': 'accept' },
   }),
-  observeStatuses({
-    id: 'numberCheck/odd-numbers',
-    sendCount: 2,
+  observeStatuses('numberCheck/odd-numbers', 2, {
     sends: 'recipients with an unknown country code, and with a number that no carrier has',
     requests: (ask) => [ask.send({ to: '+999123456789' }), ask.send({ to: '+11115550123' })],
     answers: { '202 202': 'shape', '400 202': 'possible', '400 400': 'valid' },
   }),
-  observeStatuses({
-    id: 'sendAtZone/offset-and-naive',
-    sendCount: 2,
+  observeStatuses('sendAtZone/offset-and-naive', 2, {
     sends: 'a send_at with another offset, and one without any',
     requests: (ask) => [
       ask.send({ send_at: `${ask.ahead}+02:00` }),
@@ -270,9 +221,7 @@ export const replyObservations = [
       '400 400': 'utc_only',
     },
   }),
-  observe({
-    id: 'heldStatus/while-held',
-    sendCount: 1,
+  observe('heldStatus/while-held', 1, {
     sends: 'a read of a held message',
     *probe(ask) {
       const held = yield ask.send({ send_at: `${ask.ahead}Z` });
@@ -282,21 +231,18 @@ export const replyObservations = [
       return status === undefined ? { undetermined: 'no status' } : { answer: status };
     },
   }),
-  observe({
-    id: 'receivedShape/list',
+  observe('receivedShape/list', 0, {
     sends: 'a read of received messages',
     spends: { received: 1 },
     probe: listed(() => paths.received, 'count,next,previous,results', 'page'),
   }),
-  observeStatuses({
-    id: 'receivedQuery/page-0',
+  observeStatuses('receivedQuery/page-0', 0, {
     sends: 'a read of page 0 of the received messages',
     spends: { received: 1 },
     requests: (ask) => [ask.get(`${paths.received}?page=0`)],
     answers: { 400: 'reject', 404: 'not_found', 200: 'ignore' },
   }),
-  observe({
-    id: 'tasksShape/list',
+  observe('tasksShape/list', 0, {
     sends: "a request for a device's tasks",
     needs: ['key', 'device'],
     spends: { tasks: 1 },

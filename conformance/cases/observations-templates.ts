@@ -21,9 +21,8 @@ import type { Reply } from '#judging/evidence/reply.ts';
 import { messageFields } from '#judging/service/body.ts';
 import * as verify from '#judging/service/expectations.ts';
 import { floodOf } from '../floods/floods.ts';
-import { about, type Observation, type Seen } from '../run/case.ts';
+import { about, type Observation, recorded, type Seen } from '../run/case.ts';
 import { type Fields, paths, type Subject, type Trial } from '../run/case-run.ts';
-import { recorded } from '../run/recording.ts';
 import { provokeRefusals, sampleOf } from './provoked-refusals.ts';
 
 /** The templates found so far, by kind. */
@@ -51,9 +50,8 @@ class FoundTemplates {
 }
 
 export const templateObservations: readonly Observation[] = [
-  {
-    ...about('replyTemplates/of-refusals', ['sender', 'discover']),
-    spends: { send: 23, received: 1, tasks: 2 },
+  about('replyTemplates/of-refusals', ['sender', 'discover'], 23, {
+    spends: { received: 1, tasks: 2 },
     sends: 'a request for each kind of refusal',
     run: async (t, account) => {
       const found = new FoundTemplates();
@@ -75,10 +73,9 @@ export const templateObservations: readonly Observation[] = [
       found.add('redirect', await redirectOf(t, account));
       return found.seen();
     },
-  },
-  {
-    ...about('replyTemplates/of-figures-and-lists', ['sender', 'discover']),
-    spends: { send: 2, dashboard_send: 1, external_send: 1, received: 1, tasks: 1 },
+  }),
+  about('replyTemplates/of-figures-and-lists', ['sender', 'discover'], 2, {
+    spends: { dashboard_send: 1, external_send: 1, received: 1, tasks: 1 },
     sends: 'a message, and requests for statistics, lists and tasks before and after it',
     run: async (t, account) => {
       const found = new FoundTemplates();
@@ -93,13 +90,12 @@ export const templateObservations: readonly Observation[] = [
         found.add(name, await otherSend(t, account, name));
       return found.seen();
     },
-  },
-  {
-    ...about('replyTemplates/of-a-429', ['key', 'discover']),
+  }),
+  about('replyTemplates/of-a-429', ['key', 'discover'], 0, {
     recordings: [floodOf.received],
     sends: 'requests for received messages until one is refused',
     run: async (t) => throttledSeen((await recorded(t, floodOf.received)).refusals),
-  },
+  }),
 ];
 
 /**

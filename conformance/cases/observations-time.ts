@@ -34,8 +34,7 @@ const mostRetentionDays = 36_500;
 /** A bisection up to that, and one day more. */
 const triesOfRetention = Math.ceil(Math.log2(mostRetentionDays)) + 1;
 export const timeObservations: readonly Observation[] = [
-  {
-    ...aboutMovingTime('pollIntervalSeconds/between-two-pickups', 2),
+  movingTime('pollIntervalSeconds/between-two-pickups', 2, {
     sends: 'a message, and another one at the moment of its pickup',
     run: async (t, account) => {
       const times = await pollTimes(t, account);
@@ -43,9 +42,8 @@ export const timeObservations: readonly Observation[] = [
         ? { undetermined: 'no pickup was seen' }
         : { answer: Math.round(times.intervalMs / secondMs) };
     },
-  },
-  {
-    ...aboutMovingTime('progressPace/between-two-changes', 2),
+  }),
+  movingTime('progressPace/between-two-changes', 2, {
     sends: 'a message, followed from its pickup to its end',
     run: async (t, account) => {
       const times = await pollTimes(t, account);
@@ -54,9 +52,9 @@ export const timeObservations: readonly Observation[] = [
       const isAtPolls = times.gapsMs.every((gapMs) => gapMs % times.intervalMs === 0);
       return { answer: isAtPolls ? 'per_poll' : 'own_delay' };
     },
-  },
-  {
-    ...about('taskPickup/status-once-handed-out', ['sender', 'device'], { send: 1, tasks: 1 }),
+  }),
+  about('taskPickup/status-once-handed-out', ['sender', 'device'], 1, {
+    spends: { tasks: 1 },
     alone: true,
     sends: 'a message from a SIM whose device asks for its tasks, and reads of it for 20 s',
     run: async (t) => {
@@ -68,9 +66,8 @@ export const timeObservations: readonly Observation[] = [
       if (await untilReported(t, handedOut)) return { answer: 'reported' };
       return { undetermined: 'the message stays queued once it is handed out' };
     },
-  },
-  {
-    ...aboutMovingTime('sendsPerPoll/a-queue', queueLength),
+  }),
+  movingTime('sendsPerPoll/a-queue', queueLength, {
     sends: `${queueLength} messages from one SIM, counted after its next poll`,
     run: async (t, account) => {
       const replies = await flood(queueLength, () => t.send(account));
@@ -80,14 +77,12 @@ export const timeObservations: readonly Observation[] = [
       if (picked === 0) return { undetermined: 'no pickup was seen' };
       return { answer: picked === ids.length ? 'all' : picked };
     },
-  },
-  {
-    ...aboutMovingTime('failsFrom/scripted-fates', 3),
+  }),
+  movingTime('failsFrom/scripted-fates', 3, {
     sends: 'messages that are scripted to fail while queued, sending and sent',
     run: async (t) => ({ answer: await failingStatuses(t) }),
-  },
-  {
-    ...aboutMovingTime('failureRate/share-of-a-hundred', sampleSize + failingRecipients.length),
+  }),
+  movingTime('failureRate/share-of-a-hundred', sampleSize + failingRecipients.length, {
     sends: '100 messages to a recipient without a script',
     run: async (t) => {
       const messages: [Subject, string][] = [];
@@ -108,9 +103,8 @@ export const timeObservations: readonly Observation[] = [
         ? { answer: 0 }
         : { undetermined: 'no message ever fails here, not even a scripted one' };
     },
-  },
-  {
-    ...aboutMovingTime('deactivation/queued-work', 2),
+  }),
+  movingTime('deactivation/queued-work', 2, {
     sends: 'a queued message whose SIM is then deactivated',
     run: async (t, account) => {
       const { messageId } = await t.queued(account);
@@ -121,9 +115,8 @@ export const timeObservations: readonly Observation[] = [
         ? { answer: 'stays_queued' }
         : { undetermined: 'no queued message ever fails here' };
     },
-  },
-  {
-    ...aboutMovingTime('monthlyQuota/of-a-plan', largestQuota + 1),
+  }),
+  movingTime('monthlyQuota/of-a-plan', largestQuota + 1, {
     sends: 'messages of an account with the plan of the target, and its statistics',
     account: { quota: 'plan' },
     run: async (t, account) => {
@@ -133,9 +126,8 @@ export const timeObservations: readonly Observation[] = [
         if ((await t.send(account)).status === 402) return { answer: n };
       return { undetermined: `more than ${largestQuota}, and the statistics do not state it` };
     },
-  },
-  {
-    ...aboutMovingTime('quotaMonth/early-next-month', 2),
+  }),
+  movingTime('quotaMonth/early-next-month', 2, {
     sends: 'a message on the 20th under a quota of one, another on the 2nd of the next month',
     account: { quota: 1 },
     run: async (t, account) => {
@@ -147,9 +139,8 @@ export const timeObservations: readonly Observation[] = [
       if (status === 202) return { answer: 'calendar_utc' };
       return status === 402 ? { answer: 'rolling_30_days' } : { undetermined: `status ${status}` };
     },
-  },
-  {
-    ...aboutMovingTime('quotaRefund/after-a-failure', 6),
+  }),
+  movingTime('quotaRefund/after-a-failure', 6, {
     sends: 'a message that fails under a quota of one, then another',
     run: async (t) => {
       for (const [, to] of failingRecipients) {
@@ -161,9 +152,8 @@ export const timeObservations: readonly Observation[] = [
       }
       return { undetermined: 'no message could be seen to fail' };
     },
-  },
-  {
-    ...aboutMovingTime('messageRetention/long-after-its-end', triesOfRetention),
+  }),
+  movingTime('messageRetention/long-after-its-end', triesOfRetention, {
     sends: 'reads of messages from a day to a hundred years after their end',
     run: async (t) => {
       const isFound = async (days: number) => {
@@ -180,12 +170,16 @@ export const timeObservations: readonly Observation[] = [
         ? { answer: retentionDays }
         : { undetermined: 'it is gone within a day' };
     },
-  },
+  }),
 ];
 
 /** An observation that moves time. */
-function aboutMovingTime<S extends AssumptionName>(id: `${S}/${string}`, send: number) {
-  return about(id, ['fresh', 'clock'], { send });
+function movingTime(
+  id: `${AssumptionName}/${string}`,
+  sendCount: number,
+  rest: Pick<Observation, 'sends' | 'run' | 'account'>,
+): Observation {
+  return about(id, ['fresh', 'clock'], sendCount, rest);
 }
 
 /** The quota as the statistics state it, under any plausible name. */

@@ -127,7 +127,7 @@ async function* wrongSenders(t: Trial, account: Subject) {
 }
 
 async function* wrongAccounts(t: Trial, account: Subject) {
-  const exhausted = await exhaustedAccount(t, account);
+  const exhausted = await t.exhaustedAccount(account.from);
   if (exhausted !== undefined) yield collectSamples('quota_exceeded', [402], [[t.send(exhausted)]]);
   const inactive = t.controlled
     ? await t.account({ sim: { active: false } })
@@ -135,10 +135,4 @@ async function* wrongAccounts(t: Trial, account: Subject) {
   if (inactive.from === undefined) return;
   const fields = t.fields(account, { from: inactive.from });
   yield collectSamples('device_inactive', [503], [[t.post(paths.send, inactive.key, fields)]]);
-}
-
-async function exhaustedAccount(t: Trial, { from }: Subject): Promise<Subject | undefined> {
-  if (t.controlled) return t.account({ quota: 0 });
-  const { exhaustedApiKey: key, exhaustedFrom = from } = t.target.flags;
-  return key === undefined ? undefined : { key, from: exhaustedFrom, sims: [] };
 }

@@ -3,12 +3,10 @@
  * VER-1.
  */
 import { dayMs, hourMs } from '#contract/time.ts';
-import { about, type Case } from '../run/case.ts';
-import { paths } from '../run/case-run.ts';
+import { about, type Case, judging } from '../run/case.ts';
+import { paths, unknownId } from '../run/case-run.ts';
 import { watched } from '../steps/watched-messages.ts';
 
-/** No message has this id. */
-export const unknownId = '00000000-0000-4000-8000-000000000000';
 const unknownIds = [unknownId, 'f47ac10b-58cc-4372-a567-0e02b2c3d479'];
 /** Forms that clients often send by mistake. */
 const malformedIds = ['not-an-id', '1'];
@@ -33,17 +31,15 @@ export function similarIdsOf(id: string): string[] {
 }
 
 export const readCases: readonly Case[] = [
-  {
-    ...about('READ-1/own-message', ['sender'], { send: 2 }),
+  about('READ-1/own-message', ['sender'], 2, {
     sends: 'two messages, and a read of each',
     demands: '200 with the Message body of that message',
     steps: async (t, account) => {
       const both = [await t.queued(account), await t.queued(account)];
       for (const { messageId } of both) await t.read(account, messageId);
     },
-  },
-  {
-    ...about('READ-1/held-message', ['sender'], { send: 1 }),
+  }),
+  about('READ-1/held-message', ['sender'], 1, {
     sends: 'a read of a message that is held for an hour',
     demands: '200 with its Message body',
     steps: async (t, account) => {
@@ -51,9 +47,8 @@ export const readCases: readonly Case[] = [
       const { messageId } = await t.queued(account, { send_at });
       await t.read(account, messageId);
     },
-  },
-  {
-    ...about('READ-1/a-month-later', ['fresh', 'clock'], { send: 1 }),
+  }),
+  about('READ-1/a-month-later', ['fresh', 'clock'], 1, {
     sends: 'reads of a message one, two and thirty-one days after it was sent',
     demands: '200 with the Message body',
     steps: async (t, account) => {
@@ -64,15 +59,12 @@ export const readCases: readonly Case[] = [
         await t.read(account, messageId);
       }
     },
-  },
-  {
-    ...about('READ-1/current-status', ['sender']),
-    recordings: [watched],
+  }),
+  judging('READ-1/current-status', watched, {
     sends: 'reads of a message until it has been picked up',
     demands: '200 each time, and the status changes from queued',
-  },
-  {
-    ...about('READ-1/any-key-of-the-account', ['sender', 'other-key'], { send: 1 }),
+  }),
+  about('READ-1/any-key-of-the-account', ['sender', 'other-key'], 1, {
     sends: 'a read with the second key of the account',
     demands: "200: the message is the account's",
     steps: async (t, account) => {
@@ -80,27 +72,24 @@ export const readCases: readonly Case[] = [
       const { key } = await t.secondKey(account);
       await t.get(paths.read(messageId), key);
     },
-  },
-  {
-    ...about('READ-2/unknown-id', ['sender'], { send: 1 }),
+  }),
+  about('READ-2/unknown-id', ['sender'], 1, {
     sends: 'reads of ids that no message has',
     demands: '404 with a JSON body, never a permission error',
     steps: async (t, account) => {
       const { messageId } = await t.queued(account);
       for (const id of [messageId, ...unknownIds, ...malformedIds]) await t.read(account, id);
     },
-  },
-  {
-    ...about('READ-2/nearly-an-id', ['sender'], { send: 1 }),
+  }),
+  about('READ-2/nearly-an-id', ['sender'], 1, {
     sends: "reads of a message's id cut, longer, with another digit, and as a pattern",
     demands: '404 each; 200 for the id itself',
     steps: async (t, account) => {
       const { messageId } = await t.queued(account);
       for (const id of [...similarIdsOf(messageId), messageId]) await t.read(account, id);
     },
-  },
-  {
-    ...about('READ-2/another-accounts-id', ['sender', 'second-account'], { send: 1 }),
+  }),
+  about('READ-2/another-accounts-id', ['sender', 'second-account'], 1, {
     sends: "a read and a HEAD of another account's message, and of unknown ids",
     demands: '404 for each read, and replies that do not show which message exists',
     steps: async (t, account) => {
@@ -113,9 +102,9 @@ export const readCases: readonly Case[] = [
           await t.request({ method, path: paths.read(id), headers });
       await t.read(account, messageId);
     },
-  },
-  {
-    ...about('VER-1/under-v1', ['sender'], { send: 1, received: 1 }),
+  }),
+  about('VER-1/under-v1', ['sender'], 1, {
+    spends: { received: 1 },
     sends: 'send, read, received and stats under /api/v1/',
     demands: '202, 200, 200, 200',
     steps: async (t, account) => {
@@ -123,9 +112,8 @@ export const readCases: readonly Case[] = [
       for (const path of [paths.read(messageId), paths.received, paths.stats])
         await t.get(path, account.key);
     },
-  },
-  {
-    ...about('VER-1/without-version', ['sender', 'device']),
+  }),
+  about('VER-1/without-version', ['sender', 'device'], 0, {
     spends: { dashboard_send: 1, external_send: 1, tasks: 1 },
     sends: 'dashboard send, external send and device tasks without a version prefix',
     demands: 'they exist: neither 404 nor 405',
@@ -135,14 +123,14 @@ export const readCases: readonly Case[] = [
         await t.post(path, account.key, t.fields(account));
       await t.get(paths.tasks(account.sims[0]?.deviceId ?? ''), account.key);
     },
-  },
-  {
-    ...about('VER-1/received-is-no-message-id', ['key'], { received: 1 }),
+  }),
+  about('VER-1/received-is-no-message-id', ['key'], 0, {
+    spends: { received: 1 },
     sends: 'a read of received messages, and of an unknown id',
     demands: '200 with JSON for the list, 404 for the unknown id',
     steps: async (t, account) => {
       await t.get(paths.received, account.key);
       await t.read(account, unknownId);
     },
-  },
+  }),
 ];

@@ -4,9 +4,8 @@
 
 import type { RuleId } from '#contract/rules.ts';
 import { textOf } from '#judging/service/expectations.ts';
-import { about, type Case } from '../run/case.ts';
+import { about, type Case, judging, type Recording } from '../run/case.ts';
 import type { Fields, Subject, Trial } from '../run/case-run.ts';
-import type { Recording } from '../run/recording.ts';
 import { watched } from '../steps/watched-messages.ts';
 
 /** Characters of a long id; a target may refuse it (`requestIdMaxLength`). */
@@ -32,32 +31,30 @@ const oneMessage: Recording = {
 };
 
 function oneMessageCase(id: `${RuleId}/${string}`, demands: string): Case {
-  return {
-    ...about(id, ['sender']),
-    recordings: [oneMessage],
+  return judging(id, oneMessage, {
     sends: 'a send, a read of it, a replay of it',
     demands,
-  };
+  });
 }
 
 const rulesOfBodies = ['RES-1', 'RES-2', 'RES-3', 'RES-4', 'RES-5'] as const;
 
 /** Cases that judge every body that the run received, so they send nothing. */
-const everyBodyOfTheRun: readonly Case[] = rulesOfBodies.map((rule) => ({
-  ...about(`${rule}/every-body-of-the-run`, ['sender']),
-  isLast: true,
-  sends: 'nothing more: judges every reply to a send and to a read of the run',
-  demands: `${rule} holds for each Message body`,
-  steps: async (t) => {
-    t.exchanges.push(...t.target.log);
-    if (t.exchanges.length === 0) t.lack('other cases that send or read a message');
-  },
-}));
+const everyBodyOfTheRun: readonly Case[] = rulesOfBodies.map((rule) =>
+  about(`${rule}/every-body-of-the-run`, ['sender'], 0, {
+    isLast: true,
+    sends: 'nothing more: judges every reply to a send and to a read of the run',
+    demands: `${rule} holds for each Message body`,
+    steps: async (t) => {
+      t.exchanges.push(...t.target.log);
+      if (t.exchanges.length === 0) t.lack('other cases that send or read a message');
+    },
+  }),
+);
 
 /** A case that sends each request_id and reads the message. */
 function echoCase(name: string, sends: string, ids: (t: Trial) => readonly string[]): Case {
-  return {
-    ...about(`RES-3/${name}`, ['sender'], { send: 2 }),
+  return about(`RES-3/${name}`, ['sender'], 2, {
     sends,
     demands: 'the same request_id in the 202 and in a read of the message',
     steps: async (t, account) => {
@@ -68,7 +65,7 @@ function echoCase(name: string, sends: string, ids: (t: Trial) => readonly strin
         t.lack(`a target that takes request_ids of more than ${longest} characters`);
       for (const request_id of allowed) await sendAndRead(t, account, { request_id });
     },
-  };
+  });
 }
 
 export const resCases: readonly Case[] = [
@@ -83,8 +80,7 @@ export const resCases: readonly Case[] = [
     'created_at with milliseconds and a trailing Z, about now',
   ),
   oneMessageCase('RES-5/status-is-a-state', 'status is one of the five states'),
-  {
-    ...about('RES-2/numbers-of-this-message', ['sender', 'second-sender'], { send: 1 }),
+  about('RES-2/numbers-of-this-message', ['sender', 'second-sender'], 1, {
     sends:
       'a message from each of two SIMs, without a control port from another account, and a read of each',
     demands: 'from_number is the number that was named, to is the recipient',
@@ -94,24 +90,22 @@ export const resCases: readonly Case[] = [
         await sendAndRead(t, account, { from });
       if (account.sims.length === 0) await sendAndRead(t, account);
     },
-  },
-  {
-    ...about('RES-6/device-is-the-sim', ['sender', 'device'], { send: 1 }),
+  }),
+  about('RES-6/device-is-the-sim', ['sender', 'device'], 1, {
     sends: 'a message from each SIM of an account',
     demands: 'device_id is that of the SIM behind `from`',
     account: { sims: 2 },
     steps: async (t, account) => {
       for (const { number } of account.sims) await sendAndRead(t, account, { from: number });
     },
-  },
-  {
-    ...about('RES-6/another-accounts-sim', ['sender', 'second-sender'], { send: 2 }),
+  }),
+  about('RES-6/another-accounts-sim', ['sender', 'second-sender'], 2, {
     sends: 'a message from a number of each of two accounts',
     demands: 'two device_ids: a SIM belongs to one account',
     steps: async (t, own) => {
       for (const account of [own, await t.otherAccount()]) await t.queued(account);
     },
-  },
+  }),
   echoCase('request-id-echoed', 'a send with a request_id, and a read of it', (t) => [
     t.requestId(),
   ]),
@@ -126,8 +120,7 @@ export const resCases: readonly Case[] = [
   echoCase('spaces-are-echoed', 'a request_id with a leading and a trailing space', (t) => [
     ` ${t.requestId()} `,
   ]),
-  {
-    ...about('RES-3/long-id-is-echoed', ['sender'], { send: 1 }),
+  about('RES-3/long-id-is-echoed', ['sender'], 1, {
     sends: `a send with a request_id of ${longIdLength} characters, and a read of it`,
     demands: 'the whole request_id in the 202 and in a read of the message',
     steps: async (t, account) => {
@@ -138,15 +131,13 @@ export const resCases: readonly Case[] = [
         );
       await t.read(account, textOf(Object(reply.json).message_id));
     },
-  },
-  {
-    ...about('RES-3/empty-when-none', ['sender'], { send: 1 }),
+  }),
+  about('RES-3/empty-when-none', ['sender'], 1, {
     sends: 'a send without a request_id, and a read of it',
     demands: 'request_id is the empty string',
     steps: sendAndRead,
-  },
-  {
-    ...about('RES-4/early-in-a-second', ['sender'], { send: 2 }),
+  }),
+  about('RES-4/early-in-a-second', ['sender'], 2, {
     alone: true,
     sends: 'a message in the first tenth of a second',
     demands: 'milliseconds with their leading zeros',
@@ -156,9 +147,8 @@ export const resCases: readonly Case[] = [
       if (!Number.isNaN(intoMs)) await t.advance(1_000 + earlyMs - intoMs);
       await t.queued(account);
     },
-  },
-  {
-    ...about('RES-4/created-at-stays', ['sender'], { send: 1 }),
+  }),
+  about('RES-4/created-at-stays', ['sender'], 1, {
     alone: true,
     sends: 'a send, and two reads of it',
     demands: 'created_at is the same in all',
@@ -169,11 +159,9 @@ export const resCases: readonly Case[] = [
         await t.read(account, messageId);
       }
     },
-  },
-  {
-    ...about('RES-4/created-at-stays-all-its-life', ['sender']),
-    recordings: [watched],
+  }),
+  judging('RES-4/created-at-stays-all-its-life', watched, {
     sends: 'a message, and reads of it until it is final',
     demands: 'created_at is that of the 202, whatever the status',
-  },
+  }),
 ];

@@ -14,8 +14,7 @@ const confusableEnd = 'Q\u00e9 a&7';
 const sendsOfSimilarIds = 1 + similarIds('').length + 2 + 2;
 
 export const send4IdCases: readonly Case[] = [
-  {
-    ...about('SEND-4/ids-of-any-script', needs, { send: 2 }),
+  about('SEND-4/ids-of-any-script', needs, 2, {
     sends: 'a request_id with letters of other scripts and an emoji, twice',
     demands: '200 and the original body, byte for byte',
     steps: async (t) => {
@@ -24,9 +23,8 @@ export const send4IdCases: readonly Case[] = [
       const fields = { request_id: `${t.controlled ? '' : t.requestId()}${idOfOtherScripts}` };
       for (let i = 0; i < 2; i += 1) await t.send(account, fields);
     },
-  },
-  {
-    ...about('SEND-4/nearly-the-same-id', needs, { send: sendsOfSimilarIds }),
+  }),
+  about('SEND-4/nearly-the-same-id', needs, sendsOfSimilarIds, {
     sends:
       'request_ids that differ in letter case, an accent or its encoding, white space, an escape, a wildcard, an invisible character or a leading zero',
     demands: '202 for each; those that a service might change then replay their own message',
@@ -44,9 +42,8 @@ export const send4IdCases: readonly Case[] = [
       if ((await sendUnder(uuid)).status !== 400) await sendUnder(uuid.toUpperCase());
       for (const replayed of [`${id} `, withSplitAccent(id)]) await sendUnder(replayed);
     },
-  },
-  {
-    ...about('SEND-4/last-letter-tells-ids-apart', needs, { send: 5 }),
+  }),
+  about('SEND-4/last-letter-tells-ids-apart', needs, 5, {
     sends: 'two request_ids of the longest accepted length that differ in the last character alone',
     demands: '202 for both, two messages; the first replays its own',
     steps: async (t) => {
@@ -61,7 +58,7 @@ export const send4IdCases: readonly Case[] = [
       }
       t.lack(`a target that takes request_ids of ${commonLengths.at(-1)} characters`);
     },
-  },
+  }),
 ];
 
 /** Skips a case whose ids are longer than the target states that it accepts. */

@@ -8,9 +8,8 @@
 import type { RuleId } from '#contract/rules.ts';
 import { dayMs, hourMs, minuteMs, secondMs } from '#contract/time.ts';
 import { floodOf } from '../floods/floods.ts';
-import { about, type Case } from '../run/case.ts';
+import { about, type Case, judging, recorded } from '../run/case.ts';
 import { type AccountPlan, type Fields, paths, type Subject, type Trial } from '../run/case-run.ts';
-import { recorded } from '../run/recording.ts';
 import { refusedSends, tooLongMessage } from '../steps/refused-sends.ts';
 import { untilHandedOut } from '../steps/tasks.ts';
 import { watched, watchedMessages } from '../steps/watched-messages.ts';
@@ -44,14 +43,12 @@ const leadsMs = [3 * secondMs, 10 * secondMs, 30 * secondMs];
 const afterHoldMs = 1_500;
 
 export const send4Cases: readonly Case[] = [
-  {
-    ...about('SEND-4/replay-is-identical', senderNeeds, { send: 3 }),
+  about('SEND-4/replay-is-identical', senderNeeds, 3, {
     sends: 'the same request_id a second and a third time',
     demands: '200 and a body identical to the original 202 body',
     steps: (t, account) => sendAndReplay(t, account, 2),
-  },
-  {
-    ...about('SEND-4/another-body-is-no-new-message', senderNeeds, { send: 4 }),
+  }),
+  about('SEND-4/another-body-is-no-new-message', senderNeeds, 4, {
     sends: 'the same request_id with another text, with a send_at, and as at first',
     demands:
       '200 and the original body, or 409 where the body differs (replayDifferentBody); never a new message',
@@ -61,9 +58,9 @@ export const send4Cases: readonly Case[] = [
       for (const other of [{ message: 'another text' }, { send_at }, {}])
         await t.send(account, { ...fields, ...other });
     },
-  },
-  {
-    ...about('SEND-4/no-second-message', ['sender', 'device'], { send: 3, tasks: 1 }),
+  }),
+  about('SEND-4/no-second-message', ['sender', 'device'], 3, {
+    spends: { tasks: 1 },
     sends: 'replays, then the list of messages or the tasks of the device',
     demands: 'one message exists',
     steps: (t) =>
@@ -71,9 +68,8 @@ export const send4Cases: readonly Case[] = [
         await sendAndReplay(t, account, 2, { message });
         await t.noteMessageCount(account);
       }),
-  },
-  {
-    ...about('SEND-4/fifty-at-once', senderNeeds, { send: racedIds * sendsOfEachId }),
+  }),
+  about('SEND-4/fifty-at-once', senderNeeds, racedIds * sendsOfEachId, {
     sends:
       'fifty sends at once over connections that are open: ten request_ids five times each, half of them with a send_at; with a control port also rounds of eight, a few milliseconds apart',
     demands: 'of each request_id exactly one 202, else 200, all bodies equal',
@@ -91,19 +87,17 @@ export const send4Cases: readonly Case[] = [
         await sendAtOnce(t, account, round, gapMs);
       }
     },
-  },
+  }),
   replayCase('refusals-between-do-not-matter', {
     needs: senderNeeds,
     event: 'a refused send of another request_id',
     cause: (t, account) => t.send(account, { request_id: t.requestId(), message: tooLongMessage }),
   }),
-  {
-    ...about('SEND-4/refused-is-no-original', senderNeeds),
-    recordings: [refusedSends],
+  judging('SEND-4/refused-is-no-original', refusedSends, {
     sends:
       'messages that are refused with 400, 402, 403 and 503, as far as they can be provoked, and each request_id again with a message that is right',
     demands: '202 or another refusal (failedRequestId), never a replay',
-  },
+  }),
   replayCase('sim-deactivated', {
     event: 'the SIM was deactivated',
     cause: async (t, account) => {
@@ -132,8 +126,7 @@ export const send4Cases: readonly Case[] = [
     event: 'one second less than 24 hours, in which the id was not used',
     cause: (t) => t.advance(justBeforeExpiryMs),
   }),
-  {
-    ...about('SEND-4/spends-no-quota', ['fresh'], { send: 7 }),
+  about('SEND-4/spends-no-quota', ['fresh'], 7, {
     also: ['ERR-1'],
     sends: 'four replays under a quota of two, then two more messages',
     demands: 'the replays are 200, the second message is 202, the third 402: no replay was counted',
@@ -142,18 +135,16 @@ export const send4Cases: readonly Case[] = [
       await sendAndReplay(t, account, 4);
       for (let i = 0; i < 2; i += 1) await t.send(account);
     },
-  },
-  {
-    ...about('SEND-4/other-keys-are-other-messages', senderNeeds, { send: 4 }),
+  }),
+  about('SEND-4/other-keys-are-other-messages', senderNeeds, 4, {
     sends: 'two request_ids, alternating',
     demands: 'each replays its own message',
     steps: async (t, account) => {
       const both = [await sendFirst(t, account), await sendFirst(t, account)];
       for (const fields of both) await t.send(account, fields);
     },
-  },
-  {
-    ...about('SEND-4/accounts-do-not-share', ['sender', 'second-account'], { send: 4 }),
+  }),
+  about('SEND-4/accounts-do-not-share', ['sender', 'second-account'], 4, {
     sends: 'one request_id from two accounts, and again',
     demands: 'two messages, and each account replays its own',
     steps: async (t, account) => {
@@ -165,9 +156,8 @@ export const send4Cases: readonly Case[] = [
       await t.send(account, fields);
       await t.send(other, { ...fields, from });
     },
-  },
-  {
-    ...about('SEND-4/many-later-messages', senderNeeds, { send: 1 }),
+  }),
+  about('SEND-4/many-later-messages', senderNeeds, 1, {
     recordings: [floodOf.send],
     sends: 'a replay after more than 100 later messages with request_ids of their own',
     demands: originalReply,
@@ -178,9 +168,8 @@ export const send4Cases: readonly Case[] = [
       if (t.controlled) await t.advance(hourMs);
       await t.send(flooded.account, flooded.first.fields);
     },
-  },
-  {
-    ...about('SEND-4/whatever-the-status', senderNeeds, { send: 2 }),
+  }),
+  about('SEND-4/whatever-the-status', senderNeeds, 2, {
     recordings: [watched],
     sends:
       'a replay of each watched message after its last change; with a control port, after each change',
@@ -191,7 +180,7 @@ export const send4Cases: readonly Case[] = [
         await t.send(account, fields);
       }
     },
-  },
+  }),
   agesCase('SEND-4/within-24-hours', {
     agesMs: [hourMs, 12 * hourMs, 23 * hourMs + minuteMs, justBeforeExpiryMs],
     sends: 'replays after 1, 12, 23 hours and one second before 24 hours',
@@ -202,8 +191,8 @@ export const send4Cases: readonly Case[] = [
     sends: 'the same request_id after 23 hours, and again one second after 24 hours',
     demands: '200, then a new message: a replay does not prolong the window',
   }),
-  {
-    ...about('SEND-4/send-at-has-passed', senderNeeds, { send: 4 }, { waits: 5 }),
+  about('SEND-4/send-at-has-passed', senderNeeds, 4, {
+    waits: 5,
     sends: 'a replay of a held message, an invalid one, and one after its send_at has passed',
     demands: '200 and the original body: the replay is no new message to validate',
     steps: async (t, account) => {
@@ -213,9 +202,8 @@ export const send4Cases: readonly Case[] = [
       await t.advance(heldUntilMs + afterHoldMs - (await t.now()));
       await t.send(account, fields);
     },
-  },
-  {
-    ...about('SEND-4/held-message-after-24-hours', clockNeeds, { send: 2 }),
+  }),
+  about('SEND-4/held-message-after-24-hours', clockNeeds, 2, {
     sends: 'a message held for 30 hours, and its request_id again one second after 24 hours',
     demands: 'a new message: the 24 hours begin with the first use, not with send_at',
     steps: async (t) => {
@@ -228,7 +216,7 @@ export const send4Cases: readonly Case[] = [
       await t.advance(justAfterExpiryMs);
       await t.send(account, fields);
     },
-  },
+  }),
 ];
 
 /** Sends a message under a new id, and returns its fields. */
@@ -257,8 +245,8 @@ interface ReplayPlan {
 /** A case that sends a message, causes an event, and sends the same `request_id` again. */
 function replayCase(name: string, plan: ReplayPlan): Case {
   const { needs = ['fresh'], sendCount = 3, event, cause, ...more } = plan;
-  return {
-    ...about(`SEND-4/${name}`, needs, { send: sendCount }, more),
+  return about(`SEND-4/${name}`, needs, sendCount, {
+    ...more,
     sends: `a replay after ${event}`,
     demands: originalReply,
     steps: async (t, account) => {
@@ -266,7 +254,7 @@ function replayCase(name: string, plan: ReplayPlan): Case {
       await cause(t, account);
       await t.send(account, fields);
     },
-  };
+  });
 }
 
 /** Shows by a refused send that an event has happened. */
@@ -294,8 +282,7 @@ interface AgesPlan extends Pick<Case, 'sends' | 'demands'> {
 
 /** A case that sends a message, and its `request_id` again when it has each of these ages. */
 function agesCase(id: `${RuleId}/${string}`, { agesMs, ...texts }: AgesPlan): Case {
-  return {
-    ...about(id, clockNeeds, { send: agesMs.length + 1 }),
+  return about(id, clockNeeds, agesMs.length + 1, {
     ...texts,
     steps: async (t, account) => {
       const sentAt = await t.now();
@@ -305,7 +292,7 @@ function agesCase(id: `${RuleId}/${string}`, { agesMs, ...texts }: AgesPlan): Ca
         await t.send(account, fields);
       }
     },
-  };
+  });
 }
 
 /** Sends a message with the shortest hold that the target accepts. */

@@ -8,7 +8,7 @@ import type { RuleId } from '#contract/rules.ts';
 import { dayMs, hourMs, minuteMs, secondMs } from '#contract/time.ts';
 import { textOf } from '#judging/service/expectations.ts';
 import { pollIntervalMs } from '#judging/service/pace.ts';
-import { about, type Case } from '../run/case.ts';
+import { about, type Case, judging } from '../run/case.ts';
 import { type Fields, paths, type Subject, type Trial } from '../run/case-run.ts';
 import { queuedToWatch, watch, watched } from '../steps/watched-messages.ts';
 
@@ -29,7 +29,6 @@ function iso(epochMs: number): string {
 }
 
 interface ValueCase extends Pick<Case, 'sends' | 'demands'> {
-  readonly id: `${RuleId}/${string}`;
   readonly needs?: Case['needs'];
   /** The values to send. `earliest`: what the target's clock shows at least at our `now`. */
   readonly values: (now: number, earliest: number) => readonly (string | number)[];
@@ -38,9 +37,11 @@ interface ValueCase extends Pick<Case, 'sends' | 'demands'> {
 }
 
 /** A case that sends one message with each value of `send_at`. */
-function valueCase({ id, sends, demands, needs = ['sender'], values, tries }: ValueCase): Case {
-  return {
-    ...about(id, needs, { send: tries ?? values(0, 0).length }),
+function valueCase(
+  id: `${RuleId}/${string}`,
+  { sends, demands, needs = ['sender'], values, tries }: ValueCase,
+): Case {
+  return about(id, needs, tries ?? values(0, 0).length, {
     sends,
     demands,
     steps: async (t, account) => {
@@ -49,66 +50,12 @@ function valueCase({ id, sends, demands, needs = ['sender'], values, tries }: Va
       const all = values(now, now + least);
       for (const send_at of t.someOf(all, tries ?? all.length)) await t.send(account, { send_at });
     },
-  };
+  });
 }
 
 /** A time up to its seconds, without a zone. */
 const digitsOf = (epochMs: number) => iso(epochMs).slice(0, 19);
 const is400 = '400 that names `send_at`';
-
-const valueCases: readonly ValueCase[] = [
-  {
-    id: 'SEND-7/past-is-refused',
-    sends: 'a send_at of a year and of one second ago, and of one hour ahead',
-    demands: `${is400}; in one hour is accepted`,
-    values: (now, earliest) => [
-      iso(now + hourMs),
-      iso(earliest - secondMs),
-      iso(now - 365 * dayMs),
-    ],
-  },
-  {
-    id: 'SEND-7/now-is-not-the-future',
-    needs: ['fresh', 'clock'],
-    sends: 'a send_at of exactly now, of one millisecond ago, of one second ahead',
-    demands: '400, 400, 202',
-    values: (now) => [iso(now), iso(now - 1), iso(now + secondMs)],
-  },
-  {
-    id: 'SEND-7/whole-seconds-are-iso-too',
-    sends: 'a send_at without a fraction, with Z and with +00:00',
-    demands: '202 for both',
-    values: (now) => ['Z', '+00:00'].map((zone) => `${digitsOf(now + hourMs)}${zone}`),
-  },
-  {
-    id: 'SEND-7/offset-is-not-dropped',
-    sends: 'a send_at that is past, written with an offset so that its digits look like the future',
-    demands: `${is400}: it is not UTC, and it is past`,
-    values: (now) => [iso(now + hourMs), `${digitsOf(now + 2 * hourMs)}+05:00`],
-  },
-  {
-    id: 'SEND-7/not-a-time',
-    sends: 'texts that are not ISO 8601 times, and seconds and milliseconds since 1970',
-    demands: is400,
-    values: (now) => [
-      'soon',
-      Math.ceil((now + hourMs) / secondMs),
-      '2040-02-31T00:00:00.000Z',
-      String(now + hourMs),
-    ],
-    tries: 2,
-  },
-  {
-    // A wrong zone would shift the time by at least half an hour.
-    id: 'SEND-7/no-other-zone',
-    sends: 'a send_at of half an hour ago and of half an hour ahead, with Z and with +00:00',
-    demands: `${is400} for the past, 202 for the future`,
-    values: (now) =>
-      [now - 30 * minuteMs, now + 30 * minuteMs].flatMap((at) =>
-        ['.000Z', '+00:00'].map((zone) => `${digitsOf(at)}${zone}`),
-      ),
-  },
-];
 
 /** Reads a held message up to its time and until it has been picked up. */
 async function watchHold(t: Trial, account: Subject, delayMs: number): Promise<void> {
@@ -133,16 +80,59 @@ async function watchHold(t: Trial, account: Subject, delayMs: number): Promise<v
 }
 
 function holdCase(name: string, ahead: string, delayMs: number): Case {
-  return {
-    ...about(`SEND-7/${name}`, ['fresh', 'clock'], { send: 1 }),
+  return about(`SEND-7/${name}`, ['fresh', 'clock'], 1, {
     sends: `a send_at ${ahead} ahead, and reads of it until it is picked up`,
     demands: 'held until then, picked up within about one poll of it',
     steps: (t, account) => watchHold(t, account, delayMs),
-  };
+  });
 }
 
 export const send7Cases: readonly Case[] = [
-  ...valueCases.map(valueCase),
+  valueCase('SEND-7/past-is-refused', {
+    sends: 'a send_at of a year and of one second ago, and of one hour ahead',
+    demands: `${is400}; in one hour is accepted`,
+    values: (now, earliest) => [
+      iso(now + hourMs),
+      iso(earliest - secondMs),
+      iso(now - 365 * dayMs),
+    ],
+  }),
+  valueCase('SEND-7/now-is-not-the-future', {
+    needs: ['fresh', 'clock'],
+    sends: 'a send_at of exactly now, of one millisecond ago, of one second ahead',
+    demands: '400, 400, 202',
+    values: (now) => [iso(now), iso(now - 1), iso(now + secondMs)],
+  }),
+  valueCase('SEND-7/whole-seconds-are-iso-too', {
+    sends: 'a send_at without a fraction, with Z and with +00:00',
+    demands: '202 for both',
+    values: (now) => ['Z', '+00:00'].map((zone) => `${digitsOf(now + hourMs)}${zone}`),
+  }),
+  valueCase('SEND-7/offset-is-not-dropped', {
+    sends: 'a send_at that is past, written with an offset so that its digits look like the future',
+    demands: `${is400}: it is not UTC, and it is past`,
+    values: (now) => [iso(now + hourMs), `${digitsOf(now + 2 * hourMs)}+05:00`],
+  }),
+  valueCase('SEND-7/not-a-time', {
+    sends: 'texts that are not ISO 8601 times, and seconds and milliseconds since 1970',
+    demands: is400,
+    values: (now) => [
+      'soon',
+      Math.ceil((now + hourMs) / secondMs),
+      '2040-02-31T00:00:00.000Z',
+      String(now + hourMs),
+    ],
+    tries: 2,
+  }),
+  valueCase('SEND-7/no-other-zone', {
+    // A wrong zone would shift the time by at least half an hour.
+    sends: 'a send_at of half an hour ago and of half an hour ahead, with Z and with +00:00',
+    demands: `${is400} for the past, 202 for the future`,
+    values: (now) =>
+      [now - 30 * minuteMs, now + 30 * minuteMs].flatMap((at) =>
+        ['.000Z', '+00:00'].map((zone) => `${digitsOf(at)}${zone}`),
+      ),
+  }),
   {
     ...holdCase('holds-twelve-seconds', 'twelve seconds', 12 * secondMs),
     needs: ['sender'],
@@ -151,14 +141,12 @@ export const send7Cases: readonly Case[] = [
   holdCase('holds-ten-minutes', 'ten minutes', 10 * minuteMs),
   holdCase('holds-twelve-hours', 'twelve hours', 12 * hourMs),
   holdCase('holds-three-days', 'three days', 3 * dayMs),
-  {
-    ...about('SEND-7/absent-is-immediate', ['sender']),
-    recordings: [watched],
+  judging('SEND-7/absent-is-immediate', watched, {
     sends: 'a message without send_at',
     demands: 'picked up within about one poll',
-  },
-  {
-    ...about('SEND-7/held-is-not-sent-early', ['sender'], { send: 1 }, { waits: 3 }),
+  }),
+  about('SEND-7/held-is-not-sent-early', ['sender'], 1, {
+    waits: 3,
     sends: 'a send_at one hour ahead, and reads of it for three seconds',
     demands: 'neither sending nor any later state',
     steps: async (t, account) => {
@@ -168,9 +156,9 @@ export const send7Cases: readonly Case[] = [
         await t.read(account, messageId);
       }
     },
-  },
-  {
-    ...about('SEND-7/tasks-keep-the-hold', ['sender', 'device'], { send: 1, tasks: 1 }),
+  }),
+  about('SEND-7/tasks-keep-the-hold', ['sender', 'device'], 1, {
+    spends: { tasks: 1 },
     alone: true,
     sends: 'a send_at one hour ahead from a SIM whose device asks for its tasks before that time',
     demands: 'not among the tasks, and still held',
@@ -183,9 +171,8 @@ export const send7Cases: readonly Case[] = [
         await t.read(account, messageId);
       }
     },
-  },
-  {
-    ...about('SEND-7/holds-to-the-second', ['fresh', 'clock'], { send: 1 }),
+  }),
+  about('SEND-7/holds-to-the-second', ['fresh', 'clock'], 1, {
     sends: 'a send_at at the 58th second of a minute, three minutes ahead',
     demands: 'still held in the last second before it',
     steps: async (t) => {
@@ -199,14 +186,10 @@ export const send7Cases: readonly Case[] = [
       await t.control.advanceTo(heldUntil - secondMs / 2);
       await t.read(account, messageId);
     },
-  },
-  {
-    ...about(
-      'SEND-7/nothing-ends-a-hold',
-      ['sender'],
-      { send: 5, dashboard_send: 2, external_send: 2, tasks: 1 },
-      { waits: onePollSeconds },
-    ),
+  }),
+  about('SEND-7/nothing-ends-a-hold', ['sender'], 5, {
+    waits: onePollSeconds,
+    spends: { dashboard_send: 2, external_send: 2, tasks: 1 },
     sends:
       'messages held for an hour by each send endpoint, for a day and for 40 days; then a poll for tasks, a replay and an immediate message',
     demands: 'all of them are still held after a poll of the device',
@@ -227,7 +210,7 @@ export const send7Cases: readonly Case[] = [
         await readAll();
       }
     },
-  },
+  }),
 ];
 
 /** Sends messages with holds by each endpoint; returns the ids of those that were accepted. */

@@ -5,12 +5,11 @@
  */
 
 import type { RuleId } from '#contract/rules.ts';
-import { about, type Case } from '../run/case.ts';
+import { about, type Case, judging, type Recording } from '../run/case.ts';
 import { type Fields, paths, type Trial } from '../run/case-run.ts';
-import type { Recording } from '../run/recording.ts';
 import { tooLongMessage } from '../steps/refused-sends.ts';
 import type { Need } from '../target/target.ts';
-import * as numbers from './number-forms.ts';
+import * as numbers from './similar-values.ts';
 
 /** The budget of sends of most cases if all cases share an account and its limits. */
 const fewTries = 3;
@@ -19,7 +18,6 @@ const senderNeeds: readonly Need[] = ['sender'];
 const mostShown = 80;
 
 interface RefusalCase {
-  readonly id: `${RuleId}/${string}`;
   readonly sends: string;
   /** The fields to send, each row on its own; an undefined field is left out. */
   readonly rows: (valid: { to: string; from: string }) => readonly Fields[];
@@ -28,9 +26,11 @@ interface RefusalCase {
 }
 
 /** A case that sends each row and demands a 400. */
-function refusalCase({ id, sends, rows, tries = fewTries }: RefusalCase): Case {
-  return {
-    ...about(id, senderNeeds, { send: tries }),
+function refusalCase(
+  id: `${RuleId}/${string}`,
+  { sends, rows, tries = fewTries }: RefusalCase,
+): Case {
+  return about(id, senderNeeds, tries, {
     sends,
     demands: '400 that names the failing field',
     steps: async (t, account) => {
@@ -44,7 +44,7 @@ function refusalCase({ id, sends, rows, tries = fewTries }: RefusalCase): Case {
       // A service that refuses everything must not pass.
       if (t.controlled) await t.send(account);
     },
-  };
+  });
 }
 
 /** The rows that may be sent: --allow-to permits only its own recipients. */
@@ -83,68 +83,6 @@ const wrongTypes: readonly Fields[] = [
   { send_at: 1_900_000_000 },
 ];
 
-const refusalRows: readonly RefusalCase[] = [
-  {
-    id: 'SEND-2/required-fields',
-    sends: 'a message without `to`, without `from`, without `message`',
-    rows: () => requiredFields.map((name) => ({ [name]: undefined })),
-  },
-  {
-    id: 'SEND-2/null-is-missing',
-    sends: 'null as `to`, as `from`, as `message`',
-    rows: () => requiredFields.map((name) => ({ [name]: null })),
-  },
-  {
-    id: 'SEND-2/to-is-e164',
-    sends: 'recipients that are not E.164 numbers',
-    rows: ({ to: valid }) => {
-      const texts = new Set([...numbers.dialledForms(valid), ...numbers.malformed]);
-      return [numbers.asJsonNumber(valid), ...texts].map((to) => ({ to }));
-    },
-    tries: 4,
-  },
-  {
-    id: 'SEND-2/from-is-e164',
-    sends: 'senders that are not E.164 numbers',
-    rows: ({ from: valid }) => {
-      const texts = [...numbers.otherSpellings(valid), ...numbers.malformed];
-      return [numbers.asJsonNumber(valid), ...texts].map((from) => ({ from }));
-    },
-  },
-  {
-    id: 'SEND-2/alias-is-e164',
-    sends: 'a `from_number` that is not an E.164 number',
-    rows: () => ['abc', '12025550123'].map((from_number) => ({ from: undefined, from_number })),
-    tries: 1,
-  },
-  {
-    id: 'SEND-2/numbers-are-not-tidied',
-    sends:
-      'good numbers with a line end, a null byte, full-width digits, a space that does not break',
-    rows: ({ to, from }) => [
-      { to: `${to}\n` },
-      { to: numbers.inWideDigits(to) },
-      { to: `${to}\u0000` },
-      { from: `${from}\u00a0` },
-      { from: `${from}\n` },
-    ],
-  },
-  {
-    id: 'SEND-5/wrong-types',
-    sends: 'values of the wrong type in every field, and invalid dates',
-    rows: () => wrongTypes,
-  },
-  {
-    id: 'SEND-5/body-identifies-the-field',
-    sends: 'one failing field at a time: `message` too long, `send_at` past, `from` malformed',
-    rows: () => [
-      { message: tooLongMessage },
-      { send_at: '2020-02-01T00:00:00.000Z' },
-      { from: 'x' },
-    ],
-  },
-];
-
 /** Malformed bodies never contain a recipient, so that no message can be sent. */
 const malformedTexts = ['{', '[]', 'null', '"text"', '42', '{"message": ', 'not json', ''];
 
@@ -161,16 +99,64 @@ const malformedBodies: Recording = {
 };
 
 function malformedCase(rule: 'SEND-5' | 'SVC-4', demands: string): Case {
-  return {
-    ...about(`${rule}/malformed-bodies`, senderNeeds),
-    recordings: [malformedBodies],
+  return judging(`${rule}/malformed-bodies`, malformedBodies, {
     sends: 'bodies that are not a JSON object (three of eight without a control port, by --seed)',
     demands,
-  };
+  });
 }
 
 export const refusalCases: readonly Case[] = [
-  ...refusalRows.map(refusalCase),
+  refusalCase('SEND-2/required-fields', {
+    sends: 'a message without `to`, without `from`, without `message`',
+    rows: () => requiredFields.map((name) => ({ [name]: undefined })),
+  }),
+  refusalCase('SEND-2/null-is-missing', {
+    sends: 'null as `to`, as `from`, as `message`',
+    rows: () => requiredFields.map((name) => ({ [name]: null })),
+  }),
+  refusalCase('SEND-2/to-is-e164', {
+    sends: 'recipients that are not E.164 numbers',
+    rows: ({ to: valid }) => {
+      const texts = new Set([...numbers.dialledForms(valid), ...numbers.malformed]);
+      return [numbers.asJsonNumber(valid), ...texts].map((to) => ({ to }));
+    },
+    tries: 4,
+  }),
+  refusalCase('SEND-2/from-is-e164', {
+    sends: 'senders that are not E.164 numbers',
+    rows: ({ from: valid }) => {
+      const texts = [...numbers.otherSpellings(valid), ...numbers.malformed];
+      return [numbers.asJsonNumber(valid), ...texts].map((from) => ({ from }));
+    },
+  }),
+  refusalCase('SEND-2/alias-is-e164', {
+    sends: 'a `from_number` that is not an E.164 number',
+    rows: () => ['abc', '12025550123'].map((from_number) => ({ from: undefined, from_number })),
+    tries: 1,
+  }),
+  refusalCase('SEND-2/numbers-are-not-tidied', {
+    sends:
+      'good numbers with a line end, a null byte, full-width digits, a space that does not break',
+    rows: ({ to, from }) => [
+      { to: `${to}\n` },
+      { to: numbers.inWideDigits(to) },
+      { to: `${to}\u0000` },
+      { from: `${from}\u00a0` },
+      { from: `${from}\n` },
+    ],
+  }),
+  refusalCase('SEND-5/wrong-types', {
+    sends: 'values of the wrong type in every field, and invalid dates',
+    rows: () => wrongTypes,
+  }),
+  refusalCase('SEND-5/body-identifies-the-field', {
+    sends: 'one failing field at a time: `message` too long, `send_at` past, `from` malformed',
+    rows: () => [
+      { message: tooLongMessage },
+      { send_at: '2020-02-01T00:00:00.000Z' },
+      { from: 'x' },
+    ],
+  }),
   malformedCase('SEND-5', 'a 4xx with a JSON body, never a 5xx, and the service keeps running'),
   malformedCase('SVC-4', 'a 4xx whose own body is JSON'),
 ];

@@ -7,29 +7,26 @@
 
 import type { RuleId } from '#contract/rules.ts';
 import { hourMs } from '#contract/time.ts';
-import { about, type Case } from '../run/case.ts';
+import { about, type Case, judging, type Recording } from '../run/case.ts';
 import { paths, type Subject, type Trial } from '../run/case-run.ts';
-import type { Recording } from '../run/recording.ts';
 import { longestMessage, tooLongMessage } from '../steps/refused-sends.ts';
 import type { Need } from '../target/target.ts';
-import * as numbers from './number-forms.ts';
+import * as numbers from './similar-values.ts';
 
 const senderNeeds: readonly Need[] = ['sender'];
 interface TextCase extends Pick<Case, 'sends' | 'demands'> {
-  readonly id: `${RuleId}/${string}`;
   readonly texts: readonly string[];
 }
 
 /** A case that sends one message with each of these texts. */
-function textCase({ id, sends, demands, texts }: TextCase): Case {
-  return {
-    ...about(id, senderNeeds, { send: texts.length }),
+function textCase(id: `${RuleId}/${string}`, { sends, demands, texts }: TextCase): Case {
+  return about(id, senderNeeds, texts.length, {
     sends,
     demands,
     steps: async (t, account) => {
       for (const message of texts) await t.send(account, { message });
     },
-  };
+  });
 }
 
 const then400 = '202, then 400 that names `message`';
@@ -43,47 +40,6 @@ const oftenEscaped = '&"\'\\\n{€|';
 function longestAndTooLong(letter: string): string[] {
   return [letter.repeat(longestMessage), letter.repeat(longestMessage + 1)];
 }
-
-const textCases: readonly TextCase[] = [
-  {
-    id: 'SEND-6/letters',
-    sends: '1,600 letters, then 1,601',
-    demands: then400,
-    texts: longestAndTooLong('a'),
-  },
-  {
-    id: 'SEND-6/characters-not-bytes',
-    sends: '1,600 characters of two and of three bytes, then 1,601',
-    demands: then400,
-    texts: [...longestAndTooLong('é'), ...longestAndTooLong('短')],
-  },
-  {
-    id: 'SEND-6/counted-as-it-is-sent',
-    sends:
-      '1,600 letters that are often escaped; 1,601 of which spaces, line ends or accents might be dropped',
-    demands: '202 for the first; no message for the others',
-    texts: [
-      oftenEscaped.repeat(longestMessage / oftenEscaped.length),
-      `${longestText} `,
-      // From here on: 1,601 code points, but 1,600 visible characters.
-      `${longestText.slice(1)}\r\n`,
-      `${longestText.slice(1)}e\u0301`,
-      `${longestText.slice(1)}👍🏽`,
-    ],
-  },
-  {
-    id: 'SEND-3/any-text',
-    sends: 'texts with emoji, quotes, a line break, other scripts',
-    demands: '202 each',
-    texts: ['👋 🇺🇸 👩‍👩‍👧', `O'Brien; "x" \\ 100% <b>&amp;`, 'one\ntwo', 'Жé短 مرحبا'],
-  },
-  {
-    id: 'SEND-3/two-sends-are-two-messages',
-    sends: 'the same message twice, without a request_id',
-    demands: '202 both times, with different message_ids',
-    texts: ['conformance', 'conformance'],
-  },
-];
 
 /** Sends a message under the name `from`, then under the alias alone. */
 async function sendUnderBothNames(t: Trial, account: Subject, senders: readonly string[]) {
@@ -105,9 +61,40 @@ const sentAndRead: Recording = {
 };
 
 export const sendCases: readonly Case[] = [
-  ...textCases.map(textCase),
-  {
-    ...about('SEND-2/numbers-of-other-lands', ['sender', 'unknown-from'], { send: 4 }),
+  textCase('SEND-6/letters', {
+    sends: '1,600 letters, then 1,601',
+    demands: then400,
+    texts: longestAndTooLong('a'),
+  }),
+  textCase('SEND-6/characters-not-bytes', {
+    sends: '1,600 characters of two and of three bytes, then 1,601',
+    demands: then400,
+    texts: [...longestAndTooLong('é'), ...longestAndTooLong('短')],
+  }),
+  textCase('SEND-6/counted-as-it-is-sent', {
+    sends:
+      '1,600 letters that are often escaped; 1,601 of which spaces, line ends or accents might be dropped',
+    demands: '202 for the first; no message for the others',
+    texts: [
+      oftenEscaped.repeat(longestMessage / oftenEscaped.length),
+      `${longestText} `,
+      // From here on: 1,601 code points, but 1,600 visible characters.
+      `${longestText.slice(1)}\r\n`,
+      `${longestText.slice(1)}e\u0301`,
+      `${longestText.slice(1)}👍🏽`,
+    ],
+  }),
+  textCase('SEND-3/any-text', {
+    sends: 'texts with emoji, quotes, a line break, other scripts',
+    demands: '202 each',
+    texts: ['👋 🇺🇸 👩‍👩‍👧', `O'Brien; "x" \\ 100% <b>&amp;`, 'one\ntwo', 'Жé短 مرحبا'],
+  }),
+  textCase('SEND-3/two-sends-are-two-messages', {
+    sends: 'the same message twice, without a request_id',
+    demands: '202 both times, with different message_ids',
+    texts: ['conformance', 'conformance'],
+  }),
+  about('SEND-2/numbers-of-other-lands', ['sender', 'unknown-from'], 4, {
     sends:
       'from an unknown sender, so that none is sent: messages to a malformed number and to well-formed ones of three countries, which are reserved for fiction',
     demands: 'no 400 for a well-formed recipient',
@@ -115,9 +102,9 @@ export const sendCases: readonly Case[] = [
       const from = t.unusedNumber();
       for (const to of ['abc', ...numbers.fictional]) await t.send(account, { from, to });
     },
-  },
-  {
-    ...about('SEND-6/far-too-long', senderNeeds, { send: 2, dashboard_send: 1, external_send: 1 }),
+  }),
+  about('SEND-6/far-too-long', senderNeeds, 2, {
+    spends: { dashboard_send: 1, external_send: 1 },
     sends: '161 letters, then 5,000 with a send_at; 5,000 by the other two sends',
     demands: '202: more than one segment is allowed; then 400 by the send that the document shows',
     steps: async (t, account) => {
@@ -127,9 +114,8 @@ export const sendCases: readonly Case[] = [
       for (const path of [paths.dashboard_send, paths.external_send])
         await t.post(path, account.key, t.fields(account, { message: farTooLong }));
     },
-  },
-  {
-    ...about('SEND-3/escaped-text', senderNeeds, { send: 2 }),
+  }),
+  about('SEND-3/escaped-text', senderNeeds, 2, {
     also: ['RES-3'],
     sends: 'a text and a request_id with emoji and accents, written with the escapes of JSON',
     demands: '202, and the request_id as it was sent, where the service takes such ids',
@@ -141,9 +127,8 @@ export const sendCases: readonly Case[] = [
         await t.post(paths.send, account.key, body.replace(/[^\x20-\x7e]/g, escaped));
       }
     },
-  },
-  {
-    ...about('SEND-5/refused-is-not-queued', ['fresh'], { send: 3 }),
+  }),
+  about('SEND-5/refused-is-not-queued', ['fresh'], 3, {
     sends: 'invalid messages with a request_id, then the list of messages',
     demands: 'only the valid message exists',
     steps: async (t, account) => {
@@ -151,35 +136,27 @@ export const sendCases: readonly Case[] = [
         await t.send(account, { ...fields, request_id: t.requestId() });
       await t.noteMessageCount(account);
     },
-  },
-  {
-    ...about('SEND-3/new-message-is-202', senderNeeds),
-    recordings: [sentAndRead],
+  }),
+  judging('SEND-3/new-message-is-202', sentAndRead, {
     sends: 'a valid new message',
     demands: '202 with the Message body, status queued',
-  },
-  {
-    ...about('STATE-1/created-queued', senderNeeds),
-    recordings: [sentAndRead],
+  }),
+  judging('STATE-1/created-queued', sentAndRead, {
     sends: 'a valid message',
     demands: 'it exists, in status queued',
-  },
-  {
-    ...about('SVC-2/answers-when-queued', senderNeeds),
-    recordings: [sentAndRead],
+  }),
+  judging('SVC-2/answers-when-queued', sentAndRead, {
     sends: 'a valid message, and a read straight after',
     demands: 'the reply says queued: nothing is sent yet',
-  },
-  {
-    ...about('SEND-1/alias-is-equivalent', senderNeeds, { send: 2 }),
+  }),
+  about('SEND-1/alias-is-equivalent', senderNeeds, 2, {
     sends: 'one message with `from`, one with `from_number` alone',
     demands: '202 for both, from the same number and device',
     steps: (t, account) => sendUnderBothNames(t, account, [account.from]),
-  },
-  {
-    ...about('SEND-1/alias-is-judged-alike', ['sender', 'unknown-from'], { send: 4 }),
+  }),
+  about('SEND-1/alias-is-judged-alike', ['sender', 'unknown-from'], 4, {
     sends: 'an unknown number and a malformed one, under `from` and under `from_number`',
     demands: 'the same refusals under both names',
     steps: (t, account) => sendUnderBothNames(t, account, [t.unusedNumber(), 'no-number']),
-  },
+  }),
 ];

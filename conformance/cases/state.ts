@@ -10,7 +10,7 @@ import type { RuleId } from '#contract/rules.ts';
 import { dayMs } from '#contract/time.ts';
 import { textOf } from '#judging/service/expectations.ts';
 import { pollIntervalMs } from '#judging/service/pace.ts';
-import { about, type Case } from '../run/case.ts';
+import { about, type Case, judging } from '../run/case.ts';
 import { paths, type Trial } from '../run/case-run.ts';
 import { untilHandedOut, untilReported } from '../steps/tasks.ts';
 import { queuedToWatch, watch, watched } from '../steps/watched-messages.ts';
@@ -19,12 +19,10 @@ import { similarIdsOf } from './read.ts';
 
 /** A case that judges the watched messages. */
 function watchedCase(id: `${RuleId}/${string}`, demands: string): Case {
-  return {
-    ...about(id, ['sender']),
-    recordings: [watched],
+  return judging(id, watched, {
     sends: 'messages, with a control port of every fate, read until after their end',
     demands,
-  };
+  });
 }
 
 /** Reads messages to these recipients until they have ended, after a day and after a month. */
@@ -64,8 +62,8 @@ export const stateCases: readonly Case[] = [
     'STATE-2/queued-becomes-sending',
     'the first change of a message that does not fail is from queued to sending',
   ),
-  {
-    ...about('STATE-2/pickup-by-a-polling-device', ['sender', 'device'], { send: 1, tasks: 2 }),
+  about('STATE-2/pickup-by-a-polling-device', ['sender', 'device'], 1, {
+    spends: { tasks: 2 },
     alone: true,
     sends: 'a long message with an emoji from a SIM whose device asks for its tasks, twice',
     demands: 'queued until the device polls, and sending at once or within 20 s (taskPickup)',
@@ -80,10 +78,9 @@ export const stateCases: readonly Case[] = [
       await t.get(paths.tasks(sim?.deviceId ?? ''), handedOut.account.key);
       await untilReported(t, handedOut);
     },
-  },
-  {
-    ...about('STATE-2/tasks-of-another-account', ['sender', 'device', 'second-account']),
-    spends: { send: 1, tasks: 1 },
+  }),
+  about('STATE-2/tasks-of-another-account', ['sender', 'device', 'second-account'], 1, {
+    spends: { tasks: 1 },
     sends: "polls for the device with another account's key, then with its own",
     demands: 'its own key gets the task; that another one gets it too breaks no rule, but is said',
     steps: async (t) => {
@@ -94,9 +91,9 @@ export const stateCases: readonly Case[] = [
       });
       await untilReported(t, handedOut);
     },
-  },
-  {
-    ...about('STATE-2/only-its-own-device-picks-up', ['sender', 'device'], { send: 1, tasks: 4 }),
+  }),
+  about('STATE-2/only-its-own-device-picks-up', ['sender', 'device'], 1, {
+    spends: { tasks: 4 },
     sends: "polls for the account's other device and for ids nearly those of the message's device",
     demands: 'not handed out until its own device polls',
     steps: async (t) => {
@@ -109,7 +106,7 @@ export const stateCases: readonly Case[] = [
       });
       await untilReported(t, handedOut);
     },
-  },
+  }),
   {
     ...watchedCase('STATE-2/real-time-pickup', 'it stays queued until it is sending (or fails)'),
     sends: 'a message, read until it is picked up',
@@ -119,8 +116,8 @@ export const stateCases: readonly Case[] = [
     'queued, sending, sent, delivered: no state is skipped or repeated',
   ),
   watchedCase('STATE-3/reaches-delivered', 'a message that does not fail ends as delivered'),
-  {
-    ...about('STATE-3/never-backwards', ['sender'], { send: 4 }, { waits: 3 }),
+  about('STATE-3/never-backwards', ['sender'], 4, {
+    waits: 3,
     sends: 'reads of a message with two keys, each twice in a row, and a replay at each new status',
     demands: 'no read shows an older status than an earlier read',
     steps: async (t, account) => {
@@ -147,7 +144,7 @@ export const stateCases: readonly Case[] = [
         if (latestRank >= statuses.indexOf('delivered') && --roundsLeft === 0) break;
       }
     },
-  },
+  }),
   watchedCase(
     'STATE-4/fails-from-an-unfinished-state',
     'failed only ever follows queued, sending or sent',
@@ -159,13 +156,12 @@ export const stateCases: readonly Case[] = [
       if (t.controlled) await readLongAfter(t, [t.recipient]);
     },
   },
-  {
-    ...about('STATE-5/failed-is-final', ['fresh', 'clock'], { send: 3 }),
+  about('STATE-5/failed-is-final', ['fresh', 'clock'], 3, {
     sends: 'messages that fail, read for five polls more, a day and a month later',
     demands: 'failed for ever',
     steps: (t) =>
       readLongAfter(t, [recipients.failsQueued, recipients.failsSending, recipients.failsSent]),
-  },
+  }),
   watchedCase('STATE-5/nothing-follows-an-end', 'no change after delivered or failed'),
   watchedCase('RES-5/all-its-life', 'only the five states are ever shown'),
   watchedCase(

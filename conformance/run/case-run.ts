@@ -49,6 +49,9 @@ export const paths = {
 
 export const sendPaths = [paths.send, paths.dashboard_send, paths.external_send];
 
+/** No message has this id. */
+export const unknownId = '00000000-0000-4000-8000-000000000000';
+
 /** So large that no case reaches it unless it asks for a smaller one. */
 const ampleQuota = 1_000_000;
 
@@ -117,6 +120,13 @@ export class Trial extends RecordedRequests {
     const { flags } = this.target;
     const key = flags.secondApiKey ?? this.lack('--second-api-key');
     return { key, from: flags.secondFrom ?? '', sims: [] };
+  }
+
+  /** An account whose quota is spent; undefined if the run has none. */
+  async exhaustedAccount(from = ''): Promise<Subject | undefined> {
+    if (this.controlled) return this.account({ quota: 0 });
+    const { exhaustedApiKey: key, exhaustedFrom = from } = this.target.flags;
+    return key === undefined ? undefined : { key, from: exhaustedFrom, sims: [] };
   }
 
   async secondKey(subject: Subject): Promise<ApiKey> {

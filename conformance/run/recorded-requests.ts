@@ -5,12 +5,18 @@
 import { minuteMs } from '#contract/time.ts';
 import { exchangeOf } from '#judging/evidence/knowledge.ts';
 import type { Reply, RequestOptions } from '#judging/evidence/reply.ts';
-import { endpointOf, type Spends } from '#judging/limiter/buckets.ts';
+import {
+  type Bucket,
+  type Endpoint,
+  endpointOf,
+  limitOf,
+  type Spends,
+} from '#judging/limiter/buckets.ts';
+import { weightedCounterExplains } from '#judging/limiter/explained.ts';
 import type { Exchange as ShownExchange } from '#judging/report/reported-exchange.ts';
-import type { Exchange } from '#judging/service/exchange.ts';
+import { type Exchange, isUncertain } from '#judging/service/exchange.ts';
 import { Lacking } from '#judging/service/expectations.ts';
 import { longerThanAllowed, type Target } from '../target/target.ts';
-import { bucketOf, isExplained } from './spending.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
@@ -154,4 +160,33 @@ export class RecordedRequests {
 
 function authorization(key: string | undefined): Headers {
   return key === undefined ? {} : { authorization: `Bearer ${key}` };
+}
+
+/** The bucket that a request spends from: without a key, or after a 401, the address's (AUTH-6). */
+function bucketOf({ path, headers }: RequestOptions, status: number): Bucket | undefined {
+  const endpoint = endpointOf(path);
+  const hasKey = Boolean(headers?.['authorization']) && status !== 401;
+  return endpoint === undefined || hasKey ? endpoint : 'address';
+}
+
+/** A 429 is explained by requests that are at most this old. */
+const explainsForMs = 3 * minuteMs;
+
+/**
+ * True if the run's own requests may explain a 429: a reply to one was lost, so that it may have
+ * counted twice, or the limiter also counts a part of the minute before (`isWeighted`).
+ */
+function isExplained(refused: Exchange, log: readonly Exchange[]): boolean {
+  const { endpoint, caller, sentAt } = refused;
+  const exchanges = log.filter(
+    (earlier) =>
+      earlier.endpoint === endpoint &&
+      earlier.caller.account === caller.account &&
+      earlier.sentAt > sentAt - explainsForMs,
+  );
+  const limit = limitOf(endpoint as Endpoint);
+  return (
+    exchanges.some(isUncertain) ||
+    weightedCounterExplains({ exchanges, limit }, { exchange: refused, isTooFew: true })
+  );
 }

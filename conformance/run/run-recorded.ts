@@ -1,23 +1,24 @@
 /**
  * `smstwin conform --traffic`: reads recorded traffic, judges it, compares it with an older
- * recording (`--drift`), writes reports and returns an exit code. It sends nothing.
+ * recording (`--drift`), writes reports and returns an exit code. It sends nothing. A drift is a
+ * verdict, an answer or a member of each reply that changed; anything that one of the recordings
+ * does not show is none.
  */
 import { basename } from 'node:path';
 import type { TrafficReader } from '#contract/exchange.ts';
 import { type RuleId, rules } from '#contract/rules.ts';
 import { CommandError } from '#io/command-error.ts';
 import { foreignText } from '#io/foreign-text.ts';
-import { many } from '#io/table.ts';
+import { many, table } from '#io/table.ts';
 import { type RuleFinding, TrafficJudge } from '#judging/recorded/judge-recorded.ts';
 import { Observations } from '#judging/recorded/observations.ts';
 import { shown, unseen } from '#judging/recorded/shown-rules.ts';
 import { otherBefore, runsOf } from '#judging/report/flood-lines.ts';
-import type { Result } from '#judging/report/result.ts';
+import { isFailure, type Result } from '#judging/report/result.ts';
 import type { Exchange } from '#judging/service/exchange.ts';
 import type { ConformOptions, TrafficFlags } from '../options.ts';
-import { driftOf, driftTable, type Portrait } from './drift.ts';
 import { finish, type Streams } from './finish.ts';
-import { isSelected } from './plan.ts';
+import { isSelected } from './select.ts';
 
 interface TrafficIo extends Streams {
   readonly readTraffic: TrafficReader;
@@ -74,11 +75,18 @@ export async function conformTraffic(
     .filter(
       (id) => options.patterns.length === 0 || isSelected(`${id}/traffic`, id, options.patterns),
     );
-  if (ids.length === 0) throw new CommandError(4, `no rule matches ${options.patterns.join(' ')}`);
+  if (ids.length === 0)
+    throw new CommandError(
+      4,
+      `no rule matches ${options.patterns.join(' ')}; name one, such as SEND-4`,
+    );
   const { judge, ...now } = await judged(traffic.files, traffic, ids, io);
   const [unseenKey] = judge.unseenKeys;
   if (unseenKey !== undefined)
-    throw new CommandError(2, `--same-account ${unseenKey}: no exchange has this key`);
+    throw new CommandError(
+      2,
+      `--same-account ${unseenKey}: no exchange has this key; name it as the file does`,
+    );
   const { results, observations } = now;
   const [file = ''] = traffic.files;
   const more =
@@ -179,4 +187,57 @@ function excerptOf(proof: readonly Exchange[], broken: Exchange['reply']['exchan
 function timeOf({ method, path, reply, sentAt, answeredAt }: Exchange): string {
   const took = `${new Date(sentAt).toISOString()} + ${answeredAt - sentAt} ms`;
   return `${took}: ${method} ${path} answered ${reply.status === 0 ? 'nothing' : reply.status}`;
+}
+
+/** What a recording shows of its service. */
+interface Portrait {
+  readonly results: readonly Result[];
+  readonly observations: Observations;
+}
+
+/** A row of the table of changes. */
+type Row = readonly [what: string, before: string, now: string];
+
+function driftOf(before: Portrait, now: Portrait): Row[] {
+  return [...verdictRows(before, now), ...answerRows(before, now), ...shapeRows(before, now)];
+}
+
+function driftTable(rows: readonly Row[]): string {
+  if (rows.length === 0) return 'Nothing drifted.\n';
+  return `Drifted:\n${table([['WHAT', 'BEFORE', 'NOW'], ...rows])}`;
+}
+
+function verdictRows(before: Portrait, now: Portrait): Row[] {
+  const isKnown = ({ verdict }: Result) => verdict === 'passed' || isFailure(verdict);
+  return now.results.flatMap((result): Row[] => {
+    const { id, subject, verdict } = result;
+    const earlier = before.results.find((each) => each.id === id);
+    if (earlier === undefined || !isKnown(earlier) || !isKnown(result)) return [];
+    return earlier.verdict === verdict ? [] : [[subject, earlier.verdict, verdict]];
+  });
+}
+
+function answerRows(before: Portrait, now: Portrait): Row[] {
+  const earlier = before.observations.discovered().answers;
+  return Object.entries(now.observations.discovered().answers).flatMap(([name, answer]): Row[] =>
+    earlier[name] === undefined || earlier[name] === answer
+      ? []
+      : [[name, String(earlier[name]), String(answer)]],
+  );
+}
+
+function shapeRows(before: Portrait, now: Portrait): Row[] {
+  const rows: Row[] = [];
+  for (const [name, shape] of now.observations.shapes) {
+    const earlier = before.observations.shapes.get(name);
+    if (earlier === undefined) continue;
+    for (const member of new Set([...earlier.members.keys(), ...shape.members.keys()])) {
+      const shareBefore = (earlier.members.get(member) ?? 0) / earlier.replies;
+      const shareNow = (shape.members.get(member) ?? 0) / shape.replies;
+      const what = `${name}: ${member}`;
+      if (shareBefore === 1 && shareNow === 0) rows.push([what, 'always', 'never']);
+      if (shareBefore === 0 && shareNow === 1) rows.push([what, 'never', 'always']);
+    }
+  }
+  return rows;
 }

@@ -62,41 +62,39 @@ export function answerOf(seen: string, answers: Readonly<Record<string, string>>
   return answer === undefined ? { undetermined: `an unexpected reply: ${seen}` } : { answer };
 }
 
-/** A row of a table of observations. */
-interface ObservationRow extends Partial<Pick<Observation, 'needs' | 'spends'>> {
-  readonly id: `${AssumptionName}/${string}`;
-  /** How many messages it sends; default: none, so that a key is enough. */
-  readonly sendCount?: number;
-  readonly sends: string;
+type ObservationId = `${AssumptionName}/${string}`;
+
+interface ObservationRow
+  extends Partial<Pick<Observation, 'needs' | 'spends'>>,
+    Pick<Observation, 'sends'> {
+  readonly probe: Probe;
 }
 
-/** An observation by a probe. */
-export function observe({
-  id,
-  sendCount = 0,
-  probe,
-  ...row
-}: ObservationRow & { readonly probe: Probe }): ProbedObservation {
+/** An observation by a probe. `sendCount`: its messages; without any, a key is enough. */
+export function observe(
+  id: ObservationId,
+  sendCount: number,
+  { needs = sendCount === 0 ? ['key'] : ['sender'], probe, ...row }: ObservationRow,
+): ProbedObservation {
+  const isSending = sendCount > 0;
+  const rest = { ...row, run: (t: Trial, account: Subject) => run(t, account, probe, isSending) };
   // One more send proves that the account can send.
-  const start =
-    sendCount === 0 ? about(id, ['key']) : about(id, ['sender'], { send: sendCount + 1 });
-  return {
-    ...start,
-    ...row,
-    probe,
-    run: (t, account) => run(t, account, probe, sendCount > 0),
-  };
+  return { ...about(id, needs, isSending ? sendCount + 1 : 0, rest), probe };
 }
 
-interface StatusRow extends ObservationRow {
+interface StatusRow extends Omit<ObservationRow, 'probe'> {
   readonly requests: (by: Asker) => readonly RequestOptions[];
   /** The answer by the statuses of all requests, separated by spaces. */
   readonly answers: Readonly<Record<string, string>>;
 }
 
 /** An observation of statuses alone. */
-export function observeStatuses({ requests, answers, ...row }: StatusRow): ProbedObservation {
-  return observe({
+export function observeStatuses(
+  id: ObservationId,
+  sendCount: number,
+  { requests, answers, ...row }: StatusRow,
+): ProbedObservation {
+  return observe(id, sendCount, {
     ...row,
     *probe(by) {
       const statuses: number[] = [];

@@ -3,8 +3,8 @@
  * SEND-4, because a refused `request_id` is no original, and SVC-4, because a refusal is JSON.
  */
 
+import type { Recording } from '../run/case.ts';
 import { type Fields, paths, type Subject, type Trial } from '../run/case-run.ts';
-import type { Recording } from '../run/recording.ts';
 
 /** The length that a message may have at most (SEND-6). */
 export const longestMessage = 1_600;
@@ -32,7 +32,7 @@ export const refusedSends: Recording = {
       await t.send(account, { ...wrong, request_id });
       await t.send(account, { request_id });
     }
-    const exhausted = await exhaustedAccount(t);
+    const exhausted = await t.exhaustedAccount(account.from);
     if (exhausted !== undefined) await t.send(exhausted, { request_id: t.requestId() });
   },
 };
@@ -44,11 +44,4 @@ async function refusedSenders(t: Trial, account: Subject): Promise<Fields[]> {
     return [unknownFrom, inactiveFrom].flatMap((from) => (from === undefined ? [] : { from }));
   await t.patchSim(account, 1, { active: false });
   return [{ from: t.unusedNumber() }, { from: account.sims[1]?.number }];
-}
-
-/** An account whose quota is spent, if the run has one. */
-async function exhaustedAccount(t: Trial): Promise<Subject | undefined> {
-  if (t.controlled) return t.account({ quota: 0 });
-  const { exhaustedApiKey: key, exhaustedFrom: from } = t.target.flags;
-  return key === undefined || from === undefined ? undefined : { key, from, sims: [] };
 }

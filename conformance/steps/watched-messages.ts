@@ -10,8 +10,8 @@ import { isSend, messageIdOf } from '#judging/service/exchange.ts';
 import * as verify from '#judging/service/expectations.ts';
 import { latestPickupMs, pollIntervalMs } from '#judging/service/pace.ts';
 import { flood } from '../floods/limited.ts';
+import { type Recording, recorded } from '../run/case.ts';
 import { type Fields, paths, type Subject, type Trial } from '../run/case-run.ts';
-import { type Recording, recorded } from '../run/recording.ts';
 import { fates, recipients } from '../target/target.ts';
 
 export interface Watched {

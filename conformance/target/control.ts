@@ -125,7 +125,7 @@ export class Control {
   call(operation: string, { id = '', input }: OperationArguments = {}): Promise<Reply> {
     const route = this.#operations.get(operation);
     if (route === undefined)
-      throw new ControlFailed(`the control port has no operation ${operation}`);
+      throw new ControlFailed(`no operation ${operation}; is it a simulator of this version?`);
     const { method } = route;
     const path = route.path.replace(/\{\w+\}/, encodeURIComponent(id));
     const isQuery = method === 'GET' || method === 'DELETE';

@@ -77,5 +77,5 @@ export function refuseWithoutTarget(command: Command, baseUrl: string | undefine
 /** Refuses a `--to` that is not among the allowed recipients. */
 export function refuseOtherRecipient({ to }: TargetFlags, allowTo: readonly string[]): void {
   if (to !== undefined && allowTo.length > 0 && !allowTo.includes(to))
-    throw new UsageError(`option '--to' is ${to}, which --allow-to does not include`);
+    throw new UsageError(`option '--to' is ${to}, which --allow-to does not include: add it there`);
 }

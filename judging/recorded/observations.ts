@@ -1,6 +1,6 @@
 /**
  * What recorded traffic shows where the document is silent: the answer to each assumption, if all
- * exchanges agree on it, and the shapes of replies, which `conformance/run/drift.ts` compares
+ * exchanges agree on it, and the shapes of replies, which `conformance/run/run-recorded.ts` compares
  * between recordings.
  */
 

@@ -3,7 +3,7 @@
  * differs between their replies. Part of the page Worlds.
  */
 import { call, callIn } from '../control.ts';
-import { FilterChoices } from '../parts/filters.tsx';
+import { FilterChoices } from '../parts/fields.tsx';
 import { Card, Empty, Loaded } from '../parts/frame.tsx';
 import { Table } from '../parts/table.tsx';
 import { useResource } from '../resource.ts';

@@ -16,7 +16,7 @@ import { useResource } from '../resource.ts';
 import { addressOf, shownWorld } from '../route.ts';
 import type { Reply } from '../wire.ts';
 import { counted, outcomeText } from '../words.ts';
-import { clientOf, setups } from './setups.ts';
+import { clientOf, setups } from './copies.ts';
 
 export function HomePage() {
   const world = useResource(() => call('worlds.get', shownWorld), { rereadAfter: ['sim'] });

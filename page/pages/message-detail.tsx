@@ -1,21 +1,21 @@
 /**
  * One message in full: what happened to it, what it waits for, and the exchange that created it.
  */
-import { readState, whileRunning } from '../clock.ts';
+import { advanceClock, readState, whileRunning } from '../clock.ts';
 import { call } from '../control.ts';
+import type { Row } from '../list-declaration.ts';
+import { Action } from '../parts/action.tsx';
 import { CopyButton } from '../parts/copy-and-save.tsx';
 import { Detail } from '../parts/detail.tsx';
 import { ExchangeView } from '../parts/exchange.tsx';
 import { Loaded } from '../parts/frame.tsx';
-import { Trace } from '../parts/trace.tsx';
-import { type Fact, Facts, StatusBadge, Time } from '../parts/values.tsx';
+import { Trace } from '../parts/timeline.tsx';
+import { CodeText, type Fact, Facts, StatusBadge, Time } from '../parts/values.tsx';
 import { useResource } from '../resource.ts';
-import type { Message, Status } from '../wire.ts';
+import type { Message, Reply, Status } from '../wire.ts';
 import { counted, durationText } from '../words.ts';
 import { accountName } from '../world.ts';
-import { asCurl, asTest, sendBody, sendPath } from './copies.ts';
-import { WaitingView } from './message-waiting.tsx';
-import { useCaller } from './setups.ts';
+import { asCurl, asTest, sendBody, sendPath, useCaller } from './copies.ts';
 
 export function MessageDetail({ id }: { readonly id: string }) {
   const resource = useResource(() => call('messages.get', id), {
@@ -138,3 +138,76 @@ function factsOf(message: Message): readonly Fact[] {
 function mono(text: string) {
   return <span class="mono">{text}</span>;
 }
+
+type Waiting = Reply<'messages.waiting'>;
+
+interface WaitingProps {
+  readonly message: Message;
+  readonly waiting: Waiting;
+  readonly onMoved: () => Promise<void>;
+}
+
+function WaitingView({ message, waiting, onMoved }: WaitingProps) {
+  return (
+    <section class="waiting" aria-label="Why it waits">
+      <p>
+        <CodeText text={waiting.sentence} />{' '}
+        {waiting.until !== null && (
+          <span class="dim">
+            (<Time at={waiting.until} />)
+          </span>
+        )}
+      </p>
+      <div class="actions">
+        {waiting.would_move.map((name) => {
+          const { label, run } = moveBy(name, message, waiting);
+          const kind = name === 'messages.fail' ? 'danger' : 'plain';
+          return (
+            <Action key={name} act={() => run().then(onMoved)} kind={kind}>
+              {label}
+            </Action>
+          );
+        })}
+      </div>
+    </section>
+  );
+}
+
+/** A button that moves the message on. */
+interface Move {
+  readonly label: string;
+  readonly run: () => Promise<unknown>;
+}
+
+function moveBy(
+  name: Waiting['would_move'][number],
+  { message_id: id, device_id: sim }: Message,
+  { waiting_for: reason, until }: Waiting,
+): Move {
+  switch (name) {
+    case 'clock.advance':
+      return { label: 'Advance to then', run: () => advanceClock({ to: until }) };
+    case 'sims.poll':
+      return { label: 'Poll now', run: () => call(name, sim) };
+    case 'messages.progress':
+      return { label: 'Next step', run: () => call(name, id) };
+    case 'messages.fail':
+      return { label: 'Make it fail', run: () => call(name, id) };
+    case 'sims.patch': {
+      const { label, change } = simChanges[reason] ?? letSimPoll;
+      return { label, run: () => call(name, sim, change) };
+    }
+  }
+}
+
+interface SimChange {
+  readonly label: string;
+  readonly change: Row;
+}
+
+/** The change to the SIM that ends each reason for waiting; for all others, `letSimPoll`. */
+const simChanges: Readonly<Record<string, SimChange>> = {
+  sim_active: { label: 'Activate the SIM', change: { active: true } },
+  sim_connected: { label: 'Connect the SIM', change: { connected: true } },
+};
+const letSimPoll: SimChange = { label: 'Let it poll by itself', change: { polling: 'simulated' } };

@@ -1,38 +1,36 @@
 /**
- * The page Messages: a live list with filters, and one message in full (`message-detail.tsx`).
+ * The page Messages: the messages that match the filters, and one message in full (`message-detail.tsx`).
  */
-import { useEffect, useMemo } from 'preact/hooks';
+import { useSignal } from '@preact/signals';
 import { statuses } from '#contract/message-status.ts';
 import { state } from '../clock.ts';
 import { call } from '../control.ts';
 import { RowDownloads } from '../parts/copy-and-save.tsx';
 import { Split } from '../parts/detail.tsx';
-import { FilterChoices, SearchInput } from '../parts/filters.tsx';
-import { Empty, Failure, Loading } from '../parts/frame.tsx';
+import { FilterChoices, SearchInput } from '../parts/fields.tsx';
+import { Empty, Loaded } from '../parts/frame.tsx';
+import { LiveTable } from '../parts/live-table.tsx';
 import type { Column } from '../parts/table.tsx';
 import { StatusBadge, Time } from '../parts/values.tsx';
-import { VirtualTable } from '../parts/virtual-table.tsx';
-import { useSettled } from '../resource.ts';
+import { useResource, useSettled } from '../resource.ts';
 import { addressOf, filterValue, setFilter } from '../route.ts';
 import type { Message, Reply, Status } from '../wire.ts';
 import { counted } from '../words.ts';
 import { accountChoices, accountName, useWorld } from '../world.ts';
 import { MessageDetail } from './message-detail.tsx';
-import { filterNames, type MessageFilter, MessageList } from './message-list.ts';
+
+const filterNames = ['search', 'status', 'account_id', 'from', 'to', 'request_id'] as const;
+type MessageFilter = Readonly<Partial<Record<(typeof filterNames)[number], string>>>;
 
 export function MessagesPage() {
-  const list = useMemo(() => new MessageList(), []);
   const filter: MessageFilter = Object.fromEntries(
     filterNames.flatMap((name) => (filterValue(name) === '' ? [] : [[name, filterValue(name)]])),
   );
   const settledFilter = useSettled(JSON.stringify(filter));
-  useEffect(() => list.show(JSON.parse(settledFilter)), [list, settledFilter]);
-  useEffect(() => list.follow(), [list]);
-
   return (
     <Split detail={(id) => <MessageDetail id={id} />}>
       <Filters filter={filter} />
-      <Rows list={list} filter={filter} />
+      <Rows key={settledFilter} filter={JSON.parse(settledFilter)} />
     </Split>
   );
 }
@@ -74,47 +72,58 @@ function Filters({ filter }: { readonly filter: MessageFilter }) {
   );
 }
 
-interface RowsProps {
-  readonly list: MessageList;
-  readonly filter: MessageFilter;
-}
+/** Messages that are shown at once. */
+const pageSize = 250;
 
-function Rows({ list, filter }: RowsProps) {
-  // Reading the signal redraws the list after each change of its rows.
-  list.version.value;
-  if (list.count === 0) {
-    if (list.error.value !== undefined) return <Failure error={list.error.value} />;
-    if (list.isLoading.value) return <Loading what="messages" />;
-    return Object.keys(filter).length > 0 ? (
-      <Empty title="No message matches.">
-        The search covers both numbers, the text, the request_id and the message_id.
-      </Empty>
-    ) : (
-      <Empty title="No messages yet.">
-        <a href="#/send">Send one from here</a>, or with a key of yours to the service.
-      </Empty>
-    );
-  }
+/** The newest messages that match, and on request older ones. */
+function Rows({ filter }: { readonly filter: MessageFilter }) {
+  const cursor = useSignal('');
+  const page = useResource(
+    () => call('messages.page', { ...filter, limit: pageSize, cursor: cursor.value }),
+    { rereadAfter: ['message'], key: cursor.value, keepsLastValue: true },
+  );
+  const goTo = (target: string, text: string) => (
+    <button type="button" class="button plain" onClick={() => (cursor.value = target)}>
+      {text}
+    </button>
+  );
   return (
-    <VirtualTable
-      label="Messages"
-      columns={columns}
-      count={list.count}
-      rowAt={list.at}
-      keyOf={(message) => message.message_id}
-      onEnd={list.readMore}
-      onVisible={list.setVisibleRows}
-    >
-      <RowDownloads read={() => readAll(filter)} file="messages" />
-      <span>
-        {counted(list.count, 'message')}
-        {list.hasMore ? ', more below' : ''}
-      </span>
-    </VirtualTable>
+    <Loaded resource={page} what="messages" isQuiet>
+      {({ messages, next_cursor: older }) =>
+        messages.length === 0 ? (
+          <NoMessage isFiltered={Object.keys(filter).length > 0} />
+        ) : (
+          <LiveTable
+            key={cursor.value}
+            label="Messages"
+            columns={columns}
+            rows={messages}
+            keyOf={({ message_id: id }) => id}
+          >
+            <RowDownloads read={() => readAll(filter)} file="messages" />
+            <span>{counted(messages.length, 'message')}</span>
+            {cursor.value !== '' && goTo('', 'Newest')}
+            {older !== null && goTo(older, 'Older')}
+          </LiveTable>
+        )
+      }
+    </Loaded>
   );
 }
 
-/** Every message that matches the filter, also those that the list has not loaded. */
+function NoMessage({ isFiltered }: { readonly isFiltered: boolean }) {
+  return isFiltered ? (
+    <Empty title="No message matches.">
+      The search covers both numbers, the text, the request_id and the message_id.
+    </Empty>
+  ) : (
+    <Empty title="No messages yet.">
+      <a href="#/send">Send one from here</a>, or with a key of yours to the service.
+    </Empty>
+  );
+}
+
+/** Every message that matches the filter, also those that are not shown. */
 async function readAll(filter: MessageFilter): Promise<readonly Message[]> {
   const messages: Message[] = [];
   for (let cursor: string | null = ''; cursor !== null; ) {

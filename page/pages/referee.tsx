@@ -5,18 +5,18 @@
  */
 import { useSignal } from '@preact/signals';
 import { clientRules } from '#contract/rules.ts';
+import type { FindingView } from '#judging/report/finding-view.ts';
 import { call } from '../control.ts';
 import { Action } from '../parts/action.tsx';
 import { Detail, Split } from '../parts/detail.tsx';
 import { Card, Empty, Loaded } from '../parts/frame.tsx';
 import { type Column, Table } from '../parts/table.tsx';
-import { Trace } from '../parts/trace.tsx';
+import { Timeline, Trace, type TraceEvent } from '../parts/timeline.tsx';
 import { CodeText, VerdictBadge } from '../parts/values.tsx';
 import { useResource } from '../resource.ts';
 import type { RefereeReport } from '../wire.ts';
 import { counted } from '../words.ts';
 import { accountName, useWorld } from '../world.ts';
-import { FindingFile } from './finding.tsx';
 
 type RuleVerdict = RefereeReport['rules'][number];
 
@@ -153,4 +153,76 @@ const columns: readonly Column<RuleVerdict>[] = [
 
 function sentenceOf({ id }: RuleVerdict) {
   return <CodeText text={clientRules.find((rule) => rule.id === id)?.sentence ?? ''} />;
+}
+
+interface OpenedFinding extends Pick<FindingView, 'cause' | 'what'> {
+  readonly events: readonly TraceEvent[];
+}
+
+function FindingFile() {
+  const finding = useSignal<OpenedFinding | undefined>(undefined);
+  const problem = useSignal('');
+  const open = async (file: File | undefined) => {
+    if (file === undefined) return;
+    problem.value = '';
+    finding.value = undefined;
+    try {
+      finding.value = parseFinding(await file.text());
+    } catch {
+      problem.value = `${file.name} is not a finding: expected a finding-N.json of smstwin explore.`;
+    }
+  };
+  return (
+    <Card title="A finding of smstwin explore">
+      <label class="field">
+        <span>Open a finding-N.json</span>
+        <input
+          type="file"
+          accept=".json"
+          onChange={({ currentTarget }) => void open(currentTarget.files?.[0])}
+        />
+      </label>
+      <p class="problem" role="alert">
+        {problem.value}
+      </p>
+      {finding.value !== undefined && (
+        <>
+          <p>
+            <b>{finding.value.cause}</b>: {finding.value.what}
+          </p>
+          <Timeline events={finding.value.events} />
+        </>
+      )}
+    </Card>
+  );
+}
+
+/** Throws if the text is not a finding. */
+function parseFinding(text: string): OpenedFinding {
+  const finding = JSON.parse(text) as FindingView;
+  return { cause: String(finding.cause), what: String(finding.what), events: eventsOf(finding) };
+}
+
+/** Each exchange; a failure follows the last exchange that proves it. */
+function eventsOf({ failures, timeline }: FindingView): TraceEvent[] {
+  return timeline.flatMap((exchange): TraceEvent[] => {
+    const { number, at, method, target, fault, status, seen, attempt } = exchange;
+    const sendKind = (attempt ?? 1) > 1 ? 'retry' : 'request';
+    const kind = method === 'GET' ? 'read' : sendKind;
+    const provedFailures = failures.filter(({ exchanges }) => exchanges.at(-1) === number);
+    return [
+      {
+        kind,
+        at,
+        number,
+        reply: status,
+        seen,
+        fault: fault && `fault: ${fault}`,
+        text: `${method} ${target}`,
+      },
+      ...provedFailures.map(
+        ({ cause, what }): TraceEvent => ({ kind: 'finding', at, text: `${cause}: ${what}` }),
+      ),
+    ];
+  });
 }

@@ -1,30 +1,28 @@
 /**
- * The page Requests: the last thousand requests to the service, newest first, with a search; and
- * one request in full (`request-detail.tsx`).
+ * The page Requests: the last thousand requests to the service, newest first, with a search.
+ * Beside them one request in full: what was sent and answered, its fault and message, its trace.
  */
 import { useSignal } from '@preact/signals';
 import { endpointNames } from '#contract/limits.ts';
 import { call } from '../control.ts';
-import { DownloadButton, RowDownloads } from '../parts/copy-and-save.tsx';
-import { Split } from '../parts/detail.tsx';
-import { faultText } from '../parts/exchange.tsx';
-import { Choices, choicesOf } from '../parts/fields.tsx';
-import { SearchInput } from '../parts/filters.tsx';
+import { CopyButton, DownloadButton, RowDownloads } from '../parts/copy-and-save.tsx';
+import { Detail, Split } from '../parts/detail.tsx';
+import { ExchangeView, faultText } from '../parts/exchange.tsx';
+import { Choices, choicesOf, SearchInput } from '../parts/fields.tsx';
 import { Empty, Loaded } from '../parts/frame.tsx';
+import { LiveTable } from '../parts/live-table.tsx';
 import type { Column } from '../parts/table.tsx';
-import { ReplyStatus, Time } from '../parts/values.tsx';
-import { VirtualTable } from '../parts/virtual-table.tsx';
+import { Trace } from '../parts/timeline.tsx';
+import { Facts, ReplyStatus, Time } from '../parts/values.tsx';
 import { useResource, useSettled } from '../resource.ts';
 import { addressOf, filterValue, setFilter } from '../route.ts';
-import type { ServiceRequest } from '../wire.ts';
+import type { Reply, ServiceRequest } from '../wire.ts';
 import { accountName, useWorld } from '../world.ts';
-import { RequestDetail } from './request-detail.tsx';
+import { asCurl, useCaller } from './copies.ts';
 
 /** The simulator keeps this many requests; see `docs/bounds.md`. */
 const mostKept = 1_000;
-/**
- * Most visitors look at the newest requests; the others are read when the list is scrolled down.
- */
+/** Most visitors look at the newest requests; a button shows the others. */
 const firstRows = 200;
 
 export function RequestsPage() {
@@ -37,7 +35,6 @@ export function RequestsPage() {
     { rereadAfter: ['traffic'], key: settledSearch, keepsLastValue: true },
   );
   const readAll = () => {
-    if (limit.value === mostKept) return;
     limit.value = mostKept;
     requests.refresh();
   };
@@ -45,7 +42,13 @@ export function RequestsPage() {
     <Split detail={(number) => <RequestDetail key={number} number={number} />}>
       <Filters search={search} />
       <Loaded resource={requests} what="requests" isQuiet>
-        {({ requests: rows }) => <Rows rows={rows} search={settledSearch} onEnd={readAll} />}
+        {({ requests: rows }) => (
+          <Rows
+            rows={rows}
+            search={settledSearch}
+            onAll={limit.value === mostKept ? undefined : readAll}
+          />
+        )}
       </Loaded>
     </Split>
   );
@@ -85,10 +88,11 @@ function Filters({ search }: { readonly search: string }) {
 interface RowsProps {
   readonly rows: readonly ServiceRequest[];
   readonly search: string;
-  readonly onEnd: () => void;
+  /** Shows all requests; undefined once they are shown. */
+  readonly onAll: (() => void) | undefined;
 }
 
-function Rows({ rows, search, onEnd }: RowsProps) {
+function Rows({ rows, search, onAll }: RowsProps) {
   if (rows.length === 0) {
     return (
       <Empty title={search !== '' ? 'No request matches.' : 'No request yet.'}>
@@ -99,13 +103,11 @@ function Rows({ rows, search, onEnd }: RowsProps) {
     );
   }
   return (
-    <VirtualTable
+    <LiveTable
       label="Requests"
       columns={columns}
-      count={rows.length}
-      rowAt={(index) => rows[index]}
+      rows={rows}
       keyOf={({ number }) => String(number)}
-      onEnd={onEnd}
     >
       <DownloadButton read={() => call('requests.har')} file="requests.har">
         Save all as HAR
@@ -117,7 +119,12 @@ function Rows({ rows, search, onEnd }: RowsProps) {
       <span>
         {rows.length.toLocaleString('en')} of the last {mostKept.toLocaleString('en')}
       </span>
-    </VirtualTable>
+      {onAll !== undefined && rows.length >= firstRows && (
+        <button type="button" class="button plain" onClick={onAll}>
+          Show all
+        </button>
+      )}
+    </LiveTable>
   );
 }
 
@@ -177,4 +184,59 @@ const columns: readonly Column<ServiceRequest>[] = [
 function noteOn({ fault, is_replay: isReplay, code }: ServiceRequest) {
   if (fault !== null) return <span class="problem">{faultText(fault)}</span>;
   return isReplay ? <span class="dim">replay</span> : <span class="mono">{code}</span>;
+}
+
+interface DetailProps {
+  /** The request's number, from the address. */
+  readonly number: string;
+}
+
+function RequestDetail({ number }: DetailProps) {
+  const request = useResource(() => call('requests.get', number), { key: number });
+  return (
+    <Detail
+      label="Request"
+      title={`Request ${number}`}
+      badge={request.value && <ReplyStatus status={request.value.status} />}
+    >
+      <Loaded resource={request} what="the request">
+        {(loaded) => <Content request={loaded} number={number} />}
+      </Loaded>
+    </Detail>
+  );
+}
+
+function Content({ request, number }: DetailProps & { readonly request: Reply<'requests.get'> }) {
+  const { at, account_id: accountId, message_id: messageId, is_replay: isReplay } = request;
+  const { method, path, body } = request.request;
+  const isThrottled = request.reply.status === 429 && request.fault === null;
+  const caller = useCaller(accountId);
+  return (
+    <>
+      <Facts
+        facts={[
+          ['Fault', request.fault && <b class="problem">{faultText(request.fault)}</b>],
+          ['Time', <Time key="at" at={at} />],
+          ['Caller', accountId === null ? 'not known' : accountName(accountId)],
+          ['Took', `${request.duration_ms.toFixed(2)} ms`],
+          [
+            'Throttled',
+            isThrottled ? <a href="#/limits">Limits says when the next passes</a> : null,
+          ],
+          ['Replay', isReplay ? 'The reply to the first use of this request_id, again.' : null],
+          ['Message', messageId && <a href={`#/messages/${messageId}`}>{messageId}</a>],
+        ]}
+      />
+      {method === 'POST' && body !== null && (
+        <div class="actions">
+          <CopyButton text={() => asCurl(caller.baseUrl, path, body, caller.key)}>
+            Copy as curl
+          </CopyButton>
+        </div>
+      )}
+      <ExchangeView exchange={request} showsFault={false} />
+      <h3 class="section">What happened to it</h3>
+      <Trace intent={{ number }} />
+    </>
+  );
 }

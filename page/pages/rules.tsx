@@ -4,7 +4,7 @@
  */
 import { rules } from '#contract/rules.ts';
 import type { Row } from '../list-declaration.ts';
-import { SearchableTable } from '../parts/searchable-table.tsx';
+import { SearchableTable } from '../parts/list.tsx';
 import { CodeText } from '../parts/values.tsx';
 
 const ruleList = { title: 'Rules', keyColumn: 'id', columns: ['id', 'sentence'], emptyText: '' };

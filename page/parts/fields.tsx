@@ -7,6 +7,7 @@ import type { Signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
 import { chosenFields, type Field, labelOf, pathOf, type Typed } from '../field.ts';
+import { filterValue, setFilter } from '../route.ts';
 import { CodeText } from './values.tsx';
 
 export interface Choice {
@@ -170,4 +171,38 @@ export function Choices({ value, choices, onChoose, ...attributes }: ChoicesProp
 /** Choices whose labels are their values. */
 export function choicesOf(names: readonly string[]): Choice[] {
   return names.map((value) => ({ value, label: value }));
+}
+
+interface FilterProps {
+  /** The filter that the input sets. */
+  readonly name: string;
+  readonly label: string;
+}
+
+/** A search whose placeholder is its label. */
+export function SearchInput({ name, label }: FilterProps) {
+  return (
+    <input
+      type="search"
+      aria-label={label}
+      placeholder={label}
+      value={filterValue(name)}
+      onInput={(event) => setFilter(name, event.currentTarget.value)}
+    />
+  );
+}
+
+/** A select that sets a filter. `any`: the label of the choice that removes the filter. */
+export function FilterChoices(
+  props: FilterProps & { readonly any: string; readonly choices: readonly Choice[] },
+) {
+  const { name, label, any, choices } = props;
+  return (
+    <Choices
+      aria-label={label}
+      value={filterValue(name)}
+      onChoose={(value) => setFilter(name, value)}
+      choices={[{ value: '', label: any }, ...choices]}
+    />
+  );
 }

@@ -4,15 +4,19 @@
  */
 import { useSignal } from '@preact/signals';
 import { callAny, declared } from '../control.ts';
+import { type Field, labelOf } from '../field.ts';
 import type { ListDeclaration, Row, RowAction, TextFact } from '../list-declaration.ts';
 import { useResource } from '../resource.ts';
-import { shownWorld } from '../route.ts';
+import { filterValue, shownWorld } from '../route.ts';
+import { textOf } from '../typed-values.ts';
 import type { OperationName } from '../wire.ts';
 import { useWorld } from '../world.ts';
-import { Card, Loaded } from './frame.tsx';
-import { columnsOf, nameOf } from './list-columns.tsx';
+import { Action } from './action.tsx';
+import { Cell, CellInput, cellClass, cellText } from './cells.tsx';
+import { SearchInput } from './fields.tsx';
+import { Card, Empty, Loaded } from './frame.tsx';
 import { OperationForm } from './operation-form.tsx';
-import { SearchableTable } from './searchable-table.tsx';
+import { type Column, Table } from './table.tsx';
 import { CopyFacts } from './values.tsx';
 
 const rereadAfter = ['sim', 'message', 'traffic', 'clock', 'operation'] as const;
@@ -105,4 +109,147 @@ function OneTimeCard(props: OneTimeReply & { readonly onDismiss: () => void }) {
 /** The reply to the operation has one field, a list: the rows. */
 async function onlyListOf(operation: OperationName): Promise<readonly Row[]> {
   return Object.values(await callAny(operation))[0] as readonly Row[];
+}
+
+type RunAction = (row: Row, action: RowAction) => Promise<void>;
+type ChangeField = (row: Row, name: string, value: unknown) => Promise<void>;
+
+function columnsOf(
+  declaration: ListDeclaration,
+  runAction: RunAction,
+  changeField: ChangeField,
+): Column<Row>[] {
+  const { readOperation, settingColumn, wideColumns = [], actions = [] } = declaration;
+  const columns = declaration.columns.map((name, index): Column<Row> => {
+    // Two kinds of column are not declared: a setting's value, and counts that `readRows` adds.
+    const undeclared: Field = { name, kind: name === settingColumn ? 'json' : 'number' };
+    const field = fieldNamed(name, declared[readOperation].output) ?? undeclared;
+    const isPlainNumber = field.kind === 'number' && inputField(declaration, name) === undefined;
+    const wide = wideColumns.includes(name) ? 'wide' : '';
+    return {
+      head: labelOf(field),
+      title: field.hint,
+      kind: isPlainNumber ? `number ${wide}` : wide,
+      cellKind: `${cellClass(field)} ${wide}`,
+      namesRow: index === 0,
+      cell: (row) => cellOf(declaration, field, row, changeField),
+    };
+  });
+  return actions.length === 0 ? columns : [...columns, actionColumn(declaration, runAction)];
+}
+
+/** The name of a row, such as that of an account. */
+function nameOf({ columns: [firstColumn = ''] }: ListDeclaration, row: Row): string {
+  return textOf(row[firstColumn]);
+}
+
+function fieldNamed(name: string, fields: readonly Field[] = []): Field | undefined {
+  return fields.find((field) => field.name === name);
+}
+
+/** The field of the input of `editOperation`; undefined if it cannot be edited. */
+function inputField({ editOperation }: ListDeclaration, name: string): Field | undefined {
+  return editOperation && fieldNamed(name, declared[editOperation].input);
+}
+
+function cellOf(declaration: ListDeclaration, field: Field, row: Row, changeField: ChangeField) {
+  const { columns, links = {}, settingColumn } = declaration;
+  const { name } = field;
+  const rowName = nameOf(declaration, row);
+  const label = `${labelOf(field)} of ${rowName}`;
+  const isSetting = name === settingColumn;
+  // In a list of settings, the input has one field for each row.
+  const input = inputField(declaration, isSetting ? rowName : name);
+  if (input === undefined) {
+    return (
+      <Cell
+        field={field}
+        value={row[name]}
+        href={links[name]?.(row, shownWorld)}
+        what={name === columns[0] ? '' : label}
+      />
+    );
+  }
+  return (
+    <CellInput
+      field={input}
+      label={isSetting ? rowName : label}
+      value={row[name]}
+      onChange={(value) => changeField(row, input.name, value)}
+      defaultText={isSetting ? textOf(row['default']) : undefined}
+    />
+  );
+}
+
+function actionColumn(declaration: ListDeclaration, runAction: RunAction): Column<Row> {
+  const buttonsFor = (row: Row) =>
+    declaration.actions?.filter(({ isOfferedFor }) => isOfferedFor?.(row) !== false);
+  return {
+    head: 'Operations',
+    kind: 'last',
+    isHeadHidden: true,
+    cell: (row) => (
+      <div class="actions">
+        {buttonsFor(row)?.map((action) => (
+          <Action
+            key={action.label}
+            act={() => runAction(row, action)}
+            label={`${action.label} ${nameOf(declaration, row)}`}
+            warning={action.warning}
+          >
+            {action.label}
+          </Action>
+        ))}
+      </div>
+    ),
+  };
+}
+
+interface SearchableTableProps {
+  readonly declaration: Pick<ListDeclaration, 'title' | 'columns' | 'keyColumn' | 'emptyText'>;
+  readonly rows: readonly Row[];
+  readonly columns: readonly Column<Row>[];
+  /** What the last operation on a row did. */
+  readonly statusText?: string;
+}
+
+/** More rows are found by searching: hundreds of inputs at once would make the page slow. */
+const mostShownRows = 100;
+const mostRowsWithoutSearch = 10;
+
+export function SearchableTable(props: SearchableTableProps) {
+  const { declaration, rows, columns, statusText } = props;
+  const { title, keyColumn, emptyText } = declaration;
+  const search = filterValue(title).toLowerCase();
+  const matches = (row: Row) =>
+    declaration.columns.some((name) => cellText(name, row[name]).toLowerCase().includes(search));
+  const found = search === '' ? rows : rows.filter(matches);
+  return (
+    <>
+      <div class="card-head">
+        <h2>{title}</h2>
+        <p class="dim" role="status">
+          {statusText}
+        </p>
+        {rows.length > mostRowsWithoutSearch && (
+          <SearchInput name={title} label={`Search ${title}`} />
+        )}
+      </div>
+      {found.length === 0 ? (
+        <Empty title={rows.length === 0 ? emptyText : 'Nothing matches.'} />
+      ) : (
+        <Table
+          label={`Table of ${title}`}
+          columns={columns}
+          rows={found.slice(0, mostShownRows)}
+          keyOf={(row) => String(row[keyColumn])}
+        />
+      )}
+      {found.length > mostShownRows && (
+        <p class="foot dim">
+          The first {mostShownRows} of {found.length.toLocaleString('en')}; search for the others.
+        </p>
+      )}
+    </>
+  );
 }

@@ -68,18 +68,13 @@ export function useMeasured(
   }, []);
 }
 
-interface TableHeadProps<T> {
-  readonly columns: readonly Column<T>[];
-  readonly 'aria-rowindex'?: number;
-}
-
 /** The row of column heads. */
-export function TableHead<T>({ columns, ...attributes }: TableHeadProps<T>) {
+export function TableHead<T>({ columns }: { readonly columns: readonly Column<T>[] }) {
   return (
     <thead>
-      <tr {...attributes}>
-        {columns.map(({ head, title, kind, isHeadHidden = false }) => (
-          <th key={head} scope="col" class={kind} title={title}>
+      <tr>
+        {columns.map(({ head, title, kind, width, isHeadHidden = false }) => (
+          <th key={head} scope="col" class={kind} title={title} style={{ width }}>
             {isHeadHidden ? <span class="hidden">{head}</span> : head}
           </th>
         ))}

@@ -3,11 +3,16 @@
  * message, and findings.
  */
 import { dayMs } from '#contract/time.ts';
-import type { Reply } from '../wire.ts';
+import { call } from '../control.ts';
+import { useResource } from '../resource.ts';
+import { addressOf, pageName } from '../route.ts';
+import type { Reply, Status } from '../wire.ts';
 import { durationText, isoTime } from '../words.ts';
-import { ReplyStatus, StatusShape, Time } from './values.tsx';
+import { faultText } from './exchange.tsx';
+import { Loaded } from './frame.tsx';
+import { Facts, ReplyStatus, StatusShape, Time } from './values.tsx';
 
-export type WireEvent = Reply<'requests.trace'>['events'][number];
+type WireEvent = Reply<'requests.trace'>['events'][number];
 /** An event of a timeline. It is a request if it has a reply. */
 export interface TraceEvent
   extends Pick<WireEvent, 'at' | 'text'>,
@@ -159,4 +164,54 @@ function Wait({ request, until }: { readonly request: TraceEvent; readonly until
       {isEarly ? `${text}: ${durationText(retryAfterMs - waitedMs)} too early` : text}
     </span>
   );
+}
+
+interface TraceProps {
+  /** The intent: by the number of one of its requests, or by its message. */
+  readonly intent: { readonly number: string } | { readonly message_id: string };
+  /** True if the trace also says what the intent is. */
+  readonly hasFacts?: boolean;
+  /** Statuses that are still to come. */
+  readonly expectedStatuses?: readonly Status[];
+}
+
+export function Trace({ intent, hasFacts = false, expectedStatuses = [] }: TraceProps) {
+  const trace = useResource(() => call('requests.trace', intent), {
+    rereadAfter: ['traffic', 'message', 'clock'],
+    key: JSON.stringify(intent),
+  });
+  return (
+    <Loaded resource={trace} what="the trace" isQuiet>
+      {({ events, omitted, account, what, request_id: requestId, to }) => (
+        <>
+          {hasFacts && (
+            <Facts
+              facts={[
+                ['Account', account ?? 'not authenticated'],
+                ['Request', what],
+                ['request_id', requestId],
+                ['To', to],
+              ]}
+            />
+          )}
+          <Timeline
+            events={[...events.map(traceEvent), ...expectedStatuses.map(expectedEvent)]}
+            shownNumber={'number' in intent ? Number(intent.number) : undefined}
+          />
+          {omitted > 0 && <p class="foot dim">{omitted} more are not shown.</p>}
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+function traceEvent(event: WireEvent): TraceEvent {
+  // The referee's record reaches further back than the list of requests.
+  const page = pageName.value === 'referee' ? 'referee' : 'requests';
+  const href = addressOf(page, String(event.number));
+  return { ...event, fault: event.fault && faultText(event.fault), href };
+}
+
+function expectedEvent(status: Status): TraceEvent {
+  return { kind: 'expected', at: '', text: status };
 }

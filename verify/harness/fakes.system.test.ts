@@ -92,7 +92,7 @@ test('a control port that does not answer is not reachable, in one line: exit 3'
     const outcome = await run(server.url, '--control-url', control);
     saidOnce(
       outcome,
-      `the control port ${control} cannot be used: GET /control/openapi.json: no reply (ECONNREFUSED)`,
+      `cannot use the control port ${control}: GET /control/openapi.json: no reply (ECONNREFUSED); is it that of a simulator?`,
     );
   } finally {
     await server.close();

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { allCases } from '#conformance/cases/all.ts';
-import { select } from '#conformance/run/plan.ts';
+import { select } from '#conformance/run/select.ts';
 import { answersOf, assumptionNames, declarationOf } from '#contract/assumptions.ts';
 import { rules } from '#contract/rules.ts';
 import { defects } from '../defects/catalogue.ts';

@@ -375,7 +375,8 @@ test('--same-account takes keys of the traffic only', async () => {
   });
   expect(await of('key:0123456789ab,key:999999999999')).toMatchObject({
     code: 2,
-    error: 'smstwin conform: --same-account key:999999999999: no exchange has this key\n',
+    error:
+      'smstwin conform: --same-account key:999999999999: no exchange has this key; name it as the file does\n',
   });
   expect((await of('key:0123456789ab')).code).toBe(0);
 });

@@ -1,19 +1,18 @@
 /**
  * Runs the selected cases. With a control port each case has its own accounts: cases that neither
  * move time nor empty a shared bucket run in parallel, the others one by one. Without one, all
- * cases share one account, and the schedule decides the order.
+ * cases share one account, and the schedule (`order.ts`) decides what starts when.
  */
 import { sendsIn } from '#judging/limiter/buckets.ts';
-import { messagesOfOthers } from '#judging/limiter/other-traffic.ts';
 import { isFailure, type Result, type Run, type Verdict } from '#judging/report/result.ts';
-import { answersAllAlike, failureOf } from '../target/reachability.ts';
 import { longerThanAllowed, type Profile, type Target } from '../target/target.ts';
-import { type AnyCase, type Case, runsAlone } from './case.ts';
-import { unaffordable } from './plan.ts';
-import { judgeAgain, notRun, type Ran, runCase, skipped } from './run-case.ts';
-import { runScheduled } from './run-scheduled.ts';
+import { type AnyCase, type Case, runsAlone, startRecording } from './case.ts';
+import { answersAllAlike, failureOf, otherTraffic } from './conditions.ts';
+import { judgeAgain, notRun, type Ran, runCase, skipped } from './judge-case.ts';
+import { type Decision, type Item, itemsOf, Schedule } from './order.ts';
+import { unaffordable } from './select.ts';
 
-export interface RunOptions {
+interface RunOptions {
   readonly bail: boolean;
   /** Judges each failure once more. */
   readonly recheck: boolean;
@@ -83,15 +82,22 @@ class Suite {
     const first = this.#cases.filter(({ isLast }) => isLast !== true);
     const last = this.#cases.filter(({ isLast }) => isLast === true);
     const execute = (anyCase: AnyCase, lack?: string) => this.#execute(anyCase, lack);
-    if (this.#target.hasControl) {
-      const { together, alone } = arrange(first);
+    const isMissing = (anyCase: AnyCase) => this.#missing.has(anyCase);
+    await workOn(first.filter(isMissing), 1, execute);
+    const runnable = first.filter((anyCase) => !isMissing(anyCase));
+    await this.#runInOrder(runnable, this.#target, execute);
+    await workOn(last, 1, execute);
+  }
+
+  async #runInOrder(cases: readonly AnyCase[], target: Target, execute: Execute): Promise<void> {
+    if (target.hasControl) {
+      const { together, alone } = arrange(cases);
       await workOn(together, casesAtOnce, execute);
       await workOn(alone, 1, execute);
     } else {
-      const driver = { execute, isStopped: () => this.#isStopped, say: this.#options.onWait };
-      await runScheduled(first, this.#missing, this.#target, driver);
+      const isStopped = () => this.#isStopped;
+      await runScheduled(cases, target, { execute, isStopped, say: this.#options.onWait });
     }
-    await workOn(last, 1, execute);
   }
 
   get #isStopped(): boolean {
@@ -146,22 +152,18 @@ class Suite {
 
   /** `--recheck`: runs the failed cases once more, one at a time. One that passes is `flaky`. */
   async recheck(): Promise<void> {
-    const { onWait: say, onResult } = this.#options;
+    const { onResult } = this.#options;
     // Recordings belong to a target: under a new one they are made once more.
     const target: Target = { ...this.#target, waits: new Set() };
     const failures = this.results().filter(({ verdict }) => isFailure(verdict));
     for (const [index, before] of failures.entries()) {
       if (this.#isStopped) break;
       const failedCase = this.#cases.filter(({ id }) => id === before.id);
-      const execute = async (anyCase: AnyCase) => {
+      await this.#runInOrder(failedCase, target, async (anyCase) => {
         const result = afterRecheck(before, (await runCase(anyCase, target)).result);
         this.#results.set(result.id, result);
         onResult(result, index + 1, failures.length);
-      };
-      // The schedule waits until the account's buckets allow the case.
-      const driver = { execute, isStopped: () => this.#isStopped, say };
-      if (target.hasControl) await workOn(failedCase, 1, execute);
-      else await runScheduled(failedCase, new Map(), target, driver);
+      });
     }
   }
 }
@@ -174,34 +176,6 @@ function isOutOfTime({ verdict, reason = '' }: Result): boolean {
 export function unreached(cases: readonly AnyCase[], reason: string): Run {
   const results = cases.map((anyCase) => notRun(anyCase, reason));
   return { results, unreached: reason, reachable: false, interrupted: false, budgetReached: false };
-}
-
-/** A notice if another client seems to use the account; one, however many cases it disturbs. */
-function otherTraffic({ log, unexplained429s }: Target): Result | undefined {
-  const messages = messagesOfOthers(log) ?? 0;
-  const signs = [
-    ...(messages > 0
-      ? [`statistics count at least ${messages} messages that this run did not send`]
-      : []),
-    ...(unexplained429s.size > 0
-      ? [
-          `${unexplained429s.size} requests were answered 429 although this run had left room for them`,
-        ]
-      : []),
-  ];
-  if (signs.length === 0) return undefined;
-  return {
-    id: 'LIMIT-7/other-traffic',
-    subject: 'LIMIT-7',
-    kind: 'rule',
-    sends: 'nothing: it looks at the statistics and at all 429s',
-    verdict: 'notice',
-    reason: `another client seems to use the account: ${signs.join('; ')}. Keep it off for a full run`,
-    exercised: 0,
-    durationMs: 0,
-    exchanges: [],
-    omitted: 0,
-  };
 }
 
 /** Replaces a success on a target that gives the same answer to every request. */
@@ -246,4 +220,87 @@ function afterRecheck(before: Result, after: Result): Result {
   if (isFailure(after.verdict)) return before;
   const reason = `${before.verdict}, and ${after.verdict.replace('_', ' ')} when judged again`;
   return isSuccess(after.verdict) ? { ...before, verdict: 'flaky', reason } : before;
+}
+
+/** Runs a case; if `lack` is given, skips it for that reason. */
+type Execute = (anyCase: AnyCase, lack?: string) => Promise<void>;
+
+interface Driver {
+  readonly execute: Execute;
+  /** True if no more recordings are made; `execute` decides about cases. */
+  readonly isStopped: () => boolean;
+  /** Prints a line. */
+  readonly say: (line: string) => void;
+}
+
+/** The longest time without output. */
+const silenceMs = 4_000;
+
+/**
+ * Runs cases in real time: starts the items of their schedule, waits when the schedule says so, and
+ * regularly prints what it waits for. Resolves when every case has been executed.
+ */
+async function runScheduled(cases: readonly AnyCase[], target: Target, driver: Driver) {
+  const { clock, ledger, startedAt, timeoutMs, signal } = target;
+  const schedule = new Schedule(itemsOf(cases, target), ledger, startedAt, timeoutMs);
+  const active = new Set<Promise<void>>();
+  let printedAt = clock.now();
+  const start = (item: Item, lack?: string) => {
+    const work = runItem(item, target, driver, lack).finally(() => {
+      // A finished case prints its verdict; a recording prints nothing.
+      if (item.case !== undefined) printedAt = clock.now();
+      schedule.finished(item);
+      active.delete(work);
+    });
+    active.add(work);
+  };
+  /** Waits until an item ends or, if none does in time, prints what the run waits for. */
+  const pause = async (decision: Decision) => {
+    const itemEnded = new AbortController();
+    const untilPrintMs = Math.max(0, printedAt + silenceMs - clock.now());
+    const pauseMs = decision.kind === 'wait' ? Math.min(decision.ms, untilPrintMs) : untilPrintMs;
+    const printed = clock.sleep(pauseMs, AbortSignal.any([itemEnded.signal, signal])).then(
+      () => {
+        driver.say(progress(target, schedule, decision));
+        printedAt = clock.now();
+      },
+      () => {},
+    );
+    await Promise.race([printed, ...active]);
+    itemEnded.abort();
+  };
+  while (!driver.isStopped()) {
+    const decision = schedule.next(clock.now());
+    if (decision.kind === 'done') break;
+    if (decision.kind === 'start') start(decision.item, decision.lack);
+    else await pause(decision);
+  }
+  await Promise.all(active);
+  // A stopped run waits for no limit: each case that is left is reported as not run.
+  for (const item of schedule.waiting) await runItem(item, target, driver, undefined);
+}
+
+async function runItem(
+  item: Item,
+  target: Target,
+  driver: Driver,
+  lack: string | undefined,
+): Promise<void> {
+  if (item.case !== undefined) return driver.execute(item.case, lack);
+  if (lack !== undefined || driver.isStopped()) return;
+  await Promise.allSettled(
+    item.recordings.map((recording) => startRecording(target, recording).result),
+  );
+}
+
+/** What the run waits for, or else what it is doing. */
+function progress(target: Target, schedule: Schedule, decision: Decision): string {
+  const seconds = (ms: number) => Math.max(1, Math.ceil(ms / 1000));
+  const left = `${schedule.waiting.length} left`;
+  if (decision.kind === 'wait' && decision.bucket !== undefined)
+    return `waiting ${seconds(decision.ms)} s for the limit of ${decision.bucket} (${left})`;
+  const [soonest] = [...target.waits].sort((a, b) => a.until - b.until);
+  if (soonest !== undefined)
+    return `waiting ${seconds(soonest.until - target.clock.now())} s for ${soonest.what} (${left})`;
+  return `running ${[...schedule.running].map(({ id }) => id).join(', ')} (${left})`;
 }

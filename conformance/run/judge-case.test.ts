@@ -6,7 +6,7 @@ import type { Exchange } from '#judging/service/exchange.ts';
 import type { Target } from '../target/target.ts';
 import type { Case } from './case.ts';
 import { Trial } from './case-run.ts';
-import { judgeAgain } from './run-case.ts';
+import { judgeAgain } from './judge-case.ts';
 
 const limitCase: Case = {
   id: 'LIMIT-1/flood',

@@ -5,10 +5,8 @@
 import { rules } from '#contract/rules.ts';
 import { BucketLedger, entriesOf, limitOf, sendsIn } from '#judging/limiter/buckets.ts';
 import { lacks, longerThanAllowed, type Means, type Profile } from '../target/target.ts';
-import type { AnyCase } from './case.ts';
-import type { Recording } from './recording.ts';
-import { Schedule } from './schedule.ts';
-import { itemsOf, type RunItem } from './schedule-items.ts';
+import type { AnyCase, Recording } from './case.ts';
+import { type Item, itemsOf, Schedule } from './order.ts';
 
 /** The most sends of one case and of a whole run, for each profile. */
 const mostSends: Readonly<Record<Profile, { readonly ofCase: number; readonly ofRun: number }>> = {
@@ -141,7 +139,7 @@ function withoutControl(cases: readonly AnyCase[], means: Means): Estimate {
   const ledger = new BucketLedger();
   const schedule = new Schedule(itemsOf(cases, means), ledger, 0, means.timeoutMs);
   const tooLong = new Map<AnyCase, string>();
-  const running: { readonly item: RunItem; readonly untilMs: number }[] = [];
+  const running: { readonly item: Item; readonly untilMs: number }[] = [];
   let sends = 0;
   let throttled = 0;
   let nowMs = 0;

@@ -20,9 +20,8 @@ import { Findings } from '#judging/service/judge.ts';
 import { RecipientBlocked, SendsExhausted } from '../target/client.ts';
 import { ControlFailed } from '../target/control.ts';
 import type { Target } from '../target/target.ts';
-import type { AnyCase, Case, Observation, Seen } from './case.ts';
+import { type AnyCase, type Case, type Observation, recorded, type Seen } from './case.ts';
 import { Trial } from './case-run.ts';
-import { recorded } from './recording.ts';
 
 /** Of a long case, a result keeps this many exchanges from its start and its end. */
 const keptFirst = 10;
@@ -195,7 +194,7 @@ function verdictOf(error: unknown): Found {
   if (error instanceof ControlFailed)
     return {
       verdict: 'error',
-      reason: `an operation of the control port failed: ${error.message}`,
+      reason: `the control port cannot prepare the case: ${error.message}`,
     };
   return {
     verdict: 'error',

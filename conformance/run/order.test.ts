@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type Bucket, BucketLedger } from '#judging/limiter/buckets.ts';
-import { type Item, Schedule } from './schedule.ts';
+import { allCases } from '../cases/all.ts';
+import { type Item, itemsOf, Schedule } from './order.ts';
 
 const item = (id: string, parts: Partial<Item> = {}): Item => ({
   id,
@@ -8,6 +9,9 @@ const item = (id: string, parts: Partial<Item> = {}): Item => ({
   full: [],
   after: [],
   isLong: false,
+  recordings: [],
+  throttled: 0,
+  seconds: 0,
   ...parts,
 });
 
@@ -16,7 +20,7 @@ function spend(ledger: BucketLedger, bucket: Bucket, times: number, at: number):
 }
 
 /** Starts every item that can start, finishes it at once, and returns the order. */
-function startedAt(schedule: Schedule<Item>, now: number): string[] {
+function startedAt(schedule: Schedule, now: number): string[] {
   const ids: string[] = [];
   for (;;) {
     const decision = schedule.next(now);
@@ -104,13 +108,6 @@ describe('a flood', () => {
   });
 });
 
-test('items that depend on a dropped item are dropped too', () => {
-  const flood = item('flood', { full: ['send'] });
-  const schedule = new Schedule([flood, item('case', { after: ['flood'] })], new BucketLedger(), 0);
-  schedule.drop(flood);
-  expect(startedAt(schedule, 0)).toEqual(['case']);
-});
-
 test('a ledger knows the last minute, and waits for what may not have spent a token', () => {
   const ledger = new BucketLedger();
   ledger.note('send', 0, true);
@@ -120,4 +117,41 @@ test('a ledger knows the last minute, and waits for what may not have spent a to
   expect(ledger.waitFor('send', 119, 62_000)).toBe(29_000);
   expect(ledger.waitForQuiet('send', 62_000)).toBe(29_000);
   expect(ledger.waitForQuiet('send', 91_000)).toBe(0);
+});
+
+const means = {
+  flags: {},
+  hasControl: false,
+  isOwn: false,
+  discovers: false,
+  seed: 1,
+  timeoutMs: 120_000,
+};
+
+/** The recordings that a case judges, without a control port. */
+function recordingsOf(id: string) {
+  return allCases.find((each) => each.id === id)?.recordings ?? [];
+}
+
+const recordings = [
+  ...recordingsOf('LIMIT-4/many-minutes'),
+  ...recordingsOf('LIMIT-5/many-minutes'),
+];
+const [anyCase] = allCases;
+const items = anyCase === undefined ? [] : itemsOf([{ ...anyCase, recordings }], means);
+
+function itemWith(name: string) {
+  return items.find(({ recordings }) => recordings.some((one) => one.name === name));
+}
+
+test('a recording that follows another waits for it', () => {
+  const flood = itemWith('flood of received');
+  expect(flood?.full).toContain('received');
+  expect(itemWith('bursts of received')?.after).toEqual([flood?.id]);
+});
+
+test('recordings for idle time come last, and their cases wait for them', () => {
+  const early = itemWith('an early flood of tasks');
+  expect(items.slice(-2)).toEqual([itemWith('an early request for received'), early]);
+  expect(items.find(({ case: one }) => one !== undefined)?.after).toContain(early?.id);
 });

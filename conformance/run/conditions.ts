@@ -1,10 +1,14 @@
-/** Whether a target answers at all, and whether its answers can be those of the service. */
-
+/**
+ * The conditions under which a run means something: the target answers, its answers can be those of
+ * the service, and no other client uses the account.
+ */
+import { messagesOfOthers } from '#judging/limiter/other-traffic.ts';
+import type { Result } from '#judging/report/result.ts';
 import { Lacking } from '#judging/service/expectations.ts';
-import { paths, Trial } from '../run/case-run.ts';
-import { timedOut } from './connections.ts';
-import { ControlFailed } from './control.ts';
-import type { Target } from './target.ts';
+import { timedOut } from '../target/connections.ts';
+import { ControlFailed } from '../target/control.ts';
+import type { Target } from '../target/target.ts';
+import { paths, Trial, unknownId } from './case-run.ts';
 
 /** A target that breaks one connection of seven is reachable. */
 const mostAttempts = 6;
@@ -35,11 +39,10 @@ export async function answersAllAlike(target: Target): Promise<boolean> {
   const trial = new Trial(target);
   try {
     const { key } = await trial.account({ sims: 0 });
-    const unknown = paths.read('00000000-0000-4000-8000-000000000000');
     const replies = [
       await trial.get(paths.stats, key),
       await trial.get(paths.stats, undefined),
-      await trial.get(unknown, key),
+      await trial.get(paths.read(unknownId), key),
     ];
     const [first] = replies;
     // Replies that exceed a bound have status 0 too. They fail each case by themselves.
@@ -48,4 +51,28 @@ export async function answersAllAlike(target: Target): Promise<boolean> {
     if (error instanceof Lacking || error instanceof ControlFailed) return false;
     throw error;
   }
+}
+
+/** A notice if another client seems to use the account; one, however many cases it disturbs. */
+export function otherTraffic({ log, unexplained429s }: Target): Result | undefined {
+  const messages = messagesOfOthers(log) ?? 0;
+  const throttled = unexplained429s.size;
+  const signs: string[] = [];
+  if (messages > 0)
+    signs.push(`statistics count at least ${messages} messages that this run did not send`);
+  if (throttled > 0)
+    signs.push(`${throttled} requests were answered 429 although this run had left room for them`);
+  if (signs.length === 0) return undefined;
+  return {
+    id: 'LIMIT-7/other-traffic',
+    subject: 'LIMIT-7',
+    kind: 'rule',
+    sends: 'nothing: it looks at the statistics and at all 429s',
+    verdict: 'notice',
+    reason: `another client seems to use the account: ${signs.join('; ')}. Keep it off for a full run`,
+    exercised: 0,
+    durationMs: 0,
+    exchanges: [],
+    omitted: 0,
+  };
 }
