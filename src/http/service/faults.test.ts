@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { plainRequest, sendBy } from '#verify/testkit/twin/control-fixture.ts';
+import { plainRequest, sendBy } from '#verify/testkit/twin/twin.ts';
 import { type FaultInput, mostFaults } from '../../config/fault-schema.ts';
 import { Simulator } from '../../simulator.ts';
 
