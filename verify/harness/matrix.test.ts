@@ -4,8 +4,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { defects } from '../defects/catalogue.ts';
-import type { Kill } from './kill.ts';
-import { rowOf, type Tried, verdictOf } from './matrix.ts';
+import { type Kill, rowOf, type Tried, verdictOf } from './kill.ts';
 
 const kill: Kill = {
   caughtBy: [],
