@@ -34,14 +34,7 @@ export interface Read {
   readonly status: number;
   readonly body: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly json: Readonly<Record<string, unknown>>;
-}
-
-/** A reply of the control port. */
-export interface JsonReply {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  /** The parsed JSON of any reply, untyped for tests. */
+  /** The parsed body, untyped for tests; undefined without one. */
   readonly json: ReturnType<typeof JSON.parse>;
 }
 
@@ -126,15 +119,14 @@ export class Twin {
     this.post(sendPaths.send, { ...plainSend, ...fields }, more);
 
   /** A request to the control port, with some fields replaced. */
-  readonly control = async (overrides: Partial<ControlRequest>): Promise<JsonReply> => {
+  readonly control = async (overrides: Partial<ControlRequest>): Promise<Read> => {
     const reply = await this.#control({ ...plainRequest, ...overrides });
     if (!('body' in reply)) throw new Error('not a JSON reply');
-    const { status, body, headers = {} } = reply;
-    return { status, headers, json: body === '' ? undefined : JSON.parse(body) };
+    return readReply(reply);
   };
 
   /** An operation over the control port; its path may have a query. */
-  readonly call = (method: string, target: string, input?: unknown): Promise<JsonReply> => {
+  readonly call = (method: string, target: string, input?: unknown): Promise<Read> => {
     const [path = '', query = ''] = target.split('?');
     const body = input === undefined ? '' : JSON.stringify(input);
     return this.control({ method, path, query, body });
@@ -201,11 +193,6 @@ export const plainRequest: ControlRequest = {
 
 export const plainSend: Fields = { to: recipient, from: acmeNumber, message: 'Hello' };
 
-function readReply(reply: ApiReply): Read {
-  return {
-    status: reply.status,
-    body: reply.body,
-    headers: reply.headers ?? {},
-    json: JSON.parse(reply.body) as Read['json'],
-  };
+function readReply({ status, body, headers = {} }: ApiReply): Read {
+  return { status, body, headers, json: body === '' ? undefined : JSON.parse(body) };
 }
