@@ -15,8 +15,8 @@ import { type JudgeOptions, judge, type RefereeReport } from '#judging/client/ju
 import { reportJson } from '#judging/client/report-json.ts';
 import { Simulator } from '#src/simulator.ts';
 import { runs } from '#verify/testkit/runs.ts';
-import { sendBy } from '#verify/testkit/twin/control-fixture.ts';
 import { bearer, requestTo } from '#verify/testkit/twin/request.ts';
+import { sendBy } from '#verify/testkit/twin/twin.ts';
 import { recordedBy } from './watched-run.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'smstwin-partial-'));

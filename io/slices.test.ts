@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { controlFixture } from '#verify/testkit/twin/control-fixture.ts';
+import { Twin } from '#verify/testkit/twin/twin.ts';
 
 test('a filtered list of messages lets other requests run in between, and is complete', async () => {
-  const { call, send, simulator } = controlFixture({ noLimits: true });
+  const { call, send, simulator } = new Twin({ noLimits: true });
   const many = 30_000;
   const one = JSON.parse(send({ message: 'the only one' }).body) as { message_id: string };
   for (let n = 0; n < many; n++) send({});

@@ -9,7 +9,7 @@ import { CommandError } from '#io/command-error.ts';
 import { judge } from '#judging/client/judge.ts';
 import { exchangesOfHar } from '#judging/evidence/exchanges-of-traffic.ts';
 import { Simulator } from '#src/simulator.ts';
-import { sendBy } from '#verify/testkit/twin/control-fixture.ts';
+import { sendBy } from '#verify/testkit/twin/twin.ts';
 import { referee } from './referee.ts';
 import { refereeSummary } from './referee-summary.ts';
 

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { UsageError } from '#io/command-error.ts';
 import { Simulator } from '#src/simulator.ts';
 import { checkpointTaken } from '#verify/testkit/journal-files.ts';
-import { sendBy } from '#verify/testkit/twin/control-fixture.ts';
+import { sendBy } from '#verify/testkit/twin/twin.ts';
 import { replay } from './replay.ts';
 
 const io = { out: () => {}, error: () => {}, env: {}, version: '1' };

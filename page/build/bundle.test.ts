@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { controlApi } from '#src/control/control-api.ts';
 import type { ContentReply, ControlRequest } from '#src/http/transport/transport.ts';
 import { Simulator } from '#src/simulator.ts';
-import { plainRequest } from '#verify/testkit/twin/control-fixture.ts';
+import { plainRequest } from '#verify/testkit/twin/twin.ts';
 import { bundleDashboard } from './bundle.ts';
 
 async function asked(overrides: Partial<ControlRequest>, token?: string) {

@@ -3,8 +3,7 @@
  * the device actors check what each message does; these check that a step costs nothing per message.
  */
 import { expect, test } from 'vitest';
-import { sendBy } from '#verify/testkit/twin/control-fixture.ts';
-import { poolNumber, readerOf, recipient, Twin } from '#verify/testkit/twin/twin.ts';
+import { poolNumber, readerOf, recipient, sendBy, Twin } from '#verify/testkit/twin/twin.ts';
 import type { Message } from '../sim/accounts/records.ts';
 import { walk } from '../simulation/invariants/walk.ts';
 import { Simulator } from '../simulator.ts';

@@ -3,7 +3,7 @@
  * document says.
  */
 import { expect, test } from 'vitest';
-import { plainRequest, sendBy } from '#verify/testkit/twin/control-fixture.ts';
+import { plainRequest, sendBy } from '#verify/testkit/twin/twin.ts';
 import { type Operation, successStatus } from '../operations/define.ts';
 import { Simulator } from '../simulator.ts';
 import { controlApi } from './control-api.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { controlFixture } from '#verify/testkit/twin/control-fixture.ts';
+import { sendBy, Twin } from '#verify/testkit/twin/twin.ts';
 
 test('the clock is read, advanced and switched', async () => {
-  const { call, simulator } = controlFixture();
+  const { call, simulator } = new Twin();
   expect((await call('GET', '/control/health')).json).toEqual({ status: 'ok' });
   expect((await call('GET', '/control/clock')).json).toEqual({
     now: '2026-01-01T00:00:00.000Z',
@@ -21,7 +21,7 @@ test('the clock is read, advanced and switched', async () => {
 });
 
 test('an advance answers when all that fell due has happened', async () => {
-  const { call, send, simulator } = controlFixture();
+  const { call, send, simulator } = new Twin();
   const { message_id: id } = JSON.parse(send({}).body);
   await call('POST', '/control/clock/advance', { until_idle: true });
   const { json } = await call('GET', `/control/messages/${id}`);
@@ -31,7 +31,7 @@ test('an advance answers when all that fell due has happened', async () => {
 });
 
 test('accounts, keys and SIMs are made, used and taken away', async () => {
-  const { call, simulator } = controlFixture();
+  const { call, simulator } = new Twin();
   const account = await call('POST', '/control/accounts', { name: 'hooli', monthly_quota: 2 });
   expect(account.status).toBe(201);
   const path = `/control/accounts/${account.json.account_id}`;
@@ -55,7 +55,7 @@ test('accounts, keys and SIMs are made, used and taken away', async () => {
 });
 
 test('a mistake in a body is a 400 with its path, all mistakes in one message', async () => {
-  const { call, request, simulator } = controlFixture();
+  const { call, control: request, simulator } = new Twin();
   const wrong = await call('POST', '/control/accounts', { name: '', monthly_quota: -1, x: 1 });
   expect(wrong.status).toBe(400);
   expect(wrong.json.error).toMatchObject({ code: 'invalid', path: 'name' });
@@ -79,7 +79,7 @@ test('a mistake in a body is a 400 with its path, all mistakes in one message', 
 });
 
 test('unknown paths are 404, other methods 405 with Allow, twins 409', async () => {
-  const { call, simulator } = controlFixture();
+  const { call, simulator } = new Twin();
   expect((await call('GET', '/control/nothing')).json.error.code).toBe('not_found');
   const wrong = await call('PATCH', '/control/clock');
   expect([wrong.status, wrong.headers['allow']]).toEqual([405, 'GET, HEAD, PUT']);
@@ -91,9 +91,9 @@ test('unknown paths are 404, other methods 405 with Allow, twins 409', async () 
 });
 
 test('messages are paged newest first, and a page never repeats what arrived meanwhile', async () => {
-  const { call, send, simulator } = controlFixture();
+  const { call, send, simulator } = new Twin();
   for (const request_id of ['a', 'b', 'c']) send({ request_id });
-  send({ request_id: 'd' }, 1);
+  sendBy(simulator, 1, { request_id: 'd' });
   const first = await call('GET', '/control/messages?limit=3');
   expect(idsOf(first.json)).toEqual(['d', 'c', 'b']);
   send({ request_id: 'e' });
@@ -108,7 +108,7 @@ test('messages are paged newest first, and a page never repeats what arrived mea
 });
 
 test('STATE-1 a message is stepped and failed by hand, and refused where the machine has no step', async () => {
-  const { call, send, simulator } = controlFixture();
+  const { call, send, simulator } = new Twin();
   const path = `/control/messages/${JSON.parse(send({}).body).message_id}`;
   expect((await call('POST', `${path}/progress`)).json.status).toBe('sending');
   const failed = await call('POST', `${path}/fail`, { reason: 'because' });
@@ -119,7 +119,7 @@ test('STATE-1 a message is stepped and failed by hand, and refused where the mac
 });
 
 test('limits, assumptions and fates are switched; a reset takes all of it back', async () => {
-  const { call, send, simulator } = controlFixture();
+  const { call, send, simulator } = new Twin();
   const before = await call('GET', '/control/outcomes');
   await call('PATCH', '/control/limits', { send: 1, read: 5 });
   await call('PATCH', '/control/assumptions', { pollIntervalSeconds: 5 });
@@ -138,7 +138,7 @@ test('limits, assumptions and fates are switched; a reset takes all of it back',
 });
 
 test('SIMs are patched and polled, and receive', async () => {
-  const { call, send, simulator } = controlFixture();
+  const { call, send, simulator } = new Twin();
   const [{ account_id: id }] = (await call('GET', '/control/accounts')).json.accounts;
   const [sim] = (await call('GET', `/control/accounts/${id}/sims`)).json.sims;
   send({});
@@ -163,7 +163,7 @@ function idsOf(page: { messages: { request_id: string }[] }): string[] {
 }
 
 test('a pool number cannot poll externally, because it has no account whose key could', async () => {
-  const { call, simulator } = controlFixture();
+  const { call, simulator } = new Twin();
   const [{ device_id: id } = { device_id: '' }] = simulator.sims.pool();
   const reply = await call('PATCH', `/control/sims/${id}`, { polling: 'external' });
   expect(reply).toMatchObject({ status: 409, json: { error: { path: 'polling' } } });

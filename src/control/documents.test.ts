@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { controlFixture } from '#verify/testkit/twin/control-fixture.ts';
+import { Twin } from '#verify/testkit/twin/twin.ts';
 
 test('GET /openapi.json is the service under the assumptions in force', async () => {
-  const { simulator, call } = controlFixture();
+  const { simulator, call } = new Twin();
   const { status, json } = await call('GET', '/openapi.json');
   expect(status).toBe(200);
   expect(json).toMatchObject({ openapi: '3.1.0', 'x-assumptions': { errorBody: 'code_detail' } });
@@ -13,7 +13,7 @@ test('GET /openapi.json is the service under the assumptions in force', async ()
 });
 
 test('it names where the service listens, and no key', async () => {
-  const { simulator, call } = controlFixture();
+  const { simulator, call } = new Twin();
   const { baseUrl } = await simulator.listen({ transport: 'node' });
   const { json } = await call('GET', '/openapi.json');
   expect(json.servers).toEqual([{ url: baseUrl }]);

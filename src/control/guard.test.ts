@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { controlFixture, plainRequest } from '#verify/testkit/twin/control-fixture.ts';
+import { plainRequest, Twin } from '#verify/testkit/twin/twin.ts';
 import { Simulator } from '../simulator.ts';
 import { createGuard } from './guard.ts';
 
@@ -154,7 +154,7 @@ test('no other site can embed a reply or read it as a script', async () => {
 });
 
 test('a refusal has the shape of every error', async () => {
-  const { request, simulator } = controlFixture({}, { token: 'secret' });
+  const { control: request, simulator } = new Twin({}, { token: 'secret' });
   const { status, json, headers } = await request({});
   expect(status).toBe(401);
   expect(headers['www-authenticate']).toBe('Bearer');

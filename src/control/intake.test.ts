@@ -4,7 +4,7 @@
 import { afterEach, expect, test } from 'vitest';
 import type { RawSocket } from '#verify/testkit/processes/raw-socket.ts';
 import { dial, kinds } from '#verify/testkit/transport-fixture.ts';
-import { plainRequest } from '#verify/testkit/twin/control-fixture.ts';
+import { plainRequest } from '#verify/testkit/twin/twin.ts';
 import { Simulator } from '../simulator.ts';
 import { controlApi } from './control-api.ts';
 

@@ -2,7 +2,7 @@
  * The two paths that need no token: who is served, and what they do not say.
  */
 import { expect, test } from 'vitest';
-import { plainRequest } from '#verify/testkit/twin/control-fixture.ts';
+import { plainRequest } from '#verify/testkit/twin/twin.ts';
 import { Simulator } from '../simulator.ts';
 import { controlApi } from './control-api.ts';
 

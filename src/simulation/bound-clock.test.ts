@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { replayJournal } from '#cli/replay/replay-journal.ts';
 import { kinds } from '#verify/testkit/transport-fixture.ts';
-import { sendBy } from '#verify/testkit/twin/control-fixture.ts';
+import { sendBy } from '#verify/testkit/twin/twin.ts';
 import type { ActivityEvent } from '../operations/events/activity-events.ts';
 import { type SettingsInput, Simulator, type SimulatorOptions } from '../simulator.ts';
 

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { replayJournal } from '#cli/replay/replay-journal.ts';
-import { plainRequest } from '#verify/testkit/twin/control-fixture.ts';
+import { plainRequest } from '#verify/testkit/twin/twin.ts';
 import type { SettingsInput } from '../config/settings.ts';
 import { Simulator, type SimulatorOptions } from '../simulator.ts';
 

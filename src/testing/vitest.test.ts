@@ -10,7 +10,7 @@ import {
 } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, vi } from 'vitest';
-import { sendBy } from '#verify/testkit/twin/control-fixture.ts';
+import { sendBy } from '#verify/testkit/twin/twin.ts';
 import { FakedClientClock } from './client-clock.ts';
 import { test } from './vitest.ts';
 

@@ -5,7 +5,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { kinds } from '#verify/testkit/transport-fixture.ts';
-import { sendBy } from '#verify/testkit/twin/control-fixture.ts';
+import { sendBy } from '#verify/testkit/twin/twin.ts';
 import { Simulator } from '../simulator.ts';
 
 test('a thousand simulators, started and closed, leave nothing behind', async () => {

@@ -2,7 +2,7 @@
  * Many simulators in one process.
  */
 import { expect, test } from 'vitest';
-import { sendBy } from '#verify/testkit/twin/control-fixture.ts';
+import { sendBy } from '#verify/testkit/twin/twin.ts';
 import { createSimulator, Simulator } from '../simulator.ts';
 
 test('two hundred simulators have each their own clock, limits, ids and fates', async () => {

@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { replayJournal } from '#cli/replay/replay-journal.ts';
 import type { ApiRequest } from '#contract/request-and-reply.ts';
-import { controlFixture, plainRequest } from '#verify/testkit/twin/control-fixture.ts';
 import { postTo } from '#verify/testkit/twin/request.ts';
+import { plainRequest, Twin } from '#verify/testkit/twin/twin.ts';
 import { Simulator } from '../simulator.ts';
 import { Worlds } from './worlds.ts';
 
@@ -197,7 +197,7 @@ test('the links of inbound messages and redirects keep the prefix of the world',
 });
 
 test('under its control URL every operation works on that world, behind the same guard', async () => {
-  const { call, request, simulator } = controlFixture();
+  const { call, control: request, simulator } = new Twin();
   const { json: world } = await call('POST', '/control/worlds', { name: 'x', clock: 'manual' });
   const under = `/w/${world.world_id}/control`;
   expect((await call('POST', `${under}/clock/advance`, { by: '1h' })).status).toBe(200);
@@ -209,7 +209,7 @@ test('under its control URL every operation works on that world, behind the same
 });
 
 test('mistakes in a world are named with their paths, all at once', async () => {
-  const { call } = controlFixture();
+  const { call } = new Twin();
   const wrong = { clok: 1, world: { accounts: [{ name: '' }] }, ttl: '0s' };
   const { status, json } = await call('POST', '/control/worlds', wrong);
   expect([status, json.error.code]).toEqual([400, 'invalid']);
@@ -257,7 +257,7 @@ test('a request without a key of the world does not renew its lifetime', () => {
 test('without the token no reply tells whether a world exists, and none renews its lifetime', async () => {
   vi.useFakeTimers();
   try {
-    const { request, simulator } = controlFixture({}, { token: 'T' });
+    const { control: request, simulator } = new Twin({}, { token: 'T' });
     const world = simulator.worlds.create({ ttl: '10s' });
     const replies = [];
     for (const id of [world.world_id, 'wnothere']) {
@@ -276,7 +276,7 @@ test('without the token no reply tells whether a world exists, and none renews i
 });
 
 test('a world does not stop the server, and goes on', async () => {
-  const { call, simulator } = controlFixture();
+  const { call, simulator } = new Twin();
   const { json: world } = await call('POST', '/control/worlds', {});
   const { status, json } = await call('POST', `/w/${world.world_id}/control/shutdown`);
   expect([status, json.error.code]).toEqual([409, 'conflict']);
@@ -284,14 +284,14 @@ test('a world does not stop the server, and goes on', async () => {
 });
 
 test('the control port names no file: a body with a journal is refused', async () => {
-  const { call } = controlFixture();
+  const { call } = new Twin();
   const { status, json } = await call('POST', '/control/worlds', { journal: '/etc/passwd' });
   expect([status, json.error.path]).toEqual([400, 'journal']);
   expect(json.error.message).toContain('serve --journal-dir');
 });
 
 test('a world that ends closes its event streams and its waits', async () => {
-  const { call, simulator } = controlFixture();
+  const { call, simulator } = new Twin();
   const { json: world } = await call('POST', '/control/worlds', { clock: 'real' });
   const own = simulator.hosting.get(world.world_id)?.simulator as Simulator;
   let isEnded = false;

@@ -6,7 +6,7 @@ import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createSimulator, type SettingsInput, type Simulator } from '#src/simulator.ts';
 import { launchBrowser, withoutBrowser } from '../testkit/processes/browser.ts';
-import { sendBy } from '../testkit/twin/control-fixture.ts';
+import { sendBy } from '../testkit/twin/twin.ts';
 
 export interface PageOptions {
   readonly settings?: SettingsInput;

@@ -6,7 +6,7 @@ import type { Response } from 'playwright-core';
 import { expect } from 'vitest';
 import { routeOf } from '#src/operations/table.ts';
 import type { Simulator } from '#src/simulator.ts';
-import { sendBy } from '../testkit/twin/control-fixture.ts';
+import { sendBy } from '../testkit/twin/twin.ts';
 import { gone, pageTest, seen, withBrowser } from './browser-fixture.ts';
 
 withBrowser();

@@ -7,7 +7,7 @@ import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { routeOf } from '#src/operations/table.ts';
 import { createSimulator } from '#src/simulator.ts';
-import { sendBy } from '../testkit/twin/control-fixture.ts';
+import { sendBy } from '../testkit/twin/twin.ts';
 import { gone, pageTest, seen, withBrowser } from './browser-fixture.ts';
 
 withBrowser();

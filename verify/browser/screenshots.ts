@@ -6,7 +6,7 @@ import { mkdirSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { createSimulator, type Simulator } from '#src/simulator.ts';
 import { launchBrowser } from '../testkit/processes/browser.ts';
-import { sendBy } from '../testkit/twin/control-fixture.ts';
+import { sendBy } from '../testkit/twin/twin.ts';
 
 const folder = new URL('../../docs/screenshots/', import.meta.url).pathname;
 

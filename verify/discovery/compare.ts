@@ -27,18 +27,16 @@ export interface Side {
 /** Probes per minute: so few that no limit is reached. */
 const probesAtATime = 40;
 
-/** The replies of `actual` that differ from those of `expected`. */
+/** The probes to which `actual` replies otherwise than `expected`. */
 export async function differences(
   probes: readonly Probe[],
   expected: Side,
   actual: Side,
 ): Promise<Difference[]> {
-  const expectedReplies = await play(probes, expected);
-  const actualReplies = await play(probes, actual);
-  return probes.flatMap(({ name }, index) => {
-    const [right = '', found = ''] = [expectedReplies[index], actualReplies[index]];
-    return right === found ? [] : [{ name, expected: right, actual: found }];
-  });
+  const [right, found] = [await play(probes, expected), await play(probes, actual)];
+  return probes
+    .map(({ name }, n) => ({ name, expected: right[n] ?? '', actual: found[n] ?? '' }))
+    .filter((each) => each.expected !== each.actual);
 }
 
 /** The masked text of the last reply to each probe. */
@@ -54,12 +52,8 @@ async function play(probes: readonly Probe[], side: Side): Promise<string[]> {
 }
 
 export async function ask(baseUrl: string, { method, path, headers, body }: Call): Promise<Reply> {
-  const reply = await fetch(`${baseUrl}${path}`, {
-    method,
-    headers,
-    redirect: 'manual',
-    ...(body !== undefined && { body: Buffer.from(body) }),
-  });
+  const sent = body === undefined ? {} : { body: Buffer.from(body) };
+  const reply = await fetch(`${baseUrl}${path}`, { method, headers, redirect: 'manual', ...sent });
   const text = await reply.text();
   return { status: reply.status, headers: Object.fromEntries(reply.headers), body: parse(text) };
 }
@@ -92,7 +86,10 @@ const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/;
 
 /** The JSON value with placeholders for what may differ. `name`: that of the member it is in. */
 function masked(value: unknown, name = ''): unknown {
-  if (Array.isArray(value)) return distinct(value.map(maskedEntry));
+  if (Array.isArray(value)) {
+    // Each different item once: how many tasks wait depends on when a device polled.
+    return [...new Map(value.map(entryShape).map((item) => [JSON.stringify(item), item])).values()];
+  }
   if (isObject(value)) return mapMembers(value, masked);
   // Counts differ between the servers.
   if (typeof value === 'number') return '<number>';
@@ -105,14 +102,9 @@ function masked(value: unknown, name = ''): unknown {
 }
 
 /** The shape of an entry of a list, such as a task: its texts depend on earlier sends. */
-function maskedEntry(entry: unknown): unknown {
+function entryShape(entry: unknown): unknown {
   if (!isObject(entry)) return masked(entry);
   return mapMembers(entry, (value) => (typeof value === 'string' ? '<text>' : masked(value)));
-}
-
-/** Each different item once: how many tasks wait depends on when a device polled. */
-function distinct(items: readonly unknown[]): unknown[] {
-  return [...new Map(items.map((item) => [JSON.stringify(item), item])).values()];
 }
 
 /** The members in the order of their names, with other values. */

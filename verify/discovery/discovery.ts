@@ -1,12 +1,10 @@
 /**
  * Tests `conform --discover`: discovers the assumptions of a foreign server, starts a simulator
- * with them, and compares the replies of both to probes (`probes.ts`). `npm run discovery -- odd`
- * prints the probes that differ, and the assumptions file.
+ * with them, and compares the replies of both to probes (`probes.ts`).
  */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
 import { scaledClock } from '#conformance/target/clock.ts';
 import { minuteMs } from '#contract/time.ts';
@@ -16,7 +14,7 @@ import { type AssumptionName, assumptionNames } from '#src/sim/assumptions.ts';
 import { createSimulator } from '#src/simulator.ts';
 import { serveForeign } from '../foreign/server.ts';
 import { inboundTexts } from '../foreign/service.ts';
-import { type Variation, variations } from '../foreign/variation.ts';
+import type { Variation } from '../foreign/variation.ts';
 import { type Callers, callersIn, type FlagValues } from '../harness/flags-world.ts';
 import { type ConformReport, runConform, startOwnSimulator } from '../testkit/conform-run.ts';
 import { bearer, sendPaths } from '../testkit/twin/request.ts';
@@ -24,14 +22,12 @@ import { ask, type Difference, differences, type Side } from './compare.ts';
 import { probes, type Scene, throttledProbe } from './probes.ts';
 
 export interface Comparison {
-  readonly report: ConformReport;
-  /** The file that `--discover` wrote, as text. */
+  /** The file that `--discover` wrote, as text, and what it leaves open. */
   readonly assumptionsFile: string;
+  readonly untold: ConformReport['assumptions']['untold'];
   readonly probes: number;
   readonly differences: readonly Difference[];
-  /**
-   * Assumptions for which the harness observes another answer on the simulator than on the server.
-   */
+  /** What the harness observes otherwise on the simulator than on the server. */
   readonly lost: readonly string[];
 }
 
@@ -65,7 +61,7 @@ export async function compareAfterDiscovery(variation: Variation): Promise<Compa
     };
     const allProbes = [...probes, throttledProbe];
     return {
-      report,
+      untold: report.assumptions.untold,
       assumptionsFile: await readFile(file, 'utf8'),
       probes: allProbes.length,
       differences: await compareWithTwin(file, foreign, server.values, allProbes),
@@ -77,24 +73,18 @@ export async function compareAfterDiscovery(variation: Variation): Promise<Compa
   }
 }
 
-/**
- * Assumptions whose answer the harness reports differently when it observes a simulator that uses
- * it.
- */
+/** The answers of the file that the harness does not observe on a simulator that gives them. */
 async function lostOnTheWay(file: string): Promise<string[]> {
   const assumptions = await readAssumptionsFile(file);
   const names = Object.keys(assumptions) as AssumptionName[];
-  const start = () => startOwnSimulator({ clock: 'manual', assumptions });
-  const { exitCode, assumptions: observed } = await runConform(names, { startOwn: start });
-  const lost = names.filter(
-    (name) => !isDeepStrictEqual(observed.answers[name], assumptions[name]),
-  );
-  for (const name of lost) {
-    const [answer, expected] = [observed.answers[name], assumptions[name]].map((value) =>
-      JSON.stringify(value, null, 1),
-    );
-    console.log(name, answer, expected, observed.untold[name]);
-  }
+  const startOwn = () => startOwnSimulator({ clock: 'manual', assumptions });
+  const { exitCode, assumptions: observed } = await runConform(names, { startOwn });
+  const lost = names
+    .filter((name) => !isDeepStrictEqual(observed.answers[name], assumptions[name]))
+    .map((name) => {
+      const answers = [assumptions[name], observed.answers[name], observed.untold[name]];
+      return `${name}: ${answers.map((each) => JSON.stringify(each)).join(', then ')}`;
+    });
   return exitCode === 0 ? lost : [...lost, `exit code ${exitCode}`];
 }
 
@@ -168,18 +158,4 @@ async function sceneWith(baseUrl: string, callers: Callers, nowMs: number): Prom
   const messageId = await send(key, from, { request_id: requestId });
   const secondMessageId = await send(secondKey, secondFrom, {});
   return { ...callers, messageId, requestId, secondMessageId, nowMs };
-}
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const name = process.argv[2] ?? 'plain';
-  const { differences, assumptionsFile, lost, probes, report } = await compareAfterDiscovery(
-    variations[name] ?? {},
-  );
-  process.stdout.write(assumptionsFile);
-  for (const [assumption, why] of Object.entries(report.assumptions.untold))
-    process.stdout.write(`not told: ${assumption}: ${why}\n`);
-  for (const { name: probe, expected, actual } of differences)
-    process.stdout.write(`${probe}\n  foreign ${expected}\n  twin    ${actual}\n`);
-  for (const assumption of lost) process.stdout.write(`not observed again: ${assumption}\n`);
-  process.stdout.write(`${name}: ${differences.length} of ${probes} probes differ\n`);
 }

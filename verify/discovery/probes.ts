@@ -7,7 +7,7 @@ import { hourMs } from '#contract/time.ts';
 import type { Callers } from '../harness/flags-world.ts';
 import * as values from '../testkit/steps/values.ts';
 import { writtenTime } from '../testkit/steps/written-time.ts';
-import { sendPaths } from '../testkit/twin/request.ts';
+import { bearer, sendPaths } from '../testkit/twin/request.ts';
 
 /** Objects that exist on both servers, each with its own ids. */
 export interface Scene extends Callers {
@@ -19,7 +19,6 @@ export interface Scene extends Callers {
   readonly nowMs: number;
 }
 
-/** A request. */
 export interface Call {
   readonly method: string;
   readonly path: string;
@@ -49,15 +48,11 @@ function valueIn<T extends object | string | undefined>(value: InScene<T>, scene
 }
 
 function post(key: string | undefined, path: string, body: string | Buffer, type = json): Call {
-  return {
-    method: 'POST',
-    path,
-    headers: {
-      ...(type !== '' && { 'content-type': type }),
-      ...(key !== undefined && { authorization: `Bearer ${key}` }),
-    },
-    body,
+  const headers = {
+    ...(type !== '' && { 'content-type': type }),
+    ...(key !== undefined && { authorization: bearer(key) }),
   };
+  return { method: 'POST', path, headers, body };
 }
 
 function bodyOf(scene: Scene, fields: Fields): string {
@@ -66,28 +61,26 @@ function bodyOf(scene: Scene, fields: Fields): string {
 
 /** Sends one body after another, with fields in place of the usual ones; undefined removes one. */
 function send(name: string, ...bodies: readonly InScene<Fields>[]): Probe {
-  return sendTo(sendPath, name, ...bodies);
+  return sendTo(sendPath, 'key', name, ...bodies);
 }
 
-function sendTo(path: string, name: string, ...bodies: readonly InScene<Fields>[]): Probe {
+/** The same to another path, or with another key. */
+function sendTo(
+  path: string,
+  key: 'key' | 'otherKey' | 'exhaustedKey',
+  name: string,
+  ...bodies: readonly InScene<Fields>[]
+): Probe {
   const call = (scene: Scene, fields: InScene<Fields>) =>
-    post(scene.key, path, bodyOf(scene, valueIn(fields, scene)));
+    post(scene[key], path, bodyOf(scene, valueIn(fields, scene)));
   return { name, calls: (scene) => bodies.map((fields) => call(scene, fields)) };
-}
-
-/** A send with another key. */
-function sendBy(name: string, key: (scene: Scene) => string, fields: InScene<Fields>): Probe {
-  return {
-    name,
-    calls: (scene) => [post(key(scene), sendPath, bodyOf(scene, valueIn(fields, scene)))],
-  };
 }
 
 /** A request without a body, with this text as `Authorization`, by default the account's key. */
 function request(
   method: string,
   path: InScene<string>,
-  authorization: InScene<string> = ({ key }) => `Bearer ${key}`,
+  authorization: InScene<string> = ({ key }) => bearer(key),
 ): Probe {
   return {
     name: `${method} ${path} ${authorization}`,
@@ -112,17 +105,16 @@ function field(name: string, ...lists: readonly (readonly unknown[])[]): Probe[]
   return each(name, lists.flat(), (title, value) => send(title, { [name]: value }));
 }
 
+const usedId = ({ requestId }: Scene) => ({ request_id: requestId });
+const fromExhausted = ({ exhaustedFrom }: Scene) => ({ from: exhaustedFrom });
+
 /** Texts of white space and of what some libraries count as such. */
 const blanks = [
-  '\r\n\n',
-  '\u00a0\u00a0',
-  '\u3000',
-  '\ufeff',
-  '\u0085',
-  '\u001f',
-  ' \t\u2009\n',
-  '\u2028',
+  ...['\r\n\n', '\u00a0\u00a0', '\u3000', '\ufeff'],
+  ...['\u0085', '\u001f', ' \t\u2009\n', '\u2028'],
 ];
+
+const inThreeHours = { aheadMs: 3 * hourMs, zone: 'Z', digits: 3, form: undefined };
 
 /** Other spellings of a time in UTC. */
 const spellings: readonly (readonly [part: string | RegExp, replacement: string])[] = [
@@ -154,7 +146,9 @@ export const probes: readonly Probe[] = [
   ),
   ...each('send_at with digits', [0, 1, 6, 7], (name, digits) => written(name, { digits })),
   ...each('send_at spelled', spellings, (name, [part, replacement]) =>
-    send(name, (scene) => ({ send_at: inThreeHours(scene).replace(part, replacement) })),
+    send(name, ({ nowMs }) => ({
+      send_at: writtenTime(inThreeHours, nowMs).replace(part, replacement),
+    })),
   ),
   send('from null next to an alias', ({ from }) => ({ from: null, from_number: from })),
   send('alias null next to from', { from_number: null }),
@@ -167,19 +161,11 @@ export const probes: readonly Probe[] = [
   send('from unknown', { from: '+442079460000' }),
   send('from not active', ({ inactiveFrom }) => ({ from: inactiveFrom })),
 
-  send('replay', ({ requestId }) => ({ request_id: requestId })),
-  send('replay with another text', ({ requestId }) => ({ request_id: requestId, message: 'no' })),
-  send('replay that is invalid', ({ requestId }) => ({ request_id: requestId, to: 'x' })),
-  sendTo(sendPaths.external_send, 'replay at the external send', ({ requestId }) => ({
-    request_id: requestId,
-  })),
-  sendBy(
-    'replay with another key',
-    ({ otherKey }) => otherKey,
-    ({ requestId }) => ({
-      request_id: requestId,
-    }),
-  ),
+  send('replay', usedId),
+  send('replay with another text', (scene) => ({ ...usedId(scene), message: 'no' })),
+  send('replay that is invalid', (scene) => ({ ...usedId(scene), to: 'x' })),
+  sendTo(sendPaths.external_send, 'key', 'replay at the external send', usedId),
+  sendTo(sendPath, 'otherKey', 'replay with another key', usedId),
   send('replay of a number as text', { request_id: 81 }, { request_id: '81' }),
   send('request_id in another case', { request_id: 'Case-1' }, { request_id: 'case-1' }),
   send('request_id of an invalid send', { request_id: 'bad', to: 'x' }, { request_id: 'bad' }),
@@ -191,24 +177,12 @@ export const probes: readonly Probe[] = [
   send('three unknown fields', { a: 1, b: null, c: {} }),
   send('an invalid text from an unknown number', { from: '+442079460000', message: '' }),
   send('a held message', { send_at: '2031-01-01T00:00:00Z' }),
-  sendBy(
-    'a spent quota',
-    ({ exhaustedKey }) => exhaustedKey,
-    (scene) => ({
-      from: scene.exhaustedFrom,
-    }),
-  ),
-  sendBy('a spent quota, an unknown number', ({ exhaustedKey }) => exhaustedKey, {
-    from: '+442079460000',
-  }),
-  sendBy(
-    'a spent quota, an invalid text',
-    ({ exhaustedKey }) => exhaustedKey,
-    (scene) => ({
-      from: scene.exhaustedFrom,
-      message: 1.5,
-    }),
-  ),
+  sendTo(sendPath, 'exhaustedKey', 'a spent quota', fromExhausted),
+  sendTo(sendPath, 'exhaustedKey', 'a spent quota, an unknown number', { from: '+442079460000' }),
+  sendTo(sendPath, 'exhaustedKey', 'a spent quota, an invalid text', (scene) => ({
+    ...fromExhausted(scene),
+    message: 1.5,
+  })),
 
   ...each('body', values.oddBodies.filter(isShort), (name, body) => ({
     name,
@@ -219,8 +193,8 @@ export const probes: readonly Probe[] = [
     calls: (scene) => [post(scene.key, sendPath, bodyOf(scene, {}), type)],
   })),
   ...Object.values(sendPaths).flatMap((path) => [
-    sendTo(path, `send to ${path}`, {}),
-    sendTo(path, `invalid send to ${path}`, { to: 'x' }),
+    sendTo(path, 'key', `send to ${path}`, {}),
+    sendTo(path, 'key', `invalid send to ${path}`, { to: 'x' }),
   ]),
 
   request('GET', ({ messageId }) => `/api/v1/sms/${messageId}/`),
@@ -261,15 +235,12 @@ export const throttledProbe: Probe = {
 };
 
 function tasksOf({ deviceId, key }: Scene): Call {
-  const headers = { authorization: `Bearer ${key}` };
+  const headers = { authorization: bearer(key) };
   return { method: 'GET', path: `/api/devices/${deviceId}/tasks/`, headers };
 }
 
-function inThreeHours({ nowMs }: Scene): string {
-  return new Date(nowMs + 3 * hourMs).toISOString();
-}
-
 function written(name: string, choice: Partial<Parameters<typeof writtenTime>[0]>): Probe {
-  const usual = { aheadMs: 3 * hourMs, zone: 'Z', digits: 3, form: undefined };
-  return send(name, ({ nowMs }) => ({ send_at: writtenTime({ ...usual, ...choice }, nowMs) }));
+  return send(name, ({ nowMs }) => ({
+    send_at: writtenTime({ ...inThreeHours, ...choice }, nowMs),
+  }));
 }

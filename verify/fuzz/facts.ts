@@ -3,7 +3,7 @@
  * are the same after every reset.
  */
 import { type SettingsInput, Simulator } from '#src/simulator.ts';
-import { sendBy } from '../testkit/twin/control-fixture.ts';
+import { sendBy } from '../testkit/twin/twin.ts';
 
 export const keys: Readonly<Record<'acme' | 'second' | 'revoked' | 'globex' | 'pooled', string>> = {
   acme: 'smst_fuzzAcme0000000000000000000000000000000000',

@@ -13,15 +13,17 @@ import { Rng } from '#src/sim/random.ts';
 import { defects } from '../defects/catalogue.ts';
 import type { Defect } from '../defects/planted.ts';
 import { isPoolProcess, runInPool, serveTasks } from '../testkit/processes/worker-pool.ts';
-import { type Means, tryDefect, withControl } from './kill.ts';
 import {
   isExpected,
+  type Means,
   type RowVerdict,
   rowOf,
   type Tried,
+  tryDefect,
   untestedCases,
   verdictOf,
-} from './matrix.ts';
+  withControl,
+} from './kill.ts';
 
 const processes = 2;
 /** Defects that a process tries at a time without a control port: the harness mostly waits. */
@@ -130,9 +132,9 @@ function printDetails({ defect, kill, error }: Tried): void {
 /** Draws `count` different defects. */
 function drawn(some: readonly Defect[], count: number, seed: number): readonly Defect[] {
   const rng = Rng.stream(seed, 'defects');
-  const remaining = [...some];
-  const sample: Defect[] = [];
-  while (remaining.length > 0 && sample.length < count)
-    sample.push(...remaining.splice(rng.uint32() % remaining.length, 1));
-  return sample;
+  return some
+    .map((defect) => ({ defect, place: rng.uint32() }))
+    .sort((one, other) => one.place - other.place)
+    .slice(0, count)
+    .map(({ defect }) => defect);
 }

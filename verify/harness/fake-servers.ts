@@ -2,9 +2,9 @@
  * Servers that break every rule, for tests of the harness: it must not report a single `passed`.
  */
 import { createServer, type RequestListener } from 'node:http';
-import { conform } from '#conformance/main.ts';
 import { scaledClock } from '#conformance/target/clock.ts';
 import type { Verdict } from '#judging/report/result.ts';
+import { conformHere, type Printed } from '../testkit/conform-run.ts';
 import { listen } from '../testkit/processes/listen.ts';
 
 export interface Fake {
@@ -68,12 +68,7 @@ export const allFlags = [
   ['--device-id', '00000000-0000-4000-8000-000000000001'],
 ].flat();
 
-const clockRate = 20;
-
-export interface Outcome {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
+export interface Outcome extends Printed {
   readonly verdicts: Readonly<Record<string, Verdict>>;
 }
 
@@ -83,20 +78,9 @@ export interface Outcome {
  * look like a server that is gone.
  */
 export async function run(...argv: string[]): Promise<Outcome> {
-  let out = '';
-  let err = '';
-  const code = await conform(['--timeout', '10s', '--reply-timeout', '10m', ...argv], {
-    stdout: (text) => {
-      out += text;
-    },
-    stderr: (text) => {
-      err += text;
-    },
-    signal: new AbortController().signal,
-    clock: scaledClock(clockRate),
-  });
-  const verdicts: Record<string, Verdict> = {};
-  for (const [, verdict, id] of out.matchAll(/^ *\d+\/\d+ {2}(\w+) +(\S+\/\S+)/gm))
-    if (verdict !== undefined && id !== undefined) verdicts[id] = verdict as Verdict;
-  return { code, out, err, verdicts };
+  const patient = ['--timeout', '10s', '--reply-timeout', '10m'];
+  const printed = await conformHere([...patient, ...argv], { clock: scaledClock(20) });
+  const rows = [...printed.out.matchAll(/^ *\d+\/\d+ {2}(\w+) +(\S+\/\S+)/gm)];
+  const verdicts = rows.map(([, verdict, id]) => [id, verdict as Verdict]);
+  return { ...printed, verdicts: Object.fromEntries(verdicts) };
 }

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { invalid } from '../defects/answers.ts';
 import { answering, WrongSimulation } from '../defects/planted.ts';
 import { type CaseResult, failures } from '../testkit/conform-run.ts';
-import { estimateWithFlags, runWithFlags, testRate } from './flags-only.ts';
+import { estimateWithFlags, runWithFlags, testRate } from './flags-world.ts';
 
 const rate = testRate;
 

@@ -1,6 +1,7 @@
 /**
  * A simulator that looks to the harness like a real service: it has no control port, runs in real
- * time and polls every second. Its world has an account for each flag of `conform`.
+ * time and polls every second. Its world has an account for each flag of `conform`. Also runs the
+ * harness against it; both clocks may run several times as fast as the wall clock.
  */
 import { type Clock, scaledClock } from '#conformance/target/clock.ts';
 import {
@@ -9,6 +10,7 @@ import {
   type SettingsInput,
   type Simulator,
 } from '#src/simulator.ts';
+import { type ConformReport, conformHere, runConform } from '../testkit/conform-run.ts';
 
 /** The second SIM of its account, so that a server which takes the first SIM is noticed. */
 export const mainFrom = '+12025550102';
@@ -151,4 +153,35 @@ export async function serveWithFlags({
       return simulator.close();
     },
   };
+}
+
+/**
+ * Fast enough for a test, and slow enough that a request's delay stays a small part of a second.
+ */
+export const testRate = 8;
+
+/** A report, and the seconds of the target's time that the run took. */
+export type FlagsRun = ConformReport & { readonly seconds: number };
+
+export async function runWithFlags(
+  argv: readonly string[],
+  plan: FlagsWorldPlan = {},
+): Promise<FlagsRun> {
+  const { baseUrl, flags, clock, close } = await serveWithFlags(plan);
+  const startedMs = clock.now();
+  try {
+    const report = await runConform([baseUrl, ...argv, ...flags, '--timeout', '2m'], { clock });
+    return { ...report, seconds: (clock.now() - startedMs) / 1000 };
+  } finally {
+    await close();
+  }
+}
+
+/** The cost of a whole run that `conform --dry-run` announces. */
+export async function estimateWithFlags(): Promise<{ sends: number; minutes: number }> {
+  const { baseUrl, flags, close } = await serveWithFlags();
+  const { out } = await conformHere([baseUrl, ...flags, '--timeout', '2m', '--dry-run']);
+  await close();
+  const [, sends, minutes] = /Sends: about (\d+)[\s\S]*Minutes: about ([\d.]+)/.exec(out) ?? [];
+  return { sends: Number(sends), minutes: Number(minutes) };
 }

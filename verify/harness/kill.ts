@@ -1,10 +1,12 @@
 /**
  * Runs the harness against one planted defect and returns the cases that fail. Cases of the broken
  * rule run first; the others run only if none of those fails, to show where to look. With a control
- * port the harness moves time and creates its own accounts; otherwise it uses flags only.
+ * port the harness moves time and creates its own accounts; otherwise it uses flags only. Also
+ * writes the rows of a kill matrix: whether a defect is caught, and what is expected.
  */
+import { allCases } from '#conformance/cases/all.ts';
 import { rules } from '#contract/rules.ts';
-import { wrongSimulation } from '../defects/catalogue.ts';
+import { defects, wrongSimulation } from '../defects/catalogue.ts';
 import type { Defect } from '../defects/planted.ts';
 import {
   type CaseResult,
@@ -12,8 +14,7 @@ import {
   runConform,
   startOwnSimulator,
 } from '../testkit/conform-run.ts';
-import { runWithFlags } from './flags-only.ts';
-import type { FlagsWorldPlan } from './flags-world.ts';
+import { type FlagsWorldPlan, runWithFlags } from './flags-world.ts';
 
 /** What the harness can use: a control port, or flags only (at a given speed). */
 export type Means = { readonly control: true } | Pick<FlagsWorldPlan, 'rate' | 'asksForTasks'>;
@@ -59,18 +60,14 @@ export async function tryDefect(
   };
 }
 
-/**
- * The results of these rules' cases on a simulator with the defect; without a name, on a correct
- * one.
- */
+/** The results of these rules' cases on a simulator with the defect. */
 async function resultsOn(
-  name: string | undefined,
+  name: string,
   patterns: readonly string[],
-  means: Means = withControl,
+  means: Means,
 ): Promise<readonly CaseResult[]> {
-  const simulation = name === undefined ? undefined : wrongSimulation(name);
-  if (name !== undefined && simulation === undefined)
-    throw new Error(`no defect is called ${name}`);
+  const simulation = wrongSimulation(name);
+  if (simulation === undefined) throw new Error(`no defect is called ${name}`);
   const { results } =
     'control' in means
       ? await runConform(patterns, {
@@ -86,4 +83,60 @@ function idsOfFailures(results: readonly CaseResult[]): string[] {
 
 function outcomeText({ id, verdict, reason = '' }: CaseResult): string {
   return `${id}: ${verdict}${reason === '' ? '' : ` (${reason.split('\n')[0]})`}`;
+}
+
+export type RowVerdict =
+  /** A case of the defect's rule fails. */
+  | 'caught'
+  /** Survives for the reason in its catalogue entry. */
+  | 'unseen'
+  /** Only cases of other rules fail. */
+  | 'ELSEWHERE'
+  /** No case fails. */
+  | 'ALIVE'
+  /** Fails a case although its entry says that it cannot be seen. */
+  | 'SEEN';
+
+/** The outcome of one defect. */
+export interface Tried {
+  readonly defect: Defect;
+  readonly kill?: Kill;
+  /** An error of the harness itself. */
+  readonly error?: string;
+}
+
+export function verdictOf({ defect, kill }: Tried, hasControl: boolean): RowVerdict {
+  const isCaught = (kill?.caughtBy.length ?? 0) > 0;
+  const mayBeUnseen = !hasControl && defect.unseen !== undefined;
+  if (isCaught) return mayBeUnseen ? 'SEEN' : 'caught';
+  if (mayBeUnseen && kill !== undefined) return 'unseen';
+  return (kill?.elsewhere.length ?? 0) > 0 ? 'ELSEWHERE' : 'ALIVE';
+}
+
+/** True if the defect is caught, or cannot be seen for the reason in its entry. */
+export function isExpected(tried: Tried, hasControl: boolean): boolean {
+  return ['caught', 'unseen'].includes(verdictOf(tried, hasControl));
+}
+
+/**
+ * The cases that no defect of their rule fails, so that nothing shows that they can fail. Looks at
+ * the rules of which every defect was tried.
+ */
+export function untestedCases(tried: readonly Tried[]): readonly string[] {
+  const names = tried.map(({ defect }) => defect.name);
+  const partlyTried = defects.filter(({ name }) => !names.includes(name)).map(({ rule }) => rule);
+  const failing = tried.flatMap(({ kill }) => kill?.caughtBy ?? []);
+  return allCases
+    .filter((one) => !('run' in one) && !partlyTried.some((rule) => rule === one.subject))
+    .map(({ id }) => id)
+    .filter((id) => !failing.includes(id));
+}
+
+export function rowOf(tried: Tried, hasControl: boolean): string {
+  const { defect, kill, error } = tried;
+  const verdict = verdictOf(tried, hasControl);
+  const cases = kill?.caughtBy.map((id) => id.split('/')[1]).join(', ');
+  const shown = error ?? (verdict === 'unseen' ? defect.unseen : cases) ?? '';
+  const tookMs = String(kill?.tookMs ?? 0).padStart(6);
+  return `${defect.name.padEnd(34)} ${defect.rule.padEnd(8)} ${verdict.padEnd(9)} ${tookMs} ms  ${shown}`;
 }

@@ -5,8 +5,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { allCases } from '#conformance/cases/all.ts';
 import { defects } from '../defects/catalogue.ts';
-import type { Kill } from './kill.ts';
-import { rowOf, type Tried, untestedCases, verdictOf } from './matrix.ts';
+import { type Kill, rowOf, type Tried, untestedCases, verdictOf } from './kill.ts';
 
 const kill: Kill = {
   caughtBy: [],

@@ -8,7 +8,7 @@ import { controlApi } from '#src/control/control-api.ts';
 import { Simulator } from '#src/simulator.ts';
 import { checkpointNumber, filesOf, nextTurn } from '../testkit/journal-files.ts';
 import { fillDisk, mountSmallDisk, unmount } from '../testkit/processes/small-disk.ts';
-import { plainRequest, sendBy } from '../testkit/twin/control-fixture.ts';
+import { plainRequest, sendBy } from '../testkit/twin/twin.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'smstwin-full-disk-'));
 const isMounted = mountSmallDisk(folder);

@@ -17,7 +17,7 @@ import {
 import { type ApiRequest, type SettingsInput, Simulator } from '#src/simulator.ts';
 import { MetricsText } from '#verify/testkit/metrics-text.ts';
 import { kinds } from '../testkit/transport-fixture.ts';
-import { plainRequest, sendBy } from '../testkit/twin/control-fixture.ts';
+import { plainRequest, sendBy } from '../testkit/twin/twin.ts';
 
 const open: Simulator[] = [];
 

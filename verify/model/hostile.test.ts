@@ -78,7 +78,7 @@ test.each(fieldNames)('SEND-5 hostile values of `%s` are refused or kept as data
       if (reply.status === 202) expectProper(scene.read(reply));
     }
   }
-  scene.session.audit();
+  scene.audit();
   scene.stop();
 });
 
@@ -212,7 +212,7 @@ test('any JSON, under any answers, gets the reply that the model expects', () =>
             expectProper(scene.send({}, { changes: { body: text } }));
             expectProper(scene.send(body));
           }
-          scene.session.audit();
+          scene.audit();
         } finally {
           scene.stop();
         }

@@ -155,7 +155,7 @@ test('SEND-4 a replay changes only the rest of the limit', () => {
       );
       const first = accepted[index % accepted.length];
       if (first === undefined) return;
-      const again = session.call(first.who, first.request);
+      const again = session.exchange(first.who, first.request);
       expect([200, 409]).toContain(again.status);
       if (again.status === 200) expect(again.body).toBe(first.reply.body);
     },

@@ -7,7 +7,7 @@ import { parse } from 'yaml';
 import { metricNames } from '#src/simulation/metrics/families.ts';
 import { Simulator } from '#src/simulator.ts';
 import { MetricsText } from '#verify/testkit/metrics-text.ts';
-import { sendBy } from '../testkit/twin/control-fixture.ts';
+import { sendBy } from '../testkit/twin/twin.ts';
 
 const read = (name: string) => readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8');
 const page = read('observability.md');

@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { emptyProject, ofCheckout, packed } from '../package/packed.ts';
-import { fencedBlocksOf, root, shell } from '../testkit/doc-commands.ts';
-import { commandsIn, entryOf, leftOut, PageRun, pages } from './pages.ts';
+import { commandsOf, fencedBlocksOf, root, shell } from '../testkit/doc-commands.ts';
+import { entryOf, leftOut, PageRun, pages } from './pages.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'smstwin-pages-'));
 const checkout = join(folder, 'checkout');
@@ -55,8 +55,8 @@ function missingToolOf(line: string): string | undefined {
   }
 }
 
-for (const page of pages.filter((each) => commandsIn(each).length > 0)) {
-  const commands = commandsIn(page).filter((line) => entryOf(leftOut, line) === undefined);
+for (const page of pages.filter((each) => commandsOf(each).length > 0)) {
+  const commands = commandsOf(page).filter((line) => entryOf(leftOut, line) === undefined);
   const missing = commands.flatMap((line) => missingToolOf(line) ?? []);
   const name = missing.length === 0 ? page : `${page} (without ${missing.join(', ')})`;
   test(`the commands of ${name} work as printed, twice in a row`, async () => {

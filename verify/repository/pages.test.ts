@@ -1,8 +1,9 @@
 /** Every command of a page is run by `npm run test:pages`, or is named with the reason. */
 import { expect, test } from 'vitest';
-import { commandsIn, entryOf, leftOut, pages, told } from './pages.ts';
+import { commandsOf } from '../testkit/doc-commands.ts';
+import { entryOf, leftOut, pages, told } from './pages.ts';
 
-const all = pages.flatMap(commandsIn);
+const all = pages.flatMap(commandsOf);
 
 test('each command that the tests of the pages leave out, or know more about, is on a page', () => {
   const starts = [...Object.keys(leftOut), ...Object.keys(told)];

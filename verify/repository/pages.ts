@@ -8,25 +8,13 @@ import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import type { ReadyFile } from '#src/simulator.ts';
-import { fencedBlocksOf, root, shell } from '../testkit/doc-commands.ts';
+import { root, shell } from '../testkit/doc-commands.ts';
 import { isThere } from './modules.ts';
 
 const docs = readdirSync(join(root, 'docs')).filter((file) => file.endsWith('.md'));
 export const pages = ['README.md', 'bench/README.md', ...docs.map((file) => `docs/${file}`)].filter(
   isThere,
 );
-
-/** The commands of a page; one that goes on in the next line is one command. */
-export function commandsIn(page: string): readonly string[] {
-  return fencedBlocksOf(page)
-    .filter(({ language }) => ['sh', 'bash'].includes(language))
-    .flatMap(({ text }) =>
-      text
-        .trim()
-        .replaceAll(/\\\n\s*/g, '')
-        .split('\n'),
-    );
-}
 
 const inFreshClone = '.ci/run runs it in a fresh clone: it would replace the packages of this one';
 const harness = 'minutes: the tests of verify/harness/ run the same';

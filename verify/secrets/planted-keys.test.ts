@@ -17,7 +17,7 @@ import type { ApiKey } from '#src/sim/accounts/records.ts';
 import { Registry } from '#src/sim/accounts/registry.ts';
 import { Simulation } from '#src/simulation/simulation.ts';
 import { type SettingsInput, Simulator } from '#src/simulator.ts';
-import { sendBy } from '../testkit/twin/control-fixture.ts';
+import { sendBy } from '../testkit/twin/twin.ts';
 
 const explicitKey = 'a-key-that-stands-in-the-world-file-0123456789';
 const settings: SettingsInput = {

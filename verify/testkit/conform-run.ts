@@ -1,4 +1,4 @@
-/** Runs the harness in this process and reads its JSON report. */
+/** Runs the harness in this process: what it prints, and its JSON report. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,7 +17,14 @@ export interface CaseResult {
   readonly actual?: string;
 }
 
-export interface ConformReport {
+/** What the command printed, and its exit code. */
+export interface Printed {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+export interface ConformReport extends Printed {
   readonly exitCode: number;
   readonly counts: Readonly<Record<string, number>>;
   /** Requests to send endpoints. */
@@ -29,24 +36,37 @@ export interface ConformReport {
   };
 }
 
-/** Throws if the harness writes no report; the error contains its stderr. */
+/** Runs the command with these arguments. */
+export async function conformHere(
+  argv: readonly string[],
+  io: Partial<ConformIo> = {},
+): Promise<Printed> {
+  const printed = { out: '', err: '' };
+  const code = await conform(argv, {
+    stdout: (text) => {
+      printed.out += text;
+    },
+    stderr: (text) => {
+      printed.err += text;
+    },
+    signal: new AbortController().signal,
+    ...io,
+  });
+  return { code, ...printed };
+}
+
+/** The same with a report. Throws if the harness writes none; the error contains its stderr. */
 export async function runConform(
   argv: readonly string[],
   io: Partial<ConformIo> = {},
 ): Promise<ConformReport> {
   const folder = await mkdtemp(join(tmpdir(), 'smstwin-conform-'));
   const file = join(folder, 'report.json');
-  const errors: string[] = [];
+  const printed = await conformHere([...argv, '--report', `json=${file}`], io);
   try {
-    await conform([...argv, '--report', `json=${file}`], {
-      stdout: () => {},
-      stderr: (text) => errors.push(text),
-      signal: new AbortController().signal,
-      ...io,
-    });
-    return JSON.parse(await readFile(file, 'utf8')) as ConformReport;
+    return { ...JSON.parse(await readFile(file, 'utf8')), ...printed } as ConformReport;
   } catch (error) {
-    throw new Error(`${argv.join(' ')}: ${String(error)} ${errors.join('')}`);
+    throw new Error(`${argv.join(' ')}: ${String(error)} ${printed.err}`);
   } finally {
     await rm(folder, { recursive: true });
   }

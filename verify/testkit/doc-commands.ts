@@ -23,11 +23,16 @@ export function fencedBlocksOf(page: string): readonly Block[] {
   }));
 }
 
-/** Each line of a page's `sh` blocks. */
+/** The commands of a page; one that goes on in the next line is one command. */
 export function commandsOf(page: string): readonly string[] {
   return fencedBlocksOf(page)
-    .filter(({ language }) => language === 'sh')
-    .flatMap(({ text }) => text.trim().split('\n'));
+    .filter(({ language }) => ['sh', 'bash'].includes(language))
+    .flatMap(({ text }) =>
+      text
+        .trim()
+        .replaceAll(/\\\n\s*/g, '')
+        .split('\n'),
+    );
 }
 
 /** The relative links of a page, without anchors. */

@@ -8,63 +8,41 @@
 export type Choices = Readonly<Record<string, readonly unknown[]>>;
 export type Row = Readonly<Record<string, unknown>>;
 
-/** The indices of a question and of one of its answers. */
-type Choice = readonly [question: number, answer: number];
-type Pair = readonly [Choice, Choice];
+/** A question, and the position of one of its answers. */
+type Choice = readonly [question: string, answer: number];
 
 /** Rows that contain every pair of answers. */
 export function pairwise(choices: Choices): Row[] {
-  const questions = Object.entries(choices);
-  const all = questions.map(([, answers], question) =>
+  const questions = Object.entries(choices).map(([question, answers]) =>
     [...answers.keys()].map((answer): Choice => [question, answer]),
   );
-  const missing = allPairs(all);
+  const missing = new Map<string, readonly [Choice, Choice]>();
+  for (const [place, answers] of questions.entries())
+    for (const other of questions.slice(place + 1).flat())
+      for (const one of answers) missing.set(keyOf(one, other), [one, other]);
   const rows: Row[] = [];
-  for (let [pair] = missing.values(); pair !== undefined; [pair] = missing.values()) {
-    const row = completed(pair, all, missing);
+  // A row removes the pairs that it covers, so the next pair is one that no row has.
+  for (const pair of missing.values()) {
+    const row = new Map(pair);
+    for (const answers of questions) {
+      if (answers.some(([question]) => row.has(question))) continue;
+      const covered = answers.map(
+        (one) => [...row].filter((other) => missing.has(keyOf(one, other))).length,
+      );
+      const [question, answer] = answers[covered.indexOf(Math.max(...covered))] as Choice;
+      row.set(question, answer);
+    }
     for (const one of row) for (const other of row) missing.delete(keyOf(one, other));
-    row.sort(([a], [b]) => a - b);
-    const members = row.map(([question, answer]) => {
-      const [name, answers = []] = questions[question] ?? [];
-      return [name, answers[answer]] as const;
-    });
-    rows.push(Object.fromEntries(members));
+    rows.push(
+      Object.fromEntries(
+        Object.entries(choices).map(([name, answers]) => [name, answers[row.get(name) ?? 0]]),
+      ),
+    );
   }
   return rows;
 }
 
-/** The pairs of choices for two different questions, by key. */
-function allPairs(all: readonly (readonly Choice[])[]): Map<number, Pair> {
-  const pairs = new Map<number, Pair>();
-  for (const [question, choices] of all.entries())
-    for (const otherChoices of all.slice(question + 1))
-      for (const one of choices)
-        for (const other of otherChoices) pairs.set(keyOf(one, other), [one, other]);
-  return pairs;
-}
-
-/** More than any index of a question or an answer. */
-const indexLimit = 1024;
-
-/** A pair as one number of four digits, which are its indices; the order of the choices is free. */
-function keyOf(one: Choice, other: Choice): number {
-  const digits = one[0] < other[0] ? [...one, ...other] : [...other, ...one];
-  return digits.reduce((key, index) => key * indexLimit + index, 0);
-}
-
-/** A row with this pair; to each other question, the answer that covers most missing pairs. */
-function completed(
-  pair: Pair,
-  all: readonly (readonly Choice[])[],
-  missing: ReadonlyMap<number, unknown>,
-): Choice[] {
-  const row: Choice[] = [...pair];
-  for (const [question, choices] of all.entries()) {
-    if (pair.some(([answered]) => answered === question)) continue;
-    const covered = choices.map(
-      (choice) => row.filter((other) => missing.has(keyOf(choice, other))).length,
-    );
-    row.push(choices[covered.indexOf(Math.max(...covered))] as Choice);
-  }
-  return row;
+/** The same for both orders. */
+function keyOf(one: Choice, other: Choice): string {
+  return one[0] < other[0] ? `${one}&${other}` : `${other}&${one}`;
 }

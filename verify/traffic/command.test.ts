@@ -11,7 +11,7 @@ import { conform } from '#conformance/main.ts';
 import type { TrafficExchange } from '#contract/exchange.ts';
 import { readTraffic } from '#judging/evidence/read-traffic.ts';
 import { Simulator } from '#src/simulator.ts';
-import { sendBy } from '../testkit/twin/control-fixture.ts';
+import { sendBy } from '../testkit/twin/twin.ts';
 import { asHar, asRecording } from './files.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'smstwin-traffic-'));

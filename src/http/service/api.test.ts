@@ -540,7 +540,7 @@ test.each(['tasks', 'array'] as const)(
       message_id: message.messageId,
       to: recipient,
       from_number: acmeNumber,
-      message: 'hello',
+      message: 'Hello',
     };
     expect(poll()).toEqual(tasksShape === 'tasks' ? { tasks: [task] } : [task]);
     expect(poll()).toEqual(tasksShape === 'tasks' ? { tasks: [] } : []);

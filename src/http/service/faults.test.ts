@@ -8,7 +8,7 @@ import {
   faultKindNames,
   faultKinds,
 } from '#contract/fault-kinds.ts';
-import { plainRequest, sendBy } from '#verify/testkit/twin/control-fixture.ts';
+import { plainRequest, sendBy } from '#verify/testkit/twin/twin.ts';
 import { type FaultInput, mostFaults } from '../../config/fault-schema.ts';
 import { Simulator } from '../../simulator.ts';
 

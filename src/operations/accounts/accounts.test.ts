@@ -3,10 +3,10 @@
  */
 import { expect, test } from 'vitest';
 import { sha256 } from '#io/digest.ts';
-import { controlFixture } from '#verify/testkit/twin/control-fixture.ts';
+import { Twin } from '#verify/testkit/twin/twin.ts';
 
 test('a path takes the name of an account in place of its id', async () => {
-  const { call, simulator } = controlFixture({
+  const { call, simulator } = new Twin({
     world: { accounts: [{ name: 'R & D/1' }], pool: [] },
   });
   const [account] = simulator.accounts.list();
@@ -16,7 +16,7 @@ test('a path takes the name of an account in place of its id', async () => {
 });
 
 test('ERR-1 an account shows the quota in force', async () => {
-  const { simulator } = controlFixture({ assumptions: { monthlyQuota: 7 } });
+  const { simulator } = new Twin({ assumptions: { monthlyQuota: 7 } });
   const [{ account_id: id } = { account_id: '' }] = simulator.accounts.list();
   const quotas = () => {
     const { monthly_quota: own, effective_monthly_quota: inForce } = simulator.accounts.get(id);
@@ -28,13 +28,13 @@ test('ERR-1 an account shows the quota in force', async () => {
 });
 
 test('ERR-1 without limits no quota is in force', () => {
-  const { simulator } = controlFixture({ noLimits: true, assumptions: { monthlyQuota: 7 } });
+  const { simulator } = new Twin({ noLimits: true, assumptions: { monthlyQuota: 7 } });
   expect(simulator.accounts.list()[0]?.effective_monthly_quota).toBe('unlimited');
 });
 
 test('ERR-1 null leaves the quota to the assumption: created, patched or in a world', () => {
   const world = { accounts: [{ name: 'acme', monthly_quota: null }], pool: [] };
-  const { simulator } = controlFixture({ world, assumptions: { monthlyQuota: 7 } });
+  const { simulator } = new Twin({ world, assumptions: { monthlyQuota: 7 } });
   const created = simulator.accounts.create({ name: 'globex', monthly_quota: null });
   const patched = simulator.accounts.create({ name: 'hooli', monthly_quota: 1 });
   simulator.accounts.patch(patched.account_id, { monthly_quota: null });
@@ -49,7 +49,7 @@ test('ERR-1 null leaves the quota to the assumption: created, patched or in a wo
 });
 
 test('a fault takes the name of an account, and refuses one that is not there', async () => {
-  const { call, simulator } = controlFixture();
+  const { call, simulator } = new Twin();
   const fault = { when: { every: 2 }, fault: { kind: 'refuse' } };
   const made = await call('POST', '/control/faults', { ...fault, match: { account_id: 'acme' } });
   expect(made.json.match.account_id).toBe(simulator.accounts.list()[0]?.account_id);
@@ -61,7 +61,7 @@ test('a fault takes the name of an account, and refuses one that is not there', 
 });
 
 test('AUTH-2 the keys of all accounts are listed with their account, without a full key', async () => {
-  const { call, simulator } = controlFixture();
+  const { call, simulator } = new Twin();
   const [first, second] = simulator.accounts.list();
   const { key_id: id } = simulator.accounts.createKey(second?.account_id ?? '', { name: 'shop' });
   simulator.accounts.revokeKey(id);

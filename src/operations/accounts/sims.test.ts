@@ -2,10 +2,10 @@
  * SIMs and pool numbers that come and go while the service runs.
  */
 import { expect, test } from 'vitest';
-import { controlFixture } from '#verify/testkit/twin/control-fixture.ts';
+import { Twin } from '#verify/testkit/twin/twin.ts';
 
 test('all SIMs are listed, those of the pool too, and each can be read alone', async () => {
-  const { call, simulator } = controlFixture();
+  const { call, simulator } = new Twin();
   const { json } = await call('GET', '/control/sims');
   expect(json.sims).toHaveLength(simulator.state().sims);
   const [first] = json.sims;
@@ -13,7 +13,7 @@ test('all SIMs are listed, those of the pool too, and each can be read alone', a
 });
 
 test('STATE-4 removing a SIM fails its unfinished messages and keeps all of them', async () => {
-  const { call, send, simulator } = controlFixture();
+  const { call, send, simulator } = new Twin();
   const body = JSON.parse(send({}).body);
   expect((await call('DELETE', `/control/sims/${body.device_id}`)).status).toBe(204);
   expect(simulator.messages.get(body.message_id)).toMatchObject({
@@ -26,7 +26,7 @@ test('STATE-4 removing a SIM fails its unfinished messages and keeps all of them
 });
 
 test('AUTH-4 a removed number is unknown, and can be paired anew as another SIM', () => {
-  const { send, simulator } = controlFixture();
+  const { send, simulator } = new Twin();
   const [account] = simulator.accounts.list();
   const [sim] = simulator.sims.list(account?.account_id ?? '');
   const number = sim?.number ?? '';
@@ -38,10 +38,10 @@ test('AUTH-4 a removed number is unknown, and can be paired anew as another SIM'
 });
 
 test('a snapshot holds a removed SIM as long as a message names it', () => {
-  const { send, simulator } = controlFixture();
+  const { send, simulator } = new Twin();
   const { device_id: id, message_id: messageId } = JSON.parse(send({}).body);
   simulator.sims.delete(id);
-  const other = controlFixture().simulator;
+  const other = new Twin().simulator;
   other.snapshots.restore(JSON.parse(JSON.stringify(simulator.snapshots.take())));
   expect(other.messages.get(messageId)).toEqual(simulator.messages.get(messageId));
   expect(other.sims.all()).toEqual(simulator.sims.all());
@@ -49,7 +49,7 @@ test('a snapshot holds a removed SIM as long as a message names it', () => {
 });
 
 test('a SIM whose messages may not fail is not removed, and nothing changes', async () => {
-  const { call, send, simulator } = controlFixture({ assumptions: { failsFrom: ['sending'] } });
+  const { call, send, simulator } = new Twin({ assumptions: { failsFrom: ['sending'] } });
   const { device_id: id, message_id: messageId } = JSON.parse(send({}).body);
   const { status, json } = await call('DELETE', `/control/sims/${id}`);
   expect([status, json.error.code]).toEqual([409, 'conflict']);
@@ -58,7 +58,7 @@ test('a SIM whose messages may not fail is not removed, and nothing changes', as
 });
 
 test('SVC-1 numbers join and leave the shared pool at run time', async () => {
-  const { call, simulator } = controlFixture();
+  const { call, simulator } = new Twin();
   const added = await call('POST', '/control/pool', { number: '+12025550198' });
   expect(added).toMatchObject({ status: 201, json: { account_id: null } });
   const { device_id: id } = added.json;
@@ -68,13 +68,13 @@ test('SVC-1 numbers join and leave the shared pool at run time', async () => {
 });
 
 test('a SIM of an account is not a pool number', async () => {
-  const { call, send } = controlFixture();
+  const { call, send } = new Twin();
   const { device_id: id } = JSON.parse(send({}).body);
   expect((await call('DELETE', `/control/pool/${id}`)).status).toBe(404);
 });
 
 test('the inbound messages of all accounts are listed together, newest first', async () => {
-  const { call, simulator } = controlFixture();
+  const { call, simulator } = new Twin();
   const [acme, globex] = simulator.accounts.list();
   const receive = (id: string | undefined, to: string, message: string) => {
     simulator.sims.receive(id ?? '', { from: 'Bank', to, message });

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { controlFixture, sendBy } from '#verify/testkit/twin/control-fixture.ts';
+import { sendBy, Twin } from '#verify/testkit/twin/twin.ts';
 import { keptRequests } from '../../recording/exchange-record.ts';
 import { longestKeptBody } from '../../recording/recorded-exchange.ts';
 import { type SettingsInput, Simulator } from '../../simulator.ts';
@@ -187,7 +187,7 @@ function openStream(simulator: Simulator, options: StreamOptions, leaves = false
 }
 
 test('the kinds of a stream and `every` are checked', async () => {
-  const { call, simulator } = controlFixture();
+  const { call, simulator } = new Twin();
   expect(await call('GET', '/control/events?kinds=message,nonsense')).toMatchObject({
     status: 400,
     json: {
@@ -224,7 +224,7 @@ test('the last requests are kept, newest first, with the code of a refusal and n
 });
 
 test('streams of events are bounded: one too many is 409, and one that ends makes room', async () => {
-  const { simulator, call } = controlFixture();
+  const { simulator, call } = new Twin();
   const ends = Array.from({ length: mostStreams }, () => simulator.activity.stream(() => {}));
   expect(await call('GET', '/control/events')).toMatchObject({
     status: 409,
@@ -239,7 +239,7 @@ test('streams of events are bounded: one too many is 409, and one that ends make
 });
 
 test('one of the last requests is shown whole, as it came, without its key', async () => {
-  const { simulator, call } = controlFixture();
+  const { simulator, call } = new Twin();
   const [account] = simulator.readyFile().accounts;
   const body = `{ "from_number": "${account?.sims[0]?.number}",\n"to":"+12025550123", "message":"x", "extra": 1 }`;
   simulator.handle({
@@ -278,7 +278,7 @@ test('one of the last requests is shown whole, as it came, without its key', asy
 });
 
 test('a body longer than 16,384 bytes is not kept with its request', async () => {
-  const { simulator, send } = controlFixture();
+  const { simulator, send } = new Twin();
   send({ extra: 'x'.repeat(longestKeptBody) });
   expect(simulator.requests.get(1)).toMatchObject({ status: 202, request: { body: null } });
   send({});
@@ -287,7 +287,7 @@ test('a body longer than 16,384 bytes is not kept with its request', async () =>
 });
 
 test('the code of a refusal is found in a long body too, up to what is kept', async () => {
-  const { simulator, send } = controlFixture();
+  const { simulator, send } = new Twin();
   const set = (text: string, nth: number) => {
     const body = { code: 'planted', text };
     simulator.faults.add({ when: { nth: [nth] }, fault: { kind: 'status', status: 500, body } });

@@ -2,10 +2,10 @@
  * Filters of messages: which values they accept, and which they refuse because they cannot match.
  */
 import { expect, test } from 'vitest';
-import { controlFixture } from '#verify/testkit/twin/control-fixture.ts';
+import { Twin } from '#verify/testkit/twin/twin.ts';
 
 test('a plus sign in a query may be written as it is or as %2B', async () => {
-  const { call, send } = controlFixture();
+  const { call, send } = new Twin();
   const { from_number: from } = JSON.parse(send({}).body);
   for (const written of [from, encodeURIComponent(from)]) {
     expect((await call('GET', `/control/messages?from=${written}`)).json.messages).toHaveLength(1);
@@ -13,7 +13,7 @@ test('a plus sign in a query may be written as it is or as %2B', async () => {
 });
 
 test('a filter by account takes its id, in either case, or its name', async () => {
-  const { call, send, simulator } = controlFixture();
+  const { call, send, simulator } = new Twin();
   send({});
   const [{ name, account_id: id } = { name: '', account_id: '' }] = simulator.accounts.list();
   for (const account of [name, id, id.toUpperCase()]) {
@@ -24,7 +24,7 @@ test('a filter by account takes its id, in either case, or its name', async () =
 });
 
 test('the UUID of an unknown account matches no messages', async () => {
-  const { call } = controlFixture();
+  const { call } = new Twin();
   const path = '/control/messages?account_id=00000000-0000-4000-8000-000000000000';
   expect(await call('GET', path)).toMatchObject({ status: 200, json: { messages: [] } });
 });
@@ -37,7 +37,7 @@ test.each([
   ['limit=', 'limit', 'expected a whole number from 1 to 1000; got ""'],
   ['limit=0x10', 'limit', 'expected a whole number from 1 to 1000; got "0x10"'],
 ])('the filter %s is refused with a message that names it', async (query, path, message) => {
-  const { call } = controlFixture();
+  const { call } = new Twin();
   const { status, json } = await call('GET', `/control/messages?${query}`);
   expect(status).toBe(400);
   expect(json.error.path).toBe(path);

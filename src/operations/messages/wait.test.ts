@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { sendBy } from '#verify/testkit/twin/control-fixture.ts';
+import { sendBy } from '#verify/testkit/twin/twin.ts';
 import { Simulator } from '../../simulator.ts';
 import { mostWaits } from './wait.ts';
 

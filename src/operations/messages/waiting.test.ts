@@ -3,11 +3,11 @@
  * message keeps its status until just before `until` and changes it then.
  */
 import { expect, test } from 'vitest';
-import { controlFixture } from '#verify/testkit/twin/control-fixture.ts';
+import { Twin } from '#verify/testkit/twin/twin.ts';
 import type { SettingsInput } from '../../simulator.ts';
 
 function messageIn(settings: SettingsInput, body: Readonly<Record<string, unknown>> = {}) {
-  const { simulator, send } = controlFixture(settings);
+  const { simulator, send } = new Twin(settings);
   const idOf = () => JSON.parse(send(body).body).message_id as string;
   const id = idOf();
   const sim = simulator.messages.get(id).device_id;

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { controlFixture } from '#verify/testkit/twin/control-fixture.ts';
+import { Twin } from '#verify/testkit/twin/twin.ts';
 
 const body = '{"to":"+12025550123","from":"+12025550101","message":"hi"}';
 const send = { method: 'POST', path: '/api/v1/sms/send/', body };
 
 test('AUTH-2 a request is made with a key of the account, and shown without it', async () => {
-  const { call, simulator } = controlFixture();
+  const { call, simulator } = new Twin();
   const [account] = simulator.readyFile().accounts;
   const made = await call('POST', `/control/accounts/${account?.account_id}/requests`, send);
   expect(made.status).toBe(200);
@@ -17,7 +17,7 @@ test('AUTH-2 a request is made with a key of the account, and shown without it',
 });
 
 test('without a key that is not revoked there is no request; a fault on the way is reported', async () => {
-  const { call, simulator } = controlFixture();
+  const { call, simulator } = new Twin();
   const [account] = simulator.accounts.list();
   const path = `/control/accounts/${account?.account_id}/requests`;
   simulator.faults.add({ when: { nth: [1] }, fault: { kind: 'lost_response' } });
@@ -33,7 +33,7 @@ test('without a key that is not revoked there is no request; a fault on the way 
 });
 
 test('the ledger, the pool, the buckets and the hits of fates are shown', async () => {
-  const { call, send: sendOne, simulator } = controlFixture();
+  const { call, send: sendOne, simulator } = new Twin();
   sendOne({ to: '+12025550163' });
   const hits = (await call('GET', '/control/outcomes/hits')).json.hits;
   const { outcomes } = simulator.outcomes.get();

@@ -3,10 +3,10 @@
  */
 import { expect, test } from 'vitest';
 import { exchangesOfHar } from '#judging/evidence/exchanges-of-traffic.ts';
-import { controlFixture, sendBy } from '#verify/testkit/twin/control-fixture.ts';
+import { sendBy, Twin } from '#verify/testkit/twin/twin.ts';
 
 test('GET /control/har gives the last requests in order, and the referee reads them', async () => {
-  const { simulator, call } = controlFixture({ limits: { send: 2 } });
+  const { simulator, call } = new Twin({ limits: { send: 2 } });
   const key = simulator.readyFile().accounts[0]?.api_key ?? '';
   simulator.faults.add({ when: { nth: [2] }, fault: { kind: 'lost_response' } });
   sendBy(simulator, 0, { request_id: 'a' });

@@ -5,13 +5,13 @@
 import { expect, test } from 'vitest';
 import { atOnce } from '#io/at-once.ts';
 import { defaultGraceMs } from '#judging/client/judge.ts';
-import { controlFixture } from '#verify/testkit/twin/control-fixture.ts';
+import { Twin } from '#verify/testkit/twin/twin.ts';
 import { reportingOn } from './referee.ts';
 
 const asked = { isPartial: false, isStrict: false, graceMs: defaultGraceMs };
 
-function runOf(settings: Parameters<typeof controlFixture>[0] = { limits: { send: 1 } }) {
-  const { simulator, send } = controlFixture(settings);
+function runOf(settings: ConstructorParameters<typeof Twin>[0] = { limits: { send: 1 } }) {
+  const { simulator, send } = new Twin(settings);
   const report = (options = asked) => atOnce(reportingOn(simulator, options));
   const retryAfter = () => report().rules.find(({ id }) => id === 'CLIENT-1')?.verdict;
   return { simulator, send, report, retryAfter };

@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { referee as command } from '#cli/referee/referee.ts';
 import { checkpointTaken } from '#verify/testkit/journal-files.ts';
-import { controlFixture, plainRequest, sendBy } from '#verify/testkit/twin/control-fixture.ts';
 import { bearer, postTo, requestTo, sendPaths } from '#verify/testkit/twin/request.ts';
+import { plainRequest, sendBy, Twin } from '#verify/testkit/twin/twin.ts';
 import { controlApi } from '../../control/control-api.ts';
 import { type SettingsInput, Simulator } from '../../simulator.ts';
 
@@ -55,7 +55,7 @@ function earlyRetry(simulator: Simulator): void {
 }
 
 test('GET /control/referee judges the run so far', async () => {
-  const { simulator, call } = controlFixture({ limits: { send: 1 } });
+  const { simulator, call } = new Twin({ limits: { send: 1 } });
   earlyRetry(simulator);
   const { status, json } = await call('GET', '/control/referee');
   expect(status).toBe(200);
@@ -71,7 +71,7 @@ test('GET /control/referee judges the run so far', async () => {
 });
 
 test('a long report lets other requests in between, and leaves them out', async () => {
-  const { simulator, call } = controlFixture({ limits: {} });
+  const { simulator, call } = new Twin({ limits: {} });
   for (let n = 0; n < 3_000; n++) sendBy(simulator, 0, { request_id: `id-${n}` });
   const alone = simulator.referee();
   // Another question, so that the kept report does not answer this one.
@@ -119,7 +119,7 @@ test('a run that goes on from a checkpoint is judged as a partial record', async
 });
 
 test('DELETE /control/referee begins the record anew, in the journal too', async () => {
-  const { simulator, call } = controlFixture({ limits: { send: 1 } });
+  const { simulator, call } = new Twin({ limits: { send: 1 } });
   earlyRetry(simulator);
   expect((await call('DELETE', '/control/referee')).status).toBe(204);
   expect(simulator.referee()).toMatchObject({ exchanges: 0 });
@@ -173,7 +173,7 @@ test('the record is also bounded by characters', () => {
 });
 
 test('?account, ?partial, ?strict and ?grace', async () => {
-  const { simulator, call } = controlFixture({ limits: { send: 1 } });
+  const { simulator, call } = new Twin({ limits: { send: 1 } });
   sendBy(simulator, 0, { message: 'One' });
   sendBy(simulator, 0, { request_id: 'b', message: 'Two' });
   simulator.clock.advance('5s');
@@ -215,7 +215,7 @@ test('?details adds the exchanges and the intents', () => {
 });
 
 test('CLIENT-10 POST /control/referee takes what the client reported', async () => {
-  const { simulator, call } = controlFixture();
+  const { simulator, call } = new Twin();
   sendBy(simulator, 0, { request_id: 'a' });
   const said = { intent: 'one', to: '+12025550123', from: '+12025550101', message: 'Hello' };
   const report = async (intents: readonly unknown[]) =>
@@ -225,7 +225,7 @@ test('CLIENT-10 POST /control/referee takes what the client reported', async () 
 });
 
 test('CLIENT-10 what was reported last of an intent counts, live as in an intents file', async () => {
-  const { simulator, call } = controlFixture();
+  const { simulator, call } = new Twin();
   sendBy(simulator, 0, { request_id: 'a' });
   const said = { intent: 'one', to: '+12025550123', from: '+12025550101', message: 'Hello' };
   const intents = [
@@ -312,7 +312,7 @@ const escapeOf = (key: string) => key.replaceAll(/[A-Z_]/g, (one) => `\\u00${hex
 test.each(['query', 'path', 'body', 'message', 'escaped query', 'escaped path', 'escaped message'])(
   'CLIENT-16 a key in the %s is found, and it does not leave by the control port',
   async (where) => {
-    const { simulator } = controlFixture();
+    const { simulator } = new Twin();
     const { control } = controlApi(simulator, { host: '127.0.0.1', token: undefined });
     const key = simulator.readyFile().accounts[0]?.api_key ?? '';
     const own = { authorization: bearer(key), clientIp: '127.0.0.1' };
@@ -347,7 +347,7 @@ test.each(['query', 'path', 'body', 'message', 'escaped query', 'escaped path', 
 );
 
 test('a request has one number in the report and in the list, also after the record starts anew', async () => {
-  const { simulator, call } = controlFixture({ limits: { send: 1 } });
+  const { simulator, call } = new Twin({ limits: { send: 1 } });
   sendBy(simulator, 0, { request_id: 'before' });
   await call('DELETE', '/control/referee');
   simulator.clock.advance('60s');
@@ -434,7 +434,7 @@ test.each([
 ])(
   'a %d with a date as Retry-After asks for a wait, live, in a journal and in a HAR file',
   async (status, rule) => {
-    const { simulator, call } = controlFixture({ limits: {} });
+    const { simulator, call } = new Twin({ limits: {} });
     const headers = { 'Retry-After': new Date(simulator.clock.now() + 44_000).toUTCString() };
     simulator.faults.add({ when: { nth: [1, 4] }, fault: { kind: 'status', status, headers } });
     for (const id of ['a', 'b']) {

@@ -2,13 +2,13 @@
  * Requests over simulated time: each counts once, by endpoint and account, within a bound.
  */
 import { expect, test } from 'vitest';
-import { controlFixture, sendBy } from '#verify/testkit/twin/control-fixture.ts';
 import { requestTo } from '#verify/testkit/twin/request.ts';
+import { sendBy, Twin } from '#verify/testkit/twin/twin.ts';
 import { mostSeries, RequestSeconds } from '../../recording/exchange-record.ts';
 import { RecordedExchange } from '../../recording/recorded-exchange.ts';
 
 test('requests are counted by second, endpoint and account, since a reset', async () => {
-  const { simulator, call } = controlFixture({ limits: { send: 2 } });
+  const { simulator, call } = new Twin({ limits: { send: 2 } });
   for (let n = 0; n < 3; n++) sendBy(simulator, 0, {});
   simulator.clock.advance('70s');
   sendBy(simulator, 1, {});

@@ -2,7 +2,7 @@
  * Which requests a search finds, what marks a row, and the one number of a request.
  */
 import { expect, test } from 'vitest';
-import { controlFixture } from '#verify/testkit/twin/control-fixture.ts';
+import { sendBy, Twin } from '#verify/testkit/twin/twin.ts';
 
 test.each([
   ['', [5, 4, 3, 2, 1]],
@@ -18,18 +18,18 @@ test.each([
   ['key:', []],
   ['to:+12025550164 status:403', []],
 ])('the search "%s" finds the requests %j', async (search, numbers) => {
-  const { call, send } = controlFixture();
+  const { call, send, simulator } = new Twin();
   send({ request_id: 'order-1' });
   send({ to: '+12025550164', message: 'hello-there' });
   send({ from: '+12025550999' });
   send({ request_id: 'order-1' });
-  send({}, 1);
+  sendBy(simulator, 1, {});
   const { json } = await call('GET', `/control/requests?search=${encodeURIComponent(search)}`);
   expect(json.requests.map(({ number }: { number: number }) => number)).toEqual(numbers);
 });
 
 test('a row names the fault that struck it, and a replay', () => {
-  const { simulator, send } = controlFixture();
+  const { simulator, send } = new Twin();
   simulator.faults.add({ when: { nth: [1] }, fault: { kind: 'lost_response' } });
   simulator.faults.add({ when: { nth: [3] }, fault: { kind: 'status', status: 503 } });
   for (let n = 0; n < 3; n++) send({ request_id: 'order-1' });
@@ -45,7 +45,7 @@ test('a row names the fault that struck it, and a replay', () => {
 });
 
 test('a request has the same number on its page and in the findings, after a reset, too', () => {
-  const { simulator, send } = controlFixture({ limits: { send: 1 } });
+  const { simulator, send } = new Twin({ limits: { send: 1 } });
   const early = () => {
     send({ request_id: 'order-1' });
     send({ request_id: 'order-2' });

@@ -2,10 +2,10 @@
  * The log of requests, and requests that a user makes through the control port.
  */
 import { expect, test } from 'vitest';
-import { controlFixture } from '#verify/testkit/twin/control-fixture.ts';
+import { Twin } from '#verify/testkit/twin/twin.ts';
 
 test('a reset empties the log of requests, and their numbers go on', async () => {
-  const { call, send, simulator } = controlFixture();
+  const { call, send, simulator } = new Twin();
   send({});
   await call('POST', '/control/reset');
   expect((await call('GET', '/control/requests')).json).toEqual({ requests: [] });
@@ -15,7 +15,7 @@ test('a reset empties the log of requests, and their numbers go on', async () =>
 });
 
 test('a body that is an object is refused with what was expected', async () => {
-  const { call } = controlFixture();
+  const { call } = new Twin();
   const body = { method: 'POST', path: '/api/v1/sms/send/', body: { to: '+12025550123' } };
   const { status, json } = await call('POST', '/control/accounts/acme/requests', body);
   expect(status).toBe(400);

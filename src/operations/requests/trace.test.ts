@@ -3,11 +3,11 @@
  */
 import { expect, test } from 'vitest';
 import { servicePaths } from '#contract/routes.ts';
-import { controlFixture, sendBy } from '#verify/testkit/twin/control-fixture.ts';
 import { bearer, requestTo } from '#verify/testkit/twin/request.ts';
+import { sendBy, Twin } from '#verify/testkit/twin/twin.ts';
 
 test('requests, a fault, a replay, statuses, reads and findings of one intent are in order', async () => {
-  const { simulator, call } = controlFixture({ limits: { send: 2 } });
+  const { simulator, call } = new Twin({ limits: { send: 2 } });
   sendBy(simulator, 0, { message: 'another intent' });
   simulator.faults.add({ when: { nth: [1] }, fault: { kind: 'lost_response' } });
   const { message_id: id } = JSON.parse(sendBy(simulator, 0, { request_id: 'a' }).body);

@@ -2,10 +2,10 @@
  * Moving time from JSON and from JavaScript.
  */
 import { expect, test } from 'vitest';
-import { controlFixture } from '#verify/testkit/twin/control-fixture.ts';
+import { Twin } from '#verify/testkit/twin/twin.ts';
 
 test('a bare number in JSON names no unit and is refused', async () => {
-  const { call } = controlFixture();
+  const { call } = new Twin();
   const { status, json } = await call('POST', '/control/clock/advance', { by: 60 });
   expect(status).toBe(400);
   expect(json.error).toMatchObject({
@@ -15,7 +15,7 @@ test('a bare number in JSON names no unit and is refused', async () => {
 });
 
 test('the method takes numbers as milliseconds', () => {
-  const { simulator } = controlFixture();
+  const { simulator } = new Twin();
   const startMs = simulator.clock.now();
   simulator.clock.advance(1_500);
   simulator.clock.advance({ by: 500 });

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { controlFixture, sendBy } from '#verify/testkit/twin/control-fixture.ts';
+import { sendBy, Twin } from '#verify/testkit/twin/twin.ts';
 import { createSimulator, Simulator } from '../../simulator.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'smstwin-past-'));
@@ -45,7 +45,7 @@ test.each([
 );
 
 test('a time within an advance is answered, and an entry is the state after its line', async () => {
-  const { simulator, call } = controlFixture();
+  const { simulator, call } = new Twin();
   const { message_id: id } = JSON.parse(sendBy(simulator, 0, {}).body);
   simulator.clock.advance('24h');
   const status = (query: object) => {
@@ -69,7 +69,7 @@ test('a time within an advance is answered, and an entry is the state after its 
 });
 
 test('an instant that the journal does not hold is refused with the earliest one', async () => {
-  const { simulator, call } = controlFixture();
+  const { simulator, call } = new Twin();
   simulator.clock.advance('1h');
   simulator.snapshots.restore({ ...simulator.snapshots.take() });
   const refusal = async (query: string) => {
@@ -94,7 +94,7 @@ test('an instant that the journal does not hold is refused with the earliest one
 });
 
 test('a fork from an earlier instant goes on from there, with keys of its own', async () => {
-  const { simulator, call } = controlFixture();
+  const { simulator, call } = new Twin();
   const { message_id: id } = JSON.parse(sendBy(simulator, 0, {}).body);
   simulator.clock.advance('1h');
   sendBy(simulator, 0, { message: 'after the instant' });
@@ -114,7 +114,7 @@ test('a fork from an earlier instant goes on from there, with keys of its own', 
 });
 
 test('the journal of a fork from an earlier instant plays from its file alone', async () => {
-  const { simulator } = controlFixture();
+  const { simulator } = new Twin();
   sendBy(simulator, 0, {});
   const { world_id: id } = simulator.worlds.fork('default', { from: { entry: 1 } });
   const fork = simulator.hosting.get(id)?.simulator as Simulator;

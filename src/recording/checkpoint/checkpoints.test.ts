@@ -28,8 +28,8 @@ import {
   withChecksums,
 } from '#verify/testkit/journal-files.ts';
 import { runs } from '#verify/testkit/runs.ts';
-import { sendBy } from '#verify/testkit/twin/control-fixture.ts';
 import { outcomeOf, someCommands } from '#verify/testkit/twin/random-commands.ts';
+import { sendBy } from '#verify/testkit/twin/twin.ts';
 import { type SettingsInput, Simulator, type SimulatorOptions } from '../../simulator.ts';
 import { checkpointOpening } from '../journal/run-files.ts';
 

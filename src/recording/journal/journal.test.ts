@@ -15,7 +15,7 @@ import { replayJournal } from '#cli/replay/replay-journal.ts';
 import { withChangedLines } from '#judging/evidence/journal-checksum.ts';
 import { JournalError } from '#judging/evidence/journal-error.ts';
 import { withChecksums } from '#verify/testkit/journal-files.ts';
-import { sendBy } from '#verify/testkit/twin/control-fixture.ts';
+import { sendBy } from '#verify/testkit/twin/twin.ts';
 import { type SettingsInput, Simulator } from '../../simulator.ts';
 import { rememberedCharacters, rememberedInputs } from './journal.ts';
 import { FileJournal, journalTextLimitBytes } from './journal-writer.ts';

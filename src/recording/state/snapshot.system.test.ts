@@ -1,7 +1,7 @@
 /** More messages than a call may have arguments: too many sends for the quick tests. */
 
 import { expect, test } from 'vitest';
-import { sendBy } from '#verify/testkit/twin/control-fixture.ts';
+import { sendBy } from '#verify/testkit/twin/twin.ts';
 import { type SettingsInput, Simulator } from '../../simulator.ts';
 
 const messages = 200_000;

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { runs } from '#verify/testkit/runs.ts';
-import { sendBy } from '#verify/testkit/twin/control-fixture.ts';
 import { type Command, outcomeOf, someCommands } from '#verify/testkit/twin/random-commands.ts';
+import { sendBy } from '#verify/testkit/twin/twin.ts';
 import { snapshotText } from '../../operations/worlds/snapshots.ts';
 import { Simulator } from '../../simulator.ts';
 import { restoreSnapshot } from './restore-state.ts';

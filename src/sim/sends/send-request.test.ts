@@ -37,7 +37,7 @@ const notStrings = [null, 1, true, [], ['x'], {}] as const;
 test('SEND-2 a plain send is valid, and its values are those of the body', () => {
   expect(validate({})).toEqual({
     kind: 'valid',
-    request: { to: recipient, sender: acmeNumber, message: 'hello', requestId: '', sendAtMs: 0 },
+    request: { to: recipient, sender: acmeNumber, message: 'Hello', requestId: '', sendAtMs: 0 },
   });
 });
 

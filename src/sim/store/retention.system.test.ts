@@ -5,7 +5,8 @@ import { minuteMs } from '#contract/time.ts';
 import { recipient, Twin } from '#verify/testkit/twin/twin.ts';
 
 test('SEND-4 a day at the documented rates of three endpoints loses no message and no request_id', () => {
-  const twin = new Twin({ assumptions: { monthlyQuota: 'unlimited' } });
+  const settings = { assumptions: { monthlyQuota: 'unlimited' } } as const;
+  const twin = new Twin(settings, { journal: false });
   const paths = ['/api/v1/sms/send/', '/api/sms/send/', '/api/external/send/'];
   const send = (path: string, n: number) =>
     twin.post(path, {

@@ -31,7 +31,7 @@ export const unauthenticated = { authorization: undefined };
 
 /** A `send_at` so far from now. */
 export function ahead(scene: Scene, byMs: number, zone = 'Z'): string {
-  return new Date(scene.session.model.nowMs + byMs).toISOString().replace('Z', zone);
+  return new Date(scene.model.nowMs + byMs).toISOString().replace('Z', zone);
 }
 
 /** Sends until a refusal; returns how many passed and the wait in the refusal. */

@@ -49,8 +49,8 @@ export function repliesOfExamples(
       // Under other answers, things that the example needs may be missing.
     }
     scene.stop();
-    const keys = scene.session.validKeysOf(0).join();
-    const lines = scene.session.trace.map(({ request: { method, path }, reply }) =>
+    const keys = scene.validKeysOf(0).join();
+    const lines = scene.trace.map(({ request: { method, path }, reply }) =>
       [method, path, reply.status, JSON.stringify(reply.headers), reply.body].join(' '),
     );
     return [`${name}: ${keys}`, ...lines];

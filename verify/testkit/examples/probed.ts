@@ -23,10 +23,10 @@ export const probed: Examples = Object.fromEntries(
 function observedAnswer(probe: Probe, scene: Scene): string {
   const steps = probe(
     new Asker({
-      key: scene.session.keysOf(0)[0]?.key ?? 'none',
+      key: scene.keysOf(0)[0]?.key ?? 'none',
       from: numbers.ada,
       to: '+12025550150',
-      nowMs: scene.session.model.nowMs,
+      nowMs: scene.model.nowMs,
       unknownFrom: '+12025550199',
       deviceId: scene.deviceOf(numbers.adaExternal),
       requestId: () => 'a',

@@ -38,44 +38,32 @@ export async function runInPool<Task, Result>(plan: PoolPlan<Task, Result>): Pro
   const results: Result[] = [];
   const queue = plan.tasks.entries();
   const children = Array.from({ length: plan.processes }, () =>
-    fork(plan.script, { execArgv: process.execArgv }).setMaxListeners(0),
+    fork(plan.script, { execArgv: process.execArgv }),
   );
   const work = async (child: ChildProcess): Promise<void> => {
-    for (const [number, task] of queue) {
-      const result = await ask<Task, Result>(child, { number, content: task }, plan.lost);
-      results[number] = result;
-      plan.onDone(result);
-    }
+    const open = new Map<number, (result?: Result) => void>();
+    child.on('message', ({ number, content }: Numbered<Result>) => open.get(number)?.(content));
+    child.on('exit', () => {
+      for (const finish of open.values()) finish();
+    });
+    const workOn = async (): Promise<void> => {
+      for (const [number, content] of queue) {
+        const result = await new Promise<Result | undefined>((resolve) => {
+          open.set(number, resolve);
+          if (child.connected) child.send({ number, content });
+          else resolve(undefined);
+        });
+        open.delete(number);
+        results[number] = result ?? plan.lost(content);
+        plan.onDone(results[number]);
+      }
+    };
+    await Promise.all(Array.from({ length: plan.tasksAtOnce }, workOn));
   };
   try {
-    const workers = children.flatMap((child) =>
-      Array.from({ length: plan.tasksAtOnce }, () => work(child)),
-    );
-    await Promise.all(workers);
+    await Promise.all(children.map(work));
     return results;
   } finally {
     for (const child of children) if (child.connected) child.disconnect();
   }
-}
-
-function ask<Task, Result>(
-  child: ChildProcess,
-  task: Numbered<Task>,
-  lost: (task: Task) => Result,
-): Promise<Result> {
-  return new Promise((resolve) => {
-    const finish = (result: Result): void => {
-      child.off('exit', onExit);
-      child.off('message', onMessage);
-      resolve(result);
-    };
-    const onExit = (): void => finish(lost(task.content));
-    const onMessage = ({ number, content }: Numbered<Result>): void => {
-      if (number === task.number) finish(content);
-    };
-    child.on('exit', onExit);
-    child.on('message', onMessage);
-    if (child.connected) child.send(task);
-    else onExit();
-  });
 }

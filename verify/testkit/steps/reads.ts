@@ -45,7 +45,7 @@ export const read = stepKind(
     const { who, method } = step;
     const messageId = itemAt(session.messagesOf(step.whose), step.message)?.messageId;
     const path = `/api/v1/sms/${spelt(step.id ?? messageId ?? 'none', step.spelt)}/`;
-    return ask(session, who, { ...session.get(who, path, step.key), method });
+    return ask(session, who, { ...session.getBy(who, path, step.key), method });
   },
 );
 
@@ -67,7 +67,7 @@ export const tasks = stepKind(
   (session, step) => {
     const deviceId = itemAt(session.simsOf(step.whose), step.sim)?.deviceId;
     const path = `/api/devices/${spelt(step.id ?? deviceId ?? 'none', step.spelt)}/tasks/`;
-    return ask(session, step.who, session.get(step.who, path, step.key));
+    return ask(session, step.who, session.getBy(step.who, path, step.key));
   },
 );
 
@@ -75,13 +75,13 @@ export const received = stepKind(
   'received',
   fc.record({ who: caller, key: position, query: fc.constantFrom(...values.pageQueries) }),
   (session, { who, key, query }) =>
-    ask(session, who, { ...session.get(who, receivedPath, key), query }),
+    ask(session, who, { ...session.getBy(who, receivedPath, key), query }),
 );
 
 export const stats = stepKind(
   'stats',
   fc.record({ who: caller, key: position }),
-  (session, { who, key }) => ask(session, who, session.get(who, statsPath, key)),
+  (session, { who, key }) => ask(session, who, session.getBy(who, statsPath, key)),
 );
 
 /** Requests to paths that the service does not have. */
@@ -94,7 +94,7 @@ export const lost = stepKind(
     query: fc.constantFrom('', 'a=b'),
   }),
   (session, { who, method, path, query }) =>
-    ask(session, who, { ...session.get(who, path), method, query }),
+    ask(session, who, { ...session.getBy(who, path), method, query }),
 );
 
 /** As many requests as the limit allows, or a few less or more. */
@@ -119,7 +119,11 @@ export const burst = stepKind(
     // From several addresses and with all keys in turn, since neither may have its own bucket.
     for (let index = 0; index < times; index++) {
       const authorization = bearer(itemAt(keys, index) ?? 'none');
-      last = session.call(who, { ...request, authorization, clientIp: `203.0.113.${index % 3}` });
+      last = session.exchange(who, {
+        ...request,
+        authorization,
+        clientIp: `203.0.113.${index % 3}`,
+      });
     }
     return `${times} times ${endpoint} by ${session.nameOf(who)} -> ${last?.status}`;
   },
@@ -150,26 +154,26 @@ export const stranger = stepKind(
     const limits: Partial<Record<string, number | null>> = session.model.limits;
     const times = step.times || (limits[limitedEndpoints[step.endpoint] ?? ''] ?? 1) + 1;
     for (let sent = 1; sent < times; sent++)
-      session.call(noCaller, { ...request, clientIp, forwardedFor });
+      session.exchange(noCaller, { ...request, clientIp, forwardedFor });
     if (step.times === 0) {
-      session.call(noCaller, { ...request, clientIp: '203.0.113.9' });
-      session.call(0, { ...request, authorization: bearer(session.keyAt(0, 0)) });
+      session.exchange(noCaller, { ...request, clientIp: '203.0.113.9' });
+      session.exchange(0, { ...request, authorization: bearer(session.keyAt(0, 0)) });
     }
     return ask(session, noCaller, { ...request, clientIp, forwardedFor });
   },
 );
 
 function ask(session: Session, who: number, request: ApiRequest): string {
-  return `${textOf(request)} -> ${session.call(who, request).status}`;
+  return `${textOf(request)} -> ${session.exchange(who, request).status}`;
 }
 
 /** A request that spends a token, if the endpoint has a limit, and changes little. */
 function cheapRequest(session: Session, who: number, endpoint: Endpoint): ApiRequest {
   if (endpoint in sendPaths) return post(session, { who, key: 0, via: endpoint as SendPath }, '{}');
-  if (endpoint === 'received') return session.get(who, receivedPath);
-  if (endpoint === 'tasks') return session.get(who, '/api/devices/none/tasks/');
-  if (endpoint === 'stats') return session.get(who, statsPath);
-  return session.get(who, `/api/v1/sms/${session.messagesOf(who)[0]?.messageId ?? 'none'}/`);
+  if (endpoint === 'received') return session.getBy(who, receivedPath);
+  if (endpoint === 'tasks') return session.getBy(who, '/api/devices/none/tasks/');
+  if (endpoint === 'stats') return session.getBy(who, statsPath);
+  return session.getBy(who, `/api/v1/sms/${session.messagesOf(who)[0]?.messageId ?? 'none'}/`);
 }
 
 /** A request that would succeed with a valid key of the first account. */

@@ -162,7 +162,7 @@ export const rawSend = stepKind(
   (session, step) => {
     const { type: contentType, encoding: contentEncoding } = step;
     const request = { ...post(session, step, step.body), contentType, contentEncoding };
-    return `${textOf(request)} -> ${session.call(step.who, request).status}`;
+    return `${textOf(request)} -> ${session.exchange(step.who, request).status}`;
   },
 );
 
@@ -185,12 +185,12 @@ export function post(
   body: string | Uint8Array,
 ): ApiRequest {
   const contentType = 'application/json';
-  return { ...session.get(who, sendPaths[via], key), method: 'POST', contentType, body };
+  return { ...session.getBy(who, sendPaths[via], key), method: 'POST', contentType, body };
 }
 
 function send(session: Session, origin: SendOrigin, body: string): string {
   const request = post(session, origin, body);
-  const reply = session.call(origin.who, request);
+  const reply = session.exchange(origin.who, request);
   const sender = session.callerOf(origin.who);
   sender.sends.push({ via: origin.via, body });
   if (reply.status === 429) {

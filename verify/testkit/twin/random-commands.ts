@@ -20,6 +20,7 @@ export interface Command {
   readonly run: (simulator: Simulator) => unknown;
 }
 
+/** Commands that do this with random fields. */
 function commands<Fields>(
   name: string,
   fields: fc.Arbitrary<Fields>,
@@ -44,9 +45,9 @@ const send = commands(
     aheadSeconds: fc.constantFrom(0, 30, 90_000),
   }),
   (simulator, { key, sim, to, requestId, aheadSeconds }) => {
-    const sendAt = new Date(simulator.clock.now() + aheadSeconds * 1_000).toISOString();
-    const { number } = itemAt(worldOf(simulator).devices.values(), sim) ?? {};
-    const fields = { to, from: number, message: 'Hello', request_id: requestId };
+    const sendAt = new Date(simulator.clock.now() + aheadSeconds * 1_000);
+    const from = itemAt(simulator.simulation.world.devices.values(), sim)?.number;
+    const fields = { to, from, message: 'Hello', request_id: requestId };
     const body = aheadSeconds > 0 ? { ...fields, send_at: sendAt } : fields;
     return simulator.handle(postTo(sendPaths.send, body, withKeyAt(simulator, key)));
   },
@@ -56,18 +57,18 @@ const get = commands(
   'get',
   fc.record({
     key: position,
-    what: fc.constantFrom('read', 'tasks', 'received', 'stats'),
+    path: fc.constantFrom(
+      ...['/api/v1/sms/{message}/', '/api/devices/{device}/tasks/'],
+      ...['/api/v1/sms/received/', '/api/v1/account/stats/'],
+    ),
     target: position,
   }),
-  (simulator, { key, what, target }) => {
-    const { messages, devices } = worldOf(simulator);
-    const path = {
-      read: `/api/v1/sms/${itemAt(messages.keys(), target)}/`,
-      tasks: `/api/devices/${itemAt(devices.keys(), target)}/tasks/`,
-      received: '/api/v1/sms/received/',
-      stats: '/api/v1/account/stats/',
-    }[what];
-    return simulator.handle(requestTo(path ?? '', withKeyAt(simulator, key)));
+  (simulator, { key, path, target }) => {
+    const { messages, devices } = simulator.simulation.world;
+    const found = path
+      .replace('{message}', () => String(itemAt(messages.keys(), target)))
+      .replace('{device}', () => String(itemAt(devices.keys(), target)));
+    return simulator.handle(requestTo(found, withKeyAt(simulator, key)));
   },
 );
 
@@ -86,16 +87,15 @@ const operate = fc.constantFrom(...recorded).chain((operation) =>
   ),
 );
 
+const advance = commands('advance', fc.constantFrom(1, 20_000, 61_000, 9e6), ({ clock }, ms) =>
+  clock.advance(ms),
+);
+
 const oneCommand = fc.oneof(
   { weight: 8, arbitrary: send },
   { weight: 6, arbitrary: get },
   { weight: 20, arbitrary: operate },
-  {
-    weight: 6,
-    arbitrary: commands('advance', fc.constantFrom(1, 20_000, 61_000, 9e6), (simulator, ms) =>
-      simulator.clock.advance(ms),
-    ),
-  },
+  { weight: 6, arbitrary: advance },
 );
 
 export const someCommands = fc.array(oneCommand, { minLength: 1, maxLength: 40, size: 'max' });
@@ -110,29 +110,25 @@ export function outcomeOf(simulator: Simulator, { label, run }: Command): string
   }
 }
 
-function idsOf(simulator: Simulator) {
-  const { accounts, devices, messages } = worldOf(simulator);
+function idsOf({ simulation }: Simulator) {
+  const { accounts, devices, messages } = simulation.world;
   return {
     account_id: accounts.keys(),
-    key_id: keysOf(simulator).map(({ keyId }) => keyId),
+    key_id: keysOf(simulation).map(({ keyId }) => keyId),
     device_id: devices.keys(),
     message_id: messages.keys(),
-    fault_id: simulator.simulation.faults.list.map(({ faultId }) => faultId),
+    fault_id: simulation.faults.list.map(({ faultId }) => faultId),
     number: ['1'],
     world_id: [],
   };
 }
 
 /** The header of the key at this position. */
-function withKeyAt(simulator: Simulator, keyPosition: number): { readonly authorization: string } {
-  return { authorization: bearer(itemAt(keysOf(simulator), keyPosition)?.key) };
+function withKeyAt({ simulation }: Simulator, place: number): { readonly authorization: string } {
+  return { authorization: bearer(itemAt(keysOf(simulation), place)?.key) };
 }
 
 /** All keys, grouped by account: a restored world lists them in this order. */
-function keysOf(simulator: Simulator): readonly ApiKey[] {
-  return [...worldOf(simulator).accounts.values()].flatMap(({ keys }) => keys);
-}
-
-function worldOf(simulator: Simulator) {
-  return simulator.simulation.world;
+function keysOf({ world }: Simulator['simulation']): readonly ApiKey[] {
+  return [...world.accounts.values()].flatMap(({ keys }) => keys);
 }

@@ -1,7 +1,4 @@
-/**
- * Short methods for examples on a `Session`: an account's requests, each compared with the
- * reference model's reply.
- */
+/** A session with short methods for examples, which are about the first account by default. */
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import type { Assumptions } from '#src/sim/assumptions.ts';
 import { playStep, type Step } from '../steps/steps.ts';
@@ -26,15 +23,13 @@ export const numbers = {
   pool: '+12025550190',
 } as const;
 
-export class Scene {
-  readonly session: Session;
-
+export class Scene extends Session {
   constructor(
     assumptions: Partial<Assumptions> = {},
     startsAt = usualStart,
     options: SessionOptions = {},
   ) {
-    this.session = new Session({ seed: 1, startMs: Date.parse(startsAt), assumptions }, options);
+    super({ seed: 1, startMs: Date.parse(startsAt), assumptions }, options);
   }
 
   /** An acceptable send with some fields replaced; `undefined` removes a field. */
@@ -61,9 +56,9 @@ export class Scene {
   }
 
   call(request: ApiRequest, { who = 0, key = 0, changes }: Call): ApiReply {
-    const authorization = bearer(this.session.keysOf(who)[key]?.key ?? 'none');
+    const authorization = bearer(this.keysOf(who)[key]?.key ?? 'none');
     const clientIp = '203.0.113.1';
-    return this.session.call(who, { ...request, authorization, clientIp, ...changes });
+    return this.exchange(who, { ...request, authorization, clientIp, ...changes });
   }
 
   advance(byMs: number): void {
@@ -71,7 +66,7 @@ export class Scene {
   }
 
   play(step: Step): void {
-    playStep(this.session, step);
+    playStep(this, step);
   }
 
   limit(endpoint: SendPath | 'received' | 'tasks', limit: number | null): void {
@@ -79,11 +74,7 @@ export class Scene {
   }
 
   deviceOf(number: string): string {
-    return this.session.model.sims.find((sim) => sim.number === number)?.deviceId ?? 'none';
-  }
-
-  stop(): void {
-    this.session.stop();
+    return this.model.sims.find((sim) => sim.number === number)?.deviceId ?? 'none';
   }
 }
 

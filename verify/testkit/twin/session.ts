@@ -11,7 +11,7 @@ import { type Assumptions, defaultAssumptions } from '#src/sim/assumptions.ts';
 import { messageHistory } from '#src/sim/store/message.ts';
 import { type InternalOptions, Simulator } from '#src/simulator.ts';
 import { ReferenceModel } from '../../model/reference-model.ts';
-import { changesOnItsOwn, type Fate, type Status } from '../../model/reference-phone.ts';
+import { changesOnItsOwn, type Status } from '../../model/reference-phone.ts';
 import { type Expected, isUuid } from '../../model/reference-replies.ts';
 import type { Outcome } from '../../model/reference-world.ts';
 import { differenceOf } from './reply-difference.ts';
@@ -122,7 +122,7 @@ export class Session {
   }
 
   /** Sends a request to the simulator and the model. Throws if their replies differ. */
-  call(who: number, request: ApiRequest): ApiReply {
+  exchange(who: number, request: ApiRequest): ApiReply {
     const reply = this.simulator.handle(request);
     const expected: Expected = this.model.handle(request);
     this.trace.push({ step: this.step, who, atMs: this.model.nowMs, request, reply });
@@ -143,7 +143,7 @@ export class Session {
     this.checkSound();
     for (const message of this.model.messages) {
       const who = this.#callers.findIndex((each) => each.accountId === message.accountId);
-      this.call(who, this.get(who, `/api/v1/sms/${message.messageId}/`));
+      this.exchange(who, this.getBy(who, `/api/v1/sms/${message.messageId}/`));
       const actual = this.historyOf(message.messageId);
       if (actual === undefined) continue;
       const [actualText, expectedText] = [actual, message.history].map(historyText);
@@ -152,11 +152,12 @@ export class Session {
         `history of ${message.messageId}: ${actualText}; the model's: ${expectedText}`,
       );
     }
-    for (const who of this.#callers.keys()) this.call(who, this.get(who, '/api/v1/account/stats/'));
+    for (const who of this.#callers.keys())
+      this.exchange(who, this.getBy(who, '/api/v1/account/stats/'));
   }
 
   /** A GET by a caller, with the key at this position. */
-  get(who: number, path: string, keyPosition = 0): ApiRequest {
+  getBy(who: number, path: string, keyPosition = 0): ApiRequest {
     return requestTo(path, {
       authorization: bearer(this.keyAt(who, keyPosition)),
       clientIp: '203.0.113.1',
@@ -245,21 +246,15 @@ export class Session {
     return this.simulator.simulation.world;
   }
 
-  /** Tells the model the drawn fate of the message that the reply accepts. */
+  /** Tells the model the fate, drawn or scripted, of the message that the reply accepts. */
   #learnFate(reply: ApiReply): void {
     const message = this.model.messages.at(-1);
     if (message === undefined || this.model.assumptions.failureRate === 0) return;
-    this.model.learnFate(message, this.#fateOf(String(JSON.parse(reply.body).message_id)));
-  }
-
-  /** The fate of a message, drawn or scripted. */
-  #fateOf(messageId: string): Fate {
-    const fate = this.#world.messages.get(messageId)?.fate;
-    if (fate === undefined) return { ends: 'delivered', polls: 1 };
-    const { ends, in: status, polls } = fate;
-    if (ends === 'delivered') return { ends, polls };
-    if (status === undefined) throw new Error(`a message that ends ${ends} without a status`);
-    return { ends, in: status, polls };
+    const fate = this.#world.messages.get(String(JSON.parse(reply.body).message_id))?.fate;
+    const { ends, in: status, polls } = fate ?? { ends: 'delivered', polls: 1 };
+    if (ends === 'delivered') this.model.learnFate(message, { ends, polls });
+    else if (status !== undefined) this.model.learnFate(message, { ends, in: status, polls });
+    else throw new Error(`a message that ends ${ends} without a status`);
   }
 
   #createSim(who: number, number: string, polling: 'simulated' | 'external'): void {

@@ -1,16 +1,19 @@
 /**
- * For tests: one simulated service on a manual clock, and requests of its callers without a socket.
- * Every request goes through `handle()`, as with a transport.
+ * For tests: one simulator on a manual clock, and requests to its service and its control port
+ * without a socket. Every request goes through the same functions as with a transport.
  */
 
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import type { StatusReader } from '#src/actors/lifecycle.ts';
-import { parseSettings, type SettingsInput } from '#src/config/settings.ts';
+import { controlApi } from '#src/control/control-api.ts';
+import type { ControlRequest } from '#src/http/transport/transport.ts';
+import { routeOf } from '#src/operations/table.ts';
 import type { Account, Device, Message } from '#src/sim/accounts/records.ts';
 import type { Assumptions } from '#src/sim/assumptions.ts';
 import { messageHistory } from '#src/sim/store/message.ts';
-import { Simulation } from '#src/simulation/simulation.ts';
-import { bearer, postTo, requestTo } from './request.ts';
+import type { Simulation } from '#src/simulation/simulation.ts';
+import { type InternalOptions, type SettingsInput, Simulator } from '#src/simulator.ts';
+import { bearer, postTo, requestTo, sendPaths } from './request.ts';
 
 /** Numbers of the default world, and one without a SIM. */
 export const acmeNumber = '+12025550101';
@@ -31,20 +34,36 @@ export interface Read {
   readonly status: number;
   readonly body: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly json: Readonly<Record<string, unknown>>;
+  /** The parsed body, untyped for tests; undefined without one. */
+  readonly json: ReturnType<typeof JSON.parse>;
+}
+
+export interface TwinOptions extends InternalOptions {
+  /** The address that the control port would listen on. */
+  readonly host?: string;
+  /** The control token. */
+  readonly token?: string;
 }
 
 export class Twin {
-  readonly simulation: Simulation;
+  readonly simulator: Simulator;
+  readonly #control: ReturnType<typeof controlApi>['control'];
 
-  constructor(settings: SettingsInput = {}) {
-    const parsed = parseSettings({ clock: 'manual', ...settings });
-    this.simulation = new Simulation(parsed, parsed.startTimeMs);
+  constructor(
+    settings: SettingsInput = {},
+    { host = '127.0.0.1', token, ...options }: TwinOptions = {},
+  ) {
+    this.simulator = new Simulator({ clock: 'manual', ...settings }, options);
+    this.#control = controlApi(this.simulator, { host, token }).control;
   }
 
   /** A twin with these answers in place of the defaults. */
   static assuming(assumptions: Partial<Assumptions>): Twin {
     return new Twin({ assumptions });
+  }
+
+  get simulation(): Simulation {
+    return this.simulator.simulation;
   }
 
   now(): number {
@@ -85,8 +104,7 @@ export class Twin {
 
   request(method: string, path: string, more: Partial<ApiRequest> = {}): Read {
     const usual = { method, authorization: bearer(this.key()) };
-    const { reply } = this.simulation.handle(requestTo(path, { ...usual, ...more }));
-    return readReply(reply);
+    return readReply(this.simulator.handle(requestTo(path, { ...usual, ...more })));
   }
 
   post(path: string, fields: unknown, more: Partial<ApiRequest> = {}): Read {
@@ -94,10 +112,25 @@ export class Twin {
     return this.request('POST', path, { contentType, body, ...more });
   }
 
+  // Properties, so that a test can take them out of the twin.
+
   /** A valid send with these fields replaced; `undefined` removes a field. */
-  send(fields: Fields = {}, more: Partial<ApiRequest> = {}): Read {
-    return this.post('/api/v1/sms/send/', { ...plainSend, ...fields }, more);
-  }
+  readonly send = (fields: Fields = {}, more: Partial<ApiRequest> = {}): Read =>
+    this.post(sendPaths.send, { ...plainSend, ...fields }, more);
+
+  /** A request to the control port, with some fields replaced. */
+  readonly control = async (overrides: Partial<ControlRequest>): Promise<Read> => {
+    const reply = await this.#control({ ...plainRequest, ...overrides });
+    if (!('body' in reply)) throw new Error('not a JSON reply');
+    return readReply(reply);
+  };
+
+  /** An operation over the control port; its path may have a query. */
+  readonly call = (method: string, target: string, input?: unknown): Promise<Read> => {
+    const [path = '', query = ''] = target.split('?');
+    const body = input === undefined ? '' : JSON.stringify(input);
+    return this.control({ method, path, query, body });
+  };
 
   /** A valid send by the account of this name. */
   sendAs(name: string, fields: Fields): Read {
@@ -133,18 +166,33 @@ export class Twin {
   }
 }
 
+/** A send of an account with its first key, from its first SIM or otherwise the pool. */
+export function sendBy(
+  simulator: Pick<Simulator, 'handle' | 'readyFile'>,
+  account: number,
+  fields: Fields,
+): ApiReply {
+  const { accounts, pool } = simulator.readyFile();
+  const caller = accounts[account];
+  const from = (caller?.sims[0] ?? pool[0])?.number;
+  const authorization = bearer(caller?.api_key);
+  const more = { authorization, clientIp: '127.0.0.1' };
+  return simulator.handle(postTo(sendPaths.send, { ...plainSend, from, ...fields }, more));
+}
+
 /** A reader that gets every change of status one by one. */
 export function readerOf(changed: StatusReader['changed']): StatusReader {
   return { accepted: () => {}, changed, changedUnread: () => {}, wantedOf: (count) => count };
 }
 
-export const plainSend: Fields = { to: recipient, from: acmeNumber, message: 'hello' };
+/** A request to the control port from this machine. */
+export const plainRequest: ControlRequest = {
+  ...requestTo(routeOf('simulator.health').path, { clientIp: '127.0.0.1' }),
+  headers: { host: '127.0.0.1:8081' },
+};
 
-export function readReply(reply: ApiReply): Read {
-  return {
-    status: reply.status,
-    body: reply.body,
-    headers: reply.headers ?? {},
-    json: JSON.parse(reply.body) as Read['json'],
-  };
+export const plainSend: Fields = { to: recipient, from: acmeNumber, message: 'Hello' };
+
+function readReply({ status, body, headers = {} }: ApiReply): Read {
+  return { status, body, headers, json: body === '' ? undefined : JSON.parse(body) };
 }
