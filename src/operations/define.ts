@@ -71,7 +71,7 @@ interface Described {
   /** A longer body is answered 413. Default 65,536. */
   readonly bodyLimitBytes?: number;
   /** Statuses of refusals, besides those that the declaration implies. */
-  readonly refusals?: readonly (408 | 409 | 503)[];
+  readonly refusals?: readonly (404 | 408 | 409 | 503)[];
   /** True if its reply may show whole keys, which all other replies of the control port hide. */
   readonly showsKeys?: boolean;
   /** True if the method returns a promise; a refusal then rejects the promise. */

@@ -9,24 +9,23 @@ import { servedOperations } from '#src/control/documents.ts';
 import { type Operation, takesQuery } from '#src/operations/define.ts';
 import { type OperationName, routeOf } from '#src/operations/table.ts';
 import { inputsOf } from '../testkit/steps/operations.ts';
-import { damaged } from './bodies.ts';
 import type { Facts } from './facts.ts';
-import { type Bytes, utf8, weighted } from './piece.ts';
-import { ids } from './targets.ts';
+import { extraHeaders, ids } from './framed.ts';
+import {
+  chunkSizes,
+  crlf,
+  damaged,
+  type Piece,
+  pieceOf,
+  type Row,
+  rarely,
+  utf8,
+  weighted,
+} from './piece.ts';
 
-export interface Row {
-  readonly method: string;
-  readonly target: Bytes;
-  readonly body: Bytes;
-}
-
-/** Operations that `controlRows` never calls. */
 const leftOut: readonly string[] = [
-  'events.stream',
-  'messages.wait',
-  'simulator.metrics',
-  'simulator.reset',
-  'simulator.shutdown',
+  ...['events.stream', 'messages.wait', 'simulator.metrics'],
+  ...['simulator.reset', 'simulator.shutdown'],
 ];
 
 /** Inputs of operations whose declared examples would change what the fuzzer expects. */
@@ -36,93 +35,67 @@ const replacedExamples: Readonly<Record<string, readonly unknown[]>> = {
 };
 
 const oddQueries = [
-  '?limit=0',
-  '?limit=a&limit=b',
-  '?cursor=%00',
-  '?text=%ff',
-  '?status=none',
-  '?x=1',
-  '?from=+1',
-  '?account_id=unknown',
-  '?snapshot=',
-  '??',
-  '?kinds=x',
-  '?message_id=1',
+  ...['?limit=0', '?limit=a&limit=b', '?cursor=%00', '?text=%ff', '?status=none', '?from=+1'],
+  ...['?account_id=unknown', '?snapshot=', '??', '?kinds=x', '?message_id=1'],
 ];
 
-/** Requests that change the world and must succeed. */
-export function worldChanges({ deviceIds }: Facts): fc.Arbitrary<Row> {
-  const deviceId = fc.constantFrom(...deviceIds);
-  const advance = fc.constantFrom('1ms', '5s', '20s', '61s', '61s', '1h', '25h', '31d');
-  const patches = servedOperations.find(({ name }) => name === 'sims.patch')?.examples ?? [];
-  return weighted<Row>(
-    [6, advance.map((by) => rowOf('clock.advance', '', { by }))],
-    [2, fc.constant(rowOf('clock.advance', '', { until_idle: true }))],
-    [
-      6,
-      fc
-        .tuple(deviceId, fc.constantFrom(...patches))
-        .map(([id, patch]) => rowOf('sims.patch', id, patch)),
-    ],
-    [2, deviceId.map((id) => rowOf('sims.poll', id))],
-  );
+const oddPaths = ['/control/state/', '/control/%73tate', '/control/__proto__', '/control//'];
+
+/** Requests that move time and change SIMs. */
+export function worldChanges(facts: Facts): fc.Arbitrary<Row> {
+  return rowsOf(facts, (name) => ['clock.advance', 'sims.patch', 'sims.poll'].includes(name));
 }
 
 /** Requests of operations: mostly valid, some with a damaged body or an odd query or path. */
-export function controlRows(facts: Facts): fc.Arbitrary<Row> {
-  const valid = fc.oneof(
-    ...servedOperations
-      .filter(({ name }) => !leftOut.includes(name))
-      .map((operation) => rowsOf(operation, facts)),
+function controlRows(facts: Facts): fc.Arbitrary<Row> {
+  const valid = rowsOf(facts, (name) => !leftOut.includes(name));
+  const withDamagedBody = valid.chain((row) =>
+    damaged(fc.constant(row.body)).map((body) => ({ ...row, body })),
   );
-  const withDamagedBody = valid.chain((row) => {
-    const text = Buffer.from(row.body, 'latin1').toString();
-    return damaged(fc.constant(text)).map((body) => ({ ...row, body }));
-  });
-  const withOddQuery = fc.tuple(valid, fc.constantFrom(...oddQueries));
-  const state = routeOf('simulator.state').path;
-  const oddPaths = [
-    `${state}/`,
-    state.replace('s', '%73'),
-    '/control/',
-    '/control/__proto__',
-    '/control//',
-  ];
-  return weighted<Row>(
-    [8, valid],
-    [2, withDamagedBody],
-    [
-      1,
-      withOddQuery.map(([row, query]) => ({
-        ...row,
-        target: row.target.replace(/\?.*|$/, query),
-      })),
-    ],
-    [1, snapshots(facts)],
-    [1, fc.constantFrom(...oddPaths).map((target) => ({ method: 'GET', target, body: '' }))],
-  );
+  const withOddQuery = fc
+    .tuple(valid, fc.constantFrom(...oddQueries))
+    .map(([row, query]) => ({ ...row, target: row.target.replace(/\?.*|$/, query) }));
+  const toOddPath = fc
+    .constantFrom(...oddPaths)
+    .map((target) => ({ method: 'GET', target, body: '' }));
+  const changed = fc.oneof(withOddQuery, toOddPath, snapshots(facts));
+  return weighted([8, valid], [2, withDamagedBody], [3, changed]);
 }
 
-/** A request of an operation; its input is the query of a GET or DELETE, otherwise the body. */
-export function rowOf(name: OperationName, id = '', input?: unknown): Row {
-  const { method, path } = routeOf(name, id);
-  return { method, target: path, body: input === undefined ? '' : utf8(JSON.stringify(input)) };
-}
-
-function rowsOf(operation: Operation, facts: Facts): fc.Arbitrary<Row> {
-  const { verb, path, target } = operation;
-  const id = target === undefined ? fc.constant('') : idsOf(operation, facts)[target];
+export function controlPieces(facts: Facts): fc.Arbitrary<Piece> {
+  const oddHosts = fc.constantFrom('evil.example', '127.0.0.1:99999', '[::1', '');
+  const host = rarely('localhost', 20, oddHosts).map((name) => [`Host: ${name}`]);
+  const origin = rarely<string[]>([], 30, fc.constant(['Origin: http://evil.example']));
   return fc
-    .tuple(id, fc.constantFrom(...inputsOf(operation, replacedExamples)))
-    .map(([id, input]) => {
-      const pathWithId = path.replace(/\{\w+\}/, id);
-      if (input === undefined) return { method: verb, target: pathWithId, body: '' };
-      if (!takesQuery(operation)) {
-        return { method: verb, target: pathWithId, body: utf8(JSON.stringify(input)) };
-      }
-      const query = new URLSearchParams(input as Record<string, string>);
-      return { method: verb, target: `${pathWithId}?${query}`, body: '' };
-    });
+    .tuple(controlRows(facts), fc.tuple(host, origin, extraHeaders), chunkSizes)
+    .map(([row, lines, chunkSize]) => pieceOf(row, lines.flat().join(crlf) + crlf, chunkSize));
+}
+
+/** The row of an operation without input. */
+export function rowOf(name: OperationName): Row {
+  const { method, path } = routeOf(name);
+  return { method, target: path, body: '' };
+}
+
+/** Rows of the operations whose name is chosen; an input is a query or a body. */
+function rowsOf(facts: Facts, isChosen: (name: string) => boolean): fc.Arbitrary<Row> {
+  const chosen = servedOperations.filter(({ name }) => isChosen(name));
+  return fc.oneof(
+    ...chosen.map((operation) => {
+      const { verb: method, path, target } = operation;
+      const id = target === undefined ? fc.constant('') : idsOf(operation, facts)[target];
+      return fc
+        .tuple(id, fc.constantFrom(...inputsOf(operation, replacedExamples)))
+        .map(([id, input]): Row => {
+          const withId = path.replace(/\{\w+\}/, id);
+          if (input === undefined) return { method, target: withId, body: '' };
+          const body = utf8(JSON.stringify(input));
+          if (!takesQuery(operation)) return { method, target: withId, body };
+          const query = new URLSearchParams(input as Record<string, string>);
+          return { method, target: `${withId}?${query}`, body: '' };
+        });
+    }),
+  );
 }
 
 /** Never deletes the first account and the first key: requests to the service port use them. */
@@ -141,17 +114,11 @@ function idsOf({ verb }: Operation, facts: Facts) {
 
 /** Restores the state after a reset, unchanged or with one number changed. */
 function snapshots({ snapshot }: Facts): fc.Arbitrary<Row> {
-  const numbersIn = [...snapshot.matchAll(/:-?\d+/g)].map(({ index }) => index + 1);
-  const changes = fc.option(
-    fc.tuple(fc.constantFrom(...numbersIn), fc.constantFrom('0', '-', '9', '1', 'null', '"x"')),
-    { freq: 4, nil: undefined },
-  );
-  return changes.map((change) => {
-    const row = rowOf('snapshots.restore');
-    if (change === undefined) return { ...row, body: utf8(snapshot) };
-    const [start, replacement] = change;
-    const afterNumber = snapshot.slice(start).replace(/^-?\d+/, '');
-    const body = snapshot.slice(0, start) + replacement + afterNumber;
-    return { ...row, body: utf8(body) };
+  const numbers = [...snapshot.matchAll(/(?<=:)-?\d+/g)];
+  const others = fc.constantFrom(undefined, '0', '-', '9', '1', 'null', '"x"');
+  return fc.tuple(fc.constantFrom(...numbers), others).map(([{ 0: number, index }, other]) => {
+    const rest = snapshot.slice(index + number.length);
+    const body = utf8(`${snapshot.slice(0, index)}${other ?? number}${rest}`);
+    return { ...rowOf('snapshots.restore'), body };
   });
 }

@@ -1,61 +1,65 @@
 /**
- * The fuzzed world, and the ids and keys in it. Requests use them to get past authentication. They
- * are the same after every reset.
+ * The fuzzed server, in this process or in a child process where crashes can be observed, and the
+ * keys, numbers and ids in its world. They follow from the seed and are the same after every reset,
+ * so a simulator in this process knows those of every fuzzed server.
  */
-import { type SettingsInput, Simulator } from '#src/simulator.ts';
+import { tmpdir } from 'node:os';
+import type { TransportKind } from '#src/http/transport/open-transport.ts';
+import { createSimulator, type ReadyFile, Simulator } from '#src/simulator.ts';
+import { ServedProcess } from '../testkit/processes/served-process.ts';
 import { sendBy } from '../testkit/twin/twin.ts';
 
-export const keys: Readonly<Record<'acme' | 'second' | 'revoked' | 'globex' | 'pooled', string>> = {
-  acme: 'smst_fuzzAcme0000000000000000000000000000000000',
-  second: 'smst_fuzzSecond00000000000000000000000000000000',
-  revoked: 'smst_fuzzRevoked0000000000000000000000000000000',
-  globex: 'smst_fuzzGlobex00000000000000000000000000000000',
-  pooled: 'smst_fuzzPooled00000000000000000000000000000000',
-};
+/** Low, so that conversations meet them. Each check of the server reads the statistics. */
+const limits = { external_send: 5, tasks: 9, stats: null };
+const settings = { clock: 'manual', seed: 1, limits } as const;
 
-export const numbers = ['+12025550101', '+12025550102', '+12025550111', '+12025550190'] as const;
+export interface Served {
+  readonly ready: ReadyFile;
+  /** Why it can no longer be used: it has exited, or a request threw. Undefined if it can. */
+  complaint(): string | undefined;
+  stop(): Promise<unknown>;
+}
 
-const fuzzedWorld = {
-  accounts: [
-    {
-      name: 'acme',
-      keys: [
-        { name: 'main', key: keys.acme },
-        { name: 'second', key: keys.second },
-        { name: 'revoked', key: keys.revoked },
-      ],
-      sims: [{ number: numbers[0] }, { number: numbers[1], polling: 'external' }],
-    },
-    { name: 'globex', keys: [{ name: 'main', key: keys.globex }], sims: [{ number: numbers[2] }] },
-    { name: 'pooled', monthly_quota: 40, keys: [{ name: 'main', key: keys.pooled }], sims: [] },
-  ],
-  pool: [{ number: numbers[3] }],
-  limits: { external_send: 5, tasks: 9, stats: null },
-} satisfies SettingsInput['world'];
+export async function serveHere(transport: TransportKind): Promise<Served> {
+  const thrown: unknown[] = [];
+  const simulator = await createSimulator(settings);
+  const onInternalError = (error: unknown) => thrown.push(error);
+  await simulator.listen({ control: {}, transport, onInternalError });
+  return {
+    ready: simulator.readyFile(),
+    complaint: () =>
+      thrown.length === 0 ? undefined : String(Object(thrown[0]).stack ?? thrown[0]),
+    stop: () => simulator.close(),
+  };
+}
 
-export const fuzzedSettings = { clock: 'manual', seed: 1, world: fuzzedWorld } as const;
+export function serveInChild(transport: TransportKind): Promise<Served> {
+  const limitFlags = Object.entries(limits).flatMap(([endpoint, limit]) => {
+    return ['--limit', `${endpoint}=${limit ?? 'off'}`];
+  });
+  const flags = ['--clock', settings.clock, '--seed', String(settings.seed), ...limitFlags];
+  return ServedProcess.start(tmpdir(), [...flags, '--transport', transport]);
+}
 
 export type Facts = ReturnType<typeof gatherFacts>;
 
 const messagesPerAccount = 8;
 
-/** Ids follow from the seed: a simulator in this process has the same as the fuzzed server. */
 export function gatherFacts() {
-  const simulator = new Simulator(fuzzedSettings, { journal: false });
+  const simulator = new Simulator(settings, { journal: false });
   const { accounts, pool } = simulator.readyFile();
   const sims = [...accounts.flatMap((account) => account.sims), ...pool];
-  const allKeys = simulator.accounts.allKeys();
-  const revokedKeyId = allKeys.find(({ name }) => name === 'revoked')?.key_id ?? '';
+  const keyIds = simulator.accounts.allKeys().map(({ key_id: id }) => id);
   const sends = [0, 1].flatMap((account) =>
     Array.from({ length: messagesPerAccount }, () => sendBy(simulator, account, {})),
   );
   simulator.reset();
-  simulator.accounts.revokeKey(revokedKeyId);
   return {
+    keys: accounts.map((account) => account.api_key),
+    keyIds,
     accountIds: accounts.map((account) => account.account_id),
+    numbers: sims.map(({ number }) => number),
     deviceIds: sims.map((sim) => sim.device_id),
-    keyIds: allKeys.map(({ key_id: id }) => id),
-    revokedKeyId,
     /** The ids of the first messages accepted after a reset. */
     messageIds: sends.map(({ body }): string => JSON.parse(body).message_id),
     /** The whole state directly after a reset, as text. */

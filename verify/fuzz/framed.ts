@@ -1,95 +1,135 @@
 /**
- * Whole requests: valid HTTP with any content. Each must get exactly one reply, and the connection
- * must stay open.
+ * Whole requests to the documented service: valid HTTP with any content, from the values of the
+ * random steps. Each must get exactly one reply, and the connection must stay open.
  */
 import fc from 'fast-check';
-import { largeBody, sendBody } from './bodies.ts';
-import { controlRows, type Row } from './control-rows.ts';
+import * as values from '../testkit/steps/values.ts';
+import { sendPaths } from '../testkit/twin/request.ts';
 import type { Facts } from './facts.ts';
-import { authorization, contentType, extraHeaders } from './headers.ts';
-import { type Bytes, type Piece, rarely, weighted } from './piece.ts';
-import { serviceTargets } from './targets.ts';
+import {
+  type Bytes,
+  chunkSizes,
+  crlf,
+  damaged,
+  type Piece,
+  pieceOf,
+  rarely,
+  utf8,
+  weighted,
+} from './piece.ts';
 
-export const crlf = '\r\n';
+/** Bodies that are deep, invalid, or JSON that no value of JavaScript expresses. */
+const wholeBodies: readonly Bytes[] = [
+  ...values.oddBodies.map((body) => Buffer.from(body).toString('latin1')),
+  ...[' ', '\xef\xbb\xbf{}', '\xc3\x28', '{"a":1}{', '{"a":NaN}', "{'a':1}", '\0', '{"a":1,}'],
+  ...['{"to":1e999}', '{"__proto__":{"a":1}}', '{"toString":1}', '{"message":"\\udc00\\ud800"}'],
+  ...['['.repeat(5_000), '{"a":'.repeat(5_000), `${'['.repeat(4_000)}${']'.repeat(4_000)}`],
+];
 
-/** A body longer than this is not cut into small chunks. */
-const largeBytes = 2_000;
-const largeChunkSize = 4_096;
-const oddMethods = ['GET', 'POST', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'TRACE'];
-
-/** The headers that frame a body, and the body: with its length, or in chunks of this size. */
-function framing(body: Bytes, chunkSize: number | undefined): Bytes {
-  if (chunkSize === undefined) return `Content-Length: ${body.length}${crlf}${crlf}${body}`;
-  let chunks = '';
-  for (let start = 0; start < body.length; start += chunkSize) {
-    const part = body.slice(start, start + chunkSize);
-    chunks += `${part.length.toString(16)}${crlf}${part}${crlf}`;
-  }
-  return `Transfer-Encoding: chunked${crlf}${crlf}${chunks}0${crlf}${crlf}`;
-}
-
-const chunkSizes = rarely<number | undefined>(
-  6,
-  undefined,
-  fc.constantFrom(1, 7, 100, largeChunkSize),
+const oddValue = fc.constantFrom(
+  ...[...values.notTexts, ...values.oddNumbers, ...values.oddMessages, ...values.oddIds],
+  ...values.oddTimes,
 );
 
-/** Requests to the documented service. */
-export function servicePieces(facts: Facts): fc.Arbitrary<Piece> {
-  const method = rarely<string | undefined>(10, undefined, fc.constantFrom(...oddMethods));
-  const body = weighted<Bytes>([60, sendBody], [1, largeBody]);
-  const expect = rarely(30, '', fc.constant(`Expect: 100-continue${crlf}`));
-  return fc
+/** A field of a send: mostly valid, sometimes odd or absent. */
+function field(valid: readonly string[]): fc.Arbitrary<unknown> {
+  return weighted([40, fc.constantFrom(...valid)], [2, oddValue], [1, fc.constant(undefined)]);
+}
+
+function sendBodies({ numbers }: Facts): fc.Arbitrary<Bytes> {
+  const optional = (valid: readonly string[]) => rarely<unknown>(undefined, 4, field(valid));
+  const valid = fc
     .record({
-      oddMethod: method,
-      target: serviceTargets(facts),
-      authorization,
-      contentType,
-      extraHeaders,
-      body,
-      chunkSize: chunkSizes,
-      expect,
+      to: field(values.recipients),
+      from: field(numbers),
+      message: field(values.messages),
+      request_id: optional(['a', 'b', 'c', ...values.alikeIds]),
+      send_at: optional(['2030-01-01T00:00:00Z', '2026-06-01T00:00:00.001Z']),
+      from_number: optional(numbers),
     })
-    .map((drawn) => {
-      const { oddMethod, target, body, chunkSize } = drawn;
-      const verb = oddMethod ?? (target.includes('/send') ? 'POST' : 'GET');
-      const requestLine = `${verb} ${target} HTTP/1.1${crlf}`;
-      const head = `${requestLine}Host: x${crlf}${drawn.authorization}${drawn.extraHeaders}`;
-      const hasBody = verb === 'POST' || verb === 'PUT' || verb === 'PATCH';
-      if (!hasBody) return { method: verb, bytes: head + crlf };
-      // Chunks of one byte would make a large body six times larger.
-      const isLarge = body.length > largeBytes;
-      const framed = framing(body, isLarge && chunkSize !== undefined ? largeChunkSize : chunkSize);
-      const expected = body === '' ? '' : drawn.expect;
-      return { method: verb, bytes: `${head}${drawn.contentType}${expected}${framed}` };
-    });
+    .map((fields) => utf8(JSON.stringify(fields)));
+  return weighted([10, valid], [2, damaged(valid)], [1, fc.constantFrom(...wholeBodies)]);
 }
 
-/** Requests to the control port. */
-export function controlPieces(facts: Facts): fc.Arbitrary<Piece> {
-  const host = rarely(
-    20,
-    'localhost',
-    fc.constantFrom('evil.example', '127.0.0.1:99999', '[::1', ''),
+/** Existing ids, and texts that are not ids. */
+export function ids(known: readonly string[]): fc.Arbitrary<string> {
+  const odd = [...values.unknownIds.map(encodeURI), '%00', '%2e%2e', 'A'.repeat(300)];
+  return weighted([8, fc.constantFrom(...known)], [1, fc.constantFrom(...odd)]);
+}
+
+const nearPaths: readonly string[] = [
+  ...values.nearPaths.filter((path) => path !== ''),
+  ...['/%61pi/v1/sms/send/', '/a/../api/sms/send/', '//api/v1/sms/send/', '/api/sms/send/%'],
+  `/api/external/send/${'a'.repeat(8_000)}`,
+];
+
+const oddQueries = [
+  ...values.pageQueries.map((query) => `?${query}`),
+  ...['?page=%zz', '?page=%ff', '?__proto__=1', '??', `?${'a=1&'.repeat(1_000)}`],
+];
+
+/** Paths of the service or close to them, sometimes with a query. */
+function targets({ messageIds, deviceIds }: Facts): fc.Arbitrary<Bytes> {
+  const path = weighted(
+    [6, fc.constantFrom<string>(...Object.values(sendPaths))],
+    [3, ids(messageIds).map((id) => `/api/v1/sms/${id}/`)],
+    [2, ids(deviceIds).map((id) => `/api/devices/${id}/tasks/`)],
+    [2, fc.constantFrom(...nearPaths)],
   );
-  const origin = rarely(30, '', fc.constant(`Origin: http://evil.example${crlf}`));
-  return fc
-    .tuple(controlRows(facts), host, origin, extraHeaders, chunkSizes)
-    .map(([row, name, other, extra, chunk]) =>
-      pieceOf(
-        row,
-        `Host: ${name}${crlf}${other}${extra}`,
-        row.body.length > largeBytes ? undefined : chunk,
-      ),
-    );
+  const query = rarely('', 4, fc.constantFrom(...oddQueries));
+  return fc.tuple(path, query).map((parts) => parts.join(''));
 }
 
-/** A row of the control port as one request. */
-export function pieceOf(
-  { method, target, body }: Row,
-  headers: Bytes = `Host: localhost${crlf}`,
-  chunk?: number,
-): Piece {
-  const rest = body === '' ? crlf : framing(body, chunk);
-  return { method, bytes: `${method} ${target} HTTP/1.1${crlf}${headers}${rest}` };
+/** Header lines that do not change the framing. */
+export const extraHeaders: fc.Arbitrary<readonly string[]> = rarely(
+  [],
+  4,
+  fc.array(
+    fc.constantFrom(
+      ...['X-Forwarded-For: 9.9.9.9 , junk', 'X-Forwarded-For:', '__proto__: a', 'constructor: b'],
+      ...['Accept:\t\x80\xff\xfe', 'If-None-Match: "x"', 'Last-Event-ID: -1', 'X-A: a\tb'],
+      ...['Keep-Alive: timeout=1', 'Range: bytes=0-1', `Cookie: ${'c'.repeat(4_000)}`],
+      Array.from({ length: 25 }, () => 'X-Many: 1').join(crlf),
+    ),
+    { maxLength: 3, size: 'max' },
+  ),
+);
+
+const json = 'Content-Type: application/json';
+const oddTypes = [
+  ...values.contentTypes.map((type) => `content-type: ${type}`),
+  ...['gzip', 'identity', '', 'br, gzip'].map((how) => `${json}${crlf}Content-Encoding: ${how}`),
+  `${json}${crlf}Content-Type: text/plain`,
+];
+
+/** The lines of a head, up to its framing. */
+function headersOf({ keys }: Facts): fc.Arbitrary<readonly string[]> {
+  const valid = keys.map((key) => `Authorization: Bearer ${key}`);
+  const [key = ''] = keys;
+  const odd = [
+    ...values.oddAuthorizations.map((text) => values.withKeys(text, key, 'none')),
+    ...[`Bearer ${key}\xff`, `bearer \t ${key}`, `Bearer ${'k'.repeat(2_000)}`],
+    ...[`x${crlf}Authorization: Bearer ${key}`, `Bearer ${key}${crlf}Authorization: x`],
+  ].map((value) => `authorization: ${value}`);
+  const one = weighted([8, fc.constantFrom(...valid)], [2, fc.constantFrom(...odd)]);
+  const authorization = weighted([12, one.map((line) => [line])], [1, fc.constant([])]);
+  const type = rarely([json], 4, fc.subarray(oddTypes, { maxLength: 1 }));
+  const expect = rarely<string[]>([], 30, fc.constant(['Expect: 100-continue']));
+  return fc
+    .tuple(authorization, extraHeaders, type, expect)
+    .map((lines) => ['Host: x', ...lines.flat()]);
+}
+
+const oddMethods = ['GET', 'POST', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'TRACE'];
+
+export function servicePieces(facts: Facts): fc.Arbitrary<Piece> {
+  const oddMethod = rarely<string | undefined>(undefined, 10, fc.constantFrom(...oddMethods));
+  return fc
+    .tuple(oddMethod, targets(facts), headersOf(facts), sendBodies(facts), chunkSizes)
+    .map(([odd, target, lines, drawn, chunkSize]) => {
+      const method = odd ?? (target.includes('/send') ? 'POST' : 'GET');
+      const body = ['POST', 'PUT', 'PATCH'].includes(method) ? drawn : '';
+      const sent = body === '' ? lines.filter((line) => !line.startsWith('Expect')) : lines;
+      return pieceOf({ method, target, body }, sent.join(crlf) + crlf, chunkSize);
+    });
 }

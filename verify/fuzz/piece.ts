@@ -7,10 +7,41 @@ import fc from 'fast-check';
 /** Each character stands for one byte. */
 export type Bytes = string;
 
-/** A request, or a part of one. */
+export const crlf = '\r\n';
+
+/** A request before it is written. */
+export interface Row {
+  readonly method: string;
+  readonly target: Bytes;
+  readonly body: Bytes;
+}
+
+/** A written request. */
 export interface Piece {
   readonly method: string;
   readonly bytes: Bytes;
+}
+
+/** Chunks of a body; undefined: the body has a length. */
+export const chunkSizes = rarely<number | undefined>(undefined, 6, fc.constantFrom(1, 7, 4_096));
+const mostShown = 400;
+/** A body longer than this is not cut into small chunks, which would make it six times larger. */
+const largeBytes = 2_000;
+
+export function pieceOf(
+  { method, target, body }: Row,
+  headers: Bytes = `Host: localhost${crlf}`,
+  chunkSize?: number,
+): Piece {
+  const head = `${method} ${target} HTTP/1.1${crlf}${headers}`;
+  if (body === '') return { method, bytes: head + crlf };
+  if (chunkSize === undefined || body.length > largeBytes) {
+    return { method, bytes: `${head}Content-Length: ${body.length}${crlf}${crlf}${body}` };
+  }
+  const parts = body.match(new RegExp(`[^]{1,${chunkSize}}`, 'g')) ?? [];
+  const chunks = [...parts, ''].map((part) => `${part.length.toString(16)}${crlf}${part}${crlf}`);
+  const bytes = `${head}Transfer-Encoding: chunked${crlf}${crlf}${chunks.join('')}`;
+  return { method, bytes };
 }
 
 /** The UTF-8 bytes of a text. */
@@ -18,25 +49,10 @@ export function utf8(text: string): Bytes {
   return Buffer.from(text).toString('latin1');
 }
 
-/** The bytes as Node writes them. */
-export function bytesOf(text: Bytes): Uint8Array {
-  return Buffer.from(text, 'latin1');
-}
-
-/** The bytes as a JavaScript expression, which writes repetitions once. */
-export function escaped(bytes: Bytes): string {
-  const byte = (char: string) => `\\x${char.charCodeAt(0).toString(16).padStart(2, '0')}`;
-  const text = bytes
-    .replaceAll('\\', '\\\\')
-    .replaceAll("'", "\\'")
-    .replaceAll('\r', '\\r')
-    .replaceAll('\n', '\\n')
-    .replace(/[^\x20-\x7e]/g, byte);
-  // Skips an escape that does not repeat as a whole, so that no repetition starts inside it.
-  const repeated = /((?:\\x[0-9a-f]{2}|\\[rn'\\]|[^\\]){1,20}?)\1{9,}|\\x[0-9a-f]{2}|\\./g;
-  const asRepeat = (all: string, unit: string | undefined) =>
-    unit === undefined ? all : `' + '${unit}'.repeat(${all.length / unit.length}) + '`;
-  return `'${text.replace(repeated, asRepeat)}'`;
+/** The bytes to read; a seed repeats them. */
+export function shown(bytes: Bytes): string {
+  const text = JSON.stringify(bytes);
+  return text.length < mostShown ? text : `${text.slice(0, mostShown)}… (${bytes.length} bytes)`;
 }
 
 /** A choice by weight. */
@@ -45,36 +61,31 @@ export function weighted<T>(...choices: readonly (readonly [number, fc.Arbitrary
 }
 
 /** `odd` in one of so many draws, otherwise `usual`. */
-export function rarely<T>(draws: number, usual: T, odd: fc.Arbitrary<T>): fc.Arbitrary<T> {
+export function rarely<T>(usual: T, draws: number, odd: fc.Arbitrary<T>): fc.Arbitrary<T> {
   return weighted<T>([draws - 1, fc.constant(usual)], [1, odd]);
 }
-
-const anyBytes: fc.Arbitrary<Bytes> = fc
-  .uint8Array({ maxLength: 6, size: 'max' })
-  .map((bytes) => Buffer.from(bytes).toString('latin1'));
-
-/** Bytes that are likely to break a parser. */
-const riskyBytes = fc.constantFrom(
-  ...['\r\n', '\n', '\0', '"', '\\', '{', '[', '\x7f', '\xff', '\xc3', '%', ' ', ':', '-', '9'],
-  '\r\n\r\n',
-);
 
 const edit = fc.record({
   at: fc.nat(65_535),
   drop: fc.constantFrom(0, 0, 1, 1, 2, 20),
   repeat: fc.constantFrom(0, 0, 0, 1, 50),
-  insert: fc.oneof(fc.constant(''), riskyBytes, anyBytes),
+  /** Bytes that are likely to break a parser, or any. */
+  insert: fc.oneof(
+    fc.constantFrom('', '\r\n', '\n', '\0', '"', '\\', '{', '[', '\xc3', '%', ' ', ':', '-', '9'),
+    fc
+      .uint8Array({ maxLength: 6, size: 'max' })
+      .map((some) => Buffer.from(some).toString('latin1')),
+  ),
 });
 
-/** Removes, repeats or inserts bytes at a few places. */
-export const damage: fc.Arbitrary<(bytes: Bytes) => Bytes> = fc
-  .array(edit, { minLength: 1, maxLength: 4, size: 'max' })
-  .map((edits) => (bytes) => {
-    let result = bytes;
-    for (const { at, drop, repeat, insert } of edits) {
-      const start = at % (result.length + 1);
-      const repeated = result.slice(start, start + 10).repeat(repeat);
-      result = result.slice(0, start) + insert + repeated + result.slice(start + drop);
-    }
-    return result;
-  });
+/** The bytes with a few places removed, repeated or overwritten. */
+export function damaged(whole: fc.Arbitrary<Bytes>): fc.Arbitrary<Bytes> {
+  const edits = fc.array(edit, { minLength: 1, maxLength: 4, size: 'max' });
+  return fc.tuple(whole, edits).map(([bytes, all]) =>
+    all.reduce((text, { at, drop, repeat, insert }) => {
+      const start = at % (text.length + 1);
+      const repeated = text.slice(start, start + 10).repeat(repeat);
+      return text.slice(0, start) + insert + repeated + text.slice(start + drop);
+    }, bytes),
+  );
+}

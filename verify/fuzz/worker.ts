@@ -1,136 +1,127 @@
 /**
- * Plays conversations against a server, one after another. A conversation is what one connection
- * sends: pieces, which are whole requests as bytes, and perhaps broken requests as its ending.
- * After each conversation the worker checks, on kept-alive connections of its own, that the server
- * still answers and that the world's invariants hold.
+ * Plays conversations against a server. After each it checks, on connections of its own, that the
+ * server still answers and that the world's invariants hold.
  */
+import fc from 'fast-check';
 import type { TransportKind } from '#src/http/transport/open-transport.ts';
 import { routeOf } from '#src/operations/table.ts';
 import type { ReadyFile } from '#src/simulator.ts';
 import { type RawReply, WrongReply } from '../testkit/processes/http-reply.ts';
 import { RawSocket } from '../testkit/processes/raw-socket.ts';
-import { type Row, rowOf } from './control-rows.ts';
-import type { Conversation } from './conversation.ts';
-import { keys } from './facts.ts';
-import { pieceOf } from './framed.ts';
-import { bytesOf, escaped, type Piece } from './piece.ts';
-import { checkDocumented, checkReply } from './reply.ts';
+import { broken } from './broken.ts';
+import { controlPieces, worldChanges } from './control-rows.ts';
+import type { Facts } from './facts.ts';
+import { servicePieces } from './framed.ts';
+import { crlf, type Piece, pieceOf, type Row, rarely, shown, weighted } from './piece.ts';
+import { checkDocumented, checkReply, type Expectation } from './reply.ts';
 
-type Port = Conversation['port'];
+type Port = Expectation['port'];
 
-/** The counts of a run so far; all workers add to them. */
-export interface Tally {
-  requests: number;
-  connections: number;
-  /** Connections that the server closed after a broken request. */
-  closed: number;
-  readonly replies: Map<number, number>;
+/** All that happens on one connection, and what changes the world before it. */
+export type Conversation =
+  ReturnType<typeof conversations> extends fc.Arbitrary<infer Drawn> ? Drawn : never;
+
+export function conversations(facts: Facts) {
+  const on = (port: Port, piece: fc.Arbitrary<Piece>) =>
+    fc.record({
+      port: fc.constant(port),
+      changes: fc.array(worldChanges(facts), { maxLength: 3, size: 'max' }),
+      pieces: fc.array(piece, { maxLength: 60, size: 'max' }),
+      /** The number of requests that are sent before reading replies. */
+      pipelined: fc.constantFrom(1, 2, 7, 60),
+      /** Broken requests that follow directly. */
+      ending: fc.array(broken(piece), { maxLength: 2, size: 'max' }).map((all) => all.join('')),
+      /** Whether the client reads the answer to the ending, half-closes, or disconnects at once. */
+      leaving: rarely('waits', 5, fc.constantFrom('half-closes', 'aborts')),
+      /** Where the bytes are split into packets. */
+      cuts: rarely<number[]>([], 2, fc.array(fc.nat(20_000), { maxLength: 3, size: 'max' })),
+    });
+  return weighted(
+    [3, on('service', servicePieces(facts))],
+    [1, on('control', controlPieces(facts))],
+  );
 }
 
-type FuzzedUrls = Pick<ReadyFile, 'base_url' | 'control_url'>;
-
-const crlf = '\r\n';
-/** A request that must always be answered. */
-const validRequest: Readonly<Record<Port, Piece>> = {
-  service: {
-    method: 'GET',
-    bytes: `GET /api/v1/account/stats/ HTTP/1.1${crlf}Host: x${crlf}Authorization: Bearer ${keys.acme}${crlf}${crlf}`,
-  },
-  control: pieceOf(rowOf('simulator.health')),
-};
+/** The whole conversation as text, to read and to replay. */
+export function describe(conversation: Conversation): string {
+  const { port, changes, pieces, pipelined, ending, leaving, cuts } = conversation;
+  return [
+    `on the ${port} port, ${pipelined} at once, cut at ${JSON.stringify(cuts)}, then ${leaving}`,
+    ...changes.map((row) => `  first ${row.method} ${row.target} ${row.body}`),
+    ...[...pieces.map(({ bytes }) => bytes), ending].map((bytes) => `  ${shown(bytes)}`),
+  ].join('\n');
+}
 
 export class FuzzWorker {
-  readonly #urls: FuzzedUrls;
+  readonly #ready: ReadyFile;
   readonly #transport: TransportKind;
-  readonly #tally: Tally;
-  readonly #kept: Partial<Record<Port, RawSocket>> = {};
+  /** A request to the service that must always be answered. */
+  readonly #valid: Piece;
+  /** How many replies had each status. */
+  readonly replies = new Map<number, number>();
   #played = 0;
 
-  constructor(urls: FuzzedUrls, transport: TransportKind, tally: Tally) {
-    this.#urls = urls;
+  constructor(ready: ReadyFile, transport: TransportKind) {
+    this.#ready = ready;
     this.#transport = transport;
-    this.#tally = tally;
+    const key = `Authorization: Bearer ${ready.accounts[0]?.api_key}${crlf}`;
+    const stats = { method: 'GET', target: '/api/v1/account/stats/', body: '' };
+    this.#valid = pieceOf(stats, `Host: x${crlf}${key}`);
+  }
+
+  get requests(): number {
+    return [...this.replies.values()].reduce((sum, count) => sum + count, 0);
   }
 
   async play(conversation: Conversation): Promise<void> {
-    const { port, changes, pieces, pipelined, ending, cuts } = conversation;
-    for (const change of changes) await this.#changeWorld(change);
+    const { port, changes, pieces, pipelined, ending, leaving, cuts } = conversation;
+    for (const change of changes) await this.#ask('control', pieceOf(change));
     let connection = await this.#open(port);
     try {
-      await this.#exchange(connection, port, [validRequest[port]], []);
       for (let next = 0; next < pieces.length; ) {
         const batch = pieces.slice(next, next + pipelined);
         // The native server ends the connection with a chunked body, and loses what is behind it.
-        const end = batch.findIndex(({ bytes }) => bytes.includes('Transfer-Encoding: chunked'));
-        const sent = end < 0 ? batch : batch.slice(0, end + 1);
+        const last = batch.findIndex(({ bytes }) => bytes.includes('Transfer-Encoding: chunked'));
+        const sent = last < 0 ? batch : batch.slice(0, last + 1);
         const replies = await this.#exchange(connection, port, sent, cuts);
-        for (const reply of replies) this.#count(reply);
-        this.#tally.requests += replies.length;
         next += replies.length;
         // A reply may be the connection's last: the requests after it are then sent again.
-        if (replies.at(-1)?.headers['connection'] === 'close') {
-          connection.destroy();
-          connection = await this.#open(port);
-        }
+        if (replies.at(-1)?.headers['connection'] !== 'close') continue;
+        connection.destroy();
+        connection = await this.#open(port);
       }
-      if (ending !== undefined) await this.#sendEnding(connection, conversation, ending);
+      await connection.write(Buffer.from(ending, 'latin1'), cuts);
+      if (leaving === 'half-closes') connection.finish();
+      if (leaving === 'aborts') connection.destroy();
+      // The replies to later requests show that the server has processed the broken ones.
       await this.#checkAlive();
+      // Without knowing which reply belongs to HEAD, the length of a reply is unknown.
+      const answers = ending.includes('HEAD') ? [] : connection.leftovers();
+      for (const reply of answers) this.#check(reply, port, 'GET', false);
     } finally {
       connection.destroy();
     }
     this.#played++;
   }
 
-  /**
-   * Sends one whole request to the control port on the kept connection. The reply must be a
-   * success; returns its body.
-   */
+  /** The body of a reply of the control port, which must be a success. */
   async askControl(row: Row): Promise<unknown> {
-    const { status, body } = await this.ask('control', pieceOf(row));
+    const { status, body } = await this.#ask('control', pieceOf(row));
     if (status !== 200 && status !== 204) throw new WrongReply(`${status} ${body}`);
     return body === '' ? undefined : JSON.parse(body);
   }
 
-  /** Restores the start state, except for one revoked key. */
-  async reset(revokedKeyId: string): Promise<void> {
-    await this.askControl(rowOf('simulator.reset'));
-    await this.askControl(rowOf('accounts.revokeKey', revokedKeyId));
-  }
-
-  /** Changes the world; the change may be refused for one of three reasons. */
-  async #changeWorld(row: Row): Promise<void> {
-    const { status, body } = await this.ask('control', pieceOf(row));
-    const isRefused =
-      [404, 409].includes(status) ||
-      body.includes('simulated time ends at') ||
-      body.includes('is a number of the pool');
-    if (status !== 200 && !isRefused) throw new WrongReply(`${status} ${body}`);
-  }
-
-  /** Sends a whole request on the connection that is kept for the port. */
-  async ask(port: Port, piece: Piece): Promise<RawReply> {
-    const kept = this.#kept[port];
-    const isUsable = kept !== undefined && !kept.isClosed;
-    const connection = isUsable ? kept : await this.#dial(port);
-    this.#kept[port] = connection;
+  /** Sends a whole request on a connection of its own. */
+  async #ask(port: Port, piece: Piece): Promise<RawReply> {
+    const connection = await this.#open(port);
     const [reply] = await this.#exchange(connection, port, [piece], []);
+    connection.destroy();
     if (reply === undefined) throw new Error('one request, one reply');
-    if (reply.headers['connection'] === 'close') connection.destroy();
     return reply;
   }
 
-  close(): void {
-    this.#kept.service?.destroy();
-    this.#kept.control?.destroy();
-  }
-
   #open(port: Port): Promise<RawSocket> {
-    this.#tally.connections++;
-    return this.#dial(port);
-  }
-
-  #dial(port: Port): Promise<RawSocket> {
-    const { base_url: service, control_url: control } = this.#urls;
+    const { base_url: service, control_url: control } = this.#ready;
     return RawSocket.open(Number(new URL({ service, control }[port] ?? '').port));
   }
 
@@ -142,14 +133,12 @@ export class FuzzWorker {
     cuts: readonly number[],
   ): Promise<RawReply[]> {
     const replies: RawReply[] = [];
-    await connection.write(bytesOf(pieces.map(({ bytes }) => bytes).join('')), cuts);
+    await connection.write(Buffer.from(pieces.map(({ bytes }) => bytes).join(''), 'latin1'), cuts);
     for (const { method, bytes } of pieces) {
       const reply = await connection.reply(method).catch((error: unknown) => {
-        throw new WrongReply(
-          `to ${escaped(bytes)}: ${error instanceof Error ? error.message : error}`,
-        );
+        throw new WrongReply(`to ${shown(bytes)}: ${error}`);
       });
-      checkReply(reply, { port, transport: this.#transport, method, isWhole: true });
+      this.#check(reply, port, method, true);
       if (port === 'control') checkDocumented(reply, method, bytes.split(' ')[1] ?? '');
       replies.push(reply);
       if (reply.headers['connection'] === 'close') break;
@@ -157,41 +146,19 @@ export class FuzzWorker {
     return replies;
   }
 
-  /** Sends broken requests: they may stay unanswered, but each answer must be valid HTTP. */
-  async #sendEnding(
-    connection: RawSocket,
-    conversation: Conversation,
-    ending: string,
-  ): Promise<void> {
-    const { port, leaving, cuts } = conversation;
-    await connection.write(bytesOf(ending), cuts);
-    this.#tally.requests++;
-    if (leaving === 'aborts') return;
-    if (leaving === 'half-closes') connection.finish();
-    // The reply to this later request shows that the server has processed the broken ones.
-    await this.#checkAlive();
-    // Without knowing which reply belongs to HEAD, the length of a reply is unknown.
-    if (ending.includes('HEAD')) return;
-    for (const reply of connection.leftovers()) {
-      checkReply(reply, { port, transport: this.#transport, method: 'GET', isWhole: false });
-      this.#count(reply);
-    }
-    if (connection.isClosed) this.#tally.closed++;
+  #check(reply: RawReply, port: Port, method: string, isWhole: boolean): void {
+    checkReply(reply, { port, transport: this.#transport, method, isWhole });
+    this.replies.set(reply.status, (this.replies.get(reply.status) ?? 0) + 1);
   }
 
   async #checkAlive(): Promise<void> {
-    const { status, body } = await this.ask('service', validRequest.service);
+    const { status, body } = await this.#ask('service', this.#valid);
     if (status !== 200 && status !== 401) throw new WrongReply(`${status} ${body}`);
     // To take, restore and compare a snapshot takes long, so few checks include that.
-    const withSnapshot = this.#played % 50 === 0;
-    const target = `${routeOf('simulator.invariants').path}?snapshot=${withSnapshot}`;
+    const target = `${routeOf('simulator.invariants').path}?snapshot=${this.#played % 50 === 0}`;
     const world = await this.askControl({ method: 'GET', target, body: '' });
     if (!(world as { sound: boolean }).sound) {
       throw new WrongReply(`the world is broken: ${JSON.stringify(world)}`);
     }
-  }
-
-  #count({ status }: RawReply): void {
-    this.#tally.replies.set(status, (this.#tally.replies.get(status) ?? 0) + 1);
   }
 }

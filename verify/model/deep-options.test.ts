@@ -34,10 +34,7 @@ test('zero sequences with --fuzz only fuzz', async () => {
 
 test('flags that replay a failure do nothing else', async () => {
   expect(await read('1 7 --path 3:0:1')).toMatchObject({ sequences: 1, path: '3:0:1', fuzz: 0 });
-  expect(await read('0 7 --fuzz 1 --transport node --chunk 12')).toMatchObject({
-    transports: ['node'],
-    chunk: 12,
-  });
+  expect(await read('0 7 --fuzz 1 --transport node')).toMatchObject({ transports: ['node'] });
 });
 
 test.each([

@@ -12,7 +12,6 @@ export const deepProgram = {
   flags: [
     { flag: '--path <path>', about: 'of a failure to replay' },
     { flag: '--fuzz <n>', about: 'hostile requests, over all transports', parse: count },
-    { flag: '--chunk <n>', about: 'of a fuzz run to replay', parse: count },
     transportFlag,
   ],
   counts: { sequences: count, seed: count },
@@ -29,5 +28,5 @@ export function deepOptions(
   if (sequences + fuzz === 0) throw new UsageError('0 sequences and no --fuzz: nothing to do');
   const transports: readonly TransportKind[] =
     transport === undefined ? ['hyperexpress', 'node'] : [transport];
-  return { sequences, seed, path, chunk: flags.chunk, fuzz, transports };
+  return { sequences, seed, path, fuzz, transports };
 }

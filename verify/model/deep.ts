@@ -7,7 +7,7 @@
  */
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { fuzzTransports } from '../fuzz/report.ts';
+import { fuzzTransports } from '../fuzz/run.ts';
 import { runProgram } from '../testkit/processes/program-flags.ts';
 import { isPoolProcess, runInPool, serveTasks } from '../testkit/processes/worker-pool.ts';
 import { checkSequences } from './commands.ts';
@@ -27,11 +27,11 @@ else {
 }
 
 async function main(options: ReturnType<typeof deepOptions>): Promise<number> {
-  const { sequences, seed, path, fuzz } = options;
+  const { sequences, seed, path, fuzz, transports } = options;
   let isSound = true;
   if (path !== undefined) checkSequences({ sequences, seed, path });
   else if (sequences > 0) isSound = await playInPool(sequences, seed);
-  if (fuzz > 0) isSound = (await fuzzTransports(options)) && isSound;
+  if (fuzz > 0) await fuzzTransports(fuzz, seed, transports);
   return isSound ? 0 : 1;
 }
 

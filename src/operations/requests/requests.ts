@@ -195,6 +195,7 @@ export const requests = {
     input: traceQuerySchema,
     output: traceSchema,
     examples: [{ number: 1 }],
+    refusals: [404],
     slices: traceOf,
   }),
 
