@@ -3,7 +3,7 @@
  * Run it with `node --import tsx`; it needs Chromium.
  */
 import { mkdirSync } from 'node:fs';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { createSimulator, type Simulator } from '#src/simulator.ts';
 import { launchBrowser } from '../testkit/processes/browser.ts';
 import { sendBy } from '../testkit/twin/twin.ts';
@@ -54,64 +54,58 @@ function populate(simulator: Simulator): void {
 interface Shot {
   /** The name of the file. */
   readonly name: string;
-  /** The address of the page. */
-  readonly path: string;
+  /** The address of the page; by default its name. */
+  readonly path?: string;
   /** What is done on the page before the screenshot. */
   readonly prepare?: (page: Page) => Promise<void>;
 }
 
+/** Follows a link to something with a timeline. */
+async function open(link: Locator): Promise<void> {
+  await link.click();
+  await link.page().getByRole('list', { name: 'Timeline' }).waitFor();
+}
+
 const shots: readonly Shot[] = [
-  { name: 'home', path: 'home' },
-  { name: 'messages', path: 'messages' },
+  { name: 'home' },
+  { name: 'messages' },
   {
     name: 'message',
     path: 'messages',
-    prepare: async (page) => {
-      await page.getByRole('table').getByRole('link').nth(9).click();
-      await page.getByRole('list', { name: 'Timeline' }).waitFor();
-    },
+    prepare: (page) => open(page.getByRole('table').getByRole('link').nth(9)),
   },
   {
     name: 'send',
-    path: 'send',
     prepare: async (page) => {
       await page.getByRole('textbox', { name: 'request_id' }).fill('order-3001');
       await page.getByRole('button', { name: 'Send message' }).click();
       await page.getByRole('region', { name: 'Reply' }).waitFor();
     },
   },
-  { name: 'sims', path: 'sims' },
+  { name: 'sims' },
   { name: 'api-keys', path: 'keys' },
-  { name: 'received', path: 'received' },
+  { name: 'received' },
   {
     name: 'limits',
     path: 'limits?endpoint=send',
     prepare: (page) => page.locator('.plot svg').waitFor(),
   },
-  { name: 'clock', path: 'clock' },
+  { name: 'clock' },
   { name: 'time-machine', path: 'past/60' },
-  { name: 'faults', path: 'faults' },
-  { name: 'accounts', path: 'accounts' },
-  { name: 'worlds', path: 'worlds' },
-  { name: 'requests', path: 'requests' },
+  { name: 'faults' },
+  { name: 'accounts' },
+  { name: 'worlds' },
+  { name: 'requests' },
   {
     name: 'request',
     path: 'requests',
-    prepare: async (page) => {
-      await page
-        .getByRole('link', { name: /^Request / })
-        .first()
-        .click();
-      await page.getByRole('list', { name: 'Timeline' }).waitFor();
-    },
+    prepare: (page) => open(page.getByRole('link', { name: /^Request / }).first()),
   },
   {
     name: 'referee',
-    path: 'referee',
-    prepare: async (page) => {
+    prepare: (page) => {
       const early = page.getByRole('region', { name: 'CLIENT-1', exact: true });
-      await early.getByRole('link').last().click();
-      await page.getByRole('list', { name: 'Timeline' }).waitFor();
+      return open(early.getByRole('link').last());
     },
   },
   { name: 'rules-and-assumptions', path: 'rules' },
@@ -130,7 +124,7 @@ const desktop: Look = { scheme: 'light', width: 1280, height: 820, suffix: '' };
 const darkDesktop: Look = { ...desktop, scheme: 'dark', suffix: '-dark' };
 const darkPhone: Look = { scheme: 'dark', width: 390, height: 780, suffix: '-dark-phone' };
 
-async function shoot({ name, path, prepare }: Shot, look: Look): Promise<void> {
+async function shoot({ name, path = name, prepare }: Shot, look: Look): Promise<void> {
   const { scheme, width, height, suffix } = look;
   const page = await browser.newPage({ colorScheme: scheme, viewport: { width, height } });
   await page.goto(`${controlUrl}/#/${path}`);

@@ -24,19 +24,17 @@ export function thirdPartyNotices(sources: Iterable<string>): string {
   );
 }
 
+interface Manifest {
+  readonly name: string;
+  readonly version: string;
+  readonly license?: string;
+  readonly author?: unknown;
+}
+
 /** The notice of the package in a folder. Throws if its licence text is missing. */
 function noticeOf(folder: string): string {
-  const {
-    name,
-    version,
-    license = 'see below',
-    author,
-  } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
-    readonly name: string;
-    readonly version: string;
-    readonly license?: string;
-    readonly author?: unknown;
-  };
+  const manifest: Manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+  const { name, version, license = 'see below', author } = manifest;
   const names = readdirSync(folder);
   const texts = names
     .filter((file) => /^(licen[cs]e|copying|notice)/i.test(file))

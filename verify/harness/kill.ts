@@ -2,7 +2,7 @@
  * Runs the harness against one planted defect and returns the cases that fail. Cases of the broken
  * rule run first; the others run only if none of those fails, to show where to look. With a control
  * port the harness moves time and creates its own accounts; otherwise it uses flags only. Also
- * writes the rows of a kill matrix: whether a defect is caught, and what is expected.
+ * says what is wrong with the outcome of a defect.
  */
 import { allCases } from '#conformance/cases/all.ts';
 import { rules } from '#contract/rules.ts';
@@ -85,58 +85,34 @@ function outcomeText({ id, verdict, reason = '' }: CaseResult): string {
   return `${id}: ${verdict}${reason === '' ? '' : ` (${reason.split('\n')[0]})`}`;
 }
 
-export type RowVerdict =
-  /** A case of the defect's rule fails. */
-  | 'caught'
-  /** Survives for the reason in its catalogue entry. */
-  | 'unseen'
-  /** Only cases of other rules fail. */
-  | 'ELSEWHERE'
-  /** No case fails. */
-  | 'ALIVE'
-  /** Fails a case although its entry says that it cannot be seen. */
-  | 'SEEN';
-
-/** The outcome of one defect. */
-export interface Tried {
-  readonly defect: Defect;
-  readonly kill?: Kill;
-  /** An error of the harness itself. */
-  readonly error?: string;
-}
-
-export function verdictOf({ defect, kill }: Tried, hasControl: boolean): RowVerdict {
-  const isCaught = (kill?.caughtBy.length ?? 0) > 0;
-  const mayBeUnseen = !hasControl && defect.unseen !== undefined;
-  if (isCaught) return mayBeUnseen ? 'SEEN' : 'caught';
-  if (mayBeUnseen && kill !== undefined) return 'unseen';
-  return (kill?.elsewhere.length ?? 0) > 0 ? 'ELSEWHERE' : 'ALIVE';
-}
-
-/** True if the defect is caught, or cannot be seen for the reason in its entry. */
-export function isExpected(tried: Tried, hasControl: boolean): boolean {
-  return ['caught', 'unseen'].includes(verdictOf(tried, hasControl));
+/** What is wrong with this outcome; undefined if the defect is caught, or states why it is not. */
+export function complaintOf(
+  { rule, unseen }: Defect,
+  { caughtBy, verdicts, elsewhere }: Kill,
+  hasControl: boolean,
+): string | undefined {
+  const isCaught = caughtBy.length > 0;
+  const mayBeUnseen = !hasControl && unseen !== undefined;
+  if (isCaught !== mayBeUnseen) return undefined;
+  if (isCaught) return `seen, though "${unseen}"`;
+  return [`no case of ${rule} fails`, ...verdicts, ...elsewhere].join('\n  ');
 }
 
 /**
  * The cases that no defect of their rule fails, so that nothing shows that they can fail. Looks at
  * the rules of which every defect was tried.
  */
-export function untestedCases(tried: readonly Tried[]): readonly string[] {
-  const names = tried.map(({ defect }) => defect.name);
-  const partlyTried = defects.filter(({ name }) => !names.includes(name)).map(({ rule }) => rule);
-  const failing = tried.flatMap(({ kill }) => kill?.caughtBy ?? []);
+export function untestedCases(kills: ReadonlyMap<Defect, Kill>): readonly string[] {
+  const partlyTried = defects.filter((defect) => !kills.has(defect)).map(({ rule }) => rule);
+  const failing = [...kills.values()].flatMap(({ caughtBy }) => caughtBy);
   return allCases
     .filter((one) => !('run' in one) && !partlyTried.some((rule) => rule === one.subject))
     .map(({ id }) => id)
     .filter((id) => !failing.includes(id));
 }
 
-export function rowOf(tried: Tried, hasControl: boolean): string {
-  const { defect, kill, error } = tried;
-  const verdict = verdictOf(tried, hasControl);
-  const cases = kill?.caughtBy.map((id) => id.split('/')[1]).join(', ');
-  const shown = error ?? (verdict === 'unseen' ? defect.unseen : cases) ?? '';
-  const tookMs = String(kill?.tookMs ?? 0).padStart(6);
-  return `${defect.name.padEnd(34)} ${defect.rule.padEnd(8)} ${verdict.padEnd(9)} ${tookMs} ms  ${shown}`;
+/** A row of the kill matrix. */
+export function rowOf({ name, rule, unseen = '' }: Defect, { caughtBy, tookMs }: Kill): string {
+  const cases = caughtBy.map((id) => id.split('/')[1]).join(', ');
+  return `${name.padEnd(34)} ${rule.padEnd(8)} ${String(tookMs).padStart(6)} ms  ${cases || unseen}`;
 }

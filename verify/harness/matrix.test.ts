@@ -5,49 +5,48 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { allCases } from '#conformance/cases/all.ts';
 import { defects } from '../defects/catalogue.ts';
-import { type Kill, rowOf, type Tried, untestedCases, verdictOf } from './kill.ts';
+import { complaintOf, type Kill, rowOf, untestedCases } from './kill.ts';
 
-const kill: Kill = {
-  caughtBy: [],
-  elsewhere: [],
-  verdicts: [],
-  tookMs: 1,
-};
-const plain = { name: 'one', rule: 'SEND-4', does: 'something' };
+const kill: Kill = { caughtBy: [], elsewhere: [], verdicts: [], tookMs: 1 };
+const plain = { name: 'one', rule: 'SEND-4', does: 'something' } as const;
 const unseen = { ...plain, unseen: 'it shows a day later' };
 const dies = { ...kill, caughtBy: ['SEND-4/replay-is-identical'] };
+const alive = 'no case of SEND-4 fails';
 
-test.each<[string, Tried, string, string]>([
-  ['a defect that dies', { defect: plain, kill: dies }, 'caught', 'caught'],
-  ['a survivor without a reason', { defect: plain, kill }, 'ALIVE', 'ALIVE'],
-  ['a survivor with a reason', { defect: unseen, kill }, 'unseen', 'ALIVE'],
-  ['a defect with a reason that dies', { defect: unseen, kill: dies }, 'SEEN', 'caught'],
-  ['a run that failed', { defect: unseen, error: 'its process ended' }, 'ALIVE', 'ALIVE'],
+test.each([
+  ['a defect that is caught', plain, dies, undefined, undefined],
+  ['a survivor without a reason', plain, kill, alive, alive],
+  ['a survivor with a reason', unseen, kill, undefined, alive],
+  ['a caught defect with a reason', unseen, dies, 'seen, though "it shows a day later"', undefined],
   [
     'a defect that only other rules show',
-    { defect: plain, kill: { ...kill, elsewhere: ['SEND-3/any-text'] } },
-    'ELSEWHERE',
-    'ELSEWHERE',
+    plain,
+    { ...kill, elsewhere: ['SEND-3/any-text'] },
+    `${alive}\n  SEND-3/any-text`,
+    `${alive}\n  SEND-3/any-text`,
   ],
-])('%s is shown as such, without a control port and with one', (_, tried, without, withControl) => {
-  expect(verdictOf(tried, false)).toBe(without);
-  expect(verdictOf(tried, true)).toBe(withControl);
-});
+] as const)(
+  '%s is judged without a control port and with one',
+  (_, defect, outcome, ...expected) => {
+    const complaints = [false, true].map((hasControl) => complaintOf(defect, outcome, hasControl));
+    expect(complaints).toEqual(expected);
+  },
+);
 
 test('a survivor is printed with the reason of its entry', () => {
-  expect(rowOf({ defect: unseen, kill }, false)).toMatch(/unseen .*it shows a day later$/);
+  expect(rowOf(unseen, kill)).toMatch(/SEND-4 .*it shows a day later$/);
+  expect(rowOf(unseen, dies)).toMatch(/SEND-4 .*replay-is-identical$/);
 });
 
 test('a case that no defect of its rule fails is named, if all of them were tried', () => {
   const ofRule = defects.filter(({ rule }) => rule === 'RES-2');
-  const [one, ...others] = ofRule.map((defect): Tried => ({ defect, kill }));
-  expect(untestedCases(one === undefined ? [] : [one, ...others])).toEqual(
-    allCases.filter(({ subject }) => subject === 'RES-2').map(({ id }) => id),
-  );
-  const [first = ''] = untestedCases(ofRule.map((defect) => ({ defect, kill })));
-  const failing = { ...kill, caughtBy: [first] };
-  const found = untestedCases(ofRule.map((defect) => ({ defect, kill: failing })));
-  expect([found.includes(first), untestedCases(others)]).toEqual([false, []]);
+  const killsOf = (some: typeof ofRule, outcome = kill) =>
+    new Map(some.map((defect) => [defect, outcome]));
+  const all = allCases.filter(({ subject }) => subject === 'RES-2').map(({ id }) => id);
+  expect(untestedCases(killsOf(ofRule))).toEqual(all);
+  const failing = { ...kill, caughtBy: all.slice(0, 1) };
+  expect(untestedCases(killsOf(ofRule, failing))).toEqual(all.slice(1));
+  expect(untestedCases(killsOf(ofRule.slice(1)))).toEqual([]);
 });
 
 const page = readFileSync(new URL('../../docs/conformance.md', import.meta.url), 'utf8');

@@ -5,10 +5,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import type { ReadyFile } from '#src/simulator.ts';
 import { root, shell } from '../testkit/doc-commands.ts';
+import { listen } from '../testkit/processes/listen.ts';
 import { isThere } from './modules.ts';
 
 const docs = readdirSync(join(root, 'docs')).filter((file) => file.endsWith('.md'));
@@ -101,13 +102,10 @@ export class PageRun {
       if (after !== undefined) await this.#shell(line, after);
       if (isAside) this.#env = env;
     } else {
-      const code = await this.#shell(line, line).then(
-        () => 0,
-        (error) => {
-          if (exit === 0 || error.code !== exit) throw error;
-          return exit;
-        },
-      );
+      const code = await this.#shell(line, line).catch((error) => {
+        if (error.code !== exit) throw error;
+        return exit;
+      });
       if (code !== exit) throw new Error(`${line}: exit code ${code}; the page names ${exit}`);
     }
     if (line.startsWith('export ')) this.#exports += `${line}; `;
@@ -144,10 +142,12 @@ export class PageRun {
       .replaceAll('http://127.0.0.1:8081', controlUrl);
   }
 
-  async #shell(line: string, text: string): Promise<void> {
+  /** Resolves to the exit code 0; rejects otherwise. */
+  async #shell(line: string, text: string): Promise<number> {
     const output = await shell(this.#exports + this.#here(text), this.#env, this.#folderOf(line));
     const [, messageId] = /"message_id":"([^"]+)"/.exec(output) ?? [];
     if (messageId !== undefined) this.#env['MESSAGE_ID'] = messageId;
+    return 0;
   }
 
   async #serve(line: string): Promise<void> {
@@ -198,9 +198,8 @@ function placeholdersOf(ready: ReadyFile & { tls_ca_file?: string }): Record<str
 }
 
 async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  const server = createServer();
+  const port = await listen(server);
   server.close();
   await once(server, 'close');
   return port;

@@ -10,16 +10,8 @@ import { readJournal } from '#src/recording/journal/journal-lines.ts';
 
 /** The text of a journal whose lines a test has changed, with new checksums. */
 export function withChecksums(text: string): string {
-  const lines = text.split('\n').filter((line) => line !== '');
-  return lines
-    .map((line) => line.replace(/,"crc32":\d+}$/, '}'))
-    .map(withChecksum)
-    .join('');
-}
-
-function withChecksum(line: string): string {
-  const open = line.slice(0, -1);
-  return `${open},"crc32":${crc32(open)}}\n`;
+  const open = text.split('\n').map((line) => line.replace(/(?:,"crc32":\d+)?}$/, ''));
+  return open.map((line) => line && `${line},"crc32":${crc32(line)}}\n`).join('');
 }
 
 export function headerOfFile(journal: string): JournalHeader {
@@ -52,21 +44,18 @@ export function filesOf(journal: string): string[] {
     .sort();
 }
 
-function copyIfThere(file: string, to: string): void {
-  try {
-    copyFileSync(file, to);
-  } catch (error) {
-    if (existsSync(file)) throw error;
-  }
-}
-
 /** Copies the files of a journal in the state that a killed process would leave. */
 export function copyFiles(journal: string, folder: string): string {
   mkdirSync(folder);
   for (const name of filesOf(journal)) {
+    if (name.endsWith('.lock')) continue;
     const file = join(dirname(journal), name);
-    // Another thread may be removing a replaced checkpoint.
-    if (!name.endsWith('.lock')) copyIfThere(file, join(folder, name));
+    try {
+      copyFileSync(file, join(folder, name));
+    } catch (error) {
+      // Another thread may have removed a replaced checkpoint.
+      if (existsSync(file)) throw error;
+    }
   }
   return join(folder, basename(journal));
 }

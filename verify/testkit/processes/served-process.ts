@@ -11,6 +11,7 @@ import { loader, probe, program } from './program.ts';
 
 const startWithinMs = 60_000;
 const answerWithinMs = 30_000;
+const stdio = ['ignore', 'ignore', 'pipe'] as const;
 let starts = 0;
 
 export interface Ended {
@@ -38,11 +39,9 @@ export class ServedProcess {
 
   /** Starts `smstwin serve`; resolves once both ports listen. `folder`: for its ready file. */
   static start(folder: string, flags: readonly string[] = []): Promise<ServedProcess> {
-    return ServedProcess.#start(folder, flags, (allFlags) =>
-      fork(program, ['serve', ...allFlags], {
-        execArgv: ['--expose-gc', ...loader, '--import', probe],
-        stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-      }),
+    const execArgv = ['--expose-gc', ...loader, '--import', probe];
+    return ServedProcess.#start(folder, (ports) =>
+      fork(program, ['serve', ...ports, ...flags], { execArgv, stdio: [...stdio, 'ipc'] }),
     );
   }
 
@@ -52,32 +51,27 @@ export class ServedProcess {
     flags: readonly string[] = [],
     env: Readonly<Record<string, string>> = {},
   ): Promise<ServedProcess> {
-    return ServedProcess.#start(folder, flags, (allFlags) =>
-      fork(program, ['fleet', ...allFlags], {
-        env: { ...process.env, ...env },
-        execArgv: [...loader],
-        stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-      }),
+    const options = { env: { ...process.env, ...env }, execArgv: loader };
+    return ServedProcess.#start(folder, (ports) =>
+      fork(program, ['fleet', ...ports, ...flags], { ...options, stdio: [...stdio, 'ipc'] }),
     );
   }
 
   /** Starts a command line as users type it, without the probe. */
   static byCommand(folder: string, line: string, cwd: string): Promise<ServedProcess> {
-    return ServedProcess.#start(folder, [], (flags) => {
-      const command = `exec ${line} ${flags.join(' ')}`;
-      return spawn('sh', ['-c', command], { cwd, stdio: ['ignore', 'ignore', 'pipe'] });
-    });
+    return ServedProcess.#start(folder, (ports) =>
+      spawn('sh', ['-c', `exec ${line} ${ports.join(' ')}`], { cwd, stdio: [...stdio] }),
+    );
   }
 
   static async #start(
     folder: string,
-    flags: readonly string[],
-    launch: (flags: readonly string[]) => ChildProcess,
+    launch: (ports: readonly string[]) => ChildProcess,
   ): Promise<ServedProcess> {
     starts += 1;
     const readyFile = join(folder, `ready-${process.pid}-${starts}.json`);
     const ports = ['--port', '0', '--control-port', '0', '--ready-file', readyFile];
-    const served = new ServedProcess(launch([...ports, ...flags]));
+    const served = new ServedProcess(launch(ports));
     const deadlineMs = performance.now() + startWithinMs;
     while (!existsSync(readyFile)) {
       if (served.hasEnded || performance.now() > deadlineMs) {

@@ -7,6 +7,7 @@
  */
 
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
+import type { Device } from '#src/sim/accounts/records.ts';
 import { type Assumptions, defaultAssumptions } from '#src/sim/assumptions.ts';
 import { messageHistory } from '#src/sim/store/message.ts';
 import { type InternalOptions, Simulator } from '#src/simulator.ts';
@@ -88,12 +89,8 @@ export class Session {
     );
     this.model = new ReferenceModel(startMs, { ...defaultAssumptions, ...assumptions });
     this.model.outcomes = scriptedFates;
-    for (const [index, sim] of this.#world.pool.entries()) {
-      this.model.sims.push({
-        ...simOf(sim),
-        number: poolNumbers[index] ?? '',
-        accountId: undefined,
-      });
+    for (const sim of this.#world.pool) {
+      this.model.sims.push({ ...simOf(sim), accountId: undefined });
     }
     for (const [who, name] of names.entries()) {
       const { account_id: accountId } = this.simulator.accounts.create({ name });
@@ -144,13 +141,10 @@ export class Session {
     for (const message of this.model.messages) {
       const who = this.#callers.findIndex((each) => each.accountId === message.accountId);
       this.exchange(who, this.getBy(who, `/api/v1/sms/${message.messageId}/`));
-      const actual = this.historyOf(message.messageId);
-      if (actual === undefined) continue;
-      const [actualText, expectedText] = [actual, message.history].map(historyText);
-      if (actualText === expectedText) continue;
-      throw new Error(
-        `history of ${message.messageId}: ${actualText}; the model's: ${expectedText}`,
-      );
+      const expected = historyText(message.history);
+      const actual = historyText(this.historyOf(message.messageId) ?? message.history);
+      if (actual === expected) continue;
+      throw new Error(`history of ${message.messageId}: ${actual}; the model's: ${expected}`);
     }
     for (const who of this.#callers.keys())
       this.exchange(who, this.getBy(who, '/api/v1/account/stats/'));
@@ -260,18 +254,19 @@ export class Session {
   #createSim(who: number, number: string, polling: 'simulated' | 'external'): void {
     const { accountId } = this.callerOf(who);
     const { device_id: deviceId } = this.simulator.sims.create(accountId, { number, polling });
-    const firstPollAtMs = this.#world.devices.get(deviceId)?.firstPollAtMs ?? Number.NaN;
-    const aheadMs = firstPollAtMs - this.model.nowMs;
+    const sim = this.#world.devices.get(deviceId);
+    if (sim === undefined) throw new Error(`no SIM ${deviceId}`);
+    const aheadMs = sim.firstPollAtMs - this.model.nowMs;
     const intervalMs = Number(this.model.assumptions.pollIntervalSeconds) * 1000;
     if (!(aheadMs > 0 && aheadMs <= intervalMs)) throw new Error(`first poll ${aheadMs} ms ahead`);
-    this.model.sims.push({ ...simOf({ deviceId, firstPollAtMs }), number, accountId, polling });
+    this.model.sims.push({ ...simOf(sim), accountId, polling });
   }
 }
 
-function simOf({ deviceId, firstPollAtMs }: { deviceId: string; firstPollAtMs: number }) {
+function simOf({ deviceId, number, firstPollAtMs }: Device) {
   expectUuid(deviceId);
   const state = { active: true, connected: true, allowed: true, polling: 'simulated' as const };
-  return { deviceId, firstPollAtMs, ableSinceMs: 0, ...state };
+  return { deviceId, number, firstPollAtMs, ableSinceMs: 0, ...state };
 }
 
 function historyText(history: History): string {
