@@ -5,7 +5,7 @@
 import { expect, test } from 'vitest';
 import { sendBy } from '#verify/testkit/twin/control-fixture.ts';
 import { poolNumber, readerOf, recipient, Twin } from '#verify/testkit/twin/twin.ts';
-import type { Message } from '../sim/accounts/records.ts';
+import type { Message } from '../sim/accounts/account.ts';
 import { walk } from '../simulation/invariants/walk.ts';
 import { Simulator } from '../simulator.ts';
 

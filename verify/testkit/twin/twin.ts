@@ -6,9 +6,9 @@
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import type { StatusReader } from '#src/actors/lifecycle.ts';
 import { parseSettings, type SettingsInput } from '#src/config/settings.ts';
-import type { Account, Device, Message } from '#src/sim/accounts/records.ts';
+import type { Account, Device, Message } from '#src/sim/accounts/account.ts';
 import type { Assumptions } from '#src/sim/assumptions.ts';
-import { messageHistory } from '#src/sim/store/message.ts';
+import { messageHistory } from '#src/sim/store/message-view.ts';
 import { Simulation } from '#src/simulation/simulation.ts';
 import { bearer, postTo, requestTo } from './request.ts';
 
