@@ -277,8 +277,8 @@ test.each([
   ['{"at":"AT","operation":"faults.clear","args":{},"result":""}', 'is damaged'],
   ['{"at":"AT","operation":7,"args":[],"result":""}', 'is damaged'],
   ['{"at":"AT","operation":"faults.clear","args":[]}', 'is damaged'],
-  ['{"at":"AT","operation":"reset","args":[],"result":""}', 'cannot play this input: '],
-  ['{"at":"AT","operation":"reset","args":[-1],"result":""}', 'cannot play this input: '],
+  ['{"at":"AT","operation":"reset","args":[],"result":""}', 'cannot be played: '],
+  ['{"at":"AT","operation":"reset","args":[-1],"result":""}', 'cannot be played: '],
 ])('the line %s ends the replay with an error that names it', async (line, complaint) => {
   const file = newFile();
   await new Simulator(settings, { journal: file }).close();
