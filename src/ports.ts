@@ -15,6 +15,7 @@ import {
 } from './http/transport/open-transport.ts';
 import type { ServiceHandler, Transport } from './http/transport/transport.ts';
 import type { RunningWorld } from './operations/running-world.ts';
+import { prefixOf } from './worlds/address.ts';
 
 /** Where to listen; every field is optional. */
 export interface ListenOptions {
@@ -176,6 +177,16 @@ export function urlsForHost<Urls extends { readonly baseUrl: string }>(
   const base = new URL(urls.baseUrl);
   base.hostname = new URL(controlUrl).hostname;
   return { ...urls, baseUrl: base.origin, controlUrl };
+}
+
+/** The URLs of a world on these ports; empty while the server does not listen. */
+export function worldUrls(ports: Ports | undefined, worldId: string, host: string | undefined) {
+  const urls = ports?.urlsFor(host);
+  const within = (url: string | null | undefined) => {
+    if (typeof url !== 'string') return '';
+    return worldId === '' ? url : `${url}${prefixOf(worldId)}`;
+  };
+  return { baseUrl: within(urls?.baseUrl), controlUrl: within(urls?.controlUrl) };
 }
 
 /** The loopback address for each address that means "all addresses of this machine". */

@@ -2,7 +2,7 @@
 import type { Settings } from './config/settings.ts';
 import type { RecordBound } from './recording/exchange-record.ts';
 import type { HostedHeader } from './recording/journal/journal-header.ts';
-import type { KeyDigest } from './sim/accounts/records.ts';
+import type { KeyDigest } from './sim/accounts/account.ts';
 import type { Simulation } from './simulation/simulation.ts';
 import type { Share } from './worlds/world-ids.ts';
 

@@ -5,10 +5,8 @@
  * of events is `activity.listen`, and `health` has no method.
  */
 
-import type { ApiReply, ApiRequest, Delivery } from '#contract/request-and-reply.ts';
-import { isoTime } from '#contract/time.ts';
+import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import { sha256 } from '#io/digest.ts';
-import { resultDigest } from '#judging/evidence/journal-entry.ts';
 import { parseSettings, type Settings, type SettingsInput } from './config/settings.ts';
 import { InProcessFetch } from './http/transport/in-process/in-process-fetch.ts';
 import { Activity } from './operations/events/activity.ts';
@@ -22,21 +20,22 @@ import {
   openPorts,
   type Ports,
   serviceHandler,
+  worldUrls,
 } from './ports.ts';
 import { defaultJournalMaxBytes } from './recording/checkpoint/checkpoints.ts';
 import { openRun, type Run } from './recording/checkpoint/resume.ts';
 import { ExchangeRecord } from './recording/exchange-record.ts';
-import { type Journal, MemoryJournal } from './recording/journal/journal.ts';
+import { MemoryJournal } from './recording/journal/journal.ts';
 import type { RecordedRun } from './recording/journal/journal-lines.ts';
 import type { ReplayTarget } from './recording/play.ts';
-import type { KeyDigest } from './sim/accounts/records.ts';
+import type { KeyDigest } from './sim/accounts/account.ts';
 import { MessageCounts, RequestCounts } from './sim/counts.ts';
 import { OperationRefused } from './sim/errors.ts';
-import { overloadedNotice } from './sim/store/retention.ts';
+import { reportingOnce } from './sim/store/retention.ts';
 import { Simulation } from './simulation/simulation.ts';
 import { WallClock } from './simulation/wall-clock.ts';
 import type { SimulatorOptionsWithin } from './simulator-options.ts';
-import { prefixOf } from './worlds/address.ts';
+import { replyFinished, WorldJournal } from './world-journal.ts';
 import { JournalFolder } from './worlds/journal-folder.ts';
 import { firstWorldId, Worlds } from './worlds/worlds.ts';
 
@@ -48,19 +47,9 @@ export type { SimulatorOptions } from './simulator-options.ts';
 /** The options of this program's own parts; `hosting`: the worlds of the server that creates it. */
 export type InternalOptions = SimulatorOptionsWithin<Worlds<Simulator>>;
 
-type SimulatorMethods = NounMethods['simulator'];
 type Referee = NounMethods['referee']['judge'] & Pick<NounMethods['referee'], 'restart'>;
 
-/**
- * The replies that a fault delays, until they are sent. One map for all worlds: the transport
- * reports to the world that listens, whichever world has answered.
- */
-const delayedReplies = new WeakMap<
-  Delivery,
-  { readonly simulator: Simulator; readonly requestNumber: number }
->();
-
-/** One world. `RunningWorld`, `ReplayTarget` and `api.ts` describe members without a comment. */
+/** One world. `RunningWorld`, `ReplayTarget` and `api.ts` describe the members without a comment. */
 export class Simulator implements RunningWorld, ReplayTarget {
   readonly settings: Settings;
   readonly wallClock: WallClock;
@@ -80,10 +69,10 @@ export class Simulator implements RunningWorld, ReplayTarget {
   readonly past: NounMethods['past'] = methodsOf(this, nouns.past);
   readonly worlds: NounMethods['worlds'] = methodsOf(this, nouns.worlds);
   readonly #methods = methodsOf(this, nouns.simulator);
-  readonly state: SimulatorMethods['state'] = this.#methods.state;
-  readonly invariants: SimulatorMethods['invariants'] = this.#methods.invariants;
-  readonly metrics: SimulatorMethods['metrics'] = this.#methods.metrics;
-  readonly reset: SimulatorMethods['reset'] = this.#methods.reset;
+  readonly state: NounMethods['simulator']['state'] = this.#methods.state;
+  readonly invariants: NounMethods['simulator']['invariants'] = this.#methods.invariants;
+  readonly metrics: NounMethods['simulator']['metrics'] = this.#methods.metrics;
+  readonly reset: NounMethods['simulator']['reset'] = this.#methods.reset;
   // The parts that the operations work on, and the state of this world.
   readonly activity: Activity = new Activity(this);
   readonly exchangeRecord: ExchangeRecord;
@@ -99,8 +88,7 @@ export class Simulator implements RunningWorld, ReplayTarget {
   simulation: Simulation;
   readonly #keyDigests: ReadonlyMap<string, KeyDigest>;
   readonly makeSimulation: (settings: Settings, startMs: number) => Simulation;
-  /** Undefined if no inputs are kept, while a journal is replayed, and once closed. */
-  #journal: Journal | undefined;
+  readonly #journal = new WorldJournal(this);
   /** Undefined while this world does not listen; only the first world of a server does. */
   #ports: Ports | undefined;
   readonly #inProcess = new InProcessFetch(serviceHandler(this), {
@@ -108,8 +96,7 @@ export class Simulator implements RunningWorld, ReplayTarget {
   });
   #onShutdown: (() => void) | undefined;
   isClosing = false;
-  readonly #onNotice: InternalOptions['onNotice'];
-  #isOverloadReported = false;
+  readonly #onOverloaded: () => void;
 
   /**
    * Throws a SettingsError that lists every mistake, or a JournalError. The order of the steps
@@ -123,7 +110,7 @@ export class Simulator implements RunningWorld, ReplayTarget {
     this.#keyDigests = options.keyDigests ?? new Map();
     this.makeSimulation =
       options.simulation ?? ((parsed, startMs) => new Simulation(parsed, startMs));
-    this.#onNotice = options.onNotice;
+    this.#onOverloaded = reportingOnce(options.onNotice);
     const { journalDir, hosted } = options;
     const folder = journalDir === undefined ? undefined : new JournalFolder(journalDir);
     this.hosting = options.hosting ?? this.#createHosting(options, folder);
@@ -138,7 +125,6 @@ export class Simulator implements RunningWorld, ReplayTarget {
     // From here on a failure must release the journal's lock.
     try {
       this.simulation = this.freshSimulation(startMs);
-      this.#reportOverload();
     } catch (error) {
       run?.abandon();
       throw error;
@@ -146,10 +132,10 @@ export class Simulator implements RunningWorld, ReplayTarget {
     this.wallClock = new WallClock(
       () => this.simulation.clock,
       this.settings,
-      (rate) => this.#setRetryAfterRate(rate),
+      (rate) => this.simulation.setClockRate(rate),
     );
     this.#continueRuns(run, startMs, options, folder);
-    this.#countMessagesOf(this.simulation, 0);
+    this.#follow(this.simulation, 0);
   }
 
   get counts(): RunningWorld['counts'] {
@@ -162,10 +148,11 @@ export class Simulator implements RunningWorld, ReplayTarget {
     this.wallClock.pump();
     const { simulation, exchangeRecord } = this;
     const handled = simulation.handle(request);
-    const exchange = exchangeRecord.add(request, handled, simulation, this.#journal, startedMs);
+    const journal = this.#journal.file;
+    const exchange = exchangeRecord.add(request, handled, simulation, journal, startedMs);
     const { delivery } = handled.reply;
     if (delivery?.delayMs !== undefined || delivery?.cut === 'hang') {
-      delayedReplies.set(delivery, { simulator: this, requestNumber: exchange.number });
+      this.#journal.noteDelayed(delivery, exchange.number);
     }
     if (this.activity.isWatched) {
       this.activity.answered(exchange);
@@ -174,12 +161,7 @@ export class Simulator implements RunningWorld, ReplayTarget {
     return handled.reply;
   }
 
-  replyFinished(delivery: Delivery, isSeen: boolean): void {
-    const delayed = delayedReplies.get(delivery);
-    if (delayed === undefined) return;
-    delayedReplies.delete(delivery);
-    delayed.simulator.#recordEnd(delayed.requestNumber, isSeen);
-  }
+  readonly replyFinished = replyFinished;
 
   /** A property and not a method, so that a client can call it without its object. */
   readonly fetch: typeof globalThis.fetch = (input, init) => {
@@ -191,39 +173,18 @@ export class Simulator implements RunningWorld, ReplayTarget {
     return operation === undefined ? undefined : { result: replay(operation, this, args) };
   }
 
-  /** Runs an operation that changes state and writes it to the journal, refusals included. */
-  change<T>(
-    operation: string,
-    args: readonly unknown[],
-    act: () => T,
-    recorded: (result: T) => unknown = (result) => result,
-  ): T {
-    return this.wallClock.atOneMoment(() => {
-      const atMs = this.simulation.clock.now();
-      try {
-        const result = act();
-        this.#journal?.operation(atMs, operation, args, resultDigest(recorded(result)));
-        return result;
-      } catch (error) {
-        // An invalid input is refused before it changes anything, so a replay can do without it.
-        if (error instanceof OperationRefused && error.code !== 'invalid') {
-          this.#journal?.operation(atMs, operation, args, error.code);
-        }
-        throw error;
-      }
-    });
-  }
+  readonly change: RunningWorld['change'] = (...input) => this.#journal.change(...input);
 
   get journalFailure(): string | undefined {
-    return this.#journal?.failure;
+    return this.#journal.file?.failure;
   }
 
   journalText(): string {
-    return this.#requireJournal().text();
+    return this.#journal.text;
   }
 
   recordedRun(): RecordedRun {
-    return this.#requireJournal().run();
+    return this.#journal.run;
   }
 
   get baseUrl(): string {
@@ -235,8 +196,7 @@ export class Simulator implements RunningWorld, ReplayTarget {
   }
 
   urlsFor(host: string | undefined): { readonly baseUrl: string; readonly controlUrl: string } {
-    const urls = this.hosting.first.simulator.#ports?.urlsFor(host);
-    return { baseUrl: this.#worldUrl(urls?.baseUrl), controlUrl: this.#worldUrl(urls?.controlUrl) };
+    return worldUrls(this.hosting.first.simulator.#ports, this.#worldId, host);
   }
 
   /** Continues with another simulation, after a reset or a restored snapshot. */
@@ -244,11 +204,10 @@ export class Simulator implements RunningWorld, ReplayTarget {
     this.simulation.stop();
     this.exchangeRecord.restart();
     const { forgottenMessages } = this.simulation.world.messages.retention;
-    this.#countMessagesOf(simulation, forgottenMessages);
+    this.#follow(simulation, forgottenMessages);
     this.simulation = simulation;
     // The old anchor would move the new clock to the old clock's time.
     this.wallClock.anchor();
-    this.#reportOverload();
     this.activity.attach();
     this.onReplaced?.();
   }
@@ -295,10 +254,12 @@ export class Simulator implements RunningWorld, ReplayTarget {
 
   freshSimulation(startMs: number): Simulation {
     const simulation = this.makeSimulation(this.settings, startMs);
-    if (this.#keyDigests.size > 0) simulation.world.keyRing.digestWith(sha256);
-    for (const key of simulation.world.keys.values()) {
+    const { keyRing, keys, messages } = simulation.world;
+    messages.retention.onOverloaded = this.#onOverloaded;
+    if (this.#keyDigests.size > 0) keyRing.digestWith(sha256);
+    for (const key of keys.values()) {
       const digest = this.#keyDigests.get(key.key);
-      if (digest !== undefined) simulation.world.keyRing.forgetText(key, digest);
+      if (digest !== undefined) keyRing.forgetText(key, digest);
     }
     return simulation;
   }
@@ -323,9 +284,13 @@ export class Simulator implements RunningWorld, ReplayTarget {
   ): void {
     try {
       if (run !== undefined) {
-        this.#replay(run, options);
+        const { journalMaxBytes = defaultJournalMaxBytes, onNotice } = options;
+        this.#journal.file = run.resume(this, { journalMaxBytes, onNotice });
+        // The replayed inputs came to an earlier process: the counts of this one start at 0.
+        this.exchangeRecord.counts = new RequestCounts();
+        this.#messageCounts = new MessageCounts();
       } else if (options.journal !== false) {
-        this.#journal = new MemoryJournal(this.settings, startMs);
+        this.#journal.file = new MemoryJournal(this.settings, startMs);
       }
       if (folder !== undefined) this.hosting.restore(folder);
     } catch (error) {
@@ -336,71 +301,18 @@ export class Simulator implements RunningWorld, ReplayTarget {
     }
   }
 
-  #replay(run: Run, options: InternalOptions): void {
-    const { journalMaxBytes = defaultJournalMaxBytes, onNotice } = options;
-    this.#journal = run.resume(this, { journalMaxBytes, onNotice });
-    // The replayed inputs came to an earlier process: the counts of this one start at 0.
-    this.exchangeRecord.counts = new RequestCounts();
-    this.#messageCounts = new MessageCounts();
-  }
-
-  #recordEnd(requestNumber: number, isSeen: boolean): void {
-    this.wallClock.pump();
-    const nowMs = this.simulation.clock.now();
-    const requestsAgo = this.exchangeRecord.total - requestNumber + 1;
-    const at = isoTime(nowMs);
-    this.#journal?.ended({ at, ended: requestsAgo, ...(!isSeen && { seen: false }) });
-    this.exchangeRecord.ended(requestsAgo, nowMs, isSeen);
-  }
-
-  #requireJournal(): Journal {
-    if (this.#journal !== undefined) return this.#journal;
-    throw new OperationRefused('conflict', 'no journal is kept');
-  }
-
-  /**
-   * Counts the events of `simulation` from now on. The metric of forgotten messages must neither
-   * jump nor decrease when a snapshot brings its own number: `forgottenBefore` holds what the
-   * metric had, minus the new simulation's number. `previouslyForgotten`: the number of the
-   * simulation before.
-   */
-  #countMessagesOf({ lifecycle, world }: Simulation, previouslyForgotten: number): void {
-    const { forgottenMessages } = world.messages.retention;
-    this.#messageCounts.forgottenBefore += previouslyForgotten - forgottenMessages;
+  /** Counts the events of `simulation` from now on, and reports its overload. */
+  #follow({ lifecycle, world }: Simulation, previouslyForgotten: number): void {
+    this.#messageCounts.noteReplaced(previouslyForgotten, world.messages.retention);
+    world.messages.retention.onOverloaded = this.#onOverloaded;
     lifecycle.counts = this.#messageCounts;
-  }
-
-  /**
-   * Sets the seconds in which `Retry-After` counts: simulated, or real ones on a clock that runs by
-   * itself if the settings say so. `rate`: simulated seconds per second; 0 on a manual clock.
-   */
-  #setRetryAfterRate(rate: number): void {
-    const isReal = this.settings.retryAfterSeconds === 'real' && rate > 0;
-    this.simulation.limiter.setRetryAfterRate(isReal ? rate : 1);
-  }
-
-  /** The URL of this world below a URL of the server; empty if the server does not listen. */
-  #worldUrl(url: string | null | undefined): string {
-    if (typeof url !== 'string') return '';
-    return this.#worldId === '' ? url : `${url}${prefixOf(this.#worldId)}`;
-  }
-
-  /** Reports once, resets included, that sends are refused: no message can be forgotten. */
-  #reportOverload(): void {
-    this.simulation.world.messages.retention.onOverloaded = () => {
-      if (this.#isOverloadReported) return;
-      this.#onNotice?.(overloadedNotice);
-      this.#isOverloadReported = true;
-    };
   }
 
   async #stop(): Promise<void> {
     this.wallClock.stop();
     this.simulation.stop();
     this.activity.close();
-    const journal = this.#journal;
-    this.#journal = undefined;
-    await journal?.close();
+    await this.#journal.close();
   }
 }
 

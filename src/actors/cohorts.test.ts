@@ -4,7 +4,7 @@
  */
 import { expect, test } from 'vitest';
 import { poolNumber, readerOf, recipient, sendBy, Twin } from '#verify/testkit/twin/twin.ts';
-import type { Message } from '../sim/accounts/records.ts';
+import type { Message } from '../sim/accounts/account.ts';
 import { walk } from '../simulation/invariants/walk.ts';
 import { Simulator } from '../simulator.ts';
 

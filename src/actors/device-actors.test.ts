@@ -13,8 +13,8 @@ import {
   Twin,
 } from '#verify/testkit/twin/twin.ts';
 import type { SettingsInput } from '../config/settings.ts';
-import type { Message } from '../sim/accounts/records.ts';
-import { messageHistory } from '../sim/store/message.ts';
+import type { Message } from '../sim/accounts/account.ts';
+import { messageHistory } from '../sim/store/message-view.ts';
 
 const failsIn = { queued: '+12025550160', sending: '+12025550161', sent: '+12025550162' } as const;
 const stuckIn = { queued: '+12025550163', sending: '+12025550164', sent: '+12025550165' } as const;

@@ -6,7 +6,7 @@
  * so a shared system would be slow.
  */
 import { type Actor, createActor } from 'xstate';
-import type { Device, Message } from '../sim/accounts/records.ts';
+import type { Device, Message } from '../sim/accounts/account.ts';
 import type { Assumptions, AssumptionsInForce } from '../sim/assumptions.ts';
 import type { VirtualClock } from '../sim/clock.ts';
 import { isStuckIn } from '../sim/devices/device-work.ts';

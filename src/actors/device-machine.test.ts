@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { type Actor, createActor, getNextSnapshot } from 'xstate';
-import type { Device, DeviceState } from '../sim/accounts/records.ts';
+import type { Device } from '../sim/accounts/account.ts';
+import type { DeviceState } from '../sim/accounts/device.ts';
 import { VirtualClock } from '../sim/clock.ts';
 import { type DeviceEvent, type DueWork, deviceMachine, type PolledBy } from './device-machine.ts';
 

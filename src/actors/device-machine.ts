@@ -12,7 +12,8 @@
  * actions.
  */
 import { and, assertEvent, assign, setup } from 'xstate';
-import type { Device, DeviceState } from '../sim/accounts/records.ts';
+import type { Device } from '../sim/accounts/account.ts';
+import type { DeviceState } from '../sim/accounts/device.ts';
 
 /**
  * When work of a device's messages is due, in epoch milliseconds; undefined if no such work waits.

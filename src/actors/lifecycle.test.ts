@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { messageEvents, type Status } from '#contract/message-status.ts';
 import { readerOf, Twin } from '#verify/testkit/twin/twin.ts';
-import { messageHistory } from '../sim/store/message.ts';
+import { messageHistory } from '../sim/store/message-view.ts';
 import { messageSteps } from './message-machine.ts';
 
 const event = fc.constantFrom(...messageEvents);

@@ -4,7 +4,7 @@
  */
 
 import type { MessageEvent, Status } from '#contract/message-status.ts';
-import type { Message } from '../sim/accounts/records.ts';
+import type { Message } from '../sim/accounts/account.ts';
 import { MessageCounts } from '../sim/counts.ts';
 import { assert } from '../sim/errors.ts';
 import type { Batch } from '../sim/store/batch.ts';

@@ -4,7 +4,7 @@
  * `device-machine.ts` decides whether a device may poll; `progress.ts` moves the messages.
  */
 import { secondMs } from '#contract/time.ts';
-import type { Device, Message } from '../sim/accounts/records.ts';
+import type { Device, Message } from '../sim/accounts/account.ts';
 import type { Assumptions, AssumptionsInForce } from '../sim/assumptions.ts';
 import { isQueued } from '../sim/devices/device-work.ts';
 import { type Cohort, sizeOf } from '../sim/store/cohort.ts';

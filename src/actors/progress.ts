@@ -8,7 +8,7 @@
  */
 
 import type { MessageEvent } from '#contract/message-status.ts';
-import type { Device, Message } from '../sim/accounts/records.ts';
+import type { Device, Message } from '../sim/accounts/account.ts';
 import type { AssumptionsInForce } from '../sim/assumptions.ts';
 import { isInFlight, isQueued, isStuckIn, pollsOf } from '../sim/devices/device-work.ts';
 import { isUnprompted } from '../sim/devices/outcomes.ts';

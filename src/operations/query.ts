@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { readDuration } from '#io/flag-values.ts';
 import { startTimeSchema } from '../config/settings.ts';
 import { numberSchema } from '../config/world-schema.ts';
-import type { Account } from '../sim/accounts/records.ts';
+import type { Account } from '../sim/accounts/account.ts';
 import type { Registry } from '../sim/accounts/registry.ts';
 import { OperationRefused } from '../sim/errors.ts';
 

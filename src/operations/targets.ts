@@ -1,9 +1,9 @@
 /** Finds the object that the id in an operation's path refers to. An account may also be named. */
 import type { Fault } from '../http/service/fault.ts';
 import type { RecordedExchange } from '../recording/recorded-exchange.ts';
-import type { Account, ApiKey, Device, Message } from '../sim/accounts/records.ts';
+import type { Account, ApiKey, Device, Message } from '../sim/accounts/account.ts';
 import { OperationRefused } from '../sim/errors.ts';
-import { isReadable } from '../sim/store/message.ts';
+import { isReadable } from '../sim/store/message-view.ts';
 import type { HostedWorld } from '../worlds/hosted-world.ts';
 import { accountCalled } from './query.ts';
 import type { RunningWorld } from './running-world.ts';

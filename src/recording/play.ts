@@ -103,14 +103,17 @@ export function* playing(
 function playInput(simulator: ReplayTarget, entry: Input, position: string): Mismatch {
   const { clock } = simulator.simulation;
   const nowMs = clock.now();
-  if (Date.parse(entry.at) < nowMs) {
+  const atMs = Date.parse(entry.at);
+  if (atMs < nowMs) {
     return { input: 'the clock', expected: entry.at, actual: `already at ${isoTime(nowMs)}` };
   }
   try {
-    clock.advanceTo(Date.parse(entry.at));
+    clock.advanceTo(atMs);
     return 'request' in entry ? playRequest(simulator, entry) : playOperation(simulator, entry);
   } catch (error) {
-    throw new JournalError(`${position} cannot be played: ${reasonOf(error)}`, { cause: error });
+    throw new JournalError(`${position} cannot be played: ${reasonOf(error)}`, {
+      cause: error,
+    });
   }
 }
 

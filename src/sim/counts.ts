@@ -37,10 +37,7 @@ const ageBounds = [1, 5, 10, 20, 40, 60, 80, 120, 300, 900, 3_600, 21_600, 86_40
 
 export class MessageCounts {
   accepted = 0;
-  /**
-   * Add the simulation's own count to get the messages forgotten since the start: this corrects for
-   * resets and restored snapshots (`src/simulator.ts`).
-   */
+  /** Add the simulation's own count to get the messages forgotten since the start. */
   forgottenBefore = 0;
   /** Simulated seconds from acceptance to each later status. */
   readonly ages: Readonly<Record<Exclude<Status, 'queued'>, Histogram>> = {
@@ -49,6 +46,14 @@ export class MessageCounts {
     delivered: new Histogram(ageBounds),
     failed: new Histogram(ageBounds),
   };
+
+  /**
+   * Another simulation replaces one that has forgotten `previously` messages. The metric of
+   * forgotten messages must neither jump nor decrease when a snapshot brings its own number.
+   */
+  noteReplaced(previously: number, now: { readonly forgottenMessages: number }): void {
+    this.forgottenBefore += previously - now.forgottenMessages;
+  }
 
   /** Counts the ages of messages at a status. `createdPairs`: when accepted, and how many then. */
   reached(status: Status, nowMs: number, createdPairs: readonly number[]): void {

@@ -7,11 +7,11 @@
 import { z } from 'zod';
 import type { Status } from '#contract/message-status.ts';
 import { isoTime } from '#contract/time.ts';
-import type { Account, ReceivedMessage } from './accounts/records.ts';
+import type { Account, ReceivedMessage } from './accounts/account.ts';
 import type { Registry } from './accounts/registry.ts';
 import type { Assumptions } from './assumptions.ts';
 import type { FieldFailure, ServiceError } from './errors.ts';
-import { isReadable, messageBody, shownStatus } from './store/message.ts';
+import { isReadable, messageBody, shownStatus } from './store/message-view.ts';
 
 export type ReadDecision = { readonly kind: 'read'; readonly body: string } | ServiceError;
 

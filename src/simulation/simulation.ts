@@ -34,10 +34,12 @@ export class Simulation {
   readonly world: Registry;
   readonly faults: Faults;
   readonly #assumptions: SwitchableAssumptions;
+  readonly #countsRealSeconds: boolean;
 
   /** `startMs`: the start of the virtual clock, in epoch milliseconds. */
   constructor(settings: Settings, startMs: number, parts: Partial<Parts> = {}) {
     const classes = { ...soundParts, ...parts };
+    this.#countsRealSeconds = settings.retryAfterSeconds === 'real';
     this.#assumptions = new SwitchableAssumptions(assumptionsOf(settings));
     this.clock = new VirtualClock(startMs);
     this.lifecycle = new classes.Lifecycle(this.clock.now);
@@ -70,6 +72,14 @@ export class Simulation {
     this.#assumptions.switch(overrides);
     this.limiter.assumptionsSwitched(before);
     this.deviceActors.assumptionsSwitched(before);
+  }
+
+  /**
+   * Sets the seconds in which `Retry-After` counts: simulated, or real ones on a clock that runs by
+   * itself if the settings say so. `rate`: simulated seconds per second; 0 on a manual clock.
+   */
+  setClockRate(rate: number): void {
+    this.limiter.setRetryAfterRate(this.#countsRealSeconds && rate > 0 ? rate : 1);
   }
 
   stop(): void {

@@ -150,5 +150,9 @@ export function keyInUse(path?: string): OperationRefused {
 }
 
 export function nameInUse(name: string): OperationRefused {
-  return new OperationRefused('conflict', `a world is called ${name} already`, 'name');
+  return new OperationRefused(
+    'conflict',
+    `the world name ${name} is in use; choose another`,
+    'name',
+  );
 }

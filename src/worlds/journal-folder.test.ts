@@ -78,7 +78,9 @@ test('worlds, forks, their keys, messages and clocks are there again after a res
   expect([replay.status, replay.body]).toEqual([200, first.body]);
   expect(keys.map((text) => send(again, text).status)).toEqual([202, 202, 202]);
   expect(before.map(({ world_id: id }) => id)).not.toContain(again.worlds.create({}).world_id);
-  expect(() => again.worlds.create({ name: 'copy' })).toThrow('a world is called copy already');
+  expect(() => again.worlds.create({ name: 'copy' })).toThrow(
+    'the world name copy is in use; choose another',
+  );
   await again.close();
   await start(folder).close();
 });

@@ -153,7 +153,9 @@ test('a name or an explicit key in use is refused, and free again once its world
   const server = new Simulator({ clock: 'manual' });
   const keyed = { world: { accounts: [{ name: 'a', keys: [{ name: 'k', key: 'own-key' }] }] } };
   const world = server.worlds.create({ name: 'one', ...keyed });
-  expect(() => server.worlds.create({ name: 'one' })).toThrow('a world is called one already');
+  expect(() => server.worlds.create({ name: 'one' })).toThrow(
+    'the world name one is in use; choose another',
+  );
   expect(() => server.worlds.create(keyed)).toThrow('another world has this key');
   server.worlds.delete(world.world_id);
   expect(server.worlds.create({ name: 'one', ...keyed }).accounts[0]?.api_key).toBe('own-key');

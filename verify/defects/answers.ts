@@ -5,10 +5,10 @@
 
 import type { ApiReply } from '#contract/request-and-reply.ts';
 import { errorReply } from '#src/http/service/error-replies.ts';
-import type { Device } from '#src/sim/accounts/records.ts';
+import type { Device } from '#src/sim/accounts/account.ts';
 import type { ServiceError } from '#src/sim/errors.ts';
 import { readSend, validateSend } from '#src/sim/sends/send-request.ts';
-import { messageBody } from '#src/sim/store/message.ts';
+import { messageBody } from '#src/sim/store/message-view.ts';
 import type { Call, Exchange, Sending } from './call.ts';
 
 /** Accepts a send from the given SIM although the service refuses it. */

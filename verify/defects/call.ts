@@ -7,7 +7,7 @@ import type { EndpointName } from '#contract/limits.ts';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import { matchRoute } from '#contract/routes.ts';
 import { authenticate } from '#src/http/service/api.ts';
-import type { ApiKey, Device, Message } from '#src/sim/accounts/records.ts';
+import type { ApiKey, Device, Message } from '#src/sim/accounts/account.ts';
 import type { Simulation } from '#src/simulation/simulation.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;

@@ -1,6 +1,6 @@
 /** Wrong checks and displays of API keys. Rules: AUTH-1, AUTH-2, AUTH-3. */
 import type { EndpointName } from '#contract/limits.ts';
-import type { ApiKey } from '#src/sim/accounts/records.ts';
+import type { ApiKey } from '#src/sim/accounts/account.ts';
 import { Registry } from '#src/sim/accounts/registry.ts';
 import type { Call } from './call.ts';
 import { breaking, type DefectRow, type Planted, reading } from './planted.ts';

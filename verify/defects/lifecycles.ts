@@ -8,7 +8,7 @@ import type { MessageEvent, Status } from '#contract/message-status.ts';
 import { dayMs } from '#contract/time.ts';
 import { DeviceActors } from '#src/actors/device-actors.ts';
 import { Lifecycle } from '#src/actors/lifecycle.ts';
-import type { Device, Message } from '#src/sim/accounts/records.ts';
+import type { Device, Message } from '#src/sim/accounts/account.ts';
 import { Registry } from '#src/sim/accounts/registry.ts';
 import { moveOut } from '#src/sim/store/cohort.ts';
 import type { Simulation } from '#src/simulation/simulation.ts';

@@ -8,7 +8,7 @@ import type { EndpointName } from '#contract/limits.ts';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import type { Settings } from '#src/config/settings.ts';
 import type { Handled } from '#src/http/service/api.ts';
-import type { ApiKey, Device } from '#src/sim/accounts/records.ts';
+import type { ApiKey, Device } from '#src/sim/accounts/account.ts';
 import { type Parts, Simulation } from '#src/simulation/simulation.ts';
 import { acceptAnyway, invalid } from './answers.ts';
 import {

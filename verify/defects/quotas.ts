@@ -3,7 +3,7 @@
  * SEND-4.
  */
 
-import type { Account, Message } from '#src/sim/accounts/records.ts';
+import type { Account, Message } from '#src/sim/accounts/account.ts';
 import { Registry } from '#src/sim/accounts/registry.ts';
 import { QuotaCount } from '#src/sim/sends/quota.ts';
 import { queueDespiteRefusal } from './answers.ts';

@@ -5,7 +5,7 @@
 
 import type { ApiReply } from '#contract/request-and-reply.ts';
 import { dayMs, hourMs, isoTime } from '#contract/time.ts';
-import { messageBody } from '#src/sim/store/message.ts';
+import { messageBody } from '#src/sim/store/message-view.ts';
 import { notFound } from './answers.ts';
 import { changed, type Exchange, type Fields, isAccepted, isRead, messageOf } from './call.ts';
 import {

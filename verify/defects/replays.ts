@@ -4,10 +4,10 @@
  */
 import type { ApiReply } from '#contract/request-and-reply.ts';
 import { hourMs } from '#contract/time.ts';
-import { Message } from '#src/sim/accounts/records.ts';
+import { Message } from '#src/sim/accounts/account.ts';
 import { findReplay } from '#src/sim/sends/send.ts';
 import { readSend } from '#src/sim/sends/send-request.ts';
-import { messageBody } from '#src/sim/store/message.ts';
+import { messageBody } from '#src/sim/store/message-view.ts';
 import { invalid, refusal } from './answers.ts';
 import { type Exchange, isReplay, messageOf, objectOf, type Sending } from './call.ts';
 import {

@@ -2,7 +2,8 @@
  * Wrong answers to the question from which SIM or pool number an account may send. Rules: SVC-1,
  * AUTH-4, AUTH-5, ERR-2.
  */
-import type { Device, SimState } from '#src/sim/accounts/records.ts';
+import type { Device } from '#src/sim/accounts/account.ts';
+import type { SimState } from '#src/sim/accounts/device.ts';
 import { Registry } from '#src/sim/accounts/registry.ts';
 import { refusal } from './answers.ts';
 import type { Call, Sending } from './call.ts';

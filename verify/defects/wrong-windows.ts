@@ -3,7 +3,7 @@
  * other uses than the service's own.
  */
 
-import type { ApiKey, FirstUse, Message } from '#src/sim/accounts/records.ts';
+import type { ApiKey, FirstUse, Message } from '#src/sim/accounts/account.ts';
 import { Registry } from '#src/sim/accounts/registry.ts';
 import { ReplayWindow } from '#src/sim/sends/replay-window.ts';
 import { handling, type Planted } from './planted.ts';

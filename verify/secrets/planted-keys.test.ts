@@ -13,7 +13,7 @@ import { conform } from '#conformance/main.ts';
 import { SettingsError } from '#io/mistakes.ts';
 import { servedOperations } from '#src/control/documents.ts';
 import { eventKinds } from '#src/operations/events/activity-events.ts';
-import type { ApiKey } from '#src/sim/accounts/records.ts';
+import type { ApiKey } from '#src/sim/accounts/account.ts';
 import { Registry } from '#src/sim/accounts/registry.ts';
 import { Simulation } from '#src/simulation/simulation.ts';
 import { type SettingsInput, Simulator } from '#src/simulator.ts';

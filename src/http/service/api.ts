@@ -9,7 +9,7 @@
 import type { EndpointName } from '#contract/limits.ts';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import { matchRoute, type RouteMatch } from '#contract/routes.ts';
-import type { ApiKey } from '../../sim/accounts/records.ts';
+import type { ApiKey } from '../../sim/accounts/account.ts';
 import type { Registry } from '../../sim/accounts/registry.ts';
 import type { ServiceError } from '../../sim/errors.ts';
 import { addressCaller, type Limiter } from '../../sim/limiter/limiter.ts';

@@ -5,7 +5,7 @@
 
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import { routes } from '#contract/routes.ts';
-import type { Account } from '../../sim/accounts/records.ts';
+import type { Account } from '../../sim/accounts/account.ts';
 import type { Registry } from '../../sim/accounts/registry.ts';
 import { pollTasks, taskDetails } from '../../sim/devices/tasks.ts';
 import { type AccountStats, accountStats, listReceived, read } from '../../sim/read.ts';

@@ -6,7 +6,7 @@
 import { isUtf8 } from 'node:buffer';
 import { malformedDetails } from '#contract/refusals.ts';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
-import type { ApiKey } from '../../sim/accounts/records.ts';
+import type { ApiKey } from '../../sim/accounts/account.ts';
 import type { Registry } from '../../sim/accounts/registry.ts';
 import type { Assumptions } from '../../sim/assumptions.ts';
 import type { UndocumentedError } from '../../sim/errors.ts';

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { eachOf } from '../../config/each-of.ts';
 import { pollingSchema } from '../../config/world-schema.ts';
-import type { Device } from '../../sim/accounts/records.ts';
+import type { Device } from '../../sim/accounts/account.ts';
 
 export const simViewSchema = z
   .strictObject({

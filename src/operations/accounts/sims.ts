@@ -5,7 +5,7 @@
  */
 import { z } from 'zod';
 import { numberSchema, pollingSchema } from '../../config/world-schema.ts';
-import type { Device } from '../../sim/accounts/records.ts';
+import type { Device } from '../../sim/accounts/account.ts';
 import { OperationRefused } from '../../sim/errors.ts';
 import { entryOf } from '../../sim/read.ts';
 import { defineOperation } from '../define.ts';

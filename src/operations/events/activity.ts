@@ -1,15 +1,15 @@
 /**
  * Reports what happens in a simulator, as events, to three kinds of readers. A *listener* in this
  * process gets every event of one kind. A *stream* gets several kinds, over HTTP, and may miss some
- * when there are too many. A *watcher* only hears that messages changed. Events are created only
- * while somebody reads them.
+ * when there are too many. A *watcher* is only notified that messages changed. Events are created
+ * only while a reader is attached.
  */
 
 import type { Status } from '#contract/message-status.ts';
 import { isoTime } from '#contract/time.ts';
 import type { ExchangeRecord } from '../../recording/exchange-record.ts';
 import type { RecordedExchange } from '../../recording/recorded-exchange.ts';
-import type { Message } from '../../sim/accounts/records.ts';
+import type { Message } from '../../sim/accounts/account.ts';
 import type { Simulation } from '../../simulation/simulation.ts';
 import type { WallClock } from '../../simulation/wall-clock.ts';
 import { viewOf } from '../requests/request-views.ts';
@@ -44,7 +44,7 @@ export class Activity {
   readonly #traffic = new Traffic();
   readonly #streams: EventStreams;
   #isWatched = false;
-  /** Hears of the changes of messages while somebody reads them. */
+  /** Receives message changes while a reader is attached. */
   readonly #reader: StatusReader = {
     accepted: (message) => this.#changed(message, null),
     changed: (message, from) => this.#changed(message, from),

@@ -3,9 +3,9 @@
  * message of a page, so messages that arrive meanwhile neither repeat nor skip others.
  */
 import { z } from 'zod';
-import type { Message } from '../../sim/accounts/records.ts';
+import type { Message } from '../../sim/accounts/account.ts';
 import type { Registry } from '../../sim/accounts/registry.ts';
-import { isReadable, shownStatus } from '../../sim/store/message.ts';
+import { isReadable, shownStatus } from '../../sim/store/message-view.ts';
 import { accountIdOf, limitSchema, numberFilterSchema } from '../query.ts';
 
 const shownStatuses = ['queued', 'scheduled', 'sending', 'sent', 'delivered', 'failed'] as const;

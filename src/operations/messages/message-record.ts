@@ -6,10 +6,10 @@ import { z } from 'zod';
 import { endpointNames } from '#contract/limits.ts';
 import { statuses } from '#contract/message-status.ts';
 import { isoTime } from '#contract/time.ts';
-import type { Message } from '../../sim/accounts/records.ts';
+import type { Message } from '../../sim/accounts/account.ts';
 import type { Registry } from '../../sim/accounts/registry.ts';
 import { segmentText } from '../../sim/sends/segments.ts';
-import { messageBody, messageHistory, shownStatus } from '../../sim/store/message.ts';
+import { messageBody, messageHistory, shownStatus } from '../../sim/store/message-view.ts';
 import { timeSchema } from '../query.ts';
 
 /** RES-1: the fields that the service shows. */

@@ -7,7 +7,7 @@
 import { z } from 'zod';
 import { servicePaths } from '#contract/routes.ts';
 import { isoTime, secondMs } from '#contract/time.ts';
-import type { Device, Message } from '../../sim/accounts/records.ts';
+import type { Device, Message } from '../../sim/accounts/account.ts';
 import type { Assumptions } from '../../sim/assumptions.ts';
 import { isStuckIn, pollsOf } from '../../sim/devices/device-work.ts';
 import { timeSchema } from '../query.ts';

@@ -9,7 +9,7 @@ import { type Exchange, messageIdOf, requestIdOf } from '#judging/client/exchang
 import { defaultGraceMs, type RefereeReport } from '#judging/client/judge.ts';
 import type { RecordedExchange } from '../../recording/recorded-exchange.ts';
 import { OperationRefused } from '../../sim/errors.ts';
-import { type HistoryEntry, messageHistory } from '../../sim/store/message.ts';
+import { type HistoryEntry, messageHistory } from '../../sim/store/message-view.ts';
 import { largestInQuery, ordinalSchema, timeSchema } from '../query.ts';
 import type { RunningWorld } from '../running-world.ts';
 import { find } from '../targets.ts';

@@ -5,7 +5,7 @@
 
 import { z } from 'zod';
 import { isoTime } from '#contract/time.ts';
-import type { ApiKey } from '../../sim/accounts/records.ts';
+import type { ApiKey } from '../../sim/accounts/account.ts';
 import type { Registry } from '../../sim/accounts/registry.ts';
 import { forkedKey } from '../../worlds/fork.ts';
 import type { HostedWorld } from '../../worlds/hosted-world.ts';

@@ -144,7 +144,9 @@ export function* playingFrom(
       simulator.exchangeRecord.restart(true);
     } catch (error) {
       if (error instanceof JournalError) throw error;
-      throw new JournalError(`${file}: cannot be restored: ${reasonOf(error)}`, { cause: error });
+      throw new JournalError(`${file}: cannot restore the checkpoint: ${reasonOf(error)}`, {
+        cause: error,
+      });
     } finally {
       parts.return(undefined);
     }

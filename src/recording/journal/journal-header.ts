@@ -17,8 +17,8 @@ import {
   type SettingsInput,
   startTimeSchema,
 } from '../../config/settings.ts';
+import type { KeyDigest } from '../../sim/accounts/account.ts';
 import { shownPrefix } from '../../sim/accounts/key-ring.ts';
-import type { KeyDigest } from '../../sim/accounts/records.ts';
 
 /**
  * Since format 2, each line ends with a checksum, and an operation has the field `operation`
@@ -199,6 +199,8 @@ export function settingsOfHeader(
     parseSettings(settings);
     return { settings: settings as unknown as SettingsInput, keyDigests };
   } catch (error) {
-    throw new JournalError(`${name}: the settings cannot be read: ${reasonOf(error)}`);
+    throw new JournalError(
+      `${name}: cannot read the settings of the first line: ${reasonOf(error)}`,
+    );
   }
 }

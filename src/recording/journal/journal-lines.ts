@@ -126,5 +126,7 @@ function* entriesOf(path: string, to: number, inode: number): Generator<Entry> {
 }
 
 function unreadable(path: string, error: unknown): JournalError {
-  return new JournalError(`${path}: the journal cannot be read: ${reasonOf(error)}`);
+  return new JournalError(
+    `${path}: cannot read the journal: ${reasonOf(error)}; put a readable copy of it there`,
+  );
 }

@@ -3,7 +3,7 @@
  * accounts, devices and cohorts are restored.
  */
 
-import type { Account, Device, Message } from '../../sim/accounts/records.ts';
+import type { Account, Device, Message } from '../../sim/accounts/account.ts';
 import type { Registry } from '../../sim/accounts/registry.ts';
 import type { Fate } from '../../sim/devices/outcomes.ts';
 import { Batch } from '../../sim/store/batch.ts';

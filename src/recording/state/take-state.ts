@@ -5,7 +5,7 @@
  * before it changes.
  */
 
-import { type Account, type Device, Message } from '../../sim/accounts/records.ts';
+import { type Account, type Device, Message } from '../../sim/accounts/account.ts';
 import type { Registry } from '../../sim/accounts/registry.ts';
 import type { WorkImage } from '../../sim/devices/device-work.ts';
 import { assert } from '../../sim/errors.ts';

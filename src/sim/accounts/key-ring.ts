@@ -4,12 +4,12 @@
  * Those never hold a full key, but callers still use it.
  */
 import { assert } from '../errors.ts';
+import type { ApiKey, KeyDigest } from './account.ts';
 import { KeyTexts } from './key-texts.ts';
-import type { ApiKey, KeyDigest } from './records.ts';
 
 type DigestOf = (text: string) => string;
 
-/** Hears which headers and digests belong to keys of a ring. */
+/** Is notified of the headers and digests that belong to keys of a ring. */
 export interface KeyWatcher {
   added(headerOrDigest: string): void;
   removed(headerOrDigest: string): void;

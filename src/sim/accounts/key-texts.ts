@@ -5,7 +5,7 @@
  */
 import { keyLength } from '../random.ts';
 import { hashText } from '../store/text-slab.ts';
-import type { ApiKey, KeyDigest } from './records.ts';
+import type { ApiKey, KeyDigest } from './account.ts';
 
 /** Shorter keys are not searched for: any word could be one. */
 const shortestSoughtKey = 12;

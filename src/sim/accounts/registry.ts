@@ -13,19 +13,19 @@ import { drawKey, drawUuid, Rng, type RngState } from '../random.ts';
 import type { Cohort } from '../store/cohort.ts';
 import { MessageStore, type SavedMessage } from '../store/message-store.ts';
 import { type MaxMessages, Retention } from '../store/retention.ts';
-import { AccountNames } from './account-names.ts';
-import { mostAccounts, mostDevices, mostKeys, mostSims } from './bounds.ts';
-import { KeyRing } from './key-ring.ts';
 import {
   type AcceptedSend,
   Account,
+  AccountNames,
   type ApiKey,
   Device,
   type Message,
   type MonthlyQuota,
   type ReceivedMessage,
-  type SimState,
-} from './records.ts';
+} from './account.ts';
+import { mostAccounts, mostDevices, mostKeys, mostSims } from './bounds.ts';
+import type { SimState } from './device.ts';
+import { KeyRing } from './key-ring.ts';
 
 /** State of a registry that its maps do not show. */
 export interface RegistryCounters {
@@ -141,7 +141,7 @@ export class Registry {
       revokedAtMs: undefined,
     };
     if (this.keyRing.has(key.key))
-      throw new OperationRefused('conflict', 'this key exists already', 'key');
+      throw new OperationRefused('conflict', 'this key is in use; choose another', 'key');
     this.#addKey(key);
     return key;
   }
@@ -294,13 +294,21 @@ export class Registry {
   #refuseUsedName(name: string): void {
     for (const account of this.accounts.values()) {
       if (account.name === name)
-        throw new OperationRefused('conflict', `an account is called ${name} already`, 'name');
+        throw new OperationRefused(
+          'conflict',
+          `the account name ${name} is in use; choose another`,
+          'name',
+        );
     }
   }
 
   #createDevice(number: string, account: Account | undefined, ids: Rng, state: SimState): Device {
     if (this.#devicesByNumber.has(number)) {
-      throw new OperationRefused('conflict', `a SIM has the number ${number} already`, 'number');
+      throw new OperationRefused(
+        'conflict',
+        `the number ${number} belongs to a SIM already; remove it first`,
+        'number',
+      );
     }
     refuseMore(this.devices.size, mostDevices, 'SIMs');
     const intervalMs = this.assumptions.pollIntervalSeconds * secondMs;

@@ -2,7 +2,7 @@
  * The only interface through which `src/sim/` announces work. `src/actors/` implements it;
  * `src/simulator.ts` connects the two.
  */
-import type { Device, Message } from '../accounts/records.ts';
+import type { Device, Message } from '../accounts/account.ts';
 
 export interface Dispatch {
   deviceAdded(device: Device): void;

@@ -4,7 +4,7 @@
  */
 
 import { isoTime } from '#contract/time.ts';
-import type { Account } from '../accounts/records.ts';
+import type { Account } from '../accounts/account.ts';
 import type { Registry } from '../accounts/registry.ts';
 import type { ServiceError } from '../errors.ts';
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { dayMs, hourMs } from '#contract/time.ts';
 import { recipient, Twin } from '#verify/testkit/twin/twin.ts';
-import type { Account, Message } from '../accounts/records.ts';
+import type { Account, Message } from '../accounts/account.ts';
 import type { Assumptions } from '../assumptions.ts';
 import { unitsOf } from './quota.ts';
 import { segmentText } from './segments.ts';

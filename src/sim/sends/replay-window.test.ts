@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { dayMs, hourMs, minuteMs } from '#contract/time.ts';
 import { acmeNumber, recipient, Twin } from '#verify/testkit/twin/twin.ts';
-import type { ApiKey } from '../accounts/records.ts';
+import type { ApiKey } from '../accounts/account.ts';
 import type { Assumptions } from '../assumptions.ts';
 import type { ServiceError } from '../errors.ts';
 import { type SendEndpoint, sendEndpoints } from '../store/message.ts';

@@ -12,10 +12,11 @@ import {
   type Device,
   type FirstUse,
   Message,
-} from '../accounts/records.ts';
+} from '../accounts/account.ts';
 import type { Registry } from '../accounts/registry.ts';
 import type { ServiceError } from '../errors.ts';
-import { messageBody, type SendEndpoint } from '../store/message.ts';
+import type { SendEndpoint } from '../store/message.ts';
+import { messageBody } from '../store/message-view.ts';
 import { unitsOf } from './quota.ts';
 import { type SendFields, type SendRequest, validateSend } from './send-request.ts';
 

@@ -49,7 +49,7 @@ export class Cohort {
   size = 0;
   /** The lowest arrival number of all messages that it ever had. */
   firstArrival = Number.POSITIVE_INFINITY;
-  /** Its number in the columns of its members; see `Slots`. */
+  /** The number that stands for this cohort in message columns (0: none). */
   slot = 0;
   /**
    * When its messages were accepted: pairs of a time and a count, for histograms of ages. Undefined

@@ -12,16 +12,17 @@ import {
   type AccountMessages,
   type Device,
   Message,
-} from '../accounts/records.ts';
+} from '../accounts/account.ts';
 import type { Fate } from '../devices/outcomes.ts';
 import { assert } from '../errors.ts';
 import { drawUuidWords, readUuid } from '../random.ts';
 import type { AcceptedUses } from '../sends/replay-window.ts';
 import { type Chunk, rowsPerChunk } from './chunk.ts';
 import { type Cohort, moveTo } from './cohort.ts';
-import { CohortSlots, type MessageTables, Slots, sendEndpoints } from './message.ts';
+import { type MessageTables, sendEndpoints } from './message.ts';
 import { handleOf, MessageRows, rowOf } from './message-rows.ts';
 import type { Retention } from './retention.ts';
+import { CohortSlots, Slots } from './slots.ts';
 
 /** A send forgets at most this many messages, so that no single send takes long. */
 const mostForgottenBySend = 4;

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { statuses } from '#contract/message-status.ts';
 import { isoTime } from '#contract/time.ts';
 import { acmeNumber, recipient, Twin } from '#verify/testkit/twin/twin.ts';
-import { messageBody, messageHistory, shownStatus } from './message.ts';
+import { messageBody, messageHistory, shownStatus } from './message-view.ts';
 
 test('RES-1 a body has exactly the seven fields, in the order of the document', () => {
   const twin = new Twin();

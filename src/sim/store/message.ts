@@ -1,92 +1,15 @@
 /**
- * A message: its fields (`StoredMessage`, a reference to a row of the store), its body on the wire,
- * and its history. Rules: RES-1 to RES-6, STATE-1. Assumes: heldStatus, messageRetention.
+ * A message: a reference to a row of the store. Rules: RES-1, STATE-1.
  * All times are epoch milliseconds; 0 means "never", because no simulated time is 0.
  */
 
 import type { EndpointName } from '#contract/limits.ts';
 import type { Status } from '#contract/message-status.ts';
-import { dayMs, isoTime } from '#contract/time.ts';
-import type { Assumptions } from '../assumptions.ts';
 import type { Fate } from '../devices/outcomes.ts';
-import { assert } from '../errors.ts';
 import { uuidText } from '../random.ts';
 import type { Chunk } from './chunk.ts';
 import { Cohort, type CohortAccount } from './cohort.ts';
-
-/** The wire fields of a message, except its status. */
-export interface WireFields {
-  readonly messageId: string;
-  readonly requestId: string;
-  readonly device: { readonly deviceId: string; readonly number: string };
-  readonly to: string;
-  readonly createdAtMs: number;
-}
-
-/** The fields from which the history is built. */
-export interface HistoryFields {
-  readonly status: Status;
-  readonly createdAtMs: number;
-  readonly sendingAtMs: number;
-  readonly sentAtMs: number;
-  readonly endedAtMs: number;
-}
-
-/**
- * The Message body (RES-1). Built by hand, because it is the most frequently built string of the
- * product. A caller that has the id as text passes it: making that text costs more than the rest.
- */
-export function messageBody(
-  message: WireFields,
-  status: string,
-  messageId = message.messageId,
-): string {
-  const { requestId, device } = message;
-  return `{"status":"${status}","message_id":"${messageId}","request_id":${
-    requestId === '' ? '""' : JSON.stringify(requestId)
-  },"device_id":"${device.deviceId}","from_number":"${device.number}","to":"${
-    message.to
-  }","created_at":"${isoTime(message.createdAtMs)}"}`;
-}
-
-/** The status that a read shows; `heldStatus` names it during a `send_at` hold. */
-export function shownStatus(
-  message: { readonly status: Status; isHeldAt(nowMs: number): boolean },
-  nowMs: number,
-  heldStatus: string,
-): string {
-  return message.isHeldAt(nowMs) ? heldStatus : message.status;
-}
-
-/**
- * True if a read finds the message: until `messageRetention` days after it became final. An
- * unfinished message is always found.
- */
-export function isReadable(
-  { endedAtMs }: { readonly endedAtMs: number },
-  nowMs: number,
-  { messageRetention }: Pick<Assumptions, 'messageRetention'>,
-): boolean {
-  if (messageRetention === 'forever' || endedAtMs === 0) return true;
-  return nowMs - endedAtMs <= messageRetention * dayMs;
-}
-
-export interface HistoryEntry {
-  readonly status: Status;
-  /** ISO 8601 UTC. */
-  readonly at: string;
-}
-
-/** Every status the message has had, with its time. */
-export function messageHistory(message: HistoryFields): HistoryEntry[] {
-  const history: HistoryEntry[] = [{ status: 'queued', at: isoTime(message.createdAtMs) }];
-  if (message.sendingAtMs > 0)
-    history.push({ status: 'sending', at: isoTime(message.sendingAtMs) });
-  if (message.sentAtMs > 0) history.push({ status: 'sent', at: isoTime(message.sentAtMs) });
-  if (message.endedAtMs > 0)
-    history.push({ status: message.status, at: isoTime(message.endedAtMs) });
-  return history;
-}
+import type { CohortSlots, Slots, Slotted } from './slots.ts';
 
 /** The endpoint that accepted a message. */
 export type SendEndpoint = Extract<EndpointName, 'send' | 'dashboard_send' | 'external_send'>;
@@ -111,7 +34,7 @@ forgottenCohort.become('delivered', 1);
 
 /**
  * A reference to the row of a message. Created on demand, so two objects may refer to the same
- * message: compare arrival numbers. `src/sim/accounts/records.ts` names its type parameters.
+ * message: compare arrival numbers. `src/sim/accounts/account.ts` names its type parameters.
  */
 export class StoredMessage<
   Key,
@@ -272,52 +195,5 @@ export class StoredMessage<
 
   get #place(): number {
     return this.chunk.placeOf(this.row);
-  }
-}
-
-/** An object that rows refer to. Only `Slots` writes `slot`; 0 means that it has none. */
-interface Slotted {
-  slot: number;
-}
-
-/**
- * Assigns small numbers (slots) to objects, so that columns can store numbers. A slot is reused
- * after its object was released.
- */
-export class Slots<T extends Slotted> {
-  /** By slot; slot 0 stays empty. */
-  protected items: (T | undefined)[] = [undefined];
-  readonly #free: number[] = [];
-
-  /** The slot of this object; assigns one if needed. */
-  slotOf(item: T): number {
-    if (item.slot > 0) return item.slot;
-    item.slot = this.#free.pop() ?? this.items.length;
-    this.items[item.slot] = item;
-    return item.slot;
-  }
-
-  at(slot: number): T {
-    const item = this.items[slot];
-    assert(item !== undefined, 'a slot in a column has an object');
-    return item;
-  }
-
-  *[Symbol.iterator](): IterableIterator<T> {
-    for (const item of this.items) if (item !== undefined) yield item;
-  }
-
-  release(item: T): void {
-    if (item.slot === 0) return;
-    this.items[item.slot] = undefined;
-    this.#free.push(item.slot);
-    item.slot = 0;
-  }
-}
-
-export class CohortSlots extends Slots<Cohort> {
-  releaseIfEmpty(slot: number): void {
-    const cohort = this.at(slot);
-    if (cohort.size === 0) this.release(cohort);
   }
 }

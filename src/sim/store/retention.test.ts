@@ -6,7 +6,7 @@ import { documentedLimitsPerMinute } from '#contract/limits.ts';
 import { dayMs, hourMs, minuteMs } from '#contract/time.ts';
 import { pollMs, recipient, Twin } from '#verify/testkit/twin/twin.ts';
 import { walk } from '../../simulation/invariants/walk.ts';
-import type { Message } from '../accounts/records.ts';
+import type { Message } from '../accounts/account.ts';
 import { sendEndpoints } from './message.ts';
 import { countedUnfinished, defaultMaxMessages, mostUnfinished, Retention } from './retention.ts';
 

@@ -13,7 +13,7 @@ export const countedUnfinished = 500_000;
 /** Without an explicit number, a world holds at most this many unfinished messages. */
 export const mostUnfinished = 4_000_000;
 
-export const overloadedNotice =
+const overloadedNotice =
   'sends are answered 503 overloaded: all messages that --max-messages allows are unfinished; ' +
   'allow more, or let their devices poll';
 
@@ -47,4 +47,13 @@ export class Retention {
     const counted = total - unfinished + Math.min(unfinished, countedUnfinished);
     return counted + 1 - defaultMaxMessages;
   }
+}
+
+/** For `onOverloaded`: gives the notice once, resets included. */
+export function reportingOnce(onNotice: ((line: string) => void) | undefined): () => void {
+  let isReported = false;
+  return () => {
+    if (!isReported) onNotice?.(overloadedNotice);
+    isReported = true;
+  };
 }

@@ -7,7 +7,7 @@
  */
 
 import { secondMs } from '#contract/time.ts';
-import type { Account, Device, Message } from '../../sim/accounts/records.ts';
+import type { Account, Device, Message } from '../../sim/accounts/account.ts';
 import { isStuckIn } from '../../sim/devices/device-work.ts';
 import { isSameFate } from '../../sim/devices/outcomes.ts';
 import type { Cohort } from '../../sim/store/cohort.ts';

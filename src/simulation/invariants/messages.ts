@@ -5,7 +5,7 @@
  */
 import type { Status } from '#contract/message-status.ts';
 import { dayMs } from '#contract/time.ts';
-import type { Account, Device, Message } from '../../sim/accounts/records.ts';
+import type { Account, Device, Message } from '../../sim/accounts/account.ts';
 import type { Assumptions } from '../../sim/assumptions.ts';
 import { isUuid } from '../../sim/random.ts';
 import { unitsOf } from '../../sim/sends/quota.ts';

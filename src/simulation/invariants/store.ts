@@ -7,7 +7,7 @@
  */
 
 import { replayWindowMs } from '#contract/limits.ts';
-import type { Account, Device, FirstUse } from '../../sim/accounts/records.ts';
+import type { Account, Device, FirstUse } from '../../sim/accounts/account.ts';
 import { rowOf } from '../../sim/store/message-rows.ts';
 import type { Simulation } from '../simulation.ts';
 import type { Findings } from './findings.ts';

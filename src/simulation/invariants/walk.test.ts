@@ -10,7 +10,7 @@ import { outcomeOf, someCommands } from '#verify/testkit/twin/random-commands.ts
 import { acmeNumber, globexNumber, recipient, Twin } from '#verify/testkit/twin/twin.ts';
 import { messageSteps } from '../../actors/message-machine.ts';
 import { parseSettings } from '../../config/settings.ts';
-import type { ApiKey, FirstUse, Message } from '../../sim/accounts/records.ts';
+import type { ApiKey, FirstUse, Message } from '../../sim/accounts/account.ts';
 import { ReplayWindow } from '../../sim/sends/replay-window.ts';
 import { Batch } from '../../sim/store/batch.ts';
 import { moveOut, moveTo } from '../../sim/store/cohort.ts';

@@ -7,7 +7,7 @@
 
 import { type EndpointName, endpointNames, limitWindowMs } from '#contract/limits.ts';
 import { statuses } from '#contract/message-status.ts';
-import type { Account } from '../../sim/accounts/records.ts';
+import type { Account } from '../../sim/accounts/account.ts';
 import type { Assumptions } from '../../sim/assumptions.ts';
 import type { Simulation } from '../simulation.ts';
 import { checkCohorts, checkDevices, checkRows } from './devices.ts';

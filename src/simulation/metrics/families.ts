@@ -7,7 +7,7 @@
 import { endpointNames } from '#contract/limits.ts';
 import { type Status, statuses } from '#contract/message-status.ts';
 import { secondMs } from '#contract/time.ts';
-import type { Account, Device } from '../../sim/accounts/records.ts';
+import type { Account, Device } from '../../sim/accounts/account.ts';
 import type { Histogram, MessageCounts, RequestCounts } from '../../sim/counts.ts';
 import type { Simulation } from '../simulation.ts';
 

@@ -6,7 +6,7 @@
 import fc from 'fast-check';
 import { perform } from '#src/operations/perform.ts';
 import { operations } from '#src/operations/table.ts';
-import type { ApiKey } from '#src/sim/accounts/records.ts';
+import type { ApiKey } from '#src/sim/accounts/account.ts';
 import { OperationRefused } from '#src/sim/errors.ts';
 import type { Simulator } from '#src/simulator.ts';
 import { inputsOf } from '../steps/operations.ts';

@@ -9,7 +9,7 @@
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import type { Device } from '#src/sim/accounts/records.ts';
 import { type Assumptions, defaultAssumptions } from '#src/sim/assumptions.ts';
-import { messageHistory } from '#src/sim/store/message.ts';
+import { messageHistory } from '#src/sim/store/message-view.ts';
 import { type InternalOptions, Simulator } from '#src/simulator.ts';
 import { ReferenceModel } from '../../model/reference-model.ts';
 import { changesOnItsOwn, type Status } from '../../model/reference-phone.ts';

@@ -1,16 +1,18 @@
 /**
- * The records of a world that refer to each other: accounts with their keys, devices and messages.
- * Rules: AUTH-2, SVC-1, SVC-3, ERR-1, RES-1. Assumes: keyFormat, monthlyQuota, pollIntervalSeconds.
+ * An account, and what it owns: keys, devices, messages. All of them refer to each other, so their
+ * types meet in this file. Rules: AUTH-2, SVC-1, ERR-1, RES-1. Assumes: keyFormat, monthlyQuota.
  * A message is a reference to a row of the store, so a million messages cost only their rows.
  */
 
 import type { Status } from '#contract/message-status.ts';
-import { DeviceWork } from '../devices/device-work.ts';
+import { refuseMore } from '../errors.ts';
 import type { Rng, RngState } from '../random.ts';
 import { QuotaCount, type QuotaState } from '../sends/quota.ts';
 import { type AcceptedUses, ReplayWindow, type Use } from '../sends/replay-window.ts';
 import { Cohort } from '../store/cohort.ts';
 import { type SendEndpoint, StoredMessage } from '../store/message.ts';
+import { mostAccountNames } from './bounds.ts';
+import { SimDevice } from './device.ts';
 
 /** Identifies a key without its full text. */
 export interface KeyDigest {
@@ -76,7 +78,7 @@ export class Account {
     failed: 0,
   };
   readonly forgotten = { delivered: 0, failed: 0 };
-  /** Stands for it in the columns of its messages; see `Slots`. */
+  /** The number that stands for this account in message columns (0: none). */
   slot = 0;
   /**
    * Messages outside every batch of a device: held, or queued for ever. This cohort never moves as
@@ -109,7 +111,7 @@ export class Account {
     this.replays = new ReplayWindow(allMessages.now, allMessages.usesOf(this));
     this.quota = new QuotaCount(allMessages.now);
     this.unbatched = new Cohort(this, undefined);
-    // One too many, so that `moveOut` does not take a single message for the whole cohort.
+    // Starts at 1: otherwise `moveOut` would move the whole cohort when one message is left.
     this.unbatched.size = 1;
     this.unbatched.created = undefined;
   }
@@ -141,75 +143,7 @@ export class Account {
   }
 }
 
-/**
- * `simulated`: polls by itself on the virtual clock; `external`: a real device polls its tasks
- * endpoint.
- */
-export type Polling = 'simulated' | 'external';
-
-/** The fields that decide whether a device polls by itself. */
-export interface DeviceState {
-  readonly connected: boolean;
-  readonly active: boolean;
-  readonly polling: Polling;
-}
-
-/**
- * The settings of a SIM. An absent field stays unchanged; a new SIM is active, connected, simulated
- * and allowed.
- */
-export interface SimState {
-  readonly connected?: boolean | undefined;
-  readonly active?: boolean | undefined;
-  readonly polling?: Polling | undefined;
-  readonly allowed?: boolean | undefined;
-}
-
-export class Device {
-  readonly deviceId: string;
-  readonly number: string;
-  /** Undefined: a number of the shared pool. */
-  readonly account: Account | undefined;
-  /** The first time at which it polls; the others follow at whole poll intervals. */
-  readonly firstPollAtMs: number;
-  readonly work = new DeviceWork<Message>();
-  connected: boolean;
-  active: boolean;
-  polling: Polling;
-  /** False: the account may not send from this number (AUTH-5). */
-  allowed = true;
-  /** True: the SIM was removed from the world; its messages, all final, still refer to it. */
-  isRemoved = false;
-  /** The number of messages in the store that refer to it. */
-  messagesHeld = 0;
-  /** Stands for it in the columns of its messages; see `Slots`. */
-  slot = 0;
-
-  constructor(
-    deviceId: string,
-    number: string,
-    account: Account | undefined,
-    firstPollAtMs: number,
-    state: DeviceState,
-  ) {
-    this.deviceId = deviceId;
-    this.number = number;
-    this.account = account;
-    this.firstPollAtMs = firstPollAtMs;
-    this.connected = state.connected;
-    this.active = state.active;
-    this.polling = state.polling;
-  }
-
-  /**
-   * The first poll time at or after `fromMs`. May lie before `firstPollAtMs`, if that was drawn
-   * with a longer interval.
-   */
-  pollAtOrAfter(fromMs: number, intervalMs: number): number {
-    const intervals = Math.ceil((fromMs - this.firstPollAtMs) / intervalMs);
-    return this.firstPollAtMs + intervals * intervalMs;
-  }
-}
+export class Device extends SimDevice<Account, Message> {}
 
 /** The fields of an accepted send; numbers are E.164, `sendAtMs` is 0 or in the future. */
 export interface AcceptedSend {
@@ -227,3 +161,32 @@ export class Message extends StoredMessage<ApiKey, Account, Device, Message> {}
 
 /** The first use of a `request_id` in an account. */
 export type FirstUse = Use<ApiKey, Message>;
+
+/**
+ * How often each account name was used since the last reset. An account draws its ids from a random
+ * stream named after it. A name that is used again gets a new stream; otherwise the keys of a
+ * deleted account would become valid again.
+ */
+export class AccountNames {
+  readonly #uses = new Map<string, number>();
+
+  /** Counts one more use of the name, and returns the name of its stream. */
+  use(name: string): string {
+    const earlier = this.#uses.get(name);
+    if (earlier === undefined) {
+      refuseMore(this.#uses.size, mostAccountNames, 'account names since the last reset');
+    }
+    this.#uses.set(name, (earlier ?? 0) + 1);
+    // The count precedes the name, which may hold any text, so two accounts never share a stream.
+    return earlier === undefined ? `account:${name}` : `account again:${earlier}:${name}`;
+  }
+
+  get uses(): readonly (readonly [string, number])[] {
+    return [...this.#uses];
+  }
+
+  restore(uses: readonly (readonly [string, number])[]): void {
+    this.#uses.clear();
+    for (const [name, count] of uses) this.#uses.set(name, count);
+  }
+}

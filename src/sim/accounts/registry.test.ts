@@ -57,9 +57,11 @@ test('RES-2 every id of a world is its own', () => {
 test('a name, a number and a key stand once in a world', () => {
   const twin = new Twin();
   const { world } = twin.simulation;
-  expect(() => world.createAccount('acme')).toThrow('called acme already');
-  expect(() => world.createSim(twin.account(), acmeNumber, {})).toThrow('has the number');
-  expect(() => world.createKey(twin.account(), 'x', twin.key('globex'))).toThrow('exists already');
+  expect(() => world.createAccount('acme')).toThrow('the account name acme is in use');
+  expect(() => world.createSim(twin.account(), acmeNumber, {})).toThrow('belongs to a SIM already');
+  expect(() => world.createKey(twin.account(), 'x', twin.key('globex'))).toThrow(
+    'this key is in use',
+  );
   expect(twin.account().devices).toHaveLength(2);
 });
 

@@ -1,0 +1,76 @@
+/**
+ * A SIM, or a number of the shared pool. Rules: SVC-1, SVC-3, AUTH-5. Assumes: pollIntervalSeconds.
+ * `account.ts`, which refers to this file, names the type parameters: files import each other in one
+ * direction only.
+ */
+import { DeviceWork, type WorkMessage } from '../devices/device-work.ts';
+
+/**
+ * `simulated`: polls by itself on the virtual clock; `external`: a real device polls its tasks
+ * endpoint.
+ */
+export type Polling = 'simulated' | 'external';
+
+/** The fields that decide whether a device polls by itself. */
+export interface DeviceState {
+  readonly connected: boolean;
+  readonly active: boolean;
+  readonly polling: Polling;
+}
+
+/**
+ * The settings of a SIM. An absent field stays unchanged; a new SIM is active, connected, simulated
+ * and allowed.
+ */
+export interface SimState {
+  readonly connected?: boolean | undefined;
+  readonly active?: boolean | undefined;
+  readonly polling?: Polling | undefined;
+  readonly allowed?: boolean | undefined;
+}
+
+export class SimDevice<Account, Message extends WorkMessage<Message>> {
+  readonly deviceId: string;
+  readonly number: string;
+  /** Undefined: a number of the shared pool. */
+  readonly account: Account | undefined;
+  /** The first time at which it polls; the others follow at whole poll intervals. */
+  readonly firstPollAtMs: number;
+  readonly work = new DeviceWork<Message>();
+  connected: boolean;
+  active: boolean;
+  polling: Polling;
+  /** False: the account may not send from this number (AUTH-5). */
+  allowed = true;
+  /** True: the SIM was removed from the world; its messages, all final, still refer to it. */
+  isRemoved = false;
+  /** The number of messages in the store that refer to it. */
+  messagesHeld = 0;
+  /** The number that stands for this device in message columns (0: none). */
+  slot = 0;
+
+  constructor(
+    deviceId: string,
+    number: string,
+    account: Account | undefined,
+    firstPollAtMs: number,
+    state: DeviceState,
+  ) {
+    this.deviceId = deviceId;
+    this.number = number;
+    this.account = account;
+    this.firstPollAtMs = firstPollAtMs;
+    this.connected = state.connected;
+    this.active = state.active;
+    this.polling = state.polling;
+  }
+
+  /**
+   * The first poll time at or after `fromMs`. May lie before `firstPollAtMs`, if that was drawn
+   * with a longer interval.
+   */
+  pollAtOrAfter(fromMs: number, intervalMs: number): number {
+    const intervals = Math.ceil((fromMs - this.firstPollAtMs) / intervalMs);
+    return this.firstPollAtMs + intervals * intervalMs;
+  }
+}

@@ -1,0 +1,96 @@
+/**
+ * The journal of one world: records each input, and when the reply that a fault delays has ended.
+ * There is no journal while a recorded run is replayed, once the world is closed, and if the user
+ * wants none.
+ */
+
+import type { Delivery } from '#contract/request-and-reply.ts';
+import { isoTime } from '#contract/time.ts';
+import { resultDigest } from '#judging/evidence/journal-entry.ts';
+import type { Journal } from './recording/journal/journal.ts';
+import type { RecordedRun } from './recording/journal/journal-lines.ts';
+import type { ReplayTarget } from './recording/play.ts';
+import { OperationRefused } from './sim/errors.ts';
+
+/**
+ * The replies that a fault delays, until they are sent. One map for all worlds: the transport
+ * reports to the world that listens, whichever world has answered.
+ */
+const delayedReplies = new WeakMap<Delivery, { journal: WorldJournal; requestNumber: number }>();
+
+export class WorldJournal {
+  readonly #world: ReplayTarget;
+  /** Undefined: no inputs are kept. */
+  file: Journal | undefined;
+
+  constructor(world: ReplayTarget) {
+    this.#world = world;
+  }
+
+  /** Runs an operation that changes state and writes it to the journal, refusals included. */
+  change<T>(
+    operation: string,
+    args: readonly unknown[],
+    act: () => T,
+    recorded: (result: T) => unknown = (result) => result,
+  ): T {
+    const { wallClock } = this.#world;
+    return wallClock.atOneMoment(() => {
+      const atMs = this.#world.simulation.clock.now();
+      try {
+        const result = act();
+        this.file?.operation(atMs, operation, args, resultDigest(recorded(result)));
+        return result;
+      } catch (error) {
+        // An invalid input is refused before it changes anything, so a replay can do without it.
+        if (error instanceof OperationRefused && error.code !== 'invalid') {
+          this.file?.operation(atMs, operation, args, error.code);
+        }
+        throw error;
+      }
+    });
+  }
+
+  /** Notes that a fault delays this reply, or holds it back. */
+  noteDelayed(delivery: Delivery, requestNumber: number): void {
+    delayedReplies.set(delivery, { journal: this, requestNumber });
+  }
+
+  /** The run so far. Refused if no journal is kept. */
+  get run(): RecordedRun {
+    return this.#required.run();
+  }
+
+  get text(): string {
+    return this.#required.text();
+  }
+
+  async close(): Promise<void> {
+    const { file } = this;
+    this.file = undefined;
+    await file?.close();
+  }
+
+  get #required(): Journal {
+    if (this.file !== undefined) return this.file;
+    throw new OperationRefused('conflict', 'no journal is kept');
+  }
+
+  recordEnd(requestNumber: number, isSeen: boolean): void {
+    const { wallClock, exchangeRecord } = this.#world;
+    wallClock.pump();
+    const nowMs = this.#world.simulation.clock.now();
+    const requestsAgo = exchangeRecord.total - requestNumber + 1;
+    const at = isoTime(nowMs);
+    this.file?.ended({ at, ended: requestsAgo, ...(!isSeen && { seen: false }) });
+    exchangeRecord.ended(requestsAgo, nowMs, isSeen);
+  }
+}
+
+/** Records that a delayed reply of any world was sent or, if not seen, that its client has left. */
+export function replyFinished(delivery: Delivery, isSeen: boolean): void {
+  const delayed = delayedReplies.get(delivery);
+  if (delayed === undefined) return;
+  delayedReplies.delete(delivery);
+  delayed.journal.recordEnd(delayed.requestNumber, isSeen);
+}
