@@ -20,11 +20,11 @@ import {
   spanText,
 } from './record.ts';
 
-export const retryAfter: Judges = {
+export const retryAfter = {
   'CLIENT-1': (record) => retriesInTime(record, 429),
   'CLIENT-2': holdsBackOthers,
   'CLIENT-17': (record) => retriesInTime(record, 503),
-};
+} satisfies Judges;
 
 type Retry = readonly [refused: Exchange, retry: Exchange];
 

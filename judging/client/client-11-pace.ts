@@ -12,12 +12,12 @@ import {
   spanText,
 } from './record.ts';
 
-export const pace: Judges = {
+export const pace = {
   'CLIENT-11': (record) => pollsSlowly(record, 'read', 'the same message'),
   'CLIENT-12': stopsPolling,
   'CLIENT-13': (record) => pollsSlowly(record, 'received', 'received messages'),
   'CLIENT-14': spreadsAttempts,
-};
+} satisfies Judges;
 
 const pollMs = 15_000;
 /** A read of a final message after this long is a look-up, not a poll. */

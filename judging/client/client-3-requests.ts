@@ -25,14 +25,14 @@ import {
   spanText,
 } from './record.ts';
 
-export const requests: Judges = {
+export const requests = {
   'CLIENT-3': keepsItsId,
   'CLIENT-4': givesAnId,
   'CLIENT-6': reusesNoId,
   'CLIENT-7': retriesWithinADay,
   'CLIENT-15': sendsValidBodies,
   'CLIENT-16': keepsItsKey,
-};
+} satisfies Judges;
 
 function keepsItsId({ intents }: ClientRecord): Judgement {
   return judgement(

@@ -26,12 +26,12 @@ import {
 } from './record.ts';
 import { contentOfReport, ReportedIntents } from './reported-intents.ts';
 
-export const outcomes: Judges = {
+export const outcomes = {
   'CLIENT-5': sendsOnce,
   'CLIENT-8': acceptsRefusals,
   'CLIENT-9': givesUpNoIntent,
   'CLIENT-10': reportsTruthfully,
-};
+} satisfies Judges;
 
 function sendsOnce({ intents }: ClientRecord): Judgement {
   const judged = intents.all.map(attributableAttempts).filter(({ length }) => length > 0);

@@ -14,7 +14,7 @@ import type { Exchange } from './exchange.ts';
 import { groupingOf } from './intent-grouping.ts';
 import type { Intents } from './intents.ts';
 import type { Report } from './intents-file.ts';
-import type { ClientRecord, Finding, Judge, Judgement, Judges } from './record.ts';
+import type { ClientRecord, Finding, Judge, Judgement } from './record.ts';
 
 /** `failed`: a rule that a client must keep; `advice`: one that it should keep. */
 export type ClientVerdict = 'passed' | 'failed' | 'advice' | 'not_exercised';
@@ -54,7 +54,7 @@ export interface JudgeOptions {
   readonly endsUndelivered?: ((messageId: string) => boolean) | undefined;
 }
 
-const judges: Judges = {
+const judges: Readonly<Record<ClientRuleId, Judge>> = {
   ...retryAfter,
   ...requests,
   ...outcomes,
@@ -110,7 +110,7 @@ function* verdictsOn(
 ): Generator<undefined, RuleJudgement[]> {
   const rules: RuleJudgement[] = [];
   for (const { id, level } of clientRules) {
-    const { exercised, findings } = (judges[id] as Judge)(record);
+    const { exercised, findings } = judges[id](record);
     const verdict = verdictOf(isStrict ? 'must' : level, exercised, findings);
     rules.push({ id, level, verdict, exercised, findings });
     yield;
