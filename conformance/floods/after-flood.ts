@@ -7,29 +7,26 @@ import type { Reply } from '#judging/evidence/reply.ts';
 import { type Bucket, endpoints } from '#judging/limiter/buckets.ts';
 import * as verify from '#judging/service/expectations.ts';
 import { paths, type Subject, type Trial } from '../run/case-run.ts';
-import { flood, isRefused, isSending, pathFor, recent, request } from './limited.ts';
-
-interface FloodedBucket {
-  readonly account: Subject;
-  readonly bucket: Bucket;
-  /** The reply to the first request of the flood. */
-  readonly first: Reply;
-}
+import { flood, isRefused, isSending, pathFor, readMessageOf, recent, request } from './limited.ts';
 
 /**
- * Sends what the empty bucket must not affect. `isOtherRefused`: another endpoint answered 429.
- * `forwarded`: the reply to a call that claims to be forwarded from another address.
+ * Sends what the empty bucket must not affect. `first`: the first reply of the flood. Returns
+ * whether another endpoint answered 429 (`isOtherRefused`), and the reply to a call that claims to
+ * be forwarded from another address (`forwarded`).
  */
-export async function requestWhileEmpty(t: Trial, { account, bucket, first }: FloodedBucket) {
+export async function requestWhileEmpty(t: Trial, account: Subject, bucket: Bucket, first: Reply) {
   const isOtherRefused = await requestOthers(t, bucket, account);
   const forwarded =
     bucket === 'address'
       ? await t.get(paths.received, undefined, { 'x-forwarded-for': otherAddress })
       : undefined;
-  await readsOf(t, account, first);
+  // Neither is limited (READ-3, LIMIT-6).
+  await t.get(paths.stats, account.key);
+  await readMessageOf(t, account, first, readTimes);
   return { isOtherRefused, forwarded };
 }
 
+const readTimes = 5;
 /** An address that a request claims to come from; reserved for documents (RFC 5737). */
 const otherAddress = '203.0.113.9';
 
@@ -70,15 +67,6 @@ async function fromSecondAddress(t: Trial, headers: Readonly<Record<string, stri
   const localAddress = '127.0.0.2';
   const request = { method: 'GET', path: paths.received, headers, localAddress, retried: false };
   await flood(secondAddressTimes, () => t.request(request));
-}
-
-const readTimes = 5;
-
-/** Reads the statistics and the first message: neither is limited (READ-3, LIMIT-6). */
-async function readsOf(t: Trial, account: Subject, first: Reply): Promise<void> {
-  await t.get(paths.stats, account.key);
-  const id = verify.isObject(first.json) ? first.json['message_id'] : undefined;
-  if (typeof id === 'string') await flood(readTimes, () => t.read(account, id));
 }
 
 export interface Wait {

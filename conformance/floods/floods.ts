@@ -9,7 +9,6 @@ import { minuteMs } from '#contract/time.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
 import { type Bucket, limitOf } from '#judging/limiter/buckets.ts';
 import { messagesOfOthers } from '#judging/limiter/other-traffic.ts';
-import * as verify from '#judging/service/expectations.ts';
 import type { Recording } from '../run/case.ts';
 import { type Fields, paths, type Subject, type Trial } from '../run/case-run.ts';
 import { SendsExhausted } from '../target/client.ts';
@@ -23,6 +22,7 @@ import {
   passed,
   pathFor,
   queriesOf,
+  readMessageOf,
   recent,
   request,
 } from './limited.ts';
@@ -132,7 +132,7 @@ async function floodOnce(t: Trial, account: Subject, bucket: Bucket): Promise<Bu
   const refused: Fields[] = [];
   for (const { body, reply } of caller.sent) if (isRefused(await reply)) refused.push(body);
   const whileEmpty =
-    refusals.length > 0 ? await requestWhileEmpty(t, { account, bucket, first }) : undefined;
+    refusals.length > 0 ? await requestWhileEmpty(t, account, bucket, first) : undefined;
   const passes = replies.length - refusals.length;
   const hasTooFew = passes + spentEarlier < limit || whileEmpty?.isOtherRefused === true;
   // In its first minute a run does not know what was spent before it.
@@ -174,7 +174,8 @@ async function sendUntilRefused(
   const isAccepted = passed(first) || (bucket === 'address' && first.status === 401);
   if (!isAccepted) return [first];
   if (bucket === 'send') {
-    await readOften(t, account, first);
+    // Reads must not spend from the bucket either (LIMIT-7).
+    await readMessageOf(t, account, first, readTimes);
     await t.pause(apartMs, 'time to pass');
   }
   const times = Math.max(0, limit - spentEarlier - 1) + surplus;
@@ -227,12 +228,6 @@ function spentBefore(t: Trial, bucket: Bucket, account: Subject): number {
 }
 
 const readTimes = 40;
-
-/** Sends reads, which must not spend from the bucket either (LIMIT-7). */
-async function readOften(t: Trial, account: Subject, { json }: Reply): Promise<void> {
-  const id = verify.isObject(json) ? json['message_id'] : undefined;
-  if (typeof id === 'string') await flood(readTimes, () => t.read(account, id));
-}
 
 function areOthersKnown({ target }: Trial): boolean {
   return messagesOfOthers(target.log) !== undefined;

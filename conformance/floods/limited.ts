@@ -77,6 +77,12 @@ export async function queriesOf(
   return passed(probe) ? query : () => '';
 }
 
+/** Reads the message that a reply accepted so many times; nothing if it accepted none. */
+export async function readMessageOf(t: Trial, account: Subject, { json }: Reply, times: number) {
+  const id: unknown = Object(json).message_id;
+  if (typeof id === 'string') await flood(times, () => t.read(account, id));
+}
+
 export function passed(reply: Reply): boolean {
   return reply.status >= 200 && reply.status < 300;
 }

@@ -126,37 +126,35 @@ function foreignLines(text: string): string {
   return text.split('\n').map(foreignText).join('\n');
 }
 
-const common = { sends: 'nothing: it judges recorded traffic', durationMs: 0 } as const;
-const none = { ...common, exercised: 0, exchanges: [], omitted: 0 } as const;
+/** The fields of a result that no exchange decided. */
+const none = {
+  ...{ sends: 'nothing: it judges recorded traffic', durationMs: 0 },
+  ...{ exercised: 0, exchanges: [], omitted: 0 },
+};
 
 /** A notice about the files; the judgement assumes that they hold what it needs. */
 function noticeOf(reason: string, index: number): Result {
   const id = `traffic/${index + 1}`;
-  return { id, subject: 'traffic', kind: 'assumption', verdict: 'notice', reason, ...none };
+  return { ...none, id, subject: 'traffic', kind: 'assumption', verdict: 'notice', reason };
 }
 
 function resultOf(rule: RuleId, finding: RuleFinding | undefined): Result {
-  const own = { id: `${rule}/traffic`, subject: rule, kind: 'rule' } as const;
+  const own = { ...none, id: `${rule}/traffic`, subject: rule, kind: 'rule' } as const;
   if (shown[rule] === undefined)
-    return {
-      ...own,
-      ...none,
-      verdict: 'skipped',
-      reason: unseen[rule] ?? 'traffic cannot show it',
-    };
+    return { ...own, verdict: 'skipped', reason: unseen[rule] ?? 'traffic cannot show it' };
   if (finding === undefined)
-    return { ...own, ...none, verdict: 'skipped', reason: 'needs --traffic-complete' };
+    return { ...own, verdict: 'skipped', reason: 'needs --traffic-complete' };
   const { broken, proof, exercised, missing } = finding;
   if (broken === undefined) {
     const reason = missing ?? undecided(finding);
-    if (exercised === 0) return { ...own, ...none, verdict: 'not_exercised', reason };
-    return { ...own, ...none, verdict: 'passed', exercised };
+    return exercised === 0
+      ? { ...own, verdict: 'not_exercised', reason }
+      : { ...own, verdict: 'passed', exercised };
   }
   const last = broken.exchange ?? proof.at(-1)?.reply.exchange;
   const excerpt = excerptOf(proof, last);
   return {
     ...own,
-    ...common,
     verdict: broken.spelling ? 'spelling' : 'failed',
     expected: broken.expected,
     actual: broken.actual,
