@@ -19,7 +19,7 @@ import {
 } from '#io/flags.ts';
 import { foreignText } from '#io/foreign-text.ts';
 import { passedOn, refuseAlone, withoutFlags } from '#io/given-flags.ts';
-import { parseJson, readText } from '#io/read-text.ts';
+import { readText } from '#io/read-text.ts';
 import { isExecutable } from '#io/shipped-files.ts';
 import { portValue } from '#src/config/setting-values.ts';
 import { closeAtStop, stopSignal, timedNoticesTo } from './process.ts';
@@ -163,9 +163,14 @@ function wideWorldOf(options: ServeOptions): FleetOptions['wide'] {
 
 function readJoined(file: string): readonly JoinedShard[] {
   const isUrl = (url: unknown) => typeof url === 'string' && isWebAddress(url);
-  const list = parseJson(`--join ${file}`, readText(file, '--join', mostJoinBytes));
   const isShard = (entry: JoinedShard | null) =>
     isUrl(entry?.base_url) && isUrl(entry?.control_url);
-  if (Array.isArray(list) && list.length > 0 && list.every(isShard)) return list;
+  const text = readText(file, '--join', mostJoinBytes);
+  try {
+    const list: unknown = JSON.parse(text);
+    if (Array.isArray(list) && list.length > 0 && list.every(isShard)) return list;
+  } catch {
+    // Not JSON.
+  }
   throw new UsageError(`--join ${file}: expected a JSON list of {"base_url", "control_url"}`);
 }

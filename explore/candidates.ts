@@ -52,17 +52,12 @@ function reaches({ trace }: Run, at: Point): boolean {
   return trace.some((point) => pointKey(point) === key);
 }
 
-export interface Candidates {
-  readonly schedules: readonly Schedule[];
-  readonly skipped: number;
-}
-
 /** `runs` have schedules of the same size. Adds the skipped schedules to the index. */
 export function candidatesAfter(
   runs: readonly Run[],
   faults: readonly FaultName[],
   index: RunIndex,
-): Candidates {
+) {
   const schedules = new Map<string, Schedule>();
   const skipped = new Set<string>();
   // One more fault of each kind at each point that each run reached.

@@ -5,8 +5,7 @@
 import { accessSync, constants, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { z } from 'zod';
-import type { Schedule } from '#contract/fault-schedule.ts';
-import { type EndpointName, endpointNames } from '#contract/limits.ts';
+import { endpointNames } from '#contract/limits.ts';
 import { UsageError } from '#io/command-error.ts';
 import { type OwnKind, obstacleTo, removeOwn, writeOwn } from '#io/own-file.ts';
 import { parseJson, readText } from '#io/read-text.ts';
@@ -156,15 +155,12 @@ const findingSchema = z.object(
 );
 
 /** Reads a schedule or a finding. Throws a UsageError that lists every mistake. */
-export function readSchedule(file: string): {
-  readonly schedule: Schedule;
-  readonly intents: KnownIntents;
-} {
+export function readSchedule(file: string) {
   const place = `--schedule ${file}`;
   const value = parseJson(place, readText(file, '--schedule'));
   if (Array.isArray(value)) {
     return { schedule: parsed(scheduleSchema, value, place), intents: {} };
   }
   const { schedule, intents = {} } = parsed(findingSchema, value, place);
-  return { schedule, intents: intents as Partial<Record<EndpointName, readonly string[]>> };
+  return { schedule, intents: intents as KnownIntents };
 }

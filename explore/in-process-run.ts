@@ -22,7 +22,7 @@ export interface ClientTools {
   readonly apiKey: string;
   /** A number that the account may send from. */
   readonly from: string;
-  /** Reports a message that the client means to send and, later, what it told its caller. */
+  /** Reports a message that the client means to send and, later, what it reported to its caller. */
   readonly intent: (line: Report) => void;
 }
 

@@ -8,7 +8,7 @@ import type { ControlReply, SendEvent } from '#src/http/transport/transport.ts';
 import type { ShardReply, ShardRequest } from './ask.ts';
 import type { Shard } from './shard.ts';
 
-/** The headers of a shard's reply that the fleet passes on, besides the content type. */
+/** The headers of a shard's reply that the fleet passes on, and the content type. */
 const passedHeaders = ['allow', 'www-authenticate', 'retry-after'] as const;
 
 export function passedReply({ status, headers: received, body }: ShardReply): ControlReply {

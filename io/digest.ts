@@ -1,5 +1,5 @@
 /**
- * SHA-256: stands in for keys that must not be stored, and for results that are only compared.
+ * SHA-256: replaces keys that must not be stored, and for results that are only compared.
  */
 import { createHash } from 'node:crypto';
 

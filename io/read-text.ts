@@ -14,7 +14,7 @@ export function readText(path: string, flag: string, mostBytes = mostFileBytes):
   }
 }
 
-/** Throws a UsageError that names the file and quotes none of the text. */
+/** Throws a UsageError that names the file and quotes no part of the text. */
 export function parseJson(file: string, text: string): unknown {
   try {
     return JSON.parse(text);

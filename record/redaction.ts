@@ -12,7 +12,7 @@ export const redactions = ['numbers', 'text'] as const;
 export type Redaction = (typeof redactions)[number];
 
 /**
- * How many of the last digits are replaced; those before them tell the country and network. Fewer
+ * How many of the last digits are replaced; those before them are of the country and network. Fewer
  * are replaced if numbers that are as valid are rare among those with the same first digits.
  */
 const replacedDigits = [7, 5, 3];

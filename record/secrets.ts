@@ -1,5 +1,5 @@
 /**
- * The salt of a recording, and the digests that stand for secrets in it. The same key always has
+ * The salt of a recording, and the digests that replace secrets in it. The same key always has
  * the same digest, in rotated files and in later recordings too. Without the salt it cannot be
  * computed.
  */

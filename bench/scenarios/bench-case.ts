@@ -98,7 +98,7 @@ export const cases: readonly BenchCase[] = [
 
 type RequestIds = 'no request_id' | 'fresh request_ids';
 
-/** `also`: statuses besides 202 that are no error. */
+/** `also`: statuses other than 202 that are no error. */
 function sends(ids: RequestIds, ...also: readonly number[]): BenchCase['workload'] {
   return (caller) => ({ requests: [sendOf(caller, ids)], expects: [202, ...also] });
 }

@@ -100,11 +100,11 @@ const mostHarBytes = 256 * 2 ** 20;
 
 /** Reads the exchanges of a file of any kind. Throws a CommandError. */
 async function trafficOf(file: string, io: CommandIo, isPartial: boolean) {
-  const tell = noticesTo(io, 'smstwin referee');
+  const print = noticesTo(io, 'smstwin referee');
   let lack: string | undefined;
   const notice = (line: string, lacksTraffic = false) => {
     if (lacksTraffic) lack ??= line;
-    tell(line);
+    print(line);
   };
   const recorded = isRecording(file) ? await exchangesOfRecording(file, notice) : undefined;
   if (!file.endsWith('.har') && recorded === undefined) {

@@ -1,8 +1,15 @@
 /**
- * Replays a recorded run from its journal file alone, for `smstwin replay` and the referee. The
- * simulator then has the same record of exchanges as the one that wrote the journal.
+ * `smstwin replay`: replays a recorded run from its journal file alone, and compares every reply,
+ * byte for byte. Exit codes: 0 all replies are equal, 1 a reply differs, 2 the journal cannot be
+ * played. For the referee, too: the simulator then has the same record of exchanges as the one that
+ * wrote the journal.
  */
+
 import { atOnce } from '#io/at-once.ts';
+import { fileValue } from '#io/flag-values.ts';
+import { addArgument, addFlags, type CommandIo, newCommand, readFlags } from '#io/flags.ts';
+import { foreignJson, foreignText } from '#io/foreign-text.ts';
+import { many } from '#io/table.ts';
 import { JournalError } from '#judging/evidence/journal-error.ts';
 import { playingFrom } from '#src/recording/checkpoint/resume.ts';
 import type { RecordBound } from '#src/recording/exchange-record.ts';
@@ -11,8 +18,53 @@ import { type JournalLines, readJournal } from '#src/recording/journal/journal-l
 import { exchangesOf } from '#src/recording/judged-exchanges.ts';
 import { isUndelivered } from '#src/sim/devices/outcomes.ts';
 import { Simulator } from '#src/simulator.ts';
+import { noticesTo } from '../process.ts';
 
-export type Replayed = ReturnType<typeof replayLines>;
+export async function replay(argv: readonly string[], io: CommandIo): Promise<number> {
+  const command = newCommand('replay', 'Replay a recorded run and compare every reply.', io);
+  addArgument(command, '<journal>', 'the file that serve --journal wrote', fileValue);
+  addFlags(command, [{ flag: '--json', about: 'print JSON' }]);
+  if (readFlags(command, argv, io.env) === 'answered') return 0;
+  const [file = ''] = command.args;
+  const replayed = replayJournal(file);
+  const { differing, differences, isTruncated } = replayed;
+  if (command.opts()['json'] === true) {
+    io.out(`${foreignJson(JSON.stringify(report(replayed), null, 2))}\n`);
+    return differing === 0 ? 0 : 1;
+  }
+  if (isTruncated) {
+    noticesTo(io, 'smstwin replay')(`${file}: the last line is incomplete and was ignored`);
+  }
+  for (const { line, at, input, expected, actual } of differences) {
+    io.out(`line ${line}, ${foreignText(`${at}, ${input}`)}\n`);
+    io.out(`  recorded ${foreignText(expected)}\n  replayed ${foreignText(actual)}\n`);
+  }
+  if (differing > differences.length) io.out(`… and ${differing - differences.length} more\n`);
+  const same = 'every reply is the same, byte for byte';
+  const other = `${differing} replies differ from the recorded ones`;
+  io.out(`${inputsOf(replayed)} replayed: ${differing === 0 ? same : other}.\n`);
+  return differing === 0 ? 0 : 1;
+}
+
+function report({ header, inputs, differing, differences, isTruncated }: Replayed) {
+  const { started_at: startedAt, checkpoint } = header;
+  return {
+    started_at: startedAt,
+    checkpoint: checkpoint === undefined ? null : { at: checkpoint.at, inputs: checkpoint.inputs },
+    inputs,
+    differing,
+    differences,
+    truncated: isTruncated,
+  };
+}
+
+function inputsOf({ header: { checkpoint }, inputs }: Replayed): string {
+  if (checkpoint === undefined) return many(inputs, 'input');
+  const before = many(checkpoint.inputs, 'input');
+  return `${many(inputs, 'input')} from the checkpoint of ${checkpoint.at}, after ${before},`;
+}
+
+type Replayed = ReturnType<typeof replayLines>;
 
 /**
  * Replays a journal in a new simulator, from its checkpoint if it has one, and compares every

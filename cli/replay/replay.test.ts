@@ -6,7 +6,7 @@ import { UsageError } from '#io/command-error.ts';
 import { Simulator } from '#src/simulator.ts';
 import { checkpointTaken } from '#verify/testkit/journal-files.ts';
 import { sendBy } from '#verify/testkit/twin/twin.ts';
-import { replay } from './replay.ts';
+import { replay } from './replay-journal.ts';
 
 const io = { out: () => {}, error: () => {}, env: {}, version: '1' };
 

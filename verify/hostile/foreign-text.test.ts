@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { referee } from '#cli/referee/referee.ts';
-import { replay } from '#cli/replay/replay.ts';
+import { replay } from '#cli/replay/replay-journal.ts';
 import { banner } from '#cli/serve/banner.ts';
 import { requestLine } from '#cli/serve/serve.ts';
 import { conform } from '#conformance/main.ts';
