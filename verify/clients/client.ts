@@ -1,35 +1,35 @@
 /**
  * A client as the referee's tests know it: a row that says what it does wrong, or what is unusual
- * about it, and its program. Programs in other languages get the same job as JSON
- * (`foreign-run.ts`).
+ * about it, and its program. A row's name says what the client does, as a predicate.
  */
-
 import type { ClientRuleId } from '#contract/rules.ts';
 import type { Simulator } from '#src/api.ts';
 
 /** What may happen to a client, as `conditions.ts` arranges it. */
 export type Trouble =
   | 'throttle'
+  | 'quota'
   | 'lost_response'
   | 'truncate'
   | 'malformed'
   | 'refuse'
   | 'busy'
   | 'overloaded'
-  | 'delay'
-  | 'quota';
+  | 'delay';
 
-export interface ClientRow {
+/** What shows a client's mistake, and what else it breaks. */
+interface Mistake {
+  /** Other rules that the same mistake breaks, in some runs or in all. */
+  readonly also?: readonly ClientRuleId[];
+  /** The troubles without which the mistake does not show; a right client meets all of them. */
+  readonly meets?: readonly Trouble[];
+}
+
+export interface ClientRow extends Mistake {
   readonly name: string;
   /** The rule that a wrong client breaks; undefined for a right one. */
   readonly rule?: ClientRuleId;
-  /** Other rules that the same mistake breaks, in some runs or in all. */
-  readonly also?: readonly ClientRuleId[];
   readonly library: string;
-  /** What the client does, as a predicate: "retries a 429 at once". */
-  readonly does: string;
-  /** The troubles without which the mistake does not show; a right client meets all of them. */
-  readonly meets?: readonly Trouble[];
 }
 
 /** How a client in Node does its job. */
@@ -44,24 +44,20 @@ export interface Program {
 
 export type NodeClient = ClientRow & Program;
 
-/** What shows a mistake, and what else it breaks. */
-type Mistake = Pick<ClientRow, 'also' | 'meets'>;
+/** Programs by what they do; a mistake of its own replaces the one that all rows share. */
+type Programs = Readonly<Record<string, Program | readonly [Program, Mistake]>>;
 
-/** Rows by name: what the client does, its program, and how its mistake differs from others. */
-export type Rows<Extra> = Readonly<
-  Record<string, readonly [does: string, program: Extra, mistake?: Mistake]>
->;
-
-/** Makes rows of wrong clients that break one rule; a row's own mistake replaces `shared`. */
+/** Makes rows of wrong clients that break one rule. */
 export function breaking(rule: ClientRuleId, shared: Mistake = {}) {
-  return <Extra extends object>(rows: Rows<Extra>): (ClientRow & Extra)[] =>
-    right(rows).map((client) => ({ ...shared, ...client, rule }));
+  return (programs: Programs): NodeClient[] =>
+    right(programs).map((client) => ({ rule, ...shared, ...client }));
 }
 
-/** Makes rows of right clients. */
-export function right<Extra extends object>(rows: Rows<Extra>): (ClientRow & Extra)[] {
-  return Object.entries(rows).map(([name, [does, program, mistake]]) => {
-    return { name, does, ...program, ...mistake } as ClientRow & Extra;
+/** Rows of right clients. */
+export function right(programs: Programs): NodeClient[] {
+  return Object.entries(programs).map(([name, program]) => {
+    const [own, mistake] = 'library' in program ? [program] : program;
+    return { name, ...own, ...mistake };
   });
 }
 

@@ -11,7 +11,7 @@ import type { Simulator } from '#src/api.ts';
 import { test } from '#src/testing/vitest.ts';
 import { runs } from '../testkit/runs.ts';
 import { type Job, type NodeClient, sleep } from './client.ts';
-import { deliver } from './node/deliver.ts';
+import { deliver, silent } from './node/deliver.ts';
 import { byAxios, byGot, byKy, byUndici, type Loop } from './node/library.ts';
 
 const statusCodes = [429];
@@ -39,7 +39,7 @@ const loop: Loop = (sendOf) => async (job) => {
 
 function onFetch(fetch: typeof globalThis.fetch | undefined): Pick<NodeClient, 'run' | 'onSocket'> {
   const run = loop((job) => async (message) => {
-    return (await deliver({ ...job, fetch: fetch ?? job.fetch, report: () => {} }, message))?.json;
+    return (await deliver({ ...job, fetch: fetch ?? job.fetch }, message, silent))?.json;
   });
   return { run, onSocket: fetch !== undefined };
 }

@@ -6,122 +6,107 @@ import type { FaultKindName } from '#contract/fault-kinds.ts';
 import type { Simulator } from '#src/api.ts';
 import type { FaultInput } from '#src/config/fault-schema.ts';
 import { Rng } from '#src/sim/random.ts';
-import type { ClientRow, Trouble } from './client.ts';
+import type { ClientRow, Message, Trouble } from './client.ts';
 
 export interface Conditions {
-  readonly messages: number;
-  readonly sendLimit: number | null;
-  readonly quota: number | undefined;
-  readonly faults: readonly FaultInput[];
+  readonly messages: readonly Message[];
   /** The longest time that a request or a reply is under way. */
   readonly latencyMs: number;
   readonly rng: Rng;
 }
 
-/** By kind of fault: its name as a trouble; undefined for kinds that clients do not meet here. */
-const troubleOf = {
-  lost_response: 'lost_response',
-  truncate: 'truncate',
-  malformed: 'malformed',
-  refuse: 'refuse',
-  status: 'busy',
-  delay: 'delay',
+/** The longest delay of a reply; a wrong client's own timeout must be shorter. */
+export type LongestDelayMs = Readonly<Record<'wrong' | 'right', number>>;
+
+type FaultOf = (delayMs: number) => FaultInput['fault'];
+
+/** The fault of each kind; undefined for kinds that clients do not meet here. */
+const faults = {
+  lost_response: () => ({ kind: 'lost_response' }),
+  truncate: () => ({ kind: 'truncate' }),
+  malformed: () => ({ kind: 'malformed' }),
+  refuse: () => ({ kind: 'refuse' }),
+  status: () => ({ kind: 'status', status: 503 }),
+  delay: (ms) => ({ kind: 'delay', ms }),
   // As `refuse`, to a client of the simulator's `fetch`.
   reset: undefined,
   // A client without a time limit of its own never ends.
   lost_request: undefined,
   hang: undefined,
-} as const satisfies Readonly<Record<FaultKindName, Trouble | undefined>>;
-type PlainTrouble = NonNullable<(typeof troubleOf)[FaultKindName]>;
-/** With a 503 that asks for a wait, which not every right client honours. */
-type FaultTrouble = PlainTrouble | 'overloaded';
-const faultTroubles: readonly PlainTrouble[] = Object.values(troubleOf).filter(
-  (trouble) => trouble !== undefined,
-);
-const wrongTroubles: readonly FaultTrouble[] = [...faultTroubles, 'overloaded'];
+} as const satisfies Readonly<Record<FaultKindName, FaultOf | undefined>>;
 
-/** The longest delay of a reply; a wrong client's own timeout must be shorter. */
-export type LongestDelayMs = Readonly<Record<'wrong' | 'right', number>>;
+const wrongFaults: Readonly<Record<Exclude<Trouble, 'throttle' | 'quota'>, FaultOf>> = {
+  ...faults,
+  busy: faults.status,
+  // With a 503 that asks for a wait, which not every right client honours.
+  overloaded: () => ({ kind: 'status', status: 503, headers: { 'retry-after': '60' } }),
+};
 
-export function conditionsFor(
+/** Draws the conditions of a run, and sets them in its simulator. */
+export function impose(
   { name, rule, meets = [] }: ClientRow,
   seed: number,
   longestDelayMs: LongestDelayMs,
+  simulator: Simulator,
 ): Conditions {
   const rng = Rng.stream(seed, name);
   return rule === undefined
-    ? rightConditions(rng, longestDelayMs.right)
-    : wrongConditions(rng, longestDelayMs.wrong, meets);
+    ? severalTroubles(rng, longestDelayMs.right, simulator)
+    : troublesOf(meets, rng, longestDelayMs.wrong, simulator);
 }
 
 /**
- * Conditions for a wrong client: just enough for its mistake to show, at requests that the seed
- * decides. A delayed reply takes `longestDelayMs` at most, and half of that at least.
+ * Just enough for a mistake to show, at requests that the seed decides. A delayed reply takes
+ * `longestDelayMs` at most, and half of that at least.
  */
-function wrongConditions(rng: Rng, longestDelayMs: number, meets: readonly Trouble[]): Conditions {
+function troublesOf(
+  meets: readonly Trouble[],
+  rng: Rng,
+  longestDelayMs: number,
+  simulator: Simulator,
+): Conditions {
   const sendLimit = meets.includes('throttle') ? 1 + rng.below(3) : null;
   const messages = (sendLimit ?? 1) + 2 + rng.below(3);
-  return {
-    messages,
-    sendLimit,
-    quota: meets.includes('quota') ? 1 + rng.below(messages - 1) : undefined,
-    faults: wrongTroubles
-      .filter((kind) => meets.includes(kind))
-      .map((kind) =>
-        fault(kind, [1 + rng.below(messages)], longestDelayMs / 2 + rng.below(longestDelayMs / 2)),
-      ),
-    latencyMs: 1 + rng.below(20),
-    rng,
-  };
-}
-
-/** Conditions for a right client: several troubles at once. */
-function rightConditions(rng: Rng, longestDelayMs: number): Conditions {
-  const messages = 4 + rng.below(6);
-  const requestNumbers = Array.from({ length: messages * 2 }, (_, index) => index + 1);
-  // Every fourth request meets no fault.
-  const places = shuffled(
-    requestNumbers.filter((number) => number % 4 !== 0),
-    rng,
-  );
-  return {
-    messages,
-    sendLimit: 2 + rng.below(6),
-    quota: undefined,
-    faults: faultTroubles
-      .filter(() => rng.fraction() < 0.6)
-      .flatMap((kind) => {
-        const nth = places.splice(0, 1 + rng.below(2));
-        return nth.length === 0 ? [] : [fault(kind, nth, 1 + rng.below(longestDelayMs))];
-      }),
-    latencyMs: 1 + rng.below(400),
-    rng,
-  };
-}
-
-/** Sets the conditions in a simulator. */
-export function impose({ sendLimit, quota, faults }: Conditions, simulator: Simulator): void {
   simulator.limits.patch({ send: sendLimit });
-  if (quota !== undefined) simulator.accounts.patch('acme', { monthly_quota: quota });
-  for (const each of faults) simulator.faults.add(each);
+  if (meets.includes('quota')) {
+    simulator.accounts.patch('acme', { monthly_quota: 1 + rng.below(messages - 1) });
+  }
+  for (const trouble of meets) {
+    if (trouble === 'throttle' || trouble === 'quota') continue;
+    const nth = [1 + rng.below(messages)];
+    const delayMs = longestDelayMs / 2 + rng.below(longestDelayMs / 2);
+    addFault(simulator, nth, wrongFaults[trouble](delayMs));
+  }
+  return { messages: numbered(messages), latencyMs: 1 + rng.below(20), rng };
 }
 
-function fault(kind: FaultTrouble, nth: number[], delayMs: number): FaultInput {
-  const match = { endpoint: 'send' } as const;
-  const when = { nth };
-  if (kind === 'busy') return { match, when, fault: { kind: 'status', status: 503 } };
-  if (kind === 'overloaded') {
-    const headers = { 'retry-after': '60' };
-    return { match, when, fault: { kind: 'status', status: 503, headers } };
+/** What a right client must bear: several troubles at once. Every fourth request meets no fault. */
+function severalTroubles(rng: Rng, longestDelayMs: number, simulator: Simulator): Conditions {
+  const messages = 4 + rng.below(6);
+  const places = Array.from({ length: messages * 2 }, (_, index) => index + 1)
+    .filter((number) => number % 4 !== 0)
+    .map((number) => ({ number, order: rng.fraction() }))
+    .sort((a, b) => a.order - b.order);
+  simulator.limits.patch({ send: 2 + rng.below(6) });
+  const met: readonly FaultOf[] = Object.values(faults).filter((faultOf) => faultOf !== undefined);
+  for (const faultOf of met) {
+    if (rng.fraction() >= 0.6) continue;
+    const nth = places.splice(0, 1 + rng.below(2)).map(({ number }) => number);
+    if (nth.length > 0) addFault(simulator, nth, faultOf(1 + rng.below(longestDelayMs)));
   }
-  if (kind !== 'delay') return { match, when, fault: { kind } };
-  return { match, when, fault: { kind, ms: delayMs } };
+  return { messages: numbered(messages), latencyMs: 1 + rng.below(400), rng };
 }
 
-function shuffled<T>(items: T[], rng: Rng): T[] {
-  for (let index = items.length - 1; index > 0; index--) {
-    const other = rng.below(index + 1);
-    [items[index], items[other]] = [items[other] as T, items[index] as T];
-  }
-  return items;
+function addFault(simulator: Simulator, nth: number[], fault: FaultInput['fault']): void {
+  simulator.faults.add({ match: { endpoint: 'send' }, when: { nth }, fault });
+}
+
+/** Messages to one recipient that differ in their number alone. */
+export function numbered(count: number): Message[] {
+  return Array.from({ length: count }, (_, at) => ({
+    intent: `order-${at + 1}`,
+    to: '+12025550123',
+    from: '+12025550101',
+    message: `Order ${at + 1} is on its way`,
+  }));
 }

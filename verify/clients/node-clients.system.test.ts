@@ -1,6 +1,5 @@
 /** All Node clients, the right ones under more seeds. */
 import { nodeClients } from './catalogue.ts';
-import { allSeeds } from './matrix.ts';
 import { testNodeClients } from './node-tests.ts';
 
-testNodeClients(nodeClients, allSeeds);
+testNodeClients(nodeClients);

@@ -2,29 +2,23 @@
  * Tests of the referee against Node clients, each on one clock with the service: wrong ones are
  * found by their rule, right ones by none.
  */
-import { afterAll, expect } from 'vitest';
+import { expect } from 'vitest';
 import { test } from '#src/testing/vitest.ts';
 import type { NodeClient } from './client.ts';
-import { printMatrix, type Seeds, seedsOf } from './matrix.ts';
-import { runNodeClient } from './node-run.ts';
-import { complaints } from './trial.ts';
+import { runInNode } from './run.ts';
+import { complaints, seedsOf } from './verdict.ts';
 
-export function testNodeClients(clients: readonly NodeClient[], seeds: Seeds): void {
-  const found = new Map(clients.map((client) => [client, [] as string[][]]));
-  test.for(
-    clients.flatMap((client) =>
-      seedsOf(client, seeds).map((seed) => ({
-        verdict: client.rule === undefined ? 'no rule finds' : `${client.rule} finds`,
-        name: client.name,
-        seed,
-        client,
-      })),
+export function testNodeClients(
+  clients: readonly NodeClient[],
+  seeds?: Parameters<typeof seedsOf>[1],
+): void {
+  const rows = clients.flatMap((client) =>
+    seedsOf(client, seeds).map(
+      (seed) => [`${client.rule ?? 'right'}: ${client.name}, seed ${seed}`, client, seed] as const,
     ),
-  )('$verdict $name, seed $seed', async ({ client, seed }, { simulator, clientClock }) => {
-    const run = await runNodeClient(client, seed, simulator, clientClock);
-    const wrong = complaints(client, seed, run);
-    found.get(client)?.push(wrong);
-    expect(wrong.join('\n')).toBe('');
+  );
+  test.for(rows)('%s', async ([, client, seed], { simulator, clientClock }) => {
+    const run = await runInNode(client, seed, simulator, clientClock);
+    expect(complaints(run).join('\n')).toBe('');
   });
-  afterAll(() => printMatrix([...found].map(([client, all]) => ({ client, complaints: all }))));
 }

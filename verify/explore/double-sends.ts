@@ -23,17 +23,12 @@ export const pageClients: readonly PageClient[] = page.flatMap(({ text }, at) =>
   return file === undefined ? [] : [{ file, line: page[at - 1]?.text.trim() ?? '', text }];
 });
 
-export interface Verdicts {
-  readonly asPrinted: Explored;
-  readonly mended: Explored;
-}
-
 interface Explored {
   readonly exitCode: number;
   readonly printed: string;
 }
 
-export async function verdictsOn({ file, line, text }: PageClient): Promise<Verdicts> {
+export async function verdictsOn({ file, line, text }: PageClient) {
   const asPrinted = await explored(file, line, text);
   const withId = text.replace('"message": "Hello"', '$&, "request_id": "order-17"');
   return { asPrinted, mended: await explored(file, line, withId) };

@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { buffer } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { listen } from '../testkit/processes/listen.ts';
 import { ForeignService } from './service.ts';
@@ -47,8 +48,6 @@ async function answer(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const parts: Buffer[] = [];
-  for await (const part of request) parts.push(part as Buffer);
   const [path = '/', query = ''] = (request.url ?? '/').split('?', 2);
   const { status, body, headers } = service.answer({
     method: request.method ?? 'GET',
@@ -56,7 +55,7 @@ async function answer(
     query,
     headers: request.headers,
     address: request.socket.remoteAddress ?? '',
-    body: Buffer.concat(parts),
+    body: await buffer(request),
   });
   const { addsRequestHeaders, answersInChunks } = variation;
   response.writeHead(status, {

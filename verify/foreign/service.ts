@@ -9,6 +9,7 @@ import { assumptionNames, declarationOf } from '#contract/assumptions.ts';
 import { dayMs } from '#contract/time.ts';
 import type { Assumptions } from '#judging/service/answers.ts';
 import { ReferenceModel } from '../model/reference-model.ts';
+import type { ReferenceSim } from '../model/reference-phone.ts';
 import type { Variation } from './variation.ts';
 import { wordings } from './wording.ts';
 
@@ -48,8 +49,6 @@ const sharedAnswers = {
 export function answersOf({ answers, wording = 'code_detail' }: Variation): Assumptions {
   return { ...sharedAnswers, replyTemplates: wordings[wording], ...answers };
 }
-
-const poolNumber = '+12025550190';
 
 export class ForeignService {
   readonly #variation: Variation;
@@ -127,58 +126,46 @@ export class ForeignService {
 
   /** A world with everything that the harness's flags can describe. */
   #populate(): Readonly<Record<string, string>> {
-    const main = this.#account(['main', 'other', 'revoked'], ['01', '02', '03']);
-    const second = this.#account(['second'], ['11']);
-    const exhausted = this.#account(['exhausted'], ['21'], 0);
-    this.#sim(poolNumber, undefined);
-    const [key, other, revoked] = main.keys;
-    const [from, , inactive] = main.sims;
-    if (revoked === undefined || inactive === undefined) throw new Error('main has three of each');
-    revoked.revoked = true;
-    inactive.active = false;
+    const [main, second, exhausted] = [this.#account(), this.#account(), this.#account(0)];
+    const from = this.#sim('+12025550101', main);
+    this.#sim('+12025550102', main);
+    const inactive = this.#sim('+12025550103', main, false);
+    const secondFrom = this.#sim('+12025550111', second);
+    const exhaustedFrom = this.#sim('+12025550121', exhausted);
+    for (const sim of [from, secondFrom, exhaustedFrom]) this.#receive(sim);
+    this.#sim('+12025550190', undefined);
     return {
-      'api-key': key?.key ?? '',
-      'other-api-key': other?.key ?? '',
-      'second-api-key': second.keys[0]?.key ?? '',
-      'revoked-key': revoked.key,
-      'exhausted-api-key': exhausted.keys[0]?.key ?? '',
-      from: from?.number ?? '',
-      'second-from': second.sims[0]?.number ?? '',
-      'exhausted-from': exhausted.sims[0]?.number ?? '',
+      'api-key': this.#key(main),
+      'other-api-key': this.#key(main),
+      'second-api-key': this.#key(second),
+      'revoked-key': this.#key(main, true),
+      'exhausted-api-key': this.#key(exhausted),
+      from: from.number,
+      'second-from': secondFrom.number,
+      'exhausted-from': exhaustedFrom.number,
       'inactive-from': inactive.number,
-      'foreign-from': second.sims[0]?.number ?? '',
+      'foreign-from': secondFrom.number,
       'unknown-from': '+12025550199',
       to: '+12025550150',
-      'device-id': from?.deviceId ?? '',
+      'device-id': from.deviceId,
     };
   }
 
-  #account(
-    keyNames: readonly string[],
-    numbers: readonly string[],
-    quota: number | 'unlimited' = 'unlimited',
-  ) {
+  #account(quota: number | 'unlimited' = 'unlimited'): string {
     const accountId = randomUUID();
-    const model = this.#model;
-    model.accounts.push({ accountId, quota });
-    const keys = keyNames.map((name) => {
-      const key = `key-${name}-${randomUUID().replaceAll('-', '')}`;
-      return { keyId: randomUUID(), key, accountId, revoked: false };
-    });
-    model.keys.push(...keys);
-    const sims = numbers.map((end) => this.#sim(`+120255501${end}`, accountId));
-    // The newest message comes last; all arrive within milliseconds.
-    for (const [index, message] of inboundTexts.toReversed().entries()) {
-      const { deviceId = '', number: to = '' } = sims[0] ?? {};
-      const inbound = { deviceId, accountId, from: `+1202555018${index}`, to, message };
-      const receivedAtMs = Date.UTC(2026, 0, 2, 3, 4, 5) + index;
-      model.received.push({ messageId: randomUUID(), ...inbound, receivedAtMs });
-    }
-    return { keys, sims };
+    this.#model.accounts.push({ accountId, quota });
+    return accountId;
   }
 
-  #sim(number: string, accountId: string | undefined) {
-    const state = { active: true, connected: true, allowed: true, polling: 'simulated' as const };
+  #key(accountId: string, revoked = false): string {
+    const key = `key-${randomUUID().replaceAll('-', '')}`;
+    this.#model.keys.push({ keyId: randomUUID(), key, accountId, revoked });
+    return key;
+  }
+
+  /** `accountId`: undefined for a number of the shared pool. */
+  #sim(number: string, accountId: string | undefined, active = true): ReferenceSim {
+    const state = { active, connected: true, allowed: true, polling: 'simulated' as const };
     const sim = {
       deviceId: randomUUID(),
       number,
@@ -189,6 +176,15 @@ export class ForeignService {
     };
     this.#model.sims.push(sim);
     return sim;
+  }
+
+  /** The newest message comes last; all arrive within milliseconds. */
+  #receive({ deviceId, number: to, accountId = '' }: ReferenceSim): void {
+    for (const [index, message] of inboundTexts.toReversed().entries()) {
+      const inbound = { deviceId, accountId, from: `+1202555018${index}`, to, message };
+      const receivedAtMs = Date.UTC(2026, 0, 2, 3, 4, 5) + index;
+      this.#model.received.push({ messageId: randomUUID(), ...inbound, receivedAtMs });
+    }
   }
 }
 

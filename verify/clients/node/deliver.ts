@@ -8,28 +8,29 @@ export interface Reply {
   readonly status: number;
   /** The text of `Retry-After`. */
   readonly retryAfter: string | null;
-  readonly json: Readonly<Record<string, unknown>>;
-  /** False for an error page that is not JSON. */
-  readonly isWhole: boolean;
-  /** A 503 `device_inactive`. */
-  readonly isInactive: boolean;
+  /** Undefined for an error page that is not JSON. */
+  readonly json: Readonly<Record<string, unknown>> | undefined;
 }
 
-export interface Habits {
+interface EveryHabit {
   readonly path: string;
   /** The `request_id` of an attempt, from 1; undefined sends none. */
   readonly idOf: (message: Message, attempt: number, job: Job) => string | undefined;
-  readonly bodyOf: (message: Message, requestId: string | undefined) => object;
+  /** What the body has besides the message and the id, or in their place. */
+  readonly bodyOf: (message: Message, attempt: number, job: Job) => object;
   /** Milliseconds until the next attempt; undefined gives the message up. */
   readonly waitOf: (reply: Reply | undefined, attempt: number, job: Job) => number | undefined;
   /** What it reports about the message when it stops; undefined if it reports nothing. */
   readonly reportOf: (reply: Reply | undefined) => 'accepted' | 'failed' | undefined;
 }
 
-export const careful: Habits = {
+/** The habits of a client that differ from the careful ones. */
+export type Habits = Partial<EveryHabit>;
+
+export const careful: EveryHabit = {
   path: sendPath,
   idOf: ({ intent }) => `id-${intent}`,
-  bodyOf: ({ to, from, message }, requestId) => ({ to, from, message, request_id: requestId }),
+  bodyOf: () => ({}),
   waitOf: (reply, attempt, { random }) => {
     if (reply?.status === 429) return retryAfterMs(reply) + random() * 2_000;
     if (reply === undefined || reply.status >= 500) return (15 + attempt * 5) * 1_000;
@@ -38,43 +39,34 @@ export const careful: Habits = {
   reportOf: (reply) => (isConfirmed(reply) ? 'accepted' : 'failed'),
 };
 
+/** Reports nothing: the caller reports the outcome. */
+export const silent: Habits = { reportOf: () => undefined };
+
 /** The wait that `Retry-After` asks for: it holds seconds, or an HTTP date. */
 export function retryAfterMs({ retryAfter }: Reply): number {
   const seconds = Number(retryAfter ?? 60);
   return Number.isNaN(seconds) ? Date.parse(String(retryAfter)) - Date.now() : seconds * 1_000;
 }
 
-/** The careful habits with these in their place. */
-export function carefulBut(habits: Partial<Habits>): Habits {
-  return { ...careful, ...habits };
-}
-
 /** Sends one message until it is confirmed, or given up. */
 export async function deliver(
   job: Job,
   message: Message,
-  habits = careful,
+  habits: Habits = {},
 ): Promise<Reply | undefined> {
+  const { idOf, bodyOf: othersOf, path, waitOf, reportOf } = { ...careful, ...habits };
   for (let attempt = 1; ; attempt++) {
-    const id = habits.idOf(message, attempt, job);
-    const reply = await post(job, habits.bodyOf(message, id), habits.path);
-    const waitMs = isConfirmed(reply) ? undefined : habits.waitOf(reply, attempt, job);
+    const request_id = idOf(message, attempt, job);
+    const body = { ...bodyOf(message), request_id, ...othersOf(message, attempt, job) };
+    const reply = await post(job, body, path);
+    const waitMs = isConfirmed(reply) ? undefined : waitOf(reply, attempt, job);
     if (waitMs === undefined) {
-      const reported = habits.reportOf(reply);
-      if (reported !== undefined) job.report(message, id, reported);
+      const reported = reportOf(reply);
+      if (reported !== undefined) job.report(message, request_id, reported);
       return reply;
     }
     await sleep(waitMs);
   }
-}
-
-/** Delivers without a report: the caller reports the outcome. */
-export function deliverSilently(
-  job: Job,
-  message: Message,
-  habits: Partial<Habits> = {},
-): Promise<Reply | undefined> {
-  return deliver(job, message, carefulBut({ ...habits, reportOf: () => undefined }));
 }
 
 /** Reports that the message was accepted under its careful id. */
@@ -88,7 +80,7 @@ export function onFetch(run: Program['run']): Program {
 }
 
 /** A program that delivers one message after the other, with these habits. */
-export function delivering(habits: Partial<Habits> = {}): Program {
+export function delivering(habits: Habits = {}): Program {
   return onFetch((job) => deliverAll(job, habits));
 }
 
@@ -102,8 +94,8 @@ export function oneByOne(
 }
 
 /** Delivers one message after the other. */
-export async function deliverAll(job: Job, habits: Partial<Habits> = {}): Promise<void> {
-  for (const message of job.messages) await deliver(job, message, carefulBut(habits));
+export async function deliverAll(job: Job, habits: Habits = {}): Promise<void> {
+  for (const message of job.messages) await deliver(job, message, habits);
 }
 
 /** The careful body of a message. */
@@ -130,31 +122,28 @@ async function requestTo(job: Job, path: string, init: RequestInit): Promise<Rep
       headers: headersOf(job.key),
       ...init,
     });
-    const retryAfter = reply.headers.get('retry-after');
-    const text = await reply.text();
+    const json = parsed(await reply.text());
     // A reply that says that all went well must be whole; an error page need not be JSON.
-    const json = reply.ok ? JSON.parse(text) : {};
-    const isInactive = text.includes('device_inactive');
-    return { status: reply.status, retryAfter, json, isWhole: isJson(text), isInactive };
+    if (reply.ok && json === undefined) return undefined;
+    return { status: reply.status, retryAfter: reply.headers.get('retry-after'), json };
   } catch {
     return undefined;
   }
 }
 
-function isJson(text: string): boolean {
+function parsed(text: string): Reply['json'] {
   try {
-    JSON.parse(text);
-    return true;
+    return JSON.parse(text);
   } catch {
-    return false;
+    return undefined;
   }
 }
 
-/** The job with a `fetch` that closes the connection if no reply comes in time. */
-export function withTimeout(job: Job, timeoutMs: number): Job {
+/** The job with a `fetch` that closes the connection if no reply comes within two seconds. */
+export function withTimeout(job: Job): Job {
   const fetch: Job['fetch'] = (input, init) => {
     const aborter = new AbortController();
-    const timer = setTimeout(() => aborter.abort(), timeoutMs);
+    const timer = setTimeout(() => aborter.abort(), 2_000);
     return job.fetch(input, { ...init, signal: aborter.signal }).finally(() => clearTimeout(timer));
   };
   return { ...job, fetch };
@@ -163,10 +152,5 @@ export function withTimeout(job: Job, timeoutMs: number): Job {
 /** Delivers the message, and returns the path under which it is read. */
 export async function deliverForPath(job: Job, message: Message): Promise<string> {
   const reply = await deliver(job, message);
-  return `/api/v1/sms/${String(reply?.json['message_id'])}/`;
-}
-
-/** The message with a text that is the same for all messages. */
-export function withEqualText(message: Message): Message {
-  return { ...message, message: 'Your order is on its way' };
+  return `/api/v1/sms/${String(reply?.json?.['message_id'])}/`;
 }

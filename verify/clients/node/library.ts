@@ -12,39 +12,23 @@ import { bodyOf, isConfirmed, post, reportAccepted } from './deliver.ts';
 
 /** Resolves with the parsed reply; rejects if the library gives up. */
 export type Send = (message: Message) => Promise<unknown>;
-export type BodyOf = (message: Message, job: Job) => object;
 /** Makes a program from a library's send: loops over the messages of the job. */
 export type Loop = (sendOf: (job: Job) => Send) => Program['run'];
 
 interface Settings {
   readonly loop?: Loop;
-  readonly body?: BodyOf;
+  readonly body?: (message: Message, job: Job) => object;
   readonly timeoutMs?: number;
 }
 
-export function withoutId({ to, from, message }: Message) {
-  return { to, from, message };
-}
-
 /** Sends one message after the other, and reports each that the library gives up as failed. */
-export const sendingOnce: Loop = (sendOf) => async (job) => {
+const sendingOnce: Loop = (sendOf) => async (job) => {
   const send = sendOf(job);
   for (const message of job.messages) {
-    await send(message).then(
-      () => job.report(message, undefined, 'accepted'),
-      () => job.report(message, undefined, 'failed'),
-    );
+    const isSent = await succeeds(send(message));
+    job.report(message, undefined, isSent ? 'accepted' : 'failed');
   }
 };
-
-/** Reports nothing about the sends that the library gives up. */
-export const hidingFailures: Loop = (sendOf) => (job) =>
-  sendingOnce(sendOf)({
-    ...job,
-    report: (message, id, reported) => {
-      if (reported === 'accepted') job.report(message, id, reported);
-    },
-  });
 
 /** Repeats a send that the library gives up a minute later, until it is confirmed. */
 export const untilConfirmed: Loop = (sendOf) => async (job) => {
@@ -62,22 +46,21 @@ function succeeds(send: Promise<unknown>): Promise<boolean> {
   );
 }
 
-export function kyOn(job: Job, retry: KyOptions['retry'], body: BodyOf = bodyOf): Send {
-  const client = ky.create({
-    fetch: job.fetch,
-    prefixUrl: job.baseUrl,
-    headers: headersOf(job.key),
-    timeout: false,
-    retry: retry as object,
-  });
-  return (message) => client.post(sendPath.slice(1), { json: body(message, job) }).json();
-}
-
 export function byKy(
   retry: KyOptions['retry'],
   { loop = sendingOnce, body = bodyOf }: Settings = {},
 ): Program {
-  return { library: 'ky', run: loop((job) => kyOn(job, retry, body)) };
+  const run = loop((job) => {
+    const client = ky.create({
+      fetch: job.fetch,
+      prefixUrl: job.baseUrl,
+      headers: headersOf(job.key),
+      timeout: false,
+      retry: retry as object,
+    });
+    return (message) => client.post(sendPath.slice(1), { json: body(message, job) }).json();
+  });
+  return { library: 'ky', run };
 }
 
 export function byGot(
@@ -118,12 +101,7 @@ export function byUndici(
 /** `prepare` adds axios-retry or an interceptor to the client. */
 export function byAxios(
   prepare: (client: AxiosInstance, job: Job) => void,
-  {
-    loop = sendingOnce,
-    body = bodyOf,
-    library = 'axios-retry',
-    onSocket = false,
-  }: Settings & Partial<Pick<Program, 'library' | 'onSocket'>> = {},
+  { loop = sendingOnce, body = bodyOf, onSocket = false }: Settings & { onSocket?: boolean } = {},
 ): Program {
   const run = loop((job) => {
     const client = axios.create({
@@ -138,7 +116,7 @@ export function byAxios(
     prepare(client, job);
     return async (message) => (await client.post(sendPath, body(message, job))).data;
   });
-  return { library, onSocket, run };
+  return { library: 'axios', onSocket, run };
 }
 
 export function byPRetry(

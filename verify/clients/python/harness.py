@@ -1,6 +1,6 @@
 """
-Runs Python clients, each against a world of its own: jobs as JSON lines on stdin, a line of the
-intents file or `{"ended": n}` per job on stdout. Time is the world's: a sleep of the client moves
+Runs Python clients, each against a world of its own: jobs as JSON lines on stdin; on stdout, lines
+of the intents file, and `ended` after each job. Time is the world's: a sleep of the client moves
 its manual clock, so that the libraries' own waits are measured and take no real time.
 """
 
@@ -17,43 +17,23 @@ real_monotonic, real_time = time.monotonic, time.time
 slept = 0.0
 job = None
 
-SEND = "/api/v1/sms/send/"
-clients = {}
-
-
-def client(name):
-    """Registers a program under its name in the catalogue."""
-
-    def register(run):
-        clients[name] = run
-        return run
-
-    return register
-
 
 def advance(seconds):
     global slept
     if seconds <= 0:
         return
     slept += seconds
-    control("clock/advance", {"by": f"{max(1, round(seconds * 1000))}ms"})
+    request = urllib.request.Request(
+        f"{job.control_url}/control/clock/advance",
+        json.dumps({"by": f"{max(1, round(seconds * 1000))}ms"}).encode(),
+        {"Content-Type": "application/json"},
+    )
+    urllib.request.urlopen(request).close()
 
 
 async def advance_async(seconds, result=None):
     advance(seconds)
     return result
-
-
-def control(path, body, method="POST"):
-    """What a team does by hand: an operation on the world."""
-    request = urllib.request.Request(
-        f"{job.control_url}/control/{path}",
-        json.dumps(body).encode(),
-        {"Content-Type": "application/json"},
-        method=method,
-    )
-    with urllib.request.urlopen(request) as reply:
-        return json.load(reply)
 
 
 time.sleep = advance
@@ -71,17 +51,16 @@ def report(message, reported, request_id=None):
     line = {**message, "reported": reported}
     if request_id is not None:
         line["request_id"] = request_id
-    print(json.dumps({"line": line}), flush=True)
+    print(json.dumps(line), flush=True)
 
 
-def each(send, swallows=False):
+def each(send):
     """Sends one message after the other; a send that raises has failed."""
     for message in job.messages:
         try:
             send(message)
         except Exception:
-            if not swallows:
-                report(message, "failed")
+            report(message, "failed")
         else:
             report(message, "accepted")
 
@@ -100,16 +79,15 @@ def persistently(send):
 
 def main():
     global job, slept
-    for library in ("urllib3", "requests", "tenacity", "httpx", "urllib"):
-        importlib.import_module(f"{library}_clients")
+    clients = importlib.import_module("clients")
     for line in sys.stdin:
         job = SimpleNamespace(**json.loads(line))
         slept = 0.0
         random.seed(job.seed)
         job.headers = {"Authorization": f"Bearer {job.key}"}
-        job.send_url = f"{job.base_url}{SEND}"
-        clients[job.name]()
-        print(json.dumps({"ended": job.number}), flush=True)
+        job.send_url = f"{job.base_url}/api/v1/sms/send/"
+        getattr(clients, job.name)()
+        print("ended", flush=True)
 
 
 if __name__ == "__main__":

@@ -2,23 +2,10 @@
  * The client of docs/explore.md: it sends two messages and looks correct. With `mended` it is
  * correct.
  */
-const { SMSTWIN_BASE_URL, SMSTWIN_API_KEY, SMSTWIN_FROM } = process.env;
+import { post } from './post.mjs';
+
 const isMended = process.argv[2] === 'mended';
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-
-async function post(message, requestId) {
-  return fetch(`${SMSTWIN_BASE_URL}/api/v1/sms/send/`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${SMSTWIN_API_KEY}`, 'content-type': 'application/json' },
-    body: JSON.stringify({
-      to: '+12025550123',
-      from: SMSTWIN_FROM,
-      message,
-      request_id: requestId,
-    }),
-    ...(isMended && { signal: AbortSignal.timeout(2_000) }),
-  });
-}
 
 async function send(message) {
   for (let attempt = 1; attempt <= 4; attempt++) {
@@ -38,7 +25,7 @@ async function sendMended(message) {
   for (let attempt = 1; attempt <= 4; attempt++) {
     let waitMs = 100 * attempt;
     try {
-      const reply = await post(message, requestId);
+      const reply = await post(message, requestId, AbortSignal.timeout(2_000));
       if (reply.ok) return (await reply.json()).message_id;
       const seconds = reply.headers.get('retry-after');
       if (seconds !== null) waitMs = Number(seconds) * 1_000 + 20;

@@ -5,15 +5,10 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { post } from './post.mjs';
 
-const {
-  SMSTWIN_BASE_URL: baseUrl,
-  SMSTWIN_API_KEY: apiKey,
-  SMSTWIN_FROM: from,
-  SMSTWIN_STATE: folder,
-} = process.env;
 const bug = process.argv[2] ?? 'none';
-const file = join(folder, 'outbox.json');
+const file = join(process.env['SMSTWIN_STATE'], 'outbox.json');
 const rows = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
 
 for (const message of ['One', 'Two']) {
@@ -32,13 +27,5 @@ function save() {
 }
 
 async function send(message, id) {
-  for (;;) {
-    const reply = await fetch(`${baseUrl}/api/v1/sms/send/`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ to: '+12025550123', from, message, request_id: id }),
-    });
-    if (reply.ok) return;
-    await new Promise((resolve) => setTimeout(resolve, 1_000));
-  }
+  while (!(await post(message, id)).ok) await new Promise((resolve) => setTimeout(resolve, 1_000));
 }

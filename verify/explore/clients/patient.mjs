@@ -4,6 +4,7 @@
  * a command: `node patient.mjs <bug> <messages>`.
  */
 import { fileURLToPath } from 'node:url';
+import { post } from './post.mjs';
 
 const mostAttempts = 6;
 const timeoutMs = Number(process.env['CLIENT_TIMEOUT'] ?? 10) * 1_000;
@@ -55,7 +56,7 @@ export const bugs = {
       : {},
 };
 
-/** `service`: the base URL, an API key, a number to send from, and the `fetch` to use. */
+/** `service`: the base URL, an API key, a sender and the `fetch`, unless the environment has them. */
 export async function run(service, bug, messages) {
   const history = [];
   for (let intent = 1; intent <= messages; intent++) await send(service, bug, intent, history);
@@ -79,15 +80,9 @@ async function send(service, bug, intent, history) {
   throw new Error(`gave up message ${intent}`);
 }
 
-async function sendOnce({ fetch, baseUrl, apiKey, from }, intent, requestId, signal) {
-  const message = `Message ${intent}`;
+async function sendOnce(service, intent, requestId, signal) {
   try {
-    const reply = await fetch(`${baseUrl}/api/v1/sms/send/`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ to: '+12025550123', from, message, request_id: requestId }),
-      signal,
-    });
+    const reply = await post(`Message ${intent}`, requestId, signal, service);
     if (reply.status === 429) {
       const waitMs = Number(reply.headers.get('retry-after')) * 1_000 + 10;
       return { outcome: 'throttled', waitMs };
@@ -111,7 +106,5 @@ function outcomeOf(error) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const [, , bug = 'none', messages = '2'] = process.argv;
-  const { SMSTWIN_BASE_URL, SMSTWIN_API_KEY, SMSTWIN_FROM } = process.env;
-  const service = { baseUrl: SMSTWIN_BASE_URL, apiKey: SMSTWIN_API_KEY, from: SMSTWIN_FROM };
-  await run({ fetch, ...service }, bug, Number(messages));
+  await run(undefined, bug, Number(messages));
 }

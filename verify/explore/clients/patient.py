@@ -20,12 +20,12 @@ BUG = sys.argv[1] if len(sys.argv) > 1 else "none"
 MESSAGES = int(sys.argv[2]) if len(sys.argv) > 2 else 2
 
 
-def once(connection, number, request_id):
-    body = {"to": "+12025550123", "from": FROM, "message": f"Message {number}"}
+def once(connection, number):
+    body = {"to": "+12025550123", "from": FROM, "message": f"Message {number}", "request_id": f"order-{number}"}
     headers = {"authorization": f"Bearer {KEY}", "content-type": "application/json"}
     path = f"{BASE.path}/api/v1/sms/send/"
     try:
-        connection.request("POST", path, json.dumps({**body, "request_id": request_id}), headers)
+        connection.request("POST", path, json.dumps(body), headers)
         reply = connection.getresponse()
         text = reply.read()
         if reply.status == 429:
@@ -36,35 +36,23 @@ def once(connection, number, request_id):
             sys.exit(f"refused: {reply.status}")
         json.loads(text)
         return "sent", None
-    except TimeoutError:
-        outcome = "timeout"
     except http.client.RemoteDisconnected:
         outcome = "closed"
     except ConnectionResetError:
         outcome = "reset"
-    except http.client.IncompleteRead:
-        outcome = "cut"
-    except ValueError:
-        outcome = "garbled"
+    except (TimeoutError, http.client.IncompleteRead, ValueError):
+        outcome = "failed"
     connection.close()
     return outcome, None
 
 
 def send(connection, number):
-    request_id = f"order-{number}"
-    history = []
     for attempt in range(1, MOST_ATTEMPTS + 1):
-        outcome, wait = once(connection, number, request_id)
+        outcome, wait = once(connection, number)
         if outcome == "sent":
             return
-        before = history[-1] if history else None
-        history.append(outcome)
         if BUG == "reset-taken-for-success" and outcome == "reset":
             return
-        if BUG == "impatient-with-second-429" and before == outcome == "throttled":
-            wait = 0.05
-        if BUG == "new-id-after-third-close" and history == ["closed"] * 3:
-            request_id = f"order-{number}-again"
         time.sleep(wait if wait is not None else 0.02 * attempt)
     sys.exit(f"gave up message {number}")
 

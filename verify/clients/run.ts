@@ -1,0 +1,163 @@
+/**
+ * Runs a client in a simulated service, under conditions that the seed draws. A Node client shares
+ * one clock with the service. Clients in other languages get a world each on one server: the sleeps
+ * of Python clients move its manual clock, shell clients run in a clock that is faster than real
+ * time.
+ */
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import type { RefereeReportJson } from '#src/operations/requests/referee.ts';
+import { Simulator } from '#src/simulator.ts';
+import type { ClientClock } from '#src/testing/client-clock.ts';
+import { type ClientRow, type Job, type NodeClient, sleep } from './client.ts';
+import { type Conditions, impose } from './conditions.ts';
+
+/** One run of a client that has ended. */
+export interface Run {
+  readonly client: ClientRow;
+  readonly seed: number;
+  /** The journal of the service. */
+  readonly journal: string;
+  /** Lines of the intents file. */
+  readonly intents: readonly string[];
+  /** The report of the simulator itself. */
+  readonly live: RefereeReportJson;
+}
+
+/** A run that goes on. */
+interface OpenRun extends Pick<Run, 'client' | 'seed'>, Conditions {
+  readonly simulator: Pick<Simulator, 'journalText' | 'referee'>;
+  readonly intents: string[];
+  readonly baseUrl: string;
+  readonly controlUrl?: string;
+  readonly key: string;
+}
+
+function ended({ client, seed, intents, simulator }: OpenRun): Run {
+  const reports = intents.map((line) => JSON.parse(line));
+  const live = simulator.referee({ intents: reports });
+  return { client, seed, intents, journal: simulator.journalText(), live };
+}
+
+export async function runInNode(
+  client: NodeClient,
+  seed: number,
+  simulator: Job['simulator'],
+  clock: ClientClock,
+): Promise<Run> {
+  const conditions = impose(client, seed, { wrong: 8_000, right: 8_000 }, simulator);
+  if (client.onSocket === true) {
+    await simulator.listen({ transport: client.onNodeServer === true ? 'node' : 'hyperexpress' });
+  }
+  const { latencyMs, messages, rng } = conditions;
+  const intents: string[] = [];
+  const baseUrl = simulator.baseUrl || 'http://sms.example';
+  const key = simulator.readyFile().accounts[0]?.api_key ?? '';
+  await clock.until(() =>
+    client.run({
+      baseUrl,
+      fetch: withLatency(simulator.fetch, () => rng.below(latencyMs)),
+      key,
+      messages,
+      random: () => rng.fraction(),
+      report: (message, request_id, reported) =>
+        void intents.push(JSON.stringify({ ...message, request_id, reported })),
+      simulator,
+    }),
+  );
+  return ended({ ...conditions, client, seed, simulator, intents, baseUrl, key });
+}
+
+/** Requests and replies that take their time on the way. */
+function withLatency(fetch: Job['fetch'], latencyMs: () => number): Job['fetch'] {
+  return async (input, init) => {
+    await sleep(latencyMs());
+    const reply = await fetch(input, init);
+    await sleep(latencyMs());
+    return reply;
+  };
+}
+
+const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+const languages = {
+  python: { settings: { clock: 'manual' }, playAll: playInPython },
+  shell: {
+    settings: { clock: 'scaled', rate: 20, retryAfterSeconds: 'real' },
+    playAll: playInShells,
+  },
+} as const;
+
+export async function runForeign(
+  language: keyof typeof languages,
+  clients: readonly ClientRow[],
+  seedsOf: (client: ClientRow) => readonly number[],
+): Promise<Run[]> {
+  const { settings, playAll } = languages[language];
+  const server = new Simulator(settings, { journal: false });
+  // Node's server answers HTTP/1.0 too.
+  await server.listen({ control: {}, transport: 'node' });
+  try {
+    const runs = clients.flatMap((client) =>
+      seedsOf(client).map((seed) => newWorld(server, client, seed)),
+    );
+    await playAll(runs);
+    return runs.map(ended);
+  } finally {
+    await server.close();
+  }
+}
+
+function newWorld(server: Simulator, client: ClientRow, seed: number): OpenRun {
+  // In real time, what a wrong client does too early stays early on a busy machine.
+  const isSlow = client.rule !== undefined && server.settings.clock === 'scaled';
+  const created = server.worlds.create(isSlow ? { rate: 1 } : {});
+  const simulator = server.hosting.get(created.world_id)?.simulator;
+  if (simulator === undefined) throw new Error(`no world ${created.world_id}`);
+  return {
+    ...impose(client, seed, { wrong: 400, right: 200 }, simulator),
+    ...{ client, seed, simulator, intents: [] },
+    ...{ baseUrl: created.base_url, controlUrl: created.control_url },
+    key: created.accounts[0]?.api_key ?? '',
+  };
+}
+
+/** Plays all in one process: the libraries take a second to load. */
+async function playInPython(runs: readonly OpenRun[]): Promise<void> {
+  // The system's Python, for which the libraries are installed.
+  const python = spawn('/usr/bin/python3', ['-B', file('python/harness.py')], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const jobs = runs.map(({ client: { name }, seed, baseUrl, controlUrl, key, messages }) =>
+    JSON.stringify({ name, seed, base_url: baseUrl, control_url: controlUrl, key, messages }),
+  );
+  python.stdin.end(jobs.join('\n'));
+  let endedRuns = 0;
+  for await (const line of createInterface({ input: python.stdout })) {
+    if (line === 'ended') endedRuns++;
+    else runs[endedRuns]?.intents.push(line);
+  }
+  if (endedRuns < runs.length) throw new Error(`${runs[endedRuns]?.client.name} did not end`);
+}
+
+/** Plays many at the same time, as they mostly sleep. */
+async function playInShells(runs: readonly OpenRun[]): Promise<void> {
+  const queue = runs.values();
+  const work = async () => {
+    for (const run of queue) await playInShell(run);
+  };
+  await Promise.all(Array.from({ length: 24 }, work));
+}
+
+async function playInShell({ client, baseUrl, key, messages, intents }: OpenRun): Promise<void> {
+  const shell = spawn('bash', [file('shell/clients.sh'), client.name], {
+    stdio: ['pipe', 'pipe', 'ignore'],
+    env: { ...process.env, BASE_URL: baseUrl, KEY: key },
+  });
+  const closed = new Promise((resolve) => shell.once('close', resolve));
+  const lines = messages.map(({ intent, to, from, message }) => [intent, to, from, message]);
+  shell.stdin.end(lines.map((fields) => `${fields.join('\t')}\n`).join(''));
+  for await (const line of createInterface({ input: shell.stdout })) intents.push(line);
+  await closed;
+}
