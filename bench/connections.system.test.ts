@@ -8,8 +8,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { transports } from '#cli/serve/serve-options.ts';
 import type { ReadyFile } from '#src/simulator.ts';
-import { churn } from '#verify/long/churn.ts';
-import { IdleClients } from '#verify/long/idle-clients.ts';
+import { churn, IdleClients } from '#verify/long/odd-connections.ts';
 import { handlesOf, ServedProcess } from '#verify/testkit/processes/served-process.ts';
 import { bearer, sendPaths } from '#verify/testkit/twin/request.ts';
 import type { LoadResult } from './load/load-result.ts';
@@ -30,7 +29,7 @@ test.each(transports)(
 
       const clients = new IdleClients({ baseUrl, controlUrl, count: 500, streams: 10 });
       await clients.open();
-      expect(clients.report()).toEqual({ open: 500, timedOut: 0, lost: [] });
+      expect({ open: clients.openCount, lost: clients.lost }).toEqual({ open: 500, lost: [] });
       // The kernel connects first; the server accepts later.
       const taken = async () => (await served.holdings()).descriptors ?? Number.NaN;
       if (!Number.isNaN(await taken())) {
@@ -41,7 +40,7 @@ test.each(transports)(
       const { requests, errors } = await calling;
 
       expect({ requests, errors }).toEqual({ requests: 40, errors: 0 });
-      expect(clients.report().lost).toEqual([]);
+      expect(clients.lost).toEqual([]);
       clients.close();
       await expect
         .poll(async () => handlesOf(await served.holdings()), { timeout: 20_000, interval: 50 })
@@ -63,11 +62,12 @@ test('a connection is lost if the server ends it too early or does not accept it
   const url = `http://127.0.0.1:${port}`;
   const clients = new IdleClients({ baseUrl: url, controlUrl: url, count: 4, streams: 1 });
   await clients.open();
-  await expect.poll(() => clients.report().lost.length).toBe(4);
+  await expect.poll(() => clients.lost.length).toBe(4);
   await new Promise((resolve) => server.close(resolve));
   const refused = new IdleClients({ baseUrl: url, controlUrl: url, count: 1, streams: 0 });
   await refused.open();
-  expect(refused.report()).toEqual({ open: 0, timedOut: 0, lost: ['silent: could not connect'] });
+  expect(refused.openCount).toBe(0);
+  expect(refused.lost).toEqual(['silent: could not connect']);
 });
 
 interface CallersPlan {
