@@ -8,7 +8,7 @@ import { transports } from '#cli/serve/serve-options.ts';
 import { ServedProcess } from '../testkit/processes/served-process.ts';
 import { longRun } from './long-run.ts';
 
-const quick = { seed: 1, sends: 1, unfinishedBodies: 0 };
+const quick = { seed: 1, sends: 1 };
 
 test('a killed process neither loses nor duplicates an acknowledged message', async () => {
   const plan = { ...quick, ends: ['SIGKILL'], transport: 'hyperexpress' } as const;

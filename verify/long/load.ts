@@ -33,7 +33,7 @@ const replaysAtOnce = 16;
 const longestHoldMs = 5 * dayMs;
 
 export class Load {
-  readonly #rng: Rng;
+  readonly rng: Rng;
   readonly #service: Service;
   readonly accounts: readonly Account[];
   /** The texts of sends that were accepted or got no answer. Each send has a text of its own. */
@@ -47,7 +47,7 @@ export class Load {
   #latestMs = 0;
 
   constructor(rng: Rng, service: Service, accounts: readonly Account[]) {
-    this.#rng = rng;
+    this.rng = rng;
     this.#service = service;
     this.accounts = accounts;
   }
@@ -56,7 +56,7 @@ export class Load {
   async next(): Promise<void> {
     const account = this.#pick(this.accounts);
     // The percentages add up: 50 of sends, 12 of replays, 13 of reads, and so on.
-    const draw = this.#rng.below(100);
+    const draw = this.rng.below(100);
     if (draw < 50) await this.send(account);
     else if (draw < 62) await this.#replayOne();
     else if (draw < 75) await this.#read(account);
@@ -73,11 +73,11 @@ export class Load {
   }
 
   async send(account: Account): Promise<void> {
-    const fields = { to: this.#rng.below(100) < 85 ? recipients[0] : this.#pick(recipients) };
-    const draw = this.#rng.below(100);
+    const fields = { to: this.rng.below(100) < 85 ? recipients[0] : this.#pick(recipients) };
+    const draw = this.rng.below(100);
     if (draw < 30) await this.#send(account, fields);
     else if (draw < 45 && this.#latestMs > 0) {
-      const atMs = this.#latestMs + hourMs + this.#rng.below(longestHoldMs);
+      const atMs = this.#latestMs + hourMs + this.rng.below(longestHoldMs);
       const held = { ...fields, send_at: new Date(atMs).toISOString() };
       // Simulated time may pass `send_at` while the request is in flight.
       await this.#send(account, held, [400]);
@@ -102,7 +102,7 @@ export class Load {
 
   async #replayOne(): Promise<void> {
     const least = Math.max(0, this.#usedIds.length - replayedIds);
-    const [used] = this.#usedIds.splice(least + this.#rng.below(replayedIds), 1);
+    const [used] = this.#usedIds.splice(least + this.rng.below(replayedIds), 1);
     if (used !== undefined) await this.#replay(used);
   }
 
@@ -159,7 +159,7 @@ export class Load {
 
   /** Reads a message as any account: those of other accounts do not exist for it. */
   async #read(reader: Account): Promise<void> {
-    const read = this.messages[this.#rng.below(this.messages.length + 1)];
+    const read = this.messages[this.rng.below(this.messages.length + 1)];
     await this.#get(reader, `/api/v1/sms/${read?.messageId}/`, read?.account === reader);
   }
 
@@ -168,7 +168,7 @@ export class Load {
   }
 
   #pick<T>(list: readonly T[]): T {
-    const picked = list[this.#rng.below(list.length)];
+    const picked = list[this.rng.below(list.length)];
     if (picked === undefined) throw new Error('nothing to choose from');
     return picked;
   }

@@ -12,8 +12,8 @@ import { dayMs } from '#contract/time.ts';
 import { Rng } from '#src/sim/random.ts';
 import { checkpointNumber } from '../testkit/journal-files.ts';
 import type { Holdings } from '../testkit/processes/probe.ts';
+import { IdleClients } from './idle-clients.ts';
 import { type Account, Load } from './load.ts';
-import { IdleClients } from './odd-connections.ts';
 import { type Ending, endings, Service } from './service.ts';
 import { auditMessages, compareHoldings, finishMessages, judgeJournals } from './verdict.ts';
 
@@ -26,8 +26,6 @@ export interface LongPlan {
   /** One of each round. */
   readonly ends: readonly RoundEnd[];
   readonly journalMax?: string | undefined;
-  /** Slow peers that never finish a body: they may delay an end for the whole grace. */
-  readonly unfinishedBodies: number;
   /** The most messages of a round before its end, beyond the least. */
   readonly sends: number;
   /** In a soak, the real milliseconds of a simulated day's load. */
@@ -42,6 +40,8 @@ export function endsOfDays(days: number): RoundEnd[] {
   });
 }
 
+/** One never finishes a body, which may delay an end for the whole grace. */
+const slowPeers = { count: 5, streams: 1, unfinishedBodies: 1 };
 const workers = 16;
 const leastMessages = 100;
 /** In a soak, a pause between requests keeps the journals short enough to be replayed. */
@@ -82,39 +82,25 @@ export async function longRun(plan: LongPlan) {
 }
 
 async function play(plan: LongPlan, service: Service, rng: Rng) {
-  const { ends, dayLoadMs, journalMax } = plan;
-  const isSoak = dayLoadMs !== undefined;
+  const isSoak = plan.dayLoadMs !== undefined;
   await service.start('new journal');
   const atStart = isSoak ? await warmUp(service, rng) : undefined;
   const load = new Load(rng, service, await accountsOf(service));
-  const startMs = await service.now();
   /** Ends that left an unfinished checkpoint behind. */
   let duringCheckpoint = 0;
-  for (const [round, end] of ends.entries()) {
-    const dayEndMs = startMs + (round + 1) * dayMs;
-    duringCheckpoint += await playRound({ plan, service, load, rng, round, end, dayEndMs });
+  for (const round of plan.ends.keys()) {
+    if (await playRound(plan, service, load, round)) duringCheckpoint++;
   }
   await load.replayLatest(isSoak ? replayedIds : load.messages.length);
   await finishMessages(service, load);
   const found = await auditMessages(service, load);
   const heapBytes = atStart && (await compareHoldings(service, atStart));
   await service.end('SIGTERM');
-  const judged = await judgeJournals(service, load, isSoak && journalMax === undefined);
-  const { answers, complaints } = service;
+  const judged = await judgeJournals(service, load, isSoak && plan.journalMax === undefined);
   const checkpoints = checkpointNumber(service.journal);
-  const longestStartMs = Math.round(service.longestStartMs);
-  const longestEndMs = Math.round(service.longestEndMs);
-  const durations = { longestStartMs, longestEndMs };
-  return {
-    found,
-    answers,
-    duringCheckpoint,
-    checkpoints,
-    ...durations,
-    heapBytes,
-    ...judged,
-    complaints,
-  };
+  const { answers, longestStartMs, longestEndMs, complaints } = service;
+  const figures = { found, answers, duringCheckpoint, checkpoints, longestStartMs, longestEndMs };
+  return { ...figures, ...judged, heapBytes, complaints };
 }
 
 /** Uses the code of the service so that it is in memory, resets it, and measures it. */
@@ -147,26 +133,16 @@ function accountsOf(service: Service): Promise<Account[]> {
   return Promise.all(prepared);
 }
 
-interface Round {
-  readonly plan: LongPlan;
-  readonly service: Service;
-  readonly load: Load;
-  readonly rng: Rng;
-  readonly round: number;
-  readonly end: RoundEnd;
-  readonly dayEndMs: number;
-}
-
-/** Returns 1 if its end left an unfinished checkpoint behind. */
-async function playRound(playing: Round): Promise<number> {
-  const { plan, service, load, rng, round, end } = playing;
-  const { sends, unfinishedBodies, journalMax, dayLoadMs } = plan;
+/** True if its end left an unfinished checkpoint behind. */
+async function playRound(plan: LongPlan, service: Service, load: Load, round: number) {
+  const { sends, journalMax, dayLoadMs } = plan;
+  const end = plan.ends[round] ?? 'none';
   const { served } = service;
   const { baseUrl, controlUrl } = served;
   await load.replayLatest(replayedIds);
-  const peers = new IdleClients({ baseUrl, controlUrl, count: 5, streams: 1, unfinishedBodies });
+  const peers = new IdleClients({ baseUrl, controlUrl, ...slowPeers });
   if (dayLoadMs === undefined || round % 3 === 1) await peers.open();
-  const wanted = load.messages.length + leastMessages + rng.below(sends);
+  const wanted = load.messages.length + leastMessages + load.rng.below(sends);
   let isOver = false;
   const work = async () => {
     while (!isOver && !served.hasEnded) {
@@ -175,14 +151,14 @@ async function playRound(playing: Round): Promise<number> {
     }
   };
   const working = Promise.all(Array.from({ length: workers }, work));
-  if (dayLoadMs !== undefined) await passDay(playing, dayLoadMs);
+  if (dayLoadMs !== undefined) await passDay(service, load, round, dayLoadMs);
   else await until(service, () => load.messages.length >= wanted);
   let isInterrupted = false;
   if (end !== 'none' && end !== 'snapshot') {
     // Only every other round: ends outside a checkpoint are tested as well.
     if (journalMax !== undefined && round % 2 === 1) {
       await until(service, () => isUnfinished(service.journal));
-      await sleep(rng.fraction() * 100);
+      await sleep(load.rng.fraction() * 100);
     }
     service.isDisturbed = true;
     await service.end(end);
@@ -190,15 +166,15 @@ async function playRound(playing: Round): Promise<number> {
   }
   isOver = true;
   await working;
-  peers.close();
+  await peers.close();
   if (end === 'snapshot') await moveOn(service);
   else if (end !== 'none') await service.start('same journal');
   service.isDisturbed = false;
-  return Number(isInterrupted);
+  return isInterrupted;
 }
 
 /** Simulated time runs fast, in the first half with faults on some days; then at the real pace. */
-async function passDay({ service, load, round, dayEndMs }: Round, loadMs: number): Promise<void> {
+async function passDay(service: Service, load: Load, round: number, loadMs: number) {
   const rate = (dayMs * flowingShare) / loadMs;
   await service.ask('clock.setMode', '', { mode: 'scaled', rate });
   service.isDisturbed = round % 3 === 0;
@@ -212,8 +188,8 @@ async function passDay({ service, load, round, dayEndMs }: Round, loadMs: number
   service.isDisturbed = false;
   await sleep(loadMs / 2);
   await service.ask('clock.setMode', '', { mode: 'scaled', rate: 1 });
-  const leftMs = dayEndMs - (await service.now());
-  if (leftMs > 0) await service.ask('clock.advance', '', { by: `${leftMs}ms` });
+  const { now } = await service.ask<{ now: string }>('clock.state');
+  await service.ask('clock.advance', '', { by: `${dayMs - (Date.parse(now) % dayMs)}ms` });
   const account = load.accounts[round % load.accounts.length];
   if (account === undefined) return;
   await Promise.all(Array.from({ length: burstSends }, () => load.send(account)));

@@ -29,7 +29,7 @@ process.exitCode = await runProgram({ name: 'long run', flags }, async (given) =
   const { kills, ending, days, minutes, ...options } = given;
   const dayLoadMs = days && (minutes * 60_000 * loadShare) / days;
   const ends = days === undefined ? Array<RoundEnd>(kills).fill(ending) : endsOfDays(days);
-  const plan = { ...options, ends, dayLoadMs, unfinishedBodies: 1 };
+  const plan = { ...options, ends, dayLoadMs };
   const report = await longRun(plan);
   process.stdout.write(`${JSON.stringify({ ...plan, ...report }, null, 2)}\n`);
   return report.complaints.length === 0 ? 0 : 1;

@@ -60,7 +60,7 @@ export class Service {
     }
     const flags = [...this.#flags, '--journal', this.journal];
     this.#served = await ServedProcess.start(this.#folder, flags);
-    this.longestStartMs = Math.max(this.longestStartMs, performance.now() - startedMs);
+    this.longestStartMs = Math.max(this.longestStartMs, Math.round(performance.now() - startedMs));
   }
 
   /** Undefined if the answer was lost, or is not one of the expected ones. */
@@ -81,11 +81,6 @@ export class Service {
     return this.#caller.ask<T>(this.served.controlUrl, name, idOrQuery, body);
   }
 
-  /** The simulated present. */
-  async now(): Promise<number> {
-    return Date.parse((await this.ask<{ now: string }>('clock.state')).now);
-  }
-
   /** The resources of the process once the run's connections have closed. */
   holdings() {
     this.#caller.leave();
@@ -99,7 +94,7 @@ export class Service {
     if (ending === 'shutdown') void this.ask('simulator.shutdown').catch(() => {});
     else served.signal(ending);
     const { code, signal } = await served.ended;
-    const tookMs = performance.now() - startedMs;
+    const tookMs = Math.round(performance.now() - startedMs);
     // A process killed while writing leaves half a line, which its successor reports.
     const errors = served.errors.replace(/.*: the last line is incomplete and was ignored\n/, '');
     if (errors !== '') this.complain(`stderr: ${errors}`);

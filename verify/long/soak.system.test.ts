@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { endsOfDays, longRun } from './long-run.ts';
 
 test('five days of mixed load with faults, slow peers and every kind of end', async () => {
-  const plan = { seed: 1, sends: 1, unfinishedBodies: 1, transport: 'hyperexpress' } as const;
+  const plan = { seed: 1, sends: 1, transport: 'hyperexpress' } as const;
   const ends = endsOfDays(5);
   expect(ends).toEqual(['SIGKILL', 'SIGTERM', 'shutdown', 'snapshot', 'none']);
   const report = await longRun({ ...plan, ends, dayLoadMs: 300 });
