@@ -8,7 +8,6 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { transports } from '#src/config/settings.ts';
 import type { ReadyFile } from '#src/simulator.ts';
-import { churn } from '#verify/long/churn.ts';
 import { IdleClients } from '#verify/long/idle-clients.ts';
 import { handlesOf, ServedProcess } from '#verify/testkit/processes/served-process.ts';
 import { bearer, sendPaths } from '#verify/testkit/twin/request.ts';
@@ -24,25 +23,24 @@ test.each(transports)(
     try {
       const { baseUrl, controlUrl, ready } = served;
       const callers = { ...ready, accounts: ready.accounts.slice(0, 2) };
-      const port = Number(new URL(baseUrl).port);
-      await churn(port, 50);
+      await comeAndGo(baseUrl, 3);
       const before = handlesOf(await served.settledHoldings());
 
       const clients = new IdleClients({ baseUrl, controlUrl, count: 500, streams: 10 });
       await clients.open();
-      expect(clients.report()).toEqual({ open: 500, timedOut: 0, lost: [] });
+      expect({ open: clients.sockets.size, lost: clients.lost }).toEqual({ open: 500, lost: [] });
       // The kernel connects first; the server accepts later.
       const taken = async () => (await served.holdings()).descriptors ?? Number.NaN;
       if (!Number.isNaN(await taken())) {
         await expect.poll(taken, { timeout: 20_000 }).toBeGreaterThan(500);
       }
       const calling = callSteadily({ ready: callers, perMinute: 1_200, seconds: 1 });
-      await churn(port, 2_000);
+      await comeAndGo(baseUrl, 40);
       const { requests, errors } = await calling;
 
       expect({ requests, errors }).toEqual({ requests: 40, errors: 0 });
-      expect(clients.report().lost).toEqual([]);
-      clients.close();
+      expect(clients.lost).toEqual([]);
+      await clients.close();
       await expect
         .poll(async () => handlesOf(await served.holdings()), { timeout: 20_000, interval: 50 })
         .toEqual(before);
@@ -63,12 +61,25 @@ test('a connection is lost if the server ends it too early or does not accept it
   const url = `http://127.0.0.1:${port}`;
   const clients = new IdleClients({ baseUrl: url, controlUrl: url, count: 4, streams: 1 });
   await clients.open();
-  await expect.poll(() => clients.report().lost.length).toBe(4);
+  await expect.poll(() => clients.lost.length).toBe(4);
   await new Promise((resolve) => server.close(resolve));
   const refused = new IdleClients({ baseUrl: url, controlUrl: url, count: 1, streams: 0 });
   await refused.open();
-  expect(refused.report()).toEqual({ open: 0, timedOut: 0, lost: ['silent: could not connect'] });
+  expect(refused.sockets.size).toBe(0);
+  expect(refused.lost).toEqual(['silent: could not connect']);
 });
+
+const closings = ['end', 'destroy', 'resetAndDestroy'] as const;
+
+/** Opens connections of all kinds, fifty at a time, and closes them in all ways. */
+async function comeAndGo(baseUrl: string, rounds: number): Promise<void> {
+  for (let round = 0; round < rounds; round++) {
+    const plan = { baseUrl, controlUrl: baseUrl, count: 50, streams: 0, unfinishedBodies: 10 };
+    const clients = new IdleClients(plan);
+    await clients.open();
+    await clients.close(closings[round % closings.length]);
+  }
+}
 
 interface CallersPlan {
   readonly ready: ReadyFile;

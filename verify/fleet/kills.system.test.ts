@@ -2,7 +2,8 @@
  * Ends processes of a fleet in a flood of sends: shards and HAProxy by SIGKILL, and a shard is
  * stopped for a while. Then no minute has more than 120 sends of an account, every acknowledged
  * message exists once, and every retry with its id finds it.
- * `npm run test:fleet-kills`: SMSTWIN_KILLS of them, in narrow worlds and in a wide one.
+ * `npm run test:fleet-kills`: SMSTWIN_KILLS of them, drawn from SMSTWIN_SEED, in narrow worlds and
+ * in a wide one.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,6 +14,7 @@ import type { ReadyNumbers } from '#src/operations/worlds/world-view.ts';
 import { Rng } from '#src/sim/random.ts';
 import { Caller } from '../long/caller.ts';
 import { ServedProcess } from '../testkit/processes/served-process.ts';
+import { seed } from '../testkit/runs.ts';
 import { sendPaths } from '../testkit/twin/request.ts';
 import { wideWorld } from './fleet-fixture.ts';
 
@@ -23,7 +25,7 @@ const plans = [
     ? []
     : [false, true].map((wide) => ({
         kills: manyKills,
-        seed: 1,
+        seed,
         wide,
         stopMs: 10_000,
         shards: 3,

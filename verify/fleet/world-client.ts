@@ -6,7 +6,6 @@
 import assert from 'node:assert/strict';
 import type { ReadyNumbers } from '#src/operations/worlds/world-view.ts';
 import { type Answer, Caller } from '../long/caller.ts';
-import { Control } from '../long/control.ts';
 import { sendPaths } from '../testkit/twin/request.ts';
 
 interface World extends ReadyNumbers {
@@ -17,7 +16,6 @@ interface World extends ReadyNumbers {
 
 const [controlUrl = '', name = '', count = '1'] = process.argv.slice(2);
 const caller = new Caller();
-const fleet = new Control(caller, controlUrl);
 const limit = 120;
 /** Sends over the limit. */
 const surplus = 5;
@@ -36,7 +34,7 @@ function countsByStatus(answers: readonly (Answer | undefined)[]): Record<string
 
 async function useWorld(worldName: string): Promise<void> {
   const settings = { name: worldName, clock: 'manual' };
-  const world = await fleet.ask<World>('worlds.create', '', settings);
+  const world = await caller.ask<World>(controlUrl, 'worlds.create', '', settings);
   const { world_id: id, base_url: baseUrl, control_url: ownControlUrl } = world;
   const [account] = world.accounts;
   const key = account?.api_key;
@@ -53,8 +51,7 @@ async function useWorld(worldName: string): Promise<void> {
   const sends = Array.from({ length: limit + surplus }, (_, index) => send(index, `r${index}`));
   const answers = await Promise.all(sends);
   assert.deepEqual(countsByStatus(answers), { 202: limit, 429: surplus }, worldName);
-  const control = new Control(caller, ownControlUrl);
-  await control.ask('clock.advance', '', { by: '2m' });
+  await caller.ask(ownControlUrl, 'clock.advance', '', { by: '2m' });
   const replayed = answers.findIndex((answer) => answer?.status === 202);
   const replay = await send(replayed + 1, `r${replayed}`);
   assert.deepEqual([replay?.status, replay?.body], [200, answers[replayed]?.body], worldName);
@@ -65,9 +62,9 @@ async function useWorld(worldName: string): Promise<void> {
     key,
   });
   assert.match(read?.body ?? '', /"status":"delivered"/, worldName);
-  const state = await control.ask<{ messages: object }>('simulator.state');
+  const state = await caller.ask<{ messages: object }>(ownControlUrl, 'simulator.state');
   const delivered = { total: limit, queued: 0, sending: 0, sent: 0, delivered: limit, failed: 0 };
   assert.deepEqual({ ...delivered, ...state.messages }, delivered, worldName);
-  await fleet.ask('worlds.fork', id, { ttl: '1s' });
-  await fleet.ask('worlds.delete', id);
+  await caller.ask(controlUrl, 'worlds.fork', id, { ttl: '1s' });
+  await caller.ask(controlUrl, 'worlds.delete', id);
 }

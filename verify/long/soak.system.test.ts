@@ -1,11 +1,14 @@
 /** A short soak has no complaint. */
 import { expect, test } from 'vitest';
-import { soak } from './soak.ts';
+import { endsOfDays, longRun } from './long-run.ts';
 
-test('two days of mixed load with a kill, faults and a snapshot have no complaint', async () => {
-  const report = await soak({ days: 2, loadMs: 600, seed: 1, transport: 'hyperexpress' });
+test('five days of mixed load with faults, slow peers and every kind of end', async () => {
+  const plan = { seed: 1, sends: 1, transport: 'hyperexpress' } as const;
+  const ends = endsOfDays(5);
+  expect(ends).toEqual(['SIGKILL', 'SIGTERM', 'shutdown', 'snapshot', 'none']);
+  const report = await longRun({ ...plan, ends, dayLoadMs: 300 });
   expect(report.complaints).toEqual([]);
-  expect(report.events).toMatchObject({ faults: 1, 'slow peers': 1, kill: 1, snapshot: 1 });
-  expect(report.acknowledged).toBeGreaterThan(50);
+  expect(report.found).toBeGreaterThan(50);
   expect(report.answers['429']).toBeGreaterThan(0);
+  expect(report.keptRules.length).toBeGreaterThan(20);
 }, 240_000);
