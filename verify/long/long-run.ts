@@ -7,7 +7,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { transports } from '#cli/serve/serve-options.ts';
+import type { transports } from '#src/config/settings.ts';
 import { dayMs } from '#contract/time.ts';
 import { Rng } from '#src/sim/random.ts';
 import { checkpointNumber } from '../testkit/journal-files.ts';

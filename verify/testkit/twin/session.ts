@@ -7,7 +7,7 @@
  */
 
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
-import type { Device } from '#src/sim/accounts/records.ts';
+import type { Device } from '#src/sim/accounts/account.ts';
 import { type Assumptions, defaultAssumptions } from '#src/sim/assumptions.ts';
 import { messageHistory } from '#src/sim/store/message-view.ts';
 import { type InternalOptions, Simulator } from '#src/simulator.ts';
