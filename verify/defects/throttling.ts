@@ -2,8 +2,9 @@
  * Wrong limits: off by one, on the wrong caller or endpoint, or wrong over several minutes. Rules:
  * LIMIT-1 to LIMIT-7, AUTH-6, READ-3.
  */
+
 import { addressCaller } from '#src/sim/limiter/address-caller.ts';
-import { queueDespiteRefusal } from './answers.ts';
+import { queueDespiteRefusal } from './call.ts';
 import { because, breaking, type DefectRow, reading, refusing } from './planted.ts';
 import {
   countingAs,
