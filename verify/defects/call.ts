@@ -1,13 +1,17 @@
 /**
  * What a defect may need to know about a request and its reply: the caller's key, the fields of a
- * send, the SIM and the message that they name.
+ * send, the SIM and the message that they name. And the replies that defects give in place of the
+ * service's own: an acceptance of a send that it refuses, and refusals in its own words.
  */
-
 import type { EndpointName } from '#contract/limits.ts';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import { matchRoute } from '#contract/routes.ts';
 import { authenticate } from '#src/http/service/api.ts';
+import { errorReply } from '#src/http/service/error-replies.ts';
 import type { ApiKey, Device, Message } from '#src/sim/accounts/account.ts';
+import type { ServiceError } from '#src/sim/errors.ts';
+import { readSend, validateSend } from '#src/sim/sends/send-request.ts';
+import { messageBody } from '#src/sim/store/message-view.ts';
 import type { Simulation } from '#src/simulation/simulation.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
@@ -32,7 +36,7 @@ export interface Call {
 }
 
 /** A call with the service's correct reply. */
-export interface Exchange extends Call {
+export interface Answered extends Call {
   readonly reply: ApiReply;
 }
 
@@ -93,23 +97,68 @@ export function changed(request: ApiRequest, fields: Partial<ApiRequest> = {}): 
   return { ...head, clientIp, forwardedFor, body, ...fields };
 }
 
-export function isRead({ endpoint, reply }: Exchange): boolean {
+export function isRead({ endpoint, reply }: Answered): boolean {
   return endpoint === 'read' && reply.status === 200;
 }
 
-export function isReplay({ request, reply }: Exchange): boolean {
+export function isReplay({ request, reply }: Answered): boolean {
   return isSend(request) && reply.status === 200;
 }
 
-export function isAccepted({ request, reply }: Exchange): boolean {
+export function isAccepted({ request, reply }: Answered): boolean {
   return isSend(request) && reply.status === 202;
 }
 
-export function isMessageBody(exchange: Exchange): boolean {
+export function isMessageBody(exchange: Answered): boolean {
   return isRead(exchange) || isReplay(exchange) || isAccepted(exchange);
 }
 
 /** The message that a reply describes. */
-export function messageOf({ reply, simulation }: Exchange): Message | undefined {
+export function messageOf({ reply, simulation }: Answered): Message | undefined {
   return simulation.world.messages.get(String(objectOf(reply.body)?.['message_id']));
+}
+
+/** Accepts a send from the given SIM although the service refuses it. */
+export function acceptAnyway(
+  { key, fields, simulation: { world } }: Pick<Sending, 'key' | 'fields' | 'simulation'>,
+  device: Device,
+): ApiReply | undefined {
+  const from = device.number;
+  const { assumptions } = world;
+  const read = readSend({ ...fields, from }, assumptions);
+  const validation = validateSend(read, assumptions, world.now());
+  if (validation.kind !== 'valid') return undefined;
+  const { to, message: text, requestId, sendAtMs } = validation.request;
+  const { account } = key;
+  const send = { account, key, device, endpoint: 'send', to, text, requestId, sendAtMs } as const;
+  const message = world.acceptMessage(send);
+  return message && { status: 202, body: messageBody(message, 'queued') };
+}
+
+/** The reply refuses, but the message is queued. */
+export function queueDespiteRefusal({
+  reply,
+  key,
+  fields,
+  device,
+  simulation,
+}: Answered): ApiReply {
+  if (key !== undefined && fields !== undefined && device !== undefined) {
+    acceptAnyway({ key, fields, simulation }, device);
+  }
+  return reply;
+}
+
+/** The service's own reply to an error. */
+export function refusal(error: ServiceError, { simulation }: Pick<Call, 'simulation'>): ApiReply {
+  return errorReply(error, simulation.world.assumptions);
+}
+
+export function notFound(call: Pick<Call, 'simulation'>): ApiReply {
+  return refusal({ kind: 'not_found' }, call);
+}
+
+export function invalid(field: string, call: Pick<Call, 'simulation'>): ApiReply {
+  const failures = [{ field, detail: 'This field is not accepted.' }] as const;
+  return refusal({ kind: 'invalid_field', failures }, call);
 }

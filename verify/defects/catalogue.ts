@@ -5,28 +5,24 @@
  */
 import type { Settings } from '#src/config/settings.ts';
 import type { Simulation } from '#src/simulation/simulation.ts';
+import { callerDefects } from './callers.ts';
 import { holdDefects } from './holds.ts';
-import { keyDefects } from './keys.ts';
 import { lifecycleDefects } from './lifecycles.ts';
 import { type Defect, type DefectRow, WrongSimulation } from './planted.ts';
 import { quotaDefects } from './quotas.ts';
 import { readDefects } from './reads.ts';
 import { replayDefects } from './replays.ts';
 import { replyDefects } from './replies.ts';
-import { senderDefects } from './senders.ts';
 import { sendDefects } from './sends.ts';
-import { throttledReplyDefects } from './throttled-replies.ts';
 import { throttlingDefects } from './throttling.ts';
 
 const rows: readonly DefectRow[] = [
   ...throttlingDefects,
-  ...throttledReplyDefects,
   ...replayDefects,
   ...sendDefects,
   ...holdDefects,
-  ...senderDefects,
+  ...callerDefects,
   ...quotaDefects,
-  ...keyDefects,
   ...readDefects,
   ...replyDefects,
   ...lifecycleDefects,

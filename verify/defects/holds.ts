@@ -4,7 +4,7 @@
 
 import { dayMs, hourMs, isoTime, minuteMs } from '#contract/time.ts';
 import { parseSendAt } from '#src/sim/sends/send-at.ts';
-import { type Exchange, isAccepted, messageOf } from './call.ts';
+import { type Answered, isAccepted, messageOf } from './call.ts';
 import {
   breaking,
   type DefectRow,
@@ -47,7 +47,7 @@ function movingHold(change: (atMs: number, nowMs: number) => number): Planted {
 }
 
 /** A task poll with a valid key ends the holds of the account's messages on that SIM. */
-function tasksEndHolds({ endpoint, key, id, reply, simulation }: Exchange) {
+function tasksEndHolds({ endpoint, key, id, reply, simulation }: Answered) {
   const messages = endpoint === 'tasks' ? [...(key?.account.messages ?? [])] : [];
   for (const message of messages) {
     const isHeld = message.device.deviceId === id && message.isHeldAt(simulation.clock.now());

@@ -10,13 +10,14 @@ import type { Settings } from '#src/config/settings.ts';
 import type { Handled } from '#src/http/service/api.ts';
 import type { ApiKey, Device } from '#src/sim/accounts/account.ts';
 import { type Parts, Simulation } from '#src/simulation/simulation.ts';
-import { acceptAnyway, invalid } from './answers.ts';
 import {
+  type Answered,
+  acceptAnyway,
   type Call,
   callOf,
   changed,
-  type Exchange,
   type Fields,
+  invalid,
   isMessageBody,
   objectOf,
   type Sending,
@@ -88,8 +89,8 @@ export function handling(
 
 /** A defect in replies: `change` returns the reply to send. */
 export function replying(
-  change: (exchange: Exchange) => ApiReply,
-  when: (exchange: Exchange) => boolean = () => true,
+  change: (exchange: Answered) => ApiReply,
+  when: (exchange: Answered) => boolean = () => true,
 ): Planted {
   return handling(() => (call, next) => {
     const handled = next(call.request);
@@ -99,14 +100,14 @@ export function replying(
 }
 
 /** Replaces replies with this status by the result of `change`. */
-export function refusing(status: number, change: (exchange: Exchange) => ApiReply): Planted {
+export function refusing(status: number, change: (exchange: Answered) => ApiReply): Planted {
   return replying(change, ({ reply }) => reply.status === status);
 }
 
 /** Changes the Message body; `change` returns the fields that differ. */
 export function describing(
-  change: (fields: Fields, exchange: Exchange) => Fields,
-  when: (exchange: Exchange) => boolean = isMessageBody,
+  change: (fields: Fields, exchange: Answered) => Fields,
+  when: (exchange: Answered) => boolean = isMessageBody,
 ): Planted {
   return replying((exchange) => {
     const fields = objectOf(exchange.reply.body);
@@ -160,7 +161,7 @@ export function answering(change: (call: Call) => ApiReply | undefined): Planted
   return handling(() => (call, next) => {
     const reply = change(call);
     if (reply === undefined) return next(call.request);
-    return { endpoint: call.endpoint, key: undefined, reply };
+    return { endpoint: call.endpoint, key: call.key, reply };
   });
 }
 

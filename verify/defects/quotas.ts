@@ -6,8 +6,7 @@
 import type { Account, Message } from '#src/sim/accounts/account.ts';
 import { Registry } from '#src/sim/accounts/registry.ts';
 import { QuotaCount } from '#src/sim/sends/quota.ts';
-import { queueDespiteRefusal } from './answers.ts';
-import { type Exchange, isAccepted, isReplay, messageOf } from './call.ts';
+import { type Answered, isAccepted, isReplay, messageOf, queueDespiteRefusal } from './call.ts';
 import {
   because,
   breaking,
@@ -47,7 +46,7 @@ class CountingRegistry extends Registry {
 }
 
 /** Also counts each request for which `when` returns true. */
-function alsoCounting(when: (exchange: Exchange) => boolean): Planted {
+function alsoCounting(when: (exchange: Answered) => boolean): Planted {
   const counting = replying((exchange) => {
     const quota = exchange.key?.account.quota;
     if (quota instanceof WrongQuotaCount && when(exchange)) quota.extraUnits += 1;

@@ -6,8 +6,15 @@
 import type { ApiReply } from '#contract/request-and-reply.ts';
 import { dayMs, hourMs, isoTime } from '#contract/time.ts';
 import { messageBody } from '#src/sim/store/message-view.ts';
-import { notFound } from './answers.ts';
-import { changed, type Exchange, type Fields, isAccepted, isRead, messageOf } from './call.ts';
+import {
+  type Answered,
+  changed,
+  type Fields,
+  isAccepted,
+  isRead,
+  messageOf,
+  notFound,
+} from './call.ts';
 import {
   answering,
   because,
@@ -32,7 +39,7 @@ function writingRequestId(write: (id: string, fields: Fields) => unknown): Plant
   return describing((fields) => ({ request_id: write(String(fields['request_id']), fields) }));
 }
 
-function firstSim({ key }: Exchange) {
+function firstSim({ key }: Answered) {
   return key?.account.devices[0];
 }
 
@@ -51,7 +58,7 @@ const numberedMessages = handling(({ world }) => {
 });
 
 /** Changes reads of another account's message. */
-function changingForeignReads(change: (exchange: Exchange) => ApiReply): Planted {
+function changingForeignReads(change: (exchange: Answered) => ApiReply): Planted {
   return replying(
     change,
     ({ key, message }) =>

@@ -6,8 +6,7 @@
 import { minuteMs } from '#contract/time.ts';
 import type { Handled } from '#src/http/service/api.ts';
 import { isPhoneNumber } from '#src/sim/sends/phone-number.ts';
-import { acceptAnyway, refusal } from './answers.ts';
-import { type Call, changed, isSend, textOf } from './call.ts';
+import { acceptAnyway, type Call, changed, isSend, refusal, textOf } from './call.ts';
 import {
   answering,
   answeringSends,

@@ -3,7 +3,7 @@
  * LIMIT-1 to LIMIT-7, AUTH-6, READ-3.
  */
 import { addressCaller } from '#src/sim/limiter/limiter.ts';
-import { queueDespiteRefusal } from './answers.ts';
+import { queueDespiteRefusal } from './call.ts';
 import { because, breaking, type DefectRow, reading, refusing } from './planted.ts';
 import {
   countingAs,

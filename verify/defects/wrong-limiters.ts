@@ -7,8 +7,7 @@
 import { documentedLimitsPerMinute, type EndpointName, limitWindowMs } from '#contract/limits.ts';
 import { secondMs } from '#contract/time.ts';
 import { Limiter } from '#src/sim/limiter/limiter.ts';
-import { refusal } from './answers.ts';
-import type { Call } from './call.ts';
+import { type Call, refusal } from './call.ts';
 import { answering, handling, type Planted } from './planted.ts';
 
 export function withLimit(endpoint: EndpointName, limit: number): Planted {

@@ -28,17 +28,10 @@ export const refusedHeaders = [
 
 /** The same, where the transports may differ. */
 const oddHeaders = [
-  ...['0x7', '9223372036854775807', '2', '200', ''].map(
-    (length) => `Content-Length: ${length}||{"a":1}`,
-  ),
-  ...['ffffffffffffffff', '-2', '2|{}extra|0|', '2;a=b|{}|0|X-Trailer: 1|', '200000|xxx'].map(
-    (text) => `Transfer-Encoding: chunked||${text}|`,
-  ),
-  ...['Expect: 100-continue|Content-Length: 7||', 'Expect: something|Content-Length: 2||{}'],
-  ...['A: b| c||', 'A: \x01\x02\x00||', 'A: b\rc||', `${'A: b|'.repeat(150)}|`],
-  ...[`Cookie: ${'c'.repeat(20_000)}||`, `${'a'.repeat(9_000)}: b||`],
-  'Connection: Upgrade|Upgrade: websocket|Sec-WebSocket-Key: dGVzdA==||',
-  'Connection: Upgrade, HTTP2-Settings|Upgrade: h2c|HTTP2-Settings: AA||',
+  ...['Content-Length: 9223372036854775807||', 'Content-Length: 200||{}', 'Content-Length:||{}'],
+  ...['Transfer-Encoding: chunked||ffffffffffffffff|{}|', 'Transfer-Encoding: chunked||-2|{}|'],
+  ...['Expect: something|Content-Length: 2||{}', 'A: b| c||', 'A: \x01\x02\x00||', 'A: b\rc||'],
+  ...[`${'A: b|'.repeat(150)}|`, `Cookie: ${'c'.repeat(20_000)}||`, 'Upgrade: h2c||'],
 ].map(bytesIn);
 
 const events = routeOf('events.stream').path;

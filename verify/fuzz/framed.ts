@@ -112,7 +112,10 @@ function headersOf({ keys }: Facts): fc.Arbitrary<readonly string[]> {
     ...[`x${crlf}Authorization: Bearer ${key}`, `Bearer ${key}${crlf}Authorization: x`],
   ].map((value) => `authorization: ${value}`);
   const one = weighted([8, fc.constantFrom(...valid)], [2, fc.constantFrom(...odd)]);
-  const authorization = weighted([12, one.map((line) => [line])], [1, fc.constant([])]);
+  const authorization = weighted<string[]>(
+    [12, one.map((line) => [line])],
+    [1, fc.constant<string[]>([])],
+  );
   const type = rarely([json], 4, fc.subarray(oddTypes, { maxLength: 1 }));
   const expect = rarely<string[]>([], 30, fc.constant(['Expect: 100-continue']));
   return fc

@@ -3,7 +3,7 @@
  * without a control port shows what it catches.
  */
 import { expect, test } from 'vitest';
-import { invalid } from '../defects/answers.ts';
+import { invalid } from '../defects/call.ts';
 import { answering, WrongSimulation } from '../defects/planted.ts';
 import { type CaseResult, failures } from '../testkit/conform-run.ts';
 import { estimateWithFlags, runWithFlags, testRate } from './flags-world.ts';

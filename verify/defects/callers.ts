@@ -1,12 +1,12 @@
 /**
- * Wrong answers to the question from which SIM or pool number an account may send. Rules: SVC-1,
- * AUTH-4, AUTH-5, ERR-2.
+ * Wrong answers to the questions who calls, and from which SIM or pool number an account may send.
+ * Rules: SVC-1, AUTH-1 to AUTH-5, ERR-2.
  */
-import type { Device } from '#src/sim/accounts/account.ts';
+import type { EndpointName } from '#contract/limits.ts';
+import type { ApiKey, Device } from '#src/sim/accounts/account.ts';
 import type { SimState } from '#src/sim/accounts/device.ts';
 import { Registry } from '#src/sim/accounts/registry.ts';
-import { refusal } from './answers.ts';
-import type { Call, Sending } from './call.ts';
+import { type Call, refusal, type Sending } from './call.ts';
 import {
   acceptingFrom,
   answeringSends,
@@ -14,8 +14,68 @@ import {
   breaking,
   type DefectRow,
   type Planted,
+  reading,
   rewriting,
 } from './planted.ts';
+
+/** Also accepts a text as a key if `opens` returns true for it and any key. */
+function accepting(opens: (given: string, key: ApiKey) => boolean): Planted {
+  class LaxRegistry extends Registry {
+    override validKey(text: string): ApiKey | undefined {
+      return super.validKey(text) ?? [...this.keys.values()].find((key) => opens(text, key));
+    }
+  }
+  return { parts: { Registry: LaxRegistry } };
+}
+
+function isLive(key: ApiKey): boolean {
+  return key.revokedAtMs === undefined;
+}
+
+/** Reads the Authorization header as if it held the returned key; undefined leaves it. */
+function readingKeyAs(understand: (call: Call) => string | undefined): Planted {
+  return reading((call) => {
+    const key = understand(call);
+    return key === undefined ? undefined : { authorization: `Bearer ${key}` };
+  });
+}
+
+/** One endpoint takes the key that the caller gave for the one that `find` returns. */
+function acceptingOn(
+  endpoint: EndpointName,
+  find: (given: string, keys: readonly ApiKey[]) => ApiKey | undefined,
+): Planted {
+  return readingKeyAs(({ endpoint: called, request, simulation }) => {
+    const given = request.authorization?.slice('Bearer '.length);
+    const keys = [...simulation.world.keys.values()];
+    return called === endpoint && given !== undefined ? find(given, keys)?.key : undefined;
+  });
+}
+
+/** An endpoint without a key check acts for the owner of the requested thing. */
+function withoutKey(
+  endpoint: EndpointName,
+  keysOf: (call: Call) => readonly ApiKey[] | undefined,
+): Planted {
+  return readingKeyAs((call) => {
+    const isMeant = call.endpoint === endpoint && call.request.authorization === undefined;
+    return isMeant ? keysOf(call)?.find(isLive)?.key : undefined;
+  });
+}
+
+class NamelessRegistry extends Registry {
+  override createKey(...[account, , text]: Parameters<Registry['createKey']>): ApiKey {
+    return super.createKey(account, 'default', text);
+  }
+}
+
+/** One key per account: a new one replaces the others. */
+class SingleKeyRegistry extends Registry {
+  override createKey(...given: Parameters<Registry['createKey']>): ApiKey {
+    for (const earlier of given[0].keys) this.revokeKey(earlier);
+    return super.createKey(...given);
+  }
+}
 
 /** The number of any SIM with the same last seven digits; `from` itself if it is a SIM's. */
 function withSameEnd(from: string, { simulation: { world } }: Call): string {
@@ -59,7 +119,7 @@ class NeverReactivatingRegistry extends Registry {
   }
 }
 
-export const senderDefects: readonly DefectRow[] = [
+export const callerDefects: readonly DefectRow[] = [
   ...breaking('SVC-1', {
     'pool-refused': [
       'the pool number is refused to an account without a SIM',
@@ -119,6 +179,50 @@ export const senderDefects: readonly DefectRow[] = [
         call.key.account.devices.some(({ active }) => !active)
           ? refusal({ kind: 'device_inactive' }, call)
           : undefined,
+      ),
+    ],
+  }),
+  ...breaking('AUTH-1', {
+    'scheme-any': [
+      'any scheme is accepted',
+      readingKeyAs(({ request }) => request.authorization?.split(' ')[1]),
+    ],
+    'tasks-without-key': [
+      'device tasks need no key',
+      withoutKey('tasks', ({ id, simulation }) => simulation.world.devices.get(id)?.account?.keys),
+    ],
+    'read-without-key': [
+      'reading needs no key',
+      withoutKey('read', ({ message }) => message?.account.keys),
+    ],
+  }),
+  ...breaking('AUTH-2', {
+    'new-key-revokes-others': [
+      'a new key takes the place of the others',
+      { parts: { Registry: SingleKeyRegistry } },
+    ],
+    'key-name-lost': [
+      'the name chosen for a key is lost',
+      { parts: { Registry: NamelessRegistry } },
+      'keys are created and listed on the dashboard, which is not in the document',
+    ],
+  }),
+  ...breaking('AUTH-3', {
+    'revoked-key-works': [
+      'a revoked key still works',
+      accepting((given, { key }) => key === given),
+    ],
+    'key-prefix-enough': [
+      'the first half of a key is enough',
+      accepting((given, key) => {
+        const isLong = given.length >= key.key.length / 2;
+        return isLive(key) && isLong && key.key.startsWith(given);
+      }),
+    ],
+    'key-any-case-for-tasks': [
+      'device tasks compare keys without letter case',
+      acceptingOn('tasks', (given, keys) =>
+        keys.find((one) => isLive(one) && one.key.toLowerCase() === given.toLowerCase()),
       ),
     ],
   }),
