@@ -292,14 +292,9 @@ export class Registry {
   }
 
   #refuseUsedName(name: string): void {
-    for (const account of this.accounts.values()) {
-      if (account.name === name)
-        throw new OperationRefused(
-          'conflict',
-          `the account name ${name} is in use; choose another`,
-          'name',
-        );
-    }
+    if (![...this.accounts.values()].some((account) => account.name === name)) return;
+    const message = `the account name ${name} is in use; choose another`;
+    throw new OperationRefused('conflict', message, 'name');
   }
 
   #createDevice(number: string, account: Account | undefined, ids: Rng, state: SimState): Device {
