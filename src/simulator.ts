@@ -27,6 +27,7 @@ import { openRun, type Run } from './recording/checkpoint/resume.ts';
 import { ExchangeRecord } from './recording/exchange-record.ts';
 import { MemoryJournal } from './recording/journal/journal.ts';
 import type { RecordedRun } from './recording/journal/journal-lines.ts';
+import { replyFinished, WorldJournal } from './recording/journal/world-journal.ts';
 import type { ReplayTarget } from './recording/play.ts';
 import type { KeyDigest } from './sim/accounts/account.ts';
 import { MessageCounts, RequestCounts } from './sim/counts.ts';
@@ -35,7 +36,6 @@ import { reportingOnce } from './sim/store/retention.ts';
 import { Simulation } from './simulation/simulation.ts';
 import { WallClock } from './simulation/wall-clock.ts';
 import type { SimulatorOptionsWithin } from './simulator-options.ts';
-import { replyFinished, WorldJournal } from './world-journal.ts';
 import { JournalFolder } from './worlds/journal-folder.ts';
 import { firstWorldId, Worlds } from './worlds/worlds.ts';
 

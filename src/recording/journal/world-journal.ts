@@ -7,10 +7,10 @@
 import type { Delivery } from '#contract/request-and-reply.ts';
 import { isoTime } from '#contract/time.ts';
 import { resultDigest } from '#judging/evidence/journal-entry.ts';
-import type { Journal } from './recording/journal/journal.ts';
-import type { RecordedRun } from './recording/journal/journal-lines.ts';
-import type { ReplayTarget } from './recording/play.ts';
-import { OperationRefused } from './sim/errors.ts';
+import { OperationRefused } from '../../sim/errors.ts';
+import type { ReplayTarget } from '../play.ts';
+import type { Journal } from './journal.ts';
+import type { RecordedRun } from './journal-lines.ts';
 
 /**
  * The replies that a fault delays, until they are sent. One map for all worlds: the transport
