@@ -23,7 +23,7 @@ test.each(transports)(
     try {
       const { baseUrl, controlUrl, ready } = served;
       const callers = { ...ready, accounts: ready.accounts.slice(0, 2) };
-      await comeAndGo(baseUrl, 3);
+      await comeAndGo(baseUrl, 1);
       const before = handlesOf(await served.settledHoldings());
 
       const clients = new IdleClients({ baseUrl, controlUrl, count: 500, streams: 10 });
