@@ -29,7 +29,8 @@ export function complaints(run: Run): string[] {
   const { client, live } = run;
   const report = verdictOn(run);
   const broken = brokenRules(report);
-  const expected = client.rule === undefined ? [] : [client.rule, ...(client.also ?? [])];
+  const expected: readonly string[] =
+    client.rule === undefined ? [] : [client.rule, ...(client.also ?? [])];
   const found = [
     ...(JSON.stringify(live) === JSON.stringify(reportJson(report))
       ? []
