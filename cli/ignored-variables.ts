@@ -11,7 +11,8 @@ import { commandsOf, subcommands } from './subcommands.ts';
 const otherVariables: readonly string[] = [
   ...['API_KEY', 'BASE_URL', 'CONTROL_URL', 'FROM', 'STATE', 'INTENTS', 'EXPLORE', 'RATE'],
   ...['CA_FILE', 'CLOCK_SINCE', 'COMMAND', 'PID', 'UWS', 'VERSION', 'TEST_PROGRAM', 'DEFECT'],
-  ...['CLIENTS', 'KILLS', 'MATRIX', 'RUNS', 'SEED', 'SEEDS', 'STARTS', 'WORLDS', 'WORLDS_SEED'],
+  ...['CLIENTS', 'KILLS', 'MATRIX', 'RUNS', 'SAMPLE', 'SEED', 'SEEDS', 'STARTS', 'VARIATION'],
+  ...['WORLDS', 'WORLDS_SEED'],
 ].map((name) => `SMSTWIN_${name}`);
 
 const setBy = 'Kubernetes and Docker set such variables for services';

@@ -1,6 +1,6 @@
 /**
  * The kill matrix: the harness against every planted defect. It has a control port by default;
- * `npm run conform:defects` also prints which cases catch each defect. With `SMSTWIN_CONTROL=none`
+ * `npm run conform:defects` also prints which cases catch each defect. With `SMSTWIN_MATRIX=flags`
  * it has only flags and real time, or time at `SMSTWIN_RATE` times the speed. `SMSTWIN_SAMPLE`
  * defects are drawn by `SMSTWIN_SEED`.
  */
@@ -11,8 +11,8 @@ import type { Defect } from '../defects/planted.ts';
 import { seed } from '../testkit/runs.ts';
 import { complaintOf, type Kill, rowOf, tryDefect, untestedCases, withControl } from './kill.ts';
 
-const { SMSTWIN_CONTROL, SMSTWIN_MATRIX, SMSTWIN_RATE = '1', SMSTWIN_SAMPLE } = process.env;
-const hasControl = SMSTWIN_CONTROL !== 'none';
+const { SMSTWIN_MATRIX, SMSTWIN_RATE = '1', SMSTWIN_SAMPLE } = process.env;
+const hasControl = SMSTWIN_MATRIX !== 'flags';
 const means = hasControl ? withControl : { rate: Number(SMSTWIN_RATE) };
 
 const count = Math.min(Number(SMSTWIN_SAMPLE ?? defects.length), defects.length);
