@@ -21,7 +21,7 @@ const reasons: readonly (readonly [string, readonly string[]])[] = [
       ...['pool-refused-when-disconnected', 'foreign-sim-without-own', 'pool-sender-rewritten'],
       ...['from-number-other-sim', 'device-id-of-first-sim', 'device-id-same-for-all'],
       ...['from-last-digits', 'new-key-revokes-others', 'key-name-lost', 'limit-pool-shared'],
-      ...['limit-tasks-per-device', 'tasks-of-every-sim', 'tasks-id-first-block'],
+      ...['limit-tasks-per-device'],
       ...[
         'replay-refused-when-not-allowed',
         'replay-shared-across-accounts',
@@ -50,10 +50,7 @@ const reasons: readonly (readonly [string, readonly string[]])[] = [
   ],
   [
     'clocks may be wrong by seconds',
-    [
-      ...['window-59-seconds', 'window-61-seconds', 'retry-after-plus-one', 'send-at-now-accepted'],
-      ...['limit-minute-restarts', 'send-at-offset-dropped', 'send-at-plus-zero-local'],
-    ],
+    ['window-59-seconds', 'window-61-seconds', 'retry-after-plus-one', 'send-at-now-accepted'],
   ],
   [
     'an assumption permits it',
@@ -64,10 +61,7 @@ const reasons: readonly (readonly [string, readonly string[]])[] = [
   ],
   ['all calls without a key come from one address', ['unauthenticated-spends-user']],
   ['a 500 may be a gateway’s', ['emoji-500']],
-  [
-    'it fails another rule that says the same',
-    ['tasks-limit-locks-account', 'alias-only', 'alias-not-checked'],
-  ],
+  ['it fails another rule that says the same', ['alias-only', 'alias-not-checked']],
 ];
 
 const reasonOf = new Map(reasons.flatMap(([reason, of]) => of.map((name) => [name, reason])));

@@ -22,8 +22,8 @@ interface Mutation {
 }
 
 /**
- * Some of: both ends cut off, a third or some bodies removed, overlapping lines shuffled, the clock
- * skewed.
+ * Some of: both ends cut off, a third or some bodies removed, the clock skewed, the times those of
+ * a recorder between client and service, overlapping lines shuffled.
  */
 function mutated(whole: readonly TrafficExchange[], rng: Rng): Mutation {
   let exchanges = [...whole];
@@ -56,6 +56,12 @@ function mutated(whole: readonly TrafficExchange[], rng: Rng): Mutation {
       at < from ? one : { ...one, sentAt: one.sentAt + byMs, answeredAt: one.answeredAt + byMs },
     );
   }
+  if (chosen('delayed'))
+    exchanges = exchanges.map((one) => ({
+      ...one,
+      sentAt: one.sentAt - rng.below(30),
+      answeredAt: one.answeredAt + rng.below(40),
+    }));
   if (chosen('shuffled'))
     for (let at = 1; at < exchanges.length; at++) {
       const [one, other] = [exchanges[at - 1], exchanges[at]];

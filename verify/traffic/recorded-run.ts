@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { scaledClock } from '#conformance/target/clock.ts';
 import type { TrafficEvent, TrafficExchange } from '#contract/exchange.ts';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
+import { isoTime, minuteMs } from '#contract/time.ts';
 import { readTraffic } from '#judging/evidence/read-traffic.ts';
-import { Rng } from '#src/sim/random.ts';
 import { Simulation } from '#src/simulation/simulation.ts';
 import { createSimulator, type SettingsInput, type Simulator } from '#src/simulator.ts';
 import { wrongSimulation } from '../defects/catalogue.ts';
@@ -19,6 +19,7 @@ import type { Variation } from '../foreign/variation.ts';
 import { testRate } from '../harness/flags-only.ts';
 import { callersIn } from '../harness/flags-world.ts';
 import { type ConformReport, runConform } from '../testkit/conform-run.ts';
+import { sendBy } from '../testkit/twin/control-fixture.ts';
 import { bearer, postTo, requestTo, sendPaths } from '../testkit/twin/request.ts';
 
 export interface RecordedRun {
@@ -68,6 +69,7 @@ export async function recordSimulator(
       const simulator = await createSimulator(settings, { journal, simulation });
       const { baseUrl, controlUrl } = await simulator.listen({ control: {} });
       const close = () => {
+        sendFurther(simulator);
         if (rules.length === 0 || rules.some((rule) => aboutLimits.test(rule))) flood(simulator);
         return simulator.close();
       };
@@ -113,10 +115,9 @@ export async function recordForeign(
   }
 }
 
-/** Notes exchanges with the times of a recorder between client and service. */
+/** Notes exchanges by the service's clock. */
 class Recorder {
   readonly exchanges: TrafficExchange[] = [];
-  readonly #rng = Rng.stream(1, 'recorder');
 
   note(
     now: number,
@@ -126,7 +127,7 @@ class Recorder {
   ): void {
     const { method, path, query, authorization, contentType, clientIp: address } = request;
     this.exchanges.push({
-      ...{ sentAt: now - this.#rng.below(30), answeredAt: now + this.#rng.below(40) },
+      ...{ sentAt: now, answeredAt: now },
       ...{ host: '', method, path, query, address, showsCredential: true },
       headers: {
         ...(authorization !== undefined && { authorization }),
@@ -139,14 +140,49 @@ class Recorder {
   }
 }
 
+function ask(simulator: Simulator, account: number, path: string): ApiReply {
+  const { api_key: key, sims = [] } = simulator.readyFile().accounts[account] ?? {};
+  const more = { authorization: bearer(key), clientIp: '127.0.0.1' };
+  const fields = { to: '+12025550154', from: sims[0]?.number, message: 'm' };
+  const isSend = path.endsWith('/send/');
+  return simulator.handle(isSend ? postTo(path, fields, more) : requestTo(path, more));
+}
+
+/**
+ * Repeats an id when its SIM is inactive, an hour before its day ends, and two minutes after; holds
+ * a message until a minute ago; reads one that a device was handed. The harness does so within an
+ * instant, where a recording shows no order, as clocks may be wrong by seconds.
+ */
+function sendFurther(simulator: Simulator): void {
+  const again = (id = 'a day') => sendBy(simulator, 0, { request_id: id });
+  const device = simulator.readyFile().accounts[0]?.sims[0]?.device_id ?? '';
+  again();
+  simulator.clock.advance('10s');
+  simulator.sims.patch(device, { active: false });
+  again();
+  simulator.sims.patch(device, { active: true });
+  for (const later of ['23h', '62m']) {
+    simulator.clock.advance(later);
+    again();
+  }
+  sendBy(simulator, 0, { send_at: isoTime(simulator.clock.now() - minuteMs) });
+  simulator.sims.patch(device, { polling: 'external' });
+  const { message_id: id } = JSON.parse(again('handed out').body);
+  for (let poll = 0; poll < 4; poll++) {
+    ask(simulator, 0, `/api/devices/${device}/tasks/`);
+    simulator.clock.advance('10s');
+    ask(simulator, 0, `/api/v1/sms/${id}/`);
+  }
+  simulator.sims.patch(device, { polling: 'simulated' });
+}
+
 /**
  * Meets each limit: twice a flood and a request a second until some pass again, then a steady load for
  * more than a minute. The harness asks once more than a limit allows, of which clocks that may be
  * wrong by seconds show nothing.
  */
 function flood(simulator: Simulator): void {
-  const [first, second] = simulator.readyFile().accounts;
-  const device = first?.sims[0]?.device_id;
+  const device = simulator.readyFile().accounts[0]?.sims[0]?.device_id;
   const received = '/api/v1/sms/received/';
   const limits = [
     ...Object.values(sendPaths).map((path) => [path, 120] as const),
@@ -155,12 +191,6 @@ function flood(simulator: Simulator): void {
       [`/api/devices/${device}/tasks/`, 60],
     ] as const),
   ];
-  const ask = (account: typeof first, path: string) => {
-    const more = { authorization: bearer(account?.api_key), clientIp: '127.0.0.1' };
-    const fields = { to: '+12125550154', from: account?.sims[0]?.number, message: 'm' };
-    const isSend = path.endsWith('/send/');
-    return simulator.handle(isSend ? postTo(path, fields, more) : requestTo(path, more));
-  };
   const repeat = (count: number, everyMs: number, act: (index: number) => void) => {
     for (let index = 0; index < count; index++) {
       if (everyMs > 0) simulator.clock.advance(everyMs);
@@ -168,21 +198,21 @@ function flood(simulator: Simulator): void {
     }
   };
   simulator.clock.advance('150s');
-  const { message_id: id } = JSON.parse(ask(first, sendPaths.send).body);
+  const { message_id: id } = JSON.parse(ask(simulator, 0, sendPaths.send).body);
   for (const [path, limit] of limits) {
     for (const everyMs of [0, 50]) {
       simulator.clock.advance(75_000 - (simulator.clock.now() % 60_000));
       repeat(150, everyMs, (index) => {
-        ask(first, path);
-        if (index > 145) ask(first, `/api/v1/sms/${id}/`);
+        ask(simulator, 0, path);
+        if (index > 145) ask(simulator, 0, `/api/v1/sms/${id}/`);
       });
       repeat(75, 1_000, (elapsedSeconds) => {
-        ask(first, path);
-        if (elapsedSeconds < 3) for (const other of [path, received]) ask(second, other);
+        ask(simulator, 0, path);
+        if (elapsedSeconds < 3) for (const other of [path, received]) ask(simulator, 1, other);
       });
       simulator.clock.advance('150s');
     }
-    repeat(limit * 1.2, Math.floor(56_000 / limit), () => ask(first, path));
+    repeat(limit * 1.2, Math.floor(56_000 / limit), () => ask(simulator, 0, path));
     simulator.clock.advance('150s');
   }
 }
