@@ -29,7 +29,7 @@ const longest = [
   'verify/explore/commands.system.test.ts',
   'verify/explore/clients.system.test.ts',
   'verify/harness/flags-only.system.test.ts',
-  'verify/traffic/agreement.system.test.ts',
+  'verify/traffic/mutations.system.test.ts',
   'verify/clients/foreign-clients.system.test.ts',
   'verify/clients/node-clients.system.test.ts',
   'verify/browser/pages.system.test.ts',

@@ -25,8 +25,8 @@ export interface ForeignServer {
 export async function serveForeign(
   variation: Variation,
   now?: () => number,
+  service: ForeignService = new ForeignService(variation, now),
 ): Promise<ForeignServer> {
-  const service = new ForeignService(variation, now);
   const server = createServer((request, response) => {
     void answer(service, variation, request, response);
   });

@@ -1,9 +1,7 @@
 /** Judges traffic in memory, and names the rules that failed and passed. */
-
-import type { TrafficExchange } from '#contract/exchange.ts';
+import type { TrafficEvent } from '#contract/exchange.ts';
 import { rules } from '#contract/rules.ts';
 import { TrafficJudge } from '#judging/recorded/judge-recorded.ts';
-import type { LoadTarget } from './load-target.ts';
 
 /** The ids of rules, and what is wrong. */
 export interface Judged {
@@ -13,11 +11,11 @@ export interface Judged {
 }
 
 export function judge(
-  exchanges: readonly TrafficExchange[],
+  events: readonly TrafficEvent[],
   options: { readonly isComplete: boolean; readonly joined?: readonly (readonly string[])[] },
 ): Judged {
   const judged = new TrafficJudge({ joined: [], rules: rules.map(({ id }) => id), ...options });
-  for (const exchange of exchanges) judged.take(exchange);
+  for (const event of events) judged.take(event);
   judged.end();
   const all = [...judged.findings];
   const failed = all.filter(([, { broken }]) => broken !== undefined);
@@ -31,15 +29,4 @@ export function judge(
         `${id}: expected ${broken?.expected}; actual ${broken?.actual} (${proof.length} exchanges)`,
     ),
   };
-}
-
-/** The keys of each account: an account's keys are judged as one caller. */
-export function joinedIn({
-  key,
-  otherKey,
-  revokedKey,
-  secondKey,
-  exhaustedKey,
-}: LoadTarget): readonly (readonly string[])[] {
-  return [[key, otherKey, revokedKey], [secondKey], [exhaustedKey]];
 }
