@@ -16,11 +16,10 @@ import { wrongSimulation } from '../defects/catalogue.ts';
 import { serveForeign } from '../foreign/server.ts';
 import { type Call, ForeignService } from '../foreign/service.ts';
 import type { Variation } from '../foreign/variation.ts';
-import { testRate } from '../harness/flags-only.ts';
-import { callersIn } from '../harness/flags-world.ts';
+import { callersIn, testRate } from '../harness/flags-world.ts';
 import { type ConformReport, runConform } from '../testkit/conform-run.ts';
-import { sendBy } from '../testkit/twin/control-fixture.ts';
 import { bearer, postTo, requestTo, sendPaths } from '../testkit/twin/request.ts';
+import { sendBy } from '../testkit/twin/twin.ts';
 
 export interface RecordedRun {
   /** What a recorder in front of the service sees. */
