@@ -84,3 +84,20 @@ test('a control port for this machine alone keeps its own address', async () => 
   const created = simulator.worlds.create();
   expect(created.host_url).toBe(`https://${created.world_id}.world.localhost`);
 });
+
+test('a Host with a port that is none hands out the addresses of the server', async () => {
+  simulator = await createSimulator();
+  const { baseUrl, controlUrl } = await simulator.listen({ control });
+  const { status, json } = await ask(
+    String(controlUrl),
+    '127.0.0.1:99999',
+    'POST',
+    '/control/worlds',
+  );
+  const path = `/w/${json['world_id']}`;
+  expect(status).toBe(201);
+  expect(json).toMatchObject({
+    base_url: `${baseUrl}${path}`,
+    control_url: `${controlUrl}${path}`,
+  });
+});

@@ -171,7 +171,8 @@ export function urlsForHost<Urls extends { readonly baseUrl: string }>(
   urls: Urls,
   publicUrl: string | undefined,
 ): Urls {
-  if (host === undefined) return urls;
+  // The guard checks a name, and not whether its port is one.
+  if (host === undefined || !URL.canParse(`http://${host}`)) return urls;
   const controlUrl = `http://${host}`;
   if (publicUrl !== undefined || isLoopback(hostOf(controlUrl))) return { ...urls, controlUrl };
   const base = new URL(urls.baseUrl);
