@@ -53,7 +53,7 @@ const shared = {
   pool: 'forks' as const,
   // Vitest leaves one core idle by default, which on a machine of two is half of it. Many of the long
   // tests wait rather than compute.
-  maxWorkers: Math.ceil(availableParallelism() * 1.5),
+  maxWorkers: availableParallelism() * 2,
   maxConcurrency: 10,
   // A test that hangs shall end; one that others on the machine slow down shall not fail.
   testTimeout: 120_000,

@@ -65,6 +65,7 @@ export interface Exploration {
   readonly findings: readonly FindingView[];
   /** Failures that were seen once when the budget ended. */
   readonly unconfirmed: readonly FindingView[];
+  /** Failures that did not repeat. */
   readonly unstable: readonly FindingView[];
   /** How often the client was run. */
   readonly runs: number;

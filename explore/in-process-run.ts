@@ -13,6 +13,7 @@ import type { KnownIntents } from './points.ts';
 import type { Ending, RawRun } from './verdict.ts';
 import { credentialsOf, recordedBy, WatchedRun } from './watched-run.ts';
 
+/** What a client under test is given. */
 export interface ClientTools {
   /** Answers in this process; the origin of a URL is ignored. */
   readonly fetch: typeof globalThis.fetch;

@@ -1,6 +1,6 @@
 /**
  * `conform` and `bench` against servers that answer as no service does: each ends in time and in
- * bounded memory, with a verdict or one line. SMSTWIN_RUNS=3 tries the first three servers, as
+ * bounded memory, with a verdict or one line. SMSTWIN_RUNS=2 tries the first two servers, as
  * `npm run test:all` does, and SMSTWIN_RUNS=30 all of them.
  */
 import { spawn } from 'node:child_process';
