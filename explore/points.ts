@@ -61,7 +61,12 @@ export class Points {
 
 /** The content of a send, and which of the intents with this content it belongs to. */
 function sendName(send: Exchange, earlier: readonly Exchange[]): string {
-  const knowledge = { isPartial: false, isCutAtStart: false, reports: undefined };
+  const knowledge = {
+    isPartial: false,
+    isCutAtStart: false,
+    lacksSends: false,
+    reports: undefined,
+  };
   const { all } = atOnce(groupingOf([...earlier, send], knowledge));
   const hasSend = ({ attempts }: Intent) => attempts.includes(send);
   const intent = all.find(hasSend);

@@ -270,8 +270,9 @@ test('counts over time: a shard without requests adds no bars, and hours apart a
 });
 
 test('the referee: the worst verdict, all findings, and numbers of the fleet everywhere', () => {
-  const report = (verdict: string, exercised: number, notice?: string) => ({
-    ...(notice !== undefined && { notice }),
+  const report = (verdict: string, exercised: number) => ({
+    notices: [{ what: 'a', exchanges: [1] }],
+    intents: { accepted: 1, refused: 0, open: 0 },
     rules: [
       {
         id: 'CLIENT-2',
@@ -289,7 +290,7 @@ test('the referee: the worst verdict, all findings, and numbers of the fleet eve
     },
   });
   for (const name of ['referee.report', 'referee.judge'] as const) {
-    expect(joined(name, [report('passed', 3), report('failed', 4, 'a')])).toEqual({
+    expect(joined(name, [report('passed', 3), report('failed', 4)])).toEqual({
       rules: [
         {
           id: 'CLIENT-2',
@@ -314,12 +315,13 @@ test('the referee: the worst verdict, all findings, and numbers of the fleet eve
           { account_id: null, accepted: 1, exchanges: [3] },
         ],
       },
-      notice: 'a',
+      notices: [
+        { what: 'a', exchanges: [2] },
+        { what: 'a', exchanges: [3] },
+      ],
+      intents: { accepted: 2, refused: 0, open: 0 },
     });
   }
-  expect(
-    joined('referee.report', [report('passed', 1, 'a'), report('passed', 1, 'b')]),
-  ).toMatchObject({ notice: 'a; b' });
 });
 
 test('a world: its keys and numbers are those of each shard, its messages add up', () => {

@@ -8,6 +8,7 @@ import { many, table } from '#io/table.ts';
 import { type Exchange, requestIdOf } from '#judging/client/exchange.ts';
 import type { RefereeReport, RuleJudgement } from '#judging/client/judge.ts';
 import type { Finding } from '#judging/client/record.ts';
+import { countsOf } from '#judging/client/report-json.ts';
 import { type Expectation, type Weighed, weigh } from '#judging/report/expected.ts';
 import { counts, ruleVerdicts } from '#judging/report/outcome.ts';
 import type { Result, Verdict } from '#judging/report/result.ts';
@@ -188,7 +189,7 @@ export function reportExchange(exchange: Exchange, first: Exchange | undefined) 
 }
 
 export function refereeText(
-  { rules, intents: { unattributable }, exchanges: { length }, notice }: RefereeReport,
+  { rules, intents: { all, unattributable }, exchanges: { length }, notices }: RefereeReport,
   summary: Summary,
 ): string {
   const rulesWithFindings = rules.filter(({ findings }) => findings.length > 0);
@@ -200,7 +201,10 @@ export function refereeText(
   lines.push(
     `${many(length, 'exchange')}: ${count('passed')} rules passed, ${count('failed')} failed, ${count('advice')} advice, ${count('not_exercised')} not exercised.`,
   );
-  if (notice !== undefined) lines.push(`Note: ${notice}.`);
+  const { accepted, refused, open } = countsOf(all);
+  if (all.length > 0)
+    lines.push(`Intents: ${accepted} accepted, ${refused} refused for good, ${open} left open.`);
+  for (const { what } of notices) lines.push(`Note: ${what}.`);
   if (unattributable > 0) {
     lines.push(`${unattributable} sends cannot be attributed to one message; they fail no rule.`);
   }

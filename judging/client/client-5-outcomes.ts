@@ -2,15 +2,19 @@
  * CLIENT-5, CLIENT-8, CLIENT-9, CLIENT-10: the outcome of each intent, how its client reacted to
  * it, and whether the client reported it truthfully.
  */
+import { dayMs } from '#contract/time.ts';
 import {
   consecutive,
   type Exchange,
   firstAcceptances,
   grouped,
   isAccepted,
+  isSend,
   isUnresolved,
   messageIdOf,
   refusedForGood,
+  requestIdOf,
+  senderOf,
   wasKnownTo,
 } from './exchange.ts';
 import { attributableAttempts, type Intent, isAttributable, lastAttempt } from './intents.ts';
@@ -22,6 +26,7 @@ import {
   type Judgement,
   type Judges,
   judgement,
+  type Notice,
   notExercised,
 } from './record.ts';
 import { contentOfReport, ReportedIntents } from './reported-intents.ts';
@@ -33,10 +38,29 @@ export const outcomes = {
   'CLIENT-10': reportsTruthfully,
 } satisfies Judges;
 
-function sendsOnce({ intents }: ClientRecord): Judgement {
+function sendsOnce({ intents, exchanges }: ClientRecord): Judgement {
   const judged = intents.all.map(attributableAttempts).filter(({ length }) => length > 0);
-  return judgement(
-    judged.map(firstAcceptances),
+  const failedReads = new Map<string, Exchange>();
+  for (const read of readsIn(exchanges)) {
+    const id = messageIdOf(read) ?? '';
+    if (read.reply?.['status'] === 'failed' && !failedReads.has(id)) failedReads.set(id, read);
+  }
+  const wasRepeatable = (earlier: Exchange, later: Exchange) => {
+    const read = failedReads.get(messageIdOf(earlier) ?? '');
+    return read !== undefined && wasKnownTo(later, read);
+  };
+  const notices: Notice[] = [];
+  const judgedSends = judgement(
+    judged.map((attempts) => {
+      const accepted = firstAcceptances(attempts);
+      return accepted.filter((one, index) => {
+        const earlier = accepted.slice(0, index);
+        const original = earlier.find((other) => isBrokenReplay(other, one));
+        if (original !== undefined) notices.push(brokenReplayNotice(original, one));
+        const isResent = index > 0 && earlier.every((other) => wasRepeatable(other, one));
+        return original === undefined && !isResent;
+      });
+    }),
     ({ length }) => length > 1,
     (accepted) => {
       const ids = accepted.map((one) => messageIdOf(one) ?? 'no message_id').join(', ');
@@ -44,6 +68,24 @@ function sendsOnce({ intents }: ClientRecord): Judgement {
       return finding(what, accepted);
     },
   );
+  return { ...judgedSends, notices };
+}
+
+/** True if the service accepted one id of one caller again within a day: its fault (SEND-4). */
+function isBrokenReplay(original: Exchange, later: Exchange): boolean {
+  return (
+    later.status === 202 &&
+    requestIdOf(original) !== undefined &&
+    requestIdOf(original) === requestIdOf(later) &&
+    original.caller === later.caller &&
+    original.endpoint === later.endpoint &&
+    later.atMs - original.atMs < dayMs
+  );
+}
+
+function brokenReplayNotice(original: Exchange, later: Exchange): Notice {
+  const what = `the service accepted request_id ${requestIdOf(later)} twice within 24 hours (SEND-4): that is no fault of the client`;
+  return { what, exchanges: [original, later] };
 }
 
 function acceptsRefusals({ exchanges }: ClientRecord): Judgement {
@@ -72,19 +114,23 @@ function isNextMonth(refused: Exchange, later: Exchange): boolean {
   return refused.status === 402 && monthOf(refused) !== monthOf(later);
 }
 
-function givesUpNoIntent({ intents, isPartial, reports = [] }: ClientRecord): Judgement {
+function givesUpNoIntent(record: ClientRecord): Judgement {
+  const { intents, isPartial, reports = [], exchanges } = record;
   if (isPartial) return notExercised;
   const unresolved = intents.all.filter(
     (intent) => isAttributable(intent) && intent.attempts.some(isUnresolved),
   );
-  const reportsOfOutcomes = reports.filter(({ reported }) => reported !== undefined);
-  const reported = new Set(
-    reportsOfOutcomes.length === 0
-      ? []
-      : new ReportedIntents(intents.all, reports).of(reportsOfOutcomes),
-  );
-  const isGivenUp = (intent: Intent) => !isSettled(intent) && !reported.has(intent);
-  return judgement(unresolved, isGivenUp, givenUpFinding);
+  const ended = reports.filter(({ reported }) => reported !== undefined);
+  const all = ended.length === 0 ? undefined : new ReportedIntents(intents.all, reports);
+  const intentsOf = (isUnknown: boolean) =>
+    new Set(all?.of(ended.filter(({ reported }) => (reported === 'unknown') === isUnknown)));
+  const [reported, unknown] = [intentsOf(false), intentsOf(true)];
+  // A client that saw each reply knows what became of its message.
+  const isUnknown = (intent: Intent) =>
+    unknown.has(intent) && intent.attempts.some(({ isSeen }) => !isSeen);
+  const isGivenUp = (intent: Intent) =>
+    !isSettled(intent) && !reported.has(intent) && !isUnknown(intent);
+  return judgement(unresolved, isGivenUp, (intent) => givenUpFinding(intent, exchanges));
 }
 
 /** True if the client saw an acceptance or a final refusal. */
@@ -93,12 +139,21 @@ function isSettled(intent: Intent): boolean {
   return sawAcceptance || !isUnresolved(lastAttempt(intent));
 }
 
-function givenUpFinding(intent: Intent): Finding {
+function givenUpFinding(intent: Intent, exchanges: readonly Exchange[]): Finding {
   const last = lastAttempt(intent);
-  const cause = last.isSeen ? `a ${last.status}` : 'a reply that the client did not see';
+  const cause = last.isSeen ? `a ${last.status}` : 'a reply that did not reach the client whole';
+  const to = last.body?.['to'];
+  const isSimilar = (send: Exchange) =>
+    isSend(send) && send.number > last.number && to !== undefined && send.body?.['to'] === to;
+  const similar =
+    !last.isSeen && isAccepted(last) ? exchanges.find((one) => isSimilar(one)) : undefined;
+  const twice =
+    similar === undefined
+      ? ''
+      : `; it was accepted, and exchange ${similar.number} is a similar send to the same recipient: if both are one message, it was sent twice`;
   return finding(
-    `the message was given up after ${cause}: retry it under the same request_id, or report it as failed, ` +
-      'in the intents file (--intents FILE) or in toPassReferee({ intents })',
+    `the message was given up after ${cause}${twice}: retry it under the same request_id, or report it as failed or unknown ` +
+      'in a line of its own: --intents FILE, SMSTWIN_INTENTS, the control port or toPassReferee({ intents })',
     [last],
   );
 }
@@ -108,8 +163,8 @@ function givenUpFinding(intent: Intent): Finding {
  * cannot be told apart.
  */
 function reportsTruthfully(record: ClientRecord): Judgement {
-  const { intents, isPartial, reports = [] } = record;
-  if (isPartial || reports.length === 0) return notExercised;
+  const { intents, isPartial, lacksSends, reports = [] } = record;
+  if (isPartial || lacksSends || reports.length === 0) return notExercised;
   const reportedIntents = new ReportedIntents(intents.all, reports);
   const groups = grouped(reports, (report) => report.request_id ?? contentOfReport(report));
   const messageOutcomes = outcomesIn(record);
@@ -143,13 +198,18 @@ function outcomesIn({ exchanges, endsUndelivered }: ClientRecord): Outcomes {
 /** The status of each message that the client read last. */
 function lastReads(exchanges: readonly Exchange[]): ReadonlyMap<string, unknown> {
   const statuses = new Map<string, unknown>();
-  for (const exchange of exchanges) {
-    const { endpoint, status, isSeen, reply } = exchange;
-    const id = messageIdOf(exchange);
-    if (endpoint !== 'read' || status !== 200 || !isSeen || id === undefined) continue;
-    statuses.set(id, reply?.['status']);
+  for (const read of readsIn(exchanges)) {
+    const id = messageIdOf(read);
+    if (id !== undefined) statuses.set(id, read.reply?.['status']);
   }
   return statuses;
+}
+
+/** The reads that showed the client a message. */
+function readsIn(exchanges: readonly Exchange[]): readonly Exchange[] {
+  return exchanges.filter(
+    ({ endpoint, status, isSeen }) => endpoint === 'read' && status === 200 && isSeen,
+  );
 }
 
 /** The false reports in a group. `group`: reports that may be about the same intents. */
@@ -167,6 +227,52 @@ function untruths(
     ...notAccepted([...delivered, ...reportedAs('accepted')], accepted, attempts),
     ...notDelivered(delivered, accepted, messageOutcomes),
     ...notFailed(failed, accepted, group.length - failed.length, messageOutcomes),
+    ...neverSent(reportedAs(undefined), group.length - intents.length - failed.length),
+    ...otherThanMeant(group, accepted),
+  ];
+}
+
+/** Lines without any send that do not say so. `unsent`: lines that no send is about. */
+function neverSent(unreported: readonly Report[], unsent: number): readonly Finding[] {
+  return unreported.slice(0, Math.max(0, unsent)).map(({ intent }) => {
+    return finding(`${intent} was never sent: send it, or report it as failed`, []);
+  });
+}
+
+/**
+ * Accepted messages of which none is what a line about their intent says. If one is, the others may
+ * be of another account or another attempt, which other rules judge.
+ */
+function otherThanMeant(
+  group: readonly Report[],
+  accepted: readonly Exchange[],
+): readonly Finding[] {
+  const lines = group.flatMap((report) => report.lines ?? [report]);
+  const readable = accepted.filter(({ body }) => body !== undefined);
+  const differing = readable.map((send) => {
+    const [closest = []] = lines
+      .map((line) => differingFields(line, send))
+      .sort((a, b) => a.length - b.length);
+    return [send, closest] as const;
+  });
+  if (differing.some(([, closest]) => closest.length === 0)) return [];
+  return differing.map(([send, closest]) => {
+    const what = `${group[0]?.intent} was accepted with another ${closest.join(', ')} than its line says: send what was meant, or write the line that is true`;
+    return finding(what, [send]);
+  });
+}
+
+function differingFields(line: Report, send: Exchange): readonly string[] {
+  const sendAt = send.body?.['send_at'];
+  const isSameTime =
+    line.send_at === undefined ||
+    line.send_at === sendAt ||
+    Date.parse(line.send_at) === Date.parse(String(sendAt));
+  return [
+    ...(line.to === send.body?.['to'] ? [] : ['to']),
+    ...(line.from === senderOf(send) ? [] : ['from']),
+    ...(line.message === send.body?.['message'] ? [] : ['message']),
+    ...(isSameTime ? [] : ['send_at']),
   ];
 }
 

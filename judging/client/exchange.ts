@@ -65,7 +65,7 @@ export function isAccepted({ status }: Exchange): boolean {
 }
 
 /** Final refusals: the same request would be refused again (CLIENT-8). */
-export const refusedForGood: readonly number[] = [400, 401, 402, 403, 404];
+export const refusedForGood: readonly number[] = [400, 401, 402, 403, 404, 405, 415];
 
 /**
  * True if the client cannot know from this reply whether its message is queued: it must retry, or
@@ -83,9 +83,10 @@ export function isRefusal(exchange: Exchange): boolean {
   return isSeen && ((status >= 400 && status < 500) || isInactive(exchange));
 }
 
-/** A 503 of a deactivated SIM, whatever the shape of its body. */
-export function isInactive({ status, isSeen, reply }: Exchange): boolean {
-  return isSeen && status === 503 && JSON.stringify(reply ?? '').includes('device_inactive');
+/** A 503 of a deactivated SIM, whatever the shape of its body; without its body, it may be one. */
+export function isInactive({ status, isSeen, reply, lacksBody = false }: Exchange): boolean {
+  const mayName = lacksBody || JSON.stringify(reply ?? '').includes('device_inactive');
+  return isSeen && status === 503 && mayName;
 }
 
 /** The caller's idempotency key; undefined if it sent no key. */

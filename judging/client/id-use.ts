@@ -20,6 +20,13 @@ export interface GatheredIntent extends Intent {
   name: string | undefined;
   /** The highest number of a send that can retry it: no confirmed reply left before that send. */
   lastRetryNumber: number;
+  /** When the client first saw an acceptance; infinity before. */
+  confirmedAtMs: number;
+}
+
+/** True a day after a seen acceptance: the same id and message are a new intent from then on. */
+export function isOver({ confirmedAtMs }: GatheredIntent, send: Exchange): boolean {
+  return send.atMs - confirmedAtMs > dayMs;
 }
 
 export interface Attempt {
@@ -83,11 +90,10 @@ export class IdUse {
    */
   intentOfSameMessage(send: Exchange, original: Attempt | undefined): GatheredIntent | undefined {
     const isReuse = original !== undefined && isOtherMessage(original.send, send);
-    return this.#byRecipientAndText
-      .get(recipientAndTextOf(send))
-      ?.findLast(
-        ({ attempts: [first] }) => !isReuse || (first?.number ?? 0) > original.send.number,
-      );
+    return this.#byRecipientAndText.get(recipientAndTextOf(send))?.findLast((intent) => {
+      const [first] = intent.attempts;
+      return !isOver(intent, send) && (!isReuse || (first?.number ?? 0) > original.send.number);
+    });
   }
 }
 

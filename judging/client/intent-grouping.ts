@@ -21,7 +21,7 @@ import {
   requestIdOf,
   wasKnownTo,
 } from './exchange.ts';
-import { type Attempt, type GatheredIntent, IdUse, isOtherMessage } from './id-use.ts';
+import { type Attempt, type GatheredIntent, IdUse, isOtherMessage, isOver } from './id-use.ts';
 import {
   attributableAttempts,
   type Intent,
@@ -114,6 +114,7 @@ class Grouping {
     // Once confirmed, only sends that came before the reply left can be retries.
     if (isConfirmed(send)) {
       intent.lastRetryNumber = Math.min(intent.lastRetryNumber, send.openUntil);
+      intent.confirmedAtMs = Math.min(intent.confirmedAtMs, send.atMs);
     }
     if (id !== undefined) this.#recordUse({ intent, send }, id);
     if (this.#isAbandonedAfter(intent, send)) this.#abandoned.add(intent, send);
@@ -162,7 +163,8 @@ class Grouping {
   #intentOfName(send: Exchange, id: string, isNewId: boolean): GatheredIntent | undefined {
     const named = this.#namedOf(send, id);
     const same = named?.byRecipientAndText.get(recipientAndTextOf(send));
-    if (same !== undefined || named === undefined) return same;
+    if (same !== undefined && !isOver(same, send)) return same;
+    if (named?.latest === undefined || isOver(named.latest, send)) return undefined;
     const mayDiffer = !isNewId || this.#isCutAtStart || named.ids.has(id);
     return mayDiffer ? undefined : named.latest;
   }
@@ -222,6 +224,7 @@ class Grouping {
       attempts: [],
       requestId: id,
       lastRetryNumber: Number.POSITIVE_INFINITY,
+      confirmedAtMs: Number.POSITIVE_INFINITY,
       unattributableFrom: this.#mayContinueUnseen(send) ? 0 : Number.POSITIVE_INFINITY,
     };
     this.#all.push(intent);

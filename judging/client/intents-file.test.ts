@@ -19,7 +19,7 @@ test('wrong lines of an intents file are refused with every mistake of each', ()
     new UsageError(
       `${file}: line 2: to: expected a string, in quotes; got 12025550123`,
       `${file}: line 2: message: is missing: expected a string`,
-      `${file}: line 2: reported: expected one of "accepted", "delivered", "failed"; got "maybe"`,
+      `${file}: line 2: reported: expected one of "accepted", "delivered", "failed", "unknown"; got "maybe"`,
       `${file}: line 3: not a JSON object`,
       `${file}: line 5: intent: is missing: expected a string`,
       `${file}: line 5: to: is missing: expected a string`,

@@ -16,7 +16,9 @@ export const reportSchema = z.strictObject({
   from: z.string(),
   message: z.string(),
   request_id: z.string().exactOptional(),
-  reported: z.enum(['accepted', 'delivered', 'failed']).exactOptional(),
+  send_at: z.string().exactOptional(),
+  /** `unknown`: a reply that the client did not see was never resolved. */
+  reported: z.enum(['accepted', 'delivered', 'failed', 'unknown']).exactOptional(),
 });
 export type Report = z.output<typeof reportSchema> & {
   /** All lines of the file about this intent; undefined if this line is the only one. */

@@ -40,6 +40,8 @@ export interface Knowledge {
   readonly isPartial: boolean;
   /** True if exchanges may be missing before the first one: only equal ids prove one intent. */
   readonly isCutAtStart: boolean;
+  /** True if sends of unknown content are left out: a line of a report may be about one of them. */
+  readonly lacksSends: boolean;
   /** What the client reported about its intents; undefined without an intents file. */
   readonly reports: readonly Report[] | undefined;
 }

@@ -7,8 +7,9 @@ import type { ClientRuleId } from '#contract/rules.ts';
 import { dayMs } from '#contract/time.ts';
 import { waitMs } from '../evidence/reading.ts';
 import type { Exchange } from './exchange.ts';
-import { latestReports } from './intents-file.ts';
+import { latestReports, type Report } from './intents-file.ts';
 import { type JudgeOptions, judge } from './judge.ts';
+import { reportJson } from './report-json.ts';
 
 interface Line {
   readonly id?: string;
@@ -238,9 +239,11 @@ test('CLIENT-14 six attempts within a minute are too many, and jitter spreads re
   expect(verdicts([...refused, ...spread]).broken).toEqual([]);
 });
 
-test('CLIENT-7 the same message under its id after a day is sent again', () => {
-  const again = [send(0, { id: 'a' }), send(dayMs + 1, { id: 'a', messageId: 'm2' })];
-  expect(verdicts(again).broken).toEqual(['CLIENT-5', 'CLIENT-7']);
+test('CLIENT-7 a day after a seen acceptance the same id and message are a new intent', () => {
+  const daily = [send(0, { id: 'a' }), send(dayMs + 1, { id: 'a', messageId: 'm2' })];
+  expect(verdicts(daily).broken).toEqual([]);
+  const unseen = [send(0, { id: 'a', lost: true }), send(dayMs + 1, { id: 'a', messageId: 'm2' })];
+  expect(verdicts(unseen).broken).toEqual(['CLIENT-5', 'CLIENT-7']);
   const told = [
     send(0, { id: 'a', status: 503, lost: true }),
     send(9_000, { id: 'a', status: 402 }),
@@ -467,13 +470,17 @@ test('CLIENT-7 a late retry is late whatever is refused after it', () => {
   expect(verdicts(lines).broken).toContain('CLIENT-7');
 });
 
-test('CLIENT-5 a garbled 202 and another 202 are two acceptances, replayed before or not', () => {
+test('CLIENT-5 two acceptances of one id within a day are a fault of the service, and a notice', () => {
   const lines = [
     { ...send(0, { id: 'a', messageId: '1' }), status: 200 },
     { ...send(1_000, { id: 'a' }), reply: undefined, isSeen: false },
     send(2_000, { id: 'a', messageId: '1' }),
   ];
-  expect(verdicts(lines).broken).toEqual(['CLIENT-5']);
+  const { broken, report } = verdicts(lines);
+  expect(broken).toEqual([]);
+  expect(report.notices.map(({ what }) => what)).toEqual([expect.stringContaining('SEND-4')]);
+  const twoAccounts = [lines[1], { ...lines[2], caller: 'globex', accountId: 'globex' }] as never;
+  expect(verdicts(twoAccounts, { reports: bothIds }).broken).toContain('CLIENT-5');
 });
 
 const ofOrder = { intent: 'order-17', to: '+12025550123', from: '+12025550101', message: 'Hello' };
@@ -514,7 +521,7 @@ test('a send that may have dropped its id cannot be attributed in a part', () =>
 test('CLIENT-7 a refused message does not excuse a late retry of another one', () => {
   const lines = [
     send(0, { id: 'a', status: 403 }),
-    send(1_000, { id: 'a', message: 'Bye', messageId: '1' }),
+    send(1_000, { id: 'a', message: 'Bye', messageId: '1', lost: true }),
     send(2_000, { id: 'a', status: 400 }),
     send(dayMs + 9_000, { id: 'a', message: 'Bye', messageId: '2' }),
   ];
@@ -704,4 +711,92 @@ test('CLIENT-12 a read an hour after the last one is a look-up, not a poll', () 
 test('CLIENT-9 names the places where a client says that it gave up', () => {
   const [what] = verdicts([send(0, { id: 'a', status: 503 })]).what('CLIENT-9');
   expect(what).toMatch(/--intents FILE.* toPassReferee\(\{ intents \}\)/);
+});
+
+const lineOf = (more: Partial<Report>) => latestReports([{ ...ofOrder, request_id: 'a', ...more }]);
+
+test.each<[string, Partial<Report>, RegExp]>([
+  ['another recipient', { to: '+12025550124' }, /another to than/],
+  ['another text', { message: 'Hello, and more' }, /another message than/],
+  ['another sender', { from: '+12025550102' }, /another from than/],
+  ['another time', { send_at: '2026-02-03T10:00:00Z' }, /another send_at than/],
+  ['an id that was never sent', { request_id: 'b' }, /was never sent/],
+])('CLIENT-10 a line that names %s than what was sent is found', (_, more, what) => {
+  const { broken, of } = verdicts([send(0, { id: 'a' })], { reports: lineOf(more) });
+  expect(broken).toEqual(['CLIENT-10']);
+  expect(of('CLIENT-10').findings.map((one) => one.what)).toEqual([expect.stringMatching(what)]);
+});
+
+test('CLIENT-10 a line of what was not sent may say that it failed or that nobody knows', () => {
+  for (const reported of ['failed', 'unknown'] as const) {
+    const reports = lineOf({ request_id: 'b', reported });
+    expect(verdicts([send(0, { id: 'c', message: 'Bye' })], { reports }).broken).toEqual([]);
+  }
+});
+
+test('CLIENT-9 unknown is an honest end after an unseen reply, and only then', () => {
+  const reports = lineOf({ reported: 'unknown' });
+  const unseen = [
+    send(0, { id: 'a', lost: true }),
+    send(9_000, { id: 'a', lost: true, status: 200 }),
+  ];
+  expect(verdicts(unseen).broken).toEqual(['CLIENT-9']);
+  expect(verdicts(unseen, { reports }).broken).toEqual([]);
+  const seen = [send(0, { id: 'a', status: 500 })];
+  expect(verdicts(seen, { reports }).broken).toEqual(['CLIENT-9']);
+});
+
+test('CLIENT-9 names a later send to the same recipient as one that may be the second copy', () => {
+  const lines = [
+    send(0, { id: 'a', lost: true }),
+    send(9_000, { id: 'b', message: 'Hello (again)' }),
+  ];
+  expect(verdicts(lines).of('CLIENT-9').findings[0]?.what).toContain('it was sent twice');
+});
+
+test('CLIENT-5 a message that the client has read as failed may be sent again', () => {
+  const read = { ...send(9_000, { status: 200, messageId: '1' }), endpoint: 'read', method: 'GET' };
+  const failed = {
+    ...read,
+    text: '',
+    body: undefined,
+    reply: { message_id: '1', status: 'failed' },
+  };
+  const [first, again] = [
+    send(0, { id: 'a', messageId: '1' }),
+    send(20_000, { id: 'b', messageId: '2' }),
+  ];
+  const named = { reports: bothIds };
+  expect(verdicts([first, again], named).broken).toEqual(['CLIENT-5']);
+  expect(verdicts([first, failed as never, again], named).broken).toEqual([]);
+});
+
+test('a send without its body leaves unjudged what follows it for its own caller and endpoint', () => {
+  const early = [send(0, { id: 'a', status: 429, after: 30 }), send(1_000, { id: 'a' })];
+  const unclear = { ...send(50_000, {}), text: '', body: undefined, lacksBody: true };
+  const late = [send(60_000, { id: 'c', status: 429, after: 30 }), send(61_000, { id: 'c' })];
+  const elsewhere = late.map((one) => ({ ...one, endpoint: 'external_send' as const }));
+  const foundIn = (lines: readonly Exchange[]) => verdicts(lines).of('CLIENT-1').findings.length;
+  expect(foundIn([...early, unclear])).toBe(1);
+  expect(foundIn([unclear, ...late])).toBe(0);
+  expect(foundIn([...early, unclear, ...late])).toBe(1);
+  expect(foundIn([...early, unclear, ...elsewhere])).toBe(2);
+  const { report } = verdicts([...early, unclear]);
+  expect(report.notices[0]?.what).toContain('the body of exchange 3 was not recorded');
+});
+
+test('CLIENT-8 405 and 415 are final refusals', () => {
+  for (const status of [405, 415])
+    expect(
+      verdicts([send(0, { id: 'a', status }), send(9_000, { id: 'a', status })]).broken,
+    ).toContain('CLIENT-8');
+});
+
+test('a run in which no send was accepted says so, and counts its intents', () => {
+  const { report } = verdicts([
+    send(0, { id: 'a', status: 415 }),
+    send(1_000, { id: 'b', status: 500 }),
+  ]);
+  expect(report.notices.at(-1)?.what).toContain('none of 2 sends was accepted (status 415, 500)');
+  expect(reportJson(report).intents).toEqual({ accepted: 0, refused: 1, open: 1 });
 });

@@ -10,11 +10,11 @@ import { retryAfter } from './client-1-retry-after.ts';
 import { requests } from './client-3-requests.ts';
 import { outcomes } from './client-5-outcomes.ts';
 import { pace } from './client-11-pace.ts';
-import type { Exchange } from './exchange.ts';
+import { type Exchange, isAccepted, isSend } from './exchange.ts';
 import { groupingOf } from './intent-grouping.ts';
-import type { Intents } from './intents.ts';
+import type { Intents, Knowledge } from './intents.ts';
 import type { Report } from './intents-file.ts';
-import type { ClientRecord, Finding, Judge, Judgement } from './record.ts';
+import type { ClientRecord, Finding, Judge, Judgement, Notice } from './record.ts';
 
 /** `failed`: a rule that a client must keep; `advice`: one that it should keep. */
 export type ClientVerdict = 'passed' | 'failed' | 'advice' | 'not_exercised';
@@ -29,8 +29,8 @@ export interface RefereeReport {
   readonly rules: readonly RuleJudgement[];
   readonly exchanges: readonly Exchange[];
   readonly intents: Intents;
-  /** Why not all of the run was judged; undefined if all of it was. */
-  readonly notice: string | undefined;
+  /** What breaks no rule but must be heard, such as why not all of the run was judged. */
+  readonly notices: readonly Notice[];
 }
 
 export interface JudgeOptions {
@@ -77,26 +77,72 @@ export function* judging(
   const ofAccounts = exchanges.filter(
     (exchange) => accounts?.some((account) => isOfAccount(exchange, account)) ?? true,
   );
-  const withoutBody = ofAccounts.filter(({ lacksBody }) => lacksBody).length;
-  // What came before an unclear exchange is not judged: the record begins behind it.
-  const skipped = ofAccounts.findLastIndex(isUnclear) + 1;
-  const isCutAtStart = options.isCutAtStart === true || skipped > 0;
-  const isPartial =
-    options.isPartial === true || isCutAtStart || withoutBody > 0 || lack !== undefined;
-  const knowledge = { isPartial, isCutAtStart, reports: options.reports };
-  const record = yield* recordOf(ofAccounts.slice(skipped), knowledge, options);
+  const isCutAtStart = options.isCutAtStart === true;
+  const isPartial = options.isPartial === true || isCutAtStart || lack !== undefined;
+  /** By caller and endpoint: the first send whose content is unknown. */
+  const unclear = new Map<string, Exchange>();
+  for (const send of ofAccounts)
+    if (isUnclear(send) && !unclear.has(scopeOf(send))) unclear.set(scopeOf(send), send);
+  // Only its content could say what an unclear send means for its own caller and endpoint.
+  const clear = ofAccounts.filter((one) => !unclear.has(scopeOf(one)));
+  const before = ofAccounts.filter((one) => one.number < (unclear.get(scopeOf(one))?.number ?? 0));
+  const after = ofAccounts.filter(
+    (one) => one.number >= (unclear.get(scopeOf(one))?.number ?? Number.POSITIVE_INFINITY),
+  );
+  const known = { isPartial, isCutAtStart, lacksSends: unclear.size > 0, reports: options.reports };
+  const records = [
+    yield* recordOf(clear, known, options),
+    yield* recordOf(before, { ...known, isPartial: true }, options),
+    yield* recordOf(after, { ...known, isPartial: true, isCutAtStart: true }, options),
+  ] as const;
+  const judgements = yield* verdictsOn(records, options.isStrict === true);
+  const intents = mergedIntents(records);
   return {
-    rules: yield* verdictsOn(record, options.isStrict === true),
-    exchanges: record.exchanges,
-    intents: record.intents,
-    notice: lack ?? noticeOf(withoutBody, skipped),
+    rules: judgements,
+    exchanges: records
+      .flatMap((record) => record.exchanges)
+      .toSorted((a, b) => a.number - b.number),
+    intents,
+    notices: [
+      ...(lack === undefined ? [] : [{ what: lack, exchanges: [] }]),
+      ...[...unclear.values()].map(unclearNotice),
+      ...judgements.flatMap(({ notices = [] }) => notices),
+      ...notAcceptedNotice(intents),
+    ],
   };
+}
+
+function scopeOf({ caller, endpoint, method }: Exchange): string {
+  return JSON.stringify([caller, endpoint, method]);
+}
+
+function unclearNotice(send: Exchange): Notice {
+  const { caller, endpoint, number } = send;
+  const what = `the body of exchange ${number} was not recorded: from there on, the sends of ${caller} to ${endpoint ?? 'an unknown path'} are not judged by their content`;
+  return { what, exchanges: [send] };
+}
+
+function mergedIntents(records: readonly ClientRecord[]): Intents {
+  return {
+    all: records.flatMap(({ intents }) => intents.all),
+    reuses: records.flatMap(({ intents }) => intents.reuses),
+    unattributable: records.reduce((sum, { intents }) => sum + intents.unattributable, 0),
+  };
+}
+
+/** A run in which no send was accepted is never silently clean. */
+function notAcceptedNotice({ all }: Intents): Notice[] {
+  const attempts = all.flatMap((intent) => intent.attempts);
+  if (attempts.length === 0 || attempts.some(isAccepted)) return [];
+  const statuses = [...new Set(attempts.map(({ status }) => status))].join(', ');
+  const what = `none of ${many(attempts.length, 'send')} was accepted (status ${statuses}): is that what the run was for?`;
+  return [{ what, exchanges: attempts.slice(-1) }];
 }
 
 /** The exchanges as the judges of the rules need them, with their intents. */
 function* recordOf(
   exchanges: readonly Exchange[],
-  knowledge: Pick<ClientRecord, 'isPartial' | 'isCutAtStart' | 'reports'>,
+  knowledge: Knowledge,
   { graceMs = defaultGraceMs, endsUndelivered }: JudgeOptions,
 ): Generator<undefined, ClientRecord> {
   const judged = knowledge.isPartial ? exchanges.map(leftOpen) : exchanges;
@@ -104,33 +150,32 @@ function* recordOf(
   return { ...knowledge, exchanges: judged, intents, graceMs, endsUndelivered };
 }
 
+/** The rules that need no content of a send. */
+const contentFree: readonly ClientRuleId[] = ['CLIENT-11', 'CLIENT-12', 'CLIENT-13', 'CLIENT-16'];
+
+/** `after`: the exchanges whose content may belong to intents that nobody knows. */
 function* verdictsOn(
-  record: ClientRecord,
+  [clear, before, after]: readonly [ClientRecord, ClientRecord, ClientRecord],
   isStrict: boolean,
 ): Generator<undefined, RuleJudgement[]> {
   const rules: RuleJudgement[] = [];
   for (const { id, level } of clientRules) {
-    const { exercised, findings } = judges[id](record);
+    const judged = [clear, before, ...(contentFree.includes(id) ? [after] : [])].map((record) =>
+      judges[id](record),
+    );
+    const exercised = judged.reduce((sum, one) => sum + one.exercised, 0);
+    const findings = judged.flatMap((one) => one.findings);
+    const notices = judged.flatMap((one) => one.notices ?? []);
     const verdict = verdictOf(isStrict ? 'must' : level, exercised, findings);
-    rules.push({ id, level, verdict, exercised, findings });
+    rules.push({ id, level, verdict, exercised, findings, notices });
     yield;
   }
   return rules;
 }
 
-/**
- * True for a send of unknown content, and for a 503 whose body could have shown that it is final.
- * Later sends may continue its intent, so exchanges up to it are not judged.
- */
-function isUnclear({ lacksBody = false, method, text, status }: Exchange): boolean {
-  return lacksBody && method === 'POST' && (text === '' || status === 503);
-}
-
-function noticeOf(withoutBody: number, skipped: number): string | undefined {
-  if (withoutBody === 0) return undefined;
-  const skippedPart =
-    skipped === 0 ? '' : `; the first ${many(skipped, 'exchange')} are not judged`;
-  return `the bodies of ${many(withoutBody, 'exchange')} were not saved: judged as --partial${skippedPart}`;
+/** True for a send of unknown content: any later send may belong to its intent. */
+function isUnclear(exchange: Exchange): boolean {
+  return exchange.lacksBody === true && isSend(exchange) && exchange.text === '';
 }
 
 /** A reply that may not have left by the end of the record is in flight for all later requests. */

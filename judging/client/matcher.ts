@@ -26,7 +26,8 @@ export interface PassRefereeOptions {
     readonly from: string;
     readonly message: string;
     readonly request_id?: string;
-    readonly reported?: 'accepted' | 'delivered' | 'failed';
+    readonly send_at?: string;
+    readonly reported?: 'accepted' | 'delivered' | 'failed' | 'unknown';
   }[];
 }
 

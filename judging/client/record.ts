@@ -24,10 +24,14 @@ export interface Finding {
   readonly exchanges: readonly Exchange[];
 }
 
+/** What a reader must hear although it breaks no rule. */
+export type Notice = Pick<Finding, 'what' | 'exchanges'>;
+
 export interface Judgement {
   /** In how many cases the rule could have been broken. */
   readonly exercised: number;
   readonly findings: readonly Finding[];
+  readonly notices?: readonly Notice[];
 }
 
 export type Judge = (record: ClientRecord) => Judgement;

@@ -3,16 +3,15 @@
  * views.
  */
 import { isoTime } from '#contract/time.ts';
-import { type Exchange, isAccepted, messageIdOf, requestIdOf } from './exchange.ts';
-import { type Intent, isAttributable } from './intents.ts';
+import { type Exchange, isAccepted, isUnresolved, messageIdOf, requestIdOf } from './exchange.ts';
+import { type Intent, isAttributable, lastAttempt } from './intents.ts';
 import type { RefereeReport } from './judge.ts';
 import type { ClientRecord } from './record.ts';
 
 /** The report as JSON; findings name exchanges by their numbers in the record. */
-export function reportJson({ rules, exchanges, intents, notice }: RefereeReport) {
+export function reportJson({ rules, exchanges, intents, notices }: RefereeReport) {
   return {
-    ...(notice !== undefined && { notice }),
-    rules: rules.map(({ findings, ...rule }) => ({
+    rules: rules.map(({ findings, notices: _, ...rule }) => ({
       ...rule,
       findings: findings.map(({ accountId, endpoint, what, exchanges: proof }) => ({
         account_id: accountId ?? null,
@@ -21,9 +20,23 @@ export function reportJson({ rules, exchanges, intents, notice }: RefereeReport)
         exchanges: proof.map(({ number }) => number),
       })),
     })),
+    notices: notices.map(({ what, exchanges: proof }) => ({
+      what,
+      exchanges: proof.map(({ number }) => number),
+    })),
+    intents: countsOf(intents.all),
     unattributable: intents.unattributable,
     exchanges: exchanges.length,
   };
+}
+
+/** How many intents were accepted, refused for good, and left open. */
+export function countsOf(intents: readonly Intent[]) {
+  const accepted = intents.filter(({ attempts }) => attempts.some(isAccepted)).length;
+  const isRefused = (intent: Intent) =>
+    !intent.attempts.some(isAccepted) && !isUnresolved(lastAttempt(intent));
+  const refused = intents.filter(isRefused).length;
+  return { accepted, refused, open: intents.length - accepted - refused };
 }
 
 /** The exchanges and intents of a report, for the dashboard and other views. */

@@ -211,5 +211,6 @@ test('a body that was not saved is unknown: the client is not blamed for what it
   const first = { at: '2026-01-01T00:00:00Z', ...bare };
   expect(brokenBy(first, { ...first, at: '2026-01-01T00:01:00Z' })).toEqual([]);
   const unread = { status: 503, headers: [], content: { size: 41 } };
-  expect(brokenBy({ at: '2026-01-01T00:00:00Z', response: unread })).toEqual([]);
+  // Whatever its body says, a 503 is no end of a message.
+  expect(brokenBy({ at: '2026-01-01T00:00:00Z', response: unread })).toEqual(['CLIENT-9']);
 });

@@ -73,7 +73,7 @@ export function RefereePage() {
 }
 
 function Report({ report }: { readonly report: RefereeReport }) {
-  const { rules, exchanges, unattributable, notice } = report;
+  const { rules, exchanges, unattributable, notices } = report;
   if (exchanges === 0) {
     return (
       <Empty title="No request yet.">
@@ -93,7 +93,9 @@ function Report({ report }: { readonly report: RefereeReport }) {
         {unattributable > 0 &&
           ` ${unattributable} sends cannot be attributed to one message and fail no rule.`}
       </p>
-      {notice !== undefined && <p>{notice}</p>}
+      {notices.map(({ what }) => (
+        <p key={what}>{what}</p>
+      ))}
       {rulesWithFindings.map((rule) => (
         <Findings key={rule.id} rule={rule} />
       ))}

@@ -113,7 +113,7 @@ test('a run that goes on from a checkpoint is judged as a partial record', async
   await first.close();
   const second = new Simulator({ clock: 'manual' }, { journal });
   onTestFinished(() => second.close());
-  expect(second.referee().notice).toContain('begins at a checkpoint');
+  expect(second.referee().notices[0]?.what).toContain('begins at a checkpoint');
   second.referee.restart();
   expect(second.referee()).not.toHaveProperty('notice');
 });
@@ -161,7 +161,7 @@ test('a record that is full keeps nothing more, says so, and is judged as partia
   for (const id of ['a', 'b', 'c']) sendBy(simulator, 0, { request_id: id });
   const report = simulator.referee();
   expect(report.exchanges).toBe(2);
-  expect(report.notice).toContain('only the first 2 requests are judged');
+  expect(report.notices[0]?.what).toContain('only the first 2 requests are judged');
   expect(verdictsOf(report)['CLIENT-9']).toBe('not_exercised');
 });
 

@@ -86,7 +86,6 @@ const intentSchema = z
   .meta({ id: 'RefereeIntent' });
 const reportJsonSchema = z
   .strictObject({
-    notice: z.string().exactOptional().describe('Why not all of the run was judged.'),
     rules: z.array(
       z
         .strictObject({
@@ -107,6 +106,12 @@ const reportJsonSchema = z
         })
         .meta({ id: 'RefereeRule' }),
     ),
+    notices: z
+      .array(z.strictObject({ what: z.string(), exchanges: z.array(numberSchema) }))
+      .describe('What breaks no rule but must be heard: why not all was judged, a broken replay.'),
+    intents: z
+      .strictObject({ accepted: z.int(), refused: z.int(), open: z.int() })
+      .describe('How many intents were accepted, refused for good, and left open.'),
     unattributable: z.int(),
     exchanges: z.int(),
     details: z
@@ -122,7 +127,8 @@ const ruleJoin = {
   findings: { all: 'exchanges' },
 } as const;
 const reportJoin = {
-  notice: 'sentences',
+  notices: { all: 'exchanges' },
+  intents: eachOf(['accepted', 'refused', 'open'], 'sum'),
   ...eachOf(['unattributable', 'exchanges'], 'sum'),
   rules: { by: 'id', fields: ruleJoin },
   details: { exchanges: { all: 'number', oldest: 'at' }, intents: { all: 'exchanges' } },
