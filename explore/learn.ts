@@ -5,6 +5,9 @@
  * asks for more, so that a client which ignores `Retry-After` retries too early.
  */
 import type { FaultName, Point, Schedule } from '#contract/fault-schedule.ts';
+import { many } from '#io/table.ts';
+import { isAccepted, isSend } from '#judging/client/exchange.ts';
+import { endpointOf } from '#judging/evidence/reading.ts';
 import { faultsAt } from './fault-names.ts';
 import { agreedIntents, type KnownIntents } from './points.ts';
 import { pointKey, pointText } from './schedule.ts';
@@ -136,11 +139,35 @@ function judged(raw: RawRun, expected: Expected | undefined, subject: Subject): 
   if (kind === 'timeout') return problemOf(subject, `does not end without any fault: ${how}`, tail);
   if (kind === 'failed') return { line: `the ${name} fails without any fault: ${how}`, tail };
   if (trace.length === 0) {
-    return { line: `the ${name} made no request to the service: ${remedies[name]}`, tail };
+    const line =
+      elsewhereIn(raw) ?? `the ${name} made no request to the service: ${remedies[name]}`;
+    return { line, tail };
   }
   const [failure] = failures;
-  if (failure === undefined) return run;
+  if (failure === undefined) {
+    const refused = refusedIn(raw);
+    return refused === undefined ? run : { line: refused, tail };
+  }
   return { line: `the client fails without any fault: ${failure.cause}: ${failure.what}`, tail };
+}
+
+/** The requests of a run in which none came to a path of the service; undefined without any. */
+function elsewhereIn(raw: RawRun): string | undefined {
+  const requests = exchangesOf(raw);
+  const [first] = requests;
+  if (first === undefined) return undefined;
+  const { method, target, status } = first;
+  const hint = `${target}/`;
+  const isSlash = endpointOf(hint) !== undefined ? `: the path is ${hint}` : '';
+  return `${many(requests.length, 'request')} came to no known path: ${method} ${target} → ${status}${isSlash}`;
+}
+
+/** Why a run that sends is no measure: none of its sends was accepted. */
+function refusedIn(raw: RawRun): string | undefined {
+  const sends = exchangesOf(raw).filter(isSend);
+  if (sends.length === 0 || sends.some(isAccepted)) return undefined;
+  const statuses = [...new Set(sends.map(({ status }) => status))].join(', ');
+  return `no message was accepted without any fault: ${many(sends.length, 'send')} answered ${statuses}`;
 }
 
 /** A scaled clock shortens the client's own timeouts, which a busy machine then reaches. */

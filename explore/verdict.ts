@@ -7,7 +7,7 @@ import type { ClientRuleId } from '#contract/rules.ts';
 import { type Exchange, isAccepted, isSend } from '#judging/client/exchange.ts';
 import type { Report } from '#judging/client/intents-file.ts';
 import { judge } from '#judging/client/judge.ts';
-import { contentName, type KnownIntents } from './points.ts';
+import type { KnownIntents } from './points.ts';
 import type { Seen } from './watched-run.ts';
 
 export interface Ending {
@@ -53,11 +53,14 @@ export interface Failure {
   readonly exchanges: readonly Exchange[];
 }
 
-/** How often each message was accepted, by its content. */
+/**
+ * How many messages to each recipient were accepted. A retry may have another sender, endpoint,
+ * account, text or time: the recipient gets one message all the same.
+ */
 export type Accepted = ReadonlyMap<string, number>;
 
 export interface Expected {
-  /** Undefined if the messages differ between runs without faults. */
+  /** Undefined if the recipients differ between runs without faults: only the total counts. */
   readonly accepted: Accepted | undefined;
   readonly total: number;
 }
@@ -137,56 +140,48 @@ function miscounted(
 ): Failure[] {
   if (expected === undefined) return [];
   const mustSucceed = ending.kind === 'passed' && reports === undefined;
-  if (expected.accepted !== undefined) {
-    return miscountedMessages(exchanges, expected.accepted, mustSucceed);
+  const found = acceptedIn(exchanges);
+  const sends = exchanges.filter(isSend);
+  if (expected.accepted === undefined) {
+    const counts = { found: totalOf(found), times: expected.total };
+    return miscount('messages', counts, mustSucceed, sends);
   }
-  return mustSucceed ? missingInTotal(exchanges, expected.total) : [];
+  return [...new Set([...expected.accepted.keys(), ...found.keys()])].flatMap((recipient) => {
+    const times = expected.accepted?.get(recipient) ?? 0;
+    const toRecipient = sends.filter((send) => recipientOf(send) === recipient);
+    const counts = { found: found.get(recipient) ?? 0, times };
+    return miscount(`messages to ${recipient}`, counts, mustSucceed, toRecipient);
+  });
 }
 
-/** Compares only totals, because the messages differ between runs. */
-function missingInTotal(exchanges: readonly Exchange[], expectedTotal: number): Failure[] {
-  const total = totalOf(acceptedIn(exchanges));
-  if (total >= expectedTotal) return [];
-  const what = `the client ended without an error, but ${total} messages were accepted, and ${expectedTotal} in the run without faults; retry them, or exit with an error`;
-  return [{ cause: 'not_accepted', what, exchanges: exchanges.filter(isSend) }];
-}
-
-function miscountedMessages(
-  exchanges: readonly Exchange[],
-  expected: Accepted,
+function miscount(
+  noun: string,
+  { found, times }: { readonly found: number; readonly times: number },
   mustSucceed: boolean,
+  sends: readonly Exchange[],
 ): Failure[] {
-  const failures: Failure[] = [];
-  const accepted = acceptedIn(exchanges);
-  const sendsOf = (content: string) =>
-    exchanges.filter((one) => isSend(one) && contentName(one) === content);
-  for (const [content, times] of expected) {
-    const found = accepted.get(content) ?? 0;
-    if (found > times) {
-      failures.push({
-        cause: 'sent_twice',
-        what: `a message was accepted ${found} times, and ${times} without faults: retry under the same request_id`,
-        exchanges: sendsOf(content).filter(isAccepted),
-      });
-    }
-    if (found < times && mustSucceed) {
-      failures.push({
-        cause: 'not_accepted',
-        what: 'the client ended without an error, but one message of the run without faults was not accepted; retry it, or exit with an error',
-        exchanges: sendsOf(content),
-      });
-    }
+  const counts = `${found} ${noun} were accepted, and ${times} without faults`;
+  if (found > times) {
+    const what = `a message was sent twice: ${counts}; retry under the same request_id`;
+    return [{ cause: 'sent_twice', what, exchanges: sends.filter(isAccepted) }];
   }
-  return failures;
+  if (found === times || !mustSucceed) return [];
+  const what = `the client ended without an error, but ${counts}; retry what was not accepted, or exit with an error`;
+  return [{ cause: 'not_accepted', what, exchanges: sends }];
 }
 
-/** How many messages of each content were accepted: a 202 is a new one, a 200 a replay. */
+function recipientOf({ body, text }: Exchange): string {
+  const to = body?.['to'];
+  return typeof to === 'string' ? to : text;
+}
+
+/** How many messages to each recipient were accepted: a 202 is a new one, a 200 a replay. */
 export function acceptedIn(exchanges: readonly Exchange[]): Accepted {
   const accepted = new Map<string, number>();
   for (const exchange of exchanges) {
     if (!isSend(exchange) || exchange.status !== 202) continue;
-    const content = contentName(exchange);
-    accepted.set(content, (accepted.get(content) ?? 0) + 1);
+    const recipient = recipientOf(exchange);
+    accepted.set(recipient, (accepted.get(recipient) ?? 0) + 1);
   }
   return accepted;
 }
@@ -197,6 +192,7 @@ export function totalOf(accepted: Accepted): number {
 
 export function equalAccepted(one: Accepted, other: Accepted): boolean {
   return (
-    one.size === other.size && [...one].every(([content, times]) => other.get(content) === times)
+    one.size === other.size &&
+    [...one].every(([recipient, times]) => other.get(recipient) === times)
   );
 }

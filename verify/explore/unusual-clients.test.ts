@@ -60,3 +60,91 @@ test('a message that is not sent because a read failed is reported', async () =>
   // There a lost reply equals a refused request.
   expect(skipped).toBeGreaterThan(0);
 });
+
+interface Sending {
+  readonly attempt: number;
+  readonly from: string;
+  readonly id: string;
+}
+
+/** A loop that keeps one message in mind; `bodyOf` and `pathOf` make each attempt of it. */
+function retrying(
+  bodyOf: (sending: Sending) => object,
+  pathOf: (sending: Sending) => string = () => '/api/v1/sms/send/',
+  type = 'application/json',
+) {
+  return async ({ fetch, baseUrl, apiKey, from }: ClientTools) => {
+    const id = crypto.randomUUID();
+    for (let attempt = 1; attempt <= 5; attempt++) {
+      const sending = { attempt, from, id };
+      const reply = await fetch(`${baseUrl}${pathOf(sending)}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${apiKey}`, 'content-type': type },
+        body: JSON.stringify({ to: '+12025550123', from, ...bodyOf(sending) }),
+      }).catch(() => undefined);
+      if (reply?.ok === true || (reply !== undefined && reply.status < 429 && reply.status >= 400))
+        return;
+      const seconds = Number(reply?.headers.get('retry-after') ?? 1);
+      await new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
+    }
+    throw new Error('gave up');
+  };
+}
+
+const hello = ({ id }: Sending) => ({ message: 'Hello', request_id: id });
+test.each([
+  [
+    'fails over to its other number',
+    retrying((sending) => ({
+      ...hello(sending),
+      ...(sending.attempt % 2 === 0 && { from: '+12025550102' }),
+    })),
+  ],
+  [
+    'fails over to the other endpoint',
+    retrying(hello, ({ attempt }) => (attempt === 1 ? '/api/v1/sms/send/' : '/api/sms/send/')),
+  ],
+  [
+    'writes the time of sending in two ways',
+    retrying((sending) => ({
+      ...hello(sending),
+      send_at: `2030-01-01T00:00:00${sending.attempt === 1 ? 'Z' : '+00:00'}`,
+    })),
+  ],
+])('a right client that %s is left alone', async (_, client) => {
+  const { findings } = await explore({ client, faults, depth: 1 });
+  expect(findings).toEqual([]);
+});
+
+test.each([
+  ['a time', () => `now ${Date.now()}`],
+  ['a code', () => `Code ${Math.random()}`],
+])('a right client whose texts hold %s is left alone, a double send is found', async (_, text) => {
+  const right = async (tools: ClientTools) => {
+    for (const message of [text(), text()])
+      await retrying(({ id }) => ({ message, request_id: id }))(tools);
+  };
+  expect((await explore({ client: right, faults, depth: 1 })).findings).toEqual([]);
+  // Takes each retry for a message of its own.
+  const wrong = retrying(({ attempt, id }) => ({
+    message: text(),
+    request_id: `${id} ${attempt}`,
+  }));
+  const { findings } = await explore({ client: wrong, faults: ['lost_response'], depth: 1 });
+  expect(findings.map(({ cause }) => cause)).toContain('sent_twice');
+});
+
+test.each([
+  [
+    'each send is refused',
+    retrying(hello, undefined, 'text/plain'),
+    'no message was accepted without any fault: 1 send answered 415',
+  ],
+  [
+    'the path lacks its last slash',
+    retrying(hello, () => '/api/v1/sms/send'),
+    '1 request came to no known path: POST /api/v1/sms/send → 404: the path is /api/v1/sms/send/',
+  ],
+])('a run without faults is no measure if %s', async (_, client, line) => {
+  await expect(explore({ client, faults, depth: 1 })).rejects.toThrow(line);
+});
