@@ -28,7 +28,7 @@ test('the assumptions are printed, each with its default and what it permits', a
   expect(JSON.parse(await printed(assumptions, '--json'))[0]).toMatchObject({
     name: 'limiterRefill',
     default: 'sliding',
-    answers: ['sliding', 'continuous', 'interval', 'interval_aligned'],
+    answers: ['sliding', 'continuous', 'interval', 'interval_aligned', 'sliding_counter'],
   });
 });
 

@@ -7,6 +7,8 @@ export interface TrafficExchange {
   /** By the recorder's clock. The service got the request and answered it between these times. */
   readonly sentAt: number;
   readonly answeredAt: number;
+  /** Each of the two times may be later by less than this: the file has no finer ones. */
+  readonly precisionMs: number;
   /** The host of the service: one file may hold several services. */
   readonly host: string;
   readonly method: string;

@@ -2,6 +2,7 @@
  * Cases about credentials and sender numbers. Rules: AUTH-1 to AUTH-5, ERR-2, SVC-1, SVC-4. Each
  * case also sends a valid key or number, so that a service that refuses everything does not pass.
  */
+import { hourMs, isoTime } from '#contract/time.ts';
 import { about, type Case, judging } from '../run/case.ts';
 import { paths, type Subject, sendPaths, type Trial, unknownId } from '../run/case-run.ts';
 import { refusedSends } from '../steps/refused-sends.ts';
@@ -172,9 +173,10 @@ export const authCases: readonly Case[] = [
       await t.send(account, { from });
     },
   }),
-  about('ERR-2/deactivated-sim', ['sender', 'inactive-from'], 3, {
+  about('ERR-2/deactivated-sim', ['sender', 'inactive-from'], 5, {
+    spends: { dashboard_send: 1, external_send: 1 },
     sends:
-      'a message from a deactivated SIM, under both names of the field, and from an active one',
+      'a message from a deactivated SIM, under both names of the field, with a request_id, held, and to each send endpoint; one from an active SIM',
     demands: '503 with code device_inactive; 202 from the active one',
     account: { sims: 2 },
     steps: async (t, account) => {
@@ -185,6 +187,10 @@ export const authCases: readonly Case[] = [
       }
       await t.send(account, { from });
       await t.send(account, { from: undefined, from_number: from });
+      await t.send(account, { from, request_id: t.requestId() });
+      await t.send(account, { from, send_at: isoTime((await t.now()) + hourMs) });
+      for (const path of [paths.dashboard_send, paths.external_send])
+        await t.post(path, account.key, t.fields(account, { from }));
       await t.send(account);
     },
   }),

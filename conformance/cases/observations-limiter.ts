@@ -62,7 +62,8 @@ function refillOf({ wait, refusals, first }: Flood): Seen {
   if (wait.seconds <= soonSeconds) return { answer: 'continuous' };
   const firstTokenSeconds = (first.reply.sentAt + minuteMs - wait.askedAt) / secondMs;
   if (wait.seconds > firstTokenSeconds + mostLongerSeconds) return { answer: 'sliding' };
-  if (wait.seconds < firstTokenSeconds - mostShorterSeconds) return { answer: 'interval_aligned' };
+  if (wait.seconds < firstTokenSeconds - mostShorterSeconds)
+    return { answer: passed(wait.next) ? 'interval_aligned' : 'sliding_counter' };
   return { answer: passed(wait.next) ? 'interval' : 'sliding' };
 }
 

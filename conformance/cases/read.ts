@@ -3,8 +3,9 @@
  * VER-1.
  */
 import { dayMs, hourMs } from '#contract/time.ts';
+import { tellingPart, tellingReads } from '#judging/service/read.ts';
 import { about, type Case, judging } from '../run/case.ts';
-import { paths, unknownId } from '../run/case-run.ts';
+import { paths, type Trial, unknownId } from '../run/case-run.ts';
 import { watched } from '../steps/watched-messages.ts';
 
 const unknownIds = [unknownId, 'f47ac10b-58cc-4372-a567-0e02b2c3d479'];
@@ -28,6 +29,24 @@ export function similarIdsOf(id: string): string[] {
     `${id}0`,
     `${id.slice(0, last)}_`,
   ];
+}
+
+/** Reads a foreign id and unknown ones: more of them while the replies seem to tell them apart. */
+async function compareReads(
+  t: Trial,
+  foreignId: string,
+  read: (id: string) => Promise<unknown>,
+): Promise<void> {
+  const from = t.exchanges.length;
+  for (const id of [...unknownIds, foreignId]) await read(id);
+  for (let n = 0; n < tellingReads; n++) {
+    const reads = t.exchanges.slice(from);
+    const foreign = reads.filter(({ id }) => id === foreignId);
+    const unknown = reads.filter(({ id }) => id !== foreignId);
+    if (tellingPart(foreign, unknown) === undefined) return;
+    await read(`${unknownId.slice(0, -2)}${n + tellingReads}`);
+    await read(foreignId);
+  }
 }
 
 export const readCases: readonly Case[] = [
@@ -98,8 +117,9 @@ export const readCases: readonly Case[] = [
       const other = await t.otherAccount();
       const headers = { authorization: `Bearer ${other.key}` };
       for (const method of ['GET', 'HEAD'])
-        for (const id of [...unknownIds, messageId])
-          await t.request({ method, path: paths.read(id), headers });
+        await compareReads(t, messageId, (id) =>
+          t.request({ method, path: paths.read(id), headers }),
+        );
       await t.read(account, messageId);
     },
   }),

@@ -88,7 +88,7 @@ async function recordFlood(t: Trial, account: Subject, bucket: Bucket): Promise<
   if (burst.hadTooMany && canWait && hasBudget(t, times)) {
     // Shows whether the limit breaks only when requests arrive at once.
     await t.pause(fullAgainMs, `the limit of ${bucket}`);
-    await flood(times, burst.call, 1);
+    await flood(times, burst.callNext, 1);
   }
   return { ...burst, wait };
 }
@@ -114,14 +114,17 @@ interface Burst extends Omit<Flood, 'wait'> {
   readonly hadTooFew: boolean;
   /** True if more requests passed than the limit allows. */
   readonly hadTooMany: boolean;
-  /** Sends one more request of the flood. */
+  /** Sends one more request of the flood, always by the same key, SIM, client and query. */
   readonly call: () => Promise<Reply>;
+  /** Sends one more request of the flood, in turn by each key, SIM, client and query. */
+  readonly callNext: () => Promise<Reply>;
 }
 
 /** Empties the bucket, and sends what the empty bucket must not affect. */
 async function floodOnce(t: Trial, account: Subject, bucket: Bucket): Promise<Burst> {
   const { clock, startedAt } = t.target;
   const limit = limitOf(bucket);
+  let next = limit;
   const caller = await callerOf(t, account, bucket);
   const beganAt = clock.now();
   const spentEarlier = spentBefore(t, bucket, account);
@@ -148,6 +151,7 @@ async function floodOnce(t: Trial, account: Subject, bucket: Bucket): Promise<Bu
     refused,
     forwarded: whileEmpty?.forwarded,
     call: () => caller.call(limit),
+    callNext: () => caller.call(next++),
   };
 }
 

@@ -17,7 +17,8 @@ const limitCase: Case = {
   spends: {},
 };
 const caller = { account: 'own', key: 'valid', isNew: false };
-const send = { caller, method: 'POST', endpoint: 'send', isRetried: false };
+const ahead = { least: 0, most: 0 };
+const send = { caller, method: 'POST', endpoint: 'send', isRetried: false, ahead };
 
 /** Sends of which so many pass, and one that is refused. */
 function flood(start: number, passed: number): Exchange[] {

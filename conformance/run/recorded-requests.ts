@@ -12,10 +12,10 @@ import {
   limitOf,
   type Spends,
 } from '#judging/limiter/buckets.ts';
-import { weightedCounterExplains } from '#judging/limiter/explained.ts';
+import { unexplained } from '#judging/limiter/explained.ts';
 import type { Exchange as ShownExchange } from '#judging/report/reported-exchange.ts';
 import { type Exchange, isUncertain } from '#judging/service/exchange.ts';
-import { Lacking } from '#judging/service/expectations.ts';
+import { Lacking, waitIn } from '#judging/service/expectations.ts';
 import { longerThanAllowed, type Target } from '../target/target.ts';
 
 type Headers = Readonly<Record<string, string>>;
@@ -71,17 +71,16 @@ export class RecordedRequests {
     const first = await this.#once(options);
     const bucket = bucketOf(options, first.status);
     const isWaitedOut = bucket !== undefined && this.#waitsOut[bucket] !== undefined;
-    if (first.status !== 429 || this.controlled || !isWaitedOut) return first;
+    // A 429 without a wait is no throttle of another client: the judges decide about it.
+    if (waitIn(first) === undefined || this.controlled || !isWaitedOut) return first;
     this.#noteUnexplained429(first);
     let reply = first;
     let waitedMs = 0;
     // Another client of the account may take what has come back, so one wait may not be enough.
-    while (reply.status === 429) {
-      const waitSeconds = Math.max(1, Number(reply.headers['retry-after'] ?? '60'));
-      const waitMs = waitSeconds * 1_000 + waitMarginMs;
+    for (let seconds = waitIn(first); seconds !== undefined; seconds = waitIn(reply)) {
+      const waitMs = Math.max(1, seconds) * 1_000 + waitMarginMs;
       waitedMs += waitMs;
-      // NaN, from a Retry-After that is no number, ends the loop too.
-      if (!(waitedMs <= longestThrottledMs)) break;
+      if (waitedMs > longestThrottledMs) break;
       await this.advance(waitMs);
       reply = await this.#once(options);
     }
@@ -93,7 +92,7 @@ export class RecordedRequests {
     const { startedAt, unexplained429s, log } = this.target;
     const refused = this.exchanges.find((exchange) => exchange.reply === reply);
     if (refused === undefined || reply.sentAt - startedAt <= minuteMs) return;
-    if (!isExplained(refused, log)) unexplained429s.add(refused);
+    if (!isExplained(refused, log, startedAt)) unexplained429s.add(refused);
   }
 
   async #once(options: RequestOptions): Promise<Reply> {
@@ -173,20 +172,25 @@ function bucketOf({ path, headers }: RequestOptions, status: number): Bucket | u
 const explainsForMs = 3 * minuteMs;
 
 /**
- * True if the run's own requests may explain a 429: a reply to one was lost, so that it may have
- * counted twice, or the limiter also counts a part of the minute before (`isWeighted`).
+ * True if the run's own requests may explain a 429: a permitted limiter does, or a reply to one was
+ * lost, so that it may have counted twice. `startedAt`: of the run, whose log has all requests.
  */
-function isExplained(refused: Exchange, log: readonly Exchange[]): boolean {
-  const { endpoint, caller, sentAt } = refused;
+function isExplained(refused: Exchange, log: readonly Exchange[], startedAt: number): boolean {
+  const { endpoint, caller, sentAt, ahead } = refused;
   const exchanges = log.filter(
     (earlier) =>
       earlier.endpoint === endpoint &&
       earlier.caller.account === caller.account &&
       earlier.sentAt > sentAt - explainsForMs,
   );
-  const limit = limitOf(endpoint as Endpoint);
-  return (
-    exchanges.some(isUncertain) ||
-    weightedCounterExplains({ exchanges, limit }, { exchange: refused, isTooFew: true })
-  );
+  const bucket = {
+    name: `${endpoint}`,
+    limit: limitOf(endpoint as Endpoint),
+    isOfAddress: false,
+    exchanges,
+    knownSince: Math.max(startedAt, sentAt - explainsForMs),
+    hasExactTimes: false,
+    ahead,
+  };
+  return exchanges.some(isUncertain) || unexplained(bucket) === undefined;
 }

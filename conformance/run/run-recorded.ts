@@ -182,8 +182,8 @@ function excerptOf(proof: readonly Exchange[], broken: Exchange['reply']['exchan
 }
 
 /** A line of the timeline. */
-function timeOf({ method, path, reply, sentAt, answeredAt }: Exchange): string {
-  const took = `${new Date(sentAt).toISOString()} + ${answeredAt - sentAt} ms`;
+function timeOf({ method, path, reply, sentAt }: Exchange): string {
+  const took = `${new Date(sentAt).toISOString()} + ${reply.exchange.durationMs} ms`;
   return `${took}: ${method} ${path} answered ${reply.status === 0 ? 'nothing' : reply.status}`;
 }
 

@@ -14,6 +14,8 @@ export const limitsAndReplays = {
       interval:
         'the first token spent from a full bucket starts a period of 60 s; at its end the bucket is full again.',
       interval_aligned: 'full again at each full minute of the clock.',
+      sliding_counter:
+        'two counters, of this minute of the clock and of the last one, which counts by the share of it that the sliding minute still covers, as several gateways do.',
     },
     why: 'it is the only one under which "N per minute" is true of every minute, and no caller is refused below N.',
     rules: ['LIMIT-1', 'ERR-3'],
@@ -22,7 +24,7 @@ export const limitsAndReplays = {
     open: 'whether a 429 counts',
     answers: {
       no: 'a refusal costs no token, so waiting `Retry-After` is always enough, however many requests came in between.',
-      yes: 'with `sliding` and `continuous` each refusal moves the next pass further away; the two intervals are unaffected.',
+      yes: 'with `sliding`, `continuous` and `sliding_counter` a refusal can move the next pass further away; the two intervals are unaffected.',
     },
     why: '`Retry-After` is called authoritative (ERR-3), which is easiest to keep if an early request changes nothing.',
     rules: ['ERR-3'],

@@ -16,25 +16,44 @@ export interface Ahead {
 /** The bounds before any reply has shown the offset. Clocks rarely differ by more. */
 export const unknown: Ahead = { least: -15_000, most: 15_000 };
 /** How much machines of a cluster may differ, and a clock may drift during a run. */
-const slackMs = 500;
+export const clusterMs = 500;
+
+/** Some servers renew their `Date`, which has whole seconds, only once a second. */
+const dateMs = 2_000;
+
+/** What the `Date` of a reply shows; undefined without one. Wider than what a new message shows. */
+export function aheadByDate({ headers, sentAt, answeredAt }: Reply): Ahead | undefined {
+  const stamped = Date.parse(headers['date'] ?? '');
+  if (Number.isNaN(stamped)) return undefined;
+  return { least: stamped - answeredAt - clusterMs, most: stamped + dateMs - sentAt + clusterMs };
+}
+
+/** The bounds of both. */
+export function around(one: Ahead | undefined, other: Ahead): Ahead {
+  const { least, most } = one ?? other;
+  return { least: Math.min(least, other.least), most: Math.max(most, other.most) };
+}
 
 export class ClockOffset {
   #ahead: Ahead | undefined;
+  #byDate: Ahead | undefined;
 
   get ahead(): Ahead {
-    return this.#ahead ?? unknown;
+    return this.#ahead ?? this.#byDate ?? unknown;
   }
 
   /** Takes a reply, which may show the offset. */
-  note({ status, json, headers, sentAt, answeredAt }: Reply): void {
+  note(reply: Reply): void {
+    const { status, json, headers, sentAt, answeredAt } = reply;
+    const byDate = aheadByDate(reply);
+    if (byDate !== undefined) this.#byDate = around(this.#byDate, byDate);
     const created = Date.parse(textOf(isObject(json) ? json['created_at'] : undefined));
     const stamped = Date.parse(headers['date'] ?? '');
     if (status !== 202 || Number.isNaN(created) || Number.isNaN(stamped)) return;
     // The header has no fraction of a second, and some servers renew it only once a second.
     const isConfirmed = created - stamped > -1_000 && created - stamped < 3_000;
     if (!isConfirmed) return;
-    const seen = { least: created - answeredAt - slackMs, most: created - sentAt + slackMs };
-    const { least, most } = this.#ahead ?? seen;
-    this.#ahead = { least: Math.min(least, seen.least), most: Math.max(most, seen.most) };
+    const seen = { least: created - answeredAt - clusterMs, most: created - sentAt + clusterMs };
+    this.#ahead = around(this.#ahead, seen);
   }
 }

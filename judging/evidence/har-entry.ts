@@ -87,6 +87,7 @@ export function exchangeOfEntry({
   return {
     sentAt,
     answeredAt: sentAt + Math.max(0, Math.ceil(time)),
+    precisionMs: precisionOf(startedDateTime),
     host,
     method: request.method,
     path: pathname,
@@ -106,6 +107,12 @@ export function exchangeOfEntry({
     isForced: false,
     isSeen: response.status > 0 && !response._error,
   };
+}
+
+/** Some proxies write whole seconds. */
+function precisionOf(time: string): number {
+  const [, digits = ''] = /:\d\d[.,](\d+)/.exec(time) ?? [];
+  return 10 ** Math.max(0, 3 - digits.length);
 }
 
 const unknownUrl = new URL('http://unknown/');

@@ -125,6 +125,7 @@ function exchangeOfLine(line: RecordedLine): TrafficExchange {
   return {
     sentAt: Date.parse(line.sent),
     answeredAt: Date.parse(line.answered),
+    precisionMs: 1,
     host: '',
     method: request.method,
     path: pathOf(path),
@@ -178,6 +179,7 @@ function exchangeOfEntry({ at, request, reply }: RequestEntry, isForced: boolean
   return {
     sentAt: time,
     answeredAt: time,
+    precisionMs: 0,
     host: '',
     method: request.method,
     path: request.path,

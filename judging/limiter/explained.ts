@@ -1,40 +1,62 @@
 /**
  * Decides whether a limit of N per minute explains which requests of one bucket passed. A bucket
- * breaks its rule if every permitted limiter (`permitted-limiters.ts`) is contradicted. Rules:
- * LIMIT-1 to LIMIT-7, AUTH-6. A request may have spent its token at any time between its start and
- * its reply, and the target's clock may differ from ours; a contradiction holds for all of these
- * times.
+ * breaks its rule if every permitted limiter (`models.ts`) is contradicted. Rules:
+ * LIMIT-1 to LIMIT-7, AUTH-6.
  */
 import { minuteMs } from '#contract/time.ts';
-import type { Exchange } from '../service/exchange.ts';
-import { findExcess } from './excess.ts';
-import {
-  type Bucket,
-  clockDriftMs,
-  type Hypothesis,
-  hypotheses,
-  isRefused,
-  isReplay,
-  minuteStart,
-  minutesOf,
-  type SplitBucket,
-  type Unexplained,
-} from './permitted-limiters.ts';
+import { type Exchange, isRefused, isReplay } from '../service/exchange.ts';
+import { type Bucket, type Excess, models, type Refill, type SplitBucket } from './models.ts';
+
+/**
+ * One permitted limiter (`limiterRefill`, `refusedSpendsToken`, `errorsSpendToken`,
+ * `replaySpends`).
+ */
+interface Hypothesis {
+  readonly refill: Refill;
+  readonly refusalsSpend: boolean;
+  readonly errorsSpend: boolean;
+  readonly replaysSpend: boolean;
+}
+
+const yesAndNo = [true, false];
+
+const hypotheses: readonly Hypothesis[] = (Object.keys(models) as Refill[]).flatMap((refill) =>
+  (models[refill].refusalsCount ? yesAndNo : [false]).flatMap((refusalsSpend) =>
+    yesAndNo.flatMap((errorsSpend) =>
+      yesAndNo.map((replaysSpend) => ({ refill, refusalsSpend, errorsSpend, replaysSpend })),
+    ),
+  ),
+);
+
+/** A reply that a hypothesis cannot explain. */
+export interface Unexplained {
+  readonly exchange: Exchange;
+  readonly expected: string;
+  readonly actual: string;
+  /** Requests that passed in the minute before. */
+  readonly passed: number;
+  /** True if the reply is a 429: too few passed. Another client may have spent the tokens. */
+  readonly isTooFew: boolean;
+}
+
+/**
+ * Whether clients whose requests are unknown spend from the bucket. If they may, they explain any
+ * 429. Only if they do, an interval may be theirs, so that more than N of ours pass in a minute.
+ */
+export type Others = 'none' | 'possible' | 'certain';
 
 /**
  * Undefined if a hypothesis explains the bucket; otherwise what the best hypothesis cannot explain.
- * With `othersSpend`, unknown clients may explain any 429.
  */
-export function unexplained(
-  bucket: Bucket,
-  { othersSpend = false }: { readonly othersSpend?: boolean } = {},
-): Unexplained | undefined {
+export function unexplained(bucket: Bucket, others: Others = 'none'): Unexplained | undefined {
+  const { exchanges, limit } = bucket;
+  if (exchanges.length <= limit && !exchanges.some(isRefused)) return undefined;
   let best: Unexplained | undefined;
-  for (const hypothesis of hypotheses) {
-    const found = findContradiction(hypothesis, bucket, othersSpend);
-    if (found === undefined) return undefined;
-    if (best === undefined || isClearer(found, best, bucket.limit)) best = found;
-  }
+  for (const hypothesis of hypotheses)
+    for (const found of contradictions(hypothesis, bucket, others)) {
+      if (found === undefined) return undefined;
+      if (best === undefined || isClearer(found, best, limit)) best = found;
+    }
   return best;
 }
 
@@ -47,35 +69,51 @@ function isClearer(found: Unexplained, best: Unexplained, limit: number): boolea
   return found.exchange.sentAt > best.exchange.sentAt;
 }
 
-/** The first 429 that should have passed, or the first request that passed in excess. */
-function findContradiction(
+/**
+ * For each version of the limiter, the first 429 that should have passed, or the first request that
+ * passed in excess; undefined if the version explains all.
+ */
+function* contradictions(
   hypothesis: Hypothesis,
   bucket: Bucket,
-  othersSpend: boolean,
-): Unexplained | undefined {
+  others: Others,
+): Generator<Unexplained | undefined> {
   const { exchanges, knownSince, isOfAddress } = bucket;
+  const { refill, refusalsSpend, replaysSpend, errorsSpend } = hypothesis;
   const refused = exchanges.filter(isRefused);
   const [firstRefusal] = refused;
-  if (isOfAddress && !hypothesis.errorsSpend) return firstRefusal && tooFew(firstRefusal, bucket);
+  if (isOfAddress && !errorsSpend) {
+    yield firstRefusal && tooFew(firstRefusal, bucket);
+    return;
+  }
   const granted = exchanges.filter(
     (exchange) =>
       !isRefused(exchange) &&
       exchange.reply.status !== 0 &&
-      (hypothesis.replaysSpend || !isReplay(exchange)) &&
-      (hypothesis.errorsSpend || exchange.reply.status < 400),
+      (replaysSpend || !isReplay(exchange)) &&
+      (errorsSpend || exchange.reply.status < 400),
   );
-  const split = { ...bucket, granted, refused };
-  const wronglyRefused = refused.find(
-    (refusal) =>
-      !othersSpend &&
-      refusal.sentAt - minuteMs >= knownSince &&
-      mustPass(hypothesis, split, refusal),
-  );
-  const excess = findExcess(hypothesis, split);
-  if (wronglyRefused === undefined) return excess;
-  return excess !== undefined && excess.exchange.sentAt < wronglyRefused.sentAt
-    ? excess
-    : tooFew(wronglyRefused, bucket);
+  const split = { ...bucket, granted, refused, refusalsSpend, othersSpend: others === 'certain' };
+  const { reachMs, versions } = models[refill];
+  const judged = refused
+    .filter(({ sentAt }) => others === 'none' && sentAt - reachMs >= knownSince)
+    .map((refusal) => ({ refusal, spenders: possibleSpenders(split, refusal) }));
+  for (const { excess, hasToken } of versions(split)) {
+    const wrong = judged.find(({ refusal, spenders }) => hasToken(refusal, spenders));
+    if (excess !== undefined && !(wrong && wrong.refusal.sentAt <= excess.exchange.sentAt))
+      yield tooMany(excess, bucket);
+    else yield wrong && tooFew(wrong.refusal, bucket);
+  }
+}
+
+function tooMany({ exchange, passed, spanMs }: Excess, { limit, name }: Bucket): Unexplained {
+  return {
+    exchange,
+    passed,
+    isTooFew: false,
+    expected: `429 for ${name} after ${limit} requests in a minute`,
+    actual: `${passed} passed within ${(spanMs / 1000).toFixed(1)} s`,
+  };
 }
 
 function tooFew(refusal: Exchange, { exchanges, limit, name }: Bucket): Unexplained {
@@ -94,29 +132,13 @@ function tooFew(refusal: Exchange, { exchanges, limit, name }: Bucket): Unexplai
   };
 }
 
-/** True if the bucket had a token for the refused request, whenever the others spent theirs. */
-function mustPass(hypothesis: Hypothesis, bucket: SplitBucket, refusal: Exchange): boolean {
-  const { refill } = hypothesis;
-  const { limit, slackMs } = bucket;
-  const spenders = possibleSpenders(hypothesis, bucket, refusal);
-  if (refill === 'continuous') return hasContinuousToken(bucket, spenders, refusal);
-  const { phase, drift } = minutesOf(bucket);
-  const windowStart =
-    refill === 'interval_aligned'
-      ? minuteStart(refusal.sentAt - drift, phase) - drift - 1
-      : refusal.sentAt - minuteMs - slackMs;
-  return spenders.filter(({ answeredAt }) => answeredAt > windowStart).length < limit;
-}
-
 /** All requests that may have spent a token before the refusal. */
 function possibleSpenders(
-  { refusalsSpend }: Hypothesis,
-  { slackMs, granted, refused }: SplitBucket,
+  { granted, refused, refusalsSpend }: SplitBucket,
   refusal: Exchange,
 ): Exchange[] {
   const isFirst = !refused.some(
-    ({ answeredAt }) =>
-      answeredAt < refusal.sentAt && answeredAt > refusal.sentAt - minuteMs - slackMs,
+    ({ answeredAt }) => answeredAt < refusal.sentAt && answeredAt > refusal.sentAt - minuteMs,
   );
   // Of several refusals at once, any may be the first, which no earlier refusal explains.
   const simultaneous = refused.filter(
@@ -126,42 +148,5 @@ function possibleSpenders(
     ? Math.max(...simultaneous.map(({ answeredAt }) => answeredAt))
     : refusal.answeredAt;
   const spent = refusalsSpend && !isFirst ? [...granted, ...refused] : granted;
-  return spent.filter((exchange) => exchange !== refusal && exchange.sentAt <= latest + slackMs);
-}
-
-/** A token, and a hundredth for rounding. */
-const wholeToken = 1.01;
-
-function hasContinuousToken(
-  { limit, slackMs }: Bucket,
-  spenders: readonly Exchange[],
-  refusal: Exchange,
-): boolean {
-  const latestFirst = spenders.map(({ answeredAt }) => answeredAt).toSorted((a, b) => b - a);
-  return latestFirst.every((spentAt, i) => {
-    const remaining = limit - (i + 1);
-    const returned = ((refusal.sentAt - slackMs - spentAt) * limit) / minuteMs;
-    return remaining >= 1 || remaining + returned > wholeToken;
-  });
-}
-
-/**
- * True if a counter explains the reply that adds a part of the count of the minute before to its
- * own, as some proxies have. Such a counter breaks LIMIT-1 to LIMIT-5, but not LIMIT-7 and AUTH-6:
- * it says nothing about whose requests it counts.
- */
-export function weightedCounterExplains(
-  { exchanges, limit }: Pick<Bucket, 'exchanges' | 'limit'>,
-  { exchange: reply, isTooFew }: Pick<Unexplained, 'exchange' | 'isTooFew'>,
-): boolean {
-  const earlier = exchanges.filter((each) => !isRefused(each) && each.sentAt <= reply.answeredAt);
-  const countSince = (from: number) =>
-    earlier.filter(({ answeredAt }) => answeredAt >= from).length;
-  return [reply.sentAt - clockDriftMs, reply.answeredAt + clockDriftMs].some((at) => {
-    const start = Math.floor(at / minuteMs) * minuteMs;
-    const current = countSince(start - clockDriftMs);
-    const previous = countSince(start - minuteMs - clockDriftMs) - current;
-    const weighted = current + previous * (1 - (at - start) / minuteMs);
-    return isTooFew ? weighted + 2 > limit : weighted <= limit + 1;
-  });
+  return spent.filter((exchange) => exchange !== refusal && exchange.sentAt <= latest);
 }

@@ -16,7 +16,6 @@ const bucket = {
   isOfAddress: false,
   knownSince: 0,
   hasExactTimes: false,
-  slackMs: 0,
 };
 
 /** Ten sends, with a reading of the statistics before the first and after each, and four later. */

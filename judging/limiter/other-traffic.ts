@@ -10,7 +10,7 @@ import { minuteMs } from '#contract/time.ts';
 import { type Exchange, isAccepted, isSend, isUncertain } from '../service/exchange.ts';
 import { isObject, textOf } from '../service/expectations.ts';
 import type { Trace } from '../service/judge.ts';
-import type { Bucket } from './permitted-limiters.ts';
+import type { Bucket } from './models.ts';
 
 /** A smaller excess of messages does not show another client for certain. */
 const fewestOfOthers = 4;
@@ -136,14 +136,16 @@ function quietMs(readings: readonly Exchange[], sends: readonly Exchange[]): num
   return total;
 }
 
-/** Also explains what looks like another client. */
-const orMinuteLimiter = ', or a limiter that counts each minute for itself';
+/** Other clients that may use the account. */
+interface OtherClients {
+  /** What a run would need instead. */
+  readonly need: string;
+  /** True if the account's statistics prove them. */
+  readonly areSeen: boolean;
+}
 
-/**
- * Why fewer requests than the limit may have passed, as what a run would need instead; undefined if
- * only a smaller limit explains it.
- */
-export function othersIn(trace: Trace, bucket: Bucket): string | undefined {
+/** Why fewer requests than the limit may have passed; undefined if only a smaller limit does it. */
+export function othersIn(trace: Trace, bucket: Bucket): OtherClients | undefined {
   if (trace.hasExactTimes || bucket.isOfAddress) return undefined;
   const counts = passedBeforeRefusals(bucket);
   const { limit } = bucket;
@@ -153,16 +155,27 @@ export function othersIn(trace: Trace, bucket: Bucket): string | undefined {
   if (account !== 'own' && least < limit / 3) return undefined;
   const messages = messagesOfOthers(trace.log, account);
   if (messages !== undefined && messages > 0)
-    return `an account that no other client uses: at least ${messages} messages are not of this run`;
+    return {
+      need: `an account that no other client uses: at least ${messages} messages are not of this run`,
+      areSeen: true,
+    };
   if (bucket.name === 'tasks' && isPolledByOthers(bucket))
-    return `a device that no other client polls${orMinuteLimiter}: a token that this run did not spend came back`;
+    return possible(
+      'a device that no other client polls: a token that this run did not spend came back',
+    );
   if (messages === 0) return undefined;
   const isRepeated = counts.length > 1 && least === most;
   // No other client leaves a bucket once full and once nearly empty. More than the limit may pass
   // where tokens come back continuously; a slow flood may then meet fewer tokens.
   const isFullOnce = least === limit || (most >= limit && least < limit / 3);
   if (isRepeated || isFullOnce) return undefined;
-  return `an account that no other client uses${orMinuteLimiter}: before a 429, ${counts.join(', then ')} requests passed in a minute`;
+  return possible(
+    `an account that no other client uses: before a 429, ${counts.join(', then ')} requests passed in a minute`,
+  );
+}
+
+function possible(need: string): OtherClients {
+  return { need, areSeen: false };
 }
 
 /** For each flood, the requests that passed in the minute before its first 429. */

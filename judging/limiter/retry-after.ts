@@ -2,11 +2,10 @@
  * Judges what a 429 says: the wait of its `Retry-After`, and its `detail`. Rules: ERR-3, ERR-4.
  */
 
-import { type Exchange, isUncertain } from '../service/exchange.ts';
+import { type Exchange, isRefused, isReplay, isUncertain } from '../service/exchange.ts';
 import * as verify from '../service/expectations.ts';
-import { type Findings, slackOf, type Trace } from '../service/judge.ts';
+import type { Findings, Trace } from '../service/judge.ts';
 import { othersIn } from './other-traffic.ts';
-import { isRefused, isReplay } from './permitted-limiters.ts';
 import { bucketNameOf, bucketsOf } from './throttle.ts';
 
 export const retryAfterJudges = {
@@ -62,17 +61,16 @@ interface Wait {
 }
 
 function waitAfter(trace: Trace, refusal: Exchange): Wait {
-  const slackMs = slackOf(trace);
   const seconds = Number(refusal.reply.headers['retry-after'] ?? Number.NaN);
   return {
     refusal,
     seconds,
-    tooEarlyUntil: refusal.sentAt + (seconds - 1) * 1_000 - slackMs,
-    enoughAt: refusal.answeredAt + seconds * 1_000 + slackMs,
+    tooEarlyUntil: refusal.sentAt + (seconds - 1) * 1_000,
+    enoughAt: refusal.answeredAt + seconds * 1_000,
     later: trace.exchanges.filter(
       (exchange) =>
         bucketNameOf(exchange) === bucketNameOf(refusal) &&
-        exchange.sentAt >= refusal.answeredAt + slackMs &&
+        exchange.sentAt >= refusal.answeredAt &&
         exchange !== refusal,
     ),
   };
@@ -130,7 +128,7 @@ function mayBeTaken(
       exchange.sentAt < next.answeredAt,
   );
   const others = isTaken || trace.recorded !== undefined ? undefined : othersIn(trace, bucket);
-  if (others !== undefined) findings.lack(others);
+  if (others !== undefined) findings.lack(others.need);
   return isTaken || others !== undefined;
 }
 
@@ -142,7 +140,7 @@ function isAlone(trace: Trace, { caller, sentAt, answeredAt }: Exchange): boolea
   const { exchanges, recorded } = trace;
   if (caller.account === undefined) return false;
   const near = exchanges.filter(
-    (exchange) => exchange.sentAt < answeredAt + slackOf(trace) && exchange.answeredAt > sentAt,
+    (exchange) => exchange.sentAt < answeredAt && exchange.answeredAt > sentAt,
   );
   return recorded?.isComplete === true && recorded.isOneAccount && near.length === 1;
 }

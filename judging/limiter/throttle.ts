@@ -6,15 +6,14 @@
  * bucket.
  */
 import { minuteMs } from '#contract/time.ts';
-import { type Exchange, isUncertain } from '../service/exchange.ts';
+import { type Exchange, isRefused, isUncertain } from '../service/exchange.ts';
 import * as verify from '../service/expectations.ts';
-import { type Findings, type Judge, slackOf, type Trace } from '../service/judge.ts';
+import type { Findings, Judge, Trace } from '../service/judge.ts';
 import { judgeNotQueued } from '../service/replay.ts';
 import { type Endpoint, limits } from './buckets.ts';
-import { wasFull } from './excess.ts';
-import { unexplained, weightedCounterExplains } from './explained.ts';
+import { type Unexplained, unexplained } from './explained.ts';
+import type { Bucket } from './models.ts';
 import { othersIn } from './other-traffic.ts';
-import { type Bucket, isRefused, type Unexplained } from './permitted-limiters.ts';
 
 export const throttleJudges = {
   'LIMIT-1': limitOn('send'),
@@ -37,7 +36,13 @@ function limitOn(endpoint: Endpoint): Judge {
   };
 }
 
-/** The buckets that the case used, with all that the run spent from them in the minutes before. */
+/** What is further back explains no reply: `sliding_counter` looks back for two minutes. */
+const keptMs = 3 * minuteMs;
+
+/**
+ * The buckets that the case used, with what the run spent from them in the minutes before. Where
+ * older exchanges are left out, the bucket is known only from there on.
+ */
 export function bucketsOf(trace: Trace): Bucket[] {
   const firstUses = new Map<string, Exchange>();
   for (const exchange of trace.exchanges) {
@@ -47,17 +52,20 @@ export function bucketsOf(trace: Trace): Bucket[] {
   return [...firstUses].map(([name, first]) => {
     const isInBucket = (exchange: Exchange) => bucketNameOf(exchange) === name;
     const last = trace.exchanges.findLast(isInBucket) ?? first;
-    const isRecent = ({ answeredAt, sentAt }: Exchange) =>
-      answeredAt > first.sentAt - 2 * minuteMs && sentAt <= last.answeredAt;
+    const ofBucket = trace.log.filter(isInBucket);
+    const exchanges = ofBucket.filter(
+      ({ answeredAt, sentAt }) => answeredAt > first.sentAt - keptMs && sentAt <= last.answeredAt,
+    );
+    const isCut = exchanges[0] !== ofBucket[0];
+    const knownSince = first.caller.isNew ? Number.NEGATIVE_INFINITY : trace.knownSince;
     return {
       name: `${first.endpoint}`,
       limit: limits[first.endpoint as Endpoint],
       isOfAddress: first.caller.account === undefined,
-      exchanges: trace.log.filter((exchange) => isInBucket(exchange) && isRecent(exchange)),
-      knownSince: first.caller.isNew ? Number.NEGATIVE_INFINITY : trace.knownSince,
+      exchanges,
+      knownSince: isCut ? Math.max(knownSince, first.sentAt - keptMs) : knownSince,
       hasExactTimes: trace.hasExactTimes,
-      slackMs: slackOf(trace),
-      ...(trace.recorded !== undefined && { ahead: trace.recorded.ahead }),
+      ahead: trace.recorded?.ahead ?? last.ahead,
     };
   });
 }
@@ -78,18 +86,18 @@ function judgeBucket(trace: Trace, bucket: Bucket, findings: Findings): void {
   }
   const { recorded } = trace;
   // Another key of the recording may belong to the same account.
-  const othersSpend = recorded !== undefined && !recorded.isOneAccount;
-  const fault = unexplained(bucket, { othersSpend });
+  const isShared = recorded !== undefined && !recorded.isOneAccount;
+  const fault = unexplained(bucket, isShared ? 'certain' : 'none');
   if (fault === undefined) {
     countExercise(trace, bucket, findings);
     return;
   }
   const others = recorded === undefined ? othersIn(trace, bucket) : undefined;
-  // Another client explains a refusal, but never that more requests passed.
-  const certainFault = others === undefined ? fault : unexplained(bucket, { othersSpend: true });
+  const certainFault =
+    others === undefined ? fault : unexplained(bucket, others.areSeen ? 'certain' : 'possible');
   if (certainFault !== undefined)
     findings.judge(bucket.exchanges, () => failLimit(bucket, certainFault));
-  else if (others !== undefined) findings.lack(others);
+  else if (others !== undefined) findings.lack(others.need);
 }
 
 /** A bucket without a fault exercises its rule if it was full once, and then throttled. */
@@ -140,19 +148,17 @@ function passedOneByOne({ exchanges, limit }: Bucket, fault: Exchange): number |
 
 /** LIMIT-7 and AUTH-6: its own requests explain each bucket, without those of other buckets. */
 function judgeEveryBucket(trace: Trace, findings: Findings): void {
-  for (const bucket of bucketsOf(trace)) {
-    const fault = trace.recorded === undefined ? unexplained(bucket) : undefined;
-    if (fault !== undefined && isWeighted(trace, bucket, fault))
-      findings.lack('a limiter that counts each minute for itself');
-    else judgeBucket(trace, bucket, findings);
-  }
+  for (const bucket of bucketsOf(trace)) judgeBucket(trace, bucket, findings);
 }
 
-/** Considers all that the run spent: requests before the case may have caused the 429. */
-function isWeighted({ log }: Trace, { limit }: Bucket, fault: Unexplained): boolean {
-  const name = bucketNameOf(fault.exchange);
-  const exchanges = log.filter((exchange) => bucketNameOf(exchange) === name);
-  return weightedCounterExplains({ exchanges, limit }, fault);
+/** The bucket regains few tokens within this time. */
+const burstMs = 15_000;
+
+/** True if the first N requests passed in a burst: the bucket was full, whatever came before. */
+function wasFull({ limit }: Bucket, granted: readonly Exchange[]): boolean {
+  const [first] = granted;
+  const last = granted[limit - 1];
+  return first !== undefined && last !== undefined && last.answeredAt - first.sentAt < burstMs;
 }
 
 /** READ-3, LIMIT-6: no read is throttled, and neither are statistics. */

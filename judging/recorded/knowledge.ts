@@ -6,15 +6,13 @@
  */
 
 import type { TrafficExchange } from '#contract/exchange.ts';
-import { type Ahead, unknown } from '../evidence/clock-offset.ts';
+import { type Ahead, aheadByDate, around, clusterMs, unknown } from '../evidence/clock-offset.ts';
 import { parse } from '../evidence/kept-bodies.ts';
 import { exchangeOf, type Knowledge } from '../evidence/knowledge.ts';
 import type { Reply } from '../evidence/reply.ts';
 import type { Caller, Exchange, Sender } from '../service/exchange.ts';
 import { codeOf, isNear, isObject, textOf } from '../service/expectations.ts';
 
-/** How far recorded times may be wrong. */
-const wrongMs = 4_000;
 /** The most keys of which it remembers whether the service accepts them. */
 const mostTellingKeys = 100_000;
 
@@ -42,16 +40,20 @@ export class TrafficKnowledge implements Knowledge {
   /** The offset of the target's clock: what new messages have shown, and at least `unknown`. */
   ahead: Ahead = unknown;
   #seen: Ahead | undefined;
+  #byDate: Ahead | undefined;
 
   /** The offset that new messages have shown; `unknown` without any. Narrower than `ahead`. */
   get seenAhead(): Ahead {
-    return this.#seen ?? unknown;
+    return this.#seen ?? this.#byDate ?? unknown;
   }
 
-  aheadOf({ status, json, sentAt, answeredAt }: Reply): Ahead {
+  aheadOf(reply: Reply): Ahead {
+    const { status, json, sentAt, answeredAt } = reply;
+    const byDate = aheadByDate(reply);
+    if (byDate !== undefined) this.#byDate = around(this.#byDate, byDate);
     const created = Date.parse(textOf(isObject(json) ? json['created_at'] : undefined));
     if (status === 202 && !Number.isNaN(created)) {
-      const seen = { least: created - answeredAt - wrongMs, most: created - sentAt + wrongMs };
+      const seen = { least: created - answeredAt - clusterMs, most: created - sentAt + clusterMs };
       this.#seen = around(this.#seen ?? seen, seen);
       this.ahead = around(this.ahead, seen);
     }
@@ -114,11 +116,6 @@ function keyIn(authorization = ''): string | undefined {
   return /^bearer[ \t]+([^\s,]+)$/i.exec(authorization)?.[1];
 }
 
-/** The bounds of both. */
-function around(a: Ahead, b: Ahead): Ahead {
-  return { least: Math.min(a.least, b.least), most: Math.max(a.most, b.most) };
-}
-
 /** What each documented refusal of a sender says of its number. */
 const refusedSenders = [
   { status: 403, code: 'from_number_not_found', is: 'unknown' },
@@ -129,7 +126,8 @@ const refusedSenders = [
 const nothing = { headers: {}, address: undefined, showsCredential: false, host: '' } as const;
 
 function replyOf(recorded: TrafficExchange): Reply {
-  const { reply, sentAt, answeredAt, method, path, query, headers, body } = recorded;
+  const { reply, sentAt, method, path, query, headers, body } = recorded;
+  const answeredAt = recorded.answeredAt + recorded.precisionMs;
   const text = reply?.body ?? '';
   const failure = reply === undefined ? { failure: 'none was recorded' } : {};
   return {
@@ -152,7 +150,7 @@ function replyOf(recorded: TrafficExchange): Reply {
       replyHeaders: reply?.headers ?? {},
       replyBody: text,
       ...failure,
-      durationMs: answeredAt - sentAt,
+      durationMs: recorded.answeredAt - sentAt,
     },
   };
 }

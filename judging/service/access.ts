@@ -4,9 +4,18 @@
  * a valid key or the account's own number.
  */
 
-import { bodyOf, type Exchange, isAccepted, isMessageSend, type Sender } from './exchange.ts';
+import {
+  bodyOf,
+  type Exchange,
+  isAccepted,
+  isMessageSend,
+  isSend,
+  type Sender,
+} from './exchange.ts';
 import * as verify from './expectations.ts';
 import type { Findings, Trace } from './judge.ts';
+import { earlierUse } from './replay.ts';
+import { validityOf } from './validity.ts';
 
 export const accessJudges = {
   'AUTH-1': judgeCredentials,
@@ -99,6 +108,7 @@ function judgeUnknownNumbers(trace: Trace, findings: Findings): void {
     if (!isOtherOwn && send.reply.status !== 503)
       findings.judge([send], () => verify.status(send.reply, 403, 400));
   }
+  findings.lack('a send from an unknown number');
 }
 
 function acceptsOwnNumber(trace: Trace, findings: Findings): boolean {
@@ -111,15 +121,27 @@ function acceptsOwnNumber(trace: Trace, findings: Findings): boolean {
   return false;
 }
 
-/** Sends with a valid key whose sender number has one of these relations to the account. */
+/**
+ * Sends with a valid key whose sender number has one of these relations to the account, and that
+ * nothing else refuses or answers first.
+ */
 function sendsFrom(trace: Trace, ...relations: Sender['is'][]): Exchange[] {
   return answered(trace).filter(
     (send) =>
       isMessageSend(send) &&
       send.caller.key === 'valid' &&
       send.sender !== undefined &&
-      relations.includes(send.sender.is),
+      relations.includes(send.sender.is) &&
+      isPlain(trace, send),
   );
+}
+
+/** True for a send whose other fields are valid, and that is no replay. */
+function isPlain(trace: Trace, send: Exchange): boolean {
+  const { invalid, open } = validityOf(send, trace.hasExactTimes);
+  const isOther = (name: string) => name !== 'from' && name !== 'from_number';
+  const isSound = send.fields !== undefined && ![...invalid, ...open].some(isOther);
+  return trace.recorded !== undefined || (isSound && earlierUse(trace, send) === undefined);
 }
 
 function deviceIdOf(send: Exchange): unknown {
@@ -137,6 +159,7 @@ function judgeForbiddenNumbers(trace: Trace, findings: Findings): void {
     if (isHidden) findings.lack('a target that reveals that the number exists');
   }
   requireOwnNumbersAccepted(trace, findings);
+  findings.lack("a send from a number that is not the account's");
 }
 
 /** Another account's number may be refused with either code (`foreignNumber`). */
@@ -151,14 +174,19 @@ function requireOwnNumbersAccepted(trace: Trace, findings: Findings): void {
   }
 }
 
-/** ERR-2: a number whose SIM is deactivated is 503 with its code. */
+/** ERR-2: a number whose SIM is deactivated is 503 with its code, on each of the three sends. */
 function judgeInactiveSims(trace: Trace, findings: Findings): void {
-  for (const send of sendsFrom(trace, 'inactive'))
+  for (const send of answered(trace).filter((one) => isFromInactive(one) && isPlain(trace, one)))
     findings.judge([send], () => {
       verify.refused(send.reply, 503, 'device_inactive');
       verify.declaredJson(send.reply);
     });
   requireOwnNumbersAccepted(trace, findings);
+  findings.lack('a send from a deactivated SIM');
+}
+
+function isFromInactive(send: Exchange): boolean {
+  return isSend(send) && send.caller.key === 'valid' && send.sender?.is === 'inactive';
 }
 
 /** SVC-1: through the SIM of the sender, or through the pool if the account has none connected. */

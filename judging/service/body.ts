@@ -8,6 +8,7 @@ import { statuses } from '#contract/message-status.ts';
 import { dayMs, minuteMs, secondMs } from '#contract/time.ts';
 import { bodyOf, type Exchange, isMessageSend, isRead } from './exchange.ts';
 import * as verify from './expectations.ts';
+import { heldStatus } from './histories.ts';
 import type { Findings, Judge, Trace } from './judge.ts';
 
 export const bodyJudges = {
@@ -138,10 +139,10 @@ function requireCreatedAt(context: Context): void {
 }
 
 function requireStatus({ body: { status }, source, accepted }: Context): void {
-  // The status of a held message has an open name (`heldStatus`).
-  if (accepted === undefined || accepted.fields?.['send_at'] !== undefined) return;
-  const expected = `one of ${statuses.join(', ')} as status of ${source}`;
-  verify.that(knownStatuses.includes(verify.textOf(status)), expected, verify.show(status));
+  const isDueAtOnce = accepted !== undefined && accepted.fields?.['send_at'] === undefined;
+  const permitted = isDueAtOnce ? knownStatuses : [...knownStatuses, heldStatus];
+  const expected = `one of ${permitted.join(', ')} as status of ${source}`;
+  verify.that(permitted.includes(verify.textOf(status)), expected, verify.show(status));
 }
 
 /** RES-6: `device_id` is the SIM that has the sender number, and belongs to one account. */

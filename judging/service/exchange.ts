@@ -90,6 +90,14 @@ export function isAccepted({ reply, isRetried }: Exchange): boolean {
   return reply.status === 202 || (reply.status === 200 && isRetried);
 }
 
+export function isRefused({ reply }: Exchange): boolean {
+  return reply.status === 429;
+}
+
+export function isReplay({ method, reply }: Exchange): boolean {
+  return method === 'POST' && reply.status === 200;
+}
+
 /** True if a reply was lost, so that the effect of the request is not certain. */
 export function isUncertain({ reply, isRetried }: Exchange): boolean {
   return isRetried || reply.status === 0;

@@ -4,13 +4,23 @@
  * that reads may have missed proves nothing. `status.ts` and `pace.ts` judge histories.
  */
 
-import { bodyOf, type Exchange, isAccepted, isRead, isSend, messageIdOf } from './exchange.ts';
+import {
+  bodyOf,
+  type Exchange,
+  isAccepted,
+  isMessageSend,
+  isRead,
+  isSend,
+  messageIdOf,
+} from './exchange.ts';
 import * as verify from './expectations.ts';
-import { slackOf, type Trace } from './judge.ts';
+import type { Trace } from './judge.ts';
 import { holdEndOf } from './validity.ts';
 
 /** The statuses of a message that does not fail. */
 export const statusOrder = ['queued', 'sending', 'sent', 'delivered'];
+/** What a service may call `queued` while `send_at` holds the message (`heldStatus`). */
+export const heldStatus = 'scheduled';
 export const finalStatuses = ['delivered', 'failed'];
 export const pickedUpStatuses = ['sending', 'sent', 'delivered', 'failed'];
 
@@ -37,7 +47,6 @@ export interface History {
 /** The histories of all messages that were read. */
 export function historiesIn(trace: Pick<Trace, 'exchanges' | 'recorded'>): History[] {
   const { exchanges, recorded } = trace;
-  const slackMs = slackOf(trace);
   const readsById = new Map<string, Exchange[]>();
   for (const exchange of exchanges) {
     if (!isRead(exchange) || exchange.reply.status !== 200 || exchange.id === undefined) continue;
@@ -47,7 +56,7 @@ export function historiesIn(trace: Pick<Trace, 'exchanges' | 'recorded'>): Histo
   const addHistory = (messageId: string, start: Exchange) => {
     const reads = readsById.get(messageId);
     if (reads === undefined) return;
-    histories.push({ start, messageId, reads, sightings: sightingsIn(start, reads, slackMs) });
+    histories.push({ start, messageId, reads, sightings: sightingsIn(start, reads) });
   };
   const sends = exchanges.filter((exchange) => isSend(exchange) && isAccepted(exchange));
   for (const send of sends) addHistory(messageIdOf(send), send);
@@ -58,9 +67,12 @@ export function historiesIn(trace: Pick<Trace, 'exchanges' | 'recorded'>): Histo
   return histories;
 }
 
-function sightingsIn(start: Exchange, reads: readonly Exchange[], slackMs: number): Sighting[] {
+function sightingsIn(start: Exchange, reads: readonly Exchange[]): Sighting[] {
   const { sentAt: after, answeredAt: until } = start;
-  const firstStatus = isRead(start) ? statusOf(start) : 'queued';
+  const shown = statusOf(start);
+  // The bodies of two of the sends are open, so a 202 may show no status.
+  const isOpen = !isRead(start) && !isMessageSend(start);
+  const firstStatus = shown === heldStatus || isOpen ? 'queued' : shown;
   let last: Sighting = { status: firstStatus, after, until, exchange: start };
   const sightings = [last];
   let lastReadAt = after;
@@ -68,19 +80,14 @@ function sightingsIn(start: Exchange, reads: readonly Exchange[], slackMs: numbe
     const status = statusOf(exchange);
     // Of two reads at the same time, the later one may show the older status.
     const isOlder = rankOf(status) < rankOf(last.status);
-    const isOvertaken = isOlder && exchange.sentAt < last.exchange.answeredAt + slackMs;
-    if (status !== last.status && !isOvertaken && !isHeldName(status)) {
+    const isOvertaken = isOlder && exchange.sentAt < last.exchange.answeredAt;
+    if (status !== last.status && !isOvertaken && status !== heldStatus) {
       last = { status, after: lastReadAt, until: exchange.answeredAt, exchange };
       sightings.push(last);
     }
     lastReadAt = exchange.sentAt;
   }
   return sightings;
-}
-
-/** The service may name the status of a held message itself (`heldStatus`). */
-function isHeldName(status: string): boolean {
-  return rankOf(status) < 0;
 }
 
 /** The later a status comes in a message's life, the higher its rank; -1 for an unknown status. */

@@ -41,13 +41,6 @@ export interface Recorded {
   readonly isOneAccount: boolean;
 }
 
-/** The error of an interval between two recorded times: clocks drift, and may be set in between. */
-const recordedSlackMs = 4_000;
-
-export function slackOf({ recorded }: Pick<Trace, 'recorded'>): number {
-  return recorded === undefined ? 0 : recordedSlackMs;
-}
-
 export interface Listing {
   readonly account: string;
   /** The number of the account's messages. */

@@ -18,7 +18,7 @@ import {
   pickupOf,
   statusOf,
 } from './histories.ts';
-import { type Findings, slackOf, type Trace } from './judge.ts';
+import type { Findings, Trace } from './judge.ts';
 import { judgeSendAt } from './send.ts';
 import { holdEndOf } from './validity.ts';
 
@@ -55,6 +55,10 @@ function judgePickup(trace: Trace, history: History, findings: Findings): void {
   const lastReadAt = history.reads.at(-1)?.sentAt ?? 0;
   const isTimeOver = lastReadAt > latestPickupAt(trace, history);
   if (!isLate && !isTimeOver && pickupOf(history) === undefined) return;
+  if (!isLate && isPickedUpByPoll(trace, history)) {
+    findings.lack('a message that no poll of the harness picked up for the device');
+    return;
+  }
   findings.judge([history.start], () => {
     if (isLate) skipUnlessDeviceIsFree(trace, history);
     const since = holdEndOf(history.start) === undefined ? '' : ' of send_at';
@@ -102,13 +106,12 @@ function isOvertaken(trace: Trace, history: History): boolean {
   });
 }
 
-/** True if the late pickup came when the harness polled for tasks. */
+/** True if the pickup may have come from a poll for tasks, which the harness made. */
 function isPickedUpByPoll(trace: Trace, history: History): boolean {
   const pickup = pickupOf(history);
   return trace.log.some(
     ({ endpoint, sentAt, answeredAt }) =>
       endpoint === 'tasks' &&
-      sentAt >= latestPickupAt(trace, history) &&
       pickup !== undefined &&
       answeredAt >= pickup.after &&
       sentAt <= pickup.until,
@@ -151,7 +154,7 @@ export function judgeCurrentStatus(trace: Trace, findings: Findings): void {
 function judgeHolds(trace: Trace, findings: Findings): void {
   judgeSendAt(trace, findings);
   const { hasExactTimes, recorded } = trace;
-  const offsetMs = Math.max(clockDriftMs, slackOf(trace) + (recorded?.ahead.most ?? 0));
+  const offsetMs = Math.max(clockDriftMs, recorded?.ahead.most ?? 0);
   for (const history of historiesIn(trace)) {
     const holdEnd = holdEndOf(history.start);
     if (holdEnd === undefined) judgePickup(trace, history, findings);

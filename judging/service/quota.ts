@@ -3,6 +3,7 @@
  * when the count starts again, so a message counts for certain only if both answers count it.
  */
 import { dayMs } from '#contract/time.ts';
+import type { Reply } from '../evidence/reply.ts';
 import { type Exchange, isAccepted, isMessageSend, isSend } from './exchange.ts';
 import * as verify from './expectations.ts';
 import type { Findings, Trace } from './judge.ts';
@@ -25,12 +26,16 @@ function judgeQuotas(trace: Trace, findings: Findings): void {
 
 /** With so few sends in all, no limit per minute explains a 429. */
 const fewSends = 100;
+/** Seconds; a limit per minute asks for no longer wait (ERR-3). */
+const longestWait = 61;
+const senderCodes = ['from_number_not_found', 'from_number_access_deniedd'];
 
 function judgeSend(trace: Trace, send: Exchange, quota: number, findings: Findings): void {
   const { reply, sender } = send;
   const { certain, possible } = countedFor(trace, send);
   const mayBeThrottled = !trace.hasExactTimes || trace.log.filter(isSend).length > fewSends;
-  const isThrottled = reply.status === 429 && mayBeThrottled;
+  // Without such a wait, a 429 is no throttle, but the wrong answer to a spent quota.
+  const isThrottled = mayBeThrottled && (verify.waitIn(reply) ?? longestWait + 1) <= longestWait;
   if (reply.status === 402)
     findings.judge([send], () => {
       verify.refused(reply, 402, 'quota_exceeded');
@@ -40,9 +45,15 @@ function judgeSend(trace: Trace, send: Exchange, quota: number, findings: Findin
     findings.alsoRequire([send], () => {
       if (sender?.is === 'own' && certain < quota && !isThrottled) verify.accepted(reply);
     });
-  else if (reply.status === 403)
+  else if (reply.status === 403 && sender?.is !== 'own' && refusesSender(reply))
     findings.lack('--exhausted-from, as that account may not send from --from');
   else findings.judge([send], () => verify.refused(reply, 402, 'quota_exceeded'));
+}
+
+/** True if the reply refuses the number rather than the quota. */
+function refusesSender(reply: Reply): boolean {
+  const code = verify.codeOf(reply) ?? '';
+  return senderCodes.some((known) => verify.isNear(code, known));
 }
 
 /** The messages of the account that count against the quota for this send. */

@@ -83,7 +83,14 @@ function judgeOtherIds(trace: Trace, findings: Findings): void {
   judgeForeignIds(others, new Set(acceptedSends.keys()), findings);
 }
 
-/** Compares each read of a message of another account with two reads of ids that do not exist. */
+/** So many replies to unknown ids show which parts of a reply vary by chance, as behind a CDN. */
+export const tellingReads = 16;
+
+/**
+ * Compares the reads of another account's message with the reads of ids that do not exist. A
+ * difference shows the message only if each read of it repeats the difference, and many unknown ids
+ * do not vary in that part.
+ */
 function judgeForeignIds(
   reads: readonly Exchange[],
   knownIds: ReadonlySet<string>,
@@ -91,13 +98,34 @@ function judgeForeignIds(
 ): void {
   const foreignReads = reads.filter(({ id = '' }) => knownIds.has(id));
   for (const foreign of foreignReads) {
-    const [first, second] = reads.filter(
-      ({ method, id = '', caller }) =>
-        method === foreign.method && caller.account === foreign.caller.account && !knownIds.has(id),
+    const ofCaller = reads.filter(
+      ({ method, caller }) =>
+        method === foreign.method && caller.account === foreign.caller.account,
     );
-    if (first === undefined || second === undefined) continue;
-    findings.judge([first, foreign], () => requireAlike(foreign, first, second));
+    const unknown = ofCaller.filter(({ id = '' }) => !knownIds.has(id));
+    const again = ofCaller.filter(({ id }) => id === foreign.id);
+    const [first] = unknown;
+    if (first === undefined || unknown.length < 2) continue;
+    const part = tellingPart(again, unknown);
+    if (part !== undefined && unknown.length < tellingReads)
+      findings.lack(`${tellingReads} reads of unknown ids, as the first differ in ${part}`);
+    else findings.judge([first, foreign], () => requireAlike(foreign, first, part));
   }
+}
+
+/** The part in which all of these replies differ from all replies to unknown ids. */
+export function tellingPart(
+  foreign: readonly Exchange[],
+  unknown: readonly Exchange[],
+): string | undefined {
+  const [first, ...others] = unknown;
+  if (first === undefined) return undefined;
+  const varying = new Set(others.flatMap((other) => differingParts(first, other)));
+  for (const name of ['date', 'keep-alive', 'connection']) varying.add(name);
+  const [candidates = [], ...repeated] = foreign.map((each) => differingParts(first, each));
+  return candidates.find(
+    (name) => !varying.has(name) && repeated.every((names) => names.includes(name)),
+  );
 }
 
 /** Of a recorded read, the owner of the message is unknown: any other refusal is wrong for all. */
@@ -116,16 +144,9 @@ function plainId(id: string): string {
   return id.replaceAll('-', '').toLowerCase();
 }
 
-/**
- * The reply to a foreign id differs from the replies to two unknown ids no more than those differ
- * from each other: a CDN may add varying headers to each reply.
- */
-function requireAlike(foreign: Exchange, firstUnknown: Exchange, secondUnknown: Exchange): void {
-  const varying = differingParts(firstUnknown, secondUnknown);
-  const ignored = [...varying, 'date', 'keep-alive', 'connection'];
-  const part = differingParts(firstUnknown, foreign).find((name) => !ignored.includes(name));
+function requireAlike(foreign: Exchange, unknown: Exchange, part: string | undefined): void {
   if (part === undefined) return;
-  const [unknownPart, foreignPart] = [firstUnknown, foreign].map(
+  const [unknownPart, foreignPart] = [unknown, foreign].map(
     (exchange) => `${part}: ${partsOf(exchange).get(part) ?? 'nothing'}`,
   );
   verify.fail(`the reply to an unknown id, which has ${unknownPart}`, `${foreignPart}`);

@@ -21,7 +21,7 @@ import {
   statusOrder,
   stepsOf,
 } from './histories.ts';
-import { type Findings, slackOf, type Trace } from './judge.ts';
+import type { Findings, Trace } from './judge.ts';
 import { latestPickupMs, pollIntervalMs, tasksIn } from './pace.ts';
 import { noticeTasks } from './tasks.ts';
 import { holdEndOf } from './validity.ts';
@@ -71,7 +71,7 @@ function failUnlessReadsMissed(
   const gapsMs = history.sightings.slice(1).map(({ after, until }) => until - after);
   // A read falls into each status that lasts one gap. Measured durations are off by up to a gap, and
   // the next status may be shorter.
-  if (!trace.hasExactTimes && shortestMs < 3 * (Math.max(...gapsMs) + slackOf(trace)))
+  if (!trace.hasExactTimes && shortestMs < 3 * Math.max(...gapsMs))
     throw new verify.Lacking('a target whose messages stay in each state for a few seconds');
   verify.fail(expected, describeHistory(history));
 }
@@ -111,7 +111,7 @@ function judgeHandOut(trace: Trace, history: History, tasks: Exchange, findings:
   findings.alsoRequireThat([send, tasks], isOwnDevice, noTask, 'the message of another device');
 
   const isAtOnce = trace.assumption('taskPickup') === 'handed_out';
-  const latestMs = isAtOnce ? 0 : latestPickupMs(trace) + slackOf(trace);
+  const latestMs = isAtOnce ? 0 : latestPickupMs(trace);
   const reads = readsAfter(trace, history, tasks);
   const lateRead = reads.find(({ sentAt }) => sentAt >= tasks.answeredAt + latestMs);
   const proof = reads.find((read) => statusOf(read) !== 'queued') ?? lateRead;
@@ -146,18 +146,18 @@ function judgeOrder(trace: Trace, findings: Findings): void {
       if (to.status !== next) failUnlessReadsMissed(trace, histories, expected, step);
     });
   }
-  for (const history of histories) requireNoOlderStatus(history, slackOf(trace), findings);
+  for (const history of histories) requireNoOlderStatus(history, findings);
   if (trace.hasExactTimes) for (const history of histories) judgeDelivery(trace, history, findings);
   findings.lack('a message that is picked up within the wait');
 }
 
 /** Consecutive reads never show an older status, whichever key reads. */
-function requireNoOlderStatus({ reads }: History, slackMs: number, findings: Findings): void {
+function requireNoOlderStatus({ reads }: History, findings: Findings): void {
   let latest: Exchange | undefined;
   for (const read of reads) {
     const rank = rankOf(statusOf(read));
     const latestRank = latest === undefined ? -1 : rankOf(statusOf(latest));
-    if (latest !== undefined && rank >= 0 && read.sentAt >= latest.answeredAt + slackMs)
+    if (latest !== undefined && rank >= 0 && read.sentAt >= latest.answeredAt)
       findings.alsoRequireThat([latest, read], rank >= latestRank, `${statusOf(latest)} or later`);
     if (rank > latestRank) latest = read;
   }

@@ -40,6 +40,7 @@ test.concurrent.each([
   { limiterRefill: 'continuous' },
   { limiterRefill: 'interval' },
   { limiterRefill: 'interval_aligned' },
+  { limiterRefill: 'sliding_counter' },
   { refusedSpendsToken: 'yes' },
   { errorsSpendToken: 'no', unauthenticatedThrottle: 'always_401' },
   { replaySpends: 'nothing', gateOrder: 'validate_first' },

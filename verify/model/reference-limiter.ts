@@ -18,10 +18,19 @@ export interface ReferenceBucket {
    */
   windowStart: number;
   spentInWindow: number;
+  /** `sliding_counter`: what each minute of the clock counted. */
+  counts: Map<number, number>;
 }
 
 export function fullBucket(): ReferenceBucket {
-  return { spentAt: [], missing: 0, countedAt: 0, windowStart: 0, spentInWindow: 0 };
+  return {
+    spentAt: [],
+    missing: 0,
+    countedAt: 0,
+    windowStart: 0,
+    spentInWindow: 0,
+    counts: new Map(),
+  };
 }
 
 /** Spends a token and returns 0, or returns the milliseconds until the next token. */
@@ -39,7 +48,9 @@ export function spendToken(
       return continuousWait(bucket, limit, now, refusalCounts);
     case 'interval_aligned':
       return intervalWait(bucket, limit, now, Math.floor(now / minuteMs) * minuteMs);
-    default: {
+    case 'sliding_counter':
+      return counterWait(bucket, limit, now, refusalCounts);
+    case 'interval': {
       const isOver = now >= bucket.windowStart + minuteMs || bucket.spentInWindow === 0;
       return intervalWait(bucket, limit, now, isOver ? now : bucket.windowStart);
     }
@@ -78,6 +89,28 @@ function continuousWait(
   }
   const lacking = minuteMs - (limit * minuteMs - bucket.missing);
   return Math.ceil(lacking / limit);
+}
+
+function counterWait(bucket: ReferenceBucket, limit: number, now: number, refusalCounts: boolean) {
+  const countOf = (minute: number) => bucket.counts.get(minute) ?? 0;
+  const hasRoom = (at: number) => {
+    const minute = Math.floor(at / minuteMs);
+    const covered = (minute + 1) * minuteMs - at;
+    return countOf(minute) * minuteMs + countOf(minute - 1) * covered < limit * minuteMs;
+  };
+  const minute = Math.floor(now / minuteMs);
+  const passes = hasRoom(now);
+  if (passes) bucket.counts.set(minute, countOf(minute) + 1);
+  else if (refusalCounts) bucket.counts.set(minute, Math.min(countOf(minute) + 1, limit));
+  if (passes) return 0;
+  // Room only grows while no request comes, so the first moment with room can be bisected.
+  let [full, free] = [now, now + 2 * minuteMs];
+  while (free - full > 1) {
+    const middle = Math.floor((full + free) / 2);
+    if (hasRoom(middle)) free = middle;
+    else full = middle;
+  }
+  return free - now;
 }
 
 function intervalWait(bucket: ReferenceBucket, limit: number, now: number, windowStart: number) {

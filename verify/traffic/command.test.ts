@@ -77,6 +77,7 @@ function exchange(
   return {
     sentAt,
     answeredAt: sentAt + 20,
+    precisionMs: 1,
     host: '',
     method: 'GET',
     path: `/api/v1/sms/${ids[0]}/`,

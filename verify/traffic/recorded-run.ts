@@ -126,7 +126,7 @@ class Recorder {
   ): void {
     const { method, path, query, authorization, contentType, clientIp: address } = request;
     this.exchanges.push({
-      ...{ sentAt: Math.floor(now), answeredAt: Math.floor(now) },
+      ...{ sentAt: Math.floor(now), answeredAt: Math.floor(now), precisionMs: 1 },
       ...{ host: '', method, path, query, address, showsCredential: true },
       headers: {
         ...(authorization !== undefined && { authorization }),

@@ -120,7 +120,7 @@ test('LIMIT-1 noLimits throttles no caller', () => {
   for (let i = 0; i < 300; i++) expect(twin.send().status).toBe(202);
 });
 
-test.each(['sliding', 'continuous', 'interval', 'interval_aligned'] as const)(
+test.each(['sliding', 'continuous', 'interval', 'interval_aligned', 'sliding_counter'] as const)(
   'ERR-3 ERR-4 limiterRefill %s: header and detail state the wait, which is sufficient and tight',
   (limiterRefill) => {
     fc.assert(

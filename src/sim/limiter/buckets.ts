@@ -36,6 +36,8 @@ export function createBucket(refill: Refill, limit: number, state?: readonly num
       return new IntervalBucket(limit, state);
     case 'interval_aligned':
       return new AlignedBucket(limit, state);
+    case 'sliding_counter':
+      return new CounterBucket(limit, state);
   }
 }
 
@@ -228,4 +230,71 @@ class AlignedBucket extends IntervalBucket {
   protected override endMs(): number {
     return (this.interval + 1) * limitWindowMs;
   }
+}
+
+/**
+ * Counts what passes in each minute of the clock. A request passes while this minute's count, and
+ * the share of the last minute's that the 60 s before now still cover, are less than N.
+ */
+class CounterBucket implements Bucket {
+  readonly #limit: number;
+  /** The minute of the clock since 1970 that `#current` counts; `#last` counts the one before. */
+  #minute: number;
+  #current: number;
+  #last: number;
+
+  constructor(limit: number, [minute = 0, current = 0, last = 0]: readonly number[] = []) {
+    this.#limit = limit;
+    this.#minute = minute;
+    this.#current = current;
+    this.#last = last;
+  }
+
+  get state(): readonly number[] {
+    return [this.#minute, this.#current, this.#last];
+  }
+
+  take(nowMs: number): boolean {
+    if (this.waitMs(nowMs) > 0) return false;
+    this.#current++;
+    return true;
+  }
+
+  giveBack(): void {
+    this.#current--;
+  }
+
+  /** The count never exceeds N, so a wait is never longer than one window and a millisecond. */
+  spendRefused(): void {
+    this.#current = Math.min(this.#current + 1, this.#limit);
+  }
+
+  waitMs(nowMs: number): number {
+    const elapsedMs = this.#turn(nowMs);
+    const left = this.#limit - this.#current;
+    if (left > 0) return Math.max(0, firstPassMs(this.#last, left) - elapsedMs);
+    return limitWindowMs - elapsedMs + firstPassMs(this.#current, this.#limit);
+  }
+
+  available(nowMs: number): number {
+    const share = (limitWindowMs - this.#turn(nowMs)) / limitWindowMs;
+    return Math.max(0, Math.ceil(this.#limit - this.#current - this.#last * share));
+  }
+
+  /** Begins a new minute if it is time; returns the milliseconds since the minute began. */
+  #turn(nowMs: number): number {
+    const minute = Math.floor(nowMs / limitWindowMs);
+    if (minute !== this.#minute) {
+      this.#last = minute === this.#minute + 1 ? this.#current : 0;
+      this.#current = 0;
+      this.#minute = minute;
+    }
+    return nowMs - minute * limitWindowMs;
+  }
+}
+
+/** The first millisecond of a minute in which the last minute counts for less than `left`. */
+function firstPassMs(last: number, left: number): number {
+  if (last < left) return 0;
+  return limitWindowMs + 1 - Math.ceil((left * limitWindowMs) / last);
 }

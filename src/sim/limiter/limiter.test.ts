@@ -2,6 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { answersOf } from '#contract/assumptions.ts';
 import { documentedLimitsPerMinute, endpointNames } from '#contract/limits.ts';
 import { minuteMs } from '#contract/time.ts';
 import { type Assumptions, defaultAssumptions, SwitchableAssumptions } from '../assumptions.ts';
@@ -12,7 +13,7 @@ import { addressCaller, Limiter, mostAddresses } from './limiter.ts';
 type Refill = Assumptions['limiterRefill'];
 type YesNo = Assumptions['refusedSpendsToken'];
 
-const refills: readonly Refill[] = ['sliding', 'continuous', 'interval', 'interval_aligned'];
+const refills = answersOf('limiterRefill') as readonly Refill[];
 const refusals: readonly YesNo[] = ['no', 'yes'];
 const laws = refills.flatMap((refill) => refusals.map((refused) => [refill, refused] as const));
 /** A full minute of the clock. */
@@ -54,9 +55,37 @@ class NaiveBucket {
 
   /** 0 when the request passes, else whole seconds. `neutral`: it gives its token back. */
   request(nowMs: number, neutral: boolean): number {
-    const waitMs =
-      this.#refill === 'continuous' ? this.#drip(nowMs, neutral) : this.#count(nowMs, neutral);
-    return Math.ceil(waitMs / 1_000);
+    return Math.ceil(this.#waitMs(nowMs, neutral) / 1_000);
+  }
+
+  #waitMs(nowMs: number, neutral: boolean): number {
+    if (this.#refill === 'continuous') return this.#drip(nowMs, neutral);
+    if (this.#refill === 'sliding_counter') return this.#weigh(nowMs, neutral);
+    return this.#count(nowMs, neutral);
+  }
+
+  #weigh(nowMs: number, neutral: boolean): number {
+    const countIn = (minute: number) =>
+      this.#spentAtMs.filter((at) => Math.floor(at / minuteMs) === minute).length;
+    const isFull = (atMs: number) => {
+      const minute = Math.floor(atMs / minuteMs);
+      const uncovered = atMs % minuteMs;
+      const weighed = countIn(minute - 1) * (minuteMs - uncovered);
+      return countIn(minute) * minuteMs + weighed >= this.#limit * minuteMs;
+    };
+    const wasFull = isFull(nowMs);
+    const isCounted = wasFull
+      ? this.#refused === 'yes' && countIn(Math.floor(nowMs / minuteMs)) < this.#limit
+      : !neutral;
+    if (isCounted) this.#spentAtMs.push(nowMs);
+    if (!wasFull) return 0;
+    let [full, free] = [nowMs, nowMs + 2 * minuteMs];
+    while (free - full > 1) {
+      const middle = Math.floor((full + free) / 2);
+      if (isFull(middle)) full = middle;
+      else free = middle;
+    }
+    return free - nowMs;
   }
 
   #drip(nowMs: number, neutral: boolean): number {
@@ -254,7 +283,7 @@ test.each(laws)(
         };
         const patient = past();
         expect(patient.seconds).toBeGreaterThan(0);
-        expect(patient.seconds).toBeLessThanOrEqual(60);
+        expect(patient.seconds).toBeLessThanOrEqual(refill === 'sliding_counter' ? 61 : 60);
         patient.clock.advanceTo(patient.clock.now() + patient.seconds * 1_000);
         expect(patient.limiter.take('send', 'caller')).toBe(0);
         const hasty = past();
@@ -278,6 +307,8 @@ test.each([
   ['interval', 'yes', [60, 60, 30, 30]],
   ['interval_aligned', 'no', [45, 45, 15, 15]],
   ['interval_aligned', 'yes', [45, 45, 15, 15]],
+  ['sliding_counter', 'no', [46, 46, 16, 16]],
+  ['sliding_counter', 'yes', [46, 46, 16, 16]],
 ] as const)(
   'ERR-3 %s, refused spends %s: two a minute, asked at +0 s and +30 s, wait %j',
   (refill, refused, expected) => {
@@ -296,6 +327,7 @@ test.each([
   ['continuous', 29_999, 30_000],
   ['interval', 59_999, 60_000],
   ['interval_aligned', 44_999, 45_000],
+  ['sliding_counter', 45_000, 45_001],
 ] as const)('LIMIT-1 %s: refused after %i ms, passing after %i ms', (refill, before, after) => {
   const { clock, limiter } = setUp(2, refill, 'no', start + 15_000);
   expect([1, 2, 3].map(() => limiter.take('send', 'caller') > 0)).toEqual([false, false, true]);

@@ -387,6 +387,7 @@ test.each([
   ['continuous', [120 * 60_000 + 1, 0]],
   ['interval', [-1, 0]],
   ['interval_aligned', [121, 0]],
+  ['sliding_counter', [0, 121, 0]],
 ] as const)('LIMIT-1 with the refill %s a bucket of %j is impossible', (limiterRefill, state) => {
   const twin = Twin.assuming({ limiterRefill });
   twin.accepted();

@@ -172,4 +172,8 @@ const isPossible: Readonly<Record<Refill, IsPossible>> = {
     tokens >= 0 && tokens <= limit && startedAtMs <= nowMs,
   interval_aligned: ([tokens = 0, minute = 0], limit, nowMs) =>
     tokens >= 0 && tokens <= limit && minute <= Math.floor(nowMs / limitWindowMs),
+  sliding_counter: ([minute = 0, current = 0, last = 0], limit, nowMs) =>
+    Math.min(current, last) >= 0 &&
+    Math.max(current, last) <= limit &&
+    minute <= Math.floor(nowMs / limitWindowMs),
 };

@@ -19,6 +19,7 @@ export const limits = {
       ['continuous', '6 more, after 10 s another 1'],
       ['interval', '5 more, after 50 s another 6'],
       ['interval_aligned', '5 more, after 20 s another 6'],
+      ['sliding_counter', '5 more, after 21 s another 1'],
     ),
   },
   refusedSpendsToken: {

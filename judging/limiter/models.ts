@@ -1,0 +1,323 @@
+/**
+ * How a bucket of N requests a minute may refill: one model for each answer of `limiterRefill`. What
+ * nobody knows of a limiter, such as when its minutes begin, makes several versions of one model.
+ * An exchange contradicts a model only if it contradicts each version. A request may have spent its
+ * token at any time between its start and its reply. Rules: LIMIT-1 to LIMIT-7, AUTH-6.
+ */
+import type { NamedAnswer } from '#contract/assumptions.ts';
+import { minuteMs } from '#contract/time.ts';
+import { type Ahead, unknown } from '../evidence/clock-offset.ts';
+import type { Exchange } from '../service/exchange.ts';
+
+export type Refill = NamedAnswer<'limiterRefill'>;
+
+/** The requests that spend from one limit: those to one endpoint from one account or address. */
+export interface Bucket {
+  /** The endpoint. */
+  readonly name: string;
+  /** Requests per minute. */
+  readonly limit: number;
+  /** Calls without an account are answered 401 until their address is throttled. */
+  readonly isOfAddress: boolean;
+  /** In the order in which they were sent. */
+  readonly exchanges: readonly Exchange[];
+  /** `exchanges` has every request to the bucket since this time. */
+  readonly knownSince: number;
+  /** See `Trace`. */
+  readonly hasExactTimes: boolean;
+  /** The target's clock minus ours, as far as replies have shown it. */
+  readonly ahead?: Ahead | undefined;
+}
+
+/** A bucket under one hypothesis of what spends from it. */
+export interface SplitBucket extends Bucket {
+  /** The requests that passed and spent a token. */
+  readonly granted: readonly Exchange[];
+  /** The 429s. */
+  readonly refused: readonly Exchange[];
+  readonly refusalsSpend: boolean;
+  /** True if clients whose requests are unknown spend from the bucket. */
+  readonly othersSpend: boolean;
+}
+
+/** A request that passed although the limit was certainly reached. */
+export interface Excess {
+  readonly exchange: Exchange;
+  /** So many requests passed within this time. */
+  readonly passed: number;
+  readonly spanMs: number;
+}
+
+/** A model without anything unknown. */
+interface Version {
+  readonly excess: Excess | undefined;
+  /** True if a token was there for the refused request, whenever the spenders spent theirs. */
+  hasToken(refusal: Exchange, spenders: readonly Exchange[]): boolean;
+}
+
+interface Model {
+  /** What was spent longer ago does not explain a refusal. */
+  readonly reachMs: number;
+  /** True if refusals that spend prolong the wait; a bucket that refills at once ignores them. */
+  readonly refusalsCount: boolean;
+  versions(bucket: SplitBucket): Iterable<Version>;
+}
+
+export const models: Readonly<Record<Refill, Model>> = {
+  sliding: {
+    reachMs: minuteMs,
+    refusalsCount: true,
+    versions: (bucket) => [
+      {
+        excess: excessIn(bucket, minutesFromEach(bucket)) ?? excessAfterRefusals(bucket),
+        hasToken: hasTokenOfLastMinute(bucket),
+      },
+    ],
+  },
+  continuous: {
+    reachMs: minuteMs,
+    refusalsCount: true,
+    versions: (bucket) => [
+      {
+        excess: continuousExcess(bucket),
+        hasToken: (refusal, spenders) => hasContinuousToken(bucket, refusal, spenders),
+      },
+    ],
+  },
+  interval: {
+    reachMs: minuteMs,
+    refusalsCount: false,
+    *versions(bucket) {
+      const hasToken = hasTokenOfLastMinute(bucket);
+      if (bucket.othersSpend) {
+        // Requests of others may begin and end an interval at any time: a minute touches two.
+        const twice = { ...bucket, limit: 2 * bucket.limit };
+        yield { excess: excessIn(twice, minutesFromEach(bucket)), hasToken };
+        return;
+      }
+      const { knownSince } = bucket;
+      const end = { earliest: knownSince, latest: knownSince + minuteMs };
+      for (const excess of excessesOfIntervals(bucket, end)) yield { excess, hasToken };
+    },
+  },
+  interval_aligned: {
+    reachMs: minuteMs,
+    refusalsCount: false,
+    *versions(bucket) {
+      for (const minutes of minutesOf(bucket)) {
+        const { phaseMs, errorMs } = minutes;
+        const starts = new Set(bucket.granted.map(({ sentAt }) => minuteStart(sentAt, phaseMs)));
+        const windows = [...starts].map((start) => ({
+          from: start + errorMs,
+          to: start + minuteMs - errorMs,
+        }));
+        yield {
+          excess: excessIn(bucket, windows),
+          hasToken: ({ sentAt }, spenders) => {
+            const start = minuteStart(sentAt - errorMs, phaseMs) - errorMs - 1;
+            return spenders.filter(({ answeredAt }) => answeredAt > start).length < bucket.limit;
+          },
+        };
+      }
+    },
+  },
+  sliding_counter: {
+    reachMs: 2 * minuteMs,
+    refusalsCount: true,
+    *versions(bucket) {
+      for (const minutes of minutesOf(bucket))
+        yield {
+          excess: counterExcess(bucket, minutes),
+          hasToken: (refusal, spenders) => hasCounterToken(bucket, minutes, refusal, spenders),
+        };
+    },
+  },
+};
+
+/** A span of time in which at most N requests may pass. */
+interface Window {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The first of these windows that certainly holds more requests than the limit. */
+function excessIn({ granted, limit }: SplitBucket, windows: Iterable<Window>): Excess | undefined {
+  for (const { from, to } of windows) {
+    const inside = granted.filter((each) => each.sentAt >= from && each.answeredAt < to);
+    const exchange = inside[limit];
+    if (exchange !== undefined) return excess(exchange, inside);
+  }
+  return undefined;
+}
+
+function excess(exchange: Exchange, inside: readonly Exchange[]): Excess {
+  const from = inside[0]?.sentAt ?? exchange.sentAt;
+  return { exchange, passed: inside.length, spanMs: exchange.answeredAt - from };
+}
+
+function* minutesFromEach({ granted }: SplitBucket): Generator<Window> {
+  for (const { sentAt } of granted) yield { from: sentAt, to: sentAt + minuteMs };
+}
+
+/** If refusals spend, too, a request may pass only a minute after most of them. */
+function excessAfterRefusals(bucket: SplitBucket): Excess | undefined {
+  const { granted, refused, limit, refusalsSpend } = bucket;
+  if (!refusalsSpend) return undefined;
+  const spent = [...granted, ...refused];
+  for (const exchange of granted) {
+    const before = spent.filter(
+      ({ sentAt, answeredAt }) =>
+        sentAt > exchange.answeredAt - minuteMs && answeredAt < exchange.sentAt,
+    );
+    if (before.length >= limit) return { exchange, passed: before.length + 1, spanMs: minuteMs };
+  }
+  return undefined;
+}
+
+function hasTokenOfLastMinute({ limit }: SplitBucket): Version['hasToken'] {
+  return ({ sentAt }, spenders) =>
+    spenders.filter(({ answeredAt }) => answeredAt > sentAt - minuteMs).length < limit;
+}
+
+/** The bounds of an instant. */
+interface Instant {
+  readonly earliest: number;
+  readonly latest: number;
+}
+
+/** More ways than this to place the intervals are not tried: one of them may explain all. */
+const mostWays = 2_000;
+
+/**
+ * For each way to place the intervals, the first excess. An interval is opened by the first request
+ * after the end of the last one, and requests near that end may come before or after it. `end`: of
+ * the interval that may be open where the record begins.
+ */
+function* excessesOfIntervals(
+  bucket: SplitBucket,
+  end: Instant,
+  ways = { tried: 0 },
+): Generator<Excess | undefined> {
+  const { granted } = bucket;
+  const certain = granted.filter(({ sentAt }) => sentAt >= end.latest);
+  if (certain.length === 0 || ways.tried++ > mostWays) return yield undefined;
+  const openedBy = Math.min(...certain.map(({ answeredAt }) => answeredAt));
+  const openers = granted.filter(
+    ({ sentAt, answeredAt }) => answeredAt > end.earliest && sentAt <= openedBy,
+  );
+  for (const { earliest, latest } of groupsOf(openers)) {
+    const opened = Math.max(earliest, end.earliest);
+    const window = { from: Math.min(end.latest, latest), to: opened + minuteMs };
+    const found = excessIn(bucket, [window]);
+    const next = { earliest: window.to, latest: Math.min(latest, openedBy) + minuteMs };
+    if (found !== undefined) yield found;
+    else yield* excessesOfIntervals(bucket, next, ways);
+  }
+}
+
+/** Requests whose times lie so close together count as one opener of an interval. */
+const openersMs = 200;
+
+function groupsOf(openers: readonly Exchange[]): readonly Instant[] {
+  const groups: { earliest: number; latest: number }[] = [];
+  for (const { sentAt, answeredAt } of openers) {
+    const last = groups.at(-1);
+    const latest = Math.max(last?.latest ?? answeredAt, answeredAt);
+    if (last !== undefined && latest - last.earliest < openersMs) last.latest = latest;
+    else groups.push({ earliest: sentAt, latest: answeredAt });
+  }
+  return groups;
+}
+
+/** When the minutes of a clock begin: this long after a full minute of ours, give or take. */
+interface Minutes {
+  readonly phaseMs: number;
+  readonly errorMs: number;
+}
+
+const phaseStepMs = 100;
+
+/** All that the minutes of the target may be, as far as its clock is known. */
+function minutesOf({ hasExactTimes, ahead }: Bucket): Minutes[] {
+  if (hasExactTimes) return [{ phaseMs: 0, errorMs: 0 }];
+  const isKnown = ahead !== undefined && ahead !== unknown;
+  const { least, most } = isKnown ? ahead : { least: 0, most: minuteMs };
+  const minutes: Minutes[] = [];
+  for (let offsetMs = least; offsetMs <= Math.min(most, least + minuteMs); offsetMs += phaseStepMs)
+    minutes.push({ phaseMs: -offsetMs, errorMs: phaseStepMs });
+  return minutes;
+}
+
+/** The start of the minute that holds this time. */
+function minuteStart(at: number, phaseMs: number): number {
+  return Math.floor((at - phaseMs) / minuteMs) * minuteMs + phaseMs;
+}
+
+/** The last minute counts by the share of it that the sliding minute still covers. */
+function counterExcess(bucket: SplitBucket, minutes: Minutes): Excess | undefined {
+  const { granted, limit } = bucket;
+  const { phaseMs, errorMs } = minutes;
+  for (const start of new Set(granted.map(({ sentAt }) => minuteStart(sentAt, phaseMs)))) {
+    const within = (from: number) =>
+      granted.filter(
+        ({ sentAt, answeredAt }) =>
+          sentAt >= from + errorMs && answeredAt < from + minuteMs - errorMs,
+      );
+    const last = within(start - minuteMs).length;
+    const current = within(start).toSorted((a, b) => a.answeredAt - b.answeredAt);
+    // Of requests that were answered so far, the last to be counted met all others.
+    const at = current.findIndex(({ answeredAt }, i) => {
+      const share = Math.max(0, (start + minuteMs - errorMs - answeredAt) / minuteMs);
+      return Math.floor(last * share) + i >= limit;
+    });
+    const exchange = current[at];
+    if (exchange !== undefined) return excess(exchange, current.slice(0, at + 1));
+  }
+  return undefined;
+}
+
+function hasCounterToken(
+  { limit }: SplitBucket,
+  { phaseMs, errorMs }: Minutes,
+  { sentAt, answeredAt }: Exchange,
+  spenders: readonly Exchange[],
+): boolean {
+  const starts = [sentAt - errorMs, answeredAt + errorMs].map((at) => minuteStart(at, phaseMs));
+  return starts.every((start) => {
+    const countSince = (from: number) =>
+      spenders.filter((spender) => spender.answeredAt >= from - errorMs).length;
+    const current = countSince(start);
+    const last = countSince(start - minuteMs) - current;
+    const share = Math.min(1, (start + minuteMs + errorMs - sentAt) / minuteMs);
+    return current + Math.ceil(last * Math.max(0, share)) + 1 <= limit;
+  });
+}
+
+/** A continuous refill lets N requests pass, plus N for each minute that they take. */
+function continuousExcess({ granted, limit }: SplitBucket): Excess | undefined {
+  for (const [i, { sentAt }] of granted.entries()) {
+    let latest = sentAt;
+    for (const [n, exchange] of granted.slice(i).entries()) {
+      latest = Math.max(latest, exchange.answeredAt);
+      const most = limit + ((latest - sentAt) * limit) / minuteMs;
+      if (n + 1 > most) return { exchange, passed: n + 1, spanMs: latest - sentAt };
+    }
+  }
+  return undefined;
+}
+
+/** A token, and a hundredth for rounding. */
+const wholeToken = 1.01;
+
+function hasContinuousToken(
+  { limit }: SplitBucket,
+  refusal: Exchange,
+  spenders: readonly Exchange[],
+): boolean {
+  const latestFirst = spenders.map(({ answeredAt }) => answeredAt).toSorted((a, b) => b - a);
+  return latestFirst.every((spentAt, i) => {
+    const remaining = limit - (i + 1);
+    const returned = ((refusal.sentAt - spentAt) * limit) / minuteMs;
+    return remaining >= 1 || remaining + returned > wholeToken;
+  });
+}
