@@ -727,7 +727,7 @@ test.each<[string, Partial<Report>, RegExp]>([
   expect(of('CLIENT-10').findings.map((one) => one.what)).toEqual([expect.stringMatching(what)]);
 });
 
-test('CLIENT-10 a line of what was not sent may say that it failed or that nobody knows', () => {
+test('CLIENT-10 a line of what was not sent may say that it failed or that its end is unknown', () => {
   for (const reported of ['failed', 'unknown'] as const) {
     const reports = lineOf({ request_id: 'b', reported });
     expect(verdicts([send(0, { id: 'c', message: 'Bye' })], { reports }).broken).toEqual([]);

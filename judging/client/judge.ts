@@ -153,7 +153,7 @@ function* recordOf(
 /** The rules that need no content of a send. */
 const contentFree: readonly ClientRuleId[] = ['CLIENT-11', 'CLIENT-12', 'CLIENT-13', 'CLIENT-16'];
 
-/** `after`: the exchanges whose content may belong to intents that nobody knows. */
+/** `after`: exchanges that may belong to intents of unknown content. */
 function* verdictsOn(
   [clear, before, after]: readonly [ClientRecord, ClientRecord, ClientRecord],
   isStrict: boolean,

@@ -1,7 +1,7 @@
 /**
  * How a bucket of N requests a minute may refill: one model for each answer of `limiterRefill`. What
- * nobody knows of a limiter, such as when its minutes begin, makes several versions of one model.
- * An exchange contradicts a model only if it contradicts each version. A request may have spent its
+ * is unknown of a limiter, such as when its minutes begin, makes several versions of one model. An
+ * exchange contradicts a model only if it contradicts each version. A request may have spent its
  * token at any time between its start and its reply. Rules: LIMIT-1 to LIMIT-7, AUTH-6.
  */
 import type { NamedAnswer } from '#contract/assumptions.ts';
