@@ -84,10 +84,12 @@ export function* judging(
   for (const send of ofAccounts)
     if (isUnclear(send) && !unclear.has(scopeOf(send))) unclear.set(scopeOf(send), send);
   // Only its content could say what an unclear send means for its own caller and endpoint.
-  const clear = ofAccounts.filter((one) => !unclear.has(scopeOf(one)));
-  const before = ofAccounts.filter((one) => one.number < (unclear.get(scopeOf(one))?.number ?? 0));
+  const unclearSince = (one: Exchange) =>
+    unclear.size === 0 ? undefined : unclear.get(scopeOf(one))?.number;
+  const clear = ofAccounts.filter((one) => unclearSince(one) === undefined);
+  const before = ofAccounts.filter((one) => one.number < (unclearSince(one) ?? 0));
   const after = ofAccounts.filter(
-    (one) => one.number >= (unclear.get(scopeOf(one))?.number ?? Number.POSITIVE_INFINITY),
+    (one) => one.number >= (unclearSince(one) ?? Number.POSITIVE_INFINITY),
   );
   const known = { isPartial, isCutAtStart, lacksSends: unclear.size > 0, reports: options.reports };
   const records = [
