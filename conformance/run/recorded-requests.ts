@@ -190,6 +190,7 @@ function isExplained(refused: Exchange, log: readonly Exchange[], startedAt: num
     exchanges,
     knownSince: Math.max(startedAt, sentAt - explainsForMs),
     hasExactTimes: false,
+    spanErrorMs: 0,
     ahead,
   };
   return exchanges.some(isUncertain) || unexplained(bucket) === undefined;

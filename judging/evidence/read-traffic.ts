@@ -28,7 +28,7 @@ export async function* readTraffic(
   const heads: { readonly events: AsyncIterator<TrafficEvent>; event: TrafficEvent }[] = [];
   const copies = new Copies();
   for (const file of files) {
-    const events = copies.without(eventsOf(file, onNotice));
+    const events = cutWhereSetBack(copies.without(eventsOf(file, onNotice)));
     const first = await events.next();
     if (!first.done) heads.push({ events, event: first.value });
   }
@@ -42,6 +42,27 @@ export async function* readTraffic(
     else head.event = next.value;
   }
   if (copies.found > 0) onNotice(`${many(copies.found, 'exchange')} were read twice; counted once`);
+}
+
+/** A line may be written so much later than one of a reply that came after it. */
+const lateMs = 1_000;
+
+/**
+ * Cuts a recording where its clock was set back: its lines are written as replies come. The entries
+ * of a HAR file, which name a host, are in the order of their requests.
+ */
+async function* cutWhereSetBack(events: AsyncIterable<TrafficEvent>): AsyncGenerator<TrafficEvent> {
+  let latestMs = Number.NEGATIVE_INFINITY;
+  for await (const event of events) {
+    if (event !== 'cut' && event.host === '') {
+      if (event.answeredAt < latestMs - lateMs) {
+        yield 'cut';
+        latestMs = event.answeredAt;
+      }
+      latestMs = Math.max(latestMs, event.answeredAt);
+    }
+    yield event;
+  }
 }
 
 /** True for a file that `smstwin record` wrote; false for a compressed copy of one. */

@@ -21,6 +21,7 @@ function bucket(exchanges: readonly Exchange[], more: Partial<Bucket> = {}): Buc
     exchanges,
     knownSince,
     hasExactTimes: false,
+    spanErrorMs: 0,
     ahead: { least: 0, most: 0 },
 
     ...more,

@@ -134,11 +134,12 @@ function tooFew(refusal: Exchange, { exchanges, limit, name }: Bucket): Unexplai
 
 /** All requests that may have spent a token before the refusal. */
 function possibleSpenders(
-  { granted, refused, refusalsSpend }: SplitBucket,
+  { granted, refused, refusalsSpend, spanErrorMs }: SplitBucket,
   refusal: Exchange,
 ): Exchange[] {
   const isFirst = !refused.some(
-    ({ answeredAt }) => answeredAt < refusal.sentAt && answeredAt > refusal.sentAt - minuteMs,
+    ({ answeredAt }) =>
+      answeredAt < refusal.sentAt && answeredAt > refusal.sentAt - minuteMs - spanErrorMs,
   );
   // Of several refusals at once, any may be the first, which no earlier refusal explains.
   const simultaneous = refused.filter(
@@ -148,5 +149,7 @@ function possibleSpenders(
     ? Math.max(...simultaneous.map(({ answeredAt }) => answeredAt))
     : refusal.answeredAt;
   const spent = refusalsSpend && !isFirst ? [...granted, ...refused] : granted;
-  return spent.filter((exchange) => exchange !== refusal && exchange.sentAt <= latest);
+  return spent.filter(
+    (exchange) => exchange !== refusal && exchange.sentAt <= latest + spanErrorMs,
+  );
 }

@@ -25,6 +25,8 @@ export interface Bucket {
   readonly knownSince: number;
   /** See `Trace`. */
   readonly hasExactTimes: boolean;
+  /** How far a span of time between two exchanges may be wrong. */
+  readonly spanErrorMs: number;
   /** The target's clock minus ours, as far as replies have shown it. */
   readonly ahead?: Ahead | undefined;
 }
@@ -155,28 +157,31 @@ function excess(exchange: Exchange, inside: readonly Exchange[]): Excess {
   return { exchange, passed: inside.length, spanMs: exchange.answeredAt - from };
 }
 
-function* minutesFromEach({ granted }: SplitBucket): Generator<Window> {
-  for (const { sentAt } of granted) yield { from: sentAt, to: sentAt + minuteMs };
+function* minutesFromEach({ granted, spanErrorMs }: SplitBucket): Generator<Window> {
+  for (const { sentAt } of granted) yield { from: sentAt, to: sentAt + minuteMs - spanErrorMs };
 }
 
 /** If refusals spend, too, a request may pass only a minute after most of them. */
 function excessAfterRefusals(bucket: SplitBucket): Excess | undefined {
-  const { granted, refused, limit, refusalsSpend } = bucket;
+  const { granted, refused, limit, refusalsSpend, spanErrorMs } = bucket;
   if (!refusalsSpend) return undefined;
   const spent = [...granted, ...refused];
   for (const exchange of granted) {
     const before = spent.filter(
       ({ sentAt, answeredAt }) =>
-        sentAt > exchange.answeredAt - minuteMs && answeredAt < exchange.sentAt,
+        sentAt > exchange.answeredAt - minuteMs + spanErrorMs &&
+        answeredAt < exchange.sentAt - spanErrorMs,
     );
     if (before.length >= limit) return { exchange, passed: before.length + 1, spanMs: minuteMs };
   }
   return undefined;
 }
 
-function hasTokenOfLastMinute({ limit }: SplitBucket): Version['hasToken'] {
-  return ({ sentAt }, spenders) =>
-    spenders.filter(({ answeredAt }) => answeredAt > sentAt - minuteMs).length < limit;
+function hasTokenOfLastMinute({ limit, spanErrorMs }: SplitBucket): Version['hasToken'] {
+  return ({ sentAt }, spenders) => {
+    const from = sentAt - minuteMs - spanErrorMs;
+    return spenders.filter(({ answeredAt }) => answeredAt > from).length < limit;
+  };
 }
 
 /** The bounds of an instant. */
@@ -198,7 +203,7 @@ function* excessesOfIntervals(
   end: Instant,
   ways = { tried: 0 },
 ): Generator<Excess | undefined> {
-  const { granted } = bucket;
+  const { granted, spanErrorMs } = bucket;
   const certain = granted.filter(({ sentAt }) => sentAt >= end.latest);
   if (certain.length === 0 || ways.tried++ > mostWays) return yield undefined;
   const openedBy = Math.min(...certain.map(({ answeredAt }) => answeredAt));
@@ -207,9 +212,15 @@ function* excessesOfIntervals(
   );
   for (const { earliest, latest } of groupsOf(openers)) {
     const opened = Math.max(earliest, end.earliest);
-    const window = { from: Math.min(end.latest, latest), to: opened + minuteMs };
+    const window = {
+      from: Math.min(end.latest, latest) + spanErrorMs,
+      to: opened + minuteMs - spanErrorMs,
+    };
     const found = excessIn(bucket, [window]);
-    const next = { earliest: window.to, latest: Math.min(latest, openedBy) + minuteMs };
+    const next = {
+      earliest: window.to,
+      latest: Math.min(latest, openedBy) + minuteMs + spanErrorMs,
+    };
     if (found !== undefined) yield found;
     else yield* excessesOfIntervals(bucket, next, ways);
   }
@@ -238,13 +249,13 @@ interface Minutes {
 const phaseStepMs = 100;
 
 /** All that the minutes of the target may be, as far as its clock is known. */
-function minutesOf({ hasExactTimes, ahead }: Bucket): Minutes[] {
+function minutesOf({ hasExactTimes, ahead, spanErrorMs }: Bucket): Minutes[] {
   if (hasExactTimes) return [{ phaseMs: 0, errorMs: 0 }];
   const isKnown = ahead !== undefined && ahead !== unknown;
   const { least, most } = isKnown ? ahead : { least: 0, most: minuteMs };
   const minutes: Minutes[] = [];
   for (let offsetMs = least; offsetMs <= Math.min(most, least + minuteMs); offsetMs += phaseStepMs)
-    minutes.push({ phaseMs: -offsetMs, errorMs: phaseStepMs });
+    minutes.push({ phaseMs: -offsetMs, errorMs: phaseStepMs + spanErrorMs });
   return minutes;
 }
 
@@ -294,12 +305,12 @@ function hasCounterToken(
 }
 
 /** A continuous refill lets N requests pass, plus N for each minute that they take. */
-function continuousExcess({ granted, limit }: SplitBucket): Excess | undefined {
+function continuousExcess({ granted, limit, spanErrorMs }: SplitBucket): Excess | undefined {
   for (const [i, { sentAt }] of granted.entries()) {
     let latest = sentAt;
     for (const [n, exchange] of granted.slice(i).entries()) {
       latest = Math.max(latest, exchange.answeredAt);
-      const most = limit + ((latest - sentAt) * limit) / minuteMs;
+      const most = limit + ((latest - sentAt + spanErrorMs) * limit) / minuteMs;
       if (n + 1 > most) return { exchange, passed: n + 1, spanMs: latest - sentAt };
     }
   }
@@ -310,14 +321,14 @@ function continuousExcess({ granted, limit }: SplitBucket): Excess | undefined {
 const wholeToken = 1.01;
 
 function hasContinuousToken(
-  { limit }: SplitBucket,
+  { limit, spanErrorMs }: SplitBucket,
   refusal: Exchange,
   spenders: readonly Exchange[],
 ): boolean {
   const latestFirst = spenders.map(({ answeredAt }) => answeredAt).toSorted((a, b) => b - a);
   return latestFirst.every((spentAt, i) => {
     const remaining = limit - (i + 1);
-    const returned = ((refusal.sentAt - spentAt) * limit) / minuteMs;
+    const returned = ((refusal.sentAt - spanErrorMs - spentAt) * limit) / minuteMs;
     return remaining >= 1 || remaining + returned > wholeToken;
   });
 }

@@ -16,6 +16,7 @@ const bucket = {
   isOfAddress: false,
   knownSince: 0,
   hasExactTimes: false,
+  spanErrorMs: 0,
 };
 
 /** Ten sends, with a reading of the statistics before the first and after each, and four later. */

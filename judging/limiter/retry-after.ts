@@ -4,7 +4,7 @@
 
 import { type Exchange, isRefused, isReplay, isUncertain } from '../service/exchange.ts';
 import * as verify from '../service/expectations.ts';
-import type { Findings, Trace } from '../service/judge.ts';
+import { type Findings, spanErrorOf, type Trace } from '../service/judge.ts';
 import { othersIn } from './other-traffic.ts';
 import { bucketNameOf, bucketsOf } from './throttle.ts';
 
@@ -61,16 +61,17 @@ interface Wait {
 }
 
 function waitAfter(trace: Trace, refusal: Exchange): Wait {
+  const spanErrorMs = spanErrorOf(trace);
   const seconds = Number(refusal.reply.headers['retry-after'] ?? Number.NaN);
   return {
     refusal,
     seconds,
-    tooEarlyUntil: refusal.sentAt + (seconds - 1) * 1_000,
-    enoughAt: refusal.answeredAt + seconds * 1_000,
+    tooEarlyUntil: refusal.sentAt + (seconds - 1) * 1_000 - spanErrorMs,
+    enoughAt: refusal.answeredAt + seconds * 1_000 + spanErrorMs,
     later: trace.exchanges.filter(
       (exchange) =>
         bucketNameOf(exchange) === bucketNameOf(refusal) &&
-        exchange.sentAt >= refusal.answeredAt &&
+        exchange.sentAt >= refusal.answeredAt + spanErrorMs &&
         exchange !== refusal,
     ),
   };
@@ -140,7 +141,7 @@ function isAlone(trace: Trace, { caller, sentAt, answeredAt }: Exchange): boolea
   const { exchanges, recorded } = trace;
   if (caller.account === undefined) return false;
   const near = exchanges.filter(
-    (exchange) => exchange.sentAt < answeredAt && exchange.answeredAt > sentAt,
+    (exchange) => exchange.sentAt < answeredAt + spanErrorOf(trace) && exchange.answeredAt > sentAt,
   );
   return recorded?.isComplete === true && recorded.isOneAccount && near.length === 1;
 }

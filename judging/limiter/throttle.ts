@@ -8,7 +8,7 @@
 import { minuteMs } from '#contract/time.ts';
 import { type Exchange, isRefused, isUncertain } from '../service/exchange.ts';
 import * as verify from '../service/expectations.ts';
-import type { Findings, Judge, Trace } from '../service/judge.ts';
+import { type Findings, type Judge, spanErrorOf, type Trace } from '../service/judge.ts';
 import { judgeNotQueued } from '../service/replay.ts';
 import { type Endpoint, limits } from './buckets.ts';
 import { type Unexplained, unexplained } from './explained.ts';
@@ -66,6 +66,7 @@ export function bucketsOf(trace: Trace): Bucket[] {
       knownSince: isCut ? Math.max(knownSince, first.sentAt - keptMs) : knownSince,
       hasExactTimes: trace.hasExactTimes,
       ahead: trace.recorded?.ahead ?? last.ahead,
+      spanErrorMs: spanErrorOf(trace),
     };
   });
 }

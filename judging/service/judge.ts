@@ -41,6 +41,17 @@ export interface Recorded {
   readonly isOneAccount: boolean;
 }
 
+/**
+ * The clock of a recorder may be set between two exchanges, so a span between recorded times may be
+ * wrong by this much. Their order is that of the file.
+ */
+const setClockMs = 4_000;
+
+/** How far a span of time between two exchanges of the trace may be wrong. */
+export function spanErrorOf({ recorded }: Pick<Trace, 'recorded'>): number {
+  return recorded === undefined ? 0 : setClockMs;
+}
+
 export interface Listing {
   readonly account: string;
   /** The number of the account's messages. */

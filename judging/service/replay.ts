@@ -14,7 +14,7 @@ import {
   messageIdOf,
 } from './exchange.ts';
 import * as verify from './expectations.ts';
-import type { Findings, Judge, Trace } from './judge.ts';
+import { type Findings, type Judge, spanErrorOf, type Trace } from './judge.ts';
 import { validityOf } from './validity.ts';
 
 const noAnswer: readonly number[] = [0, 429];
@@ -108,12 +108,13 @@ function judgeFirstUse(trace: Trace, send: Exchange, findings: Findings): void {
 function judgeReplay(trace: Trace, send: Exchange, original: Exchange, findings: Findings): void {
   const { reply } = send;
   const isRecorded = trace.recorded !== undefined;
-  if (send.sentAt - original.answeredAt > dayMs) {
+  const errorMs = spanErrorOf(trace);
+  if (send.sentAt - original.answeredAt > dayMs + errorMs) {
     judgeExpiredId(send, original, isRecorded, findings);
     return;
   }
   // At the 24-hour border either answer is right.
-  const mayBeExpired = send.answeredAt - original.sentAt >= dayMs;
+  const mayBeExpired = send.answeredAt - original.sentAt >= dayMs - errorMs;
   // The refusal may have come before the message was accepted.
   const mayBeEarlier = isRecorded && reply.status >= 400 && send.sentAt < original.answeredAt;
   // A retried send may itself have created the message.

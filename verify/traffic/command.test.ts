@@ -155,10 +155,10 @@ test('a reply whose body was not recorded proves nothing, but its request counts
   const flood = Array.from({ length: 300 }, (_, at) =>
     exchange(at === 0 ? 0 : 325 + at / 100, send, 202, message()),
   );
-  const counted = flood.map((one) => ({
-    ...one,
-    reply: one.reply && { ...one.reply, body: undefined },
-  }));
+  const counted = flood.map((one) => {
+    const headers = { ...one.reply?.headers, date: new Date(one.sentAt).toUTCString() };
+    return { ...one, reply: one.reply && { ...one.reply, headers, body: undefined } };
+  });
   const all = fileOf('flood', asRecording(counted));
   const { results } = await run('--traffic', all, '--traffic-complete', 'LIMIT-1');
   expect(results()).toMatchObject([{ verdict: 'failed' }]);
