@@ -2,7 +2,6 @@
  * Checks the address that a server is to listen on, and explains why it cannot: one line for the
  * user, and an error of its own for a port in use.
  */
-import { type AddressInfo, createServer, type Server } from 'node:net';
 import { CommandError } from '#io/command-error.ts';
 
 /** Another process listens on the port. */
@@ -54,31 +53,4 @@ export function listenError(cause: unknown, port: number, host: string): Error {
   if (code === 'EADDRINUSE') return new PortInUseError(host, port);
   const text = String(code ?? cause);
   return new ListenError(`cannot listen on ${host}:${port}: ${listenFailures[text] ?? text}`);
-}
-
-/** Resolves to the bound port. Rejects with the error to show. */
-export function listenOn(server: Server, port: number, host: string): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const onError = (error: Error): void => reject(listenError(error, port, host));
-    server.once('error', onError);
-    server.listen({ port, host, exclusive: true }, () => {
-      server.off('error', onError);
-      resolve((server.address() as AddressInfo).port);
-    });
-  });
-}
-
-/** Finds a port to bind later: `port` if it is free, or any free one for 0. */
-export async function freePort(port: number, host: string): Promise<number> {
-  const probe = createServer();
-  const found = await listenOn(probe, port, host);
-  return new Promise((resolve) => probe.close(() => resolve(found)));
-}
-
-/** Asks the operating system why a port could not be bound. */
-export function explainRefusal(port: number, host: string): Promise<Error> {
-  return freePort(port, host).then(
-    () => listenError('the port was refused', port, host),
-    (error) => error,
-  );
 }

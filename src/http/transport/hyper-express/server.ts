@@ -18,7 +18,8 @@ import type { ApiReply } from '#contract/request-and-reply.ts';
 import type { TlsPair } from '../../../config/tls.ts';
 import { Answers } from '../answers.ts';
 import { ArrivingBody } from '../arriving-body.ts';
-import { checkAddress, explainRefusal } from '../listening.ts';
+import { explainRefusal } from '../listen-on.ts';
+import { checkAddress } from '../listening.ts';
 import { ServedPort } from '../served-port.ts';
 import {
   type ServiceHandler,
