@@ -130,7 +130,8 @@ function givesUpNoIntent(record: ClientRecord): Judgement {
     unknown.has(intent) && intent.attempts.some(({ isSeen }) => !isSeen);
   const isGivenUp = (intent: Intent) =>
     !isSettled(intent) && !reported.has(intent) && !isUnknown(intent);
-  return judgement(unresolved, isGivenUp, (intent) => givenUpFinding(intent, exchanges));
+  const lastSends = new Map(exchanges.filter(isSend).map((send) => [send.body?.['to'], send]));
+  return judgement(unresolved, isGivenUp, (intent) => givenUpFinding(intent, lastSends));
 }
 
 /** True if the client saw an acceptance or a final refusal. */
@@ -139,16 +140,14 @@ function isSettled(intent: Intent): boolean {
   return sawAcceptance || !isUnresolved(lastAttempt(intent));
 }
 
-function givenUpFinding(intent: Intent, exchanges: readonly Exchange[]): Finding {
+/** `lastSends`: the last send to each recipient. */
+function givenUpFinding(intent: Intent, lastSends: ReadonlyMap<unknown, Exchange>): Finding {
   const last = lastAttempt(intent);
   const cause = last.isSeen ? `a ${last.status}` : 'a reply that did not reach the client whole';
-  const to = last.body?.['to'];
-  const isSimilar = (send: Exchange) =>
-    isSend(send) && send.number > last.number && to !== undefined && send.body?.['to'] === to;
-  const similar =
-    !last.isSeen && isAccepted(last) ? exchanges.find((one) => isSimilar(one)) : undefined;
+  const similar = last.body && lastSends.get(last.body['to']);
+  const mayBeSecond = !last.isSeen && isAccepted(last) && similar !== undefined;
   const twice =
-    similar === undefined
+    !mayBeSecond || similar.number <= last.number
       ? ''
       : `; it was accepted, and exchange ${similar.number} is a similar send to the same recipient: if both are one message, it was sent twice`;
   return finding(
@@ -227,7 +226,10 @@ function untruths(
     ...notAccepted([...delivered, ...reportedAs('accepted')], accepted, attempts),
     ...notDelivered(delivered, accepted, messageOutcomes),
     ...notFailed(failed, accepted, group.length - failed.length, messageOutcomes),
-    ...neverSent(reportedAs(undefined), group.length - intents.length - failed.length),
+    ...neverSent(
+      reportedAs(undefined),
+      group.length - intents.length - failed.length - reportedAs('unknown').length,
+    ),
     ...otherThanMeant(group, accepted),
   ];
 }
