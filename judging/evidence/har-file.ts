@@ -7,7 +7,7 @@ import { basename } from 'node:path';
 import type { NoticeTaker, TrafficExchange } from '#contract/exchange.ts';
 import { matchRoute } from '#contract/routes.ts';
 import { CommandError } from '#io/command-error.ts';
-import type { Elsewhere } from './elsewhere.ts';
+import type { Elsewhere } from './foreign-file.ts';
 import { exchangeOfEntry, readEntry } from './har-entry.ts';
 import type { KeyNames } from './key-names.ts';
 import { valueIn } from './reading.ts';
@@ -167,11 +167,11 @@ class Entries {
     const name = basename(path);
     if (this.#skipped > 0) {
       const count = this.#skipped === 1 ? '1 entry' : `${this.#skipped} entries`;
-      onNotice(`${name}: ${count} cannot be read; skipped: ${this.#mistake}`, true);
+      onNotice(`${name}: ${count} cannot be read; skipped: ${this.#mistake}`, 'some');
     }
     if (this.#attached > 0) {
       const bodies = this.#attached === 1 ? '1 body' : `${this.#attached} bodies`;
-      onNotice(`${name}: ${bodies} not read: they are in other files (_file); embed them`, true);
+      onNotice(`${name}: ${bodies} not read: they are in other files (_file); embed them`, 'some');
     }
   }
 }

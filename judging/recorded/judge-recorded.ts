@@ -8,11 +8,11 @@
 import { lacksBody, type TrafficEvent } from '#contract/exchange.ts';
 import { type RuleId, rules } from '#contract/rules.ts';
 import { minuteMs } from '#contract/time.ts';
+import { type Ahead, around } from '../evidence/clock-offset.ts';
 import { judges } from '../service/all.ts';
 import { type Exchange, isMessageSend, isSend, messageIdOf } from '../service/exchange.ts';
 import { Lacking, type RuleBroken } from '../service/expectations.ts';
 import { Findings, type Trace } from '../service/judge.ts';
-import { type Ahead, around } from '../evidence/clock-offset.ts';
 import { Groups, inOrder } from './groups.ts';
 import { TrafficKnowledge } from './knowledge.ts';
 import type { Observations } from './observations.ts';
@@ -123,8 +123,9 @@ export class TrafficJudge {
     this.#knownSince = Math.min(this.#knownSince, exchange.sentAt);
     this.#latest = Math.max(this.#latest, exchange.sentAt);
     this.#addToBucket(event.host, exchange);
-    // Without its body, the exchange counts for limits alone.
-    if (lacksBody(event)) return;
+    // Without its body, the time of its reply or its wait, the exchange counts for limits alone.
+    const lacksWait = event.reply?.lacksHeaders === true && event.reply.status === 429;
+    if (lacksBody(event) || event.lacksEnd || lacksWait) return;
     this.#options.observations?.note(exchange);
     this.#addToMessages(event.host, exchange);
     this.#addToRequestIds(event.host, exchange);
