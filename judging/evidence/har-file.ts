@@ -26,6 +26,8 @@ class EntryTexts {
   /** True from the beginning of the list of entries to its end. */
   isInside = false;
   hasEntries = false;
+  /** The last characters before the next piece. */
+  #end = '';
   /** What has arrived of an entry. */
   #entry = '';
   #depth = 0;
@@ -38,11 +40,14 @@ class EntryTexts {
       yield* this.#entriesIn(piece, 0);
       return;
     }
-    const from = Math.max(0, this.outside.length - keyLength);
     this.outside += piece;
-    const key = this.hasEntries ? null : entriesKey.exec(this.outside.slice(from));
+    if (this.hasEntries) return;
+    // Not in the whole text, which would be copied for each piece.
+    const text = this.#end + piece;
+    this.#end = text.slice(-keyLength);
+    const key = entriesKey.exec(text);
     if (key === null) return;
-    const rest = this.outside.slice(from + key.index + key[0].length);
+    const rest = text.slice(key.index + key[0].length);
     this.outside = this.outside.slice(0, this.outside.length - rest.length);
     this.isInside = true;
     this.hasEntries = true;
