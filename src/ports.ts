@@ -150,9 +150,9 @@ async function openControl(
  */
 export function serviceHandler(simulator: RunningWorld): ServiceHandler {
   return {
-    service: (request) => {
+    service: (request, turn) => {
       const { hosting } = simulator;
-      return hosting.isFirst(simulator) ? hosting.handle(request) : simulator.handle(request);
+      return (hosting.isFirst(simulator) ? hosting : simulator).handle(request, turn);
     },
     wordRefusal: (status, code, detail) =>
       refuseUnread(simulator.simulation.world, status, code, detail),
