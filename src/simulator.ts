@@ -213,7 +213,10 @@ export class Simulator implements RunningWorld, ReplayTarget {
   /** Opens the ports. Throws a PortInUseError or a ListenError. */
   async listen(options: ListenOptions = {}): Promise<Listening> {
     if (this.#ports !== undefined) throw new Error('this simulator listens already');
-    this.#ports = await openPorts(this, options);
+    // The native transport cannot hold a reply, so each of its requests needs a write of its own.
+    const fastest = this.#journal.file?.flush === undefined ? 'hyperexpress' : 'node';
+    const { transport = fastest } = options;
+    this.#ports = await openPorts(this, { ...options, transport });
     this.#onShutdown = options.onShutdown;
     return this.#ports.listening;
   }
