@@ -32,7 +32,7 @@ import { type JournalFiles, openOwn } from './run-files.ts';
 export const journalTextLimitBytes = 256 * 1024 * 1024;
 
 /** So many bytes of lines are written before the turn ends. */
-const mostWaitingBytes = 65_536;
+const mostUnwrittenBytes = 65_536;
 /** Buffers for the lines of one turn. A server may have thousands of journals, but few at a time. */
 const spareLines: JsonBytes[] = [];
 const mostSpare = 16;
@@ -111,7 +111,7 @@ export class FileJournal implements Journal {
   }
 
   get isFull(): boolean {
-    return this.#lines !== undefined && this.#lines.length >= mostWaitingBytes;
+    return this.#lines !== undefined && this.#lines.length >= mostUnwrittenBytes;
   }
 
   flush(): void {
