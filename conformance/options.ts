@@ -4,10 +4,12 @@
  */
 import { existsSync, statSync } from 'node:fs';
 import { rules } from '#contract/rules.ts';
+import { dayMs } from '#contract/time.ts';
 import { UsageError } from '#io/command-error.ts';
 import {
   duration,
   fileValue,
+  headerPair,
   headerValue,
   isWebAddress,
   oneOf,
@@ -55,6 +57,11 @@ const flagsOfConform = [
     "the control port's bearer token, if it requires one",
     headerValue,
   ),
+  list(
+    '--header <name: value>',
+    'sent with every request, for a gateway in front; never in a report',
+    headerPair,
+  ),
   heading('What is checked, and at what cost'),
   flag(
     '--profile <name>',
@@ -90,7 +97,7 @@ const flagsOfConform = [
     writableFile(discoveredFile),
   ),
   heading('The run'),
-  flag('--seed <n>', 'seed of random values', wholeCount, 1),
+  flag('--seed <n>', 'seed of random values', wholeCount, weekOfYear(), 'the week of the year'),
   flag(
     '--timeout <duration>',
     'longest wait for time to pass on a real clock; 2m is enough for every case',
@@ -121,6 +128,11 @@ const flagsOfConform = [
     fileValue,
   ),
 ] as const satisfies readonly Flag[];
+
+/** Rows of a table that one run leaves out are in another week's. */
+function weekOfYear(now = new Date()): number {
+  return 1 + Math.floor((now.getTime() - Date.UTC(now.getUTCFullYear())) / (7 * dayMs));
+}
 
 type Values = FlagValues<typeof flagsOfConform>;
 export type ConformOptions = NonNullable<ReturnType<typeof parseOptions>>;

@@ -7,7 +7,7 @@ import { sendsIn } from '#judging/limiter/buckets.ts';
 import { isFailure, type Result, type Run, type Verdict } from '#judging/report/result.ts';
 import { longerThanAllowed, type Profile, type Target } from '../target/target.ts';
 import { type AnyCase, type Case, runsAlone, startRecording } from './case.ts';
-import { answersAllAlike, failureOf, otherTraffic } from './conditions.ts';
+import { answersAllAlike, failureOf, otherTraffic, slowMachine } from './conditions.ts';
 import { judgeAgain, notRun, type Ran, runCase, skipped } from './judge-case.ts';
 import { type Decision, type Item, itemsOf, Schedule } from './order.ts';
 import { unaffordable } from './select.ts';
@@ -40,7 +40,9 @@ export async function runSuite(
   const traffic = target.hasControl ? undefined : otherTraffic(target);
   if (traffic !== undefined) suite.judgeFailuresAgain();
   if (options.recheck) await suite.recheck();
-  const results = [...suite.results(), ...(traffic === undefined ? [] : [traffic])];
+  const slow = target.hasControl ? undefined : slowMachine(target);
+  const notices = [traffic, slow].filter((notice) => notice !== undefined);
+  const results = [...suite.results(), ...notices];
   return {
     results,
     reachable: suite.isReachable,
