@@ -2,7 +2,7 @@
  * The last requests as HAR: the referee's own reader takes it.
  */
 import { expect, test } from 'vitest';
-import { exchangesOfHar } from '#judging/evidence/exchanges-of-traffic.ts';
+import { exchangesOfHar } from '#verify/testkit/har.ts';
 import { sendBy, Twin } from '#verify/testkit/twin/twin.ts';
 
 test('GET /control/har gives the last requests in order, and the referee reads them', async () => {
@@ -21,7 +21,7 @@ test('GET /control/har gives the last requests in order, and the referee reads t
     request: { method: 'POST', url: 'http://localhost/api/v1/sms/send/' },
     response: { status: 429 },
   });
-  expect(exchangesOfHar(text, 'a.har')).toMatchObject([
+  expect(await exchangesOfHar(text)).toMatchObject([
     { number: 1, endpoint: 'send', status: 202, isSeen: true, body: { request_id: 'a' } },
     { number: 2, status: 202, isSeen: false },
     { number: 3, status: 429, retryAfterMs: 60_000 },
