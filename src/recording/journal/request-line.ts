@@ -111,13 +111,17 @@ const line = new JsonBytes();
 
 /** The line of an exchange. The bytes are valid until the next call. */
 export function requestLine(exchange: RecordedExchange): Buffer {
-  const { status, reply = '', headers, delivery } = exchange;
+  const { status, reply = '', headers, delivery, faultId, faultKind, repeats } = exchange;
   line.clear();
   line.ascii('{"at":"');
   line.ascii(isoTime(exchange.atMs));
   writeRequestHead(exchange);
   writeRequestBody(exchange.body ?? '');
-  line.ascii('},"reply":{"status":');
+  line.ascii('}');
+  if (faultId !== undefined) writeText(',"fault_id":', faultId);
+  if (faultKind !== undefined) writeText(',"fault":', faultKind);
+  if (repeats !== undefined) line.ascii(`,"repeats":${repeats}`);
+  line.ascii(',"reply":{"status":');
   line.ascii(String(status));
   if (headers !== undefined) writeObject(',"headers":', headers);
   if (delivery !== undefined) writeObject(',"delivery":', delivery);
