@@ -9,19 +9,18 @@ import type { RecordedExchange } from '../../recording/recorded-exchange.ts';
 import { OperationRefused } from '../../sim/errors.ts';
 import { timeMs } from '../query.ts';
 import { fieldOf, isReplyOf, senderOf, shortText } from './request-views.ts';
+import { type Mark, markNames, type SearchWord, searchWords } from './search-words.ts';
 
 type Test = (exchange: RecordedExchange) => boolean;
 
-/** What `is:` may say. */
-export const markTests = {
+const markTests: Readonly<Record<Mark, Test>> = {
   replay: ({ isReplay }) => isReplay,
   lost: ({ isLost }) => isLost,
   throttled: ({ status }) => status === 429,
-} satisfies Readonly<Record<string, Test>>;
-const markNames = Object.keys(markTests) as (keyof typeof markTests)[];
+};
 
 /** Makes the test for the value of a named word, or refuses the value. */
-const testsByName: Readonly<Record<string, (value: string) => Test>> = {
+const testsByName: Readonly<Record<SearchWord, (value: string) => Test>> = {
   to: (value) => (exchange) => fieldOf(exchange.body, 'to') === value,
   from: (value) => (exchange) => senderOf(exchange) === value,
   /** `429`, or `4xx` for all statuses from 400 to 499. */
@@ -61,19 +60,8 @@ const testsByName: Readonly<Record<string, (value: string) => Test>> = {
   is: (value) => markTests[oneOf(value, markNames, 'mark')],
 };
 
-/** The names that words of a search can have. */
-export const searchWords = Object.keys(testsByName);
-
 /** `to:…`, `status:…`, and so on. */
 export const wordForms = searchWords.map((word) => `\`${word}:…\``).join(', ');
-
-/** The words that have few values, and those values. */
-export const wordValues: Readonly<Record<string, readonly string[]>> = {
-  endpoint: endpointNames,
-  fault: ['any', ...faultKindNames],
-  is: markNames,
-  status: ['2xx', '4xx', '429', '5xx'],
-};
 
 /** A word with its name, or a text; either may have double quotes around its value. */
 const wordForm = /(?:([A-Za-z_]+):)?(?:"([^"]*)"|(\S+))|\S+/g;
@@ -89,8 +77,8 @@ export function matcherOf(search: string): Test {
 }
 
 function named(name: string, value: string): Test {
-  const makeTest = Object.hasOwn(testsByName, name) ? testsByName[name] : undefined;
-  if (makeTest !== undefined) return makeTest(value);
+  const word = searchWords.find((each) => each === name);
+  if (word !== undefined) return testsByName[word](value);
   const hint = suggestion(name, searchWords);
   throw refused(
     `no word \`${name}\`${hint}; the words are ${searchWords.join(', ')}; a text with a colon needs double quotes`,

@@ -12,7 +12,7 @@ import { defineOperation } from '../define.ts';
 import { accountIdOf, limitSchema, timeSchema } from '../query.ts';
 import type { RunningWorld } from '../running-world.ts';
 import { harOf, harSchema } from './har.ts';
-import { markTests, matcherOf, wordForms } from './request-search.ts';
+import { matcherOf, wordForms } from './request-search.ts';
 import {
   detailOf,
   type RequestRow,
@@ -81,7 +81,9 @@ export function requestCounts(
 
 /** What the page counts of all requests, by the name of the count. */
 const markWords = {
-  ...markTests,
+  replay: matcherOf('is:replay'),
+  lost: matcherOf('is:lost'),
+  throttled: matcherOf('is:throttled'),
   faults: matcherOf('fault:any'),
   refused: matcherOf('status:4xx'),
 };
