@@ -9,7 +9,7 @@ import { isoTime, secondMs } from '#contract/time.ts';
 import { eachOf } from '../../config/each-of.ts';
 import { keptRequests } from '../../recording/exchange-record.ts';
 import { defineOperation } from '../define.ts';
-import { accountIdOf, limitSchema, timeSchema } from '../query.ts';
+import { accountIdOf, limitSchema, ordinalSchema, timeSchema } from '../query.ts';
 import type { RunningWorld } from '../running-world.ts';
 import { harOf, harSchema } from './har.ts';
 import { matcherOf, wordForms } from './request-search.ts';
@@ -29,10 +29,16 @@ const widthsMs = [1, 5, 10, 30, 60, 300, 600, 1_800, 3_600, 21_600, 86_400].map(
 const mostBars = 60;
 /** Bars are added up to this number: a single bar would be as wide as the whole plot. */
 const fewestBars = 12;
+const mostFineBars = 3_600;
 
 export const countsQuerySchema = z.strictObject({
   account_id: z.string().exactOptional().describe('Its id or its name.'),
   endpoint: z.enum(endpointNames).exactOptional().describe('Counts this endpoint alone.'),
+  bar_s: ordinalSchema(86_400)
+    .exactOptional()
+    .describe(
+      `Seconds of a bar; then only the last ${mostFineBars.toLocaleString('en')} bars. Default: as few as show all.`,
+    ),
 });
 
 const countSchema = z.int().min(0);
@@ -55,7 +61,7 @@ export function widthFor(spanMs: number): number {
 
 export function requestCounts(
   { exchangeRecord, simulation: { clock, world } }: RunningWorld,
-  { account_id: idOrName, endpoint }: z.output<typeof countsQuerySchema>,
+  { account_id: idOrName, endpoint, bar_s: barSeconds }: z.output<typeof countsQuerySchema>,
 ): z.output<typeof requestCountsSchema> {
   const accountId = idOrName === undefined ? undefined : accountIdOf(world, idOrName, 'account_id');
   const counted = [...exchangeRecord.seconds].filter(
@@ -66,9 +72,13 @@ export function requestCounts(
   const firstMs = counted[0]?.startMs ?? clock.now();
   const lastMs = counted.at(-1)?.startMs ?? firstMs;
   const spanMs = lastMs - firstMs + secondMs;
-  const widthMs = widthFor(spanMs);
-  const firstBar = Math.floor(firstMs / widthMs);
-  const barCount = Math.max(fewestBars, Math.floor(lastMs / widthMs) - firstBar + 1);
+  const widthMs = barSeconds === undefined ? widthFor(spanMs) : barSeconds * secondMs;
+  const lastBar = Math.floor(lastMs / widthMs);
+  const firstBar = Math.max(
+    Math.floor(firstMs / widthMs),
+    barSeconds === undefined ? 0 : lastBar - mostFineBars + 1,
+  );
+  const barCount = Math.max(fewestBars, lastBar - firstBar + 1);
   const bars = Array.from({ length: barCount }, () => ({ count: 0, throttled: 0 }));
   for (const { startMs, count, throttled } of counted) {
     const bar = bars[Math.floor(startMs / widthMs) - firstBar];
