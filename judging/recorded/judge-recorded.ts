@@ -8,11 +8,11 @@
 import { lacksBody, type TrafficEvent } from '#contract/exchange.ts';
 import { type RuleId, rules } from '#contract/rules.ts';
 import { minuteMs } from '#contract/time.ts';
+import { type Ahead, around } from '../evidence/clock-offset.ts';
 import { judges } from '../service/all.ts';
 import { type Exchange, isMessageSend, isSend, messageIdOf } from '../service/exchange.ts';
 import { Lacking, type RuleBroken } from '../service/expectations.ts';
 import { Findings, type Trace } from '../service/judge.ts';
-import { type Ahead, around } from '../evidence/clock-offset.ts';
 import { Groups, inOrder } from './groups.ts';
 import { TrafficKnowledge } from './knowledge.ts';
 import type { Observations } from './observations.ts';

@@ -55,7 +55,8 @@ mkdirSync(folder, { recursive: true });
 const used = new Set(outputFiles.map(({ path }) => basename(path)));
 for (const name of readdirSync(folder)) {
   const path = join(folder, name);
-  if (!used.has(name) && Date.now() - statSync(path).mtimeMs > keptMs) rmSync(path, { force: true });
+  if (!used.has(name) && Date.now() - statSync(path).mtimeMs > keptMs)
+    rmSync(path, { force: true });
 }
 for (const { path, contents } of outputFiles) {
   const part = `${path}.${process.pid}`;
