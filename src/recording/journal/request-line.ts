@@ -111,11 +111,13 @@ const line = new JsonBytes();
 
 /** The line of an exchange. The bytes are valid until the next call. */
 export function requestLine(exchange: RecordedExchange): Buffer {
-  const { status, reply = '', headers, delivery } = exchange;
+  const { status, reply = '', headers, delivery, traceparent } = exchange;
   line.clear();
   line.ascii('{"at":"');
   line.ascii(isoTime(exchange.atMs));
   writeRequestHead(exchange);
+  // No part of the head, which is the same for most sends.
+  if (traceparent !== undefined) writeText(',"traceparent":', traceparent);
   writeRequestBody(exchange.body ?? '');
   line.ascii('},"reply":{"status":');
   line.ascii(String(status));

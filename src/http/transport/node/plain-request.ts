@@ -29,6 +29,7 @@ export class PlainRequest implements ApiRequest, Outlet {
   readonly contentType: string | undefined;
   readonly contentEncoding: string | undefined;
   readonly forwardedFor: string | undefined;
+  readonly traceparent: string | undefined;
   body: string | Uint8Array = '';
   readonly #connection: ReplyWriter;
   readonly #lines: HeadLines;
@@ -53,6 +54,7 @@ export class PlainRequest implements ApiRequest, Outlet {
     this.contentType = fields.contentType;
     this.contentEncoding = fields.contentEncoding;
     this.forwardedFor = fields.forwardedFor;
+    this.traceparent = fields.traceparent;
   }
 
   get clientIp(): string {
@@ -152,6 +154,7 @@ export interface PlainFields {
   readonly contentType: string | undefined;
   readonly contentEncoding: string | undefined;
   readonly forwardedFor: string | undefined;
+  readonly traceparent: string | undefined;
   /** The length of the body in bytes; 0 without one. */
   readonly length: number;
 }
@@ -202,6 +205,7 @@ export function readPlainFields(text: string): PlainFields | undefined {
     contentType: found.get('content-type'),
     contentEncoding: found.get('content-encoding'),
     forwardedFor: found.get('x-forwarded-for'),
+    traceparent: found.get('traceparent'),
     length: Number(length),
   };
 }
