@@ -15,7 +15,7 @@ import type { Header } from './raw-headers.ts';
 import { type Redaction, Redactor } from './redaction.ts';
 import { keysInHeader, Secrets } from './secrets.ts';
 
-const requestHeaders = ['authorization', 'content-type'];
+const requestHeaders = ['authorization', 'content-type', 'traceparent'];
 const replyHeaders = ['content-type', 'retry-after', 'date', 'allow', 'location'];
 const longestHeaderName = 100;
 

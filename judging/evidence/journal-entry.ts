@@ -48,6 +48,7 @@ export interface RecordedRequest {
   readonly forwarded_for?: string;
   readonly content_type?: string;
   readonly content_encoding?: string;
+  readonly traceparent?: string;
   readonly body?: string;
   /** The body in base64, if it is not UTF-8. */
   readonly body_base64?: string;

@@ -33,6 +33,8 @@ export interface Outcome {
 export interface Reply extends Outcome {
   /** How often the connection broke. Each time, the request may have arrived or not. */
   readonly interruptions: number;
+  /** True if this process itself stood still meanwhile, so that the times are too rough for a limit. */
+  readonly isLate?: boolean;
   /** Milliseconds in the run's clock, as `answeredAt`. */
   readonly sentAt: number;
   readonly answeredAt: number;
