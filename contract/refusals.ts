@@ -95,6 +95,13 @@ export const refusals = {
   },
 } as const satisfies Record<string, Refusal>;
 
+/** The refusals of a send whose reply follows from the kind alone. */
+export type SendRefusal =
+  | 'quota_exceeded'
+  | 'number_not_found'
+  | 'number_access_denied'
+  | 'device_inactive';
+
 /** What a refusal with `malformed_json` says, by the mistake. */
 export const malformedDetails = {
   malformed_json: 'The body is not valid JSON.',

@@ -21,6 +21,9 @@ export const keptRequests = 1_000;
 export const recordedExchanges = 10_000;
 export const recordedCharacters = 16 * 1024 * 1024;
 
+const messageIdField = '"message_id":"';
+const uuidLength = 36;
+
 export interface RecordBound {
   readonly exchanges: number;
   readonly characters: number;
@@ -49,6 +52,8 @@ export class ExchangeRecord {
   /** Counts for metrics; they survive a reset, so that they never decrease. */
   counts = new RequestCounts();
   readonly seconds = new RequestSeconds();
+  /** The numbers of the last accepted sends, by the id of their message. */
+  readonly #acceptedBy = new Map<string, number>();
 
   constructor(
     bound: RecordBound = { exchanges: recordedExchanges, characters: recordedCharacters },
@@ -79,8 +84,9 @@ export class ExchangeRecord {
     exchange.number = 0;
     exchange.atMs = clock.now();
     exchange.fill(request, handled);
+    exchange.waitRate = limiter.retryAfterRate;
+    this.#noteSend(exchange, this.#total + 1);
     if (this.#isOpen) {
-      exchange.waitRate = limiter.retryAfterRate;
       exchange.address = handled.key === undefined ? addressOf(world, request) : '';
     }
     journal?.request(exchange);
@@ -137,6 +143,7 @@ export class ExchangeRecord {
   clear(): void {
     this.#clearedNumber = this.#total;
     this.seconds.clear();
+    this.#acceptedBy.clear();
   }
 
   /** Continues numbering after `total`. */
@@ -180,6 +187,25 @@ export class ExchangeRecord {
     this.#isOpen = true;
     this.#isCutAtStart = isCutAtStart;
     this.#changes++;
+  }
+
+  /** Remembers an accepted send. Finds the request that a replay repeats. */
+  #noteSend(exchange: RecordedExchange, number: number): void {
+    const { status, reply = '', isReplay, isForced } = exchange;
+    const isAccepted = status === 202 && !isForced;
+    if (!isAccepted && !isReplay) return;
+    const start = reply.indexOf(messageIdField) + messageIdField.length;
+    const messageId = reply.slice(start, start + uuidLength);
+    if (isReplay) {
+      exchange.repeats = this.#acceptedBy.get(messageId);
+      return;
+    }
+    this.#acceptedBy.set(messageId, number);
+    if (this.#acceptedBy.size <= recordedExchanges) return;
+    for (const oldest of this.#acceptedBy.keys()) {
+      this.#acceptedBy.delete(oldest);
+      return;
+    }
   }
 
   #keep(exchange: RecordedExchange): void {

@@ -6,6 +6,7 @@
 
 import type { ApiReply, ApiRequest, RequestTurn } from '#contract/request-and-reply.ts';
 import { routes } from '#contract/routes.ts';
+import { JournalError } from '#judging/evidence/journal-error.ts';
 import { inheritedSettings, type SettingsInput } from '../config/settings.ts';
 import { settingsOfHeader } from '../recording/journal/journal-header.ts';
 import type { Instant } from '../recording/past.ts';
@@ -301,12 +302,22 @@ export class Worlds<S extends WorldSimulator> {
     let canExpire = false;
     for (const world of this.#byId.values()) {
       canExpire ||= world.ttlMs !== undefined;
-      if (world.isExpired) void this.delete(world);
+      if (world.isExpired) this.#expire(world);
       else this.#saveLastUse(world);
     }
     if (canExpire) return;
     clearInterval(this.#sweeping);
     this.#sweeping = undefined;
+  }
+
+  /** A world whose journal cannot be removed stays expired: the next sweep tries again. */
+  #expire(world: HostedWorld<S>): void {
+    try {
+      void this.delete(world);
+    } catch (error) {
+      const isOfDisk = error instanceof Error && 'code' in error;
+      if (!isOfDisk && !(error instanceof JournalError)) throw error;
+    }
   }
 
   #saveLastUse(world: HostedWorld<S>): void {

@@ -21,6 +21,8 @@ const sent = fc.oneof(
   fc.uint8Array(),
 );
 
+const trace = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+
 /** As a fault or a planted defect may answer. */
 const oddReply = fc.constantFrom(
   '{"a":1',
@@ -32,6 +34,7 @@ const oddReply = fc.constantFrom(
 test('a request is one line that reads as it was, with the checksum of its bytes', () => {
   const request = fc.record({
     ...{ method: text, path: text, query: text, clientIp: text, body: sent },
+    traceparent: fc.constantFrom(undefined, '"', trace),
     ...{ authorization: maybe, contentType: maybe, contentEncoding: maybe, forwardedFor: maybe },
   });
   const reply = fc.record({
@@ -68,6 +71,8 @@ test('a request is one line that reads as it was, with the checksum of its bytes
           content_encoding: requested.contentEncoding,
         }),
       );
+      const { traceparent } = entry.request;
+      expect(traceparent).toBe(requested.traceparent === trace ? trace : undefined);
       expect(entry.reply).toMatchObject(defined(replied));
     }),
     { numRuns: runs(300) },

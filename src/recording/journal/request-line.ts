@@ -123,13 +123,28 @@ export function requestLine(exchange: RecordedExchange): string {
 
 /** Appends the line of an exchange to `line`. */
 export function writeRequestLine(exchange: RecordedExchange, line: JsonBytes): void {
-  const { status, reply = '', headers, delivery } = exchange;
+  const {
+    status,
+    reply = '',
+    headers,
+    delivery,
+    faultId,
+    faultKind,
+    repeats,
+    traceparent,
+  } = exchange;
   const start = line.length;
   line.ascii('{"at":"');
   line.ascii(isoTime(exchange.atMs));
   writeRequestHead(exchange, line);
+  // No part of the head, which is the same for most sends.
+  if (traceparent !== undefined) writeText(',"traceparent":', traceparent, line);
   writeRequestBody(exchange.body ?? '', line);
-  line.ascii('},"reply":{"status":');
+  line.ascii('}');
+  if (faultId !== undefined) writeText(',"fault_id":', faultId, line);
+  if (faultKind !== undefined) writeText(',"fault":', faultKind, line);
+  if (repeats !== undefined) line.ascii(`,"repeats":${repeats}`);
+  line.ascii(',"reply":{"status":');
   line.ascii(String(status));
   if (headers !== undefined) writeObject(',"headers":', headers, line);
   if (delivery !== undefined) writeObject(',"delivery":', delivery, line);

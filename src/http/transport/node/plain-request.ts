@@ -31,6 +31,7 @@ export class PlainRequest implements ApiRequest, Outlet, Holding {
   readonly contentType: string | undefined;
   readonly contentEncoding: string | undefined;
   readonly forwardedFor: string | undefined;
+  readonly traceparent: string | undefined;
   body: string | Uint8Array = '';
   readonly #connection: ReplyWriter;
   readonly #lines: HeadLines;
@@ -58,6 +59,7 @@ export class PlainRequest implements ApiRequest, Outlet, Holding {
     this.contentType = fields.contentType;
     this.contentEncoding = fields.contentEncoding;
     this.forwardedFor = fields.forwardedFor;
+    this.traceparent = fields.traceparent;
   }
 
   get clientIp(): string {
@@ -173,6 +175,7 @@ export interface PlainFields {
   readonly contentType: string | undefined;
   readonly contentEncoding: string | undefined;
   readonly forwardedFor: string | undefined;
+  readonly traceparent: string | undefined;
   /** The length of the body in bytes; 0 without one. */
   readonly length: number;
 }
@@ -223,6 +226,7 @@ export function readPlainFields(text: string): PlainFields | undefined {
     contentType: found.get('content-type'),
     contentEncoding: found.get('content-encoding'),
     forwardedFor: found.get('x-forwarded-for'),
+    traceparent: found.get('traceparent'),
     length: Number(length),
   };
 }
