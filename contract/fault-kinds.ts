@@ -83,6 +83,13 @@ export type FaultKind = {
     : unknown);
 }[FaultKindName];
 
+/** The fault that struck a request: the one that acts or, if none does, the first delay. */
+export interface Struck {
+  /** Undefined if the explorer chose it. */
+  readonly faultId: string | undefined;
+  readonly kind: FaultKindName;
+}
+
 type KindWith<Property> = {
   [K in FaultKindName]: FaultKinds[K] extends Property ? K : never;
 }[FaultKindName];

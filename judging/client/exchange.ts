@@ -16,6 +16,12 @@ export interface Exchange {
   readonly openUntil: number;
   /** True if the record ends before it shows that this reply left. */
   readonly isOpenAtEnd: boolean;
+  /** Each of the two times may be later by less than this; exact if undefined. */
+  readonly precisionMs?: number;
+  /** How far the recorder's date differs from its steady clock (`contract/exchange.ts`). */
+  readonly setMs?: number;
+  /** The connection on which the request came; undefined if it is not known. */
+  readonly connection?: string | undefined;
   /** The account; in a HAR file the key's digest; for an unauthenticated call the IP address. */
   readonly caller: string;
   /** The key or the unknown credential of the request. */
@@ -36,6 +42,8 @@ export interface Exchange {
   readonly isForced?: boolean;
   /** True if the request or the reply had a body that was not recorded. */
   readonly lacksBody?: boolean;
+  /** True if the headers of the reply were not recorded. */
+  readonly lacksHeaders?: boolean;
   /** The wait that a 429 or a 503 asks for, in milliseconds of the service's clock. */
   readonly retryAfterMs: number | undefined;
   /** Its header `Retry-After`: seconds, or an HTTP date. */
@@ -44,8 +52,37 @@ export interface Exchange {
   readonly reply: Readonly<Record<string, unknown>> | undefined;
   /** False if a fault cut or garbled the reply, or the client closed the connection first. */
   readonly isSeen: boolean;
+  /** True if the client got a reply, but with a garbled body. */
+  readonly isGarbled?: boolean;
   /** True if the path, the query or the body holds a key. */
   readonly showsKey: boolean;
+}
+
+/** The exchanges as they may have been, too: in another order, or with other overlaps. */
+export interface Reading {
+  readonly exchanges: readonly Exchange[];
+  /** The number that each of them has in the reading that is judged. */
+  readonly numbers: readonly number[];
+}
+
+/** True if less than `ms` passed between the two requests, whatever their exact times. */
+export function areWithin(ms: number, earlier: Exchange, later: Exchange): boolean {
+  const { precisionMs = 0 } = later;
+  const mostMs = later.atMs - earlier.atMs + precisionMs + Math.max(0, clockChange(earlier, later));
+  return precisionMs > 0 ? mostMs <= ms : mostMs < ms;
+}
+
+/** True if more than `ms` passed between the two requests, whatever their exact times. */
+export function areApart(ms: number, earlier: Exchange, later: Exchange): boolean {
+  const { precisionMs = 0 } = earlier;
+  const leastMs =
+    later.atMs - earlier.atMs - precisionMs + Math.min(0, clockChange(earlier, later));
+  return precisionMs > 0 ? leastMs >= ms : leastMs > ms;
+}
+
+/** By how much the date and the steady clock of the recorder disagree about the time between. */
+function clockChange(earlier: Exchange, later: Exchange): number {
+  return (later.setMs ?? 0) - (earlier.setMs ?? 0);
 }
 
 const sends: readonly (string | undefined)[] = sendEndpoints;

@@ -10,7 +10,7 @@ import { retryAfter } from './client-1-retry-after.ts';
 import { requests } from './client-3-requests.ts';
 import { outcomes } from './client-5-outcomes.ts';
 import { pace } from './client-11-pace.ts';
-import { type Exchange, isAccepted, isSend } from './exchange.ts';
+import { type Exchange, isAccepted, isSend, type Reading } from './exchange.ts';
 import { groupingOf } from './intent-grouping.ts';
 import type { Intents, Knowledge } from './intents.ts';
 import type { Report } from './intents-file.ts';
@@ -47,6 +47,10 @@ export interface JudgeOptions {
   /** Why the record is incomplete: it is then judged as a partial one. */
   readonly lack?: string | undefined;
   readonly reports?: readonly Report[] | undefined;
+  /** What the exchanges may have been, too: a finding must hold in each of these readings. */
+  readonly otherReadings?: readonly Reading[] | undefined;
+  /** What else a reader must hear about the record. */
+  readonly notices?: readonly string[] | undefined;
   /**
    * True if the message never becomes `delivered`. Without this function, a message counts as
    * undelivered if the client read it as `failed`.
@@ -73,6 +77,38 @@ export function* judging(
   exchanges: readonly Exchange[],
   options: JudgeOptions,
 ): Generator<undefined, RefereeReport> {
+  const { lack, otherReadings = [], notices = [], isStrict = false } = options;
+  const { records, unclear } = yield* recordsOf(exchanges, options);
+  const confirmed: ReadonlySet<string>[] = [];
+  for (const reading of otherReadings) {
+    const other = yield* recordsOf(reading.exchanges, options);
+    confirmed.push(findingKeys(yield* verdictsOn(other.records, isStrict, []), reading));
+  }
+  const judgements = yield* verdictsOn(records, isStrict, confirmed);
+  const intents = mergedIntents(records);
+  return {
+    rules: judgements,
+    exchanges: records
+      .flatMap((record) => record.exchanges)
+      .toSorted((a, b) => a.number - b.number),
+    intents,
+    notices: [
+      ...(lack === undefined ? [] : [{ what: lack, exchanges: [] }]),
+      ...notices.filter((what) => what !== lack).map((what) => ({ what, exchanges: [] })),
+      ...unclear.map(unclearNotice),
+      ...judgements.flatMap((one) => one.notices ?? []),
+      ...notAcceptedNotice(intents),
+    ],
+  };
+}
+
+type Records = readonly [clear: ClientRecord, before: ClientRecord, after: ClientRecord];
+
+/** The records that are judged each by itself, and the first unclear send of each scope. */
+function* recordsOf(
+  exchanges: readonly Exchange[],
+  options: JudgeOptions,
+): Generator<undefined, { readonly records: Records; readonly unclear: readonly Exchange[] }> {
   const { accounts, lack } = options;
   const ofAccounts = exchanges.filter(
     (exchange) => accounts?.some((account) => isOfAccount(exchange, account)) ?? true,
@@ -97,21 +133,25 @@ export function* judging(
     yield* recordOf(before, { ...known, isPartial: true }, options),
     yield* recordOf(after, { ...known, isPartial: true, isCutAtStart: true }, options),
   ] as const;
-  const judgements = yield* verdictsOn(records, options.isStrict === true);
-  const intents = mergedIntents(records);
-  return {
-    rules: judgements,
-    exchanges: records
-      .flatMap((record) => record.exchanges)
-      .toSorted((a, b) => a.number - b.number),
-    intents,
-    notices: [
-      ...(lack === undefined ? [] : [{ what: lack, exchanges: [] }]),
-      ...[...unclear.values()].map(unclearNotice),
-      ...judgements.flatMap(({ notices = [] }) => notices),
-      ...notAcceptedNotice(intents),
-    ],
-  };
+  return { records, unclear: [...unclear.values()] };
+}
+
+/** What the findings are about, by the numbers of the reading that is judged. */
+function findingKeys(rules: readonly RuleJudgement[], { numbers }: Reading): ReadonlySet<string> {
+  return new Set(
+    rules.flatMap(({ id, findings }) =>
+      findings.map((one) => findingKey(id, one, (number) => numbers[number - 1])),
+    ),
+  );
+}
+
+function findingKey(
+  id: ClientRuleId,
+  { exchanges, what }: Finding,
+  numberOf: (number: number) => number | undefined,
+): string {
+  const last = exchanges.at(-1);
+  return `${id} ${last === undefined ? what : numberOf(last.number)}`;
 }
 
 function scopeOf({ caller, endpoint, method }: Exchange): string {
@@ -155,18 +195,26 @@ function* recordOf(
 /** The rules that need no content of a send. */
 const contentFree: readonly ClientRuleId[] = ['CLIENT-11', 'CLIENT-12', 'CLIENT-13', 'CLIENT-16'];
 
-/** `after`: exchanges that may belong to intents of unknown content. */
+/**
+ * `after`: exchanges that may belong to intents of unknown content. `confirmed`: the findings of
+ * each other reading.
+ */
 function* verdictsOn(
-  [clear, before, after]: readonly [ClientRecord, ClientRecord, ClientRecord],
+  [clear, before, after]: Records,
   isStrict: boolean,
+  confirmed: readonly ReadonlySet<string>[],
 ): Generator<undefined, RuleJudgement[]> {
   const rules: RuleJudgement[] = [];
   for (const { id, level } of clientRules) {
     const judged = [clear, before, ...(contentFree.includes(id) ? [after] : [])].map((record) =>
       judges[id](record),
     );
-    const exercised = judged.reduce((sum, one) => sum + one.exercised, 0);
-    const findings = judged.flatMap((one) => one.findings);
+    const found = judged.flatMap((one) => one.findings);
+    const findings = found.filter((one) =>
+      confirmed.every((keys) => keys.has(findingKey(id, one, (number) => number))),
+    );
+    const undecided = found.length - findings.length;
+    const exercised = judged.reduce((sum, one) => sum + one.exercised, -undecided);
     const notices = judged.flatMap((one) => one.notices ?? []);
     const verdict = verdictOf(isStrict ? 'must' : level, exercised, findings);
     rules.push({ id, level, verdict, exercised, findings, notices });

@@ -133,6 +133,7 @@ function replyOf(recorded: TrafficExchange): Reply {
   return {
     status: reply?.status ?? 0,
     headers: reply?.headers ?? {},
+    ...(reply?.lacksHeaders === true && { lacksHeaders: true }),
     // A recorded text is complete, so texts compare as well as digests.
     digest: text,
     text,

@@ -38,6 +38,7 @@ export interface FaultState {
   readonly seen: number;
   readonly hits: number;
   readonly rng: RngState;
+  readonly paused?: true;
 }
 
 export class Fault {
@@ -49,6 +50,8 @@ export class Fault {
   seen = 0;
   /** How many requests it affected. `Faults` counts them. */
   hits = 0;
+  /** A paused fault neither counts requests nor acts on them. */
+  isPaused = false;
 
   constructor(ordinal: number, spec: FaultSpec, rng: Rng) {
     this.ordinal = ordinal;
@@ -62,8 +65,9 @@ export class Fault {
   }
 
   get state(): FaultState {
-    const { ordinal, spec, seen, hits } = this;
-    return { ordinal, spec, seen, hits, rng: this.#rng.state };
+    const { ordinal, spec, seen, hits, isPaused } = this;
+    const paused = isPaused ? { paused: true as const } : {};
+    return { ordinal, spec, seen, hits, rng: this.#rng.state, ...paused };
   }
 
   /**
@@ -71,6 +75,7 @@ export class Fault {
    * and may draw a random number for it.
    */
   isDue(subject: FaultSubject): boolean {
+    if (this.isPaused) return false;
     const { match, when, times } = this.spec;
     const isMatch =
       (match.endpoint === undefined || match.endpoint === subject.endpoint) &&

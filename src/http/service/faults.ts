@@ -10,6 +10,7 @@ import {
   type FaultKind,
   faultKinds,
   isHandled,
+  type Struck,
   type UnhandledFault,
 } from '#contract/fault-kinds.ts';
 import type { SendRefusal } from '#contract/refusals.ts';
@@ -40,6 +41,7 @@ export interface FaultEffect {
   readonly delayMs: number;
   /** The one fault that acts besides the delays. */
   readonly acting: (ActingFault & Chosen) | undefined;
+  readonly struck: Struck | undefined;
 }
 
 export class Faults {
@@ -87,8 +89,8 @@ export class Faults {
 
   restore(created: number, states: readonly FaultState[]): void {
     this.#created = created;
-    this.#faults = states.map(({ ordinal, spec, seen, hits, rng }) =>
-      Object.assign(new Fault(ordinal, spec, new Rng(rng)), { seen, hits }),
+    this.#faults = states.map(({ ordinal, spec, seen, hits, rng, paused: isPaused = false }) =>
+      Object.assign(new Fault(ordinal, spec, new Rng(rng)), { seen, hits, isPaused }),
     );
   }
 
@@ -96,28 +98,31 @@ export class Faults {
   handle(world: Registry, limiter: Limiter, request: ApiRequest): Handled {
     const chosen = this.chooseFault?.(world, request);
     const subject = new Subject(world, request);
-    const { delayMs, acting } = this.effectOn(subject, chosen);
+    const { delayMs, acting, struck } = this.effectOn(subject, chosen);
     const handled = isHandled(acting)
       ? handle(world, limiter, request)
       : this.#answerUnhandled(world, limiter, request, subject, acting);
     const reply = damaged(handled.reply, acting);
-    if (delayMs === 0) return { ...handled, reply };
+    if (delayMs === 0) return { ...handled, reply, struck };
     const delivery: Delivery = { ...reply.delivery, delayMs };
-    return { ...handled, reply: { ...reply, delivery } };
+    return { ...handled, reply: { ...reply, delivery }, struck };
   }
 
   /** Finds the faults that act on a request, and counts them. `chosen` acts before the others. */
   effectOn(subject: FaultSubject, chosen?: ChosenFault): FaultEffect {
     let delayMs = chosen?.kind === 'delay' ? chosen.ms : 0;
     let acting: FaultEffect['acting'] = chosen?.kind === 'delay' ? undefined : chosen;
+    let struck: Struck | undefined = chosen && { faultId: undefined, kind: chosen.kind };
     for (const due of this.#faults.filter((fault) => fault.isDue(subject))) {
       const { fault } = due.spec;
       if (fault.kind !== 'delay' && acting !== undefined) continue;
       due.hits++;
       if (fault.kind === 'delay') delayMs += fault.ms;
       else acting = fault;
+      const isStronger = struck?.kind === 'delay' && fault.kind !== 'delay';
+      if (struck === undefined || isStronger) struck = { faultId: due.faultId, kind: fault.kind };
     }
-    return { delayMs, acting };
+    return { delayMs, acting, struck };
   }
 
   /** Answers a request that the service does not handle, because of `fault`. */

@@ -78,6 +78,7 @@ const laterAssumptions: readonly string[] = [
   'emptySendAt',
   'receivedQuery',
   'bearerSpace',
+  'bearerCase',
   'taskPickup',
 ];
 

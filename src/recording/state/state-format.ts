@@ -200,6 +200,7 @@ const headSchema = z.strictObject({
         seen: count,
         hits: count,
         rng: rngState,
+        paused: z.literal(true).exactOptional(),
       }),
     ),
   }),
