@@ -12,6 +12,8 @@ export interface TrafficExchange {
   readonly answeredAt: number;
   /** Each of the two times may be later by less than this: the file has no finer ones. */
   readonly precisionMs: number;
+  /** True if the file does not say when the reply came: `answeredAt` is then `sentAt`. */
+  readonly lacksEnd?: boolean;
   /**
    * The recorder's date minus its steady clock, in milliseconds, compared with its first exchange:
    * somebody set the date, or the machine slept. A span may be wrong by how far this changed in it.
@@ -67,8 +69,8 @@ export function lacksBody({
 /** `cut`: the service changed by something other than requests, so its earlier state is lost. */
 export type TrafficEvent = TrafficExchange | 'cut';
 
-/** Takes a line about a file. `lacksTraffic`: some of its exchanges could not be read. */
-export type NoticeTaker = (line: string, lacksTraffic?: boolean) => void;
+/** Takes a line about a file. `lacks`: its end, or some of its exchanges, could not be read. */
+export type NoticeTaker = (line: string, lacks?: 'end' | 'some') => void;
 
 /** Reads the events of files, in the order in which they were written. */
 export type TrafficReader = (

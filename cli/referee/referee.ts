@@ -100,8 +100,10 @@ async function trafficOf(file: string, io: CommandIo, isPartial: boolean) {
   const print = noticesTo(io, 'smstwin referee');
   const notices: string[] = [];
   let lack: string | undefined;
-  const notice = (line: string, lacksTraffic = false) => {
-    if (lacksTraffic) lack ??= line;
+  let hasGaps = false;
+  const notice: NoticeTaker = (line, lacks) => {
+    if (lacks !== undefined) lack ??= line;
+    if (lacks === 'some') hasGaps = true;
     notices.push(line);
     print(line);
   };
@@ -116,7 +118,8 @@ async function trafficOf(file: string, io: CommandIo, isPartial: boolean) {
   const { exchanges, otherReadings } = exchangesOfTraffic(traffic, keys);
   const hasAccount = (name: string) => exchanges.some((exchange) => isOfAccount(exchange, name));
   // A recorder may have started after the client.
-  return { exchanges, otherReadings, lack, notices, isCutAtStart: isPartial, hasAccount };
+  const isCutAtStart = isPartial;
+  return { exchanges, otherReadings, lack, hasGaps, notices, isCutAtStart, hasAccount };
 }
 
 /**

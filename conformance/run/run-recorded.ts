@@ -5,7 +5,7 @@
  * does not show is none.
  */
 import { basename } from 'node:path';
-import type { TrafficReader } from '#contract/exchange.ts';
+import type { NoticeTaker, TrafficReader } from '#contract/exchange.ts';
 import { type RuleId, rules } from '#contract/rules.ts';
 import { CommandError } from '#io/command-error.ts';
 import { foreignText } from '#io/foreign-text.ts';
@@ -45,8 +45,8 @@ async function judged(
     observations,
   });
   const notices: string[] = [];
-  const notice = (line: string, lacksTraffic = false) => {
-    if (lacksTraffic && traffic.isComplete)
+  const notice: NoticeTaker = (line, lacks) => {
+    if (lacks !== undefined && traffic.isComplete)
       throw new CommandError(2, `${foreignText(line)}: leave out --traffic-complete`);
     io.stderr(`smstwin conform: ${foreignText(line)}\n`);
     notices.push(line);

@@ -22,18 +22,20 @@ export function exchangesOfTraffic(
 ): ReadTraffic {
   const names = new Set([...keys.names, ...traffic.map(keyOf)]);
   names.delete('');
+  const isCallerShown = traffic.some((one) => one.showsCredential);
   const exchanges = traffic
     .toSorted((a, b) => a.sentAt - b.sentAt)
-    .map((each, index) => exchangeOf(each, index + 1, keys, names));
-  const precisionMs = Math.max(0, ...new Set(exchanges.map((one) => one.precisionMs ?? 0)));
-  withOverlaps(exchanges, 0);
-  if (precisionMs === 0) return { exchanges, otherReadings: [] };
+    .map((each, index) => exchangeOf(each, index + 1, keys, names, isCallerShown));
+  // Only exchanges that were certainly open together: most clients wait for each reply.
+  const earliest = ({ precisionMs = 0 }: Exchange) => -precisionMs;
+  withOverlaps(exchanges, earliest);
+  if (!exchanges.some(isInexact)) return { exchanges, otherReadings: [] };
+  const copies = exchanges.map((one) => ({ ...one }));
   const others = [
-    withOverlaps(
-      exchanges.map((one) => ({ ...one })),
-      precisionMs,
+    withOverlaps(copies, ({ precisionMs = 0, lacksEnd = false }) =>
+      lacksEnd ? Number.POSITIVE_INFINITY : precisionMs,
     ),
-    withOverlaps(withTiesReversed(exchanges), 0),
+    withOverlaps(withTiesReversed(exchanges), earliest),
   ];
   return {
     exchanges,
@@ -41,6 +43,10 @@ export function exchangesOfTraffic(
       .filter((other) => other.some((one, at) => isOtherThan(one, exchanges[at])))
       .map((other) => renumbered(other)),
   };
+}
+
+function isInexact({ precisionMs, lacksEnd }: Exchange): boolean {
+  return precisionMs !== undefined || lacksEnd === true;
 }
 
 function isOtherThan(one: Exchange, other: Exchange | undefined): boolean {
@@ -65,13 +71,17 @@ function renumbered(exchanges: readonly MutableExchange[]): Reading {
   return { exchanges, numbers };
 }
 
-/** Says which exchanges were open together. `lateMs`: how much later a reply may have come. */
-function withOverlaps(exchanges: readonly MutableExchange[], lateMs: number) {
+/** Says which exchanges were open together. `lateMsOf`: how much later a reply may have come. */
+function withOverlaps(
+  exchanges: readonly MutableExchange[],
+  lateMsOf: (exchange: Exchange) => number,
+) {
   const lastMs = exchanges.at(-1)?.atMs ?? 0;
   for (const [at, exchange] of exchanges.entries()) {
-    const latestMs = exchange.answeredAtMs + lateMs;
+    const latestMs = exchange.answeredAtMs + lateMsOf(exchange);
     exchange.isOpenAtEnd = latestMs > lastMs;
     exchange.openUntil = at + 1;
+    if (latestMs === Number.POSITIVE_INFINITY) exchange.openUntil = exchanges.length;
     while ((exchanges[exchange.openUntil]?.atMs ?? latestMs) < latestMs) exchange.openUntil++;
   }
   return exchanges;
@@ -82,12 +92,13 @@ const noReply: TrafficReply = { status: 0, headers: {}, body: '' };
 /** An exchange whose later neighbours are not known yet. */
 type MutableExchange = Exchange & { openUntil: number; isOpenAtEnd: boolean };
 
-/** `names`: those of all keys. */
+/** `names`: those of all keys. `isCallerShown`: by some exchange of the record. */
 function exchangeOf(
   traffic: TrafficExchange,
   number: number,
   keys: KeyNames,
   names: ReadonlySet<string>,
+  isCallerShown: boolean,
 ): MutableExchange {
   const { sentAt, answeredAt, method, query, precisionMs, setMs, connection } = traffic;
   const { status, headers, lacksHeaders = false, body: replyText = '' } = traffic.reply ?? noReply;
@@ -105,6 +116,7 @@ function exchangeOf(
     openUntil: number,
     isOpenAtEnd: false,
     ...(precisionMs > 0 && { precisionMs }),
+    ...(traffic.lacksEnd && { lacksEnd: true }),
     ...(setMs !== undefined && { setMs }),
     ...(connection !== undefined && { connection }),
     caller,
@@ -120,6 +132,7 @@ function exchangeOf(
     isForced: traffic.isForced,
     ...(lacksBody(traffic) && { lacksBody: true }),
     ...(lacksHeaders && { lacksHeaders }),
+    ...(isCallerShown && !traffic.showsCredential && status !== 401 && { lacksCaller: true }),
     retryAfterMs: waitMs(retryAfter, 1, Date.parse(headers['date'] ?? '') + 1_000),
     retryAfter,
     reply,

@@ -92,7 +92,9 @@ export function exchangeOfEntry(entry: HarEntry, keys: KeyNames): TrafficExchang
   const body = textOf(request.postData, request.bodySize);
   return {
     sentAt,
-    answeredAt: sentAt + Math.max(0, Math.ceil(time)),
+    answeredAt: sentAt + Math.max(0, time),
+    // Exchanges that took no time, or less, were not measured.
+    ...(time <= 0 && { lacksEnd: true }),
     precisionMs: precisionOf(startedDateTime),
     host,
     ...(typeof connection === 'string' && connection !== '' && { connection }),

@@ -7,7 +7,7 @@ import { basename } from 'node:path';
 import type { NoticeTaker, TrafficExchange } from '#contract/exchange.ts';
 import { matchRoute } from '#contract/routes.ts';
 import { CommandError } from '#io/command-error.ts';
-import type { Elsewhere } from './elsewhere.ts';
+import type { Elsewhere } from './foreign-file.ts';
 import { exchangeOfEntry, readEntry } from './har-entry.ts';
 import type { KeyNames } from './key-names.ts';
 import { valueIn } from './reading.ts';
@@ -26,6 +26,8 @@ class EntryTexts {
   /** True from the beginning of the list of entries to its end. */
   isInside = false;
   hasEntries = false;
+  /** The last characters before the next piece. */
+  #end = '';
   /** What has arrived of an entry. */
   #entry = '';
   #depth = 0;
@@ -38,11 +40,14 @@ class EntryTexts {
       yield* this.#entriesIn(piece, 0);
       return;
     }
-    const from = Math.max(0, this.outside.length - keyLength);
     this.outside += piece;
-    const key = this.hasEntries ? null : entriesKey.exec(this.outside.slice(from));
+    if (this.hasEntries) return;
+    // Not in the whole text, which would be copied for each piece.
+    const text = this.#end + piece;
+    this.#end = text.slice(-keyLength);
+    const key = entriesKey.exec(text);
     if (key === null) return;
-    const rest = this.outside.slice(from + key.index + key[0].length);
+    const rest = text.slice(key.index + key[0].length);
     this.outside = this.outside.slice(0, this.outside.length - rest.length);
     this.isInside = true;
     this.hasEntries = true;
@@ -167,11 +172,11 @@ class Entries {
     const name = basename(path);
     if (this.#skipped > 0) {
       const count = this.#skipped === 1 ? '1 entry' : `${this.#skipped} entries`;
-      onNotice(`${name}: ${count} cannot be read; skipped: ${this.#mistake}`, true);
+      onNotice(`${name}: ${count} cannot be read; skipped: ${this.#mistake}`, 'some');
     }
     if (this.#attached > 0) {
       const bodies = this.#attached === 1 ? '1 body' : `${this.#attached} bodies`;
-      onNotice(`${name}: ${bodies} not read: they are in other files (_file); embed them`, true);
+      onNotice(`${name}: ${bodies} not read: they are in other files (_file); embed them`, 'some');
     }
   }
 }

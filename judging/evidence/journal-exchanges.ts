@@ -1,6 +1,7 @@
 /** The exchanges of a simulator's journal, and where its operations cut what is known. */
 import type { TrafficEvent, TrafficExchange } from '#contract/exchange.ts';
-import type { EndedEntry, RequestEntry } from './journal-entry.ts';
+import { type FaultKindName, faultKinds } from '#contract/fault-kinds.ts';
+import type { EndedEntry, OperationEntry, RequestEntry } from './journal-entry.ts';
 import { lineReader } from './journal-line.ts';
 
 /** Operations after which earlier exchanges still explain later ones. */
@@ -30,13 +31,20 @@ export async function* eventsOfJournal(
       late.delete(number);
     } else {
       const { operation } = entry;
-      if (operation === 'faults.add') faults++;
-      else if (operation === 'faults.clear') faults = 0;
-      else if (!harmless.test(operation)) yield 'cut';
+      if (operation === 'faults.add' && changesReplies(entry)) faults++;
+      if (operation === 'faults.clear') faults = 0;
+      if (!harmless.test(operation)) yield 'cut';
       // A snapshot may bring faults along.
       if (operation.startsWith('snapshot')) faults = Number.POSITIVE_INFINITY;
     }
   }
+}
+
+/** True if the fault may put another reply in place of the service's; others cut or delay it. */
+function changesReplies({ args: [added] }: OperationEntry): boolean {
+  const kind = String(Object(Object(added).fault).kind);
+  const row = Object.hasOwn(faultKinds, kind) ? faultKinds[kind as FaultKindName] : undefined;
+  return row === undefined || !row.isHandled || row.reply === 'malformed';
 }
 
 type MutableExchange = { -readonly [K in keyof TrafficExchange]: TrafficExchange[K] };

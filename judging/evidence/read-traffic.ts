@@ -8,7 +8,7 @@ import type { NoticeTaker, TrafficEvent } from '#contract/exchange.ts';
 import { matchRoute } from '#contract/routes.ts';
 import { many } from '#io/table.ts';
 import { Copies } from './copies.ts';
-import { Elsewhere } from './elsewhere.ts';
+import { Elsewhere } from './foreign-file.ts';
 import { exchangesOfHarFile } from './har-file.ts';
 import { eventsOfJournal } from './journal-exchanges.ts';
 import { KeyNames } from './key-names.ts';
@@ -96,8 +96,21 @@ async function* eventsOf(path: string, shared: Shared): AsyncGenerator<TrafficEv
   const onCut = () => {
     isCut = true;
   };
-  yield* eventsOfText(piecesOf(path, onCut), path, shared.onNotice, onCut, shared);
-  if (isCut) shared.onNotice(`${basename(path)}: it ends in the midst; read up to there`, true);
+  let latestMs = Number.NEGATIVE_INFINITY;
+  let isInOrder = true;
+  const pieces = piecesOf(path, onCut);
+  for await (const event of eventsOfText(pieces, path, shared.onNotice, onCut, shared)) {
+    if (event !== 'cut') {
+      // Lines of a recording are in the order of their replies.
+      const { host, sentAt, answeredAt } = event;
+      isInOrder &&= host === '' ? answeredAt > latestMs - lateMs : sentAt >= latestMs;
+      latestMs = Math.max(latestMs, host === '' ? answeredAt : sentAt);
+    }
+    yield event;
+  }
+  if (!isCut) return;
+  const lacks = isInOrder ? 'end' : 'some';
+  shared.onNotice(`${basename(path)}: it ends in the midst; read up to there`, lacks);
 }
 
 /** The pieces of the text may end anywhere. `path`: names it in errors and notices. */

@@ -24,7 +24,7 @@ export async function* exchangesOfRecording(
   if (broken === 0) return;
   const which = broken === 1 ? `line ${firstBroken}` : `the first is line ${firstBroken}`;
   const what = `${many(broken, 'line')} cannot be read; skipped`;
-  onNotice(`${basename(path)}: ${what} (${which})`, true);
+  onNotice(`${basename(path)}: ${what} (${which})`, 'some');
 }
 
 /** Dates differ from a steady clock by this much because both are rounded. */

@@ -123,8 +123,9 @@ export class TrafficJudge {
     this.#knownSince = Math.min(this.#knownSince, exchange.sentAt);
     this.#latest = Math.max(this.#latest, exchange.sentAt);
     this.#addToBucket(event.host, exchange);
-    // Without its body, the exchange counts for limits alone.
-    if (lacksBody(event)) return;
+    // Without its body, the time of its reply or its wait, the exchange counts for limits alone.
+    const lacksWait = event.reply?.lacksHeaders === true && event.reply.status === 429;
+    if (lacksBody(event) || event.lacksEnd || lacksWait) return;
     this.#options.observations?.note(exchange);
     this.#addToMessages(event.host, exchange);
     this.#addToRequestIds(event.host, exchange);

@@ -17,7 +17,7 @@ export async function readText(
   async function* pieces() {
     for (let at = 0; at < text.length; at += length) yield text.slice(at, at + length);
   }
-  const onCut = () => onNotice('cut', true);
+  const onCut = () => onNotice('cut', 'end');
   const traffic: TrafficExchange[] = [];
   for await (const event of eventsOfText(pieces(), path, onNotice, onCut, shared))
     if (event !== 'cut') traffic.push(event);
