@@ -5,11 +5,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { freePort } from '#src/http/transport/listen-on.ts';
 import type { ReadyFile } from '#src/simulator.ts';
 import { root, shell } from '../testkit/doc-commands.ts';
-import { listen } from '../testkit/processes/listen.ts';
 import { isThere } from './modules.ts';
 
 const docs = readdirSync(join(root, 'docs')).filter((file) => file.endsWith('.md'));
@@ -75,6 +74,7 @@ const serves =
 const records = /\brecord --upstream/;
 const usesServer =
   /127\.0\.0\.1|\$(KEY|URL|CA|MESSAGE_ID)|\bURL\b|ask\.go|Ask\.java|sms\.example\.com/;
+const loopback = '127.0.0.1';
 /** `npm ci` included. */
 const startWithinMs = 500_000;
 
@@ -154,7 +154,7 @@ export class PageRun {
   }
 
   async #serve(line: string): Promise<void> {
-    const [port, controlPort] = [await freePort(), await freePort()];
+    const [port, controlPort] = [await freePort(0, loopback), await freePort(0, loopback)];
     const cwd = this.#folderOf(line);
     const readyFile = join(cwd, /--ready-file (\S+)/.exec(line)?.[1] ?? `ready-${port}.json`);
     const ports = { SMSTWIN_PORT: `${port}`, SMSTWIN_CONTROL_PORT: `${controlPort}` };
@@ -198,12 +198,4 @@ function placeholdersOf(ready: ReadyFile & { tls_ca_file?: string }): Record<str
     KEY: ready.accounts[0]?.api_key ?? '',
     CA: ready.tls_ca_file ?? '',
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  const port = await listen(server);
-  server.close();
-  await once(server, 'close');
-  return port;
 }
