@@ -53,3 +53,17 @@ export interface Delivery {
    */
   readonly cut?: Cut;
 }
+
+/** A write that replies wait for; all requests that it records share it. */
+export interface PendingWrite {
+  /** Writes now, unless that is done. Does not throw. */
+  settle(): void;
+  /** Why it could not be written: the requests are then answered by an error. */
+  readonly failure: Error | undefined;
+}
+
+/** The requests that arrive in one turn of the event loop, and are answered at its end. */
+export interface RequestTurn {
+  /** The reply to the request that is handled now waits for this write. */
+  awaits(write: PendingWrite): void;
+}

@@ -22,6 +22,8 @@ export interface FormDeclaration {
   /** What the inputs contain at first. */
   readonly initial?: Typed;
   readonly placeholders?: Typed;
+  /** Buttons above the form, each with what it types into the fields. */
+  readonly presets?: Readonly<Record<string, Typed>>;
   /** The field whose choices are the numbers of the chosen account and of the shared pool. */
   readonly numbersField?: string;
   /** Converts what the form makes to the input of the operation. `rows`: the rows of the list. */

@@ -3,9 +3,10 @@
  * Each list names its operations and columns; labels, kinds, ranges and hints come from the schemas
  * of those operations. `parts/list.tsx` draws the lists, `parts/operation-form.tsx` the forms.
  */
-import { faultKindNames } from '#contract/fault-kinds.ts';
+import { type FaultKindName, faultKindNames } from '#contract/fault-kinds.ts';
 import type { ListDeclaration, Row, TextFact } from './list-declaration.ts';
-import type { OperationName } from './wire.ts';
+import type { OperationName, Reply } from './wire.ts';
+import { faultSubject, faultWords, outcomeText } from './words.ts';
 
 const accountList: ListDeclaration = {
   title: 'Accounts',
@@ -113,14 +114,32 @@ const receivedList: ListDeclaration = {
 };
 
 /** A form holds a variant by its index. */
-const lostRequest = String(faultKindNames.indexOf('lost_request'));
+function kindIndex(kind: FaultKindName): string {
+  return String(faultKindNames.indexOf(kind));
+}
 
 const faultList: ListDeclaration = {
   title: 'Faults',
   readOperation: 'faults.list',
+  readRows: async (call) => {
+    const [{ faults }, { accounts }] = (await Promise.all([
+      call('faults.list'),
+      call('accounts.list'),
+    ])) as [Reply<'faults.list'>, Reply<'accounts.list'>];
+    const accountName = (id: string) =>
+      accounts.find(({ account_id: each }) => each === id)?.name ?? id;
+    return faults.map((fault) => ({
+      ...fault,
+      what: `${fault.fault_id}: ${faultWords(fault)}`,
+      strikes: faultSubject(fault, accountName),
+      struck: fault.hits,
+    }));
+  },
   keyColumn: 'fault_id',
-  columns: ['fault', 'when', 'match', 'times', 'hits', 'seen'],
-  wideColumns: ['times'],
+  columns: ['what', 'strikes', 'struck', 'seen', 'paused'],
+  wideColumns: ['seen'],
+  links: { struck: ({ fault_id: id }) => `#/requests?search=fault%3A${id}` },
+  editOperation: 'faults.patch',
   actions: [{ operation: 'faults.remove', label: 'Remove' }],
   forms: [
     {
@@ -128,7 +147,23 @@ const faultList: ListDeclaration = {
       title: 'Add a fault',
       submit: 'Add fault',
       fields: ['fault', 'when', 'match', 'times'],
-      initial: { fault: lostRequest, 'when.nth': '1', 'match.endpoint': 'send' },
+      initial: { fault: kindIndex('lost_request'), 'when.nth': '1', 'match.endpoint': 'send' },
+      presets: {
+        'Reply lost': { fault: kindIndex('lost_response') },
+        '429 for 30 s': {
+          fault: kindIndex('status'),
+          'fault.status': '429',
+          'fault.headers': 'Retry-After: 30',
+        },
+        '503 every 10th': {
+          ...{ fault: kindIndex('status'), 'fault.status': '503' },
+          ...{ when: '1', 'when.every': '10' },
+        },
+        'Slow by 3 s': {
+          ...{ fault: kindIndex('delay'), 'fault.ms': '3000' },
+          ...{ when: '1', 'when.every': '1' },
+        },
+      },
       placeholders: { 'match.to': 'any recipient', times: 'no limit' },
     },
   ],
@@ -136,7 +171,7 @@ const faultList: ListDeclaration = {
 };
 
 /** Recipients that every world scripts: their outcomes reappear after removal. */
-const fixedRecipient = /^\+1202555016[0-6]$/;
+const fixedRecipient = /^\+120255501(?:6[0-6]|7[0-4])$/;
 
 /**
  * The index of this variant of an outcome; the element itself is the variants, so its path is ''.
@@ -151,13 +186,14 @@ const outcomeList: ListDeclaration = {
       call('outcomes.get'),
       call('outcomes.hits'),
     ]);
-    return (outcomes as readonly Row[]).map((outcome, index) => ({
+    return (outcomes as Reply<'outcomes.get'>['outcomes']).map((outcome, index) => ({
       ...outcome,
+      its_message: outcomeText(outcome),
       messages: (hits as readonly number[])[index],
     }));
   },
   keyColumn: 'to',
-  columns: ['to', 'ends', 'in', 'polls', 'messages'],
+  columns: ['to', 'its_message', 'messages'],
   actions: [
     {
       operation: 'outcomes.put',
@@ -175,15 +211,15 @@ const outcomeList: ListDeclaration = {
       submit: 'Add recipient',
       listField: 'outcomes',
       initial: { '': failsOrStays },
-      placeholders: { to: '+1202555017*' },
+      placeholders: { to: '+1202555018*' },
       toInput: (made, rows) => ({ outcomes: [made, ...rows.map(asOutcome)] }),
     },
   ],
   emptyText: 'There is no scripted recipient.',
 };
 
-/** The row without the count that `readRows` added. */
-function asOutcome({ messages: _, ...outcome }: Row): Row {
+/** The row without what `readRows` added. */
+function asOutcome({ messages: _, its_message: __, ...outcome }: Row): Row {
   return outcome;
 }
 

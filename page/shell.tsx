@@ -24,6 +24,7 @@ import { Action, Dialog } from './parts/action.tsx';
 import { Choices } from './parts/fields.tsx';
 import { List } from './parts/list.tsx';
 import { moveBetweenRows } from './parts/live-table.tsx';
+import { Undo } from './parts/undo.tsx';
 import { type Fact, Facts, Time } from './parts/values.tsx';
 import { useResource } from './resource.ts';
 import { pageName, prefixOf, shownWorld } from './route.ts';
@@ -144,6 +145,7 @@ export function Shell() {
           </div>
         )}
       </main>
+      <Undo />
     </div>
   );
 }

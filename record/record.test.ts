@@ -390,7 +390,7 @@ test('redaction leaves no number and no text, and equal bodies equal', async () 
 
 test('a file that is full is followed by the next', async () => {
   const { baseUrl, send } = await simulated();
-  const { baseUrl: proxy, out, close } = await record(baseUrl, { rotate: 1_700 });
+  const { baseUrl: proxy, out, close } = await record(baseUrl, { rotate: 1_800 });
   const texts = () => [out, `${out.slice(0, -7)}-2.ndjson`].map(textOf).join('');
   for (const message of ['one', 'two', 'three', 'four']) {
     await send(proxy, { message });

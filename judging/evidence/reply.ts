@@ -17,6 +17,8 @@ export interface Outcome {
   /** 0 if no usable reply came. */
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
+  /** True if a recorder left them out. */
+  readonly lacksHeaders?: boolean;
   /** The SHA-256 of the body, to compare bodies byte for byte without keeping their bytes. */
   readonly digest: string;
   readonly text: string;

@@ -6,7 +6,7 @@
 
 import { useSignal } from '@preact/signals';
 import { statuses } from '#contract/message-status.ts';
-import { state } from '../clock.ts';
+import { readState, state } from '../clock.ts';
 import { call } from '../control.ts';
 import { worldFacts } from '../lists.ts';
 import { Action } from '../parts/action.tsx';
@@ -56,7 +56,7 @@ export function PastPage() {
         </div>
         <p class="dim">
           <code>smstwin replay journal.ndjson</code> plays the journal again and compares every
-          reply; a snapshot is restored by the control port, and a world continues from it.
+          reply; a snapshot is restored by <code>PUT /control/snapshot</code>.
         </p>
       </Card>
     </div>
@@ -177,6 +177,10 @@ function WorldThen({ line, messageId, isStart }: WorldThenProps) {
   const fork = async () => {
     forked.value = await call('worlds.fork', shownWorld, { from: { entry: line } });
   };
+  const goBack = async () => {
+    await call('past.goBack', { entry: line });
+    await readState();
+  };
   const [stateThen] = states.value ?? [];
   return (
     <Card
@@ -190,6 +194,12 @@ function WorldThen({ line, messageId, isStart }: WorldThenProps) {
           )}
           <Action act={fork} kind="main">
             Fork here
+          </Action>
+          <Action
+            act={goBack}
+            warning="This world is then as it was after this line, clock included. The journal keeps what came since: going to its last line before this takes it back."
+          >
+            Go back to here
           </Action>
         </div>
       }

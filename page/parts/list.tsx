@@ -58,24 +58,13 @@ export function List({ declaration }: { readonly declaration: ListDeclaration })
     await callAny(editOperation, ...id, { [name]: value });
     rows.refresh();
   };
-  const columns = columnsOf(declaration, runAction, changeField);
+  const columns = columnsOf(declaration, rows.value ?? [], runAction, changeField);
   return (
     <>
       {lead !== undefined && <p>{lead}</p>}
       {oneTimeReply.value !== undefined && (
         <OneTimeCard {...oneTimeReply.value} onDismiss={() => (oneTimeReply.value = undefined)} />
       )}
-      <div class="columns">
-        {forms.map((form) => (
-          <Card key={form.title} title={form.title}>
-            <OperationForm
-              {...form}
-              rows={rows.value ?? []}
-              onDone={(reply) => finish(form.title, form.oneTimeFacts?.(reply))}
-            />
-          </Card>
-        ))}
-      </div>
       <section class="card" aria-label={title}>
         <Loaded resource={rows} what={title} isQuiet>
           {(loadedRows) => (
@@ -88,14 +77,29 @@ export function List({ declaration }: { readonly declaration: ListDeclaration })
           )}
         </Loaded>
       </section>
+      <div class="columns">
+        {forms.map((form) => (
+          <Card key={form.title} title={form.title}>
+            <OperationForm
+              {...form}
+              rows={rows.value ?? []}
+              onDone={(reply) => finish(form.title, form.oneTimeFacts?.(reply))}
+            />
+          </Card>
+        ))}
+      </div>
     </>
   );
 }
 
 function OneTimeCard(props: OneTimeReply & { readonly onDismiss: () => void }) {
   return (
-    <Card class="card once" title={`${props.title}: done`} role="alert">
-      <p>Copy what you need now: a key is never shown again.</p>
+    <Card class="card once" title={props.title} role="alert">
+      <p>
+        {props.facts.some(([name]) => name === 'Base URL')
+          ? 'Home of that world shows them, too.'
+          : 'Copy it now: a key is never shown again.'}
+      </p>
       <CopyFacts facts={props.facts} />
       <div class="actions">
         <button type="button" class="button plain" onClick={props.onDismiss}>
@@ -116,13 +120,15 @@ type ChangeField = (row: Row, name: string, value: unknown) => Promise<void>;
 
 function columnsOf(
   declaration: ListDeclaration,
+  rows: readonly Row[],
   runAction: RunAction,
   changeField: ChangeField,
 ): Column<Row>[] {
   const { readOperation, settingColumn, wideColumns = [], actions = [] } = declaration;
   const columns = declaration.columns.map((name, index): Column<Row> => {
-    // Two kinds of column are not declared: a setting's value, and counts that `readRows` adds.
-    const undeclared: Field = { name, kind: name === settingColumn ? 'json' : 'number' };
+    // Two kinds of column are not declared: a setting's value, and what `readRows` adds.
+    const added = typeof rows[0]?.[name] === 'number' ? 'number' : 'text';
+    const undeclared: Field = { name, kind: name === settingColumn ? 'json' : added };
     const field = fieldNamed(name, declared[readOperation].output) ?? undeclared;
     const isPlainNumber = field.kind === 'number' && inputField(declaration, name) === undefined;
     const wide = wideColumns.includes(name) ? 'wide' : '';
@@ -231,7 +237,7 @@ export function SearchableTable(props: SearchableTableProps) {
         <p class="dim" role="status">
           {statusText}
         </p>
-        {rows.length > mostRowsWithoutSearch && (
+        {(rows.length > mostRowsWithoutSearch || search !== '') && (
           <SearchInput name={title} label={`Search ${title}`} />
         )}
       </div>

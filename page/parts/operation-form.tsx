@@ -67,6 +67,16 @@ export function OperationForm(props: FormProps) {
       }}
       noValidate
     >
+      {Object.entries(props.presets ?? {}).map(([name, preset]) => (
+        <button
+          key={name}
+          type="button"
+          class="button plain preset"
+          onClick={() => (typed.value = { ...initial, ...preset })}
+        >
+          {name}
+        </button>
+      ))}
       {hasAccount && <FieldInput {...shared} field={{ name: 'account_id', kind: 'id' }} />}
       {fields.map((field) => (
         <FieldInput {...shared} key={field.name} field={field} />

@@ -38,7 +38,7 @@ export function Timeline({ events, shownNumber }: TimelineProps) {
         {events.map((event, index) => (
           <li
             key={`${event.at} ${event.number} ${event.text} ${index}`}
-            class={`event ${event.kind} status-${event.text}`}
+            class={`event ${classesOf(event)}`}
             aria-current={isRequest(event) && event.number === shownNumber ? 'true' : undefined}
           >
             <EventContent event={event} earlier={events.slice(0, index)} />
@@ -113,6 +113,11 @@ function timeSince(previous: TraceEvent, event: TraceEvent): string {
   return ms > 0 ? `+${durationText(ms)}` : '';
 }
 
+/** Only the text of a status is a class: other texts are sentences, also of clients. */
+function classesOf({ kind, text }: TraceEvent): string {
+  return kind === 'status' ? `status status-${text}` : kind;
+}
+
 /** A line with a mark at the time of each event. */
 function Axis({ events }: { readonly events: readonly TraceEvent[] }) {
   const marks = events
@@ -122,11 +127,11 @@ function Axis({ events }: { readonly events: readonly TraceEvent[] }) {
   if (firstMs === lastMs) return null;
   return (
     <div class="axis" aria-hidden="true">
-      {marks.map(({ at, kind, text, timeMs }) => (
+      {marks.map((mark, index) => (
         <span
-          key={at}
-          class={`${kind} status-${text}`}
-          style={{ left: `${(100 * (timeMs - firstMs)) / (lastMs - firstMs)}%` }}
+          key={`${mark.at} ${index}`}
+          class={classesOf(mark)}
+          style={{ left: `${(100 * (mark.timeMs - firstMs)) / (lastMs - firstMs)}%` }}
         />
       ))}
     </div>

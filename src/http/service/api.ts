@@ -6,6 +6,7 @@
  * replaySpends, unauthenticatedThrottle, clientIp, bearerSpace, bearerCase, pathIdForm, replyTemplates.
  */
 
+import type { Struck } from '#contract/fault-kinds.ts';
 import type { EndpointName } from '#contract/limits.ts';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import { matchRoute, type RouteMatch } from '#contract/routes.ts';
@@ -35,6 +36,8 @@ export interface Handled {
   readonly reply: ApiReply;
   /** True: a fault forced the status, so it does not describe the request. */
   readonly isForced?: boolean;
+  /** The injected fault that struck it. */
+  readonly struck?: Struck | undefined;
 }
 
 /** Answers a request. The assumption keyCheck says whether the key is checked before the path. */

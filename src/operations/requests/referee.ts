@@ -124,14 +124,14 @@ const ruleJoin = {
   ...eachOf(['id', 'level'], 'equal'),
   verdict: 'verdict',
   exercised: 'sum',
-  findings: { all: 'exchanges' },
+  findings: { all: ['exchanges'] },
 } as const;
 const reportJoin = {
-  notices: { all: 'exchanges' },
+  notices: { all: ['exchanges'] },
   intents: eachOf(['accepted', 'refused', 'open'], 'sum'),
   ...eachOf(['unattributable', 'exchanges'], 'sum'),
   rules: { by: 'id', fields: ruleJoin },
-  details: { exchanges: { all: 'number', oldest: 'at' }, intents: { all: 'exchanges' } },
+  details: { exchanges: { all: ['number'], oldest: 'at' }, intents: { all: ['exchanges'] } },
 } as const;
 
 export const referee = {

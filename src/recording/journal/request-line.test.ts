@@ -56,7 +56,7 @@ test('a request is one line that reads as it was, with the checksum of its bytes
         requested as ApiRequest,
         { endpoint: undefined, key: undefined, reply: replied } as unknown as Handled,
       );
-      const line = requestLine(exchange).toString('utf8');
+      const line = requestLine(exchange);
       const entry = valueIn(line) as RequestEntry;
       expect(line.indexOf('\n')).toBe(line.length - 1);
       expect(isIntact(line.trimEnd())).toBe(true);
@@ -84,7 +84,7 @@ test('a body that is longer than the buffer is written whole', () => {
   const body = '"\u0000é'.repeat(100_000);
   const request = { method: 'POST', path: '/', query: '', body } as ApiRequest;
   exchange.fill(request, { reply: { status: 202, body: '{}' } } as unknown as Handled);
-  const entry = JSON.parse(requestLine(exchange).toString('utf8')) as RequestEntry;
+  const entry = JSON.parse(requestLine(exchange)) as RequestEntry;
   expect(entry.request.body).toBe(body);
 });
 
@@ -109,7 +109,7 @@ test('a reply that is JSON can be read in its line, and heads that differ in one
     const key = { keyId: 'k', key: 'smst_1', account: {} };
     const reply = { status: 202, body: '{"status":"queued"}' };
     exchange.fill(request, { key, reply } as unknown as Handled);
-    return JSON.parse(requestLine(exchange).toString('utf8'));
+    return JSON.parse(requestLine(exchange));
   });
   const common = { method: 'POST', key_id: 'k' };
   expect(lines.map(({ request }) => request)).toEqual([

@@ -12,7 +12,7 @@ import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { setImmediate } from 'node:timers';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import { plainIp } from '../../plain-ip.ts';
-import type { Outlet } from '../answers.ts';
+import type { Outlet } from '../outlet.ts';
 import { closeQuietly, writeHalf, writeReply } from './uws-reply.ts';
 
 /**
