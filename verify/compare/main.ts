@@ -173,7 +173,8 @@ try {
     for (const { contender, server } of round % 2 === 0 ? running : running.toReversed()) {
       for (const kind of kinds) {
         const load = await server.load(kind, round === 0 ? 3_000 : 1_000);
-        if (load.errors > 0) failed.push(`${contender.name}: ${load.errors} ${kind}s failed`);
+        const isValid = load.errors === 0 && load.perSecond > 0;
+        if (!isValid) failed.push(`${contender.name}: ${load.errors} ${kind}s failed`);
         const key = `${contender.name} ${kind}`;
         // The first round is the warm-up.
         if (round > 0) measured.set(key, [...(measured.get(key) ?? []), load]);
