@@ -233,7 +233,9 @@ function SimulatedTime() {
       <span class="dim advanced" role="status">
         {advanceOutcome.value}
       </span>
-      <Time at={isoTime(nowMs.value)} />
+      <span title="Simulated time">
+        <Time at={isoTime(nowMs.value)} /> <span class="dim wide">UTC</span>
+      </span>
       <a class="badge mode" href="#/clock" title="Clock">
         {mode}
         {mode === 'scaled' ? ` ×${rate}` : ''}

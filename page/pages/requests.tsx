@@ -214,7 +214,7 @@ const columns: readonly Column<ServiceRequest>[] = [
     width: '12em',
     kind: 'wide beside',
   },
-  { head: 'Answer', cell: ({ status }) => <ReplyStatus status={status} />, width: '5em' },
+  { head: 'Answer', cell: ({ status }) => <ReplyStatus status={status} />, width: '6em' },
   { head: 'What it was', cell: (request) => <Subject request={request} />, kind: 'subject' },
   {
     head: 'Took',
