@@ -2,7 +2,7 @@
  * One run of the client, before and after it is judged: how it ended, the client rules that it
  * broke, and the messages that were sent twice or not at all, compared with the run without faults.
  */
-import type { Point, Schedule } from '#contract/fault-schedule.ts';
+import { type Point, refusalNamed, type Schedule } from '#contract/fault-schedule.ts';
 import type { ClientRuleId } from '#contract/rules.ts';
 import { type Exchange, isAccepted, isSend } from '#judging/client/exchange.ts';
 import type { Report } from '#judging/client/intents-file.ts';
@@ -14,7 +14,7 @@ export interface Ending {
   readonly kind: 'passed' | 'failed' | 'timeout';
   /** Why it did not pass, such as `exit code 1`; empty if it passed. */
   readonly how: string;
-  /** The last lines of the client's output, or its error. */
+  /** The first and the last lines of the client's output, or its error. */
   readonly tail: string;
 }
 
@@ -92,7 +92,9 @@ export function runOf(
     ({ cause }) => !isTwice || cause !== 'sent_twice',
   );
   const failures = [...rules, ...counted];
-  if (ending.kind === 'timeout' || (ending.kind === 'failed' && !mayFail)) {
+  // To give up with an error is right after a refusal that the service documents.
+  const isRefused = seen.some(({ fault }) => fault && refusalNamed(fault) !== undefined);
+  if (ending.kind === 'timeout' || (ending.kind === 'failed' && !mayFail && !isRefused)) {
     failures.push({ cause: ending.kind, what: ending.how, exchanges: exchanges.slice(-1) });
   }
   failures.sort((one, other) => gravity(one) - gravity(other));

@@ -180,7 +180,7 @@ const faultList: ListDeclaration = {
 };
 
 /** Recipients that every world scripts: their outcomes reappear after removal. */
-const fixedRecipient = /^\+1202555016[0-6]$/;
+const fixedRecipient = /^\+120255501(?:6[0-6]|7[0-4])$/;
 
 /**
  * The index of this variant of an outcome; the element itself is the variants, so its path is ''.
@@ -220,7 +220,7 @@ const outcomeList: ListDeclaration = {
       submit: 'Add recipient',
       listField: 'outcomes',
       initial: { '': failsOrStays },
-      placeholders: { to: '+1202555017*' },
+      placeholders: { to: '+1202555018*' },
       toInput: (made, rows) => ({ outcomes: [made, ...rows.map(asOutcome)] }),
     },
   ],

@@ -45,10 +45,12 @@ interface Outcome {
   /** The status in which the message fails or stays. */
   readonly in?: string | undefined;
   readonly polls?: number | undefined;
+  readonly refuse?: string | undefined;
 }
 
 /** What happens to a message with this outcome, such as `fails while sending`. */
-export function outcomeText({ ends, in: status, polls = 1 }: Outcome): string {
+export function outcomeText({ ends, in: status, polls = 1, refuse }: Outcome): string {
+  if (ends === 'refused') return `is refused: ${refuse}`;
   if (ends === 'failed') return `fails while ${status}`;
   if (ends === 'stuck') return `stays ${status}`;
   return polls === 1 ? 'is delivered' : `is delivered; each step takes ${polls} polls`;

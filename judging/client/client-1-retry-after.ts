@@ -1,5 +1,7 @@
 /** CLIENT-1, CLIENT-2, CLIENT-17: requests during the wait that a 429 or a 503 asks for. */
 import {
+  areApart,
+  areWithin,
   type Exchange,
   grouped,
   haveSameRecipientAndText,
@@ -38,15 +40,37 @@ function waitEndMs({ atMs, retryAfterMs = 0 }: Exchange): number {
   return atMs + retryAfterMs;
 }
 
-function retriesInTime({ exchanges, intents }: ClientRecord, status: 429 | 503): Judgement {
+function retriesInTime(record: ClientRecord, status: 429 | 503): Judgement {
+  const { exchanges, intents, graceMs } = record;
   if (!exchanges.some((exchange) => asksForWait(exchange, status))) return notExercised;
   const gets = exchanges.filter(({ method }) => method === 'GET');
   const equalGets = grouped(gets, ({ caller, credential, target }) =>
     [caller, credential, target].join('\n'),
   );
   const series = [...intents.all.map(attributableAttempts), ...equalGets.values()];
-  const retries = series.flatMap((requests) => retriesOf(requests, status));
-  return judgement(retries, ([refused, retry]) => retry.atMs < waitEndMs(refused), earlyFinding);
+  const retries = series
+    .flatMap((requests) => retriesOf(requests, status))
+    .filter(([refused, retry]) => !wasOnItsWay(refused, retry, graceMs));
+  return judgement(retries, ([refused, retry]) => isDuringWait(refused, retry), earlyFinding);
+}
+
+/** True if the request certainly came before the wait was over. */
+function isDuringWait(refused: Exchange, later: Exchange): boolean {
+  return areWithin(refused.retryAfterMs ?? 0, refused, later);
+}
+
+/** True for a send of the same id that another worker of the client had sent already. */
+function wasOnItsWay(refused: Exchange, later: Exchange, graceMs: number): boolean {
+  const id = requestIdOf(refused);
+  return (
+    refused.status === 429 &&
+    id !== undefined &&
+    requestIdOf(later) === id &&
+    refused.connection !== undefined &&
+    later.connection !== undefined &&
+    refused.connection !== later.connection &&
+    later.atMs <= refused.answeredAtMs + graceMs
+  );
 }
 
 function earlyFinding([refused, retry]: Retry): Finding {
@@ -93,10 +117,11 @@ function holdsBackOthers(record: ClientRecord): Judgement {
   for (const exchange of exchanges) {
     const key = `${exchange.caller} ${exchange.endpoint}`;
     const refused = refusals.get(key);
-    const isCovered = refused !== undefined && exchange.atMs < waitEndMs(refused);
+    const isCovered = refused !== undefined && isDuringWait(refused, exchange);
+    const openMs = refused === undefined ? 0 : refused.answeredAtMs - refused.atMs;
     if (
       isCovered &&
-      exchange.atMs > refused.answeredAtMs + graceMs &&
+      areApart(openMs + graceMs, refused, exchange) &&
       wasKnownTo(exchange, refused) &&
       !retries.has(exchange, refused)
     ) {

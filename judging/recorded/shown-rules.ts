@@ -153,7 +153,7 @@ export const shown: Readonly<Partial<Record<RuleId, Shown>>> = {
   'AUTH-6': limit,
   'ERR-1': message((one) => one.reply.status === 402),
   'ERR-2': message((one) => senders.includes(one.reply.status)),
-  'ERR-3': { together: 'bucket', fits: isLimited },
+  'ERR-3': { together: 'bucket', fits: (one) => isLimited(one) && !one.reply.lacksHeaders },
   'ERR-4': message((one) => isLimited(one) && one.reply.status === 429),
   'LIMIT-1': limit,
   'LIMIT-2': limit,

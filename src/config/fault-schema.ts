@@ -129,6 +129,7 @@ export const faultInputSchema = z.strictObject({
       endpoint: z.enum(endpointNames).exactOptional(),
       account_id: z.string().min(1).max(100).exactOptional().describe('Its id or its name.'),
       to: recipientSchema.exactOptional(),
+      text: z.string().min(1).max(1_600).exactOptional().describe('A part of the message.'),
     })
     .meta({ id: 'FaultMatch', description: 'Which requests; without a field, all.' })
     .default({}),

@@ -6,11 +6,12 @@
  */
 
 import { type EndpointName, endpointNames } from '#contract/limits.ts';
-import type { ApiRequest } from '#contract/request-and-reply.ts';
+import type { ApiRequest, PendingWrite } from '#contract/request-and-reply.ts';
 import { addressOf, type Handled } from '../http/service/api.ts';
 import { RequestCounts } from '../sim/counts.ts';
 import type { Simulation } from '../simulation/simulation.ts';
 import { WallClock } from '../simulation/wall-clock.ts';
+import { ExchangeBatch } from './exchange-batch.ts';
 import type { Journal } from './journal/journal.ts';
 import { RecordedExchange } from './recorded-exchange.ts';
 
@@ -44,6 +45,10 @@ export class ExchangeRecord {
   #isOpen = true;
   #isCutAtStart = false;
   #changes = 0;
+  /** The exchanges whose lines the journal has yet to write. */
+  #batch: ExchangeBatch | undefined;
+  /** Called with each exchange once it is recorded. */
+  readonly #onRecorded: (exchange: RecordedExchange) => void;
   /** Counts for metrics; they survive a reset, so that they never decrease. */
   counts = new RequestCounts();
   readonly seconds = new RequestSeconds();
@@ -52,8 +57,10 @@ export class ExchangeRecord {
 
   constructor(
     bound: RecordBound = { exchanges: recordedExchanges, characters: recordedCharacters },
+    onRecorded: (exchange: RecordedExchange) => void = () => {},
   ) {
     this.#bound = bound;
+    this.#onRecorded = onRecorded;
   }
 
   /** The number of the last request: counts all requests since the start. */
@@ -63,7 +70,8 @@ export class ExchangeRecord {
 
   /**
    * Records a request that was answered, in the journal too. `startedMs`: when it arrived, by the
-   * monotonic clock. If the journal cannot be written, the exchange is not recorded.
+   * monotonic clock. If the journal has yet to write its line, returns the write that it waits for,
+   * and records it then. If the journal cannot be written, the exchange is not recorded.
    */
   add(
     request: ApiRequest,
@@ -71,7 +79,7 @@ export class ExchangeRecord {
     { clock, limiter, world }: Simulation,
     journal: Journal | undefined,
     startedMs: number,
-  ): RecordedExchange {
+  ): PendingWrite | undefined {
     const exchange = this.#nextObject(this.#isOpen || journal?.keepsExchanges === true);
     exchange.number = 0;
     exchange.atMs = clock.now();
@@ -82,13 +90,30 @@ export class ExchangeRecord {
       exchange.address = handled.key === undefined ? addressOf(world, request) : '';
     }
     journal?.request(exchange);
+    exchange.durationMs = WallClock.ticksMs() - startedMs;
+    if (journal?.flush === undefined) {
+      this.#record(exchange);
+      return undefined;
+    }
+    if (this.#batch?.isSettled !== false) this.#batch = new ExchangeBatch(journal, this.#record);
+    const batch = this.#batch;
+    batch.exchanges.push(exchange);
+    if (journal.isFull) batch.settle();
+    return batch;
+  }
+
+  readonly #record = (exchange: RecordedExchange): void => {
     exchange.number = ++this.#total;
     if (this.#isOpen) this.#keep(exchange);
     if (!exchange.isKept) exchange.shorten();
-    exchange.durationMs = WallClock.ticksMs() - startedMs;
     this.seconds.add(exchange);
-    this.counts.answered(handled.endpoint, handled.reply.status, exchange.durationMs);
-    return exchange;
+    this.counts.answered(exchange.endpoint, exchange.status, exchange.durationMs);
+    this.#onRecorded(exchange);
+  };
+
+  /** Makes the journal write the lines that wait, and records their exchanges. Does not throw. */
+  settle(): void {
+    this.#batch?.settle();
   }
 
   /** The end of a delayed reply. `requestsAgo`: 1 for the last request. `isSeen`: by the client. */
@@ -155,6 +180,7 @@ export class ExchangeRecord {
 
   /** Forgets the first exchanges. `isCutAtStart`: the run began earlier. */
   restart(isCutAtStart = false): void {
+    this.settle();
     this.#first = [];
     this.#characters = 0;
     this.#numberBeforeFirst = this.#total;
@@ -192,7 +218,8 @@ export class ExchangeRecord {
 
   /** The object for the next exchange, in the ring: a new one if it or the old one is kept. */
   #nextObject(isKept: boolean): RecordedExchange {
-    const index = (this.#total + 1) % keptRequests;
+    const waiting = this.#batch?.exchanges.length ?? 0;
+    const index = (this.#total + 1 + waiting) % keptRequests;
     const oldest = this.#ring[index];
     if (!isKept && oldest !== undefined && !oldest.isKept) return oldest;
     const exchange = new RecordedExchange();

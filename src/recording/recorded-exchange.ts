@@ -26,6 +26,13 @@ export interface ReplyEnd {
 
 const noBytes = Buffer.alloc(0);
 
+/** That of W3C Trace Context: short, and hexadecimal digits alone, so that it needs no escape. */
+const traceparentForm = /^[\da-f]{2}-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}$/;
+
+function traceparentIn(value: string | undefined): string | undefined {
+  return value !== undefined && traceparentForm.test(value) ? value : undefined;
+}
+
 /** Its objects are reused (`exchange-record.ts`), so its fields are set again by `fill`. */
 export class RecordedExchange {
   /** Counts all requests since the start. */
@@ -41,6 +48,8 @@ export class RecordedExchange {
   contentType: string | undefined = undefined;
   contentEncoding: string | undefined = undefined;
   forwardedFor: string | undefined = undefined;
+  /** The client's `traceparent`, if it is well formed. */
+  traceparent: string | undefined = undefined;
   /** Authenticated: a key and an account. Any other: an `Authorization` header and an address. */
   keyId: string | undefined = undefined;
   shownKey = '';
@@ -105,6 +114,7 @@ export class RecordedExchange {
     this.contentType = request.contentType;
     this.contentEncoding = request.contentEncoding;
     this.forwardedFor = request.forwardedFor;
+    this.traceparent = traceparentIn(request.traceparent);
     this.#keepBody(request.body);
     this.endpoint = endpoint;
     if (key === undefined) {

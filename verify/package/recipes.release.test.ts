@@ -3,7 +3,7 @@
  * tool is required except Go, which takes 460 MB: its recipe runs only if Go is installed.
  */
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -56,6 +56,26 @@ recipe('npx', 'Vitest with ky, got, axios, undici and openapi-fetch', () =>
     'npx vitest run --root . --test-timeout 60000 vitest.test.ts next-timer.test.ts clients.test.ts',
   ),
 );
+
+recipe('npx', 'the same with Vitest 3', async () => {
+  const files = ['vitest.test.ts', 'next-timer.test.ts', 'clients.test.ts', 'ignored.test.ts'];
+  const older = emptyProject(folder, 'vitest-3');
+  const clients = 'ky@1 got@14 axios@1 undici@7 openapi-fetch@0';
+  await shell(`npm install ${packed} && npm install --save-dev vitest@3.2 ${clients}`, {}, older);
+  for (const name of files.slice(0, 3)) copyFileSync(join(project, name), join(older, name));
+  const use = (names: readonly string[]) =>
+    shell(`npx vitest run --root . --test-timeout 60000 ${names.join(' ')} 2>&1`, {}, older);
+  expect(await use(files.slice(0, 3))).toMatch(/Tests .*6 passed/);
+  writeFileSync(
+    join(older, 'ignored.test.ts'),
+    `import { test } from 'smstwin/vitest';
+test.extend({ simulatorSettings: { clock: 'manual', limits: { send: 1 } } })('passes', () => {});
+`,
+  );
+  await expect(use(['ignored.test.ts'])).rejects.toMatchObject({
+    stdout: expect.stringContaining('ignores test.extend({ simulatorSettings }): use test.scoped'),
+  });
+});
 
 recipe('npx', 'Jest', () =>
   run('npx jest --rootDir . --testTimeout 60000 --testMatch "**/jest.test.cjs"'),

@@ -17,14 +17,15 @@ export const pages = ['README.md', 'bench/README.md', ...docs.map((file) => `doc
   isThere,
 );
 
-const inFreshClone = '.ci/run runs it in a fresh clone: it would replace the packages of this one';
+const inFreshClone = 'minutes: .ci/run runs it in a fresh clone';
 const harness = 'minutes: the tests of verify/harness/ run the same';
 const machines = 'is for several machines: verify/fleet/ joins processes on this one';
 
 /** Commands that are not run, by their beginning, and why. */
 export const leftOut: Readonly<Record<string, string>> = {
   'npm ci && npm test': inFreshClone,
-  'npm install ./smstwin-': 'makes the project in which the commands for the package are run',
+  'npm i -D smstwin':
+    'asks the public registry: the project of the tests has the packed file, and Vitest',
   'smstwin conform http://127.0.0.1:8080 --api-key':
     'waits for real minutes: verify/harness/ waits',
   'npm run conform:': harness,
@@ -49,8 +50,10 @@ interface Told {
 /** What pages say around their commands, by the beginnings of these. */
 export const told: Readonly<Record<string, Told>> = {
   'npm start -- --journal': { after: send },
-  'npm run smstwin -- record': { after: send },
+  'npx smstwin serve --journal': { after: send },
   'smstwin record': { after: send },
+  'npx vitest run sms.test.ts': { exit: 1 },
+  'npx smstwin explore --faults throttle,': { exit: 0 },
   'npx smstwin explore ': { exit: 1 },
   'go build send.go': { exit: 1 },
   'npm start -- --tls-cert': {
@@ -68,11 +71,12 @@ export function entryOf<T>(table: Readonly<Record<string, T>>, line: string): T 
 }
 
 const serves =
-  /^(npm start|npm run serve:defects|(npx |npm run )?smstwin (-- )?(serve|record|fleet))\b(?!.* --list)(?!.* & )/;
+  /^((npm ci && )?npm start|npm run serve:defects|(npx |npm run )?smstwin (-- )?(serve|record|fleet))\b(?!.* --list)(?!.* & )/;
 const records = /\brecord --upstream/;
 const usesServer =
   /127\.0\.0\.1|\$(KEY|URL|CA|MESSAGE_ID)|\bURL\b|ask\.go|Ask\.java|sms\.example\.com/;
-const startWithinMs = 120_000;
+/** `npm ci` included. */
+const startWithinMs = 500_000;
 
 /** Runs the commands of a page in order. */
 export class PageRun {
@@ -90,8 +94,7 @@ export class PageRun {
   }
 
   /** Rejects if the exit code is not the one that the page names. */
-  async run(printed: string): Promise<void> {
-    const line = printed.replace('npm ci && ', '');
+  async run(line: string): Promise<void> {
     const { exit = 0, before, after, isAside = false } = entryOf(told, line) ?? {};
     if (usesServer.test(line) && this.#running.length === 0) await this.#serve('npm start');
     if (!usesServer.test(line) && !serves.test(line)) await this.end();
@@ -144,7 +147,7 @@ export class PageRun {
 
   /** Resolves to the exit code 0; rejects otherwise. */
   async #shell(line: string, text: string): Promise<number> {
-    const output = await shell(this.#exports + this.#here(text), this.#env, this.#folderOf(line));
+    const output = await shell(this.#here(this.#exports + text), this.#env, this.#folderOf(line));
     const [, messageId] = /"message_id":"([^"]+)"/.exec(output) ?? [];
     if (messageId !== undefined) this.#env['MESSAGE_ID'] = messageId;
     return 0;

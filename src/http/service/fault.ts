@@ -18,6 +18,8 @@ export interface FaultSpec {
     readonly account_id?: string | undefined;
     /** A recipient; `*` stands for any digits. */
     readonly to?: string | undefined;
+    /** A part of the message's text. */
+    readonly text?: string | undefined;
   };
   /** Which of the matching requests it affects; the first is number 1. */
   readonly when:
@@ -78,7 +80,8 @@ export class Fault {
     const isMatch =
       (match.endpoint === undefined || match.endpoint === subject.endpoint) &&
       (match.account_id === undefined || match.account_id === subject.accountId) &&
-      (this.#to === undefined || this.#to(subject.to));
+      (this.#to === undefined || this.#to(subject.to)) &&
+      (match.text === undefined || subject.text.includes(match.text));
     if (!isMatch) return false;
     this.seen++;
     return this.#fires(when) && (times === undefined || this.hits < times);
@@ -96,6 +99,7 @@ export interface FaultSubject {
   readonly endpoint: EndpointName | undefined;
   readonly accountId: string;
   readonly to: string;
+  readonly text: string;
 }
 
 /** The subject for a request to the simulator. Each property is read when a fault needs it. */
@@ -104,7 +108,7 @@ export class Subject implements FaultSubject {
   readonly #request: ApiRequest;
   readonly endpoint: EndpointName | undefined;
   #accountId: string | undefined;
-  #to: string | undefined;
+  #sent: SentFields | undefined;
 
   constructor(world: Registry, request: ApiRequest) {
     this.#world = world;
@@ -119,18 +123,32 @@ export class Subject implements FaultSubject {
   }
 
   get to(): string {
-    this.#to ??= recipientOf(this.#request.body);
-    return this.#to;
+    return this.#sentFields.to;
+  }
+
+  get text(): string {
+    return this.#sentFields.text;
+  }
+
+  get #sentFields(): SentFields {
+    this.#sent ??= sentFieldsOf(this.#request.body);
+    return this.#sent;
   }
 }
 
-/** The recipient in a body; empty if the body is no JSON object with a text `to`. */
-export function recipientOf(body: ApiRequest['body']): string {
+export type SentFields = Pick<FaultSubject, 'to' | 'text'>;
+
+/** Recipient and text in a body; empty where it is no JSON object with such a field of text. */
+export function sentFieldsOf(body: ApiRequest['body']): SentFields {
   try {
-    const text = typeof body === 'string' ? body : Buffer.from(body).toString('utf8');
-    const to: unknown = JSON.parse(text)?.to;
-    return typeof to === 'string' ? to : '';
+    const json = typeof body === 'string' ? body : Buffer.from(body).toString('utf8');
+    const { to, message } = JSON.parse(json) ?? {};
+    return { to: textOf(to), text: textOf(message) };
   } catch {
-    return '';
+    return { to: '', text: '' };
   }
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
 }

@@ -37,6 +37,9 @@ test.each<[string, Omit<FaultInput, 'fault'>, number[]]>([
   ['another endpoint', { match: { endpoint: 'read' }, when: { every: 1 } }, []],
   ['another recipient', { match: { to: '+1303*' }, when: { every: 1 } }, []],
   ['this recipient', { match: { to: '+1202555*' }, when: { nth: [1] } }, [1]],
+  ['another text', { match: { text: 'invoice' }, when: { every: 1 } }, []],
+  ['a part of this text', { match: { text: 'ell' }, when: { nth: [2] } }, [2]],
+  ['this text to another', { match: { text: 'ell', to: '+1303*' }, when: { every: 1 } }, []],
 ])('a fault by %s hits exactly its victims', (_name, fault, expected) => {
   expect(victims(simulatorWith({ ...fault, fault: broken }), 10)).toEqual(expected);
 });

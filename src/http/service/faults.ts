@@ -13,6 +13,7 @@ import {
   type Struck,
   type UnhandledFault,
 } from '#contract/fault-kinds.ts';
+import type { SendRefusal } from '#contract/refusals.ts';
 import type { ApiReply, ApiRequest, Delivery } from '#contract/request-and-reply.ts';
 import { secondMs } from '#contract/time.ts';
 import type { Registry } from '../../sim/accounts/registry.ts';
@@ -24,15 +25,22 @@ import { refuse } from './templated-replies.ts';
 
 /** Chooses a fault for a request, which then acts before the faults in force. */
 export type FaultChooser = (world: Registry, request: ApiRequest) => ChosenFault | undefined;
-/** `waitSeconds`: the shortest wait that a 429 without headers asks for. Default 1. */
-export type ChosenFault = FaultKind & { readonly waitSeconds?: number };
+/**
+ * `waitSeconds`: the shortest wait that a 429 without headers asks for. Default 1. `refusal`: the
+ * reply is that of the service for this refusal.
+ */
+export type ChosenFault = FaultKind & Chosen;
+interface Chosen {
+  readonly waitSeconds?: number;
+  readonly refusal?: SendRefusal;
+}
 
 /** The effect of all faults on one request. */
 export interface FaultEffect {
   /** The sum of the delays. */
   readonly delayMs: number;
   /** The one fault that acts besides the delays. */
-  readonly acting: (ActingFault & Pick<ChosenFault, 'waitSeconds'>) | undefined;
+  readonly acting: (ActingFault & Chosen) | undefined;
   readonly struck: Struck | undefined;
 }
 
@@ -123,11 +131,15 @@ export class Faults {
     limiter: Limiter,
     request: ApiRequest,
     { endpoint }: Subject,
-    fault: UnhandledFault & Pick<ChosenFault, 'waitSeconds'>,
+    fault: UnhandledFault & Chosen,
   ): Handled {
     const key = authenticate(world, request.authorization);
     // No byte of this reply is sent: every such fault cuts it.
     if (fault.kind !== 'status') return { endpoint, key, reply: { status: 503, body: '' } };
+    if (fault.refusal !== undefined) {
+      const reply = refuse(world, request, { kind: fault.refusal });
+      return { endpoint, key, reply, isForced: true };
+    }
     if (fault.status !== tooManyRequests || fault.headers !== undefined) {
       return { endpoint, key, reply: forced(fault), isForced: true };
     }

@@ -5,6 +5,7 @@
  * Assumes: pollIntervalSeconds, sendsPerPoll, progressPace.
  */
 import { z } from 'zod';
+import { isFinal } from '#contract/message-status.ts';
 import { servicePaths } from '#contract/routes.ts';
 import { isoTime, secondMs } from '#contract/time.ts';
 import type { Device, Message } from '../../sim/accounts/account.ts';
@@ -119,7 +120,7 @@ function secondsText(ms: number): string {
 
 function waitingOf(message: Message, nowMs: number, assumptions: Assumptions): Waiting {
   const { status } = message;
-  if (status === 'delivered' || status === 'failed') return { reason: 'nothing' };
+  if (isFinal(status)) return { reason: 'nothing' };
   const standstill = standstillOf(message, nowMs, assumptions);
   if (standstill !== undefined) return { reason: standstill };
   if (status !== 'queued') return progressOf(message, nowMs, assumptions);

@@ -3,7 +3,7 @@
  */
 import { expect, test } from 'vitest';
 import { judge } from '#judging/client/judge.ts';
-import { exchangesOfHar } from '#judging/evidence/exchanges-of-traffic.ts';
+import { exchangesOfHar } from '#verify/testkit/har.ts';
 import { sendBy, Twin } from '#verify/testkit/twin/twin.ts';
 
 test('GET /control/har gives the last requests in order, and the referee reads them', async () => {
@@ -23,7 +23,7 @@ test('GET /control/har gives the last requests in order, and the referee reads t
     request: { method: 'POST', url: 'http://localhost/api/v1/sms/send/' },
     response: { status: 429 },
   });
-  expect(exchangesOfHar(text, 'a.har')).toMatchObject([
+  expect(await exchangesOfHar(text)).toMatchObject([
     { number: 1, endpoint: 'send', status: 202, isSeen: true, body: { request_id: 'a' } },
     { number: 2, status: 202, isSeen: false },
     { number: 3, status: 429, retryAfterMs: 60_000 },
@@ -31,7 +31,7 @@ test('GET /control/har gives the last requests in order, and the referee reads t
   await simulator.close();
 });
 
-test('the HAR of a run on a manual clock gives the findings that the live record gives', () => {
+test('the HAR of a run on a manual clock gives the findings that the live record gives', async () => {
   const { simulator } = new Twin({ limits: { send: 1 } });
   sendBy(simulator, 0, { request_id: 'a' });
   for (let n = 0; n < 4; n++) sendBy(simulator, 0, { request_id: 'b' });
@@ -40,7 +40,7 @@ test('the HAR of a run on a manual clock gives the findings that the live record
   const findingsOf = (rules: readonly { id: string; findings: readonly object[] }[]) =>
     rules.flatMap(({ id, findings }) => findings.map((finding) => [id, numbersOf(finding)]));
   const live = findingsOf(simulator.referee().rules);
-  const exchanges = exchangesOfHar(JSON.stringify(simulator.requests.har()), 'a.har');
+  const exchanges = await exchangesOfHar(JSON.stringify(simulator.requests.har()));
   expect(findingsOf(judge(exchanges).rules)).toEqual(live);
   expect(live.length).toBeGreaterThan(3);
 });

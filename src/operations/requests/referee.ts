@@ -84,7 +84,7 @@ const intentSchema = z
     exchanges: z.array(numberSchema).describe('Its attempts, in order.'),
   })
   .meta({ id: 'RefereeIntent' });
-const reportJsonSchema = z
+export const reportJsonSchema = z
   .strictObject({
     rules: z.array(
       z

@@ -61,6 +61,7 @@ export const requestViewSchema = z
     duration_ms: z.number().describe('Real milliseconds.'),
     is_replay: z.boolean().describe('The reply repeats that of an earlier use of its request_id.'),
     fault,
+    traceparent: z.string().nullable().describe('Of the client, if it sent a well-formed one.'),
   })
   .meta({ id: 'Request' });
 export type RequestView = Readonly<z.output<typeof requestViewSchema>>;
@@ -103,6 +104,7 @@ export type RequestDetail = Readonly<z.output<typeof requestDetailSchema>>;
 /** A request, without what its bodies say. */
 export function viewOf(exchange: RecordedExchange): RequestView {
   const { number, atMs, method, endpoint, accountId, keyId, status, durationMs } = exchange;
+  const { traceparent } = exchange;
   return {
     number,
     at: isoTime(atMs),
@@ -115,6 +117,7 @@ export function viewOf(exchange: RecordedExchange): RequestView {
     duration_ms: Math.round(durationMs * 1_000) / 1_000,
     is_replay: exchange.isReplay,
     fault: faultOf(exchange),
+    traceparent: traceparent ?? null,
   };
 }
 
@@ -143,6 +146,7 @@ export function rowOf(exchange: RecordedExchange): RequestRow {
 /** A request and its reply as they went over the wire. */
 export function detailOf(exchange: RecordedExchange): RequestDetail {
   const { method, path, query, keyId, shownKey, authorization, contentType, status } = exchange;
+  const { traceparent } = exchange;
   const isShown = keyId !== undefined || authorization !== undefined;
   return {
     ...rowOf(exchange),
@@ -152,6 +156,7 @@ export function detailOf(exchange: RecordedExchange): RequestDetail {
       headers: {
         ...(isShown && { authorization: `Bearer ${keyId === undefined ? '' : shownKey}…` }),
         ...(contentType !== undefined && { 'content-type': contentType }),
+        ...(traceparent !== undefined && { traceparent }),
       },
       body: shortText(exchange.body),
     },

@@ -84,6 +84,7 @@ const laterAssumptions: readonly string[] = [
   'emptySendAt',
   'receivedQuery',
   'bearerSpace',
+  'bearerCase',
   'taskPickup',
 ];
 
