@@ -51,6 +51,7 @@ const accepted: Readonly<Record<string, string>> = {
 /** Where the placeholder is not enough. */
 const acceptedBy: Readonly<Record<string, string>> = {
   '--assume': 'replayScope=api_key',
+  '--caller': 'X-Caller: a, b',
   '--env': 'URL=base_url',
   '--faults': 'throttle',
   '--method': 'GET',
@@ -127,7 +128,7 @@ test.each(valued)(
   async (row) => {
     const { name, flag, option } = row;
     const [once, again] = [await fresh(name), await fresh(name)];
-    const positional = name === 'replay' ? ['journal'] : [];
+    const positional = positionals[name] ?? [];
     readFlags(once, [flag, valueFor(option), ...positional], {});
     readFlags(again, [flag, valueFor(option), `${flag}=${valueFor(option)}`, ...positional], {});
     const [one, both] = [once, again].map((command) =>
@@ -141,7 +142,7 @@ test.each(valued)(
 test.each(valued)('$name $flag means the same as a variable', async ({ name, flag, option }) => {
   const value = valueFor(option);
   const [asFlag, asVariable] = [await fresh(name), await fresh(name)];
-  const positional = name === 'replay' ? ['journal'] : [];
+  const positional = positionals[name] ?? [];
   readFlags(asFlag, [flag, value, ...positional], {});
   readFlags(asVariable, positional, { [variableOf(flag)]: value });
   const [given, set] = [asFlag, asVariable].map((command) =>
