@@ -8,7 +8,7 @@ import { z } from 'zod';
 import type { TrafficExchange, TrafficReply } from '#contract/exchange.ts';
 import { mistakeLine, mistakesOf } from '#io/mistakes.ts';
 import type { KeyNames } from './key-names.ts';
-import { pathOf } from './reading.ts';
+import { pathOf, valueIn } from './reading.ts';
 
 const contentSchema = z
   .object({
@@ -117,8 +117,9 @@ function replyOf(response: HarEntry['response'], keys: KeyNames): TrafficReply {
   const lacksHeaders = !Array.isArray(response.headers) || response.headers.length === 0;
   const type = lacksHeaders ? content?.mimeType : undefined;
   // Chromium writes size 0 and no text for a body that it no longer has.
-  const isLost = content?.text === undefined || Boolean(_error);
-  const body = isLost ? undefined : textOf(content, content.size);
+  const text = content?.text === undefined ? undefined : textOf(content, content.size);
+  // Of a reply that broke off, the body may have come whole.
+  const body = _error && valueIn(text) === undefined ? undefined : text;
   return {
     status,
     headers: {
