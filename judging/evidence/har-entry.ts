@@ -24,7 +24,7 @@ const entrySchema = z.object({
   startedDateTime: z.string().refine((text) => !Number.isNaN(Date.parse(text)), {
     error: 'expected an ISO 8601 time',
   }),
-  time: z.number().catch(0),
+  time: z.number().catch(-1),
   request: z.object({
     method: z.string(),
     url: z.string(),
@@ -93,8 +93,8 @@ export function exchangeOfEntry(entry: HarEntry, keys: KeyNames): TrafficExchang
   return {
     sentAt,
     answeredAt: sentAt + Math.max(0, time),
-    // Exchanges that took no time, or less, were not measured.
-    ...(time <= 0 && { lacksEnd: true }),
+    // An exchange that took less than no time was not measured.
+    ...(time < 0 && { lacksEnd: true }),
     precisionMs: precisionOf(startedDateTime),
     host,
     ...(typeof connection === 'string' && connection !== '' && { connection }),
