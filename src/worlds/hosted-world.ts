@@ -2,6 +2,7 @@
  * One world of a server: its simulator, its name, and how long it may stay unused; and what its
  * journal gives back. Lifetimes are in real time: a simulated clock may stand still or run ahead.
  */
+import { isoTime } from '#contract/time.ts';
 import type { Settings, SettingsInput } from '../config/settings.ts';
 import {
   type HostedHeader,
@@ -43,6 +44,21 @@ interface MakeOptions {
 /** Creates the simulator of a world. */
 export type Make<S> = (settings: SettingsInput, options: MakeOptions) => S;
 
+export interface WorldOptions {
+  /** By default the world's id. */
+  readonly name?: string | undefined;
+  /** See `HostedWorld`. */
+  readonly ttlMs?: number | undefined;
+}
+
+/** How a world came to be. */
+export interface Birth {
+  /** In real epoch milliseconds. */
+  readonly createdMs: number;
+  /** Of a fork: the world that it copied, and the simulated time then. */
+  readonly origin?: { readonly worldId: string; readonly atMs: number } | undefined;
+}
+
 export class HostedWorld<S extends WorldSimulator> {
   readonly worldId: string;
   readonly name: string;
@@ -51,10 +67,7 @@ export class HostedWorld<S extends WorldSimulator> {
   readonly ttlMs: number | undefined;
   /** In real epoch milliseconds; 0 if the world never expires and was never used. */
   lastUsedMs: number;
-  /** When this process created or restored it, in real epoch milliseconds. */
-  readonly createdMs: number = Date.now();
-  /** The world that it was forked from by this process, and the simulated time then. */
-  origin: { readonly worldId: string; readonly atMs: number } | undefined;
+  readonly birth: Birth;
   /** The last use that the folder of journals shows. `Worlds` writes it. */
   savedLastUsedMs: number;
 
@@ -64,6 +77,7 @@ export class HostedWorld<S extends WorldSimulator> {
     simulator: S,
     ttlMs: number | undefined,
     lastUsedMs: number,
+    birth: Birth,
   ) {
     this.worldId = worldId;
     this.name = name;
@@ -71,6 +85,7 @@ export class HostedWorld<S extends WorldSimulator> {
     this.ttlMs = ttlMs;
     this.lastUsedMs = lastUsedMs;
     this.savedLastUsedMs = lastUsedMs;
+    this.birth = birth;
   }
 
   /** When the world expires, in real epoch milliseconds; undefined: never. */
@@ -159,4 +174,20 @@ export function nameInUse(name: string): OperationRefused {
     `the world name ${name} is in use; choose another`,
     'name',
   );
+}
+
+/** What the header of a world's journal says of its birth. */
+export function birthHeader({ createdMs, origin }: Birth) {
+  const created_at = isoTime(createdMs);
+  if (origin === undefined) return { created_at };
+  const forked_from = { world_id: origin.worldId, at: isoTime(origin.atMs) };
+  return { created_at, is_fork: true, forked_from };
+}
+
+/** Reads it; the first journals did not say when their world was created. */
+export function birthOf({ created_at: createdAt, forked_from: from }: HostedHeader): Birth {
+  return {
+    createdMs: createdAt === undefined ? Date.now() : Date.parse(createdAt),
+    origin: from && { worldId: from.world_id, atMs: Date.parse(from.at) },
+  };
 }

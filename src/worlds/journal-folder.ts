@@ -113,6 +113,11 @@ export class JournalFolder {
   }
 }
 
+/** True for an error of the file system, and for what this folder refuses. */
+export function isOfDisk(error: unknown): boolean {
+  return error instanceof JournalError || (error instanceof Error && 'code' in error);
+}
+
 /** Throws for a symbolic link: the file that it names belongs to another folder. */
 function refuseLink(journal: string): void {
   if (lstatSync(journal, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return;

@@ -6,7 +6,6 @@
 
 import type { ApiReply, ApiRequest, RequestTurn } from '#contract/request-and-reply.ts';
 import { routes } from '#contract/routes.ts';
-import { JournalError } from '#judging/evidence/journal-error.ts';
 import { inheritedSettings, type SettingsInput } from '../config/settings.ts';
 import { settingsOfHeader } from '../recording/journal/journal-header.ts';
 import type { Instant } from '../recording/past.ts';
@@ -14,6 +13,9 @@ import { OperationRefused, refuseMore } from '../sim/errors.ts';
 import { addressIn, prefixOf, readdressed, withLinksUnder, worldOfHost } from './address.ts';
 import { copyInto } from './fork.ts';
 import {
+  type Birth,
+  birthHeader,
+  birthOf,
   followingClockOf,
   HostedWorld,
   keyInUse,
@@ -21,9 +23,10 @@ import {
   nameInUse,
   rebuiltAt,
   unknownWorld,
+  type WorldOptions,
   type WorldSimulator,
 } from './hosted-world.ts';
-import type { JournalFolder, SavedWorld } from './journal-folder.ts';
+import { isOfDisk, type JournalFolder, type SavedWorld } from './journal-folder.ts';
 import { KeyDirectory } from './key-directory.ts';
 import { type Share, WorldIds } from './world-ids.ts';
 
@@ -32,13 +35,6 @@ export const mostWorlds = 10_000;
 export const firstWorldId = 'default';
 /** How often expired worlds are looked for. */
 const sweepMs = 250;
-
-export interface WorldOptions {
-  /** By default the world's id. */
-  readonly name?: string | undefined;
-  /** See `HostedWorld`. */
-  readonly ttlMs?: number | undefined;
-}
 
 /** `number`: see `WorldIds`. */
 type DrawnName = Readonly<{ worldId: string; name: string; number: number }>;
@@ -76,7 +72,9 @@ export class Worlds<S extends WorldSimulator> {
     this.#ids = new WorldIds(first.settings.seed, share);
     this.#make = make;
     this.#lastAnswered = first;
-    this.first = new HostedWorld(firstWorldId, firstWorldId, first, undefined, 0);
+    this.first = new HostedWorld(firstWorldId, firstWorldId, first, undefined, 0, {
+      createdMs: Date.now(),
+    });
   }
 
   /** How many worlds there are, without the first. */
@@ -117,9 +115,9 @@ export class Worlds<S extends WorldSimulator> {
    */
   fork(source: HostedWorld<S>, options: WorldOptions, copied = source.simulator): HostedWorld<S> {
     const drawn = this.#nameFor(options);
-    const fork = this.#start(inheritedSettings(source.simulator.settings), drawn, options, copied);
-    fork.origin = { worldId: source.worldId, atMs: copied.simulation.clock.now() };
-    return fork;
+    const origin = { worldId: source.worldId, atMs: copied.simulation.clock.now() };
+    const settings = inheritedSettings(source.simulator.settings);
+    return this.#start(settings, drawn, options, { copied, origin });
   }
 
   /** Rebuilds a world as of an earlier instant: see `rebuiltAt`. */
@@ -148,28 +146,30 @@ export class Worlds<S extends WorldSimulator> {
     const { settings, keyDigests } = settingsOfHeader(header, journal);
     const followed = followingClockOf(this.first.simulator.settings, settings, header);
     const simulator = this.#make(followed, { worldId, journal, keyDigests });
-    this.#add(worldId, settings.name ?? worldId, simulator, { ttlMs }, lastUsedMs);
+    const name = settings.name ?? worldId;
+    this.#add(worldId, name, simulator, { ttlMs }, birthOf(header.world), lastUsedMs);
   }
 
-  /** Creates a world. `source`: the simulator of which it becomes a copy. */
+  /** Creates a world. `source`: what it becomes a copy of. */
   #start(
     settings: SettingsInput,
     { worldId, name, number }: DrawnName,
     options: WorldOptions,
-    source?: S,
+    source?: { readonly copied: S; readonly origin: NonNullable<Birth['origin']> },
   ): HostedWorld<S> {
     const { ttlMs } = options;
+    const birth = { createdMs: Date.now(), origin: source?.origin };
     const hosted = {
       number,
       ...(ttlMs !== undefined && { ttl_ms: ttlMs }),
-      ...(source !== undefined && { is_fork: true }),
+      ...birthHeader(birth),
     };
     let simulator: S | undefined;
     try {
       const journal = this.#folder?.fileOf(worldId);
       simulator = this.#make({ ...settings, name }, { worldId, journal, hosted });
-      if (source !== undefined) copyInto(simulator, source);
-      return this.#add(worldId, name, simulator, options);
+      if (source !== undefined) copyInto(simulator, source.copied);
+      return this.#add(worldId, name, simulator, options, birth);
     } catch (error) {
       this.#folder?.remove(worldId);
       void simulator?.close();
@@ -284,12 +284,13 @@ export class Worlds<S extends WorldSimulator> {
     name: string,
     simulator: S,
     { ttlMs }: WorldOptions,
+    birth: Birth,
     lastUsedMs = Date.now(),
   ): HostedWorld<S> {
     for (const key of simulator.simulation.world.keys.values()) {
       if (key.key !== '' && this.#isKeyInUse(key.key)) throw keyInUse();
     }
-    const world = new HostedWorld(worldId, name, simulator, ttlMs, lastUsedMs);
+    const world = new HostedWorld(worldId, name, simulator, ttlMs, lastUsedMs, birth);
     this.#byId.set(worldId, world);
     this.#byName.set(name, world);
     const watchKeys = () => simulator.simulation.world.keyRing.watch(this.#keys.watcherFor(world));
@@ -322,8 +323,7 @@ export class Worlds<S extends WorldSimulator> {
     try {
       void this.delete(world);
     } catch (error) {
-      const isOfDisk = error instanceof Error && 'code' in error;
-      if (!isOfDisk && !(error instanceof JournalError)) throw error;
+      if (!isOfDisk(error)) throw error;
     }
   }
 

@@ -45,6 +45,8 @@ export const faults = {
     bodyLimitBytes: 1_048_576,
     output: faultViewSchema,
     fleet: { joined: faultJoin },
+    // The first journals had no paused faults, and a new one is not paused.
+    recordedResult: withoutPaused,
     refusals: [409],
     examples: [
       { when: { every: 2 }, fault: { kind: 'status', status: 503, body: { a: 1 } } },
@@ -82,6 +84,10 @@ export const faults = {
     run: ({ simulation }, { faultId }) => void simulation.faults.remove(faultId),
   }),
 };
+
+function withoutPaused({ paused: _, ...view }: FaultView) {
+  return view;
+}
 
 function faultView({ faultId, spec, seen, hits, isPaused }: Fault): FaultView {
   return { fault_id: faultId, ...spec, seen, hits, paused: isPaused };

@@ -80,13 +80,11 @@ export const worldViewSchema = z
       .describe('ISO 8601 UTC, in real time; null: never.')
       .nullable(),
     messages: z.int().min(0).describe('Messages that it holds.'),
-    created_at: timeSchema.describe(
-      'When this process created or restored it: ISO 8601 UTC, in real time.',
-    ),
+    created_at: timeSchema.describe('When it was created: ISO 8601 UTC, in real time.'),
     forked_from: z
       .strictObject({ world_id: z.string(), at: timeSchema })
       .nullable()
-      .describe('The world that this process forked it from, and the simulated time then.'),
+      .describe('The world that it was forked from, and the simulated time then.'),
   })
   .meta({ id: 'World' });
 type WorldView = Readonly<z.output<typeof worldViewSchema>>;
@@ -98,7 +96,8 @@ export const createdWorldSchema = worldViewSchema
 export type CreatedWorld = Readonly<z.output<typeof createdWorldSchema>>;
 
 export function worldView(world: HostedWorld<RunningWorld>): WorldView {
-  const { worldId, name, expiresAtMs, createdMs, origin } = world;
+  const { worldId, name, expiresAtMs, birth } = world;
+  const { createdMs, origin } = birth;
   return {
     world_id: worldId,
     name,

@@ -18,8 +18,7 @@ import {
 } from '../../config/settings.ts';
 import { assumptionsSchema, limitOverridesSchema, worldSchema } from '../../config/world-schema.ts';
 import { OperationRefused } from '../../sim/errors.ts';
-import type { HostedWorld } from '../../worlds/hosted-world.ts';
-import type { WorldOptions } from '../../worlds/worlds.ts';
+import type { HostedWorld, WorldOptions } from '../../worlds/hosted-world.ts';
 import { defineOperation } from '../define.ts';
 import { durationMs } from '../query.ts';
 import type { RunningWorld } from '../running-world.ts';

@@ -46,6 +46,8 @@ const hostedSchema = z.strictObject({
   ttl_ms: z.number().positive().exactOptional(),
   // A restart removes a fork whose first input, the copied state, was not recorded.
   is_fork: z.boolean().exactOptional(),
+  created_at: z.iso.datetime().exactOptional(),
+  forked_from: z.strictObject({ world_id: z.string(), at: z.iso.datetime() }).exactOptional(),
 });
 /** What a restart needs to know of a world that a user created, besides its run. */
 export type HostedHeader = Readonly<z.output<typeof hostedSchema>>;
