@@ -134,12 +134,15 @@ function isWide(version: Version): boolean {
   return Math.max(...cutsLeft(version)) > 0;
 }
 
-/** How often the spans of the window, the phase and the limit can still be cut in two. */
+/**
+ * How often the spans of the window, the phase and the limit can still be cut in two. A limit
+ * contradicts most, so it is cut first.
+ */
 function cutsLeft({ windowMs, phase, limit }: Version): readonly [number, number, number] {
   return [
     Math.log2(Math.log(windowMs[1] / windowMs[0]) / finestWindow),
     Math.log2((phase[1] - phase[0]) / finestPhase),
-    Math.log2(limit[1] - limit[0] + 1),
+    4 * Math.log2(limit[1] - limit[0] + 1),
   ];
 }
 

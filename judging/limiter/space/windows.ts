@@ -189,9 +189,19 @@ function counted(
     const estimate = current + last * shareOf((ends[1] - from) / windowMs[0]);
     return isSliding ? estimate > limit[0] - 1 : estimate >= limit[0];
   };
+  // Wherever the windows begin: how many of them can touch these requests, or explain a refusal.
+  const isOutOfReach = ({ from, to, passed, count }: Decision, i: number): boolean => {
+    const windows = (to - from) / windowMs[0];
+    // Just after a border the last window still counts nearly whole.
+    if (passed && isSliding && windows < 1) return count > limit[1] * (1 + windows) + 1;
+    if (passed) return count > limit[1] * (Math.floor(windows) + 2);
+    const reachMs = windowMs[1] * (isSliding ? 2 : 1);
+    return between(firstAfter(from - reachMs, i, 'to'), i) < limit[0];
+  };
   for (let i = since; i < decisions.length; i += 1) {
     const decision = decisions[i] as Decision;
     if (!decision.passed && decision.from - 2 * windowMs[1] < knownSince) continue;
+    if (isOutOfReach(decision, i)) return i;
     const [first, last] = windowsOf(version, decision);
     if (last - first > manyWindows) continue;
     let [isExplained, held] = [false, 0];
