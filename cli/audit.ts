@@ -9,6 +9,8 @@ import { type AuditResult, learn, pathOrQuery } from '#audit/audit.ts';
 import type { Headers } from '#audit/exchange.ts';
 import { differencesFrom, expectValue } from '#audit/expectations.ts';
 import { type Caller, HttpRequests, type Template } from '#audit/http-requests.ts';
+import { assumptionsText } from '#audit/report/assumptions.ts';
+import { reportHtml } from '#audit/report/html.ts';
 import { type Reported, reportJson, reportMarkdown, reportText } from '#audit/report/report.ts';
 import { CommandError, UsageError } from '#io/command-error.ts';
 import {
@@ -257,12 +259,17 @@ function report(url: URL, result: AuditResult, flags: AuditFlags, io: CommandIo)
   }
   const differences = differencesFrom(flags.expect.flat(), statements);
   const reported: Reported = { url: url.href, result, differences };
-  const makers = { json: reportJson, html: reportMarkdown, markdown: reportMarkdown };
+  const makers = { json: reportJson, html: reportHtml, markdown: reportMarkdown };
   io.out(foreignLines(reportText(reported)));
   for (const { kind, file = '' } of flags.report) {
     if (kind === 'text') continue;
     writeOwn(`--report ${kind}=${file}`, file, makers[kind](reported), ownReport);
   }
+  if (flags.assumptions !== undefined)
+    writeOwn(`--assumptions ${flags.assumptions}`, flags.assumptions, assumptionsText(statements), {
+      name: 'file of assumptions',
+      isOwn: (start) => start.startsWith('# What an audit learned'),
+    });
   if (stopped === 'interrupted') return 130;
   if (statements.algorithm.value === 'no_limit_seen') return 4;
   if (stopped !== undefined) return 6;

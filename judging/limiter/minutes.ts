@@ -1,7 +1,6 @@
 /** When the minutes of a target's clock may begin, for limiters that count by them. */
 import { minuteMs } from '#contract/time.ts';
-import { unknown } from '../evidence/clock-offset.ts';
-import type { Bucket } from './models.ts';
+import { type Ahead, unknown } from '../evidence/clock-offset.ts';
 
 /** When the minutes of a clock begin: this long after a full minute of ours, give or take. */
 export interface Minutes {
@@ -11,8 +10,14 @@ export interface Minutes {
 
 const phaseStepMs = 100;
 
+interface Clock {
+  readonly hasExactTimes: boolean;
+  readonly spanErrorMs: number;
+  readonly ahead?: Ahead | undefined;
+}
+
 /** All that the minutes of the target may be, as far as its clock is known. */
-export function minutesOf({ hasExactTimes, ahead, spanErrorMs }: Bucket): Minutes[] {
+export function minutesOf({ hasExactTimes, ahead, spanErrorMs }: Clock): Minutes[] {
   if (hasExactTimes) return [{ phaseMs: 0, errorMs: 0 }];
   const isKnown = ahead !== undefined && ahead !== unknown;
   const { least, most } = isKnown ? ahead : { least: 0, most: minuteMs };
