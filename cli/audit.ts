@@ -69,7 +69,12 @@ const auditFlags = [
   ),
   list('--allow-host <name>', 'a host that may be asked, besides loopback', String),
   flag('--dry-run', 'print what it will need at most, and ask nothing'),
-  flag('--seed <n>', 'seed of all chance', wholeNumber(0, 2 ** 31), 1),
+  flag(
+    '--seed <n>',
+    'accepted as by other commands; an audit draws nothing',
+    wholeNumber(0, 2 ** 31),
+    1,
+  ),
   heading('Results'),
   list(
     '--expect <list>',

@@ -13,6 +13,8 @@ export interface Candidate {
 
 /** A window shorter than this is not told apart from the time that a request takes. */
 const shortestWindowMs = 10;
+/** Counters of a clock change by tenths of a second at least. */
+const shortestCounterMs = 100;
 /** Spans are not cut further: as exact as a request over a network, and as a clock's border. */
 const finestWindow = 0.008;
 const finestPhase = 1 / 128;
@@ -78,7 +80,7 @@ export class Space {
           family,
           version: {
             limit: [least, most],
-            windowMs: [shortestWindowMs, this.#longestMs],
+            windowMs: [isCounter(family) ? shortestCounterMs : shortestWindowMs, this.#longestMs],
             phase: family.hasPhase ? [0, 1] : [0, 0],
             refusalsSpend: family.refusals === 'spend',
             knownSince: this.#knownSince,
@@ -86,6 +88,10 @@ export class Space {
         },
       ]);
   }
+}
+
+function isCounter({ algorithm }: Family): boolean {
+  return algorithm === 'aligned_window' || algorithm === 'sliding_counter';
 }
 
 /** Cuts spans in two until all are fine, or there are too many. */
