@@ -151,12 +151,13 @@ function answersIn({ settings }: ServeOptions) {
 }
 
 function wideWorldOf(options: ServeOptions): FleetOptions['wide'] {
-  const { sendsPerPoll = 'all', bearerSpace } = answersIn(options);
+  const { sendsPerPoll = 'all', bearerSpace, bearerCase } = answersIn(options);
   const { maxMessages } = options.settings;
   return {
     // If a poll takes only some messages, accounts that send from the pool compete for them.
     couplesPool: sendsPerPoll !== 'all',
     oneSpace: bearerSpace === 'one',
+    exactScheme: bearerCase === 'exact',
     maxMessages: typeof maxMessages === 'number' ? maxMessages : undefined,
   };
 }

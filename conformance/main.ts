@@ -143,7 +143,8 @@ async function run({ cases, options, io, baseUrl }: PlannedRun, signal: AbortSig
   const startedAt = new Date();
   const { flags, maxSends, allowTo, controlToken = '', replyTimeout: timeoutMs } = options;
   const masks = new Masks();
-  for (const secret of [...keysIn(flags), controlToken]) masks.hide(secret);
+  const gateway = options.header.map(([, value]) => value);
+  for (const secret of [...keysIn(flags), controlToken, ...gateway]) masks.hide(secret);
   const means = meansOf(options);
   const known = new Known(flags, means.isOwn);
   const control = await reachControl(options, masks, known);
@@ -153,6 +154,7 @@ async function run({ cases, options, io, baseUrl }: PlannedRun, signal: AbortSig
   setMaxListeners(0, signal);
   const client = new Client({
     ...{ baseUrl, maxSends, allowTo, timeoutMs, masks, signal, bodies: new KeptBodies() },
+    headers: Object.fromEntries(options.header),
     clock: { now: clock.now, sleep: realClock.sleep },
   });
   const reach = { ...means, client, signal, clock, known };

@@ -6,7 +6,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, expect, test } from 'vitest';
+import type { Result } from '#judging/report/result.ts';
 import { allFlags, type Fake, fake, run } from '#verify/harness/fake-servers.ts';
+import { conformHere, startOwnSimulator } from '#verify/testkit/conform-run.ts';
 import { conform } from './main.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'conformance-weekly-'));
@@ -143,4 +145,75 @@ test('a silent endpoint costs --reply-timeout, not --timeout', async () => {
   const { code, err } = await run(server.url, '--reply-timeout', '200ms', '--timeout', '2m');
   expect(code).toBe(3);
   expect(err).toContain('timed out');
+});
+
+test('--header goes with every request, and no report shows its value', async () => {
+  const seen = new Set<string>();
+  server = await fake((request, response) => {
+    const gateway = `${request.headers['cf-access-client-secret']}`;
+    seen.add(gateway);
+    response.writeHead(401, { 'content-type': 'application/json' }).end(`{"echo": "${gateway}"}`);
+  });
+  const flags = ['--header', 'CF-Access-Client-Secret: s3cret-of-a-gateway', 'AUTH-3/missing-key'];
+  const { out } = await run(server.url, ...allFlags, ...flags, '--report', `json=${file('gate')}`);
+  expect([...seen]).toEqual(['s3cret-of-a-gateway']);
+  expect(out + readFileSync(file('gate'), 'utf8')).not.toContain('s3cret-of-a-gateway');
+});
+
+test.each([
+  ['no colon', "expected 'Name: value'"],
+  ['two words: x', "expected 'Name: value'"],
+  ['Authorization: Bearer x', 'Authorization is written by smstwin itself'],
+  ['X-A: a\nb', 'holds a character that no header can carry'],
+])('--header %j is refused: exit 2', async (header, line) => {
+  const { code, err } = await run('http://127.0.0.1:9', '--header', header);
+  expect(code).toBe(2);
+  expect(err).toContain(line);
+  expect(err.trimEnd().split('\n')).toHaveLength(1);
+});
+
+test('a rule whose flags were given and that the target did not show: exit 4', async () => {
+  server = await fake((request, response) => {
+    const isSend = request.method === 'POST';
+    const status = isSend ? 403 : 200;
+    const hasKey = request.headers.authorization !== undefined;
+    response.writeHead(hasKey ? status : 401, { 'content-type': 'application/json' });
+    response.end(isSend ? '{"code": "from_number_not_found", "detail": "no"}' : '{}');
+  });
+  const { code, out } = await run(server.url, ...allFlags, 'LIMIT-6/stats', 'AUTH-5');
+  expect(out).toMatch(/not_exercised +AUTH-5/);
+  expect(code).toBe(4);
+});
+
+test('a busy harness judges no limit, and says so', async () => {
+  let standsStillMs = 1_300;
+  server = await fake((request, response) => {
+    const isFlooded = request.url?.includes('received') === true;
+    if (isFlooded) {
+      // The harness shares this process.
+      const end = performance.now() + standsStillMs;
+      while (performance.now() < end);
+      standsStillMs = 0;
+    }
+    const known = isFlooded ? 429 : 200;
+    const status = request.headers.authorization === undefined ? 401 : known;
+    response.writeHead(status, { 'content-type': 'application/json' }).end('{"messages": 1}');
+  });
+  const { out, code } = await run(server.url, ...allFlags, 'LIMIT-6/stats', 'LIMIT-4');
+  expect(out).toContain('NOTICE  LIMIT-7/slow-machine');
+  expect(out).toContain('the harness stood still 1 time');
+  expect(out).not.toContain('FAILED');
+  expect(code).not.toBe(1);
+});
+
+test('a whole run that passes is a JSON report of at most 500 KB', async () => {
+  const report = ['--report', `json=${file('whole')}`];
+  const startOwn = () => startOwnSimulator({ clock: 'manual' });
+  expect(await conformHere(report, { startOwn })).toMatchObject({ code: 0 });
+  const text = readFileSync(file('whole'), 'utf8');
+  expect(Buffer.byteLength(text)).toBeLessThanOrEqual(500_000);
+  const passed = JSON.parse(text).results.filter(({ verdict }: Result) => verdict === 'passed');
+  expect(passed.filter(({ exchanges }: Result) => exchanges.length > 0).length).toBeGreaterThan(
+    150,
+  );
 });

@@ -4,11 +4,23 @@
  * replaced by names.
  */
 export interface TrafficExchange {
-  /** By the recorder's clock. The service got the request and answered it between these times. */
+  /**
+   * By the recorder's steady clock, if the file has it, otherwise by its date. The service got the
+   * request and answered it between these times.
+   */
   readonly sentAt: number;
   readonly answeredAt: number;
   /** Each of the two times may be later by less than this: the file has no finer ones. */
   readonly precisionMs: number;
+  /** True if the file does not say when the reply came: `answeredAt` is then `sentAt`. */
+  readonly lacksEnd?: boolean;
+  /**
+   * The recorder's date minus its steady clock, in milliseconds, compared with its first exchange:
+   * somebody set the date, or the machine slept. A span may be wrong by how far this changed in it.
+   */
+  readonly setMs?: number;
+  /** The connection on which the request came; undefined if it was not recorded. */
+  readonly connection?: string;
   /** The host of the service: one file may hold several services. */
   readonly host: string;
   readonly method: string;
@@ -29,11 +41,15 @@ export interface TrafficExchange {
   readonly isForced: boolean;
   /** False if the client did not see the whole reply. */
   readonly isSeen: boolean;
+  /** True if a fault gave the client the reply with a garbled body. */
+  readonly isGarbled?: boolean;
 }
 
 export interface TrafficReply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
+  /** True if the recorder left out the headers. */
+  readonly lacksHeaders?: boolean;
   /** Undefined if it was not recorded. */
   readonly body: string | undefined;
 }
@@ -53,8 +69,8 @@ export function lacksBody({
 /** `cut`: the service changed by something other than requests, so its earlier state is lost. */
 export type TrafficEvent = TrafficExchange | 'cut';
 
-/** Takes a line about a file. `lacksTraffic`: some of its exchanges could not be read. */
-export type NoticeTaker = (line: string, lacksTraffic?: boolean) => void;
+/** Takes a line about a file. `lacks`: its end, or some of its exchanges, could not be read. */
+export type NoticeTaker = (line: string, lacks?: 'end' | 'some') => void;
 
 /** Reads the events of files, in the order in which they were written. */
 export type TrafficReader = (

@@ -3,6 +3,7 @@
  * recorder, explorer, schemas, forms and readers follow from the rows. `docs/control-api.md`,
  * `docs/traffic.md` and `docs/explore.md` are checked against them.
  */
+import type { SendRefusal } from './refusals.ts';
 
 /** How a reply is cut, by what the client sees of it. */
 export const cuts = {
@@ -28,6 +29,8 @@ export interface FaultKindRow {
   readonly explored?: readonly string[];
   /** The explorer's name for it where it also ends the client's processes. */
   readonly crash?: string;
+  /** The refusals of the service (`contract/refusals.ts`) behind some of the explorer's names. */
+  readonly refusals?: Readonly<Record<string, SendRefusal>>;
 }
 
 export const faultKinds = {
@@ -36,7 +39,8 @@ export const faultKinds = {
     about: 'another status',
     isHandled: false,
     reply: 'stated',
-    explored: ['throttle', 'unavailable'],
+    explored: ['throttle', 'device_inactive', 'quota', 'unavailable'],
+    refusals: { device_inactive: 'device_inactive', quota: 'quota_exceeded' },
   },
   refuse: { about: 'closed before it is accepted', isHandled: false, reply: 'close' },
   reset: { about: 'reset before it is accepted', isHandled: false, reply: 'reset' },
@@ -78,6 +82,13 @@ export type FaultKind = {
     ? FaultFields[K]
     : unknown);
 }[FaultKindName];
+
+/** The fault that struck a request: the one that acts or, if none does, the first delay. */
+export interface Struck {
+  /** Undefined if the explorer chose it. */
+  readonly faultId: string | undefined;
+  readonly kind: FaultKindName;
+}
 
 type KindWith<Property> = {
   [K in FaultKindName]: FaultKinds[K] extends Property ? K : never;

@@ -7,6 +7,7 @@ import {
   faultKinds,
 } from './fault-kinds.ts';
 import type { EndpointName } from './limits.ts';
+import type { SendRefusal } from './refusals.ts';
 
 /** What a schedule of the explorer can do to a request. */
 export type FaultName = {
@@ -32,10 +33,19 @@ export function isCrash(name: FaultName): boolean {
 
 /** The kind of fault that the explorer uses under this name. */
 export function kindNamed(name: FaultName): FaultKindName {
+  return rowNamed(name)[0];
+}
+
+/** The documented refusal of a send that the fault is; undefined for any other fault. */
+export function refusalNamed(name: FaultName): SendRefusal | undefined {
+  return rowNamed(name)[1].refusals?.[name];
+}
+
+function rowNamed(name: FaultName): (typeof rows)[number] {
   const row = rows.find(
     ([kind, { explored = [kind], crash }]) => crash === name || explored.includes(name),
   );
-  return (row as (typeof rows)[number])[0];
+  return row as (typeof rows)[number];
 }
 
 /** One request of a client, named so that concurrency does not shift it. */

@@ -95,6 +95,23 @@ export const refusals = {
   },
 } as const satisfies Record<string, Refusal>;
 
+/** The refusals of a send whose reply follows from the kind alone. */
+export type SendRefusal =
+  | 'quota_exceeded'
+  | 'number_not_found'
+  | 'number_access_denied'
+  | 'device_inactive';
+
+/** The refusals that a world can script for a recipient, by the code that it names them with. */
+export const scriptedRefusals = {
+  quota_exceeded: 'quota_exceeded',
+  from_number_not_found: 'number_not_found',
+  from_number_access_deniedd: 'number_access_denied',
+  device_inactive: 'device_inactive',
+  throttled: 'throttled',
+} as const satisfies Readonly<Record<string, SendRefusal | 'throttled'>>;
+export type ScriptedRefusal = keyof typeof scriptedRefusals;
+
 /** What a refusal with `malformed_json` says, by the mistake. */
 export const malformedDetails = {
   malformed_json: 'The body is not valid JSON.',

@@ -25,6 +25,8 @@ export interface ApiRequest {
   readonly clientIp: string;
   /** `X-Forwarded-For` as sent; read only if the settings trust it. */
   readonly forwardedFor: string | undefined;
+  /** `traceparent` as sent: recorded, never read by the service. */
+  readonly traceparent?: string | undefined;
   /** Text, or bytes that are not decoded yet; empty if there is no body. */
   readonly body: string | Uint8Array;
 }
@@ -50,4 +52,18 @@ export interface Delivery {
    * TCP reset, where the transport can; `hang`: nothing is written, the connection stays open.
    */
   readonly cut?: Cut;
+}
+
+/** A write that replies wait for; all requests that it records share it. */
+export interface PendingWrite {
+  /** Writes now, unless that is done. Does not throw. */
+  settle(): void;
+  /** Why it could not be written: the requests are then answered by an error. */
+  readonly failure: Error | undefined;
+}
+
+/** The requests that arrive in one turn of the event loop, and are answered at its end. */
+export interface RequestTurn {
+  /** The reply to the request that is handled now waits for this write. */
+  awaits(write: PendingWrite): void;
 }

@@ -86,7 +86,7 @@ export type Level = 'must' | 'should';
 const demands = {
   'CLIENT-1': [
     'must',
-    "waits at least `Retry-After` (seconds, or an HTTP date) after a 429 before it retries the same intent, or the same GET with the same key. Measured on the service's clock from the moment of the 429; one millisecond early is early.",
+    "waits at least `Retry-After` (seconds, or an HTTP date) after a 429 before it retries the same intent, or the same GET with the same key. Measured on the service's clock from the moment of the 429; one millisecond early is early. A send of the same id that was on its way (another connection, within `--grace` of the 429) is no retry.",
   ],
   'CLIENT-2': [
     'should',
@@ -100,7 +100,10 @@ const demands = {
     'should',
     'gives every send a `request_id`, so that an unseen reply can be retried at all.',
   ],
-  'CLIENT-5': ['must', 'never lets one intent be accepted twice.'],
+  'CLIENT-5': [
+    'must',
+    'never lets one intent be accepted twice. A message that the client has read as `failed` may be sent again. Not judged where the service broke the replay (above).',
+  ],
   'CLIENT-6': [
     'must',
     'does not reuse a `request_id` for another intent within 24 hours: the second message would silently not be sent.',
@@ -111,15 +114,15 @@ const demands = {
   ],
   'CLIENT-8': [
     'should',
-    'does not repeat unchanged what was refused for good: 400, 401, 402 (within the month), 403, 404.',
+    'does not repeat unchanged what was refused for good: 400, 401, 402 (within the month), 403, 404, 405, 415.',
   ],
   'CLIENT-9': [
     'must',
-    'gives up no intent after an unseen reply, a 429 or a 5xx without saying so. Not judged in a partial record.',
+    'gives up no intent after an unseen reply, a 429 or a 5xx without saying so (`reported: "failed"`, or `"unknown"` if one of its replies was unseen). If a similar send to the same recipient follows, the text says that it may have been sent twice. Not judged in a partial record.',
   ],
   'CLIENT-10': [
     'must',
-    'reports truthfully: what it reports as accepted was accepted, what it reports as `delivered` was delivered, what it reports as failed was not delivered. Needs an intents file.',
+    'reports truthfully: what it reports as accepted was accepted, what it reports as `delivered` was delivered, what it reports as failed was not accepted; what was accepted has the recipient, sender, text and `send_at` of its line; a line without any send is `failed` or `unknown`. Needs an intents file.',
   ],
   'CLIENT-11': ['should', 'polls one message no faster than every 15 seconds.'],
   'CLIENT-12': ['should', 'stops polling a message that it has seen `delivered` or `failed`.'],

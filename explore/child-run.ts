@@ -18,9 +18,10 @@ export interface ChildOptions {
   readonly onStart: (kill: () => void) => void;
 }
 
-/** The end of the output that a report can show. */
+/** The start and the end of the output that a report can show. */
 const keptBytes = 8_192;
-const shownLines = 20;
+const firstLines = 5;
+const lastLines = 15;
 /** How long output may still arrive after the process has exited. */
 const mostDrainMs = 500;
 
@@ -37,9 +38,13 @@ export async function runChild(options: ChildOptions): Promise<Ending> {
   const child = started(file, argv, env);
   running.add(child);
   onStart(() => endGroup(child));
-  const output = new Tail();
+  const output = new Output();
+  const errors = new Output();
   child.stdout.on('data', (bytes: Buffer) => output.add(bytes));
-  child.stderr.on('data', (bytes: Buffer) => output.add(bytes));
+  child.stderr.on('data', (bytes: Buffer) => {
+    output.add(bytes);
+    errors.add(bytes);
+  });
   const late = AbortSignal.timeout(Math.ceil(timeoutMs));
   const stop = AbortSignal.any([signal, late]);
   const kill = () => endGroup(child);
@@ -51,10 +56,10 @@ export async function runChild(options: ChildOptions): Promise<Ending> {
     if (signal.aborted) throw new Ended('interrupted');
     if (late.aborted) {
       const how = `the command did not end within ${Math.round(timeoutMs) / 1_000} s (--timeout)`;
-      return { kind: 'timeout', how, tail: output.text };
+      return { kind: 'timeout', how, tail: output.textWith(errors) };
     }
     const kind = failure === undefined ? 'passed' : 'failed';
-    return { kind, how: failure ?? '', tail: output.text };
+    return { kind, how: failure ?? '', tail: output.textWith(errors) };
   } finally {
     stop.removeEventListener('abort', kill);
     running.delete(child);
@@ -103,18 +108,40 @@ async function drained(child: ChildProcess): Promise<void> {
   child.stderr?.destroy();
 }
 
-/** Keeps the end of an output of any length, without colours and other control characters. */
-class Tail {
-  #bytes = Buffer.alloc(0);
+/** Keeps both ends of an output of any length, without colours and other control characters. */
+class Output {
+  #start = Buffer.alloc(0);
+  #end = Buffer.alloc(0);
+  #length = 0;
 
   add(bytes: Buffer): void {
-    const last = bytes.subarray(-keptBytes);
-    this.#bytes = Buffer.concat([this.#bytes, last]).subarray(-keptBytes);
+    const missing = keptBytes - this.#start.length;
+    this.#start = Buffer.concat([this.#start, bytes.subarray(0, missing)]);
+    this.#end = Buffer.concat([this.#end, bytes.subarray(-keptBytes)]).subarray(-keptBytes);
+    this.#length += bytes.length;
   }
 
-  get text(): string {
-    const text = stripVTControlCharacters(this.#bytes.toString('utf8')).replaceAll('\r\n', '\n');
-    const shown = text.replace(/(?![\n\t])\p{Cc}/gu, '\uFFFD');
-    return shown.trimEnd().split('\n').slice(-shownLines).join('\n');
+  /** The first lines; the message of an error stands at the top of its stack. */
+  get first(): readonly string[] {
+    return linesOf(this.#start).slice(0, firstLines);
   }
+
+  /** All lines of a short output; otherwise its ends, and the first lines of its errors. */
+  textWith(errors: Output): string {
+    const lines = linesOf(this.#end);
+    const isWhole = this.#length === this.#end.length && lines.length <= firstLines + lastLines;
+    if (isWhole) return lines.join('\n');
+    const last = lines.slice(-lastLines);
+    const middle = errors.first.filter(
+      (line) => !this.first.includes(line) && !last.includes(line),
+    );
+    const parts = [this.first, middle, last].filter(({ length }) => length > 0);
+    return parts.map((part) => part.join('\n')).join('\n…\n');
+  }
+}
+
+function linesOf(bytes: Buffer): readonly string[] {
+  const text = stripVTControlCharacters(bytes.toString('utf8')).replaceAll('\r\n', '\n');
+  const shown = text.replace(/(?![\n\t])\p{Cc}/gu, '\uFFFD');
+  return shown.trimEnd().split('\n');
 }

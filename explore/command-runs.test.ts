@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { runChild } from './child-run.ts';
 import { nodeOptionsOfClock, withoutProxy } from './command-runs.ts';
 
 test('NODE_OPTIONS load files that exist', () => {
@@ -15,4 +16,30 @@ test.each([
   [{ NO_PROXY: '', no_proxy: '*' }, '*'],
 ])('a command with %j asks no proxy for the simulator', (env, list) => {
   expect(withoutProxy(env)).toEqual({ NO_PROXY: list, no_proxy: list });
+});
+
+test.each([
+  ['the first and the last lines of a long output, and the first of its errors', 300],
+  ['a short output whole', 3],
+])('a run keeps %s', async (_, lines) => {
+  const source = `for (let n = 1; n <= ${lines}; n++) console.log('line ' + n);
+    setTimeout(() => {
+      console.error('Error: no database');
+      for (let n = 1; n <= 30 && ${lines} > 20; n++) console.error('  at frame ' + n);
+      process.exitCode = 3;
+    }, 50);`;
+  const { tail, how } = await runChild({
+    command: [process.execPath, '-e', source],
+    env: process.env,
+    timeoutMs: 60_000,
+    signal: new AbortController().signal,
+    onStart: () => {},
+  });
+  expect(how).toBe('exit code 3');
+  const shown = tail.split('\n');
+  expect(shown[0]).toBe('line 1');
+  expect(shown).toContain('Error: no database');
+  expect(shown.at(-1)).toBe(lines > 20 ? '  at frame 30' : 'Error: no database');
+  expect(shown.includes('line 100')).toBe(false);
+  expect(shown.length).toBeLessThan(30);
 });

@@ -61,6 +61,8 @@ export interface Exploration {
   readonly explored: string;
   /** Set for exit code 4: the client makes no request, or fails or differs without any fault. */
   readonly problem: string | undefined;
+  /** What must be known before the findings: what the run without faults, their measure, shows. */
+  readonly notices: readonly string[];
   /** Confirmed and shrunk failures. */
   readonly findings: readonly FindingView[];
   /** Failures that were seen once when the budget ended. */
@@ -111,6 +113,7 @@ export async function explore(options: ExploreOptions): Promise<Exploration> {
     exitCode: exitCodeOf(result),
     explored: exploredLine(result, limits),
     problem: result.problem?.line,
+    notices: result.notices,
     findings: result.findings.map(findingView),
     unconfirmed: result.unconfirmed.map(findingView),
     unstable: result.unstable.map(findingView),

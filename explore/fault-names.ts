@@ -1,8 +1,10 @@
 /** The faults that the explorer tries, and what each does to one request. */
 import { faultKinds } from '#contract/fault-kinds.ts';
-import { type FaultName, isCrash, kindNamed } from '#contract/fault-schedule.ts';
+import { type FaultName, isCrash, kindNamed, refusalNamed } from '#contract/fault-schedule.ts';
 import type { EndpointName } from '#contract/limits.ts';
+import { refusals } from '#contract/refusals.ts';
 import type { ChosenFault } from '#src/http/service/faults.ts';
+import { sendEndpoints } from '#src/sim/store/message.ts';
 
 /**
  * What a fault does to its request. `slowMs`: real milliseconds that `slow` holds a reply;
@@ -13,18 +15,24 @@ export function faultKind(name: FaultName, slowMs: number, waitSeconds: number):
   if (kind === 'delay') return { kind, ms: slowMs };
   if (kind !== 'status') return { kind };
   if (name === 'throttle') return { kind, status: 429, waitSeconds };
+  const refusal = refusalNamed(name);
+  if (refusal !== undefined) return { kind, status: refusals[refusal].status, refusal };
   return { kind, status: 503, body: { detail: 'Service temporarily unavailable.' } };
 }
 
 /** These endpoints have no rate limit, and their requests change nothing. */
 const unlimited: readonly EndpointName[] = ['read', 'stats'];
+const sends: readonly EndpointName[] = sendEndpoints;
 
 /**
- * The faults that can happen at an endpoint: an endpoint without a rate limit answers no 429
- * (READ-3, LIMIT-6).
+ * The faults that can happen at an endpoint: one without a rate limit answers no 429 (READ-3,
+ * LIMIT-6), and only sends are refused for their device or the quota (ERR-1, ERR-2).
  */
 export function faultsAt(endpoint: EndpointName, names: readonly FaultName[]): FaultName[] {
-  return names.filter((name) => name !== 'throttle' || !unlimited.includes(endpoint));
+  return names.filter((name) => {
+    if (refusalNamed(name) !== undefined) return sends.includes(endpoint);
+    return name !== 'throttle' || !unlimited.includes(endpoint);
+  });
 }
 
 /**

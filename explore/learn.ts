@@ -6,7 +6,7 @@
  */
 import type { FaultName, Point, Schedule } from '#contract/fault-schedule.ts';
 import { many } from '#io/table.ts';
-import { isAccepted, isSend } from '#judging/client/exchange.ts';
+import { type Exchange, grouped, isAccepted, isSend } from '#judging/client/exchange.ts';
 import { endpointOf } from '#judging/evidence/reading.ts';
 import { faultsAt } from './fault-names.ts';
 import { agreedIntents, type KnownIntents } from './points.ts';
@@ -15,9 +15,11 @@ import {
   acceptedIn,
   type Expected,
   equalAccepted,
+  newlyAccepted,
   type RawRun,
   type Run,
   type RunClient,
+  recipientOf,
   runOf,
   totalOf,
 } from './verdict.ts';
@@ -29,6 +31,8 @@ export interface Learned {
   /** The first run without faults. */
   readonly run: Run;
   readonly throttleWaits: readonly number[];
+  /** What a reader must know before the findings: they compare with the run without faults. */
+  readonly notices: readonly string[];
 }
 
 /** Why the client cannot be explored: one line, and the end of the client's output. */
@@ -83,10 +87,24 @@ export async function learn(
     known,
     expected: { accepted: isStable ? accepted : undefined, total: totalOf(accepted) },
     run: first,
-    throttleWaits: options.throttleWaits ?? [
-      await measuredWait(first, options.faults, runClient, known),
-    ],
+    throttleWaits: options.throttleWaits ?? (await waitsFor(first, options, runClient, known)),
+    notices: noticesOf(firstRaw),
   };
+}
+
+/** The service's limits are by the minute, so it asks for no longer wait than this one. */
+export const longestStatedWaitSeconds = 60;
+
+/** Where waiting is cheap, the first throttle of a schedule asks for the longest wait there is. */
+async function waitsFor(
+  first: Run,
+  { faults, subject, isScaled }: LearnOptions,
+  runClient: RunClient,
+  known: KnownIntents,
+): Promise<readonly number[]> {
+  const seconds = await measuredWait(first, faults, runClient, known);
+  const isCheap = subject !== 'command' || isScaled === true;
+  return isCheap ? [Math.max(seconds, longestStatedWaitSeconds), seconds] : [seconds];
 }
 
 const longestWaitSeconds = 120;
@@ -151,9 +169,24 @@ function judged(raw: RawRun, expected: Expected | undefined, subject: Subject): 
   return { line: `the client fails without any fault: ${failure.cause}: ${failure.what}`, tail };
 }
 
-/** The requests of a run in which none came to a path of the service; undefined without any. */
+/** What must be said of a run without faults although it is the measure. */
+function noticesOf(raw: RawRun): string[] {
+  const elsewhere = elsewhereIn(raw);
+  const accepted = newlyAccepted(exchangesOf(raw));
+  const nameOf = (send: Exchange) => JSON.stringify([recipientOf(send), send.body?.['message']]);
+  const copies = [...grouped(accepted, nameOf).values()].filter(({ length }) => length > 1);
+  const repeated = copies.map(([send, ...others]) => {
+    const to = send && recipientOf(send);
+    return `${to} is sent one text ${others.length + 1} times: if that is one message, it is sent twice, and what follows is measured by it`;
+  });
+  return [...repeated, ...(elsewhere === undefined ? [] : [elsewhere])].map(
+    (what) => `without any fault, ${what}`,
+  );
+}
+
+/** The requests of a run that came to no path of the service; undefined without any. */
 function elsewhereIn(raw: RawRun): string | undefined {
-  const requests = exchangesOf(raw);
+  const requests = exchangesOf(raw).filter(({ endpoint }) => endpoint === undefined);
   const [first] = requests;
   if (first === undefined) return undefined;
   const { method, target, status } = first;
@@ -162,13 +195,29 @@ function elsewhereIn(raw: RawRun): string | undefined {
   return `${many(requests.length, 'request')} came to no known path: ${method} ${target} → ${status}${isSlash}`;
 }
 
-/** Why a run that sends is no measure: none of its sends was accepted. */
+/** Why a run is no measure: it sends, or tries to, and no message is accepted. */
 function refusedIn(raw: RawRun): string | undefined {
-  const sends = exchangesOf(raw).filter(isSend);
-  if (sends.length === 0 || sends.some(isAccepted)) return undefined;
-  const statuses = [...new Set(sends.map(({ status }) => status))].join(', ');
-  return `no message was accepted without any fault: ${many(sends.length, 'send')} answered ${statuses}`;
+  const exchanges = exchangesOf(raw);
+  const sends = exchanges.filter(isSend);
+  const isLost = exchanges.some(({ endpoint, target }) => !endpoint && /send/i.test(target));
+  if (sends.some(isAccepted) || (sends.length === 0 && !isLost)) return undefined;
+  const statuses = [...new Set(sends.map(({ status }) => status))];
+  const hints = statuses.flatMap((status) => hintsOn[status] ?? []);
+  const reasons = [
+    sends.length === 0
+      ? undefined
+      : [`${many(sends.length, 'send')} answered ${statuses.join(', ')}`, ...hints].join('; '),
+    elsewhereIn(raw),
+  ];
+  return `no message was accepted without any fault: ${reasons.filter((each) => each).join('; ')}`;
 }
+
+/** What most often causes a status that every send gets. */
+const hintsOn: Readonly<Record<number, string>> = {
+  401: 'send the key of SMSTWIN_API_KEY as Authorization: Bearer',
+  403: 'send from the number in SMSTWIN_FROM',
+  415: 'send the header Content-Type: application/json',
+};
 
 /** A scaled clock shortens the client's own timeouts, which a busy machine then reaches. */
 export const tryLess = 'try a lower --rate';

@@ -4,7 +4,7 @@
  */
 import type { Schedule } from '#contract/fault-schedule.ts';
 import type { FindingView, TimelineEntry } from '#judging/report/finding-view.ts';
-import type { Problem } from './learn.ts';
+import { longestStatedWaitSeconds, type Problem } from './learn.ts';
 import type { KnownIntents } from './points.ts';
 import { type Failure, kindOf, type Run } from './verdict.ts';
 
@@ -45,6 +45,10 @@ export interface SearchResult extends Progress {
   readonly unstable: readonly Finding[];
   /** Schedules that cannot differ from one that was run. */
   readonly skipped: number;
+  /** The seconds of `Retry-After` that throttles asked for; empty if no throttle was to be tried. */
+  readonly triedWaits: readonly number[];
+  /** What must be known before the findings. */
+  readonly notices: readonly string[];
   /** Faults of a replayed schedule at calls that the client did not make. */
   readonly unmet?: number;
   readonly stop: Stop | undefined;
@@ -96,7 +100,7 @@ const sizes = ['', 'single faults', 'pairs', 'triples'];
 
 /** Such as `explored 34 of 34 single faults and 180 of 180 pairs: exhaustive to depth 2`. */
 export function exploredLine(
-  { levels, stop, problem }: Pick<SearchResult, 'levels' | 'stop' | 'problem'>,
+  { levels, stop, problem, triedWaits }: SearchResult,
   { depth, maxRuns }: { readonly depth: number; readonly maxRuns: number },
 ): string {
   if (levels.length === 0 && stop === undefined) {
@@ -114,7 +118,12 @@ export function exploredLine(
     bail: 'stopped at the first finding',
     interrupted: 'interrupted',
   };
-  return `explored ${all}: ${stop === undefined ? `exhaustive to depth ${depth}` : ends[stop]}`;
+  if (stop !== undefined) return `explored ${all}: ${ends[stop]}`;
+  const isEveryWait =
+    triedWaits.length === 0 || Math.max(...triedWaits) >= longestStatedWaitSeconds;
+  if (isEveryWait) return `explored ${all}: exhaustive to depth ${depth}`;
+  const waits = triedWaits.map((seconds) => `${seconds} s`).join(' and ');
+  return `explored ${all}: all to depth ${depth}, with throttle waits of ${waits} alone (try --throttle-waits ${longestStatedWaitSeconds}s)`;
 }
 
 export function exitCodeOf({ stop, problem, findings, unconfirmed }: SearchResult): number {

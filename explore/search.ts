@@ -113,8 +113,16 @@ class Search {
         .map(([failure]) => failure),
       unstable: this.#unstable,
       skipped: this.#skipped,
+      triedWaits: this.#triedWaits(),
+      notices: this.#learned?.notices ?? [],
       stop: this.#stop,
     };
+  }
+
+  #triedWaits(): readonly number[] {
+    const { faults, depth } = this.#options;
+    const waits = this.#learned?.throttleWaits ?? [];
+    return faults.includes('throttle') ? [...new Set(waits.slice(0, depth))] : [];
   }
 
   async #tryAllSizes(learned: Learned): Promise<void> {

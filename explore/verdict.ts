@@ -2,9 +2,9 @@
  * One run of the client, before and after it is judged: how it ended, the client rules that it
  * broke, and the messages that were sent twice or not at all, compared with the run without faults.
  */
-import type { Point, Schedule } from '#contract/fault-schedule.ts';
+import { type Point, refusalNamed, type Schedule } from '#contract/fault-schedule.ts';
 import type { ClientRuleId } from '#contract/rules.ts';
-import { type Exchange, isAccepted, isSend } from '#judging/client/exchange.ts';
+import { type Exchange, grouped, isAccepted, isSend } from '#judging/client/exchange.ts';
 import type { Report } from '#judging/client/intents-file.ts';
 import { judge } from '#judging/client/judge.ts';
 import type { KnownIntents } from './points.ts';
@@ -14,7 +14,7 @@ export interface Ending {
   readonly kind: 'passed' | 'failed' | 'timeout';
   /** Why it did not pass, such as `exit code 1`; empty if it passed. */
   readonly how: string;
-  /** The last lines of the client's output, or its error. */
+  /** The first and the last lines of the client's output, or its error. */
   readonly tail: string;
 }
 
@@ -92,7 +92,9 @@ export function runOf(
     ({ cause }) => !isTwice || cause !== 'sent_twice',
   );
   const failures = [...rules, ...counted];
-  if (ending.kind === 'timeout' || (ending.kind === 'failed' && !mayFail)) {
+  // To give up with an error is right after a refusal that the service documents.
+  const isRefused = seen.some(({ fault }) => fault && refusalNamed(fault) !== undefined);
+  if (ending.kind === 'timeout' || (ending.kind === 'failed' && !mayFail && !isRefused)) {
     failures.push({ cause: ending.kind, what: ending.how, exchanges: exchanges.slice(-1) });
   }
   failures.sort((one, other) => gravity(one) - gravity(other));
@@ -170,20 +172,20 @@ function miscount(
   return [{ cause: 'not_accepted', what, exchanges: sends }];
 }
 
-function recipientOf({ body, text }: Exchange): string {
+export function recipientOf({ body, text }: Exchange): string {
   const to = body?.['to'];
   return typeof to === 'string' ? to : text;
 }
 
-/** How many messages to each recipient were accepted: a 202 is a new one, a 200 a replay. */
+/** A 202 is a new message, a 200 a replay. */
+export function newlyAccepted(exchanges: readonly Exchange[]): readonly Exchange[] {
+  return exchanges.filter((exchange) => isSend(exchange) && exchange.status === 202);
+}
+
+/** How many messages to each recipient were accepted. */
 export function acceptedIn(exchanges: readonly Exchange[]): Accepted {
-  const accepted = new Map<string, number>();
-  for (const exchange of exchanges) {
-    if (!isSend(exchange) || exchange.status !== 202) continue;
-    const recipient = recipientOf(exchange);
-    accepted.set(recipient, (accepted.get(recipient) ?? 0) + 1);
-  }
-  return accepted;
+  const byRecipient = grouped(newlyAccepted(exchanges), recipientOf);
+  return new Map([...byRecipient].map(([recipient, { length }]) => [recipient, length]));
 }
 
 export function totalOf(accepted: Accepted): number {

@@ -47,6 +47,8 @@ export interface FleetOptions
         readonly couplesPool: boolean;
         /** True if exactly one space comes before the key of a request. */
         readonly oneSpace: boolean;
+        /** True if `Bearer` must be written so. */
+        readonly exactScheme: boolean;
         /** `--max-messages`: each shard gets an equal part. */
         readonly maxMessages: number | undefined;
       }
@@ -142,6 +144,7 @@ export class Fleet {
       tls: tls && `${tls.cert}\n${tls.key}\n`,
       wide: wide !== undefined,
       oneSpace: wide?.oneSpace === true,
+      exactScheme: wide?.exactScheme === true,
       trustProxy,
       shardTimeoutMs,
       statsPort,

@@ -17,6 +17,8 @@ export interface RouterPlan {
   readonly wide: boolean;
   /** True: exactly one space comes before a key. False: any number of spaces and tabs. */
   readonly oneSpace: boolean;
+  /** True: `Bearer` is written so. False: in any letter case. */
+  readonly exactScheme: boolean;
   /** True if a proxy in front writes the client's address as the last one of `X-Forwarded-For`. */
   readonly trustProxy: boolean;
   /** How long a request waits for a shard that starts again. */
@@ -67,7 +69,8 @@ export function routerFiles(plan: RouterPlan): Readonly<Record<string, string>> 
 function configOf(plan: RouterPlan): string {
   const map = (name: MapName) => `map_str(${mapFile(name)})`;
   const seconds = plan.shardTimeoutMs / 1_000;
-  const bearer = plan.oneSpace ? '^bearer ' : '^bearer[ \\t]+';
+  const bearer = plan.oneSpace ? '^Bearer ' : '^Bearer[ \\t]+';
+  const [ignoreCase, alsoIgnoreCase] = plan.exactScheme ? ['', ''] : ['-i ', ',i'];
   const lines = [
     'global',
     '  default-path config',
@@ -115,9 +118,9 @@ function configOf(plan: RouterPlan): string {
     `  http-request set-var(txn.last_authorization) req.fhdr(authorization,-1),${trimmed}`,
     // Without the word `bearer`, or with two values, there is no key: such a request counts for its
     // address.
-    `  acl has_key var(txn.authorization) -m reg -i "${bearer}"`,
+    `  acl has_key var(txn.authorization) -m reg ${ignoreCase}"${bearer}"`,
     '  acl has_one_key var(txn.authorization),strcmp(txn.last_authorization) eq 0',
-    `  http-request set-var(txn.key) var(txn.authorization),regsub("${bearer}",,i),sha2(256),hex if has_key has_one_key`,
+    `  http-request set-var(txn.key) var(txn.authorization),regsub("${bearer}",${alsoIgnoreCase}),sha2(256),hex if has_key has_one_key`,
     `  http-request set-var(txn.shard) var(txn.key),${map('keys')} if !in_path !in_host`,
     `  http-request set-var(txn.shard) var(txn.key),${map('first_keys')} if in_path_of_first or in_host_of_first !in_path`,
     ...keylessRules(plan),

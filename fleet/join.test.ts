@@ -211,29 +211,32 @@ test.each([
 });
 
 test('requests: numbers of the fleet, the newest first, and as many as asked for', () => {
-  const request = (number: number, at: string) => ({ number, at, status: 202, duration_ms: 3 });
+  const request = (number: number, at: string, repeats: number | null = null) => ({
+    ...{ number, at, status: 202, duration_ms: 3, repeats },
+  });
   const bodies = [
-    { requests: [request(2, late), request(1, early)] },
+    { requests: [request(2, late, 1), request(1, early)] },
     { requests: [request(1, early)] },
   ];
   expect(joined('requests.list', bodies)).toEqual({
-    requests: [request(4, late), request(2, early), request(3, early)],
+    requests: [request(4, late, 2), request(2, early), request(3, early)],
   });
-  expect(joined('requests.list', bodies, 1)).toEqual({ requests: [request(4, late)] });
+  expect(joined('requests.list', bodies, 1)).toEqual({ requests: [request(4, late, 2)] });
 });
 
 test('an entry of the HAR file has the number of the request in the list of requests', () => {
-  const entry = (number: number, at: string) => ({
+  const entry = (number: number, at: string, repeats: number | null = null) => ({
     startedDateTime: at,
     time: 5,
     _number: number,
+    _smstwin: { repeats },
     timings: { send: 0, wait: 5, receive: 0 },
   });
   const har = (...entries: readonly unknown[]) => ({
     log: { version: '1.2', creator: { name: 'smstwin', version: '1' }, entries },
   });
-  expect(joined('requests.har', [har(entry(1, late)), har(entry(1, early))])).toEqual(
-    har(entry(3, early), entry(2, late)),
+  expect(joined('requests.har', [har(entry(1, late)), har(entry(2, early, 1))])).toEqual(
+    har(entry(5, early, 3), entry(2, late)),
   );
 });
 

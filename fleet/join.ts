@@ -11,7 +11,7 @@ import type { Shard } from './shard.ts';
 
 type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
 type Fields = { readonly [name: string]: Json };
-type AnyFields = Exclude<AnyJoin, string>;
+type AnyFields = Exclude<AnyJoin, string | readonly string[]>;
 /** One value or list for each shard, in their order; null: this shard has none. */
 type ValuesOfShards = readonly Json[];
 type ListsOfShards = readonly (readonly Json[] | null)[];
@@ -68,8 +68,9 @@ function joinValues(values: ValuesOfShards, how: AnyJoin, joining: Joining): Jso
       return joinBarCharts(present as readonly Fields[]);
   }
   if (typeof how === 'string') throw new Error(`no join is called ${how}`);
-  if (Array.isArray(first)) return joinLists(values as ListsOfShards, how, joining);
-  return joinObjects(values.map(fieldsOf), how, joining);
+  const fields = how as AnyFields;
+  if (Array.isArray(first)) return joinLists(values as ListsOfShards, fields, joining);
+  return joinObjects(values.map(fieldsOf), fields, joining);
 }
 
 function joinObjects(objects: readonly Fields[], how: AnyFields, joining: Joining): Json {
@@ -90,9 +91,9 @@ function addByPosition(lists: ListsOfShards): Json {
 function joinLists(lists: ListsOfShards, how: AnyFields, joining: Joining): Json {
   const { all, newest, oldest } = how;
   const entries =
-    typeof all === 'string'
+    all !== undefined
       ? lists.flatMap((list, index) =>
-          (list ?? []).map((entry) => withFleetNumber(entry, all, index, lists.length)),
+          (list ?? []).map((entry) => withFleetNumbers(entry, all, index, lists.length)),
         )
       : joinCommon(lists, how, joining);
   if (newest === undefined && oldest === undefined) return entries;
@@ -133,15 +134,17 @@ function fieldsOf(value: Json): Fields {
   return typeof value === 'object' && value !== null ? (value as Fields) : {};
 }
 
-/** `name`: the field of an entry with the number of a request on its shard, or several. */
-function withFleetNumber(entry: Json, name: string, shardIndex: number, shardCount: number): Json {
-  const inFleet = (number: Json) => fleetNumber(Number(number), shardIndex, shardCount);
-  const { [name]: value } = fieldsOf(entry);
-  if (value === undefined) return entry;
-  return {
-    ...fieldsOf(entry),
-    [name]: Array.isArray(value) ? value.map(inFleet) : inFleet(value),
+/** `all`: the paths of the fields of an entry with numbers of requests on its shard. */
+function withFleetNumbers(entry: Json, all: AnyJoin, shardIndex: number, shardCount: number): Json {
+  if (!Array.isArray(all)) return entry;
+  const inFleet = (number: Json) =>
+    number === null ? null : fleetNumber(Number(number), shardIndex, shardCount);
+  const changed = (value: Json, [name, ...rest]: readonly string[]): Json => {
+    if (name === undefined) return Array.isArray(value) ? value.map(inFleet) : inFleet(value);
+    const { [name]: inner, ...others } = fieldsOf(value);
+    return inner === undefined ? value : { ...others, [name]: changed(inner, rest) };
   };
+  return (all as readonly string[]).reduce((each, path) => changed(each, path.split('.')), entry);
 }
 
 /** Adds up the counts of requests over time, in bars wide enough for the time of all shards. */

@@ -49,8 +49,9 @@ export function refuseInexact({ name }: Operation, input: unknown): void {
       'sendsPerPoll',
     );
   }
-  if (name === 'assumptions.patch' && 'bearerSpace' in body) {
-    refuse('HAProxy finds the key of a request by it: start with it', 'bearerSpace');
+  const ofKeys = ['bearerSpace', 'bearerCase'].find((assumption) => assumption in body);
+  if (name === 'assumptions.patch' && ofKeys !== undefined) {
+    refuse('HAProxy finds the key of a request by it: start with it', ofKeys);
   }
   if (name === 'worlds.fork') {
     refuse('this world spans all shards, and a fork is on one: fork a world that was created');

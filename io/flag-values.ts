@@ -117,6 +117,18 @@ export function headerValue(text: string): string {
   throw new ValueError('holds a character that no header can carry, such as a line break');
 }
 
+/** What every HTTP client writes itself. */
+const framing =
+  /^(?:authorization|connection|content-.*|expect|host|te|trailer|transfer-encoding|upgrade)$/i;
+
+/** One header of `--header 'Name: value'`. */
+export function headerPair(text: string): readonly [name: string, value: string] {
+  const [, name = '', value = ''] = /^([!#$%&'*+.^_`|~\w-]+):[ \t]*(.*?)[ \t]*$/s.exec(text) ?? [];
+  if (name === '') throw new ValueError("expected 'Name: value'");
+  if (framing.test(name)) throw new ValueError(`${name} is written by smstwin itself`);
+  return [name, headerValue(value)];
+}
+
 export function phoneNumber(text: string): string {
   if (/^\+[1-9]\d{1,14}$/.test(text)) return text;
   throw new ValueError('expected a number in E.164, such as +12025550101');

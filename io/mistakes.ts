@@ -118,7 +118,9 @@ const typeNames: Readonly<Record<string, string>> = {
 const units: Readonly<Record<string, string>> = { string: ' characters', array: ' entries' };
 
 function oneOf(values: readonly unknown[]): string {
-  const words = values.map((value) => JSON.stringify(value)).join(', ');
+  // A value of a union may be absent, which `undefined` stands for.
+  const given = values.filter((value) => value !== undefined);
+  const words = given.map((value) => JSON.stringify(value)).join(', ');
   return values.length === 1 ? words : `one of ${words}`;
 }
 

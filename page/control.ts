@@ -85,6 +85,12 @@ export function call<Name extends OperationName>(
 /** Calls an operation whose name is known only at run time. */
 export const callAny = call as (name: OperationName, ...args: readonly unknown[]) => Promise<Row>;
 
+/** The last operation of this page that can be undone. */
+export const lastChange = signal<OperationName | undefined>(undefined);
+
+/** Operations that no journal records, and those with an undo of their own or none. */
+const notUndone = /^(worlds|referee|exchanges)\.|^simulator\.|^past\.|^snapshots\.|^clock\.setMode/;
+
 /** Calls an operation in the world with this prefix of its paths (see `prefixOf`). */
 export async function callIn<Name extends OperationName>(
   prefix: string,
@@ -101,7 +107,10 @@ export async function callIn<Name extends OperationName>(
   const { status, text } = await send(verb, `${prefix}${path}${query}`, body);
   // A journal is text, not JSON: it is returned as it is.
   const reply = text === '' ? undefined : readJson(text);
-  if (status < 400) return reply as Reply<Name>;
+  if (status < 400) {
+    if (verb !== 'GET' && prefix === worldPrefix && !notUndone.test(name)) lastChange.value = name;
+    return reply as Reply<Name>;
+  }
   const { error } = (reply ?? {}) as { error?: { message?: string; path?: string } };
   throw new Refusal({ [error?.path ?? '']: error?.message ?? `status ${status}` });
 }

@@ -10,6 +10,7 @@ import { advanceClock, advanceOutcome, clock, nowMs, readState } from './clock.t
 import { call, controlToken, keepToken, tokenIsMissing } from './control.ts';
 import { connection, reconnectNow } from './events.ts';
 import { listPages } from './lists.ts';
+import { AccountsPage } from './pages/accounts.tsx';
 import { ClockPage } from './pages/clock.tsx';
 import { Compare } from './pages/compare.tsx';
 import { HomePage } from './pages/home.tsx';
@@ -24,6 +25,7 @@ import { Action, Dialog } from './parts/action.tsx';
 import { Choices } from './parts/fields.tsx';
 import { List } from './parts/list.tsx';
 import { moveBetweenRows } from './parts/live-table.tsx';
+import { Undo } from './parts/undo.tsx';
 import { type Fact, Facts, Time } from './parts/values.tsx';
 import { useResource } from './resource.ts';
 import { pageName, prefixOf, shownWorld } from './route.ts';
@@ -47,9 +49,7 @@ const pages: readonly Page[] = [
   { name: 'past', title: 'Time machine', view: PastPage },
   { name: 'faults', title: 'Faults' },
   { name: 'limits', title: 'Limits', view: LimitsPage },
-  { name: 'accounts', title: 'Accounts' },
-  { name: 'keys', title: 'API keys' },
-  { name: 'sims', title: 'SIMs' },
+  { name: 'accounts', title: 'Accounts', view: AccountsPage },
   { name: 'worlds', title: 'Worlds', view: Compare },
   { name: 'rules', title: 'Rules and assumptions', view: Rules },
 ];
@@ -144,6 +144,7 @@ export function Shell() {
           </div>
         )}
       </main>
+      <Undo />
     </div>
   );
 }
@@ -232,7 +233,9 @@ function SimulatedTime() {
       <span class="dim advanced" role="status">
         {advanceOutcome.value}
       </span>
-      <Time at={isoTime(nowMs.value)} />
+      <span title="Simulated time">
+        <Time at={isoTime(nowMs.value)} /> <span class="dim wide">UTC</span>
+      </span>
       <a class="badge mode" href="#/clock" title="Clock">
         {mode}
         {mode === 'scaled' ? ` ×${rate}` : ''}

@@ -1,7 +1,9 @@
 /**
- * Counts, times and scripted outcomes in words.
+ * Counts, times, faults and scripted outcomes in words.
  */
+import { faultKinds } from '#contract/fault-kinds.ts';
 import { dayMs, hourMs, minuteMs, secondMs } from '#contract/time.ts';
+import type { Reply } from './wire.ts';
 
 /** `1 message`, `1,200 messages`. */
 export function counted(count: number, singular: string, plural = `${singular}s`): string {
@@ -43,11 +45,47 @@ interface Outcome {
   /** The status in which the message fails or stays. */
   readonly in?: string | undefined;
   readonly polls?: number | undefined;
+  readonly refuse?: string | undefined;
 }
 
 /** What happens to a message with this outcome, such as `fails while sending`. */
-export function outcomeText({ ends, in: status, polls = 1 }: Outcome): string {
+export function outcomeText({ ends, in: status, polls = 1, refuse }: Outcome): string {
+  if (ends === 'refused') return `is refused: ${refuse}`;
   if (ends === 'failed') return `fails while ${status}`;
   if (ends === 'stuck') return `stays ${status}`;
   return polls === 1 ? 'is delivered' : `is delivered; each step takes ${polls} polls`;
+}
+
+/** `1st, 3rd`, `22nd`. */
+function ordinals(numbers: readonly number[]): string {
+  const endings: Readonly<Record<string, string>> = { one: 'st', two: 'nd', few: 'rd' };
+  const rules = new Intl.PluralRules('en', { type: 'ordinal' });
+  return numbers.map((number) => `${number}${endings[rules.select(number)] ?? 'th'}`).join(', ');
+}
+
+type Fault = Reply<'faults.list'>['faults'][number];
+
+/** What a fault does, such as `reply 3 s late`. */
+export function faultWords({ fault }: Pick<Fault, 'fault'>): string {
+  if (fault.kind === 'delay') return `delay: the reply is ${durationText(fault.ms)} late`;
+  if (fault.kind === 'status') return `status: ${fault.status} in place of the reply`;
+  return `${fault.kind.replace('_', ' ')}: ${faultKinds[fault.kind].about}`;
+}
+
+/** Which requests a fault strikes, such as `1st send of acme`. */
+export function faultSubject(
+  { when, match, times }: Pick<Fault, 'when' | 'match' | 'times'>,
+  accountName: (id: string) => string,
+): string {
+  let which = 'every';
+  if ('nth' in when) which = ordinals(when.nth);
+  else if ('every' in when && when.every > 1) which = `every ${ordinals([when.every])}`;
+  else if ('probability' in when) which = `${Math.round(when.probability * 1e4) / 100} % of`;
+  const { endpoint = 'request', account_id: id, to } = match;
+  return [
+    `${which} ${endpoint}`,
+    id === undefined ? '' : ` of ${accountName(id)}`,
+    to === undefined ? '' : ` to ${to}`,
+    times === undefined ? '' : `, at most ${counted(times, 'time')}`,
+  ].join('');
 }

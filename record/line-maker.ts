@@ -3,6 +3,7 @@
  * in place of keys and addresses, and replacements for phone numbers and message texts.
  */
 import { isUtf8 } from 'node:buffer';
+import { randomBytes } from 'node:crypto';
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
 import { matchRoute } from '#contract/routes.ts';
 import { isoTime } from '#contract/time.ts';
@@ -14,9 +15,12 @@ import type { Header } from './raw-headers.ts';
 import { type Redaction, Redactor } from './redaction.ts';
 import { keysInHeader, Secrets } from './secrets.ts';
 
-const requestHeaders = ['authorization', 'content-type'];
+const requestHeaders = ['authorization', 'content-type', 'traceparent'];
 const replyHeaders = ['content-type', 'retry-after', 'date', 'allow', 'location'];
 const longestHeaderName = 100;
+
+/** Names this process: its steady clock orders the lines that it writes, and no others. */
+const process = randomBytes(6).toString('hex');
 
 export class LineMaker {
   readonly secrets: Secrets;
@@ -29,7 +33,8 @@ export class LineMaker {
 
   /** A long exchange takes seconds to redact, so other work can run in between. */
   *line(passed: PassedExchange): Generator<undefined, RecordedLine> {
-    const { sentMs, answeredMs, clientIp, method, target, reply, failure, fault } = passed;
+    const { sentMs, connection, clientIp, method, target, reply, failure, fault } = passed;
+    const [steadySentMs, steadyAnsweredMs] = passed.steadyMs;
     const sent = textOf(passed.requestBody, passed.requestHeaders);
     const replied = reply && textOf(reply.body, reply.headers);
     const redaction = new ExchangeRedaction(this.secrets, this.#redactor);
@@ -57,7 +62,13 @@ export class LineMaker {
     );
     return {
       sent: isoTime(sentMs),
-      answered: isoTime(answeredMs),
+      answered: isoTime(sentMs + Math.ceil(steadyAnsweredMs - steadySentMs)),
+      steady: {
+        process,
+        sent_ms: rounded(steadySentMs),
+        answered_ms: rounded(steadyAnsweredMs),
+      },
+      connection: String(connection),
       client: this.secrets.digest('address', clientIp),
       ...(fault !== undefined && { fault }),
       request: {
@@ -78,6 +89,11 @@ export class LineMaker {
       ...(failure !== undefined && { failure }),
     };
   }
+}
+
+/** To the microsecond. */
+function rounded(ms: number): number {
+  return Math.round(ms * 1_000) / 1_000;
 }
 
 /** A list holds texts of messages under any name; an error holds texts of the service. */

@@ -29,8 +29,12 @@ import {
 } from './raw-headers.ts';
 
 export interface PassedExchange {
+  /** The date when it began. */
   readonly sentMs: number;
-  readonly answeredMs: number;
+  /** When it began and ended, by the steady clock of this process. */
+  readonly steadyMs: readonly [sent: number, answered: number];
+  /** The number of the client's connection, from 1. */
+  readonly connection: number;
   readonly clientIp: string;
   readonly method: string;
   readonly target: string;
@@ -67,6 +71,10 @@ export function hasOpenExchange(socket: Socket): boolean {
   return (openExchanges.get(socket) ?? 0) > 0;
 }
 
+/** The number of each connection of a client. */
+const connections = new WeakMap<Socket, number>();
+let lastConnection = 0;
+
 function changeOpenExchanges(socket: Socket, change: number): void {
   openExchanges.set(socket, (openExchanges.get(socket) ?? 0) + change);
 }
@@ -83,6 +91,7 @@ export class ProxiedExchange {
   /** The fault that struck it; set before the exchange is answered. */
   fault: FaultKindName | undefined;
   readonly #clientIp: string;
+  readonly #connection: number;
   readonly #sentMs = Date.now();
   readonly #startedMs = performance.now();
   readonly #onExchange: (exchange: PassedExchange) => void;
@@ -100,6 +109,8 @@ export class ProxiedExchange {
     this.#onExchange = onExchange;
     // A socket that has closed does not know its address.
     this.#clientIp = plainIp(request.socket.remoteAddress ?? '');
+    this.#connection = connections.get(request.socket) ?? ++lastConnection;
+    connections.set(request.socket, this.#connection);
     this.requestBody = collectBody(request);
     this.unsentBody = request;
     changeOpenExchanges(request.socket, 1);
@@ -271,7 +282,8 @@ export class ProxiedExchange {
     const { request, target, requestBody, fault } = this;
     this.#onExchange({
       sentMs: this.#sentMs,
-      answeredMs: this.#sentMs + Math.ceil(performance.now() - this.#startedMs),
+      steadyMs: [this.#startedMs, performance.now()],
+      connection: this.#connection,
       clientIp: this.#clientIp,
       method: request.method ?? '',
       target,

@@ -18,10 +18,11 @@ import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { isHandled } from '#contract/fault-kinds.ts';
+import type { ApiRequest } from '#contract/request-and-reply.ts';
 import { matchRoute } from '#contract/routes.ts';
 import { WayOut } from '#io/way-out.ts';
 import type { TlsPair } from '#src/config/tls.ts';
-import { type FaultSubject, recipientOf } from '#src/http/service/fault.ts';
+import { type FaultSubject, sentFieldsOf, traceparentIn } from '#src/http/service/fault.ts';
 import type { FaultEffect, Faults } from '#src/http/service/faults.ts';
 import {
   hasOpenExchange,
@@ -56,7 +57,7 @@ export class RecordingProxy {
   /** By connection of a client: the agent with its one connection to the upstream. */
   readonly #agents = new WeakMap<Socket, HttpAgent>();
   /** True if a fault matches on the recipient, which is in the body. */
-  readonly #needsRecipient: boolean;
+  readonly #needsBody: boolean;
   /** Connections to the upstream whose end closes a client's. */
   readonly #paired = new WeakSet<Socket>();
   /** Exchanges that `onExchange` has not got. */
@@ -65,7 +66,9 @@ export class RecordingProxy {
   constructor(options: ProxyOptions) {
     this.#options = options;
     this.#way = new WayOut(options.upstream);
-    this.#needsRecipient = options.faults.list.some(({ spec }) => spec.match.to !== undefined);
+    this.#needsBody = options.faults.list.some(
+      ({ spec: { match } }) => (match.to ?? match.text) !== undefined,
+    );
     const { tls } = options;
     const bounds = {
       requestTimeout: 0,
@@ -106,27 +109,29 @@ export class RecordingProxy {
     });
     this.#unreported.add(exchange);
     response.sendDate = false;
-    const passOn = (recipient: string) =>
-      this.#pass(exchange, faults.effectOn(this.#subjectOf(exchange, recipient)));
+    const passOn = (body: ApiRequest['body']) =>
+      this.#pass(exchange, faults.effectOn(this.#subjectOf(exchange, body)));
     const begin = () => {
-      if (!this.#needsRecipient) {
+      if (!this.#needsBody) {
         passOn('');
         return;
       }
       if (request.headers.expect !== undefined) response.writeContinue();
       exchange.holdBody(() => {
         const body = exchange.requestBody();
-        passOn(typeof body === 'number' ? '' : recipientOf(body));
+        passOn(typeof body === 'number' ? '' : body);
       });
     };
     exchange.guarded(begin)();
   }
 
-  #subjectOf({ request, target }: ProxiedExchange, to: string): FaultSubject {
+  #subjectOf({ request, target }: ProxiedExchange, body: ApiRequest['body']): FaultSubject {
     const [path = ''] = target.split('?', 1);
-    const { authorization } = request.headers;
+    const { authorization, traceparent } = request.headers;
     const accountId = authorization === undefined ? '' : this.#options.nameOf(authorization);
-    return { endpoint: matchRoute(path)?.route.endpoint, accountId, to };
+    const endpoint = matchRoute(path)?.route.endpoint;
+    const sent = sentFieldsOf(body);
+    return { endpoint, accountId, ...sent, traceparent: traceparentIn(String(traceparent)) };
   }
 
   #pass(exchange: ProxiedExchange, { acting, delayMs }: FaultEffect): void {

@@ -27,6 +27,7 @@ import { type RecordedLine, readLine } from '#judging/evidence/recorded-line.ts'
 import { selfSigned } from '#src/config/self-signed.ts';
 import type { FaultSpec } from '#src/http/service/fault.ts';
 import { createSimulator } from '#src/simulator.ts';
+import { expectFits } from '#verify/testkit/expect-fits.ts';
 import { longestRecordedBody } from './proxied-exchange.ts';
 import { type RecordOptions, type RunningRecording, startRecording } from './record.ts';
 import { RecordingFile } from './recording-file.ts';
@@ -38,6 +39,8 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
 });
 afterAll(() => rmSync(folder, { recursive: true }));
+
+const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
 
 let files = 0;
 function newFile(): string {
@@ -59,8 +62,10 @@ function textOf(file: string): string {
 }
 
 function linesOf(file: string): RecordedLine[] {
-  const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
-  return lines.map((text) => readLine(text) ?? expect.fail(`no line: ${text}`));
+  const texts = readFileSync(file, 'utf8').trimEnd().split('\n');
+  const lines = texts.map((text) => readLine(text) ?? expect.fail(`no line: ${text}`));
+  expectFits('schemas/recording.schema.json', lines);
+  return lines;
 }
 
 async function listening(server: Server | ReturnType<typeof createServer>): Promise<string> {
@@ -105,7 +110,7 @@ async function simulated(settings = {}) {
   const send = (url: string, fields: object) =>
     fetch(`${url}/api/v1/sms/send/`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', traceparent },
       body: JSON.stringify({ from: '+12025550101', to: '+12125550150', ...fields }),
     });
   return { simulator, baseUrl, key, send };
@@ -337,7 +342,7 @@ test('a line holds the exchange, digests for key and address, and no key anywher
     request: {
       method: 'POST',
       path: '/api/v1/sms/send/',
-      headers: { authorization: digest, 'content-type': 'application/json' },
+      headers: { authorization: digest, 'content-type': 'application/json', traceparent },
       body: expect.stringContaining(`my key is ${digest.slice(7)}`),
     },
     reply: { status: 202, headers: { 'content-type': 'application/json' }, body: reply },
@@ -385,7 +390,7 @@ test('redaction leaves no number and no text, and equal bodies equal', async () 
 
 test('a file that is full is followed by the next', async () => {
   const { baseUrl, send } = await simulated();
-  const { baseUrl: proxy, out, close } = await record(baseUrl, { rotate: 1_500 });
+  const { baseUrl: proxy, out, close } = await record(baseUrl, { rotate: 1_800 });
   const texts = () => [out, `${out.slice(0, -7)}-2.ndjson`].map(textOf).join('');
   for (const message of ['one', 'two', 'three', 'four']) {
     await send(proxy, { message });

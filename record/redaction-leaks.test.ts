@@ -312,7 +312,7 @@ const anyExchange = fc
     };
     const pairs = (given: Record<string, string>): Header[] => Object.entries(given);
     const exchange: PassedExchange = {
-      ...{ sentMs: 0, answeredMs: 1, clientIp: '127.0.0.1', method: 'POST' },
+      ...{ sentMs: 0, steadyMs: [0, 1], connection: 1, clientIp: '127.0.0.1', method: 'POST' },
       target: drawn.request === 'query' ? `/api/external/send/?${form}` : '/api/v1/sms/send/',
       requestHeaders: pairs({ ...credentials[credential], 'Content-Type': type }),
       requestBody: Buffer.from(sent),

@@ -25,7 +25,14 @@ function passed(given: Given): PassedExchange {
   const { target = '/api/v1/sms/send/', headers = {}, replyHeaders = {} } = given;
   const pairs = (all: Readonly<Record<string, string>>): Header[] => Object.entries(all);
   return {
-    ...{ sentMs: 0, answeredMs: 1, clientIp: '127.0.0.1', method: 'POST', target },
+    ...{
+      sentMs: 0,
+      steadyMs: [0, 1],
+      connection: 1,
+      clientIp: '127.0.0.1',
+      method: 'POST',
+      target,
+    },
     requestHeaders: pairs({ Authorization: `Bearer ${bearer}`, ...headers }),
     requestBody: Buffer.from(given.sent ?? ''),
     reply: {

@@ -32,8 +32,11 @@ export interface ListenOptions {
   readonly tls?: TlsPair | undefined;
   /** Absent or false: no control port. */
   readonly control?: ControlOptions | false;
-  /** The HTTP server: `hyperexpress` (default), or `node`, which also answers HTTP/1.0. */
-  readonly transport?: TransportKind;
+  /**
+   * The HTTP server: `node`, which also answers HTTP/1.0, is the default if the run is recorded in a
+   * file, as it is faster then; otherwise `hyperexpress`.
+   */
+  readonly transport?: TransportKind | undefined;
   /** What the operation `simulator.shutdown` does; without it, the simulator closes. */
   readonly onShutdown?: () => void;
   /** Called with one line that the user should see, such as why a transport did not load. */
@@ -53,6 +56,9 @@ export interface ControlOptions {
   /** Further names that `Host` may carry, such as the name of a container. */
   readonly allowedHosts?: readonly string[] | undefined;
 }
+
+/** The options once the HTTP server is chosen. */
+type ChosenOptions = ListenOptions & { readonly transport: TransportKind };
 
 /** The URLs of the open ports. */
 export interface Listening {
@@ -83,7 +89,7 @@ const closeGraceMs = 4_000;
  * Opens the service port and, if asked for, the control port. If one of them fails, closes both and
  * throws a PortInUseError or a ListenError.
  */
-export async function openPorts(simulator: RunningWorld, options: ListenOptions): Promise<Ports> {
+export async function openPorts(simulator: RunningWorld, options: ChosenOptions): Promise<Ports> {
   const { control = false, publicUrl } = options;
   const opened: Transport[] = [];
   const close = async () => {
@@ -111,7 +117,7 @@ export async function openPorts(simulator: RunningWorld, options: ListenOptions)
 /** Opens the service port, adds its transport to `opened`, and returns the base URL. */
 async function openService(
   simulator: RunningWorld,
-  { host = loopback, port = 0, transport: kind = 'hyperexpress', ...options }: ListenOptions,
+  { host = loopback, port = 0, transport: kind, ...options }: ChosenOptions,
   opened: Transport[],
 ): Promise<string> {
   const { onInternalError, publicUrl, tls } = options;
@@ -150,9 +156,9 @@ async function openControl(
  */
 export function serviceHandler(simulator: RunningWorld): ServiceHandler {
   return {
-    service: (request) => {
+    service: (request, turn) => {
       const { hosting } = simulator;
-      return hosting.isFirst(simulator) ? hosting.handle(request) : simulator.handle(request);
+      return (hosting.isFirst(simulator) ? hosting : simulator).handle(request, turn);
     },
     wordRefusal: (status, code, detail) =>
       refuseUnread(simulator.simulation.world, status, code, detail),

@@ -5,14 +5,14 @@
  * of events is `activity.listen`, and `health` has no method.
  */
 
-import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
+import type { ApiReply, ApiRequest, RequestTurn } from '#contract/request-and-reply.ts';
 import { sha256 } from '#io/digest.ts';
 import { parseSettings, type Settings, type SettingsInput } from './config/settings.ts';
 import { InProcessFetch } from './http/transport/in-process/in-process-fetch.ts';
 import { Activity } from './operations/events/activity.ts';
 import { methodsOf, replay } from './operations/perform.ts';
 import type { RunningWorld } from './operations/running-world.ts';
-import { type NounMethods, nouns, recordedOperation } from './operations/table.ts';
+import { type NounMethods, nouns, recordedOperation, routeOf } from './operations/table.ts';
 import { type ReadyFile, readyNumbers } from './operations/worlds/world-view.ts';
 import {
   type Listening,
@@ -73,7 +73,7 @@ export class Simulator implements RunningWorld, ReplayTarget {
   readonly invariants: NounMethods['simulator']['invariants'] = this.#methods.invariants;
   readonly metrics: NounMethods['simulator']['metrics'] = this.#methods.metrics;
   readonly reset: NounMethods['simulator']['reset'] = this.#methods.reset;
-  // The parts that the operations work on, and the state of this world.
+  readonly routeOf: RunningWorld['routeOf'] = routeOf;
   readonly activity: Activity = new Activity(this);
   readonly exchangeRecord: ExchangeRecord;
   /** Ends the open waits. */
@@ -115,7 +115,10 @@ export class Simulator implements RunningWorld, ReplayTarget {
     const folder = journalDir === undefined ? undefined : new JournalFolder(journalDir);
     this.hosting = options.hosting ?? this.#createHosting(options, folder);
     this.#worldId = options.worldId ?? '';
-    this.exchangeRecord = new ExchangeRecord(options.recordBound);
+    this.exchangeRecord = new ExchangeRecord(options.recordBound, (exchange) => {
+      this.#journal.noteDelayed(exchange);
+      if (this.activity.isWatched) this.activity.answered(exchange);
+    });
     const journal = folder?.fileOf(firstWorldId) ?? options.journal;
     const run =
       typeof journal === 'string'
@@ -142,22 +145,17 @@ export class Simulator implements RunningWorld, ReplayTarget {
     return { requests: this.exchangeRecord.counts, messages: this.#messageCounts };
   }
 
-  /** Answers one request of the service, without a socket, and records it. */
-  handle(request: ApiRequest): ApiReply {
+  handle(request: ApiRequest, turn?: RequestTurn): ApiReply {
     const startedMs = WallClock.ticksMs();
     this.wallClock.pump();
     const { simulation, exchangeRecord } = this;
     const handled = simulation.handle(request);
     const journal = this.#journal.file;
-    const exchange = exchangeRecord.add(request, handled, simulation, journal, startedMs);
-    const { delivery } = handled.reply;
-    if (delivery?.delayMs !== undefined || delivery?.cut === 'hang') {
-      this.#journal.noteDelayed(delivery, exchange.number);
-    }
-    if (this.activity.isWatched) {
-      this.activity.answered(exchange);
-      this.wallClock.arm();
-    }
+    const write = exchangeRecord.add(request, handled, simulation, journal, startedMs);
+    if (write !== undefined && turn !== undefined) turn.awaits(write);
+    else write?.settle();
+    if (turn === undefined && write?.failure !== undefined) throw write.failure;
+    if (this.activity.isWatched) this.wallClock.arm();
     return handled.reply;
   }
 
@@ -215,7 +213,10 @@ export class Simulator implements RunningWorld, ReplayTarget {
   /** Opens the ports. Throws a PortInUseError or a ListenError. */
   async listen(options: ListenOptions = {}): Promise<Listening> {
     if (this.#ports !== undefined) throw new Error('this simulator listens already');
-    this.#ports = await openPorts(this, options);
+    // The native transport cannot hold a reply, so each of its requests needs a write of its own.
+    const fastest = this.#journal.file?.flush === undefined ? 'hyperexpress' : 'node';
+    const { transport = fastest } = options;
+    this.#ports = await openPorts(this, { ...options, transport });
     this.#onShutdown = options.onShutdown;
     return this.#ports.listening;
   }

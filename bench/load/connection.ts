@@ -8,7 +8,9 @@ import type { Target } from './workload.ts';
 export interface ConnectionListener {
   /** A reply has arrived; `startedMs` is that of its request. */
   reply(status: number, startedMs: number): void;
+  /** The reply is whole, and the connection takes another request. */
   free(connection: Connection): void;
+  /** The connection is closed; `wasBusy`: its request has no reply. */
   broken(connection: Connection, wasBusy: boolean): void;
 }
 
@@ -44,7 +46,8 @@ export class Connection {
       });
       socket.once('error', reject);
       socket.on('data', (chunk: Buffer) => this.#receive(chunk));
-      socket.setTimeout(longestSilenceMs, () => socket.destroy());
+      // With an error, so that a connection that hangs while it opens rejects.
+      socket.setTimeout(longestSilenceMs, () => socket.destroy(new Error('silent for 10 s')));
       this.#socket = socket;
     });
   }

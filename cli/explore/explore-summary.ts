@@ -133,13 +133,22 @@ export function findingText(finding: Finding, title: string, note: string | unde
   }
   const more = timeline.length - shownExchanges;
   if (more > 0) lines.push(`    … and ${more} more exchanges`);
-  const tail = view.output.split('\n').slice(-shownOutputLines);
-  if (view.output !== '')
-    lines.push('  its output ends with:', ...tail.map((line) => `    | ${foreignText(line)}`));
+  if (view.output !== '') {
+    const output = endsOf(view.output.split('\n'));
+    lines.push('  its output:', ...output.map((line) => `    | ${foreignText(line)}`));
+  }
   if (also.length > 0) lines.push(`  also under ${many(also.length, 'other schedule')}`);
   if (!shrunk) lines.push(notShrunk);
   if (note !== undefined) lines.push(`  ${note}`);
   return `${lines.join('\n')}\n\n`;
+}
+
+/** The first and the last lines: the message of an error may stand at either end. */
+function endsOf(lines: readonly string[]): readonly string[] {
+  const first = lines.slice(0, -shownOutputLines);
+  if (first.length === 0) return lines;
+  const cut = first.length > shownOutputLines ? ['…'] : [];
+  return [...first.slice(0, shownOutputLines), ...cut, ...lines.slice(-shownOutputLines)];
 }
 
 function entryText(entry: TimelineEntry, startMs: number): string {
@@ -168,6 +177,7 @@ export function exploreJson({ result, line, command, startedAt, durationMs }: Ex
     explored: line,
     stopped_by: stop ?? null,
     problem: problem?.line ?? null,
+    notices: result.notices,
     runs,
     points,
     levels: levels.map(({ size, done, total }) => ({ faults: size, done, total })),

@@ -231,6 +231,7 @@ function printFindings(
   { command, flags, replayFlags, givenSchedule, io }: Context,
 ): void {
   const { findings, unconfirmed, unstable, problem, intents, levels, unmet = 0 } = result;
+  for (const notice of result.notices) io.out(`NOTICE  ${foreignText(notice)}\n\n`);
   const complain = noticesTo(io, 'smstwin explore');
   const replayed = { command, flags: replayFlags, intents };
   // A replay has no levels, and its schedule is in a file already.

@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { CommandError } from '#io/command-error.ts';
 import { judge } from '#judging/client/judge.ts';
-import { exchangesOfHar } from '#judging/evidence/exchanges-of-traffic.ts';
 import { Simulator } from '#src/simulator.ts';
+import { exchangesOfHar } from '#verify/testkit/har.ts';
 import { sendBy } from '#verify/testkit/twin/twin.ts';
 import { referee } from './referee.ts';
 import { refereeSummary } from './referee-summary.ts';
@@ -240,7 +240,7 @@ test.each([
 test.each([
   ['missing.har', undefined, 'missing.har: there is no such file'],
   ['missing.ndjson', undefined, 'there is no such file'],
-  ['broken.har', '{', 'not JSON; expected a HAR 1.2 file'],
+  ['broken.har', '{', 'it is JSON of another kind; expected a journal, a recording'],
   ['other.har', '{"log":{}}', 'not a HAR 1.2 file: log.entries'],
   ['broken.ndjson', 'nonsense\n', 'broken.ndjson'],
 ])(
@@ -354,9 +354,9 @@ test('a HAR file that ends in the midst is judged as a partial record, with a no
   });
 });
 
-test('a finding with many exchanges of one intent reads each of its attempts a few times', () => {
+test('a finding with many exchanges of one intent reads each of its attempts a few times', async () => {
   const sends = Array.from({ length: 2_000 }, (_, at) => ({ atMs: at, status: 429 }));
-  const report = judge(exchangesOfHar(harOf(...sends), 'run.har', () => {}));
+  const report = judge(await exchangesOfHar(harOf(...sends)));
   const [intent] = report.intents.all;
   if (intent === undefined) throw new Error('the record has an intent');
   expect(intent.attempts).toHaveLength(2_000);

@@ -5,7 +5,7 @@
  */
 import { basename } from 'node:path';
 import type { NoticeTaker, TrafficExchange } from '#contract/exchange.ts';
-import { CommandError, UsageError } from '#io/command-error.ts';
+import { UsageError } from '#io/command-error.ts';
 import { duration, fileValue, reportValue } from '#io/flag-values.ts';
 import {
   addArgument,
@@ -18,17 +18,17 @@ import {
   newCommand,
   readFlags,
 } from '#io/flags.ts';
-import { readText, reasonOf } from '#io/plain-file.ts';
-import type { Exchange } from '#judging/client/exchange.ts';
+import { many } from '#io/table.ts';
 import { readIntentsFile } from '#judging/client/intents-file.ts';
 import { isOfAccount, judge } from '#judging/client/judge.ts';
 import { reportJson } from '#judging/client/report-json.ts';
-import { exchangesOfHar, exchangesOfTraffic } from '#judging/evidence/exchanges-of-traffic.ts';
-import { isRecording, readTraffic } from '#judging/evidence/read-traffic.ts';
+import { exchangesOfTraffic } from '#judging/evidence/exchanges-of-traffic.ts';
+import { KeyNames } from '#judging/evidence/key-names.ts';
+import { readTraffic, trafficKindOf } from '#judging/evidence/read-traffic.ts';
 import { readExpectations } from '#judging/report/expected.ts';
 import { writeReports } from '#judging/report/write.ts';
 import { noticesTo } from '../process.ts';
-import { exchangesOfJournalFile } from '../replay/replay-journal.ts';
+import { exchangesOfJournalFile, unpackedJournal } from '../replay/replay-journal.ts';
 import { clientRulesTable, refereeSummary, refereeText } from './referee-summary.ts';
 
 const refereeFlags = [
@@ -55,7 +55,7 @@ export async function referee(argv: readonly string[], io: CommandIo): Promise<n
   addArgument(
     command,
     '[traffic]',
-    'a journal or a recording (.ndjson), or a HAR 1.2 file (.har)',
+    'a journal, a recording or a HAR 1.2 file, gzipped or not',
     fileValue,
   );
   addFlags(command, refereeFlags);
@@ -95,37 +95,46 @@ async function judgeFile(file: string, flags: RefereeFlags, io: CommandIo): Prom
   });
 }
 
-/** Bounds a HAR file, as its text and its exchanges are in memory together. */
-const mostHarBytes = 256 * 2 ** 20;
-
 /** Reads the exchanges of a file of any kind. Throws a CommandError. */
 async function trafficOf(file: string, io: CommandIo, isPartial: boolean) {
   const print = noticesTo(io, 'smstwin referee');
+  const notices: string[] = [];
   let lack: string | undefined;
-  const notice = (line: string, lacksTraffic = false) => {
-    if (lacksTraffic) lack ??= line;
+  let hasGaps = false;
+  const notice: NoticeTaker = (line, lacks) => {
+    if (lacks !== undefined) lack ??= line;
+    if (lacks === 'some') hasGaps = true;
+    notices.push(line);
     print(line);
   };
-  const recorded = isRecording(file) ? await exchangesOfRecording(file, notice) : undefined;
-  if (!file.endsWith('.har') && recorded === undefined) {
-    const { notices, ...traffic } = exchangesOfJournalFile(file);
-    for (const line of notices) notice(line);
-    return traffic;
+  if ((await trafficKindOf(file)) === 'journal') {
+    const replayed = await replayedJournal(file, notice);
+    if (replayed !== undefined) return { ...replayed, notices };
   }
-  try {
-    const exchanges = recorded ?? exchangesOfHar(readText(file, mostHarBytes), file, notice);
-    const hasAccount = (name: string) => exchanges.some((exchange) => isOfAccount(exchange, name));
-    // A recorder may have started after the client.
-    return { exchanges, lack, isCutAtStart: isPartial, endsUndelivered: undefined, hasAccount };
-  } catch (error) {
-    if (error instanceof CommandError) throw error;
-    throw new UsageError(`cannot read ${file}: ${reasonOf(error)}`);
-  }
+  const keys = new KeyNames();
+  const traffic: TrafficExchange[] = [];
+  for await (const event of readTraffic([file], notice, keys))
+    if (event !== 'cut') traffic.push(event);
+  const { exchanges, otherReadings } = exchangesOfTraffic(traffic, keys);
+  const hasAccount = (name: string) => exchanges.some((exchange) => isOfAccount(exchange, name));
+  // A recorder may have started after the client.
+  const isCutAtStart = isPartial;
+  return { exchanges, otherReadings, lack, hasGaps, notices, isCutAtStart, hasAccount };
 }
 
-/** The exchanges that the proxy of `smstwin record` wrote, with any service. */
-async function exchangesOfRecording(file: string, notice: NoticeTaker): Promise<Exchange[]> {
-  const traffic: TrafficExchange[] = [];
-  for await (const event of readTraffic([file], notice)) if (event !== 'cut') traffic.push(event);
-  return exchangesOfTraffic(traffic);
+/**
+ * The exchanges of a journal as the run that wrote it had them, with its accounts. Undefined if
+ * another version wrote it, or it was edited: its lines are then read as any recorded traffic.
+ */
+async function replayedJournal(file: string, notice: NoticeTaker) {
+  const unpacked = await unpackedJournal(file);
+  try {
+    const { differing, ...replayed } = exchangesOfJournalFile(unpacked?.file ?? file);
+    if (differing === 0) return replayed;
+    const differ = `${many(differing, 'recorded answer')} differ when played again`;
+    notice(`${file}: ${differ}, so keys stand for accounts: it was edited, or by another version`);
+    return undefined;
+  } finally {
+    unpacked?.remove();
+  }
 }

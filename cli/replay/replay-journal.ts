@@ -5,10 +5,23 @@
  * wrote the journal.
  */
 
+import {
+  closeSync,
+  createReadStream,
+  createWriteStream,
+  mkdtempSync,
+  readSync,
+  rmSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip } from 'node:zlib';
 import { atOnce } from '#io/at-once.ts';
 import { fileValue } from '#io/flag-values.ts';
 import { addArgument, addFlags, type CommandIo, newCommand, readFlags } from '#io/flags.ts';
 import { foreignJson, foreignText } from '#io/foreign-text.ts';
+import { openPlain, reasonOf } from '#io/plain-file.ts';
 import { many } from '#io/table.ts';
 import { JournalError } from '#judging/evidence/journal-error.ts';
 import { playingFrom } from '#src/recording/checkpoint/resume.ts';
@@ -120,10 +133,9 @@ export function exchangesOfJournalFile(path: string) {
   const { isTruncated, differing, exchangeRecord, world } = replayJournal(path, bound);
   const truncated =
     'the last line is incomplete and was ignored: the rest is judged as a partial record';
-  const differ =
-    `${differing} of the recorded replies differ when played again, and the new ones are judged: ` +
-    'the file was edited, or another version wrote it';
   return {
+    /** How many of the recorded replies the replay does not give. */
+    differing,
     exchanges: exchangesOf(exchangeRecord, world.keyRing.texts),
     isCutAtStart: exchangeRecord.isCutAtStart,
     /** Why the exchanges are not all of the run; undefined if they are. */
@@ -134,7 +146,27 @@ export function exchangesOfJournalFile(path: string) {
       [...world.accounts.values()].some(
         ({ accountId, name }) => accountId === wanted || name === wanted,
       ),
-    /** Lines to print about the file. */
-    notices: differing > 0 ? [`${path}: ${differ}`] : [],
   };
+}
+
+/** A copy of a gzipped journal that can be played; undefined if the file is not compressed. */
+export async function unpackedJournal(path: string) {
+  const magic = Buffer.alloc(2);
+  const file = openPlain(path);
+  readSync(file, magic, 0, 2, 0);
+  if (magic[0] !== 0x1f || magic[1] !== 0x8b) {
+    closeSync(file);
+    return undefined;
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'smstwin-journal-'));
+  const copy = join(folder, basename(path));
+  await pipeline(
+    createReadStream('', { fd: file, start: 0 }),
+    createGunzip(),
+    createWriteStream(copy),
+  ).catch((error) => {
+    // What came before a cut is in the copy, whose last line is then incomplete.
+    if (error.code !== 'Z_BUF_ERROR') throw new JournalError(`${path}: ${reasonOf(error)}`);
+  });
+  return { file: copy, remove: () => rmSync(folder, { recursive: true }) };
 }

@@ -10,6 +10,9 @@ import { routeOf } from '#src/operations/table.ts';
 import type { ReadyFile } from '#src/simulator.ts';
 import type { ServeOptions } from './serve-options.ts';
 
+type BannerOptions = Pick<ServeOptions, 'settings' | 'control'> &
+  Partial<Pick<ServeOptions, 'journal' | 'journalDir' | 'transport'>>;
+
 /** A recipient without a scripted outcome. */
 const recipient = '+12025550123';
 const readPath = servicePaths.read.replace('{message_id}', 'MESSAGE_ID');
@@ -17,16 +20,19 @@ const readPath = servicePaths.read.replace('{message_id}', 'MESSAGE_ID');
 /** `served`: the content of the ready file. */
 export function banner(
   served: ReadyFile,
-  options: Pick<ServeOptions, 'settings' | 'control'>,
+  options: BannerOptions,
   { version, env }: Pick<CommandIo, 'version' | 'env'>,
 ): string {
   const { clock = 'real' } = options.settings;
+  const recorded = options.journal ?? options.journalDir;
+  const isNode = recorded !== undefined && options.transport === undefined;
+  const server = isNode ? ", Node's HTTP server: with a journal the faster one" : '';
   const caller = chooseCaller(served, options.settings);
   const caFile = served.tls_ca_file;
   const trust = caFile === undefined ? '' : ` --cacert ${quoted(caFile)}`;
   const body = JSON.stringify({ to: recipient, from: caller?.from, message: 'Hello' });
   const lines = [
-    `smstwin ${version} simulates the Outbound SMS Service (clock ${clock}, seed ${served.seed}).`,
+    `smstwin ${version} simulates the Outbound SMS Service (clock ${clock}, seed ${served.seed}${server}).`,
     '',
     `  base URL     ${served.base_url}`,
     `  control URL  ${served.control_url ?? 'none'}`,

@@ -34,7 +34,7 @@ test('without flags the ports are 8080 and 8081, both on the loopback interface'
     host: '127.0.0.1',
     port: 8080,
     control: { host: '127.0.0.1', port: 8081 },
-    transport: 'hyperexpress',
+    transport: undefined,
     readyFile: undefined,
   });
 });

@@ -120,10 +120,11 @@ const serveFlags = [
     fileValue,
   ),
   heading('HTTP and HTTPS'),
-  choice(
+  flag(
     '--transport <name>',
-    'the HTTP server; only node answers HTTP/1.0 (ab, nginx by default)',
-    transports,
+    'the HTTP server (default: hyperexpress; with a journal node, which is then faster); only ' +
+      'node answers HTTP/1.0 (ab, nginx by default)',
+    oneOf(transports),
   ),
   flag(
     '--public-url <url>',

@@ -59,12 +59,19 @@ const refused = {
   duration_ms: 0.25,
   is_replay: false,
   fault: null,
+  traceparent: null,
 } as const;
 
 test('a request is one line of words', () => {
   expect(requestLine('text', refused)).toBe(
     '2026-01-01T00:00:00.000Z POST send 402 quota_exceeded A 0.250ms\n',
   );
+});
+
+test('the trace that a client names comes last', () => {
+  const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+  const line = requestLine('text', { ...refused, traceparent });
+  expect(line.endsWith(` 0.250ms traceparent=${traceparent}\n`)).toBe(true);
 });
 
 test('an unknown field has a placeholder, so the columns stay aligned', () => {

@@ -85,7 +85,8 @@ export function requestLine(format: 'text' | 'json', request: RequestView): stri
   if (format === 'json') return `${foreignJson(JSON.stringify(request))}\n`;
   const { at, method, endpoint, status, code, account_id: account, duration_ms: ms } = request;
   const words = [at, method, endpoint ?? 'unknown', status, code ?? '-', account ?? 'anonymous'];
-  return `${foreignText(words.join(' '))} ${ms.toFixed(3)}ms\n`;
+  const trace = request.traceparent === null ? '' : ` traceparent=${request.traceparent}`;
+  return `${foreignText(words.join(' '))} ${ms.toFixed(3)}ms${trace}\n`;
 }
 
 /**

@@ -103,6 +103,13 @@ export const replyObservations = [
     ],
     answers: { 200: 'any', 401: 'one' },
   }),
+  observeStatuses('bearerCase/small-letters', 0, {
+    sends: 'a request whose header says bearer',
+    requests: (ask) => [
+      { ...ask.get(paths.stats), headers: { authorization: `bearer ${ask.facts.key}` } },
+    ],
+    answers: { 200: 'any', 401: 'exact' },
+  }),
   observeStatuses('methodNotAllowed/delete-stats', 0, {
     sends: 'DELETE on the statistics',
     requests: (ask) => [ask.get(paths.stats, 'DELETE')],
@@ -201,7 +208,7 @@ export const replyObservations = [
   observeStatuses('blankMessage/empty-and-white-space', 2, {
     sends: 'a message without a character, and one of white space',
     requests: (ask) => [ask.send({ message: '' }), ask.send({ message: ' \t\n' })],
-    answers: { '400 400': 'reject', '202 202': 'accept' },
+    answers: { '400 400': 'reject', '400 202': 'reject_empty', '202 202': 'accept' },
   }),
   observeStatuses('numberCheck/odd-numbers', 2, {
     sends: 'recipients with an unknown country code, and with a number that no carrier has',

@@ -26,6 +26,7 @@ import {
   recent,
   request,
 } from './limited.ts';
+import { fullAgainMs, hasBudget, prepareFlood } from './prepare-flood.ts';
 
 export interface Flood {
   readonly account: Subject;
@@ -51,6 +52,8 @@ const mostSurplus = 20;
  * shows which of them returned its token.
  */
 const apartMs = 1_850;
+/** Reads of a message within a flood: if they spend from the bucket, it is too small by a third. */
+const readTimes = 40;
 /** For the plan of a run: the requests that waiting out a refusal adds to a flood. */
 const plannedForWait = 3;
 /** For the plan of a run: a minute until the bucket returns, and the flood itself. */
@@ -231,89 +234,6 @@ function spentBefore(t: Trial, bucket: Bucket, account: Subject): number {
   return recent(t, bucket, account).filter(({ reply }) => !isRefused(reply)).length;
 }
 
-const readTimes = 40;
-
 function areOthersKnown({ target }: Trial): boolean {
   return messagesOfOthers(target.log) !== undefined;
-}
-
-/** By then every permitted bucket is full. */
-const fullAgainMs = 2 * minuteMs + 1_000;
-/** Connections that a flood uses at the same time. */
-const atOnce = 16;
-
-/**
- * Waits until a flood of so many requests may start, opens connections, and sends what must spend
- * no token.
- */
-async function prepareFlood(
-  t: Trial,
-  account: Subject,
-  bucket: Bucket,
-  requests: number,
-): Promise<void> {
-  if (isSending(bucket)) refuseBeyondBudget(t, requests);
-  if (t.controlled) await t.pause(fullAgainMs, 'a full bucket');
-  await inTheMiddleOfAMinute(t);
-  await warmUp(t, account);
-  if (bucket !== 'address') return;
-  // All come from this address, but a user's requests have a limit of their own, and a revoked key
-  // does not count for its user (AUTH-6).
-  await revokedCalls(t, account);
-  await flood(userTimes, () => t.get(paths.received, account.key));
-}
-
-/** True if `--max-sends` leaves so many sends. */
-function hasBudget({ target }: Trial, sends: number): boolean {
-  const { client, maxSends } = target;
-  return maxSends === undefined || client.sends + sends <= maxSends;
-}
-
-/** Ends a flood that the budget does not cover: a part of it would cost sends and prove nothing. */
-function refuseBeyondBudget(t: Trial, sends: number): void {
-  const { client } = t.target;
-  if (hasBudget(t, sends)) return;
-  client.budgetReached = true;
-  throw new SendsExhausted(`the flood needs ${sends} sends, more than --max-sends leaves`);
-}
-
-/** So late in the minute that a request before the end of a wait of 59 s is in the next one. */
-const middleMs = 5_000;
-/** A flood that starts later in the minute may not end in it. */
-const tooLateMs = 48_000;
-
-/**
- * Waits for the middle of a minute, because a bucket that refills with each full minute would
- * otherwise let twice as many pass.
- */
-async function inTheMiddleOfAMinute(t: Trial): Promise<void> {
-  const { clock, timeoutMs } = t.target;
-  const intoMs = clock.now() % minuteMs;
-  const untilNextMs = minuteMs + middleMs - intoMs;
-  if (intoMs < middleMs) await t.pause(middleMs - intoMs, 'the next minute');
-  else if (intoMs > tooLateMs && timeoutMs > untilNextMs)
-    await t.pause(untilNextMs, 'the next minute');
-}
-
-/**
- * Opens connections with requests that are not limited, which must not spend from the bucket
- * (LIMIT-7).
- */
-async function warmUp(t: Trial, account: Subject): Promise<void> {
-  for (let round = 0; round < 2; round += 1)
-    await flood(2 * atOnce, () => t.get(paths.stats, account.key));
-}
-
-const userTimes = 20;
-const revokedTimes = 30;
-
-/** Calls with a revoked key. */
-async function revokedCalls(t: Trial, account: Subject): Promise<void> {
-  let key = t.target.flags.revokedKey;
-  if (t.controlled) {
-    const revoked = await t.secondKey(account);
-    await t.revoke(revoked);
-    key = revoked.key;
-  }
-  if (key !== undefined) await flood(revokedTimes, () => t.get(paths.received, key));
 }

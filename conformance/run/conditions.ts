@@ -2,6 +2,7 @@
  * The conditions under which a run means something: the target answers, its answers can be those of
  * the service, and no other client uses the account.
  */
+import { many } from '#io/table.ts';
 import { messagesOfOthers } from '#judging/limiter/other-traffic.ts';
 import type { Result } from '#judging/report/result.ts';
 import { Lacking } from '#judging/service/expectations.ts';
@@ -63,16 +64,28 @@ export function otherTraffic({ log, unexplained429s }: Target): Result | undefin
   if (throttled > 0)
     signs.push(`${throttled} requests were answered 429 although this run had left room for them`);
   if (signs.length === 0) return undefined;
+  return notice(
+    'LIMIT-7/other-traffic',
+    'it looks at the statistics and at all 429s',
+    `another client seems to use the account: ${signs.join('; ')}. Keep it off for a full run`,
+  );
+}
+
+/** A notice if this process stood still during the run: it then judged no limit from that time. */
+export function slowMachine({ client }: Target): Result | undefined {
+  const { times, longestMs } = client.lag;
+  if (times === 0) return undefined;
+  const longest = (longestMs / 1_000).toFixed(1);
+  return notice(
+    'LIMIT-7/slow-machine',
+    'it measures how late the harness itself is',
+    `this machine is too busy: the harness stood still ${many(times, 'time')} for a second or longer, at most for ${longest} s. No limit was judged by what it measured meanwhile; run it again on a quieter machine`,
+  );
+}
+
+function notice(id: `LIMIT-7/${string}`, looksAt: string, reason: string): Result {
   return {
-    id: 'LIMIT-7/other-traffic',
-    subject: 'LIMIT-7',
-    kind: 'rule',
-    sends: 'nothing: it looks at the statistics and at all 429s',
-    verdict: 'notice',
-    reason: `another client seems to use the account: ${signs.join('; ')}. Keep it off for a full run`,
-    exercised: 0,
-    durationMs: 0,
-    exchanges: [],
-    omitted: 0,
+    ...{ id, subject: 'LIMIT-7', kind: 'rule', verdict: 'notice', reason },
+    ...{ sends: `nothing: ${looksAt}`, exercised: 0, durationMs: 0, exchanges: [], omitted: 0 },
   };
 }

@@ -19,7 +19,7 @@ import {
 import { Findings } from '#judging/service/judge.ts';
 import { RecipientBlocked, SendsExhausted } from '../target/client.ts';
 import { ControlFailed } from '../target/control.ts';
-import type { Target } from '../target/target.ts';
+import { longerThanAllowed, type Need, type Target } from '../target/target.ts';
 import { type AnyCase, type Case, type Observation, recorded, type Seen } from './case.ts';
 import { Trial } from './case-run.ts';
 
@@ -71,6 +71,9 @@ async function runOnce(anyCase: AnyCase, target: Target): Promise<Ran> {
   let { found } = judgement;
   if (judgement.isError && target.signal.aborted)
     found = { verdict: 'not_exercised', reason: 'the run was interrupted' };
+  const wantsMore = anyCase.needs.some((need) => !ofEveryRun.includes(need));
+  if (found.verdict === 'skipped' && judgement.isLacking && wantsMore && !trial.controlled)
+    found = { ...found, verdict: 'not_exercised' };
   if (!isObservation && !isFailure(found.verdict) && trial.unusable !== undefined)
     found = brokenBy(trial.unusable);
   const durationMs = performance.now() - started;
@@ -83,7 +86,7 @@ async function observe(observation: Observation, trial: Trial): Promise<Judgemen
     const seen = await observation.run(trial, await trial.account(observation.account));
     return { found: observed(seen) };
   } catch (error) {
-    return { found: verdictOf(error), isError: true };
+    return lackingOrBroken(error);
   }
 }
 
@@ -109,7 +112,12 @@ interface Judgement {
   readonly proof?: readonly Exchange[];
   /** True if an error gave the verdict; an interruption of the run may have caused it. */
   readonly isError?: true;
+  /** True if the target did not show what the case needs, although the flags are there. */
+  readonly isLacking?: boolean;
 }
+
+/** Every full run has these; a case that needs more is wanted by the one who gives its flags. */
+const ofEveryRun: readonly Need[] = ['key', 'sender', 'discover'];
 
 /**
  * `failure`: why the steps of the case could not go on. A broken rule or a notice that the judges
@@ -129,8 +137,13 @@ function judgementOf(ruleCase: Case, trial: Trial, failure?: unknown): Judgement
     if (missing !== undefined) throw missing;
     return { found: unexercised(trial) };
   } catch (error) {
-    return { found: verdictOf(error), isError: true };
+    return lackingOrBroken(error);
   }
+}
+
+function lackingOrBroken(error: unknown): Judgement {
+  const isLacking = error instanceof Lacking && !error.message.endsWith(longerThanAllowed);
+  return { found: verdictOf(error), isError: true, isLacking };
 }
 
 function judged(rule: RuleId, trial: Trial): Findings {

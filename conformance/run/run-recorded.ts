@@ -5,7 +5,7 @@
  * does not show is none.
  */
 import { basename } from 'node:path';
-import type { TrafficReader } from '#contract/exchange.ts';
+import type { NoticeTaker, TrafficReader } from '#contract/exchange.ts';
 import { type RuleId, rules } from '#contract/rules.ts';
 import { CommandError } from '#io/command-error.ts';
 import { foreignText } from '#io/foreign-text.ts';
@@ -16,7 +16,8 @@ import { shown, unseen } from '#judging/recorded/shown-rules.ts';
 import { otherBefore, runsOf } from '#judging/report/flood-lines.ts';
 import { isFailure, type Result } from '#judging/report/result.ts';
 import type { Exchange } from '#judging/service/exchange.ts';
-import type { ConformOptions, TrafficFlags } from '../options.ts';
+import type { ConformOptions } from '../options.ts';
+import type { TrafficFlags } from '../traffic-flags.ts';
 import { finish, type Streams } from './finish.ts';
 import { isSelected } from './select.ts';
 
@@ -44,8 +45,8 @@ async function judged(
     observations,
   });
   const notices: string[] = [];
-  const notice = (line: string, lacksTraffic = false) => {
-    if (lacksTraffic && traffic.isComplete)
+  const notice: NoticeTaker = (line, lacks) => {
+    if (lacks !== undefined && traffic.isComplete)
       throw new CommandError(2, `${foreignText(line)}: leave out --traffic-complete`);
     io.stderr(`smstwin conform: ${foreignText(line)}\n`);
     notices.push(line);

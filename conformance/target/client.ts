@@ -12,6 +12,7 @@ import type { Outcome, Reply, RequestOptions } from '#judging/evidence/reply.ts'
 import type { Masks } from '#judging/report/reported-exchange.ts';
 import { type Clock, wallClock } from './clock.ts';
 import { type ConnectionSettings, Connections, isBroken, timedOut } from './connections.ts';
+import { Lag } from './lag.ts';
 
 export interface ClientSettings extends ConnectionSettings {
   readonly timeoutMs: number;
@@ -49,6 +50,8 @@ export class Client {
   readonly #settings: ClientSettings;
   readonly #connections: Connections;
   readonly #clock: Clock;
+  /** How late this process was; the time of such a reply proves nothing. */
+  readonly lag = new Lag();
   /** Consecutive requests that timed out. */
   #timedOut = 0;
   /** Consecutive requests that failed in spite of all retries. */
@@ -83,10 +86,13 @@ export class Client {
     this.#timedOut = outcome.failure === timedOut ? this.#timedOut + 1 : 0;
     if (outcome.status === 429) this.throttled += 1;
     const exchange = this.masks.record(this.#settings.baseUrl, options, outcome, durationMs);
-    return { ...outcome, exchange, sentAt, answeredAt: this.#clock.now() };
+    const isLate = this.lag.isLateSince(started);
+    const late = isLate ? { isLate } : {};
+    return { ...outcome, ...late, exchange, sentAt, answeredAt: this.#clock.now() };
   }
 
   close(): void {
+    this.lag.stop();
     this.#connections.close();
   }
 

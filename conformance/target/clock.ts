@@ -15,12 +15,3 @@ export const wallClock: Clock = {
   now: () => Date.now(),
   sleep: (ms, signal) => pause(Math.max(0, ms), undefined, signal === undefined ? {} : { signal }),
 };
-
-/** A clock that runs `rate` times as fast as the wall clock. */
-export function scaledClock(rate: number, startMs = Date.now()): Clock {
-  const began = performance.now();
-  return {
-    now: () => startMs + (performance.now() - began) * rate,
-    sleep: (ms, signal) => wallClock.sleep(ms / rate, signal),
-  };
-}

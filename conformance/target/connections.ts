@@ -8,6 +8,7 @@ import {
   type IncomingMessage,
   type RequestOptions as NodeRequestOptions,
 } from 'node:http';
+import type { Duplex } from 'node:stream';
 import { WayOut } from '#io/way-out.ts';
 import { bodyOf, type KeptBodies, mostKeptBytes } from '#judging/evidence/kept-bodies.ts';
 import type { Outcome, RequestOptions } from '#judging/evidence/reply.ts';
@@ -20,6 +21,8 @@ export interface ConnectionSettings {
   readonly maxBodyBytes?: number;
   /** Set if all replies are kept until the end of the run. */
   readonly bodies?: KeptBodies;
+  /** Headers of every request, for a gateway in front of the service. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** A run keeps most replies in memory. Only the list of received messages is long. */
@@ -48,6 +51,8 @@ export class Connections {
   readonly #base: URL;
   readonly #way: WayOut;
   readonly #agent: HttpAgent;
+  readonly #idleSince = new WeakMap<Duplex, number>();
+  #longestIdleMs = longestIdleMs;
 
   constructor(settings: ConnectionSettings) {
     this.#settings = settings;
@@ -59,6 +64,7 @@ export class Connections {
       scheduling: 'lifo',
       timeout: longestIdleMs,
     });
+    this.#agent.on('free', (socket: Duplex) => this.#idleSince.set(socket, performance.now()));
   }
 
   close(): void {
@@ -69,6 +75,7 @@ export class Connections {
   attempt(options: RequestOptions, patienceMs: number): Promise<Outcome> {
     const isList = endpointOf(options.path) === 'received';
     const bodyLimit = this.#settings.maxBodyBytes ?? (isList ? maxListBytes : maxBodyBytes);
+    this.#closeIdle();
     return new Promise((resolve) => {
       const failed = (failure: string) => resolve({ ...noReply, failure });
       const exceeded = (failure: string) => resolve({ ...noReply, failure, unusable: true });
@@ -98,14 +105,24 @@ export class Connections {
     });
   }
 
+  /**
+   * Closes connections that were idle for too long: on a busy machine the timer that should have
+   * closed them comes late, and a request would cross the close of the server.
+   */
+  #closeIdle(): void {
+    const now = performance.now();
+    for (const socket of Object.values(this.#agent.freeSockets).flatMap((free) => free ?? []))
+      if (now - (this.#idleSince.get(socket) ?? now) > this.#longestIdleMs) socket.destroy();
+  }
+
   #optionsOf({ method, path, headers, body, localAddress }: RequestOptions): NodeRequestOptions {
-    const { signal } = this.#settings;
+    const { signal, headers: ofGateway } = this.#settings;
     const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
     const way = this.#way.request(this.#base.pathname.replace(/\/$/, '') + sendable(path));
     return {
       ...way,
       method,
-      headers: { host: this.#base.host, ...headers, ...length, ...way.headers },
+      headers: { ...ofGateway, host: this.#base.host, ...headers, ...length, ...way.headers },
       maxHeaderSize: maxHeaderBytes,
       agent: localAddress === undefined ? this.#agent : this.#way.agent({}),
       ...(localAddress === undefined ? {} : { localAddress }),
@@ -128,6 +145,9 @@ export class Connections {
     const headers: Record<string, string> = {};
     for (const [name, value] of Object.entries(response.headers))
       if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(', ') : value;
+    // Half of what the server announces, as its clock started when it sent the reply.
+    const announcedMs = Number(/timeout=(\d+)/.exec(headers['keep-alive'] ?? '')?.[1]) * 500;
+    if (announcedMs < this.#longestIdleMs) this.#longestIdleMs = announcedMs;
     return { status, headers, ...body };
   }
 }

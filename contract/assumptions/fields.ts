@@ -112,6 +112,7 @@ export const fields = {
     open: '`""` or white space only',
     answers: {
       reject: "400. White space is what JavaScript's `trim` removes.",
+      reject_empty: '`""` is 400; white space is sent.',
       accept: 'it is sent.',
     },
     why: '`message` is required (SEND-2), and a blank one has no content.',

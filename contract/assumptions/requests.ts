@@ -83,6 +83,15 @@ export const requests = {
     why: 'it accepts what the HTTP standard lets senders write.',
     rules: ['AUTH-1'],
   },
+  bearerCase: {
+    open: 'how `Bearer` may be written',
+    answers: {
+      any: 'in any letter case.',
+      exact: 'as the document writes it; a header with `bearer` is 401.',
+    },
+    why: 'the HTTP standard makes the names of schemes case-insensitive.',
+    rules: ['AUTH-1'],
+  },
   methodNotAllowed: {
     open: 'another method on a known path',
     answers: {

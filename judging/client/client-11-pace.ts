@@ -1,7 +1,7 @@
 /**
  * CLIENT-11 to CLIENT-14: how often a client polls and retries, and how retries are spread in time.
  */
-import { consecutive, type Exchange, grouped, wasKnownTo } from './exchange.ts';
+import { areWithin, consecutive, type Exchange, grouped, wasKnownTo } from './exchange.ts';
 import { attributableAttempts } from './intents.ts';
 import {
   type ClientRecord,
@@ -46,7 +46,7 @@ function pollTarget({ caller, endpoint, target }: Exchange): string {
 function pollsSlowly(record: ClientRecord, endpoint: string, what: string): Judgement {
   return judgement(
     pollsOf(record, endpoint),
-    ([earlier, later]) => later.atMs - earlier.atMs < pollMs,
+    ([earlier, later]) => areWithin(pollMs, earlier, later),
     ([earlier, later]) => {
       const after = spanText(later.atMs - earlier.atMs);
       return finding(`${what} polled again after ${after}: poll no faster than every 15 s`, [
@@ -63,7 +63,7 @@ function stopsPolling(record: ClientRecord): Judgement {
   return {
     exercised: record.exchanges.filter((one) => one.endpoint === 'read' && isFinal(one)).length,
     findings: pollsOf(record, 'read')
-      .filter(([earlier, later]) => isFinal(earlier) && later.atMs - earlier.atMs < lookUpMs)
+      .filter(([earlier, later]) => isFinal(earlier) && areWithin(lookUpMs, earlier, later))
       .map(([earlier, later]) =>
         finding(
           `the message was polled again after it was seen ${String(earlier.reply?.['status'])}, which never changes: stop there`,
@@ -97,7 +97,7 @@ function spreadsAttempts({ intents, isPartial }: ClientRecord): Judgement {
 function tooManyAttempts(attempts: readonly Exchange[]) {
   const first = attempts.find((attempt, index) => {
     const sixth = attempts[index + mostAttempts];
-    return sixth !== undefined && sixth.atMs - attempt.atMs < attemptsWithinMs;
+    return sixth !== undefined && areWithin(attemptsWithinMs, attempt, sixth);
   });
   if (first === undefined) return [];
   const within = attempts.filter(
@@ -108,7 +108,9 @@ function tooManyAttempts(attempts: readonly Exchange[]) {
 }
 
 function bursts(retried: readonly (readonly Exchange[])[]) {
-  if (retried.length < fewestIntents) return [];
+  // Times of whole seconds show no burst.
+  const isTimed = retried.flat().every(({ precisionMs = 0 }) => precisionMs < burstMs);
+  if (retried.length < fewestIntents || !isTimed) return [];
   const retries = retried.flatMap((attempts) => attempts.slice(1)).sort((a, b) => a.atMs - b.atMs);
   const densest = densestWindow(retries);
   if (densest.length * 2 <= retries.length) return [];

@@ -4,6 +4,7 @@
  */
 import { dayMs } from '#contract/time.ts';
 import {
+  areApart,
   type Exchange,
   grouped,
   isAccepted,
@@ -115,7 +116,7 @@ function reusesNoId({ exchanges, intents }: ClientRecord): Judgement {
 function retriesWithinADay({ intents }: ClientRecord): Judgement {
   return judgement(
     intents.all.flatMap(retriesOfKnownIds),
-    ([first, retry]) => retry.atMs - first.atMs > dayMs,
+    ([first, retry]) => areApart(dayMs, first, retry),
     ([first, retry]) =>
       finding(
         `the request_id ${requestIdOf(retry)} is ${spanText(retry.atMs - first.atMs)} old: the service has forgotten it after 24 h and may send the message again; look up what became of it instead`,

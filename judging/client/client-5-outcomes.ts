@@ -12,9 +12,12 @@ import {
   isSend,
   isUnresolved,
   messageIdOf,
+  readIdOf,
   refusedForGood,
   requestIdOf,
   senderOf,
+  statusIn,
+  unrecorded,
   wasKnownTo,
 } from './exchange.ts';
 import { attributableAttempts, type Intent, isAttributable, lastAttempt } from './intents.ts';
@@ -38,15 +41,17 @@ export const outcomes = {
   'CLIENT-10': reportsTruthfully,
 } satisfies Judges;
 
-function sendsOnce({ intents, exchanges }: ClientRecord): Judgement {
+function sendsOnce({ intents, reads }: ClientRecord): Judgement {
   const judged = intents.all.map(attributableAttempts).filter(({ length }) => length > 0);
   const failedReads = new Map<string, Exchange>();
-  for (const read of readsIn(exchanges)) {
-    const id = messageIdOf(read) ?? '';
-    if (read.reply?.['status'] === 'failed' && !failedReads.has(id)) failedReads.set(id, read);
+  for (const read of reads) {
+    if (![unrecorded, 'failed'].includes(statusIn(read))) continue;
+    // A message whose id is not recorded may be any that was read.
+    for (const id of ['', readIdOf(read)]) if (!failedReads.has(id)) failedReads.set(id, read);
   }
   const wasRepeatable = (earlier: Exchange, later: Exchange) => {
-    const read = failedReads.get(messageIdOf(earlier) ?? '');
+    const id = earlier.lacksBody ? '' : messageIdOf(earlier);
+    const read = id === undefined ? undefined : failedReads.get(id);
     return read !== undefined && wasKnownTo(later, read);
   };
   const notices: Notice[] = [];
@@ -89,7 +94,10 @@ function brokenReplayNotice(original: Exchange, later: Exchange): Notice {
 }
 
 function acceptsRefusals({ exchanges }: ClientRecord): Judgement {
-  const isFinal = ({ status, isSeen }: Exchange) => isSeen && refusedForGood.includes(status);
+  const isFinal = ({ status, isSeen, method, text, lacksBody }: Exchange) => {
+    const isRequestKnown = method === 'GET' || text !== '' || !lacksBody;
+    return isSeen && refusedForGood.includes(status) && isRequestKnown;
+  };
   const exercised = exchanges.filter(isFinal).length;
   if (exercised === 0) return notExercised;
   const isRepeat = ([refused, later]: readonly [Exchange, Exchange]) =>
@@ -143,7 +151,10 @@ function isSettled(intent: Intent): boolean {
 /** `lastSends`: the last send to each recipient. */
 function givenUpFinding(intent: Intent, lastSends: ReadonlyMap<unknown, Exchange>): Finding {
   const last = lastAttempt(intent);
-  const cause = last.isSeen ? `a ${last.status}` : 'a reply that did not reach the client whole';
+  const unseen = last.isGarbled
+    ? 'a reply whose body was garbled'
+    : 'a reply that did not reach the client whole';
+  const cause = last.isSeen ? `a ${last.status}` : unseen;
   const similar = last.body && lastSends.get(last.body['to']);
   const mayBeSecond = !last.isSeen && isAccepted(last) && similar !== undefined;
   const twice =
@@ -180,35 +191,20 @@ interface Outcomes {
   /** True if the message was never delivered, as far as the record shows. */
   readonly isLost: (message: Exchange) => boolean;
   /** The status that the client read last. */
-  readonly lastRead: (message: Exchange) => unknown;
+  readonly lastRead: (message: Exchange) => string | undefined;
 }
 
-function outcomesIn({ exchanges, endsUndelivered }: ClientRecord): Outcomes {
-  const statuses = lastReads(exchanges);
-  const lastRead = (message: Exchange) => statuses.get(messageIdOf(message) ?? '');
+function outcomesIn({ reads, endsUndelivered }: ClientRecord): Outcomes {
+  const statuses = new Map(reads.map((read) => [readIdOf(read), statusIn(read)]));
+  const lastRead = (message: Exchange) =>
+    message.lacksBody ? unrecorded : statuses.get(messageIdOf(message) ?? '');
   const isLost = (message: Exchange) => {
-    const id = messageIdOf(message);
-    if (id === undefined) return false;
-    return endsUndelivered?.(id) === true || lastRead(message) === 'failed';
+    const id = messageIdOf(message) ?? '';
+    return (
+      endsUndelivered?.(id) === true || ['failed', unrecorded].includes(lastRead(message) ?? '')
+    );
   };
   return { isLost, lastRead };
-}
-
-/** The status of each message that the client read last. */
-function lastReads(exchanges: readonly Exchange[]): ReadonlyMap<string, unknown> {
-  const statuses = new Map<string, unknown>();
-  for (const read of readsIn(exchanges)) {
-    const id = messageIdOf(read);
-    if (id !== undefined) statuses.set(id, read.reply?.['status']);
-  }
-  return statuses;
-}
-
-/** The reads that showed the client a message. */
-function readsIn(exchanges: readonly Exchange[]): readonly Exchange[] {
-  return exchanges.filter(
-    ({ endpoint, status, isSeen }) => endpoint === 'read' && status === 200 && isSeen,
-  );
 }
 
 /** The false reports in a group. `group`: reports that may be about the same intents. */
@@ -298,7 +294,9 @@ function notDelivered(
   accepted: readonly Exchange[],
   { lastRead }: Outcomes,
 ): readonly Finding[] {
-  const delivered = accepted.filter((message) => lastRead(message) === 'delivered').length;
+  const delivered = accepted.filter((message) =>
+    ['delivered', unrecorded].includes(lastRead(message) ?? ''),
+  ).length;
   const statuses = new Set(accepted.map((message) => lastRead(message) ?? 'never read'));
   return reported.slice(delivered, accepted.length).map(({ intent }) => {
     const what = `${intent} was reported as delivered, but the client never read that (last status: ${[...statuses].join(', ')}): read the message until it is delivered`;

@@ -4,6 +4,7 @@
  * (`judging/evidence/exchanges-of-traffic.ts`).
  */
 import { type EndpointName, sendEndpoints } from '#contract/limits.ts';
+import { matchRoute } from '#contract/routes.ts';
 
 export interface Exchange {
   /** The number of its request; in a HAR file its place, from 1. */
@@ -16,6 +17,14 @@ export interface Exchange {
   readonly openUntil: number;
   /** True if the record ends before it shows that this reply left. */
   readonly isOpenAtEnd: boolean;
+  /** Each of the two times may be later by less than this; exact if undefined. */
+  readonly precisionMs?: number;
+  /** True if the record does not say when the reply left. */
+  readonly lacksEnd?: boolean;
+  /** How far the recorder's date differs from its steady clock (`contract/exchange.ts`). */
+  readonly setMs?: number;
+  /** The connection on which the request came; undefined if it is not known. */
+  readonly connection?: string | undefined;
   /** The account; in a HAR file the key's digest; for an unauthenticated call the IP address. */
   readonly caller: string;
   /** The key or the unknown credential of the request. */
@@ -36,6 +45,10 @@ export interface Exchange {
   readonly isForced?: boolean;
   /** True if the request or the reply had a body that was not recorded. */
   readonly lacksBody?: boolean;
+  /** True if the headers of the reply were not recorded. */
+  readonly lacksHeaders?: boolean;
+  /** True if the record shows the callers of other exchanges, but not of this one. */
+  readonly lacksCaller?: boolean;
   /** The wait that a 429 or a 503 asks for, in milliseconds of the service's clock. */
   readonly retryAfterMs: number | undefined;
   /** Its header `Retry-After`: seconds, or an HTTP date. */
@@ -44,8 +57,37 @@ export interface Exchange {
   readonly reply: Readonly<Record<string, unknown>> | undefined;
   /** False if a fault cut or garbled the reply, or the client closed the connection first. */
   readonly isSeen: boolean;
+  /** True if the client got a reply, but with a garbled body. */
+  readonly isGarbled?: boolean;
   /** True if the path, the query or the body holds a key. */
   readonly showsKey: boolean;
+}
+
+/** The exchanges as they may have been, too: in another order, or with other overlaps. */
+export interface Reading {
+  readonly exchanges: readonly Exchange[];
+  /** The number that each of them has in the reading that is judged. */
+  readonly numbers: readonly number[];
+}
+
+/** True if less than `ms` passed between the two requests, whatever their exact times. */
+export function areWithin(ms: number, earlier: Exchange, later: Exchange): boolean {
+  const { precisionMs = 0 } = later;
+  const mostMs = later.atMs - earlier.atMs + precisionMs + Math.max(0, clockChange(earlier, later));
+  return precisionMs > 0 ? mostMs <= ms : mostMs < ms;
+}
+
+/** True if more than `ms` passed between the two requests, whatever their exact times. */
+export function areApart(ms: number, earlier: Exchange, later: Exchange): boolean {
+  const { precisionMs = 0 } = earlier;
+  const leastMs =
+    later.atMs - earlier.atMs - precisionMs + Math.min(0, clockChange(earlier, later));
+  return precisionMs > 0 ? leastMs >= ms : leastMs > ms;
+}
+
+/** By how much the date and the steady clock of the recorder disagree about the time between. */
+function clockChange(earlier: Exchange, later: Exchange): number {
+  return (later.setMs ?? 0) - (earlier.setMs ?? 0);
 }
 
 const sends: readonly (string | undefined)[] = sendEndpoints;
@@ -138,6 +180,25 @@ export function messageIdOf({ reply }: Exchange): string | undefined {
   return typeof id === 'string' ? id : undefined;
 }
 
+/** In place of a status that the record lacks: it may be any. */
+export const unrecorded = 'not recorded';
+
+export function statusIn({ reply, lacksBody }: Exchange): string {
+  return lacksBody ? unrecorded : String(reply?.['status']);
+}
+
+/** The id of the message that was read. */
+export function readIdOf(read: Exchange): string {
+  return messageIdOf(read) ?? matchRoute(read.target)?.id ?? '';
+}
+
+/** The reads that showed the client a message. */
+export function readsIn(exchanges: readonly Exchange[]): readonly Exchange[] {
+  return exchanges.filter(
+    ({ endpoint, status, isSeen }) => endpoint === 'read' && status === 200 && isSeen,
+  );
+}
+
 /**
  * The first acceptance of each message: each 202, and each 200 whose message no 202 in the list
  * created. A garbled 202 does not name its message: each such 200 takes the place of a garbled 202.
@@ -149,7 +210,8 @@ export function firstAcceptances(attempts: readonly Exchange[]): readonly Exchan
   const createdIds = new Set(created.map(messageIdOf));
   const replays = attempts.filter((attempt) => attempt.status === 200 && hasMessageId(attempt));
   const replayed = firstOfEachId(replays).filter((replay) => !createdIds.has(messageIdOf(replay)));
-  return [...named, ...unnamed.slice(replayed.length), ...replayed];
+  const all = [...named, ...unnamed.slice(replayed.length), ...replayed];
+  return all.sort((a, b) => a.number - b.number);
 }
 
 /** The first of each `message_id`, and all that have none. */

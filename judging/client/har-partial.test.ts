@@ -4,8 +4,8 @@
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { exchangesOfHar } from '#verify/testkit/har.ts';
 import { runs } from '#verify/testkit/runs.ts';
-import { exchangesOfHar } from '../evidence/exchanges-of-traffic.ts';
 import { latestReports } from './intents-file.ts';
 import { type JudgeOptions, judge } from './judge.ts';
 
@@ -47,8 +47,9 @@ function entryOf(one: Line, atMs: number): object {
   };
 }
 
-function brokenBy(entries: readonly object[], options: JudgeOptions): readonly string[] {
-  const { rules } = judge(exchangesOfHar(JSON.stringify({ log: { entries } }), 'run.har'), options);
+async function brokenBy(entries: readonly object[], options: JudgeOptions) {
+  const exchanges = await exchangesOfHar(JSON.stringify({ log: { entries } }));
+  const { rules } = judge(exchanges, options);
   return rules.filter(({ findings }) => findings.length > 0).map(({ id }) => id);
 }
 
@@ -63,23 +64,26 @@ const numRuns = runs(20);
 test.each([
   ['without an intents file', undefined],
   ['with two ids of one intent', bothIds],
-])('a HAR file %s that is cut at either end breaks no rule that the whole keeps', (_, reports) => {
-  fc.assert(
-    fc.property(fc.array(line, { maxLength: 8 }), (lines) => {
-      let atMs = Date.parse('2026-01-01T00:00:00Z');
-      const entries = lines.map((one) => {
-        atMs += one.gapMs;
-        return entryOf(one, atMs);
-      });
-      const whole = brokenBy(entries, { reports });
-      const cut = { reports, isPartial: true, isCutAtStart: true };
-      for (let start = 0; start <= entries.length; start++) {
-        for (let end = start; end <= entries.length; end++) {
-          const broken = brokenBy(entries.slice(start, end), cut);
-          expect(broken.filter((id) => !whole.includes(id))).toEqual([]);
+])(
+  'a HAR file %s that is cut at either end breaks no rule that the whole keeps',
+  async (_, reports) => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(line, { maxLength: 8 }), async (lines) => {
+        let atMs = Date.parse('2026-01-01T00:00:00Z');
+        const entries = lines.map((one) => {
+          atMs += one.gapMs;
+          return entryOf(one, atMs);
+        });
+        const whole = await brokenBy(entries, { reports });
+        const cut = { reports, isPartial: true, isCutAtStart: true };
+        for (let start = 0; start <= entries.length; start++) {
+          for (let end = start; end <= entries.length; end++) {
+            const broken = await brokenBy(entries.slice(start, end), cut);
+            expect(broken.filter((id) => !whole.includes(id))).toEqual([]);
+          }
         }
-      }
-    }),
-    { numRuns },
-  );
-});
+      }),
+      { numRuns },
+    );
+  },
+);

@@ -10,11 +10,18 @@ import { retryAfter } from './client-1-retry-after.ts';
 import { requests } from './client-3-requests.ts';
 import { outcomes } from './client-5-outcomes.ts';
 import { pace } from './client-11-pace.ts';
-import { type Exchange, isAccepted, isSend } from './exchange.ts';
+import { type Exchange, isAccepted, isSend, type Reading, readsIn } from './exchange.ts';
 import { groupingOf } from './intent-grouping.ts';
 import type { Intents, Knowledge } from './intents.ts';
 import type { Report } from './intents-file.ts';
-import type { ClientRecord, Finding, Judge, Judgement, Notice } from './record.ts';
+import {
+  type ClientRecord,
+  type Finding,
+  type Judge,
+  type Judgement,
+  type Notice,
+  notExercised,
+} from './record.ts';
 
 /** `failed`: a rule that a client must keep; `advice`: one that it should keep. */
 export type ClientVerdict = 'passed' | 'failed' | 'advice' | 'not_exercised';
@@ -47,6 +54,12 @@ export interface JudgeOptions {
   /** Why the record is incomplete: it is then judged as a partial one. */
   readonly lack?: string | undefined;
   readonly reports?: readonly Report[] | undefined;
+  /** What the exchanges may have been, too: a finding must hold in each of these readings. */
+  readonly otherReadings?: readonly Reading[] | undefined;
+  /** Exchanges in the midst of the record are missing. */
+  readonly hasGaps?: boolean | undefined;
+  /** What else a reader must hear about the record. */
+  readonly notices?: readonly string[] | undefined;
   /**
    * True if the message never becomes `delivered`. Without this function, a message counts as
    * undelivered if the client read it as `failed`.
@@ -73,31 +86,14 @@ export function* judging(
   exchanges: readonly Exchange[],
   options: JudgeOptions,
 ): Generator<undefined, RefereeReport> {
-  const { accounts, lack } = options;
-  const ofAccounts = exchanges.filter(
-    (exchange) => accounts?.some((account) => isOfAccount(exchange, account)) ?? true,
-  );
-  const isCutAtStart = options.isCutAtStart === true;
-  const isPartial = options.isPartial === true || isCutAtStart || lack !== undefined;
-  /** By caller and endpoint: the first send whose content is unknown. */
-  const unclear = new Map<string, Exchange>();
-  for (const send of ofAccounts)
-    if (isUnclear(send) && !unclear.has(scopeOf(send))) unclear.set(scopeOf(send), send);
-  // Only its content could say what an unclear send means for its own caller and endpoint.
-  const unclearSince = (one: Exchange) =>
-    unclear.size === 0 ? undefined : unclear.get(scopeOf(one))?.number;
-  const clear = ofAccounts.filter((one) => unclearSince(one) === undefined);
-  const before = ofAccounts.filter((one) => one.number < (unclearSince(one) ?? 0));
-  const after = ofAccounts.filter(
-    (one) => one.number >= (unclearSince(one) ?? Number.POSITIVE_INFINITY),
-  );
-  const known = { isPartial, isCutAtStart, lacksSends: unclear.size > 0, reports: options.reports };
-  const records = [
-    yield* recordOf(clear, known, options),
-    yield* recordOf(before, { ...known, isPartial: true }, options),
-    yield* recordOf(after, { ...known, isPartial: true, isCutAtStart: true }, options),
-  ] as const;
-  const judgements = yield* verdictsOn(records, options.isStrict === true);
+  const { lack, otherReadings = [], notices = [] } = options;
+  const { records, unclear } = yield* recordsOf(exchanges, options);
+  const confirmed: ReadonlySet<string>[] = [];
+  for (const reading of otherReadings) {
+    const other = yield* recordsOf(reading.exchanges, options);
+    confirmed.push(findingKeys(yield* verdictsOn(other.records, options, []), reading));
+  }
+  const judgements = yield* verdictsOn(records, options, confirmed);
   const intents = mergedIntents(records);
   return {
     rules: judgements,
@@ -107,11 +103,73 @@ export function* judging(
     intents,
     notices: [
       ...(lack === undefined ? [] : [{ what: lack, exchanges: [] }]),
-      ...[...unclear.values()].map(unclearNotice),
-      ...judgements.flatMap(({ notices = [] }) => notices),
+      ...notices.filter((what) => what !== lack).map((what) => ({ what, exchanges: [] })),
+      ...unclear.map(unclearNotice),
+      ...judgements.flatMap((one) => one.notices ?? []),
       ...notAcceptedNotice(intents),
     ],
   };
+}
+
+type Records = readonly [clear: ClientRecord, before: ClientRecord, after: ClientRecord];
+
+/** The records that are judged each by itself, and the first unclear send of each scope. */
+function* recordsOf(
+  exchanges: readonly Exchange[],
+  options: JudgeOptions,
+): Generator<undefined, { readonly records: Records; readonly unclear: readonly Exchange[] }> {
+  const { accounts, lack } = options;
+  const ofAccounts = exchanges.filter(
+    (exchange) =>
+      !exchange.lacksCaller &&
+      (accounts?.some((account) => isOfAccount(exchange, account)) ?? true),
+  );
+  const isCutAtStart = options.isCutAtStart === true || options.hasGaps === true;
+  const isPartial = options.isPartial === true || isCutAtStart || lack !== undefined;
+  /** By caller and endpoint: the first send whose content is unknown. */
+  const unclear = new Map<string, Exchange>();
+  const scopes = new Set(ofAccounts.filter(isSend).map(scopeOf));
+  for (const send of exchanges.filter(isUnclear)) {
+    // A send of an unknown caller may be of each one.
+    for (const scope of send.lacksCaller ? scopes : [scopeOf(send)])
+      if (!unclear.has(scope)) unclear.set(scope, send);
+    if (send.lacksCaller) break;
+  }
+  // Only its content could say what an unclear send means for its own caller and endpoint.
+  const unclearSince = (one: Exchange) =>
+    unclear.size === 0 ? undefined : unclear.get(scopeOf(one))?.number;
+  const clear = ofAccounts.filter((one) => unclearSince(one) === undefined);
+  const before = ofAccounts.filter((one) => one.number < (unclearSince(one) ?? 0));
+  const after = ofAccounts.filter(
+    (one) => one.number >= (unclearSince(one) ?? Number.POSITIVE_INFINITY),
+  );
+  const reads = readsIn(exchanges);
+  const lacksSends = exchanges.some(isUnclear);
+  const known = { isPartial, isCutAtStart, lacksSends, reports: options.reports };
+  const records = [
+    yield* recordOf(clear, reads, known, options),
+    yield* recordOf(before, reads, { ...known, isPartial: true }, options),
+    yield* recordOf(after, reads, { ...known, isPartial: true, isCutAtStart: true }, options),
+  ] as const;
+  return { records, unclear: [...new Set(unclear.values())] };
+}
+
+/** What the findings are about, by the numbers of the reading that is judged. */
+function findingKeys(rules: readonly RuleJudgement[], { numbers }: Reading): ReadonlySet<string> {
+  return new Set(
+    rules.flatMap(({ id, findings }) =>
+      findings.map((one) => findingKey(id, one, (number) => numbers[number - 1])),
+    ),
+  );
+}
+
+function findingKey(
+  id: ClientRuleId,
+  { exchanges, what }: Finding,
+  numberOf: (number: number) => number | undefined,
+): string {
+  const last = exchanges.at(-1);
+  return `${id} ${last === undefined ? what : numberOf(last.number)}`;
 }
 
 function scopeOf({ caller, endpoint, method }: Exchange): string {
@@ -119,8 +177,11 @@ function scopeOf({ caller, endpoint, method }: Exchange): string {
 }
 
 function unclearNotice(send: Exchange): Notice {
-  const { caller, endpoint, number } = send;
-  const what = `the body of exchange ${number} was not recorded: from there on, the sends of ${caller} to ${endpoint ?? 'an unknown path'} are not judged by their content`;
+  const { caller, endpoint, number, lacksCaller } = send;
+  const [lacking, whose] = lacksCaller
+    ? ['caller', 'all sends']
+    : ['body', `the sends of ${caller}`];
+  const what = `the ${lacking} of exchange ${number} was not recorded: from there on, ${whose} to ${endpoint ?? 'an unknown path'} are not judged by their content`;
   return { what, exchanges: [send] };
 }
 
@@ -144,29 +205,41 @@ function notAcceptedNotice({ all }: Intents): Notice[] {
 /** The exchanges as the judges of the rules need them, with their intents. */
 function* recordOf(
   exchanges: readonly Exchange[],
+  reads: readonly Exchange[],
   knowledge: Knowledge,
   { graceMs = defaultGraceMs, endsUndelivered }: JudgeOptions,
 ): Generator<undefined, ClientRecord> {
   const judged = knowledge.isPartial ? exchanges.map(leftOpen) : exchanges;
   const intents = yield* groupingOf(judged, knowledge);
-  return { ...knowledge, exchanges: judged, intents, graceMs, endsUndelivered };
+  return { ...knowledge, exchanges: judged, reads, intents, graceMs, endsUndelivered };
 }
 
 /** The rules that need no content of a send. */
 const contentFree: readonly ClientRuleId[] = ['CLIENT-11', 'CLIENT-12', 'CLIENT-13', 'CLIENT-16'];
 
-/** `after`: exchanges that may belong to intents of unknown content. */
+/** The rules that an exchange in the midst may excuse, such as a read that shows a failure. */
+const gapless: readonly ClientRuleId[] = ['CLIENT-3', 'CLIENT-5', 'CLIENT-7'];
+
+/**
+ * `after`: exchanges that may belong to intents of unknown content. `confirmed`: the findings of
+ * each other reading.
+ */
 function* verdictsOn(
-  [clear, before, after]: readonly [ClientRecord, ClientRecord, ClientRecord],
-  isStrict: boolean,
+  [clear, before, after]: Records,
+  { isStrict = false, hasGaps = false }: JudgeOptions,
+  confirmed: readonly ReadonlySet<string>[],
 ): Generator<undefined, RuleJudgement[]> {
   const rules: RuleJudgement[] = [];
   for (const { id, level } of clientRules) {
     const judged = [clear, before, ...(contentFree.includes(id) ? [after] : [])].map((record) =>
-      judges[id](record),
+      hasGaps && gapless.includes(id) ? notExercised : judges[id](record),
     );
-    const exercised = judged.reduce((sum, one) => sum + one.exercised, 0);
-    const findings = judged.flatMap((one) => one.findings);
+    const found = judged.flatMap((one) => one.findings);
+    const findings = found.filter((one) =>
+      confirmed.every((keys) => keys.has(findingKey(id, one, (number) => number))),
+    );
+    const undecided = found.length - findings.length;
+    const exercised = judged.reduce((sum, one) => sum + one.exercised, -undecided);
     const notices = judged.flatMap((one) => one.notices ?? []);
     const verdict = verdictOf(isStrict ? 'must' : level, exercised, findings);
     rules.push({ id, level, verdict, exercised, findings, notices });
@@ -175,9 +248,10 @@ function* verdictsOn(
   return rules;
 }
 
-/** True for a send of unknown content: any later send may belong to its intent. */
+/** True for a send of unknown content or caller: any later send may belong to its intent. */
 function isUnclear(exchange: Exchange): boolean {
-  return exchange.lacksBody === true && isSend(exchange) && exchange.text === '';
+  const { lacksBody = false, lacksCaller = false, text } = exchange;
+  return isSend(exchange) && (lacksCaller || (lacksBody && text === ''));
 }
 
 /** A reply that may not have left by the end of the record is in flight for all later requests. */

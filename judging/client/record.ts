@@ -7,6 +7,8 @@ import type { Intents, Knowledge } from './intents.ts';
 
 export interface ClientRecord extends Knowledge {
   readonly exchanges: readonly Exchange[];
+  /** All that showed the client a message, also where their callers are not known. */
+  readonly reads: readonly Exchange[];
   readonly intents: Intents;
   /** How long after a 429 a request still counts as sent before it (CLIENT-2). */
   readonly graceMs: number;

@@ -2,9 +2,8 @@
  * HAR files as browsers and proxies write them.
  */
 import { expect, test } from 'vitest';
+import { exchangesOfHar, readText } from '#verify/testkit/har.ts';
 import { judge } from '../client/judge.ts';
-import { exchangesOfHar } from './exchanges-of-traffic.ts';
-import { HarEntries } from './har-entries.ts';
 
 const key = `smst_${'Ab1'.repeat(13)}x`;
 const send = 'https://sms.example/api/v1/sms/send/';
@@ -31,18 +30,21 @@ function entry({ at, url = send, method = 'POST', request, response, time = 10 }
 }
 
 function read(...lines: readonly Line[]) {
-  return exchangesOfHar(JSON.stringify({ log: { entries: lines.map(entry) } }), 'run.har');
+  return exchangesOfHar(JSON.stringify({ log: { entries: lines.map(entry) } }));
 }
 
-function brokenBy(...lines: readonly Line[]) {
-  const { rules } = judge(read(...lines));
+async function brokenBy(...lines: readonly Line[]) {
+  const { exchanges, otherReadings } = await readText(
+    JSON.stringify({ log: { entries: lines.map(entry) } }),
+  );
+  const { rules } = judge(exchanges, { otherReadings });
   return rules.filter(({ findings }) => findings.length > 0).map(({ id }) => id);
 }
 
 const refused = { status: 429, headers: [{ name: 'Retry-After', value: '2' }], content: {} };
 
-test('fractions of a second are read, entries are sorted by their time', () => {
-  const exchanges = read(
+test('fractions of a second are read, entries are sorted by their time', async () => {
+  const exchanges = await read(
     { at: '2026-01-01T00:00:02.500999+00:00' },
     { at: '2026-01-01T01:00:00.250+01:00', response: refused },
   );
@@ -50,21 +52,21 @@ test('fractions of a second are read, entries are sorted by their time', () => {
   expect(exchanges.map(({ status }) => status)).toEqual([429, 202]);
 });
 
-test('CLIENT-1 a retry is early by the recorder\u2019s clock', () => {
+test('CLIENT-1 a retry is early by the recorder\u2019s clock', async () => {
   const first = { at: '2026-01-01T00:00:00Z', response: refused };
-  expect(brokenBy(first, { at: '2026-01-01T00:00:01.999Z' })).toEqual(['CLIENT-1']);
-  expect(brokenBy(first, { at: '2026-01-01T00:00:02Z' })).toEqual([]);
+  expect(await brokenBy(first, { at: '2026-01-01T00:00:01.999Z' })).toEqual(['CLIENT-1']);
+  expect(await brokenBy(first, { at: '2026-01-01T00:00:02Z' })).toEqual([]);
 });
 
-test('CLIENT-17 a 503 that asks for a wait is read, too', () => {
+test('CLIENT-17 a 503 that asks for a wait is read, too', async () => {
   const first = { at: '2026-01-01T00:00:00Z', response: { ...refused, status: 503 } };
-  expect(brokenBy(first, { at: '2026-01-01T00:00:01.999Z' })).toEqual(['CLIENT-17']);
-  expect(brokenBy(first, { at: '2026-01-01T00:00:02Z' })).toEqual([]);
+  expect(await brokenBy(first, { at: '2026-01-01T00:00:01.999Z' })).toEqual(['CLIENT-17']);
+  expect(await brokenBy(first, { at: '2026-01-01T00:00:02Z' })).toEqual([]);
 });
 
-test('bodies in base64 are read', () => {
+test('bodies in base64 are read', async () => {
   const base64 = (text: string) => Buffer.from(text).toString('base64');
-  const [one] = read({
+  const [one] = await read({
     at: '2026-01-01T00:00:00Z',
     request: { postData: { mimeType: 'application/json', text: base64(body), encoding: 'base64' } },
     response: { content: { text: base64('{"message_id":"m-2"}'), encoding: 'base64' } },
@@ -77,17 +79,19 @@ test.each([
   ['status 0', { status: 0, content: undefined }],
   ['an error of the browser', { _error: 'net::ERR_CONTENT_LENGTH_MISMATCH' }],
   ['half a body', { content: { text: '{"message_id":"m-' } }],
-])('%s is a reply that the client did not see', (_, response) => {
-  expect(read({ at: '2026-01-01T00:00:00Z', response })[0]?.isSeen).toBe(false);
+])('%s is a reply that the client did not see', async (_, response) => {
+  expect((await read({ at: '2026-01-01T00:00:00Z', response }))[0]?.isSeen).toBe(false);
 });
 
-test('a body that was not recorded is one that was seen', () => {
-  expect(read({ at: '2026-01-01T00:00:00Z', response: { content: {} } })[0]?.isSeen).toBe(true);
+test('a body that was not recorded is one that was seen', async () => {
+  expect((await read({ at: '2026-01-01T00:00:00Z', response: { content: {} } }))[0]?.isSeen).toBe(
+    true,
+  );
 });
 
-test('sends without recorded bodies cannot be attributed and fail nothing', () => {
+test('sends without recorded bodies cannot be attributed and fail nothing', async () => {
   const bare = { request: { postData: undefined }, response: { status: 503 } };
-  const exchanges = read(
+  const exchanges = await read(
     { at: '2026-01-01T00:00:00Z', ...bare },
     { at: '2026-01-01T00:00:01Z', ...bare },
   );
@@ -96,8 +100,8 @@ test('sends without recorded bodies cannot be attributed and fail nothing', () =
   expect(intents.unattributable).toBe(2);
 });
 
-test('odd durations, missing headers and an aborted preflight are read', () => {
-  const exchanges = read(
+test('odd durations, missing headers and an aborted preflight are read', async () => {
+  const exchanges = await read(
     { at: '2026-01-01T00:00:00Z', time: null, response: { headers: null } },
     { at: '2026-01-01T00:00:00Z', time: -1 },
     { at: '2026-01-01T00:00:00Z', method: 'OPTIONS', response: { status: 0 } },
@@ -105,19 +109,20 @@ test('odd durations, missing headers and an aborted preflight are read', () => {
   expect(exchanges).toHaveLength(2);
 });
 
-test('entries that cannot be read are skipped, and the first one is named', () => {
+test('entries that cannot be read are skipped, and the first one is named', async () => {
   const broken = [{ request: { url: undefined } }, { response: { content: { text: 7 } } }];
   const lines = [{}, ...broken, {}].map((own) => entry({ at: '2026-01-01T00:00:00Z', ...own }));
   const notices: string[] = [];
   const text = JSON.stringify({ log: { entries: lines } });
-  expect(exchangesOfHar(text, 'a/run.har', (line) => notices.push(line))).toHaveLength(2);
+  const { exchanges } = await readText(text, 'a/run.har', (line) => notices.push(line));
+  expect(exchanges).toHaveLength(2);
   expect(notices).toEqual([
     'run.har: 2 entries cannot be read; skipped: log.entries[1].request.url: is missing: expected a string',
   ]);
 });
 
-test('other hosts and other paths are left out, a gateway before the path is not', () => {
-  const exchanges = read(
+test('other hosts and other paths are left out, a gateway before the path is not', async () => {
+  const exchanges = await read(
     {
       at: '2026-01-01T00:00:00Z',
       url: 'https://cdn.example/api/v2/track',
@@ -132,10 +137,10 @@ test('other hosts and other paths are left out, a gateway before the path is not
   ]);
 });
 
-test('an export without keys has one caller', () => {
+test('an export without keys has one caller', async () => {
   const bare = { request: { headers: [] } };
-  const first = { at: '2026-01-01T00:00:00Z', response: refused, ...bare };
-  expect(brokenBy(first, { at: '2026-01-01T00:00:01Z', ...bare })).toEqual(['CLIENT-1']);
+  const first = { at: '2026-01-01T00:00:00.000Z', response: refused, ...bare };
+  expect(await brokenBy(first, { at: '2026-01-01T00:00:01.000Z', ...bare })).toEqual(['CLIENT-1']);
 });
 
 test.each([
@@ -150,15 +155,15 @@ test.each([
       },
     },
   ],
-])('CLIENT-16 a key in the %s is found and not kept', (_, line) => {
-  const exchanges = read({ at: '2026-01-01T00:00:00Z', ...line });
+])('CLIENT-16 a key in the %s is found and not kept', async (_, line) => {
+  const exchanges = await read({ at: '2026-01-01T00:00:00Z', ...line });
   expect(exchanges[0]?.showsKey).toBe(true);
   expect(JSON.stringify(exchanges)).not.toContain(key);
 });
 
-test('CLIENT-1 a request that was sent before the 429 came is not a retry of it', () => {
+test('CLIENT-1 a request that was sent before the 429 came is not a retry of it', async () => {
   const slow = { at: '2026-01-01T00:00:00Z', time: 1_500, response: refused };
-  expect(brokenBy(slow, { at: '2026-01-01T00:00:01Z' })).toEqual([]);
+  expect(await brokenBy(slow, { at: '2026-01-01T00:00:01Z' })).toEqual([]);
 });
 
 const odd = 'a "quote", a \\\\, {"entries":[{}], \\';
@@ -166,7 +171,7 @@ const odd = 'a "quote", a \\\\, {"entries":[{}], \\';
 test.each([
   ['written in one line', (har: object) => JSON.stringify(har)],
   ['written with spaces', (har: object) => JSON.stringify(har, null, 2)],
-])('entries are read one by one, whatever is in their texts: %s', (_, write) => {
+])('entries are read one by one, whatever is in their texts: %s', async (_, write) => {
   const entries = [1, 2, 3].map((second) => ({
     ...entry({
       at: `2026-01-01T00:00:0${second}Z`,
@@ -177,40 +182,28 @@ test.each([
   }));
   const text = write({ log: { creator: { name: odd }, entries, pages: [odd] } });
   for (const length of [text.length, 1, 7]) {
-    const read = new HarEntries('run.har');
-    const found: unknown[] = [];
-    for (let at = 0; at < text.length; at += length) {
-      for (const { request, response } of read.add(text.slice(at, at + length))) {
-        found.push([request.postData?.text, request.url, response.status, response.content]);
-      }
-    }
-    expect(found).toEqual(
-      entries.map(({ request }) => [request.postData?.text, request.url, 202, null]),
-    );
     const notices: string[] = [];
-    const onCut = () => notices.push('cut');
-    expect([...read.end((line) => notices.push(line), onCut), ...notices]).toEqual([]);
+    const { exchanges } = await readText(text, 'run.har', (line) => notices.push(line), length);
+    expect(exchanges.map((one) => one.body)).toEqual(entries.map(() => ({ message: odd })));
+    expect(notices).toEqual([]);
   }
-  expect(exchangesOfHar(text, 'run.har').map(({ body }) => body)).toEqual(
-    entries.map(() => ({ message: odd })),
-  );
 });
 
 test.each(['', ',', '{}', ']', '}'])(
   'a HAR file that goes on with %j is read whole, or refused',
-  (rest) => {
+  async (rest) => {
     const text = JSON.stringify({ log: { entries: [entry({ at: '2026-01-01T00:00:01Z' })] } });
-    const read = () => exchangesOfHar(`${text}${rest}`, 'run.har');
-    if (rest === '') expect(read()).toHaveLength(1);
-    else expect(read).toThrow('run.har: not JSON; expected a HAR 1.2 file');
+    const read = () => exchangesOfHar(`${text}${rest}`);
+    if (rest === '') expect(await read()).toHaveLength(1);
+    else await expect(read()).rejects.toThrow('run.har: not JSON; expected a HAR 1.2 file');
   },
 );
 
-test('a body that was not saved is unknown: the client is not blamed for what it may have said', () => {
+test('a body that was not saved is unknown: the client is not blamed for what it may have said', async () => {
   const bare = { request: { postData: undefined, bodySize: 70 } };
   const first = { at: '2026-01-01T00:00:00Z', ...bare };
-  expect(brokenBy(first, { ...first, at: '2026-01-01T00:01:00Z' })).toEqual([]);
+  expect(await brokenBy(first, { ...first, at: '2026-01-01T00:01:00Z' })).toEqual([]);
   const unread = { status: 503, headers: [], content: { size: 41 } };
   // Whatever its body says, a 503 is no end of a message.
-  expect(brokenBy({ at: '2026-01-01T00:00:00Z', response: unread })).toEqual(['CLIENT-9']);
+  expect(await brokenBy({ at: '2026-01-01T00:00:00Z', response: unread })).toEqual(['CLIENT-9']);
 });

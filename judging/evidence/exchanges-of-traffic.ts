@@ -4,84 +4,85 @@
  * caller, because recorded traffic does not show accounts.
  */
 
-import { basename } from 'node:path';
-import {
-  lacksBody,
-  type NoticeTaker,
-  type TrafficExchange,
-  type TrafficReply,
-} from '#contract/exchange.ts';
-import { matchRoute } from '#contract/routes.ts';
-import { sha256 } from '#io/digest.ts';
-import type { Exchange } from '../client/exchange.ts';
-import { HarEntries } from './har-entries.ts';
-import { exchangeOfEntry } from './har-entry.ts';
-import {
-  asksForWait,
-  endpointOf,
-  isGarbled,
-  objectIn,
-  plainAddress,
-  plainJson,
-  waitMs,
-} from './reading.ts';
+import { lacksBody, type TrafficExchange, type TrafficReply } from '#contract/exchange.ts';
+import type { Exchange, Reading } from '../client/exchange.ts';
+import { KeyNames } from './key-names.ts';
+import { asksForWait, endpointOf, isGarbled, objectIn, waitMs } from './reading.ts';
 
-/**
- * Reads the text of a HAR file. Throws a CommandError that names what is wrong. `name` is the
- * file's. Skips what cannot be read; `onNotice` gets a line about it.
- */
-export function exchangesOfHar(
-  text: string,
-  name: string,
-  onNotice: NoticeTaker = () => {},
-): Exchange[] {
-  const entries = new HarEntries(name);
-  const traffic = [
-    ...entries.add(text),
-    ...entries.end(onNotice, () => onNotice(endsInMidst(name), true)),
-  ].map(exchangeOfEntry);
-  return exchangesOf(ofService(traffic), keyName);
+export interface ReadTraffic {
+  readonly exchanges: Exchange[];
+  /** What the exchanges may have been otherwise, because times are known only to a part. */
+  readonly otherReadings: readonly Reading[];
 }
 
-/** `path`: of a file. */
-export function endsInMidst(path: string): string {
-  return `${basename(path)}: it ends in the midst; read up to there`;
-}
-
-/** The API requests to those hosts that got a request with a path of the service. */
-function ofService(traffic: readonly TrafficExchange[]): readonly TrafficExchange[] {
-  const isService = ({ path }: TrafficExchange) => matchRoute(pathOf(path)) !== undefined;
-  const hosts = new Set(traffic.filter(isService).map(({ host }) => host));
-  return traffic.filter(
-    ({ method, host, path }) => hosts.has(host) && path.includes('/api/') && method !== 'OPTIONS',
-  );
-}
-
-/** Makes exchanges from recorded traffic, in which names already stand for keys. */
-export function exchangesOfTraffic(traffic: readonly TrafficExchange[]): Exchange[] {
-  return exchangesOf(traffic, (key) => key);
-}
-
-function exchangesOf(
+/** `keys`: those of the files, for texts that were read before their keys were known. */
+export function exchangesOfTraffic(
   traffic: readonly TrafficExchange[],
-  nameOf: (key: string) => string,
-): Exchange[] {
-  const keys = new Map<string, string>();
-  for (const each of traffic) {
-    const key = keyOf(each);
-    if (key !== '' && !keys.has(key)) keys.set(key, nameOf(key));
-  }
+  keys = new KeyNames(),
+): ReadTraffic {
+  const names = new Set([...keys.names, ...traffic.map(keyOf)]);
+  names.delete('');
+  const isCallerShown = traffic.some((one) => one.showsCredential);
   const exchanges = traffic
     .toSorted((a, b) => a.sentAt - b.sentAt)
-    .map((each, index) => exchangeOf(each, index + 1, keys));
+    .map((each, index) => exchangeOf(each, index + 1, keys, names, isCallerShown));
+  // Only exchanges that were certainly open together: most clients wait for each reply.
+  const earliest = ({ precisionMs = 0 }: Exchange) => -precisionMs;
+  withOverlaps(exchanges, earliest);
+  if (!exchanges.some(isInexact)) return { exchanges, otherReadings: [] };
+  const copies = exchanges.map((one) => ({ ...one }));
+  const others = [
+    withOverlaps(copies, ({ precisionMs = 0, lacksEnd = false }) =>
+      lacksEnd ? Number.POSITIVE_INFINITY : precisionMs,
+    ),
+    withOverlaps(withTiesReversed(exchanges), earliest),
+  ];
+  return {
+    exchanges,
+    otherReadings: others
+      .filter((other) => other.some((one, at) => isOtherThan(one, exchanges[at])))
+      .map((other) => renumbered(other)),
+  };
+}
+
+function isInexact({ precisionMs, lacksEnd }: Exchange): boolean {
+  return precisionMs !== undefined || lacksEnd === true;
+}
+
+function isOtherThan(one: Exchange, other: Exchange | undefined): boolean {
+  return one.number !== other?.number || one.openUntil !== other.openUntil;
+}
+
+/** Exchanges that came at one time in the other order: their true order is not known. */
+function withTiesReversed(exchanges: readonly MutableExchange[]): MutableExchange[] {
+  const reversed: MutableExchange[] = [];
+  for (const [at, one] of exchanges.entries()) {
+    const isTie = exchanges[at - 1]?.atMs === one.atMs;
+    const start = isTie ? reversed.findLastIndex(({ atMs }) => atMs < one.atMs) + 1 : at;
+    reversed.splice(start, 0, { ...one });
+  }
+  return reversed;
+}
+
+/** The exchanges numbered in their order, and the numbers that they had. */
+function renumbered(exchanges: readonly MutableExchange[]): Reading {
+  const numbers = exchanges.map(({ number }) => number);
+  for (const [at, one] of exchanges.entries()) Object.assign(one, { number: at + 1 });
+  return { exchanges, numbers };
+}
+
+/** Says which exchanges were open together. `lateMsOf`: how much later a reply may have come. */
+function withOverlaps(
+  exchanges: readonly MutableExchange[],
+  lateMsOf: (exchange: Exchange) => number,
+) {
   const lastMs = exchanges.at(-1)?.atMs ?? 0;
-  for (const exchange of exchanges) {
-    exchange.isOpenAtEnd = exchange.answeredAtMs > lastMs;
-    // Numbers start at 1, so `openUntil` is the index of the exchange after the one it names.
-    let next = exchanges[exchange.openUntil];
-    while (next !== undefined && next.atMs < exchange.answeredAtMs) {
-      next = exchanges[++exchange.openUntil];
-    }
+  for (const [at, exchange] of exchanges.entries()) {
+    const latestMs = exchange.answeredAtMs + lateMsOf(exchange);
+    exchange.isOpenAtEnd = latestMs > lastMs;
+    exchange.openUntil = at + 1;
+    if (latestMs === Number.POSITIVE_INFINITY) exchange.openUntil = exchanges.length;
+    while ((exchanges[exchange.openUntil]?.atMs ?? latestMs) < latestMs) exchange.openUntil++;
   }
   return exchanges;
 }
@@ -91,74 +92,68 @@ const noReply: TrafficReply = { status: 0, headers: {}, body: '' };
 /** An exchange whose later neighbours are not known yet. */
 type MutableExchange = Exchange & { openUntil: number; isOpenAtEnd: boolean };
 
-/** `keys`: the name of each key in the traffic. Hides keys wherever the exchange shows them. */
+/** `names`: those of all keys. `isCallerShown`: by some exchange of the record. */
 function exchangeOf(
   traffic: TrafficExchange,
   number: number,
-  keys: ReadonlyMap<string, string>,
+  keys: KeyNames,
+  names: ReadonlySet<string>,
+  isCallerShown: boolean,
 ): MutableExchange {
-  const { sentAt, answeredAt, query } = traffic;
-  const { status, headers, body: rawReply = '' } = traffic.reply ?? noReply;
+  const { sentAt, answeredAt, method, query, precisionMs, setMs, connection } = traffic;
+  const { status, headers, lacksHeaders = false, body: replyText = '' } = traffic.reply ?? noReply;
   const retryAfter = asksForWait(status) ? headers['retry-after'] : undefined;
-  const requestBody = plainJson(traffic.body ?? '');
-  const search = query === '' ? '' : `?${plainAddress(query)}`;
-  const replyBody = plainJson(rawReply);
-  const caller = keys.get(keyOf(traffic)) ?? 'unauthenticated';
-  const requestKeys = keysIn(`${plainAddress(traffic.path)}${search}\n${requestBody}`, keys);
-  const shownKeys = [...requestKeys, ...keysIn(replyBody, keys)];
-  const withoutKeys = (text: string) =>
-    shownKeys.reduce((hidden, key) => hidden.replaceAll(key, `(${keyName(key)})`), text);
-  const path = withoutKeys(plainAddress(pathOf(traffic.path)));
-  const text = withoutKeys(requestBody);
-  const reply = objectIn(withoutKeys(replyBody));
+  const caller = keyOf(traffic) || 'unauthenticated';
+  const path = keys.hiddenInAddress(traffic.path);
+  const target = query === '' ? path : `${path}?${keys.hiddenInAddress(query)}`;
+  const text = keys.hiddenIn(traffic.body ?? '');
+  const reply = objectIn(keys.hiddenIn(replyText));
+  const hasBrokenBody = traffic.isGarbled ?? (reply === undefined && isGarbled(status, replyText));
   return {
     number,
     atMs: sentAt,
     answeredAtMs: answeredAt,
     openUntil: number,
     isOpenAtEnd: false,
+    ...(precisionMs > 0 && { precisionMs }),
+    ...(traffic.lacksEnd && { lacksEnd: true }),
+    ...(setMs !== undefined && { setMs }),
+    ...(connection !== undefined && { connection }),
     caller,
     credential: caller,
     accountId: keyOf(traffic) === '' || status === 401 ? undefined : caller,
     accountName: undefined,
     endpoint: endpointOf(path),
-    method: traffic.method,
-    target: `${path}${withoutKeys(search)}`,
+    method,
+    target,
     text,
     body: objectIn(text),
     status,
     isForced: traffic.isForced,
     ...(lacksBody(traffic) && { lacksBody: true }),
-    retryAfterMs: waitMs(retryAfter, 1, sentAt),
+    ...(lacksHeaders && { lacksHeaders }),
+    ...(isCallerShown && !traffic.showsCredential && status !== 401 && { lacksCaller: true }),
+    retryAfterMs: waitMs(retryAfter, 1, serviceTimeOf(headers['date'], sentAt)),
     retryAfter,
     reply,
-    isSeen: traffic.isSeen && (reply !== undefined || !isGarbled(status, rawReply)),
-    showsKey: requestKeys.length > 0,
+    isSeen: traffic.isSeen && !hasBrokenBody,
+    ...(hasBrokenBody && { isGarbled: true }),
+    showsKey: shows(`${target}\n${text}`, names),
   };
 }
 
-/** The path without the prefix that a gateway puts before the service's paths. */
-export function pathOf(pathname: string): string {
-  if (matchRoute(pathname) !== undefined) return pathname;
-  const starts = [...pathname.matchAll(/\/api\//g)].map(({ index }) => pathname.slice(index));
-  return starts.find((path) => matchRoute(path) !== undefined) ?? starts[0] ?? pathname;
+/** The latest time of the service's clock at a reply; without its `Date`, the recorder's time. */
+function serviceTimeOf(date: string | undefined, sentAt: number): number {
+  return date === undefined ? sentAt : Date.parse(date) + 1_000;
 }
 
-/** The API key of the request; empty if the file lacks it, as browsers' exports often do. */
+/** The name of the request's API key; empty if the file lacks it, as browsers' exports often do. */
 function keyOf({ headers }: TrafficExchange): string {
   return /^bearer[ \t]+(\S+)$/i.exec(headers['authorization'] ?? '')?.[1] ?? '';
 }
 
-/** The form of the service's keys, so that a key is found in a query although no header has it. */
-const drawnKey = /\bsmst_[A-Za-z0-9]{40}\b/g;
-
-function keysIn(text: string, keys: ReadonlyMap<string, string>): readonly string[] {
-  const found = new Set(text.match(drawnKey));
-  for (const key of keys.keys()) if (text.includes(key)) found.add(key);
-  return [...found];
-}
-
-/** The name of a key in reports, which does not show the key. */
-export function keyName(key: string): string {
-  return `key ${sha256(key).slice(0, 12)}`;
+function shows(text: string, names: ReadonlySet<string>): boolean {
+  if (!text.includes('key:')) return false;
+  for (const name of names) if (text.includes(name)) return true;
+  return false;
 }

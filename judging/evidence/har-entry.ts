@@ -3,18 +3,24 @@
  * browsers and proxies write: Chromium may leave out credentials and bodies, Playwright writes -1
  * if no reply came, and mitmproxy encodes bodies that are not text.
  */
+import { isUtf8 } from 'node:buffer';
 import { z } from 'zod';
-import type { TrafficExchange } from '#contract/exchange.ts';
+import type { TrafficExchange, TrafficReply } from '#contract/exchange.ts';
 import { mistakeLine, mistakesOf } from '#io/mistakes.ts';
+import type { KeyNames } from './key-names.ts';
+import { pathOf } from './reading.ts';
 
 const contentSchema = z
   .object({
     text: z.string().optional(),
     encoding: z.string().optional(),
     size: z.unknown().optional(),
+    mimeType: z.unknown().optional(),
+    /** Playwright's own field: the body is in this file. */
+    _file: z.unknown().optional(),
   })
   .nullish();
-export const entrySchema = z.object({
+const entrySchema = z.object({
   startedDateTime: z.string().refine((text) => !Number.isNaN(Date.parse(text)), {
     error: 'expected an ISO 8601 time',
   }),
@@ -33,6 +39,7 @@ export const entrySchema = z.object({
     /** Chrome's own field: set if the reply broke off. */
     _error: z.string().nullish(),
   }),
+  connection: z.unknown().optional(),
 });
 export type HarEntry = z.output<typeof entrySchema>;
 
@@ -74,38 +81,52 @@ function isText(value: unknown): boolean {
   return value === undefined || typeof value === 'string';
 }
 
-/** The exchange of an entry. Its path is as sent, and its credential shows the key. */
-export function exchangeOfEntry({
-  startedDateTime,
-  time,
-  request,
-  response,
-}: HarEntry): TrafficExchange {
+/** The exchange of an entry, with names for keys. */
+export function exchangeOfEntry(entry: HarEntry, keys: KeyNames): TrafficExchange {
+  const { startedDateTime, time, request, response, connection } = entry;
   const sentAt = Date.parse(startedDateTime);
   const { host, pathname, search } = URL.canParse(request.url) ? new URL(request.url) : unknownUrl;
-  const headers = headersOf(request.headers, ['authorization', 'content-type']);
+  const { authorization, ...others } = headersOf(request.headers, requestHeaders);
+  const headers =
+    authorization === undefined ? others : { ...others, authorization: keys.named(authorization) };
+  const body = textOf(request.postData, request.bodySize);
   return {
     sentAt,
-    answeredAt: sentAt + Math.max(0, Math.ceil(time)),
+    answeredAt: sentAt + Math.max(0, time),
+    // Exchanges that took no time, or less, were not measured.
+    ...(time <= 0 && { lacksEnd: true }),
     precisionMs: precisionOf(startedDateTime),
     host,
+    ...(typeof connection === 'string' && connection !== '' && { connection }),
     method: request.method,
-    path: pathname,
-    query: search.slice(1),
+    path: keys.hiddenInAddress(pathOf(pathname)),
+    query: keys.hiddenInAddress(search.slice(1)),
     headers,
-    showsCredential: headers['authorization'] !== undefined,
-    body: textOf(request.postData, request.bodySize),
+    showsCredential: authorization !== undefined,
+    body: body === undefined ? undefined : keys.hiddenIn(body),
     // Recorders write status 0 or less where no whole reply came.
-    reply:
-      response.status > 0
-        ? {
-            status: response.status,
-            headers: headersOf(response.headers, replyHeaders),
-            body: textOf(response.content, response.content?.size),
-          }
-        : undefined,
+    reply: response.status > 0 ? replyOf(response, keys) : undefined,
     isForced: false,
     isSeen: response.status > 0 && !response._error,
+  };
+}
+
+function replyOf(response: HarEntry['response'], keys: KeyNames): TrafficReply {
+  const { status, content, _error } = response;
+  // Every reply has headers: an empty list means that they were not recorded.
+  const lacksHeaders = !Array.isArray(response.headers) || response.headers.length === 0;
+  const type = lacksHeaders ? content?.mimeType : undefined;
+  // Chromium writes size 0 and no text for a body that it no longer has.
+  const isLost = content?.text === undefined || Boolean(_error);
+  const body = isLost ? undefined : textOf(content, content.size);
+  return {
+    status,
+    headers: {
+      ...headersOf(response.headers, replyHeaders),
+      ...(typeof type === 'string' && type !== '' && { 'content-type': type }),
+    },
+    ...(lacksHeaders && { lacksHeaders }),
+    body: body === undefined ? undefined : keys.hiddenIn(body),
   };
 }
 
@@ -116,13 +137,20 @@ function precisionOf(time: string): number {
 }
 
 const unknownUrl = new URL('http://unknown/');
+const requestHeaders = ['authorization', 'content-type'];
 const replyHeaders = ['content-type', 'retry-after', 'date', 'allow', 'location'];
 
-/** Undefined if a body was not saved: it has no text, but a positive size or -1 (unknown). */
+/**
+ * Undefined if a body was not saved: it has no text, but a positive size or -1 (unknown), or is not
+ * text.
+ */
 function textOf(content: z.output<typeof contentSchema>, size: unknown): string | undefined {
-  const { text = '', encoding } = content ?? {};
-  if (text === '' && (Number(size) > 0 || Number(size) === -1)) return undefined;
-  return encoding === 'base64' ? Buffer.from(text, 'base64').toString('utf8') : text;
+  const { text = '', encoding = '', _file: file } = content ?? {};
+  if (text === '' && (file !== undefined || Number(size) > 0 || Number(size) === -1))
+    return undefined;
+  if (encoding === '') return text;
+  const bytes = Buffer.from(text, 'base64');
+  return encoding === 'base64' && isUtf8(bytes) ? bytes.toString('utf8') : undefined;
 }
 
 function headersOf(headers: unknown, names: readonly string[]): Record<string, string> {

@@ -1,34 +1,47 @@
 /**
  * Reads recorded traffic from several files in one pass, and merges their exchanges in the order of
- * their times. A file is a recording of `smstwin record`, a HAR file or a journal, gzipped or not.
+ * their times. A file is a recording of `smstwin record`, a HAR file or a journal, gzipped or not,
+ * and is known by its content.
  */
-import { closeSync, createReadStream, readSync } from 'node:fs';
 import { basename } from 'node:path';
-import { createGunzip } from 'node:zlib';
-import type { NoticeTaker, TrafficEvent, TrafficExchange } from '#contract/exchange.ts';
-import { faultKinds } from '#contract/fault-kinds.ts';
-import { CommandError } from '#io/command-error.ts';
-import { openingOf } from '#io/own-file.ts';
-import { openPlain, reasonOf } from '#io/plain-file.ts';
+import type { NoticeTaker, TrafficEvent } from '#contract/exchange.ts';
+import { matchRoute } from '#contract/routes.ts';
 import { many } from '#io/table.ts';
 import { Copies } from './copies.ts';
-import { endsInMidst, pathOf } from './exchanges-of-traffic.ts';
+import { Elsewhere } from './foreign-file.ts';
 import { exchangesOfHarFile } from './har-file.ts';
-import type { RequestEntry } from './journal-entry.ts';
-import { lineReader } from './journal-line.ts';
-import { valueIn } from './reading.ts';
-import { lineOpening, type RecordedBody, type RecordedLine, readLine } from './recorded-line.ts';
+import { eventsOfJournal } from './journal-exchanges.ts';
+import { KeyNames } from './key-names.ts';
+import { exchangesOfRecording, SteadyClocks } from './recording-exchanges.ts';
+import { linesOf, opened, piecesOf, type TrafficKind } from './traffic-file.ts';
 
-/** A `cut` event marks where the exchanges before it no longer explain those after it. */
+/** What all files that are read together share. */
+class Shared {
+  readonly clocks = new SteadyClocks();
+  readonly keys: KeyNames;
+  readonly onNotice: NoticeTaker;
+
+  constructor(onNotice: NoticeTaker, keys = new KeyNames()) {
+    this.onNotice = onNotice;
+    this.keys = keys;
+  }
+}
+
+/**
+ * A `cut` event marks where the exchanges before it no longer explain those after it. `keys`: gets
+ * the keys of HAR files, for texts that were read before their keys were known.
+ */
 export async function* readTraffic(
   files: readonly string[],
   onNotice: NoticeTaker,
+  keys?: KeyNames,
 ): AsyncGenerator<TrafficEvent> {
   /** The next event of each file that has one. */
   const heads: { readonly events: AsyncIterator<TrafficEvent>; event: TrafficEvent }[] = [];
   const copies = new Copies();
+  const shared = new Shared(onNotice, keys);
   for (const file of files) {
-    const events = cutWhereSetBack(copies.without(eventsOf(file, onNotice)));
+    const events = cutWhereSetBack(copies.without(eventsOf(file, shared)));
     const first = await events.next();
     if (!first.done) heads.push({ events, event: first.value });
   }
@@ -42,6 +55,14 @@ export async function* readTraffic(
     else head.event = next.value;
   }
   if (copies.found > 0) onNotice(`${many(copies.found, 'exchange')} were read twice; counted once`);
+}
+
+/** Of what kind a file is. Throws a CommandError that names a file of another kind. */
+export async function trafficKindOf(path: string): Promise<TrafficKind> {
+  const pieces = piecesOf(path, () => {});
+  const { kind } = await opened(pieces, path);
+  await pieces.return(undefined);
+  return kind;
 }
 
 /** A line may be written so much later than one of a reply that came after it. */
@@ -65,219 +86,60 @@ async function* cutWhereSetBack(events: AsyncIterable<TrafficEvent>): AsyncGener
   }
 }
 
-/** True for a file that `smstwin record` wrote; false for a compressed copy of one. */
-export function isRecording(path: string): boolean {
-  try {
-    const file = openPlain(path);
-    const opening = openingOf(file);
-    closeSync(file);
-    return opening.search(lineOpening) === 0;
-  } catch {
-    return false;
-  }
-}
-
 /** A cut has no time: it comes before the events of all other files. */
 function timeOf(event: TrafficEvent): number {
   return event === 'cut' ? Number.NEGATIVE_INFINITY : event.sentAt;
 }
 
-async function* eventsOf(path: string, onNotice: NoticeTaker): AsyncGenerator<TrafficEvent> {
+async function* eventsOf(path: string, shared: Shared): AsyncGenerator<TrafficEvent> {
   let isCut = false;
   const onCut = () => {
     isCut = true;
   };
-  yield* eventsOfText(piecesOf(path, onCut), path, onNotice, onCut);
-  if (isCut) onNotice(endsInMidst(path), true);
+  let latestMs = Number.NEGATIVE_INFINITY;
+  let isInOrder = true;
+  const pieces = piecesOf(path, onCut);
+  for await (const event of eventsOfText(pieces, path, shared.onNotice, onCut, shared)) {
+    if (event !== 'cut') {
+      // Lines of a recording are in the order of their replies.
+      const { host, sentAt, answeredAt } = event;
+      isInOrder &&= host === '' ? answeredAt > latestMs - lateMs : sentAt >= latestMs;
+      latestMs = Math.max(latestMs, host === '' ? answeredAt : sentAt);
+    }
+    yield event;
+  }
+  if (!isCut) return;
+  const lacks = isInOrder ? 'end' : 'some';
+  shared.onNotice(`${basename(path)}: it ends in the midst; read up to there`, lacks);
 }
 
-/** As many characters as the format is recognised by. */
-const openingLength = 65_536;
-
-/** Tells the format by the beginning. The pieces of the text may end anywhere. */
+/** The pieces of the text may end anywhere. `path`: names it in errors and notices. */
 export async function* eventsOfText(
   pieces: AsyncGenerator<string>,
   path: string,
   onNotice: NoticeTaker,
   onCut: () => void,
+  { clocks, keys }: Pick<Shared, 'clocks' | 'keys'> = new Shared(onNotice),
 ): AsyncGenerator<TrafficEvent> {
-  let start = '';
-  while (start.length < openingLength) {
-    const { done, value } = await pieces.next();
-    if (done) break;
-    start += value;
-  }
-  if (start === '') throw new CommandError(2, `${path}: it is empty`);
-  start = start.replace(/^\uFEFF/, '');
-  const opening = start.slice(0, openingLength);
-  async function* allPieces() {
-    yield start;
-    yield* pieces;
-  }
-  const lines = () => linesOf(allPieces(), path, onCut);
-  if (opening.startsWith('{"journal":')) yield* eventsOfJournal(lines(), path);
-  else if (lineOpening.test(opening) && !/^\s*\{\s*"log"/.test(opening))
-    yield* eventsOfRecording(lines(), path, onNotice);
-  else if (/^\s*\{/.test(opening)) yield* exchangesOfHarFile(allPieces(), path, onNotice, onCut);
-  else throw new CommandError(2, `${path}: neither a recording, a HAR file nor a journal`);
-}
-
-async function* eventsOfRecording(
-  lines: AsyncIterable<string>,
-  path: string,
-  onNotice: NoticeTaker,
-): AsyncGenerator<TrafficExchange> {
-  let broken = 0;
-  for await (const text of lines) {
-    const line = readLine(text);
-    if (line !== undefined) yield exchangeOfLine(line);
-    else if (text.trim() !== '') broken++;
-  }
-  if (broken === 0) return;
-  onNotice(`${basename(path)}: ${many(broken, 'line')} cannot be read; skipped`, true);
-}
-
-function exchangeOfLine(line: RecordedLine): TrafficExchange {
-  const { request, reply, fault, failure } = line;
-  const [path = '', query = ''] = request.path.split('?', 2);
-  // A name of a later version says nothing about the reply.
-  const struck =
-    fault === undefined || !Object.hasOwn(faultKinds, fault) ? undefined : faultKinds[fault];
-  return {
-    sentAt: Date.parse(line.sent),
-    answeredAt: Date.parse(line.answered),
-    precisionMs: 1,
-    host: '',
-    method: request.method,
-    path: pathOf(path),
-    query,
-    headers: request.headers,
-    showsCredential: true,
-    address: line.client,
-    body: bodyIn(request),
-    reply: reply && { status: reply.status, headers: reply.headers, body: bodyIn(reply) },
-    // If the request did not reach the service, the status shows nothing about it.
-    isForced: struck?.isHandled === false,
-    isSeen:
-      reply !== undefined &&
-      failure === undefined &&
-      (fault === undefined || struck?.reply === 'late' || struck?.reply === 'stated'),
-  };
-}
-
-function bodyIn({ body, omitted }: RecordedBody): string | undefined {
-  return omitted === undefined ? (body ?? '') : undefined;
-}
-
-/** Operations after which earlier exchanges still explain later ones. */
-const harmless = /^(?:clock\.|sims\.(?:poll|receive)$|messages\.|outcomes\.|referee\.|faults\.)/;
-
-async function* eventsOfJournal(
-  lines: AsyncIterable<string>,
-  path: string,
-): AsyncGenerator<TrafficEvent> {
-  const read = lineReader(path);
-  let faults = 0;
-  for await (const text of lines) {
-    const entry = text === '' ? undefined : read(text);
-    if (entry === undefined) continue;
-    if ('request' in entry) yield exchangeOfEntry(entry, faults > 0);
-    if (!('operation' in entry)) continue;
-    const { operation } = entry;
-    if (operation === 'faults.add') faults++;
-    else if (operation === 'faults.clear') faults = 0;
-    else if (!harmless.test(operation)) yield 'cut';
-    // A snapshot may bring faults along.
-    if (operation.startsWith('snapshot')) faults = Number.POSITIVE_INFINITY;
-  }
-}
-
-/** The exchange of a journal's entry; its times are the service's own, to the millisecond. */
-function exchangeOfEntry({ at, request, reply }: RequestEntry, isForced: boolean): TrafficExchange {
-  const time = Date.parse(at);
-  const key = request.key_id ?? request.credential;
-  const { content_type: type, client_ip: address, body_base64: bytes } = request;
-  return {
-    sentAt: time,
-    answeredAt: time,
-    precisionMs: 0,
-    host: '',
-    method: request.method,
-    path: request.path,
-    query: request.query ?? '',
-    headers: {
-      ...(key !== undefined && { authorization: `Bearer ${key}` }),
-      ...(type !== undefined && { 'content-type': type }),
-    },
-    showsCredential: true,
-    ...(address !== undefined && { address }),
-    body:
-      bytes === undefined && request.content_encoding === undefined
-        ? (request.body ?? '')
-        : undefined,
-    reply: {
-      status: reply.status,
-      headers: { 'content-type': 'application/json', ...reply.headers },
-      body: reply.body,
-    },
-    isForced,
-    isSeen: reply.delivery?.cut === undefined,
-  };
-}
-
-/** Small, so that a piece is freed soon: longer texts wait for a full garbage collection. */
-const pieceBytes = 65_536;
-/** Characters: a line must fit in memory. */
-const longestLine = 64 * 1_048_576;
-
-/** The text of a file, gzipped or not, in pieces, because it may be larger than memory. */
-async function* piecesOf(path: string, onCut: () => void): AsyncGenerator<string> {
-  let file: number;
-  try {
-    file = openPlain(path);
-  } catch (error) {
-    throw new CommandError(2, `${path}: ${reasonOf(error)}`);
-  }
-  const magic = Buffer.alloc(2);
-  readSync(file, magic, 0, 2, 0);
-  const bytes = createReadStream('', { fd: file, start: 0, highWaterMark: pieceBytes });
-  const isZipped = magic[0] === 0x1f && magic[1] === 0x8b;
-  const plain = isZipped ? bytes.pipe(createGunzip({ chunkSize: pieceBytes })) : bytes;
-  bytes.on('error', (error) => plain.destroy(error));
-  plain.setEncoding('utf8');
-  try {
-    for await (const piece of plain) yield piece as string;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'Z_BUF_ERROR')
-      throw new CommandError(2, `${path}: ${reasonOf(error)}`);
-    onCut();
-  } finally {
-    bytes.destroy();
-  }
-}
-
-/** Lines without their ends. A last line that is neither ended nor JSON was cut off: left out. */
-async function* linesOf(
-  pieces: AsyncIterable<string>,
-  path: string,
-  onCut: () => void,
-): AsyncGenerator<string> {
-  let incomplete = '';
-  for await (const piece of pieces) {
-    // Only the piece is split: joining it to a long line first would copy that line each time.
-    const [end = '', ...lines] = piece.split('\n');
-    incomplete += end;
-    if (incomplete.length > longestLine)
-      throw new CommandError(2, `${path}: a line has more than ${longestLine} characters`);
-    for (const next of lines) {
-      yield withoutReturn(incomplete);
-      incomplete = next;
+  const text = await opened(pieces, path);
+  const elsewhere = new Elsewhere();
+  const lines = () => linesOf(text.pieces, path, onCut);
+  if (text.kind === 'HAR file')
+    yield* exchangesOfHarFile(text.pieces, { path, onNotice, onCut, keys, elsewhere });
+  else {
+    const events =
+      text.kind === 'journal'
+        ? eventsOfJournal(lines(), path)
+        : exchangesOfRecording(lines(), path, clocks, onNotice);
+    for await (const event of events) {
+      if (event !== 'cut') elsewhere.note(event, matchRoute(slashed(event.path)) !== undefined);
+      yield event;
     }
   }
-  if (valueIn(incomplete) !== undefined) yield incomplete;
-  else if (incomplete.trim() !== '') onCut();
+  const line = elsewhere.lineOn(path);
+  if (line !== undefined) onNotice(line);
 }
 
-function withoutReturn(line: string): string {
-  return line.endsWith('\r') ? line.slice(0, -1) : line;
+function slashed(path: string): string {
+  return path.endsWith('/') ? path : `${path}/`;
 }

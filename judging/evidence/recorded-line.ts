@@ -9,6 +9,14 @@ export interface RecordedLine {
   /** When the head of the request had arrived, and when the last byte of the reply had left. */
   readonly sent: string;
   readonly answered: string;
+  /** The same by a clock that runs steadily in one process, which `process` names. */
+  readonly steady?: {
+    readonly process: string;
+    readonly sent_ms: number;
+    readonly answered_ms: number;
+  };
+  /** The connection of the client: a number within the process. */
+  readonly connection?: string;
   /** The digest of the client's address. */
   readonly client: string;
   readonly fault?: FaultKindName;
@@ -39,6 +47,7 @@ export function readLine(text: string): RecordedLine | undefined {
     const isLine =
       isTime(line.sent) &&
       isTime(line.answered) &&
+      isSteady(line.steady) &&
       typeof line.client === 'string' &&
       isMessage(line.request) &&
       typeof line.request.method === 'string' &&
@@ -49,6 +58,12 @@ export function readLine(text: string): RecordedLine | undefined {
   } catch {
     return undefined;
   }
+}
+
+function isSteady(value: RecordedLine['steady']): boolean {
+  if (value === undefined) return true;
+  const { process, sent_ms: sent, answered_ms: answered } = Object(value);
+  return typeof process === 'string' && Number.isFinite(sent) && Number.isFinite(answered);
 }
 
 function isTime(value: unknown): boolean {

@@ -17,6 +17,8 @@ export interface Outcome {
   /** 0 if no usable reply came. */
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
+  /** True if a recorder left them out. */
+  readonly lacksHeaders?: boolean;
   /** The SHA-256 of the body, to compare bodies byte for byte without keeping their bytes. */
   readonly digest: string;
   readonly text: string;
@@ -31,6 +33,8 @@ export interface Outcome {
 export interface Reply extends Outcome {
   /** How often the connection broke. Each time, the request may have arrived or not. */
   readonly interruptions: number;
+  /** True if this process itself stood still meanwhile, so that the times are too rough for a limit. */
+  readonly isLate?: boolean;
   /** Milliseconds in the run's clock, as `answeredAt`. */
   readonly sentAt: number;
   readonly answeredAt: number;

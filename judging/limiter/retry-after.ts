@@ -80,7 +80,9 @@ function waitAfter(trace: Trace, refusal: Exchange): Wait {
 /** Judges the requests that follow a refusal. True if one came after the wait and was judged. */
 function judgeWait(trace: Trace, refusal: Exchange, findings: Findings): boolean {
   const wait = waitAfter(trace, refusal);
-  if (wait.later.some(isUncertain)) return false;
+  const isRough =
+    !trace.hasExactTimes && [refusal, ...wait.later].some(({ reply }) => reply.isLate);
+  if (isRough || wait.later.some(isUncertain)) return false;
   judgeEarlyRequests(trace, wait, findings);
   return judgeNextRequest(trace, wait, findings);
 }

@@ -85,6 +85,12 @@ function judgeBucket(trace: Trace, bucket: Bucket, findings: Findings): void {
     );
     return;
   }
+  if (!trace.hasExactTimes && bucket.exchanges.some(({ reply }) => reply.isLate)) {
+    findings.missing ??= new verify.PreconditionMissing(
+      'needed a machine that keeps up: this one stood still during the requests',
+    );
+    return;
+  }
   const { recorded } = trace;
   // Another key of the recording may belong to the same account.
   const isShared = recorded !== undefined && !recorded.isOneAccount;
@@ -163,7 +169,7 @@ function wasFull({ limit }: Bucket, granted: readonly Exchange[]): boolean {
 }
 
 /** READ-3, LIMIT-6: no read is throttled, and neither are statistics. */
-function judgeNeverThrottled({ exchanges }: Trace, findings: Findings): void {
+function judgeNeverThrottled({ exchanges, recorded }: Trace, findings: Findings): void {
   const free = exchanges.filter(
     ({ endpoint, caller }) =>
       (endpoint === 'read' || endpoint === 'stats') && caller.key === 'valid',
@@ -179,7 +185,9 @@ function judgeNeverThrottled({ exchanges }: Trace, findings: Findings): void {
       verify.that(
         most >= fewestInAMinute || (isWhileThrottled && answered.length > 0),
         `${fewestInAMinute} replies within a minute`,
-        `${most}: the target is too slow to show a limit`,
+        recorded === undefined
+          ? `${most}: the target is too slow to show a limit`
+          : `${most} in the traffic`,
       ),
     );
   });

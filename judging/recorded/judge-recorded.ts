@@ -8,6 +8,7 @@
 import { lacksBody, type TrafficEvent } from '#contract/exchange.ts';
 import { type RuleId, rules } from '#contract/rules.ts';
 import { minuteMs } from '#contract/time.ts';
+import { type Ahead, around } from '../evidence/clock-offset.ts';
 import { judges } from '../service/all.ts';
 import { type Exchange, isMessageSend, isSend, messageIdOf } from '../service/exchange.ts';
 import { Lacking, type RuleBroken } from '../service/expectations.ts';
@@ -75,6 +76,8 @@ export class TrafficJudge {
   #long: Exchange[] = [];
   /** When the first exchange of the recording was sent. */
   #knownSince = Number.POSITIVE_INFINITY;
+  /** The bounds of how far the recorder's date differed from its steady clock. */
+  #set: Ahead | undefined;
   /** When the latest exchange so far was sent. */
   #latest = Number.NEGATIVE_INFINITY;
 
@@ -108,6 +111,7 @@ export class TrafficJudge {
     if (event === 'cut') {
       this.end();
       this.#knownSince = Number.POSITIVE_INFINITY;
+      this.#set = undefined;
       return;
     }
     this.exchanges++;
@@ -115,11 +119,13 @@ export class TrafficJudge {
     if (event.isForced) return;
     const exchange = this.#knowledge.exchangeOf(event);
     if (exchange.reply.status === 429) this.throttled++;
+    this.#set = around(this.#set, { least: event.setMs ?? 0, most: event.setMs ?? 0 });
     this.#knownSince = Math.min(this.#knownSince, exchange.sentAt);
     this.#latest = Math.max(this.#latest, exchange.sentAt);
     this.#addToBucket(event.host, exchange);
-    // Without its body, the exchange counts for limits alone.
-    if (lacksBody(event)) return;
+    // Without its body, the time of its reply or its wait, the exchange counts for limits alone.
+    const lacksWait = event.reply?.lacksHeaders === true && event.reply.status === 429;
+    if (lacksBody(event) || event.lacksEnd || lacksWait) return;
     this.#options.observations?.note(exchange);
     this.#addToMessages(event.host, exchange);
     this.#addToRequestIds(event.host, exchange);
@@ -225,6 +231,7 @@ export class TrafficJudge {
         isComplete: this.#options.isComplete,
         isOneAccount:
           this.#undeclared.size === 0 || (this.#undeclared.size === 1 && !this.#hasDeclared),
+        spanErrorMs: this.#set === undefined ? 0 : this.#set.most - this.#set.least,
       },
       assumption: () => undefined,
     };

@@ -125,14 +125,19 @@ const refusedSenders = [
 
 const nothing = { headers: {}, address: undefined, showsCredential: false, host: '' } as const;
 
+/** No client waits longer for a reply. */
+const unknownDurationMs = 600_000;
+
 function replyOf(recorded: TrafficExchange): Reply {
   const { reply, sentAt, method, path, query, headers, body } = recorded;
-  const answeredAt = recorded.answeredAt + recorded.precisionMs;
+  const lateMs = recorded.lacksEnd ? unknownDurationMs : recorded.precisionMs;
+  const answeredAt = recorded.answeredAt + lateMs;
   const text = reply?.body ?? '';
   const failure = reply === undefined ? { failure: 'none was recorded' } : {};
   return {
     status: reply?.status ?? 0,
     headers: reply?.headers ?? {},
+    ...(reply?.lacksHeaders === true && { lacksHeaders: true }),
     // A recorded text is complete, so texts compare as well as digests.
     digest: text,
     text,

@@ -30,8 +30,17 @@ function isTaken({ reply }: Exchange): boolean {
   return reply.status >= 200 && reply.status < 300;
 }
 
+/** Several rules ask this of each exchange. */
+const firstUses = new WeakMap<Exchange, boolean>();
+
 /** True for a send that is no replay: a sound service never gives this reply to a replay. */
 function isFirstUse(one: Exchange): boolean {
+  const isFirst = firstUses.get(one) ?? findFirstUse(one);
+  firstUses.set(one, isFirst);
+  return isFirst;
+}
+
+function findFirstUse(one: Exchange): boolean {
   if (!isMessageSend(one) || one.caller.key !== 'valid' || repeatsFields(one)) return false;
   const { status } = one.reply;
   if (isTaken(one)) return status !== replayed || !hasRequestId(one);
@@ -153,7 +162,7 @@ export const shown: Readonly<Partial<Record<RuleId, Shown>>> = {
   'AUTH-6': limit,
   'ERR-1': message((one) => one.reply.status === 402),
   'ERR-2': message((one) => senders.includes(one.reply.status)),
-  'ERR-3': { together: 'bucket', fits: isLimited },
+  'ERR-3': { together: 'bucket', fits: (one) => isLimited(one) && !one.reply.lacksHeaders },
   'ERR-4': message((one) => isLimited(one) && one.reply.status === 429),
   'LIMIT-1': limit,
   'LIMIT-2': limit,

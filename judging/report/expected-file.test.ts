@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { run } from '#verify/harness/fake-servers.ts';
+import { expectationsOf, weigh } from './expected.ts';
+import type { Result } from './result.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'conformance-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -77,4 +79,23 @@ test('a file that cannot be read is named, and so is the flag', async () => {
   expect(await complaints(file)).toEqual([
     `${start} ${file}: it has 1048577 bytes, and at most 1 MiB are read`,
   ]);
+});
+
+test('the reason of a new failure holds no id and no time of the run', () => {
+  const failed = (actual: string) => ({
+    id: 'SEND-3/a',
+    subject: 'SEND-3',
+    verdict: 'failed',
+    actual,
+  });
+  const reasonOf = (actual: string) =>
+    expectationsOf([], [failed(actual) as unknown as Result], weigh([], [], []), () => actual)[0]
+      ?.reason;
+  const runs = [
+    'read 1e7ac6df-e26a-4890-8900-f9dd16e6c53a of st0mhx81k4af1 at 2026-11-26T06:21:28.004Z (+2.4 s), 429',
+    'read 2e7ac6df-e26a-4890-8900-f9dd16e6c53b of st0mhx99zz0b2 at 2026-12-01T07:00:00.123Z (+11.9 s), 429',
+  ];
+  expect(new Set(runs.map(reasonOf))).toEqual(
+    new Set(['read <id> of <id> at <time> (<time>), 429']),
+  );
 });

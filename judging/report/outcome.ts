@@ -71,7 +71,9 @@ export function findingsOf(results: readonly Result[], { expected }: Weighed): F
   const findings = new Map<string, [Result, ...Result[]]>();
   const heard = [
     ...results.filter(({ verdict }) => verdict === 'notice'),
-    ...results.filter(({ verdict, id }) => isFailure(verdict) && !expected.has(id)),
+    ...results
+      .filter(({ verdict, id }) => isFailure(verdict) && !expected.has(id))
+      .sort((one, other) => bucketsOf(one) - bucketsOf(other)),
     // An observation of a rule is the referee's advice.
     ...results.filter(({ verdict, kind }) => verdict === 'observed' && kind === 'rule'),
   ];
@@ -82,6 +84,11 @@ export function findingsOf(results: readonly Result[], { expected }: Weighed): F
     else group.push(result);
   }
   return [...findings.values()].map((group) => ({ verdict: group[0].verdict, results: group }));
+}
+
+/** A limit that is broken fails the rules about all buckets, too: those say less about the cause. */
+function bucketsOf({ subject }: Result): number {
+  return ['AUTH-6', 'LIMIT-7'].includes(subject) ? 2 : 1;
 }
 
 export function counts(results: readonly Result[]): Record<Verdict, number> {

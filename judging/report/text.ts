@@ -50,7 +50,7 @@ export function textReport(judged: Summary): string {
       .filter((verdict) => summary.counts[verdict] > 0)
       .map((verdict) => `${summary.counts[verdict]} ${verdict.replace('_', ' ')}`)
       .join(', ')}.`,
-    `${summary.baseUrl}: ${summary.sends} ${summary.sendsAre ?? 'sends'}, ${summary.throttled} 429s, ${(summary.durationMs / 1000).toFixed(1)} s.`,
+    `${summary.baseUrl}: ${summary.sends} ${summary.sendsAre ?? 'sends'}, ${summary.throttled} 429s, ${(summary.durationMs / 1000).toFixed(1)} s${summary.seed === undefined ? '' : `, seed ${summary.seed}`}.`,
   );
   for (const [failure, times] of Object.entries(summary.interruptions))
     lines.push(`The connection broke ${times} times (${failure}); this counts against no rule.`);

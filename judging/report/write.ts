@@ -10,7 +10,7 @@ import { writeOwn } from '#io/own-file.ts';
 import { htmlReport } from './html.ts';
 import { junitReport } from './junit.ts';
 import { markdownReport } from './markdown.ts';
-import { isFailure, verdicts } from './result.ts';
+import { isFailure, type Result, verdicts } from './result.ts';
 import { because, type Summary, verdictName } from './summary.ts';
 
 const makers: Readonly<Record<ReportKind, (summary: Summary) => string>> = {
@@ -59,20 +59,53 @@ export function writeReports(
 function jsonReport(summary: Summary): string {
   const { title: _, observedName: __, sendsAre: ___, sentenceOf, weighed, ...most } = summary;
   const { discovered, results, rules, ...rest } = most;
-  const report = {
-    format: 'smstwin-conformance/1',
-    ...rest,
-    rules: rules.map((rule) => ({ ...rule, sentence: sentenceOf(rule.id) })),
-    results: results.map((result) => ({
-      ...result,
-      ...(weighed.expected.has(result.id)
-        ? { expectedFailure: weighed.expected.get(result.id) }
-        : {}),
-    })),
-    staleExpectations: weighed.stale,
-    assumptions: { answers: discovered.answers, untold: discovered.undetermined },
+  const textWith = (most: MostExchanges) => {
+    const report = {
+      format: 'smstwin-conformance/1',
+      ...rest,
+      rules: rules.map((rule) => ({ ...rule, sentence: sentenceOf(rule.id) })),
+      results: results.map((result) => ({
+        ...withExchanges(result, isSettled(result) ? most.settled : most.open),
+        ...(weighed.expected.has(result.id)
+          ? { expectedFailure: weighed.expected.get(result.id) }
+          : {}),
+      })),
+      staleExpectations: weighed.stale,
+      assumptions: { answers: discovered.answers, untold: discovered.undetermined },
+    };
+    return `${JSON.stringify(report, null, 2)}\n`;
   };
-  return `${JSON.stringify(report, null, 2)}\n`;
+  for (const most of steps) {
+    const text = textWith(most);
+    if (Buffer.byteLength(text) <= longestReport) return text;
+  }
+  return textWith({ settled: 0, open: 0 });
+}
+
+/** In bytes. A report is kept for each week: a longer one shows fewer exchanges. */
+const longestReport = 500_000;
+interface MostExchanges {
+  /** For a case that passed or observed something. */
+  readonly settled: number;
+  readonly open: number;
+}
+const steps: readonly MostExchanges[] = [
+  { settled: 30, open: 30 },
+  { settled: 1, open: 30 },
+  { settled: 0, open: 30 },
+  { settled: 0, open: 8 },
+  { settled: 0, open: 2 },
+];
+
+function isSettled({ verdict, kind }: Result): boolean {
+  return verdict === 'passed' || (verdict === 'observed' && kind === 'assumption');
+}
+
+/** The last exchanges of a result: they led to its verdict. */
+function withExchanges(result: Result, most: number): Result {
+  const left = Math.max(0, result.exchanges.length - most);
+  const { exchanges, omitted } = result;
+  return { ...result, exchanges: exchanges.slice(left), omitted: omitted + left };
 }
 
 /**

@@ -123,6 +123,7 @@ export function object(reply: Reply): Record<string, unknown> {
 }
 
 export function declaredJson(reply: Reply): void {
+  if (reply.lacksHeaders && reply.headers['content-type'] === undefined) return;
   const type = reply.headers['content-type'] ?? 'no content-type';
   that(
     /^application\/(?:[\w.+-]+\+)?json\b/i.test(type) && reply.json !== undefined,

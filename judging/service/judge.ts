@@ -39,17 +39,16 @@ export interface Recorded {
   readonly isComplete: boolean;
   /** True if all of it belongs to one account. */
   readonly isOneAccount: boolean;
+  /** By how much the recorder's date and its steady clock moved against each other. */
+  readonly spanErrorMs: number;
 }
 
 /**
- * The clock of a recorder may be set between two exchanges, so a span between recorded times may be
- * wrong by this much. Their order is that of the file.
+ * How far a span of time between two exchanges of the trace may be wrong. The times of an exchange
+ * are bounds themselves, so this is only how far a recorder's clocks disagreed meanwhile.
  */
-const setClockMs = 4_000;
-
-/** How far a span of time between two exchanges of the trace may be wrong. */
 export function spanErrorOf({ recorded }: Pick<Trace, 'recorded'>): number {
-  return recorded === undefined ? 0 : setClockMs;
+  return recorded?.spanErrorMs ?? 0;
 }
 
 export interface Listing {

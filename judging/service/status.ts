@@ -185,7 +185,8 @@ function judgeFailure(trace: Trace, findings: Findings): void {
   const failsFrom = trace.assumption('failsFrom');
   if (Array.isArray(failsFrom) && failsFrom.length === 0)
     findings.lack('a target on which a message may fail (failsFrom is empty)');
-  findings.lack('a recipient whose messages fail, among those of --allow-to');
+  const where = trace.recorded === undefined ? ', among those of --allow-to' : '';
+  findings.lack(`a recipient whose messages fail${where}`);
 }
 
 /** STATE-5: nothing follows a final status. */

@@ -1,28 +1,35 @@
 /**
- * The page Home: what has happened in this world, what a client needs to use it (ready to copy),
- * and the recipients with a scripted outcome.
+ * The page Home: what is now and what has happened in this world, what a client needs to use it
+ * (ready to copy), and the recipients with a scripted outcome.
  */
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { statuses } from '#contract/message-status.ts';
-import { state } from '../clock.ts';
+import { clientRules } from '#contract/rules.ts';
+import { searchWord } from '#src/operations/requests/search-words.ts';
+import { nowMs, state, whileRunning } from '../clock.ts';
 import { call } from '../control.ts';
 import { CopyButton } from '../parts/copy-and-save.tsx';
 import { Choices, choicesOf } from '../parts/fields.tsx';
-import { Card, Empty, Loaded } from '../parts/frame.tsx';
+import { Card, Empty, Loaded, Loading } from '../parts/frame.tsx';
 import { Table } from '../parts/table.tsx';
-import { CopyFacts, StatusBadge } from '../parts/values.tsx';
+import { CodeText, CopyFacts, StatusBadge, Time } from '../parts/values.tsx';
 import { useResource } from '../resource.ts';
 import { addressOf, shownWorld } from '../route.ts';
 import type { Reply } from '../wire.ts';
-import { counted, outcomeText } from '../words.ts';
+import { counted, durationText, faultSubject, faultWords, outcomeText } from '../words.ts';
+import { accountName, useWorld } from '../world.ts';
 import { clientOf, setups } from './copies.ts';
 
 export function HomePage() {
   const world = useResource(() => call('worlds.get', shownWorld), { rereadAfter: ['sim'] });
+  const report = useResource(() => call('referee.report', { partial: true }), {
+    rereadAfter: ['traffic', 'clock'],
+  });
   return (
     <div class="stack">
-      <Activity />
+      <Now report={report.value} />
+      <Activity report={report.value} />
       <Loaded resource={world} what="this world">
         {(value) => <ClientSetup world={value} />}
       </Loaded>
@@ -31,15 +38,87 @@ export function HomePage() {
   );
 }
 
-/** Counts, each with a link to the page that lists what it counts. */
-function Activity() {
-  const counts = state.value;
-  const report = useResource(() => call('referee.report', { partial: true }), {
-    rereadAfter: ['traffic', 'clock'],
+type Report = Reply<'referee.report'> | undefined;
+
+/** What a reader must know at once: who is throttled, what waits for them, faults, broken rules. */
+function Now({ report }: { readonly report: Report }) {
+  const world = useWorld();
+  const changes = ['traffic', 'message', 'sim', 'clock', 'operation'] as const;
+  const buckets = useResource(() => call('limits.buckets'), {
+    rereadAfter: changes,
+    everyMs: (reply) =>
+      reply?.buckets.some(({ next_at: nextAt }) => nextAt !== null)
+        ? whileRunning(1_000)
+        : undefined,
   });
+  const waiting = useResource(() => call('messages.standstills'), { rereadAfter: changes });
+  const faults = useResource(() => call('faults.list'), { rereadAfter: changes });
+  const broken = (report?.rules ?? []).filter(({ verdict }) => verdict === 'failed');
+  const throttled = (buckets.value?.buckets ?? []).filter(({ next_at: nextAt }) => nextAt !== null);
+  if (world === undefined) return <Loading what="what is now" />;
+  const rows: readonly (readonly [key: string, href: string, name: string, ComponentChildren])[] = [
+    ...throttled.map(({ account_id: id, endpoint, next_at: at }) => {
+      const name = accountName(id);
+      const search = `is:throttled ${searchWord('account', name)} endpoint:${endpoint}`;
+      const href = addressOf('requests', '', { search });
+      return [`${id} ${endpoint}`, href, `${name}: ${endpoint}`, <Until at={at ?? ''} />] as const;
+    }),
+    ...(waiting.value?.standstills ?? []).map((group) => {
+      const href = `#/messages/${group.message_id}?from=${encodeURIComponent(group.from)}`;
+      const name = `${counted(group.messages, 'message')} from ${group.from}`;
+      const since = <Time at={group.since} />;
+      const text = [<CodeText text={group.sentence} />, <span class="dim"> since {since}</span>];
+      return [`${group.from} ${group.waiting_for}`, href, name, text] as const;
+    }),
+    ...(faults.value?.faults ?? []).map((fault) => {
+      const { fault_id: id, hits, paused } = fault;
+      const href = addressOf('requests', '', { search: `fault:${id}` });
+      const subject = faultSubject(fault, accountName);
+      const state = paused ? 'paused' : `struck ${counted(hits, 'request')}`;
+      return [id, href, id, `${faultWords(fault)}; ${subject}; ${state}`] as const;
+    }),
+    ...broken.map(({ id, findings }) => {
+      const text = clientRules.find((rule) => rule.id === id)?.sentence ?? '';
+      const name = `${id}: ${counted(findings.length, 'finding')}`;
+      return [id, '#/referee', name, <CodeText text={`The client ${text}`} />] as const;
+    }),
+  ];
+  return (
+    <Card title="Now">
+      {rows.length === 0 ? (
+        <p>
+          No caller is throttled, every message moves by itself, no fault is set, and no client rule
+          is broken.
+        </p>
+      ) : (
+        <ul class="ledger now-list" aria-label="What is now">
+          {rows.map(([key, href, name, text]) => (
+            <li key={key}>
+              <a href={href}>{name}</a> <span>{text}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Card>
+  );
+}
+
+/** Until when an account is throttled, and how long that is from now. */
+function Until({ at }: { readonly at: string }) {
+  const waitMs = Math.max(0, Date.parse(at) - (nowMs.value ?? 0));
+  return (
+    <>
+      answered 429 until <Time at={at} />, for {durationText(waitMs)}
+    </>
+  );
+}
+
+/** Counts, each with a link to the page that lists what it counts. */
+function Activity({ report }: { readonly report: Report }) {
+  const counts = state.value;
   if (counts === undefined) return null;
   const { messages, requests, throttled } = counts;
-  const findings = (report.value?.rules ?? []).reduce((sum, rule) => sum + rule.findings.length, 0);
+  const findings = (report?.rules ?? []).reduce((sum, rule) => sum + rule.findings.length, 0);
   const links: readonly (readonly [href: string, text: ComponentChildren])[] = [
     ['#/requests', `${counted(requests, 'request')} since the start`],
     ['#/requests?search=status%3A429', counted(throttled, 'answered 429', 'answered 429')],
@@ -83,8 +162,8 @@ function ClientSetup({ world }: { readonly world: Reply<'worlds.get'> }) {
   if (client === undefined) {
     return (
       <Empty title="No key of this world can be shown again.">
-        Create one under <a href="#/keys">API keys</a>. A key needs an account with a number, or a
-        number of the pool.
+        Create one under <a href="#/accounts">Accounts</a>. A key needs an account with a number, or
+        a number of the pool.
       </Empty>
     );
   }
@@ -99,7 +178,7 @@ function ClientSetup({ world }: { readonly world: Reply<'worlds.get'> }) {
         facts={[
           ['Base URL', baseUrl],
           [`API key of ${account}`, key],
-          [`from of ${account}`, from],
+          [`Number of ${account} to send from`, from],
           ...otherKeys,
         ]}
       />

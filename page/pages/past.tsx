@@ -6,11 +6,11 @@
 
 import { useSignal } from '@preact/signals';
 import { statuses } from '#contract/message-status.ts';
-import { state } from '../clock.ts';
+import { readState, state } from '../clock.ts';
 import { call } from '../control.ts';
 import { worldFacts } from '../lists.ts';
 import { Action } from '../parts/action.tsx';
-import { CopyButton, DownloadButton } from '../parts/copy-and-save.tsx';
+import { CopyTest, DownloadButton } from '../parts/copy-and-save.tsx';
 import { Card, Loaded } from '../parts/frame.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Timeline } from '../parts/timeline.tsx';
@@ -18,7 +18,6 @@ import { CopyFacts, type Fact, Facts, ReplyStatus, StatusBadge, Time } from '../
 import { useResource, useSettled } from '../resource.ts';
 import { addressOf, filterValue, pageArgument, setArgument, shownWorld } from '../route.ts';
 import type { Message, Reply, State } from '../wire.ts';
-import { asTestFrom } from './copies.ts';
 
 type Journal = Reply<'past.inputs'>;
 /** Its field `entry` is the number of its line. */
@@ -56,7 +55,7 @@ export function PastPage() {
         </div>
         <p class="dim">
           <code>smstwin replay journal.ndjson</code> plays the journal again and compares every
-          reply; a snapshot is restored by the control port, and a world continues from it.
+          reply; a snapshot is restored by <code>PUT /control/snapshot</code>.
         </p>
       </Card>
     </div>
@@ -177,19 +176,24 @@ function WorldThen({ line, messageId, isStart }: WorldThenProps) {
   const fork = async () => {
     forked.value = await call('worlds.fork', shownWorld, { from: { entry: line } });
   };
-  const [stateThen] = states.value ?? [];
+  const goBack = async () => {
+    await call('past.goBack', { entry: line });
+    await readState();
+  };
   return (
     <Card
       title={`The world after line ${line.toLocaleString('en')}`}
       head={
         <div class="actions">
-          {stateThen !== undefined && (
-            <CopyButton text={() => asTestFrom(line, shownWorld, stateThen, location.origin)}>
-              Copy as test
-            </CopyButton>
-          )}
+          <CopyTest input={{ entry: line }} />
           <Action act={fork} kind="main">
             Fork here
+          </Action>
+          <Action
+            act={goBack}
+            warning="This world is then as it was after this line, clock included. The journal keeps what came since: going to its last line before this takes it back."
+          >
+            Go back to here
           </Action>
         </div>
       }

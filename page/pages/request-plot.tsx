@@ -1,273 +1,163 @@
 /**
- * A plot of requests over simulated time, as stacked bars, with the limit of the chosen endpoint.
- * The user chooses bars by dragging or with the arrow keys, and follows a link to their requests.
+ * A plot of the rule of a limit: for each account, how many of its requests passed in the last 60
+ * seconds, against the limit, and when requests were answered 429.
  */
-import { type Signal, useSignal } from '@preact/signals';
-import type { ComponentChildren } from 'preact';
+import { useSignal } from '@preact/signals';
 import { endpointNames } from '#contract/limits.ts';
-import { minuteMs } from '#contract/time.ts';
+import { minuteMs, secondMs } from '#contract/time.ts';
+import { searchWord } from '#src/operations/requests/search-words.ts';
 import { call } from '../control.ts';
 import { choicesOf, FilterChoices } from '../parts/fields.tsx';
 import { Card, Empty, Loaded } from '../parts/frame.tsx';
+import { clockText, type Line, Plot } from '../parts/plot.tsx';
 import { useResource } from '../resource.ts';
 import { addressOf, filterValue } from '../route.ts';
-import type { Account, Reply } from '../wire.ts';
-import { durationText, isoTime } from '../words.ts';
+import type { Account, Endpoint, Reply } from '../wire.ts';
+import { counted, isoTime } from '../words.ts';
 import { accountChoices } from '../world.ts';
 
-export function RequestPlot({ accounts }: { readonly accounts: readonly Account[] }) {
-  const [account, endpoint] = [filterValue('account_id'), filterValue('endpoint')];
-  const counts = useResource(() => call('requests.counts', { account_id: account, endpoint }), {
-    rereadAfter: ['traffic', 'clock', 'operation'],
-    key: `${account} ${endpoint}`,
-    keepsLastValue: true,
-  });
-  const limits = useResource(() => call('limits.get'), {
-    rereadAfter: ['operation', 'clock'],
-  }).value;
-  const limit = limits?.[endpoint as keyof typeof limits] ?? 0;
+type Counts = Reply<'requests.counts'>;
+
+/** Accounts that are plotted together; more colours could not be told apart. */
+const mostLines = 4;
+const tones = ['--sent', '--delivered', '--scheduled', '--sending'];
+
+interface RequestPlotProps {
+  readonly accounts: readonly Account[];
+  readonly limits: Reply<'limits.get'> | undefined;
+}
+
+export function RequestPlot({ accounts, limits }: RequestPlotProps) {
+  const [account, endpoint] = [filterValue('account_id'), filterValue('endpoint') || 'send'];
+  const shown = accounts
+    .filter(({ account_id: id }) => account === '' || id === account)
+    .slice(0, mostLines);
+  const read = { rereadAfter: ['traffic', 'clock', 'operation'], keepsLastValue: true } as const;
+  const counts = useResource(
+    () =>
+      Promise.all(
+        shown.map(({ account_id }) => call('requests.counts', { account_id, endpoint, bar_s: 1 })),
+      ),
+    { ...read, key: [endpoint, ...shown.map(({ account_id: id }) => id)].join() },
+  );
   return (
     <Card
-      title="Requests over simulated time"
+      title="Requests that passed in the last 60 s"
       head={
         <div class="filters">
           <FilterChoices
             name="account_id"
             label="Account"
-            any="any account"
+            any={accounts.length > mostLines ? `the first ${mostLines} accounts` : 'any account'}
             choices={accountChoices(accounts)}
           />
           <FilterChoices
             name="endpoint"
             label="Endpoint"
-            any="any endpoint"
-            choices={choicesOf(endpointNames)}
+            any="send"
+            choices={choicesOf(endpointNames.filter((name) => name !== 'send'))}
           />
         </div>
       }
     >
       <Loaded resource={counts} what="requests" isQuiet>
-        {(loadedCounts) =>
-          loadedCounts.bars.every(({ count }) => count === 0) ? (
-            <Empty title="No request yet." />
-          ) : (
-            <Plot
-              counts={loadedCounts}
-              limit={limit * (account === '' ? accounts.length : 1)}
-              search={[account && `account:${account}`, endpoint && `endpoint:${endpoint}`]}
-            />
-          )
-        }
+        {(loaded) => (
+          <MinutePlot
+            key={endpoint}
+            charts={loaded.map((chart, index) => ({ name: shown[index]?.name ?? '', chart }))}
+            limit={limits?.[endpoint as Endpoint] ?? null}
+            endpoint={endpoint}
+          />
+        )}
       </Loaded>
     </Card>
   );
 }
 
-interface PlotProps {
-  readonly counts: Reply<'requests.counts'>;
-  /** Requests per minute; 0: no limit is shown. */
-  readonly limit: number;
-  /** Words of a search that finds the plotted requests; may be empty. */
-  readonly search: readonly string[];
+interface MinutePlotProps {
+  readonly charts: readonly { readonly name: string; readonly chart: Counts }[];
+  readonly limit: number | null;
+  readonly endpoint: string;
 }
 
-function Plot({ counts, limit, search }: PlotProps) {
-  const { width_ms: barMs, from, bars } = counts;
-  const selection = useSignal<Selection | undefined>(undefined);
-  const total = bars.reduce((sum, { count }) => sum + count, 0);
-  const throttled = bars.reduce((sum, bar) => sum + bar.throttled, 0);
-  const limitPerBar = (limit * barMs) / minuteMs;
-  const highest = Math.max(leastHeight, limitPerBar, ...bars.map(({ count }) => count));
-  const limitY = yOf(limitPerBar, highest);
-  const timeAt = (index: number) => isoTime(Date.parse(from) + index * barMs);
-
-  const hasSelection = selection.value !== undefined;
-  // Without a selection, what follows from the first bar is not shown.
-  const { anchor, end } = selection.value ?? { anchor: 0, end: 0 };
-  const [first, last] = [Math.min(anchor, end), Math.max(anchor, end)];
-  const [since, until] = [timeAt(first), timeAt(last + 1)];
-  const selected = bars.slice(first, last + 1).reduce((sum, { count }) => sum + count, 0);
-  const selectedText = `${countText(selected)} of them, from ${clockText(since)} to ${clockText(until)}`;
+function MinutePlot({ charts, limit, endpoint }: MinutePlotProps) {
+  const zoom = useSignal<readonly [number, number] | undefined>(undefined);
+  const used = charts.filter(({ chart }) => chart.bars.some(({ count }) => count > 0));
+  if (used.length === 0) return <Empty title="No request yet." />;
+  const starts = used.map(({ chart }) => Date.parse(chart.from) / secondMs);
+  const first = Math.min(...starts);
+  const last = Math.max(
+    ...used.map(({ chart }, index) => (starts[index] ?? 0) + chart.bars.length),
+  );
+  const times = Array.from({ length: last - first + 1 }, (_, index) => first + index);
+  const refused = times.map(() => 0);
+  const lines = used.map(({ name, chart }, index): Line => {
+    const offset = (starts[index] ?? 0) - first;
+    for (const [at, { throttled }] of chart.bars.entries()) {
+      refused[offset + at] = (refused[offset + at] ?? 0) + throttled;
+    }
+    return {
+      label: name,
+      tone: tones[index] ?? '--text',
+      values: lastMinutes(chart, offset, times),
+    };
+  });
+  const total = used.reduce((sum, { chart }) => sum + countIn(chart, 'count'), 0);
+  const throttled = used.reduce((sum, { chart }) => sum + countIn(chart, 'throttled'), 0);
+  const [since, until] = (zoom.value ?? [first, last]).map((second) => isoTime(second * secondMs));
+  const account = used.length === 1 ? [searchWord('account', used[0]?.name ?? '')] : [];
+  const words = [...account, `endpoint:${endpoint}`, `since:${since}`, `until:${until}`];
   return (
     <>
-      <div class="plot">
-        <span class="plot-most dim">{shortCount.format(highest)}</span>
-        <SelectableBars
-          count={bars.length}
-          selection={selection}
-          label={`${countText(total)} requests, ${countText(throttled)} of them answered 429, by ${durationText(barMs)}`}
-          valueText={hasSelection ? selectedText : 'no bar'}
-        >
-          {hasSelection && (
-            <rect class="brush" x={first} width={last - first + 1} y={0} height={plotHeight} />
-          )}
-          {bars.map((bar, index) => {
-            const time = timeAt(index);
-            return <StackedBar key={time} {...bar} time={time} index={index} highest={highest} />;
-          })}
-          {limit > 0 && <line class="limit" x1={0} x2={bars.length} y1={limitY} y2={limitY} />}
-        </SelectableBars>
-        <span class="plot-times dim">
-          <span>{clockText(timeAt(0))}</span>
-          <span>{clockText(timeAt(bars.length))}</span>
-        </span>
-      </div>
-      <PlotKey passed={total - throttled} throttled={throttled} limit={limit} barMs={barMs}>
-        {hasSelection && (
-          <a href={requestsAddress([...search, `since:${since}`, `until:${until}`])}>
-            Show the {countText(selected)} from {clockText(since)} on
-          </a>
-        )}
-      </PlotKey>
+      <Plot
+        label={`${counted(total, 'request')}, ${throttled.toLocaleString('en')} of them answered 429, by second`}
+        unit="in 60 s"
+        times={times}
+        lines={[
+          ...lines,
+          ...(limit === null
+            ? []
+            : [
+                {
+                  label: 'limit',
+                  tone: '--text',
+                  look: 'dashes' as const,
+                  values: times.map(() => limit),
+                },
+              ]),
+          {
+            label: 'answered 429',
+            tone: '--failed',
+            look: 'marks',
+            values: refused.map((count) => count || null),
+          },
+        ]}
+        onZoom={(from, to) => (zoom.value = [from, to])}
+      />
+      <p class="actions dim">
+        Drag or press + and − to zoom, a double click or 0 shows all; ← and → read values.
+        <a href={addressOf('requests', '', { search: words.join(' ') })}>
+          The requests from {clockText(Date.parse(since ?? '') / secondMs)} on
+        </a>
+      </p>
     </>
   );
 }
 
-interface PlotKeyProps {
-  readonly passed: number;
-  readonly throttled: number;
-  readonly limit: number;
-  /** The simulated time of a bar. */
-  readonly barMs: number;
-  /** The link to the requests of the chosen bars. */
-  readonly children: ComponentChildren;
+function countIn({ bars }: Counts, name: 'count' | 'throttled'): number {
+  return bars.reduce((sum, bar) => sum + bar[name], 0);
 }
 
-/** What the colours of the plot mean, and how to use it. */
-function PlotKey({ passed, throttled, limit, barMs, children }: PlotKeyProps) {
-  return (
-    <p class="plot-key">
-      <span class="key-passed">{countText(passed)} not throttled</span>
-      <span class="key-refused">{countText(throttled)} answered 429</span>
-      {limit > 0 && <span class="key-limit">the limit: {countText(limit)} a minute</span>}
-      <span class="dim">
-        a bar is {durationText(barMs)}; choose bars by dragging, or with ← and → (Shift adds more),
-        for their requests
-      </span>
-      {children}
-    </p>
-  );
-}
-
-/** Few requests do not fill the whole height. */
-const leastHeight = 4;
-
-/** Where a count is in the plot; 0 is the top. */
-function yOf(count: number, highest: number): number {
-  return plotHeight * (1 - count / highest);
-}
-
-interface StackedBarProps {
-  readonly time: string;
-  readonly index: number;
-  readonly count: number;
-  readonly throttled: number;
-  /** The count that fills the whole height. */
-  readonly highest: number;
-}
-
-/** The requests of one bar that were answered 429, on top of the others. */
-function StackedBar({ time, index, count, throttled, highest }: StackedBarProps) {
-  const passed = count - throttled;
-  const [top, middle] = [yOf(count, highest), yOf(passed, highest)];
-  const part = (kind: string, from: number, to: number) =>
-    from < to && <rect class={kind} x={index + 0.1} width={0.8} y={from} height={to - from} />;
-  return (
-    <g>
-      <title>{`${time.replace('T', ' ')}: ${countText(passed)} not throttled, ${countText(throttled)} answered 429`}</title>
-      <rect x={index} width={1} y={0} height={plotHeight} fill="transparent" />
-      {part('passed', middle, plotHeight)}
-      {part('refused', top, middle)}
-    </g>
-  );
-}
-
-function requestsAddress(words: readonly string[]): string {
-  const search = words.filter((word) => word !== '').join(' ');
-  return addressOf('requests', '', { search });
-}
-
-const shortCount = new Intl.NumberFormat('en', { notation: 'compact' });
-
-function countText(count: number): string {
-  return count.toLocaleString('en');
-}
-
-/** UTC, as everywhere on the page. */
-function clockText(time: string): string {
-  return time.slice(0, 19).replace('T', ' ');
-}
-
-/** The chosen bars, by index: from where the user began to where the pointer or a key is now. */
-interface Selection {
-  readonly anchor: number;
-  readonly end: number;
-}
-
-/** In units of the SVG; a bar is one unit wide. */
-const plotHeight = 100;
-
-interface SelectableBarsProps {
-  /** The number of bars. */
-  readonly count: number;
-  readonly selection: Signal<Selection | undefined>;
-  readonly label: string;
-  /** What is selected, for screen readers. */
-  readonly valueText: string;
-  /** The bars as SVG, each one unit wide. */
-  readonly children: ComponentChildren;
-}
-
-function SelectableBars({ count, selection, label, valueText, children }: SelectableBarsProps) {
-  const isDragging = useSignal(false);
-  const within = (index: number) => Math.max(0, Math.min(count - 1, index));
-  const barUnder = ({ currentTarget, clientX }: PointerEvent) => {
-    const { left, width } = (currentTarget as Element).getBoundingClientRect();
-    return within(Math.floor((count * (clientX - left)) / width));
+/** How many requests passed in the 60 s up to each time. The bars begin at index `offset`. */
+function lastMinutes({ bars }: Counts, offset: number, times: readonly number[]): number[] {
+  const passed = (index: number) => {
+    const { count = 0, throttled = 0 } = bars[index - offset] ?? {};
+    return count - throttled;
   };
-  /** A key chooses one bar; with Shift, it moves only the end of the selection. */
-  const selectByKey = (event: KeyboardEvent) => {
-    const next = keySteps[event.key]?.(selection.value?.end, count);
-    if (next === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
-    event.preventDefault();
-    const end = within(next);
-    selection.value = { anchor: event.shiftKey ? (selection.value?.anchor ?? end) : end, end };
-  };
-  return (
-    <div
-      role="slider"
-      tabIndex={0}
-      aria-label={label}
-      aria-valuemin={0}
-      aria-valuemax={count - 1}
-      aria-valuenow={selection.value?.end ?? 0}
-      aria-valuetext={valueText}
-      onKeyDown={selectByKey}
-      onPointerDown={(event) => {
-        isDragging.value = true;
-        selection.value = { anchor: barUnder(event), end: barUnder(event) };
-      }}
-      onPointerMove={(event) => {
-        if (!isDragging.value) return;
-        selection.value = { anchor: selection.value?.anchor ?? 0, end: barUnder(event) };
-      }}
-      onPointerUp={() => {
-        isDragging.value = false;
-      }}
-    >
-      <svg viewBox={`0 0 ${count} ${plotHeight}`} preserveAspectRatio="none" aria-hidden="true">
-        {children}
-      </svg>
-    </div>
-  );
+  const window = minuteMs / secondMs;
+  let sum = 0;
+  return times.map((_, index) => {
+    sum += passed(index) - passed(index - window);
+    return sum;
+  });
 }
-
-/** The bar that a key chooses, by the end of the selection and the number of bars. */
-const keySteps: Readonly<Record<string, (end: number | undefined, count: number) => number>> = {
-  ArrowLeft: (end, count) => (end ?? count) - 1,
-  ArrowDown: (end, count) => (end ?? count) - 1,
-  ArrowRight: (end = -1) => end + 1,
-  ArrowUp: (end = -1) => end + 1,
-  Home: () => 0,
-  End: (_, count) => count - 1,
-};

@@ -1,23 +1,30 @@
 /**
  * The page Requests: the last thousand requests to the service, newest first, with a search.
- * Beside them one request in full: what was sent and answered, its fault and message, its trace.
+ * A row says what the request was. Beside them one request in full, with its fault and trace.
  */
 import { useSignal } from '@preact/signals';
-import { endpointNames } from '#contract/limits.ts';
+import {
+  type SearchWord,
+  searchWord,
+  searchWords,
+  wordValues,
+} from '#src/operations/requests/search-words.ts';
 import { call } from '../control.ts';
-import { CopyButton, DownloadButton, RowDownloads } from '../parts/copy-and-save.tsx';
+import { CopyButton, CopyTest, DownloadButton, RowDownloads } from '../parts/copy-and-save.tsx';
 import { Detail, Split } from '../parts/detail.tsx';
-import { ExchangeView, faultText } from '../parts/exchange.tsx';
-import { Choices, choicesOf, SearchInput } from '../parts/fields.tsx';
-import { Empty, Loaded } from '../parts/frame.tsx';
+import { ExchangeView, FaultLink } from '../parts/exchange.tsx';
+import { SearchInput } from '../parts/fields.tsx';
+import { Empty, Failure, Loaded } from '../parts/frame.tsx';
 import { LiveTable } from '../parts/live-table.tsx';
 import type { Column } from '../parts/table.tsx';
 import { Trace } from '../parts/timeline.tsx';
 import { Facts, ReplyStatus, Time } from '../parts/values.tsx';
 import { useResource, useSettled } from '../resource.ts';
 import { addressOf, filterValue, setFilter } from '../route.ts';
+import { Refusal } from '../typed-values.ts';
 import type { Reply, ServiceRequest } from '../wire.ts';
-import { accountName, useWorld } from '../world.ts';
+import { counted } from '../words.ts';
+import { accountName, useWorld, world } from '../world.ts';
 import { asCurl, useCaller } from './copies.ts';
 
 /** The simulator keeps this many requests; see `docs/bounds.md`. */
@@ -30,21 +37,26 @@ export function RequestsPage() {
   const search = filterValue('search');
   const limit = useSignal(firstRows);
   const settledSearch = useSettled(search);
+  const read = { rereadAfter: ['traffic'], key: settledSearch, keepsLastValue: true } as const;
   const requests = useResource(
     () => call('requests.list', { search: settledSearch, limit: limit.value }),
-    { rereadAfter: ['traffic'], key: settledSearch, keepsLastValue: true },
+    read,
   );
+  const found = useResource(() => call('requests.found', { search: settledSearch }), read);
   const readAll = () => {
     limit.value = mostKept;
     requests.refresh();
   };
+  const isRefused = requests.error instanceof Refusal;
   return (
     <Split detail={(number) => <RequestDetail key={number} number={number} />}>
-      <Filters search={search} />
+      <Filters search={search} marks={found.value?.marks} />
+      {isRefused && <Failure error={requests.error} />}
       <Loaded resource={requests} what="requests" isQuiet>
         {({ requests: rows }) => (
           <Rows
-            rows={rows}
+            rows={isRefused ? [] : rows}
+            found={found.value}
             search={settledSearch}
             onAll={limit.value === mostKept ? undefined : readAll}
           />
@@ -54,45 +66,80 @@ export function RequestsPage() {
   );
 }
 
-/** The choices beside the search. Each value is a word of the search language. */
-const filterChoices = {
-  Endpoint: choicesOf(endpointNames).map(({ label }) => ({ label, value: `endpoint:${label}` })),
-  Answer: ['2xx', '4xx', '429', '5xx'].map((status) => ({
-    label: status,
-    value: `status:${status}`,
-  })),
-};
+type Found = Reply<'requests.found'>;
 
-function Filters({ search }: { readonly search: string }) {
-  const words = search.split(' ').filter((word) => word !== '');
+/** The buttons above the list: the word of the search that each stands for, and what it counts. */
+const chips: readonly (readonly [label: string, word: string, mark: keyof Found['marks']])[] = [
+  ['Faults', 'fault:any', 'faults'],
+  ['Replays', 'is:replay', 'replay'],
+  ['Lost', 'is:lost', 'lost'],
+  ['429', 'is:throttled', 'throttled'],
+  ['4xx', 'status:4xx', 'refused'],
+];
+
+/** The words of a search; one with quotes may hold blanks. */
+const wordForm = /(?:[^\s"]|"[^"]*"?)+/g;
+
+interface FiltersProps {
+  readonly search: string;
+  readonly marks: Found['marks'] | undefined;
+}
+
+function Filters({ search, marks }: FiltersProps) {
+  const words: readonly string[] = search.match(wordForm) ?? [];
+  const toggle = (word: string) => {
+    const others = words.filter((each) => each !== word);
+    setFilter('search', [...others, ...(words.includes(word) ? [] : [word])].join(' '));
+  };
   return (
     <search class="filters">
-      <SearchInput name="search" label="to: status: request_id: key: account:, or any text" />
-      {Object.entries(filterChoices).map(([name, choices]) => {
-        const chosen = choices.find(({ value }) => words.includes(value));
-        const otherWords = words.filter((word) => word !== chosen?.value);
-        return (
-          <Choices
-            key={name}
-            aria-label={name}
-            value={chosen?.value ?? ''}
-            onChoose={(value) => setFilter('search', [...otherWords, value].join(' ').trim())}
-            choices={[{ value: '', label: `any ${name.toLowerCase()}` }, ...choices]}
-          />
-        );
-      })}
+      <SearchInput
+        name="search"
+        label="to: status: request_id: key: account: fault: is:, or any text"
+        suggestions={suggestionsFor(search)}
+      />
+      {chips.map(([label, word, mark]) => (
+        <button
+          key={word}
+          type="button"
+          class="button plain chip"
+          aria-pressed={words.includes(word)}
+          title={word}
+          onClick={() => toggle(word)}
+        >
+          {label} <b>{(marks?.[mark] ?? 0).toLocaleString('en')}</b>
+        </button>
+      ))}
     </search>
   );
 }
 
+/** What the search may become: its last word completed, or the value of that word. */
+function suggestionsFor(search: string): readonly string[] {
+  const start = search.replace(/\S*$/, '');
+  const [, name] = /^(\w+):/.exec(search.slice(start.length)) ?? [];
+  const accounts = world.value?.accounts.map((account) => account.name) ?? [];
+  const values: Readonly<Record<string, readonly string[] | undefined>> = {
+    ...wordValues,
+    account: accounts,
+    from: world.value?.sims.map(({ number }) => number),
+  };
+  const ends =
+    name === undefined
+      ? searchWords.map((word) => `${word}:`)
+      : (values[name] ?? []).map((value) => searchWord(name as SearchWord, value));
+  return ends.map((end) => start + end);
+}
+
 interface RowsProps {
   readonly rows: readonly ServiceRequest[];
+  readonly found: Found | undefined;
   readonly search: string;
   /** Shows all requests; undefined once they are shown. */
   readonly onAll: (() => void) | undefined;
 }
 
-function Rows({ rows, search, onAll }: RowsProps) {
+function Rows({ rows, found, search, onAll }: RowsProps) {
   if (rows.length === 0) {
     return (
       <Empty title={search !== '' ? 'No request matches.' : 'No request yet.'}>
@@ -102,6 +149,7 @@ function Rows({ rows, search, onAll }: RowsProps) {
       </Empty>
     );
   }
+  const { matched, kept } = found ?? { matched: rows.length, kept: rows.length };
   return (
     <LiveTable
       label="Requests"
@@ -117,9 +165,12 @@ function Rows({ rows, search, onAll }: RowsProps) {
         file="requests"
       />
       <span>
-        {rows.length.toLocaleString('en')} of the last {mostKept.toLocaleString('en')}
+        {matched === kept
+          ? counted(kept, 'request')
+          : `${matched.toLocaleString('en')} of ${counted(kept, 'request')} match`}
+        {kept === mostKept && ' (only the last are kept)'}
       </span>
-      {onAll !== undefined && rows.length >= firstRows && (
+      {onAll !== undefined && rows.length < matched && (
         <button type="button" class="button plain" onClick={onAll}>
           Show all
         </button>
@@ -141,49 +192,65 @@ const columns: readonly Column<ServiceRequest>[] = [
     kind: 'time',
   },
   {
-    head: 'Endpoint',
-    cell: ({ method, endpoint }) => (
+    head: 'Request',
+    cell: ({ method, endpoint, to }) => (
       <>
-        <span class="dim">{method}</span> {endpoint ?? 'unknown path'}
+        {endpoint ?? <span class="dim">{method} unknown path</span>}
+        {to !== null && <span class="mono"> → {to}</span>}
       </>
     ),
     kind: 'endpoint',
   },
   {
     head: 'Caller',
-    cell: ({ account_id: id }) =>
-      id === null ? <span class="dim">not known</span> : accountName(id),
-    width: '8em',
-    kind: 'wide',
+    cell: ({ account, key }) =>
+      account === null ? (
+        <span class="dim">not known</span>
+      ) : (
+        <span title={`${account}, key ${key}…`}>
+          {account} <span class="dim mono">{key}…</span>
+        </span>
+      ),
+    width: '12em',
+    kind: 'wide beside',
   },
-  {
-    head: 'Answer',
-    cell: ({ status, fault }) => (
-      <>
-        <ReplyStatus status={status} />
-        {fault !== null && (
-          <b class="stand-in problem">
-            {' '}
-            !<span class="hidden"> by a fault</span>
-          </b>
-        )}
-      </>
-    ),
-    width: '6em',
-  },
-  { head: 'What happened', cell: noteOn, kind: 'wide' },
+  { head: 'Answer', cell: ({ status }) => <ReplyStatus status={status} />, width: '6em' },
+  { head: 'What it was', cell: (request) => <Subject request={request} />, kind: 'subject' },
   {
     head: 'Took',
     cell: ({ duration_ms: ms }) => `${ms.toFixed(2)} ms`,
     width: '7em',
-    kind: 'number wide took-column',
+    kind: 'number wide beside took-column',
   },
 ];
 
-/** What the status does not say: the fault, a replay, or the error code. */
-function noteOn({ fault, is_replay: isReplay, code }: ServiceRequest) {
-  if (fault !== null) return <span class="problem">{faultText(fault)}</span>;
-  return isReplay ? <span class="dim">replay</span> : <span class="mono">{code}</span>;
+/** What happened to a request, then its text and its request_id. */
+function Subject({ request }: { readonly request: ServiceRequest }) {
+  const { fault, is_lost: isLost, is_replay: isReplay, repeats, code, text, retry_at } = request;
+  const { request_id: requestId, retry_after_s: waitSeconds } = request;
+  return (
+    <span class="parts" title={[text, requestId].filter((part) => part !== null).join(' · ')}>
+      {fault !== null && <FaultLink fault={fault} />}
+      {fault === null && isLost && <b class="problem">reply lost: the client left first</b>}
+      {retry_at !== null && (
+        <b>
+          wait {waitSeconds} s, until {retry_at.slice(11, 19)}
+        </b>
+      )}
+      {isReplay && <span>{repeats === null ? 'replay' : <Repeated number={repeats} />}</span>}
+      {code !== null && retry_at === null && <span class="mono">{code}</span>}
+      {text !== null && <span class="text">{text}</span>}
+      {requestId !== null && <span class="dim mono">{requestId}</span>}
+    </span>
+  );
+}
+
+function Repeated({ number }: { readonly number: number }) {
+  return (
+    <>
+      replay of <a href={addressOf('requests', String(number))}>{number}</a>
+    </>
+  );
 }
 
 interface DetailProps {
@@ -208,22 +275,19 @@ function RequestDetail({ number }: DetailProps) {
 
 function Content({ request, number }: DetailProps & { readonly request: Reply<'requests.get'> }) {
   const { at, account_id: accountId, message_id: messageId, is_replay: isReplay } = request;
+  const { retry_at: retryAt, key } = request;
   const { method, path, body } = request.request;
-  const isThrottled = request.reply.status === 429 && request.fault === null;
   const caller = useCaller(accountId);
   return (
     <>
       <Facts
         facts={[
-          ['Fault', request.fault && <b class="problem">{faultText(request.fault)}</b>],
+          ['Fault', request.fault && <FaultLink fault={request.fault} />],
           ['Time', <Time key="at" at={at} />],
-          ['Caller', accountId === null ? 'not known' : accountName(accountId)],
+          ['Caller', accountId === null ? 'not known' : `${accountName(accountId)}, key ${key}…`],
           ['Took', `${request.duration_ms.toFixed(2)} ms`],
-          [
-            'Throttled',
-            isThrottled ? <a href="#/limits">Limits says when the next passes</a> : null,
-          ],
-          ['Replay', isReplay ? 'The reply to the first use of this request_id, again.' : null],
+          ['Wait', retryAt && <Wait seconds={request.retry_after_s} until={retryAt} />],
+          ['Replay', isReplay ? <Replay repeats={request.repeats} /> : null],
           ['Message', messageId && <a href={`#/messages/${messageId}`}>{messageId}</a>],
         ]}
       />
@@ -232,11 +296,29 @@ function Content({ request, number }: DetailProps & { readonly request: Reply<'r
           <CopyButton text={() => asCurl(caller.baseUrl, path, body, caller.key)}>
             Copy as curl
           </CopyButton>
+          <CopyTest input={{ number }} />
         </div>
       )}
       <ExchangeView exchange={request} showsFault={false} />
       <h3 class="section">What happened to it</h3>
       <Trace intent={{ number }} />
+    </>
+  );
+}
+
+function Wait({ seconds, until }: { readonly seconds: number | null; readonly until: string }) {
+  return (
+    <>
+      {seconds} s, until <Time at={until} />; <a href="#/limits">Limits</a> shows what is left
+    </>
+  );
+}
+
+function Replay({ repeats }: { readonly repeats: number | null }) {
+  if (repeats === null) return <>The reply to the first use of this request_id, again.</>;
+  return (
+    <>
+      This is a <Repeated number={repeats} />, with the same reply.
     </>
   );
 }

@@ -95,7 +95,7 @@ export function Dialog({ title, closeText = 'Close', onClose, children }: Dialog
       <h2>{title}</h2>
       <div class="dialog-body">{children}</div>
       <form method="dialog">
-        <button type="submit" class="button plain">
+        <button type="submit" class="button plain" autofocus>
           {closeText}
         </button>
       </form>

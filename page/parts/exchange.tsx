@@ -2,7 +2,7 @@
  * Shows an exchange: a request to the service and its reply, as sent over the wire. The control
  * port has removed the key.
  */
-import { cuts } from '#contract/fault-kinds.ts';
+import { cuts, faultKinds } from '#contract/fault-kinds.ts';
 import type { Exchange } from '../wire.ts';
 import { ReplyStatus } from './values.tsx';
 
@@ -65,12 +65,29 @@ function formatted(text: string): string {
   }
 }
 
+/** What a fault did, with a link to the fault. */
+export function FaultLink({ fault }: { readonly fault: NonNullable<Exchange['fault']> }) {
+  const { fault_id: id } = fault;
+  return (
+    <b class="problem">
+      {faultText(fault)}
+      {id !== null && (
+        <>
+          {' '}
+          (<a href={`#/faults/${id}`}>{id}</a>)
+        </>
+      )}
+    </b>
+  );
+}
+
 /** What a fault did to a request, in words. */
 export function faultText(fault: NonNullable<Exchange['fault']>): string {
-  const { status, delay_ms: delayMs, cut } = fault;
-  return [
+  const { kind, status, delay_ms: delayMs, cut } = fault;
+  const parts = [
     ...(status === null ? [] : [`fault answered ${status}`]),
     ...(delayMs === null ? [] : [`reply ${delayMs} ms late`]),
     ...(cut === null ? [] : [cuts[cut]]),
-  ].join(', ');
+  ];
+  return parts.join(', ') || faultKinds[kind].about;
 }

@@ -180,15 +180,29 @@ interface FilterProps {
 }
 
 /** A search whose placeholder is its label. */
-export function SearchInput({ name, label }: FilterProps) {
+export function SearchInput(props: FilterProps & { readonly suggestions?: readonly string[] }) {
+  const { name, label, suggestions } = props;
+  const listId = useId();
   return (
-    <input
-      type="search"
-      aria-label={label}
-      placeholder={label}
-      value={filterValue(name)}
-      onInput={(event) => setFilter(name, event.currentTarget.value)}
-    />
+    <>
+      <input
+        type="search"
+        aria-label={label}
+        placeholder={label}
+        value={filterValue(name)}
+        onInput={(event) => setFilter(name, event.currentTarget.value)}
+        list={suggestions && listId}
+        autocomplete="off"
+        spellcheck={false}
+      />
+      {suggestions !== undefined && (
+        <datalist id={listId}>
+          {suggestions.map((value) => (
+            <option key={value} value={value} />
+          ))}
+        </datalist>
+      )}
+    </>
   );
 }
 

@@ -3,11 +3,11 @@
  * shows only once, and a table of the objects with inputs and buttons in each row.
  */
 import { useSignal } from '@preact/signals';
-import { callAny, declared } from '../control.ts';
+import { callAny, callIn, declared } from '../control.ts';
 import { type Field, labelOf } from '../field.ts';
 import type { ListDeclaration, Row, RowAction, TextFact } from '../list-declaration.ts';
 import { useResource } from '../resource.ts';
-import { filterValue, shownWorld } from '../route.ts';
+import { filterValue, pageArgument, shownWorld } from '../route.ts';
 import { textOf } from '../typed-values.ts';
 import type { OperationName } from '../wire.ts';
 import { useWorld } from '../world.ts';
@@ -28,13 +28,23 @@ interface OneTimeReply {
   readonly facts: readonly TextFact[];
 }
 
-export function List({ declaration }: { readonly declaration: ListDeclaration }) {
+interface ListProps {
+  readonly declaration: ListDeclaration;
+  /** Selects the rows that are shown. */
+  readonly only?: (row: Row) => boolean;
+  /** The account for which the forms add; default: the user chooses. */
+  readonly accountId?: string;
+}
+
+export function List({ declaration, only = () => true, accountId }: ListProps) {
   const { title, readOperation, readRows, keyColumn, lead, forms = [] } = declaration;
   // Keeps the account names that cells show up to date.
   useWorld();
-  const rows = useResource(() => readRows?.(callAny) ?? onlyListOf(readOperation), {
-    rereadAfter,
-  });
+  const rows = useResource(
+    async () =>
+      (await (readRows?.(callAny, callIn as never) ?? onlyListOf(readOperation))).filter(only),
+    { rereadAfter },
+  );
   const oneTimeReply = useSignal<OneTimeReply | undefined>(undefined);
   const statusText = useSignal('');
   const finish = (done: string, facts: readonly TextFact[] | undefined) => {
@@ -58,24 +68,13 @@ export function List({ declaration }: { readonly declaration: ListDeclaration })
     await callAny(editOperation, ...id, { [name]: value });
     rows.refresh();
   };
-  const columns = columnsOf(declaration, runAction, changeField);
+  const columns = columnsOf(declaration, rows.value ?? [], runAction, changeField);
   return (
     <>
       {lead !== undefined && <p>{lead}</p>}
       {oneTimeReply.value !== undefined && (
         <OneTimeCard {...oneTimeReply.value} onDismiss={() => (oneTimeReply.value = undefined)} />
       )}
-      <div class="columns">
-        {forms.map((form) => (
-          <Card key={form.title} title={form.title}>
-            <OperationForm
-              {...form}
-              rows={rows.value ?? []}
-              onDone={(reply) => finish(form.title, form.oneTimeFacts?.(reply))}
-            />
-          </Card>
-        ))}
-      </div>
       <section class="card" aria-label={title}>
         <Loaded resource={rows} what={title} isQuiet>
           {(loadedRows) => (
@@ -88,14 +87,30 @@ export function List({ declaration }: { readonly declaration: ListDeclaration })
           )}
         </Loaded>
       </section>
+      <div class="columns">
+        {forms.map((form) => (
+          <Card key={form.title} title={form.title}>
+            <OperationForm
+              {...form}
+              accountId={accountId}
+              rows={rows.value ?? []}
+              onDone={(reply) => finish(form.title, form.oneTimeFacts?.(reply))}
+            />
+          </Card>
+        ))}
+      </div>
     </>
   );
 }
 
 function OneTimeCard(props: OneTimeReply & { readonly onDismiss: () => void }) {
   return (
-    <Card class="card once" title={`${props.title}: done`} role="alert">
-      <p>Copy what you need now: a key is never shown again.</p>
+    <Card class="card once" title={props.title} role="alert">
+      <p>
+        {props.facts.some(([name]) => name === 'Base URL')
+          ? 'Home of that world shows them, too.'
+          : 'Copy it now: a key is never shown again.'}
+      </p>
       <CopyFacts facts={props.facts} />
       <div class="actions">
         <button type="button" class="button plain" onClick={props.onDismiss}>
@@ -116,13 +131,15 @@ type ChangeField = (row: Row, name: string, value: unknown) => Promise<void>;
 
 function columnsOf(
   declaration: ListDeclaration,
+  rows: readonly Row[],
   runAction: RunAction,
   changeField: ChangeField,
 ): Column<Row>[] {
   const { readOperation, settingColumn, wideColumns = [], actions = [] } = declaration;
   const columns = declaration.columns.map((name, index): Column<Row> => {
-    // Two kinds of column are not declared: a setting's value, and counts that `readRows` adds.
-    const undeclared: Field = { name, kind: name === settingColumn ? 'json' : 'number' };
+    // Two kinds of column are not declared: a setting's value, and what `readRows` adds.
+    const added = typeof rows[0]?.[name] === 'number' ? 'number' : 'text';
+    const undeclared: Field = { name, kind: name === settingColumn ? 'json' : added };
     const field = fieldNamed(name, declared[readOperation].output) ?? undeclared;
     const isPlainNumber = field.kind === 'number' && inputField(declaration, name) === undefined;
     const wide = wideColumns.includes(name) ? 'wide' : '';
@@ -175,6 +192,7 @@ function cellOf(declaration: ListDeclaration, field: Field, row: Row, changeFiel
       field={input}
       label={isSetting ? rowName : label}
       value={row[name]}
+      placeholder={textOf(row[`effective_${name}`])}
       onChange={(value) => changeField(row, input.name, value)}
       defaultText={isSetting ? textOf(row['default']) : undefined}
     />
@@ -231,7 +249,7 @@ export function SearchableTable(props: SearchableTableProps) {
         <p class="dim" role="status">
           {statusText}
         </p>
-        {rows.length > mostRowsWithoutSearch && (
+        {(rows.length > mostRowsWithoutSearch || search !== '') && (
           <SearchInput name={title} label={`Search ${title}`} />
         )}
       </div>
@@ -243,6 +261,7 @@ export function SearchableTable(props: SearchableTableProps) {
           columns={columns}
           rows={found.slice(0, mostShownRows)}
           keyOf={(row) => String(row[keyColumn])}
+          shownKey={pageArgument.value}
         />
       )}
       {found.length > mostShownRows && (

@@ -38,7 +38,7 @@ export function Timeline({ events, shownNumber }: TimelineProps) {
         {events.map((event, index) => (
           <li
             key={`${event.at} ${event.number} ${event.text} ${index}`}
-            class={`event ${event.kind} status-${event.text}`}
+            class={`event ${classesOf(event)}`}
             aria-current={isRequest(event) && event.number === shownNumber ? 'true' : undefined}
           >
             <EventContent event={event} earlier={events.slice(0, index)} />
@@ -67,7 +67,7 @@ function EventContent({ event, earlier }: EventContentProps) {
       {event.at !== '' && <Time at={event.at} above={previous?.at} />}
       <span class="took dim">{previous === undefined ? '' : timeSince(previous, event)}</span>
       {event.fault && <span class="reason">{event.fault}</span>}
-      {hasRecovered && <span class="told">The client recovered: this reply reached it.</span>}
+      {hasRecovered && <span class="told">This reply reached the client.</span>}
       {event.seen === false && <span class="reason">The client did not see this reply.</span>}
       {event.retry_after_ms != null && <RetryAfter at={event.at} waitMs={event.retry_after_ms} />}
     </>
@@ -89,7 +89,7 @@ function isAnswered({ reply, seen }: TraceEvent): boolean {
 }
 
 function EventTitle({ kind, number, reply, text, href }: TraceEvent) {
-  if (kind === 'finding') return <span class="reason">{text}</span>;
+  if (kind === 'finding') return <span class="reason">{linked(text ?? '')}</span>;
   if (typeof reply !== 'number') {
     return (
       <span class="step">
@@ -108,9 +108,23 @@ function EventTitle({ kind, number, reply, text, href }: TraceEvent) {
   );
 }
 
+const messageIdForm = /([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/;
+
+/** A sentence with links to the messages that it names. */
+function linked(text: string) {
+  return text
+    .split(messageIdForm)
+    .map((part, index) => (index % 2 === 0 ? part : <a href={`#/messages/${part}`}>{part}</a>));
+}
+
 function timeSince(previous: TraceEvent, event: TraceEvent): string {
   const ms = Date.parse(event.at) - Date.parse(previous.at);
   return ms > 0 ? `+${durationText(ms)}` : '';
+}
+
+/** Only the text of a status is a class: other texts are sentences, also of clients. */
+function classesOf({ kind, text }: TraceEvent): string {
+  return kind === 'status' ? `status status-${text}` : kind;
 }
 
 /** A line with a mark at the time of each event. */
@@ -122,11 +136,11 @@ function Axis({ events }: { readonly events: readonly TraceEvent[] }) {
   if (firstMs === lastMs) return null;
   return (
     <div class="axis" aria-hidden="true">
-      {marks.map(({ at, kind, text, timeMs }) => (
+      {marks.map((mark, index) => (
         <span
-          key={at}
-          class={`${kind} status-${text}`}
-          style={{ left: `${(100 * (timeMs - firstMs)) / (lastMs - firstMs)}%` }}
+          key={`${mark.at} ${index}`}
+          class={classesOf(mark)}
+          style={{ left: `${(100 * (mark.timeMs - firstMs)) / (lastMs - firstMs)}%` }}
         />
       ))}
     </div>

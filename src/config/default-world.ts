@@ -1,6 +1,6 @@
 /**
  * The default world and the recipients with a scripted fate.
- * Rules: SVC-1, STATE-3, STATE-4. Assumes: monthlyQuota (no account here states a quota).
+ * Rules: SVC-1, STATE-3, STATE-4, ERR-1 to ERR-3, AUTH-4, AUTH-5. Assumes: monthlyQuota (no account here states a quota).
  * The scripted recipients apply in every world; the world's own outcomes take precedence.
  */
 import type { Outcome, WorldFixture, WorldSim } from './world-schema.ts';
@@ -33,6 +33,11 @@ export const scriptedOutcomes: readonly Outcome[] = [
   { to: '+12025550164', ends: 'stuck', in: 'sending', polls: 1 },
   { to: '+12025550165', ends: 'stuck', in: 'sent', polls: 1 },
   { to: '+12025550166', ends: 'delivered', polls: 3 },
+  { to: '+12025550170', ends: 'refused', refuse: 'quota_exceeded' },
+  { to: '+12025550171', ends: 'refused', refuse: 'from_number_not_found' },
+  { to: '+12025550172', ends: 'refused', refuse: 'from_number_access_deniedd' },
+  { to: '+12025550173', ends: 'refused', refuse: 'device_inactive' },
+  { to: '+12025550174', ends: 'refused', refuse: 'throttled' },
 ];
 
 /** All scripted fates of a world; the first match wins. Other recipients are delivered. */

@@ -77,7 +77,16 @@ test.each([
   ],
   [
     { outcomes: [{ to: '+1', ends: 'lost' }] },
-    'outcomes[0].ends: expected one of "delivered", "failed", "stuck"',
+    'outcomes[0].ends: expected one of "delivered", "failed", "stuck", "refused"',
+  ],
+  [
+    { outcomes: [{ to: '+1', refuse: 'quota' }] },
+    'outcomes[0].refuse: expected one of "quota_exceeded", "from_number_not_found", ' +
+      '"from_number_access_deniedd", "device_inactive", "throttled"; got "quota"',
+  ],
+  [
+    { outcomes: [{ to: '+1', ends: 'delivered', refuse: 'throttled' }] },
+    'outcomes[0].refuse: this key is not known here',
   ],
   [
     { outcomes: [{ to: '12*', ends: 'delivered' }] },

@@ -7,6 +7,7 @@
  */
 import { z } from 'zod';
 import { type EndpointName, endpointNames } from '#contract/limits.ts';
+import { type ScriptedRefusal, scriptedRefusals } from '#contract/refusals.ts';
 import { pathText } from '#io/mistakes.ts';
 import {
   mostAccounts,
@@ -106,7 +107,10 @@ const pollsSchema = wholeNumber(1, 1_000_000)
   .default(1)
   .describe('How many polls each step takes.');
 
-/** A scripted fate: how messages to matching recipients end, and how many polls each step takes. */
+/**
+ * A scripted fate: how messages to matching recipients end, and how many polls each step takes, or
+ * how sends to them are refused.
+ */
 export const outcomeSchema = z.discriminatedUnion('ends', [
   z
     .strictObject({ to: recipientSchema, ends: z.literal('delivered'), polls: pollsSchema })
@@ -119,6 +123,16 @@ export const outcomeSchema = z.discriminatedUnion('ends', [
       polls: pollsSchema,
     })
     .meta({ title: 'fails or stays' }),
+  z
+    .strictObject({
+      to: recipientSchema,
+      // Optional: `refuse` alone says it.
+      ends: z.literal('refused').optional().default('refused'),
+      refuse: z
+        .enum(Object.keys(scriptedRefusals) as ScriptedRefusal[])
+        .describe('The code of the refusal; throttled: a 429 at the first attempt alone.'),
+    })
+    .meta({ title: 'is refused' }),
 ]);
 
 /** The largest limit of an endpoint that users can set. */

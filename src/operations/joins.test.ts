@@ -74,6 +74,15 @@ function unwrapped(schema: z.ZodType): z.ZodType {
   return innerType === undefined ? schema : unwrapped(innerType);
 }
 
+/** True if the schema has the field at this path, such as `_smstwin.repeats`. */
+function hasPath(schema: z.ZodType, path: string): boolean {
+  const [name = '', ...rest] = path.split('.');
+  const bare = unwrapped(schema);
+  const field = bare instanceof z.ZodObject ? (bare.shape[name] as z.ZodType) : undefined;
+  if (field === undefined) return false;
+  return rest.length === 0 || hasPath(field, rest.join('.'));
+}
+
 function joinOf(joined: unknown, name: string): unknown {
   return (joined as Readonly<Record<string, unknown>>)[name];
 }
@@ -102,11 +111,11 @@ function unknown(schema: z.ZodType, joined: unknown, path: string): readonly str
   if (typeof joined !== 'object' || joined === null) return [];
   const bare = unwrapped(schema);
   if (bare instanceof z.ZodArray) {
-    const { by, all, newest, oldest, fields } = joined as Readonly<Record<string, string>>;
+    const { by, newest, oldest, fields } = joined as Readonly<Record<string, string>>;
+    const all = joinOf(joined, 'all') as 'unchanged' | readonly string[] | undefined;
     const element = unwrapped(bare.element as z.ZodType);
-    const names = [by, all === 'unchanged' ? undefined : all, newest, oldest];
-    const shape = element instanceof z.ZodObject ? element.shape : {};
-    const wrong = names.filter((name) => name !== undefined && !(name in shape));
+    const names = [by, newest, oldest, ...(all === 'unchanged' ? [] : (all ?? []))];
+    const wrong = names.filter((name) => name !== undefined && !hasPath(element, name));
     return [...wrong.map((name) => `${path}[].${name}`), ...unknown(element, fields, `${path}[]`)];
   }
   const { shape } = bare as z.ZodObject;

@@ -27,21 +27,21 @@ type JoinOfPresent<T> = number extends T
             : never;
 
 /**
- * `all`: the entries of every shard; it names the field with the number of a request, or several,
- * which become those of the fleet. `by`: every shard lists the same entries, which this field identifies. One
+ * `all`: the entries of every shard; it names the fields with numbers of requests, as paths, which
+ * become those of the fleet. `by`: every shard lists the same entries, which this field identifies. One
  * with an `account_id` comes from the shard that serves the account, any other is joined by
  * `fields`. `newest`, `oldest`: the field to sort by; that entry comes first.
  */
 export type ListJoin<Entry, Field = keyof Entry & string> =
   | (number extends Entry ? 'sum' : never)
   | ((
-      | { readonly all: Field | 'unchanged' }
+      | { readonly all: 'unchanged' | readonly (Field | `${string}.${string}`)[] }
       | { readonly by: Field; readonly fields: Join<Entry> }
       | (Entry extends { readonly account_id: string } ? { readonly by: 'account_id' } : never)
     ) & { readonly newest?: Field; readonly oldest?: Field });
 
 /** A join whose type is forgotten, as the fleet sees it. */
-export type AnyJoin = string | { readonly [field: string]: AnyJoin };
+export type AnyJoin = string | readonly string[] | { readonly [field: string]: AnyJoin };
 
 /**
  * The declarations that need no join: those without a reply or with an id in the path, on the

@@ -6,11 +6,12 @@
  */
 
 import { type EndpointName, endpointNames } from '#contract/limits.ts';
-import type { ApiRequest } from '#contract/request-and-reply.ts';
+import type { ApiRequest, PendingWrite } from '#contract/request-and-reply.ts';
 import { addressOf, type Handled } from '../http/service/api.ts';
 import { RequestCounts } from '../sim/counts.ts';
 import type { Simulation } from '../simulation/simulation.ts';
 import { WallClock } from '../simulation/wall-clock.ts';
+import { ExchangeBatch } from './exchange-batch.ts';
 import type { Journal } from './journal/journal.ts';
 import { RecordedExchange } from './recorded-exchange.ts';
 
@@ -19,6 +20,8 @@ export const keptRequests = 1_000;
 /** How many of the first exchanges are kept, and characters of their texts. */
 export const recordedExchanges = 10_000;
 export const recordedCharacters = 16 * 1024 * 1024;
+
+const messageIdField = '"message_id":"';
 
 export interface RecordBound {
   readonly exchanges: number;
@@ -41,14 +44,24 @@ export class ExchangeRecord {
   #isOpen = true;
   #isCutAtStart = false;
   #changes = 0;
+  /** The exchanges whose lines the journal has yet to write. */
+  #batch: ExchangeBatch | undefined;
+  /** Called with each exchange once it is recorded. */
+  readonly #onRecorded: (exchange: RecordedExchange) => void;
   /** Counts for metrics; they survive a reset, so that they never decrease. */
   counts = new RequestCounts();
   readonly seconds = new RequestSeconds();
+  /** The last accepted sends, in a ring: a part of their message's id, and their number. */
+  #acceptedIds: number[] = [];
+  #acceptedNumbers: number[] = [];
+  #nextAccepted = 0;
 
   constructor(
     bound: RecordBound = { exchanges: recordedExchanges, characters: recordedCharacters },
+    onRecorded: (exchange: RecordedExchange) => void = () => {},
   ) {
     this.#bound = bound;
+    this.#onRecorded = onRecorded;
   }
 
   /** The number of the last request: counts all requests since the start. */
@@ -58,7 +71,8 @@ export class ExchangeRecord {
 
   /**
    * Records a request that was answered, in the journal too. `startedMs`: when it arrived, by the
-   * monotonic clock. If the journal cannot be written, the exchange is not recorded.
+   * monotonic clock. If the journal has yet to write its line, returns the write that it waits for,
+   * and records it then. If the journal cannot be written, the exchange is not recorded.
    */
   add(
     request: ApiRequest,
@@ -66,23 +80,41 @@ export class ExchangeRecord {
     { clock, limiter, world }: Simulation,
     journal: Journal | undefined,
     startedMs: number,
-  ): RecordedExchange {
+  ): PendingWrite | undefined {
     const exchange = this.#nextObject(this.#isOpen || journal?.keepsExchanges === true);
     exchange.number = 0;
     exchange.atMs = clock.now();
     exchange.fill(request, handled);
+    exchange.waitRate = limiter.retryAfterRate;
+    this.#noteSend(exchange, this.#total + 1 + this.#waiting);
     if (this.#isOpen) {
-      exchange.waitRate = limiter.retryAfterRate;
       exchange.address = handled.key === undefined ? addressOf(world, request) : '';
     }
     journal?.request(exchange);
+    exchange.durationMs = WallClock.ticksMs() - startedMs;
+    if (journal?.flush === undefined) {
+      this.#record(exchange);
+      return undefined;
+    }
+    if (this.#batch?.isSettled !== false) this.#batch = new ExchangeBatch(journal, this.#record);
+    const batch = this.#batch;
+    batch.exchanges.push(exchange);
+    if (journal.isFull) batch.settle();
+    return batch;
+  }
+
+  readonly #record = (exchange: RecordedExchange): void => {
     exchange.number = ++this.#total;
     if (this.#isOpen) this.#keep(exchange);
     if (!exchange.isKept) exchange.shorten();
-    exchange.durationMs = WallClock.ticksMs() - startedMs;
     this.seconds.add(exchange);
-    this.counts.answered(handled.endpoint, handled.reply.status, exchange.durationMs);
-    return exchange;
+    this.counts.answered(exchange.endpoint, exchange.status, exchange.durationMs);
+    this.#onRecorded(exchange);
+  };
+
+  /** Makes the journal write the lines that wait, and records their exchanges. Does not throw. */
+  settle(): void {
+    this.#batch?.settle();
   }
 
   /** The end of a delayed reply. `requestsAgo`: 1 for the last request. `isSeen`: by the client. */
@@ -112,6 +144,9 @@ export class ExchangeRecord {
   clear(): void {
     this.#clearedNumber = this.#total;
     this.seconds.clear();
+    this.#acceptedIds = [];
+    this.#acceptedNumbers = [];
+    this.#nextAccepted = 0;
   }
 
   /** Continues numbering after `total`. */
@@ -148,12 +183,33 @@ export class ExchangeRecord {
 
   /** Forgets the first exchanges. `isCutAtStart`: the run began earlier. */
   restart(isCutAtStart = false): void {
+    this.settle();
     this.#first = [];
     this.#characters = 0;
     this.#numberBeforeFirst = this.#total;
     this.#isOpen = true;
     this.#isCutAtStart = isCutAtStart;
     this.#changes++;
+  }
+
+  /** Remembers an accepted send. Finds the request that a replay repeats. */
+  #noteSend(exchange: RecordedExchange, number: number): void {
+    const { status, reply = '', isReplay, isForced } = exchange;
+    const isAccepted = status === 202 && !isForced;
+    if (!isAccepted && !isReplay) return;
+    const id = messageIdIn(reply);
+    if (isReplay) {
+      exchange.repeats = this.#acceptedNumbers[this.#acceptedIds.indexOf(id)];
+      return;
+    }
+    this.#acceptedIds[this.#nextAccepted] = id;
+    this.#acceptedNumbers[this.#nextAccepted] = number;
+    this.#nextAccepted = (this.#nextAccepted + 1) % recordedExchanges;
+  }
+
+  /** How many exchanges wait for their line to be written. */
+  get #waiting(): number {
+    return this.#batch?.exchanges.length ?? 0;
   }
 
   #keep(exchange: RecordedExchange): void {
@@ -166,7 +222,7 @@ export class ExchangeRecord {
 
   /** The object for the next exchange, in the ring: a new one if it or the old one is kept. */
   #nextObject(isKept: boolean): RecordedExchange {
-    const index = (this.#total + 1) % keptRequests;
+    const index = (this.#total + 1 + this.#waiting) % keptRequests;
     const oldest = this.#ring[index];
     if (!isKept && oldest !== undefined && !oldest.isKept) return oldest;
     const exchange = new RecordedExchange();
@@ -174,6 +230,13 @@ export class ExchangeRecord {
     this.#ring[index] = exchange;
     return exchange;
   }
+}
+
+/** 48 bits of the id of a message; a text of the reply would keep the whole reply in memory. */
+function messageIdIn(reply: string): number {
+  const start = reply.indexOf(messageIdField) + messageIdField.length;
+  const [high, low] = [reply.slice(start, start + 8), reply.slice(start + 9, start + 13)];
+  return Number.parseInt(high, 16) * 65_536 + Number.parseInt(low, 16);
 }
 
 /** A series is the counts of one account in one second. Above this many, the oldest are dropped. */

@@ -3,7 +3,7 @@
  * compares: replies byte for byte, results of operations by digest.
  */
 
-import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
+import type { ApiReply, ApiRequest, RequestTurn } from '#contract/request-and-reply.ts';
 import { isoTime } from '#contract/time.ts';
 import { reasonOf } from '#io/plain-file.ts';
 import {
@@ -31,7 +31,8 @@ export interface ReplayTarget {
   readonly simulation: Simulation;
   readonly wallClock: WallClock;
   readonly exchangeRecord: ExchangeRecord;
-  handle(request: ApiRequest): ApiReply;
+  /** `turn`: the reply may wait for the write that records the request. */
+  handle(request: ApiRequest, turn?: RequestTurn): ApiReply;
   /** Runs a recorded operation again; undefined if no operation has this name. */
   replayOperation(name: string, args: readonly unknown[]): { readonly result: unknown } | undefined;
   /** An empty simulation of the same classes. */
@@ -177,6 +178,7 @@ function requestOf(recorded: RecordedRequest, key: string | undefined): ApiReque
     contentEncoding: recorded.content_encoding,
     clientIp: recorded.client_ip ?? '',
     forwardedFor: recorded.forwarded_for,
+    traceparent: recorded.traceparent,
     body: bytes === undefined ? (recorded.body ?? '') : Buffer.from(bytes, 'base64'),
   };
 }

@@ -4,10 +4,13 @@
  * handled, and a reference to a key would keep a world alive after its reset.
  */
 import { isUtf8 } from 'node:buffer';
+import type { FaultKindName } from '#contract/fault-kinds.ts';
 import type { EndpointName } from '#contract/limits.ts';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import type { Handled } from '../http/service/api.ts';
+import { traceparentIn } from '../http/service/fault.ts';
 import { keyPrefix } from '../sim/accounts/key-ring.ts';
+import { sendEndpoints } from '../sim/store/message.ts';
 
 /** The longest body that is kept for long, in bytes of a request or characters of a reply. */
 export const longestKeptBody = 16_384;
@@ -39,6 +42,8 @@ export class RecordedExchange {
   contentType: string | undefined = undefined;
   contentEncoding: string | undefined = undefined;
   forwardedFor: string | undefined = undefined;
+  /** The client's `traceparent`, if it is well formed. */
+  traceparent: string | undefined = undefined;
   /** Authenticated: a key and an account. Any other: an `Authorization` header and an address. */
   keyId: string | undefined = undefined;
   shownKey = '';
@@ -55,6 +60,11 @@ export class RecordedExchange {
   delivery: ApiReply['delivery'] = undefined;
   /** True if a fault chose the status. */
   isForced = false;
+  /** The injected fault that struck it; the id is undefined if the explorer chose it. */
+  faultId: string | undefined = undefined;
+  faultKind: FaultKindName | undefined = undefined;
+  /** The number of the send whose reply this replay repeats, if the record knows it. */
+  repeats: number | undefined = undefined;
   end: ReplyEnd | undefined = undefined;
   /** True if the journal or the referee keeps it, too: it is then not reused. */
   isKept = false;
@@ -72,6 +82,16 @@ export class RecordedExchange {
     return this.#length < 0 ? undefined : this.#bytes.subarray(0, this.#length);
   }
 
+  /** True if the client did not get the whole reply. */
+  get isLost(): boolean {
+    return this.delivery?.cut !== undefined || this.end?.isSeen === false;
+  }
+
+  /** True if the reply repeats that of an earlier use of its `request_id`. */
+  get isReplay(): boolean {
+    return this.status === 200 && sendEndpoints.some((name) => name === this.endpoint);
+  }
+
   /** About how much memory its texts take. */
   get characters(): number {
     const { path, query, contentType = '', contentEncoding = '', forwardedFor = '' } = this;
@@ -81,13 +101,14 @@ export class RecordedExchange {
   }
 
   /** Copies a request and its reply. The caller sets the number and the times. */
-  fill(request: ApiRequest, { endpoint, key, reply, isForced = false }: Handled): void {
+  fill(request: ApiRequest, { endpoint, key, reply, isForced = false, struck }: Handled): void {
     this.method = request.method;
     this.path = request.path;
     this.query = request.query;
     this.contentType = request.contentType;
     this.contentEncoding = request.contentEncoding;
     this.forwardedFor = request.forwardedFor;
+    this.traceparent = traceparentIn(request.traceparent);
     this.#keepBody(request.body);
     this.endpoint = endpoint;
     if (key === undefined) {
@@ -109,6 +130,9 @@ export class RecordedExchange {
     this.delivery = reply.delivery;
     this.reply = reply.body;
     this.isForced = isForced;
+    this.faultId = struck?.faultId;
+    this.faultKind = struck?.kind;
+    this.repeats = undefined;
     this.end = undefined;
   }
 

@@ -179,6 +179,19 @@ test.extend({ simulatorSettings: { clock: 'scaled', rate: 60 } as const })(
   },
 );
 
+const limited = test.extend({
+  simulatorSettings: { clock: 'manual', limits: { send: 1 } } as const,
+});
+limited('settings that extend gives are in force', ({ simulator }) => {
+  expect(simulator.limits.get().send).toBe(1);
+});
+limited.extend({ greeting: 'Hello' })(
+  'also in a test that is extended further',
+  ({ simulator, greeting }) => {
+    expect([simulator.limits.get().send, greeting]).toEqual([1, 'Hello']);
+  },
+);
+
 test('toPassReferee fails with the client’s mistakes, in plain words', ({ simulator }) => {
   simulator.limits.patch({ send: 1 });
   sendBy(simulator, 0, { request_id: 'a', message: 'One' });

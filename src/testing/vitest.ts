@@ -42,11 +42,14 @@ export interface SimulatorFixtures {
   readonly clientClock: ClientClock;
 }
 
-/** Vitest's `test` with a simulator whose clock moves only when the test moves it. */
-export const test: TestAPI<SimulatorFixtures> = base.extend<SimulatorFixtures>({
+/** The settings from which each simulator was made. */
+const settingsOf = new WeakMap<Simulator, SettingsInput>();
+
+const simulatorTest: TestAPI<SimulatorFixtures> = base.extend<SimulatorFixtures>({
   simulatorSettings: [{ clock: 'manual' }, { injected: false }],
   simulator: async ({ simulatorSettings }, use) => {
     const simulator = new RunningSimulator(simulatorSettings);
+    settingsOf.set(simulator, simulatorSettings);
     await use(simulator);
     await simulator.close();
   },
@@ -69,6 +72,40 @@ export const test: TestAPI<SimulatorFixtures> = base.extend<SimulatorFixtures>({
     if (stuck !== undefined && task.result?.state === 'fail') throw new Error(stuck);
   },
 });
+
+/** Vitest's `test` with a simulator whose clock moves only when the test moves it. */
+export const test: TestAPI<SimulatorFixtures> = refusingIgnoredSettings(simulatorTest);
+
+/**
+ * Vitest 3 builds a fixture from the fixtures that were there when it was declared, so it ignores
+ * a later override of `simulatorSettings`. A test on other settings than it asks for may pass
+ * without testing anything: each one fails instead.
+ */
+function refusingIgnoredSettings<T extends TestAPI<SimulatorFixtures>>(own: T): T {
+  const extend = own.extend.bind(own) as (...args: unknown[]) => T;
+  const refusing = (first: unknown, ...others: unknown[]): T => {
+    const overrides = typeof first === 'object' && first !== null && 'simulatorSettings' in first;
+    const extended = extend(overrides ? { ...first, settingsInForce } : first, ...others);
+    return refusingIgnoredSettings(extended);
+  };
+  return Object.assign(own, { extend: refusing });
+}
+
+const settingsInForce = [
+  async (
+    { simulator, simulatorSettings }: Pick<SimulatorFixtures, 'simulator' | 'simulatorSettings'>,
+    use: () => Promise<void>,
+  ) => {
+    const settings = settingsOf.get(simulator);
+    if (settings !== undefined && settings !== simulatorSettings) {
+      throw new Error(
+        'this version of Vitest ignores test.extend({ simulatorSettings }): use test.scoped({ simulatorSettings }), or Vitest 4',
+      );
+    }
+    await use();
+  },
+  { auto: true },
+];
 
 /** Not `setImmediate`: it does not wait for time, and connections of Node's clients need it. */
 const clientTimers = [

@@ -110,6 +110,22 @@ test('a lifetime goes on, and the journals of deleted and expired worlds are rem
   expect(journals()).toEqual([]);
 });
 
+test('an expired world whose journal cannot be removed ends nothing, and is gone once it can be', async () => {
+  vi.useFakeTimers({ toFake: ['Date', 'setInterval', 'clearInterval'] });
+  const folder = newFolder();
+  const server = start(folder);
+  const { world_id: id } = server.worlds.create({ ttl: '10s' });
+  const journal = join(folder, `${id}.ndjson`);
+  renameSync(journal, join(folder, 'kept'));
+  symlinkSync('kept', journal);
+  vi.advanceTimersByTime(15_000);
+  expect(existsSync(join(folder, 'kept'))).toBe(true);
+  rmSync(journal);
+  vi.advanceTimersByTime(1_000);
+  expect(server.worlds.list()).toEqual([]);
+  await server.close();
+});
+
 test('a world continues from its checkpoint, and its files go with it', async () => {
   const folder = newFolder();
   const server = start(folder, { journalMaxBytes: 4_096 });

@@ -4,8 +4,9 @@
  * methods create, fork, restore and delete worlds.
  */
 
-import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
+import type { ApiReply, ApiRequest, RequestTurn } from '#contract/request-and-reply.ts';
 import { routes } from '#contract/routes.ts';
+import { JournalError } from '#judging/evidence/journal-error.ts';
 import { inheritedSettings, type SettingsInput } from '../config/settings.ts';
 import { settingsOfHeader } from '../recording/journal/journal-header.ts';
 import type { Instant } from '../recording/past.ts';
@@ -116,12 +117,19 @@ export class Worlds<S extends WorldSimulator> {
    */
   fork(source: HostedWorld<S>, options: WorldOptions, copied = source.simulator): HostedWorld<S> {
     const drawn = this.#nameFor(options);
-    return this.#start(inheritedSettings(source.simulator.settings), drawn, options, copied);
+    const fork = this.#start(inheritedSettings(source.simulator.settings), drawn, options, copied);
+    fork.origin = { worldId: source.worldId, atMs: copied.simulation.clock.now() };
+    return fork;
   }
 
   /** Rebuilds a world as of an earlier instant: see `rebuiltAt`. */
   rebuildAt<T>(source: S, instant: Instant, use: (rebuilt: S) => T): Generator<undefined, T> {
     return rebuiltAt(source, instant, this.#make, use);
+  }
+
+  /** A simulator in no list that records nothing; the caller closes it. */
+  scratch(settings: SettingsInput, startAtMs: number): S {
+    return this.#make(settings, { worldId: '', journal: false, startAtMs });
   }
 
   /** Starts the worlds that an earlier process recorded. Throws a JournalError. */
@@ -203,17 +211,17 @@ export class Worlds<S extends WorldSimulator> {
   }
 
   /** Answers a request in the world that its path, its host or its key names, or in the first. */
-  handle(request: ApiRequest): ApiReply {
+  handle(request: ApiRequest, turn?: RequestTurn): ApiReply {
     const address = addressIn(request.path);
-    if (address !== undefined) return this.#handleAt(address.worldId, request, address.path);
+    if (address !== undefined) return this.#handleAt(address.worldId, request, turn, address.path);
     const hostWorldId = worldOfHost(request.host);
-    if (hostWorldId !== undefined) return this.#handleAt(hostWorldId, request);
+    if (hostWorldId !== undefined) return this.#handleAt(hostWorldId, request, turn);
     // Without other worlds, a request does not cost a look-up of its key.
     if (this.#byId.size > 0) {
       const world = this.#findByKey(request.authorization);
-      if (world !== undefined) return this.#answer(world, request);
+      if (world !== undefined) return this.#answer(world, request, turn);
     }
-    return this.#answer(this.first, request);
+    return this.#answer(this.first, request, turn);
   }
 
   /** The simulator of this world, whose time to live starts again; undefined for no such world. */
@@ -225,22 +233,27 @@ export class Worlds<S extends WorldSimulator> {
   }
 
   /** `path`: the path within the world, if the request's path names the world. */
-  #handleAt(worldId: string, request: ApiRequest, path?: string): ApiReply {
+  #handleAt(
+    worldId: string,
+    request: ApiRequest,
+    turn: RequestTurn | undefined,
+    path?: string,
+  ): ApiReply {
     const world = this.get(worldId);
     if (world === undefined || world.isExpired) {
       return { status: 404, body: JSON.stringify(unknownWorld(worldId)) };
     }
-    if (path === undefined) return this.#answer(world, request);
-    const reply = this.#answer(world, readdressed(request, path));
+    if (path === undefined) return this.#answer(world, request, turn);
+    const reply = this.#answer(world, readdressed(request, path), turn);
     // Only the list of received messages contains links in its body.
     return withLinksUnder(reply, prefixOf(worldId), path === routes.received.pattern);
   }
 
-  #answer(world: HostedWorld<S>, request: ApiRequest): ApiReply {
+  #answer(world: HostedWorld<S>, request: ApiRequest, turn: RequestTurn | undefined): ApiReply {
     // Addresses can be guessed, so only a request with a key of the world renews its lifetime.
     if (world.ttlMs !== undefined && world.hasKeyOf(request.authorization)) world.renew();
     this.#lastAnswered = world.simulator;
-    return world.simulator.handle(request);
+    return world.simulator.handle(request, turn);
   }
 
   /** The world of a key; undefined for the first world, which also answers unknown keys. */
@@ -296,12 +309,22 @@ export class Worlds<S extends WorldSimulator> {
     let canExpire = false;
     for (const world of this.#byId.values()) {
       canExpire ||= world.ttlMs !== undefined;
-      if (world.isExpired) void this.delete(world);
+      if (world.isExpired) this.#expire(world);
       else this.#saveLastUse(world);
     }
     if (canExpire) return;
     clearInterval(this.#sweeping);
     this.#sweeping = undefined;
+  }
+
+  /** A world whose journal cannot be removed stays expired: the next sweep tries again. */
+  #expire(world: HostedWorld<S>): void {
+    try {
+      void this.delete(world);
+    } catch (error) {
+      const isOfDisk = error instanceof Error && 'code' in error;
+      if (!isOfDisk && !(error instanceof JournalError)) throw error;
+    }
   }
 
   #saveLastUse(world: HostedWorld<S>): void {

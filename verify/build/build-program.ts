@@ -2,8 +2,8 @@
  * Builds the program that `smstwin` runs, and its dashboard, into a folder of the checkout: for the
  * package, and for tests that start processes.
  */
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { relative, resolve } from 'node:path';
 import { build } from 'esbuild';
 import { builtPage } from '#src/control/page-files.ts';
 import { options, root } from './bundle-options.ts';
@@ -29,6 +29,20 @@ export function buildProgram(folder: string, otherEntries: Readonly<Record<strin
         'const require = createRequireOfBundle(import.meta.url);',
     },
   });
+}
+
+/** Builds a program that runs in a checkout. Resolves to the paths of its sources. */
+export async function buildForCheckout(
+  folder: string,
+  otherEntries: Readonly<Record<string, string>> = {},
+): Promise<string[]> {
+  const [{ metafile }, ofPage] = await Promise.all([
+    buildProgram(`${folder}/dist`, otherEntries),
+    buildDashboard(`${folder}/dist`),
+  ]);
+  // The program reads its version there.
+  cpSync(`${root}package.json`, `${root}${folder}/package.json`);
+  return [...Object.keys(metafile.inputs), ...ofPage.map((path) => relative(root, path))];
 }
 
 /** Resolves to the paths of the sources that it has bundled. */

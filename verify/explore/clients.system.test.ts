@@ -1,5 +1,5 @@
 /**
- * The command with clients in Node and in Python: correct ones are explored exhaustively to depth
+ * The command with clients in Node and in Python: correct ones are explored completely to depth
  * 2; planted bugs are found with the fewest faults, and their files replay them.
  */
 import { spawnSync } from 'node:child_process';
@@ -52,7 +52,7 @@ describe.each(Object.entries(languages))('%s', (language, command) => {
     ]);
     // A client that is held up times out by itself, and makes a call more.
     expect(out).toMatch(
-      /explored (\d+) of \1 single faults and (\d+) of \2 pairs: exhaustive to depth 2/,
+      /explored (\d+) of \1 single faults and (\d+) of \2 pairs: all to depth 2, with throttle waits of \d+ s alone/,
     );
     expect(exitCode).toBe(0);
   });

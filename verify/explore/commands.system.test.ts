@@ -127,7 +127,7 @@ await run({ fetch, baseUrl, apiKey, from }, 'none', 1);`,
   expect(out).toContain(
     'did not repeat when this schedule was run again; if two runs at one time share a port or a file, use --jobs 1',
   );
-  expect(out).toContain('explored 1 of 1 single faults and 1 of 1 pairs: exhaustive to depth 2');
+  expect(out).toContain('explored 1 of 1 single faults and 1 of 1 pairs: all to depth 2');
 });
 
 test('a command that hangs by itself: 4, and its processes end', async () => {
@@ -164,7 +164,7 @@ await run({ fetch, baseUrl, apiKey, from }, 'none', 1);`,
   );
   const { exitCode, out, error } = await runExplore([...flags, '--', ...replacing]);
   expect(exitCode).toBe(2);
-  expect(out).toContain('exhaustive to depth 1');
+  expect(out).toContain('all to depth 1, with throttle waits of ');
   expect(error).toMatch(
     /^smstwin explore: --report json=\S+: cannot be written: not a report of smstwin; move it away, or name another file$/m,
   );
@@ -217,7 +217,7 @@ test('a command that writes megabytes is explored like any other', async () => {
   const loud = ['sh', '-c', `head -c 30000000 /dev/zero; exec ${patient.join(' ')} none 1`];
   const { exitCode, out } = await runExplore([...quick, '--', ...loud]);
   expect(exitCode).toBe(0);
-  expect(out).toContain('explored 1 of 1 single faults: exhaustive to depth 1');
+  expect(out).toContain('explored 1 of 1 single faults: all to depth 1');
 });
 
 test('what a command leaves running in its group ends with it', async () => {
@@ -257,7 +257,7 @@ test('an interrupt: 130, with what was found', async () => {
     },
   );
   expect(exitCode).toBe(130);
-  expect(text.out).toMatch(/explored \d+ of 20 single faults.*: interrupted/);
+  expect(text.out).toMatch(/explored \d+ of 24 single faults.*: interrupted/);
 });
 
 test('an interrupt while a failure is run again: 130, and the failure is shown as not confirmed', async () => {

@@ -128,6 +128,6 @@ test('a right client of two intents is exhausted to depth 2', { timeout: 120_000
   const sound = await explore({ client: patient('none', 2) });
   expect(sound).toMatchObject({ exitCode: 0, findings: [], unstable: [] });
   expect(sound.explored).toBe(
-    'explored 20 of 20 single faults and 280 of 280 pairs: exhaustive to depth 2',
+    'explored 24 of 24 single faults and 408 of 408 pairs: exhaustive to depth 2',
   );
 });

@@ -145,6 +145,120 @@ test.each([
     retrying(hello, () => '/api/v1/sms/send'),
     '1 request came to no known path: POST /api/v1/sms/send → 404: the path is /api/v1/sms/send/',
   ],
+  [
+    'only its sends lack the last slash',
+    async (tools: ClientTools) => {
+      const headers = { authorization: `Bearer ${tools.apiKey}` };
+      await tools.fetch(`${tools.baseUrl}/api/v1/account/stats/`, { headers });
+      await retrying(hello, () => '/api/v1/sms/send')(tools);
+    },
+    'no message was accepted without any fault: 1 request came to no known path: POST /api/v1/sms/send → 404',
+  ],
 ])('a run without faults is no measure if %s', async (_, client, line) => {
   await expect(explore({ client, faults, depth: 1 })).rejects.toThrow(line);
+});
+
+test('a client that only reads, and asks for other paths, is explored', async () => {
+  const client = async ({ fetch, baseUrl, apiKey }: ClientTools) => {
+    const headers = { authorization: `Bearer ${apiKey}` };
+    for (const path of ['/health', '/api/v1/account/stats/'])
+      await fetch(`${baseUrl}${path}`, { headers }).catch(() => undefined);
+  };
+  const { exitCode, notices } = await explore({ client, faults, depth: 1 });
+  expect({ exitCode, notices }).toEqual({
+    exitCode: 0,
+    notices: ['without any fault, 1 request came to no known path: GET /health → 404'],
+  });
+});
+
+test('a text that is sent twice without any fault is said first', async () => {
+  const client = async (tools: ClientTools) => {
+    for (const _ of ['first', 'second copy']) await retrying(hello)(tools);
+    await retrying(({ id }) => ({ message: 'another', request_id: id }))(tools);
+  };
+  const { notices } = await explore({ client, faults: ['slow'], depth: 1 });
+  expect(notices).toEqual([
+    expect.stringMatching(/^without any fault, \+12025550123 is sent one text 2 times: /),
+  ]);
+});
+
+/** Sends once; `onRefusal` is what it does after any other reply than 202. */
+function once(onRefusal: (reply: Response) => void) {
+  return async ({ fetch, baseUrl, apiKey, from }: ClientTools) => {
+    const reply = await fetch(`${baseUrl}/api/v1/sms/send/`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ to: '+12025550123', from, message: 'Hello', request_id: 'one' }),
+    });
+    if (reply.status !== 202) onRefusal(reply);
+  };
+}
+
+const refusals: readonly FaultName[] = ['device_inactive', 'quota'];
+test.each(refusals)(
+  '%s: to give up with an error is right, to say nothing is not',
+  async (fault) => {
+    const seen: unknown[] = [];
+    const giving = once(({ status }) => {
+      seen.push(status);
+      throw new Error(`refused with ${status}`);
+    });
+    expect((await explore({ client: giving, faults: [fault], depth: 1 })).findings).toEqual([]);
+    expect(seen).toEqual([fault === 'quota' ? 402 : 503]);
+    const { findings } = await explore({ client: once(() => {}), faults: [fault], depth: 1 });
+    expect(findings.map(({ cause }) => cause)).toEqual([
+      fault === 'quota' ? 'not_accepted' : expect.stringMatching(/^(not_accepted|CLIENT-9)$/),
+    ]);
+  },
+);
+
+test('another error than a documented refusal is no reason to end with an error', async () => {
+  const client = once(({ status }) => {
+    throw new Error(`refused with ${status}`);
+  });
+  const { findings } = await explore({ client, faults: ['unavailable'], depth: 1 });
+  expect(findings.map(({ cause }) => cause)).toEqual(['failed']);
+});
+
+test('a documented refusal strikes sends alone', async () => {
+  const client = async ({ fetch, baseUrl, apiKey }: ClientTools) => {
+    const headers = { authorization: `Bearer ${apiKey}` };
+    await fetch(`${baseUrl}/api/v1/sms/received/`, { headers });
+  };
+  const { explored } = await explore({ client, faults: refusals, depth: 1 });
+  expect(explored).toContain('explored 0 of 0 single faults');
+});
+
+/** Waits as long as a 429 says, but no longer than `mostSeconds`. */
+function capped(mostSeconds: number) {
+  return async ({ fetch, baseUrl, apiKey, from }: ClientTools) => {
+    for (;;) {
+      const reply = await fetch(`${baseUrl}/api/v1/sms/send/`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ to: '+12025550123', from, message: 'Hello', request_id: 'one' }),
+      });
+      if (reply.ok) return;
+      const seconds = Math.min(Number(reply.headers.get('retry-after') ?? 1), mostSeconds);
+      await new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
+    }
+  };
+}
+
+test('a client that waits no longer than 30 s is found where waiting costs nothing', async () => {
+  const settings = { faults: ['throttle'], depth: 1 } as const;
+  const { findings, explored } = await explore({ client: capped(30), ...settings });
+  expect(findings.map(({ cause }) => cause)).toEqual(['CLIENT-1']);
+  expect(explored).toContain('exhaustive to depth 1');
+  expect((await explore({ client: capped(60), ...settings })).findings).toEqual([]);
+});
+
+test('shorter waits alone are not called exhaustive', async () => {
+  const settings = { client: capped(30), faults: ['throttle'] } as const;
+  const { explored } = await explore({ ...settings, depth: 2, throttleWaits: ['2s', '5s', '90s'] });
+  expect(explored).toContain(
+    'all to depth 2, with throttle waits of 2 s and 5 s alone (try --throttle-waits 60s)',
+  );
+  const long = await explore({ ...settings, depth: 2, throttleWaits: ['2s', '90s'] });
+  expect(long.explored).toContain('exhaustive to depth 2');
 });

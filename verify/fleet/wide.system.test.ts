@@ -200,10 +200,11 @@ test('what a wide world cannot offer exactly is 409 with the reason', async () =
     409,
     expect.stringContaining('start with it'),
   ]);
-  expect(await refused('PATCH', '/control/assumptions', { bearerSpace: 'any' })).toEqual([
-    409,
-    expect.stringContaining('start with it'),
-  ]);
+  for (const change of [{ bearerSpace: 'any' }, { bearerCase: 'any' }])
+    expect(await refused('PATCH', '/control/assumptions', change)).toEqual([
+      409,
+      expect.stringContaining('start with it'),
+    ]);
   expect(await refused('GET', '/control/journal')).toEqual([
     409,
     expect.stringContaining('?shard=N'),
@@ -333,6 +334,7 @@ class Pair {
     const start = '2026-01-01T00:00:00.000Z';
     const clock = ['--clock', 'manual', '--start-time', start];
     const flags = [...clock, '--world', world, '--assume', 'bearerSpace=one'];
+    flags.push('--assume', 'bearerCase=exact');
     const [one, fleet] = await Promise.all([
       ServedProcess.start(folder, flags),
       ServedProcess.startFleet(folder, [...flags, '--wide', '--shards', `${shards}`]),

@@ -2,10 +2,10 @@
  * Servers that break every rule, for tests of the harness: it must not report a single `passed`.
  */
 import { createServer, type RequestListener } from 'node:http';
-import { scaledClock } from '#conformance/target/clock.ts';
 import type { Verdict } from '#judging/report/result.ts';
 import { conformHere, type Printed } from '../testkit/conform-run.ts';
 import { listen } from '../testkit/processes/listen.ts';
+import { scaledClock } from '../testkit/scaled-clock.ts';
 
 export interface Fake {
   readonly url: string;

@@ -3,7 +3,7 @@
  * time and polls every second. Its world has an account for each flag of `conform`. Also runs the
  * harness against it; both clocks may run several times as fast as the wall clock.
  */
-import { type Clock, scaledClock } from '#conformance/target/clock.ts';
+import type { Clock } from '#conformance/target/clock.ts';
 import {
   createSimulator,
   type InternalOptions,
@@ -11,6 +11,7 @@ import {
   type Simulator,
 } from '#src/simulator.ts';
 import { type ConformReport, conformHere, runConform } from '../testkit/conform-run.ts';
+import { scaledClock } from '../testkit/scaled-clock.ts';
 
 /** The second SIM of its account, so that a server which takes the first SIM is noticed. */
 export const mainFrom = '+12025550102';

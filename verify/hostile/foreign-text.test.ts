@@ -113,7 +113,7 @@ test.each(['text', 'json'] as const)('the request log is plain text: %s', (forma
   const words = { method: hostileWords, code: hostileWords, account_id: hostileWords };
   const line = requestLine(format, {
     ...{ number: 1, at: '2026-01-01T00:00:00.000Z', endpoint: null, key_id: null, status: 404 },
-    ...{ ...words, duration_ms: 1, is_replay: false, fault: null },
+    ...{ ...words, duration_ms: 1, is_replay: false, fault: null, traceparent: null },
   });
   expect(line).toContain('\\u001b]0;PWNED');
   expect(line).not.toMatch(obeyed);

@@ -113,6 +113,7 @@ function isNumber(value: unknown, { numberCheck }: Assumptions): boolean {
 function isText(value: unknown, { characterUnit, blankMessage }: Assumptions): boolean {
   if (typeof value !== 'string') return false;
   if (blankMessage === 'reject' && value.trim() === '') return false;
+  if (blankMessage === 'reject_empty' && value === '') return false;
   if (characterUnit === 'utf16_units') return value.length <= 1600;
   if (characterUnit === 'code_points') return [...value].length <= 1600;
   // Stops as soon as the limit is exceeded: every segment copies the whole text.

@@ -191,7 +191,8 @@ export class ReferenceModel extends ReferenceWorld {
   }
 
   #keyOf(authorization: string | undefined): ReferenceKey | undefined {
-    const [, space, token] = /^bearer([ \t]+)(\S+)$/i.exec(authorization ?? '') ?? [];
+    const [, scheme, space, token] = /^(bearer)([ \t]+)(\S+)$/i.exec(authorization ?? '') ?? [];
+    if (this.assumptions.bearerCase === 'exact' && scheme !== 'Bearer') return undefined;
     if (this.assumptions.bearerSpace === 'one' && space !== ' ') return undefined;
     return this.keys.find((each) => each.key === token && !each.revoked);
   }

@@ -25,6 +25,7 @@ import {
   type ModelRequest,
   parseJson,
   refusal,
+  tooMany,
 } from './reference-replies.ts';
 import type { ReferenceKey, ReferenceWorld } from './reference-world.ts';
 
@@ -48,12 +49,16 @@ interface UsedId {
   readonly nextReply: () => Expected;
 }
 
+/** Of the refusals that a recipient scripts; the others are 403. */
+const statusOf: Readonly<Record<string, number>> = { quota_exceeded: 402, device_inactive: 503 };
 const numberNotFound = 'from_number_not_found';
 const numberDenied = 'from_number_access_deniedd';
 
 export class ReferenceSends {
   readonly #world: ReferenceWorld;
   readonly #used: UsedId[] = [];
+  /** When each send that a scripted 429 has refused was first tried. */
+  readonly #firstTries = new Map<string, number>();
 
   constructor(world: ReferenceWorld) {
     this.#world = world;
@@ -123,8 +128,25 @@ export class ReferenceSends {
       return refuse(503, 'device_inactive');
     if (isDisconnected && disconnectedSim === 'access_denied') return refuse(403, numberDenied);
     if (isSpent) return refuse(402, 'quota_exceeded');
+    const scripted = this.#world.outcomeFor(content.to)?.refuse;
+    if (scripted === 'throttled') {
+      const seconds = this.#scriptedWait(send);
+      if (seconds > 0) return tooMany(seconds);
+    } else if (scripted !== undefined) {
+      return refuse(statusOf[scripted] ?? 403, scripted);
+    }
     const mayUsePool = isDisconnected && disconnectedSim === 'pool';
     return this.#accept(send, (mayUsePool ? this.#poolFor(key) : undefined) ?? sender);
+  }
+
+  /** The seconds until a send to a recipient with a scripted 429 is accepted, or 0. */
+  #scriptedWait({ key, content: { requestId, ...content } }: Send): number {
+    const name = JSON.stringify([key.accountId, requestId === '' ? content : requestId]);
+    const firstMs = this.#firstTries.get(name) ?? this.#world.nowMs;
+    const waitMs = firstMs + 5_000 - this.#world.nowMs;
+    if (waitMs > 0) this.#firstTries.set(name, firstMs);
+    else this.#firstTries.delete(name);
+    return Math.max(0, Math.ceil(waitMs / 1_000));
   }
 
   #accept(send: Send, sim: ReferenceSim): Expected {

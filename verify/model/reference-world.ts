@@ -29,8 +29,11 @@ export interface ReferenceReceived {
   readonly receivedAtMs: number;
 }
 
-/** A scripted fate of messages to a recipient; `*` in `to` stands for any digits. */
-export type Outcome = Fate & { readonly to: string };
+/**
+ * A scripted fate of messages to a recipient; `*` in `to` stands for any digits. `refuse`: the code
+ * with which sends to it are refused, or `throttled`.
+ */
+export type Outcome = Fate & { readonly to: string; readonly refuse?: string };
 
 export class ReferenceWorld {
   nowMs: number;
@@ -72,11 +75,15 @@ export class ReferenceWorld {
       .reduce((sum, { segments }) => sum + (quotaUnit === 'segments' ? segments : 1), 0);
   }
 
-  /** The scripted fate of a recipient; a failure outside `failsFrom` has no effect. */
-  scriptFor(to: string): Fate | undefined {
-    const scripted = this.outcomes.find((outcome) =>
+  outcomeFor(to: string): Outcome | undefined {
+    return this.outcomes.find((outcome) =>
       new RegExp(`^\\${outcome.to.replaceAll('*', '[0-9]*')}$`).test(to),
     );
+  }
+
+  /** The scripted fate of a recipient; a failure outside `failsFrom` has no effect. */
+  scriptFor(to: string): Fate | undefined {
+    const scripted = this.outcomeFor(to);
     const states: readonly unknown[] = this.assumptions.failsFrom;
     const failsNowhere = scripted?.ends === 'failed' && !states.includes(scripted.in);
     return failsNowhere ? { ends: 'delivered', polls: scripted.polls } : scripted;

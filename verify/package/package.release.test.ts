@@ -43,6 +43,12 @@ function snippet(page: string, marker: string): string {
   return found.text;
 }
 
+/** The blocks of a page that name no language. */
+function snippetsIn(page: string): string[] {
+  const text = readFileSync(join(root, page), 'utf8');
+  return [...text.matchAll(/^```\n(.*?)^```$/gms)].map(([, body = '']) => body);
+}
+
 const bundled = [
   ...['commander', 'yaml', 'hyper-express', 'autocannon', 'preact', 'prom-client'],
   ...['libphonenumber-js', 'lru-cache', 'xstate'],
@@ -75,7 +81,8 @@ test('no override and no git dependency was needed', () => {
 
 test('the TypeScript of the README and the docs compiles and runs', async () => {
   await run(`npm install --save-dev ${ofCheckout('typescript', '@types/node', 'vitest')}`);
-  writeFileSync(join(project, 'readme.mts'), snippet('README.md', "from 'smstwin'"));
+  writeFileSync(join(project, 'sms.test.mts'), snippet('README.md', 'sms.test.ts'));
+  writeFileSync(join(project, 'agents.test.mts'), snippet('docs/agents.md', 'agents.test.ts'));
   writeFileSync(join(project, 'docs.mts'), snippet('docs/embedding.md', "from 'smstwin'"));
   const fixture = snippet('docs/embedding.md', "'smstwin/vitest'");
   writeFileSync(join(project, 'fixture.test.mts'), fixture);
@@ -83,7 +90,7 @@ test('the TypeScript of the README and the docs compiles and runs', async () => 
   await run(
     'npx tsc --module preserve --moduleResolution bundler --target es2022 --strict --noEmit --skipLibCheck *.mts',
   );
-  await run('node readme.mjs && node docs.mjs | grep -q delivered');
+  await run('node docs.mjs | grep -q delivered');
 });
 
 test('CommonJS: require and a .cts file', async () => {
@@ -101,8 +108,21 @@ test('CommonJS: require and a .cts file', async () => {
   await run('npx tsc --module node16 --target es2022 --strict b.cts && node a.cjs && node b.cjs');
 });
 
-test('the Vitest fixture runs', async () => {
-  await run('npx vitest run --root . fixture.test.mts');
+test('the Vitest fixture runs, and the tasks of the page for agents', async () => {
+  await run('npx vitest run --root . fixture.test.mts agents.test.mts');
+});
+
+test('the test of the README finds what the README prints, and passes once it is mended', async () => {
+  const printed = snippetsIn('README.md').find((text) => text.startsWith('CLIENT-5'));
+  const [rule = '', what = ''] = printed?.split('\n') ?? [];
+  const found = await run('npx vitest run --root . sms.test.mts').catch(({ message }) => message);
+  expect(found).toContain(rule);
+  for (const part of what.trim().split(/\(.*?\)/)) expect(found).toContain(part.split(' [')[0]);
+  const wrong = snippet('README.md', 'sms.test.ts');
+  const mended = wrong.replace("message: 'Hello'", "message: 'Hello', request_id: 'order-17'");
+  expect(mended).not.toBe(wrong);
+  writeFileSync(join(project, 'sms.test.mts'), mended);
+  await run('npx vitest run --root . sms.test.mts');
 });
 
 test('npx smstwin serve starts with a world in YAML, serves the dashboard and stops', async () => {

@@ -23,7 +23,13 @@ function recorded(exchanges: readonly TrafficExchange[], maker: LineMaker): stri
   return exchanges
     .map(({ sentAt, answeredAt, method, path, query, headers, body, reply }) => {
       const line = maker.line({
-        ...{ sentMs: sentAt, answeredMs: answeredAt, clientIp: '127.0.0.1', method },
+        ...{
+          sentMs: sentAt,
+          steadyMs: [sentAt, answeredAt],
+          connection: 1,
+          clientIp: '127.0.0.1',
+          method,
+        },
         target: query === '' ? path : `${path}?${query}`,
         requestHeaders: Object.entries(headers),
         requestBody: Buffer.from(body ?? ''),
@@ -49,7 +55,7 @@ async function verdictsOf(run: RecordedRun, what: readonly Redaction[]) {
   await rm(folder, { recursive: true });
   const joined = run.joined.map((keys) => keys.map((key) => maker.secrets.digest('key', key)));
   const { failed, passed } = judge(read, { isComplete: true, joined });
-  const { rules } = judgeClient(exchangesOfTraffic(read));
+  const { rules } = judgeClient(exchangesOfTraffic(read).exchanges);
   return { failed, passed, rules: rules.map(({ id, verdict }) => [id, verdict]) };
 }
 

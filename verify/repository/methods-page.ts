@@ -30,19 +30,29 @@ export function methodsPage(): string {
   return `${opening}${sections.join('')}`;
 }
 
-function rowOf({ operation, path }: Method): string {
-  const { input, examples, summary, isAsync, arguments: own } = operation;
-  const id = idOf(operation);
-  const fields =
-    input === undefined || operation.inputFrom ? '' : shapeOf(schemaOf(input, 'input'));
+/** A method with its arguments, as one calls it. */
+export function callOf({ operation, path }: Method): string {
+  const { input, inputFrom, arguments: own } = operation;
+  const fields = input === undefined || inputFrom ? '' : shapeOf(schemaOf(input, 'input'));
   const args = own === undefined ? fields : (ownArguments[operation.name] ?? '');
-  const call = `${path}(${[id, args].filter(Boolean).join(', ')})`;
+  return `${path}(${[idOf(operation), args].filter(Boolean).join(', ')})`;
+}
+
+function rowOf(method: Method): string {
+  const { operation, path } = method;
+  const { examples, summary, isAsync } = operation;
+  const id = idOf(operation);
   const exampleArgs = [id === 'account_id' ? "'acme'" : id, exampleOf(examples)].filter(Boolean);
   const result = ownResults[operation.name] ?? shapeOf(resultSchema(operation) ?? {});
   const returned = /^(void)?$/.test(result)
     ? ''
     : `\`${isAsync === true ? `Promise of ${result}` : result}\``;
-  const cells = [`\`${call}\``, returned, summary, `\`${path}(${exampleArgs.join(', ')})\``];
+  const cells = [
+    `\`${callOf(method)}\``,
+    returned,
+    summary,
+    `\`${path}(${exampleArgs.join(', ')})\``,
+  ];
   return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
 }
 

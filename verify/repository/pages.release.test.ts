@@ -22,7 +22,8 @@ beforeAll(async () => {
     recursive: true,
     filter: (file) => !notCopied.includes(relative(root, file)),
   });
-  symlinkSync(join(root, 'node_modules'), join(checkout, 'node_modules'));
+  // As in a fresh clone. The README's first command does it again, as printed.
+  await shell('npm ci', {}, checkout);
   const tools = ofCheckout('vitest', 'axios', 'axios-retry', 'got', 'ky', 'autocannon');
   await shell(`npm install ${packed} ${tools}`, {}, project);
   await shell("npm pkg set scripts.test='node with-axios.mjs'", {}, project);

@@ -1,6 +1,7 @@
 /** Every command of a page is run by `npm run test:pages`, or is named with the reason. */
+import { posix } from 'node:path';
 import { expect, test } from 'vitest';
-import { commandsOf } from '../testkit/doc-commands.ts';
+import { commandsOf, linksOf } from '../testkit/doc-commands.ts';
 import { entryOf, leftOut, pages, told } from './pages.ts';
 
 const all = pages.flatMap(commandsOf);
@@ -19,4 +20,17 @@ test('no command installs over the packages of a checkout, or calls another mach
     'https://sms.example.com',
     'https://staging.sms.example.com',
   ]);
+});
+
+/** Where readers begin: each of them finds what else there is. */
+const starts = [
+  'README.md',
+  ...['client', 'qa', 'performance'].map((name) => `docs/start-${name}.md`),
+];
+
+test('the README or a start page leads to every page', () => {
+  const found = starts.flatMap((page) =>
+    linksOf(page).map((link) => posix.normalize(posix.join(page, '..', link))),
+  );
+  expect(pages.filter((page) => page !== 'README.md' && !found.includes(page))).toEqual([]);
 });

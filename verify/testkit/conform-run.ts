@@ -36,13 +36,14 @@ export interface ConformReport extends Printed {
   };
 }
 
-/** Runs the command with these arguments. */
+/** Runs the command with these arguments, and seed 1 unless they name another. */
 export async function conformHere(
   argv: readonly string[],
   io: Partial<ConformIo> = {},
 ): Promise<Printed> {
   const printed = { out: '', err: '' };
-  const code = await conform(argv, {
+  const seeded = argv.includes('--seed') ? argv : [...argv, '--seed', '1'];
+  const code = await conform(seeded, {
     stdout: (text) => {
       printed.out += text;
     },

@@ -68,8 +68,11 @@ export async function expectAlive(port: number): Promise<void> {
 /** Answers 200 with the request that it received. */
 export function echo(request: ApiRequest): ApiReply {
   const { method, path, query, authorization, clientIp, forwardedFor } = request;
-  const { contentType, contentEncoding } = request;
+  const { contentType, contentEncoding, traceparent } = request;
   const head = { method, path, query, authorization, contentType, contentEncoding };
   const body = Buffer.from(request.body).toString();
-  return { status: 200, body: JSON.stringify({ ...head, clientIp, forwardedFor, body }) };
+  return {
+    status: 200,
+    body: JSON.stringify({ ...head, clientIp, forwardedFor, traceparent, body }),
+  };
 }

@@ -204,7 +204,9 @@ test('what a fault did at the proxy is not blamed on the service', async () => {
 test('lines that cannot be read are counted, and a file of another kind is refused', async () => {
   const file = fileOf('cut.ndjson', asRecording(sound).slice(40, -40));
   const { error } = await run('--traffic', file);
-  expect(error).toMatch(/cut.ndjson: 1 line cannot be read; skipped\n.*it ends in the midst.*\n$/);
+  expect(error).toMatch(
+    /cut.ndjson: 1 line cannot be read; skipped \(line 1\)\n.*it ends in the midst.*\n$/,
+  );
   const ends = [
     await run('--traffic', fileOf('text', 'hello')),
     await run('--traffic', fileOf('empty', '')),

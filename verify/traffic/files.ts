@@ -5,6 +5,8 @@ import type { RecordedLine } from '#judging/evidence/recorded-line.ts';
 /** The size that stands for a body that was not recorded. */
 const unrecordedBytes = 300;
 
+/** When the clock of the recorder's process began to count. */
+const startMs = Date.parse('2026-01-01T00:00:00Z');
 const iso = (ms: number) => new Date(ms).toISOString();
 
 /** A recording, as `smstwin record` writes it. */
@@ -21,10 +23,12 @@ function lineOf({
   headers,
   body,
   reply,
+  isSeen,
 }: TrafficExchange) {
   const line: RecordedLine = {
     sent: iso(sentAt),
-    answered: iso(answeredAt),
+    answered: iso(Math.ceil(answeredAt)),
+    steady: { process: 'a', sent_ms: sentAt - startMs, answered_ms: answeredAt - startMs },
     client: 'address:0123456789ab',
     request: {
       method,
@@ -39,6 +43,7 @@ function lineOf({
         ...(reply.body === undefined ? { omitted: unrecordedBytes } : { body: reply.body }),
       },
     }),
+    ...(!isSeen && { failure: 'the client closed the connection' }),
   };
   return line;
 }
@@ -51,9 +56,9 @@ export function asHar(
   const pairs = (headers: Readonly<Record<string, string>>) =>
     Object.entries(headers).map(([name, value]) => ({ name, value }));
   const entries = exchanges.map(
-    ({ sentAt, answeredAt, method, path, query, headers, body, reply }) => ({
+    ({ sentAt, answeredAt, method, path, query, headers, body, reply, isSeen }) => ({
       startedDateTime: iso(sentAt),
-      time: answeredAt - sentAt,
+      time: Math.max(0.4, answeredAt - sentAt),
       request: {
         method,
         url: `${origin}${path}${query === '' ? '' : `?${query}`}`,
@@ -69,6 +74,7 @@ export function asHar(
           mimeType: 'application/json',
           ...(reply?.body !== undefined && { text: reply.body }),
         },
+        ...(!isSeen && reply !== undefined && { _error: 'net::ERR_CONNECTION_CLOSED' }),
       },
     }),
   );

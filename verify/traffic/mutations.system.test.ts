@@ -5,7 +5,7 @@
  * variation; `SMSTWIN_RUNS=100` tries all of them, each with a hundred times as many mutations.
  */
 import { describe, expect, test } from 'vitest';
-import type { TrafficEvent, TrafficExchange } from '#contract/exchange.ts';
+import type { TrafficExchange } from '#contract/exchange.ts';
 import { Rng } from '#src/sim/random.ts';
 import { variations } from '../foreign/variation.ts';
 import { singles } from '../harness/judge.ts';
@@ -16,7 +16,7 @@ import { type RecordedRun, recordForeign, recordSimulator } from './recorded-run
 
 interface Mutation {
   readonly name: string;
-  readonly exchanges: readonly TrafficEvent[];
+  readonly exchanges: readonly TrafficExchange[];
   /** False if lines are missing in the midst. */
   readonly mayBeComplete: boolean;
 }
@@ -40,8 +40,6 @@ function mutated(whole: readonly TrafficExchange[], rng: Rng): Mutation {
       Math.ceil((to ?? 1) * exchanges.length),
     );
   }
-  // A reader sees by the order of lines that the clock was set back.
-  let setBackAt = 0;
   const isThinned = chosen('thinned');
   if (isThinned) exchanges = exchanges.filter(() => rng.fraction() > 1 / 3);
   if (chosen('bodiless'))
@@ -51,13 +49,13 @@ function mutated(whole: readonly TrafficExchange[], rng: Rng): Mutation {
         : { ...one, reply: { ...one.reply, body: undefined } },
     );
   if (chosen('skewed')) {
-    // Set once, somewhere in the midst, or wrong from the start.
-    const from = rng.fraction() < 0.3 ? 0 : rng.below(exchanges.length);
     const byMs = rng.fraction() < 0.5 ? -2_000 : 2_000;
-    if (byMs < 0) setBackAt = from;
-    exchanges = exchanges.map((one, at) =>
-      at < from ? one : { ...one, sentAt: one.sentAt + byMs, answeredAt: one.answeredAt + byMs },
-    );
+    // Wrong from the start, or set in the midst, which the recorder's steady clock shows.
+    const setAt = rng.fraction() < 0.3 ? 0 : rng.below(exchanges.length);
+    exchanges = exchanges.map((one, at) => {
+      if (setAt > 0) return at < setAt ? one : { ...one, setMs: byMs };
+      return { ...one, sentAt: one.sentAt + byMs, answeredAt: one.answeredAt + byMs };
+    });
   }
   if (chosen('delayed'))
     exchanges = exchanges.map((one) => ({
@@ -71,9 +69,7 @@ function mutated(whole: readonly TrafficExchange[], rng: Rng): Mutation {
       const isTogether = one && other && other.sentAt <= one.answeredAt;
       if (isTogether && rng.fraction() < 0.5) [exchanges[at - 1], exchanges[at]] = [other, one];
     }
-  const events: TrafficEvent[] = [...exchanges];
-  if (setBackAt > 0) events.splice(setBackAt, 0, 'cut');
-  return { name: names.join(', '), exchanges: events, mayBeComplete: !isThinned };
+  return { name: names.join(', '), exchanges, mayBeComplete: !isThinned };
 }
 
 /** What fails although the service is sound. */

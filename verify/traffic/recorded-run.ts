@@ -5,7 +5,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { scaledClock } from '#conformance/target/clock.ts';
 import type { TrafficEvent, TrafficExchange } from '#contract/exchange.ts';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import { isoTime, minuteMs } from '#contract/time.ts';
@@ -18,6 +17,7 @@ import { type Call, ForeignService } from '../foreign/service.ts';
 import type { Variation } from '../foreign/variation.ts';
 import { callersIn, testRate } from '../harness/flags-world.ts';
 import { type ConformReport, runConform } from '../testkit/conform-run.ts';
+import { scaledClock } from '../testkit/scaled-clock.ts';
 import { bearer, postTo, requestTo, sendPaths } from '../testkit/twin/request.ts';
 import { sendBy } from '../testkit/twin/twin.ts';
 

@@ -3,9 +3,10 @@
  * The checks run in the order written here: route, authenticate, throttle, then those of the
  * endpoint.
  * Rules: AUTH-1, AUTH-3, AUTH-6, ERR-3, LIMIT-1 to LIMIT-7. Assumes: gateOrder, errorsSpendToken,
- * replaySpends, unauthenticatedThrottle, clientIp, bearerSpace, pathIdForm, replyTemplates.
+ * replaySpends, unauthenticatedThrottle, clientIp, bearerSpace, bearerCase, pathIdForm, replyTemplates.
  */
 
+import type { Struck } from '#contract/fault-kinds.ts';
 import type { EndpointName } from '#contract/limits.ts';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import { matchRoute, type RouteMatch } from '#contract/routes.ts';
@@ -35,6 +36,8 @@ export interface Handled {
   readonly reply: ApiReply;
   /** True: a fault forced the status, so it does not describe the request. */
   readonly isForced?: boolean;
+  /** The injected fault that struck it. */
+  readonly struck?: Struck | undefined;
 }
 
 /** Answers a request. The assumption keyCheck says whether the key is checked before the path. */
@@ -185,7 +188,7 @@ function isSend(endpoint: EndpointName): endpoint is SendEndpoint {
   return endpoint === 'send' || endpoint === 'dashboard_send' || endpoint === 'external_send';
 }
 
-/** Finds the key in an `Authorization` header, by the assumption bearerSpace. */
+/** Finds the key in an `Authorization` header, by the assumptions bearerSpace and bearerCase. */
 const bearerHeaders = { any: /^bearer[ \t]+(\S+)$/i, one: /^bearer (\S+)$/i };
 
 /** The key that the request carries; undefined when it is missing, malformed, wrong or revoked. */
@@ -196,6 +199,8 @@ export function authenticate(
   if (authorization === undefined) return undefined;
   const key = world.validKeyOfHeader(authorization);
   if (key !== undefined) return key;
-  const token = bearerHeaders[world.assumptions.bearerSpace].exec(authorization)?.[1];
+  const { bearerSpace, bearerCase } = world.assumptions;
+  if (bearerCase === 'exact' && !authorization.startsWith('Bearer')) return undefined;
+  const token = bearerHeaders[bearerSpace].exec(authorization)?.[1];
   return token === undefined ? undefined : world.validKey(token);
 }

@@ -18,6 +18,10 @@ export interface FaultSpec {
     readonly account_id?: string | undefined;
     /** A recipient; `*` stands for any digits. */
     readonly to?: string | undefined;
+    /** A part of the message's text. */
+    readonly text?: string | undefined;
+    /** A part of the header `traceparent`, such as the id of a test's trace. */
+    readonly traceparent?: string | undefined;
   };
   /** Which of the matching requests it affects; the first is number 1. */
   readonly when:
@@ -36,6 +40,7 @@ export interface FaultState {
   readonly seen: number;
   readonly hits: number;
   readonly rng: RngState;
+  readonly paused?: true;
 }
 
 export class Fault {
@@ -47,6 +52,8 @@ export class Fault {
   seen = 0;
   /** How many requests it affected. `Faults` counts them. */
   hits = 0;
+  /** A paused fault neither counts requests nor acts on them. */
+  isPaused = false;
 
   constructor(ordinal: number, spec: FaultSpec, rng: Rng) {
     this.ordinal = ordinal;
@@ -60,8 +67,9 @@ export class Fault {
   }
 
   get state(): FaultState {
-    const { ordinal, spec, seen, hits } = this;
-    return { ordinal, spec, seen, hits, rng: this.#rng.state };
+    const { ordinal, spec, seen, hits, isPaused } = this;
+    const paused = isPaused ? { paused: true as const } : {};
+    return { ordinal, spec, seen, hits, rng: this.#rng.state, ...paused };
   }
 
   /**
@@ -69,11 +77,15 @@ export class Fault {
    * and may draw a random number for it.
    */
   isDue(subject: FaultSubject): boolean {
+    if (this.isPaused) return false;
     const { match, when, times } = this.spec;
     const isMatch =
       (match.endpoint === undefined || match.endpoint === subject.endpoint) &&
       (match.account_id === undefined || match.account_id === subject.accountId) &&
-      (this.#to === undefined || this.#to(subject.to));
+      (this.#to === undefined || this.#to(subject.to)) &&
+      (match.text === undefined || subject.text.includes(match.text)) &&
+      (match.traceparent === undefined ||
+        subject.traceparent?.includes(match.traceparent) === true);
     if (!isMatch) return false;
     this.seen++;
     return this.#fires(when) && (times === undefined || this.hits < times);
@@ -91,6 +103,8 @@ export interface FaultSubject {
   readonly endpoint: EndpointName | undefined;
   readonly accountId: string;
   readonly to: string;
+  readonly text: string;
+  readonly traceparent: string | undefined;
 }
 
 /** The subject for a request to the simulator. Each property is read when a fault needs it. */
@@ -99,7 +113,7 @@ export class Subject implements FaultSubject {
   readonly #request: ApiRequest;
   readonly endpoint: EndpointName | undefined;
   #accountId: string | undefined;
-  #to: string | undefined;
+  #sent: SentFields | undefined;
 
   constructor(world: Registry, request: ApiRequest) {
     this.#world = world;
@@ -114,18 +128,44 @@ export class Subject implements FaultSubject {
   }
 
   get to(): string {
-    this.#to ??= recipientOf(this.#request.body);
-    return this.#to;
+    return this.#sentFields.to;
+  }
+
+  get text(): string {
+    return this.#sentFields.text;
+  }
+
+  get traceparent(): string | undefined {
+    return traceparentIn(this.#request.traceparent);
+  }
+
+  get #sentFields(): SentFields {
+    this.#sent ??= sentFieldsOf(this.#request.body);
+    return this.#sent;
   }
 }
 
-/** The recipient in a body; empty if the body is no JSON object with a text `to`. */
-export function recipientOf(body: ApiRequest['body']): string {
+/** That of W3C Trace Context: short, and hexadecimal digits alone, so that it needs no escape. */
+const traceparentForm = /^[\da-f]{2}-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}$/;
+
+/** The header if it is well formed: journals keep no other, so faults match no other. */
+export function traceparentIn(value: string | undefined): string | undefined {
+  return value !== undefined && traceparentForm.test(value) ? value : undefined;
+}
+
+export type SentFields = Pick<FaultSubject, 'to' | 'text'>;
+
+/** Recipient and text in a body; empty where it is no JSON object with such a field of text. */
+export function sentFieldsOf(body: ApiRequest['body']): SentFields {
   try {
-    const text = typeof body === 'string' ? body : Buffer.from(body).toString('utf8');
-    const to: unknown = JSON.parse(text)?.to;
-    return typeof to === 'string' ? to : '';
+    const json = typeof body === 'string' ? body : Buffer.from(body).toString('utf8');
+    const { to, message } = JSON.parse(json) ?? {};
+    return { to: textOf(to), text: textOf(message) };
   } catch {
-    return '';
+    return { to: '', text: '' };
   }
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
 }

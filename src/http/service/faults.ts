@@ -10,8 +10,10 @@ import {
   type FaultKind,
   faultKinds,
   isHandled,
+  type Struck,
   type UnhandledFault,
 } from '#contract/fault-kinds.ts';
+import type { SendRefusal } from '#contract/refusals.ts';
 import type { ApiReply, ApiRequest, Delivery } from '#contract/request-and-reply.ts';
 import { secondMs } from '#contract/time.ts';
 import type { Registry } from '../../sim/accounts/registry.ts';
@@ -23,15 +25,23 @@ import { refuse } from './templated-replies.ts';
 
 /** Chooses a fault for a request, which then acts before the faults in force. */
 export type FaultChooser = (world: Registry, request: ApiRequest) => ChosenFault | undefined;
-/** `waitSeconds`: the shortest wait that a 429 without headers asks for. Default 1. */
-export type ChosenFault = FaultKind & { readonly waitSeconds?: number };
+/**
+ * `waitSeconds`: the shortest wait that a 429 without headers asks for. Default 1. `refusal`: the
+ * reply is that of the service for this refusal.
+ */
+export type ChosenFault = FaultKind & Chosen;
+interface Chosen {
+  readonly waitSeconds?: number;
+  readonly refusal?: SendRefusal;
+}
 
 /** The effect of all faults on one request. */
 export interface FaultEffect {
   /** The sum of the delays. */
   readonly delayMs: number;
   /** The one fault that acts besides the delays. */
-  readonly acting: (ActingFault & Pick<ChosenFault, 'waitSeconds'>) | undefined;
+  readonly acting: (ActingFault & Chosen) | undefined;
+  readonly struck: Struck | undefined;
 }
 
 export class Faults {
@@ -79,8 +89,8 @@ export class Faults {
 
   restore(created: number, states: readonly FaultState[]): void {
     this.#created = created;
-    this.#faults = states.map(({ ordinal, spec, seen, hits, rng }) =>
-      Object.assign(new Fault(ordinal, spec, new Rng(rng)), { seen, hits }),
+    this.#faults = states.map(({ ordinal, spec, seen, hits, rng, paused: isPaused = false }) =>
+      Object.assign(new Fault(ordinal, spec, new Rng(rng)), { seen, hits, isPaused }),
     );
   }
 
@@ -88,28 +98,31 @@ export class Faults {
   handle(world: Registry, limiter: Limiter, request: ApiRequest): Handled {
     const chosen = this.chooseFault?.(world, request);
     const subject = new Subject(world, request);
-    const { delayMs, acting } = this.effectOn(subject, chosen);
+    const { delayMs, acting, struck } = this.effectOn(subject, chosen);
     const handled = isHandled(acting)
       ? handle(world, limiter, request)
       : this.#answerUnhandled(world, limiter, request, subject, acting);
     const reply = damaged(handled.reply, acting);
-    if (delayMs === 0) return { ...handled, reply };
+    if (delayMs === 0) return { ...handled, reply, struck };
     const delivery: Delivery = { ...reply.delivery, delayMs };
-    return { ...handled, reply: { ...reply, delivery } };
+    return { ...handled, reply: { ...reply, delivery }, struck };
   }
 
   /** Finds the faults that act on a request, and counts them. `chosen` acts before the others. */
   effectOn(subject: FaultSubject, chosen?: ChosenFault): FaultEffect {
     let delayMs = chosen?.kind === 'delay' ? chosen.ms : 0;
     let acting: FaultEffect['acting'] = chosen?.kind === 'delay' ? undefined : chosen;
+    let struck: Struck | undefined = chosen && { faultId: undefined, kind: chosen.kind };
     for (const due of this.#faults.filter((fault) => fault.isDue(subject))) {
       const { fault } = due.spec;
       if (fault.kind !== 'delay' && acting !== undefined) continue;
       due.hits++;
       if (fault.kind === 'delay') delayMs += fault.ms;
       else acting = fault;
+      const isStronger = struck?.kind === 'delay' && fault.kind !== 'delay';
+      if (struck === undefined || isStronger) struck = { faultId: due.faultId, kind: fault.kind };
     }
-    return { delayMs, acting };
+    return { delayMs, acting, struck };
   }
 
   /** Answers a request that the service does not handle, because of `fault`. */
@@ -118,11 +131,15 @@ export class Faults {
     limiter: Limiter,
     request: ApiRequest,
     { endpoint }: Subject,
-    fault: UnhandledFault & Pick<ChosenFault, 'waitSeconds'>,
+    fault: UnhandledFault & Chosen,
   ): Handled {
     const key = authenticate(world, request.authorization);
     // No byte of this reply is sent: every such fault cuts it.
     if (fault.kind !== 'status') return { endpoint, key, reply: { status: 503, body: '' } };
+    if (fault.refusal !== undefined) {
+      const reply = refuse(world, request, { kind: fault.refusal });
+      return { endpoint, key, reply, isForced: true };
+    }
     if (fault.status !== tooManyRequests || fault.headers !== undefined) {
       return { endpoint, key, reply: forced(fault), isForced: true };
     }

@@ -11,6 +11,7 @@ import {
   unknownNumber,
 } from '#verify/testkit/twin/twin.ts';
 import type { Assumptions } from '../../sim/assumptions.ts';
+import { mostScriptedWaits } from '../../sim/devices/outcomes.ts';
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const isoAt = (ms: number) => new Date(ms).toISOString();
@@ -559,3 +560,97 @@ test.each(['/api/sms/send/', '/api/external/send/'])(
     expect(outcome(twin.post(path, { ...fields, request_id: 'y', to: 'x' }))).toBe('400 to');
   },
 );
+
+const scripted = [
+  ['+12025550170', '402 quota_exceeded'],
+  ['+12025550171', '403 from_number_not_found'],
+  ['+12025550172', '403 from_number_access_deniedd'],
+  ['+12025550173', '503 device_inactive'],
+] as const;
+
+test.each(scripted)(
+  '%s is refused with %s, after all other checks, without a message',
+  (to, refusal) => {
+    const twin = new Twin();
+    expect(outcome(twin.send({ to }))).toBe(refusal);
+    expect(outcome(twin.send({ to, request_id: 'a' }))).toBe(refusal);
+    expect(outcome(twin.send({ to, message: '' }))).toMatch(/^400/);
+    expect(outcome(twin.send({ to, from: unknownNumber }))).toBe('403 from_number_not_found');
+    // Nothing was queued or counted, and the id is free.
+    expect(twin.simulation.world.messages.size).toBe(0);
+    expect(twin.account().quota.used(twin.now(), twin.simulation.world.assumptions)).toBe(0);
+    expect(twin.send({ request_id: 'a' }).status).toBe(202);
+  },
+);
+
+const throttled = '+12025550174';
+
+test.each([
+  ['a request_id', { request_id: 'a' }, { request_id: 'b' }],
+  ['its content', { message: 'One' }, { message: 'Two' }],
+])(
+  'ERR-3 %s is throttled at its first attempt, and accepted five seconds later',
+  (_, one, other) => {
+    const twin = new Twin();
+    const send = (fields: Fields) => twin.send({ to: throttled, ...fields });
+    const waitOf = (fields: Fields) => {
+      const { status, headers } = send(fields);
+      return [status, headers['retry-after']];
+    };
+    expect(waitOf(one)).toEqual([429, '5']);
+    twin.advance(3_000);
+    expect(waitOf(one)).toEqual([429, '2']);
+    expect(waitOf(other)).toEqual([429, '5']);
+    twin.advance(1_999);
+    expect(waitOf(one)).toEqual([429, '1']);
+    twin.advance(1);
+    expect(send(one).status).toBe(202);
+    // The same id is a replay; the same content is another message, which is throttled first.
+    expect(send(one).status).toBe('request_id' in one ? 200 : 429);
+  },
+);
+
+test('a message to a throttled recipient is delivered once it is accepted', () => {
+  const twin = new Twin();
+  twin.send({ to: throttled });
+  twin.advance(5_000);
+  const { message_id: id } = twin.send({ to: throttled }).json;
+  twin.advance(minuteMs * 5);
+  expect(twin.read(id).json['status']).toBe('delivered');
+});
+
+test('failedRequestId: a scripted refusal uses an id up as any other, a scripted 429 does not', () => {
+  const twin = new Twin({ assumptions: { failedRequestId: 'burned' } });
+  const [[quota, spent]] = scripted;
+  expect(outcome(twin.send({ to: quota, request_id: 'a' }))).toBe(spent);
+  expect(outcome(twin.send({ request_id: 'a' }))).toBe(spent);
+  expect(twin.send({ to: throttled, request_id: 'b' }).status).toBe(429);
+  expect(twin.send({ request_id: 'b' }).status).toBe(202);
+});
+
+test("a world's own outcomes refuse other recipients, and deliver the fixed ones", () => {
+  const twin = new Twin();
+  twin.simulator.outcomes.put({
+    outcomes: [
+      { to: '+1202555017*', ends: 'delivered' },
+      { to: '+1202555018*', refuse: 'device_inactive' },
+    ],
+  });
+  expect(twin.send({ to: '+12025550170' }).status).toBe(202);
+  expect(outcome(twin.send({ to: '+12025550185' }))).toBe('503 device_inactive');
+  const { outcomes } = twin.simulator.outcomes.get();
+  expect(twin.simulator.outcomes.put({ outcomes: [...outcomes] }).outcomes).toEqual(outcomes);
+});
+
+test('the sends that wait after a scripted 429 survive a snapshot, and are bounded', () => {
+  const twin = new Twin({ noLimits: true });
+  twin.send({ to: throttled, request_id: 'first' });
+  twin.advance(4_000);
+  const snapshot = twin.simulator.snapshots.take();
+  twin.simulator.reset();
+  twin.simulator.snapshots.restore(snapshot);
+  expect(twin.send({ to: throttled, request_id: 'first' }).headers['retry-after']).toBe('1');
+  for (let n = 0; n < mostScriptedWaits; n++) twin.send({ to: throttled, request_id: `id ${n}` });
+  expect(twin.simulation.world.outcomes.waiting).toHaveLength(mostScriptedWaits);
+  expect(twin.send({ to: throttled, request_id: 'first' }).headers['retry-after']).toBe('5');
+});

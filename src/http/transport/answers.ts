@@ -6,43 +6,11 @@
 import type { ApiReply, ApiRequest, Delivery } from '#contract/request-and-reply.ts';
 import type { ArrivingBody } from './arriving-body.ts';
 import type { EventStream } from './event-stream.ts';
-
+import type { Holding, Outlet } from './outlet.ts';
 import type { ServedPort } from './served-port.ts';
 import type { ControlReply, ControlRequest, EventsReply } from './transport.ts';
 import { contentOnWire, isContent, isEvents, jsonType } from './transport-replies.ts';
-
-/** Writes the reply to one request, each transport in its own way. */
-export interface Outlet {
-  readonly method: string;
-  readonly path: string;
-  /** True once it was given a reply, or the client has left. Further replies are ignored. */
-  readonly isAnswered: boolean;
-  /** True once the reply is written, or the client has left. */
-  readonly isDone: boolean;
-  /** Writes a whole reply. `ends`: the connection ends after it. */
-  write(
-    status: number,
-    payload: string | Uint8Array,
-    contentType: string,
-    headers: ApiReply['headers'],
-    ends: boolean,
-  ): void;
-  /** Announces the length of the whole body, sends half of it, and ends the connection. */
-  truncate(reply: ApiReply): void;
-  /** Ends the connection without a byte. */
-  drop(): void;
-  /** Resets the connection, or ends it if the transport cannot reset. */
-  reset(): void;
-  /** Writes the head of a stream of events. Undefined if only the head is to be sent. */
-  openStream(ends: boolean, onEnded: (stream: EventStream) => void): EventStream | undefined;
-  /**
-   * Runs `act`, which writes, unless the client has left. Needed for each write that does not
-   * happen while the transport delivers the request.
-   */
-  later(act: () => void): void;
-  /** Calls `act` if the client leaves before its reply. */
-  onLeft(act: () => void): void;
-}
+import { type HeldReply, Turn } from './turn.ts';
 
 /** Answers the requests of one port. */
 export class Answers {
@@ -50,6 +18,7 @@ export class Answers {
   /** A transport adds a request whose body has to arrive; replies that wait are added here. */
   readonly pending: PendingReplies<Outlet>;
   readonly #streams = new Set<EventStream>();
+  readonly #turn = new Turn((held) => this.#endHold(held));
   #isClosing = false;
 
   constructor(port: ServedPort) {
@@ -63,12 +32,24 @@ export class Answers {
     for (const stream of this.#streams) stream.finish();
   }
 
+  /** True if requests are not answered yet. */
+  get isBusy(): boolean {
+    return this.#turn.isOpen || this.pending.hasAny;
+  }
+
+  /** Writes what the requests of this turn wait for, and answers them, before the turn ends. */
+  endTurn(): void {
+    this.#turn.end();
+  }
+
   /** Serves a whole request. */
   serve(outlet: Outlet, request: ApiRequest): void {
     const { serve } = this.#port;
     try {
       if ('service' in serve) {
-        this.#deliver(outlet, serve.service(request));
+        const { holding } = outlet;
+        if (holding === undefined) this.#deliver(outlet, serve.service(request));
+        else this.#hold(outlet, holding, serve.service(request, this.#turn), this.#isClosing);
       } else {
         // Node's server always serves the control port, and its requests have all headers.
         const controlRequest = request as ControlRequest;
@@ -126,6 +107,27 @@ export class Answers {
     }
   }
 
+  #hold(outlet: Outlet, holding: Holding, reply: ApiReply, ends: boolean): void {
+    holding.hold(reply, ends);
+    this.#turn.hold(outlet, holding, reply, ends);
+  }
+
+  /** Answers a request at the end of its turn. */
+  #endHold({ outlet, holding, reply, ends, write }: HeldReply): void {
+    const { delivery } = reply;
+    try {
+      if (!holding.release()) {
+        if (delivery !== undefined) this.#port.replyFinished(delivery, false);
+      } else if (write?.failure !== undefined) {
+        this.#port.report(write.failure);
+        this.decline(outlet, this.#port.reply('internalError'), ends);
+      } else if (delivery !== undefined) this.#deliverFaulty(outlet, reply, delivery);
+      else this.#write(outlet, reply, ends);
+    } catch (error) {
+      this.fail(outlet, error);
+    }
+  }
+
   #deliver(outlet: Outlet, reply: ApiReply): void {
     if (reply.delivery === undefined) this.#write(outlet, reply, this.#isClosing);
     else this.#deliverFaulty(outlet, reply, reply.delivery);
@@ -140,7 +142,10 @@ export class Answers {
   /** Answers in place of the handler, once the body has arrived. */
   decline(outlet: Outlet, reply: ApiReply, ends = this.#isClosing): void {
     this.#port.reportOwnReply(outlet.path, reply);
-    this.#write(outlet, reply, ends);
+    // It must not overtake the replies that its connection waits for.
+    const holding = this.#turn.isOpen ? outlet.holding : undefined;
+    if (holding === undefined) this.#write(outlet, reply, ends);
+    else this.#hold(outlet, holding, reply, ends);
   }
 
   /** Answers before the body has arrived. The rest of it is not read: the connection ends. */

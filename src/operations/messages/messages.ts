@@ -11,7 +11,7 @@ import type { RunningWorld } from '../running-world.ts';
 import { matchIn, querySchema, searchMessages } from './message-query.ts';
 import { type MessageRecord, messageRecord, messageRecordSchema } from './message-record.ts';
 import { advanceUntil, waitedSchema, waitFor, waitInputSchema } from './wait.ts';
-import { waitingSchema, waitingView } from './waiting.ts';
+import { standstillSchema, standstills, waitingSchema, waitingView } from './waiting.ts';
 
 /** Records built before other requests get a turn. */
 const recordsAtOnce = 32;
@@ -79,6 +79,15 @@ export const messages = {
     summary: 'Why the message has its status: what it waits for, until when, what would move it.',
     output: waitingSchema,
     run: waitingView,
+  }),
+
+  standstills: defineOperation({
+    http: 'GET /control/standstills',
+    summary: 'The messages that wait for a user and not for time, by SIM and reason.',
+    output: z.strictObject({ standstills: z.array(standstillSchema) }),
+    fleet: { joined: { standstills: { all: 'unchanged' } } },
+    slices: standstills,
+    reply: (standstills) => ({ standstills }),
   }),
 
   progress: defineOperation({

@@ -3,7 +3,7 @@
  * message keeps its status until just before `until` and changes it then.
  */
 import { expect, test } from 'vitest';
-import { Twin } from '#verify/testkit/twin/twin.ts';
+import { sendBy, Twin } from '#verify/testkit/twin/twin.ts';
 import type { SettingsInput } from '../../simulator.ts';
 
 function messageIn(settings: SettingsInput, body: Readonly<Record<string, unknown>> = {}) {
@@ -96,4 +96,29 @@ test('a SIM that is off or polls externally is the reason, and what turns it on 
     expect.any(String),
     ['clock.advance', 'sims.poll'],
   ]);
+});
+
+test('messages that wait for a user are listed by SIM and reason, the oldest first seen', () => {
+  const { simulator } = new Twin();
+  const other = simulator.sims.all().find(({ number }) => number === '+12025550102');
+  simulator.sims.patch(other?.device_id ?? '', { connected: false });
+  sendBy(simulator, 0, {});
+  const oldest = JSON.parse(sendBy(simulator, 0, { from: '+12025550102' }).body);
+  simulator.clock.advance('5s');
+  sendBy(simulator, 0, { from: '+12025550102', message: 'later' });
+  sendBy(simulator, 1, { to: '+12025550163' });
+  const { standstills } = simulator.messages;
+  expect(standstills()).toMatchObject([
+    { waiting_for: 'scripted_fate', from: '+12025550111', messages: 1 },
+    {
+      waiting_for: 'sim_connected',
+      from: '+12025550102',
+      messages: 2,
+      message_id: oldest.message_id,
+      since: oldest.created_at,
+    },
+  ]);
+  simulator.sims.patch(other?.device_id ?? '', { connected: true });
+  simulator.clock.advance('2m');
+  expect(standstills()).toMatchObject([{ waiting_for: 'scripted_fate' }]);
 });

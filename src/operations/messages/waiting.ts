@@ -5,6 +5,7 @@
  * Assumes: pollIntervalSeconds, sendsPerPoll, progressPace.
  */
 import { z } from 'zod';
+import { isFinal } from '#contract/message-status.ts';
 import { servicePaths } from '#contract/routes.ts';
 import { isoTime, secondMs } from '#contract/time.ts';
 import type { Device, Message } from '../../sim/accounts/account.ts';
@@ -118,15 +119,71 @@ function secondsText(ms: number): string {
 }
 
 function waitingOf(message: Message, nowMs: number, assumptions: Assumptions): Waiting {
-  const { status, device } = message;
-  if (status === 'delivered' || status === 'failed') return { reason: 'nothing' };
-  if (isStuckIn(message, status)) return { reason: 'scripted_fate' };
-  if (!device.active) return { reason: 'sim_active' };
-  if (!device.connected) return { reason: 'sim_connected' };
+  const { status } = message;
+  if (isFinal(status)) return { reason: 'nothing' };
+  const standstill = standstillOf(message, nowMs, assumptions);
+  if (standstill !== undefined) return { reason: standstill };
   if (status !== 'queued') return progressOf(message, nowMs, assumptions);
   if (message.isHeldAt(nowMs)) return { reason: 'hold', untilMs: message.sendAtMs };
-  if (device.polling === 'external') return { reason: 'external_poll' };
   return pickupOf(message, nowMs, assumptions);
+}
+
+/** Why time alone does not move a message that is not final; undefined if it does. */
+function standstillOf(
+  message: Message,
+  nowMs: number,
+  { progressPace }: Assumptions,
+): Waiting['reason'] | undefined {
+  const { status, device } = message;
+  if (isStuckIn(message, status)) return 'scripted_fate';
+  if (!device.active) return 'sim_active';
+  if (!device.connected) return 'sim_connected';
+  if (device.polling !== 'external') return undefined;
+  const isMovedByTime =
+    status === 'queued' ? message.isHeldAt(nowMs) : progressPace === 'own_delay';
+  return isMovedByTime ? undefined : 'external_poll';
+}
+
+/** The most groups in one reply. */
+const mostGroups = 100;
+/** Messages examined before other requests get a turn. */
+const examinedAtOnce = 512;
+
+export const standstillSchema = z
+  .strictObject({
+    waiting_for: z.enum(waitingReasons),
+    from: z.string().describe('The number of their SIM.'),
+    messages: z.int().min(1),
+    message_id: z.uuid().describe('Of the oldest.'),
+    since: timeSchema.describe('When the oldest was accepted.'),
+    sentence: z.string().describe('Why the oldest waits.'),
+  })
+  .meta({ id: 'Standstill' });
+type Standstill = z.output<typeof standstillSchema>;
+
+/** The messages that no passing of time moves on, by SIM and reason. */
+export function* standstills({ simulation }: RunningWorld): Generator<undefined, Standstill[]> {
+  const { clock, world } = simulation;
+  const nowMs = clock.now();
+  const groups = new Map<string, Standstill>();
+  let examined = 0;
+  for (const message of world.messages.newestFirst(undefined)) {
+    if (++examined % examinedAtOnce === 0) yield;
+    const { status, device, messageId } = message;
+    if (status === 'delivered' || status === 'failed') continue;
+    const reason = standstillOf(message, nowMs, world.assumptions);
+    const group = groups.get(`${device.deviceId} ${reason}`);
+    if (reason === undefined || (group === undefined && groups.size === mostGroups)) continue;
+    groups.set(`${device.deviceId} ${reason}`, {
+      waiting_for: reason,
+      from: device.number,
+      messages: (group?.messages ?? 0) + 1,
+      message_id: messageId,
+      since: isoTime(message.createdAtMs),
+      sentence: sentenceOf(message, { reason }, nowMs),
+    });
+  }
+  return [...groups.values()];
 }
 
 /**

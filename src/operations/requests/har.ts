@@ -3,10 +3,11 @@
  * `smstwin referee`. Fields that only this project knows begin with an underscore.
  */
 import { z } from 'zod';
+import { faultKindNames } from '#contract/fault-kinds.ts';
 import { smstwinVersion } from '#io/version.ts';
 import type { RecordedExchange } from '../../recording/recorded-exchange.ts';
 import { timeSchema } from '../query.ts';
-import { detailOf } from './request-views.ts';
+import { detailOf, requestRowSchema } from './request-views.ts';
 
 const pairsSchema = z.array(z.strictObject({ name: z.string(), value: z.string() }));
 const sizeSchema = z.int().min(-1).describe('-1: not known.');
@@ -20,7 +21,7 @@ const messageShape = {
 const entrySchema = z
   .strictObject({
     startedDateTime: timeSchema,
-    time: z.number().describe('Milliseconds: real ones, and the delay of a fault.'),
+    time: z.number().describe('Milliseconds of simulated time until the reply ended.'),
     request: z.strictObject({
       method: z.string(),
       url: z.string(),
@@ -39,6 +40,13 @@ const entrySchema = z
     cache: z.strictObject({}),
     timings: z.strictObject({ send: z.number(), wait: z.number(), receive: z.number() }),
     _number: z.int().describe('The number of the request in the list of requests.'),
+    _smstwin: z
+      .strictObject({
+        ...requestRowSchema.pick({ repeats: true, duration_ms: true }).shape,
+        fault_id: z.string().nullable().describe('Of the fault that struck it.'),
+        fault: z.enum(faultKindNames).nullable().describe('The kind of that fault.'),
+      })
+      .meta({ id: 'HarExtension' }),
   })
   .meta({ id: 'HarEntry' });
 export const harSchema = z
@@ -63,8 +71,9 @@ export function harOf(
 }
 
 function entryOf(exchange: RecordedExchange, baseUrl: string): HarEntry {
-  const { number, at, duration_ms: ms, request, reply, fault } = detailOf(exchange);
-  const time = ms + (fault?.delay_ms ?? 0);
+  const { number, at, duration_ms, request, reply, fault, repeats } = detailOf(exchange);
+  // As the referee reads the record: real time would make requests of one instant overlap.
+  const time = exchange.end ? exchange.end.atMs - exchange.atMs : (fault?.delay_ms ?? 0);
   const hasClientLeft = exchange.end?.isSeen === false;
   const failure = fault?.cut ?? (hasClientLeft ? 'the client closed first' : undefined);
   const unknownSizes = { headersSize: -1, bodySize: -1 };
@@ -94,6 +103,12 @@ function entryOf(exchange: RecordedExchange, baseUrl: string): HarEntry {
     cache: {},
     timings: { send: 0, wait: time, receive: 0 },
     _number: number,
+    _smstwin: {
+      repeats,
+      duration_ms,
+      fault_id: fault?.fault_id ?? null,
+      fault: fault?.kind ?? null,
+    },
   };
 }
 

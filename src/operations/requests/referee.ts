@@ -84,7 +84,7 @@ const intentSchema = z
     exchanges: z.array(numberSchema).describe('Its attempts, in order.'),
   })
   .meta({ id: 'RefereeIntent' });
-const reportJsonSchema = z
+export const reportJsonSchema = z
   .strictObject({
     rules: z.array(
       z
@@ -124,14 +124,14 @@ const ruleJoin = {
   ...eachOf(['id', 'level'], 'equal'),
   verdict: 'verdict',
   exercised: 'sum',
-  findings: { all: 'exchanges' },
+  findings: { all: ['exchanges'] },
 } as const;
 const reportJoin = {
-  notices: { all: 'exchanges' },
+  notices: { all: ['exchanges'] },
   intents: eachOf(['accepted', 'refused', 'open'], 'sum'),
   ...eachOf(['unattributable', 'exchanges'], 'sum'),
   rules: { by: 'id', fields: ruleJoin },
-  details: { exchanges: { all: 'number', oldest: 'at' }, intents: { all: 'exchanges' } },
+  details: { exchanges: { all: ['number'], oldest: 'at' }, intents: { all: ['exchanges'] } },
 } as const;
 
 export const referee = {

@@ -24,6 +24,13 @@ test('requests are counted by second, endpoint and account, since a reset', asyn
   expect(json).toMatchObject({ width_ms: 5_000, from: '2026-01-01T00:00:00.000Z' });
   expect(json.bars[0]).toEqual({ count: 3, throttled: 1 });
   expect(json.bars[14]).toEqual({ count: 1, throttled: 0 });
+  const fine = simulator.requests.counts({ endpoint: 'send', bar_s: 1 });
+  expect(fine).toMatchObject({ width_ms: 1_000, from: '2026-01-01T00:00:00.000Z' });
+  expect([fine.bars.length, fine.bars[70]]).toEqual([71, { count: 1, throttled: 0 }]);
+  simulator.clock.advance('2h');
+  sendBy(simulator, 1, {});
+  const last = simulator.requests.counts({ bar_s: 1 });
+  expect([last.bars.length, last.bars.at(-1)?.count, last.bars[0]?.count]).toEqual([3_600, 1, 0]);
   simulator.reset();
   expect(sums({})).toEqual([0, 0]);
   await simulator.close();

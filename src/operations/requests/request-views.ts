@@ -3,17 +3,21 @@
  * shortened, and long bodies left out.
  */
 import { z } from 'zod';
-import { cutNames } from '#contract/fault-kinds.ts';
+import { cutNames, faultKindNames } from '#contract/fault-kinds.ts';
 import { endpointNames } from '#contract/limits.ts';
-import { isoTime } from '#contract/time.ts';
+import { isoTime, secondMs } from '#contract/time.ts';
 import {
   longestKeptBody,
   type RecordedExchange,
   textOf,
 } from '../../recording/recorded-exchange.ts';
-import { sendEndpoints } from '../../sim/store/message.ts';
 import { timeSchema } from '../query.ts';
 
+const textOrNull = z.string().nullable();
+/** The most of a message that a row shows. */
+const longestShownText = 160;
+/** A fault may ask for any wait; one of over a year has no end that is worth showing. */
+const longestShownWait = 366 * 86_400;
 const headersSchema = z.record(z.string(), z.string());
 
 export const exchangeViewSchema = z
@@ -31,6 +35,8 @@ export const exchangeViewSchema = z
       .meta({ id: 'ExchangeReply' }),
     fault: z
       .strictObject({
+        fault_id: z.string().nullable().describe('Null: the explorer chose the fault.'),
+        kind: z.enum(faultKindNames),
         status: z.int().nullable().describe('Of a reply that the fault made itself.'),
         delay_ms: z.int().nullable(),
         cut: z.enum(cutNames).nullable(),
@@ -55,30 +61,50 @@ export const requestViewSchema = z
     duration_ms: z.number().describe('Real milliseconds.'),
     is_replay: z.boolean().describe('The reply repeats that of an earlier use of its request_id.'),
     fault,
+    traceparent: z.string().nullable().describe('Of the client, if it sent a well-formed one.'),
   })
   .meta({ id: 'Request' });
 export type RequestView = Readonly<z.output<typeof requestViewSchema>>;
+
+/** A row of the list also shows what the bodies say, which events and logs leave out. */
+export const requestRowSchema = requestViewSchema
+  .extend({
+    account: textOrNull.describe('The name of the account.'),
+    key: textOrNull.describe('The beginning of the key.'),
+    to: textOrNull,
+    from: textOrNull.describe('The sender, by either name of its field.'),
+    text: textOrNull.describe(`The first ${longestShownText} characters of the message.`),
+    request_id: textOrNull,
+    retry_after_s: z.number().nullable().describe('The seconds that `Retry-After` asks for.'),
+    retry_at: timeSchema.nullable().describe('When that wait ends.'),
+    repeats: z
+      .int()
+      .nullable()
+      .describe('The number of the request that a replay repeats, if it is known.'),
+    is_lost: z.boolean().describe('The client did not get the whole reply.'),
+  })
+  .meta({ id: 'RequestRow' });
+export type RequestRow = Readonly<z.output<typeof requestRowSchema>>;
 
 const keptBody = z
   .string()
   .nullable()
   .describe(`Null: longer than ${longestKeptBody.toLocaleString('en')} bytes, not kept.`);
-export const requestDetailSchema = requestViewSchema
+export const requestDetailSchema = requestRowSchema
   .extend({
     request: request
       .extend({ body: keptBody })
       .meta({ id: 'KeptRequest', description: 'Of the headers, those the service reads.' }),
     reply: reply.extend({ body: keptBody }).meta({ id: 'KeptReply' }),
     message_id: z.uuid().nullable().describe('The message that the reply is.'),
-    to: z.string().nullable(),
-    request_id: z.string().nullable(),
   })
   .meta({ id: 'RequestDetail' });
 export type RequestDetail = Readonly<z.output<typeof requestDetailSchema>>;
 
-/** The row of a request in the list. */
+/** A request, without what its bodies say. */
 export function viewOf(exchange: RecordedExchange): RequestView {
   const { number, atMs, method, endpoint, accountId, keyId, status, durationMs } = exchange;
+  const { traceparent } = exchange;
   return {
     number,
     at: isoTime(atMs),
@@ -89,23 +115,48 @@ export function viewOf(exchange: RecordedExchange): RequestView {
     status,
     code: status < 400 ? null : codeOf(shortText(exchange.reply) ?? ''),
     duration_ms: Math.round(durationMs * 1_000) / 1_000,
-    is_replay: status === 200 && sendEndpoints.some((name) => name === endpoint),
+    is_replay: exchange.isReplay,
     fault: faultOf(exchange),
+    traceparent: traceparent ?? null,
+  };
+}
+
+/** The row of a request in the list. */
+export function rowOf(exchange: RecordedExchange): RequestRow {
+  const { atMs, accountName = null, keyId, shownKey, repeats = null, isLost, waitRate } = exchange;
+  const body = jsonOf(shortText(exchange.body));
+  // A fault may state a date, which is shown with the reply.
+  const seconds = Number(exchange.headers?.['retry-after'] ?? Number.NaN);
+  const hasWait = seconds >= 0 && seconds <= longestShownWait;
+  return {
+    ...viewOf(exchange),
+    account: accountName,
+    key: keyId === undefined ? null : shownKey,
+    to: textIn(body, 'to'),
+    from: senderIn(body),
+    text: textIn(body, 'message')?.slice(0, longestShownText) ?? null,
+    request_id: textIn(body, 'request_id'),
+    retry_after_s: hasWait ? seconds : null,
+    retry_at: hasWait ? isoTime(atMs + seconds * waitRate * secondMs) : null,
+    repeats,
+    is_lost: isLost,
   };
 }
 
 /** A request and its reply as they went over the wire. */
 export function detailOf(exchange: RecordedExchange): RequestDetail {
   const { method, path, query, keyId, shownKey, authorization, contentType, status } = exchange;
+  const { traceparent } = exchange;
   const isShown = keyId !== undefined || authorization !== undefined;
   return {
-    ...viewOf(exchange),
+    ...rowOf(exchange),
     request: {
       method,
       path: query === '' ? path : `${path}?${query}`,
       headers: {
         ...(isShown && { authorization: `Bearer ${keyId === undefined ? '' : shownKey}…` }),
         ...(contentType !== undefined && { 'content-type': contentType }),
+        ...(traceparent !== undefined && { traceparent }),
       },
       body: shortText(exchange.body),
     },
@@ -115,22 +166,41 @@ export function detailOf(exchange: RecordedExchange): RequestDetail {
       body: method === 'HEAD' ? '' : shortText(exchange.reply),
     },
     message_id: status < 400 ? fieldOf(exchange.reply, 'message_id') : null,
-    to: fieldOf(exchange.body, 'to'),
-    request_id: fieldOf(exchange.body, 'request_id'),
   };
 }
 
 /** How an injected fault changed the reply or its delivery. */
-export function faultOf({ delivery, isForced, status }: RecordedExchange): z.output<typeof fault> {
-  if (delivery === undefined && !isForced) return null;
+export function faultOf(exchange: RecordedExchange): z.output<typeof fault> {
+  const { faultId = null, faultKind: kind, delivery, isForced, status } = exchange;
+  if (kind === undefined) return null;
   const { delayMs = null, cut = null } = delivery ?? {};
-  return { status: isForced ? status : null, delay_ms: delayMs, cut };
+  return { fault_id: faultId, kind, status: isForced ? status : null, delay_ms: delayMs, cut };
+}
+
+/** The number that a send is from, by either name of its field. */
+export function senderOf({ body }: RecordedExchange): string | null {
+  return senderIn(jsonOf(shortText(body)));
+}
+
+/** True if the reply is this message. */
+export function isReplyOf(messageId: string, { status, reply }: RecordedExchange): boolean {
+  return status < 400 && reply?.includes(`"message_id":"${messageId}"`) === true;
 }
 
 /** A text in a body that is a JSON object; null if it is empty or missing. */
 export function fieldOf(body: string | Uint8Array | undefined, name: string): string | null {
-  const value = jsonOf(shortText(body))?.[name];
+  return textIn(jsonOf(shortText(body)), name);
+}
+
+type Json = Readonly<Record<string, unknown>> | undefined;
+
+function textIn(json: Json, name: string): string | null {
+  const value = json?.[name];
   return typeof value === 'string' && value !== '' ? value : null;
+}
+
+function senderIn(json: Json): string | null {
+  return textIn(json, 'from') ?? textIn(json, 'from_number');
 }
 
 /** The text of a body; null if it was too long to be kept. */
@@ -145,13 +215,11 @@ function codeOf(body: string): string | null {
   return typeof found === 'string' ? found : null;
 }
 
-function jsonOf(body: string | null): Readonly<Record<string, unknown>> | undefined {
+function jsonOf(body: string | null): Json {
   if (body === null || body === '') return undefined;
   try {
     const json: unknown = JSON.parse(body);
-    return typeof json === 'object' && json !== null
-      ? (json as Readonly<Record<string, unknown>>)
-      : undefined;
+    return typeof json === 'object' && json !== null ? (json as Json) : undefined;
   } catch {
     return undefined;
   }

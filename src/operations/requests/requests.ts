@@ -1,6 +1,6 @@
 /**
- * The operations that show the last requests of the service. They search them by words such as
- * `to:+12025550164 status:429`, and count them over simulated time for a bar chart.
+ * The operations that show the last requests of the service, search them, and count them over
+ * simulated time for a plot.
  */
 
 import { z } from 'zod';
@@ -8,19 +8,17 @@ import { endpointNames } from '#contract/limits.ts';
 import { isoTime, secondMs } from '#contract/time.ts';
 import { eachOf } from '../../config/each-of.ts';
 import { keptRequests } from '../../recording/exchange-record.ts';
-import type { RecordedExchange } from '../../recording/recorded-exchange.ts';
 import { defineOperation } from '../define.ts';
-import { accountIdOf, limitSchema, timeSchema } from '../query.ts';
+import { accountIdOf, limitSchema, ordinalSchema, timeSchema } from '../query.ts';
 import type { RunningWorld } from '../running-world.ts';
 import { harOf, harSchema } from './har.ts';
+import { matcherOf, wordForms } from './request-search.ts';
 import {
   detailOf,
-  fieldOf,
-  type RequestView,
+  type RequestRow,
   requestDetailSchema,
-  requestViewSchema,
-  shortText,
-  viewOf,
+  requestRowSchema,
+  rowOf,
 } from './request-views.ts';
 import { traceOf, traceQuerySchema, traceSchema } from './trace.ts';
 
@@ -31,10 +29,16 @@ const widthsMs = [1, 5, 10, 30, 60, 300, 600, 1_800, 3_600, 21_600, 86_400].map(
 const mostBars = 60;
 /** Bars are added up to this number: a single bar would be as wide as the whole plot. */
 const fewestBars = 12;
+const mostFineBars = 3_600;
 
 export const countsQuerySchema = z.strictObject({
   account_id: z.string().exactOptional().describe('Its id or its name.'),
   endpoint: z.enum(endpointNames).exactOptional().describe('Counts this endpoint alone.'),
+  bar_s: ordinalSchema(86_400)
+    .exactOptional()
+    .describe(
+      `Seconds of a bar; then only the last ${mostFineBars.toLocaleString('en')} bars. Default: as few as show all.`,
+    ),
 });
 
 const countSchema = z.int().min(0);
@@ -57,7 +61,7 @@ export function widthFor(spanMs: number): number {
 
 export function requestCounts(
   { exchangeRecord, simulation: { clock, world } }: RunningWorld,
-  { account_id: idOrName, endpoint }: z.output<typeof countsQuerySchema>,
+  { account_id: idOrName, endpoint, bar_s: barSeconds }: z.output<typeof countsQuerySchema>,
 ): z.output<typeof requestCountsSchema> {
   const accountId = idOrName === undefined ? undefined : accountIdOf(world, idOrName, 'account_id');
   const counted = [...exchangeRecord.seconds].filter(
@@ -68,9 +72,13 @@ export function requestCounts(
   const firstMs = counted[0]?.startMs ?? clock.now();
   const lastMs = counted.at(-1)?.startMs ?? firstMs;
   const spanMs = lastMs - firstMs + secondMs;
-  const widthMs = widthFor(spanMs);
-  const firstBar = Math.floor(firstMs / widthMs);
-  const barCount = Math.max(fewestBars, Math.floor(lastMs / widthMs) - firstBar + 1);
+  const widthMs = barSeconds === undefined ? widthFor(spanMs) : barSeconds * secondMs;
+  const lastBar = Math.floor(lastMs / widthMs);
+  const firstBar = Math.max(
+    Math.floor(firstMs / widthMs),
+    barSeconds === undefined ? 0 : lastBar - mostFineBars + 1,
+  );
+  const barCount = Math.max(fewestBars, lastBar - firstBar + 1);
   const bars = Array.from({ length: barCount }, () => ({ count: 0, throttled: 0 }));
   for (const { startMs, count, throttled } of counted) {
     const bar = bars[Math.floor(startMs / widthMs) - firstBar];
@@ -81,67 +89,23 @@ export function requestCounts(
   return { width_ms: widthMs, from: isoTime(firstBar * widthMs), bars };
 }
 
-type Test = (exchange: RecordedExchange) => boolean;
-
-/** Makes the test for the value of a named word. */
-const testsByName: Readonly<Record<string, (value: string) => Test>> = {
-  to: (value) => (exchange) => fieldOf(exchange.body, 'to') === value,
-  /** `429`, or `4xx` for all statuses from 400 to 499. */
-  status: (value) => {
-    const digits = value.replace(/x+$/i, '');
-    return ({ status }) => String(status).startsWith(digits) && value.length === 3;
-  },
-  request_id: (value) => (exchange) => fieldOf(exchange.body, 'request_id') === value,
-  /** The id of a key, or the beginning of its text, as far as the record shows that. */
-  key:
-    (value) =>
-    ({ keyId, shownKey }) =>
-      keyId === value || (keyId !== undefined && value !== '' && shownKey.startsWith(value)),
-  account:
-    (value) =>
-    ({ accountId, accountName }) =>
-      accountId === value || accountName === value,
-  endpoint: (value) => (exchange) => exchange.endpoint === value,
-  /** At or after a simulated time. */
-  since: (value) => testOfTime(value, (atMs, limitMs) => atMs >= limitMs),
-  /** Before a simulated time. */
-  until: (value) => testOfTime(value, (atMs, limitMs) => atMs < limitMs),
-  /** Searches the text of the reply: parsing a thousand bodies would take long. */
-  message_id:
-    (value) =>
-    ({ status, reply }) =>
-      status < 400 && reply?.includes(`"message_id":"${value}"`) === true,
+/** What the page counts of all requests, by the name of the count. */
+const markWords = {
+  replay: matcherOf('is:replay'),
+  lost: matcherOf('is:lost'),
+  throttled: matcherOf('is:throttled'),
+  faults: matcherOf('fault:any'),
+  refused: matcherOf('status:4xx'),
 };
+const markNames = Object.keys(markWords) as (keyof typeof markWords)[];
 
-function testOfTime(time: string, isMatch: (atMs: number, limitMs: number) => boolean): Test {
-  const limitMs = Date.parse(time);
-  return ({ atMs }) => isMatch(atMs, limitMs);
-}
-
-/** The names that words of a search can have. */
-export const searchWords = Object.keys(testsByName);
-
-/** Returns a test that is true for an exchange that every word of the search matches. */
-export function matcherOf(search: string): Test {
-  const tests = search.split(/\s+/).flatMap((word) => (word === '' ? [] : [testOf(word)]));
-  return (exchange) => tests.every((matches) => matches(exchange));
-}
-
-function testOf(word: string): Test {
-  const [, name = '', value = ''] = /^(\w+):(.*)$/.exec(word) ?? [];
-  const makeTest = Object.hasOwn(testsByName, name) ? testsByName[name] : undefined;
-  return makeTest?.(value) ?? containing(word.toLowerCase());
-}
-
-function containing(text: string): Test {
-  return ({ path, query, body, reply }) =>
-    [path, query, shortText(body), shortText(reply)].some((part) =>
-      part?.toLowerCase().includes(text),
-    );
-}
-
-/** `to:…`, `status:…`, and so on. */
-const wordForms = searchWords.map((word) => `\`${word}:…\``).join(', ');
+const searchSchema = z
+  .string()
+  .max(500)
+  .default('')
+  .describe(
+    `Words that all must match: ${wordForms}, or any part of the path or the bodies. A value with blanks is in double quotes.`,
+  );
 
 export const requests = {
   list: defineOperation({
@@ -155,28 +119,45 @@ export const requests = {
           .uuid()
           .exactOptional()
           .describe('Only requests whose reply was this message.'),
-        search: z
-          .string()
-          .max(500)
-          .default('')
-          .describe(
-            `Words that all must match: ${wordForms}, or any part of the path or the bodies.`,
-          ),
+        search: searchSchema,
       })
       .prefault({}),
-    output: z.strictObject({ requests: z.array(requestViewSchema) }),
-    fleet: { joined: { requests: { all: 'number', newest: 'at' } } },
-    examples: [{ limit: 2 }, { search: 'status:4xx to:+12025550123' }],
+    output: z.strictObject({ requests: z.array(requestRowSchema) }),
+    fleet: { joined: { requests: { all: ['number', 'repeats'], newest: 'at' } } },
+    examples: [{ limit: 2 }, { search: 'status:4xx to:+12025550123' }, { search: 'is:lost' }],
     run: ({ exchangeRecord }, { limit, message_id: id = '', search }) => {
       const isMatch = matcherOf(id === '' ? search : `${search} message_id:${id}`);
-      const views: RequestView[] = [];
+      const views: RequestRow[] = [];
       for (const exchange of exchangeRecord.newest()) {
         if (views.length === limit) break;
-        if (isMatch(exchange)) views.push(viewOf(exchange));
+        if (isMatch(exchange)) views.push(rowOf(exchange));
       }
       return views;
     },
     reply: (requests) => ({ requests }),
+  }),
+
+  found: defineOperation({
+    http: 'GET /control/requests/found',
+    summary: 'How many of the last 1,000 requests a search finds, and how many have each mark.',
+    input: z.strictObject({ search: searchSchema }).prefault({}),
+    output: z.strictObject({
+      matched: countSchema.describe('Requests that the search finds.'),
+      kept: countSchema.describe('All of the last requests.'),
+      marks: z
+        .strictObject(eachOf(markNames, countSchema))
+        .describe('Of all of them; `faults`: struck by one, `refused`: answered 4xx.'),
+    }),
+    fleet: { joined: { matched: 'sum', kept: 'sum', marks: eachOf(markNames, 'sum') } },
+    examples: [{ search: 'fault:any' }],
+    run: ({ exchangeRecord }, { search }) => {
+      const isMatch = matcherOf(search);
+      const exchanges = [...exchangeRecord.newest()];
+      const countOf = (test: typeof isMatch) => exchanges.filter(test).length;
+      const marks = eachOf<(typeof markNames)[number], number>(markNames, 0);
+      for (const name of markNames) marks[name] = countOf(markWords[name]);
+      return { matched: countOf(isMatch), kept: exchanges.length, marks };
+    },
   }),
 
   get: defineOperation({
@@ -217,7 +198,7 @@ export const requests = {
       joined: {
         log: {
           ...eachOf(['version', 'creator'], 'equal'),
-          entries: { all: '_number', oldest: 'startedDateTime' },
+          entries: { all: ['_number', '_smstwin.repeats'], oldest: 'startedDateTime' },
         },
       },
     },

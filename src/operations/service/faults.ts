@@ -1,4 +1,4 @@
-/** The operations on faults, the failures that a user injects into replies: list, add, remove. */
+/** The operations on faults, the failures that a user injects into replies: list, add, pause, remove. */
 import { z } from 'zod';
 import { eachOf } from '../../config/each-of.ts';
 import { faultInputSchema, mostFaults } from '../../config/fault-schema.ts';
@@ -12,15 +12,17 @@ export const faultViewSchema = faultInputSchema
     fault_id: z.string(),
     seen: z.int().min(0).describe('Requests that it matched.'),
     hits: z.int().min(0).describe('Requests that it acted on.'),
+    paused: z.boolean().describe('True: it neither counts requests nor acts on them.'),
   })
   .meta({ id: 'Fault' });
 export type FaultView = FaultSpec & {
   readonly fault_id: string;
   readonly seen: number;
   readonly hits: number;
+  readonly paused: boolean;
 };
 const faultJoin = {
-  ...eachOf(['fault_id', 'match', 'when', 'times', 'fault'], 'equal'),
+  ...eachOf(['fault_id', 'match', 'when', 'times', 'fault', 'paused'], 'equal'),
   seen: 'sum',
   hits: 'sum',
 } as const;
@@ -57,6 +59,16 @@ export const faults = {
     },
   }),
 
+  patch: defineOperation({
+    http: 'PATCH /control/faults/{fault_id}',
+    fleet: { scope: 'all', joined: faultJoin },
+    summary: 'Pauses a fault, or lets it go on.',
+    input: z.strictObject({ paused: z.boolean() }),
+    output: faultViewSchema,
+    examples: [{ paused: true }],
+    run: (_, fault, { paused }) => faultView(Object.assign(fault, { isPaused: paused })),
+  }),
+
   clear: defineOperation({
     http: 'DELETE /control/faults',
     summary: 'Removes all faults.',
@@ -71,6 +83,6 @@ export const faults = {
   }),
 };
 
-function faultView({ faultId, spec, seen, hits }: Fault): FaultView {
-  return { fault_id: faultId, ...spec, seen, hits };
+function faultView({ faultId, spec, seen, hits, isPaused }: Fault): FaultView {
+  return { fault_id: faultId, ...spec, seen, hits, paused: isPaused };
 }

@@ -123,3 +123,50 @@ test('the journal of a fork from an earlier instant plays from its file alone', 
   expect(fork.past.at({ entry: 2 })).toMatchObject({ messages: { total: 0 } });
   await simulator.close();
 });
+
+test.each([
+  ['memory', undefined],
+  ['a file', join(folder, 'back.ndjson')],
+])('the world goes back in place, and that is taken back too, from %s', async (_, journal) => {
+  const settings = { clock: 'manual' } as const;
+  const simulator = new Simulator(settings, { journal });
+  const { message_id: id } = JSON.parse(sendBy(simulator, 0, {}).body);
+  const { account_id: account } = simulator.accounts.create({ name: 'later' });
+  const { key } = simulator.accounts.createKey(account, { name: 'k' });
+  simulator.clock.advance('1h');
+  const shown = () => {
+    const { memory: _memory, requests: _requests, ...state } = simulator.state();
+    return state;
+  };
+  const before = shown();
+  const controlled = simulator.past.goBack({ entry: 2 });
+  expect(controlled).toBeUndefined();
+  expect(shown()).toMatchObject({ accounts: 3, messages: { total: 1, queued: 1 } });
+  expect(simulator.clock.state().now).toBe(at(simulator, 0));
+  sendBy(simulator, 0, { message: 'in the other course' });
+  // Line 6 is the restored snapshot: the line before it is where the first course ended.
+  simulator.past.goBack({ entry: 5 });
+  expect(shown()).toEqual(before);
+  expect(simulator.messages.get(id).status).toBe('delivered');
+  const stats = { method: 'GET', path: '/api/v1/account/stats/', query: '', body: '' };
+  const caller = { clientIp: '127.0.0.1', forwardedFor: undefined, contentType: undefined };
+  const asked = { ...stats, ...caller, authorization: `Bearer ${key}` };
+  expect(simulator.handle(asked).status).toBe(200);
+  await simulator.close();
+  if (journal === undefined) return;
+  const again = new Simulator(settings, { journal });
+  expect(again.state().messages).toEqual(before.messages);
+  expect(again.handle(asked).status).toBe(200);
+  await again.close();
+});
+
+test('going back over HTTP answers the clock, and refuses what the journal lacks', async () => {
+  const { simulator, call } = new Twin();
+  simulator.clock.advance('1h');
+  const { status, json } = await call('POST', '/control/at', { time: at(simulator, 60) });
+  expect([status, json.now]).toEqual([200, at(simulator, 60)]);
+  expect((await call('POST', '/control/at', { entry: 99 })).status).toBe(400);
+  expect((await call('POST', '/control/at', {})).status).toBe(400);
+  expect((await call('POST', '/control/at', { time: '2025-01-01T00:00:00Z' })).status).toBe(409);
+  await simulator.close();
+});

@@ -1,19 +1,24 @@
 /**
- * The operations that look back: at a world as it was at an earlier instant, rebuilt from its
- * journal, and at the lines of the journal, from which a user chooses an instant.
+ * The operations that look back at a world as it was at an earlier instant, rebuilt from its
+ * journal, or go back to it; and the lines of the journal, from which a user chooses an instant.
  */
 import { z } from 'zod';
 import { isoTime } from '#contract/time.ts';
 import type { Entry, OperationEntry } from '#judging/evidence/journal-entry.ts';
 import { JournalError } from '#judging/evidence/journal-error.ts';
 import { extentOf, type Instant } from '../../recording/past.ts';
+import { takeSnapshot } from '../../recording/state/take-state.ts';
 import { OperationRefused } from '../../sim/errors.ts';
 import { simView, simViewSchema } from '../accounts/sim-view.ts';
-import { defineOperation } from '../define.ts';
+import { defineOperation, WholeReply } from '../define.ts';
 import { messageRecord, messageRecordSchema } from '../messages/message-record.ts';
 import { largestInQuery, limitSchema, ordinalSchema, timeMs, timeSchema } from '../query.ts';
 import type { RunningWorld } from '../running-world.ts';
+import { clockState, clockStateSchema } from '../service/clock-state.ts';
 import { find } from '../targets.ts';
+import { situationOf, situationSchema } from './situation.ts';
+import { situationText } from './situation-text.ts';
+import { knownKeys, restoreInto } from './snapshots.ts';
 import { stateOf, stateSchema } from './state.ts';
 
 /** Lines of the journal read before other requests get a turn. */
@@ -59,6 +64,38 @@ export const past = {
     slices: seenAt,
     reply: (seen, live, { host }) =>
       'clock' in seen ? { ...seen, base_url: live.urlsFor(host).baseUrl } : seen,
+  }),
+
+  goBack: defineOperation({
+    http: 'POST /control/at',
+    fleet: { scope: 'named', changesKeys: true },
+    summary: 'Takes the world back to an earlier instant, rebuilt from the journal, in place.',
+    description:
+      'The journal records it as a restored snapshot and keeps what came before, so that it can itself be taken back: to the line before it. The log of requests stays; the referee starts anew.',
+    input: instantSchema,
+    output: clockStateSchema,
+    // It records the snapshot that it restores.
+    recorded: false,
+    refusals: [409],
+    examples: [{ entry: 1 }],
+    slices: takenBack,
+    reply: (_, live) => clockState(live),
+  }),
+
+  situation: defineOperation({
+    http: 'GET /control/journal/test',
+    fleet: { scope: 'named' },
+    summary: 'A test file that reproduces what happened to a message or a request, or the world.',
+    description:
+      'It starts a simulator of its own with the same seed, and makes the inputs that this needs: requests, faults, SIM states and steps of the clock. It asserts the replies, the statuses, and that the requests break no rule for clients. 409 if the journal does not hold all of them.',
+    input: situationSchema.prefault({}),
+    output: z.string(),
+    contentType: 'text/plain; charset=utf-8',
+    refusals: [404, 409],
+    examples: [{ entry: 1 }],
+    slices: (live, query) => refusing(testOf(live, query)),
+    reply: (content) =>
+      new WholeReply({ status: 200, content, contentType: 'text/plain; charset=utf-8' }),
   }),
 
   inputs: defineOperation({
@@ -116,6 +153,27 @@ function* seenAt(
       ? stateOf(rebuilt)
       : simView(find('device_id', rebuilt, device_id));
   });
+}
+
+function* testOf(live: RunningWorld, query: z.output<typeof situationSchema>) {
+  const { entry } = query;
+  const clockOf = ({ simulation }: RunningWorld) => simulation.clock.now();
+  const endMs = entry === undefined ? clockOf(live) : yield* atInstant(live, { entry }, clockOf);
+  const situation = yield* situationOf(live, query, endMs);
+  return situationText(situation, query.language, live.routeOf as never);
+}
+
+function* takenBack(live: RunningWorld, instant: z.output<typeof instantSchema>) {
+  const { snapshot, known } = yield* atInstant(live, instant, (rebuilt) => ({
+    snapshot: takeSnapshot(rebuilt),
+    known: knownKeys(rebuilt.simulation.world),
+  }));
+  live.change(
+    'snapshot.restore',
+    [snapshot],
+    () => restoreInto(live, snapshot, known),
+    () => undefined,
+  );
 }
 
 /** The newest `limit` entries before the line `before`, newest first. */

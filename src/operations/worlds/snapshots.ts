@@ -9,6 +9,7 @@ import { takeSnapshot } from '../../recording/state/take-state.ts';
 import type { Registry } from '../../sim/accounts/registry.ts';
 import { OperationRefused } from '../../sim/errors.ts';
 import { defineOperation, WholeReply } from '../define.ts';
+import type { RunningWorld } from '../running-world.ts';
 import { clockState, clockStateSchema } from '../service/clock-state.ts';
 
 /** The largest snapshot that the control port sends or accepts. */
@@ -68,19 +69,26 @@ export const snapshots = {
     bodyLimitBytes: snapshotLimitBytes,
     output: clockStateSchema,
     recorded: 'snapshot.restore',
-    run: (live, snapshot) => {
-      const { settings, simulation, wallClock, activity } = live;
-      const known = knownKeys(simulation.world);
-      live.replace(restoreSnapshot(snapshot, { settings, known }));
-      wallClock.setMode(snapshot.clock.mode, snapshot.clock.rate);
-      if (activity.isWatched) activity.publish('clock', clockState(live));
-    },
+    run: (live, snapshot) => restoreInto(live, snapshot),
     reply: (_, live) => clockState(live),
   }),
 };
 
+/** Continues from a snapshot. `known`: texts of keys besides those of the present world. */
+export function restoreInto(
+  live: RunningWorld,
+  snapshot: Snapshot,
+  known: ReadonlyMap<string, string> = new Map(),
+): void {
+  const { settings, simulation, wallClock, activity } = live;
+  const texts = new Map([...known, ...knownKeys(simulation.world)]);
+  live.replace(restoreSnapshot(snapshot, { settings, known: texts }));
+  wallClock.setMode(snapshot.clock.mode, snapshot.clock.rate);
+  if (activity.isWatched) activity.publish('clock', clockState(live));
+}
+
 /** The texts of the current keys by digest: most snapshots return to the world they come from. */
-function knownKeys(world: Registry): Map<string, string> {
+export function knownKeys(world: Registry): Map<string, string> {
   const known = new Map<string, string>();
   for (const { key } of world.keys.values()) if (key !== '') known.set(sha256(key), key);
   return known;

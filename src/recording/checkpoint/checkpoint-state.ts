@@ -35,6 +35,8 @@ const drawnCharacters = 40;
 
 /** Takes the state now. Makes each part when it is read. Call `release` when no more are needed. */
 export function checkpointState(simulator: ReplayTarget) {
+  // An input that this state has must not follow in the journal.
+  simulator.exchangeRecord.settle();
   const { world } = simulator.simulation;
   const { cohorts, devices } = world.messages;
   const removed = [...devices].filter(({ isRemoved }) => isRemoved);

@@ -126,9 +126,10 @@ export class Checkpoints implements JournalWatch {
   async #replaceJournal(attempt: Attempt): Promise<void> {
     if (attempt.isStopped) return;
     const { journal, takeState, maxBytes } = this.#plan;
+    // First, because it makes the journal write the lines that wait.
+    const state = takeState();
     const takenBytes = journal.bytes;
     const inputs = this.#inputsBefore + journal.inputs;
-    const state = takeState();
     const digest = await writeCheckpoint(attempt.file, state.parts, attempt).finally(() =>
       state.release(),
     );

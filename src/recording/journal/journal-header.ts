@@ -50,7 +50,7 @@ const hostedSchema = z.strictObject({
 /** What a restart needs to know of a world that a user created, besides its run. */
 export type HostedHeader = Readonly<z.output<typeof hostedSchema>>;
 
-const headerSchema = z.object({
+export const headerSchema = z.object({
   journal: z.literal(readFormats).describe('The first field: a journal is known by it.'),
   smstwin: z.string(),
   seed: z.number(),

@@ -1,7 +1,8 @@
 /**
  * Records a run in a file. Every input is written before its reply is sent, so a killed process
  * loses no acknowledged input. A write does not wait for the disk, since data that the operating
- * system has survives the process. Nothing is buffered, so a slow disk slows the service.
+ * system has survives the process. Only the requests of one turn of the event loop wait for a
+ * write, which they share, so a slow disk slows the service.
  */
 import {
   close,
@@ -24,11 +25,17 @@ import type { RecordedExchange } from '../recorded-exchange.ts';
 import type { Journal } from './journal.ts';
 import type { JournalHeader } from './journal-header.ts';
 import { type RecordedRun, readJournal } from './journal-lines.ts';
-import { requestLine } from './request-line.ts';
+import { JsonBytes, writeRequestLine } from './request-line.ts';
 import { type JournalFiles, openOwn } from './run-files.ts';
 
 /** A larger journal file is not sent over the control port. */
 export const journalTextLimitBytes = 256 * 1024 * 1024;
+
+/** So many bytes of lines are written before the turn ends. */
+const mostUnwrittenBytes = 65_536;
+/** Buffers for the lines of one turn. A server may have thousands of journals, but few at a time. */
+const spareLines: JsonBytes[] = [];
+const mostSpare = 16;
 
 const isWindows = process.platform === 'win32';
 const { O_APPEND, O_RDWR } = constants;
@@ -61,6 +68,9 @@ export class FileJournal implements Journal {
   #file: number;
   #watch: JournalWatch | undefined;
   #failure: JournalError | undefined;
+  /** The lines of requests that `flush` is to write, and how many. */
+  #lines: JsonBytes | undefined;
+  #waiting = 0;
 
   /**
    * Appends to the file; `unlock` runs on close. `path` is the file as the user names it, for error
@@ -86,7 +96,7 @@ export class FileJournal implements Journal {
   }
 
   begin(header: JournalHeader): void {
-    this.#append(lineBytes(header));
+    this.#append(lineBytes(header), 0);
   }
 
   watch(watch: JournalWatch): void {
@@ -94,16 +104,39 @@ export class FileJournal implements Journal {
   }
 
   request(exchange: RecordedExchange): void {
-    this.#record(requestLine(exchange));
+    if (this.#failure !== undefined) throw this.#failure;
+    this.#lines ??= spareLines.pop() ?? new JsonBytes();
+    writeRequestLine(exchange, this.#lines);
+    this.#waiting++;
+  }
+
+  get isFull(): boolean {
+    return this.#lines !== undefined && this.#lines.length >= mostUnwrittenBytes;
+  }
+
+  flush(): void {
+    const lines = this.#lines;
+    if (lines === undefined) return;
+    const inputs = this.#waiting;
+    this.#lines = undefined;
+    this.#waiting = 0;
+    try {
+      this.#append(lines.bytes, inputs);
+    } finally {
+      lines.clear();
+      if (spareLines.length < mostSpare) spareLines.push(lines);
+    }
   }
 
   ended(entry: EndedEntry): void {
-    this.#append(lineBytes(entry));
+    this.flush();
+    this.#append(lineBytes(entry), 0);
   }
 
   operation(atMs: number, operation: string, args: readonly unknown[], result: string): void {
     const entry: OperationEntry = { at: isoTime(atMs), operation, args, result };
-    this.#record(lineBytes(entry));
+    this.flush();
+    this.#append(lineBytes(entry), 1);
   }
 
   text(): string {
@@ -157,17 +190,15 @@ export class FileJournal implements Journal {
     this.#unlock();
   }
 
-  #record(line: Buffer): void {
-    this.#append(line);
-    this.inputs++;
-    if (this.#watch !== undefined && this.bytes >= this.#watch.dueBytes) this.#watch.onDue();
-  }
-
-  /** After a failed write, later ones fail: without this line, they would replay differently. */
-  #append(line: Buffer): void {
+  /** After a failed write, later ones fail: without these lines, they would replay differently. */
+  #append(lines: Buffer, inputs: number): void {
     if (this.#failure !== undefined) throw this.#failure;
-    for (let offset = 0; offset < line.length; ) offset += this.#write(line, offset);
-    this.bytes += line.length;
+    for (let offset = 0; offset < lines.length; ) offset += this.#write(lines, offset);
+    this.bytes += lines.length;
+    this.inputs += inputs;
+    if (inputs > 0 && this.#watch !== undefined && this.bytes >= this.#watch.dueBytes) {
+      this.#watch.onDue();
+    }
   }
 
   /** Returns how many bytes it has written: 0 if the caller is to try again. */
@@ -177,7 +208,17 @@ export class FileJournal implements Journal {
     } catch (error) {
       if (codeOf(error) === 'ENOSPC' && this.#watch?.makeRoom() === true) return 0;
       this.#failure = new JournalError(`${this.#path}: cannot be written: ${String(error)}`);
+      this.#removeUnanswered();
       throw this.#failure;
+    }
+  }
+
+  /** Removes what a failed write has left: the callers of these lines get an error. */
+  #removeUnanswered(): void {
+    try {
+      ftruncateSync(this.#file, this.bytes);
+    } catch {
+      // The next start removes an incomplete line; a whole one is an input without a seen reply.
     }
   }
 

@@ -26,6 +26,10 @@ export interface Journal {
   /** Why inputs can no longer be recorded; each of them is then answered by an error. */
   readonly failure?: string | undefined;
   request(exchange: RecordedExchange): void;
+  /** Present if the lines of `request` wait for it. Throws if they cannot be written. */
+  flush?(): void;
+  /** True once so many lines wait that they are to be written now. */
+  readonly isFull?: boolean;
   /** Records the end of a delayed reply. */
   ended(entry: EndedEntry): void;
   /** `result`: its digest, or the code of a refusal. */
@@ -69,7 +73,7 @@ export class MemoryJournal implements Journal {
   text(): string {
     this.#checkComplete();
     const lines = this.#inputs.map((input) =>
-      input instanceof RecordedExchange ? requestLine(input).toString('utf8') : lineOf(input),
+      input instanceof RecordedExchange ? requestLine(input) : lineOf(input),
     );
     return [lineOf(this.#header), ...lines].join('');
   }
@@ -115,6 +119,6 @@ export class MemoryJournal implements Journal {
 function* entriesIn(inputs: readonly (Entry | RecordedExchange)[]): Generator<Entry> {
   for (const input of inputs) {
     if (!(input instanceof RecordedExchange)) yield input;
-    else yield entryIn(valueIn(requestLine(input).toString('utf8').trimEnd())) as Entry;
+    else yield entryIn(valueIn(requestLine(input).trimEnd())) as Entry;
   }
 }

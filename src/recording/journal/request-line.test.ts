@@ -21,6 +21,8 @@ const sent = fc.oneof(
   fc.uint8Array(),
 );
 
+const trace = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+
 /** As a fault or a planted defect may answer. */
 const oddReply = fc.constantFrom(
   '{"a":1',
@@ -32,6 +34,7 @@ const oddReply = fc.constantFrom(
 test('a request is one line that reads as it was, with the checksum of its bytes', () => {
   const request = fc.record({
     ...{ method: text, path: text, query: text, clientIp: text, body: sent },
+    traceparent: fc.constantFrom(undefined, '"', trace),
     ...{ authorization: maybe, contentType: maybe, contentEncoding: maybe, forwardedFor: maybe },
   });
   const reply = fc.record({
@@ -53,7 +56,7 @@ test('a request is one line that reads as it was, with the checksum of its bytes
         requested as ApiRequest,
         { endpoint: undefined, key: undefined, reply: replied } as unknown as Handled,
       );
-      const line = requestLine(exchange).toString('utf8');
+      const line = requestLine(exchange);
       const entry = valueIn(line) as RequestEntry;
       expect(line.indexOf('\n')).toBe(line.length - 1);
       expect(isIntact(line.trimEnd())).toBe(true);
@@ -68,6 +71,8 @@ test('a request is one line that reads as it was, with the checksum of its bytes
           content_encoding: requested.contentEncoding,
         }),
       );
+      const { traceparent } = entry.request;
+      expect(traceparent).toBe(requested.traceparent === trace ? trace : undefined);
       expect(entry.reply).toMatchObject(defined(replied));
     }),
     { numRuns: runs(300) },
@@ -79,7 +84,7 @@ test('a body that is longer than the buffer is written whole', () => {
   const body = '"\u0000é'.repeat(100_000);
   const request = { method: 'POST', path: '/', query: '', body } as ApiRequest;
   exchange.fill(request, { reply: { status: 202, body: '{}' } } as unknown as Handled);
-  const entry = JSON.parse(requestLine(exchange).toString('utf8')) as RequestEntry;
+  const entry = JSON.parse(requestLine(exchange)) as RequestEntry;
   expect(entry.request.body).toBe(body);
 });
 
@@ -104,7 +109,7 @@ test('a reply that is JSON can be read in its line, and heads that differ in one
     const key = { keyId: 'k', key: 'smst_1', account: {} };
     const reply = { status: 202, body: '{"status":"queued"}' };
     exchange.fill(request, { key, reply } as unknown as Handled);
-    return JSON.parse(requestLine(exchange).toString('utf8'));
+    return JSON.parse(requestLine(exchange));
   });
   const common = { method: 'POST', key_id: 'k' };
   expect(lines.map(({ request }) => request)).toEqual([

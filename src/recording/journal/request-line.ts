@@ -12,8 +12,9 @@ import { checksumEnd } from '#judging/evidence/journal-checksum.ts';
 import { jsonReply } from '#judging/evidence/journal-line.ts';
 import type { RecordedExchange } from '../recorded-exchange.ts';
 
-/** The buffer shrinks to this length at `clear`. */
-const startBytes = 131_072;
+const startBytes = 16_384;
+/** A buffer that is longer than this shrinks at `clear`. */
+const mostIdleBytes = 131_072;
 /** JSON makes at most this many bytes of one UTF-16 unit: `\u0000`. */
 const maxBytesPerUnit = 6;
 
@@ -32,9 +33,14 @@ export class JsonBytes {
     return this.#bytes.subarray(0, this.#length);
   }
 
+  /** The length of `bytes`. */
+  get length(): number {
+    return this.#length;
+  }
+
   clear(): void {
     this.#length = 0;
-    if (this.#bytes.length > startBytes) this.#bytes = Buffer.allocUnsafeSlow(startBytes);
+    if (this.#bytes.length > mostIdleBytes) this.#bytes = Buffer.allocUnsafeSlow(startBytes);
   }
 
   /** Writes bytes as they are. */
@@ -106,28 +112,48 @@ export class JsonBytes {
   }
 }
 
-/** One buffer for all journals, since lines are written one by one. */
-const line = new JsonBytes();
+const single = new JsonBytes();
 
-/** The line of an exchange. The bytes are valid until the next call. */
-export function requestLine(exchange: RecordedExchange): Buffer {
-  const { status, reply = '', headers, delivery } = exchange;
-  line.clear();
+/** The line of an exchange, as text. */
+export function requestLine(exchange: RecordedExchange): string {
+  single.clear();
+  writeRequestLine(exchange, single);
+  return single.bytes.toString('utf8');
+}
+
+/** Appends the line of an exchange to `line`. */
+export function writeRequestLine(exchange: RecordedExchange, line: JsonBytes): void {
+  const {
+    status,
+    reply = '',
+    headers,
+    delivery,
+    faultId,
+    faultKind,
+    repeats,
+    traceparent,
+  } = exchange;
+  const start = line.length;
   line.ascii('{"at":"');
   line.ascii(isoTime(exchange.atMs));
-  writeRequestHead(exchange);
-  writeRequestBody(exchange.body ?? '');
-  line.ascii('},"reply":{"status":');
+  writeRequestHead(exchange, line);
+  // No part of the head, which is the same for most sends.
+  if (traceparent !== undefined) writeText(',"traceparent":', traceparent, line);
+  writeRequestBody(exchange.body ?? '', line);
+  line.ascii('}');
+  if (faultId !== undefined) writeText(',"fault_id":', faultId, line);
+  if (faultKind !== undefined) writeText(',"fault":', faultKind, line);
+  if (repeats !== undefined) line.ascii(`,"repeats":${repeats}`);
+  line.ascii(',"reply":{"status":');
   line.ascii(String(status));
-  if (headers !== undefined) writeObject(',"headers":', headers);
-  if (delivery !== undefined) writeObject(',"delivery":', delivery);
+  if (headers !== undefined) writeObject(',"headers":', headers, line);
+  if (delivery !== undefined) writeObject(',"delivery":', delivery, line);
   if (isJson(exchange)) {
     line.ascii(jsonReply);
     line.json(reply);
-  } else writeText(',"body":', reply);
+  } else writeText(',"body":', reply, line);
   line.ascii('}');
-  line.ascii(checksumEnd(crc32(line.bytes)));
-  return line.bytes;
+  line.ascii(checksumEnd(crc32(line.bytes.subarray(start))));
 }
 
 /** True if a reply can be written as JSON: no fault touched it, and it is an object in one line. */
@@ -140,7 +166,7 @@ function isJson({ reply = '', isForced, delivery }: RecordedExchange): boolean {
 let sendHead = { method: '', path: '', keyId: '', contentType: '', bytes: Buffer.alloc(0) };
 
 /** Writes all of a request but its body; copies the bytes of `sendHead` if they are the same. */
-function writeRequestHead(exchange: RecordedExchange): void {
+function writeRequestHead(exchange: RecordedExchange, line: JsonBytes): void {
   const { method, path, query, keyId, contentType, contentEncoding, forwardedFor } = exchange;
   const isPlain = query === '' && contentEncoding === undefined && forwardedFor === undefined;
   const isLast = keyId === sendHead.keyId && contentType === sendHead.contentType;
@@ -148,44 +174,49 @@ function writeRequestHead(exchange: RecordedExchange): void {
     line.copy(sendHead.bytes);
     return;
   }
-  const start = line.bytes.length;
+  const start = line.length;
   line.ascii('","request":{"method":');
   line.text(method);
-  writeText(',"path":', path);
-  if (query !== '') writeText(',"query":', query);
-  if (keyId === undefined) writeCaller(exchange);
-  else writeText(',"key_id":', keyId);
-  if (forwardedFor !== undefined) writeText(',"forwarded_for":', forwardedFor);
-  if (contentType !== undefined) writeText(',"content_type":', contentType);
-  if (contentEncoding !== undefined) writeText(',"content_encoding":', contentEncoding);
+  writeText(',"path":', path, line);
+  if (query !== '') writeText(',"query":', query, line);
+  if (keyId === undefined) writeCaller(exchange, line);
+  else writeText(',"key_id":', keyId, line);
+  if (forwardedFor !== undefined) writeText(',"forwarded_for":', forwardedFor, line);
+  if (contentType !== undefined) writeText(',"content_type":', contentType, line);
+  if (contentEncoding !== undefined) writeText(',"content_encoding":', contentEncoding, line);
   if (!isPlain || method !== 'POST' || keyId === undefined || contentType === undefined) return;
   sendHead = { method, path, keyId, contentType, bytes: Buffer.from(line.bytes.subarray(start)) };
 }
 
-function writeText(start: string, text: string): void {
+function writeText(start: string, text: string, line: JsonBytes): void {
   line.ascii(start);
   line.text(text);
 }
 
-function writeObject(start: string, object: object): void {
+function writeObject(start: string, object: object, line: JsonBytes): void {
   line.ascii(start);
   line.json(JSON.stringify(object));
 }
 
 /** Writes who sent a request that was not authenticated. */
-function writeCaller({ authorization, clientIp = '' }: RecordedExchange): void {
-  if (authorization !== undefined) writeText(',"credential":', `sha256:${sha256(authorization)}`);
-  writeText(',"client_ip":', clientIp);
+function writeCaller({ authorization, clientIp = '' }: RecordedExchange, line: JsonBytes): void {
+  if (authorization !== undefined)
+    writeText(',"credential":', `sha256:${sha256(authorization)}`, line);
+  writeText(',"client_ip":', clientIp, line);
 }
 
-function writeRequestBody(body: string | Uint8Array): void {
+function writeRequestBody(body: string | Uint8Array, line: JsonBytes): void {
   if (body.length === 0) return;
-  if (typeof body === 'string') writeText(',"body":', body);
+  if (typeof body === 'string') writeText(',"body":', body, line);
   else if (isUtf8(body)) {
     line.ascii(',"body":');
     line.utf8(body);
   } else {
     const { buffer, byteOffset, byteLength } = body;
-    writeText(',"body_base64":', Buffer.from(buffer, byteOffset, byteLength).toString('base64'));
+    writeText(
+      ',"body_base64":',
+      Buffer.from(buffer, byteOffset, byteLength).toString('base64'),
+      line,
+    );
   }
 }

@@ -9,6 +9,7 @@ import { isoTime } from '#contract/time.ts';
 import { resultDigest } from '#judging/evidence/journal-entry.ts';
 import { OperationRefused } from '../../sim/errors.ts';
 import type { ReplayTarget } from '../play.ts';
+import type { RecordedExchange } from '../recorded-exchange.ts';
 import type { Journal } from './journal.ts';
 import type { RecordedRun } from './journal-lines.ts';
 
@@ -34,7 +35,8 @@ export class WorldJournal {
     act: () => T,
     recorded: (result: T) => unknown = (result) => result,
   ): T {
-    const { wallClock } = this.#world;
+    const { wallClock, exchangeRecord } = this.#world;
+    exchangeRecord.settle();
     return wallClock.atOneMoment(() => {
       const atMs = this.#world.simulation.clock.now();
       try {
@@ -51,8 +53,9 @@ export class WorldJournal {
     });
   }
 
-  /** Notes that a fault delays this reply, or holds it back. */
-  noteDelayed(delivery: Delivery, requestNumber: number): void {
+  /** Notes whether a fault delays this reply, or holds it back. */
+  noteDelayed({ delivery, number: requestNumber }: RecordedExchange): void {
+    if (delivery?.delayMs === undefined && delivery?.cut !== 'hang') return;
     delayedReplies.set(delivery, { journal: this, requestNumber });
   }
 
@@ -66,18 +69,21 @@ export class WorldJournal {
   }
 
   async close(): Promise<void> {
+    this.#world.exchangeRecord.settle();
     const { file } = this;
     this.file = undefined;
     await file?.close();
   }
 
   get #required(): Journal {
+    this.#world.exchangeRecord.settle();
     if (this.file !== undefined) return this.file;
     throw new OperationRefused('conflict', 'no journal is kept');
   }
 
   recordEnd(requestNumber: number, isSeen: boolean): void {
     const { wallClock, exchangeRecord } = this.#world;
+    exchangeRecord.settle();
     wallClock.pump();
     const nowMs = this.#world.simulation.clock.now();
     const requestsAgo = exchangeRecord.total - requestNumber + 1;

@@ -113,6 +113,7 @@ class Restoration {
     for (const device of world.devices.values()) deviceActors.deviceAdded(device);
     deviceActors.wakeInOrder(awake.map((deviceId) => requireById(world.devices, deviceId)));
     world.outcomes.replace(outcomes);
+    world.outcomes.restoreWaiting(this.#head.scripted_waits);
     this.#simulation.faults.restore(faults.created, faults.list as readonly FaultState[]);
     for (const name of endpointNames) {
       const { limit, turned_at_ms: turnedAtMs, recent, older } = limiter[name];

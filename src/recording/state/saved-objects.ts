@@ -37,6 +37,7 @@ export function scalarsOf({ simulation, wallClock }: SavedParts): Omit<StateHead
     enforces_quotas: world.enforcesQuotas,
     assumptions: world.assumptions,
     outcomes: [...world.outcomes.list] as StateHead['outcomes'],
+    scripted_waits: world.outcomes.waiting.map(([key, firstMs]) => [key, firstMs]),
     limiter: Object.fromEntries(
       endpointNames.map((name) => {
         const { limit, turnedAtMs, recent, older } = limiter.stateOf(name);

@@ -186,6 +186,10 @@ const headSchema = z.strictObject({
   enforces_quotas: z.boolean(),
   assumptions: assumptionsSchema,
   outcomes: z.array(outcomeSchema),
+  scripted_waits: z
+    .array(z.tuple([z.string(), timeMs]))
+    .default(() => [])
+    .describe('Sends that wait after a scripted 429, each with the time of its first attempt.'),
   limiter: limiterSchema,
   faults: z.strictObject({
     created: count,
@@ -196,6 +200,7 @@ const headSchema = z.strictObject({
         seen: count,
         hits: count,
         rng: rngState,
+        paused: z.literal(true).exactOptional(),
       }),
     ),
   }),

@@ -1,6 +1,6 @@
 /**
  * The only interface through which `src/sim/` announces work. `src/actors/` implements it;
- * `src/simulator.ts` connects the two.
+ * `src/simulation/simulation.ts` connects the two.
  */
 import type { Device, Message } from '../accounts/account.ts';
 

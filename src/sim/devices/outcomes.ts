@@ -1,27 +1,33 @@
 /**
  * The fate of a message: whether it is delivered, fails or stays in a status. Outcomes script it by
- * recipient, because the document does not say when a message fails. Rules: STATE-3 to STATE-5.
+ * recipient, because the document does not say when a message fails. They also script refusals, for
+ * tests that have no control port. Rules: STATE-3 to STATE-5, ERR-1 to ERR-3, AUTH-4, AUTH-5.
  * Assumes: failsFrom, failureRate.
  */
 
 import type { Status } from '#contract/message-status.ts';
+import { type ScriptedRefusal, scriptedRefusals } from '#contract/refusals.ts';
+import { secondMs } from '#contract/time.ts';
 import { type Assumptions, type UnfinishedStatus, unfinishedStatuses } from '../assumptions.ts';
+import type { ServiceError } from '../errors.ts';
 import type { Rng } from '../random.ts';
 
 /** An outcome as world files and the control port write it. */
 export interface Outcome {
   /** The recipients to which it applies; `*` stands for any digits. */
   readonly to: string;
-  readonly ends: 'delivered' | 'failed' | 'stuck';
+  readonly ends: 'delivered' | 'failed' | 'stuck' | 'refused';
   /** The status in which it fails or stays; absent for `delivered`. */
   readonly in?: UnfinishedStatus | undefined;
   /** Polls that each step takes. */
   readonly polls?: number | undefined;
+  /** For `refused`: how. */
+  readonly refuse?: ScriptedRefusal | undefined;
 }
 
 /** What one message will do; undefined means "delivered, one step a poll". */
 export interface Fate {
-  readonly ends: Outcome['ends'];
+  readonly ends: Exclude<Outcome['ends'], 'refused'>;
   readonly in: UnfinishedStatus | undefined;
   readonly polls: number;
 }
@@ -62,12 +68,25 @@ interface Destined {
   readonly fate: Fate | undefined;
 }
 
+/** What an outcome scripts; a send that is refused at first is delivered later. */
+interface Script {
+  readonly fate: Fate;
+  readonly refuse: ScriptedRefusal | undefined;
+}
+
+/** How long a scripted 429 asks to wait. */
+const scriptedWaitMs = 5 * secondMs;
+/** The largest number of sends that wait after one; the oldest is forgotten first. */
+export const mostScriptedWaits = 1_000;
+
 export class Outcomes {
+  /** When each send that a scripted 429 has refused was first tried. */
+  readonly #firstTries = new Map<string, number>();
   #outcomes: readonly Outcome[] = [];
-  /** The fates of outcomes before the first with a pattern, by number. */
-  #exact = new Map<string, Fate>();
+  /** The scripts of outcomes before the first with a pattern, by number. */
+  #exact = new Map<string, Script>();
   /** The other outcomes, in order. */
-  #patterns: readonly { readonly matches: NumberTest; readonly fate: Fate }[] = [];
+  #patterns: readonly { readonly matches: NumberTest; readonly script: Script }[] = [];
 
   constructor(outcomes: readonly Outcome[]) {
     this.replace(outcomes);
@@ -81,14 +100,15 @@ export class Outcomes {
   replace(outcomes: readonly Outcome[]): void {
     this.#outcomes = outcomes;
     this.#exact = new Map();
-    const patterns: { matches: NumberTest; fate: Fate }[] = [];
-    for (const outcome of outcomes) {
-      const fate = { ends: outcome.ends, in: outcome.in, polls: outcome.polls ?? 1 };
-      if (outcome.to.includes('*') || patterns.length > 0) {
+    const patterns: { matches: NumberTest; script: Script }[] = [];
+    for (const { to, ends, in: status, polls = 1, refuse } of outcomes) {
+      const fate: Fate = { ends: ends === 'refused' ? 'delivered' : ends, in: status, polls };
+      const script = { fate, refuse };
+      if (to.includes('*') || patterns.length > 0) {
         // After the first pattern, order matters, so later outcomes are also tried in order.
-        patterns.push({ matches: numberTest(outcome.to), fate });
-      } else if (!this.#exact.has(outcome.to)) {
-        this.#exact.set(outcome.to, fate);
+        patterns.push({ matches: numberTest(to), script });
+      } else if (!this.#exact.has(to)) {
+        this.#exact.set(to, script);
       }
     }
     this.#patterns = patterns;
@@ -104,7 +124,7 @@ export class Outcomes {
    * alike.
    */
   fateOf(to: string, assumptions: Assumptions, rng: Rng): Fate | undefined {
-    const scripted = this.#exact.get(to) ?? this.#matching(to);
+    const scripted = this.#scriptFor(to)?.fate;
     if (scripted !== undefined) {
       return scripted.ends === 'failed' && !mayFailFrom(scripted.in, assumptions)
         ? { ...scripted, ends: 'delivered', in: undefined }
@@ -116,8 +136,41 @@ export class Outcomes {
     return fails && from !== undefined ? unpromptedFates[from] : undefined;
   }
 
-  #matching(to: string): Fate | undefined {
-    for (const { matches, fate } of this.#patterns) if (matches(to)) return fate;
+  /**
+   * The refusal that is scripted for a recipient, or undefined. A 429 passes: `sendKey` names the
+   * send, and its attempts are accepted once the wait of the first one is over (ERR-3).
+   */
+  refusalOf(to: string, sendKey: () => string, nowMs: number): ServiceError | undefined {
+    const refuse = this.#scriptFor(to)?.refuse;
+    if (refuse === undefined) return undefined;
+    const kind = scriptedRefusals[refuse];
+    if (kind !== 'throttled') return { kind };
+    const key = sendKey();
+    const firstMs = this.#firstTries.get(key) ?? nowMs;
+    const waitMs = firstMs + scriptedWaitMs - nowMs;
+    if (waitMs <= 0) {
+      this.#firstTries.delete(key);
+      return undefined;
+    }
+    this.#firstTries.set(key, firstMs);
+    const [oldest = ''] = this.#firstTries.keys();
+    if (this.#firstTries.size > mostScriptedWaits) this.#firstTries.delete(oldest);
+    return { kind, retryAfterSeconds: Math.ceil(waitMs / secondMs) };
+  }
+
+  /** The sends that wait after a scripted 429, each with the time of its first attempt. */
+  get waiting(): readonly (readonly [string, number])[] {
+    return [...this.#firstTries];
+  }
+
+  restoreWaiting(waiting: Outcomes['waiting']): void {
+    for (const [key, firstMs] of waiting) this.#firstTries.set(key, firstMs);
+  }
+
+  #scriptFor(to: string): Script | undefined {
+    const exact = this.#exact.get(to);
+    if (exact !== undefined) return exact;
+    for (const { matches, script } of this.#patterns) if (matches(to)) return script;
     return undefined;
   }
 }

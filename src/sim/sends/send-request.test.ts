@@ -115,6 +115,8 @@ test.each([
   ['reject', '', ['message']],
   ['reject', ' \t\r\n\u00a0\u3000', ['message']],
   ['reject', ' a ', []],
+  ['reject_empty', '', ['message']],
+  ['reject_empty', ' \t', []],
   ['accept', '', []],
   ['accept', ' \n', []],
 ] as const)('SEND-5 blankMessage %s: the message %j fails %j', (blankMessage, message, fields) => {
@@ -313,7 +315,7 @@ test('SEND-5 any JSON object is either valid or names a field of its own or of t
   const assumptions = fc.record({
     unknownFields: fc.constantFrom('ignore' as const, 'reject' as const),
     nullFields: fc.constantFrom('reject' as const, 'absent' as const),
-    blankMessage: fc.constantFrom('reject' as const, 'accept' as const),
+    blankMessage: fc.constantFrom('reject' as const, 'reject_empty' as const, 'accept' as const),
     bothSenderFields: fc.constantFrom(
       'from_wins' as const,
       'alias_wins' as const,

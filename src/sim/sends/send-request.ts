@@ -41,12 +41,13 @@ export type SendValidation =
 export function sendFields(assumptions: Assumptions) {
   const { blankMessage, characterUnit, emptyRequestId, requestIdMaxLength } = assumptions;
   const text = z.string({ error: typeError('a string') });
+  const allowed = blankMessage === 'reject' ? notBlank : notEmpty;
   const textToSend =
     blankMessage === 'accept'
       ? text
       : text
-          .refine((value) => notBlank.test(value), 'May not be blank.')
-          .meta({ pattern: notBlank.source });
+          .refine((value) => allowed.test(value), 'May not be blank.')
+          .meta({ pattern: allowed.source });
   const id = emptyRequestId === 'none_supplied' ? text : text.min(1, 'May not be empty.');
   return {
     to: numberField(text, assumptions),
@@ -72,6 +73,7 @@ export function sendFields(assumptions: Assumptions) {
 
 /** A message that is not blank has a character that JavaScript's `trim` keeps. */
 const notBlank = /\S/u;
+const notEmpty = /[\s\S]/u;
 
 function numberField(text: z.ZodString, { numberCheck }: Assumptions) {
   return text

@@ -1,6 +1,6 @@
 /**
  * Decides one send: is it a replay, is it valid, may the account send from the number, is its
- * device active, is quota left. Then queues the message. `gateOrder` gives the order of these
+ * device active, is quota left, does the world script a refusal. Then queues the message. `gateOrder` gives the order of these
  * checks. Rules: SVC-1, SVC-2, SEND-3 to SEND-7, AUTH-4, AUTH-5, ERR-1, ERR-2. Assumes: gateOrder,
  * replayDifferentBody, failedRequestId, foreignNumber, poolBesideOwnSim, disconnectedSim,
  * monthlyQuota.
@@ -58,7 +58,18 @@ export function send(world: Registry, call: SendCall): SendDecision {
   if (!isQuotaFirst && isQuotaSpent(world, call.account, request)) {
     return refuse(world, call, quotaExceeded);
   }
+  const scripted = world.outcomes.refusalOf(request.to, () => sendKey(call, request), world.now());
+  // A 429 that passes uses up no `request_id`.
+  if (scripted?.kind === 'throttled') return scripted;
+  if (scripted !== undefined) return refuse(world, call, scripted);
   return queue(world, call, request, device);
+}
+
+/** Equal for attempts at one send: by its `request_id`, otherwise by its content. */
+function sendKey({ account }: SendCall, request: SendRequest): string {
+  const { requestId, sender, message, sendAtMs } = request;
+  const content = requestId === '' ? [sender, request.to, sendAtMs, message] : [requestId];
+  return JSON.stringify([account.accountId, ...content]);
 }
 
 /** The decision for a repeated `request_id`; undefined if this is no repeat. Changes nothing. */

@@ -6,6 +6,7 @@
  */
 
 import { replayWindowMs } from '#contract/limits.ts';
+import { isFinal } from '#contract/message-status.ts';
 import {
   type AcceptedSend,
   type Account,
@@ -266,7 +267,7 @@ export class MessageStore implements AccountMessages {
 
   #forgetForRoom(message: Message): void {
     const { account, status } = message;
-    assert(status === 'delivered' || status === 'failed', 'only a final message is forgotten');
+    assert(isFinal(status), 'only a final message is forgotten');
     account.forgotten[status]++;
     this.retention.forgottenMessages++;
     const isRecent = this.now() - message.createdAtMs <= replayWindowMs;

@@ -25,7 +25,7 @@ export function walk(simulation: Simulation): Findings {
   checkStore(simulation, recounts, found);
   checkAcceptedUses(simulation, found);
   for (const account of simulation.world.accounts.values()) {
-    checkAccount(simulation, account, recounts.accounts.get(account), found);
+    checkAccount(simulation, account, recounts.accounts.get(account) ?? noMessages(), found);
     checkStoredUses(simulation, account, found);
   }
   checkKeys(simulation, found);
@@ -36,12 +36,12 @@ export function walk(simulation: Simulation): Findings {
 
 /**
  * Checks that an account's counters equal a recount of its records.
- * Rules: ERR-1, STATE-1.
+ * Rules: ERR-1, STATE-1, RES-2.
  */
 function checkAccount(
   simulation: Simulation,
   account: Account,
-  recount: Recount = noMessages(),
+  recount: Recount,
   found: Findings,
 ): void {
   found.checked.accounts++;

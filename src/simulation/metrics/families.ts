@@ -5,7 +5,7 @@
  */
 
 import { endpointNames } from '#contract/limits.ts';
-import { type Status, statuses } from '#contract/message-status.ts';
+import { isFinal, type Status, statuses } from '#contract/message-status.ts';
 import { secondMs } from '#contract/time.ts';
 import type { Account, Device } from '../../sim/accounts/account.ts';
 import type { Histogram, MessageCounts, RequestCounts } from '../../sim/counts.ts';
@@ -226,8 +226,7 @@ function seriesOf(name: string, labels: Labels, histogram: Histogram, divisor: n
 
 /** How many messages with this status the account has, without forgotten ones. */
 function messagesWith({ counts, forgotten }: Account, status: Status): number {
-  const isFinal = status === 'delivered' || status === 'failed';
-  return counts[status] - (isFinal ? forgotten[status] : 0);
+  return counts[status] - (isFinal(status) ? forgotten[status] : 0);
 }
 
 function stateOf({ active, connected }: Device): 'connected' | 'disconnected' | 'deactivated' {

@@ -12,7 +12,7 @@ import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { setImmediate } from 'node:timers';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import { plainIp } from '../../plain-ip.ts';
-import type { Outlet } from '../answers.ts';
+import type { Outlet } from '../outlet.ts';
 import { closeQuietly, writeHalf, writeReply } from './uws-reply.ts';
 
 /**
@@ -49,6 +49,7 @@ export class UwsRequest implements ApiRequest, Outlet {
   readonly contentType: string | undefined;
   readonly contentEncoding: string | undefined;
   readonly forwardedFor: string | undefined;
+  readonly traceparent: string | undefined;
   /**
    * True if the body comes in chunks. uWebSockets.js takes any two bytes behind the last chunk for
    * its line end, so it would serve trailers as a request.
@@ -83,6 +84,7 @@ export class UwsRequest implements ApiRequest, Outlet {
     this.contentType = headers['content-type'];
     this.contentEncoding = headers['content-encoding'];
     this.forwardedFor = headers['x-forwarded-for'];
+    this.traceparent = headers['traceparent'];
     const connection = headers['connection'];
     this.#isClosedByNative = connection?.length === 5;
     this.isChunked = headers['transfer-encoding'] !== undefined;

@@ -34,7 +34,7 @@ export class NodeTransport implements Transport {
   readonly #server: Server;
   /** The open connections that `node:http` has not taken over. */
   readonly #plain = new Set<PlainConnection>();
-  readonly #turns = new Turns();
+  readonly #queues = new RequestQueues();
   /** Connections of which bytes were refused: their further errors are ignored. */
   readonly #refused = new WeakSet<Socket>();
   /** Requests that the parser refused after their head. */
@@ -66,10 +66,10 @@ export class NodeTransport implements Transport {
       socket.destroy();
     });
     const receive = this.#receive.bind(this);
-    server.on('request', (request, response) => this.#turns.take(request, response, receive));
+    server.on('request', (request, response) => this.#queues.take(request, response, receive));
     // uWebSockets.js also serves requests with expectations other than 100-continue.
     server.on('checkExpectation', (request, response) =>
-      this.#turns.take(request, response, receive),
+      this.#queues.take(request, response, receive),
     );
     // Without a listener Node closes the connection without a reply.
     server.on('connect', (_, socket) => this.#refuse(new Error('CONNECT'), socket as Socket));
@@ -77,7 +77,7 @@ export class NodeTransport implements Transport {
     // With a listener, Node closes no silent connection itself. Idle ones are closed here, and
     // those whose client does not read; event streams and delayed replies stay open.
     server.setTimeout(idleTimeoutMs, (socket) => {
-      if (this.#turns.isIdle(socket) || socket.writableLength > 0) socket.destroy();
+      if (this.#queues.isIdle(socket) || socket.writableLength > 0) socket.destroy();
     });
     // Node would drop all headers after the first 1,000; `maxHeaderSize` bounds them instead.
     server.maxHeadersCount = 0;
@@ -117,14 +117,14 @@ export class NodeTransport implements Transport {
   async #drain(graceMs: number): Promise<void> {
     const closed = new Promise((resolve) => this.#server.close(resolve));
     this.#answers.startClosing();
-    await waitUntilIdle(() => this.#answers.pending.hasAny, graceMs);
+    await waitUntilIdle(() => this.#answers.isBusy, graceMs);
     this.#answers.pending.clear();
     for (const { socket } of this.#plain) socket.destroy();
     this.#server.closeAllConnections();
     await closed;
   }
 
-  /** Serves a request whose turn has come, or refuses it by its head. */
+  /** Serves a request that is the next of its connection, or refuses it by its head. */
   #receive(incoming: IncomingMessage, response: ServerResponse): void {
     const draft = readHead(incoming);
     const outlet = new NodeOutlet(draft, response, this.#lines);
@@ -180,7 +180,7 @@ export class NodeTransport implements Transport {
       this.#serveUnusualMethod(readUnusualMethod(rawPacket, bytesParsed, socket), socket);
       return;
     }
-    const arriving = this.#turns.arrivingOn(socket);
+    const arriving = this.#queues.arrivingOn(socket);
     if (arriving !== undefined) {
       this.#malformedRequests.add(arriving);
       arriving.emit(bodyRefused);
@@ -189,7 +189,7 @@ export class NodeTransport implements Transport {
     const reply = this.#port.reply(
       code === 'HPE_HEADER_OVERFLOW' ? 'headersTooLarge' : 'malformed',
     );
-    this.#turns.afterAll(socket, () => {
+    this.#queues.afterAll(socket, () => {
       // An earlier reply may have ended the connection.
       if (!socket.writable) return;
       this.#port.reportOwnReply('', reply);
@@ -207,7 +207,7 @@ export class NodeTransport implements Transport {
     const response = new ServerResponse(incoming);
     response.shouldKeepAlive = false;
     response.once('finish', () => socket.destroySoon());
-    this.#turns.take(incoming, response, () => {
+    this.#queues.take(incoming, response, () => {
       response.assignSocket(socket);
       if (request === undefined) this.#malformedRequests.add(incoming);
       this.#receive(incoming, response);
@@ -234,7 +234,7 @@ type Start = (incoming: IncomingMessage, response: ServerResponse) => void;
  * is written. Node would start them all at once, and buffer the replies of a client that does not
  * read. A connection with many waiting requests is paused.
  */
-class Turns {
+class RequestQueues {
   readonly #queues = new WeakMap<Socket, Queue>();
 
   /** Calls `start` once all earlier replies of the connection are written. */

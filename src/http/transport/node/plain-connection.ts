@@ -34,6 +34,10 @@ export interface PlainShared {
 const longestHeadBytes = 8_192;
 /** The socket is paused once more bytes than this wait for an earlier reply. */
 const mostWaitingBytes = 65_536;
+/** Once the replies of a connection have so many characters, they do not wait for the turn's end. */
+const mostDueCharacters = 65_536;
+/** About what the head of a reply has. */
+const headCharacters = 256;
 const endOfHead = '\r\n\r\n';
 /** In place of an offset: the request is one for `node:http`. */
 const notPlain = -1;
@@ -45,7 +49,14 @@ export class PlainConnection implements ReplyWriter {
   /** The header lines of the last request, and what they say: most clients repeat them. */
   #lastText = '';
   #lastFields: PlainFields | undefined;
-  /** The request that has no whole reply yet; the bytes behind it wait. */
+  /** How many replies leave at the end of the turn. */
+  #due = 0;
+  /** About how many characters they have. */
+  #dueCharacters = 0;
+  /** Replies that leave with the next one. */
+  #text = '';
+  #isAscii = true;
+  /** The request whose reply is not known yet; the bytes behind it wait. */
   #current: PlainRequest | undefined;
   /** The body of `#current`, while it arrives; the next two fields belong to it. */
   #body: ArrivingBody | undefined;
@@ -76,17 +87,34 @@ export class PlainConnection implements ReplyWriter {
   }
 
   send(request: PlainRequest, text: string, isAscii: boolean, ends: boolean): void {
+    if (this.#current === request) this.#forgetCurrent();
+    else this.#due--;
+    this.#text += text;
+    this.#isAscii &&= isAscii;
+    // The next one follows in the same call: see `Turn.end`.
+    if (this.#due > 0 && !ends) return;
+    this.#dueCharacters = 0;
     const socket = this.#socket;
-    socket.write(text, isAscii ? 'latin1' : 'utf8');
+    socket.write(this.#text, this.#isAscii ? 'latin1' : 'utf8');
+    this.#text = '';
+    this.#isAscii = true;
     if (ends) {
       this.#isOver = true;
       socket.destroySoon();
     }
-    if (this.#current !== request) return;
+    if (this.#waiting !== undefined) process.nextTick(this.#onDrain);
+  }
+
+  passOn(characters: number): void {
+    this.#forgetCurrent();
+    this.#due++;
+    this.#dueCharacters += headCharacters + characters;
+  }
+
+  #forgetCurrent(): void {
     this.#current = undefined;
     this.#body?.release();
     this.#body = undefined;
-    if (this.#waiting !== undefined) process.nextTick(this.#onDrain);
   }
 
   get #isBusy(): boolean {
@@ -112,26 +140,20 @@ export class PlainConnection implements ReplyWriter {
     if (bytes.length > mostWaitingBytes) this.#socket.pause();
   }
 
-  /** Serves the requests in these bytes, as far as the replies before them are written. */
+  /** Serves the requests in these bytes, as far as the replies before them are known. */
   #read(bytes: Buffer): void {
     let offset = 0;
     if (this.#body !== undefined) offset = this.#takeBody(this.#body, bytes);
-    // The replies to several requests of one packet leave as one.
-    let isCorked = false;
     while (offset < bytes.length && !this.#isBusy) {
       const nextOffset = this.#start(bytes, offset);
       if (nextOffset === notPlain) {
-        if (isCorked) this.#socket.uncork();
+        this.#shared.answers.endTurn();
         this.#handOver(bytes.subarray(offset));
         return;
       }
       offset = nextOffset;
-      if (offset < bytes.length && !isCorked) {
-        isCorked = true;
-        this.#socket.cork();
-      }
+      if (this.#dueCharacters >= mostDueCharacters) this.#shared.answers.endTurn();
     }
-    if (isCorked) this.#socket.uncork();
     if (offset < bytes.length && !this.#isOver) {
       this.#keepWaiting(Buffer.from(bytes.subarray(offset)));
     }
@@ -213,6 +235,7 @@ export class PlainConnection implements ReplyWriter {
 
   /** Runs when the client sends no more. Refuses half a body, as Node's parser does. */
   readonly #onEnd = (): void => {
+    this.#shared.answers.endTurn();
     if (this.#body !== undefined && this.#current !== undefined) {
       this.#shared.answers.refuse(this.#current, this.#shared.port.reply('malformed'));
     }

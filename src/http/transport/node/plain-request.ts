@@ -6,8 +6,8 @@
  */
 import type { Socket } from 'node:net';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
-import type { Outlet } from '../answers.ts';
 import type { HeadLines } from '../head-lines.ts';
+import type { Holding, Outlet } from '../outlet.ts';
 import { jsonType, statusTexts } from '../transport-replies.ts';
 import { resetSocket } from './node-reply.ts';
 
@@ -15,12 +15,14 @@ import { resetSocket } from './node-reply.ts';
 export interface ReplyWriter {
   readonly clientIp: string;
   readonly socket: Socket;
+  /** The reply to the present request is known, and leaves later: the next one may be served. */
+  passOn(characters: number): void;
   /** Writes the whole reply to a request. `ends`: the connection ends after it. */
   send(request: PlainRequest, text: string, isAscii: boolean, ends: boolean): void;
 }
 
 /** A plain request, and the outlet that writes its reply. */
-export class PlainRequest implements ApiRequest, Outlet {
+export class PlainRequest implements ApiRequest, Outlet, Holding {
   readonly method: string;
   readonly path: string;
   readonly query: string;
@@ -29,10 +31,14 @@ export class PlainRequest implements ApiRequest, Outlet {
   readonly contentType: string | undefined;
   readonly contentEncoding: string | undefined;
   readonly forwardedFor: string | undefined;
+  readonly traceparent: string | undefined;
   body: string | Uint8Array = '';
   readonly #connection: ReplyWriter;
   readonly #lines: HeadLines;
   #isAnswered = false;
+  #isHeld = false;
+  /** The lines of the head as of the request, if its reply leaves later. */
+  #headLines: string | undefined;
   #onLeft: (() => void) | undefined;
 
   constructor(
@@ -53,14 +59,31 @@ export class PlainRequest implements ApiRequest, Outlet {
     this.contentType = fields.contentType;
     this.contentEncoding = fields.contentEncoding;
     this.forwardedFor = fields.forwardedFor;
+    this.traceparent = fields.traceparent;
   }
 
   get clientIp(): string {
     return this.#connection.clientIp;
   }
 
+  get holding(): Holding {
+    return this;
+  }
+
+  hold(reply: ApiReply, ends: boolean): void {
+    this.#isHeld = true;
+    if (reply.delivery !== undefined) return;
+    this.#headLines = this.#lines.text(ends);
+    if (!ends) this.#connection.passOn(reply.body.length);
+  }
+
+  release(): boolean {
+    this.#isHeld = false;
+    return !this.#connection.socket.destroyed;
+  }
+
   get isAnswered(): boolean {
-    return this.#isAnswered || this.#connection.socket.destroyed;
+    return this.#isAnswered || this.#isHeld || this.#connection.socket.destroyed;
   }
 
   get isDone(): boolean {
@@ -94,7 +117,7 @@ export class PlainRequest implements ApiRequest, Outlet {
     ends: boolean,
   ): string {
     const phrase = statusTexts[status] ?? 'unknown';
-    let head = `HTTP/1.1 ${status} ${phrase}\r\n${this.#lines.text(ends)}`;
+    let head = `HTTP/1.1 ${status} ${phrase}\r\n${this.#headLines ?? this.#lines.text(ends)}`;
     if (contentType !== undefined) {
       const type = headers?.['content-type'] ?? contentType;
       head += `content-type: ${type}\r\ncontent-length: ${length}\r\n`;
@@ -152,6 +175,7 @@ export interface PlainFields {
   readonly contentType: string | undefined;
   readonly contentEncoding: string | undefined;
   readonly forwardedFor: string | undefined;
+  readonly traceparent: string | undefined;
   /** The length of the body in bytes; 0 without one. */
   readonly length: number;
 }
@@ -202,6 +226,7 @@ export function readPlainFields(text: string): PlainFields | undefined {
     contentType: found.get('content-type'),
     contentEncoding: found.get('content-encoding'),
     forwardedFor: found.get('x-forwarded-for'),
+    traceparent: found.get('traceparent'),
     length: Number(length),
   };
 }

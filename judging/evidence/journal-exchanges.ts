@@ -1,0 +1,90 @@
+/** The exchanges of a simulator's journal, and where its operations cut what is known. */
+import type { TrafficEvent, TrafficExchange } from '#contract/exchange.ts';
+import { type FaultKindName, faultKinds } from '#contract/fault-kinds.ts';
+import type { EndedEntry, OperationEntry, RequestEntry } from './journal-entry.ts';
+import { lineReader } from './journal-line.ts';
+
+/** Operations after which earlier exchanges still explain later ones. */
+const harmless = /^(?:clock\.|sims\.(?:poll|receive)$|messages\.|outcomes\.|referee\.|faults\.)/;
+
+export async function* eventsOfJournal(
+  lines: AsyncIterable<string>,
+  path: string,
+): AsyncGenerator<TrafficEvent> {
+  const read = lineReader(path);
+  let faults = 0;
+  let requests = 0;
+  /** By the number of their request: the exchanges whose replies are late. */
+  const late = new Map<number, MutableExchange>();
+  for await (const text of lines) {
+    const entry = text === '' ? undefined : read(text);
+    if (entry === undefined) continue;
+    if ('request' in entry) {
+      const exchange = exchangeOfEntry(entry, faults > 0);
+      requests++;
+      if (entry.reply.delivery !== undefined) late.set(requests, exchange);
+      yield exchange;
+    } else if ('ended' in entry) {
+      const number = requests - entry.ended + 1;
+      const exchange = late.get(number);
+      if (exchange !== undefined) end(exchange, entry);
+      late.delete(number);
+    } else {
+      const { operation } = entry;
+      if (operation === 'faults.add' && changesReplies(entry)) faults++;
+      if (operation === 'faults.clear') faults = 0;
+      if (!harmless.test(operation)) yield 'cut';
+      // A snapshot may bring faults along.
+      if (operation.startsWith('snapshot')) faults = Number.POSITIVE_INFINITY;
+    }
+  }
+}
+
+/** True if the fault may put another reply in place of the service's; others cut or delay it. */
+function changesReplies({ args: [added] }: OperationEntry): boolean {
+  const kind = String(Object(Object(added).fault).kind);
+  const row = Object.hasOwn(faultKinds, kind) ? faultKinds[kind as FaultKindName] : undefined;
+  return row === undefined || !row.isHandled || row.reply === 'malformed';
+}
+
+type MutableExchange = { -readonly [K in keyof TrafficExchange]: TrafficExchange[K] };
+
+function end(exchange: MutableExchange, { at, seen }: EndedEntry): void {
+  exchange.answeredAt = Date.parse(at);
+  if (seen === false) exchange.isSeen = false;
+}
+
+/** The exchange of a journal's entry; its times are the service's own, to the millisecond. */
+function exchangeOfEntry({ at, request, reply }: RequestEntry, isForced: boolean): MutableExchange {
+  const time = Date.parse(at);
+  const key = request.key_id ?? request.credential;
+  const { content_type: type, client_ip: address, body_base64: bytes, connection } = request;
+  const { delivery } = reply;
+  return {
+    sentAt: time,
+    answeredAt: time + (delivery?.delayMs ?? 0),
+    precisionMs: 0,
+    host: '',
+    ...(connection !== undefined && { connection }),
+    method: request.method,
+    path: request.path,
+    query: request.query ?? '',
+    headers: {
+      ...(key !== undefined && { authorization: `Bearer ${key}` }),
+      ...(type !== undefined && { 'content-type': type }),
+    },
+    showsCredential: true,
+    ...(address !== undefined && { address }),
+    body:
+      bytes === undefined && request.content_encoding === undefined
+        ? (request.body ?? '')
+        : undefined,
+    reply: {
+      status: reply.status,
+      headers: { 'content-type': 'application/json', ...reply.headers },
+      body: reply.body,
+    },
+    isForced,
+    isSeen: delivery?.cut === undefined,
+  };
+}

@@ -1,0 +1,113 @@
+/**
+ * The text of a file of recorded traffic, gzipped or not, in pieces and in lines, because it may be
+ * larger than memory; and the kind of the file, which its beginning shows.
+ */
+import { createReadStream, readSync } from 'node:fs';
+import { createGunzip } from 'node:zlib';
+import { CommandError } from '#io/command-error.ts';
+import { openPlain, reasonOf } from '#io/plain-file.ts';
+import { foreignKindOf, foreignKindOfBytes } from './foreign-file.ts';
+import { valueIn } from './reading.ts';
+import { lineOpening } from './recorded-line.ts';
+
+export type TrafficKind = 'journal' | 'recording' | 'HAR file';
+
+/** Small, so that a piece is freed soon: longer texts wait for a full garbage collection. */
+const pieceBytes = 65_536;
+/** As many characters as the kind is recognised by. */
+const openingLength = 65_536;
+/** As many bytes as the kinds of binary files are recognised by. */
+const magicBytes = 512;
+/** Characters: a line, or an entry of a HAR file, must fit in memory. */
+export const longestPart = 64 * 1_048_576;
+
+/** A text whose kind is known. */
+export interface OpenedText {
+  readonly kind: TrafficKind;
+  readonly pieces: AsyncIterable<string>;
+}
+
+/** The pieces of a file. `onCut`: its compressed text ends in the midst. */
+export async function* piecesOf(path: string, onCut: () => void): AsyncGenerator<string> {
+  let file: number;
+  try {
+    file = openPlain(path);
+  } catch (error) {
+    throw new CommandError(2, `${path}: ${reasonOf(error)}`);
+  }
+  const opening = Buffer.alloc(magicBytes);
+  const magic = opening.subarray(0, readSync(file, opening, 0, magicBytes, 0));
+  const bytes = createReadStream('', { fd: file, start: 0, highWaterMark: pieceBytes });
+  const isZipped = magic[0] === 0x1f && magic[1] === 0x8b;
+  const plain = isZipped ? bytes.pipe(createGunzip({ chunkSize: pieceBytes })) : bytes;
+  bytes.on('error', (error) => plain.destroy(error));
+  plain.setEncoding('utf8');
+  try {
+    const foreign = isZipped ? undefined : foreignKindOfBytes(magic);
+    if (foreign !== undefined) throw refusal(path, foreign);
+    for await (const piece of plain) yield piece as string;
+  } catch (error) {
+    if (error instanceof CommandError) throw error;
+    if ((error as NodeJS.ErrnoException).code !== 'Z_BUF_ERROR')
+      throw new CommandError(2, `${path}: ${reasonOf(error)}`);
+    onCut();
+  } finally {
+    bytes.destroy();
+  }
+}
+
+/** Tells the kind by the beginning. Throws a CommandError that names a file of another kind. */
+export async function opened(pieces: AsyncGenerator<string>, path: string): Promise<OpenedText> {
+  let start = '';
+  while (start.length < openingLength) {
+    const { done, value } = await pieces.next();
+    if (done) break;
+    start += value;
+  }
+  start = start.replace(/^\uFEFF/, '');
+  const kind = kindOf(start.slice(0, openingLength));
+  if (kind === undefined) throw refusal(path, foreignKindOf(start.slice(0, openingLength)));
+  async function* all() {
+    yield start;
+    yield* pieces;
+  }
+  return { kind, pieces: all() };
+}
+
+function kindOf(opening: string): TrafficKind | undefined {
+  if (opening.startsWith('{"journal":')) return 'journal';
+  if (/^\s*\{\s*"log"\s*:/.test(opening)) return 'HAR file';
+  if (lineOpening.test(opening)) return 'recording';
+  return /^\s*\{/.test(opening) && /"(?:log|entries)"\s*:/.test(opening) ? 'HAR file' : undefined;
+}
+
+function refusal(path: string, what: string): CommandError {
+  const expected = 'expected a journal, a recording of smstwin record or a HAR 1.2 file';
+  return new CommandError(2, `${path}: it is ${what}; ${expected}`);
+}
+
+/** Lines without their ends. A last line that is neither ended nor JSON was cut off: left out. */
+export async function* linesOf(
+  pieces: AsyncIterable<string>,
+  path: string,
+  onCut: () => void,
+): AsyncGenerator<string> {
+  let incomplete = '';
+  for await (const piece of pieces) {
+    // Only the piece is split: joining it to a long line first would copy that line each time.
+    const [end = '', ...lines] = piece.split('\n');
+    incomplete += end;
+    if (incomplete.length > longestPart)
+      throw new CommandError(2, `${path}: a line has more than ${longestPart} characters`);
+    for (const next of lines) {
+      yield withoutReturn(incomplete);
+      incomplete = next;
+    }
+  }
+  if (valueIn(incomplete) !== undefined) yield incomplete;
+  else if (incomplete.trim() !== '') onCut();
+}
+
+function withoutReturn(line: string): string {
+  return line.endsWith('\r') ? line.slice(0, -1) : line;
+}

@@ -1,0 +1,36 @@
+/** The words of a search for requests, and the values of those that have few; the page offers them. */
+import { faultKindNames } from '#contract/fault-kinds.ts';
+import { endpointNames } from '#contract/limits.ts';
+
+/** What `is:` may say. */
+export const markNames = ['replay', 'lost', 'throttled'] as const;
+export type Mark = (typeof markNames)[number];
+
+export const searchWords = [
+  'to',
+  'from',
+  'status',
+  'request_id',
+  'key',
+  'account',
+  'endpoint',
+  'since',
+  'until',
+  'message_id',
+  'fault',
+  'is',
+] as const;
+export type SearchWord = (typeof searchWords)[number];
+
+/** The values that a word has, or usual ones. */
+export const wordValues: Readonly<Partial<Record<SearchWord, readonly string[]>>> = {
+  status: ['2xx', '4xx', '429', '5xx'],
+  endpoint: endpointNames,
+  fault: ['any', ...faultKindNames],
+  is: markNames,
+};
+
+/** A word of a search; a value with blanks gets double quotes. */
+export function searchWord(name: SearchWord, value: string): string {
+  return `${name}:${/\s/.test(value) ? `"${value}"` : value}`;
+}

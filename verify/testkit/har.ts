@@ -1,0 +1,33 @@
+/** Reads the text of a HAR file as `smstwin referee` does. */
+import type { NoticeTaker, TrafficExchange } from '#contract/exchange.ts';
+import { exchangesOfTraffic, type ReadTraffic } from '#judging/evidence/exchanges-of-traffic.ts';
+import { KeyNames } from '#judging/evidence/key-names.ts';
+import { eventsOfText } from '#judging/evidence/read-traffic.ts';
+import { SteadyClocks } from '#judging/evidence/recording-exchanges.ts';
+
+/** The same for the text of any kind of file, in pieces of so many characters. */
+export async function readText(
+  text: string,
+  path = 'run.har',
+  onNotice: NoticeTaker = () => {},
+  length = text.length,
+): Promise<ReadTraffic> {
+  const keys = new KeyNames();
+  const shared = { keys, clocks: new SteadyClocks() };
+  async function* pieces() {
+    for (let at = 0; at < text.length; at += length) yield text.slice(at, at + length);
+  }
+  const onCut = () => onNotice('cut', 'end');
+  const traffic: TrafficExchange[] = [];
+  for await (const event of eventsOfText(pieces(), path, onNotice, onCut, shared))
+    if (event !== 'cut') traffic.push(event);
+  return exchangesOfTraffic(traffic, keys);
+}
+
+export async function exchangesOfHar(
+  text: string,
+  path?: string,
+  onNotice?: NoticeTaker,
+): Promise<ReadTraffic['exchanges']> {
+  return (await readText(text, path, onNotice)).exchanges;
+}
