@@ -50,7 +50,11 @@ const auditFlags = [
   flag('--request <file>', 'a raw HTTP/1.1 request, instead of the three', fileValue),
   list('--refused <status>', 'a status that means "too many"', wholeNumber(400, 599), '429'),
   heading('Who may share the limit'),
-  list('--caller <line>', "values of a header for different callers, 'Name: a, b'", callerLine),
+  list(
+    '--caller <name=values>',
+    "a header of different callers: 'Name: a, b' or Name=a,b",
+    callerLine,
+  ),
   list('--vary-path <path>', 'another path or query that may share the limit', String),
   heading('How far'),
   flag(
@@ -215,7 +219,7 @@ function headerLine(text: string): readonly [name: string, value: string] {
 }
 
 function callerLine(text: string): readonly [name: string, values: readonly string[]] {
-  const [name, value] = headerLine(text);
+  const [name, value] = headerLine(text.replace(/^([\w-]+)=/, '$1: '));
   const values = value.split(',').map((each) => each.trim());
   if (values.length < 2) throw new ValueError("expected at least two values, 'Name: a, b'");
   return [name, values];
