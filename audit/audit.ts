@@ -2,7 +2,6 @@
  * `smstwin/audit`: learns what a rate limiter does, and whether what it says is true. It asks a
  * function of the caller's, on a clock of the caller's: with fake timers an hour takes milliseconds.
  */
-import { anomalyOf } from './anomalies.ts';
 import { Evidence } from './evidence.ts';
 import type { Exchange, Reply, Subject } from './exchange.ts';
 import { Audit } from './plan.ts';
@@ -108,9 +107,7 @@ export async function learn(options: AuditSettings): Promise<AuditResult> {
     ((other: Subject) => (other.path === path ? by : pathOrQuery(other.path, path)));
   const { keyTests, races } = plan;
   const { exchanges } = run;
-  const anomaly =
-    evidence.candidates.length === 0 ? anomalyOf(evidence, maxWindow * 1.05) : undefined;
-  const statements = statementsOf({ exchanges, evidence, keyTests, races, differenceOf, anomaly });
+  const statements = statementsOf({ exchanges, evidence, keyTests, races, differenceOf });
   const seconds = Math.round(run.now()) / 1_000;
   return { requests: run.requests, seconds, statements, exchanges, stopped };
 }

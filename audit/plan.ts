@@ -67,6 +67,7 @@ export class Audit {
       if (!this.#isOpen()) break;
       await this.#exhaust(this.#evidence.limit[1] + 2, 1);
       await this.#separate();
+      await this.#countTokens();
     }
     await this.#raceNow();
     await this.#watchForLongerLimit();
@@ -172,6 +173,20 @@ export class Audit {
       if (await this.#askIfEarlier(at)) break;
     }
     for (let i = 0; i <= part; i += 1) if ((await this.#ask()).outcome === 'refused') return;
+  }
+
+  /** A bucket of tokens gives back as many as the pause was long; others do not. */
+  async #countTokens(): Promise<void> {
+    const algorithms = new Set(this.#evidence.candidates.map(({ family }) => family.algorithm));
+    if (!algorithms.has('token_bucket') || !this.#isOpen()) return;
+    this.#run.doing('how many come back in a pause');
+    const [limit] = [this.#evidence.limit[1]];
+    await this.#exhaust(limit + 2, 1);
+    for (const share of [0.5, 0.3, 0.7]) {
+      if (!this.#isOpen()) return;
+      await this.#run.until(this.#run.now() + this.#likelyWindow()[1] * share);
+      await this.#exhaust(limit + 2, 1);
+    }
   }
 
   /** True if a request at this time, which is not over yet, passed. */

@@ -52,9 +52,6 @@ export interface Seen {
   readonly races: readonly Race[];
   /** What differs between the first subject and another. */
   readonly differenceOf: (subject: Subject) => string;
-  readonly anomaly:
-    | { readonly sentence: string; readonly exchanges: readonly number[] }
-    | undefined;
 }
 
 /** Spans of a window within this share are one number: a wait for it is right to a twentieth. */
@@ -110,15 +107,15 @@ type Facts = Pick<
 >;
 
 function factsOf(seen: Seen, candidates: readonly Candidate[]): Facts {
-  const { evidence, exchanges, anomaly } = seen;
+  const { evidence, exchanges } = seen;
   if (!exchanges.some(({ outcome }) => outcome === 'refused')) {
     const sentence = `no request of ${exchanges.length} was refused`;
     const none = undetermined(sentence);
     return { ...all(none), algorithm: certain('no_limit_seen', sentence) };
   }
   if (candidates.length === 0) {
-    const sentence = anomaly?.sentence ?? 'none of the known limiters answers like this one';
-    const shown = anomaly?.exchanges ?? [];
+    const sentence = 'none of the known limiters answers like this one';
+    const shown = turningPoints(evidence);
     return {
       ...all(undetermined(sentence, shown)),
       algorithm: certain('none_of_these', sentence, shown),

@@ -9,6 +9,8 @@ import { type AuditResult, learn, pathOrQuery } from '#audit/audit.ts';
 import type { Headers } from '#audit/exchange.ts';
 import { differencesFrom, expectValue } from '#audit/expectations.ts';
 import { type Caller, HttpRequests, type Template } from '#audit/http-requests.ts';
+import { assumptionsText } from '#audit/report/assumptions.ts';
+import { reportHtml } from '#audit/report/html.ts';
 import { type Reported, reportJson, reportMarkdown, reportText } from '#audit/report/report.ts';
 import { CommandError, UsageError } from '#io/command-error.ts';
 import {
@@ -48,7 +50,11 @@ const auditFlags = [
   flag('--request <file>', 'a raw HTTP/1.1 request, instead of the three', fileValue),
   list('--refused <status>', 'a status that means "too many"', wholeNumber(400, 599), '429'),
   heading('Who may share the limit'),
-  list('--caller <line>', "values of a header for different callers, 'Name: a, b'", callerLine),
+  list(
+    '--caller <name=values>',
+    "a header of different callers: 'Name: a, b' or Name=a,b",
+    callerLine,
+  ),
   list('--vary-path <path>', 'another path or query that may share the limit', String),
   heading('How far'),
   flag(
@@ -67,7 +73,12 @@ const auditFlags = [
   ),
   list('--allow-host <name>', 'a host that may be asked, besides loopback', String),
   flag('--dry-run', 'print what it will need at most, and ask nothing'),
-  flag('--seed <n>', 'seed of all chance', wholeNumber(0, 2 ** 31), 1),
+  flag(
+    '--seed <n>',
+    'accepted as by other commands; an audit draws nothing',
+    wholeNumber(0, 2 ** 31),
+    1,
+  ),
   heading('Results'),
   list(
     '--expect <list>',
@@ -208,7 +219,7 @@ function headerLine(text: string): readonly [name: string, value: string] {
 }
 
 function callerLine(text: string): readonly [name: string, values: readonly string[]] {
-  const [name, value] = headerLine(text);
+  const [name, value] = headerLine(text.replace(/^([\w-]+)=/, '$1: '));
   const values = value.split(',').map((each) => each.trim());
   if (values.length < 2) throw new ValueError("expected at least two values, 'Name: a, b'");
   return [name, values];
@@ -257,12 +268,17 @@ function report(url: URL, result: AuditResult, flags: AuditFlags, io: CommandIo)
   }
   const differences = differencesFrom(flags.expect.flat(), statements);
   const reported: Reported = { url: url.href, result, differences };
-  const makers = { json: reportJson, html: reportMarkdown, markdown: reportMarkdown };
+  const makers = { json: reportJson, html: reportHtml, markdown: reportMarkdown };
   io.out(foreignLines(reportText(reported)));
   for (const { kind, file = '' } of flags.report) {
     if (kind === 'text') continue;
     writeOwn(`--report ${kind}=${file}`, file, makers[kind](reported), ownReport);
   }
+  if (flags.assumptions !== undefined)
+    writeOwn(`--assumptions ${flags.assumptions}`, flags.assumptions, assumptionsText(statements), {
+      name: 'file of assumptions',
+      isOwn: (start) => start.startsWith('# What an audit learned'),
+    });
   if (stopped === 'interrupted') return 130;
   if (statements.algorithm.value === 'no_limit_seen') return 4;
   if (stopped !== undefined) return 6;

@@ -6,8 +6,9 @@
  */
 import type { NamedAnswer } from '#contract/assumptions.ts';
 import { minuteMs } from '#contract/time.ts';
-import { type Ahead, unknown } from '../evidence/clock-offset.ts';
+import type { Ahead } from '../evidence/clock-offset.ts';
 import type { Exchange } from '../service/exchange.ts';
+import { type Minutes, minuteStart, minutesOf } from './minutes.ts';
 
 export type Refill = NamedAnswer<'limiterRefill'>;
 
@@ -238,30 +239,6 @@ function groupsOf(openers: readonly Exchange[]): readonly Instant[] {
     else groups.push({ earliest: sentAt, latest: answeredAt });
   }
   return groups;
-}
-
-/** When the minutes of a clock begin: this long after a full minute of ours, give or take. */
-interface Minutes {
-  readonly phaseMs: number;
-  readonly errorMs: number;
-}
-
-const phaseStepMs = 100;
-
-/** All that the minutes of the target may be, as far as its clock is known. */
-function minutesOf({ hasExactTimes, ahead, spanErrorMs }: Bucket): Minutes[] {
-  if (hasExactTimes) return [{ phaseMs: 0, errorMs: 0 }];
-  const isKnown = ahead !== undefined && ahead !== unknown;
-  const { least, most } = isKnown ? ahead : { least: 0, most: minuteMs };
-  const minutes: Minutes[] = [];
-  for (let offsetMs = least; offsetMs <= Math.min(most, least + minuteMs); offsetMs += phaseStepMs)
-    minutes.push({ phaseMs: -offsetMs, errorMs: phaseStepMs + spanErrorMs });
-  return minutes;
-}
-
-/** The start of the minute that holds this time. */
-function minuteStart(at: number, phaseMs: number): number {
-  return Math.floor((at - phaseMs) / minuteMs) * minuteMs + phaseMs;
 }
 
 /** The last minute counts by the share of it that the sliding minute still covers. */

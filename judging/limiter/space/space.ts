@@ -13,6 +13,8 @@ export interface Candidate {
 
 /** A window shorter than this is not told apart from the time that a request takes. */
 const shortestWindowMs = 10;
+/** Counters of a clock change by tenths of a second at least. */
+const shortestCounterMs = 100;
 /** Spans are not cut further: as exact as a request over a network, and as a clock's border. */
 const finestWindow = 0.008;
 const finestPhase = 1 / 128;
@@ -78,7 +80,7 @@ export class Space {
           family,
           version: {
             limit: [least, most],
-            windowMs: [shortestWindowMs, this.#longestMs],
+            windowMs: [isCounter(family) ? shortestCounterMs : shortestWindowMs, this.#longestMs],
             phase: family.hasPhase ? [0, 1] : [0, 0],
             refusalsSpend: family.refusals === 'spend',
             knownSince: this.#knownSince,
@@ -86,6 +88,10 @@ export class Space {
         },
       ]);
   }
+}
+
+function isCounter({ algorithm }: Family): boolean {
+  return algorithm === 'aligned_window' || algorithm === 'sliding_counter';
 }
 
 /** Cuts spans in two until all are fine, or there are too many. */
@@ -134,12 +140,15 @@ function isWide(version: Version): boolean {
   return Math.max(...cutsLeft(version)) > 0;
 }
 
-/** How often the spans of the window, the phase and the limit can still be cut in two. */
+/**
+ * How often the spans of the window, the phase and the limit can still be cut in two. A limit
+ * contradicts most, so it is cut first.
+ */
 function cutsLeft({ windowMs, phase, limit }: Version): readonly [number, number, number] {
   return [
     Math.log2(Math.log(windowMs[1] / windowMs[0]) / finestWindow),
     Math.log2((phase[1] - phase[0]) / finestPhase),
-    Math.log2(limit[1] - limit[0] + 1),
+    4 * Math.log2(limit[1] - limit[0] + 1),
   ];
 }
 

@@ -116,30 +116,42 @@ function bounded(share: number): number {
 
 /**
  * The same counters, of windows whose first one is opened by a request after a pause of two windows.
- * If a pause may or may not have been so long, nothing is known until the next one.
+ * A pause may or may not have been so long: then either may explain the rest.
  */
-export const slidingCounterFromFirst: Contradiction = (decisions, version, since = 0) => {
-  const { windowMs, knownSince } = version;
-  let start = 0;
-  let isKnown = knownSince === Number.NEGATIVE_INFINITY;
-  for (let i = 1; i <= decisions.length; i += 1) {
-    const [before, next] = [decisions[i - 1], decisions[i]];
-    if (before === undefined) return undefined;
-    if (next !== undefined && next.to - before.from < 2 * windowMs[0]) continue;
-    const isNew = isKnown && i > since;
-    const found = isNew ? sinceFirst(decisions.slice(start, i), version, since - start) : undefined;
-    if (found !== undefined) return start + found;
-    isKnown = next !== undefined && next.from - before.to >= 2 * windowMs[1];
-    start = i;
-  }
-  return undefined;
-};
+export const slidingCounterFromFirst: Contradiction = (decisions, version) =>
+  fromFirst(decisions, version, [0, 1], mostUnclear);
 
-function sinceFirst(
+/** More unclear pauses than this explain anything. */
+const mostUnclear = 3;
+
+/** From the first decision of the current windows; `next`: where pauses are looked for. */
+function fromFirst(
   decisions: readonly Decision[],
   version: Version,
-  since: number,
+  [start, next]: readonly [number, number],
+  unclear: number,
 ): number | undefined {
+  const { windowMs, knownSince } = version;
+  for (let i = next; i <= decisions.length; i += 1) {
+    const [before, after] = [decisions[i - 1], decisions[i]];
+    if (before === undefined) return undefined;
+    if (after !== undefined && after.to - before.from < 2 * windowMs[0]) continue;
+    const isLong = after === undefined || after.from - before.to >= 2 * windowMs[1];
+    if (!isLong) {
+      if (unclear === 0) return undefined;
+      const place = [start, i + 1] as const;
+      if (fromFirst(decisions, version, place, unclear - 1) === undefined) return undefined;
+    }
+    const isKnown = start > 0 || knownSince === Number.NEGATIVE_INFINITY;
+    const found = isKnown ? sinceFirst(decisions.slice(start, i), version) : undefined;
+    if (found !== undefined) return start + found;
+    if (i === decisions.length) return undefined;
+    return fromFirst(decisions, version, [i, i + 1], unclear);
+  }
+  return undefined;
+}
+
+function sinceFirst(decisions: readonly Decision[], version: Version): number | undefined {
   const first = decisions[0]?.from ?? 0;
   const width = (decisions[0]?.to ?? 0) - first;
   const moved = decisions.map((each, i) => {
@@ -149,7 +161,7 @@ function sinceFirst(
   });
   const phase: Span = [0, Math.min(1, width / version.windowMs[0])];
   const moment = { ...version, phase, knownSince: Number.NEGATIVE_INFINITY };
-  return counted(moved, moment, bounded, Math.max(0, since), 0);
+  return counted(moved, moment, bounded, 0, 0);
 }
 
 function counted(
@@ -189,9 +201,19 @@ function counted(
     const estimate = current + last * shareOf((ends[1] - from) / windowMs[0]);
     return isSliding ? estimate > limit[0] - 1 : estimate >= limit[0];
   };
+  // Wherever the windows begin: how many of them can touch these requests, or explain a refusal.
+  const isOutOfReach = ({ from, to, passed, count }: Decision, i: number): boolean => {
+    const windows = (to - from) / windowMs[0];
+    // Just after a border the last window still counts nearly whole.
+    if (passed && isSliding && windows < 1) return count > limit[1] * (1 + windows) + 1;
+    if (passed) return count > limit[1] * (Math.floor(windows) + 2);
+    const reachMs = windowMs[1] * (isSliding ? 2 : 1);
+    return between(firstAfter(from - reachMs, i, 'to'), i) < limit[0];
+  };
   for (let i = since; i < decisions.length; i += 1) {
     const decision = decisions[i] as Decision;
     if (!decision.passed && decision.from - 2 * windowMs[1] < knownSince) continue;
+    if (isOutOfReach(decision, i)) return i;
     const [first, last] = windowsOf(version, decision);
     if (last - first > manyWindows) continue;
     let [isExplained, held] = [false, 0];
