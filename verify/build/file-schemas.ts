@@ -14,6 +14,8 @@ import { type ReadyFile, readyNumbersSchema } from '#src/operations/worlds/world
 import { headerSchema } from '#src/recording/journal/journal-header.ts';
 
 const text = z.string().exactOptional();
+const kindNames = Object.keys(faultKinds) as FaultKindName[];
+const fault = z.enum(kindNames).exactOptional().describe('The kind of the fault that struck it.');
 const headers = z.record(z.string(), z.string());
 const time = z.iso.datetime();
 
@@ -42,10 +44,18 @@ const requestFields = {
     ...{ method: z.string(), path: z.string(), query: text },
     key_id: text.describe('The key that authenticated it.'),
     credential: text.describe('The digest of any other Authorization header.'),
-    ...{ client_ip: text, forwarded_for: text, content_type: text, content_encoding: text },
+    ...{
+      client_ip: text,
+      connection: text,
+      forwarded_for: text,
+      content_type: text,
+      content_encoding: text,
+    },
     ...{ traceparent: text, body: text },
     body_base64: text.describe('The body, if it is not UTF-8.'),
   }),
+  ...{ fault_id: text, fault },
+  repeats: z.int().exactOptional().describe('The number of the request that a replay repeats.'),
 };
 const requestLine = z.strictObject({
   ...requestFields,
@@ -76,10 +86,12 @@ const journalLine = z.union([
 ]);
 
 const recordedBody = { headers, body: text, omitted: z.int().exactOptional() };
-const kindNames = Object.keys(faultKinds) as FaultKindName[];
 const recordedLine = z.strictObject({
-  ...{ sent: time, answered: time, client: z.string() },
-  fault: z.enum(kindNames).exactOptional().describe('The fault that struck it.'),
+  ...{ sent: time, answered: time, client: z.string(), connection: text, fault },
+  steady: z
+    .strictObject({ process: z.string(), sent_ms: z.number(), answered_ms: z.number() })
+    .exactOptional()
+    .describe('The same by a clock that runs steadily in one process.'),
   request: z.strictObject({ method: z.string(), path: z.string(), ...recordedBody }),
   reply: z.strictObject({ status: z.int(), ...recordedBody }).exactOptional(),
   failure: text.describe('Why there is no whole reply, or why the client did not see it.'),
