@@ -311,7 +311,8 @@ pageTest(
     await expect.poll(() => link.textContent()).not.toContain('00:00:00');
     await plot.press('0');
     await expect.poll(() => link.textContent()).toContain('00:00:00');
-    const { x = 0, y = 0, width = 0 } = (await plot.boundingBox()) ?? {};
+    const over = plot.locator('.u-over');
+    const { x = 0, y = 0, width = 0 } = (await over.boundingBox()) ?? {};
     await page.mouse.move(x + width / 2, y + 60);
     await page.mouse.down();
     await page.mouse.move(x + width - 2, y + 60, { steps: 3 });

@@ -2,7 +2,6 @@
  * The last requests as HAR: the referee's own reader takes it.
  */
 import { expect, test } from 'vitest';
-import { judge } from '#judging/client/judge.ts';
 import { exchangesOfHar } from '#verify/testkit/har.ts';
 import { sendBy, Twin } from '#verify/testkit/twin/twin.ts';
 
@@ -30,22 +29,3 @@ test('GET /control/har gives the last requests in order, and the referee reads t
   ]);
   await simulator.close();
 });
-
-test('the HAR of a run on a manual clock gives the findings that the live record gives', async () => {
-  const { simulator } = new Twin({ limits: { send: 1 } });
-  sendBy(simulator, 0, { request_id: 'a' });
-  for (let n = 0; n < 4; n++) sendBy(simulator, 0, { request_id: 'b' });
-  simulator.clock.advance('2s');
-  sendBy(simulator, 0, { request_id: 'b' });
-  const findingsOf = (rules: readonly { id: string; findings: readonly object[] }[]) =>
-    rules.flatMap(({ id, findings }) => findings.map((finding) => [id, numbersOf(finding)]));
-  const live = findingsOf(simulator.referee().rules);
-  const exchanges = await exchangesOfHar(JSON.stringify(simulator.requests.har()));
-  expect(findingsOf(judge(exchanges).rules)).toEqual(live);
-  expect(live.length).toBeGreaterThan(3);
-});
-
-function numbersOf(finding: object): readonly number[] {
-  const { exchanges } = finding as { readonly exchanges: readonly (number | { number: number })[] };
-  return exchanges.map((each) => (typeof each === 'number' ? each : each.number));
-}

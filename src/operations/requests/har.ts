@@ -21,7 +21,7 @@ const messageShape = {
 const entrySchema = z
   .strictObject({
     startedDateTime: timeSchema,
-    time: z.number().describe('Milliseconds of simulated time until the reply ended.'),
+    time: z.number().describe('Milliseconds: real ones, and the delay of a fault.'),
     request: z.strictObject({
       method: z.string(),
       url: z.string(),
@@ -72,8 +72,7 @@ export function harOf(
 
 function entryOf(exchange: RecordedExchange, baseUrl: string): HarEntry {
   const { number, at, duration_ms, request, reply, fault, repeats } = detailOf(exchange);
-  // As the referee reads the record: real time would make requests of one instant overlap.
-  const time = exchange.end ? exchange.end.atMs - exchange.atMs : (fault?.delay_ms ?? 0);
+  const time = duration_ms + (fault?.delay_ms ?? 0);
   const hasClientLeft = exchange.end?.isSeen === false;
   const failure = fault?.cut ?? (hasClientLeft ? 'the client closed first' : undefined);
   const unknownSizes = { headersSize: -1, bodySize: -1 };

@@ -5,6 +5,9 @@
 import { isoTime, secondMs } from '#contract/time.ts';
 import type { Situation, Step } from './situation.ts';
 
+/** What the written test imports; this file itself does not. */
+const packages = { own: "'smstwin'", tests: "'vitest'" };
+
 /** How long a client waits for a reply that never comes. */
 const patienceMs = 1_000;
 
@@ -63,8 +66,8 @@ function vitestText(situation: Situation): string {
       return `expect(${send}).toBe(${json(seen)});`;
     },
   );
-  return `import { createSimulator } from 'smstwin';
-import { expect, test } from 'vitest';
+  return `import { createSimulator } from ${packages.own};
+import { expect, test } from ${packages.tests};
 
 test(${json(title)}, async () => {
   const simulator = await createSimulator(${indented(options, 2)});
