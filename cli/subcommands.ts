@@ -10,6 +10,7 @@ export const subcommands: Readonly<Record<string, Subcommand>> = {
   fleet: async (argv, io) => (await import('./fleet.ts')).fleet(argv, io),
   conform: async (argv, io) => (await import('./conform.ts')).conform(argv, io),
   bench: async (argv, io) => (await import('#bench/main.ts')).bench(argv, io),
+  audit: async (argv, io) => (await import('./audit.ts')).audit(argv, io),
   replay: async (argv, io) => (await import('./replay/replay-journal.ts')).replay(argv, io),
   referee: async (argv, io) => (await import('./referee/referee.ts')).referee(argv, io),
   record: async (argv, io) => (await import('./record.ts')).record(argv, io),

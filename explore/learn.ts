@@ -6,7 +6,7 @@
  */
 import type { FaultName, Point, Schedule } from '#contract/fault-schedule.ts';
 import { many } from '#io/table.ts';
-import { isAccepted, isSend } from '#judging/client/exchange.ts';
+import { type Exchange, grouped, isAccepted, isSend } from '#judging/client/exchange.ts';
 import { endpointOf } from '#judging/evidence/reading.ts';
 import { faultsAt } from './fault-names.ts';
 import { agreedIntents, type KnownIntents } from './points.ts';
@@ -15,9 +15,11 @@ import {
   acceptedIn,
   type Expected,
   equalAccepted,
+  newlyAccepted,
   type RawRun,
   type Run,
   type RunClient,
+  recipientOf,
   runOf,
   totalOf,
 } from './verdict.ts';
@@ -170,23 +172,16 @@ function judged(raw: RawRun, expected: Expected | undefined, subject: Subject): 
 /** What must be said of a run without faults although it is the measure. */
 function noticesOf(raw: RawRun): string[] {
   const elsewhere = elsewhereIn(raw);
-  const counts = new Map<string, { readonly to: string; times: number }>();
-  for (const { body, text, status } of exchangesOf(raw).filter(isSend)) {
-    if (status !== 202) continue;
-    const to = String(body?.['to'] ?? text);
-    const key = JSON.stringify([to, body?.['message']]);
-    const count = counts.get(key) ?? { to, times: 0 };
-    count.times++;
-    counts.set(key, count);
-  }
-  const repeated = [...counts.values()].filter(({ times }) => times > 1);
-  return [
-    ...repeated.map(
-      ({ to, times }) =>
-        `without any fault, ${to} is sent one text ${times} times: if that is one message, it is sent twice, and what follows is measured by it`,
-    ),
-    ...(elsewhere === undefined ? [] : [`without any fault, ${elsewhere}`]),
-  ];
+  const accepted = newlyAccepted(exchangesOf(raw));
+  const nameOf = (send: Exchange) => JSON.stringify([recipientOf(send), send.body?.['message']]);
+  const copies = [...grouped(accepted, nameOf).values()].filter(({ length }) => length > 1);
+  const repeated = copies.map(([send, ...others]) => {
+    const to = send && recipientOf(send);
+    return `${to} is sent one text ${others.length + 1} times: if that is one message, it is sent twice, and what follows is measured by it`;
+  });
+  return [...repeated, ...(elsewhere === undefined ? [] : [elsewhere])].map(
+    (what) => `without any fault, ${what}`,
+  );
 }
 
 /** The requests of a run that came to no path of the service; undefined without any. */

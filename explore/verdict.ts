@@ -4,7 +4,7 @@
  */
 import { type Point, refusalNamed, type Schedule } from '#contract/fault-schedule.ts';
 import type { ClientRuleId } from '#contract/rules.ts';
-import { type Exchange, isAccepted, isSend } from '#judging/client/exchange.ts';
+import { type Exchange, grouped, isAccepted, isSend } from '#judging/client/exchange.ts';
 import type { Report } from '#judging/client/intents-file.ts';
 import { judge } from '#judging/client/judge.ts';
 import type { KnownIntents } from './points.ts';
@@ -172,20 +172,20 @@ function miscount(
   return [{ cause: 'not_accepted', what, exchanges: sends }];
 }
 
-function recipientOf({ body, text }: Exchange): string {
+export function recipientOf({ body, text }: Exchange): string {
   const to = body?.['to'];
   return typeof to === 'string' ? to : text;
 }
 
-/** How many messages to each recipient were accepted: a 202 is a new one, a 200 a replay. */
+/** A 202 is a new message, a 200 a replay. */
+export function newlyAccepted(exchanges: readonly Exchange[]): readonly Exchange[] {
+  return exchanges.filter((exchange) => isSend(exchange) && exchange.status === 202);
+}
+
+/** How many messages to each recipient were accepted. */
 export function acceptedIn(exchanges: readonly Exchange[]): Accepted {
-  const accepted = new Map<string, number>();
-  for (const exchange of exchanges) {
-    if (!isSend(exchange) || exchange.status !== 202) continue;
-    const recipient = recipientOf(exchange);
-    accepted.set(recipient, (accepted.get(recipient) ?? 0) + 1);
-  }
-  return accepted;
+  const byRecipient = grouped(newlyAccepted(exchanges), recipientOf);
+  return new Map([...byRecipient].map(([recipient, { length }]) => [recipient, length]));
 }
 
 export function totalOf(accepted: Accepted): number {

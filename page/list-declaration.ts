@@ -8,7 +8,9 @@ import type { OperationName } from './wire.ts';
 export type Row = Readonly<Record<string, unknown>>;
 /** A text to copy, such as a key, and what it is. */
 export type TextFact = readonly [name: string, value: string];
-type Call = (name: OperationName, input?: Row) => Promise<Row>;
+type Call = (name: OperationName, input?: Row | string) => Promise<Row>;
+/** Calls in the world with this prefix of its paths. */
+type CallIn = (prefix: string, name: OperationName) => Promise<Row>;
 
 export interface FormDeclaration {
   readonly operation: OperationName;
@@ -50,7 +52,7 @@ export interface ListDeclaration {
   /** The operation whose output declares the columns; its reply holds the rows. */
   readonly readOperation: OperationName;
   /** Reads the rows, if they are not simply the reply to `readOperation`. */
-  readonly readRows?: (call: Call) => Promise<readonly Row[]>;
+  readonly readRows?: (call: Call, callIn: CallIn) => Promise<readonly Row[]>;
   /** The field that identifies a row. */
   readonly keyColumn: string;
   /** In order; the value of the first one is the row's name. */

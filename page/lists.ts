@@ -8,30 +8,29 @@ import type { ListDeclaration, Row, TextFact } from './list-declaration.ts';
 import type { OperationName, Reply } from './wire.ts';
 import { faultSubject, faultWords, outcomeText } from './words.ts';
 
-const accountList: ListDeclaration = {
-  title: 'Accounts',
+export const accountList: ListDeclaration = {
+  title: 'The account',
   readOperation: 'accounts.list',
   keyColumn: 'account_id',
-  columns: ['name', 'monthly_quota', 'quota_used', 'effective_monthly_quota', 'messages'],
-  wideColumns: ['effective_monthly_quota', 'messages'],
+  columns: ['name', 'monthly_quota', 'quota_used', 'effective_monthly_quota'],
+  wideColumns: ['effective_monthly_quota'],
   editOperation: 'accounts.patch',
   actions: [
     {
       operation: 'accounts.delete',
       label: 'Delete',
       warning: 'Its keys, SIMs and messages are deleted, too.',
+      nextAddress: () => '#/accounts',
     },
   ],
-  forms: [{ operation: 'accounts.create', title: 'New account', submit: 'Create account' }],
-  emptyText: 'There is no account.',
-  lead: 'Accounts are independent: quotas, limits, keys and messages of one do not affect another.',
+  emptyText: 'There is no such account.',
 };
 
-const simList: ListDeclaration = {
+export const simList: ListDeclaration = {
   title: 'SIMs',
   readOperation: 'sims.all',
   keyColumn: 'device_id',
-  columns: ['number', 'account_id', 'connected', 'active', 'allowed', 'polling', 'queue_length'],
+  columns: ['number', 'connected', 'active', 'allowed', 'polling', 'queue_length'],
   links: {
     queue_length: ({ number }) =>
       `#/messages?from=${encodeURIComponent(`${number}`)}&status=queued`,
@@ -57,6 +56,14 @@ const simList: ListDeclaration = {
       fields: ['number', 'polling'],
       placeholders: { number: '+12025550177' },
     },
+  ],
+  emptyText: 'It has no SIM of its own: it sends from the shared pool.',
+};
+
+export const poolList: ListDeclaration = {
+  ...simList,
+  title: 'The shared pool',
+  forms: [
     {
       operation: 'sims.addToPool',
       title: 'Add a number to the shared pool',
@@ -64,14 +71,16 @@ const simList: ListDeclaration = {
       placeholders: { number: '+12025550198' },
     },
   ],
-  emptyText: 'There is no SIM.',
+  emptyText: 'The pool has no number.',
+  lead: 'Numbers for accounts without a connected SIM of their own.',
 };
 
-const keyList: ListDeclaration = {
+export const keyList: ListDeclaration = {
   title: 'API keys',
   readOperation: 'accounts.allKeys',
   keyColumn: 'key_id',
-  columns: ['name', 'account_id', 'prefix', 'created_at', 'revoked_at'],
+  columns: ['name', 'prefix', 'created_at', 'revoked_at'],
+  links: { prefix: ({ prefix }) => `#/requests?search=key%3A${prefix}` },
   wideColumns: ['created_at'],
   actions: [
     {
@@ -223,17 +232,48 @@ function asOutcome({ messages: _, its_message: __, ...outcome }: Row): Row {
   return outcome;
 }
 
+/** The prefix of the paths of a world, as in `route.ts`, which only a browser loads. */
+function prefixOf(worldId: string): string {
+  return worldId === 'default' ? '' : `/w/${worldId}`;
+}
+
+const mostWorldStates = 30;
+
 const worldList: ListDeclaration = {
   title: 'Worlds',
   readOperation: 'worlds.list',
+  readRows: async (call, callIn) => {
+    const first = (await call('worlds.get', 'default')) as Reply<'worlds.get'>;
+    const { worlds } = (await call('worlds.list')) as Reply<'worlds.list'>;
+    const names = new Map([first, ...worlds].map((world) => [world.world_id, world.name]));
+    return Promise.all(
+      [first, ...worlds].map(async (world, index) => {
+        const { world_id: id, forked_from: origin } = world;
+        // Every state is a request, so only the first worlds show theirs.
+        const state = index < mostWorldStates ? await callIn(prefixOf(id), 'simulator.state') : {};
+        const { clock, requests } = state as Partial<Reply<'simulator.state'>>;
+        const parent = origin && (names.get(origin.world_id) ?? origin.world_id);
+        return {
+          ...world,
+          clock: clock && `${clock.now.slice(0, 19).replace('T', ' ')}, ${clock.mode}`,
+          requests,
+          forked: origin && `${parent} at ${origin.at.slice(0, 19).replace('T', ' ')}`,
+        };
+      }),
+    );
+  },
   keyColumn: 'world_id',
-  columns: ['name', 'base_url', 'expires_at'],
-  links: { name: ({ world_id: id }, shown) => (id === shown ? undefined : `/w/${id}/#/home`) },
+  columns: ['name', 'clock', 'messages', 'requests', 'forked', 'created_at', 'expires_at'],
+  wideColumns: ['forked', 'created_at', 'expires_at'],
+  links: {
+    name: ({ world_id: id }, shown) => (id === shown ? undefined : `${prefixOf(`${id}`)}/#/home`),
+  },
   actions: [
     { operation: 'worlds.fork', label: 'Fork', oneTimeFacts: worldFacts },
     {
       operation: 'worlds.delete',
       label: 'Delete',
+      isOfferedFor: ({ world_id: id }) => id !== 'default',
       warning: 'Everything in it is lost.',
       nextAddress: ({ world_id: id }, shown) => (id === shown ? '/#/worlds' : undefined),
     },
@@ -243,7 +283,7 @@ const worldList: ListDeclaration = {
       operation: 'worlds.create',
       title: 'New world',
       submit: 'Create world',
-      fields: ['name', 'clock', 'ttl', 'seed'],
+      fields: ['name', 'clock', 'rate', 'ttl', 'seed'],
       placeholders: { name: 'its id', ttl: 'never', seed: 'as the server' },
       oneTimeFacts: worldFacts,
     },
@@ -262,7 +302,7 @@ export function worldFacts({ base_url: baseUrl, accounts }: Row): readonly TextF
   ];
 }
 
-const assumptionList: ListDeclaration = {
+export const assumptionList: ListDeclaration = {
   title: 'Assumptions',
   readOperation: 'assumptions.ledger',
   readRows: async (call) => {
@@ -270,41 +310,53 @@ const assumptionList: ListDeclaration = {
       call('assumptions.ledger'),
       call('assumptions.get'),
     ]);
-    return (assumptions as readonly Row[]).map((entry) => ({
-      ...entry,
-      answer: answers[String(entry['name'])] ?? entry['default'],
-    }));
+    return (assumptions as Reply<'assumptions.ledger'>['assumptions']).map((entry) => {
+      const answer = answers[entry.name] ?? entry.default;
+      const meaning = entry.meanings[String(answer)] ?? `one of: ${entry.permitted}`;
+      return { ...entry, answer, means: `${entry.open}: ${meaning} (${entry.rules.join(', ')})` };
+    });
   },
   keyColumn: 'name',
-  columns: ['name', 'answer', 'open'],
+  columns: ['name', 'answer', 'means'],
+  actions: [
+    {
+      operation: 'assumptions.patch',
+      label: 'Reset',
+      isOfferedFor: ({ answer, default: usual }) =>
+        JSON.stringify(answer) !== JSON.stringify(usual),
+      toInput: ({ name, default: usual }) => ({ [String(name)]: usual }),
+    },
+  ],
   editOperation: 'assumptions.patch',
   settingColumn: 'answer',
   emptyText: 'There is no assumption.',
-  lead: 'What the document leaves open, and the answer in force; a change applies from now on.',
+  lead: 'What the document leaves open, and what the answer in force does; a change applies from now on.',
 };
 
 /** The lists of each page, by its name in the address. */
 export const listPages: Readonly<Record<string, readonly ListDeclaration[]>> = {
   received: [receivedList],
   faults: [faultList, outcomeList],
-  accounts: [accountList],
-  keys: [keyList],
-  sims: [simList],
   worlds: [worldList],
-  rules: [assumptionList],
 };
 
-const listOperations = Object.values(listPages)
-  .flat()
-  .flatMap(({ readOperation, editOperation = readOperation, forms = [] }) => [
-    readOperation,
-    editOperation,
-    ...forms.map(({ operation }) => operation),
-  ]);
+const listOperations = [
+  ...Object.values(listPages).flat(),
+  accountList,
+  keyList,
+  simList,
+  poolList,
+  assumptionList,
+].flatMap(({ readOperation, editOperation = readOperation, forms = [] }) => [
+  readOperation,
+  editOperation,
+  ...forms.map(({ operation }) => operation),
+]);
 
 /** The operations whose fields the dashboard shows: in its lists, and in forms of other pages. */
 export const shownOperations: ReadonlySet<string> = new Set<OperationName>([
   ...listOperations,
+  'accounts.create',
   'clock.advance',
   'clock.setMode',
   'limits.patch',

@@ -10,6 +10,7 @@ import { advanceClock, advanceOutcome, clock, nowMs, readState } from './clock.t
 import { call, controlToken, keepToken, tokenIsMissing } from './control.ts';
 import { connection, reconnectNow } from './events.ts';
 import { listPages } from './lists.ts';
+import { AccountsPage } from './pages/accounts.tsx';
 import { ClockPage } from './pages/clock.tsx';
 import { Compare } from './pages/compare.tsx';
 import { HomePage } from './pages/home.tsx';
@@ -48,9 +49,7 @@ const pages: readonly Page[] = [
   { name: 'past', title: 'Time machine', view: PastPage },
   { name: 'faults', title: 'Faults' },
   { name: 'limits', title: 'Limits', view: LimitsPage },
-  { name: 'accounts', title: 'Accounts' },
-  { name: 'keys', title: 'API keys' },
-  { name: 'sims', title: 'SIMs' },
+  { name: 'accounts', title: 'Accounts', view: AccountsPage },
   { name: 'worlds', title: 'Worlds', view: Compare },
   { name: 'rules', title: 'Rules and assumptions', view: Rules },
 ];
@@ -234,7 +233,9 @@ function SimulatedTime() {
       <span class="dim advanced" role="status">
         {advanceOutcome.value}
       </span>
-      <Time at={isoTime(nowMs.value)} />
+      <span title="Simulated time">
+        <Time at={isoTime(nowMs.value)} /> <span class="dim wide">UTC</span>
+      </span>
       <a class="badge mode" href="#/clock" title="Clock">
         {mode}
         {mode === 'scaled' ? ` ×${rate}` : ''}

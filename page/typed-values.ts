@@ -81,7 +81,7 @@ function readPart(field: Field, text: string, typedText: string): unknown {
   const trimmed = text.trim();
   if (words.includes(trimmed)) return trimmed;
   if (kind === 'choice' && trimmed === '') return words[0];
-  if (trimmed === '' && isNullable) return null;
+  if ((trimmed === '' || trimmed === 'null') && isNullable) return null;
   switch (kind) {
     case 'truth':
       return trimmed === 'yes';

@@ -22,7 +22,7 @@ import type { ApiRequest } from '#contract/request-and-reply.ts';
 import { matchRoute } from '#contract/routes.ts';
 import { WayOut } from '#io/way-out.ts';
 import type { TlsPair } from '#src/config/tls.ts';
-import { type FaultSubject, sentFieldsOf } from '#src/http/service/fault.ts';
+import { type FaultSubject, sentFieldsOf, traceparentIn } from '#src/http/service/fault.ts';
 import type { FaultEffect, Faults } from '#src/http/service/faults.ts';
 import {
   hasOpenExchange,
@@ -127,9 +127,11 @@ export class RecordingProxy {
 
   #subjectOf({ request, target }: ProxiedExchange, body: ApiRequest['body']): FaultSubject {
     const [path = ''] = target.split('?', 1);
-    const { authorization } = request.headers;
+    const { authorization, traceparent } = request.headers;
     const accountId = authorization === undefined ? '' : this.#options.nameOf(authorization);
-    return { endpoint: matchRoute(path)?.route.endpoint, accountId, ...sentFieldsOf(body) };
+    const endpoint = matchRoute(path)?.route.endpoint;
+    const sent = sentFieldsOf(body);
+    return { endpoint, accountId, ...sent, traceparent: traceparentIn(String(traceparent)) };
   }
 
   #pass(exchange: ProxiedExchange, { acting, delayMs }: FaultEffect): void {

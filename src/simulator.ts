@@ -12,7 +12,7 @@ import { InProcessFetch } from './http/transport/in-process/in-process-fetch.ts'
 import { Activity } from './operations/events/activity.ts';
 import { methodsOf, replay } from './operations/perform.ts';
 import type { RunningWorld } from './operations/running-world.ts';
-import { type NounMethods, nouns, recordedOperation } from './operations/table.ts';
+import { type NounMethods, nouns, recordedOperation, routeOf } from './operations/table.ts';
 import { type ReadyFile, readyNumbers } from './operations/worlds/world-view.ts';
 import {
   type Listening,
@@ -73,7 +73,7 @@ export class Simulator implements RunningWorld, ReplayTarget {
   readonly invariants: NounMethods['simulator']['invariants'] = this.#methods.invariants;
   readonly metrics: NounMethods['simulator']['metrics'] = this.#methods.metrics;
   readonly reset: NounMethods['simulator']['reset'] = this.#methods.reset;
-  // The parts that the operations work on, and the state of this world.
+  readonly routeOf: RunningWorld['routeOf'] = routeOf;
   readonly activity: Activity = new Activity(this);
   readonly exchangeRecord: ExchangeRecord;
   /** Ends the open waits. */

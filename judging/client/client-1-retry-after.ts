@@ -1,4 +1,5 @@
 /** CLIENT-1, CLIENT-2, CLIENT-17: requests during the wait that a 429 or a 503 asks for. */
+import { many } from '#io/table.ts';
 import {
   areApart,
   areWithin,
@@ -18,12 +19,13 @@ import {
   type Judgement,
   type Judges,
   judgement,
+  type Notice,
   notExercised,
   spanText,
 } from './record.ts';
 
 export const retryAfter = {
-  'CLIENT-1': (record) => retriesInTime(record, 429),
+  'CLIENT-1': (record) => ({ ...retriesInTime(record, 429), notices: noticesOn(record) }),
   'CLIENT-2': holdsBackOthers,
   'CLIENT-17': (record) => retriesInTime(record, 503),
 } satisfies Judges;
@@ -31,7 +33,7 @@ export const retryAfter = {
 type Retry = readonly [refused: Exchange, retry: Exchange];
 
 /** True for a refusal with this status whose `Retry-After` the client saw and could read. */
-function asksForWait({ status, retryAfterMs, isSeen }: Exchange, refusal: 429 | 503): boolean {
+function asksForWait({ status, retryAfterMs, isSeen }: Exchange, refusal: number): boolean {
   return status === refusal && retryAfterMs !== undefined && isSeen;
 }
 
@@ -41,17 +43,70 @@ function waitEndMs({ atMs, retryAfterMs = 0 }: Exchange): number {
 }
 
 function retriesInTime(record: ClientRecord, status: 429 | 503): Judgement {
-  const { exchanges, intents, graceMs } = record;
-  if (!exchanges.some((exchange) => asksForWait(exchange, status))) return notExercised;
+  if (!record.exchanges.some((exchange) => asksForWait(exchange, status))) return notExercised;
+  const retries = seriesOf(record)
+    .flatMap((requests) => retriesOf(requests, status))
+    .filter(([refused, retry]) => !wasOnItsWay(refused, retry, record.graceMs));
+  return judgement(retries, ([refused, retry]) => isDuringWait(refused, retry), earlyFinding);
+}
+
+/** The requests of which each retries those before it: attempts at an intent, and equal GETs. */
+function seriesOf({ exchanges, intents }: ClientRecord): (readonly Exchange[])[] {
   const gets = exchanges.filter(({ method }) => method === 'GET');
   const equalGets = grouped(gets, ({ caller, credential, target }) =>
     [caller, credential, target].join('\n'),
   );
-  const series = [...intents.all.map(attributableAttempts), ...equalGets.values()];
-  const retries = series
-    .flatMap((requests) => retriesOf(requests, status))
-    .filter(([refused, retry]) => !wasOnItsWay(refused, retry, graceMs));
-  return judgement(retries, ([refused, retry]) => isDuringWait(refused, retry), earlyFinding);
+  return [...intents.all.map(attributableAttempts), ...equalGets.values()];
+}
+
+/** Errors whose `Retry-After` binds nobody, but that a client does well to heed. */
+const otherErrors = [500, 502, 504];
+const tightMs = 1_000;
+const fewestTight = 3;
+/** A notice lists this many exchanges at most. */
+const shownExchanges = 20;
+
+/** What the rules do not judge: waits that cannot be read, that are missing, or of other errors. */
+function noticesOn(record: ClientRecord): readonly Notice[] {
+  const isRefused = ({ status, isSeen, lacksHeaders }: Exchange) =>
+    (status === 429 || status === 503) && isSeen && !lacksHeaders;
+  const unread = record.exchanges.filter(
+    (one) => isRefused(one) && one.retryAfter !== undefined && one.retryAfterMs === undefined,
+  );
+  const series = seriesOf(record);
+  const hurried = series
+    .flatMap((requests) => otherErrors.flatMap((status) => retriesOf(requests, status)))
+    .filter(([refused, retry]) => isDuringWait(refused, retry));
+  const loops = series.flatMap((requests) => {
+    const tight = requests.filter((later, index) => {
+      const refused = requests[index - 1];
+      const isBlind = refused?.status === 429 && isRefused(refused);
+      return isBlind && refused.retryAfterMs === undefined && areWithin(tightMs, refused, later);
+    });
+    return tight.length < fewestTight ? [] : [tight];
+  });
+  const notice = (what: string, exchanges: readonly Exchange[]) =>
+    exchanges.length === 0 ? [] : [{ what, exchanges: exchanges.slice(0, shownExchanges) }];
+  return [
+    ...notice(
+      `the Retry-After of ${many(unread.length, 'refusal')} says no wait that can be read (the first: ${unread[0]?.retryAfter}): whether the client waits is not judged`,
+      unread,
+    ),
+    ...loops.flatMap((tight) =>
+      notice(
+        `${tight.length} retries each came within a second of a 429 that names no wait: a tight loop; make growing pauses`,
+        tight,
+      ),
+    ),
+    ...hurried
+      .slice(0, shownExchanges)
+      .flatMap(([refused, retry]) =>
+        notice(
+          `the retry of a ${refused.status} came before its Retry-After (${refused.retryAfter}) was over`,
+          [refused, retry],
+        ),
+      ),
+  ];
 }
 
 /** True if the request certainly came before the wait was over. */
@@ -89,7 +144,7 @@ function adviceOn({ retryAfter: header = '' }: Exchange): string {
 }
 
 /** Each request with the latest refusal of this status that its client had seen. */
-function retriesOf(series: readonly Exchange[], status: 429 | 503): Retry[] {
+function retriesOf(series: readonly Exchange[], status: number): Retry[] {
   const retries: Retry[] = [];
   let refused: Exchange | undefined;
   let notSeenYet: Exchange[] = [];

@@ -151,7 +151,10 @@ function isSettled(intent: Intent): boolean {
 /** `lastSends`: the last send to each recipient. */
 function givenUpFinding(intent: Intent, lastSends: ReadonlyMap<unknown, Exchange>): Finding {
   const last = lastAttempt(intent);
-  const cause = last.isSeen ? `a ${last.status}` : 'a reply that did not reach the client whole';
+  const unseen = last.isGarbled
+    ? 'a reply whose body was garbled'
+    : 'a reply that did not reach the client whole';
+  const cause = last.isSeen ? `a ${last.status}` : unseen;
   const similar = last.body && lastSends.get(last.body['to']);
   const mayBeSecond = !last.isSeen && isAccepted(last) && similar !== undefined;
   const twice =

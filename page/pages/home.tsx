@@ -162,8 +162,8 @@ function ClientSetup({ world }: { readonly world: Reply<'worlds.get'> }) {
   if (client === undefined) {
     return (
       <Empty title="No key of this world can be shown again.">
-        Create one under <a href="#/keys">API keys</a>. A key needs an account with a number, or a
-        number of the pool.
+        Create one under <a href="#/accounts">Accounts</a>. A key needs an account with a number, or
+        a number of the pool.
       </Empty>
     );
   }

@@ -10,9 +10,9 @@ import { Action } from '../parts/action.tsx';
 import { CellInput } from '../parts/cells.tsx';
 import { Card, Empty, Loaded } from '../parts/frame.tsx';
 import { type Column, Table } from '../parts/table.tsx';
-import { Time } from '../parts/values.tsx';
+import { Level, Time } from '../parts/values.tsx';
 import { useResource } from '../resource.ts';
-import type { Account, Bucket, Endpoint } from '../wire.ts';
+import type { Account, Bucket, Endpoint, Reply } from '../wire.ts';
 import { durationText } from '../words.ts';
 import { RequestPlot } from './request-plot.tsx';
 
@@ -30,15 +30,21 @@ export function LimitsPage() {
         ? whileRunning(1_000)
         : undefined,
   });
+  const limits = useResource(() => call('limits.get'), { rereadAfter: ['operation', 'clock'] });
   const loadedAccounts = accounts.value?.accounts;
   const bucketsOfAccounts = { ...buckets, value: loadedAccounts && buckets.value };
+  const changeLimits = async (changes: Row) => {
+    await call('limits.patch', changes);
+    limits.refresh();
+    buckets.refresh();
+  };
   const refill = async () => {
     await call('limits.reset');
     buckets.refresh();
   };
   return (
     <div class="stack">
-      <RequestPlot accounts={loadedAccounts ?? []} />
+      <RequestPlot accounts={loadedAccounts ?? []} limits={limits.value} />
       <Card
         title="Requests left this minute"
         head={<Action act={refill}>Fill every bucket</Action>}
@@ -47,7 +53,14 @@ export function LimitsPage() {
           {(value) => <Gauges buckets={value.buckets} accounts={loadedAccounts ?? []} />}
         </Loaded>
       </Card>
-      <LimitForm onChanged={buckets.refresh} />
+      <Card
+        title="Requests per minute"
+        lead="Empty: not limited. A changed limit starts with full buckets."
+      >
+        <Loaded resource={limits} what="limits">
+          {(current) => <LimitForm limits={current} onChange={changeLimits} />}
+        </Loaded>
+      </Card>
     </div>
   );
 }
@@ -65,7 +78,12 @@ function Gauges({ buckets, accounts }: GaugesProps) {
     buckets.map((bucket) => [`${bucket.endpoint} ${bucket.account_id}`, bucket]),
   );
   const columns: readonly Column<Account>[] = [
-    { head: 'Account', cell: ({ name }) => name, namesRow: true },
+    {
+      head: 'Account',
+      cell: ({ name }) => <span title={name}>{name}</span>,
+      namesRow: true,
+      kind: 'short',
+    },
     ...limited.map((endpoint) => ({
       head: endpoint,
       cell: ({ account_id: id, name }: Account) => (
@@ -86,12 +104,17 @@ function Gauges({ buckets, accounts }: GaugesProps) {
         ),
     },
   ];
+  const throttled = new Set(
+    buckets.filter(({ next_at: nextAt }) => nextAt !== null).map(({ account_id: id }) => id),
+  );
+  const isThrottledFirst = (a: Account, b: Account) =>
+    Number(throttled.has(b.account_id)) - Number(throttled.has(a.account_id));
   return (
     <>
       <Table
         label="Requests left"
         columns={columns}
-        rows={accounts.slice(0, mostShownAccounts)}
+        rows={[...accounts].sort(isThrottledFirst).slice(0, mostShownAccounts)}
         keyOf={(account) => account.account_id}
       />
       {accounts.length > mostShownAccounts && (
@@ -117,58 +140,25 @@ function Gauge({ name, bucket }: { readonly name: string; readonly bucket: Bucke
   );
 }
 
-interface LevelProps {
-  /** The accessible name. */
-  readonly name: string;
-  readonly remaining: number;
-  readonly limit: number;
+interface LimitFormProps {
+  readonly limits: Reply<'limits.get'>;
+  readonly onChange: (changes: Row) => Promise<void>;
 }
 
-/** A bar and numbers: how much of a limit is left. */
-function Level({ name, remaining, limit }: LevelProps) {
-  const shown = Math.max(0, remaining);
+function LimitForm({ limits, onChange }: LimitFormProps) {
   return (
-    <div class={remaining < limit / 4 ? 'gauge gauge-low' : 'gauge'}>
-      <meter class="hidden" aria-label={name} min={0} max={limit} value={shown} />
-      <span class="bar" aria-hidden="true">
-        <span style={{ width: `${limit === 0 ? 0 : (100 * shown) / limit}%` }} />
-      </span>
-      <span>
-        <b>{shown.toLocaleString('en')}</b> <span class="dim">of {limit.toLocaleString('en')}</span>
-      </span>
+    <div class="row">
+      {declared['limits.patch'].input?.map((field) => (
+        <div class="field" key={field.name}>
+          <span aria-hidden="true">{field.name}</span>
+          <CellInput
+            field={field}
+            label={field.name}
+            value={limits[field.name as Endpoint]}
+            onChange={(value) => onChange({ [field.name]: value })}
+          />
+        </div>
+      ))}
     </div>
-  );
-}
-
-function LimitForm({ onChanged }: { readonly onChanged: () => void }) {
-  const limits = useResource(() => call('limits.get'), { rereadAfter: ['clock'] });
-  const change = async (changes: Row) => {
-    await call('limits.patch', changes);
-    limits.refresh();
-    onChanged();
-  };
-  return (
-    <Card
-      title="Requests per minute"
-      lead="Empty: not limited. A changed limit starts with full buckets."
-    >
-      <Loaded resource={limits} what="limits">
-        {(current) => (
-          <div class="row">
-            {declared['limits.patch'].input?.map((field) => (
-              <div class="field" key={field.name}>
-                <span aria-hidden="true">{field.name}</span>
-                <CellInput
-                  field={field}
-                  label={field.name}
-                  value={current[field.name as Endpoint]}
-                  onChange={(value) => change({ [field.name]: value })}
-                />
-              </div>
-            ))}
-          </div>
-        )}
-      </Loaded>
-    </Card>
   );
 }

@@ -5,7 +5,7 @@ import { advanceClock, readState, whileRunning } from '../clock.ts';
 import { call } from '../control.ts';
 import type { Row } from '../list-declaration.ts';
 import { Action } from '../parts/action.tsx';
-import { CopyButton } from '../parts/copy-and-save.tsx';
+import { CopyButton, CopyTest } from '../parts/copy-and-save.tsx';
 import { Detail } from '../parts/detail.tsx';
 import { ExchangeView } from '../parts/exchange.tsx';
 import { Loaded } from '../parts/frame.tsx';
@@ -15,7 +15,7 @@ import { useResource } from '../resource.ts';
 import type { Message, Reply, Status } from '../wire.ts';
 import { counted, durationText } from '../words.ts';
 import { accountName } from '../world.ts';
-import { asCurl, asTest, sendBody, sendPath, useCaller } from './copies.ts';
+import { asCurl, sendBody, sendPath, useCaller } from './copies.ts';
 
 export function MessageDetail({ id }: { readonly id: string }) {
   const resource = useResource(() => call('messages.get', id), {
@@ -72,9 +72,7 @@ function Content({ message, refresh }: ContentProps) {
         <CopyButton text={() => asCurl(baseUrl, sendPath(message), body, key)}>
           Copy as curl
         </CopyButton>
-        <CopyButton text={() => asTest(message, accountName(message.account_id))}>
-          Copy as test
-        </CopyButton>
+        <CopyTest input={{ message_id: id }} />
         <a class="button plain" href={`#/past?message_id=${id}`}>
           At earlier instants
         </a>

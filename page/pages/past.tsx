@@ -10,7 +10,7 @@ import { readState, state } from '../clock.ts';
 import { call } from '../control.ts';
 import { worldFacts } from '../lists.ts';
 import { Action } from '../parts/action.tsx';
-import { CopyButton, DownloadButton } from '../parts/copy-and-save.tsx';
+import { CopyTest, DownloadButton } from '../parts/copy-and-save.tsx';
 import { Card, Loaded } from '../parts/frame.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Timeline } from '../parts/timeline.tsx';
@@ -18,7 +18,6 @@ import { CopyFacts, type Fact, Facts, ReplyStatus, StatusBadge, Time } from '../
 import { useResource, useSettled } from '../resource.ts';
 import { addressOf, filterValue, pageArgument, setArgument, shownWorld } from '../route.ts';
 import type { Message, Reply, State } from '../wire.ts';
-import { asTestFrom } from './copies.ts';
 
 type Journal = Reply<'past.inputs'>;
 /** Its field `entry` is the number of its line. */
@@ -181,17 +180,12 @@ function WorldThen({ line, messageId, isStart }: WorldThenProps) {
     await call('past.goBack', { entry: line });
     await readState();
   };
-  const [stateThen] = states.value ?? [];
   return (
     <Card
       title={`The world after line ${line.toLocaleString('en')}`}
       head={
         <div class="actions">
-          {stateThen !== undefined && (
-            <CopyButton text={() => asTestFrom(line, shownWorld, stateThen, location.origin)}>
-              Copy as test
-            </CopyButton>
-          )}
+          <CopyTest input={{ entry: line }} />
           <Action act={fork} kind="main">
             Fork here
           </Action>

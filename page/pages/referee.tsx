@@ -14,6 +14,7 @@ import { type Column, Table } from '../parts/table.tsx';
 import { Timeline, Trace, type TraceEvent } from '../parts/timeline.tsx';
 import { CodeText, VerdictBadge } from '../parts/values.tsx';
 import { useResource } from '../resource.ts';
+import { addressOf } from '../route.ts';
 import type { RefereeReport } from '../wire.ts';
 import { counted } from '../words.ts';
 import { accountName, useWorld } from '../world.ts';
@@ -146,7 +147,12 @@ function Findings({ rule }: { readonly rule: RuleVerdict }) {
 }
 
 const columns: readonly Column<RuleVerdict>[] = [
-  { head: 'Rule', cell: ({ id }) => id, kind: 'mono', namesRow: true },
+  {
+    head: 'Rule',
+    cell: ({ id }) => <a href={addressOf('rules', id)}>{id}</a>,
+    kind: 'mono',
+    namesRow: true,
+  },
   { head: 'Level', cell: ({ level }) => level },
   { head: 'The client', cell: sentenceOf, kind: 'wide' },
   { head: 'Verdict', cell: ({ verdict }) => <VerdictBadge verdict={verdict} /> },

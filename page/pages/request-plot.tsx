@@ -22,7 +22,12 @@ type Counts = Reply<'requests.counts'>;
 const mostLines = 4;
 const tones = ['--sent', '--delivered', '--scheduled', '--sending'];
 
-export function RequestPlot({ accounts }: { readonly accounts: readonly Account[] }) {
+interface RequestPlotProps {
+  readonly accounts: readonly Account[];
+  readonly limits: Reply<'limits.get'> | undefined;
+}
+
+export function RequestPlot({ accounts, limits }: RequestPlotProps) {
   const [account, endpoint] = [filterValue('account_id'), filterValue('endpoint') || 'send'];
   const shown = accounts
     .filter(({ account_id: id }) => account === '' || id === account)
@@ -35,7 +40,6 @@ export function RequestPlot({ accounts }: { readonly accounts: readonly Account[
       ),
     { ...read, key: [endpoint, ...shown.map(({ account_id: id }) => id)].join() },
   );
-  const limits = useResource(() => call('limits.get'), read).value;
   return (
     <Card
       title="Requests that passed in the last 60 s"

@@ -10,7 +10,7 @@ import {
   wordValues,
 } from '#src/operations/requests/search-words.ts';
 import { call } from '../control.ts';
-import { CopyButton, DownloadButton, RowDownloads } from '../parts/copy-and-save.tsx';
+import { CopyButton, CopyTest, DownloadButton, RowDownloads } from '../parts/copy-and-save.tsx';
 import { Detail, Split } from '../parts/detail.tsx';
 import { ExchangeView, FaultLink } from '../parts/exchange.tsx';
 import { SearchInput } from '../parts/fields.tsx';
@@ -214,7 +214,7 @@ const columns: readonly Column<ServiceRequest>[] = [
     width: '12em',
     kind: 'wide beside',
   },
-  { head: 'Answer', cell: ({ status }) => <ReplyStatus status={status} />, width: '5em' },
+  { head: 'Answer', cell: ({ status }) => <ReplyStatus status={status} />, width: '6em' },
   { head: 'What it was', cell: (request) => <Subject request={request} />, kind: 'subject' },
   {
     head: 'Took',
@@ -296,6 +296,7 @@ function Content({ request, number }: DetailProps & { readonly request: Reply<'r
           <CopyButton text={() => asCurl(caller.baseUrl, path, body, caller.key)}>
             Copy as curl
           </CopyButton>
+          <CopyTest input={{ number }} />
         </div>
       )}
       <ExchangeView exchange={request} showsFault={false} />

@@ -1,28 +1,48 @@
 /**
- * The rules that the document states, with a search; part of the page Rules and assumptions, whose
- * list of assumptions `page/lists.ts` declares.
+ * The page Rules and assumptions: what the document states about the service and asks of clients,
+ * with a search, and what it leaves open, with the answers in force. `#/rules/SEND-4` shows one.
  */
-import { rules } from '#contract/rules.ts';
-import type { Row } from '../list-declaration.ts';
-import { SearchableTable } from '../parts/list.tsx';
+import { clientRules, rules } from '#contract/rules.ts';
+import { assumptionList } from '../lists.ts';
+import { List, SearchableTable } from '../parts/list.tsx';
 import { CodeText } from '../parts/values.tsx';
+import { addressOf } from '../route.ts';
 
 const ruleList = { title: 'Rules', keyColumn: 'id', columns: ['id', 'sentence'], emptyText: '' };
 
+const allRules = [
+  ...rules.map(({ id, sentence }) => ({ id, sentence: String(sentence), level: '' })),
+  ...clientRules.map(({ id, sentence, level }) => ({
+    id,
+    sentence: `The client ${sentence}`,
+    level: level === 'must' ? 'must' : 'should: advice',
+  })),
+];
+
 export function Rules() {
   return (
-    <section class="card" aria-label="Rules">
-      <p class="dim">
-        What the document states, and <code>smstwin conform</code> checks.
-      </p>
-      <SearchableTable
-        declaration={ruleList}
-        rows={rules as unknown as readonly Row[]}
-        columns={[
-          { head: 'Rule', cell: ({ id }) => String(id), kind: 'mono', namesRow: true },
-          { head: 'Sentence', cell: ({ sentence }) => <CodeText text={String(sentence)} /> },
-        ]}
-      />
-    </section>
+    <div class="stack">
+      <section class="card" aria-label="Rules">
+        <p class="dim">
+          What the document states, and <code>smstwin conform</code> checks; what it asks of
+          clients, and the <a href="#/referee">referee</a> judges.
+        </p>
+        <SearchableTable
+          declaration={ruleList}
+          rows={allRules}
+          columns={[
+            {
+              head: 'Rule',
+              cell: ({ id }) => <a href={addressOf('rules', String(id))}>{String(id)}</a>,
+              kind: 'mono',
+              namesRow: true,
+            },
+            { head: 'Sentence', cell: ({ sentence }) => <CodeText text={String(sentence)} /> },
+            { head: 'Level', cell: ({ level }) => String(level), kind: 'wide' },
+          ]}
+        />
+      </section>
+      <List declaration={assumptionList} />
+    </div>
   );
 }

@@ -47,8 +47,8 @@ export function Cell({ field: { name, kind }, value, href, what }: CellProps): C
   if (kind === 'truth') return <TruthBadge isTrue={value === true} />;
   if (text === '') return <span class="dim">–</span>;
   if (kind === 'time') return <Time at={text} />;
-  // The question that an assumption leaves open: a sentence with names of fields in it.
-  if (name === 'open') return <CodeText text={text} />;
+  // What an assumption leaves open and answers: a sentence with names of fields in it.
+  if (name === 'means') return <CodeText text={text} />;
   if (typeof value === 'number') return value.toLocaleString('en');
   // The start of a key, of which the rest is secret.
   return name === 'prefix' ? `${text}…` : text;
@@ -58,13 +58,15 @@ interface CellInputProps {
   readonly field: Field;
   readonly label: string;
   readonly value: unknown;
+  readonly placeholder?: string;
   readonly onChange: (value: unknown) => Promise<void>;
   /** A badge shows it while the value is another one; undefined if there is no default. */
   readonly defaultText?: string | undefined;
 }
 
 /** An input that calls `onChange` at once, without a form, and shows why a value was refused. */
-export function CellInput({ field, label, value, onChange, defaultText }: CellInputProps) {
+export function CellInput(props: CellInputProps) {
+  const { field, label, value, placeholder, onChange, defaultText } = props;
   const problem = useSignal('');
   /** Text that is not entered yet: it must survive a new reading of the list. */
   const draft = useSignal<string | undefined>(undefined);
@@ -96,7 +98,7 @@ export function CellInput({ field, label, value, onChange, defaultText }: CellIn
           field={{ ...field, isRequired: true }}
           aria-label={label}
           value={draft.value ?? textOf(value)}
-          placeholder={field.isNullable ? 'none' : undefined}
+          placeholder={placeholder || (field.isNullable ? 'none' : undefined)}
           onType={(text) => {
             draft.value = text;
           }}

@@ -2,10 +2,13 @@
  * Buttons that copy a text to the clipboard, or save a file as text, JSON or CSV.
  */
 import { useSignal } from '@preact/signals';
-import { Action } from './action.tsx';
+import { call } from '../control.ts';
+import type { Row } from '../list-declaration.ts';
+import { Action, useRunning } from './action.tsx';
+import { Failure } from './frame.tsx';
 
 interface CopyButtonProps {
-  readonly text: () => string;
+  readonly text: () => string | Promise<string>;
   readonly children: string;
   /** What is copied, if the button's text does not name it. */
   readonly what?: string;
@@ -16,18 +19,33 @@ const confirmationMs = 2_000;
 /** Copies the result of `text` to the clipboard and confirms it for a moment. */
 export function CopyButton({ text, children, what }: CopyButtonProps) {
   const isCopied = useSignal(false);
-  const copy = async () => {
-    await copyText(text());
+  const { error, run } = useRunning(async () => {
+    await copyText(await text());
     isCopied.value = true;
     setTimeout(() => {
       isCopied.value = false;
     }, confirmationMs);
-  };
+  });
   return (
-    <button type="button" class="button plain" onClick={() => void copy()}>
-      {what !== undefined && <span class="hidden">{what}: </span>}
-      <span aria-live="polite">{isCopied.value ? 'Copied' : children}</span>
-    </button>
+    <>
+      <button type="button" class="button plain" onClick={() => void run()}>
+        {what !== undefined && <span class="hidden">{what}: </span>}
+        <span aria-live="polite">{isCopied.value ? 'Copied' : children}</span>
+      </button>
+      <Failure error={error} />
+    </>
+  );
+}
+
+/** Copies a test that reproduces a situation; `input`: which, as `past.situation` takes it. */
+export function CopyTest({ input }: { readonly input: Row }) {
+  const read = (language: string) => async () =>
+    String(await call('past.situation', { ...input, language }));
+  return (
+    <>
+      <CopyButton text={read('vitest')}>Copy as test</CopyButton>
+      <CopyButton text={read('pytest')}>Copy as pytest</CopyButton>
+    </>
   );
 }
 

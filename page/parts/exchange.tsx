@@ -74,7 +74,7 @@ export function FaultLink({ fault }: { readonly fault: NonNullable<Exchange['fau
       {id !== null && (
         <>
           {' '}
-          (<a href={`#/faults?Faults=${id}`}>{id}</a>)
+          (<a href={`#/faults/${id}`}>{id}</a>)
         </>
       )}
     </b>

@@ -3,11 +3,11 @@
  * shows only once, and a table of the objects with inputs and buttons in each row.
  */
 import { useSignal } from '@preact/signals';
-import { callAny, declared } from '../control.ts';
+import { callAny, callIn, declared } from '../control.ts';
 import { type Field, labelOf } from '../field.ts';
 import type { ListDeclaration, Row, RowAction, TextFact } from '../list-declaration.ts';
 import { useResource } from '../resource.ts';
-import { filterValue, shownWorld } from '../route.ts';
+import { filterValue, pageArgument, shownWorld } from '../route.ts';
 import { textOf } from '../typed-values.ts';
 import type { OperationName } from '../wire.ts';
 import { useWorld } from '../world.ts';
@@ -28,13 +28,23 @@ interface OneTimeReply {
   readonly facts: readonly TextFact[];
 }
 
-export function List({ declaration }: { readonly declaration: ListDeclaration }) {
+interface ListProps {
+  readonly declaration: ListDeclaration;
+  /** Selects the rows that are shown. */
+  readonly only?: (row: Row) => boolean;
+  /** The account for which the forms add; default: the user chooses. */
+  readonly accountId?: string;
+}
+
+export function List({ declaration, only = () => true, accountId }: ListProps) {
   const { title, readOperation, readRows, keyColumn, lead, forms = [] } = declaration;
   // Keeps the account names that cells show up to date.
   useWorld();
-  const rows = useResource(() => readRows?.(callAny) ?? onlyListOf(readOperation), {
-    rereadAfter,
-  });
+  const rows = useResource(
+    async () =>
+      (await (readRows?.(callAny, callIn as never) ?? onlyListOf(readOperation))).filter(only),
+    { rereadAfter },
+  );
   const oneTimeReply = useSignal<OneTimeReply | undefined>(undefined);
   const statusText = useSignal('');
   const finish = (done: string, facts: readonly TextFact[] | undefined) => {
@@ -82,6 +92,7 @@ export function List({ declaration }: { readonly declaration: ListDeclaration })
           <Card key={form.title} title={form.title}>
             <OperationForm
               {...form}
+              accountId={accountId}
               rows={rows.value ?? []}
               onDone={(reply) => finish(form.title, form.oneTimeFacts?.(reply))}
             />
@@ -181,6 +192,7 @@ function cellOf(declaration: ListDeclaration, field: Field, row: Row, changeFiel
       field={input}
       label={isSetting ? rowName : label}
       value={row[name]}
+      placeholder={textOf(row[`effective_${name}`])}
       onChange={(value) => changeField(row, input.name, value)}
       defaultText={isSetting ? textOf(row['default']) : undefined}
     />
@@ -249,6 +261,7 @@ export function SearchableTable(props: SearchableTableProps) {
           columns={columns}
           rows={found.slice(0, mostShownRows)}
           keyOf={(row) => String(row[keyColumn])}
+          shownKey={pageArgument.value}
         />
       )}
       {found.length > mostShownRows && (

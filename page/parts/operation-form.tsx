@@ -24,6 +24,8 @@ interface FormProps extends Omit<FormDeclaration, 'title' | 'fields'> {
   readonly hints?: Readonly<Record<string, ComponentChildren>>;
   /** By the names of fields. */
   readonly suggestions?: Readonly<Record<string, readonly Choice[]>>;
+  /** The account that the operation is for; default: the user chooses it. */
+  readonly accountId?: string | undefined;
   readonly kind?: 'main' | 'plain';
   readonly label?: string;
   readonly onDone: (reply: Row) => unknown;
@@ -36,7 +38,7 @@ export function OperationForm(props: FormProps) {
   const typed = props.typed ?? ownTyped;
   const hasAccount = declared[operation].route.includes('{account_id}');
   const accounts = accountChoices(world.value?.accounts);
-  const account = typed.value['account_id'] || (accounts[0]?.value ?? '');
+  const account = props.accountId ?? (typed.value['account_id'] || (accounts[0]?.value ?? ''));
   /** Choices that exist only at run time, by the path of their field. */
   const choices = {
     account_id: accounts,
@@ -77,7 +79,9 @@ export function OperationForm(props: FormProps) {
           {name}
         </button>
       ))}
-      {hasAccount && <FieldInput {...shared} field={{ name: 'account_id', kind: 'id' }} />}
+      {hasAccount && props.accountId === undefined && (
+        <FieldInput {...shared} field={{ name: 'account_id', kind: 'id' }} />
+      )}
       {fields.map((field) => (
         <FieldInput {...shared} key={field.name} field={field} />
       ))}

@@ -28,15 +28,20 @@ interface TableProps<T> {
   readonly columns: readonly Column<T>[];
   readonly rows: readonly T[];
   readonly keyOf: (row: T) => string;
+  /** The key of the row to show: it is scrolled to and marked. */
+  readonly shownKey?: string | undefined;
 }
 
-export function Table<T>({ label, columns, rows, keyOf }: TableProps<T>) {
+export function Table<T>({ label, columns, rows, keyOf, shownKey }: TableProps<T>) {
   const region = useRef<HTMLElement>(null);
   const isTooWide = useSignal(false);
   useMeasured(region, (element) => {
     // Rounding may make the widths differ by one pixel.
     isTooWide.value = element.scrollWidth > element.clientWidth + 1;
   });
+  useLayoutEffect(() => {
+    region.current?.querySelector('tr.selected')?.scrollIntoView({ block: 'center' });
+  }, [shownKey, rows.length]);
   const focusable = isTooWide.value ? { tabIndex: 0, 'aria-label': label } : {};
   return (
     <section class="table-scroll" ref={region} {...focusable}>
@@ -44,7 +49,7 @@ export function Table<T>({ label, columns, rows, keyOf }: TableProps<T>) {
         <TableHead columns={columns} />
         <tbody>
           {rows.map((row, index) => (
-            <tr key={keyOf(row)}>
+            <tr key={keyOf(row)} class={keyOf(row) === shownKey ? 'selected' : ''}>
               <Cells row={row} above={rows[index - 1]} columns={columns} />
             </tr>
           ))}

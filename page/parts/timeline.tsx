@@ -67,7 +67,7 @@ function EventContent({ event, earlier }: EventContentProps) {
       {event.at !== '' && <Time at={event.at} above={previous?.at} />}
       <span class="took dim">{previous === undefined ? '' : timeSince(previous, event)}</span>
       {event.fault && <span class="reason">{event.fault}</span>}
-      {hasRecovered && <span class="told">The client recovered: this reply reached it.</span>}
+      {hasRecovered && <span class="told">This reply reached the client.</span>}
       {event.seen === false && <span class="reason">The client did not see this reply.</span>}
       {event.retry_after_ms != null && <RetryAfter at={event.at} waitMs={event.retry_after_ms} />}
     </>
@@ -89,7 +89,7 @@ function isAnswered({ reply, seen }: TraceEvent): boolean {
 }
 
 function EventTitle({ kind, number, reply, text, href }: TraceEvent) {
-  if (kind === 'finding') return <span class="reason">{text}</span>;
+  if (kind === 'finding') return <span class="reason">{linked(text ?? '')}</span>;
   if (typeof reply !== 'number') {
     return (
       <span class="step">
@@ -106,6 +106,15 @@ function EventTitle({ kind, number, reply, text, href }: TraceEvent) {
       {text}
     </span>
   );
+}
+
+const messageIdForm = /([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/;
+
+/** A sentence with links to the messages that it names. */
+function linked(text: string) {
+  return text
+    .split(messageIdForm)
+    .map((part, index) => (index % 2 === 0 ? part : <a href={`#/messages/${part}`}>{part}</a>));
 }
 
 function timeSince(previous: TraceEvent, event: TraceEvent): string {

@@ -132,3 +132,26 @@ export function TruthBadge({ isTrue }: { readonly isTrue: boolean }) {
   const status = isTrue ? 'delivered' : 'queued';
   return <span class={`badge status-${status}`}>{isTrue ? 'yes' : 'no'}</span>;
 }
+
+interface LevelProps {
+  /** The accessible name. */
+  readonly name: string;
+  readonly remaining: number;
+  readonly limit: number;
+}
+
+/** A bar and numbers: how much of a limit is left. */
+export function Level({ name, remaining, limit }: LevelProps) {
+  const shown = Math.max(0, remaining);
+  return (
+    <div class={remaining < limit / 4 ? 'gauge gauge-low' : 'gauge'}>
+      <meter class="hidden" aria-label={name} min={0} max={limit} value={shown} />
+      <span class="bar" aria-hidden="true">
+        <span style={{ width: `${limit === 0 ? 0 : (100 * shown) / limit}%` }} />
+      </span>
+      <span>
+        <b>{shown.toLocaleString('en')}</b> <span class="dim">of {limit.toLocaleString('en')}</span>
+      </span>
+    </div>
+  );
+}

@@ -130,6 +130,11 @@ export const faultInputSchema = z.strictObject({
       account_id: z.string().min(1).max(100).exactOptional().describe('Its id or its name.'),
       to: recipientSchema.exactOptional(),
       text: z.string().min(1).max(1_600).exactOptional().describe('A part of the message.'),
+      traceparent: z
+        .string()
+        .regex(/^[\da-f-]{1,55}$/, { error: 'expected lower-case hexadecimal digits and hyphens' })
+        .exactOptional()
+        .describe('A part of the header, such as the id of a trace.'),
     })
     .meta({ id: 'FaultMatch', description: 'Which requests; without a field, all.' })
     .default({}),

@@ -22,7 +22,6 @@ export const recordedExchanges = 10_000;
 export const recordedCharacters = 16 * 1024 * 1024;
 
 const messageIdField = '"message_id":"';
-const uuidLength = 36;
 
 export interface RecordBound {
   readonly exchanges: number;
@@ -52,8 +51,10 @@ export class ExchangeRecord {
   /** Counts for metrics; they survive a reset, so that they never decrease. */
   counts = new RequestCounts();
   readonly seconds = new RequestSeconds();
-  /** The numbers of the last accepted sends, by the id of their message. */
-  readonly #acceptedBy = new Map<string, number>();
+  /** The last accepted sends, in a ring: a part of their message's id, and their number. */
+  #acceptedIds: number[] = [];
+  #acceptedNumbers: number[] = [];
+  #nextAccepted = 0;
 
   constructor(
     bound: RecordBound = { exchanges: recordedExchanges, characters: recordedCharacters },
@@ -85,7 +86,7 @@ export class ExchangeRecord {
     exchange.atMs = clock.now();
     exchange.fill(request, handled);
     exchange.waitRate = limiter.retryAfterRate;
-    this.#noteSend(exchange, this.#total + 1);
+    this.#noteSend(exchange, this.#total + 1 + this.#waiting);
     if (this.#isOpen) {
       exchange.address = handled.key === undefined ? addressOf(world, request) : '';
     }
@@ -143,7 +144,9 @@ export class ExchangeRecord {
   clear(): void {
     this.#clearedNumber = this.#total;
     this.seconds.clear();
-    this.#acceptedBy.clear();
+    this.#acceptedIds = [];
+    this.#acceptedNumbers = [];
+    this.#nextAccepted = 0;
   }
 
   /** Continues numbering after `total`. */
@@ -194,18 +197,19 @@ export class ExchangeRecord {
     const { status, reply = '', isReplay, isForced } = exchange;
     const isAccepted = status === 202 && !isForced;
     if (!isAccepted && !isReplay) return;
-    const start = reply.indexOf(messageIdField) + messageIdField.length;
-    const messageId = reply.slice(start, start + uuidLength);
+    const id = messageIdIn(reply);
     if (isReplay) {
-      exchange.repeats = this.#acceptedBy.get(messageId);
+      exchange.repeats = this.#acceptedNumbers[this.#acceptedIds.indexOf(id)];
       return;
     }
-    this.#acceptedBy.set(messageId, number);
-    if (this.#acceptedBy.size <= recordedExchanges) return;
-    for (const oldest of this.#acceptedBy.keys()) {
-      this.#acceptedBy.delete(oldest);
-      return;
-    }
+    this.#acceptedIds[this.#nextAccepted] = id;
+    this.#acceptedNumbers[this.#nextAccepted] = number;
+    this.#nextAccepted = (this.#nextAccepted + 1) % recordedExchanges;
+  }
+
+  /** How many exchanges wait for their line to be written. */
+  get #waiting(): number {
+    return this.#batch?.exchanges.length ?? 0;
   }
 
   #keep(exchange: RecordedExchange): void {
@@ -218,8 +222,7 @@ export class ExchangeRecord {
 
   /** The object for the next exchange, in the ring: a new one if it or the old one is kept. */
   #nextObject(isKept: boolean): RecordedExchange {
-    const waiting = this.#batch?.exchanges.length ?? 0;
-    const index = (this.#total + 1 + waiting) % keptRequests;
+    const index = (this.#total + 1 + this.#waiting) % keptRequests;
     const oldest = this.#ring[index];
     if (!isKept && oldest !== undefined && !oldest.isKept) return oldest;
     const exchange = new RecordedExchange();
@@ -227,6 +230,13 @@ export class ExchangeRecord {
     this.#ring[index] = exchange;
     return exchange;
   }
+}
+
+/** 48 bits of the id of a message; a text of the reply would keep the whole reply in memory. */
+function messageIdIn(reply: string): number {
+  const start = reply.indexOf(messageIdField) + messageIdField.length;
+  const [high, low] = [reply.slice(start, start + 8), reply.slice(start + 9, start + 13)];
+  return Number.parseInt(high, 16) * 65_536 + Number.parseInt(low, 16);
 }
 
 /** A series is the counts of one account in one second. Above this many, the oldest are dropped. */

@@ -81,6 +81,7 @@ export function exchangeOf(recorded: RecordedExchange, keys: KeyTexts): MutableE
     retryAfter: header,
     reply,
     isSeen: end?.isSeen !== false && delivery?.cut === undefined && isWhole,
+    ...(!isWhole && { isGarbled: true }),
     showsKey,
   };
 }

@@ -8,6 +8,7 @@ import type { FaultKindName } from '#contract/fault-kinds.ts';
 import type { EndpointName } from '#contract/limits.ts';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import type { Handled } from '../http/service/api.ts';
+import { traceparentIn } from '../http/service/fault.ts';
 import { keyPrefix } from '../sim/accounts/key-ring.ts';
 import { sendEndpoints } from '../sim/store/message.ts';
 
@@ -25,13 +26,6 @@ export interface ReplyEnd {
 }
 
 const noBytes = Buffer.alloc(0);
-
-/** That of W3C Trace Context: short, and hexadecimal digits alone, so that it needs no escape. */
-const traceparentForm = /^[\da-f]{2}-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}$/;
-
-function traceparentIn(value: string | undefined): string | undefined {
-  return value !== undefined && traceparentForm.test(value) ? value : undefined;
-}
 
 /** Its objects are reused (`exchange-record.ts`), so its fields are set again by `fill`. */
 export class RecordedExchange {

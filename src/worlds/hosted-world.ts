@@ -51,6 +51,10 @@ export class HostedWorld<S extends WorldSimulator> {
   readonly ttlMs: number | undefined;
   /** In real epoch milliseconds; 0 if the world never expires and was never used. */
   lastUsedMs: number;
+  /** When this process created or restored it, in real epoch milliseconds. */
+  readonly createdMs: number = Date.now();
+  /** The world that it was forked from by this process, and the simulated time then. */
+  origin: { readonly worldId: string; readonly atMs: number } | undefined;
   /** The last use that the folder of journals shows. `Worlds` writes it. */
   savedLastUsedMs: number;
 

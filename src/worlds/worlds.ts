@@ -117,12 +117,19 @@ export class Worlds<S extends WorldSimulator> {
    */
   fork(source: HostedWorld<S>, options: WorldOptions, copied = source.simulator): HostedWorld<S> {
     const drawn = this.#nameFor(options);
-    return this.#start(inheritedSettings(source.simulator.settings), drawn, options, copied);
+    const fork = this.#start(inheritedSettings(source.simulator.settings), drawn, options, copied);
+    fork.origin = { worldId: source.worldId, atMs: copied.simulation.clock.now() };
+    return fork;
   }
 
   /** Rebuilds a world as of an earlier instant: see `rebuiltAt`. */
   rebuildAt<T>(source: S, instant: Instant, use: (rebuilt: S) => T): Generator<undefined, T> {
     return rebuiltAt(source, instant, this.#make, use);
+  }
+
+  /** A simulator in no list that records nothing; the caller closes it. */
+  scratch(settings: SettingsInput, startAtMs: number): S {
+    return this.#make(settings, { worldId: '', journal: false, startAtMs });
   }
 
   /** Starts the worlds that an earlier process recorded. Throws a JournalError. */

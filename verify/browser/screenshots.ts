@@ -82,13 +82,11 @@ const shots: readonly Shot[] = [
       await page.getByRole('region', { name: 'Reply' }).waitFor();
     },
   },
-  { name: 'sims' },
-  { name: 'api-keys', path: 'keys' },
   { name: 'received' },
   {
     name: 'limits',
     path: 'limits?endpoint=send',
-    prepare: (page) => page.locator('.plot svg').waitFor(),
+    prepare: (page) => page.locator('.plot canvas').waitFor(),
   },
   { name: 'clock' },
   { name: 'time-machine', path: 'past/60' },

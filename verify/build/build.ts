@@ -14,7 +14,11 @@ import { thirdPartyNotices } from './notices.ts';
 import { writePublicTypes } from './public-types.ts';
 
 /** The entries that `require` can load, too, since most projects with Jest are CommonJS. */
-const commonJsEntries = existing({ simulator: 'src/api.ts', explore: 'explore/explore.ts' });
+const commonJsEntries = existing({
+  simulator: 'src/api.ts',
+  explore: 'explore/explore.ts',
+  audit: 'audit/audit.ts',
+});
 
 rmSync(`${root}dist`, { recursive: true, force: true });
 const { metafile } = await buildProgram('dist', {

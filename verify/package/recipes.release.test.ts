@@ -1,9 +1,16 @@
 /**
- * The recipes of `docs/testing.md`, run in a project that has the package installed. In CI every
+ * The recipes of `docs/testing.md`, and the worker of `docs/explore.md`, run in a project that has the package installed. In CI every
  * tool is required except Go, which takes 460 MB: its recipe runs only if Go is installed.
  */
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -14,7 +21,7 @@ import { emptyProject, ofCheckout, packed } from './packed.ts';
 const folder = mkdtempSync(join(tmpdir(), 'smstwin-recipes-'));
 const project = emptyProject(folder, 'project');
 const run = (command: string) => shell(command, {}, project);
-const blocks = fencedBlocksOf('docs/testing.md');
+const blocks = ['docs/testing.md', 'docs/explore.md'].flatMap(fencedBlocksOf);
 const commands = blocks
   .filter(({ language }) => language === 'sh')
   .map(({ text }) => text.trim().split('\n'));
@@ -24,7 +31,7 @@ beforeAll(async () => {
   const clients = 'ky@1 got@14 axios@1 undici@7 openapi-fetch@0';
   await run(`npm install ${packed} && npm install --save-dev ${tools} ${clients}`);
   for (const { text } of blocks) {
-    const [, name] = /^(?:\/\/|#) (\w[\w.-]*\.\w+)\n/.exec(text) ?? [];
+    const [, name] = /^(?:<\?php\n)?(?:\/\/|#) (\w[\w.-]*\.\w+)\n/.exec(text) ?? [];
     if (name !== undefined) writeFileSync(join(project, name), text);
   }
 });
@@ -109,6 +116,35 @@ recipe('pytest-3', 'a world for each test', () =>
     for (const line of lines) await run(here(line));
   }),
 );
+
+for (const [at, tool] of ['rspec', 'phpunit'].entries()) {
+  recipe(tool, `${tool} passes, and fails for a client that does not wait`, () =>
+    withServer('--seed 8', async (here, lines) => {
+      const line = lines[at] ?? '';
+      const [file = ''] = line.split(' ').slice(-1);
+      await run(here(line));
+      const text = readFileSync(join(project, file), 'utf8');
+      const hasty = text.replace(/^(\s+\$?sleeping(?:\.call)?)\(.*\)/m, '$1(1)');
+      writeFileSync(join(project, file), hasty);
+      await expect(run(here(`${line} 2>&1`))).rejects.toMatchObject({
+        stdout: expect.stringMatching(/expected: \[60\]|- +0 => 60/),
+      });
+    }),
+  );
+}
+
+recipe('redis-server', 'a worker with a queue, by BullMQ', async () => {
+  const lines = commands.find(([line]) => line?.endsWith('node worker.mjs')) ?? [];
+  await run('npm install --save-dev bullmq@5');
+  for (const line of lines) expect(await run(line)).toContain(' 0 findings');
+  const text = readFileSync(join(project, 'worker.mjs'), 'utf8');
+  const wrong = text.replace('request_id: job.id', 'request_id: crypto.randomUUID()');
+  writeFileSync(join(project, 'worker.mjs'), wrong);
+  await expect(run(lines[0] ?? '')).rejects.toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining('FOUND  CLIENT-5  lost_response at send 1, attempt 1'),
+  });
+});
 
 recipe('go', 'Go', () => run('GO111MODULE=off go test sms_test.go'));
 

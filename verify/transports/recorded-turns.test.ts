@@ -195,3 +195,13 @@ test('what is done in the middle of a turn follows its requests in the journal',
   running.push(again);
   expect(again.state().messages.total).toBe(steps.length + 2);
 });
+
+test('a replay names the send that it repeats, even of its own turn', async () => {
+  const { simulator, port } = await serve({ journal: newPath() });
+  const [socket] = await dialAll(port, 1);
+  await socket?.write(['a', 'b', 'c', 'b'].map((id) => sendText(simulator, id)).join(''));
+  const statuses: (number | undefined)[] = [];
+  for (let n = 0; n < 4; n++) statuses.push((await socket?.reply('POST'))?.status);
+  expect(statuses).toEqual([202, 202, 202, 200]);
+  expect(simulator.requests.list()[0]).toMatchObject({ number: 4, repeats: 2 });
+});

@@ -20,6 +20,8 @@ export interface FaultSpec {
     readonly to?: string | undefined;
     /** A part of the message's text. */
     readonly text?: string | undefined;
+    /** A part of the header `traceparent`, such as the id of a test's trace. */
+    readonly traceparent?: string | undefined;
   };
   /** Which of the matching requests it affects; the first is number 1. */
   readonly when:
@@ -81,7 +83,9 @@ export class Fault {
       (match.endpoint === undefined || match.endpoint === subject.endpoint) &&
       (match.account_id === undefined || match.account_id === subject.accountId) &&
       (this.#to === undefined || this.#to(subject.to)) &&
-      (match.text === undefined || subject.text.includes(match.text));
+      (match.text === undefined || subject.text.includes(match.text)) &&
+      (match.traceparent === undefined ||
+        subject.traceparent?.includes(match.traceparent) === true);
     if (!isMatch) return false;
     this.seen++;
     return this.#fires(when) && (times === undefined || this.hits < times);
@@ -100,6 +104,7 @@ export interface FaultSubject {
   readonly accountId: string;
   readonly to: string;
   readonly text: string;
+  readonly traceparent: string | undefined;
 }
 
 /** The subject for a request to the simulator. Each property is read when a fault needs it. */
@@ -130,10 +135,22 @@ export class Subject implements FaultSubject {
     return this.#sentFields.text;
   }
 
+  get traceparent(): string | undefined {
+    return traceparentIn(this.#request.traceparent);
+  }
+
   get #sentFields(): SentFields {
     this.#sent ??= sentFieldsOf(this.#request.body);
     return this.#sent;
   }
+}
+
+/** That of W3C Trace Context: short, and hexadecimal digits alone, so that it needs no escape. */
+const traceparentForm = /^[\da-f]{2}-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}$/;
+
+/** The header if it is well formed: journals keep no other, so faults match no other. */
+export function traceparentIn(value: string | undefined): string | undefined {
+  return value !== undefined && traceparentForm.test(value) ? value : undefined;
 }
 
 export type SentFields = Pick<FaultSubject, 'to' | 'text'>;

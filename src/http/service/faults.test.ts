@@ -44,6 +44,22 @@ test.each<[string, Omit<FaultInput, 'fault'>, number[]]>([
   expect(victims(simulatorWith({ ...fault, fault: broken }), 10)).toEqual(expected);
 });
 
+test('a fault by traceparent strikes the requests of one trace', () => {
+  const [trace, other] = ['0af7651916cd43dd8448eb211c80319c', 'b7ad6b7169203331b7ad6b7169203331'];
+  const simulator = simulatorWith({
+    match: { traceparent: trace },
+    when: { every: 1 },
+    fault: broken,
+  });
+  const statusWith = (traceparent?: string) =>
+    simulator.handle({ ...plainRequest, path: '/api/v1/account/stats/', traceparent }).status;
+  expect(statusWith(`00-${trace}-b7ad6b7169203331-01`)).toBe(500);
+  expect(statusWith(`00-${other}-b7ad6b7169203331-01`)).toBe(401);
+  // A journal keeps no malformed one, so that no replay could tell.
+  expect([statusWith(trace), statusWith()]).toEqual([401, 401]);
+  void simulator.close();
+});
+
 test('the same seed affects the same requests, with any other faults', () => {
   fc.assert(
     fc.property(fc.double({ min: 0, max: 1, noNaN: true }), (probability) => {

@@ -104,7 +104,7 @@ export function* traceOf(
  * read, all requests of its caller with the same method and path. `reads`: the reads of the
  * message.
  */
-function exchangesOfIntent(
+export function exchangesOfIntent(
   { exchanges, intents }: RefereeReport,
   number: number | undefined,
   tracedId: string | undefined,

@@ -3,6 +3,7 @@
  * them at run time. Assumes: any, by override.
  */
 import { z } from 'zod';
+import { declarationOf } from '#contract/assumptions.ts';
 import { permittedAnswers } from '../../config/assumption-text.ts';
 import { assumptionsSchema } from '../../config/world-schema.ts';
 import { type Assumptions, assumptionLedger, assumptionNames } from '../../sim/assumptions.ts';
@@ -20,6 +21,9 @@ const ledgerEntrySchema = z
     default: z.union([z.string(), z.number(), z.array(z.string()), z.strictObject({})]),
     answers: z.array(z.string()).describe('The named answers, default first.'),
     permitted: z.string().describe('Every permitted answer, in words.'),
+    meanings: z.record(z.string(), z.string()).describe('What each named answer does.'),
+    why: z.string().describe('Why the default is the default.'),
+    rules: z.array(z.string()).describe('The rules that leave it open.'),
   })
   .meta({ id: 'LedgerEntry' });
 type LedgerEntry = Readonly<z.output<typeof ledgerEntrySchema>>;
@@ -57,7 +61,9 @@ export const assumptions = {
         const { open, answers, default: answer } = assumptionLedger[name];
         const defaultAnswer = Array.isArray(answer) ? [...answer] : answer;
         const named = { name, open, default: defaultAnswer, answers: [...answers] };
-        return { ...named, permitted: permittedAnswers(name) } as LedgerEntry;
+        const { answers: meanings, why, rules } = declarationOf(name);
+        const permitted = permittedAnswers(name);
+        return { ...named, permitted, meanings, why, rules: [...rules] } as LedgerEntry;
       }),
     reply: (ledger) => ({ assumptions: ledger }),
   }),

@@ -10,12 +10,14 @@ import { extentOf, type Instant } from '../../recording/past.ts';
 import { takeSnapshot } from '../../recording/state/take-state.ts';
 import { OperationRefused } from '../../sim/errors.ts';
 import { simView, simViewSchema } from '../accounts/sim-view.ts';
-import { defineOperation } from '../define.ts';
+import { defineOperation, WholeReply } from '../define.ts';
 import { messageRecord, messageRecordSchema } from '../messages/message-record.ts';
 import { largestInQuery, limitSchema, ordinalSchema, timeMs, timeSchema } from '../query.ts';
 import type { RunningWorld } from '../running-world.ts';
 import { clockState, clockStateSchema } from '../service/clock-state.ts';
 import { find } from '../targets.ts';
+import { situationOf, situationSchema } from './situation.ts';
+import { situationText } from './situation-text.ts';
 import { knownKeys, restoreInto } from './snapshots.ts';
 import { stateOf, stateSchema } from './state.ts';
 
@@ -80,6 +82,22 @@ export const past = {
     reply: (_, live) => clockState(live),
   }),
 
+  situation: defineOperation({
+    http: 'GET /control/journal/test',
+    fleet: { scope: 'named' },
+    summary: 'A test file that reproduces what happened to a message or a request, or the world.',
+    description:
+      'It starts a simulator of its own with the same seed, and makes the inputs that this needs: requests, faults, SIM states and steps of the clock. It asserts the replies, the statuses, and that the requests break no rule for clients. 409 if the journal does not hold all of them.',
+    input: situationSchema.prefault({}),
+    output: z.string(),
+    contentType: 'text/plain; charset=utf-8',
+    refusals: [404, 409],
+    examples: [{ entry: 1 }],
+    slices: (live, query) => refusing(testOf(live, query)),
+    reply: (content) =>
+      new WholeReply({ status: 200, content, contentType: 'text/plain; charset=utf-8' }),
+  }),
+
   inputs: defineOperation({
     http: 'GET /control/journal/inputs',
     fleet: { scope: 'named' },
@@ -135,6 +153,14 @@ function* seenAt(
       ? stateOf(rebuilt)
       : simView(find('device_id', rebuilt, device_id));
   });
+}
+
+function* testOf(live: RunningWorld, query: z.output<typeof situationSchema>) {
+  const { entry } = query;
+  const clockOf = ({ simulation }: RunningWorld) => simulation.clock.now();
+  const endMs = entry === undefined ? clockOf(live) : yield* atInstant(live, { entry }, clockOf);
+  const situation = yield* situationOf(live, query, endMs);
+  return situationText(situation, query.language, live.routeOf as never);
 }
 
 function* takenBack(live: RunningWorld, instant: z.output<typeof instantSchema>) {

@@ -80,6 +80,13 @@ export const worldViewSchema = z
       .describe('ISO 8601 UTC, in real time; null: never.')
       .nullable(),
     messages: z.int().min(0).describe('Messages that it holds.'),
+    created_at: timeSchema.describe(
+      'When this process created or restored it: ISO 8601 UTC, in real time.',
+    ),
+    forked_from: z
+      .strictObject({ world_id: z.string(), at: timeSchema })
+      .nullable()
+      .describe('The world that this process forked it from, and the simulated time then.'),
   })
   .meta({ id: 'World' });
 type WorldView = Readonly<z.output<typeof worldViewSchema>>;
@@ -91,13 +98,16 @@ export const createdWorldSchema = worldViewSchema
 export type CreatedWorld = Readonly<z.output<typeof createdWorldSchema>>;
 
 export function worldView(world: HostedWorld<RunningWorld>): WorldView {
-  const { worldId, name, expiresAtMs } = world;
+  const { worldId, name, expiresAtMs, createdMs, origin } = world;
   return {
     world_id: worldId,
     name,
     ...urlsOf(world),
     expires_at: expiresAtMs === undefined ? null : isoTime(expiresAtMs),
     messages: world.simulator.simulation.world.messages.size,
+    created_at: isoTime(createdMs),
+    forked_from:
+      origin === undefined ? null : { world_id: origin.worldId, at: isoTime(origin.atMs) },
   };
 }
 

@@ -116,7 +116,8 @@ export const worlds = {
     fleet: {
       ofServer: true,
       joined: {
-        ...eachOf(['world_id', 'name', 'expires_at', 'accounts', 'pool'], 'equal'),
+        ...eachOf(['world_id', 'name', 'expires_at', 'accounts', 'pool', 'forked_from'], 'equal'),
+        created_at: 'earliest',
         ...eachOf(['base_url', 'host_url', 'control_url'], 'computed'),
         messages: 'sum',
       },

@@ -1,0 +1,121 @@
+/**
+ * `smstwin/audit`: learns what a rate limiter does, and whether what it says is true. It asks a
+ * function of the caller's, on a clock of the caller's: with fake timers an hour takes milliseconds.
+ */
+import { anomalyOf } from './anomalies.ts';
+import { Evidence } from './evidence.ts';
+import type { Exchange, Reply, Subject } from './exchange.ts';
+import { Audit } from './plan.ts';
+import { Run, Stopped, type StopReason } from './run.ts';
+import { type Statements, statementsOf } from './statements.ts';
+
+export type { Exchange, Headers, Reply, Subject } from './exchange.ts';
+export type { StopReason } from './run.ts';
+export type { RetryAfter } from './said.ts';
+export type { Statement } from './statement.ts';
+export type { AlgorithmValue, Statements } from './statements.ts';
+
+/** What to ask, and how far. */
+export interface AuditOptions {
+  /** Sends one request for a caller, such as `caller-1`, and gives its reply. */
+  readonly request: (subject: Subject) => Promise<Reply>;
+  /** Milliseconds since 1970. Default `Date.now`. */
+  readonly now?: (() => number) | undefined;
+  /** Default: a timer. With fake timers, what moves them. */
+  readonly sleep?: ((ms: number) => Promise<unknown>) | undefined;
+  /** The longest window to look for, in milliseconds. Default two minutes. */
+  readonly maxWindow?: number | undefined;
+  /** Requests at most. Default 2,000. */
+  readonly budget?: number | undefined;
+  /** The statuses that mean "too many". Default 429. */
+  readonly refused?: readonly number[] | undefined;
+  /** Names of callers. Default `caller-1` and `caller-2`. */
+  readonly callers?: readonly string[] | undefined;
+  /** What differs between callers. Default `address`. */
+  readonly callersDifferBy?: string | undefined;
+  /** Paths that may share the limit; the first one is asked most. Default `/` alone. */
+  readonly paths?: readonly string[] | undefined;
+  /** Requests a second at most, but in a race. Default: no bound. */
+  readonly rate?: number | undefined;
+  /** How long the audit may take, in milliseconds. Default: no bound. */
+  readonly timeout?: number | undefined;
+}
+
+/** What an audit has learned. */
+export interface AuditResult {
+  /** So many requests were sent. */
+  readonly requests: number;
+  /** The audit took so long, by its own clock. */
+  readonly seconds: number;
+  /** One statement for each question. */
+  readonly statements: Statements;
+  /** All requests, in the order in which they were sent. */
+  readonly exchanges: readonly Exchange[];
+  /** Why it ended before all was learned. */
+  readonly stopped?: StopReason | undefined;
+}
+
+/** For the command: what only it knows. */
+export interface AuditSettings extends AuditOptions {
+  readonly others?: readonly Subject[];
+  readonly differenceOf?: (subject: Subject) => string;
+  readonly onProgress?: (exchanges: readonly Exchange[], doing: string) => void;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Resolves when all is learned that can be, or when the budget or the time has ended. */
+export async function audit(options: AuditOptions): Promise<AuditResult> {
+  return learn(options);
+}
+
+const twoMinutesMs = 120_000;
+
+export async function learn(options: AuditSettings): Promise<AuditResult> {
+  const { request, now = Date.now, maxWindow = twoMinutesMs, rate } = options;
+  const sleep = options.sleep ?? ((ms) => new Promise((resolve) => setTimeout(resolve, ms)));
+  const { callers = ['caller-1', 'caller-2'], paths = ['/'] } = options;
+  const [caller = 'caller-1', ...otherCallers] = callers;
+  const [path = '/', ...otherPaths] = paths;
+  const subject = { caller, path };
+  const others = options.others ?? [
+    ...otherCallers.map((other) => ({ caller: other, path })),
+    ...otherPaths.map((other) => ({ caller, path: other })),
+  ];
+  const run = new Run({
+    request,
+    now,
+    sleep: async (ms) => void (await sleep(Math.ceil(ms))),
+    refused: options.refused ?? [429],
+    budget: options.budget ?? 2_000,
+    paceMs: rate === undefined ? 0 : 1_000 / rate,
+    timeoutMs: options.timeout ?? Number.POSITIVE_INFINITY,
+    onProgress: options.onProgress,
+    signal: options.signal,
+  });
+  const evidence = new Evidence(maxWindow * 1.05);
+  const plan = new Audit(run, { subject, others, longestMs: maxWindow * 1.05 }, evidence);
+  let stopped: StopReason | undefined;
+  try {
+    await plan.learn();
+  } catch (error) {
+    if (!(error instanceof Stopped)) throw error;
+    stopped = error.reason;
+  }
+  evidence.settle();
+  const by = options.callersDifferBy ?? 'address';
+  const differenceOf =
+    options.differenceOf ??
+    ((other: Subject) => (other.path === path ? by : pathOrQuery(other.path, path)));
+  const { keyTests, races } = plan;
+  const { exchanges } = run;
+  const anomaly =
+    evidence.candidates.length === 0 ? anomalyOf(evidence, maxWindow * 1.05) : undefined;
+  const statements = statementsOf({ exchanges, evidence, keyTests, races, differenceOf, anomaly });
+  const seconds = Math.round(run.now()) / 1_000;
+  return { requests: run.requests, seconds, statements, exchanges, stopped };
+}
+
+/** Which part of the address differs. */
+export function pathOrQuery(other: string, path: string): string {
+  return other.split('?')[0] === path.split('?')[0] ? 'query' : 'path';
+}

@@ -1,0 +1,118 @@
+/** The reports of an audit: JSON for programs, text and Markdown for people. */
+import type { AuditResult } from '../audit.ts';
+import type { Statement } from '../statement.ts';
+
+export interface Reported {
+  readonly url: string;
+  readonly result: AuditResult;
+  /** Statements that differ from `--expect`, each with what was expected. */
+  readonly differences: readonly string[];
+}
+
+export function reportJson({ url, result }: Reported): string {
+  const { requests, seconds, statements, exchanges, stopped } = result;
+  const report = {
+    url,
+    requests,
+    seconds,
+    ...(stopped !== undefined && { stopped }),
+    statements,
+    exchanges: exchanges.map((each) => ({
+      number: each.number,
+      sent_at_ms: rounded(each.sentAtMs),
+      answered_at_ms: rounded(each.answeredAtMs),
+      status: each.status,
+      caller: each.caller,
+      path: each.path,
+      headers: shownHeaders(each.headers),
+    })),
+  };
+  return `${JSON.stringify(report, null, 2)}\n`;
+}
+
+function rounded(ms: number): number {
+  return Math.round(ms * 10) / 10;
+}
+
+/** The headers that a limiter speaks in; others may hold secrets. */
+const spoken = /^(?:retry-after|date|(?:x-)?ratelimit.*)$/;
+
+function shownHeaders(headers: Readonly<Record<string, string>>) {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => spoken.test(name)));
+}
+
+export function entriesOf({ statements }: AuditResult): readonly (readonly [string, Statement])[] {
+  return Object.entries(statements) as [string, Statement][];
+}
+
+/** What a statement says in one cell. */
+export function shownValue({ value, certainty }: Statement): string {
+  if (certainty === 'undetermined') return 'undetermined';
+  if (Array.isArray(value)) return value.join(', ');
+  if (value !== null && typeof value === 'object') {
+    const parts = Object.entries(value).map(([name, said]) =>
+      said === true ? name : `${name} (!)`,
+    );
+    return parts.length === 0 ? 'none' : parts.join(', ');
+  }
+  return String(value);
+}
+
+/** The answer in one sentence. */
+export function answerOf({ statements, requests }: AuditResult): string {
+  const { algorithm, limit, window_seconds: window, keyed_by: keyedBy } = statements;
+  if (algorithm.value === 'no_limit_seen') return `no limit was seen in ${requests} requests`;
+  if (algorithm.value === 'none_of_these')
+    return `none of the known limiters: ${algorithm.sentence}`;
+  const many = limit.value === null ? limit.sentence : `${limit.value}`;
+  const time = window.value === null ? window.sentence : `${window.value} s`;
+  const parts = [
+    `${algorithm.value?.replace('_', ' ') ?? 'a limiter'} of ${many} in ${time}`,
+    ...(keyedBy.certainty === 'certain' ? [keyedBy.sentence] : []),
+    ...(statements.refusals_spend.certainty === 'certain'
+      ? [statements.refusals_spend.sentence]
+      : []),
+    ...(statements.retry_after.certainty === 'certain' ? [statements.retry_after.sentence] : []),
+    ...(typeof statements.at_once.value === 'number' ? [statements.at_once.sentence] : []),
+  ];
+  return parts.join('; ');
+}
+
+export function reportText(reported: Reported): string {
+  const { url, result, differences } = reported;
+  const rows = entriesOf(result).map(([name, statement]) => {
+    const mark = statement.certainty === 'certain' ? '' : ' ';
+    const sentence = statement.sentence === shownValue(statement) ? '' : statement.sentence;
+    return `${mark}  ${name.padEnd(18)}${shownValue(statement).padEnd(18)} ${sentence}`.trimEnd();
+  });
+  const summary = `${result.requests} requests in ${Math.round(result.seconds)} s`;
+  return [
+    `${url}: ${answerOf(result)}`,
+    '',
+    ...rows,
+    '',
+    `${summary}${result.stopped === undefined ? '' : `; stopped early: ${result.stopped}`}`,
+    ...differences.map((line) => `DIFFERS  ${line}`),
+    '',
+  ].join('\n');
+}
+
+export function reportMarkdown({ url, result, differences }: Reported): string {
+  const cell = (text: string) => text.replaceAll('|', '\\|');
+  return [
+    '# Audit of a rate limiter',
+    '',
+    `Target: ${url}, ${result.requests} requests in ${Math.round(result.seconds)} s`,
+    '',
+    `**${answerOf(result)}**`,
+    '',
+    '| statement | value | certainty | |',
+    '|---|---|---|---|',
+    ...entriesOf(result).map(
+      ([name, each]) =>
+        `| \`${name}\` | ${cell(shownValue(each))} | ${each.certainty} | ${cell(each.sentence)} |`,
+    ),
+    ...differences.map((line) => `\n- differs: ${line}`),
+    '',
+  ].join('\n');
+}

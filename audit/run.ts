@@ -1,0 +1,135 @@
+/**
+ * The requests of one audit: it paces and counts them, keeps their exchanges, and stops when the
+ * budget or the time is used up. It never sends a request again.
+ */
+import type { Decision } from '#judging/limiter/space/decision.ts';
+import type { Exchange, Reply, Subject } from './exchange.ts';
+
+export interface RunSettings {
+  readonly request: (subject: Subject) => Promise<Reply>;
+  readonly now: () => number;
+  readonly sleep: (ms: number) => Promise<void>;
+  readonly refused: readonly number[];
+  readonly budget: number;
+  /** The shortest time between two requests. */
+  readonly paceMs: number;
+  readonly timeoutMs: number;
+  readonly onProgress?: ((exchanges: readonly Exchange[], doing: string) => void) | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export type StopReason = 'budget' | 'time' | 'errors' | 'not_reachable' | 'interrupted';
+
+/** Ends an audit early; what was learned so far counts. */
+export class Stopped extends Error {
+  readonly reason: StopReason;
+
+  constructor(reason: StopReason) {
+    super(reason);
+    this.reason = reason;
+  }
+}
+
+/** So many server errors or broken connections in a row show that the target suffers. */
+const mostErrorsInARow = 5;
+/**
+ * A limiter's clock ticks in whole milliseconds, and limiters differ whether the end of a window
+ * belongs to it.
+ */
+export const tickMs = 2;
+
+export class Run {
+  readonly exchanges: Exchange[] = [];
+  readonly settings: RunSettings;
+  readonly #startedAt: number;
+  #errorsInARow = 0;
+  #doing = '';
+
+  constructor(settings: RunSettings) {
+    this.settings = settings;
+    this.#startedAt = settings.now();
+  }
+
+  /** Time since the audit began. */
+  now(): number {
+    return this.settings.now() - this.#startedAt;
+  }
+
+  get requests(): number {
+    return this.exchanges.length;
+  }
+
+  /** Says what the next requests are for. */
+  doing(what: string): void {
+    this.#doing = what;
+    this.settings.onProgress?.(this.exchanges, what);
+  }
+
+  async ask(subject: Subject): Promise<Exchange> {
+    const paceMs = this.settings.paceMs;
+    const last = this.exchanges.at(-1);
+    if (last !== undefined && paceMs > 0) await this.until(last.sentAtMs + paceMs);
+    const exchange = await this.#send(subject);
+    this.#noteErrors(exchange);
+    return exchange;
+  }
+
+  /** Sends requests at once. */
+  async race(subject: Subject, count: number): Promise<readonly Exchange[]> {
+    return Promise.all(Array.from({ length: count }, () => this.#send(subject)));
+  }
+
+  async until(atMs: number): Promise<void> {
+    const { timeoutMs, signal, sleep } = this.settings;
+    if (atMs > timeoutMs) throw new Stopped('time');
+    const waitMs = atMs - this.now();
+    if (waitMs > 0) await sleep(waitMs);
+    if (signal?.aborted) throw new Stopped('interrupted');
+  }
+
+  async #send(subject: Subject): Promise<Exchange> {
+    const { budget, timeoutMs, request, refused, signal } = this.settings;
+    if (signal?.aborted) throw new Stopped('interrupted');
+    if (this.requests >= budget) throw new Stopped('budget');
+    if (this.now() > timeoutMs) throw new Stopped('time');
+    const number = this.requests + 1;
+    const sentAtMs = this.now();
+    const pending: Exchange = {
+      ...subject,
+      number,
+      sentAtMs,
+      answeredAtMs: sentAtMs,
+      status: 0,
+      headers: {},
+      answeredAt: 0,
+      outcome: 'broken',
+    };
+    this.exchanges.push(pending);
+    const { status, headers = {} } = await request(subject);
+    const answer = refused.includes(status) ? 'refused' : 'passed';
+    const outcome = status === 0 ? 'broken' : answer;
+    const answeredAt = this.settings.now();
+    const answeredAtMs = answeredAt - this.#startedAt;
+    const exchange: Exchange = { ...pending, answeredAtMs, answeredAt, status, headers, outcome };
+    this.exchanges[number - 1] = exchange;
+    this.settings.onProgress?.(this.exchanges, this.#doing);
+    return exchange;
+  }
+
+  #noteErrors({ status, outcome, number }: Exchange): void {
+    if (status === 0 && number === 1) throw new Stopped('not_reachable');
+    const isError = status === 0 || (status >= 500 && outcome === 'passed');
+    this.#errorsInARow = isError ? this.#errorsInARow + 1 : 0;
+    if (this.#errorsInARow >= mostErrorsInARow) throw new Stopped('errors');
+  }
+}
+
+/** What a limiter decided about a request, as far as its times tell. */
+export function decisionOf({ sentAtMs, answeredAtMs, outcome }: Exchange): Decision {
+  return {
+    from: sentAtMs - tickMs,
+    to: answeredAtMs + tickMs,
+    passed: outcome === 'passed',
+    count: 1,
+  };
+}

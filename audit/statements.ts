@@ -1,0 +1,323 @@
+/** Turns what an audit has seen into its statements. */
+import { blockMs } from '#judging/limiter/space/families.ts';
+import { type Candidate, isPossible } from '#judging/limiter/space/space.ts';
+import type { Evidence } from './evidence.ts';
+import type { Exchange, Subject } from './exchange.ts';
+import type { KeyTest, Race } from './plan.ts';
+import { fieldsOf, type Learned, type RetryAfter, retryAfterOf } from './said.ts';
+import { certain, list, roundest, type Statement, undetermined } from './statement.ts';
+
+export type AlgorithmValue =
+  | 'fixed_window'
+  | 'aligned_window'
+  | 'sliding_log'
+  | 'sliding_counter'
+  | 'token_bucket'
+  | 'leaky_queue'
+  | 'none_of_these'
+  | 'no_limit_seen';
+
+/** What an audit says, one statement for each question. */
+export interface Statements {
+  /** How requests are counted. */
+  readonly algorithm: Statement<AlgorithmValue>;
+  /** The most requests in a window. */
+  readonly limit: Statement<number>;
+  /** The window; of a token bucket, the time until it is full again. */
+  readonly window_seconds: Statement<number>;
+  /** The most at once, where that is a number of its own. */
+  readonly burst: Statement<number>;
+  /** How many come back a second, where they come back one by one. */
+  readonly refill_per_second: Statement<number>;
+  /** `header:<name>`, `address`, `path`, `query`, or `all`. */
+  readonly keyed_by: Statement<readonly string[]>;
+  /** True if a refused request counts, too. */
+  readonly refusals_spend: Statement<boolean>;
+  /** True if a request that is answered with an error counts, too. */
+  readonly errors_spend: Statement<boolean>;
+  /** Whether `Retry-After` is true. */
+  readonly retry_after: Statement<RetryAfter>;
+  /** Whether `RateLimit` and its kind are true. */
+  readonly fields: Statement<Readonly<Record<string, true | string>>>;
+  /** `exact`, or how many more pass when requests arrive together. */
+  readonly at_once: Statement<'exact' | number>;
+  /** The most that passed in any window. */
+  readonly most_in_a_window: Statement<number>;
+}
+
+export interface Seen {
+  readonly exchanges: readonly Exchange[];
+  readonly evidence: Evidence;
+  readonly keyTests: readonly KeyTest[];
+  readonly races: readonly Race[];
+  /** What differs between the first subject and another. */
+  readonly differenceOf: (subject: Subject) => string;
+  readonly anomaly:
+    | { readonly sentence: string; readonly exchanges: readonly number[] }
+    | undefined;
+}
+
+/** Spans of a window within this share are one number: a wait for it is right to a twentieth. */
+const sameWindow = 1.05;
+
+const names: Readonly<Record<AlgorithmValue, string>> = {
+  fixed_window: 'a fixed window, which the first request opens',
+  aligned_window: 'windows of the clock',
+  sliding_log: 'a sliding log',
+  sliding_counter: 'a sliding counter',
+  token_bucket: 'a token bucket',
+  leaky_queue: 'a queue that delays',
+  none_of_these: 'none of the known limiters',
+  no_limit_seen: 'no limit',
+};
+
+export function statementsOf(seen: Seen): Statements {
+  const { evidence, exchanges } = seen;
+  const { candidates } = evidence;
+  const isLimited = exchanges.some(({ outcome }) => outcome === 'refused');
+  const own = ofEvidence(seen);
+  const facts = factsOf(seen, candidates);
+  const windows = facts.window_seconds.value === null ? undefined : evidence.windowMs;
+  const learned: Learned = {
+    limit: facts.limit.value ?? undefined,
+    windowMs: windows,
+    mayProlong: candidates.some(({ family }) => family.refusals !== 'free'),
+    isContinuous: candidates.some(
+      ({ family }) => family.algorithm === 'token_bucket' || family.algorithm === 'sliding_counter',
+    ),
+  };
+  const isLost = !isLimited || candidates.length === 0;
+  return {
+    ...facts,
+    keyed_by: keyedBy(seen),
+    errors_spend: errorsSpend(own),
+    retry_after: retryAfterOf(own, isLost ? { ...learned, mayProlong: true } : learned),
+    fields: fieldsOf(own, learned),
+    at_once: atOnce(seen.races),
+    most_in_a_window: mostInAWindow(seen, windows?.[0]),
+  };
+}
+
+/** The exchanges of the first caller's limit, one after the other. */
+function ofEvidence({ exchanges, evidence }: Seen): Exchange[] {
+  const numbers = new Set(evidence.numbers);
+  return exchanges.filter(({ number }) => numbers.has(number));
+}
+
+type Facts = Pick<
+  Statements,
+  'algorithm' | 'limit' | 'window_seconds' | 'burst' | 'refill_per_second' | 'refusals_spend'
+>;
+
+function factsOf(seen: Seen, candidates: readonly Candidate[]): Facts {
+  const { evidence, exchanges, anomaly } = seen;
+  if (!exchanges.some(({ outcome }) => outcome === 'refused')) {
+    const sentence = `no request of ${exchanges.length} was refused`;
+    const none = undetermined(sentence);
+    return { ...all(none), algorithm: certain('no_limit_seen', sentence) };
+  }
+  if (candidates.length === 0) {
+    const sentence = anomaly?.sentence ?? 'none of the known limiters answers like this one';
+    const shown = anomaly?.exchanges ?? [];
+    return {
+      ...all(undetermined(sentence, shown)),
+      algorithm: certain('none_of_these', sentence, shown),
+    };
+  }
+  const turning = turningPoints(evidence);
+  const algorithm = algorithmOf(candidates, turning);
+  const [limit, highest] = evidence.limit;
+  const [least, most] = evidence.windowMs;
+  const seconds = roundest(least / 1_000, most / 1_000);
+  const span = `between ${figure(least / 1_000)} and ${figure(most / 1_000)} s`;
+  const isTokens = algorithm.value === 'token_bucket';
+  const limitStatement =
+    limit === highest
+      ? certain(limit, isTokens ? `a bucket of ${limit} tokens` : `${limit} in a window`, turning)
+      : undetermined(`between ${limit} and ${highest}`, turning);
+  const windowStatement =
+    most / least <= sameWindow
+      ? certain(seconds, `${seconds} s (${span})`, turning)
+      : undetermined(span, turning);
+  const perSecond = [limit / most, limit / least].map((each) => each * 1_000) as [number, number];
+  const notTokens = undetermined(
+    algorithm.certainty === 'certain'
+      ? `not a number of ${names[algorithm.value ?? 'none_of_these']}`
+      : 'the algorithm is not certain',
+  );
+  return {
+    algorithm,
+    limit: limitStatement,
+    window_seconds: windowStatement,
+    burst: isTokens ? limitStatement : notTokens,
+    refill_per_second:
+      isTokens && limit === highest && most / least <= sameWindow
+        ? certain(roundest(...perSecond), `${roundest(...perSecond)} tokens a second`, turning)
+        : notTokens,
+    refusals_spend: refusalsSpend(candidates, evidence, turning),
+  };
+}
+
+function all(statement: Statement<never>): Facts {
+  return {
+    algorithm: statement,
+    limit: statement,
+    window_seconds: statement,
+    burst: statement,
+    refill_per_second: statement,
+    refusals_spend: statement,
+  };
+}
+
+/** These limiters decide alike if only one request may pass: each looks at the last one alone. */
+const alikeForOne: readonly AlgorithmValue[] = ['fixed_window', 'sliding_log', 'token_bucket'];
+
+function algorithmOf(
+  candidates: readonly Candidate[],
+  turning: readonly number[],
+): Statement<AlgorithmValue> {
+  const found = [...new Set(candidates.map(({ family }) => family.algorithm))];
+  const [one] = found;
+  const isOfOne = candidates.every(({ version }) => version.limit[1] === 1);
+  if (isOfOne && found.length > 1 && found.every((each) => alikeForOne.includes(each))) {
+    const sentence = 'a token bucket of one; a window or log of one request does the same';
+    return certain('token_bucket', sentence, turning);
+  }
+  if (found.length > 1 || one === undefined)
+    return undetermined(
+      `${list(found.map((each) => names[each]))}: the requests do not tell them apart`,
+      turning,
+    );
+  const isProlonged = one === 'none_of_these';
+  return certain(
+    one,
+    isProlonged
+      ? 'each request prolongs the window: it ends after a pause without any'
+      : names[one],
+    turning,
+  );
+}
+
+function refusalsSpend(
+  candidates: readonly Candidate[],
+  { decisions }: Evidence,
+  turning: readonly number[],
+): Statement<boolean> {
+  const modes = new Set(candidates.map(({ family }) => family.refusals));
+  const counts = new Set([...modes].map((mode) => mode === 'spend'));
+  if (counts.size > 1)
+    return undetermined('the requests do not tell whether refusals count', turning);
+  if (modes.has('spend')) return certain(true, 'a refused request counts, too', turning);
+  if (!modes.has('block')) return certain(false, 'refused requests do not count', turning);
+  const [least, most] = blockMs(decisions);
+  const seconds = roundest(least / 1_000, most / 1_000);
+  const sentence = modes.has('free')
+    ? 'refused requests do not count, but the first one may begin a block'
+    : `the first refusal blocks the caller for ${seconds} s; further ones do not count`;
+  return certain(false, sentence, turning);
+}
+
+/** The requests around each change between passes and refusals: the model follows from them. */
+function turningPoints({ decisions, numbers }: Evidence): number[] {
+  return numbers.filter(
+    (_, i) =>
+      decisions[i]?.passed !== decisions[i + 1]?.passed ||
+      decisions[i]?.passed !== decisions[i - 1]?.passed,
+  );
+}
+
+function keyedBy({ keyTests, evidence, differenceOf }: Seen): Statement<readonly string[]> {
+  if (keyTests.length === 0)
+    return undetermined('no other caller was asked: name some with --caller or --vary-path');
+  const { candidates, decisions } = evidence;
+  const keys: string[] = [];
+  const shared: string[] = [];
+  for (const { subject, isShared, at } of keyTests) {
+    const difference = differenceOf(subject);
+    if (isShared) {
+      shared.push(`${subject.caller} ${subject.path}`);
+      continue;
+    }
+    // A token that came back just then would have let it pass, too.
+    const before = decisions.slice(0, at);
+    const last = before.at(-1);
+    const would = last && { ...last, passed: true, count: 2 };
+    if (would && candidates.some((each) => isPossible(each, [...before, would])))
+      return undetermined(
+        `${difference}: a request passed, but a token may have come back just then`,
+        numbersIn(keyTests),
+      );
+    if (!keys.includes(difference)) keys.push(difference);
+  }
+  const who =
+    keys.length === 0 ? 'all callers share one limit' : `a limit for each ${keys.join(' and ')}`;
+  const note =
+    shared.length === 0 || keys.length === 0 ? '' : `; it is shared by ${shared.join(', ')}`;
+  return certain(keys.length === 0 ? ['all'] : keys, `${who}${note}`, numbersIn(keyTests));
+}
+
+function numbersIn(keyTests: readonly KeyTest[]): number[] {
+  return keyTests.flatMap(({ exchanges }) => exchanges);
+}
+
+function errorsSpend(exchanges: readonly Exchange[]): Statement<boolean> {
+  const passed = exchanges.filter(({ outcome }) => outcome === 'passed');
+  const errors = passed.filter(({ status }) => status >= 400);
+  const [error] = errors;
+  if (error === undefined) return undetermined('no request was answered with an error');
+  if (errors.length < passed.length)
+    return undetermined('some requests were answered with an error, and some were not', [
+      error.number,
+    ]);
+  const refusal = exchanges.find(({ outcome }) => outcome === 'refused');
+  if (refusal === undefined) return undetermined('no refusal came', [error.number]);
+  return certain(true, `requests that are answered ${error.status} count, too`, [
+    error.number,
+    refusal.number,
+  ]);
+}
+
+function atOnce(races: readonly Race[]): Statement<'exact' | number> {
+  const [race] = races;
+  if (race === undefined) return undetermined('no requests were sent at once');
+  const excess = race.passed - race.most;
+  const shown = race.sent.map(({ number }) => number);
+  if (excess <= 0)
+    return certain(
+      'exact',
+      `of ${race.sent.length} at once, no more passed than one by one`,
+      shown,
+    );
+  return certain(
+    excess,
+    `${excess} more pass when ${race.sent.length} requests arrive together`,
+    shown,
+  );
+}
+
+function mostInAWindow({ exchanges }: Seen, windowMs: number | undefined): Statement<number> {
+  if (windowMs === undefined) return undetermined('the window is not certain');
+  const byLimit = new Map<string, Exchange[]>();
+  for (const each of exchanges) {
+    if (each.outcome !== 'passed') continue;
+    const key = `${each.caller} ${each.path}`;
+    byLimit.set(key, [...(byLimit.get(key) ?? []), each]);
+  }
+  let most: readonly Exchange[] = [];
+  for (const passed of byLimit.values())
+    for (const { sentAtMs } of passed) {
+      const inside = passed.filter(
+        (each) => each.sentAtMs >= sentAtMs && each.answeredAtMs < sentAtMs + windowMs,
+      );
+      if (inside.length > most.length) most = inside;
+    }
+  return certain(
+    most.length,
+    `at most ${most.length} passed within a window`,
+    most.map(({ number }) => number),
+  );
+}
+
+function figure(value: number): string {
+  return String(Number(value.toPrecision(3)));
+}

@@ -1,0 +1,284 @@
+/**
+ * `smstwin audit`: learns what the rate limiter of any HTTP endpoint does. Exit codes: 0 learned and
+ * as expected, 1 differs from `--expect`, 2 usage, 3 not reachable, 4 no refusal came, 6 the budget
+ * or the time ended first, 130 interrupted.
+ */
+import { readFileSync } from 'node:fs';
+import { setTimeout } from 'node:timers/promises';
+import { type AuditResult, learn, pathOrQuery } from '#audit/audit.ts';
+import type { Headers } from '#audit/exchange.ts';
+import { differencesFrom, expectValue } from '#audit/expectations.ts';
+import { type Caller, HttpRequests, type Template } from '#audit/http-requests.ts';
+import { type Reported, reportJson, reportMarkdown, reportText } from '#audit/report/report.ts';
+import { CommandError, UsageError } from '#io/command-error.ts';
+import {
+  duration,
+  fileValue,
+  headerValue,
+  isLoopback,
+  ownReport,
+  reportOf,
+  webAddress,
+  wholeNumber,
+} from '#io/flag-values.ts';
+import {
+  addArgument,
+  addFlags,
+  type CommandIo,
+  type Flag,
+  type FlagValues,
+  flag,
+  heading,
+  list,
+  newCommand,
+  readFlags,
+  ValueError,
+} from '#io/flags.ts';
+import { foreignText } from '#io/foreign-text.ts';
+import { writeOwn } from '#io/own-file.ts';
+import { onStopSignal } from '#io/stop-signals.ts';
+
+const seconds = (ms: number) => Math.ceil(ms / 1_000);
+
+const auditFlags = [
+  heading('The request'),
+  flag('--method <name>', 'its method', methodValue, 'GET'),
+  list('--header <line>', "a header, 'Name: value'", headerLine),
+  flag('--body <text>', 'its body; @FILE reads a file', String),
+  flag('--request <file>', 'a raw HTTP/1.1 request, instead of the three', fileValue),
+  list('--refused <status>', 'a status that means "too many"', wholeNumber(400, 599), '429'),
+  heading('Who may share the limit'),
+  list('--caller <line>', "values of a header for different callers, 'Name: a, b'", callerLine),
+  list('--vary-path <path>', 'another path or query that may share the limit', String),
+  heading('How far'),
+  flag(
+    '--max-window <duration>',
+    'the longest window to look for',
+    duration('1s', '24h'),
+    120_000,
+    '2m',
+  ),
+  flag('--budget <n>', 'requests at most', wholeNumber(1, 1_000_000), 2_000),
+  flag('--rate <n>', 'requests a second at most, but in a race', wholeNumber(1, 10_000), 50),
+  flag(
+    '--timeout <duration>',
+    'how long the audit may take (default: what its plan needs at most, up to 20m)',
+    duration('1s', '24d'),
+  ),
+  list('--allow-host <name>', 'a host that may be asked, besides loopback', String),
+  flag('--dry-run', 'print what it will need at most, and ask nothing'),
+  flag('--seed <n>', 'seed of all chance', wholeNumber(0, 2 ** 31), 1),
+  heading('Results'),
+  list(
+    '--expect <list>',
+    "what must be so: 'algorithm=sliding_log limit=120 window=60'",
+    expectValue,
+  ),
+  list('--report <kind=file>', 'text, json=FILE, html=FILE, markdown=FILE', reportKind),
+  flag('--assumptions <file>', 'for serve, if the simulator has that limiter', fileValue),
+] as const satisfies readonly Flag[];
+
+type AuditFlags = FlagValues<typeof auditFlags>;
+
+export async function audit(argv: readonly string[], io: CommandIo): Promise<number> {
+  const command = newCommand('audit', 'Learn what the rate limiter of any HTTP endpoint does.', io);
+  addArgument(command, '<url>', 'the endpoint', webAddress);
+  addFlags(command, auditFlags);
+  if (readFlags(command, argv, io.env) === 'answered') return 0;
+  const [text = ''] = command.args;
+  return run(new URL(text), command.opts<AuditFlags>(), io);
+}
+
+async function run(url: URL, flags: AuditFlags, io: CommandIo): Promise<number> {
+  refuseForeign(url, flags);
+  const timeout = flags.timeout ?? Math.min(mostMs(flags), 20 * 60_000);
+  refuseTooLong(flags, timeout);
+  if (flags.dryRun) {
+    io.out(`at most ${flags.budget} requests in ${seconds(timeout)} s to ${url.origin}\n`);
+    return 0;
+  }
+  const template = flags.request === undefined ? templateOf(flags) : rawRequest(flags.request);
+  const callers = callersOf(url, flags);
+  const path = `${url.pathname}${url.search}`;
+  const requests = new HttpRequests(url, template, callers, patienceMs);
+  const interrupt = new AbortController();
+  const ignoreSignals = onStopSignal(() => interrupt.abort());
+  const [first] = callers;
+  try {
+    const result = await learn({
+      request: requests.request,
+      now: () => performance.timeOrigin + performance.now(),
+      sleep: (ms) => sleep(ms, interrupt.signal),
+      maxWindow: flags.maxWindow,
+      budget: flags.budget,
+      rate: flags.rate,
+      timeout,
+      refused: flags.refused.length > 0 ? flags.refused : [429],
+      callers: [first?.name ?? ''],
+      paths: [path],
+      others: [
+        ...callers.slice(1).map(({ name }) => ({ caller: name, path })),
+        ...flags.varyPath.map((other) => ({ caller: first?.name ?? '', path: varied(other, url) })),
+      ],
+      differenceOf: (subject) =>
+        subject.path === path
+          ? (callers.find(({ name }) => name === subject.caller)?.differsBy ?? 'address')
+          : pathOrQuery(subject.path, path),
+      onProgress: progressTo(io),
+      signal: interrupt.signal,
+    });
+    return report(url, result, flags, io);
+  } finally {
+    ignoreSignals();
+    requests.close();
+  }
+}
+
+/** A reply that takes longer is none. */
+const patienceMs = 30_000;
+
+async function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  // An interrupt ends the wait early; the run then sees it.
+  await setTimeout(ms, undefined, { signal }).catch(() => {});
+}
+
+/** Six windows, and the time that its requests take at their rate. */
+function mostMs({ maxWindow, budget, rate }: AuditFlags): number {
+  return 6 * maxWindow + (budget / rate) * 1_000;
+}
+
+function refuseForeign({ hostname }: URL, { allowHost }: AuditFlags): void {
+  const host = hostname.replace(/^\[|\]$/g, '');
+  if (isLoopback(host) || allowHost.includes(host)) return;
+  throw new UsageError(`${host} is not this machine: add --allow-host ${host} if you may load it`);
+}
+
+/** A limit that the flags cannot reach would end in an answer that says nothing. */
+function refuseTooLong(flags: AuditFlags, timeoutMs: number): void {
+  const expected = new Map(flags.expect.flat().map(({ name, value }) => [name, Number(value)]));
+  const windowMs = (expected.get('window_seconds') ?? 0) * 1_000;
+  const limit = expected.get('limit') ?? 0;
+  const needed = { requests: 4 * limit + 60, ms: 6 * Math.max(windowMs, flags.maxWindow) };
+  const isShort = windowMs > flags.maxWindow || needed.requests > flags.budget;
+  if (!isShort && needed.ms <= Math.max(timeoutMs, 6 * 120_000)) return;
+  throw new UsageError(
+    `a window of ${seconds(Math.max(windowMs, flags.maxWindow))} s takes up to ${seconds(needed.ms)} s and ${Math.max(needed.requests, 60)} requests; ` +
+      `allow that with --max-window ${seconds(Math.max(windowMs, flags.maxWindow))}s --timeout ${seconds(needed.ms * 1.1)}s --budget ${Math.max(needed.requests, flags.budget)}, or audit it in a test with fake timers`,
+  );
+}
+
+function templateOf({ method, header, body }: AuditFlags): Template {
+  const text = body?.startsWith('@') ? readText('--body', body.slice(1)) : body;
+  return { method, headers: Object.fromEntries(header), body: text };
+}
+
+function readText(what: string, file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new UsageError(`${what}: ${file} cannot be read (${code}); name another file`);
+  }
+}
+
+/** A request line, headers, an empty line, and a body. */
+function rawRequest(file: string): Template {
+  const text = readText('--request', file).replaceAll('\r\n', '\n');
+  const [head = '', ...rest] = text.split('\n\n');
+  const [line = '', ...lines] = head.split('\n');
+  const method = /^([A-Z]+) \S+ HTTP\/1\.[01]$/.exec(line)?.[1];
+  if (method === undefined) {
+    throw new UsageError(`--request: ${file} does not begin like GET /path HTTP/1.1`);
+  }
+  const own = /^(?:host|content-length|connection|transfer-encoding):/i;
+  const headers = lines.filter((each) => each !== '' && !own.test(each)).map(headerLine);
+  const body = rest.join('\n\n');
+  return { method, headers: Object.fromEntries(headers), body: body === '' ? undefined : body };
+}
+
+function methodValue(text: string): string {
+  if (/^[A-Za-z]{1,20}$/.test(text)) return text.toUpperCase();
+  throw new ValueError('expected a method, such as POST');
+}
+
+function headerLine(text: string): readonly [name: string, value: string] {
+  const [, name, value] = /^([\w!#$%&'*+.^`|~-]+): *(.*)$/.exec(text) ?? [];
+  if (name === undefined || value === undefined) throw new ValueError("expected 'Name: value'");
+  return [name.toLowerCase(), headerValue(value)];
+}
+
+function callerLine(text: string): readonly [name: string, values: readonly string[]] {
+  const [name, value] = headerLine(text);
+  const values = value.split(',').map((each) => each.trim());
+  if (values.length < 2) throw new ValueError("expected at least two values, 'Name: a, b'");
+  return [name, values];
+}
+
+/** The first caller, one for each further value of a header, and one at another address. */
+function callersOf({ hostname }: URL, { caller }: AuditFlags): readonly Caller[] {
+  const firstHeaders: Headers = Object.fromEntries(
+    caller.map(([name, values]) => [name, values[0] ?? '']),
+  );
+  const byHeader = caller.flatMap(([name, values]) =>
+    values.slice(1).map((value) => ({
+      name: `${name}: ${value}`,
+      headers: { ...firstHeaders, [name]: value },
+      differsBy: `header:${name}`,
+    })),
+  );
+  const first = { name: 'first', headers: firstHeaders, differsBy: '' };
+  const isNumbered = hostname === 'localhost' || hostname.startsWith('127.');
+  const elsewhere = {
+    name: otherAddress,
+    headers: firstHeaders,
+    localAddress: otherAddress,
+    differsBy: 'address',
+  };
+  return [first, ...byHeader, ...(isNumbered ? [elsewhere] : [])];
+}
+
+const otherAddress = '127.0.0.77';
+
+function varied(other: string, url: URL): string {
+  const target = new URL(other, url);
+  return `${target.pathname}${target.search}`;
+}
+
+type ReportKind = { readonly kind: 'text' | 'json' | 'html' | 'markdown'; readonly file?: string };
+
+function reportKind(text: string): ReportKind {
+  return text === 'text' ? { kind: 'text' } : reportOf(['json', 'html', 'markdown'])(text);
+}
+
+function report(url: URL, result: AuditResult, flags: AuditFlags, io: CommandIo): number {
+  const { statements, stopped } = result;
+  if (stopped === 'not_reachable') {
+    throw new CommandError(3, `${url.origin} is not reachable: start it, or name another address`);
+  }
+  const differences = differencesFrom(flags.expect.flat(), statements);
+  const reported: Reported = { url: url.href, result, differences };
+  const makers = { json: reportJson, html: reportMarkdown, markdown: reportMarkdown };
+  io.out(foreignLines(reportText(reported)));
+  for (const { kind, file = '' } of flags.report) {
+    if (kind === 'text') continue;
+    writeOwn(`--report ${kind}=${file}`, file, makers[kind](reported), ownReport);
+  }
+  if (stopped === 'interrupted') return 130;
+  if (statements.algorithm.value === 'no_limit_seen') return 4;
+  if (stopped !== undefined) return 6;
+  return differences.length > 0 ? 1 : 0;
+}
+
+function foreignLines(text: string): string {
+  return text.split('\n').map(foreignText).join('\n');
+}
+
+/** One line that is written over on a terminal, and one for each step elsewhere. */
+function progressTo(io: CommandIo) {
+  let last = '';
+  return (exchanges: readonly unknown[], doing: string): void => {
+    if (process.stderr.isTTY) io.error(`\r\u001b[K${exchanges.length} requests: ${doing}`);
+    else if (doing !== last) io.error(`smstwin audit: ${doing}\n`);
+    last = doing;
+  };
+}

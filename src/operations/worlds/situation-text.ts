@@ -1,0 +1,234 @@
+/**
+ * Writes a situation as a test file: for Vitest with a simulator in the same process, for pytest
+ * with one that it starts. Either is complete: it needs the package and nothing of this world.
+ */
+import { isoTime, secondMs } from '#contract/time.ts';
+import type { Situation, Step } from './situation.ts';
+
+/** How long a client waits for a reply that never comes. */
+const patienceMs = 1_000;
+
+type RouteOf = (name: string, id?: string) => { readonly method: string; readonly path: string };
+
+/** `routeOf`: the route of an operation, with its id filled in. */
+export function situationText(
+  situation: Situation,
+  language: 'vitest' | 'pytest',
+  routeOf: RouteOf,
+): string {
+  return language === 'vitest' ? vitestText(situation) : pytestText(situation, routeOf);
+}
+
+/** Real time that a client must wait, so that a late reply is not taken for a lost one. */
+function timeoutMs({ steps }: Situation): number {
+  return patienceMs + Math.max(0, ...steps.map((step) => ('delayMs' in step ? step.delayMs : 0)));
+}
+
+/** Calls `write` for each step, with the time to advance to before it, if that is another one. */
+function linesOf(
+  { steps, startMs, endMs }: Situation,
+  advance: (time: string) => string,
+  write: (step: Step) => string,
+): string[] {
+  let nowMs = startMs;
+  const advanced = (ms: number) => {
+    if (ms === nowMs) return [];
+    nowMs = ms;
+    return [advance(isoTime(ms))];
+  };
+  return [...steps.flatMap((step) => [...advanced(step.atMs), write(step)]), ...advanced(endMs)];
+}
+
+type Request = Extract<Step, { readonly request: unknown }>;
+
+function pathOf({ request: { path, query } }: Request): string {
+  return query === undefined ? path : `${path}?${query}`;
+}
+
+function vitestText(situation: Situation): string {
+  const { title, settings, startMs, match, statuses, standstill, faultHits } = situation;
+  const options = { ...settings, clock: 'manual', startTime: isoTime(startMs) };
+  const steps = linesOf(
+    situation,
+    (time) => `simulator.clock.advance({ to: '${time}' });`,
+    (step) => {
+      if ('operation' in step) {
+        const call = `simulator.${step.operation}(${step.args.map(json).join(', ')})`;
+        if (step.operation !== 'accounts.createKey') return `${call};`;
+        return `keys.push(${call}.key);`;
+      }
+      const { request, key, seen } = step;
+      const body = request.body === undefined ? '' : `, ${bodyText(request.body)}`;
+      const send = `await send('${request.method}', ${json(pathOf(step))}, ${keyText(situation, key)}${body})`;
+      return `expect(${send}).toBe(${json(seen)});`;
+    },
+  );
+  return `import { createSimulator } from 'smstwin';
+import { expect, test } from 'vitest';
+
+test(${json(title)}, async () => {
+  const simulator = await createSimulator(${indented(options, 2)});
+  const keys = simulator.readyFile().accounts.map(({ api_key }) => api_key);
+  // Let your client send here instead. 'lost': it does not get a whole reply.
+  const send = async (method, path, key, body) => {
+    const headers = { authorization: \`Bearer \${key}\`, 'content-type': 'application/json' };
+    const signal = AbortSignal.timeout(${timeoutMs(situation)});
+    try {
+      const reply = await simulator.fetch(\`http://localhost\${path}\`, { method, headers, body, signal });
+      const text = await reply.text();
+      if (text !== '') JSON.parse(text);
+      return reply.status;
+    } catch {
+      return 'lost';
+    }
+  };
+
+${steps.map((line) => `  ${line}`).join('\n')}
+
+  const messages = simulator.messages.list(${json({ ...match, limit: 20 })});
+  expect(messages.map(({ status }) => status)).toEqual(${json(statuses)});
+  expect(simulator.messages.standstills()[0]?.waiting_for ?? '').toBe(${json(standstill)});
+  expect(simulator.faults.list().map(({ hits }) => hits)).toEqual(${json(faultHits)});
+  // Red as long as the requests above break a rule for clients.
+  const failed = simulator.referee({ partial: true }).rules.filter(({ verdict }) => verdict === 'failed');
+  expect(failed.map(({ id }) => id)).toEqual([]);
+  await simulator.close();
+});
+`;
+}
+
+/** The expression of a key: by the place of its account, or of its creation. */
+function keyText({ settings, steps }: Situation, key: string | undefined): string {
+  if (key === undefined) return "'unknown'";
+  const { accounts } = settings['world'] as { readonly accounts: readonly { name: string }[] };
+  const place = accounts.findIndex(({ name }) => name === key);
+  if (place >= 0) return `keys[${place}]`;
+  const created = steps.filter(
+    (step) => 'operation' in step && step.operation === 'accounts.createKey',
+  );
+  const madeAt = created.findIndex((step) => 'keyId' in step && step.keyId === key);
+  return `keys[${accounts.length + madeAt}]`;
+}
+
+function json(value: unknown): string {
+  return JSON.stringify(value);
+}
+
+function indented(value: unknown, depth: number): string {
+  return JSON.stringify(value, null, 2).replaceAll('\n', `\n${' '.repeat(depth)}`);
+}
+
+/** A body as the JSON that it is, where that is the same text. */
+function bodyText(body: string): string {
+  try {
+    if (JSON.stringify(JSON.parse(body)) === body) return `JSON.stringify(${body})`;
+  } catch {}
+  return json(body);
+}
+
+function pytestText(situation: Situation, routeOf: RouteOf): string {
+  const { title, settings, startMs, match, statuses, standstill, faultHits } = situation;
+  const { name, seed, noLimits, assumptions, limits, world } = settings;
+  const worldFile = { ...(world as object), assumptions, limits };
+  const steps = linesOf(
+    situation,
+    (time) => `control("POST", "${routeOf('clock.advance').path}", {"to": "${time}"})`,
+    (step) => {
+      if ('operation' in step) {
+        const [first, second] = step.args;
+        // An id comes first.
+        const hasId = typeof first === 'string';
+        const { method, path } = routeOf(step.operation, hasId ? first : '');
+        const call = `control("${method}", ${json(path)}, ${python(hasId ? second : first)})`;
+        return step.operation === 'accounts.createKey' ? `keys.append(${call}["key"])` : call;
+      }
+      const { request, key, seen } = step;
+      const keyExpression = keyText(situation, key).replaceAll("'", '"');
+      const body = request.body === undefined ? '' : `, ${python(request.body)}`;
+      return `assert send("${request.method}", ${json(pathOf(step))}, ${keyExpression}${body}) == ${json(seen)}`;
+    },
+  );
+  const query = new URLSearchParams({ ...match, limit: '20' });
+  return `import json
+import subprocess
+import time
+import urllib.error
+import urllib.request
+
+import pytest
+
+WORLD = json.loads(r"""${indented(worldFile, 0)}""")
+
+
+@pytest.fixture
+def twin(tmp_path):
+    """A simulator with the keys and URLs that its ready file names."""
+    world, ready = tmp_path / "world.json", tmp_path / "ready.json"
+    world.write_text(json.dumps(WORLD))
+    flags = ["--port", "0", "--control-port", "0", "--ready-file", str(ready), "--world", str(world)]
+    flags += ["--clock", "manual", "--start-time", "${isoTime(startMs)}", "--seed", "${seed}"${noLimits === true ? ', "--no-limits"' : ''}]
+    process = subprocess.Popen(["npx", "smstwin", "serve", *flags])
+    while not ready.exists():
+        assert process.poll() is None, "smstwin ended"
+        time.sleep(0.05)
+    yield json.loads(ready.read_text())
+    process.terminate()
+    process.wait()
+
+
+def test_situation(twin):
+    ${python(title)}
+    keys = [account["api_key"] for account in twin["accounts"]]
+
+    def ask(method, url, body, headers={}):
+        headers = {"content-type": "application/json", **headers}
+        request = urllib.request.Request(url, body, headers, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=${timeoutMs(situation) / secondMs}) as reply:
+                return reply.status, reply.read()
+        except urllib.error.HTTPError as refusal:
+            return refusal.code, refusal.read()
+
+    def control(method, path, body=None):
+        data = None if body is None else json.dumps(body).encode()
+        status, text = ask(method, twin["control_url"] + path, data)
+        assert status < 400, text
+        return json.loads(text or "null")
+
+    def send(method, path, key, body=None):
+        """Let your client send here instead. "lost": it does not get a whole reply."""
+        data = None if body is None else body.encode()
+        try:
+            status, text = ask(method, twin["base_url"] + path, data, {"authorization": f"Bearer {key}"})
+            json.loads(text or "null")
+            return status
+        except (OSError, ValueError, urllib.error.URLError):
+            return "lost"
+        except Exception as error:  # A reply that is cut in the midst.
+            assert "Incomplete" in type(error).__name__ or "Remote" in type(error).__name__
+            return "lost"
+
+${steps.map((line) => `    ${line}`).join('\n')}
+
+    messages = control("GET", ${json(`${routeOf('messages.page').path}?${query}`)})["messages"]
+    assert [message["status"] for message in messages] == ${json(statuses)}
+    standstills = control("GET", "${routeOf('messages.standstills').path}")["standstills"]
+    assert [each["waiting_for"] for each in standstills][:1] == ${json(standstill === '' ? [] : [standstill])}
+    faults = control("GET", "${routeOf('faults.list').path}")["faults"]
+    assert [fault["hits"] for fault in faults] == ${json(faultHits)}
+    # Red as long as the requests above break a rule for clients.
+    rules = control("GET", "${routeOf('referee.report').path}?partial=true")["rules"]
+    assert [rule["id"] for rule in rules if rule["verdict"] == "failed"] == []
+${name === undefined ? '' : '    # The ids of a created world are drawn with its name.\n'}`;
+}
+
+/** A JSON value as a literal of Python. */
+function python(value: unknown): string {
+  if (value === undefined || value === null) return 'None';
+  if (typeof value === 'boolean') return value ? 'True' : 'False';
+  if (Array.isArray(value)) return `[${value.map(python).join(', ')}]`;
+  if (typeof value !== 'object') return json(value);
+  return `{${Object.entries(value)
+    .map(([name, part]) => `${json(name)}: ${python(part)}`)
+    .join(', ')}}`;
+}

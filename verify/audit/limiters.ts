@@ -1,0 +1,133 @@
+/** Planted limiters, sound ones and faulty ones, on a clock that is passed in. */
+import type { Reply, Subject } from '../../audit/exchange.ts';
+
+export interface Decided {
+  readonly passes: boolean;
+  /** Milliseconds until the next request would pass. */
+  readonly waitMs: number;
+}
+
+export type Limiter = (key: string, now: number) => Decided;
+
+const pass: Decided = { passes: true, waitMs: 0 };
+const refuse = (waitMs: number): Decided => ({ passes: false, waitMs });
+
+/** One limiter for each key. */
+export function perKey(make: () => (now: number) => Decided): Limiter {
+  const limiters = new Map<string, (now: number) => Decided>();
+  return (key, now) => {
+    const limiter = limiters.get(key) ?? make();
+    limiters.set(key, limiter);
+    return limiter(now);
+  };
+}
+
+export const fixedWindow = (limit: number, windowMs: number) => () => {
+  let [start, count] = [Number.NEGATIVE_INFINITY, 0];
+  return (now: number) => {
+    if (now - start >= windowMs) [start, count] = [now, 0];
+    count += 1;
+    return count <= limit ? pass : refuse(start + windowMs - now);
+  };
+};
+
+export const alignedWindow = (limit: number, windowMs: number) => () => {
+  let [window, count] = [-1, 0];
+  return (now: number) => {
+    const current = Math.floor(now / windowMs);
+    if (current !== window) [window, count] = [current, 0];
+    count += 1;
+    return count <= limit ? pass : refuse((current + 1) * windowMs - now);
+  };
+};
+
+export const slidingLog =
+  (limit: number, windowMs: number, refusalsSpend = false) =>
+  () => {
+    let times: number[] = [];
+    return (now: number) => {
+      times = times.filter((time) => time > now - windowMs);
+      const passes = times.length < limit;
+      if (passes || refusalsSpend) times.push(now);
+      const first = times[times.length - limit] ?? now;
+      return passes ? pass : refuse(first + windowMs - now);
+    };
+  };
+
+export const tokenBucket = (capacity: number, perSecond: number) => () => {
+  let [tokens, last] = [capacity, 0];
+  return (now: number) => {
+    tokens = Math.min(capacity, tokens + ((now - last) * perSecond) / 1_000);
+    last = now;
+    if (tokens < 1) return refuse(((1 - tokens) / perSecond) * 1_000);
+    tokens -= 1;
+    return pass;
+  };
+};
+
+export const slidingCounter = (limit: number, windowMs: number) => () => {
+  let [window, current, before] = [-1, 0, 0];
+  return (now: number) => {
+    const number = Math.floor(now / windowMs);
+    if (number !== window) {
+      before = number === window + 1 ? current : 0;
+      [window, current] = [number, 0];
+    }
+    const wouldPass = (at: number) => {
+      const share = 1 - (at % windowMs) / windowMs;
+      return before * share + current < limit;
+    };
+    if (wouldPass(now)) {
+      current += 1;
+      return pass;
+    }
+    let waitMs = 1;
+    const end = (number + 1) * windowMs;
+    while (now + waitMs < end && !wouldPass(now + waitMs)) waitMs += 1;
+    return refuse(waitMs);
+  };
+};
+
+export const prolonged = (limit: number, windowMs: number) => () => {
+  let [last, count] = [Number.NEGATIVE_INFINITY, 0];
+  return (now: number) => {
+    if (now - last >= windowMs) count = 0;
+    last = now;
+    count += 1;
+    return count <= limit ? pass : refuse(windowMs);
+  };
+};
+
+/** Time, and a server before which a limiter stands. */
+export class Bench {
+  now = Date.UTC(2026, 0, 5, 10, 0, 17, 345);
+  readonly #limiter: Limiter;
+  readonly #keyOf: (subject: Subject) => string;
+  readonly #headersOf: (decided: Decided) => Record<string, string>;
+
+  constructor(
+    limiter: Limiter,
+    keyOf: (subject: Subject) => string = ({ caller }) => caller,
+    headersOf: (decided: Decided) => Record<string, string> = exactWait,
+  ) {
+    this.#limiter = limiter;
+    this.#keyOf = keyOf;
+    this.#headersOf = headersOf;
+  }
+
+  readonly request = async (subject: Subject): Promise<Reply> => {
+    const decided = this.#limiter(this.#keyOf(subject), this.now);
+    return { status: decided.passes ? 200 : 429, headers: this.#headersOf(decided) };
+  };
+
+  readonly clock = {
+    now: () => this.now,
+    sleep: async (ms: number) => {
+      this.now += ms;
+    },
+  };
+}
+
+export function exactWait({ passes, waitMs }: Decided): Record<string, string> {
+  return passes ? {} : { 'retry-after': `${Math.max(1, Math.ceil(waitMs / 1_000))}` };
+}

@@ -1,0 +1,42 @@
+/** The audit of planted limiters on a clock of their own: what it calls certain is true. */
+import { expect, test } from 'vitest';
+import { audit } from '#audit/audit.ts';
+import {
+  alignedWindow,
+  Bench,
+  fixedWindow,
+  perKey,
+  prolonged,
+  slidingCounter,
+  slidingLog,
+  tokenBucket,
+} from './limiters.ts';
+
+const sizes = [
+  [5, 2_000],
+  [120, 60_000],
+] as const;
+
+const sound = [
+  ['fixed_window', fixedWindow],
+  ['aligned_window', alignedWindow],
+  ['sliding_log', slidingLog],
+  ['sliding_counter', slidingCounter],
+  ['token_bucket', (n: number, ms: number) => tokenBucket(n, (n / ms) * 1_000)],
+  ['none_of_these', prolonged],
+] as const;
+
+const rows = sound.flatMap(([name, make]) =>
+  sizes.map(([limit, windowMs]) => ({ name, make: make(limit, windowMs), limit, windowMs })),
+);
+
+test.each(rows)('nothing certain is false of $name of $limit in $windowMs ms', async (row) => {
+  const bench = new Bench(perKey(row.make));
+  const { statements } = await audit({ request: bench.request, ...bench.clock });
+  const { algorithm, limit, window_seconds: window } = statements;
+  if (algorithm.certainty === 'certain') expect(algorithm.value).toBe(row.name);
+  if (limit.certainty === 'certain') expect(limit.value).toBe(row.limit);
+  if (window.certainty === 'certain') expect(window.value).toBe(row.windowMs / 1_000);
+  const keys = statements.keyed_by;
+  if (keys.certainty === 'certain') expect(keys.value).toEqual(['address']);
+});
