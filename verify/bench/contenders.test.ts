@@ -16,9 +16,9 @@ test('each server has an exact version, so that a table can be repeated', () => 
 test('each placeholder is filled, and each value is used', () => {
   const used = new Set([...text.matchAll(/%(\w+)%/g)].map(([, name]) => name));
   const returned = /return \{ packed, queued, read, \.\.\.texts, \.\.\.files \}/;
-  const main = textOf('main.ts');
-  expect(main).toMatch(returned);
-  const filled = [...main.matchAll(/\b(queued_text|read_text|world|openapi): JSON/g)];
+  const program = textOf('compare.ts');
+  expect(program).toMatch(returned);
+  const filled = [...program.matchAll(/\b(queued_text|read_text|world|openapi): JSON/g)];
   const names = ['packed', 'port', 'queued', 'read', ...filled.map(([, name]) => name)];
   expect([...used].sort()).toEqual(names.sort());
 });
