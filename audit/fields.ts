@@ -100,11 +100,8 @@ const epochMs = 1e12;
 /** A reset in seconds from now, in seconds or milliseconds since 1970, or a date. */
 function resetIn(text: string, { headers, answeredAt }: Exchange): number {
   const number = Number(text);
-  const date = Number.isNaN(number)
-    ? Date.parse(text)
-    : number >= epochMs
-      ? number
-      : number * 1_000;
+  const epoch = number >= epochMs ? number : number * 1_000;
+  const date = Number.isNaN(number) ? Date.parse(text) : epoch;
   if (number < epochSeconds) return number * 1_000;
   // The target's own clock, if it is known: its whole seconds make the wait longer, never shorter.
   const now = Date.parse(headers['date'] ?? '');

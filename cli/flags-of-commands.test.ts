@@ -24,18 +24,24 @@ const accepted: Readonly<Record<string, string>> = {
   '<i/N>': '0/3',
   '<ISO>': '2026-01-01T00:00:00Z',
   '<key>': 'k',
+  '<line>': 'X-Caller: a',
+  '<list>': 'limit=5',
   '<kind>': 'self-signed',
   '<kind=file>': 'json=/tmp/smstwin-none',
   '<mode>': 'manual',
   '<n>': '5',
   '<name>': 'name',
+  '<name: value>': 'X-A: b',
   '<number>': '+12025550101',
   '<old>': '/tmp/smstwin-none',
+  '<path>': '/other',
   '<port>': '0',
   '<report.json>': '/tmp/smstwin-none',
   '<rule>': 'SEND-4',
   '<seconds>': 'real',
   '<size>': '1GiB',
+  '<status>': '429',
+  '<text>': 'text',
   '<threshold>': 'p99<50ms',
   '<token>': 't',
   '<url>': 'http://127.0.0.1:1',
@@ -45,8 +51,10 @@ const accepted: Readonly<Record<string, string>> = {
 /** Where the placeholder is not enough. */
 const acceptedBy: Readonly<Record<string, string>> = {
   '--assume': 'replayScope=api_key',
+  '--caller': 'X-Caller: a, b',
   '--env': 'URL=base_url',
   '--faults': 'throttle',
+  '--method': 'GET',
   '--profile': 'full',
   '--redact': 'numbers,text',
   '--scenario': 'read',
@@ -74,10 +82,16 @@ async function fresh(name: string): Promise<Command> {
   return command ?? expect.unreachable(name);
 }
 
+/** What a command needs besides flags. */
+const positionals: Readonly<Record<string, readonly string[]>> = {
+  audit: ['http://127.0.0.1:1'],
+  replay: ['journal'],
+};
+
 /** The line with which a command refuses arguments and variables; undefined if it takes them. */
 async function refusal(name: string, argv: readonly string[], env = {}): Promise<unknown> {
   try {
-    const positional = name === 'replay' ? ['journal'] : [];
+    const positional = positionals[name] ?? [];
     readFlags(await fresh(name), [...argv, ...positional], env);
     return undefined;
   } catch (error) {
@@ -114,7 +128,7 @@ test.each(valued)(
   async (row) => {
     const { name, flag, option } = row;
     const [once, again] = [await fresh(name), await fresh(name)];
-    const positional = name === 'replay' ? ['journal'] : [];
+    const positional = positionals[name] ?? [];
     readFlags(once, [flag, valueFor(option), ...positional], {});
     readFlags(again, [flag, valueFor(option), `${flag}=${valueFor(option)}`, ...positional], {});
     const [one, both] = [once, again].map((command) =>
@@ -128,7 +142,7 @@ test.each(valued)(
 test.each(valued)('$name $flag means the same as a variable', async ({ name, flag, option }) => {
   const value = valueFor(option);
   const [asFlag, asVariable] = [await fresh(name), await fresh(name)];
-  const positional = name === 'replay' ? ['journal'] : [];
+  const positional = positionals[name] ?? [];
   readFlags(asFlag, [flag, value, ...positional], {});
   readFlags(asVariable, positional, { [variableOf(flag)]: value });
   const [given, set] = [asFlag, asVariable].map((command) =>

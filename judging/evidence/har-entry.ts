@@ -8,7 +8,7 @@ import { z } from 'zod';
 import type { TrafficExchange, TrafficReply } from '#contract/exchange.ts';
 import { mistakeLine, mistakesOf } from '#io/mistakes.ts';
 import type { KeyNames } from './key-names.ts';
-import { pathOf } from './reading.ts';
+import { pathOf, valueIn } from './reading.ts';
 
 const contentSchema = z
   .object({
@@ -24,7 +24,7 @@ const entrySchema = z.object({
   startedDateTime: z.string().refine((text) => !Number.isNaN(Date.parse(text)), {
     error: 'expected an ISO 8601 time',
   }),
-  time: z.number().catch(0),
+  time: z.number().catch(-1),
   request: z.object({
     method: z.string(),
     url: z.string(),
@@ -93,8 +93,8 @@ export function exchangeOfEntry(entry: HarEntry, keys: KeyNames): TrafficExchang
   return {
     sentAt,
     answeredAt: sentAt + Math.max(0, time),
-    // Exchanges that took no time, or less, were not measured.
-    ...(time <= 0 && { lacksEnd: true }),
+    // An exchange that took less than no time was not measured.
+    ...(time < 0 && { lacksEnd: true }),
     precisionMs: precisionOf(startedDateTime),
     host,
     ...(typeof connection === 'string' && connection !== '' && { connection }),
@@ -117,8 +117,9 @@ function replyOf(response: HarEntry['response'], keys: KeyNames): TrafficReply {
   const lacksHeaders = !Array.isArray(response.headers) || response.headers.length === 0;
   const type = lacksHeaders ? content?.mimeType : undefined;
   // Chromium writes size 0 and no text for a body that it no longer has.
-  const isLost = content?.text === undefined || Boolean(_error);
-  const body = isLost ? undefined : textOf(content, content.size);
+  const text = content?.text === undefined ? undefined : textOf(content, content.size);
+  // Of a reply that broke off, the body may have come whole.
+  const body = _error && valueIn(text) === undefined ? undefined : text;
   return {
     status,
     headers: {

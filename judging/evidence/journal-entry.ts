@@ -43,8 +43,6 @@ export interface RecordedRequest {
   /** The digest of any other `Authorization` header. */
   readonly credential?: string;
   readonly client_ip?: string;
-  /** The connection on which it came: a number within the run. */
-  readonly connection?: string;
   readonly forwarded_for?: string;
   readonly content_type?: string;
   readonly content_encoding?: string;

@@ -58,14 +58,13 @@ function end(exchange: MutableExchange, { at, seen }: EndedEntry): void {
 function exchangeOfEntry({ at, request, reply }: RequestEntry, isForced: boolean): MutableExchange {
   const time = Date.parse(at);
   const key = request.key_id ?? request.credential;
-  const { content_type: type, client_ip: address, body_base64: bytes, connection } = request;
+  const { content_type: type, client_ip: address, body_base64: bytes } = request;
   const { delivery } = reply;
   return {
     sentAt: time,
     answeredAt: time + (delivery?.delayMs ?? 0),
     precisionMs: 0,
     host: '',
-    ...(connection !== undefined && { connection }),
     method: request.method,
     path: request.path,
     query: request.query ?? '',

@@ -55,7 +55,7 @@ export function PastPage() {
         </div>
         <p class="dim">
           <code>smstwin replay journal.ndjson</code> plays the journal again and compares every
-          reply; a snapshot is restored by <code>PUT /control/snapshot</code>.
+          reply; a snapshot is restored on the control port.
         </p>
       </Card>
     </div>

@@ -14,6 +14,7 @@ import { CommandError } from '#io/command-error.ts';
 import { latestReports, type Report } from '#judging/client/intents-file.ts';
 import { type JudgeOptions, judge as judgeClient } from '#judging/client/judge.ts';
 import { exchangesOfTraffic } from '#judging/evidence/exchanges-of-traffic.ts';
+import { withChangedLines } from '#judging/evidence/journal-checksum.ts';
 import { KeyNames } from '#judging/evidence/key-names.ts';
 import { readTraffic } from '#judging/evidence/read-traffic.ts';
 import { exchangesOf } from '#src/recording/judged-exchanges.ts';
@@ -125,6 +126,59 @@ test('the same exchanges get the same client verdicts from a run and from each k
     }),
     { numRuns: runs(150), seed },
   );
+});
+
+/** The verdicts on the service of what a file holds. */
+async function serviceVerdicts(text: string) {
+  const { failed, passed } = judge(await read(text), { isComplete: false });
+  return { failed, passed };
+}
+
+test('the same exchanges get the same service verdicts from each kind of file', {
+  timeout,
+}, async () => {
+  const steps = fc.array(step, { minLength: 1, maxLength: 12 });
+  await fc.assert(
+    fc.asyncProperty(steps, from(undefined, 'sending', 'queued'), async (all, status) => {
+      // A fault of a journal excuses the service; a file of another recorder does not know of it.
+      const run = await runOf(all.map((one) => ({ ...one, fault: undefined })));
+      const exchanges = run.exchanges.map((one) => withReadOf(one, status));
+      const ofRecording = await serviceVerdicts(asRecording(exchanges));
+      expect(await serviceVerdicts(asHar(exchanges))).toEqual(ofRecording);
+      if (status === undefined) expect(await serviceVerdicts(run.journal)).toEqual(ofRecording);
+      await run.simulator.close();
+    }),
+    { numRuns: runs(60), seed },
+  );
+});
+
+/** The exchange; every read shows this status, as of a service that does not move on. */
+function withReadOf(one: TrafficExchange, status: string | undefined): TrafficExchange {
+  const { method, reply } = one;
+  if (status === undefined || method !== 'GET' || reply?.body === undefined) return one;
+  const body = reply.body.replace(/"status":"\w+"/, `"status":"${status}"`);
+  return { ...one, reply: { ...reply, body } };
+}
+
+test('STATE-3 and STATE-5 a status that goes back within 400 ms fails in every kind of file', async () => {
+  const run = await runOf(
+    (['send', 'read', 'read', 'read', 'read'] as const).map((does, index) => ({
+      ...{ gapMs: index === 1 ? 61_009 : 400, does, account: 0, id: 'a', message: 'Hi' },
+      ...{ to: '+12025550123', fault: undefined },
+    })) as readonly Step[],
+  );
+  const statuses = ['delivered', 'sending', 'delivered', 'sending'];
+  const exchanges = run.exchanges.map((one, at) => withReadOf(one, statuses[at - 1]));
+  // The first is for the look at the whole text.
+  const left = ['none', ...statuses];
+  const journal = withChangedLines(run.journal, (line) =>
+    line.includes('"method":"GET"')
+      ? line.replace(/"status":"(?:queued|sending|sent|delivered)"/, `"status":"${left.shift()}"`)
+      : line,
+  );
+  for (const text of [asRecording(exchanges), asHar(exchanges), journal])
+    expect((await serviceVerdicts(text)).failed).toEqual(['STATE-3', 'STATE-5']);
+  await run.simulator.close();
 });
 
 /** What a right client is to send, and what meets it. */
