@@ -262,5 +262,6 @@ export const shownOperations: ReadonlySet<string> = new Set<OperationName>([
   'accounts.create',
   'clock.advance',
   'clock.setMode',
+  'exchanges.perform',
   'limits.patch',
 ]);

@@ -2,6 +2,7 @@
  * Compares two worlds, such as a fork with its origin: a table of what differs between them, in
  * groups, each thing found by its identity. Part of the page Worlds.
  */
+import { useEffect, useRef } from 'preact/hooks';
 import { callIn } from '../control.ts';
 import { FilterChoices } from '../parts/fields.tsx';
 import { Card, Empty, Loaded } from '../parts/frame.tsx';
@@ -57,42 +58,47 @@ interface ComparisonProps {
 }
 
 function Comparison({ ids, nameOf }: ComparisonProps) {
+  const region = useRef<HTMLDivElement>(null);
   const worlds = useResource(() => Promise.all(ids.map(readLeaves)), {
     rereadAfter: ['message', 'sim', 'clock', 'traffic', 'operation'],
   });
+  const isLoaded = worlds.value !== undefined;
+  useEffect(() => region.current?.scrollIntoView(), [isLoaded]);
   return (
-    <Loaded resource={worlds} what="both worlds">
-      {([one = noLeaves, other = noLeaves]) => {
-        const rows = [...new Set([...one.keys(), ...other.keys()])].filter(
-          (path) => one.get(path)?.text !== other.get(path)?.text,
-        );
-        if (rows.length === 0) return <Empty title="Nothing differs." />;
-        const groups = [...new Set(rows.map((path) => path.split(': ')[0] ?? ''))];
-        return groups.map((group) => (
-          <section key={group}>
-            <h3 class="section">{group}</h3>
-            <Table
-              label={`differences in ${group}`}
-              columns={[
-                {
-                  head: 'What',
-                  cell: (path) => path.slice(group.length + 2),
-                  kind: 'breaks',
-                  namesRow: true,
-                },
-                ...[one, other].map((leaves, index) => ({
-                  head: nameOf(ids[index] ?? ''),
-                  cell: (path: string) => <Value leaf={leaves.get(path)} base={one.get(path)} />,
-                  kind: 'breaks',
-                })),
-              ]}
-              rows={rows.filter((path) => path.startsWith(`${group}: `))}
-              keyOf={(path) => path}
-            />
-          </section>
-        ));
-      }}
-    </Loaded>
+    <div ref={region}>
+      <Loaded resource={worlds} what="both worlds">
+        {([one = noLeaves, other = noLeaves]) => {
+          const rows = [...new Set([...one.keys(), ...other.keys()])].filter(
+            (path) => one.get(path)?.text !== other.get(path)?.text,
+          );
+          if (rows.length === 0) return <Empty title="Nothing differs." />;
+          const groups = [...new Set(rows.map((path) => path.split(': ')[0] ?? ''))];
+          return groups.map((group) => (
+            <section key={group}>
+              <h3 class="section">{group}</h3>
+              <Table
+                label={`differences in ${group}`}
+                columns={[
+                  {
+                    head: 'What',
+                    cell: (path) => path.slice(group.length + 2),
+                    kind: 'breaks',
+                    namesRow: true,
+                  },
+                  ...[one, other].map((leaves, index) => ({
+                    head: nameOf(ids[index] ?? ''),
+                    cell: (path: string) => <Value leaf={leaves.get(path)} base={one.get(path)} />,
+                    kind: 'breaks',
+                  })),
+                ]}
+                rows={rows.filter((path) => path.startsWith(`${group}: `))}
+                keyOf={(path) => path}
+              />
+            </section>
+          ));
+        }}
+      </Loaded>
+    </div>
   );
 }
 

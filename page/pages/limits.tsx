@@ -12,7 +12,7 @@ import { SearchableTable } from '../parts/list.tsx';
 import type { Column } from '../parts/table.tsx';
 import { Level, Quota, ThrottledUntil } from '../parts/values.tsx';
 import { useResource } from '../resource.ts';
-import type { Account, Bucket, Endpoint, Reply } from '../wire.ts';
+import type { Account, Bucket, Endpoint } from '../wire.ts';
 import { useBuckets } from '../world.ts';
 import { RequestPlot } from './request-plot.tsx';
 
@@ -50,7 +50,21 @@ export function LimitsPage() {
         lead="Empty: not limited. A changed limit starts with full buckets."
       >
         <Loaded resource={limits} what="limits">
-          {(current) => <LimitForm limits={current} onChange={changeLimits} />}
+          {(current) => (
+            <div class="row">
+              {declared['limits.patch'].input?.map((field) => (
+                <div class="field" key={field.name}>
+                  <span aria-hidden="true">{field.name}</span>
+                  <CellInput
+                    field={field}
+                    label={field.name}
+                    value={current[field.name as Endpoint]}
+                    onChange={(value) => changeLimits({ [field.name]: value })}
+                  />
+                </div>
+              ))}
+            </div>
+          )}
         </Loaded>
       </Card>
     </div>
@@ -117,28 +131,5 @@ function Gauge({ name, bucket }: { readonly name: string; readonly bucket: Bucke
         </span>
       )}
     </>
-  );
-}
-
-interface LimitFormProps {
-  readonly limits: Reply<'limits.get'>;
-  readonly onChange: (changes: Row) => Promise<void>;
-}
-
-function LimitForm({ limits, onChange }: LimitFormProps) {
-  return (
-    <div class="row">
-      {declared['limits.patch'].input?.map((field) => (
-        <div class="field" key={field.name}>
-          <span aria-hidden="true">{field.name}</span>
-          <CellInput
-            field={field}
-            label={field.name}
-            value={limits[field.name as Endpoint]}
-            onChange={(value) => onChange({ [field.name]: value })}
-          />
-        </div>
-      ))}
-    </div>
   );
 }

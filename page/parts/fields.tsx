@@ -132,7 +132,7 @@ interface InputChange {
 /** The rows of a field with long texts; undefined: an input of one line. */
 function textareaRows({ name, kind }: Field): number | undefined {
   if (kind === 'pairs') return 2;
-  return name === 'message' ? 4 : undefined;
+  return /^(message|body)$/.test(name) ? 4 : undefined;
 }
 
 /** The declared choices of a field; `default` leaves an optional field out. */

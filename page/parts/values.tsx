@@ -134,18 +134,24 @@ export function ThrottledUntil({ at }: { readonly at: string }) {
   );
 }
 
-/** The status of an HTTP reply, in the colours of a message status. */
+/** Words in the colours of a message status. */
+function Badge({
+  like,
+  children,
+}: {
+  readonly like: string;
+  readonly children: ComponentChildren;
+}) {
+  return <span class={`badge status-${like}`}>{children}</span>;
+}
+
+/** The status of an HTTP reply. */
 export function ReplyStatus({ status }: { readonly status: number }) {
-  return <span class={`badge status-${messageStatusLike(status)}`}>{status}</span>;
+  if (status === 429) return <Badge like="sending">{status}</Badge>;
+  if (status < 300) return <Badge like="delivered">{status}</Badge>;
+  return <Badge like={status < 400 ? 'queued' : 'failed'}>{status}</Badge>;
 }
 
-function messageStatusLike(status: number): string {
-  if (status < 300) return 'delivered';
-  if (status === 429) return 'sending';
-  return status < 400 ? 'queued' : 'failed';
-}
-
-/** The message status whose colours a verdict has. */
 const verdictStatuses: Readonly<Record<string, string>> = {
   passed: 'delivered',
   failed: 'failed',
@@ -153,13 +159,11 @@ const verdictStatuses: Readonly<Record<string, string>> = {
 };
 
 export function VerdictBadge({ verdict }: { readonly verdict: string }) {
-  const status = verdictStatuses[verdict] ?? 'queued';
-  return <span class={`badge status-${status}`}>{verdict.replace('_', ' ')}</span>;
+  return <Badge like={verdictStatuses[verdict] ?? 'queued'}>{verdict.replace('_', ' ')}</Badge>;
 }
 
 export function TruthBadge({ isTrue }: { readonly isTrue: boolean }) {
-  const status = isTrue ? 'delivered' : 'queued';
-  return <span class={`badge status-${status}`}>{isTrue ? 'yes' : 'no'}</span>;
+  return <Badge like={isTrue ? 'delivered' : 'queued'}>{isTrue ? 'yes' : 'no'}</Badge>;
 }
 
 interface LevelProps {
