@@ -89,7 +89,7 @@ export const callAny = call as (name: OperationName, ...args: readonly unknown[]
 export const lastChange = signal<OperationName | undefined>(undefined);
 
 /** Operations that no journal records, and those with an undo of their own or none. */
-const notUndone = /^(worlds|referee|exchanges)\.|^simulator\.|^past\.|^snapshots\.|^clock\.setMode/;
+const notUndone = /^(worlds|referee|exchanges)\.|^past\.|^snapshots\.|^clock\.setMode/;
 
 /** Calls an operation in the world with this prefix of its paths (see `prefixOf`). */
 export async function callIn<Name extends OperationName>(

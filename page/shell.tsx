@@ -7,7 +7,7 @@ import { signal } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { advanceClock, advanceOutcome, clock, nowMs, readState } from './clock.ts';
-import { call, controlToken, keepToken, tokenIsMissing } from './control.ts';
+import { controlToken, keepToken, tokenIsMissing } from './control.ts';
 import { connection, reconnectNow } from './events.ts';
 import { listPages } from './lists.ts';
 import { AccountsPage } from './pages/accounts.tsx';
@@ -27,9 +27,9 @@ import { List } from './parts/list.tsx';
 import { moveBetweenRows } from './parts/live-table.tsx';
 import { Undo } from './parts/undo.tsx';
 import { type Fact, Facts, Time } from './parts/values.tsx';
-import { useResource } from './resource.ts';
-import { pageName, prefixOf, shownWorld } from './route.ts';
-import { isoTime } from './words.ts';
+import { pageName, shownWorld } from './route.ts';
+import { isoTime, prefixOf } from './words.ts';
+import { useWorldChoices } from './world.ts';
 
 interface Page {
   readonly name: string;
@@ -195,14 +195,11 @@ function ConnectionNotice() {
 
 /** A choice of the server's worlds, by their name. Hidden while there is only one. */
 function WorldSwitcher() {
-  const { value, error } = useResource(() => call('worlds.list'), {
-    rereadAfter: ['operation', 'clock'],
-  });
-  const worlds = value?.worlds ?? [];
-  const isListed = shownWorld === 'default' || worlds.some(({ world_id: id }) => id === shownWorld);
-  if (worlds.length === 0 && isListed) return null;
+  const { worlds, error } = useWorldChoices();
+  const isListed = worlds.some(({ value }) => value === shownWorld);
+  if (worlds.length === 1 && isListed) return null;
   // The control port refuses every call in a world that was deleted.
-  const goneText = error === undefined ? '' : ' (gone)';
+  const label = error === undefined ? shownWorld : `${shownWorld} (gone)`;
   return (
     <div class="world-switcher">
       <label class="dim wide" for="world">
@@ -213,11 +210,7 @@ function WorldSwitcher() {
         aria-label="World"
         value={shownWorld}
         onChoose={(id) => location.assign(`${prefixOf(id)}/${location.hash}`)}
-        choices={[
-          { value: 'default', label: 'default' },
-          ...(isListed ? [] : [{ value: shownWorld, label: `${shownWorld}${goneText}` }]),
-          ...worlds.map(({ world_id: value, name: label }) => ({ value, label })),
-        ]}
+        choices={isListed ? worlds : [...worlds, { value: shownWorld, label }]}
       />
     </div>
   );

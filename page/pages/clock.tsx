@@ -1,10 +1,8 @@
 /**
  * The page Clock: the simulated time, its mode, ways to advance it, and a reset.
  */
-import { signal } from '@preact/signals';
 import { advanceClock, clock, describeAdvance, nowMs, readState, state } from '../clock.ts';
 import { call } from '../control.ts';
-import type { Row } from '../list-declaration.ts';
 import { Action } from '../parts/action.tsx';
 import { Card, Loading } from '../parts/frame.tsx';
 import { OperationForm } from '../parts/operation-form.tsx';
@@ -67,21 +65,9 @@ export function ClockPage() {
   );
 }
 
-/**
- * The snapshot from before the last reset by this page; undefined without a reset, or if the
- * snapshot failed (it may be too large).
- */
-const undoSnapshot = signal<Row | undefined>(undefined);
-
 function StartOver() {
   const reset = async () => {
-    undoSnapshot.value = await call('snapshots.take').catch(() => undefined);
     await call('simulator.reset');
-    await readState();
-  };
-  const undo = async () => {
-    await call('snapshots.restore', undoSnapshot.value ?? {});
-    undoSnapshot.value = undefined;
     await readState();
   };
   return (
@@ -90,11 +76,10 @@ function StartOver() {
       <div class="actions">
         <Action
           act={reset}
-          warning="The world is then as it was at the start, clock included. Undo brings it back until this tab is closed, without the list of requests."
+          warning="The world is then as it was at the start, clock included. The journal keeps what was: Undo, and the time machine, bring it back without the list of requests."
         >
           Start over
         </Action>
-        {undoSnapshot.value !== undefined && <Action act={undo}>Undo: bring back what was</Action>}
       </div>
     </div>
   );

@@ -168,6 +168,24 @@ export function Choices({ value, choices, onChoose, ...attributes }: ChoicesProp
   );
 }
 
+interface CheckProps {
+  readonly isOn: Signal<boolean>;
+  readonly children: string;
+}
+
+export function Check({ isOn, children }: CheckProps) {
+  return (
+    <label class="check">
+      <input
+        type="checkbox"
+        checked={isOn.value}
+        onChange={({ currentTarget }) => (isOn.value = currentTarget.checked)}
+      />
+      {children}
+    </label>
+  );
+}
+
 /** Choices whose labels are their values. */
 export function choicesOf(names: readonly string[]): Choice[] {
   return names.map((value) => ({ value, label: value }));

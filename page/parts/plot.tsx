@@ -140,17 +140,14 @@ function optionsOf(
       { label: 'UTC, simulated', value: (_, second) => clockText(second) },
       ...lines.map(({ label, tone, look }): UPlot.Series => {
         const stroke = colour(tone);
-        const shared = { label, stroke, width: 2 };
-        if (look === 'marks') {
-          const points = { show: true, size: markSize, fill: stroke };
-          return { ...shared, paths: () => null, points };
-        }
-        const dashes = look === 'dashes' ? { dash: [6, 4] } : {};
+        const isMarks = look === 'marks';
         return {
-          ...shared,
-          ...dashes,
-          ...(stepped && { paths: stepped }),
-          points: { show: false },
+          label,
+          stroke,
+          width: 2,
+          points: { show: isMarks, size: markSize, fill: stroke },
+          ...(look === 'dashes' && { dash: [6, 4] }),
+          ...(isMarks ? { paths: () => null } : stepped && { paths: stepped }),
         };
       }),
     ],

@@ -45,7 +45,8 @@ export function Undo() {
 /** Takes the world back to before the last operation of this name, if nothing came after it. */
 async function goBackBefore(name: string): Promise<void> {
   const { entries } = await call('past.inputs', { limit: 20 });
-  const later = entries.findIndex(({ input }) => input === name);
+  // The journal writes `reset` for `simulator.reset`.
+  const later = entries.findIndex(({ input }) => input === name || name.endsWith(`.${input}`));
   const done = entries[later];
   if (done === undefined) throw new Refusal({ '': 'The journal no longer holds it.' });
   if (later > 0) {
