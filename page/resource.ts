@@ -15,7 +15,7 @@ const leastPeriodMs = 1_500;
  * the CPU is for the simulator's clients.
  */
 const pausePerRead = 40;
-const longestPauseMs = 15_000;
+const longestPauseMs = 5_000;
 
 /** This long after an action of the user, reads do not pause: its outcome shows at once. */
 const userActionMs = 1_000;

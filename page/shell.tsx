@@ -7,7 +7,7 @@ import { signal } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { advanceClock, advanceOutcome, clock, nowMs, readState } from './clock.ts';
-import { call, controlToken, keepToken, tokenIsMissing } from './control.ts';
+import { controlToken, keepToken, tokenIsMissing } from './control.ts';
 import { connection, reconnectNow } from './events.ts';
 import { listPages } from './lists.ts';
 import { AccountsPage } from './pages/accounts.tsx';
@@ -23,39 +23,39 @@ import { Rules } from './pages/rules.tsx';
 import { SendPage } from './pages/send.tsx';
 import { Action, Dialog } from './parts/action.tsx';
 import { Choices } from './parts/fields.tsx';
+import { type Destination, Jump } from './parts/jump.tsx';
 import { List } from './parts/list.tsx';
 import { moveBetweenRows } from './parts/live-table.tsx';
 import { Undo } from './parts/undo.tsx';
 import { type Fact, Facts, Time } from './parts/values.tsx';
-import { useResource } from './resource.ts';
-import { pageName, prefixOf, shownWorld } from './route.ts';
-import { isoTime } from './words.ts';
+import { pageName, shownWorld } from './route.ts';
+import { isoTime, prefixOf } from './words.ts';
+import { useWorldChoices } from './world.ts';
 
-interface Page {
-  readonly name: string;
-  readonly title: string;
+interface Page extends Destination {
   /** Shown below the page's lists (`lists.ts`), if it has any. */
   readonly view?: ComponentType;
 }
 
 const pages: readonly Page[] = [
-  { name: 'home', title: 'Home', view: HomePage },
-  { name: 'messages', title: 'Messages', view: MessagesPage },
-  { name: 'requests', title: 'Requests', view: RequestsPage },
-  { name: 'referee', title: 'Referee', view: RefereePage },
-  { name: 'send', title: 'Send', view: SendPage },
-  { name: 'received', title: 'Received' },
-  { name: 'clock', title: 'Clock', view: ClockPage },
-  { name: 'past', title: 'Time machine', view: PastPage },
-  { name: 'faults', title: 'Faults' },
-  { name: 'limits', title: 'Limits', view: LimitsPage },
-  { name: 'accounts', title: 'Accounts', view: AccountsPage },
-  { name: 'worlds', title: 'Worlds', view: Compare },
-  { name: 'rules', title: 'Rules and assumptions', view: Rules },
+  { name: 'home', key: 'h', title: 'Home', view: HomePage },
+  { name: 'messages', key: 'm', title: 'Messages', view: MessagesPage },
+  { name: 'requests', key: 'r', title: 'Requests', view: RequestsPage },
+  { name: 'referee', key: 'e', title: 'Referee', view: RefereePage },
+  { name: 'send', key: 's', title: 'Send', view: SendPage },
+  { name: 'received', key: 'i', title: 'Received' },
+  { name: 'clock', key: 'c', title: 'Clock', view: ClockPage },
+  { name: 'past', key: 't', title: 'Time machine', view: PastPage },
+  { name: 'faults', key: 'f', title: 'Faults' },
+  { name: 'limits', key: 'l', title: 'Limits', view: LimitsPage },
+  { name: 'accounts', key: 'a', title: 'Accounts', view: AccountsPage },
+  { name: 'worlds', key: 'w', title: 'Worlds', view: Compare },
+  { name: 'rules', key: 'u', title: 'Rules and assumptions', view: Rules },
 ];
 
 const noPage: Page = {
   name: 'none',
+  key: '',
   title: 'No such page',
   view: () => (
     <p>
@@ -64,7 +64,12 @@ const noPage: Page = {
   ),
 };
 
-const isHelpShown = signal(false);
+/** The dialog that is open over the page. */
+const opened = signal<'keys' | 'jump' | undefined>(undefined);
+const closeDialog = () => (opened.value = undefined);
+
+/** The key before, so that `g m` goes to the page Messages. */
+let previousKey = '';
 
 /** Handles the keys of `keyFacts`, except where the user types. */
 function onKey(event: KeyboardEvent): void {
@@ -73,8 +78,16 @@ function onKey(event: KeyboardEvent): void {
     // The browser empties the search first; moving the focus now would suppress its input event.
     setTimeout(focusHeading);
   }
-  if (target.closest('input, textarea, select, dialog') !== null) return;
-  if (event.key === '?') isHelpShown.value = true;
+  const hasModifier = event.ctrlKey || event.metaKey || event.altKey;
+  if (event.key === 'k' && hasModifier && !event.altKey) {
+    event.preventDefault();
+    opened.value = 'jump';
+  }
+  if (hasModifier || target.closest('input, textarea, select, dialog') !== null) return;
+  if (event.key === '?') opened.value = 'keys';
+  const page = previousKey === 'g' ? pages.find(({ key }) => key === event.key) : undefined;
+  previousKey = event.key;
+  if (page !== undefined) location.hash = `#/${page.name}`;
   moveBetweenRows(event);
   const search = document.querySelector<HTMLElement>('main input[type="search"]');
   if (event.key !== '/' || search === null) return;
@@ -88,6 +101,8 @@ function focusHeading(): void {
 
 const keyFacts: readonly Fact[] = [
   ['/', 'the search of this page'],
+  ['Ctrl-K', 'goes to a page, or searches messages and requests'],
+  ['g m', 'goes to Messages; Ctrl-K shows the letters of all pages'],
   ['j, k, arrows', 'the next and the previous row'],
   ['Enter', 'opens a row'],
   ['Escape', 'closes what is open'],
@@ -113,15 +128,16 @@ export function Shell() {
           smstwin
         </a>
         <WorldSwitcher />
-        <button type="button" class="button plain help" onClick={() => (isHelpShown.value = true)}>
+        <button type="button" class="button plain help" onClick={() => (opened.value = 'keys')}>
           <span class="hidden">Keys: </span>?
         </button>
         <SimulatedTime />
-        {isHelpShown.value && (
-          <Dialog title="Keys" onClose={() => (isHelpShown.value = false)}>
+        {opened.value === 'keys' && (
+          <Dialog title="Keys" onClose={closeDialog}>
             <Facts facts={keyFacts} />
           </Dialog>
         )}
+        {opened.value === 'jump' && <Jump pages={pages} onClose={closeDialog} />}
       </header>
       <nav class="pages" aria-label="Pages">
         {pages.map(({ name, title }) => (
@@ -195,14 +211,11 @@ function ConnectionNotice() {
 
 /** A choice of the server's worlds, by their name. Hidden while there is only one. */
 function WorldSwitcher() {
-  const { value, error } = useResource(() => call('worlds.list'), {
-    rereadAfter: ['operation', 'clock'],
-  });
-  const worlds = value?.worlds ?? [];
-  const isListed = shownWorld === 'default' || worlds.some(({ world_id: id }) => id === shownWorld);
-  if (worlds.length === 0 && isListed) return null;
+  const { worlds, error } = useWorldChoices();
+  const isListed = worlds.some(({ value }) => value === shownWorld);
+  if (worlds.length === 1 && isListed) return null;
   // The control port refuses every call in a world that was deleted.
-  const goneText = error === undefined ? '' : ' (gone)';
+  const label = error === undefined ? shownWorld : `${shownWorld} (gone)`;
   return (
     <div class="world-switcher">
       <label class="dim wide" for="world">
@@ -213,11 +226,7 @@ function WorldSwitcher() {
         aria-label="World"
         value={shownWorld}
         onChoose={(id) => location.assign(`${prefixOf(id)}/${location.hash}`)}
-        choices={[
-          { value: 'default', label: 'default' },
-          ...(isListed ? [] : [{ value: shownWorld, label: `${shownWorld}${goneText}` }]),
-          ...worlds.map(({ world_id: value, name: label }) => ({ value, label })),
-        ]}
+        choices={isListed ? worlds : [...worlds, { value: shownWorld, label }]}
       />
     </div>
   );

@@ -1,5 +1,6 @@
 /**
- * Counts, times, faults and scripted outcomes in words.
+ * Counts, times, faults and scripted outcomes in words, and the prefix of a world's paths. Runs
+ * anywhere: other files of the page need a browser.
  */
 import { faultKinds } from '#contract/fault-kinds.ts';
 import { dayMs, hourMs, minuteMs, secondMs } from '#contract/time.ts';
@@ -8,6 +9,11 @@ import type { Reply } from './wire.ts';
 /** `1 message`, `1,200 messages`. */
 export function counted(count: number, singular: string, plural = `${singular}s`): string {
   return `${count.toLocaleString('en')} ${count === 1 ? singular : plural}`;
+}
+
+/** The prefix of the paths of a world on the control port. */
+export function prefixOf(worldId: string): string {
+  return worldId === 'default' ? '' : `/w/${worldId}`;
 }
 
 export function isoTime(ms: number): string {

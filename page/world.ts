@@ -1,9 +1,11 @@
 /**
- * The accounts and SIMs, which most pages show: one resource for all components of a page.
+ * What several pages show of a world: accounts and SIMs (one resource for all components of a page),
+ * buckets, and the other worlds.
  */
 import { useEffect } from 'preact/hooks';
+import { whileRunning } from './clock.ts';
 import { call } from './control.ts';
-import { Resource } from './resource.ts';
+import { Resource, useResource } from './resource.ts';
 import type { Account, Sim } from './wire.ts';
 
 export interface World {
@@ -25,6 +27,30 @@ export function useWorld(): World | undefined {
 async function readWorld(): Promise<World> {
   const [{ accounts }, { sims }] = await Promise.all([call('accounts.list'), call('sims.all')]);
   return { accounts, sims };
+}
+
+/** How many requests each account has left at each endpoint. */
+export function useBuckets() {
+  return useResource(() => call('limits.buckets'), {
+    rereadAfter: ['traffic', 'clock', 'operation'],
+    // Passing time fills the buckets again without an event.
+    everyMs: (reply) =>
+      reply?.buckets.some(({ available, limit }) => available < limit)
+        ? whileRunning(1_000)
+        : undefined,
+  });
+}
+
+/** The worlds of the server as choices, from the one that it started with. */
+export function useWorldChoices() {
+  const { value, error } = useResource(() => call('worlds.list'), {
+    rereadAfter: ['operation', 'clock'],
+  });
+  const others = (value?.worlds ?? []).map(({ world_id, name }) => ({
+    value: world_id,
+    label: name,
+  }));
+  return { error, worlds: [{ value: 'default', label: 'default' }, ...others] };
 }
 
 /** The accounts as choices of a select. */

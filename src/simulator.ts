@@ -99,11 +99,10 @@ export class Simulator implements RunningWorld, ReplayTarget {
   readonly #onOverloaded: () => void;
 
   /**
-   * Throws a SettingsError that lists every mistake, or a JournalError. The order of the steps
-   * matters. An existing journal says when simulated time started, so it is opened (and locked)
-   * before the simulation is created. The wall clock reads the simulation's clock, so it comes
-   * next. Replaying the journal and restoring the other worlds use this whole object, so they come
-   * last.
+   * Throws a SettingsError that lists every mistake, or a JournalError. The order matters. An
+   * existing journal says when simulated time started, so it is opened (and locked) before the
+   * simulation is created. The wall clock reads the simulation's clock. Replaying the journal and
+   * restoring the other worlds use this whole object.
    */
   constructor(settings: SettingsInput = {}, options: InternalOptions = {}) {
     this.settings = parseSettings(settings);

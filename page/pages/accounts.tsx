@@ -3,22 +3,19 @@
  * for one of them, where its keys and SIMs are made and changed; and the shared pool.
  */
 import { useSignal } from '@preact/signals';
-import { statuses } from '#contract/message-status.ts';
 import { searchWord } from '#src/operations/requests/search-words.ts';
-import { state } from '../clock.ts';
+import { accountList, keyList, poolList, simList } from '../account-lists.ts';
 import { call } from '../control.ts';
 import type { TextFact } from '../list-declaration.ts';
-import { accountList, keyList, poolList, simList } from '../lists.ts';
-import { SearchInput } from '../parts/fields.tsx';
-import { Card, Empty, Loaded } from '../parts/frame.tsx';
-import { List } from '../parts/list.tsx';
+import { Check } from '../parts/fields.tsx';
+import { Card, Loaded } from '../parts/frame.tsx';
+import { List, OneTimeCard, SearchableTable } from '../parts/list.tsx';
 import { OperationForm } from '../parts/operation-form.tsx';
-import { type Column, Table } from '../parts/table.tsx';
-import { CopyFacts, Level, StatusBadge } from '../parts/values.tsx';
+import type { Column } from '../parts/table.tsx';
+import { Quota, statusLinks } from '../parts/values.tsx';
 import { useResource } from '../resource.ts';
-import { addressOf, filterValue, pageArgument } from '../route.ts';
+import { addressOf, pageArgument } from '../route.ts';
 import type { Account, Reply, Sim } from '../wire.ts';
-import { counted } from '../words.ts';
 import { useWorld } from '../world.ts';
 
 export function AccountsPage() {
@@ -63,77 +60,40 @@ const columns: readonly Column<Owned>[] = [
   {
     head: 'Quota left this month',
     kind: 'wide',
-    cell: ({ account: { name, quota_used: used, effective_monthly_quota: quota } }) =>
-      quota === 'unlimited' ? (
-        <span class="dim">unlimited</span>
-      ) : (
-        <Level
-          name={`messages of ${name} left this month`}
-          remaining={quota - used}
-          limit={quota}
-        />
-      ),
+    cell: ({ account }) => <Quota account={account} />,
   },
   {
     head: 'Messages',
     kind: 'wide',
     cell: ({ account: { account_id, messages } }) => (
-      <span class="actions">
-        {statuses
-          .filter((status) => messages[status] > 0)
-          .map((status) => (
-            <a key={status} href={addressOf('messages', '', { account_id, status })}>
-              <StatusBadge status={status} /> {messages[status].toLocaleString('en')}
-            </a>
-          ))}
-      </span>
+      <span class="actions">{statusLinks(messages, { account_id })}</span>
     ),
   },
 ];
 
-/** Accounts that are shown at once; a search finds the others. */
-const mostShown = 100;
-const mostWithoutSearch = 10;
-
 function AllAccounts() {
   const world = useWorld();
   const keys = useResource(() => call('accounts.allKeys'), { rereadAfter: ['operation', 'clock'] });
-  const search = filterValue('Accounts').toLowerCase();
-  const all = world && keys.value && ownedOf(world, keys.value.keys);
-  const rows = all?.filter(
-    ({ account, sims }) =>
-      account.name.toLowerCase().includes(search) ||
-      sims.some(({ number }) => number.includes(search)),
-  );
+  const value = world && keys.value && ownedOf(world, keys.value.keys);
   return (
     <div class="stack">
-      <Card
-        title="Accounts"
-        head={
-          (all?.length ?? 0) > mostWithoutSearch && (
-            <SearchInput name="Accounts" label="Search name or number" />
-          )
-        }
-        lead="Accounts are independent: quotas, limits, keys and messages of one do not affect another."
-      >
-        <Loaded resource={{ value: rows, error: keys.error }} what="accounts" isQuiet>
-          {(owned) =>
-            owned.length === 0 ? (
-              <Empty title={search === '' ? 'There is no account.' : 'No account matches.'} />
-            ) : (
-              <Table
-                label="Table of Accounts"
-                columns={columns}
-                rows={owned.slice(0, mostShown)}
-                keyOf={({ account }) => account.account_id}
-              />
-            )
-          }
+      <p>
+        Accounts are independent: quotas, limits, keys and messages of one do not affect another.
+      </p>
+      <section class="card" aria-label="Accounts">
+        <Loaded resource={{ value, error: keys.error }} what="accounts" isQuiet>
+          {(rows) => (
+            <SearchableTable
+              title="Accounts"
+              columns={columns}
+              rows={rows}
+              keyOf={({ account }) => account.account_id}
+              searched={({ account, sims }) => [account.name, ...sims.map(({ number }) => number)]}
+              emptyText="There is no account."
+            />
+          )}
         </Loaded>
-        {rows !== undefined && rows.length > mostShown && (
-          <p class="foot dim">The first {counted(mostShown, 'account')}.</p>
-        )}
-      </Card>
+      </section>
       <NewAccount />
       <List declaration={poolList} only={({ account_id: id }) => id === null} />
     </div>
@@ -169,37 +129,28 @@ function NewAccount() {
     const number = freeNumber(world?.sims ?? []);
     await call('sims.create', id, { number });
     made.value = [
-      ['Base URL', state.value?.base_url ?? ''],
       ['API key', key],
       ['Number', number],
     ];
   };
   return (
-    <Card title="New account">
+    <>
       {made.value.length > 0 && (
-        <div role="alert">
-          <p>Copy the key now: it is never shown again.</p>
-          <CopyFacts facts={made.value} />
-        </div>
+        <OneTimeCard title="The key" facts={made.value} onDismiss={() => (made.value = [])} />
       )}
-      <OperationForm
-        operation="accounts.create"
-        submit="Create account"
-        placeholders={{ monthly_quota: 'as the assumption monthlyQuota' }}
-        onDone={async ({ account_id: id }) => {
-          made.value = [];
-          if (isComplete.value) await complete(String(id));
-        }}
-      />
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={isComplete.value}
-          onChange={({ currentTarget }) => (isComplete.value = currentTarget.checked)}
+      <Card title="New account">
+        <OperationForm
+          operation="accounts.create"
+          submit="Create account"
+          placeholders={{ monthly_quota: 'as the assumption monthlyQuota' }}
+          onDone={async ({ account_id: id }) => {
+            made.value = [];
+            if (isComplete.value) await complete(String(id));
+          }}
         />
-        with a key and a number
-      </label>
-    </Card>
+        <Check isOn={isComplete}>with a key and a number</Check>
+      </Card>
+    </>
   );
 }
 

@@ -3,13 +3,14 @@
  */
 import { signal } from '@preact/signals';
 import { advanceClock, clock, describeAdvance, nowMs, readState, state } from '../clock.ts';
-import { call } from '../control.ts';
+import { call, callIn } from '../control.ts';
 import type { Row } from '../list-declaration.ts';
 import { Action } from '../parts/action.tsx';
 import { Card, Loading } from '../parts/frame.tsx';
 import { OperationForm } from '../parts/operation-form.tsx';
 import { Time } from '../parts/values.tsx';
-import { counted, durationText, isoTime } from '../words.ts';
+import { addressOf, shownWorld } from '../route.ts';
+import { counted, durationText, isoTime, prefixOf } from '../words.ts';
 
 const jumps = ['1s', '1m', '1h', '24h'];
 
@@ -59,6 +60,13 @@ export function ClockPage() {
           onDone={(reply) => describeAdvance(reply, state.peek())}
         />
       </div>
+      <div class="jumps">
+        <h3>What comes next</h3>
+        <div class="actions">
+          <Action act={lookAhead}>Show the next hour</Action>
+          <span class="dim">In a copy of this world, without further requests.</span>
+        </div>
+      </div>
       <p class="dim">
         The <a href="#/past">time machine</a> shows what each earlier advance changed.
       </p>
@@ -67,8 +75,18 @@ export function ClockPage() {
   );
 }
 
+/** Opens a comparison of this world with a copy of it in an hour. */
+async function lookAhead(): Promise<void> {
+  const { world_id: id } = await call('worlds.fork', shownWorld, {
+    name: `an hour after ${isoTime(nowMs.peek() ?? 0).slice(11, 19)}`,
+    ttl: '10m',
+  });
+  await callIn(prefixOf(id), 'clock.advance', { by: '1h' });
+  location.hash = addressOf('worlds', '', { with: id });
+}
+
 /**
- * The snapshot from before the last reset by this page; undefined without a reset, or if the
+ * The snapshot from before the last reset by this page, as a reset begins the journal anew; undefined without a reset, or if the
  * snapshot failed (it may be too large).
  */
 const undoSnapshot = signal<Row | undefined>(undefined);

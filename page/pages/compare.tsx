@@ -2,14 +2,16 @@
  * Compares two worlds, such as a fork with its origin: a table of what differs between them, in
  * groups, each thing found by its identity. Part of the page Worlds.
  */
-import { call, callIn } from '../control.ts';
+import { useEffect, useRef } from 'preact/hooks';
+import { callIn } from '../control.ts';
 import { FilterChoices } from '../parts/fields.tsx';
 import { Card, Empty, Loaded } from '../parts/frame.tsx';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/values.tsx';
 import { useResource } from '../resource.ts';
-import { filterValue, prefixOf, shownWorld } from '../route.ts';
-import { faultSubject, faultWords } from '../words.ts';
+import { filterValue, shownWorld } from '../route.ts';
+import { faultSubject, faultWords, prefixOf } from '../words.ts';
+import { useWorldChoices } from '../world.ts';
 
 const mostMessages = 1_000;
 /** What differs between any two worlds, or is no part of what they simulate. */
@@ -17,16 +19,12 @@ const ignored =
   /^(memory|base_url|seed|requests|throttled|retention|actors|timers)$|_id$|^history$/;
 
 export function Compare() {
-  const list = useResource(() => call('worlds.list'), { rereadAfter: ['operation'] });
-  const worlds = [{ world_id: 'default', name: 'default' }, ...(list.value?.worlds ?? [])];
+  const { worlds } = useWorldChoices();
   const first = filterValue('of') || shownWorld;
   const second = filterValue('with');
   if (worlds.length === 1) return null;
-  const nameOf = (id: string) => worlds.find(({ world_id: each }) => each === id)?.name ?? id;
-  const choicesWithout = (other: string) =>
-    worlds
-      .filter(({ world_id: id }) => id !== other)
-      .map(({ world_id: value, name: label }) => ({ value, label }));
+  const nameOf = (id: string) => worlds.find(({ value }) => value === id)?.label ?? id;
+  const choicesWithout = (other: string) => worlds.filter(({ value }) => value !== other);
   return (
     <Card
       title="What differs between two worlds"
@@ -60,47 +58,47 @@ interface ComparisonProps {
 }
 
 function Comparison({ ids, nameOf }: ComparisonProps) {
+  const region = useRef<HTMLDivElement>(null);
   const worlds = useResource(() => Promise.all(ids.map(readLeaves)), {
     rereadAfter: ['message', 'sim', 'clock', 'traffic', 'operation'],
   });
+  const isLoaded = worlds.value !== undefined;
+  useEffect(() => region.current?.scrollIntoView(), [isLoaded]);
   return (
-    <Loaded resource={worlds} what="both worlds">
-      {([one = noLeaves, other = noLeaves]) => {
-        const rows = [...new Set([...one.keys(), ...other.keys()])].filter(
-          (path) => one.get(path)?.text !== other.get(path)?.text,
-        );
-        if (rows.length === 0) return <Empty title="Nothing differs." />;
-        const groups = [...new Set(rows.map((path) => path.split(': ')[0] ?? ''))];
-        return groups.map((group) => (
-          <section key={group}>
-            <h3 class="section">{group}</h3>
-            <Table
-              label={`Differences in ${group}`}
-              columns={[
-                {
-                  head: 'What',
-                  cell: (path) => path.slice(group.length + 2),
-                  kind: 'breaks',
-                  namesRow: true,
-                },
-                {
-                  head: nameOf(ids[0]),
-                  cell: (path) => <Value leaf={one.get(path)} />,
-                  kind: 'breaks',
-                },
-                {
-                  head: nameOf(ids[1]),
-                  cell: (path) => <Value leaf={other.get(path)} base={one.get(path)} />,
-                  kind: 'breaks',
-                },
-              ]}
-              rows={rows.filter((path) => path.startsWith(`${group}: `))}
-              keyOf={(path) => path}
-            />
-          </section>
-        ));
-      }}
-    </Loaded>
+    <div ref={region}>
+      <Loaded resource={worlds} what="both worlds">
+        {([one = noLeaves, other = noLeaves]) => {
+          const rows = [...new Set([...one.keys(), ...other.keys()])].filter(
+            (path) => one.get(path)?.text !== other.get(path)?.text,
+          );
+          if (rows.length === 0) return <Empty title="Nothing differs." />;
+          const groups = [...new Set(rows.map((path) => path.split(': ')[0] ?? ''))];
+          return groups.map((group) => (
+            <section key={group}>
+              <h3 class="section">{group}</h3>
+              <Table
+                label={`differences in ${group}`}
+                columns={[
+                  {
+                    head: 'What',
+                    cell: (path) => path.slice(group.length + 2),
+                    kind: 'breaks',
+                    namesRow: true,
+                  },
+                  ...[one, other].map((leaves, index) => ({
+                    head: nameOf(ids[index] ?? ''),
+                    cell: (path: string) => <Value leaf={leaves.get(path)} base={one.get(path)} />,
+                    kind: 'breaks',
+                  })),
+                ]}
+                rows={rows.filter((path) => path.startsWith(`${group}: `))}
+                keyOf={(path) => path}
+              />
+            </section>
+          ));
+        }}
+      </Loaded>
+    </div>
   );
 }
 
@@ -115,27 +113,23 @@ const noLeaves: Leaves = new Map();
 
 const isoForm = /^\d{4}-\d\d-\d\dT/;
 
-/** `base`: the value of the other world, from which a number shows its difference. */
-function Value({
-  leaf,
-  base,
-}: {
-  readonly leaf: Leaf | undefined;
-  readonly base?: Leaf | undefined;
-}) {
+/** `base`: the value of the first world, from which a number shows its difference. */
+function Value({ leaf, base }: Readonly<Record<'leaf' | 'base', Leaf | undefined>>) {
   if (leaf === undefined) return <span class="dim">not there</span>;
   const { text, href } = leaf;
   if (href !== undefined) return <a href={href}>{text}</a>;
   if (isoForm.test(text)) return <Time at={text} />;
   const change = Number(text) - Number(base?.text ?? Number.NaN);
-  if (text === '' || Number.isNaN(change)) return <>{text}</>;
+  if (text === '' || Number.isNaN(Number(text))) return <>{text}</>;
   return (
     <>
       {Number(text).toLocaleString('en')}{' '}
-      <span class="dim">
-        ({change > 0 ? '+' : '−'}
-        {Math.abs(change).toLocaleString('en')})
-      </span>
+      {leaf !== base && !Number.isNaN(change) && (
+        <span class="dim">
+          ({change > 0 ? '+' : '−'}
+          {Math.abs(change).toLocaleString('en')})
+        </span>
+      )}
     </>
   );
 }

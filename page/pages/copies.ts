@@ -24,14 +24,13 @@ export function sendBody(message: Message) {
   };
 }
 
-/** A curl command that sends the body; without a key, it reads `SMS_API_KEY` when it runs. */
+/** A curl command that posts the body, or gets if it is empty; without a key, it reads `SMS_API_KEY` when it runs. */
 export function asCurl(baseUrl: string, path: string, body: string, key = ''): string {
   const shellBody = `'${body.replaceAll("'", "'\\''")}'`;
   return [
     `curl -sS ${baseUrl}${path}`,
     `  -H "Authorization: Bearer ${key || '$SMS_API_KEY'}"`,
-    "  -H 'Content-Type: application/json'",
-    `  -d ${shellBody}`,
+    ...(body === '' ? [] : ["  -H 'Content-Type: application/json'", `  -d ${shellBody}`]),
   ].join(' \\\n');
 }
 

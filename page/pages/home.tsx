@@ -4,21 +4,22 @@
  */
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { statuses } from '#contract/message-status.ts';
 import { clientRules } from '#contract/rules.ts';
 import { searchWord } from '#src/operations/requests/search-words.ts';
-import { nowMs, state, whileRunning } from '../clock.ts';
+import { state } from '../clock.ts';
 import { call } from '../control.ts';
+import type { ListDeclaration } from '../list-declaration.ts';
+import { outcomeList } from '../lists.ts';
 import { CopyButton } from '../parts/copy-and-save.tsx';
 import { Choices, choicesOf } from '../parts/fields.tsx';
 import { Card, Empty, Loaded, Loading } from '../parts/frame.tsx';
-import { Table } from '../parts/table.tsx';
-import { CodeText, CopyFacts, StatusBadge, Time } from '../parts/values.tsx';
+import { List } from '../parts/list.tsx';
+import { CodeText, CopyFacts, statusLinks, ThrottledUntil, Time } from '../parts/values.tsx';
 import { useResource } from '../resource.ts';
 import { addressOf, shownWorld } from '../route.ts';
 import type { Reply } from '../wire.ts';
-import { counted, durationText, faultSubject, faultWords, outcomeText } from '../words.ts';
-import { accountName, useWorld } from '../world.ts';
+import { counted, faultSubject, faultWords } from '../words.ts';
+import { accountName, useBuckets, useWorld } from '../world.ts';
 import { clientOf, setups } from './copies.ts';
 
 export function HomePage() {
@@ -33,7 +34,11 @@ export function HomePage() {
       <Loaded resource={world} what="this world">
         {(value) => <ClientSetup world={value} />}
       </Loaded>
-      <ScriptedRecipients />
+      <p>
+        Messages to all but these are delivered, one status at each poll of the SIM. Add your own
+        under <a href="#/faults">Faults</a>.
+      </p>
+      <List declaration={recipientList} />
     </div>
   );
 }
@@ -44,13 +49,7 @@ type Report = Reply<'referee.report'> | undefined;
 function Now({ report }: { readonly report: Report }) {
   const world = useWorld();
   const changes = ['traffic', 'message', 'sim', 'clock', 'operation'] as const;
-  const buckets = useResource(() => call('limits.buckets'), {
-    rereadAfter: changes,
-    everyMs: (reply) =>
-      reply?.buckets.some(({ next_at: nextAt }) => nextAt !== null)
-        ? whileRunning(1_000)
-        : undefined,
-  });
+  const buckets = useBuckets();
   const waiting = useResource(() => call('messages.standstills'), { rereadAfter: changes });
   const faults = useResource(() => call('faults.list'), { rereadAfter: changes });
   const broken = (report?.rules ?? []).filter(({ verdict }) => verdict === 'failed');
@@ -61,7 +60,14 @@ function Now({ report }: { readonly report: Report }) {
       const name = accountName(id);
       const search = `is:throttled ${searchWord('account', name)} endpoint:${endpoint}`;
       const href = addressOf('requests', '', { search });
-      return [`${id} ${endpoint}`, href, `${name}: ${endpoint}`, <Until at={at ?? ''} />] as const;
+      return [
+        `${id} ${endpoint}`,
+        href,
+        `${name}: ${endpoint}`,
+        <>
+          answered <ThrottledUntil at={at ?? ''} />
+        </>,
+      ] as const;
     }),
     ...(waiting.value?.standstills ?? []).map((group) => {
       const href = `#/messages/${group.message_id}?from=${encodeURIComponent(group.from)}`;
@@ -103,38 +109,22 @@ function Now({ report }: { readonly report: Report }) {
   );
 }
 
-/** Until when an account is throttled, and how long that is from now. */
-function Until({ at }: { readonly at: string }) {
-  const waitMs = Math.max(0, Date.parse(at) - (nowMs.value ?? 0));
-  return (
-    <>
-      answered 429 until <Time at={at} />, for {durationText(waitMs)}
-    </>
-  );
-}
-
 /** Counts, each with a link to the page that lists what it counts. */
 function Activity({ report }: { readonly report: Report }) {
   const counts = state.value;
   if (counts === undefined) return null;
   const { messages, requests, throttled } = counts;
   const findings = (report?.rules ?? []).reduce((sum, rule) => sum + rule.findings.length, 0);
-  const links: readonly (readonly [href: string, text: ComponentChildren])[] = [
-    ['#/requests', `${counted(requests, 'request')} since the start`],
-    ['#/requests?search=status%3A429', counted(throttled, 'answered 429', 'answered 429')],
-    ['#/referee', counted(findings, 'finding of the referee', 'findings of the referee')],
-    ['#/messages', counted(messages.total, 'message')],
-    ...statuses
-      .filter((status) => messages[status] > 0)
-      .map(
-        (status) =>
-          [
-            addressOf('messages', '', { status }),
-            <>
-              <StatusBadge status={status} /> {messages[status].toLocaleString('en')}
-            </>,
-          ] as const,
-      ),
+  const links = [
+    <a href="#/requests">{counted(requests, 'request')} since the start</a>,
+    <a href="#/requests?search=status%3A429">
+      {counted(throttled, 'answered 429', 'answered 429')}
+    </a>,
+    <a href="#/referee">
+      {counted(findings, 'finding of the referee', 'findings of the referee')}
+    </a>,
+    <a href="#/messages">{counted(messages.total, 'message')}</a>,
+    ...statusLinks(messages),
   ];
   if (requests === 0 && messages.total === 0) {
     return (
@@ -146,10 +136,8 @@ function Activity({ report }: { readonly report: Report }) {
   return (
     <Card title="What happened">
       <ul class="counts">
-        {links.map(([href, text]) => (
-          <li key={href}>
-            <a href={href}>{text}</a>
-          </li>
+        {links.map((link, index) => (
+          <li key={index}>{link}</li>
         ))}
       </ul>
     </Card>
@@ -202,31 +190,10 @@ function ClientSetup({ world }: { readonly world: Reply<'worlds.get'> }) {
   );
 }
 
-function ScriptedRecipients() {
-  const outcomes = useResource(() => call('outcomes.get'));
-  return (
-    <Card
-      title="Scripted recipients"
-      lead={
-        <>
-          Messages to all others are delivered, one status at each poll of the SIM. Add your own
-          under <a href="#/faults">Faults</a>.
-        </>
-      }
-    >
-      <Loaded resource={outcomes} what="recipients">
-        {({ outcomes: recipients }) => (
-          <Table
-            label="Scripted recipients"
-            columns={[
-              { head: 'To', cell: ({ to }) => to, kind: 'mono', namesRow: true },
-              { head: 'The message', cell: outcomeText },
-            ]}
-            rows={recipients}
-            keyOf={({ to }) => to}
-          />
-        )}
-      </Loaded>
-    </Card>
-  );
-}
+/** The recipients of the page Faults, where they are changed. */
+const recipientList: ListDeclaration = {
+  ...outcomeList,
+  columns: ['to', 'its_message'],
+  actions: [],
+  forms: [],
+};

@@ -3,33 +3,26 @@
  * account has left at each endpoint, and a form that changes the limits.
  */
 import { endpointNames } from '#contract/limits.ts';
-import { nowMs, whileRunning } from '../clock.ts';
 import { call, declared } from '../control.ts';
 import type { Row } from '../list-declaration.ts';
 import { Action } from '../parts/action.tsx';
 import { CellInput } from '../parts/cells.tsx';
-import { Card, Empty, Loaded } from '../parts/frame.tsx';
-import { type Column, Table } from '../parts/table.tsx';
-import { Level, Time } from '../parts/values.tsx';
+import { Card, Loaded } from '../parts/frame.tsx';
+import { SearchableTable } from '../parts/list.tsx';
+import type { Column } from '../parts/table.tsx';
+import { Level, Quota, ThrottledUntil } from '../parts/values.tsx';
 import { useResource } from '../resource.ts';
-import type { Account, Bucket, Endpoint, Reply } from '../wire.ts';
-import { durationText } from '../words.ts';
+import type { Account, Bucket, Endpoint } from '../wire.ts';
+import { useBuckets } from '../world.ts';
 import { RequestPlot } from './request-plot.tsx';
 
-const mostShownAccounts = 100;
+const gaugesTitle = 'Requests left this minute';
 
 export function LimitsPage() {
   const accounts = useResource(() => call('accounts.list'), {
     rereadAfter: ['message', 'operation'],
   });
-  const buckets = useResource(() => call('limits.buckets'), {
-    rereadAfter: ['traffic', 'clock', 'operation'],
-    // Passing time fills the buckets again without an event.
-    everyMs: (reply) =>
-      reply?.buckets.some(({ available, limit }) => available < limit)
-        ? whileRunning(1_000)
-        : undefined,
-  });
+  const buckets = useBuckets();
   const limits = useResource(() => call('limits.get'), { rereadAfter: ['operation', 'clock'] });
   const loadedAccounts = accounts.value?.accounts;
   const bucketsOfAccounts = { ...buckets, value: loadedAccounts && buckets.value };
@@ -45,20 +38,33 @@ export function LimitsPage() {
   return (
     <div class="stack">
       <RequestPlot accounts={loadedAccounts ?? []} limits={limits.value} />
-      <Card
-        title="Requests left this minute"
-        head={<Action act={refill}>Fill every bucket</Action>}
-      >
+      <section class="card" aria-label={gaugesTitle}>
         <Loaded resource={bucketsOfAccounts} what="limits">
-          {(value) => <Gauges buckets={value.buckets} accounts={loadedAccounts ?? []} />}
+          {(value) => (
+            <Gauges buckets={value.buckets} accounts={loadedAccounts ?? []} refill={refill} />
+          )}
         </Loaded>
-      </Card>
+      </section>
       <Card
         title="Requests per minute"
         lead="Empty: not limited. A changed limit starts with full buckets."
       >
         <Loaded resource={limits} what="limits">
-          {(current) => <LimitForm limits={current} onChange={changeLimits} />}
+          {(current) => (
+            <div class="row">
+              {declared['limits.patch'].input?.map((field) => (
+                <div class="field" key={field.name}>
+                  <span aria-hidden="true">{field.name}</span>
+                  <CellInput
+                    field={field}
+                    label={field.name}
+                    value={current[field.name as Endpoint]}
+                    onChange={(value) => changeLimits({ [field.name]: value })}
+                  />
+                </div>
+              ))}
+            </div>
+          )}
         </Loaded>
       </Card>
     </div>
@@ -68,12 +74,12 @@ export function LimitsPage() {
 interface GaugesProps {
   readonly buckets: readonly Bucket[];
   readonly accounts: readonly Account[];
+  readonly refill: () => Promise<void>;
 }
 
 /** A table with a gauge for each account and limited endpoint. */
-function Gauges({ buckets, accounts }: GaugesProps) {
+function Gauges({ buckets, accounts, refill }: GaugesProps) {
   const limited = endpointNames.filter((name) => buckets.some(({ endpoint }) => endpoint === name));
-  if (limited.length === 0) return <Empty title="No endpoint is limited." />;
   const bucketOf = new Map(
     buckets.map((bucket) => [`${bucket.endpoint} ${bucket.account_id}`, bucket]),
   );
@@ -92,16 +98,7 @@ function Gauges({ buckets, accounts }: GaugesProps) {
     })),
     {
       head: 'Monthly quota',
-      cell: ({ name, quota_used: used, effective_monthly_quota: quota }) =>
-        quota === 'unlimited' ? (
-          <span class="dim">unlimited</span>
-        ) : (
-          <Level
-            name={`messages of ${name} left this month`}
-            remaining={quota - used}
-            limit={quota}
-          />
-        ),
+      cell: (account) => <Quota account={account} />,
     },
   ];
   const throttled = new Set(
@@ -110,55 +107,29 @@ function Gauges({ buckets, accounts }: GaugesProps) {
   const isThrottledFirst = (a: Account, b: Account) =>
     Number(throttled.has(b.account_id)) - Number(throttled.has(a.account_id));
   return (
-    <>
-      <Table
-        label="Requests left"
-        columns={columns}
-        rows={[...accounts].sort(isThrottledFirst).slice(0, mostShownAccounts)}
-        keyOf={(account) => account.account_id}
-      />
-      {accounts.length > mostShownAccounts && (
-        <p class="foot dim">The first {mostShownAccounts} accounts.</p>
-      )}
-    </>
+    <SearchableTable
+      title={gaugesTitle}
+      head={<Action act={refill}>Fill every bucket</Action>}
+      columns={columns}
+      rows={limited.length === 0 ? [] : [...accounts].sort(isThrottledFirst)}
+      keyOf={(account) => account.account_id}
+      searched={({ name }) => [name]}
+      emptyText="No endpoint is limited."
+    />
   );
 }
 
 function Gauge({ name, bucket }: { readonly name: string; readonly bucket: Bucket | undefined }) {
   if (bucket === undefined) return <span class="dim">full</span>;
   const { available, limit, next_at: nextAt } = bucket;
-  const waitMs = Math.max(0, Date.parse(nextAt ?? '') - (nowMs.value ?? 0));
   return (
     <>
       <Level name={`${name}: requests left`} remaining={available} limit={limit} />
       {nextAt !== null && (
         <span class="problem">
-          429 until <Time at={nextAt} />, for {durationText(waitMs)}
+          <ThrottledUntil at={nextAt} />
         </span>
       )}
     </>
-  );
-}
-
-interface LimitFormProps {
-  readonly limits: Reply<'limits.get'>;
-  readonly onChange: (changes: Row) => Promise<void>;
-}
-
-function LimitForm({ limits, onChange }: LimitFormProps) {
-  return (
-    <div class="row">
-      {declared['limits.patch'].input?.map((field) => (
-        <div class="field" key={field.name}>
-          <span aria-hidden="true">{field.name}</span>
-          <CellInput
-            field={field}
-            label={field.name}
-            value={limits[field.name as Endpoint]}
-            onChange={(value) => onChange({ [field.name]: value })}
-          />
-        </div>
-      ))}
-    </div>
   );
 }

@@ -192,20 +192,15 @@ function moveBy(
     case 'messages.fail':
       return { label: 'Make it fail', run: () => call(name, id) };
     case 'sims.patch': {
-      const { label, change } = simChanges[reason] ?? letSimPoll;
+      const other = ['Let it poll by itself', { polling: 'simulated' }] as const;
+      const [label, change] = simChanges[reason] ?? other;
       return { label, run: () => call(name, sim, change) };
     }
   }
 }
 
-interface SimChange {
-  readonly label: string;
-  readonly change: Row;
-}
-
-/** The change to the SIM that ends each reason for waiting; for all others, `letSimPoll`. */
-const simChanges: Readonly<Record<string, SimChange>> = {
-  sim_active: { label: 'Activate the SIM', change: { active: true } },
-  sim_connected: { label: 'Connect the SIM', change: { connected: true } },
+/** What ends each reason for waiting: the button's text and the change to the SIM. */
+const simChanges: Readonly<Record<string, readonly [label: string, change: Row]>> = {
+  sim_active: ['Activate the SIM', { active: true }],
+  sim_connected: ['Connect the SIM', { connected: true }],
 };
-const letSimPoll: SimChange = { label: 'Let it poll by itself', change: { polling: 'simulated' } };

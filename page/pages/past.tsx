@@ -105,7 +105,7 @@ function TimeMachine({ journal, line }: TimeMachineProps) {
           />
         </label>
         <Table
-          label="Inputs around this line"
+          label="inputs around this line"
           columns={columnsWith(line)}
           rows={entries}
           keyOf={({ entry }) => String(entry)}
@@ -222,50 +222,38 @@ function WorldThen({ line, messageId, isStart }: WorldThenProps) {
   );
 }
 
-/** Each count after a line; also before the line and now, where they differ. */
+/** Time and counts after a line; also before the line and now, where they differ. */
 function differences(before: State, after: State, now: State | undefined): readonly Fact[] {
-  const count = (name: string, countIn: (state: State) => number): Fact => [
-    name,
-    <CountChange before={countIn(before)} after={countIn(after)} now={now && countIn(now)} />,
+  const counts: readonly (readonly [name: string, countIn: (state: State) => number])[] = [
+    ['Requests', ({ requests }) => requests],
+    ['Messages', ({ messages }) => messages.total],
+    ...statuses.map((status) => [status, (state: State) => state.messages[status]] as const),
+    ['Timers', ({ timers }) => timers],
+    ['Faults', ({ faults }) => faults],
   ];
   const [timeBefore, timeAfter] = [before.clock.now, after.clock.now];
   return [
     [
       'Time',
       <>
-        {timeBefore !== timeAfter && (
-          <>
-            <Time at={timeBefore} /> →{' '}
-          </>
-        )}
+        {timeBefore !== timeAfter && <Time at={timeBefore} />}
+        {timeBefore !== timeAfter && ' → '}
         <Time at={timeAfter} />
       </>,
     ],
-    count('Requests', ({ requests }) => requests),
-    count('Messages', ({ messages }) => messages.total),
-    ...statuses.map((status) => count(status, ({ messages }) => messages[status])),
-    count('Timers', ({ timers }) => timers),
-    count('Faults', ({ faults }) => faults),
+    ...counts.map(([name, countIn]): Fact => {
+      const text = (state: State) => countIn(state).toLocaleString('en');
+      const isChanged = text(before) !== text(after);
+      return [
+        name,
+        <>
+          {isChanged && `${text(before)} → `}
+          {isChanged ? <b>{text(after)}</b> : text(after)}
+          {now && text(now) !== text(after) && <span class="dim"> (now {text(now)})</span>}
+        </>,
+      ];
+    }),
   ];
-}
-
-interface CountChangeProps {
-  readonly before: number;
-  readonly after: number;
-  readonly now: number | undefined;
-}
-
-function CountChange({ before, after, now }: CountChangeProps) {
-  const afterText = after.toLocaleString('en');
-  return (
-    <>
-      {before !== after && `${before.toLocaleString('en')} → `}
-      {before === after ? afterText : <b>{afterText}</b>}{' '}
-      {now !== undefined && now !== after && (
-        <span class="dim">(now {now.toLocaleString('en')})</span>
-      )}
-    </>
-  );
 }
 
 function MessageThen({ line, id }: { readonly line: number; readonly id: string }) {

@@ -9,6 +9,7 @@ import type { FindingView } from '#judging/report/finding-view.ts';
 import { call } from '../control.ts';
 import { Action } from '../parts/action.tsx';
 import { Detail, Split } from '../parts/detail.tsx';
+import { Check } from '../parts/fields.tsx';
 import { Card, Empty, Loaded } from '../parts/frame.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Timeline, Trace, type TraceEvent } from '../parts/timeline.tsx';
@@ -45,16 +46,7 @@ export function RefereePage() {
       )}
     >
       <div class="card-head">
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={isFinished.value}
-            onChange={(event) => {
-              isFinished.value = event.currentTarget.checked;
-            }}
-          />
-          The client has finished: judge what it left undone, too
-        </label>
+        <Check isOn={isFinished}>The client has finished: judge what it left undone, too</Check>
         <Action
           warning="The requests so far are no longer judged."
           act={async () => {
@@ -101,12 +93,7 @@ function Report({ report }: { readonly report: RefereeReport }) {
         <Findings key={rule.id} rule={rule} />
       ))}
       <Card title="Client rules">
-        <Table
-          label="Table of client rules"
-          columns={columns}
-          rows={rules}
-          keyOf={({ id }) => id}
-        />
+        <Table label="client rules" columns={columns} rows={rules} keyOf={({ id }) => id} />
       </Card>
     </>
   );

@@ -96,12 +96,14 @@ function MinutePlot({ charts, limit, endpoint }: MinutePlotProps) {
     for (const [at, { throttled }] of chart.bars.entries()) {
       refused[offset + at] = (refused[offset + at] ?? 0) + throttled;
     }
-    return {
-      label: name,
-      tone: tones[index] ?? '--text',
-      values: lastMinutes(chart, offset, times),
-    };
+    const tone = tones[index] ?? '--text';
+    return { label: name, tone, values: lastMinutes(chart, offset, times) };
   });
+  if (limit !== null) {
+    lines.push({ label: 'limit', tone: '--text', look: 'dashes', values: times.map(() => limit) });
+  }
+  const marked = refused.map((count) => count || null);
+  lines.push({ label: 'answered 429', tone: '--failed', look: 'marks', values: marked });
   const total = used.reduce((sum, { chart }) => sum + countIn(chart, 'count'), 0);
   const throttled = used.reduce((sum, { chart }) => sum + countIn(chart, 'throttled'), 0);
   const [since, until] = (zoom.value ?? [first, last]).map((second) => isoTime(second * secondMs));
@@ -113,25 +115,7 @@ function MinutePlot({ charts, limit, endpoint }: MinutePlotProps) {
         label={`${counted(total, 'request')}, ${throttled.toLocaleString('en')} of them answered 429, by second`}
         unit="in 60 s"
         times={times}
-        lines={[
-          ...lines,
-          ...(limit === null
-            ? []
-            : [
-                {
-                  label: 'limit',
-                  tone: '--text',
-                  look: 'dashes' as const,
-                  values: times.map(() => limit),
-                },
-              ]),
-          {
-            label: 'answered 429',
-            tone: '--failed',
-            look: 'marks',
-            values: refused.map((count) => count || null),
-          },
-        ]}
+        lines={lines}
         onZoom={(from, to) => (zoom.value = [from, to])}
       />
       <p class="actions dim">

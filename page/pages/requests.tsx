@@ -237,7 +237,11 @@ function Subject({ request }: { readonly request: ServiceRequest }) {
           wait {waitSeconds} s, until {retry_at.slice(11, 19)}
         </b>
       )}
-      {isReplay && <span>{repeats === null ? 'replay' : <Repeated number={repeats} />}</span>}
+      {isReplay && (
+        <span>
+          <Replay of={repeats} />
+        </span>
+      )}
       {code !== null && retry_at === null && <span class="mono">{code}</span>}
       {text !== null && <span class="text">{text}</span>}
       {requestId !== null && <span class="dim mono">{requestId}</span>}
@@ -245,10 +249,12 @@ function Subject({ request }: { readonly request: ServiceRequest }) {
   );
 }
 
-function Repeated({ number }: { readonly number: number }) {
+/** `of`: the request that it repeats; null if that is no longer kept. */
+function Replay({ of }: { readonly of: number | null }) {
+  if (of === null) return <>replay of an earlier request</>;
   return (
     <>
-      replay of <a href={addressOf('requests', String(number))}>{number}</a>
+      replay of <a href={addressOf('requests', String(of))}>{of}</a>
     </>
   );
 }
@@ -286,8 +292,23 @@ function Content({ request, number }: DetailProps & { readonly request: Reply<'r
           ['Time', <Time key="at" at={at} />],
           ['Caller', accountId === null ? 'not known' : `${accountName(accountId)}, key ${key}…`],
           ['Took', `${request.duration_ms.toFixed(2)} ms`],
-          ['Wait', retryAt && <Wait seconds={request.retry_after_s} until={retryAt} />],
-          ['Replay', isReplay ? <Replay repeats={request.repeats} /> : null],
+          [
+            'Wait',
+            retryAt && (
+              <>
+                {request.retry_after_s} s, until <Time at={retryAt} />;{' '}
+                <a href="#/limits">Limits</a> shows what is left
+              </>
+            ),
+          ],
+          [
+            'Replay',
+            isReplay ? (
+              <>
+                This is a <Replay of={request.repeats} />, with the same reply.
+              </>
+            ) : null,
+          ],
           ['Message', messageId && <a href={`#/messages/${messageId}`}>{messageId}</a>],
         ]}
       />
@@ -302,23 +323,6 @@ function Content({ request, number }: DetailProps & { readonly request: Reply<'r
       <ExchangeView exchange={request} showsFault={false} />
       <h3 class="section">What happened to it</h3>
       <Trace intent={{ number }} />
-    </>
-  );
-}
-
-function Wait({ seconds, until }: { readonly seconds: number | null; readonly until: string }) {
-  return (
-    <>
-      {seconds} s, until <Time at={until} />; <a href="#/limits">Limits</a> shows what is left
-    </>
-  );
-}
-
-function Replay({ repeats }: { readonly repeats: number | null }) {
-  if (repeats === null) return <>The reply to the first use of this request_id, again.</>;
-  return (
-    <>
-      This is a <Repeated number={repeats} />, with the same reply.
     </>
   );
 }

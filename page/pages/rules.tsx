@@ -8,10 +8,8 @@ import { List, SearchableTable } from '../parts/list.tsx';
 import { CodeText } from '../parts/values.tsx';
 import { addressOf } from '../route.ts';
 
-const ruleList = { title: 'Rules', keyColumn: 'id', columns: ['id', 'sentence'], emptyText: '' };
-
 const allRules = [
-  ...rules.map(({ id, sentence }) => ({ id, sentence: String(sentence), level: '' })),
+  ...rules.map(({ id, sentence }) => ({ id: String(id), sentence: String(sentence), level: '' })),
   ...clientRules.map(({ id, sentence, level }) => ({
     id,
     sentence: `The client ${sentence}`,
@@ -28,17 +26,20 @@ export function Rules() {
           clients, and the <a href="#/referee">referee</a> judges.
         </p>
         <SearchableTable
-          declaration={ruleList}
+          title="Rules"
+          emptyText=""
           rows={allRules}
+          keyOf={({ id }) => id}
+          searched={({ id, sentence }) => [id, sentence]}
           columns={[
             {
               head: 'Rule',
-              cell: ({ id }) => <a href={addressOf('rules', String(id))}>{String(id)}</a>,
+              cell: ({ id }) => <a href={addressOf('rules', id)}>{id}</a>,
               kind: 'mono',
               namesRow: true,
             },
-            { head: 'Sentence', cell: ({ sentence }) => <CodeText text={String(sentence)} /> },
-            { head: 'Level', cell: ({ level }) => String(level), kind: 'wide' },
+            { head: 'Sentence', cell: ({ sentence }) => <CodeText text={sentence} /> },
+            { head: 'Level', cell: ({ level }) => level, kind: 'wide' },
           ]}
         />
       </section>

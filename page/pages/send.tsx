@@ -5,6 +5,7 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { messageMaxCharacters, sendEndpoints } from '#contract/limits.ts';
+import { servicePaths } from '#contract/routes.ts';
 import { hourMs, minuteMs } from '#contract/time.ts';
 import { segmentText } from '#src/sim/sends/segments.ts';
 import { nowMs, readState, state } from '../clock.ts';
@@ -45,19 +46,20 @@ const fields: readonly Field[] = [
 export function SendPage() {
   const world = useWorld();
   const exchange = useSignal<Exchange | undefined>(undefined);
+  const onSent = (sent: Exchange) => {
+    exchange.value = sent;
+    void readState();
+  };
   if (world === undefined) return <Loading what="accounts" />;
   if (world.accounts.length === 0) return <Empty title="There is no account to send from." />;
   return (
     <div class="columns">
-      <Card title="A message">
-        <SendForm
-          world={world}
-          onSent={(sent) => {
-            exchange.value = sent;
-            void readState();
-          }}
-        />
-      </Card>
+      <div class="stack">
+        <Card title="A message">
+          <SendForm world={world} onSent={onSent} />
+        </Card>
+        <AnyRequest onSent={onSent} />
+      </div>
       <Card title="Its exchange" aria-live="polite">
         {exchange.value === undefined ? (
           <Empty title="The exchange appears here.">
@@ -117,8 +119,30 @@ function SendForm({ world, onSent }: SendFormProps) {
   );
 }
 
+/** A form for every request that the service has, and for wrong ones. */
+function AnyRequest({ onSent }: Pick<SendFormProps, 'onSent'>) {
+  const keys = useResource(() => call('accounts.allKeys'), { rereadAfter: ['operation'] });
+  const keyChoices = (keys.value?.keys ?? []).map(({ key_id: value, name, revoked_at: end }) => ({
+    value,
+    label: end === null ? name : `${name}, revoked`,
+  }));
+  return (
+    <details class="card">
+      <summary>Any other request: reads, received messages, a revoked key, broken JSON</summary>
+      <OperationForm
+        operation="exchanges.perform"
+        initial={{ path: servicePaths.stats }}
+        label="Send any request"
+        submit="Send request"
+        suggestions={{ path: choicesOf(Object.values(servicePaths)), key_id: keyChoices }}
+        onDone={(reply) => onSent(reply as unknown as Exchange)}
+      />
+    </details>
+  );
+}
+
 function SentExchange({ exchange }: { readonly exchange: Exchange }) {
-  const { path, body } = exchange.request;
+  const { method, path, body } = exchange.request;
   const messageId = messageIdIn(exchange.reply.body ?? '');
   return (
     <>
@@ -129,9 +153,11 @@ function SentExchange({ exchange }: { readonly exchange: Exchange }) {
             Watch this message
           </a>
         )}
-        <CopyButton text={() => asCurl(state.value?.base_url ?? '', path, body ?? '')}>
-          Copy as curl
-        </CopyButton>
+        {(method === 'GET' || body) && (
+          <CopyButton text={() => asCurl(state.value?.base_url ?? '', path, body ?? '')}>
+            Copy as curl
+          </CopyButton>
+        )}
       </div>
     </>
   );

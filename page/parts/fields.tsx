@@ -132,7 +132,7 @@ interface InputChange {
 /** The rows of a field with long texts; undefined: an input of one line. */
 function textareaRows({ name, kind }: Field): number | undefined {
   if (kind === 'pairs') return 2;
-  return name === 'message' ? 4 : undefined;
+  return /^(message|body)$/.test(name) ? 4 : undefined;
 }
 
 /** The declared choices of a field; `default` leaves an optional field out. */
@@ -165,6 +165,24 @@ export function Choices({ value, choices, onChoose, ...attributes }: ChoicesProp
         </option>
       ))}
     </select>
+  );
+}
+
+interface CheckProps {
+  readonly isOn: Signal<boolean>;
+  readonly children: string;
+}
+
+export function Check({ isOn, children }: CheckProps) {
+  return (
+    <label class="check">
+      <input
+        type="checkbox"
+        checked={isOn.value}
+        onChange={({ currentTarget }) => (isOn.value = currentTarget.checked)}
+      />
+      {children}
+    </label>
   );
 }
 

@@ -3,6 +3,7 @@
  * shows only once, and a table of the objects with inputs and buttons in each row.
  */
 import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
 import { callAny, callIn, declared } from '../control.ts';
 import { type Field, labelOf } from '../field.ts';
 import type { ListDeclaration, Row, RowAction, TextFact } from '../list-declaration.ts';
@@ -37,7 +38,7 @@ interface ListProps {
 }
 
 export function List({ declaration, only = () => true, accountId }: ListProps) {
-  const { title, readOperation, readRows, keyColumn, lead, forms = [] } = declaration;
+  const { title, readOperation, readRows, keyColumn, lead, emptyText, forms = [] } = declaration;
   // Keeps the account names that cells show up to date.
   useWorld();
   const rows = useResource(
@@ -79,10 +80,17 @@ export function List({ declaration, only = () => true, accountId }: ListProps) {
         <Loaded resource={rows} what={title} isQuiet>
           {(loadedRows) => (
             <SearchableTable
-              declaration={declaration}
+              title={title}
               rows={loadedRows}
               columns={columns}
-              statusText={statusText.value}
+              keyOf={(row) => String(row[keyColumn])}
+              searched={(row) => declaration.columns.map((name) => cellText(name, row[name]))}
+              emptyText={emptyText}
+              head={
+                <p class="dim" role="status">
+                  {statusText.value}
+                </p>
+              }
             />
           )}
         </Loaded>
@@ -103,7 +111,7 @@ export function List({ declaration, only = () => true, accountId }: ListProps) {
   );
 }
 
-function OneTimeCard(props: OneTimeReply & { readonly onDismiss: () => void }) {
+export function OneTimeCard(props: OneTimeReply & { readonly onDismiss: () => void }) {
   return (
     <Card class="card once" title={props.title} role="alert">
       <p>
@@ -223,32 +231,33 @@ function actionColumn(declaration: ListDeclaration, runAction: RunAction): Colum
   };
 }
 
-interface SearchableTableProps {
-  readonly declaration: Pick<ListDeclaration, 'title' | 'columns' | 'keyColumn' | 'emptyText'>;
-  readonly rows: readonly Row[];
-  readonly columns: readonly Column<Row>[];
-  /** What the last operation on a row did. */
-  readonly statusText?: string;
+interface SearchableTableProps<T> {
+  readonly title: string;
+  readonly rows: readonly T[];
+  readonly columns: readonly Column<T>[];
+  readonly keyOf: (row: T) => string;
+  /** The texts of a row that the search looks through. */
+  readonly searched: (row: T) => readonly string[];
+  /** Shown if there are no rows. */
+  readonly emptyText: string;
+  /** Shown beside the title. */
+  readonly head?: ComponentChildren;
 }
 
 /** More rows are found by searching: hundreds of inputs at once would make the page slow. */
 const mostShownRows = 100;
 const mostRowsWithoutSearch = 10;
 
-export function SearchableTable(props: SearchableTableProps) {
-  const { declaration, rows, columns, statusText } = props;
-  const { title, keyColumn, emptyText } = declaration;
+export function SearchableTable<T>(props: SearchableTableProps<T>) {
+  const { title, rows, columns, keyOf, searched, emptyText, head } = props;
   const search = filterValue(title).toLowerCase();
-  const matches = (row: Row) =>
-    declaration.columns.some((name) => cellText(name, row[name]).toLowerCase().includes(search));
+  const matches = (row: T) => searched(row).some((text) => text.toLowerCase().includes(search));
   const found = search === '' ? rows : rows.filter(matches);
   return (
     <>
       <div class="card-head">
         <h2>{title}</h2>
-        <p class="dim" role="status">
-          {statusText}
-        </p>
+        {head}
         {(rows.length > mostRowsWithoutSearch || search !== '') && (
           <SearchInput name={title} label={`Search ${title}`} />
         )}
@@ -257,10 +266,10 @@ export function SearchableTable(props: SearchableTableProps) {
         <Empty title={rows.length === 0 ? emptyText : 'Nothing matches.'} />
       ) : (
         <Table
-          label={`Table of ${title}`}
+          label={title}
           columns={columns}
           rows={found.slice(0, mostShownRows)}
-          keyOf={(row) => String(row[keyColumn])}
+          keyOf={keyOf}
           shownKey={pageArgument.value}
         />
       )}

@@ -87,12 +87,11 @@ const rowSteps: Readonly<Record<string, number>> = { ArrowDown: 1, j: 1, ArrowUp
 
 /**
  * Moves the focus between rows, for arrow keys, j and k. If no row has the focus, j and k begin at
- * the row whose detail is open, or at the first row. Ignores shortcuts of the browser such as
- * Ctrl+K.
+ * the row whose detail is open, or at the first row.
  */
 export function moveBetweenRows(event: KeyboardEvent): void {
   const step = rowSteps[event.key] ?? 0;
-  if (step === 0 || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (step === 0) return;
   const isLetter = event.key.length === 1;
   const openRow = isLetter ? document.querySelector('.row-list .selected') : null;
   const row = (event.target as Element).closest('tr') ?? openRow;

@@ -38,12 +38,20 @@ export function Plot(props: PlotProps) {
   const chosen = useSignal<number | undefined>(undefined);
   const names = lines.map(({ label: name, tone }) => `${name} ${tone}`).join();
   const data = [times, ...lines.map(({ values }) => values)] as unknown as UPlot.AlignedData;
+  /** New data must not end a zoom, of which dragging is one. */
+  const isZoomed = useRef(false);
+  const onScale = ({ scales, data: [all] }: UPlot) => {
+    const { min, max } = scales['x'] ?? {};
+    if (min == null || max == null) return;
+    isZoomed.current = max - min < (all.at(-1) ?? 0) - (all[0] ?? 0);
+    onZoom(min, max);
+  };
   useEffect(() => {
     const { current } = box;
     if (current === null) return;
     const draw = () => {
       plot.current?.destroy();
-      plot.current = new UPlot(optionsOf(props, current, onZoom), data, current);
+      plot.current = new UPlot(optionsOf(props, current, onScale), data, current);
     };
     draw();
     const resized = new ResizeObserver(() =>
@@ -58,14 +66,10 @@ export function Plot(props: PlotProps) {
       plot.current?.destroy();
     };
   }, [names]);
-  const isZoomed = useRef(false);
   useEffect(() => {
     plot.current?.setData(data, !isZoomed.current);
   }, [times, lines]);
-  const zoomTo = (from: number, to: number) => {
-    isZoomed.current = to - from < (times.at(-1) ?? 0) - (times[0] ?? 0);
-    plot.current?.setScale('x', { min: from, max: to });
-  };
+  const zoomTo = (min: number, max: number) => plot.current?.setScale('x', { min, max });
   const show = (index: number) => {
     const at = Math.max(0, Math.min(times.length - 1, index));
     chosen.value = at;
@@ -122,7 +126,7 @@ export function Plot(props: PlotProps) {
 function optionsOf(
   { unit, lines }: PlotProps,
   element: HTMLElement,
-  onZoom: PlotProps['onZoom'],
+  onScale: (plot: UPlot) => void,
 ): UPlot.Options {
   const style = getComputedStyle(element);
   const colour = (name: string) => style.getPropertyValue(name).trim();
@@ -140,28 +144,18 @@ function optionsOf(
       { label: 'UTC, simulated', value: (_, second) => clockText(second) },
       ...lines.map(({ label, tone, look }): UPlot.Series => {
         const stroke = colour(tone);
-        const shared = { label, stroke, width: 2 };
-        if (look === 'marks') {
-          const points = { show: true, size: markSize, fill: stroke };
-          return { ...shared, paths: () => null, points };
-        }
-        const dashes = look === 'dashes' ? { dash: [6, 4] } : {};
+        const isMarks = look === 'marks';
         return {
-          ...shared,
-          ...dashes,
-          ...(stepped && { paths: stepped }),
-          points: { show: false },
+          label,
+          stroke,
+          width: 2,
+          points: { show: isMarks, size: markSize, fill: stroke },
+          ...(look === 'dashes' && { dash: [6, 4] }),
+          ...(isMarks ? { paths: () => null } : stepped && { paths: stepped }),
         };
       }),
     ],
-    hooks: {
-      setScale: [
-        ({ scales }, key) => {
-          const { min, max } = scales['x'] ?? {};
-          if (key === 'x' && min != null && max != null) onZoom(min, max);
-        },
-      ],
-    },
+    hooks: { setScale: [(plot, key) => key === 'x' && onScale(plot)] },
   };
 }
 

@@ -24,6 +24,7 @@ export interface Column<T> {
 }
 
 interface TableProps<T> {
+  /** What the rows are. A card may have the same name, and no two landmarks may. */
   readonly label: string;
   readonly columns: readonly Column<T>[];
   readonly rows: readonly T[];
@@ -42,7 +43,7 @@ export function Table<T>({ label, columns, rows, keyOf, shownKey }: TableProps<T
   useLayoutEffect(() => {
     region.current?.querySelector('tr.selected')?.scrollIntoView({ block: 'center' });
   }, [shownKey, rows.length]);
-  const focusable = isTooWide.value ? { tabIndex: 0, 'aria-label': label } : {};
+  const focusable = isTooWide.value ? { tabIndex: 0, 'aria-label': `Table of ${label}` } : {};
   return (
     <section class="table-scroll" ref={region} {...focusable}>
       <table>

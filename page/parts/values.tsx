@@ -3,7 +3,12 @@
  * besides its colour, for readers who cannot tell the colours apart.
  */
 import { type ComponentChildren, Fragment } from 'preact';
+import { statuses } from '#contract/message-status.ts';
+import { nowMs } from '../clock.ts';
 import type { TextFact } from '../list-declaration.ts';
+import { addressOf } from '../route.ts';
+import type { Account } from '../wire.ts';
+import { durationText } from '../words.ts';
 import { CopyButton } from './copy-and-save.tsx';
 
 interface TimeProps {
@@ -105,18 +110,48 @@ export function StatusBadge({ status }: { readonly status: string }) {
   );
 }
 
-/** The status of an HTTP reply, in the colours of a message status. */
+/** Links to the messages in each status, with their counts; `filters` select some of them. */
+export function statusLinks(
+  messages: Account['messages'],
+  filters: Readonly<Record<string, string>> = {},
+) {
+  return statuses
+    .filter((status) => messages[status] > 0)
+    .map((status) => (
+      <a key={status} href={addressOf('messages', '', { ...filters, status })}>
+        <StatusBadge status={status} /> {messages[status].toLocaleString('en')}
+      </a>
+    ));
+}
+
+/** Until when requests are answered 429, and how long that is from now. */
+export function ThrottledUntil({ at }: { readonly at: string }) {
+  const waitMs = Math.max(0, Date.parse(at) - (nowMs.value ?? 0));
+  return (
+    <>
+      429 until <Time at={at} />, for {durationText(waitMs)}
+    </>
+  );
+}
+
+/** Words in the colours of a message status. */
+function Badge({
+  like,
+  children,
+}: {
+  readonly like: string;
+  readonly children: ComponentChildren;
+}) {
+  return <span class={`badge status-${like}`}>{children}</span>;
+}
+
+/** The status of an HTTP reply. */
 export function ReplyStatus({ status }: { readonly status: number }) {
-  return <span class={`badge status-${messageStatusLike(status)}`}>{status}</span>;
+  if (status === 429) return <Badge like="sending">{status}</Badge>;
+  if (status < 300) return <Badge like="delivered">{status}</Badge>;
+  return <Badge like={status < 400 ? 'queued' : 'failed'}>{status}</Badge>;
 }
 
-function messageStatusLike(status: number): string {
-  if (status < 300) return 'delivered';
-  if (status === 429) return 'sending';
-  return status < 400 ? 'queued' : 'failed';
-}
-
-/** The message status whose colours a verdict has. */
 const verdictStatuses: Readonly<Record<string, string>> = {
   passed: 'delivered',
   failed: 'failed',
@@ -124,13 +159,11 @@ const verdictStatuses: Readonly<Record<string, string>> = {
 };
 
 export function VerdictBadge({ verdict }: { readonly verdict: string }) {
-  const status = verdictStatuses[verdict] ?? 'queued';
-  return <span class={`badge status-${status}`}>{verdict.replace('_', ' ')}</span>;
+  return <Badge like={verdictStatuses[verdict] ?? 'queued'}>{verdict.replace('_', ' ')}</Badge>;
 }
 
 export function TruthBadge({ isTrue }: { readonly isTrue: boolean }) {
-  const status = isTrue ? 'delivered' : 'queued';
-  return <span class={`badge status-${status}`}>{isTrue ? 'yes' : 'no'}</span>;
+  return <Badge like={isTrue ? 'delivered' : 'queued'}>{isTrue ? 'yes' : 'no'}</Badge>;
 }
 
 interface LevelProps {
@@ -153,5 +186,14 @@ export function Level({ name, remaining, limit }: LevelProps) {
         <b>{shown.toLocaleString('en')}</b> <span class="dim">of {limit.toLocaleString('en')}</span>
       </span>
     </div>
+  );
+}
+
+/** How much of its monthly quota an account has left. */
+export function Quota({ account }: { readonly account: Account }) {
+  const { name, quota_used: used, effective_monthly_quota: quota } = account;
+  if (quota === 'unlimited') return <span class="dim">unlimited</span>;
+  return (
+    <Level name={`messages of ${name} left this month`} remaining={quota - used} limit={quota} />
   );
 }

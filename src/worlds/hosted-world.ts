@@ -77,7 +77,7 @@ export class HostedWorld<S extends WorldSimulator> {
     simulator: S,
     ttlMs: number | undefined,
     lastUsedMs: number,
-    birth: Birth,
+    birth: Birth = { createdMs: Date.now() },
   ) {
     this.worldId = worldId;
     this.name = name;

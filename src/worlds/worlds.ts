@@ -72,9 +72,7 @@ export class Worlds<S extends WorldSimulator> {
     this.#ids = new WorldIds(first.settings.seed, share);
     this.#make = make;
     this.#lastAnswered = first;
-    this.first = new HostedWorld(firstWorldId, firstWorldId, first, undefined, 0, {
-      createdMs: Date.now(),
-    });
+    this.first = new HostedWorld(firstWorldId, firstWorldId, first, undefined, 0);
   }
 
   /** How many worlds there are, without the first. */
@@ -159,11 +157,8 @@ export class Worlds<S extends WorldSimulator> {
   ): HostedWorld<S> {
     const { ttlMs } = options;
     const birth = { createdMs: Date.now(), origin: source?.origin };
-    const hosted = {
-      number,
-      ...(ttlMs !== undefined && { ttl_ms: ttlMs }),
-      ...birthHeader(birth),
-    };
+    const lifetime = ttlMs === undefined ? {} : { ttl_ms: ttlMs };
+    const hosted = { number, ...lifetime, ...birthHeader(birth) };
     let simulator: S | undefined;
     try {
       const journal = this.#folder?.fileOf(worldId);

@@ -64,7 +64,8 @@ pageTest(
     await why.getByRole('button', { name: 'Make it fail' }).click();
     await gone(why);
 
-    await page.goto(`${controlUrl}/#/sims`);
+    const [account] = simulator.accounts.list();
+    await page.goto(`${controlUrl}/#/accounts/${account?.account_id}`);
     send({ request_id: 'the-one' });
     await page.getByRole('link', { name: '1 Queue length of +12025550101' }).click();
     await seen(page.getByText('1 message', { exact: true }));
@@ -345,6 +346,46 @@ pageTest(
     expect(await page.evaluate<string>('document.activeElement.textContent')).toBe('Send');
   },
 );
+
+pageTest(
+  'keys go to a page or search for a text, and the next hour is seen in a copy',
+  {},
+  async ({ page, controlUrl, send, simulator }) => {
+    send({ message: 'to be delivered' });
+    send({ message: 'another' });
+    await page.goto(`${controlUrl}/#/limits`);
+    await page.getByRole('heading', { level: 1 }).focus();
+    for (const key of ['g', 'm']) await page.keyboard.press(key);
+    await seen(page.getByRole('heading', { name: 'Messages', level: 1 }));
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('another');
+    await page.keyboard.press('Enter');
+    await gone(page.getByRole('dialog'));
+    await seen(page.getByText('1 message', { exact: true }));
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('cloc');
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Show the next hour' }).click();
+    const row = page.getByRole('row').filter({ hasText: 'to +12025550123' });
+    await seen(row.getByRole('cell', { name: 'delivered' }));
+    expect(simulator.state().messages.queued).toBe(2);
+  },
+);
+
+pageTest('any request of the service is sent', {}, async ({ page, controlUrl }) => {
+  await page.goto(`${controlUrl}/#/send`);
+  await page.getByText('Any other request').click();
+  const form = page.getByRole('form', { name: 'Send any request' });
+  const submit = form.getByRole('button', { name: 'Send request' });
+  await submit.click();
+  const reply = page.getByRole('region', { name: 'Reply' });
+  await seen(reply.getByText('"sims_connected"'));
+  await form.getByRole('combobox', { name: 'Method' }).selectOption('POST');
+  await form.getByRole('combobox', { name: 'Path' }).fill('/api/v1/sms/send/');
+  await form.getByRole('textbox', { name: 'Body' }).fill('{"to":');
+  await submit.click();
+  await seen(reply.getByText('400'));
+});
 
 pageTest('a finding of explore is opened', {}, async ({ page, controlUrl }) => {
   await page.goto(`${controlUrl}/#/referee`);

@@ -15,7 +15,13 @@ import { Simulator } from '#src/simulator.ts';
 
 const journal = fileURLToPath(new URL('journal-1.ndjson', import.meta.url));
 const second = fileURLToPath(new URL('journal-2.ndjson', import.meta.url));
-const recordedSince = ['sims.delete', 'sims.addToPool', 'sims.removeFromPool', 'referee.restart'];
+const recordedSince = [
+  'sims.delete',
+  'sims.addToPool',
+  'sims.removeFromPool',
+  'faults.patch',
+  'referee.restart',
+];
 
 test('an old journal plays, and every input but a snapshot of its format is answered as it was', () => {
   const { inputs, differences } = replayJournal(journal);

@@ -146,8 +146,8 @@ test('every recipe of docs/testing.md is run with the package', () => {
   const lines = commandsOf('docs/testing.md');
   for (const { language, text } of fencedBlocksOf('docs/testing.md')) {
     const [, file = ''] = /^(?:\/\/|#) (\S+)\n/.exec(text) ?? [];
-    const start = ['--clock scaled', '--clock manual', '--seed 7', '--seed 8', 'faketime'].find((one) =>
-      text.includes(one),
+    const start = ['--clock scaled', '--clock manual', '--seed 7', '--seed 8', 'faketime'].find(
+      (one) => text.includes(one),
     );
     const isRun = recipes.includes(file) || lines.some((line) => `${line} `.includes(` ${file} `));
     expect(language === 'sh' ? recipes.includes(`'${start}'`) : file !== '' && isRun, text).toBe(
