@@ -54,8 +54,7 @@ export class Audit {
 
   async learn(): Promise<void> {
     this.#run.doing('a burst until the limit');
-    const first = await this.#ask();
-    if (first.outcome === 'refused') this.#evidence.useUnknownPast();
+    await this.#ask();
     if (!(await this.#exhaust(this.#mostInBurst, firmRefusals))) return;
     await this.#testKeys();
     await this.#recover();

@@ -123,9 +123,13 @@ function factsOf(seen: Seen, candidates: readonly Candidate[]): Facts {
     };
   }
   const turning = turningPoints(evidence);
-  const algorithm = algorithmOf(candidates, turning);
   const [limit, highest] = evidence.limit;
   const [least, most] = evidence.windowMs;
+  // A span of versions may hold none that is possible: only a narrow one shows an algorithm.
+  const isNarrow = limit === highest && most / least <= sameWindow;
+  const algorithm = isNarrow
+    ? algorithmOf(candidates, turning)
+    : undetermined('its limit or its window is not certain', turning);
   const seconds = roundest(least / 1_000, most / 1_000);
   const span = `between ${figure(least / 1_000)} and ${figure(most / 1_000)} s`;
   const isTokens = algorithm.value === 'token_bucket';
@@ -149,7 +153,7 @@ function factsOf(seen: Seen, candidates: readonly Candidate[]): Facts {
     window_seconds: windowStatement,
     burst: isTokens ? limitStatement : notTokens,
     refill_per_second:
-      isTokens && limit === highest && most / least <= sameWindow
+      isTokens && isNarrow
         ? certain(roundest(...perSecond), `${roundest(...perSecond)} tokens a second`, turning)
         : notTokens,
     refusals_spend: refusalsSpend(candidates, evidence, turning),
