@@ -56,9 +56,13 @@ export interface AuditResult {
 
 /** For the command: what only it knows. */
 export interface AuditSettings extends AuditOptions {
+  /** Subjects that may share the limit of the first. */
   readonly others?: readonly Subject[];
+  /** What differs between the first subject and another. */
   readonly differenceOf?: (subject: Subject) => string;
+  /** Called before each request. */
   readonly onProgress?: (exchanges: readonly Exchange[], doing: string) => void;
+  /** Interrupts the audit. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -69,6 +73,7 @@ export async function audit(options: AuditOptions): Promise<AuditResult> {
 
 const twoMinutesMs = 120_000;
 
+/** The same for the command. */
 export async function learn(options: AuditSettings): Promise<AuditResult> {
   const { request, now = Date.now, maxWindow = twoMinutesMs, rate } = options;
   const sleep = options.sleep ?? ((ms) => new Promise((resolve) => setTimeout(resolve, ms)));

@@ -10,6 +10,7 @@ export interface Subject {
   readonly path: string;
 }
 
+/** What a request was answered. */
 export interface Reply {
   /** 0: no whole reply came. */
   readonly status: number;
@@ -19,12 +20,18 @@ export interface Reply {
 
 /** A request and its reply, with their times since the audit began. */
 export interface Exchange extends Subject {
+  /** From 1 on, in the order of sending. */
   readonly number: number;
+  /** Since the audit began. */
   readonly sentAtMs: number;
+  /** Since the audit began. */
   readonly answeredAtMs: number;
+  /** 0: no whole reply came. */
   readonly status: number;
+  /** Lower-case names. */
   readonly headers: Headers;
   /** Milliseconds since 1970, by the audit's clock. */
   readonly answeredAt: number;
+  /** `broken`: no whole reply, or a server error. */
   readonly outcome: 'passed' | 'refused' | 'broken';
 }

@@ -18,6 +18,7 @@ export interface RunSettings {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** Why an audit ended before all was learned. */
 export type StopReason = 'budget' | 'time' | 'errors' | 'not_reachable' | 'interrupted';
 
 /** Ends an audit early; what was learned so far counts. */

@@ -5,6 +5,7 @@ import { fieldKinds, type Saying, waitOf } from './fields.ts';
 import { tickMs } from './run.ts';
 import { certain, type Statement, undetermined } from './statement.ts';
 
+/** `exact`: sufficient and tight. */
 export type RetryAfter = 'exact' | 'sufficient' | 'short' | 'absent' | 'unreadable';
 
 /** What is certain of the limiter, as far as the comparison needs it. */

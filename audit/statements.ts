@@ -7,6 +7,7 @@ import type { KeyTest, Race } from './plan.ts';
 import { fieldsOf, type Learned, type RetryAfter, retryAfterOf } from './said.ts';
 import { certain, list, roundest, type Statement, undetermined } from './statement.ts';
 
+/** The algorithms that an audit knows, and what it says where it finds none of them. */
 export type AlgorithmValue =
   | 'fixed_window'
   | 'aligned_window'

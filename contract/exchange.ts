@@ -18,9 +18,9 @@ export interface TrafficExchange {
    * The recorder's date minus its steady clock, in milliseconds, compared with its first exchange:
    * somebody set the date, or the machine slept. A span may be wrong by how far this changed in it.
    */
-  readonly setMs?: number;
+  readonly setMs?: number | undefined;
   /** The connection on which the request came; undefined if it was not recorded. */
-  readonly connection?: string;
+  readonly connection?: string | undefined;
   /** The host of the service: one file may hold several services. */
   readonly host: string;
   readonly method: string;
@@ -32,7 +32,7 @@ export interface TrafficExchange {
   /** False if the recorder may have omitted the credential, as browsers do. */
   readonly showsCredential: boolean;
   /** The name of the client's address, if it was recorded. */
-  readonly address?: string;
+  readonly address?: string | undefined;
   /** Undefined if it was not recorded; empty if there was none. */
   readonly body: string | undefined;
   /** Undefined if no whole reply came. */
@@ -42,7 +42,7 @@ export interface TrafficExchange {
   /** False if the client did not see the whole reply. */
   readonly isSeen: boolean;
   /** True if a fault gave the client the reply with a garbled body. */
-  readonly isGarbled?: boolean;
+  readonly isGarbled?: boolean | undefined;
 }
 
 export interface TrafficReply {

@@ -4,9 +4,11 @@
  * third run answers 429 and measures how long the client waits by itself: the fault `throttle` then
  * asks for more, so that a client which ignores `Retry-After` retries too early.
  */
+
 import type { FaultName, Point, Schedule } from '#contract/fault-schedule.ts';
+import { grouped } from '#io/grouped.ts';
 import { many } from '#io/table.ts';
-import { type Exchange, grouped, isAccepted, isSend } from '#judging/client/exchange.ts';
+import { type Exchange, isAccepted, isSend } from '#judging/client/exchange.ts';
 import { endpointOf } from '#judging/evidence/reading.ts';
 import { faultsAt } from './fault-names.ts';
 import { agreedIntents, type KnownIntents } from './points.ts';

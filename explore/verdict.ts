@@ -2,9 +2,11 @@
  * One run of the client, before and after it is judged: how it ended, the client rules that it
  * broke, and the messages that were sent twice or not at all, compared with the run without faults.
  */
+
 import { type Point, refusalNamed, type Schedule } from '#contract/fault-schedule.ts';
 import type { ClientRuleId } from '#contract/rules.ts';
-import { type Exchange, grouped, isAccepted, isSend } from '#judging/client/exchange.ts';
+import { grouped } from '#io/grouped.ts';
+import { type Exchange, isAccepted, isSend } from '#judging/client/exchange.ts';
 import type { Report } from '#judging/client/intents-file.ts';
 import { judge } from '#judging/client/judge.ts';
 import type { KnownIntents } from './points.ts';

@@ -3,13 +3,13 @@
  * or without one, may continue them: it has the same content, or, after a 503 `device_inactive`,
  * the same message from any sender.
  */
+import { push } from '#io/grouped.ts';
 import {
   contentOf,
   type Exchange,
   isInactive,
   isInFlight,
   isUnresolved,
-  push,
   recipientAndTextOf,
 } from './exchange.ts';
 import type { GatheredIntent } from './id-use.ts';

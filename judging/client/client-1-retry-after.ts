@@ -1,10 +1,10 @@
 /** CLIENT-1, CLIENT-2, CLIENT-17: requests during the wait that a 429 or a 503 asks for. */
+import { grouped } from '#io/grouped.ts';
 import { many } from '#io/table.ts';
 import {
   areApart,
   areWithin,
   type Exchange,
-  grouped,
   haveSameRecipientAndText,
   isSend,
   recipientAndTextOf,

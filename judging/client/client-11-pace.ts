@@ -1,7 +1,8 @@
 /**
  * CLIENT-11 to CLIENT-14: how often a client polls and retries, and how retries are spread in time.
  */
-import { areWithin, consecutive, type Exchange, grouped, wasKnownTo } from './exchange.ts';
+import { grouped } from '#io/grouped.ts';
+import { areWithin, consecutive, type Exchange, wasKnownTo } from './exchange.ts';
 import { attributableAttempts } from './intents.ts';
 import {
   type ClientRecord,

@@ -2,12 +2,13 @@
  * CLIENT-5, CLIENT-8, CLIENT-9, CLIENT-10: the outcome of each intent, how its client reacted to
  * it, and whether the client reported it truthfully.
  */
+
 import { dayMs } from '#contract/time.ts';
+import { grouped } from '#io/grouped.ts';
 import {
   consecutive,
   type Exchange,
   firstAcceptances,
-  grouped,
   isAccepted,
   isSend,
   isUnresolved,

@@ -18,11 +18,11 @@ export interface Exchange {
   /** True if the record ends before it shows that this reply left. */
   readonly isOpenAtEnd: boolean;
   /** Each of the two times may be later by less than this; exact if undefined. */
-  readonly precisionMs?: number;
+  readonly precisionMs?: number | undefined;
   /** True if the record does not say when the reply left. */
-  readonly lacksEnd?: boolean;
+  readonly lacksEnd?: boolean | undefined;
   /** How far the recorder's date differs from its steady clock (`contract/exchange.ts`). */
-  readonly setMs?: number;
+  readonly setMs?: number | undefined;
   /** The connection on which the request came; undefined if it is not known. */
   readonly connection?: string | undefined;
   /** The account; in a HAR file the key's digest; for an unauthenticated call the IP address. */
@@ -44,11 +44,11 @@ export interface Exchange {
   /** True if a fault chose the status, whatever the request was. Unknown in a HAR file. */
   readonly isForced?: boolean;
   /** True if the request or the reply had a body that was not recorded. */
-  readonly lacksBody?: boolean;
+  readonly lacksBody?: boolean | undefined;
   /** True if the headers of the reply were not recorded. */
-  readonly lacksHeaders?: boolean;
+  readonly lacksHeaders?: boolean | undefined;
   /** True if the record shows the callers of other exchanges, but not of this one. */
-  readonly lacksCaller?: boolean;
+  readonly lacksCaller?: boolean | undefined;
   /** The wait that a 429 or a 503 asks for, in milliseconds of the service's clock. */
   readonly retryAfterMs: number | undefined;
   /** Its header `Retry-After`: seconds, or an HTTP date. */
@@ -58,7 +58,7 @@ export interface Exchange {
   /** False if a fault cut or garbled the reply, or the client closed the connection first. */
   readonly isSeen: boolean;
   /** True if the client got a reply, but with a garbled body. */
-  readonly isGarbled?: boolean;
+  readonly isGarbled?: boolean | undefined;
   /** True if the path, the query or the body holds a key. */
   readonly showsKey: boolean;
 }
@@ -242,18 +242,4 @@ export function* consecutive(
     if (earlier !== undefined) yield [earlier, exchange];
     last.set(key, exchange);
   }
-}
-
-/** The items of each key, in their order. */
-export function grouped<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
-  const groups = new Map<string, T[]>();
-  for (const item of items) push(groups, keyOf(item), item);
-  return groups;
-}
-
-/** Adds the item to the list of the key. */
-export function push<T>(lists: Map<string, T[]>, key: string, item: T): void {
-  const list = lists.get(key);
-  if (list === undefined) lists.set(key, [item]);
-  else list.push(item);
 }

@@ -2,13 +2,14 @@
  * What a record shows about one `request_id` of one caller: which intents used it, and which
  * message the service keeps under it for 24 hours.
  */
+
 import { dayMs } from '#contract/time.ts';
+import { push } from '#io/grouped.ts';
 import {
   type Exchange,
   haveSameRecipientAndText,
   haveSameSenderAndTime,
   isAccepted,
-  push,
   recipientAndTextOf,
   wasKnownTo,
 } from './exchange.ts';

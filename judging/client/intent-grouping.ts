@@ -6,6 +6,7 @@
  * again (`abandoned-intents.ts`). Every other send begins an intent.
  * Runs in one pass, and each send looks at few intents: a record may hold 40,000 equal sends.
  */
+import { push } from '#io/grouped.ts';
 import { AbandonedIntents } from './abandoned-intents.ts';
 import {
   contentOf,
@@ -16,7 +17,6 @@ import {
   isInFlight,
   isSend,
   isUnresolved,
-  push,
   recipientAndTextOf,
   requestIdOf,
   wasKnownTo,

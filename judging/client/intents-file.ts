@@ -2,12 +2,14 @@
  * The intents file: one JSON object per line, written by the client under test. It lists the
  * messages that the client meant to send, and the outcome of each that it reported.
  */
+
 import { z } from 'zod';
 import { UsageError } from '#io/command-error.ts';
+import { grouped } from '#io/grouped.ts';
 import { mistakeLine, mistakesOf } from '#io/mistakes.ts';
 import { readText } from '#io/read-text.ts';
 import { many } from '#io/table.ts';
-import { type Exchange, grouped, senderOf } from './exchange.ts';
+import { type Exchange, senderOf } from './exchange.ts';
 
 /** A message that the client meant to send, and the outcome that it reported. */
 export const reportSchema = z.strictObject({

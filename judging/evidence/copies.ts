@@ -3,7 +3,7 @@
  * copy of it, or was appended to itself. Equal exchanges that end at the same moment of one file
  * are not copies, but several calls.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { TrafficEvent } from '#contract/exchange.ts';
 
 /** Calls whose ends differ by at most this much end at the same moment. */
@@ -43,7 +43,7 @@ export class Copies {
   }
 
   #isNew(text: string): boolean {
-    const digest = createHash('sha1').update(text).digest().readUIntBE(0, 6);
+    const digest = Number.parseInt(hash('sha1', text).slice(0, 12), 16);
     if (this.#seen.has(digest) || this.#older.has(digest)) return false;
     if (this.#seen.size >= mostRemembered) {
       this.#older = this.#seen;

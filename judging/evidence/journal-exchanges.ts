@@ -73,7 +73,7 @@ function exchangeOfEntry({ at, request, reply }: RequestEntry, isForced: boolean
       ...(type !== undefined && { 'content-type': type }),
     },
     showsCredential: true,
-    ...(address !== undefined && { address }),
+    address,
     body:
       bytes === undefined && request.content_encoding === undefined
         ? (request.body ?? '')

@@ -38,18 +38,19 @@ export function exchangeOf(request: RequestOptions, reply: Reply, known: Knowled
   const sender =
     typeof number === 'string' ? known.senderOf(caller.account, number, reply) : undefined;
   const ahead = known.aheadOf(reply);
+  // Named one by one: a spread in the midst of an object costs more than all else here.
   return {
     method,
     path,
     query,
     ahead,
     headers,
-    ...(body !== undefined && { body }),
-    ...(fields !== undefined && { fields }),
-    ...(endpoint !== undefined && { endpoint }),
-    ...(id !== undefined && { id }),
+    body,
+    fields,
+    endpoint,
+    id,
     caller,
-    ...(sender !== undefined && { sender }),
+    sender,
     reply,
     sentAt: reply.sentAt,
     answeredAt: reply.answeredAt,

@@ -5,7 +5,7 @@ export interface RequestOptions {
   readonly method: string;
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string;
+  readonly body?: string | undefined;
   /** The local address to call from, for limits by client IP. */
   readonly localAddress?: string;
   /** False: a broken connection is not retried. */
@@ -18,14 +18,14 @@ export interface Outcome {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   /** True if a recorder left them out. */
-  readonly lacksHeaders?: boolean;
+  readonly lacksHeaders?: boolean | undefined;
   /** The SHA-256 of the body, to compare bodies byte for byte without keeping their bytes. */
   readonly digest: string;
   readonly text: string;
   /** Undefined if the body is not JSON. */
   readonly json: unknown;
   /** The reason if no usable reply came. */
-  readonly failure?: string;
+  readonly failure?: string | undefined;
   /** True if a reply came, but exceeded a bound. */
   readonly unusable?: boolean;
 }

@@ -2,6 +2,7 @@
  * Judges what a 429 says: the wait of its `Retry-After`, and its `detail`. Rules: ERR-3, ERR-4.
  */
 
+import { grouped } from '#io/grouped.ts';
 import { type Exchange, isRefused, isReplay, isUncertain } from '../service/exchange.ts';
 import * as verify from '../service/expectations.ts';
 import { type Findings, spanErrorOf, type Trace } from '../service/judge.ts';
@@ -20,13 +21,16 @@ export const retryAfterJudges = {
 function judgeRetryAfter(trace: Trace, findings: Findings): void {
   const refusals = throttledIn(trace);
   if (refusals.length === 0) lack429(trace, findings);
+  const buckets = requestsIn(trace);
   let isFollowed = false;
   for (const refusal of refusals) {
     findings.judge([refusal], () => {
       const seconds = verify.retryAfter(refusal.reply);
       verify.that(seconds >= 1 && seconds <= 61, 'between 1 and 61 seconds', refusal.reply);
     });
-    isFollowed = judgeWait(trace, refusal, findings) || isFollowed;
+    const bucket = buckets.get(bucketNameOf(refusal) ?? '');
+    if (bucket !== undefined)
+      isFollowed = judgeWait(trace, refusal, bucket, findings) || isFollowed;
   }
   if (!isFollowed && findings.broken === undefined && trace.recorded === undefined) {
     findings.exercised = 0;
@@ -49,6 +53,24 @@ function lack429(trace: Trace, findings: Findings): void {
   );
 }
 
+/** The requests to one bucket, in the order in which they were sent. */
+interface Requests {
+  readonly exchanges: readonly Exchange[];
+  /** From this index on, each request has a certain effect and exact times. */
+  readonly clearFrom: number;
+}
+
+function requestsIn({ exchanges, hasExactTimes }: Trace): ReadonlyMap<string, Requests> {
+  const isUnclear = (one: Exchange) => isUncertain(one) || (!hasExactTimes && one.reply.isLate);
+  const buckets = grouped(exchanges, (one) => bucketNameOf(one) ?? '');
+  return new Map(
+    [...buckets].map(([name, requests]) => {
+      const clearFrom = requests.findLastIndex(isUnclear) + 1;
+      return [name, { exchanges: requests, clearFrom }];
+    }),
+  );
+}
+
 /** The wait that a 429 states, and the requests to the same bucket that followed. */
 interface Wait {
   readonly refusal: Exchange;
@@ -60,29 +82,46 @@ interface Wait {
   readonly later: readonly Exchange[];
 }
 
-function waitAfter(trace: Trace, refusal: Exchange): Wait {
+/** Undefined if the effect or the times of one of these requests are not certain. */
+function waitAfter(
+  trace: Trace,
+  refusal: Exchange,
+  { exchanges, clearFrom }: Requests,
+): Wait | undefined {
   const spanErrorMs = spanErrorOf(trace);
   const seconds = Number(refusal.reply.headers['retry-after'] ?? Number.NaN);
+  const from = firstSentFrom(exchanges, refusal.answeredAt + spanErrorMs);
+  const isRough = !trace.hasExactTimes && refusal.reply.isLate;
+  if (isRough || from < clearFrom) return undefined;
   return {
     refusal,
     seconds,
     tooEarlyUntil: refusal.sentAt + (seconds - 1) * 1_000 - spanErrorMs,
     enoughAt: refusal.answeredAt + seconds * 1_000 + spanErrorMs,
-    later: trace.exchanges.filter(
-      (exchange) =>
-        bucketNameOf(exchange) === bucketNameOf(refusal) &&
-        exchange.sentAt >= refusal.answeredAt + spanErrorMs &&
-        exchange !== refusal,
-    ),
+    later: exchanges.slice(from),
   };
 }
 
+/** The index of the first request that was sent at this time or later. */
+function firstSentFrom(exchanges: readonly Exchange[], atMs: number): number {
+  let [low, high] = [0, exchanges.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((exchanges[middle]?.sentAt ?? 0) < atMs) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
 /** Judges the requests that follow a refusal. True if one came after the wait and was judged. */
-function judgeWait(trace: Trace, refusal: Exchange, findings: Findings): boolean {
-  const wait = waitAfter(trace, refusal);
-  const isRough =
-    !trace.hasExactTimes && [refusal, ...wait.later].some(({ reply }) => reply.isLate);
-  if (isRough || wait.later.some(isUncertain)) return false;
+function judgeWait(
+  trace: Trace,
+  refusal: Exchange,
+  requests: Requests,
+  findings: Findings,
+): boolean {
+  const wait = waitAfter(trace, refusal, requests);
+  if (wait === undefined) return false;
   judgeEarlyRequests(trace, wait, findings);
   return judgeNextRequest(trace, wait, findings);
 }
@@ -90,8 +129,10 @@ function judgeWait(trace: Trace, refusal: Exchange, findings: Findings): boolean
 /** A request before the wait is over must be refused, too. */
 function judgeEarlyRequests({ recorded }: Trace, wait: Wait, findings: Findings): void {
   const { refusal, seconds, tooEarlyUntil, later } = wait;
-  for (const early of later.filter(({ answeredAt }) => answeredAt <= tooEarlyUntil)) {
-    const isSimultaneous = early.answeredAt <= refusal.answeredAt;
+  for (const early of later) {
+    if (early.sentAt > tooEarlyUntil) break;
+    if (early.answeredAt > tooEarlyUntil) continue;
+    const isSimultaneous = early === refusal || early.answeredAt <= refusal.answeredAt;
     // Recorded errors and replays may spend nothing, so they may pass.
     const isFree = !isRefused(early) && (early.reply.status >= 300 || isReplay(early));
     if (isSimultaneous || (recorded !== undefined && isFree)) continue;
@@ -104,7 +145,7 @@ function judgeEarlyRequests({ recorded }: Trace, wait: Wait, findings: Findings)
 function judgeNextRequest(trace: Trace, wait: Wait, findings: Findings): boolean {
   const { refusal, seconds, enoughAt, later } = wait;
   if (trace.recorded !== undefined && !isAlone(trace, refusal)) return false;
-  const [next] = later;
+  const next = later.find((one) => one !== refusal);
   if (next === undefined || next.sentAt < enoughAt) return false;
   if (isRefused(next) && mayBeTaken(trace, wait, next, findings)) return false;
   findings.judgeThat(
@@ -141,11 +182,10 @@ function mayBeTaken(
  */
 function isAlone(trace: Trace, { caller, sentAt, answeredAt }: Exchange): boolean {
   const { exchanges, recorded } = trace;
-  if (caller.account === undefined) return false;
-  const near = exchanges.filter(
-    (exchange) => exchange.sentAt < answeredAt + spanErrorOf(trace) && exchange.answeredAt > sentAt,
-  );
-  return recorded?.isComplete === true && recorded.isOneAccount && near.length === 1;
+  const isKnown = recorded?.isComplete === true && recorded.isOneAccount;
+  if (caller.account === undefined || !isKnown) return false;
+  const untilMs = answeredAt + spanErrorOf(trace);
+  return exchanges.filter((one) => one.sentAt < untilMs && one.answeredAt > sentAt).length === 1;
 }
 
 /** ERR-4: `detail` states the header's seconds, rounded up. */

@@ -4,14 +4,16 @@
  * end. A long group loses exchanges from its middle. That is safe: a judge of recorded traffic
  * never concludes anything from a missing exchange.
  */
-import { dayMs } from '#contract/time.ts';
+import { dayMs, hourMs } from '#contract/time.ts';
 import type { Exchange } from '../service/exchange.ts';
 
 export const mostHeldExchanges = 20_000;
+/** Ends groups until so few are held: each walk over a Map first passes what was deleted from it. */
+const leastHeld = 18_000;
 const mostInGroup = 400;
 /** A group that is full keeps its first exchanges and drops as many that follow them. */
 const keptFirst = 50;
-const longestQuietMs = dayMs + 3_600_000;
+const longestQuietMs = dayMs + hourMs;
 
 interface Group {
   readonly exchanges: Exchange[];
@@ -23,6 +25,8 @@ export class Groups {
   readonly #groups = new Map<string, Group>();
   readonly #judge: (exchanges: readonly Exchange[]) => void;
   #held = 0;
+  /** When the groups that had been quiet for long were last ended. */
+  #quietEndedAt = Number.NEGATIVE_INFINITY;
 
   constructor(judge: (exchanges: readonly Exchange[]) => void) {
     this.#judge = judge;
@@ -40,15 +44,21 @@ export class Groups {
       group.exchanges.splice(keptFirst, keptFirst);
       this.#held -= keptFirst;
     }
-    for (const [oldest, { lastAt }] of this.#groups) {
-      const isOver = lastAt < sentAt - longestQuietMs || this.#held > mostHeldExchanges;
-      if (!isOver) break;
-      this.#end(oldest);
-    }
+    if (this.#held > mostHeldExchanges) this.#endWhile(() => this.#held > leastHeld);
+    if (sentAt - this.#quietEndedAt < hourMs) return;
+    this.#quietEndedAt = sentAt;
+    this.#endWhile(({ lastAt }) => lastAt < sentAt - longestQuietMs);
   }
 
   endAll(): void {
-    for (const key of [...this.#groups.keys()]) this.#end(key);
+    this.#endWhile(() => true);
+  }
+
+  #endWhile(isOver: (oldest: Group) => boolean): void {
+    for (const [key, oldest] of this.#groups) {
+      if (!isOver(oldest)) break;
+      this.#end(key);
+    }
   }
 
   #end(key: string): void {

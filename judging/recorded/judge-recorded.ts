@@ -49,6 +49,19 @@ interface OpenBucket {
   readonly since: number;
 }
 
+/** Rules whose judges look at the same exchanges. */
+type SameRules = Omit<Shown, 'together'> & { readonly ids: RuleId[] };
+
+function sameRulesIn(judged: readonly (readonly [RuleId, Shown])[]): readonly SameRules[] {
+  const same = new Map<Shown['fits'], SameRules>();
+  for (const [id, how] of judged) {
+    const rows = same.get(how.fits) ?? { ...how, ids: [] };
+    rows.ids.push(id);
+    same.set(how.fits, rows);
+  }
+  return [...same.values()];
+}
+
 /** Whether a message of this length is too long depends on the unit of length (SEND-6). */
 const longMessage = 1_400;
 const mostLong = 1_000;
@@ -63,7 +76,7 @@ export class TrafficJudge {
   throttled = 0;
   readonly #options: TrafficOptions;
   readonly #knowledge: TrafficKnowledge;
-  readonly #rulesOf: Readonly<Record<Together, readonly (readonly [RuleId, Shown])[]>>;
+  readonly #rulesOf: Readonly<Record<Together, readonly SameRules[]>>;
   readonly #messages: Groups;
   readonly #requestIds: Groups;
   /** By host, endpoint and owner. The bucket that was used last is the last. */
@@ -89,7 +102,8 @@ export class TrafficJudge {
       const isJudged = options.rules.includes(id) && (options.isComplete || !how?.needsAll);
       return how !== undefined && isJudged ? [[id, how]] : [];
     });
-    const rulesOf = (together: Together) => judged.filter(([, how]) => how.together === together);
+    const rulesOf = (together: Together) =>
+      sameRulesIn(judged.filter(([, how]) => how.together === together));
     this.#rulesOf = {
       message: rulesOf('message'),
       request_id: rulesOf('request_id'),
@@ -208,13 +222,16 @@ export class TrafficJudge {
     if (group.length === 0) return;
     if (together === 'message' || together === 'request_id')
       this.#options.observations?.noteGroup(group);
-    for (const [rule, { fits, needsAll }] of this.#rulesOf[together]) {
+    for (const { fits, needsAll, ids } of this.#rulesOf[together]) {
       if (needsAll && isFlood) continue;
       const exchanges = group.filter(fits);
       if (exchanges.length === 0) continue;
-      const findings = new Findings();
-      judges[rule](this.#traceOf(exchanges, group, since), findings);
-      this.#note(rule, findings);
+      const trace = this.#traceOf(exchanges, group, since);
+      for (const rule of ids) {
+        const findings = new Findings();
+        judges[rule](trace, findings);
+        this.#note(rule, findings);
+      }
     }
   }
 

@@ -70,8 +70,7 @@ export class TrafficKnowledge implements Knowledge {
     this.#recorded = recorded;
     const { method, path, query, headers, body } = recorded;
     const target = query === '' ? path : `${path}?${query}`;
-    const request = { method, path: target, headers, ...(body !== undefined && { body }) };
-    return exchangeOf(request, replyOf(recorded), this);
+    return exchangeOf({ method, path: target, headers, body }, replyOf(recorded), this);
   }
 
   callerOf(_: unknown, { status }: Reply): Caller {
@@ -133,16 +132,16 @@ function replyOf(recorded: TrafficExchange): Reply {
   const lateMs = recorded.lacksEnd ? unknownDurationMs : recorded.precisionMs;
   const answeredAt = recorded.answeredAt + lateMs;
   const text = reply?.body ?? '';
-  const failure = reply === undefined ? { failure: 'none was recorded' } : {};
+  const failure = reply === undefined ? 'none was recorded' : undefined;
   return {
     status: reply?.status ?? 0,
     headers: reply?.headers ?? {},
-    ...(reply?.lacksHeaders === true && { lacksHeaders: true }),
+    lacksHeaders: reply?.lacksHeaders,
     // A recorded text is complete, so texts compare as well as digests.
     digest: text,
     text,
     json: parse(text),
-    ...failure,
+    failure,
     interruptions: 0,
     sentAt,
     answeredAt,
@@ -150,11 +149,11 @@ function replyOf(recorded: TrafficExchange): Reply {
       method,
       url: query === '' ? path : `${path}?${query}`,
       requestHeaders: headers,
-      ...(body !== undefined && { requestBody: body }),
+      requestBody: body,
       status: reply?.status ?? 0,
       replyHeaders: reply?.headers ?? {},
       replyBody: text,
-      ...failure,
+      failure,
       durationMs: recorded.answeredAt - sentAt,
     },
   };

@@ -6,11 +6,11 @@ export interface Exchange {
   readonly method: string;
   readonly url: string;
   readonly requestHeaders: Readonly<Record<string, string>>;
-  readonly requestBody?: string;
+  readonly requestBody?: string | undefined;
   readonly status: number;
   readonly replyHeaders: Readonly<Record<string, string>>;
   readonly replyBody: string;
-  readonly failure?: string;
+  readonly failure?: string | undefined;
   readonly durationMs: number;
 }
 
@@ -19,7 +19,7 @@ interface Sent {
   readonly method: string;
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string;
+  readonly body?: string | undefined;
 }
 
 /** The parts of a reply that the record shows. */
@@ -27,7 +27,7 @@ interface Received {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
-  readonly failure?: string;
+  readonly failure?: string | undefined;
 }
 
 /** Longer bodies are cut in the record. Judges use the complete reply. */

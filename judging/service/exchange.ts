@@ -49,14 +49,14 @@ export interface Exchange {
   /** Without the question mark. */
   readonly query: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
+  readonly body?: string | undefined;
   /** The body, if it is a JSON object. */
-  readonly fields?: Readonly<Record<string, unknown>>;
-  readonly endpoint?: Endpoint | 'read' | 'stats';
+  readonly fields?: Readonly<Record<string, unknown>> | undefined;
+  readonly endpoint?: Endpoint | 'read' | 'stats' | undefined;
   /** The id in the path of a read or a poll for tasks. */
-  readonly id?: string;
+  readonly id?: string | undefined;
   readonly caller: Caller;
-  readonly sender?: Sender;
+  readonly sender?: Sender | undefined;
   readonly reply: Reply;
   /** Milliseconds since 1970, on the target's clock if a control port shows it, otherwise ours. */
   readonly sentAt: number;

@@ -4,6 +4,7 @@
  * that reads may have missed proves nothing. `status.ts` and `pace.ts` judge histories.
  */
 
+import { push } from '#io/grouped.ts';
 import {
   bodyOf,
   type Exchange,
@@ -48,10 +49,9 @@ export interface History {
 export function historiesIn(trace: Pick<Trace, 'exchanges' | 'recorded'>): History[] {
   const { exchanges, recorded } = trace;
   const readsById = new Map<string, Exchange[]>();
-  for (const exchange of exchanges) {
-    if (!isRead(exchange) || exchange.reply.status !== 200 || exchange.id === undefined) continue;
-    readsById.set(exchange.id, [...(readsById.get(exchange.id) ?? []), exchange]);
-  }
+  for (const exchange of exchanges)
+    if (isRead(exchange) && exchange.reply.status === 200 && exchange.id !== undefined)
+      push(readsById, exchange.id, exchange);
   const histories: History[] = [];
   const addHistory = (messageId: string, start: Exchange) => {
     const reads = readsById.get(messageId);

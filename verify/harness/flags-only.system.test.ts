@@ -93,8 +93,11 @@ test.concurrent.each([{}, { limiterRefill: 'continuous' }])(
     });
     expect(failed(results), out).toEqual([]);
     expect([0, 4]).toContain(exitCode);
-    const notices = results.filter(({ verdict }) => verdict === 'notice');
-    expect(notices.map(({ id }) => id)).toEqual(['LIMIT-7/other-traffic']);
+    const notices = results.filter(({ verdict }) => verdict === 'notice').map(({ id }) => id);
+    // All tests of this file share a process, which may be late.
+    expect(notices.filter((id) => id !== 'LIMIT-7/slow-machine')).toEqual([
+      'LIMIT-7/other-traffic',
+    ]);
   },
   240_000,
 );
@@ -117,7 +120,8 @@ test.concurrent('ERR-1 an exhausted account without a number of its own is not a
 test.concurrent('SEND-7 no hold fails where only the harness polls for the tasks of a device', async () => {
   const cases = ['SEND-7/holds-twelve-seconds', 'SEND-7/absent-is-immediate'];
   const { results, out } = await runWithFlags(cases, { rate, isUnattended: true });
-  expect(results.map(({ verdict }) => verdict).sort(), out).toEqual(['passed', 'passed']);
+  const verdicts = results.map(({ verdict }) => verdict).filter((verdict) => verdict !== 'notice');
+  expect(verdicts, out).toEqual(['passed', 'passed']);
 }, 60_000);
 
 test.concurrent('SEND-4 a send_at that comes too soon for a slow service is sent again, further ahead', async () => {

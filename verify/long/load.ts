@@ -5,7 +5,7 @@
  */
 import { dayMs, hourMs } from '#contract/time.ts';
 import type { Rng } from '#src/sim/random.ts';
-import { alikeIds, oddNumbers, recipients } from '../testkit/steps/values.ts';
+import { alikeIds, oddNumbers, openRecipients } from '../testkit/steps/values.ts';
 import { sendPaths } from '../testkit/twin/request.ts';
 import type { Service } from './service.ts';
 
@@ -73,7 +73,9 @@ export class Load {
   }
 
   async send(account: Account): Promise<void> {
-    const fields = { to: this.rng.below(100) < 85 ? recipients[0] : this.#pick(recipients) };
+    const fields = {
+      to: this.rng.below(100) < 85 ? openRecipients[0] : this.#pick(openRecipients),
+    };
     const draw = this.rng.below(100);
     if (draw < 30) await this.#send(account, fields);
     else if (draw < 45 && this.#latestMs > 0) {
@@ -141,7 +143,7 @@ export class Load {
     const count = this.#count++;
     const text = `send ${count}`;
     const { keys, numbers, deviceId } = account;
-    const usual = { from: numbers[count % numbers.length], to: recipients[0], message: text };
+    const usual = { from: numbers[count % numbers.length], to: openRecipients[0], message: text };
     const body = JSON.stringify({ ...usual, ...fields });
     const path = paths[count % paths.length] ?? '';
     const call = { method: 'POST', path, key: keys[count % keys.length], body, ...more };

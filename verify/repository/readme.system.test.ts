@@ -145,7 +145,7 @@ test('every recipe of docs/testing.md is run with the package', () => {
   const recipes = readFileSync(join(root, 'verify/package/recipes.release.test.ts'), 'utf8');
   const lines = commandsOf('docs/testing.md');
   for (const { language, text } of fencedBlocksOf('docs/testing.md')) {
-    const [, file = ''] = /^(?:\/\/|#) (\S+)\n/.exec(text) ?? [];
+    const [, file = ''] = /^(?:<\?php\n)?(?:\/\/|#) (\S+)\n/.exec(text) ?? [];
     const start = ['--clock scaled', '--clock manual', '--seed 7', '--seed 8', 'faketime'].find(
       (one) => text.includes(one),
     );

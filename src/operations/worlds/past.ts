@@ -79,7 +79,6 @@ export const past = {
     refusals: [409],
     examples: [{ entry: 1 }],
     slices: takenBack,
-    reply: (_, live) => clockState(live),
   }),
 
   situation: defineOperation({
@@ -174,6 +173,7 @@ function* takenBack(live: RunningWorld, instant: z.output<typeof instantSchema>)
     () => restoreInto(live, snapshot, known),
     () => undefined,
   );
+  return clockState(live);
 }
 
 /** The newest `limit` entries before the line `before`, newest first. */

@@ -20,7 +20,7 @@ import type { RunningWorld } from '../running-world.ts';
 import { find } from '../targets.ts';
 
 export const situationSchema = z.strictObject({
-  language: z.enum(['vitest', 'pytest']).default('vitest'),
+  language: z.enum(['vitest', 'pytest']).default('vitest').describe('Of the test file.'),
   message_id: z.string().exactOptional().describe('What happened to this message.'),
   number: ordinalSchema(largestInQuery).exactOptional().describe('And to this request.'),
   entry: ordinalSchema(largestInQuery)

@@ -9,10 +9,16 @@ export const notTexts: readonly unknown[] = [
   ...[null, 0, 1.5, true, false, [], ['+12025550150'], {}, ''],
 ];
 
-export const recipients: readonly string[] = [
+/** Recipients to which sends are accepted. */
+export const openRecipients: readonly string[] = [
   ...['+12025550150', '+12025550151', '+447400123456', '+12025550160', '+12025550161'],
-  ...['+12025550170', '+12025550171', '+12025550172', '+12025550173', '+12025550174'],
   ...['+12025550162', '+12025550163', '+12025550164', '+12025550165', '+12025550166'],
+];
+
+/** The same, and those to which every send is refused, or the first one. */
+export const recipients: readonly string[] = [
+  ...openRecipients,
+  ...['+12025550170', '+12025550171', '+12025550172', '+12025550173', '+12025550174'],
 ];
 
 export const oddNumbers: readonly string[] = [

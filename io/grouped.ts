@@ -1,0 +1,15 @@
+/** Lists by key. */
+
+/** The items of each key, in their order. */
+export function grouped<T>(items: Iterable<T>, keyOf: (item: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const item of items) push(groups, keyOf(item), item);
+  return groups;
+}
+
+/** Adds the item to the list of the key. */
+export function push<T>(lists: Map<string, T[]>, key: string, item: T): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [item]);
+  else list.push(item);
+}
