@@ -11,12 +11,15 @@ export class Evidence {
   decisions: Decision[] = [];
   /** The exchange of each decision. */
   readonly numbers: number[] = [];
-  readonly #space: Space;
+  /** True if the limit was in use before the audit, so that its first refusals say little. */
+  isUsedBefore = false;
+  readonly #longestMs: number;
+  #space: Space;
   #seen = 0;
 
   constructor(longestMs: number) {
-    // Others may have spent before the audit began, at time 0: one request by hand is enough.
-    this.#space = new Space(longestMs, 0);
+    this.#longestMs = longestMs;
+    this.#space = new Space(longestMs);
   }
 
   add(exchange: Exchange): void {
@@ -41,6 +44,16 @@ export class Evidence {
 
   #update(): void {
     this.#seen = this.decisions.length;
+    this.#space.update(this.decisions);
+    const isRefused = this.decisions.some(({ passed }) => !passed);
+    if (this.#space.candidates.length === 0 && isRefused && !this.isUsedBefore)
+      this.useUnknownPast();
+  }
+
+  /** From here on, other requests may have spent before the first decision. */
+  useUnknownPast(): void {
+    this.isUsedBefore = true;
+    this.#space = new Space(this.#longestMs, this.decisions[0]?.from ?? 0);
     this.#space.update(this.decisions);
   }
 

@@ -53,8 +53,12 @@ export class Audit {
   }
 
   async learn(): Promise<void> {
+    // One request by hand before the audit would make its first burst one too short.
+    this.#run.doing('a window in which what came before is forgotten');
+    await this.#run.until(this.#plan.longestMs);
     this.#run.doing('a burst until the limit');
-    await this.#ask();
+    const first = await this.#ask();
+    if (first.outcome === 'refused') this.#evidence.useUnknownPast();
     if (!(await this.#exhaust(this.#mostInBurst, firmRefusals))) return;
     await this.#testKeys();
     await this.#recover();

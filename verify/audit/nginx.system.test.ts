@@ -1,27 +1,18 @@
 /** The audit of a real limiter: nginx, where it is installed. */
 import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { learn } from '#audit/audit.ts';
 import { HttpRequests } from '#audit/http-requests.ts';
+import { freePort } from '#src/http/transport/listen-on.ts';
 
 const hasNginx = spawnSync('nginx', ['-v']).status === 0;
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  return typeof address === 'object' && address !== null ? address.port : 0;
-}
-
 test.runIf(hasNginx)('nginx: what is certain of burst=9 at 5 a second is true', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'smstwin-nginx-'));
-  const port = await freePort();
+  const port = await freePort(0, '127.0.0.1');
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
   writeFileSync(
     join(folder, 'nginx.conf'),
