@@ -16,7 +16,7 @@ import { CommandError, UsageError } from '#io/command-error.ts';
 import {
   duration,
   fileValue,
-  headerValue,
+  headerLine,
   isLoopback,
   ownReport,
   reportOf,
@@ -45,7 +45,7 @@ const seconds = (ms: number) => Math.ceil(ms / 1_000);
 const auditFlags = [
   heading('The request'),
   flag('--method <name>', 'its method', methodValue, 'GET'),
-  list('--header <line>', "a header, 'Name: value'", headerLine),
+  list('--header <line>', "a header, 'Name: value'", lowerHeader),
   flag('--body <text>', 'its body; @FILE reads a file', String),
   flag('--request <file>', 'a raw HTTP/1.1 request, instead of the three', fileValue),
   list('--refused <status>', 'a status that means "too many"', wholeNumber(400, 599), '429'),
@@ -202,7 +202,7 @@ function rawRequest(file: string): Template {
     throw new UsageError(`--request: ${file} does not begin like GET /path HTTP/1.1`);
   }
   const own = /^(?:host|content-length|connection|transfer-encoding):/i;
-  const headers = lines.filter((each) => each !== '' && !own.test(each)).map(headerLine);
+  const headers = lines.filter((each) => each !== '' && !own.test(each)).map(lowerHeader);
   const body = rest.join('\n\n');
   return { method, headers: Object.fromEntries(headers), body: body === '' ? undefined : body };
 }
@@ -212,14 +212,13 @@ function methodValue(text: string): string {
   throw new ValueError('expected a method, such as POST');
 }
 
-function headerLine(text: string): readonly [name: string, value: string] {
-  const [, name, value] = /^([\w!#$%&'*+.^`|~-]+): *(.*)$/.exec(text) ?? [];
-  if (name === undefined || value === undefined) throw new ValueError("expected 'Name: value'");
-  return [name.toLowerCase(), headerValue(value)];
+function lowerHeader(text: string): readonly [name: string, value: string] {
+  const [name, value] = headerLine(text);
+  return [name.toLowerCase(), value];
 }
 
 function callerLine(text: string): readonly [name: string, values: readonly string[]] {
-  const [name, value] = headerLine(text.replace(/^([\w-]+)=/, '$1: '));
+  const [name, value] = lowerHeader(text.replace(/^([\w-]+)=/, '$1: '));
   const values = value.split(',').map((each) => each.trim());
   if (values.length < 2) throw new ValueError("expected at least two values, 'Name: a, b'");
   return [name, values];

@@ -121,12 +121,18 @@ export function headerValue(text: string): string {
 const framing =
   /^(?:authorization|connection|content-.*|expect|host|te|trailer|transfer-encoding|upgrade)$/i;
 
-/** One header of `--header 'Name: value'`. */
-export function headerPair(text: string): readonly [name: string, value: string] {
+/** A header as people write it: `Name: value`. */
+export function headerLine(text: string): readonly [name: string, value: string] {
   const [, name = '', value = ''] = /^([!#$%&'*+.^_`|~\w-]+):[ \t]*(.*?)[ \t]*$/s.exec(text) ?? [];
   if (name === '') throw new ValueError("expected 'Name: value'");
-  if (framing.test(name)) throw new ValueError(`${name} is written by smstwin itself`);
   return [name, headerValue(value)];
+}
+
+/** The same, but not one that smstwin writes. */
+export function headerPair(text: string): readonly [name: string, value: string] {
+  const [name, value] = headerLine(text);
+  if (framing.test(name)) throw new ValueError(`${name} is written by smstwin itself`);
+  return [name, value];
 }
 
 export function phoneNumber(text: string): string {

@@ -11,7 +11,7 @@ export function nearestOf(given: string, names: readonly string[]): string | und
 }
 
 /** How many letters must be inserted, removed or replaced to make one text the other. */
-function changesBetween(from: string, to: string): number {
+export function changesBetween(from: string, to: string): number {
   let above = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (const [row, letter] of [...from].entries()) {
     const current = [row + 1];

@@ -59,7 +59,7 @@ function seriesOf({ exchanges, intents }: ClientRecord): (readonly Exchange[])[]
   return [...intents.all.map(attributableAttempts), ...equalGets.values()];
 }
 
-/** Errors whose `Retry-After` binds nobody, but that a client does well to heed. */
+/** Errors whose `Retry-After` is no demand of the document; a client does well to heed it. */
 const otherErrors = [500, 502, 504];
 const tightMs = 1_000;
 const fewestTight = 3;

@@ -3,6 +3,7 @@
  * that a failure always states both. A misspelt but otherwise right code has a verdict of its own,
  * because the document's spelling is the contract (AUTH-3, AUTH-5).
  */
+import { changesBetween } from '#io/nearest.ts';
 import type { Reply } from '../evidence/reply.ts';
 import type { Exchange } from '../report/reported-exchange.ts';
 
@@ -235,14 +236,5 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 
 /** True if at most two letters were added, dropped or changed. */
 export function isNear(a: string, b: string): boolean {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
-  for (let i = 1; i <= a.length; i += 1) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j += 1) {
-      const change = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(change, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return (row[b.length] ?? 99) <= 2;
+  return changesBetween(a, b) <= 2;
 }

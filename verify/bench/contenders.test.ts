@@ -23,7 +23,7 @@ test('each placeholder is filled, and each value is used', () => {
   expect([...used].sort()).toEqual(names.sort());
 });
 
-test('each server that starts by itself is told to listen on this machine alone', () => {
+test('each server that starts by itself listens on this machine alone', () => {
   const express = "'127.0.0.1'";
   for (const mark of [
     express,

@@ -5,11 +5,11 @@
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test, vi } from 'vitest';
+import { freePort } from '#src/http/transport/listen-on.ts';
 import { echo, kinds, start } from '../testkit/transport-fixture.ts';
 
 const isMissing = (program: string, ...args: string[]): boolean =>
@@ -22,18 +22,10 @@ const [locationBlock = '', upstream = ''] = [...page.matchAll(/^```nginx\n(.*?)^
   ([, text = '']) => text,
 );
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  return typeof address === 'object' && address !== null ? address.port : 0;
-}
-
 /** The status of one request through an nginx with this configuration. */
 async function statusThrough(http: string): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'smstwin-nginx-'));
-  const port = await freePort();
+  const port = await freePort(0, '127.0.0.1');
   const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
     .map((name) => `${name}_temp_path ${folder}/${name};`)
     .join('\n');
