@@ -14,10 +14,17 @@ function failed(results: readonly CaseResult[]): string[] {
   return failures(results).map(({ id }) => id);
 }
 
+/** True if the machine stood still during the run: the harness then leaves limits unjudged. */
+const machineStoodStill = (out: string) => out.includes('the harness stood still');
+
+function expectSound({ exitCode, out }: { exitCode: number; out: string }): void {
+  expect(machineStoodStill(out) ? [0, 4] : [0], out).toContain(exitCode);
+}
+
 test.concurrent('a sound service ends with exit 0, within 720 sends and four minutes, as the dry run said', async () => {
   const { sends, minutes } = await estimateWithFlags();
   const full = await runWithFlags([], { rate });
-  expect(full.exitCode, full.out).toBe(0);
+  expectSound(full);
   // Only a terminal shows what the run waits for.
   expect(full.out).not.toMatch(/^(waiting|running) /m);
   expect(full.sends).toBeLessThanOrEqual(720);
@@ -31,7 +38,7 @@ test.concurrent('a sound service ends with exit 0, within 720 sends and four min
 // Alone and slower than the others: a busy process makes it send some messages again.
 test('--profile budget sends less than 60, and names every case that it leaves out', async () => {
   const { exitCode, sends, out } = await runWithFlags(['--profile', 'budget'], { rate: rate / 2 });
-  expect(exitCode, out).toBe(0);
+  expectSound({ exitCode, out });
   expect(sends).toBeLessThan(60);
   expect(out).toMatch(/LIMIT-1\/120-pass +costs 127 sends, more than --profile budget allows/);
 }, 240_000);
@@ -52,7 +59,7 @@ test.concurrent.each([
     const troubled = results.filter(
       ({ verdict, kind }) =>
         ['failed', 'spelling', 'flaky', 'error'].includes(verdict) ||
-        (kind === 'rule' && verdict === 'not_exercised'),
+        (kind === 'rule' && verdict === 'not_exercised' && !machineStoodStill(out)),
     );
     expect(troubled, out).toEqual([]);
   },
@@ -135,5 +142,5 @@ test.concurrent('SEND-4 a send_at that comes too soon for a slow service is sent
     rate,
     simulation: (settings, startMs) => new WrongSimulation(settings, startMs, slow),
   });
-  expect(exitCode, out).toBe(0);
+  expectSound({ exitCode, out });
 }, 60_000);
