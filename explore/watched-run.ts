@@ -2,10 +2,16 @@
  * What is the same for a run of a command and of a function: it injects the faults of the schedule,
  * records the point of each exchange, and chooses the client's key and number.
  */
-import { type FaultName, isCrash, type Point, type Schedule } from '#contract/fault-schedule.ts';
+import {
+  type FaultName,
+  isCrash,
+  type Point,
+  refusalNamed,
+  type Schedule,
+} from '#contract/fault-schedule.ts';
 import type { ApiRequest } from '#contract/request-and-reply.ts';
 import { UsageError } from '#io/command-error.ts';
-import type { Exchange } from '#judging/client/exchange.ts';
+import { type Exchange, isAccepted, isSend, requestIdOf } from '#judging/client/exchange.ts';
 import { endpointOf } from '#judging/evidence/reading.ts';
 import { authenticate, type Handled } from '#src/http/service/api.ts';
 import type { ChosenFault } from '#src/http/service/faults.ts';
@@ -71,16 +77,35 @@ export class WatchedRun {
   /** Chooses the fault of each request as it arrives; undefined for none. */
   readonly chooseFault = (world: Registry, request: ApiRequest): ChosenFault | undefined => {
     const earlier = this.recorded();
-    const point = this.#points.arrive(
-      exchangeWithoutReply(world, request, (earlier.at(-1)?.number ?? 0) + 1),
-      earlier,
-    );
-    const fault = point === undefined ? undefined : this.#faults.get(pointKey(point));
+    const number = (earlier.at(-1)?.number ?? 0) + 1;
+    const arriving = exchangeWithoutReply(world, request, number);
+    const point = this.#points.arrive(arriving, earlier);
+    const scheduled = point === undefined ? undefined : this.#faults.get(pointKey(point));
+    const fault = canStrike(scheduled?.name, arriving, earlier) ? scheduled : undefined;
     this.#arrivals.push({ point, fault: fault?.name });
     if (fault === undefined) return undefined;
     if (isCrash(fault.name)) this.crash();
     return faultKind(fault.name, this.#slowMs, fault.waitSeconds);
   };
+}
+
+/**
+ * False for a refusal that the service cannot give: it answers a replay before it looks at the
+ * device and the quota (SEND-4).
+ */
+function canStrike(
+  name: FaultName | undefined,
+  arriving: Exchange,
+  earlier: readonly Exchange[],
+): boolean {
+  const requestId = requestIdOf(arriving);
+  if (name === undefined || refusalNamed(name) === undefined || !requestId) return true;
+  const isFirstUse = (one: Exchange) =>
+    isSend(one) &&
+    one.caller === arriving.caller &&
+    requestIdOf(one) === requestId &&
+    isAccepted(one);
+  return !earlier.some(isFirstUse);
 }
 
 export function recordedBy({ exchangeRecord, simulation }: Simulator): readonly Exchange[] {

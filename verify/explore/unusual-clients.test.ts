@@ -229,6 +229,28 @@ test('a documented refusal strikes sends alone', async () => {
   expect(explored).toContain('explored 0 of 0 single faults');
 });
 
+test.each(refusals)(
+  '%s strikes no replay, which the service answers before it looks at device and quota',
+  async (fault) => {
+    const client = async ({ fetch, baseUrl, apiKey, from, intent }: ClientTools) => {
+      const line = { intent: 'one', to: '+12025550123', from, message: 'Hello', request_id: 'one' };
+      for (let attempt = 1; attempt <= 5; attempt++) {
+        const reply = await fetch(`${baseUrl}/api/v1/sms/send/`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+          body: JSON.stringify(line),
+        }).catch(() => undefined);
+        if (reply?.ok === true) return intent({ ...line, reported: 'accepted' });
+        if (reply !== undefined) return intent({ ...line, reported: 'failed' });
+      }
+      throw new Error('gave up');
+    };
+    const { findings, explored } = await explore({ client, faults: ['lost_response', fault] });
+    expect(findings).toEqual([]);
+    expect(explored).toContain('pairs');
+  },
+);
+
 /** Waits as long as a 429 says, but no longer than `mostSeconds`. */
 function capped(mostSeconds: number) {
   return async ({ fetch, baseUrl, apiKey, from }: ClientTools) => {
