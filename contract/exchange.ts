@@ -39,6 +39,8 @@ export interface TrafficExchange {
   readonly reply: TrafficReply | undefined;
   /** True if a fault answered in place of the service. */
   readonly isForced: boolean;
+  /** True for a 429 that a simulator was scripted to answer: its limiter may not have refused. */
+  readonly isScripted?: boolean | undefined;
   /** False if the client did not see the whole reply. */
   readonly isSeen: boolean;
   /** True if a fault gave the client the reply with a garbled body. */

@@ -22,12 +22,20 @@ export const sendEndpoints = ['send', 'dashboard_send', 'external_send'] as cons
 /** Requests per minute for one user or client IP; null: not rate-limited. */
 export type LimitsPerMinute = Readonly<Record<EndpointName, number | null>>;
 
-export const documentedLimitsPerMinute: LimitsPerMinute = {
+/** Those of the endpoints that have a limit. */
+export const documentedLimits = {
   send: 120,
   dashboard_send: 120,
   external_send: 120,
   received: 120,
   tasks: 60,
+} as const satisfies Partial<LimitsPerMinute>;
+
+export type LimitedEndpoint = keyof typeof documentedLimits;
+export const limitedEndpoints = Object.keys(documentedLimits) as readonly LimitedEndpoint[];
+
+export const documentedLimitsPerMinute: LimitsPerMinute = {
+  ...documentedLimits,
   read: null,
   stats: null,
 };

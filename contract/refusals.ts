@@ -111,6 +111,8 @@ export const scriptedRefusals = {
   throttled: 'throttled',
 } as const satisfies Readonly<Record<string, SendRefusal | 'throttled'>>;
 export type ScriptedRefusal = keyof typeof scriptedRefusals;
+/** Every world scripts a 429 for this recipient, unless its own outcomes say otherwise. */
+export const scriptedThrottle = '+12025550174';
 
 /** What a refusal with `malformed_json` says, by the mistake. */
 export const malformedDetails = {

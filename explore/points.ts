@@ -9,7 +9,7 @@ import type { EndpointName } from '#contract/limits.ts';
 import { atOnce } from '#io/at-once.ts';
 import { contentOf, type Exchange, isSend, messageIdOf } from '#judging/client/exchange.ts';
 import { groupingOf } from '#judging/client/intent-grouping.ts';
-import type { Intent } from '#judging/client/intents.ts';
+import type { Intent } from '#judging/client/record.ts';
 
 /** The names of the intents of each endpoint, in the order of their numbers. */
 export type KnownIntents = Readonly<Partial<Record<EndpointName, readonly string[]>>>;

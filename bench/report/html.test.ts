@@ -8,8 +8,8 @@ import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
 import { ownReport } from '#io/flag-values.ts';
 import { obstacleTo } from '#io/own-file.ts';
-import { auditRun } from '#judging/limiter/recount.ts';
 import { launchBrowser, withoutBrowser } from '#verify/testkit/processes/browser.ts';
+import { auditRun } from '../recount.ts';
 import { htmlReport } from './html.ts';
 import type { BenchResult, CaseResult, ServerFigures } from './result.ts';
 

@@ -2,9 +2,10 @@
  * The HTML report of a bench run, in the page that all HTML reports share: for each case the
  * figures as the terminal shows them, and plots.
  */
-import { isBroken } from '#judging/limiter/recount.ts';
+
 import { type PageLink, pageHtml } from '#judging/report/page.ts';
 import { escapeMarkup as text } from '#judging/report/summary.ts';
+import { isBroken } from '../recount.ts';
 import { type Line, plotSvg } from './plot.ts';
 import type { BenchResult, CaseResult } from './result.ts';
 import { auditText, caseText } from './text.ts';

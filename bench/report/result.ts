@@ -1,9 +1,10 @@
 /**
  * The result of a bench run. Written as it is, it is the JSON report; the other reports read it.
  */
-import type { AuditRun } from '#judging/limiter/recount.ts';
+
 import { invalidity, median } from '../load/load-result.ts';
 import { cpuOf, type Measurement, type Round, throughputOf } from '../measure.ts';
+import type { AuditRun } from '../recount.ts';
 import { type Figures, judged, type Slo } from '../slo.ts';
 
 export type ServerFigures = ReturnType<typeof serverFigures>;

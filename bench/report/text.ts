@@ -2,8 +2,9 @@
  * The text of a bench run at the terminal. For a case: its headline, which is the CPU per request
  * as a multiple of the bare handler's, then a table of its servers, then its thresholds.
  */
-import { type AuditRun, isBroken } from '#judging/limiter/recount.ts';
+
 import { servers } from '../measure.ts';
+import { type AuditRun, isBroken } from '../recount.ts';
 import { type BenchResult, type CaseResult, type ServerFigures, withoutRatio } from './result.ts';
 
 export function caseText(result: CaseResult): string {

@@ -5,9 +5,9 @@
  * judge it.
  */
 
+import { documentedLimits, type LimitedEndpoint, limitedEndpoints } from '#contract/limits.ts';
 import type { RuleId } from '#contract/rules.ts';
 import { secondMs } from '#contract/time.ts';
-import { type Endpoint, endpoints, limits } from '#judging/limiter/buckets.ts';
 import { floodOf } from '../floods/floods.ts';
 import { flood, justAfterTheMinute, passed, request } from '../floods/limited.ts';
 import { about, type Case, judging, type Recording, recorded } from '../run/case.ts';
@@ -24,9 +24,9 @@ const ruleOf = {
   tasks: 'LIMIT-5',
 } as const;
 
-function casesOf(name: Endpoint): Case[] {
+function casesOf(name: LimitedEndpoint): Case[] {
   const rule = ruleOf[name];
-  const limit = limits[name];
+  const limit = documentedLimits[name];
   const caseName = name.replace('_', '-');
   const manyRequests = `more than ${limit} requests to ${name}`;
   return [
@@ -76,14 +76,14 @@ const fewPolls = 10;
 const earlyFlood: Recording = {
   name: 'an early flood of tasks',
   needs: ['key', 'device'],
-  spends: { tasks: limits.tasks - fewPolls },
+  spends: { tasks: documentedLimits.tasks - fewPolls },
   throttled: 2,
   seconds: 2,
   waits: refillSeconds,
   inIdleTime: true,
   record: async (t, { key, sims }) => {
     const poll = () => t.get(paths.tasks(sims[0]?.deviceId ?? ''), key);
-    const replies = await flood(limits.tasks + 2, poll);
+    const replies = await flood(documentedLimits.tasks + 2, poll);
     // A bucket with a continuous refill has some tokens again.
     for (let i = 0; i < 10 && replies.every(passed); i += 1)
       replies.push(...(await flood(2, poll)));
@@ -108,7 +108,7 @@ const earlyRequest: Recording = {
 };
 
 /** Three bursts exceed the limit, two do not. */
-const burstSize = Math.floor(limits.received * 0.37);
+const burstSize = Math.floor(documentedLimits.received * 0.37);
 
 /** Sends bursts after the flood of received messages; no minute holds more than two bursts. */
 const steadyBursts: Recording = {
@@ -127,7 +127,7 @@ const steadyBursts: Recording = {
 };
 
 /** What replaces the steps of `manyMinutesCase` without a control port. */
-const realTimeRecordings: Partial<Record<Endpoint, readonly Recording[]>> = {
+const realTimeRecordings: Partial<Record<LimitedEndpoint, readonly Recording[]>> = {
   tasks: [earlyFlood, floodOf.tasks],
   received: [earlyRequest, floodOf.received, steadyBursts],
 };
@@ -137,9 +137,9 @@ const realTimeRecordings: Partial<Record<Endpoint, readonly Recording[]>> = {
  * after just over a minute; then steady requests. Without a control port it judges recordings, only
  * of endpoints that send no messages.
  */
-function manyMinutesCase(name: Endpoint): Case {
+function manyMinutesCase(name: LimitedEndpoint): Case {
   const recordings = realTimeRecordings[name];
-  const limit = limits[name];
+  const limit = documentedLimits[name];
   return about(`${ruleOf[name]}/many-minutes`, recordings?.[0]?.needs ?? ['clock'], 0, {
     ...(recordings !== undefined && { recordings }),
     sends: `requests to ${name} in several minutes, after pauses and steadily`,
@@ -176,7 +176,7 @@ function manyReadsCase(id: `${RuleId}/${string}`, times: number, demands: string
 }
 
 export const limitCases: readonly Case[] = [
-  ...endpoints.flatMap(casesOf),
+  ...limitedEndpoints.flatMap(casesOf),
   judging('LIMIT-1/throttled-is-not-queued', floodOf.send, {
     also: ['SEND-4'],
     sends: 'more than 120 sends; the list of messages or of tasks, and a refused send again',
@@ -221,7 +221,7 @@ export const limitCases: readonly Case[] = [
     steps: async (t, account) => {
       const from = await t.control.poolNumber();
       const other = await t.account({ sims: 0 });
-      await flood(limits.send + 1, () => t.send(account, { from }));
+      await flood(documentedLimits.send + 1, () => t.send(account, { from }));
       await t.send(other, { from });
     },
   }),

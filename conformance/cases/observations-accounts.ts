@@ -3,9 +3,10 @@
  * several accounts, many requests or a search; `observations-replies.ts` has those that need single
  * requests. An observation finds an answer of an assumption and judges nothing.
  */
+
+import { documentedLimits } from '#contract/limits.ts';
 import { dayMs } from '#contract/time.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
-import { limits } from '#judging/limiter/buckets.ts';
 import * as verify from '#judging/service/expectations.ts';
 import { floodOf } from '../floods/floods.ts';
 import { flood } from '../floods/limited.ts';
@@ -55,13 +56,13 @@ export const accountObservations: readonly Observation[] = [
       });
     },
   }),
-  about('replaySpends/many-replays', fresh, limits.send + 2, {
+  about('replaySpends/many-replays', fresh, documentedLimits.send + 2, {
     throttled: 1,
     sends: '120 replays, then a new message',
     run: async (t, account) => {
       const fields = { request_id: t.requestId() };
       await t.queued(account, fields);
-      await flood(limits.send, () => t.send(account, fields));
+      await flood(documentedLimits.send, () => t.send(account, fields));
       return statusMeans(await t.send(account), { 429: 'throttle', 202: 'nothing' });
     },
   }),
@@ -141,7 +142,7 @@ export const accountObservations: readonly Observation[] = [
       return statusMeans(forwarded, { 429: 'peer', 401: 'x_forwarded_for' });
     },
   }),
-  about('errorsSpendToken/many-invalid', fresh, limits.send + 1, {
+  about('errorsSpendToken/many-invalid', fresh, documentedLimits.send + 1, {
     throttled: 1,
     sends: '120 invalid messages, then a valid one',
     run: async (t, account) => ({ answer: (await errorsSpend(t, account)) ? 'yes' : 'no' }),
@@ -173,7 +174,9 @@ export const accountObservations: readonly Observation[] = [
 
 /** True if as many refusals as the limit allows sends emptied the bucket. */
 async function errorsSpend(t: Trial, account: Subject): Promise<boolean> {
-  const refusals = await flood(limits.send, () => t.send(account, { message: tooLongMessage }));
+  const refusals = await flood(documentedLimits.send, () =>
+    t.send(account, { message: tooLongMessage }),
+  );
   verify.given(() => {
     for (const reply of refusals) verify.status(reply, 400);
   });

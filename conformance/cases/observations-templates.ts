@@ -5,13 +5,13 @@
  */
 
 import type { ReplyTemplate } from '#contract/reply-template.ts';
-import { headersOf } from '#judging/discovery/discovered-headers.ts';
-import { templateOfList } from '#judging/discovery/discovered-list.ts';
 import {
+  headersOf,
   type Refusal,
   shapeOf,
   templateOf,
   templateOfInvalid,
+  templateOfList,
   templateOfOthers,
   templateOfRefusal,
 } from '#judging/discovery/discovered-templates.ts';

@@ -3,8 +3,7 @@
  * the samples from which their templates are inferred.
  */
 
-import type { OwnHeaders } from '#judging/discovery/discovered-headers.ts';
-import type { Refusal } from '#judging/discovery/discovered-templates.ts';
+import type { OwnHeaders, Refusal } from '#judging/discovery/discovered-templates.ts';
 import type { Sample } from '#judging/discovery/infer-template.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
 import * as verify from '#judging/service/expectations.ts';

@@ -3,9 +3,11 @@
  * affect; then its `Retry-After`, with a request before the wait is over, which must be refused, and
  * one after it, which must pass. Rules: LIMIT-1, LIMIT-3 to LIMIT-7, READ-3, AUTH-6, ERR-3.
  */
+
+import { limitedEndpoints } from '#contract/limits.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
-import { type Bucket, endpoints } from '#judging/limiter/buckets.ts';
 import * as verify from '#judging/service/expectations.ts';
+import type { Bucket } from '../run/budget.ts';
 import { paths, type Subject, type Trial } from '../run/case-run.ts';
 import { flood, isRefused, isSending, pathFor, readMessageOf, recent, request } from './limited.ts';
 
@@ -37,7 +39,7 @@ const otherAddress = '203.0.113.9';
 async function requestOthers(t: Trial, bucket: Bucket, account: Subject): Promise<boolean> {
   let isThrottled = false;
   const flooded = bucket === 'address' ? undefined : bucket;
-  for (const endpoint of endpoints) {
+  for (const endpoint of limitedEndpoints) {
     // Without a control port, only floods of sends send a message: they test this pair of endpoints
     // from the other side.
     const isCostly = isSending(endpoint) && !isSending(bucket) && !t.controlled;

@@ -7,8 +7,8 @@
  */
 import { minuteMs } from '#contract/time.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
-import { type Bucket, limitOf } from '#judging/limiter/buckets.ts';
 import { messagesOfOthers } from '#judging/limiter/other-traffic.ts';
+import { type Bucket, limitOf } from '../run/budget.ts';
 import type { Recording } from '../run/case.ts';
 import { type Fields, paths, type Subject, type Trial } from '../run/case-run.ts';
 import { SendsExhausted } from '../target/client.ts';

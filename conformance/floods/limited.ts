@@ -2,10 +2,12 @@
  * Requests to the limited endpoints, for floods and cases: one, many, or varied in what a limit
  * must not depend on. Rules: LIMIT-1 to LIMIT-5.
  */
+
+import type { LimitedEndpoint } from '#contract/limits.ts';
 import { minuteMs } from '#contract/time.ts';
 import type { Reply } from '#judging/evidence/reply.ts';
-import type { Bucket, Endpoint } from '#judging/limiter/buckets.ts';
 import type { Exchange } from '#judging/service/exchange.ts';
+import type { Bucket } from '../run/budget.ts';
 import { paths, type Subject, type Trial } from '../run/case-run.ts';
 
 /**
@@ -40,14 +42,14 @@ export function isSending(bucket: Bucket): boolean {
   return bucket.endsWith('send');
 }
 
-export function pathFor(endpoint: Endpoint, { sims }: Subject): string {
+export function pathFor(endpoint: LimitedEndpoint, { sims }: Subject): string {
   return endpoint === 'tasks' ? paths.tasks(sims[0]?.deviceId ?? '') : paths[endpoint];
 }
 
 /** An acceptable request of the account. */
 export function request(
   t: Trial,
-  endpoint: Endpoint,
+  endpoint: LimitedEndpoint,
   account: Subject,
   key: string | undefined = account.key,
   { headers, query = '' }: Variation = {},
@@ -68,7 +70,7 @@ const pageSizes = 100;
 /** A query that differs between requests, if the list of received messages takes one. */
 export async function queriesOf(
   t: Trial,
-  endpoint: Endpoint,
+  endpoint: LimitedEndpoint,
   account: Subject,
 ): Promise<(index: number) => string> {
   const query = (index: number) => `?page_size=${1 + (index % pageSizes)}`;

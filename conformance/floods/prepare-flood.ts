@@ -3,7 +3,7 @@
  * and sends what must spend no token.
  */
 import { minuteMs } from '#contract/time.ts';
-import type { Bucket } from '#judging/limiter/buckets.ts';
+import type { Bucket } from '../run/budget.ts';
 import { paths, type Subject, type Trial } from '../run/case-run.ts';
 import { SendsExhausted } from '../target/client.ts';
 import { flood, isSending } from './limited.ts';

@@ -7,8 +7,8 @@
  */
 import type { AssumptionName } from '#contract/assumptions.ts';
 import type { RuleId } from '#contract/rules.ts';
-import type { Spends } from '#judging/limiter/buckets.ts';
 import type { Need, Target } from '../target/target.ts';
+import type { Spends } from './budget.ts';
 import { type AccountPlan, type Subject, Trial } from './case-run.ts';
 
 /** The fields of every case, whether it judges or observes. */

@@ -1,6 +1,6 @@
 /** What is judged once more at the end of a run. */
 import { expect, test } from 'vitest';
-import { limits } from '#judging/limiter/buckets.ts';
+import { documentedLimits } from '#contract/limits.ts';
 import type { Result } from '#judging/report/result.ts';
 import type { Exchange } from '#judging/service/exchange.ts';
 import type { Target } from '../target/target.ts';
@@ -40,8 +40,8 @@ test.each([
   ['shows the messages of others only later', 40, 'skipped'],
   ['shows no messages of others', 0, 'failed'],
 ])('LIMIT-1 a token bucket that seemed too small: an account that %s', (_, others, verdict) => {
-  const floods = [...flood(120_000, limits.send + 1), ...flood(190_000, 30)];
-  const sent = limits.send + 31;
+  const floods = [...flood(120_000, documentedLimits.send + 1), ...flood(190_000, 30)];
+  const sent = documentedLimits.send + 31;
   const log = [reading(119_000, 0), ...floods, reading(195_000, sent)];
   const client = { masks: { clean: String } };
   const trial = new Trial({ log, startedAt: 0, client } as unknown as Target);

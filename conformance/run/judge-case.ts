@@ -146,7 +146,8 @@ function lackingOrBroken(error: unknown): Judgement {
   return { found: verdictOf(error), isError: true, isLacking };
 }
 
-function judged(rule: RuleId, trial: Trial): Findings {
+/** What the judge of a rule finds in the exchanges of a case. */
+export function judged(rule: RuleId, trial: Trial): Findings {
   const findings = new Findings();
   judges[rule](trial.trace(), findings);
   return findings;

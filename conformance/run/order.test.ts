@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type Bucket, BucketLedger } from '#judging/limiter/buckets.ts';
 import { allCases } from '../cases/all.ts';
+import { type Bucket, BucketLedger } from './budget.ts';
 import { type Item, itemsOf, Schedule } from './order.ts';
 
 const item = (id: string, parts: Partial<Item> = {}): Item => ({

@@ -6,14 +6,8 @@
  * ledger and the time decide, so a dry run uses the same schedule.
  */
 import { minuteMs } from '#contract/time.ts';
-import {
-  type Bucket,
-  type BucketLedger,
-  entriesOf,
-  type Spends,
-  sendsIn,
-} from '#judging/limiter/buckets.ts';
 import { longerThanAllowed, type Means } from '../target/target.ts';
+import { type Bucket, type BucketLedger, entriesOf, type Spends, sendsIn } from './budget.ts';
 import type { AnyCase, Recording } from './case.ts';
 
 /** What is started as one: a case, or recordings that cases judge. */

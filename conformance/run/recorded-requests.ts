@@ -2,21 +2,16 @@
  * The requests of one run of a case or recording, and the record of their exchanges. A 429 that the
  * case did not provoke is waited out, because another client of the account may have caused it.
  */
+import { type LimitedEndpoint, limitedEndpoints } from '#contract/limits.ts';
 import { minuteMs } from '#contract/time.ts';
-import { exchangeOf } from '#judging/evidence/knowledge.ts';
+import { exchangeOf, routeIn } from '#judging/evidence/knowledge.ts';
 import type { Reply, RequestOptions } from '#judging/evidence/reply.ts';
-import {
-  type Bucket,
-  type Endpoint,
-  endpointOf,
-  limitOf,
-  type Spends,
-} from '#judging/limiter/buckets.ts';
 import { unexplained } from '#judging/limiter/explained.ts';
 import type { Exchange as ShownExchange } from '#judging/report/reported-exchange.ts';
 import { type Exchange, isUncertain } from '#judging/service/exchange.ts';
 import { Lacking, waitIn } from '#judging/service/expectations.ts';
 import { longerThanAllowed, type Target } from '../target/target.ts';
+import { type Bucket, limitOf, type Spends } from './budget.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
@@ -108,12 +103,11 @@ export class RecordedRequests {
   }
 
   /** Notes for the schedule that a request may have spent from a bucket. */
-  #noteSpending({ method, path, headers, caller, reply, answeredAt }: Exchange): void {
+  #noteSpending({ method, endpoint, path, headers, caller, reply, answeredAt }: Exchange): void {
     const { status } = reply;
     const bucket = bucketOf({ method, path, headers }, status);
     // Of the calls without a valid key, only those for received messages have a limit.
-    const isCounted =
-      bucket === 'address' ? endpointOf(path) === 'received' : caller.account === 'own';
+    const isCounted = bucket === 'address' ? endpoint === 'received' : caller.account === 'own';
     if (bucket === undefined || !isCounted) return;
     const isReplay = method === 'POST' && status === 200;
     const isSuccess = status >= 200 && status < 300 && !isReplay;
@@ -163,7 +157,8 @@ function authorization(key: string | undefined): Headers {
 
 /** The bucket that a request spends from: without a key, or after a 401, the address's (AUTH-6). */
 function bucketOf({ path, headers }: RequestOptions, status: number): Bucket | undefined {
-  const endpoint = endpointOf(path);
+  const [plain = ''] = path.split('?');
+  const endpoint = limitedEndpoints.find((name) => name === routeIn(plain)?.route.endpoint);
   const hasKey = Boolean(headers?.['authorization']) && status !== 401;
   return endpoint === undefined || hasKey ? endpoint : 'address';
 }
@@ -185,7 +180,7 @@ function isExplained(refused: Exchange, log: readonly Exchange[], startedAt: num
   );
   const bucket = {
     name: `${endpoint}`,
-    limit: limitOf(endpoint as Endpoint),
+    limit: limitOf(endpoint as LimitedEndpoint),
     isOfAddress: false,
     exchanges,
     knownSince: Math.max(startedAt, sentAt - explainsForMs),

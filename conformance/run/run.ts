@@ -3,9 +3,10 @@
  * move time nor empty a shared bucket run in parallel, the others one by one. Without one, all
  * cases share one account, and the schedule (`order.ts`) decides what starts when.
  */
-import { sendsIn } from '#judging/limiter/buckets.ts';
+
 import { isFailure, type Result, type Run, type Verdict } from '#judging/report/result.ts';
 import { longerThanAllowed, type Profile, type Target } from '../target/target.ts';
+import { sendsIn } from './budget.ts';
 import { type AnyCase, type Case, runsAlone } from './case.ts';
 import { answersAllAlike, failureOf, otherTraffic, slowMachine } from './conditions.ts';
 import { judgeAgain, notRun, type Ran, runCase, skipped } from './judge-case.ts';

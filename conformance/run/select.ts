@@ -3,8 +3,8 @@
  * and what a run costs in sends and time (`--list`, `--dry-run`, `--profile`).
  */
 import { rules } from '#contract/rules.ts';
-import { BucketLedger, entriesOf, limitOf, sendsIn } from '#judging/limiter/buckets.ts';
 import { lacks, longerThanAllowed, type Means, type Profile } from '../target/target.ts';
+import { BucketLedger, entriesOf, limitOf, sendsIn } from './budget.ts';
 import type { AnyCase, Recording } from './case.ts';
 import { type Item, itemsOf, Schedule } from './order.ts';
 

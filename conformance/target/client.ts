@@ -7,7 +7,7 @@
  * `status` 0 and a `failure`.
  */
 
-import { parse } from '#judging/evidence/kept-bodies.ts';
+import { valueIn } from '#judging/evidence/reading.ts';
 import type { Outcome, Reply, RequestOptions } from '#judging/evidence/reply.ts';
 import type { Masks } from '#judging/report/reported-exchange.ts';
 import { type Clock, wallClock } from './clock.ts';
@@ -158,13 +158,13 @@ export class Client {
 }
 
 function hasRequestId(body: string): boolean {
-  const id: unknown = Object(parse(body)).request_id;
+  const id: unknown = Object(valueIn(body)).request_id;
   return typeof id === 'string' && id !== '';
 }
 
 /** True if the body names one of these recipients, or surely has no recipient. If unsure, false. */
 function isToOneOf(allowed: readonly string[], body: string): boolean {
-  const parsed = parse(body);
+  const parsed = valueIn(body);
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
     return !body.includes('"to"') && !body.includes('to=');
   const { to } = parsed as { readonly to?: unknown };

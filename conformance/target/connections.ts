@@ -9,10 +9,10 @@ import {
   type RequestOptions as NodeRequestOptions,
 } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { servicePaths } from '#contract/routes.ts';
 import { WayOut } from '#io/way-out.ts';
-import { bodyOf, type KeptBodies, mostKeptBytes } from '#judging/evidence/kept-bodies.ts';
 import type { Outcome, RequestOptions } from '#judging/evidence/reply.ts';
-import { endpointOf } from '#judging/limiter/buckets.ts';
+import { bodyOf, type KeptBodies, mostKeptBytes } from './kept-bodies.ts';
 
 export interface ConnectionSettings {
   readonly baseUrl: string;
@@ -73,7 +73,7 @@ export class Connections {
 
   /** One attempt. Never rejects: whatever goes wrong is a `failure`. */
   attempt(options: RequestOptions, patienceMs: number): Promise<Outcome> {
-    const isList = endpointOf(options.path) === 'received';
+    const isList = options.path.startsWith(servicePaths.received);
     const bodyLimit = this.#settings.maxBodyBytes ?? (isList ? maxListBytes : maxBodyBytes);
     this.#closeIdle();
     return new Promise((resolve) => {

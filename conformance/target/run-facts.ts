@@ -33,8 +33,8 @@ interface KnownNumber {
 /** The name of the address from which the run calls by default. */
 const peer = 'peer';
 
-export class Known implements Knowledge {
-  readonly clock = new ClockOffset();
+export class Known implements Knowledge<RequestOptions> {
+  readonly clock = new ClockOffset(true);
   readonly #accounts = new Map<string, KnownAccount>();
   readonly #keys = new Map<string, KnownKey>();
   readonly #numbers = new Map<string, KnownNumber>();

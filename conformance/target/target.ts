@@ -2,8 +2,9 @@
  * The target of a run: the service under test, and what the run has to test it with, from flags or
  * through a control port. A case states its needs; `lacks` names the flag that a need is missing.
  */
-import type { BucketLedger } from '#judging/limiter/buckets.ts';
+
 import type { Exchange } from '#judging/service/exchange.ts';
+import type { BucketLedger } from '../run/budget.ts';
 import type { Client } from './client.ts';
 import type { Clock } from './clock.ts';
 import type { Control } from './control.ts';

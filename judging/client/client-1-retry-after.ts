@@ -11,11 +11,12 @@ import {
   requestIdOf,
   wasKnownTo,
 } from './exchange.ts';
-import { attributableAttempts, type Intent } from './intents.ts';
 import {
+  attributableAttempts,
   type ClientRecord,
   type Finding,
   finding,
+  type Intent,
   type Judgement,
   type Judges,
   judgement,
@@ -50,13 +51,27 @@ function retriesInTime(record: ClientRecord, status: 429 | 503): Judgement {
   return judgement(retries, ([refused, retry]) => isDuringWait(refused, retry), earlyFinding);
 }
 
+type Series = readonly (readonly Exchange[])[];
+
+/** The series of each record, for which several rules ask. */
+const knownSeries = new WeakMap<ClientRecord, Series>();
+
 /** The requests of which each retries those before it: attempts at an intent, and equal GETs. */
-function seriesOf({ exchanges, intents }: ClientRecord): (readonly Exchange[])[] {
+function seriesOf(record: ClientRecord): Series {
+  const series = knownSeries.get(record) ?? findSeries(record);
+  knownSeries.set(record, series);
+  return series;
+}
+
+function findSeries({ exchanges, intents }: ClientRecord): Series {
   const gets = exchanges.filter(({ method }) => method === 'GET');
   const equalGets = grouped(gets, ({ caller, credential, target }) =>
     [caller, credential, target].join('\n'),
   );
-  return [...intents.all.map(attributableAttempts), ...equalGets.values()];
+  // A request alone retries nothing.
+  return [...intents.all.map(attributableAttempts), ...equalGets.values()].filter(
+    ({ length }) => length > 1,
+  );
 }
 
 /** Errors whose `Retry-After` is no demand of the document; a client does well to heed it. */

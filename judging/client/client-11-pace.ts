@@ -3,8 +3,8 @@
  */
 import { grouped } from '#io/grouped.ts';
 import { areWithin, consecutive, type Exchange, wasKnownTo } from './exchange.ts';
-import { attributableAttempts } from './intents.ts';
 import {
+  attributableAttempts,
   type ClientRecord,
   finding,
   type Judgement,

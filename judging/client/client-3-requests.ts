@@ -17,10 +17,10 @@ import {
   refusedForGood,
   requestIdOf,
 } from './exchange.ts';
-import type { Intent } from './intents.ts';
 import {
   type ClientRecord,
   finding,
+  type Intent,
   type Judgement,
   type Judges,
   judgement,

@@ -162,8 +162,7 @@ export function recipientAndTextOf({ body, text }: Exchange): string {
 
 /** True if both sends say the same to the same recipient. */
 export function haveSameRecipientAndText(one: Exchange, other: Exchange): boolean {
-  if (one.body === undefined || other.body === undefined) return one.text === other.text;
-  return one.body['to'] === other.body['to'] && one.body['message'] === other.body['message'];
+  return recipientAndTextOf(one) === recipientAndTextOf(other);
 }
 
 export function haveSameSenderAndTime(one: Exchange, other: Exchange): boolean {

@@ -3,11 +3,10 @@
  * same `request_id`, or an id to which the intents file gives the same name. Without an id, it
  * continues an intent of the same content that was not confirmed before the send arrived. A new id
  * continues an intent of the same content that ended unresolved, if the earlier id is never used
- * again (`abandoned-intents.ts`). Every other send begins an intent.
+ * again (`gathered-intents.ts`). Every other send begins an intent.
  * Runs in one pass, and each send looks at few intents: a record may hold 40,000 equal sends.
  */
 import { push } from '#io/grouped.ts';
-import { AbandonedIntents } from './abandoned-intents.ts';
 import {
   contentOf,
   type Exchange,
@@ -21,7 +20,15 @@ import {
   requestIdOf,
   wasKnownTo,
 } from './exchange.ts';
-import { type Attempt, type GatheredIntent, IdUse, isOtherMessage, isOver } from './id-use.ts';
+import {
+  AbandonedIntents,
+  type Attempt,
+  type GatheredIntent,
+  IdUse,
+  isOtherMessage,
+  isOver,
+} from './gathered-intents.ts';
+import { IntentNames } from './intents-file.ts';
 import {
   attributableAttempts,
   type Intent,
@@ -30,8 +37,7 @@ import {
   type Knowledge,
   lastAttempt,
   type Reuse,
-} from './intents.ts';
-import { IntentNames } from './intents-file.ts';
+} from './record.ts';
 
 /** The intents to which the client's file gives one name. */
 interface NamedIntents {

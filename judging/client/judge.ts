@@ -9,16 +9,18 @@ import { many } from '#io/table.ts';
 import { retryAfter } from './client-1-retry-after.ts';
 import { requests } from './client-3-requests.ts';
 import { outcomes } from './client-5-outcomes.ts';
+import { reported } from './client-10-reports.ts';
 import { pace } from './client-11-pace.ts';
 import { type Exchange, isAccepted, isSend, type Reading, readsIn } from './exchange.ts';
 import { groupingOf } from './intent-grouping.ts';
-import type { Intents, Knowledge } from './intents.ts';
 import type { Report } from './intents-file.ts';
 import {
   type ClientRecord,
   type Finding,
+  type Intents,
   type Judge,
   type Judgement,
+  type Knowledge,
   type Notice,
   notExercised,
 } from './record.ts';
@@ -71,6 +73,7 @@ const judges: Readonly<Record<ClientRuleId, Judge>> = {
   ...retryAfter,
   ...requests,
   ...outcomes,
+  ...reported,
   ...pace,
 };
 

@@ -4,9 +4,8 @@
  */
 import { isoTime } from '#contract/time.ts';
 import { type Exchange, isAccepted, isUnresolved, messageIdOf, requestIdOf } from './exchange.ts';
-import { type Intent, isAttributable, lastAttempt } from './intents.ts';
 import type { RefereeReport } from './judge.ts';
-import type { ClientRecord } from './record.ts';
+import { type ClientRecord, type Intent, isAttributable, lastAttempt } from './record.ts';
 
 /** The report as JSON; findings name exchanges by their numbers in the record. */
 export function reportJson({ rules, exchanges, intents, notices }: RefereeReport) {

@@ -8,7 +8,6 @@ import { isDeepStrictEqual } from 'node:util';
 import { malformedDetails, refusals } from '#contract/refusals.ts';
 import type { Json, ReplyTemplate } from '#contract/reply-template.ts';
 import { codeOf, isObject } from '../service/expectations.ts';
-import { headersOf, type OwnHeaders } from './discovered-headers.ts';
 import {
   abstracted,
   coversFields,
@@ -148,4 +147,85 @@ export function templateOfOthers(
   const nested = { error: { code: '{code}', message: detail } };
   const isOwn = isDeepStrictEqual(body, shape === 'nested' ? nested : own);
   return isOwn ? undefined : { body };
+}
+
+/**
+ * The template of a reply with one list: the place of the list, and the shape of an entry (`item`).
+ * `own`: the members that the simulator sets to null by itself.
+ */
+export function templateOfList(
+  { reply, values }: Sample,
+  own: readonly string[],
+  item: Inferred | undefined,
+): Inferred | { readonly undetermined: string } {
+  const json = reply.json as Json;
+  if (Array.isArray(json)) return withItem({ body: '{items}' }, item);
+  if (!isObject(json)) return { undetermined: 'not a JSON list' };
+  const lists = Object.entries(json).filter(([, value]) => Array.isArray(value));
+  const [list] = lists;
+  if (list === undefined || lists.length > 1)
+    return { undetermined: `${lists.length} lists in it` };
+  const [listName, entries] = list as [string, readonly Json[]];
+  const body: Record<string, Json> = {};
+  for (const [name, value] of Object.entries(json) as [string, Json][]) {
+    if (name === listName) body[name] = '{items}';
+    else if (value === entries.length && /count|total/i.test(name)) body[name] = '{count}';
+    else if (value === null && own.includes(name)) body[name] = `{${name}}`;
+    else body[name] = abstracted(value, values);
+  }
+  return withItem({ body }, item);
+}
+
+function withItem(template: ReplyTemplate, item: Inferred | undefined): Inferred {
+  if (item === undefined) return { template, undetermined: [] };
+  const { body } = item.template;
+  return {
+    template: { ...template, ...(body !== undefined && { item: body }) },
+    undetermined: item.undetermined,
+  };
+}
+
+/** Headers that the simulator sets by itself. */
+export type OwnHeaders = Readonly<Record<string, string>>;
+
+const jsonType = 'application/json';
+/** The headers that a template can have. */
+const shownHeaders = ['content-type', 'www-authenticate', 'allow', 'location'];
+
+/** Headers that differ from the simulator's own; null for one that the target does not send. */
+export function headersOf(
+  samples: readonly Sample[],
+  own: OwnHeaders = {},
+): ReplyTemplate['headers'] | undefined {
+  const ours: OwnHeaders = { 'content-type': jsonType, ...own };
+  const headers: Record<string, string | null> = {};
+  for (const name of shownHeaders) {
+    const value = sharedHeader(name, samples);
+    if (value === undefined || value === ours[name]) continue;
+    if (value !== null) headers[name] = value;
+    else if (ours[name] !== undefined && name !== 'content-type') headers[name] = null;
+  }
+  return Object.keys(headers).length === 0 ? undefined : headers;
+}
+
+/** Known values that a header may contain. */
+const placeholders = ['allow', 'allowed_method', 'location'];
+
+/**
+ * The value that all replies share, with a placeholder if that makes them equal; null if the header
+ * is absent in all; undefined if they differ.
+ */
+function sharedHeader(name: string, samples: readonly Sample[]): string | null | undefined {
+  for (const placeholder of placeholders) {
+    const templates = samples.map(({ reply, values }) => {
+      const known = values[placeholder];
+      const value = reply.headers[name];
+      return typeof known === 'string' ? value?.replace(known, `{${placeholder}}`) : undefined;
+    });
+    const [first] = templates;
+    const isUsed = first?.includes(`{${placeholder}}`);
+    if (isUsed && templates.every((each) => each === first)) return first;
+  }
+  const [first, ...others] = samples.map(({ reply }) => reply.headers[name] ?? null);
+  return others.every((other) => other === first) ? first : undefined;
 }

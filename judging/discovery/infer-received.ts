@@ -23,8 +23,8 @@ interface Role {
   readonly fits: (values: readonly Json[], recipient: Recipient) => boolean;
   /** A member with such a name is preferred over others that fit. */
   readonly named: RegExp;
-  /** True if only a member with such a name can have the role. */
-  readonly needsName?: boolean;
+  /** True if a member with these values can have this role if it has such a name. */
+  readonly fitsIfNamed?: (values: readonly Json[]) => boolean;
 }
 
 const isNumber = (value: Json) => typeof value === 'string' && /^\+[1-9]\d{6,14}$/.test(value);
@@ -46,13 +46,8 @@ const roles: readonly Role[] = [
   {
     placeholder: 'device_id',
     fits: (values, { deviceId }) => values.every(isUuid) && values.includes(deviceId ?? ''),
+    fitsIfNamed: (values) => values.every(isUuid),
     named: /device|sim/i,
-  },
-  {
-    placeholder: 'device_id',
-    fits: (values) => values.every(isUuid),
-    named: /device|sim/i,
-    needsName: true,
   },
   {
     placeholder: 'message_id',
@@ -67,13 +62,8 @@ const roles: readonly Role[] = [
   {
     placeholder: 'message',
     fits: (values) => values.every(isText) && values.length > 1 && new Set(values).size > 1,
+    fitsIfNamed: (values) => values.every(isText),
     named: /text|message|body|content/i,
-  },
-  {
-    placeholder: 'message',
-    fits: (values) => values.every(isText),
-    named: /text|message|body|content/i,
-    needsName: true,
   },
 ];
 
@@ -88,12 +78,12 @@ export function inferReceived(entries: readonly unknown[], recipient: Recipient)
   const columns = new Map(names.map((name) => [name, rows.map((row) => row[name] as Json)]));
   /** Placeholders by the name of their member. */
   const shown = new Map<string, string>();
-  for (const { placeholder, fits, named, needsName = false } of roles) {
-    if ([...shown.values()].includes(`{${placeholder}}`)) continue;
-    const fitting = names.filter(
-      (name) => !shown.has(name) && fits(columns.get(name) ?? [], recipient),
-    );
-    const member = fitting.find((name) => named.test(name)) ?? (needsName ? undefined : fitting[0]);
+  for (const { placeholder, fits, fitsIfNamed, named } of roles) {
+    const open = names.filter((name) => !shown.has(name));
+    const isNamed = (name: string) => named.test(name);
+    const fitting = open.filter((name) => fits(columns.get(name) ?? [], recipient));
+    const fittingByName = open.filter((name) => fitsIfNamed?.(columns.get(name) ?? []));
+    const member = fitting.find(isNamed) ?? fitting[0] ?? fittingByName.find(isNamed);
     if (member !== undefined) shown.set(member, `{${placeholder}}`);
   }
   const undetermined: string[] = [];

@@ -2,7 +2,6 @@
  * Names files that hold no recorded traffic for what they are, and what a file holds where it holds
  * nothing of the service: a user sees which file was given by mistake, and what to do about it.
  */
-import { basename } from 'node:path';
 import type { TrafficExchange } from '#contract/exchange.ts';
 import { servicePaths } from '#contract/routes.ts';
 import { many } from '#io/table.ts';
@@ -114,7 +113,7 @@ export class Elsewhere {
   }
 
   /** A line about a file without any request to the service; undefined for other files. */
-  lineOn(file: string): string | undefined {
+  get line(): string | undefined {
     if (this.#ofService > 0 || this.#others === 0) return undefined;
     const hosts = [...this.#hosts].sort(([, a], [, b]) => b.count - a.count);
     const shown = hosts.slice(0, shownHosts).map(([host, { count, requests }]) => {
@@ -122,6 +121,6 @@ export class Elsewhere {
       return `${count}${where}: ${[...requests].join(', ')}`;
     });
     const more = hosts.length > shownHosts ? `; and ${hosts.length - shownHosts} more hosts` : '';
-    return `${basename(file)}: ${many(this.#others, 'request')}, none with a path of the service such as ${servicePaths.send} (${shown.join('; ')}${more})`;
+    return `${many(this.#others, 'request')}, none with a path of the service such as ${servicePaths.send} (${shown.join('; ')}${more})`;
   }
 }

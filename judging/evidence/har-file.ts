@@ -3,13 +3,9 @@
  * arrives in pieces: a file may be larger than memory, and one that ends in the midst is read up to
  * there.
  */
-import { basename } from 'node:path';
-import type { NoticeTaker, TrafficExchange } from '#contract/exchange.ts';
-import { matchRoute } from '#contract/routes.ts';
 import { CommandError } from '#io/command-error.ts';
-import type { Elsewhere } from './foreign-file.ts';
+import type { FileReading, TextReader } from './file-reading.ts';
 import { exchangeOfEntry, readEntry } from './har-entry.ts';
-import type { KeyNames } from './key-names.ts';
 import { valueIn } from './reading.ts';
 import { longestPart } from './traffic-file.ts';
 
@@ -84,30 +80,24 @@ class EntryTexts {
   }
 }
 
-export interface HarReading {
-  readonly path: string;
-  readonly onNotice: NoticeTaker;
-  readonly onCut: () => void;
-  readonly keys: KeyNames;
-  readonly elsewhere: Elsewhere;
-}
-
-export async function* exchangesOfHarFile(
-  pieces: AsyncIterable<string>,
-  reading: HarReading,
-): AsyncGenerator<TrafficExchange> {
-  const { path, onCut } = reading;
+export function harReader(reading: FileReading): TextReader {
   const entries = new Entries(reading);
   const texts = new EntryTexts();
-  for await (const piece of pieces) {
-    for (const text of texts.add(piece)) yield* entries.of(valueIn(text));
-    if (texts.length <= longestPart) continue;
-    const what = texts.isInside ? 'an entry' : 'the text outside the entries';
-    throw new CommandError(2, `${path}: ${what} has more than ${longestPart} characters`);
-  }
-  if (texts.hasEntries && isCut(texts)) onCut();
-  else for (const value of entriesLeft(texts.outside, path)) yield* entries.of(value);
-  entries.end();
+  return {
+    take(piece) {
+      for (const text of texts.add(piece)) entries.take(valueIn(text), text);
+      if (texts.length <= longestPart) return;
+      const what = texts.isInside ? 'an entry' : 'the text outside the entries';
+      throw new CommandError(2, `${reading.path}: ${what} has more than ${longestPart} characters`);
+    },
+    end() {
+      if (texts.hasEntries && isCut(texts)) reading.isCut = true;
+      else
+        for (const value of entriesLeft(texts.outside, reading.path))
+          entries.take(value, JSON.stringify(value));
+      entries.end();
+    },
+  };
 }
 
 /** True if the file ends before its outermost object does. */
@@ -132,7 +122,7 @@ function entriesLeft(text: string, path: string): readonly unknown[] {
 
 /** Reads entries, and counts those that it cannot read. */
 class Entries {
-  readonly #reading: HarReading;
+  readonly #reading: FileReading;
   /** The hosts that got a request with a path of the service. */
   readonly #hosts = new Set<string>();
   #number = 0;
@@ -142,41 +132,37 @@ class Entries {
   /** Bodies that are in files beside this one. */
   #attached = 0;
 
-  constructor(reading: HarReading) {
+  constructor(reading: FileReading) {
     this.#reading = reading;
   }
 
-  /** The exchange of an entry; none for one of another service, or that cannot be read. */
-  *of(value: unknown): Generator<TrafficExchange> {
-    const { keys, elsewhere } = this.#reading;
+  /** Adds the exchange of an entry, unless it is of another service. */
+  take(value: unknown, text: string): void {
     const entry = readEntry(value, this.#number++);
     if (typeof entry === 'string') {
       if (this.#skipped++ === 0) this.#mistake = entry;
       return;
     }
-    const exchange = exchangeOfEntry(entry, keys);
+    const exchange = exchangeOfEntry(entry, this.#reading.shared.keys);
     const { host, path, method } = exchange;
-    const isRoute = matchRoute(path.endsWith('/') ? path : `${path}/`) !== undefined;
-    elsewhere.note(exchange, isRoute);
-    if (isRoute) this.#hosts.add(host);
-    const isOfService = isRoute || (this.#hosts.has(host) && path.includes('/api/'));
-    if (!isOfService || method === 'OPTIONS') return;
+    if (this.#reading.isOfService(exchange)) this.#hosts.add(host);
+    else if (!this.#hosts.has(host) || !path.includes('/api/')) return;
+    if (method === 'OPTIONS') return;
     for (const content of [entry.request.postData, entry.response.content])
       if (content?._file !== undefined) this.#attached++;
-    yield exchange;
+    this.#reading.add(exchange, text);
   }
 
   /** Says what cannot be read. */
   end(): void {
-    const { path, onNotice } = this.#reading;
-    const name = basename(path);
     if (this.#skipped > 0) {
       const count = this.#skipped === 1 ? '1 entry' : `${this.#skipped} entries`;
-      onNotice(`${name}: ${count} cannot be read; skipped: ${this.#mistake}`, 'some');
+      this.#reading.notice(`${count} cannot be read; skipped: ${this.#mistake}`, 'some');
     }
     if (this.#attached > 0) {
       const bodies = this.#attached === 1 ? '1 body' : `${this.#attached} bodies`;
-      onNotice(`${name}: ${bodies} not read: they are in other files (_file); embed them`, 'some');
+      const why = 'they are in other files (_file); embed them';
+      this.#reading.notice(`${bodies} not read: ${why}`, 'some');
     }
   }
 }

@@ -1,29 +1,44 @@
 /** The exchanges of a simulator's journal, and where its operations cut what is known. */
-import type { TrafficEvent, TrafficExchange } from '#contract/exchange.ts';
+import type { TrafficExchange } from '#contract/exchange.ts';
 import { type FaultKindName, faultKinds } from '#contract/fault-kinds.ts';
+import { scriptedThrottle } from '#contract/refusals.ts';
+import type { FileReading, TextReader } from './file-reading.ts';
 import type { EndedEntry, OperationEntry, RequestEntry } from './journal-entry.ts';
 import { lineReader } from './journal-line.ts';
+import { objectIn, valueIn } from './reading.ts';
+import { readerOfLines } from './traffic-file.ts';
 
 /** Operations after which earlier exchanges still explain later ones. */
 const harmless = /^(?:clock\.|sims\.(?:poll|receive)$|messages\.|outcomes\.|referee\.|faults\.)/;
 
-export async function* eventsOfJournal(
-  lines: AsyncIterable<string>,
-  path: string,
-): AsyncGenerator<TrafficEvent> {
-  const read = lineReader(path);
+export function journalReader(reading: FileReading): TextReader {
+  const read = lineReader(reading.path);
   let faults = 0;
   let requests = 0;
   /** By the number of their request: the exchanges whose replies are late. */
   const late = new Map<number, MutableExchange>();
-  for await (const text of lines) {
+  /** The recipients whose sends are refused, whatever the limiter says (`outcomes`). */
+  const throttled = [formOf(scriptedThrottle)];
+  const noteOutcomes = (outcomes: unknown) => {
+    for (const { to, refuse } of Array.isArray(outcomes) ? outcomes.map(Object) : [])
+      if (refuse === 'throttled') throttled.push(formOf(String(to)));
+  };
+  return readerOfLines(reading, (text) => {
     const entry = text === '' ? undefined : read(text);
-    if (entry === undefined) continue;
+    if (entry === undefined) {
+      if (requests === 0) noteOutcomes(Object(Object(valueIn(text)).settings).world?.outcomes);
+      return;
+    }
     if ('request' in entry) {
       const exchange = exchangeOfEntry(entry, faults > 0);
       requests++;
+      if (entry.reply.status === 429) {
+        const { to } = objectIn(exchange.body) ?? {};
+        exchange.isScripted = typeof to === 'string' && throttled.some((form) => form.test(to));
+      }
       if (entry.reply.delivery !== undefined) late.set(requests, exchange);
-      yield exchange;
+      reading.isOfService(exchange);
+      reading.add(exchange, text);
     } else if ('ended' in entry) {
       const number = requests - entry.ended + 1;
       const exchange = late.get(number);
@@ -33,11 +48,17 @@ export async function* eventsOfJournal(
       const { operation } = entry;
       if (operation === 'faults.add' && changesReplies(entry)) faults++;
       if (operation === 'faults.clear') faults = 0;
-      if (!harmless.test(operation)) yield 'cut';
+      if (operation === 'outcomes.put') noteOutcomes(Object(entry.args[0]).outcomes);
+      if (!harmless.test(operation)) reading.addCut();
       // A snapshot may bring faults along.
       if (operation.startsWith('snapshot')) faults = Number.POSITIVE_INFINITY;
     }
-  }
+  });
+}
+
+/** The numbers that an outcome's recipient stands for: `*` is any digits. */
+function formOf(to: string): RegExp {
+  return new RegExp(`^${to.replaceAll(/[^\d*]/g, '\\$&').replaceAll('*', '\\d*')}$`);
 }
 
 /** True if the fault may put another reply in place of the service's; others cut or delay it. */

@@ -1,38 +1,45 @@
 /** What is known of the caller and the sender number of a request; makes exchanges with it. */
-import { servicePaths } from '#contract/routes.ts';
-import { endpointOf } from '../limiter/buckets.ts';
+import { documentedLimits } from '#contract/limits.ts';
+import { matchRoute, type RouteMatch } from '#contract/routes.ts';
 import type { Caller, Exchange, Sender } from '../service/exchange.ts';
-import { isObject } from '../service/expectations.ts';
 import type { Ahead } from './clock-offset.ts';
-import { parse } from './kept-bodies.ts';
-import type { Reply, RequestOptions } from './reply.ts';
+import { objectIn } from './reading.ts';
+import type { Reply } from './reply.ts';
 
 /** What is known of the caller and the sender number of a request. */
-export interface Knowledge {
-  callerOf(request: RequestOptions, reply: Reply): Caller;
+export interface Knowledge<R extends Request> {
+  callerOf(request: R, reply: Reply): Caller;
   senderOf(account: string | undefined, number: string, reply: Reply): Sender | undefined;
   /** The target's time minus ours, as far as this reply may show it. */
   aheadOf(reply: Reply): Ahead;
 }
 
-const readPath = /^\/api\/v1\/sms\/(?!send\/|received\/)([^/]+)\/$/;
+interface Request {
+  readonly method: string;
+  /** With the query, unless that is given by itself. */
+  readonly path: string;
+  readonly query?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | undefined;
+}
 
-const tasksPath = /^\/api\/devices\/([^/]+)\/tasks\/$/;
-
-/** The documented endpoint of a path; undefined for another path. */
-export function documentedEndpointOf(path: string): Exchange['endpoint'] {
-  if (readPath.test(path)) return 'read';
-  return path === servicePaths.stats ? 'stats' : endpointOf(path);
+/** The route of a path. The last slash of a limited endpoint may be missing (`trailingSlash`). */
+export function routeIn(path: string): RouteMatch | undefined {
+  if (path.endsWith('/')) return matchRoute(path);
+  const match = matchRoute(`${path}/`);
+  return match !== undefined && match.route.endpoint in documentedLimits ? match : undefined;
 }
 
 /** A request and its reply, with what is known of its caller and its sender number. */
-export function exchangeOf(request: RequestOptions, reply: Reply, known: Knowledge): Exchange {
+export function exchangeOf<R extends Request>(
+  request: R,
+  reply: Reply,
+  known: Knowledge<R>,
+): Exchange {
   const { method, headers = {}, body } = request;
-  const [path = '', query = ''] = request.path.split('?', 2);
-  const id = readPath.exec(path)?.[1] ?? tasksPath.exec(path)?.[1];
-  const endpoint = documentedEndpointOf(path);
-  const sent = method === 'POST' && body !== undefined ? parse(body) : undefined;
-  const fields = isObject(sent) ? sent : undefined;
+  const [path = '', query = request.query ?? ''] = request.path.split('?', 2);
+  const match = routeIn(path);
+  const fields = method === 'POST' ? objectIn(body) : undefined;
   const caller = known.callerOf(request, reply);
   const number = fields?.['from'] ?? fields?.['from_number'];
   const sender =
@@ -47,8 +54,8 @@ export function exchangeOf(request: RequestOptions, reply: Reply, known: Knowled
     headers,
     body,
     fields,
-    endpoint,
-    id,
+    endpoint: match?.route.endpoint,
+    id: match?.id || undefined,
     caller,
     sender,
     reply,

@@ -5,7 +5,11 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
+import type { NoticeTaker } from '#contract/exchange.ts';
+import { FileReading, KnownExchanges } from './file-reading.ts';
+import { KeyNames } from './key-names.ts';
 import { eventsOfText, readTraffic } from './read-traffic.ts';
+import { SteadyClocks } from './recorded-line.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'smstwin-pieces-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -46,6 +50,11 @@ const files = [
   JSON.stringify({ other: { entries: [] }, log: { entries: [] } }),
 ];
 
+function readingOf(onNotice: NoticeTaker = () => {}) {
+  const [keys, clocks, known] = [new KeyNames(), new SteadyClocks(), new KnownExchanges()];
+  return new FileReading('week', { onNotice, keys, clocks, known });
+}
+
 async function readAs(pieces: readonly string[]) {
   const said: unknown[] = [];
   async function* given() {
@@ -53,7 +62,7 @@ async function readAs(pieces: readonly string[]) {
   }
   const notice = (...line: readonly unknown[]) => said.push(line);
   try {
-    const read = eventsOfText(given(), 'week', notice, () => said.push('cut'));
+    const read = eventsOfText(given(), readingOf(notice));
     for await (const event of read) said.push(event);
   } catch (error) {
     said.push(String(error));
@@ -115,12 +124,7 @@ test.each([
       yield piece;
     }
   }
-  const events = eventsOfText(
-    endless(),
-    'week',
-    () => {},
-    () => {},
-  );
+  const events = eventsOfText(endless(), readingOf());
   await expect(events.next()).rejects.toThrow(/week: .* has more than 67108864 characters/);
   expect(pulled).toBe(1_024);
 });

@@ -3,29 +3,15 @@
  * their times. A file is a recording of `smstwin record`, a HAR file or a journal, gzipped or not,
  * and is known by its content.
  */
-import { basename } from 'node:path';
 import type { NoticeTaker, TrafficEvent } from '#contract/exchange.ts';
-import { matchRoute } from '#contract/routes.ts';
 import { many } from '#io/table.ts';
-import { Copies } from './copies.ts';
-import { Elsewhere } from './foreign-file.ts';
-import { exchangesOfHarFile } from './har-file.ts';
-import { eventsOfJournal } from './journal-exchanges.ts';
+import { FileReading, KnownExchanges } from './file-reading.ts';
+import { harReader } from './har-file.ts';
+import { journalReader } from './journal-exchanges.ts';
 import { KeyNames } from './key-names.ts';
-import { exchangesOfRecording, SteadyClocks } from './recording-exchanges.ts';
-import { linesOf, opened, piecesOf, type TrafficKind } from './traffic-file.ts';
-
-/** What all files that are read together share. */
-class Shared {
-  readonly clocks = new SteadyClocks();
-  readonly keys: KeyNames;
-  readonly onNotice: NoticeTaker;
-
-  constructor(onNotice: NoticeTaker, keys = new KeyNames()) {
-    this.onNotice = onNotice;
-    this.keys = keys;
-  }
-}
+import { SteadyClocks } from './recorded-line.ts';
+import { recordingReader } from './recording-exchanges.ts';
+import { opened, piecesOf, type TrafficKind } from './traffic-file.ts';
 
 /**
  * A `cut` event marks where the exchanges before it no longer explain those after it. `keys`: gets
@@ -34,14 +20,18 @@ class Shared {
 export async function* readTraffic(
   files: readonly string[],
   onNotice: NoticeTaker,
-  keys?: KeyNames,
+  keys = new KeyNames(),
 ): AsyncGenerator<TrafficEvent> {
+  const known = new KnownExchanges();
+  const shared = { onNotice, keys, clocks: new SteadyClocks(), known };
   /** The next event of each file that has one. */
   const heads: { readonly events: AsyncIterator<TrafficEvent>; event: TrafficEvent }[] = [];
-  const copies = new Copies();
-  const shared = new Shared(onNotice, keys);
-  for (const file of files) {
-    const events = cutWhereSetBack(copies.without(eventsOf(file, shared)));
+  for (const path of files) {
+    const reading = new FileReading(path, shared);
+    const events = eventsOfText(
+      piecesOf(path, () => (reading.isCut = true)),
+      reading,
+    );
     const first = await events.next();
     if (!first.done) heads.push({ events, event: first.value });
   }
@@ -54,7 +44,12 @@ export async function* readTraffic(
     if (next.done) heads.splice(heads.indexOf(head), 1);
     else head.event = next.value;
   }
-  if (copies.found > 0) onNotice(`${many(copies.found, 'exchange')} were read twice; counted once`);
+  if (known.copies > 0) onNotice(`${many(known.copies, 'exchange')} were read twice; counted once`);
+}
+
+/** A cut has no time: it comes before the events of all other files. */
+function timeOf(event: TrafficEvent): number {
+  return event === 'cut' ? Number.NEGATIVE_INFINITY : event.sentAt;
 }
 
 /** Of what kind a file is. Throws a CommandError that names a file of another kind. */
@@ -65,81 +60,28 @@ export async function trafficKindOf(path: string): Promise<TrafficKind> {
   return kind;
 }
 
-/** A line may be written so much later than one of a reply that came after it. */
-const lateMs = 1_000;
+const readers = {
+  'HAR file': harReader,
+  journal: journalReader,
+  recording: recordingReader,
+} as const;
 
-/**
- * Cuts a recording where its clock was set back: its lines are written as replies come. The entries
- * of a HAR file, which name a host, are in the order of their requests.
- */
-async function* cutWhereSetBack(events: AsyncIterable<TrafficEvent>): AsyncGenerator<TrafficEvent> {
-  let latestMs = Number.NEGATIVE_INFINITY;
-  for await (const event of events) {
-    if (event !== 'cut' && event.host === '') {
-      if (event.answeredAt < latestMs - lateMs) {
-        yield 'cut';
-        latestMs = event.answeredAt;
-      }
-      latestMs = Math.max(latestMs, event.answeredAt);
-    }
-    yield event;
-  }
-}
-
-/** A cut has no time: it comes before the events of all other files. */
-function timeOf(event: TrafficEvent): number {
-  return event === 'cut' ? Number.NEGATIVE_INFINITY : event.sentAt;
-}
-
-async function* eventsOf(path: string, shared: Shared): AsyncGenerator<TrafficEvent> {
-  let isCut = false;
-  const onCut = () => {
-    isCut = true;
-  };
-  let latestMs = Number.NEGATIVE_INFINITY;
-  let isInOrder = true;
-  const pieces = piecesOf(path, onCut);
-  for await (const event of eventsOfText(pieces, path, shared.onNotice, onCut, shared)) {
-    if (event !== 'cut') {
-      // Lines of a recording are in the order of their replies.
-      const { host, sentAt, answeredAt } = event;
-      isInOrder &&= host === '' ? answeredAt > latestMs - lateMs : sentAt >= latestMs;
-      latestMs = Math.max(latestMs, host === '' ? answeredAt : sentAt);
-    }
-    yield event;
-  }
-  if (!isCut) return;
-  const lacks = isInOrder ? 'end' : 'some';
-  shared.onNotice(`${basename(path)}: it ends in the midst; read up to there`, lacks);
-}
-
-/** The pieces of the text may end anywhere. `path`: names it in errors and notices. */
+/** The pieces of the text may end anywhere. */
 export async function* eventsOfText(
   pieces: AsyncGenerator<string>,
-  path: string,
-  onNotice: NoticeTaker,
-  onCut: () => void,
-  { clocks, keys }: Pick<Shared, 'clocks' | 'keys'> = new Shared(onNotice),
+  reading: FileReading,
 ): AsyncGenerator<TrafficEvent> {
-  const text = await opened(pieces, path);
-  const elsewhere = new Elsewhere();
-  const lines = () => linesOf(text.pieces, path, onCut);
-  if (text.kind === 'HAR file')
-    yield* exchangesOfHarFile(text.pieces, { path, onNotice, onCut, keys, elsewhere });
-  else {
-    const events =
-      text.kind === 'journal'
-        ? eventsOfJournal(lines(), path)
-        : exchangesOfRecording(lines(), path, clocks, onNotice);
-    for await (const event of events) {
-      if (event !== 'cut') elsewhere.note(event, matchRoute(slashed(event.path)) !== undefined);
-      yield event;
+  const text = await opened(pieces, reading.path);
+  const reader = readers[text.kind](reading);
+  for await (const piece of text.pieces) {
+    try {
+      reader.take(piece);
+    } finally {
+      // Also what precedes a mistake that ends the reading.
+      yield* reading.taken();
     }
   }
-  const line = elsewhere.lineOn(path);
-  if (line !== undefined) onNotice(line);
-}
-
-function slashed(path: string): string {
-  return path.endsWith('/') ? path : `${path}/`;
+  reader.end();
+  yield* reading.taken();
+  reading.end();
 }

@@ -6,23 +6,33 @@
 
 import type { EndpointName } from '#contract/limits.ts';
 import { matchRoute } from '#contract/routes.ts';
-import type { Exchange } from '../client/exchange.ts';
+import { isObject } from '../service/expectations.ts';
 
 /** The JSON object in a text; undefined for any other text. */
-export function objectIn(text: string): Exchange['body'] {
+export function objectIn(text: string | undefined): Record<string, unknown> | undefined {
   const value = valueIn(text);
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-  return isObject ? (value as Exchange['body']) : undefined;
+  return isObject(value) ? value : undefined;
 }
 
 /** The value in a JSON text; undefined for any other text. */
 export function valueIn(json: string | undefined): unknown {
   if (json === undefined || json === '') return undefined;
   try {
-    return JSON.parse(json);
+    return mayMask.test(json) ? JSON.parse(json, printable) : JSON.parse(json);
   } catch {
     return undefined;
   }
+}
+
+/** Texts whose JSON may have a field called `toString` or `valueOf`, perhaps escaped. */
+const mayMask = /toString|valueOf|\\u/;
+
+/** A reviver of JSON that keeps `String(value)` from throwing because of such a field. */
+function printable(_name: string, value: unknown): unknown {
+  const isMasked = (name: string) => Object.hasOwn(Object(value), name);
+  if (isMasked('toString') || isMasked('valueOf'))
+    Object.defineProperty(value, Symbol.toPrimitive, { value: () => JSON.stringify(value) });
+  return value;
 }
 
 /** The path without the prefix that a gateway puts before the service's paths. */

@@ -3,6 +3,7 @@
  * names the fault. If that fault let the request through, the reply is the one that the service
  * sent.
  */
+import type { TrafficExchange } from '#contract/exchange.ts';
 import type { FaultKindName } from '#contract/fault-kinds.ts';
 
 export interface RecordedLine {
@@ -73,4 +74,32 @@ function isTime(value: unknown): boolean {
 function isMessage(value: unknown): boolean {
   const { headers, body = '' } = Object(value);
   return typeof headers === 'object' && headers !== null && typeof body === 'string';
+}
+
+/** Dates differ from a steady clock by this much because both are rounded. */
+const roundingMs = 5;
+
+/** The steady clocks of recorders, and what the date was when each of them was read first. */
+export class SteadyClocks {
+  readonly #starts = new Map<string, number>();
+
+  /** The times of a line. */
+  timesOf({
+    sent,
+    answered,
+    steady,
+  }: RecordedLine): Pick<TrafficExchange, 'sentAt' | 'answeredAt' | 'precisionMs' | 'setMs'> {
+    const dates = { sentAt: Date.parse(sent), answeredAt: Date.parse(answered), precisionMs: 1 };
+    if (steady === undefined) return dates;
+    const { process, sent_ms: sentMs, answered_ms: answeredMs } = steady;
+    const startMs = this.#starts.get(process) ?? dates.sentAt - sentMs;
+    this.#starts.set(process, startMs);
+    const setMs = dates.sentAt - startMs - sentMs;
+    return {
+      sentAt: startMs + sentMs,
+      answeredAt: startMs + answeredMs,
+      precisionMs: 0,
+      setMs: Math.abs(setMs) > roundingMs ? setMs : undefined,
+    };
+  }
 }

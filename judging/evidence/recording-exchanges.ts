@@ -1,58 +1,39 @@
 /** The exchanges of a recording of `smstwin record`. */
-import { basename } from 'node:path';
-import type { NoticeTaker, TrafficExchange } from '#contract/exchange.ts';
+import type { TrafficExchange } from '#contract/exchange.ts';
 import { faultKinds } from '#contract/fault-kinds.ts';
 import { many } from '#io/table.ts';
+import type { FileReading, TextReader } from './file-reading.ts';
 import { pathOf } from './reading.ts';
-import { type RecordedBody, type RecordedLine, readLine } from './recorded-line.ts';
+import {
+  type RecordedBody,
+  type RecordedLine,
+  readLine,
+  type SteadyClocks,
+} from './recorded-line.ts';
+import { readerOfLines } from './traffic-file.ts';
 
-export async function* exchangesOfRecording(
-  lines: AsyncIterable<string>,
-  path: string,
-  clocks: SteadyClocks,
-  onNotice: NoticeTaker,
-): AsyncGenerator<TrafficExchange> {
+export function recordingReader(reading: FileReading): TextReader {
   let number = 0;
   let broken = 0;
   let firstBroken = 0;
-  for await (const text of lines) {
+  const lines = readerOfLines(reading, (text) => {
     number++;
     const line = readLine(text);
-    if (line !== undefined) yield exchangeOfLine(line, clocks);
-    else if (text.trim() !== '' && broken++ === 0) firstBroken = number;
-  }
-  if (broken === 0) return;
-  const which = broken === 1 ? `line ${firstBroken}` : `the first is line ${firstBroken}`;
-  const what = `${many(broken, 'line')} cannot be read; skipped`;
-  onNotice(`${basename(path)}: ${what} (${which})`, 'some');
-}
-
-/** Dates differ from a steady clock by this much because both are rounded. */
-const roundingMs = 5;
-
-/** The steady clocks of recorders, and what the date was when each of them was read first. */
-export class SteadyClocks {
-  readonly #starts = new Map<string, number>();
-
-  /** The times of a line. */
-  timesOf({
-    sent,
-    answered,
-    steady,
-  }: RecordedLine): Pick<TrafficExchange, 'sentAt' | 'answeredAt' | 'precisionMs' | 'setMs'> {
-    const dates = { sentAt: Date.parse(sent), answeredAt: Date.parse(answered), precisionMs: 1 };
-    if (steady === undefined) return dates;
-    const { process, sent_ms: sentMs, answered_ms: answeredMs } = steady;
-    const startMs = this.#starts.get(process) ?? dates.sentAt - sentMs;
-    this.#starts.set(process, startMs);
-    const setMs = dates.sentAt - startMs - sentMs;
-    return {
-      sentAt: startMs + sentMs,
-      answeredAt: startMs + answeredMs,
-      precisionMs: 0,
-      setMs: Math.abs(setMs) > roundingMs ? setMs : undefined,
-    };
-  }
+    if (line !== undefined) {
+      const exchange = exchangeOfLine(line, reading.shared.clocks);
+      reading.isOfService(exchange);
+      reading.add(exchange, text);
+    } else if (text.trim() !== '' && broken++ === 0) firstBroken = number;
+  });
+  return {
+    take: lines.take,
+    end() {
+      lines.end();
+      if (broken === 0) return;
+      const which = broken === 1 ? `line ${firstBroken}` : `the first is line ${firstBroken}`;
+      reading.notice(`${many(broken, 'line')} cannot be read; skipped (${which})`, 'some');
+    },
+  };
 }
 
 function exchangeOfLine(line: RecordedLine, clocks: SteadyClocks): TrafficExchange {

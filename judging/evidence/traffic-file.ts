@@ -6,6 +6,7 @@ import { createReadStream, readSync } from 'node:fs';
 import { createGunzip } from 'node:zlib';
 import { CommandError } from '#io/command-error.ts';
 import { openPlain, reasonOf } from '#io/plain-file.ts';
+import type { FileReading, TextReader } from './file-reading.ts';
 import { foreignKindOf, foreignKindOfBytes } from './foreign-file.ts';
 import { valueIn } from './reading.ts';
 import { lineOpening } from './recorded-line.ts';
@@ -86,28 +87,29 @@ function refusal(path: string, what: string): CommandError {
   return new CommandError(2, `${path}: it is ${what}; ${expected}`);
 }
 
-/** Lines without their ends. A last line that is neither ended nor JSON was cut off: left out. */
-export async function* linesOf(
-  pieces: AsyncIterable<string>,
-  path: string,
-  onCut: () => void,
-): AsyncGenerator<string> {
+/**
+ * Takes the lines of a text without their ends. A last line that is neither ended nor JSON was cut
+ * off: it is left out.
+ */
+export function readerOfLines(reading: FileReading, take: (line: string) => void): TextReader {
   let incomplete = '';
-  for await (const piece of pieces) {
-    // Only the piece is split: joining it to a long line first would copy that line each time.
-    const [end = '', ...lines] = piece.split('\n');
-    incomplete += end;
-    if (incomplete.length > longestPart)
-      throw new CommandError(2, `${path}: a line has more than ${longestPart} characters`);
-    for (const next of lines) {
-      yield withoutReturn(incomplete);
-      incomplete = next;
-    }
-  }
-  if (valueIn(incomplete) !== undefined) yield incomplete;
-  else if (incomplete.trim() !== '') onCut();
-}
-
-function withoutReturn(line: string): string {
-  return line.endsWith('\r') ? line.slice(0, -1) : line;
+  return {
+    take(piece) {
+      // Only the piece is split: joining it to a long line first would copy that line each time.
+      const [end = '', ...lines] = piece.split('\n');
+      incomplete += end;
+      if (incomplete.length > longestPart) {
+        const what = `a line has more than ${longestPart} characters`;
+        throw new CommandError(2, `${reading.path}: ${what}`);
+      }
+      for (const next of lines) {
+        take(incomplete.endsWith('\r') ? incomplete.slice(0, -1) : incomplete);
+        incomplete = next;
+      }
+    },
+    end() {
+      if (valueIn(incomplete) !== undefined) take(incomplete);
+      else if (incomplete.trim() !== '') reading.isCut = true;
+    },
+  };
 }

@@ -5,12 +5,12 @@
  * share `judgeBucket`; `explained.ts` decides whether a permitted limiter explains the replies of a
  * bucket.
  */
+import { documentedLimits, type LimitedEndpoint } from '#contract/limits.ts';
 import { minuteMs } from '#contract/time.ts';
 import { type Exchange, isRefused, isUncertain } from '../service/exchange.ts';
 import * as verify from '../service/expectations.ts';
 import { type Findings, type Judge, spanErrorOf, type Trace } from '../service/judge.ts';
 import { judgeNotQueued } from '../service/replay.ts';
-import { type Endpoint, limits } from './buckets.ts';
 import { type Unexplained, unexplained } from './explained.ts';
 import type { Bucket } from './models.ts';
 import { othersIn } from './other-traffic.ts';
@@ -28,7 +28,7 @@ export const throttleJudges = {
 } as const;
 
 /** A limit of one endpoint, for each account. A send that it refuses is not queued. */
-function limitOn(endpoint: Endpoint): Judge {
+function limitOn(endpoint: LimitedEndpoint): Judge {
   return (trace, findings) => {
     for (const bucket of bucketsOf(trace))
       if (bucket.name === endpoint && !bucket.isOfAddress) judgeBucket(trace, bucket, findings);
@@ -60,7 +60,7 @@ export function bucketsOf(trace: Trace): Bucket[] {
     const knownSince = first.caller.isNew ? Number.NEGATIVE_INFINITY : trace.knownSince;
     return {
       name: `${first.endpoint}`,
-      limit: limits[first.endpoint as Endpoint],
+      limit: documentedLimits[first.endpoint as LimitedEndpoint],
       isOfAddress: first.caller.account === undefined,
       exchanges,
       knownSince: isCut ? Math.max(knownSince, first.sentAt - keptMs) : knownSince,
@@ -74,7 +74,7 @@ export function bucketsOf(trace: Trace): Bucket[] {
 /** The bucket that a request spends from; undefined if its owner is unknown. */
 export function bucketNameOf({ endpoint, caller }: Exchange): string | undefined {
   const owner = caller.account ?? caller.address;
-  const isLimited = endpoint !== undefined && endpoint in limits;
+  const isLimited = endpoint !== undefined && endpoint in documentedLimits;
   return isLimited && owner !== undefined ? `${endpoint} of ${owner}` : undefined;
 }
 
@@ -194,7 +194,7 @@ function judgeNeverThrottled({ exchanges, recorded }: Trace, findings: Findings)
 }
 
 /** So many replies within a minute show that no limit of the other endpoints applies. */
-const fewestInAMinute = limits.send + 1;
+const fewestInAMinute = documentedLimits.send + 1;
 
 /** The most requests that were sent and answered within one minute. */
 export function mostInAMinute(

@@ -10,7 +10,13 @@ import { type RuleId, rules } from '#contract/rules.ts';
 import { minuteMs } from '#contract/time.ts';
 import { type Ahead, around } from '../evidence/clock-offset.ts';
 import { judges } from '../service/all.ts';
-import { type Exchange, isMessageSend, isSend, messageIdOf } from '../service/exchange.ts';
+import {
+  type Exchange,
+  isMessageSend,
+  isSend,
+  messageIdOf,
+  requestIdOf,
+} from '../service/exchange.ts';
 import { Lacking, type RuleBroken } from '../service/expectations.ts';
 import { Findings, type Trace } from '../service/judge.ts';
 import { Groups, inOrder } from './groups.ts';
@@ -139,7 +145,7 @@ export class TrafficJudge {
     this.#addToBucket(event.host, exchange);
     // Without its body, the time of its reply or its wait, the exchange counts for limits alone.
     const lacksWait = event.reply?.lacksHeaders === true && event.reply.status === 429;
-    if (lacksBody(event) || event.lacksEnd || lacksWait) return;
+    if (lacksBody(event) || event.lacksEnd || lacksWait || event.isScripted) return;
     this.#options.observations?.note(exchange);
     this.#addToMessages(event.host, exchange);
     this.#addToRequestIds(event.host, exchange);
@@ -159,9 +165,9 @@ export class TrafficJudge {
   }
 
   #addToRequestIds(host: string, exchange: Exchange): void {
-    const { fields, caller, headers } = exchange;
-    const id = fields?.['request_id'];
-    if (!isMessageSend(exchange) || typeof id !== 'string' || id === '') return;
+    const { caller, headers } = exchange;
+    const id = requestIdOf(exchange);
+    if (!isMessageSend(exchange) || id === undefined) return;
     const key = JSON.stringify([host, caller.account, headers['authorization'], id]);
     this.#requestIds.add(key, exchange);
   }

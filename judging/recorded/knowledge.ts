@@ -6,25 +6,24 @@
  */
 
 import type { TrafficExchange } from '#contract/exchange.ts';
-import { type Ahead, aheadByDate, around, clusterMs, unknown } from '../evidence/clock-offset.ts';
-import { parse } from '../evidence/kept-bodies.ts';
+import { type Ahead, ClockOffset } from '../evidence/clock-offset.ts';
 import { exchangeOf, type Knowledge } from '../evidence/knowledge.ts';
+import { valueIn } from '../evidence/reading.ts';
 import type { Reply } from '../evidence/reply.ts';
 import type { Caller, Exchange, Sender } from '../service/exchange.ts';
-import { codeOf, isNear, isObject, textOf } from '../service/expectations.ts';
+import { codeOf, isNear, isObject } from '../service/expectations.ts';
 
 /** The most keys of which it remembers whether the service accepts them. */
 const mostTellingKeys = 100_000;
 
-export class TrafficKnowledge implements Knowledge {
+export class TrafficKnowledge implements Knowledge<TrafficExchange> {
   /** The accounts of joined keys, by key. */
   readonly #accounts = new Map<string, string>();
   /** Joined keys that no exchange has had yet. */
   readonly unseen = new Set<string>();
   /** By host and key: whether the service accepted the key when a reply last showed it. */
   readonly #isAccepted = new Map<string, boolean>();
-  /** The exchange that is being converted. */
-  #recorded: TrafficExchange | undefined;
+  readonly #clock = new ClockOffset(false);
   /** The number of requests whose credential was not recorded. */
   #nameless = 0;
 
@@ -37,27 +36,14 @@ export class TrafficKnowledge implements Knowledge {
       }
   }
 
-  /** The offset of the target's clock: what new messages have shown, and at least `unknown`. */
-  ahead: Ahead = unknown;
-  #seen: Ahead | undefined;
-  #byDate: Ahead | undefined;
-
-  /** The offset that new messages have shown; `unknown` without any. Narrower than `ahead`. */
+  /** The offset that new messages have shown; `unknown` without any. Narrower than `aheadOf`. */
   get seenAhead(): Ahead {
-    return this.#seen ?? this.#byDate ?? unknown;
+    return this.#clock.ahead;
   }
 
   aheadOf(reply: Reply): Ahead {
-    const { status, json, sentAt, answeredAt } = reply;
-    const byDate = aheadByDate(reply);
-    if (byDate !== undefined) this.#byDate = around(this.#byDate, byDate);
-    const created = Date.parse(textOf(isObject(json) ? json['created_at'] : undefined));
-    if (status === 202 && !Number.isNaN(created)) {
-      const seen = { least: created - answeredAt - clusterMs, most: created - sentAt + clusterMs };
-      this.#seen = around(this.#seen ?? seen, seen);
-      this.ahead = around(this.ahead, seen);
-    }
-    return this.ahead;
+    this.#clock.note(reply);
+    return this.#clock.widest;
   }
 
   /** True if `--same-account` names its key. */
@@ -67,14 +53,13 @@ export class TrafficKnowledge implements Knowledge {
 
   /** The exchange as judges see it. */
   exchangeOf(recorded: TrafficExchange): Exchange {
-    this.#recorded = recorded;
-    const { method, path, query, headers, body } = recorded;
-    const target = query === '' ? path : `${path}?${query}`;
-    return exchangeOf({ method, path: target, headers, body }, replyOf(recorded), this);
+    return exchangeOf(recorded, replyOf(recorded), this);
   }
 
-  callerOf(_: unknown, { status }: Reply): Caller {
-    const { headers, address, showsCredential, host } = this.#recorded ?? nothing;
+  callerOf(
+    { headers, address, showsCredential, host }: TrafficExchange,
+    { status }: Reply,
+  ): Caller {
     const unknown = { isNew: false, ...(address !== undefined && { address }) };
     // Two requests whose credentials were not recorded may be of two accounts.
     if (!showsCredential)
@@ -122,8 +107,6 @@ const refusedSenders = [
   { status: 503, code: 'device_inactive', is: 'inactive' },
 ] as const;
 
-const nothing = { headers: {}, address: undefined, showsCredential: false, host: '' } as const;
-
 /** No client waits longer for a reply. */
 const unknownDurationMs = 600_000;
 
@@ -132,15 +115,17 @@ function replyOf(recorded: TrafficExchange): Reply {
   const lateMs = recorded.lacksEnd ? unknownDurationMs : recorded.precisionMs;
   const answeredAt = recorded.answeredAt + lateMs;
   const text = reply?.body ?? '';
+  // A scripted 429 does not say whether the limiter counted the request.
+  const status = recorded.isScripted ? 0 : (reply?.status ?? 0);
   const failure = reply === undefined ? 'none was recorded' : undefined;
   return {
-    status: reply?.status ?? 0,
+    status,
     headers: reply?.headers ?? {},
     lacksHeaders: reply?.lacksHeaders,
     // A recorded text is complete, so texts compare as well as digests.
     digest: text,
     text,
-    json: parse(text),
+    json: valueIn(text),
     failure,
     interruptions: 0,
     sentAt,

@@ -6,7 +6,7 @@
 
 import { type AssumptionName, answersOf } from '#contract/assumptions.ts';
 import * as single from '../discovery/single-replies.ts';
-import { documentedEndpointOf } from '../evidence/knowledge.ts';
+import { routeIn } from '../evidence/knowledge.ts';
 import type { Discovered } from '../report/outcome.ts';
 import { bodyOf, type Exchange, isMessageSend, isRead, methodOf } from '../service/exchange.ts';
 import { fieldsNamed, isObject } from '../service/expectations.ts';
@@ -39,7 +39,7 @@ const isDeclaredJson = ({ headers }: Exchange) =>
   /^application\/json\b/i.test(headers['content-type'] ?? '');
 /** A documented path without its last slash. Paths with an id are left out: it may be unknown. */
 const hasNoSlash = ({ path, id }: Exchange) =>
-  id === undefined && ![undefined, 'read', 'tasks'].includes(documentedEndpointOf(`${path}/`));
+  id === undefined && ![undefined, 'read', 'tasks'].includes(routeIn(`${path}/`)?.route.endpoint);
 
 function isWrongMethod({ method, endpoint, path }: Exchange): boolean {
   if (endpoint === undefined || !path.endsWith('/') || method === 'HEAD') return false;

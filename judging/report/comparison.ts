@@ -5,7 +5,8 @@
  */
 import { z } from 'zod';
 import { UsageError } from '#io/command-error.ts';
-import { readText, reasonOf } from '#io/plain-file.ts';
+import { readText } from '#io/read-text.ts';
+import { valueIn } from '../evidence/reading.ts';
 import { isFailure, type Result, type Verdict, verdicts } from './result.ts';
 
 const notReport = 'not a report of conform; name a file that --report json=FILE wrote';
@@ -29,14 +30,7 @@ export interface Comparison {
 }
 
 export function readReport(path: string): EarlierReport {
-  let report: unknown;
-  try {
-    report = JSON.parse(readText(path, mostBytes));
-  } catch (error) {
-    const isNotJson = error instanceof SyntaxError;
-    throw new UsageError(`--compare ${path}: ${isNotJson ? notReport : reasonOf(error)}`);
-  }
-  const reading = reportSchema.safeParse(report);
+  const reading = reportSchema.safeParse(valueIn(readText(path, '--compare', mostBytes)));
   if (reading.success) return reading.data;
   throw new UsageError(`--compare ${path}: ${notReport}`);
 }

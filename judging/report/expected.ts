@@ -9,7 +9,7 @@ import { z } from 'zod';
 import { UsageError } from '#io/command-error.ts';
 import { mistakeLine, mistakesOf } from '#io/mistakes.ts';
 import { type OwnKind, writeOwn } from '#io/own-file.ts';
-import { readText, reasonOf } from '#io/plain-file.ts';
+import { readText } from '#io/read-text.ts';
 import { mostYamlBytes, parseYaml } from '#io/yaml-text.ts';
 import { isFailure, type Result } from './result.ts';
 
@@ -35,7 +35,10 @@ export type Expectation = z.infer<typeof entrySchema>;
 /** Throws a UsageError with one line for each mistake of the file. */
 export function readExpectations(path: string): readonly Expectation[] {
   const file = basename(path);
-  const reading = fileSchema.safeParse(parseYaml(file, textOf(path)), { reportInput: true });
+  const reading = fileSchema.safeParse(
+    parseYaml(file, readText(path, '--expected', mostYamlBytes)),
+    { reportInput: true },
+  );
   if (reading.success) return reading.data.expected;
   throw new UsageError(
     ...mistakesOf(reading.error).map((mistake) => `${file}: ${mistakeLine(mistake)}`),
@@ -51,14 +54,6 @@ export const expectedFile: OwnKind = {
 export function writeExpectations(path: string, expected: readonly Expectation[]): void {
   const text = `${JSON.stringify({ expected }, null, 2)}\n`;
   writeOwn(`--write-expected ${path}`, path, text, expectedFile);
-}
-
-function textOf(path: string): string {
-  try {
-    return readText(path, mostYamlBytes);
-  } catch (error) {
-    throw new UsageError(`--expected ${path}: ${reasonOf(error)}`);
-  }
 }
 
 function isOfBoth(entry: unknown): boolean {

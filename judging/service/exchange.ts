@@ -4,9 +4,9 @@
  * traffic that somebody else recorded; a property that a recording does not show is undefined.
  */
 
+import type { EndpointName } from '#contract/limits.ts';
 import type { Ahead } from '../evidence/clock-offset.ts';
 import type { Reply } from '../evidence/reply.ts';
-import type { Endpoint } from '../limiter/buckets.ts';
 import { isObject, textOf } from './expectations.ts';
 
 /** The account and the state of the key that a request carries. */
@@ -52,7 +52,7 @@ export interface Exchange {
   readonly body?: string | undefined;
   /** The body, if it is a JSON object. */
   readonly fields?: Readonly<Record<string, unknown>> | undefined;
-  readonly endpoint?: Endpoint | 'read' | 'stats' | undefined;
+  readonly endpoint?: EndpointName | undefined;
   /** The id in the path of a read or a poll for tasks. */
   readonly id?: string | undefined;
   readonly caller: Caller;
@@ -101,6 +101,17 @@ export function isReplay({ method, reply }: Exchange): boolean {
 /** True if a reply was lost, so that the effect of the request is not certain. */
 export function isUncertain({ reply, isRetried }: Exchange): boolean {
   return isRetried || reply.status === 0;
+}
+
+/** The caller's idempotency key; undefined if it sent no key. */
+export function requestIdOf({ fields }: Pick<Exchange, 'fields'>): string | undefined {
+  const id = fields?.['request_id'];
+  return typeof id === 'string' && id !== '' ? id : undefined;
+}
+
+/** The polls for tasks that were answered. */
+export function tasksIn(exchanges: readonly Exchange[]): Exchange[] {
+  return exchanges.filter(({ endpoint, reply }) => endpoint === 'tasks' && reply.status === 200);
 }
 
 /** The body of a reply, if it is a JSON object. */

@@ -5,7 +5,7 @@
  * explain a late pickup. `judge` counts as an exercise of the rule, `require` does not.
  */
 import { minuteMs } from '#contract/time.ts';
-import { type Exchange, isMessageSend } from './exchange.ts';
+import { type Exchange, isMessageSend, tasksIn } from './exchange.ts';
 import * as verify from './expectations.ts';
 import {
   describeHistory,
@@ -172,16 +172,11 @@ function judgeHold(trace: Trace, history: History, heldUntil: number, findings: 
     const actual = `${statusOf(read)} before its send_at`;
     findings.judgeThat([start, read], isHeld, `held for ${seconds} s`, actual);
   }
-  for (const tasks of tasksIn(trace).filter(({ answeredAt }) => answeredAt < heldUntil)) {
+  for (const tasks of tasksIn(trace.exchanges).filter(({ answeredAt }) => answeredAt < heldUntil)) {
     const isHeld = !tasks.reply.text.includes(messageId);
     findings.alsoRequireThat([start, tasks], isHeld, 'tasks without the held message');
   }
   judgePickup(trace, history, findings);
-}
-
-/** The polls for tasks that were answered. */
-export function tasksIn({ exchanges }: Trace): Exchange[] {
-  return exchanges.filter(({ endpoint, reply }) => endpoint === 'tasks' && reply.status === 200);
 }
 
 /** A recorded SIM may be deactivated while it holds a message (`deactivation`). */

@@ -12,6 +12,8 @@ import {
   isSend,
   isUncertain,
   messageIdOf,
+  requestIdOf,
+  tasksIn,
 } from './exchange.ts';
 import * as verify from './expectations.ts';
 import { type Findings, type Judge, spanErrorOf, type Trace } from './judge.ts';
@@ -32,11 +34,6 @@ const judgeReplays: Judge = (trace, findings) => {
   }
   judgeNoSecondMessage(trace, findings);
 };
-
-function requestIdOf({ fields }: Exchange): string | undefined {
-  const value = fields?.['request_id'];
-  return typeof value === 'string' && value !== '' ? value : undefined;
-}
 
 /**
  * The 202 that a replay must repeat: the last one that was answered before the replay was sent, or
@@ -76,12 +73,8 @@ export function earlierUse({ log }: Trace, send: Exchange): Exchange | undefined
  * True for a refusal of another body before the original: times may be equal, so the log decides.
  */
 function isRefusalBefore({ log }: Trace, send: Exchange, original: Exchange): boolean {
-  const isRefusal = send.reply.status >= 400 && !hasSameBody(send, original);
+  const isRefusal = send.reply.status >= 400 && send.body !== original.body;
   return isRefusal && log.indexOf(send) < log.indexOf(original);
-}
-
-function hasSameBody(send: Exchange, other: Exchange): boolean {
-  return send.body === other.body;
 }
 
 /** A `request_id` without an accepted message: never a replay. A first use exercises no rule. */
@@ -120,7 +113,7 @@ function judgeReplay(trace: Trace, send: Exchange, original: Exchange, findings:
   // A retried send may itself have created the message.
   const isAcceptedRetry = send.isRetried && reply.status === 202;
   if (mayBeExpired || mayBeEarlier || isAcceptedRetry) return;
-  if (!hasSameBody(send, original)) {
+  if (send.body !== original.body) {
     // Another body may be a conflict (`replayDifferentBody`) or be validated (`gateOrder`).
     if (reply.status === 409 || isRefusedByValidation(trace, send)) return;
   } else if (isRefusedByValidation(trace, send) && (isRecorded || validatesFirst(trace))) {
@@ -160,7 +153,7 @@ function validatesFirst(trace: Trace): boolean {
     const original = isMessageSend(send) ? originalOf(trace, send) : undefined;
     return (
       original !== undefined &&
-      !hasSameBody(send, original) &&
+      send.body !== original.body &&
       send.reply.status === 400 &&
       validityOf(send, trace.hasExactTimes).invalid.length > 0
     );
@@ -193,10 +186,6 @@ function judgeNoSecondMessage({ listings, log, exchanges }: Trace, findings: Fin
       if (isUnique(text) && count > 0)
         findings.judgeThat([send, tasks], count === 1, 'one task for the message');
     }
-}
-
-function tasksIn(exchanges: readonly Exchange[]): Exchange[] {
-  return exchanges.filter(({ endpoint }) => endpoint === 'tasks');
 }
 
 /** True for a text that the harness made for one message. */

@@ -5,7 +5,14 @@
  * exercise of the rule, `require` does not; `lack` is reported only if nothing was judged.
  */
 
-import { bodyOf, type Exchange } from './exchange.ts';
+import {
+  bodyOf,
+  type Exchange,
+  isAccepted,
+  isMessageSend,
+  messageIdOf,
+  tasksIn,
+} from './exchange.ts';
 import * as verify from './expectations.ts';
 import {
   describeHistory,
@@ -22,8 +29,7 @@ import {
   stepsOf,
 } from './histories.ts';
 import type { Findings, Trace } from './judge.ts';
-import { latestPickupMs, pollIntervalMs, tasksIn } from './pace.ts';
-import { noticeTasks } from './tasks.ts';
+import { latestPickupMs, pollIntervalMs } from './pace.ts';
 import { holdEndOf } from './validity.ts';
 
 export const statusJudges = {
@@ -49,7 +55,7 @@ function judgeFirstChange(trace: Trace, findings: Findings): void {
   // Two recorded keys may belong to one account.
   if (trace.recorded === undefined) noticeTasks(trace, findings);
   for (const history of histories)
-    for (const tasks of tasksIn(trace)) judgeHandOut(trace, history, tasks, findings);
+    for (const tasks of tasksIn(trace.exchanges)) judgeHandOut(trace, history, tasks, findings);
 }
 
 function proofOf({ from, to }: Step): Exchange[] {
@@ -130,6 +136,56 @@ function readsAfter({ exchanges }: Trace, { reads }: History, tasks: Exchange): 
   return reads.filter(
     (read) => read.sentAt >= tasks.answeredAt && exchanges.indexOf(read) > tasksIndex,
   );
+}
+
+/**
+ * Notices of tasks that break no rule: the document does not say what a task shows, whose key may
+ * poll, or how often a message is handed out.
+ */
+function noticeTasks({ exchanges }: Trace, findings: Findings): void {
+  const polls = tasksIn(exchanges);
+  for (const send of exchanges) {
+    const messageId = isMessageSend(send) && isAccepted(send) ? messageIdOf(send) : '';
+    if (messageId === '') continue;
+    const handOuts = polls.filter(({ reply }) => reply.text.includes(messageId));
+    const foreign = handOuts.find(({ caller }) => caller.account !== send.caller.account);
+    const [first, second] = handOuts;
+    if (foreign !== undefined)
+      findings.notice(
+        "another account's key gets the tasks of the device, with texts and numbers",
+        foreign,
+      );
+    else if (second !== undefined)
+      findings.notice('a task was handed out twice: a device may send the message twice', second);
+    if (first !== undefined) noticeOtherText(send, first, findings);
+  }
+}
+
+/** Enough characters to recognise a message by its beginning. */
+const recognisedLength = 24;
+
+function noticeOtherText(send: Exchange, handOut: Exchange, findings: Findings): void {
+  const text = verify.textOf(send.fields?.['message']);
+  const shown = longestTextIn(handOut.reply.json, text.slice(0, recognisedLength));
+  if (shown === undefined || shown === text) return;
+  findings.notice(
+    shown.length === text.length
+      ? 'the task of a message shows another text'
+      : `the task of a message of ${text.length} characters shows ${shown.length} of them`,
+    handOut,
+  );
+}
+
+/** The longest text of a body that begins with `start`; undefined if there is none. */
+function longestTextIn(json: unknown, start: string): string | undefined {
+  if (typeof json === 'string') return json.startsWith(start) ? json : undefined;
+  if (typeof json !== 'object' || json === null) return undefined;
+  let longest: string | undefined;
+  for (const part of Object.values(json)) {
+    const text = longestTextIn(part, start);
+    if ((text?.length ?? 0) > (longest?.length ?? 0)) longest = text;
+  }
+  return longest;
 }
 
 /** STATE-3: no status is skipped or revisited, and a message that does not fail is delivered. */

@@ -2,15 +2,17 @@
  * Reads the time that a `send_at` names. Rules: SEND-7. Assumes: sendAtFormats, sendAtZone. RFC
  * 3339 is one form of ISO 8601, so both are read here, and RFC 3339 then excludes the other forms.
  */
+import type { AssumptionName, NamedAnswer } from '#contract/assumptions.ts';
 import { dayMs } from '#contract/time.ts';
-import type { Assumptions } from './answers.ts';
+
+type Answers = { readonly [N in AssumptionName]: NamedAnswer<N> };
 
 const timestampForm = /^(\d{4}-?[W\d-]+)[Tt]([\d:]+)(?:([.,])(\d+))?([Zz]|[+-][\d:]+)?$/;
 
 /** Milliseconds since 1970, rounded up; undefined if the value is not a valid time. */
 export function instantOf(
   value: unknown,
-  { sendAtFormats, sendAtZone }: Pick<Assumptions, 'sendAtFormats' | 'sendAtZone'>,
+  { sendAtFormats, sendAtZone }: Pick<Answers, 'sendAtFormats' | 'sendAtZone'>,
 ): number | undefined {
   if (typeof value !== 'string') return undefined;
   const isIso = sendAtFormats === 'iso8601';
@@ -39,7 +41,7 @@ function toUtc(
   wallClockMs: number,
   zone: string,
   isIso: boolean,
-  sendAtZone: Assumptions['sendAtZone'],
+  sendAtZone: Answers['sendAtZone'],
 ): number | undefined {
   if (zone === 'Z' || zone === 'z') return wallClockMs;
   if (zone === '')
@@ -54,37 +56,30 @@ function toUtc(
   return wallClockMs + (zone.startsWith('-') ? offsetMs : -offsetMs);
 }
 
-/** The start of a date in milliseconds. `date`: yyyymmdd, yyyyWwwd or yyyyddd. */
+/**
+ * The start of a date in milliseconds; undefined if its year has no such day. `date`: yyyymmdd,
+ * yyyyWwwd or yyyyddd.
+ */
 function midnightOf(date: string): number | undefined {
   const year = Number(date.slice(0, 4));
   if (date === '' || year < 100) return undefined;
-  const isLeap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
-  const lengths = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+  const yearOf = (ms: number) => new Date(ms).getUTCFullYear();
   const newYear = Date.UTC(year, 0, 1);
   if (date[4] === 'W') {
     const [week, weekday] = [Number(date.slice(5, 7)), Number(date[7])];
-    if (week < 1 || week > weeksIn(year) || weekday < 1 || weekday > 7) return undefined;
+    // The first week has 4 January. A week belongs to the year of its Thursday.
     const january4 = new Date(newYear + 3 * dayMs).getUTCDay() || 7;
-    return newYear + (week * 7 + weekday - (january4 + 3) - 1) * dayMs;
+    const sunday = newYear + (week * 7 - january4 - 4) * dayMs;
+    const isWeek = yearOf(sunday + 4 * dayMs) === year && weekday >= 1 && weekday <= 7;
+    return isWeek ? sunday + weekday * dayMs : undefined;
   }
   if (date.length === 7) {
-    const ordinal = Number(date.slice(4));
-    return ordinal < 1 || ordinal > (isLeap ? 366 : 365)
-      ? undefined
-      : newYear + (ordinal - 1) * dayMs;
+    const midnight = newYear + (Number(date.slice(4)) - 1) * dayMs;
+    return yearOf(midnight) === year ? midnight : undefined;
   }
-  const [month, day] = [Number(date.slice(4, 6)), Number(date.slice(6))];
-  const length = lengths[month - 1];
-  if (length === undefined || day < 1 || day > length) return undefined;
-  const daysBefore = lengths.slice(0, month - 1).reduce((sum, days) => sum + days, 0);
-  return newYear + (daysBefore + day - 1) * dayMs;
-}
-
-/** 53 in a year that ends on a Thursday, or that follows a year ending on a Wednesday. */
-function weeksIn(year: number): 52 | 53 {
-  const leapDays = (to: number) => Math.floor(to / 4) - Math.floor(to / 100) + Math.floor(to / 400);
-  const lastWeekday = (each: number) => (each + leapDays(each)) % 7;
-  return lastWeekday(year) === 4 || lastWeekday(year - 1) === 3 ? 53 : 52;
+  const midnight = Date.UTC(year, Number(date.slice(4, 6)) - 1, Number(date.slice(6)));
+  const isDay = new Date(midnight).toISOString().slice(0, 10).replaceAll('-', '') === date;
+  return isDay ? midnight : undefined;
 }
 
 /** Milliseconds since midnight. `digits`: hh, hhmm or hhmmss; `decimals`: of the last unit. */

@@ -3,6 +3,7 @@
  * Rules: SVC-1, STATE-3, STATE-4, ERR-1 to ERR-3, AUTH-4, AUTH-5. Assumes: monthlyQuota (no account here states a quota).
  * The scripted recipients apply in every world; the world's own outcomes take precedence.
  */
+import { scriptedThrottle } from '#contract/refusals.ts';
 import type { Outcome, WorldFixture, WorldSim } from './world-schema.ts';
 
 const keys = [{ name: 'default' }];
@@ -37,7 +38,7 @@ export const scriptedOutcomes: readonly Outcome[] = [
   { to: '+12025550171', ends: 'refused', refuse: 'from_number_not_found' },
   { to: '+12025550172', ends: 'refused', refuse: 'from_number_access_deniedd' },
   { to: '+12025550173', ends: 'refused', refuse: 'device_inactive' },
-  { to: '+12025550174', ends: 'refused', refuse: 'throttled' },
+  { to: scriptedThrottle, ends: 'refused', refuse: 'throttled' },
 ];
 
 /** All scripted fates of a world; the first match wins. Other recipients are delivered. */

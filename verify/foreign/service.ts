@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { assumptionNames, declarationOf } from '#contract/assumptions.ts';
 import { dayMs } from '#contract/time.ts';
-import type { Assumptions } from '#judging/service/answers.ts';
+import type { Assumptions } from '../model/answers.ts';
 import { ReferenceModel } from '../model/reference-model.ts';
 import type { ReferenceSim } from '../model/reference-phone.ts';
 import type { Variation } from './variation.ts';

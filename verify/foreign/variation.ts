@@ -2,7 +2,7 @@
  * Variations of the foreign service: how it answers where the document is silent. The document
  * permits all of them, so the harness must not fail a rule on any.
  */
-import type { Assumptions } from '#judging/service/answers.ts';
+import type { Assumptions } from '../model/answers.ts';
 import type { wordings } from './wording.ts';
 
 export interface Variation {

@@ -7,8 +7,8 @@
 import { isPossiblePhoneNumber } from 'libphonenumber-js';
 import { isValidPhoneNumber } from 'libphonenumber-js/max';
 import { dayMs } from '#contract/time.ts';
-import type { Assumptions } from '#judging/service/answers.ts';
 import { instantOf } from '#judging/service/written-send-at.ts';
+import type { Assumptions } from './answers.ts';
 
 export type Body = Readonly<Record<string, unknown>>;
 

@@ -4,7 +4,7 @@
  * Each request computes the refill from the times of earlier requests, in whole numbers.
  */
 import { minuteMs } from '#contract/time.ts';
-import type { Assumptions } from '#judging/service/answers.ts';
+import type { Assumptions } from './answers.ts';
 
 /** The state for each answer of `limiterRefill`: a bucket uses the fields of one answer. */
 export interface ReferenceBucket {

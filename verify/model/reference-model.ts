@@ -6,7 +6,7 @@
  * It learns the values that the simulator draws (ids, keys, poll phases) and checks their shape.
  * This file has the operations, and the checks that precede an endpoint.
  */
-import type { Assumptions } from '#judging/service/answers.ts';
+import type { Assumptions } from './answers.ts';
 import { fullBucket, type ReferenceBucket, spendToken } from './reference-limiter.ts';
 import {
   applyDeactivation,

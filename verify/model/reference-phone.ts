@@ -5,7 +5,7 @@
  * sendsPerPoll, taskPickup, failsFrom, deactivation. When time moves, `runPolls` computes the polls
  * one after another, without a queue or timers.
  */
-import type { Assumptions } from '#judging/service/answers.ts';
+import type { Assumptions } from './answers.ts';
 
 export type Status = 'queued' | 'sending' | 'sent' | 'delivered' | 'failed';
 

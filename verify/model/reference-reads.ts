@@ -5,7 +5,7 @@
  * receivedShape, tasksShape.
  */
 import { dayMs } from '#contract/time.ts';
-import type { Assumptions } from '#judging/service/answers.ts';
+import type { Assumptions } from './answers.ts';
 import { lastChange, poll, type ReferenceMessage } from './reference-phone.ts';
 import { type Expected, invalid, notFound, ok } from './reference-replies.ts';
 import type { ReferenceKey, ReferenceWorld } from './reference-world.ts';

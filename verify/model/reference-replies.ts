@@ -3,7 +3,7 @@
  * Rules: SEND-5, READ-2, AUTH-3, ERR-3, ERR-4. Assumes: errorBody, notFoundBody, validationScope.
  */
 import type { ReplyTemplate } from '#contract/reply-template.ts';
-import type { Assumptions } from '#judging/service/answers.ts';
+import type { Assumptions } from './answers.ts';
 
 export interface ModelRequest {
   /** Upper case. */

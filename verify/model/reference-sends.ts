@@ -6,8 +6,8 @@
  * replayDifferentBody, disconnectedSim, foreignNumber, poolBesideOwnSim, quotaUnit.
  */
 import { dayMs } from '#contract/time.ts';
-import type { Assumptions } from '#judging/service/answers.ts';
 import { instantOf } from '#judging/service/written-send-at.ts';
+import type { Assumptions } from './answers.ts';
 import {
   type Body,
   type Content,

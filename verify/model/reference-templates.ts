@@ -4,7 +4,7 @@
  * Rules: SEND-5, ERR-3, ERR-4. Assumes: replyTemplates, notFoundBody, malformedJson.
  */
 import type { ReplyTemplate } from '#contract/reply-template.ts';
-import type { Assumptions } from '#judging/service/answers.ts';
+import type { Assumptions } from './answers.ts';
 import { anyText, type Expected, type ModelRequest, parseJson } from './reference-replies.ts';
 
 interface Context {

@@ -3,7 +3,7 @@
  * Rules: ERR-1, SVC-1. Assumes: monthlyQuota, quotaMonth, quotaRefund, quotaUnit, failsFrom.
  */
 import { dayMs } from '#contract/time.ts';
-import type { Assumptions } from '#judging/service/answers.ts';
+import type { Assumptions } from './answers.ts';
 import type { Fate, ReferenceMessage, ReferenceSim } from './reference-phone.ts';
 
 export interface ReferenceAccount {

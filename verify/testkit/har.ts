@@ -1,9 +1,10 @@
 /** Reads the text of a HAR file as `smstwin referee` does. */
 import type { NoticeTaker, TrafficExchange } from '#contract/exchange.ts';
 import { exchangesOfTraffic, type ReadTraffic } from '#judging/evidence/exchanges-of-traffic.ts';
+import { FileReading, KnownExchanges } from '#judging/evidence/file-reading.ts';
 import { KeyNames } from '#judging/evidence/key-names.ts';
 import { eventsOfText } from '#judging/evidence/read-traffic.ts';
-import { SteadyClocks } from '#judging/evidence/recording-exchanges.ts';
+import { SteadyClocks } from '#judging/evidence/recorded-line.ts';
 
 /** The same for the text of any kind of file, in pieces of so many characters. */
 export async function readText(
@@ -13,13 +14,13 @@ export async function readText(
   length = text.length,
 ): Promise<ReadTraffic> {
   const keys = new KeyNames();
-  const shared = { keys, clocks: new SteadyClocks() };
+  const shared = { keys, clocks: new SteadyClocks(), known: new KnownExchanges(), onNotice };
+  const reading = new FileReading(path, shared);
   async function* pieces() {
     for (let at = 0; at < text.length; at += length) yield text.slice(at, at + length);
   }
-  const onCut = () => onNotice('cut', 'end');
   const traffic: TrafficExchange[] = [];
-  for await (const event of eventsOfText(pieces(), path, onNotice, onCut, shared))
+  for await (const event of eventsOfText(pieces(), reading))
     if (event !== 'cut') traffic.push(event);
   return exchangesOfTraffic(traffic, keys);
 }

@@ -3,6 +3,7 @@
  * keeps equal long bodies once, and a limited total of long ones.
  */
 import { createHash } from 'node:crypto';
+import { valueIn } from '#judging/evidence/reading.ts';
 
 export interface Body {
   /** The SHA-256 of the bytes, for comparison byte for byte. */
@@ -36,29 +37,9 @@ export class KeptBodies {
 
 export function bodyOf(bytes: Buffer): Body {
   const text = bytes.toString('utf8');
-  return { digest: digestOf(bytes), text, json: parse(text) };
+  return { digest: digestOf(bytes), text, json: valueIn(text) };
 }
 
 function digestOf(bytes: Buffer): string {
   return createHash('sha256').update(bytes).digest('base64');
-}
-
-/** Undefined if the text is not JSON. */
-export function parse(text: string): unknown {
-  try {
-    return mayMask.test(text) ? JSON.parse(text, printable) : JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-/** Texts whose JSON may have a field called `toString` or `valueOf`, perhaps escaped. */
-const mayMask = /toString|valueOf|\\u/;
-
-/** A reviver of JSON that keeps `String(value)` from throwing because of such a field. */
-function printable(_name: string, value: unknown): unknown {
-  const isMasked = (name: string) => Object.hasOwn(Object(value), name);
-  if (isMasked('toString') || isMasked('valueOf'))
-    Object.defineProperty(value, Symbol.toPrimitive, { value: () => JSON.stringify(value) });
-  return value;
 }

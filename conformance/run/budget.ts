@@ -1,25 +1,14 @@
 /**
- * The limited endpoints, and a ledger of this run's requests to each within the last minute.
- * Rules: LIMIT-1 to LIMIT-5, AUTH-6. Without a control port all cases share one account, so the run
- * counts its own requests. If it sends at most the limit within any 60 s, the limiter must accept
- * every request, whatever the answer to `limiterRefill`.
+ * What a run may spend: the buckets that its requests count in, and a ledger of its requests to each
+ * within the last minute. Rules: LIMIT-1 to LIMIT-5, AUTH-6. Without a control port all cases share
+ * one account. If the run sends at most the limit within any 60 s, the limiter must accept every
+ * request, whatever the answer to `limiterRefill`.
  */
+import { documentedLimits, type LimitedEndpoint } from '#contract/limits.ts';
 import { minuteMs } from '#contract/time.ts';
 
-/** Requests per minute that the document allows. */
-export const limits = {
-  send: 120,
-  dashboard_send: 120,
-  external_send: 120,
-  received: 120,
-  tasks: 60,
-} as const;
-
-export type Endpoint = keyof typeof limits;
-export const endpoints = Object.keys(limits) as readonly Endpoint[];
-
 /** What a limit counts: calls of the account to an endpoint, or of the address without a key. */
-export type Bucket = Endpoint | 'address';
+export type Bucket = LimitedEndpoint | 'address';
 
 /** The number of requests that spend from each bucket. */
 export type Spends = Readonly<Partial<Record<Bucket, number>>>;
@@ -33,22 +22,8 @@ export function sendsIn(spends: Spends): number {
   return (spends.send ?? 0) + (spends.dashboard_send ?? 0) + (spends.external_send ?? 0);
 }
 
-const paths: readonly (readonly [Endpoint, RegExp])[] = [
-  ['send', /^\/api\/v1\/sms\/send\/?$/],
-  ['dashboard_send', /^\/api\/sms\/send\/?$/],
-  ['external_send', /^\/api\/external\/send\/?$/],
-  ['received', /^\/api\/v1\/sms\/received\/?$/],
-  ['tasks', /^\/api\/devices\/[^/]+\/tasks\/?$/],
-];
-
-/** The limited endpoint of a path; undefined for reads, statistics and undocumented paths. */
-export function endpointOf(path: string): Endpoint | undefined {
-  const [plain = ''] = path.split('?');
-  return paths.find(([, pattern]) => pattern.test(plain))?.[0];
-}
-
 export function limitOf(bucket: Bucket): number {
-  return bucket === 'address' ? limits.received : limits[bucket];
+  return documentedLimits[bucket === 'address' ? 'received' : bucket];
 }
 
 interface Entry {

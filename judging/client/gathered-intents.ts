@@ -1,19 +1,23 @@
 /**
- * What a record shows about one `request_id` of one caller: which intents used it, and which
- * message the service keeps under it for 24 hours.
+ * What a record shows of intents while its sends are read: which of them used one `request_id` of
+ * one caller, which message the service keeps under it for 24 hours, and which ended unresolved.
  */
 
 import { dayMs } from '#contract/time.ts';
 import { push } from '#io/grouped.ts';
 import {
+  contentOf,
   type Exchange,
   haveSameRecipientAndText,
   haveSameSenderAndTime,
   isAccepted,
+  isInactive,
+  isInFlight,
+  isUnresolved,
   recipientAndTextOf,
   wasKnownTo,
 } from './exchange.ts';
-import type { Intent } from './intents.ts';
+import { type Intent, lastAttempt } from './record.ts';
 
 /** An intent while its attempts are gathered. */
 export interface GatheredIntent extends Intent {
@@ -105,4 +109,53 @@ export class IdUse {
 export function isOtherMessage(original: Exchange, send: Exchange): boolean {
   if (!haveSameRecipientAndText(original, send)) return true;
   return wasKnownTo(send, original) && !haveSameSenderAndTime(original, send);
+}
+
+/**
+ * Intents that ended unresolved and whose `request_id` is not used again. A send under another id,
+ * or without one, may continue them: it has the same content, or, after a 503 `device_inactive`,
+ * the same message from any sender.
+ */
+export class AbandonedIntents {
+  readonly #byContent = new Map<string, GatheredIntent[]>();
+  /** By message: the intents whose sender's SIM is deactivated. */
+  readonly #withInactiveSim = new Map<string, GatheredIntent[]>();
+
+  /** `last`: the attempt that left the intent unresolved. */
+  add(intent: GatheredIntent, last: Exchange): void {
+    push(this.#byContent, contentOf(last), intent);
+    if (isInactive(last)) push(this.#withInactiveSim, recipientAndTextOf(last), intent);
+  }
+
+  /** True if an intent that the send may continue was ever added. */
+  mayHold(send: Exchange): boolean {
+    return (
+      this.#byContent.has(contentOf(send)) || this.#withInactiveSim.has(recipientAndTextOf(send))
+    );
+  }
+
+  /** Removes and returns the first intent that the send continues. `name`: in the client's file. */
+  take(send: Exchange, name: string | undefined): GatheredIntent | undefined {
+    if (this.#byContent.size === 0) return undefined;
+    return (
+      takeFrom(this.#byContent.get(contentOf(send)), send, name) ??
+      takeFrom(this.#withInactiveSim.get(recipientAndTextOf(send)), send, name)
+    );
+  }
+}
+
+function takeFrom(
+  intents: GatheredIntent[] = [],
+  send: Exchange,
+  name: string | undefined,
+): GatheredIntent | undefined {
+  // A later attempt may have resolved an intent: dropping those in front keeps each search short.
+  while (intents[0] !== undefined && !isUnresolved(lastAttempt(intents[0]))) intents.shift();
+  const index = intents.findIndex((intent) => {
+    const last = lastAttempt(intent);
+    // The client's file may show that the two are different intents.
+    const isOtherName = intent.name !== undefined && name !== undefined && intent.name !== name;
+    return isUnresolved(last) && !isInFlight(last, send) && !isOtherName;
+  });
+  return index < 0 ? undefined : intents.splice(index, 1)[0];
 }

@@ -1,0 +1,137 @@
+/**
+ * What is read of one file of recorded traffic: its events, what it lacks, and where its clock was
+ * set back. Leaves out exchanges that were read before: because a file is named twice, beside a
+ * compressed copy of it, or was appended to itself. Equal exchanges that end at the same moment of
+ * one file are not copies, but several calls.
+ */
+import { basename } from 'node:path';
+import { crc32 } from 'node:zlib';
+import type { NoticeTaker, TrafficEvent, TrafficExchange } from '#contract/exchange.ts';
+import { matchRoute } from '#contract/routes.ts';
+import { Elsewhere } from './foreign-file.ts';
+import type { KeyNames } from './key-names.ts';
+import type { SteadyClocks } from './recorded-line.ts';
+
+/** What all files that are read together share. */
+export interface SharedReading {
+  readonly onNotice: NoticeTaker;
+  readonly keys: KeyNames;
+  readonly clocks: SteadyClocks;
+  readonly known: KnownExchanges;
+}
+
+/** Reads the text of a file in pieces, which may end anywhere. */
+export interface TextReader {
+  take(piece: string): void;
+  end(): void;
+}
+
+/** Checksums per set; two sets are kept. */
+const mostRemembered = 4_000_000;
+
+/** The exchanges that were read, of all files. */
+export class KnownExchanges {
+  /** How many copies were left out. */
+  copies = 0;
+  /** Numbers of 53 bits, because a set of numbers takes little memory. */
+  #seen = new Set<number>();
+  #older = new Set<number>();
+
+  /** True if no exchange of this time had this text and number before. */
+  isNew(text: string, atMs: number, number: number): boolean {
+    const time = Math.abs(Math.floor(atMs)) % 2 ** 21;
+    const key = crc32(text, number) * 2 ** 21 + time;
+    const isKnown = this.#seen.has(key) || this.#older.has(key);
+    if (isKnown) this.copies++;
+    if (this.#seen.size >= mostRemembered) {
+      this.#older = this.#seen;
+      this.#seen = new Set();
+    }
+    this.#seen.add(key);
+    return !isKnown;
+  }
+}
+
+/** Calls whose ends differ by at most this much end at the same moment. */
+const sameMomentMs = 5;
+/** A line may be written so much later than one of a reply that came after it. */
+const lateMs = 1_000;
+
+export class FileReading {
+  readonly path: string;
+  readonly shared: SharedReading;
+  /** True if the file ends in the midst. */
+  isCut = false;
+  readonly #elsewhere = new Elsewhere();
+  #events: TrafficEvent[] = [];
+  #cuts = 0;
+  #moment = Number.NEGATIVE_INFINITY;
+  /** How often each exchange has come at this moment. */
+  readonly #timesAtMoment = new Map<string, number>();
+  #latestMs = Number.NEGATIVE_INFINITY;
+  #isInOrder = true;
+
+  constructor(path: string, shared: SharedReading) {
+    this.path = path;
+    this.shared = shared;
+  }
+
+  /** `text`: of the exchange in the file. */
+  add(exchange: TrafficExchange, text: string): void {
+    const { host, sentAt, answeredAt } = exchange;
+    if (this.#isCopy(exchange, text)) return;
+    // Lines are in the order of their replies, the entries of a HAR file in that of their requests.
+    const isLine = host === '';
+    const atMs = isLine ? answeredAt : sentAt;
+    if (atMs < this.#latestMs - (isLine ? lateMs : 0)) {
+      this.#isInOrder = false;
+      if (isLine) this.#events.push('cut');
+      this.#latestMs = atMs;
+    }
+    this.#latestMs = Math.max(this.#latestMs, atMs);
+    this.#events.push(exchange);
+  }
+
+  /** The exchanges before it do not explain those after it. */
+  addCut(): void {
+    this.#cuts++;
+    this.#events.push('cut');
+  }
+
+  /** True if the exchange has a path of the service. */
+  isOfService(exchange: TrafficExchange): boolean {
+    const { path } = exchange;
+    const isRoute = matchRoute(path.endsWith('/') ? path : `${path}/`) !== undefined;
+    this.#elsewhere.note(exchange, isRoute);
+    return isRoute;
+  }
+
+  /** The events that were added since they were taken last. */
+  taken(): TrafficEvent[] {
+    const events = this.#events;
+    this.#events = [];
+    return events;
+  }
+
+  end(): void {
+    const { line } = this.#elsewhere;
+    if (line !== undefined) this.notice(line);
+    if (this.isCut)
+      this.notice('it ends in the midst; read up to there', this.#isInOrder ? 'end' : 'some');
+  }
+
+  notice(what: string, lacks?: 'end' | 'some'): void {
+    this.shared.onNotice(`${basename(this.path)}: ${what}`, lacks);
+  }
+
+  #isCopy({ sentAt, answeredAt, reply }: TrafficExchange, text: string): boolean {
+    if (Math.abs(answeredAt - this.#moment) > sameMomentMs) {
+      this.#moment = answeredAt;
+      this.#timesAtMoment.clear();
+    }
+    // No two sends create one message: an equal 202 is a copy.
+    const number = reply?.status === 202 ? 0 : (this.#timesAtMoment.get(text) ?? 0);
+    this.#timesAtMoment.set(text, number + 1);
+    return !this.shared.known.isNew(text, sentAt, this.#cuts + number * 2 ** 16);
+  }
+}
