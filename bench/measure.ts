@@ -68,7 +68,12 @@ export async function measure(
   }
 }
 
-async function runRound(server: LoadedServer, workload: Workload, options: Load) {
+/** The service, the floor or another server under one load. */
+export async function runRound(
+  server: Pick<LoadedServer, 'target' | 'usage'>,
+  workload: Workload,
+  options: Load,
+) {
   const before = await server.usage();
   let after = Promise.resolve(before);
   const whenOver = (): void => {

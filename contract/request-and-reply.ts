@@ -25,8 +25,8 @@ export interface ApiRequest {
   readonly clientIp: string;
   /** `X-Forwarded-For` as sent; read only if the settings trust it. */
   readonly forwardedFor: string | undefined;
-  /** `traceparent` as sent: recorded, never read by the service. */
-  readonly traceparent?: string | undefined;
+  /** All headers as sent, by name in lower case: for faults and the record, not for the service. */
+  readonly headers?: Readonly<Record<string, string | string[] | undefined>> | undefined;
   /** Text, or bytes that are not decoded yet; empty if there is no body. */
   readonly body: string | Uint8Array;
 }

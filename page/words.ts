@@ -87,11 +87,13 @@ export function faultSubject(
   if ('nth' in when) which = ordinals(when.nth);
   else if ('every' in when && when.every > 1) which = `every ${ordinals([when.every])}`;
   else if ('probability' in when) which = `${Math.round(when.probability * 1e4) / 100} % of`;
-  const { endpoint = 'request', account_id: id, to } = match;
+  const { endpoint = 'request', account_id: id, to, text, headers = {} } = match;
   return [
     `${which} ${endpoint}`,
     id === undefined ? '' : ` of ${accountName(id)}`,
     to === undefined ? '' : ` to ${to}`,
+    text === undefined ? '' : ` with “${text}”`,
+    ...Object.entries(headers).map(([name, part]) => ` with ${name}: ${part}`),
     times === undefined ? '' : `, at most ${counted(times, 'time')}`,
   ].join('');
 }

@@ -22,7 +22,7 @@ import type { ApiRequest } from '#contract/request-and-reply.ts';
 import { matchRoute } from '#contract/routes.ts';
 import { WayOut } from '#io/way-out.ts';
 import type { TlsPair } from '#src/config/tls.ts';
-import { type FaultSubject, sentFieldsOf, traceparentIn } from '#src/http/service/fault.ts';
+import { type FaultSubject, headerIn, sentFieldsOf } from '#src/http/service/fault.ts';
 import type { FaultEffect, Faults } from '#src/http/service/faults.ts';
 import {
   hasOpenExchange,
@@ -127,11 +127,11 @@ export class RecordingProxy {
 
   #subjectOf({ request, target }: ProxiedExchange, body: ApiRequest['body']): FaultSubject {
     const [path = ''] = target.split('?', 1);
-    const { authorization, traceparent } = request.headers;
+    const { authorization } = request.headers;
     const accountId = authorization === undefined ? '' : this.#options.nameOf(authorization);
     const endpoint = matchRoute(path)?.route.endpoint;
     const sent = sentFieldsOf(body);
-    return { endpoint, accountId, ...sent, traceparent: traceparentIn(String(traceparent)) };
+    return { endpoint, accountId, ...sent, header: (name) => headerIn(request.headers, name) };
   }
 
   #pass(exchange: ProxiedExchange, { acting, delayMs }: FaultEffect): void {

@@ -4,60 +4,64 @@
  * authenticated with by id; any other credential is replaced by its digest. A key elsewhere in a
  * request stays as sent.
  */
+import { z } from 'zod';
+import { cutNames, faultKindNames } from '#contract/fault-kinds.ts';
 import type { ApiReply } from '#contract/request-and-reply.ts';
 import { sha256 } from '#io/digest.ts';
 
-export interface RequestEntry {
-  /** The simulated time, in ISO 8601. */
-  readonly at: string;
-  readonly request: RecordedRequest;
-  readonly reply: RecordedReply;
-}
+const text = z.string().exactOptional();
+const time = z.iso.datetime();
+const headers = z.record(z.string(), z.string()).exactOptional();
+const delivery = z.strictObject({
+  delayMs: z.number().exactOptional(),
+  cut: z.enum(cutNames).exactOptional(),
+});
 
-export interface OperationEntry {
-  readonly at: string;
-  /** The operation's name in journals. */
-  readonly operation: string;
-  readonly args: readonly unknown[];
-  /** The digest of the result, or the code of the refusal. */
-  readonly result: string;
-}
+const recordedRequestSchema = z.strictObject({
+  ...{ method: z.string(), path: z.string(), query: text },
+  key_id: text.describe('The key that authenticated it.'),
+  credential: text.describe('The digest of any other Authorization header.'),
+  ...{ client_ip: text, forwarded_for: text, content_type: text, content_encoding: text },
+  headers: headers.describe('`traceparent`, and those that faults looked at.'),
+  body: text,
+  body_base64: text.describe('The body, if it is not UTF-8.'),
+});
+export type RecordedRequest = z.output<typeof recordedRequestSchema>;
+
+const recordedReplySchema = z.strictObject({
+  status: z.int(),
+  ...{ headers, delivery: delivery.exactOptional() },
+  body: z.string(),
+});
+export type RecordedReply = z.output<typeof recordedReplySchema>;
+
+export const requestEntrySchema = z.strictObject({
+  at: time.describe('Simulated time.'),
+  request: recordedRequestSchema,
+  fault_id: text,
+  fault: z.enum(faultKindNames).exactOptional().describe('The kind of the fault that struck it.'),
+  repeats: z.int().exactOptional().describe('The number of the request that a replay repeats.'),
+  reply: recordedReplySchema,
+});
+export type RequestEntry = z.output<typeof requestEntrySchema>;
+
+export const operationEntrySchema = z.strictObject({
+  at: time,
+  operation: z.string(),
+  args: z.array(z.unknown()).readonly(),
+  result: z.string().describe('The digest of the result, or the code of the refusal.'),
+});
+export type OperationEntry = z.output<typeof operationEntrySchema>;
 
 /** The end of a reply that was delayed or cut. Not an input of the run. */
-export interface EndedEntry {
-  readonly at: string;
-  /** Which request this refers to, counted backwards: 1 is the last request before this line. */
-  readonly ended: number;
-  /** Present if the client closed the connection before the reply was sent. */
-  readonly seen?: false;
-}
+export const endedEntrySchema = z.strictObject({
+  at: time,
+  ended: z.int().min(1).describe('Counted backwards: 1 is the last request before this line.'),
+  seen: z.literal(false).exactOptional().describe('The client closed the connection first.'),
+});
+export type EndedEntry = z.output<typeof endedEntrySchema>;
 
 export type Entry = RequestEntry | OperationEntry | EndedEntry;
-
-export interface RecordedRequest {
-  readonly method: string;
-  readonly path: string;
-  readonly query?: string;
-  /** The key that authenticated it. */
-  readonly key_id?: string;
-  /** The digest of any other `Authorization` header. */
-  readonly credential?: string;
-  readonly client_ip?: string;
-  readonly forwarded_for?: string;
-  readonly content_type?: string;
-  readonly content_encoding?: string;
-  readonly traceparent?: string;
-  readonly body?: string;
-  /** The body in base64, if it is not UTF-8. */
-  readonly body_base64?: string;
-}
-
-export interface RecordedReply {
-  readonly status: number;
-  readonly body: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly delivery?: ApiReply['delivery'];
-}
 
 /**
  * The entry in a parsed line; undefined if a field that a replay needs is missing. The values of
@@ -79,10 +83,14 @@ function isEntry(line: Readonly<Record<string, unknown>>): line is Entry & typeo
   return typeof operation === 'string' && Array.isArray(args) && typeof result === 'string';
 }
 
-/** Every field is text; method and path are required. */
+/** Every field but `headers` is text; method and path are required. */
 function isRecordedRequest(request: unknown): boolean {
   if (!isObject(request)) return false;
-  for (const field in request) if (typeof request[field] !== 'string') return false;
+  for (const field in request) {
+    const isRight =
+      field === 'headers' ? isObject(request[field]) : typeof request[field] === 'string';
+    if (!isRight) return false;
+  }
   return request['method'] !== undefined && request['path'] !== undefined;
 }
 

@@ -3,39 +3,35 @@
  * names the fault. If that fault let the request through, the reply is the one that the service
  * sent.
  */
+import { z } from 'zod';
 import type { TrafficExchange } from '#contract/exchange.ts';
-import type { FaultKindName } from '#contract/fault-kinds.ts';
+import { faultKindNames } from '#contract/fault-kinds.ts';
 
-export interface RecordedLine {
-  /** When the head of the request had arrived, and when the last byte of the reply had left. */
-  readonly sent: string;
-  readonly answered: string;
-  /** The same by a clock that runs steadily in one process, which `process` names. */
-  readonly steady?: {
-    readonly process: string;
-    readonly sent_ms: number;
-    readonly answered_ms: number;
-  };
-  /** The connection of the client: a number within the process. */
-  readonly connection?: string;
-  /** The digest of the client's address. */
-  readonly client: string;
-  readonly fault?: FaultKindName;
-  /** The path is as sent, with the query. */
-  readonly request: RecordedBody & { readonly method: string; readonly path: string };
-  /** Absent if no whole reply came. */
-  readonly reply?: RecordedBody & { readonly status: number };
-  /** Why there is no whole reply, or why the client did not see it. */
-  readonly failure?: string;
-}
-
+const text = z.string().exactOptional();
+const time = z.iso.datetime();
 /** Bodies are decoded text; a body that is not text, or too long, is left out. */
-export interface RecordedBody {
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
-  /** The bytes of a body that was left out. */
-  readonly omitted?: number;
-}
+const bodySchema = z.strictObject({
+  headers: z.record(z.string(), z.string()),
+  body: text,
+  omitted: z.int().exactOptional().describe('The bytes of a body that was left out.'),
+});
+export type RecordedBody = z.output<typeof bodySchema>;
+
+export const recordedLineSchema = z.strictObject({
+  sent: time.describe('When the head of the request had arrived.'),
+  answered: time.describe('When the last byte of the reply had left.'),
+  steady: z
+    .strictObject({ process: z.string(), sent_ms: z.number(), answered_ms: z.number() })
+    .exactOptional()
+    .describe('The same by a clock that runs steadily in one process.'),
+  connection: text.describe('Of the client: a number within the process.'),
+  client: z.string().describe('The digest of its address.'),
+  fault: z.enum(faultKindNames).exactOptional().describe('The kind of the fault that struck it.'),
+  request: bodySchema.extend({ method: z.string(), path: z.string() }),
+  reply: bodySchema.extend({ status: z.int() }).exactOptional(),
+  failure: text.describe('Why there is no whole reply, or why the client did not see it.'),
+});
+export type RecordedLine = z.output<typeof recordedLineSchema>;
 
 /** The beginning of every line of a recording. */
 export const lineOpening = /\{\s*"sent"\s*:\s*"/;

@@ -54,6 +54,8 @@ const transportHeaders = [
   'transfer-encoding',
   'upgrade',
 ];
+/** The record keeps the headers that a fault matches, so these are not matched. */
+const secretHeaders = ['authorization', 'proxy-authorization', 'cookie'];
 
 const headersRecord = z
   .record(
@@ -73,13 +75,15 @@ const headersRecord = z
     },
   )
   .superRefine((headers, context) => {
-    const message = mistakeInNames(Object.keys(headers).map((name) => name.toLowerCase()));
+    const message = mistakeInNames(namesOf(headers));
     if (message !== undefined) context.addIssue({ code: 'custom', message });
   });
 
+function namesOf(headers: object): string[] {
+  return Object.keys(headers).map((name) => name.toLowerCase());
+}
+
 function mistakeInNames(names: readonly string[]): string | undefined {
-  const reserved = names.find((name) => transportHeaders.includes(name));
-  if (reserved !== undefined) return `the transport writes ${reserved} itself`;
   const duplicate = names.find((name, index) => names.indexOf(name) !== index);
   if (duplicate !== undefined) return `${duplicate} is given twice`;
   if (names.length <= mostFaultHeaders) return undefined;
@@ -93,6 +97,13 @@ const headersSchema = z.preprocess((headers: z.input<typeof headersRecord>, cont
   }
   return headers;
 }, headersRecord);
+
+function headersWithout(refused: readonly string[], why: (name: string) => string) {
+  return headersSchema.superRefine((headers, context) => {
+    const name = namesOf(headers).find((each) => refused.includes(each));
+    if (name !== undefined) context.addIssue({ code: 'custom', message: why(name) });
+  });
+}
 
 /** The fields of the kinds that have some. */
 const fieldSchemas: Readonly<Record<string, z.ZodRawShape>> = {
@@ -108,7 +119,7 @@ const fieldSchemas: Readonly<Record<string, z.ZodRawShape>> = {
         error: `expected JSON of at most ${longestFaultBody} characters and ${deepestFaultBody} levels`,
       })
       .describe('JSON, or a string that is sent unchanged.'),
-    headers: headersSchema
+    headers: headersWithout(transportHeaders, (name) => `the transport writes ${name} itself`)
       .exactOptional()
       .describe('Sent unchanged. A 429 without headers gets a correct Retry-After.'),
   },
@@ -130,11 +141,9 @@ export const faultInputSchema = z.strictObject({
       account_id: z.string().min(1).max(100).exactOptional().describe('Its id or its name.'),
       to: recipientSchema.exactOptional(),
       text: z.string().min(1).max(1_600).exactOptional().describe('A part of the message.'),
-      traceparent: z
-        .string()
-        .regex(/^[\da-f-]{1,55}$/, { error: 'expected lower-case hexadecimal digits and hyphens' })
+      headers: headersWithout(secretHeaders, (name) => `${name} holds a secret: match account_id`)
         .exactOptional()
-        .describe('A part of the header, such as the id of a trace.'),
+        .describe('By name, a part of the value; an empty text: any. The record keeps them.'),
     })
     .meta({ id: 'FaultMatch', description: 'Which requests; without a field, all.' })
     .default({}),

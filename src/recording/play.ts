@@ -178,7 +178,7 @@ function requestOf(recorded: RecordedRequest, key: string | undefined): ApiReque
     contentEncoding: recorded.content_encoding,
     clientIp: recorded.client_ip ?? '',
     forwardedFor: recorded.forwarded_for,
-    traceparent: recorded.traceparent,
+    headers: recorded.headers,
     body: bytes === undefined ? (recorded.body ?? '') : Buffer.from(bytes, 'base64'),
   };
 }

@@ -8,7 +8,7 @@ import type { FaultKindName } from '#contract/fault-kinds.ts';
 import type { EndpointName } from '#contract/limits.ts';
 import type { ApiReply, ApiRequest } from '#contract/request-and-reply.ts';
 import type { Handled } from '../http/service/api.ts';
-import { traceparentIn } from '../http/service/fault.ts';
+import { headerIn } from '../http/service/fault.ts';
 import { keyPrefix } from '../sim/accounts/key-ring.ts';
 import { sendEndpoints } from '../sim/store/message.ts';
 
@@ -42,8 +42,8 @@ export class RecordedExchange {
   contentType: string | undefined = undefined;
   contentEncoding: string | undefined = undefined;
   forwardedFor: string | undefined = undefined;
-  /** The client's `traceparent`, if it is well formed. */
-  traceparent: string | undefined = undefined;
+  /** The client's `traceparent`, and the headers that faults looked at. */
+  sentHeaders: Readonly<Record<string, string>> | undefined = undefined;
   /** Authenticated: a key and an account. Any other: an `Authorization` header and an address. */
   keyId: string | undefined = undefined;
   shownKey = '';
@@ -95,20 +95,24 @@ export class RecordedExchange {
   /** About how much memory its texts take. */
   get characters(): number {
     const { path, query, contentType = '', contentEncoding = '', forwardedFor = '' } = this;
-    const declared = contentType.length + contentEncoding.length + forwardedFor.length;
+    const headers = this.sentHeaders === undefined ? '' : JSON.stringify(this.sentHeaders);
+    const declared =
+      contentType.length + contentEncoding.length + forwardedFor.length + headers.length;
     const bodies = (this.body?.length ?? 0) + (this.reply?.length ?? 0);
     return path.length + query.length + declared + bodies;
   }
 
   /** Copies a request and its reply. The caller sets the number and the times. */
-  fill(request: ApiRequest, { endpoint, key, reply, isForced = false, struck }: Handled): void {
+  fill(request: ApiRequest, handled: Handled): void {
+    const { endpoint, key, reply, isForced = false, struck, lookedAt } = handled;
     this.method = request.method;
     this.path = request.path;
     this.query = request.query;
     this.contentType = request.contentType;
     this.contentEncoding = request.contentEncoding;
     this.forwardedFor = request.forwardedFor;
-    this.traceparent = traceparentIn(request.traceparent);
+    const traceparent = headerIn(request.headers, 'traceparent');
+    this.sentHeaders = traceparent === undefined ? lookedAt : { ...lookedAt, traceparent };
     this.#keepBody(request.body);
     this.endpoint = endpoint;
     if (key === undefined) {

@@ -48,7 +48,7 @@ export function readdressed(request: ApiRequest, path: string): ApiRequest {
     contentType: request.contentType,
     contentEncoding: request.contentEncoding,
     forwardedFor: request.forwardedFor,
-    traceparent: request.traceparent,
+    headers: request.headers,
     body: request.body,
     get clientIp() {
       return request.clientIp;

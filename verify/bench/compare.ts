@@ -1,19 +1,20 @@
 /**
  * `npm run compare -- [folder] [rounds]`: installs other mock servers into a folder (default: a
- * temporary one) and compares them with this checkout, in one run; prints the table of
- * `bench/README.md`. Linux only; WireMock needs `java`. All servers run at once and are loaded in
- * turn, by the bench's own generator. Exit code 8: a server failed under load.
+ * temporary one, removed at the end) and compares them with this checkout, in one run; prints the
+ * table of `bench/README.md`. Linux only; WireMock needs `java`. One server runs at a time, loaded
+ * by the bench's own generator. Exit code 8: a server failed under load.
  */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parse } from 'yaml';
-import { median } from '#bench/load/load-result.ts';
-import { runLoad } from '#bench/load/run-load.ts';
+import { invalidity, median } from '#bench/load/load-result.ts';
 import { type RequestTemplate, sendTemplate } from '#bench/load/workload.ts';
+import { cpuOf, type Round, runRound, throughputOf } from '#bench/measure.ts';
+import { onStopSignal } from '#io/stop-signals.ts';
 import { openApi } from '#src/control/openapi/service-document.ts';
 import { freePort } from '#src/http/transport/listen-on.ts';
 import { createSimulator } from '#src/simulator.ts';
@@ -23,32 +24,52 @@ interface Contender {
   readonly spec: string;
   readonly files: Readonly<Record<string, string>>;
   readonly command: readonly string[];
+  /** Added for the load. */
   readonly loaded?: readonly string[];
 }
 
-const [folder = mkdtempSync(join(tmpdir(), 'smstwin-compare-')), rounds = '5'] =
-  process.argv.slice(2);
-const starts = 3;
+const [given, rounds = '5'] = process.argv.slice(2);
+const folder = given ?? mkdtempSync(join(tmpdir(), 'smstwin-compare-'));
 const startWithinMs = 60_000;
-const kinds = ['send', 'read'] as const;
-/** The only SIM is never polled, so no message progresses while another server is measured. */
+const connections = 64;
+let child: ChildProcess | undefined;
+process.on('exit', () => {
+  child?.kill('SIGKILL');
+  if (given === undefined) rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+});
+onStopSignal(() => process.exit(130));
+
+function run(cwd: string, words: readonly string[], stdio: StdioOptions = 'ignore') {
+  const [program = '', ...argv] = words;
+  child = spawn(program, argv, { cwd, stdio });
+  return { child, ended: once(child, 'exit') };
+}
+
+async function npm(cwd: string, ...argv: readonly string[]): Promise<void> {
+  const [code] = await run(cwd, ['npm', ...argv], ['ignore', 'ignore', 'inherit']).ended;
+  if (code !== 0) throw new Error(`npm ${argv.join(' ')} ended with ${code}`);
+}
+
+/** The only SIM is never polled: no message progresses. */
 const sim = { number: '+12025550101', polling: 'external' } as const;
 const world = { accounts: [{ name: 'bench', monthly_quota: 'unlimited', sims: [sim] }] } as const;
-
 const simulator = await createSimulator({ world });
 const key = simulator.readyFile().accounts[0]?.api_key ?? '';
 const send = sendTemplate(key, { to: '+12025550199', from: sim.number, message: 'Hello' });
 const values = await valuesOf(send);
 await simulator.close();
-const filled = (text: string) => text.replace(/%(\w+)%/g, (_, name) => values[name] ?? '?');
-const text = readFileSync(new URL('contenders.yaml', import.meta.url), 'utf8');
-const all = parse(text) as readonly Contender[];
+const filled = (text: string) => text.replace(/%(\w+)%/g, (whole, name) => values[name] ?? whole);
+
+function readOf(message: string) {
+  const path = `/api/v1/sms/${JSON.parse(message).message_id}/`;
+  return { method: 'GET', path, headers: send.headers } as const;
+}
 
 /** What the placeholders of `contenders.yaml` stand for. */
 async function valuesOf({ path, ...init }: typeof send): Promise<Record<string, string>> {
   const queued = await (await simulator.fetch(path, init)).text();
-  const readPath = `/api/v1/sms/${JSON.parse(queued).message_id}/`;
-  const read = await (await simulator.fetch(readPath, { headers: init.headers })).text();
+  const { path: readPath, ...readInit } = readOf(queued);
+  const read = await (await simulator.fetch(readPath, readInit)).text();
   const [assumptions, limits] = [simulator.assumptions.get(), simulator.limits.get()];
   const document = openApi({ assumptions, limits, baseUrl: 'http://127.0.0.1' }) as {
     readonly paths: Record<string, { post: { responses: Record<string, unknown> } }>;
@@ -56,144 +77,97 @@ async function valuesOf({ path, ...init }: typeof send): Promise<Record<string, 
   // Prism answers with the lowest 2xx: a replay.
   delete document.paths[path]?.post.responses['200'];
   mkdirSync(folder, { recursive: true });
-  const printed = npm('.', 'pack', '--silent', '--pack-destination', folder);
-  const packed = join(folder, printed.trim().split('\n').at(-1) ?? '');
+  await npm('.', 'pack', '--silent', '--pack-destination', folder);
+  const packed = join(folder, readdirSync(folder).find((name) => name.endsWith('.tgz')) ?? '');
   const texts = { queued_text: JSON.stringify(queued), read_text: JSON.stringify(read) };
   const files = { world: JSON.stringify(world), openapi: JSON.stringify(document) };
   return { packed, queued, read, ...texts, ...files };
 }
 
-function npm(cwd: string, ...argv: readonly string[]): string {
-  return execFileSync('npm', argv, { cwd, stdio: ['ignore', 'pipe', 'inherit'], encoding: 'utf8' });
+async function started(cwd: string, command: readonly string[]) {
+  const port = await freePort(0, '127.0.0.1');
+  const words = command.map((word) => word.replace('%port%', `${port}`));
+  const startMs = performance.now();
+  const { child: server, ended } = run(cwd, words);
+  const ask = (change: Partial<RequestTemplate> = {}) => {
+    const { path, ...init } = { ...send, ...change };
+    return fetch(`http://127.0.0.1:${port}${path}`, init);
+  };
+  for (;;) {
+    const reply = await ask().catch(() => undefined);
+    const startedMs = performance.now() - startMs;
+    if (reply?.status === 202) {
+      const stop = async () => {
+        server.kill('SIGKILL');
+        await ended;
+      };
+      const target = { host: '127.0.0.1', port };
+      const usage = async () => usageOf(server.pid);
+      return { target, ask, startedMs, queued: await reply.text(), usage, stop };
+    }
+    if (server.exitCode !== null || startedMs > startWithinMs)
+      throw new Error(`${cwd} does not answer a send: ${reply?.status}`);
+    await sleep(5);
+  }
 }
 
-class Server {
-  readonly #child: ChildProcess;
-  readonly port: number;
-  startedMs = 0;
-  messageId = '';
-
-  constructor(contender: Contender, port: number, isLoaded: boolean) {
-    const words = [...contender.command, ...((isLoaded && contender.loaded) || [])];
-    const [program = '', ...argv] = words.map((word) => word.replace('%port%', `${port}`));
-    const cwd = join(folder, contender.name);
-    this.port = port;
-    this.#child = spawn(program, argv, { cwd, stdio: 'ignore' });
-  }
-
-  static async start(contender: Contender, isLoaded: boolean): Promise<Server> {
-    const startMs = performance.now();
-    const server = new Server(contender, await freePort(0, '127.0.0.1'), isLoaded);
-    for (;;) {
-      const reply = await server.ask().catch(() => undefined);
-      server.startedMs = performance.now() - startMs;
-      if (reply?.status === 202) {
-        server.messageId = String(Object(await reply.json()).message_id);
-        return server;
-      }
-      const isLate = server.#child.exitCode !== null || server.startedMs > startWithinMs;
-      if (isLate) {
-        server.#child.kill('SIGKILL');
-        throw new Error(`${contender.name} does not answer a send: ${reply?.status}`);
-      }
-      await sleep(5);
-    }
-  }
-
-  ask(change: Partial<RequestTemplate> = {}): Promise<Response> {
-    const { path, ...init } = { ...send, ...change };
-    return fetch(`http://127.0.0.1:${this.port}${path}`, init);
-  }
-
-  /** The answers to a body without fields, to a wrong key, and to the last of 130 sends. */
-  async manners(): Promise<string> {
-    const headers = { ...send.headers, authorization: 'Bearer wrong' };
-    const replies = [await this.ask({ body: '{}' }), await this.ask({ headers })];
-    let last = await this.ask();
-    for (let n = 0; n < 129; n++) last = await this.ask();
-    return [...replies, last].map(({ status }) => status).join(', ');
-  }
-
-  async load(kind: (typeof kinds)[number], durationMs: number) {
-    const path = `/api/v1/sms/${this.messageId}/`;
-    const request = kind === 'send' ? send : { ...send, method: 'GET' as const, path, body: '' };
-    const before = this.usage().cpuMicros;
-    const target = { host: '127.0.0.1', port: this.port };
-    const workload = { requests: [request], expects: [kind === 'send' ? 202 : 200] } as const;
-    const load = await runLoad(target, workload, { connections: 64, durationMs });
-    const cpu = (this.usage().cpuMicros - before) / load.requests;
-    const perSecond = (load.requests / load.durationMs) * 1_000;
-    return { perSecond, cpu, isValid: load.errors === 0 && load.requests > 0 };
-  }
-
-  /** Of all threads: none of the servers has further processes. `/proc` counts hundredths. */
-  usage() {
-    const read = (name: string) => readFileSync(`/proc/${this.#child.pid}/${name}`, 'utf8');
-    const fields = read('stat').split(') ').at(-1)?.split(' ') ?? [];
-    const rssMb = (Number(/VmRSS:\s+(\d+)/.exec(read('status'))?.[1]) * 1_024) / 1e6;
-    return { cpuMicros: (Number(fields[11]) + Number(fields[12])) * 10_000, rssMb };
-  }
-
-  async stop(): Promise<void> {
-    const exited = once(this.#child, 'exit');
-    this.#child.kill('SIGKILL');
-    await exited;
-  }
+/** Of all threads: none of the servers has further processes. `/proc` counts hundredths. */
+function usageOf(pid: number | undefined) {
+  const read = (name: string) => readFileSync(`/proc/${pid}/${name}`, 'utf8');
+  const fields = read('stat').split(') ').at(-1)?.split(' ') ?? [];
+  const rssBytes = Number(/VmRSS:\s+(\d+)/.exec(read('status'))?.[1]) * 1_024;
+  const cpuMicros = (Number(fields[11]) + Number(fields[12])) * 10_000;
+  return { kind: 'usage', cpuMicros, rssBytes } as const;
 }
 
 const shown = (value: number) =>
   (value > 1_000 ? Math.round(value / 100) * 100 : Math.round(value)).toLocaleString('en-US');
 
-interface Measured {
-  readonly contender: Contender;
-  readonly server: Server;
-  readonly cells: readonly string[];
-  readonly loads: Readonly<Record<(typeof kinds)[number], Awaited<ReturnType<Server['load']>>[]>>;
-}
-const running: Measured[] = [];
-try {
-  for (const contender of all) {
-    const own = join(folder, contender.name);
-    for (const [name, text] of Object.entries({ 'package.json': '{}', ...contender.files })) {
-      mkdirSync(dirname(join(own, name)), { recursive: true });
-      writeFileSync(join(own, name), filled(text));
-    }
-    npm(own, 'install', '--no-audit', '--no-fund', '--no-package-lock', filled(contender.spec));
-    const startsMs: number[] = [];
-    let manners = '';
-    for (let n = 0; n < starts; n++) {
-      const server = await Server.start(contender, false);
-      startsMs.push(server.startedMs);
-      if (n === 0) manners = await server.manners();
-      await server.stop();
-    }
-    const server = await Server.start(contender, true);
-    const cells = [shown(median(startsMs)), manners, shown(server.usage().rssMb)];
-    running.push({ contender, server, cells, loads: { send: [], read: [] } });
+async function rowOf({ name, spec, files, command, loaded = [] }: Contender): Promise<string[]> {
+  const own = join(folder, name);
+  for (const [file, text] of Object.entries({ 'package.json': '{}', ...files })) {
+    mkdirSync(dirname(join(own, file)), { recursive: true });
+    writeFileSync(join(own, file), filled(text));
   }
-  for (let round = 0; round <= Number(rounds); round++) {
-    for (const { server, loads } of round % 2 === 0 ? running : running.toReversed()) {
-      for (const kind of kinds) {
-        const load = await server.load(kind, round === 0 ? 3_000 : 1_000);
-        // The first round is the warm-up.
-        if (round > 0) loads[kind].push(load);
-      }
-    }
+  await npm(own, 'install', '--no-audit', '--no-fund', '--no-package-lock', filled(spec));
+  let server = await started(own, command);
+  const wrongKey = { headers: { ...send.headers, authorization: 'Bearer wrong' } };
+  const replies = [await server.ask({ body: '{}' }), await server.ask(wrongKey)];
+  for (let n = 0; n < 130; n++) replies[2] = await server.ask();
+  const startsMs = [server.startedMs];
+  while (startsMs.length < 3) {
+    await server.stop();
+    server = await started(own, [...command, ...loaded]);
+    startsMs.push(server.startedMs);
   }
-  const rows = running.map(({ contender, server, cells, loads }) => {
-    const figures = kinds.flatMap((kind) => {
-      const isValid = loads[kind].every((load) => load.isValid);
-      if (!isValid) process.exitCode = 8;
-      return (['perSecond', 'cpu'] as const).map((name) =>
-        isValid ? shown(median(loads[kind].map((load) => load[name]))) : 'failed',
-      );
-    });
-    const version = filled(contender.spec).split(/[@-]/).at(-1)?.replace('.tgz', '');
-    return [`${contender.name} ${version}`, ...cells, shown(server.usage().rssMb), ...figures];
-  });
-  const head = ['', 'start ms', 'wrong body, wrong key, 130th send', 'RSS MB idle', 'loaded'];
-  const lines = [[...head, 'POST/s', 'CPU µs', 'GET/s', 'CPU µs'], Array(9).fill('---'), ...rows];
-  process.stdout.write(lines.map((cells) => `| ${cells.join(' | ')} |\n`).join(''));
-} finally {
-  await Promise.all(running.map(({ server }) => server.stop()));
+  const memory = [server.usage()];
+  const figures: string[] = [];
+  for (const request of [send, { ...readOf(server.queued), body: '' }]) {
+    const workload = { requests: [request], expects: [request === send ? 202 : 200] } as const;
+    const round = (durationMs: number) => runRound(server, workload, { connections, durationMs });
+    // A warm-up.
+    await round(3_000);
+    const measured: Round[] = [];
+    while (measured.length < Number(rounds)) measured.push(await round(1_000));
+    const failures = invalidity(
+      measured.map(({ load }) => load),
+      false,
+    );
+    if (failures.length > 0) process.exitCode = 8;
+    const cells = [throughputOf(measured), cpuOf(measured)].map(shown);
+    figures.push(...(failures.length > 0 ? ['failed', 'failed'] : cells));
+  }
+  memory.push(server.usage());
+  await server.stop();
+  const version = filled(spec).split(/[@-]/).at(-1)?.replace('.tgz', '');
+  const manners = replies.map(({ status }) => status).join(', ');
+  const megabytes = (await Promise.all(memory)).map(({ rssBytes }) => shown(rssBytes / 1e6));
+  return [`${name} ${version}`, shown(median(startsMs)), manners, ...megabytes, ...figures];
 }
+
+const text = readFileSync(new URL('contenders.yaml', import.meta.url), 'utf8');
+const rows: (readonly string[])[] = [];
+for (const contender of parse(text) as readonly Contender[]) rows.push(await rowOf(contender));
+const head = ['', 'start ms', 'wrong body, wrong key, 130th send', 'RSS MB idle', 'loaded'];
+const lines = [[...head, 'POST/s', 'CPU µs', 'GET/s', 'CPU µs'], Array(9).fill('---'), ...rows];
+process.stdout.write(lines.map((cells) => `| ${cells.join(' | ')} |\n`).join(''));

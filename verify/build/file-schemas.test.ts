@@ -40,7 +40,7 @@ test('a journal fits, whatever a run did', async () => {
   simulator.handle(requestTo('/api/v1/sms/send/', { query: 'a=1', forwardedFor: '1.2.3.4' }));
   const body = Buffer.from([0xff]);
   const odd = { method: 'POST', body, contentEncoding: 'gzip', authorization: 'Basic x' };
-  simulator.handle(requestTo('/nowhere/', { ...odd, traceparent }));
+  simulator.handle(requestTo('/nowhere/', { ...odd, headers: { traceparent } }));
   sendBy(simulator, 0, { message: 'Hello' });
   simulator.clock.advance('1m');
   await simulator.close();

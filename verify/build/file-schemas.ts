@@ -1,107 +1,51 @@
 /**
  * The JSON Schemas that the package ships, for editors, generators and readers of our files in any
- * language. `npx vitest run verify/build/file-schemas.test.ts -u` writes them. Shapes without a zod
- * declaration of their own are declared here; the compiler compares them with the code's types.
+ * language. `npx vitest run verify/build/file-schemas.test.ts -u` writes them.
  */
 import { z } from 'zod';
-import { cutNames, type FaultKindName, faultKinds } from '#contract/fault-kinds.ts';
 import { reportSchema } from '#judging/client/intents-file.ts';
-import type { EndedEntry, OperationEntry, RequestEntry } from '#judging/evidence/journal-entry.ts';
-import type { RecordedLine } from '#judging/evidence/recorded-line.ts';
+import {
+  endedEntrySchema,
+  operationEntrySchema,
+  requestEntrySchema,
+} from '#judging/evidence/journal-entry.ts';
+import { recordedLineSchema } from '#judging/evidence/recorded-line.ts';
 import { worldSchema } from '#src/config/world-schema.ts';
 import { reportJsonSchema } from '#src/operations/requests/referee.ts';
 import { type ReadyFile, readyNumbersSchema } from '#src/operations/worlds/world-view.ts';
 import { headerSchema } from '#src/recording/journal/journal-header.ts';
-
-const text = z.string().exactOptional();
-const kindNames = Object.keys(faultKinds) as FaultKindName[];
-const fault = z.enum(kindNames).exactOptional().describe('The kind of the fault that struck it.');
-const headers = z.record(z.string(), z.string());
-const time = z.iso.datetime();
 
 const readyFile = readyNumbersSchema.extend({
   base_url: z.string(),
   control_url: z.string().nullable().describe('Null: serve --no-control.'),
   pid: z.int(),
   seed: z.int(),
-  tls_ca_file: text.describe('The certificate to trust; only of --tls self-signed.'),
+  tls_ca_file: z
+    .string()
+    .exactOptional()
+    .describe('The certificate to trust; only of --tls self-signed.'),
 }) satisfies z.ZodType<ReadyFile>;
 
 const crc32 = z.int().exactOptional().describe('Of what precedes it; since format 2.');
-const delivery = z.strictObject({
-  delayMs: z.number().exactOptional(),
-  cut: z.enum(cutNames).exactOptional(),
-});
-const replied = { status: z.int(), headers: headers.exactOptional() };
-const quotedReply = z.strictObject({
-  ...replied,
-  delivery: delivery.exactOptional(),
-  body: z.string(),
-});
-const requestFields = {
-  at: time.describe('Simulated time.'),
-  request: z.strictObject({
-    ...{ method: z.string(), path: z.string(), query: text },
-    key_id: text.describe('The key that authenticated it.'),
-    credential: text.describe('The digest of any other Authorization header.'),
-    ...{
-      client_ip: text,
-      connection: text,
-      forwarded_for: text,
-      content_type: text,
-      content_encoding: text,
-    },
-    ...{ traceparent: text, body: text },
-    body_base64: text.describe('The body, if it is not UTF-8.'),
-  }),
-  ...{ fault_id: text, fault },
-  repeats: z.int().exactOptional().describe('The number of the request that a replay repeats.'),
-};
-const requestLine = z.strictObject({
-  ...requestFields,
-  reply: quotedReply,
-}) satisfies z.ZodType<RequestEntry>;
-/** Of a reply that is a JSON object, since format 3. */
-const plainReply = z.strictObject({ ...replied, json: z.looseObject({}) });
-const operationFields = {
-  at: time,
-  args: z.array(z.unknown()),
-  result: z.string().describe('The digest of the result, or the code of the refusal.'),
-};
-const operationLine = z.strictObject({
-  ...operationFields,
-  operation: z.string(),
-}) satisfies z.ZodType<OperationEntry>;
-const endedLine = z.strictObject({
-  at: time,
-  ended: z.int().min(1).describe('Counted backwards: 1 is the last request before this line.'),
-  seen: z.literal(false).exactOptional().describe('The client closed the connection first.'),
-}) satisfies z.ZodType<EndedEntry>;
+const { reply } = requestEntrySchema.shape;
+/** A reply that is a JSON object, since format 3. */
+const plainReply = reply.omit({ body: true, delivery: true }).extend({ json: z.looseObject({}) });
 const journalLine = z.union([
   z.strictObject({ ...headerSchema.shape, crc32 }).describe('The first line.'),
-  requestLine.extend({ reply: z.union([plainReply, quotedReply]), crc32 }),
-  operationLine.extend({ crc32 }),
-  z.strictObject({ ...operationFields, lever: z.string() }).describe('Of format 1.'),
-  endedLine.extend({ crc32 }).describe('The end of a reply that was delayed or cut.'),
+  requestEntrySchema.extend({ reply: z.union([plainReply, reply]), crc32 }),
+  operationEntrySchema.extend({ crc32 }),
+  operationEntrySchema
+    .omit({ operation: true })
+    .extend({ lever: z.string() })
+    .describe('Of format 1.'),
+  endedEntrySchema.extend({ crc32 }).describe('The end of a reply that was delayed or cut.'),
 ]);
-
-const recordedBody = { headers, body: text, omitted: z.int().exactOptional() };
-const recordedLine = z.strictObject({
-  ...{ sent: time, answered: time, client: z.string(), connection: text, fault },
-  steady: z
-    .strictObject({ process: z.string(), sent_ms: z.number(), answered_ms: z.number() })
-    .exactOptional()
-    .describe('The same by a clock that runs steadily in one process.'),
-  request: z.strictObject({ method: z.string(), path: z.string(), ...recordedBody }),
-  reply: z.strictObject({ status: z.int(), ...recordedBody }).exactOptional(),
-  failure: text.describe('Why there is no whole reply, or why the client did not see it.'),
-}) satisfies z.ZodType<RecordedLine>;
 
 const shipped = {
   'world.schema.json': ['A world file of smstwin', worldSchema],
   'schemas/ready-file.schema.json': ['A ready file of smstwin', readyFile],
   'schemas/journal.schema.json': ['A line of a journal of smstwin', journalLine],
-  'schemas/recording.schema.json': ['A line of a recording of smstwin', recordedLine],
+  'schemas/recording.schema.json': ['A line of a recording of smstwin', recordedLineSchema],
   'schemas/intents.schema.json': ['A line of an intents file of smstwin', reportSchema],
   'schemas/referee.schema.json': ['A report of the referee of smstwin', reportJsonSchema],
 } as const satisfies Readonly<Record<string, readonly [title: string, schema: z.ZodType]>>;

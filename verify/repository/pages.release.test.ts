@@ -9,7 +9,7 @@ import { join, relative } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { emptyProject, ofCheckout, packed } from '../package/packed.ts';
 import { commandsOf, fencedBlocksOf, root, shell } from '../testkit/doc-commands.ts';
-import { entryOf, leftOut, PageRun, pages } from './pages.ts';
+import { entryOf, killGroups, leftOut, PageRun, pages } from './pages.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'smstwin-pages-'));
 const checkout = join(folder, 'checkout');
@@ -38,7 +38,9 @@ beforeAll(async () => {
   symlinkSync('/usr/bin/python3', join(folder, 'bin', 'python3'));
   process.env['PATH'] = `${join(folder, 'bin')}:${join(project, 'node_modules/.bin')}:${path}`;
 });
+process.on('exit', killGroups);
 afterAll(() => {
+  killGroups();
   process.env['PATH'] = path;
   rmSync(folder, { recursive: true });
 });

@@ -80,6 +80,20 @@ const loopback = '127.0.0.1';
 /** `npm ci` included. */
 const startWithinMs = 500_000;
 
+/** The groups of processes of all servers: a page that fails or takes too long may leave some. */
+const groups = new Set<number>();
+
+export function killGroups(): void {
+  for (const group of groups) {
+    try {
+      process.kill(-group, 'SIGKILL');
+    } catch {
+      // All of them have ended.
+    }
+  }
+  groups.clear();
+}
+
 /** Runs the commands of a page in order. */
 export class PageRun {
   /** `checkout` and `project`: where npm's scripts are, and where the package is installed. */
@@ -173,6 +187,7 @@ export class PageRun {
     const options = { cwd, env: withReadyFile, stdio: 'pipe', detached: true } as const;
     const child = spawn('sh', ['-c', command], options);
     this.#running.push(child);
+    if (child.pid !== undefined) groups.add(child.pid);
     let printed = '';
     for (const stream of [child.stdout, child.stderr])
       stream.on('data', (text) => {

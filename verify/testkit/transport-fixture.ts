@@ -68,9 +68,10 @@ export async function expectAlive(port: number): Promise<void> {
 /** Answers 200 with the request that it received. */
 export function echo(request: ApiRequest): ApiReply {
   const { method, path, query, authorization, clientIp, forwardedFor } = request;
-  const { contentType, contentEncoding, traceparent } = request;
+  const { contentType, contentEncoding, headers } = request;
   const head = { method, path, query, authorization, contentType, contentEncoding };
   const body = Buffer.from(request.body).toString();
+  const traceparent = headers?.['traceparent'];
   return {
     status: 200,
     body: JSON.stringify({ ...head, clientIp, forwardedFor, traceparent, body }),

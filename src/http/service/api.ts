@@ -38,6 +38,8 @@ export interface Handled {
   readonly isForced?: boolean;
   /** The injected fault that struck it. */
   readonly struck?: Struck | undefined;
+  /** The headers that faults looked at: the journal keeps them, so that a replay decides the same. */
+  readonly lookedAt?: Readonly<Record<string, string>> | undefined;
 }
 
 /** Answers a request. The assumption keyCheck says whether the key is checked before the path. */

@@ -20,8 +20,8 @@ export interface FaultSpec {
     readonly to?: string | undefined;
     /** A part of the message's text. */
     readonly text?: string | undefined;
-    /** A part of the header `traceparent`, such as the id of a test's trace. */
-    readonly traceparent?: string | undefined;
+    /** Headers, each by a part of its value; an empty text: any value. */
+    readonly headers?: Readonly<Record<string, string>> | undefined;
   };
   /** Which of the matching requests it affects; the first is number 1. */
   readonly when:
@@ -84,8 +84,9 @@ export class Fault {
       (match.account_id === undefined || match.account_id === subject.accountId) &&
       (this.#to === undefined || this.#to(subject.to)) &&
       (match.text === undefined || subject.text.includes(match.text)) &&
-      (match.traceparent === undefined ||
-        subject.traceparent?.includes(match.traceparent) === true);
+      Object.entries(match.headers ?? {}).every(([name, part]) =>
+        subject.header(name.toLowerCase())?.includes(part),
+      );
     if (!isMatch) return false;
     this.seen++;
     return this.#fires(when) && (times === undefined || this.hits < times);
@@ -104,7 +105,8 @@ export interface FaultSubject {
   readonly accountId: string;
   readonly to: string;
   readonly text: string;
-  readonly traceparent: string | undefined;
+  /** `name`: in lower case. */
+  header(name: string): string | undefined;
 }
 
 /** The subject for a request to the simulator. Each property is read when a fault needs it. */
@@ -114,6 +116,8 @@ export class Subject implements FaultSubject {
   readonly endpoint: EndpointName | undefined;
   #accountId: string | undefined;
   #sent: SentFields | undefined;
+  /** The headers that faults asked for, of those that the request has. */
+  lookedAt: Record<string, string> | undefined;
 
   constructor(world: Registry, request: ApiRequest) {
     this.#world = world;
@@ -135,8 +139,10 @@ export class Subject implements FaultSubject {
     return this.#sentFields.text;
   }
 
-  get traceparent(): string | undefined {
-    return traceparentIn(this.#request.traceparent);
+  header(name: string): string | undefined {
+    const value = headerIn(this.#request.headers, name);
+    if (value !== undefined) this.lookedAt = { ...this.lookedAt, [name]: value };
+    return value;
   }
 
   get #sentFields(): SentFields {
@@ -145,12 +151,12 @@ export class Subject implements FaultSubject {
   }
 }
 
-/** That of W3C Trace Context: short, and hexadecimal digits alone, so that it needs no escape. */
-const traceparentForm = /^[\da-f]{2}-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}$/;
+const keptValue = /^[ -~]{1,1000}$/;
 
-/** The header if it is well formed: journals keep no other, so faults match no other. */
-export function traceparentIn(value: string | undefined): string | undefined {
-  return value !== undefined && traceparentForm.test(value) ? value : undefined;
+/** The header if it is short and plain: journals keep no other, so faults match no other. */
+export function headerIn(headers: object = {}, name: string): string | undefined {
+  const value: unknown = Object(headers)[name];
+  return typeof value === 'string' && keptValue.test(value) ? value : undefined;
 }
 
 export type SentFields = Pick<FaultSubject, 'to' | 'text'>;

@@ -44,21 +44,34 @@ test.each<[string, Omit<FaultInput, 'fault'>, number[]]>([
   expect(victims(simulatorWith({ ...fault, fault: broken }), 10)).toEqual(expected);
 });
 
-test('a fault by traceparent strikes the requests of one trace', () => {
-  const [trace, other] = ['0af7651916cd43dd8448eb211c80319c', 'b7ad6b7169203331b7ad6b7169203331'];
-  const simulator = simulatorWith({
-    match: { traceparent: trace },
-    when: { every: 1 },
-    fault: broken,
+test.each<[Record<string, string>, number[]]>([
+  [{ TraceParent: '0af7651916cd43dd' }, [500, 401, 401, 401, 401]],
+  [{ Other: '' }, [500, 401, 401, 500, 401]],
+  [{ TraceParent: '01', Other: 'x' }, [500, 401, 401, 401, 401]],
+])('a fault by the headers %j strikes what has them', (headers, expected) => {
+  const simulator = simulatorWith({ match: { headers }, when: { every: 1 }, fault: broken });
+  const statuses = [
+    { traceparent: '00-0af7651916cd43dd-01', other: 'x' },
+    ...[{ traceparent: '' }, undefined, { other: 'x' }],
+    // A journal keeps no such value, so a replay could not decide the same.
+    { traceparent: `0af7651916cd43dd${' '.repeat(1_000)}` },
+  ].map((sent) => {
+    const request = { ...plainRequest, path: '/api/v1/account/stats/' };
+    return simulator.handle({ ...request, headers: sent as Record<string, string> }).status;
   });
-  const statusWith = (traceparent?: string) =>
-    simulator.handle({ ...plainRequest, path: '/api/v1/account/stats/', traceparent }).status;
-  expect(statusWith(`00-${trace}-b7ad6b7169203331-01`)).toBe(500);
-  expect(statusWith(`00-${other}-b7ad6b7169203331-01`)).toBe(401);
-  // A journal keeps no malformed one, so that no replay could tell.
-  expect([statusWith(trace), statusWith()]).toEqual([401, 401]);
+  expect(statuses).toEqual(expected);
   void simulator.close();
 });
+
+test.each(['Authorization', 'cookie', 'Proxy-Authorization'])(
+  'no fault matches on the header %s, which the record would keep',
+  (name) => {
+    const simulator = simulatorWith();
+    const fault = { match: { headers: { [name]: 'x' } }, when: { every: 1 }, fault: broken };
+    expect(() => simulator.faults.add(fault)).toThrow('holds a secret: match account_id');
+    void simulator.close();
+  },
+);
 
 test('the same seed affects the same requests, with any other faults', () => {
   fc.assert(

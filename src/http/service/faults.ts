@@ -103,9 +103,10 @@ export class Faults {
       ? handle(world, limiter, request)
       : this.#answerUnhandled(world, limiter, request, subject, acting);
     const reply = damaged(handled.reply, acting);
-    if (delayMs === 0) return { ...handled, reply, struck };
+    const result = { ...handled, reply, struck, lookedAt: subject.lookedAt };
+    if (delayMs === 0) return result;
     const delivery: Delivery = { ...reply.delivery, delayMs };
-    return { ...handled, reply: { ...reply, delivery }, struck };
+    return { ...result, reply: { ...reply, delivery } };
   }
 
   /** Finds the faults that act on a request, and counts them. `chosen` acts before the others. */

@@ -61,7 +61,7 @@ export const requestViewSchema = z
     duration_ms: z.number().describe('Real milliseconds.'),
     is_replay: z.boolean().describe('The reply repeats that of an earlier use of its request_id.'),
     fault,
-    traceparent: z.string().nullable().describe('Of the client, if it sent a well-formed one.'),
+    traceparent: z.string().nullable().describe('The header as sent: of a trace of the client.'),
   })
   .meta({ id: 'Request' });
 export type RequestView = Readonly<z.output<typeof requestViewSchema>>;
@@ -94,7 +94,11 @@ export const requestDetailSchema = requestRowSchema
   .extend({
     request: request
       .extend({ body: keptBody })
-      .meta({ id: 'KeptRequest', description: 'Of the headers, those the service reads.' }),
+      .meta({
+        id: 'KeptRequest',
+        description:
+          'Of the headers, those that the service reads, `traceparent`, and those that faults match.',
+      }),
     reply: reply.extend({ body: keptBody }).meta({ id: 'KeptReply' }),
     message_id: z.uuid().nullable().describe('The message that the reply is.'),
   })
@@ -104,7 +108,6 @@ export type RequestDetail = Readonly<z.output<typeof requestDetailSchema>>;
 /** A request, without what its bodies say. */
 export function viewOf(exchange: RecordedExchange): RequestView {
   const { number, atMs, method, endpoint, accountId, keyId, status, durationMs } = exchange;
-  const { traceparent } = exchange;
   return {
     number,
     at: isoTime(atMs),
@@ -117,7 +120,7 @@ export function viewOf(exchange: RecordedExchange): RequestView {
     duration_ms: Math.round(durationMs * 1_000) / 1_000,
     is_replay: exchange.isReplay,
     fault: faultOf(exchange),
-    traceparent: traceparent ?? null,
+    traceparent: exchange.sentHeaders?.['traceparent'] ?? null,
   };
 }
 
@@ -146,7 +149,6 @@ export function rowOf(exchange: RecordedExchange): RequestRow {
 /** A request and its reply as they went over the wire. */
 export function detailOf(exchange: RecordedExchange): RequestDetail {
   const { method, path, query, keyId, shownKey, authorization, contentType, status } = exchange;
-  const { traceparent } = exchange;
   const isShown = keyId !== undefined || authorization !== undefined;
   return {
     ...rowOf(exchange),
@@ -156,7 +158,7 @@ export function detailOf(exchange: RecordedExchange): RequestDetail {
       headers: {
         ...(isShown && { authorization: `Bearer ${keyId === undefined ? '' : shownKey}…` }),
         ...(contentType !== undefined && { 'content-type': contentType }),
-        ...(traceparent !== undefined && { traceparent }),
+        ...exchange.sentHeaders,
       },
       body: shortText(exchange.body),
     },

@@ -131,14 +131,14 @@ export function writeRequestLine(exchange: RecordedExchange, line: JsonBytes): v
     faultId,
     faultKind,
     repeats,
-    traceparent,
+    sentHeaders,
   } = exchange;
   const start = line.length;
   line.ascii('{"at":"');
   line.ascii(isoTime(exchange.atMs));
   writeRequestHead(exchange, line);
   // No part of the head, which is the same for most sends.
-  if (traceparent !== undefined) writeText(',"traceparent":', traceparent, line);
+  if (sentHeaders !== undefined) writeObject(',"headers":', sentHeaders, line);
   writeRequestBody(exchange.body ?? '', line);
   line.ascii('}');
   if (faultId !== undefined) writeText(',"fault_id":', faultId, line);

@@ -49,7 +49,7 @@ export class UwsRequest implements ApiRequest, Outlet {
   readonly contentType: string | undefined;
   readonly contentEncoding: string | undefined;
   readonly forwardedFor: string | undefined;
-  readonly traceparent: string | undefined;
+  readonly headers: Readonly<Record<string, string>>;
   /**
    * True if the body comes in chunks. uWebSockets.js takes any two bytes behind the last chunk for
    * its line end, so it would serve trailers as a request.
@@ -84,7 +84,7 @@ export class UwsRequest implements ApiRequest, Outlet {
     this.contentType = headers['content-type'];
     this.contentEncoding = headers['content-encoding'];
     this.forwardedFor = headers['x-forwarded-for'];
-    this.traceparent = headers['traceparent'];
+    this.headers = headers;
     const connection = headers['connection'];
     this.#isClosedByNative = connection?.length === 5;
     this.isChunked = headers['transfer-encoding'] !== undefined;

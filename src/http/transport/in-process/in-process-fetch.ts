@@ -90,7 +90,7 @@ function requestOf({ method, path: target, headers }: DispatchOptions) {
     contentEncoding: header('content-encoding'),
     clientIp: loopback,
     forwardedFor: header('x-forwarded-for'),
-    traceparent: header('traceparent'),
+    headers: Object.fromEntries(allHeaders),
     body: '' as string | Uint8Array,
   };
 }

@@ -34,7 +34,6 @@ export function readHead(incoming: IncomingMessage): Draft {
     contentEncoding: headers['content-encoding'],
     clientIp: plainIp(incoming.socket.remoteAddress ?? ''),
     forwardedFor: headers['x-forwarded-for'],
-    traceparent: headers['traceparent'],
     body: '',
     headers,
   };

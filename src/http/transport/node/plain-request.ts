@@ -31,7 +31,7 @@ export class PlainRequest implements ApiRequest, Outlet, Holding {
   readonly contentType: string | undefined;
   readonly contentEncoding: string | undefined;
   readonly forwardedFor: string | undefined;
-  readonly traceparent: string | undefined;
+  readonly headers: Readonly<Record<string, string>>;
   body: string | Uint8Array = '';
   readonly #connection: ReplyWriter;
   readonly #lines: HeadLines;
@@ -59,7 +59,7 @@ export class PlainRequest implements ApiRequest, Outlet, Holding {
     this.contentType = fields.contentType;
     this.contentEncoding = fields.contentEncoding;
     this.forwardedFor = fields.forwardedFor;
-    this.traceparent = fields.traceparent;
+    this.headers = fields.headers;
   }
 
   get clientIp(): string {
@@ -175,7 +175,7 @@ export interface PlainFields {
   readonly contentType: string | undefined;
   readonly contentEncoding: string | undefined;
   readonly forwardedFor: string | undefined;
-  readonly traceparent: string | undefined;
+  readonly headers: Readonly<Record<string, string>>;
   /** The length of the body in bytes; 0 without one. */
   readonly length: number;
 }
@@ -204,29 +204,28 @@ const plainLength = /^\d{1,8}$/;
 
 /** Reads the lines of the headers; returns undefined if the request is not plain. */
 export function readPlainFields(text: string): PlainFields | undefined {
-  const found = new Map<string, string>();
+  const headers: Record<string, string> = Object.create(null);
   for (const line of text.split('\r\n')) {
     const parts = headerLine.exec(line);
     if (parts === null) return undefined;
     const [, written = '', value = ''] = parts;
     const name = written.toLowerCase();
-    const isDuplicate = singleHeaders.has(name) && found.has(name);
+    const isDuplicate = singleHeaders.has(name) && name in headers;
     if (isDuplicate || unplainHeaders.has(name)) return undefined;
     // A later duplicate replaces an earlier one, as in `node-request.ts`.
-    found.set(name, value);
+    headers[name] = value;
   }
-  const host = found.get('host');
-  const length = found.get('content-length') ?? '0';
-  const connection = found.get('connection') ?? 'keep-alive';
+  const { host, connection = 'keep-alive' } = headers;
+  const length = headers['content-length'] ?? '0';
   const isPlain = plainLength.test(length) && connection.toLowerCase() === 'keep-alive';
   if (host === undefined || !isPlain) return undefined;
   return {
     host,
-    authorization: found.get('authorization'),
-    contentType: found.get('content-type'),
-    contentEncoding: found.get('content-encoding'),
-    forwardedFor: found.get('x-forwarded-for'),
-    traceparent: found.get('traceparent'),
+    authorization: headers['authorization'],
+    contentType: headers['content-type'],
+    contentEncoding: headers['content-encoding'],
+    forwardedFor: headers['x-forwarded-for'],
+    headers,
     length: Number(length),
   };
 }
